@@ -1,0 +1,102 @@
+/// Appends compact JSON to a buffer: no white space, keys in the order they are written.
+///
+/// Whoever calls it keeps brackets balanced and puts a key before each member's value.
+public struct JSONWriter: Sendable {
+  public private(set) var bytes: [UInt8]
+  private var needsComma = false
+
+  /// - Parameter capacity: bytes to reserve, so that a text of known size is never copied.
+  public init(capacity: Int = 0) {
+    bytes = []
+    bytes.reserveCapacity(capacity)
+  }
+
+  public mutating func beginObject() { begin(UInt8(ascii: "{")) }
+  public mutating func endObject() { end(UInt8(ascii: "}")) }
+  public mutating func beginArray() { begin(UInt8(ascii: "[")) }
+  public mutating func endArray() { end(UInt8(ascii: "]")) }
+
+  public mutating func key(_ key: String) {
+    string(key)
+    bytes.append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  public mutating func string(_ text: String) {
+    beginValue()
+    // A `String` is valid UTF-8, so only quotes, backslashes and controls need a look.
+    bytes.append(UInt8(ascii: "\""))
+    for byte in text.utf8 { appendEscaped(byte) }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Bytes that are not UTF-8 become U+FFFD, so that the text is always JSON.
+  public mutating func string(_ secret: Secret) {
+    beginValue()
+    let content = secret.bytes
+    bytes.append(UInt8(ascii: "\""))
+    var index = 0
+    while index < content.count {
+      if content[index] < 0x80 {
+        appendEscaped(content[index])
+        index += 1
+      } else if let length = UTF8Sequence.length(in: content, at: index) {
+        bytes.append(contentsOf: content[index..<(index + length)])
+        index += length
+      } else {
+        bytes.append(contentsOf: "\u{FFFD}".utf8)
+        index += 1
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  public mutating func integer(_ value: Int64) { raw(Array(String(value).utf8)) }
+  public mutating func bool(_ value: Bool) { raw(Array((value ? "true" : "false").utf8)) }
+  public mutating func null() { raw(Array("null".utf8)) }
+
+  /// Appends a value that is JSON already.
+  public mutating func raw(_ json: [UInt8]) {
+    beginValue()
+    bytes.append(contentsOf: json)
+  }
+
+  /// Ends the text with a newline, which makes it a line of the protocol.
+  public mutating func endLine() {
+    bytes.append(UInt8(ascii: "\n"))
+  }
+}
+
+extension JSONWriter {
+  private mutating func begin(_ bracket: UInt8) {
+    beginValue()
+    bytes.append(bracket)
+    needsComma = false
+  }
+
+  private mutating func end(_ bracket: UInt8) {
+    bytes.append(bracket)
+    needsComma = true
+  }
+
+  private mutating func beginValue() {
+    if needsComma { bytes.append(UInt8(ascii: ",")) }
+    needsComma = true
+  }
+
+  private mutating func appendEscaped(_ byte: UInt8) {
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+      bytes.append(UInt8(ascii: "\\"))
+      bytes.append(byte)
+    case 0x00..<0x20, 0x7F:
+      bytes.append(contentsOf: #"\u00"#.utf8)
+      bytes.append(Self.hexadecimal[Int(byte >> 4)])
+      bytes.append(Self.hexadecimal[Int(byte & 15)])
+    default:
+      bytes.append(byte)
+    }
+  }
+
+  private static let hexadecimal = Array("0123456789abcdef".utf8)
+}

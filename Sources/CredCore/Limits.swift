@@ -1,0 +1,70 @@
+/// The limits of the line protocol and of what credd holds, in one place, each with its reason.
+/// What one number allows a user to occupy is the product of the per-user ones.
+public enum Limits {
+  // MARK: The line protocol
+
+  /// Bytes of a request line without its newline: a `login` with 10 logins of 50,000 characters,
+  /// which is the most that Cognito takes.
+  public static let lineBytes = 512 << 10
+  /// For a line to become whole. A program writes its line at once; a person who types one into
+  /// `nc` is fast enough.
+  public static let partialLineTime = Duration.seconds(10)
+  /// Bytes of replies a client may leave unread before it is cut off: some 900 credentials.
+  public static let backlogBytes = 1 << 20
+  /// Bytes of a request's `id`, which is kept while the request is under way.
+  public static let requestIDBytes = 256
+  /// What a request line may hold as JSON: a `login` with ten logins has 15 values in 2 levels.
+  public static let requestJSON = JSONLimits(depth: 4, values: 64)
+  /// Characters of a profile's name: it goes into file names and log fields.
+  public static let profileNameLength = 64
+  /// What a `get` waits for a refresh or a sign-in where it does not say. A program that hangs
+  /// longer looks broken, and older Rust SDKs kill a credential_process after 5 s.
+  public static let defaultWait = Duration.seconds(5)
+  /// The longest `wait`, in seconds. A person signs in within it, and no waiter stays for ever.
+  public static let longestWaitSeconds = 300.0
+  /// The longest `min_ttl`, in seconds: AWS grants no role session longer than 12 hours.
+  public static let longestLifetimeSeconds = 43_200.0
+
+  // MARK: Connections
+
+  /// Open connections. Each takes a descriptor and some 100 bytes; the unit's `LimitNOFILE=` must
+  /// be above it.
+  public static let connections = 4096
+  /// Open connections of one Unix user, so that one cannot take them all.
+  public static let connectionsPerUser = 64
+
+  // MARK: The memo of parsed requests
+
+  /// Entries: far more than the distinct lines that the programs of one host send.
+  public static let memoEntries = 1024
+  /// Bytes of a line that is remembered: longer ones are rare and cost more to hold than to parse.
+  public static let memoLineBytes = 256
+
+  // MARK: Sessions and what upstream answers
+
+  /// Sessions held: users times profiles. One takes some 6 KB with its credentials.
+  public static let sessions = 100_000
+  /// Bytes of a backend's reply: two tokens of 50,000 characters and room to spare.
+  public static let backendReplyBytes = 256 << 10
+  /// Bytes of a reply of Cognito or STS: a session token is under 4 KB, an OpenID token 50,000.
+  public static let cognitoReplyBytes = 64 << 10
+  /// Bytes a backend command may write: what its reply may hold, and a token.
+  public static let execOutputBytes = 64 << 10
+
+  // MARK: What a login may carry (Cognito API reference, GetId and GetCredentialsForIdentity)
+
+  /// Logins in one map.
+  public static let logins = 10
+  /// Characters of a provider's name.
+  public static let providerLength = 128
+  /// Characters of a token.
+  public static let tokenLength = 50_000
+  /// Characters of an IdentityId.
+  public static let identityIDLength = 55
+  /// Characters of a CustomRoleArn.
+  public static let customRoleARNLength = 20...2048
+  /// Characters of a user name, Cognito's limit for a developer user identifier.
+  public static let usernameLength = 1024
+  /// Bytes of a password: longer than any that a login system takes.
+  public static let passwordBytes = 4096
+}

@@ -1,0 +1,52 @@
+import CredCore
+import Testing
+
+@Suite struct JSONWriterTests {
+  @Test func writesCompactlyInOrder() {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("b")
+    writer.beginArray()
+    writer.integer(-1)
+    writer.bool(true)
+    writer.null()
+    writer.beginObject()
+    writer.endObject()
+    writer.string("x")
+    writer.endArray()
+    writer.key("a")
+    writer.raw(Array("[1]".utf8))
+    writer.endObject()
+    #expect(writer.bytes == Array(#"{"b":[-1,true,null,{},"x"],"a":[1]}"#.utf8))
+  }
+
+  @Test(arguments: [
+    ("plain é€😀/", "plain é€😀/"),
+    ("a\"b\\c", #"a\"b\\c"#),
+    ("\n\t\0\u{1f}\u{7f}", #"\u000a\u0009\u0000\u001f\u007f"#),
+  ])
+  func escapesWhatMustBeEscaped(text: String, json: String) {
+    var fromText = JSONWriter()
+    fromText.string(text)
+    #expect(fromText.bytes == Array("\"\(json)\"".utf8))
+    var fromSecret = JSONWriter()
+    fromSecret.string(Secret(text))
+    #expect(fromSecret.bytes == fromText.bytes)
+  }
+
+  @Test func aSecretThatIsNotTextStillGivesJSON() throws {
+    var writer = JSONWriter()
+    writer.string(Secret([0x61, 0xFF, 0xC3, 0x22, 0xE2, 0x82]))
+    #expect(try JSONValue.parse(writer.bytes).text == "a\u{FFFD}\u{FFFD}\"\u{FFFD}\u{FFFD}")
+  }
+
+  @Test func whatIsWrittenIsReadBack() throws {
+    var writer = JSONWriter(capacity: 64)
+    writer.beginObject()
+    writer.key("\"k\u{1}\"")
+    writer.string(Secret("v\u{2}\\😀"))
+    writer.endObject()
+    let value = try JSONValue.parse(writer.bytes)
+    #expect(value["\"k\u{1}\""]?.text == "v\u{2}\\😀")
+  }
+}
