@@ -1,0 +1,86 @@
+/// Every key there is. A new one is a row here and a property of its settings: reading it,
+/// suggesting it, refusing it elsewhere and documenting it follow from the row. Rules between keys
+/// are in `ConfigurationReader+Rules.swift`.
+enum ConfigurationSchema {
+  static let daemon: [ConfigurationKey<DaemonSettings>] = [
+    .init(
+      "max_connections", \.maxConnections, .integer(1...65_536), standard: "4096",
+      "clients connected at once"),
+    .init(
+      "max_connections_per_user", \.maxConnectionsPerUser, .integer(1...65_536), standard: "64",
+      "clients connected at once that one Unix user may have"),
+    .init(
+      "admin_group", \.adminGroup, .accountName,
+      "its members, like root, may see every session's status"),
+    .init(
+      "log_level", \.logLevel, .choice, standard: "info",
+      "what is logged: this level and those before it"),
+    .init(
+      "upstream_connections", \.upstreamConnections, .integer(1...1024), standard: "64",
+      "connections to backends and AWS at once"),
+  ]
+
+  static let profile: [ConfigurationKey<ProfileSettings>] = [
+    .init(
+      "identity_pool_id", \.identityPoolID, .identityPoolID, required: true,
+      "the identity pool; the region comes from it"),
+    .init(
+      "developer_provider", \.developerProvider, .developerProvider,
+      "the pool's developer provider; required with a backend"),
+    .init("backend", \.backend, .sectionName, "who vouches for users: a [backend NAME]"),
+    .init(
+      "user_identifier", \.userIdentifier,
+      .template(length: ConfigurationLimits.userIdentifierLength), standard: "{user}",
+      "the developer user identifier"),
+    .init("flow", \.flow, .choice, standard: "enhanced", "how a token becomes credentials"),
+    .init(
+      "role_arn", \.roleARN, .roleARN,
+      "basic flow: the role to assume; enhanced flow: a custom role"),
+    .init(
+      "role_session_name", \.roleSessionName,
+      .template(length: 64) { $0.holdsOnlyLettersDigits(or: "_+=,.@-") }, standard: "{user}",
+      "basic flow: the session's name in CloudTrail"),
+    .init(
+      "duration", \.duration, .duration(.seconds(900) ... .seconds(12 * 3600), isWhole: true),
+      standard: "1h",
+      "basic flow: lifetime of the credentials"),
+    .init("policy_file", \.policyFile, .path, "basic flow: a session policy in JSON"),
+    .init(
+      "policy_arns", \.policyARNs,
+      .list(of: "a policy's ARN", most: ConfigurationLimits.policyARNs) { $0.isARN(of: "policy/") },
+      "basic flow: managed session policies"),
+    .init("guest", \.guest, .yesNo, standard: "no", "whether unauthenticated identities are given"),
+    .init("account_id", \.accountID, .accountID, "the pool's AWS account, sent with GetId"),
+    .init(
+      "web_identity_token_file", \.webIdentityTokenFile, .path,
+      "a file with a token that signs in by itself, read again when it changes"),
+    .init(
+      "web_identity_provider", \.webIdentityProvider, .loginsKey,
+      "that token's provider in the logins map"),
+    .init(
+      "allow_users", \.allowUsers, .list(of: "a user's name", where: \.isAccountName),
+      "who may use the profile; without any allow_… key everyone may"),
+    .init(
+      "allow_groups", \.allowGroups, .list(of: "a group's name", where: \.isAccountName),
+      "whose members may use the profile"),
+    .init(
+      "allow_units", \.allowUnits,
+      .list(of: "a systemd unit such as billing.service or billing-*", where: \.isUnitPattern),
+      "the systemd units whose processes may use the profile; *, ? and […] match"),
+    .init(
+      "cognito_endpoint", \.cognitoEndpoint, .endpoint, "Cognito Identity's URL, not AWS's own"),
+    .init("sts_endpoint", \.stsEndpoint, .endpoint, "basic flow: STS's URL, not AWS's own"),
+    .init(
+      "allow_plain_http", \.allowPlainHTTP, .yesNo, standard: "no",
+      "whether http:// endpoints may be on another host"),
+    .init("fips", \.fips, .yesNo, standard: "no", "whether AWS's FIPS endpoints are used"),
+    .init(
+      "dualstack", \.dualstack, .yesNo, standard: "no",
+      "whether AWS's endpoints for IPv4 and IPv6 are used"),
+    .init(
+      "ca_file", \.caFile, .path, "authorities trusted for the endpoints, not the system's"),
+    .init(
+      "logins_key", \.loginsKey, .loginsKey,
+      "the developer token's provider in the logins map, not that of the region"),
+  ]
+}

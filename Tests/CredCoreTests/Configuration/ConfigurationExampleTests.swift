@@ -1,0 +1,139 @@
+import Foundation
+import Testing
+
+@testable import CredCore
+
+/// The design's example, the example that is shipped, and the schema they must agree with.
+struct ConfigurationExampleTests {
+  /// design.md §2.3, one key a line.
+  static let design = """
+    [daemon]
+    max_connections = 4096
+    max_connections_per_user = 64
+    admin_group = adm
+
+    [backend corp]
+    type = http                     ; http | exec | cognito | aws-sample
+    url = https://auth.example.com/cognito/token     ; {user} {uid} {host} are substituted
+    method = POST
+    bearer_token_file = ${CREDENTIALS_DIRECTORY}/corp-token
+    ca_file = /etc/ca.pem
+    client_certificate = /etc/cert.pem
+    client_key = /etc/key.pem
+    unix_socket = /run/corp.sock
+    header.X-Team = infra
+    login_url = https://auth.example.com/login       ; only where users sign in with a password
+    timeout = 5s
+
+    [profile work]
+    identity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555   ; the region comes from it
+    developer_provider = login.example.app
+    backend = corp
+    user_identifier = {user}
+    flow = enhanced                 ; enhanced | basic
+    role_arn = arn:aws:iam::123456789012:role/custom
+    guest = no                      ; unauthenticated identities
+    allow_users = alice bob
+    allow_groups = developers
+    allow_units = billing.service
+    cognito_endpoint = http://127.0.0.1:4599
+    """
+
+  static let environment = ["CREDENTIALS_DIRECTORY": "/run/credentials/credd.service"]
+
+  @Test func theDesignsExample() throws {
+    let reading = reading(Self.design, environment: Self.environment)
+    #expect(reading.diagnostics == [])
+    let configuration = try #require(reading.configuration)
+    var daemon = DaemonSettings()
+    daemon.adminGroup = "adm"
+    #expect(configuration.daemon == daemon)
+
+    var http = HTTPBackendSettings(url: try URLTemplate("https://auth.example.com/cognito/token"))
+    http.bearerTokenFile = "/run/credentials/credd.service/corp-token"
+    http.caFile = "/etc/ca.pem"
+    http.clientCertificate = "/etc/cert.pem"
+    http.clientKey = "/etc/key.pem"
+    http.unixSocket = "/run/corp.sock"
+    http.headers = [.init(name: "X-Team", value: Secret("infra"))]
+    http.loginURL = try URLTemplate("https://auth.example.com/login")
+    #expect(configuration.backends == ["corp": BackendSettings(name: "corp", kind: .http(http))])
+
+    var work = ProfileSettings(name: "work", identityPoolID: examplePool)
+    work.developerProvider = "login.example.app"
+    work.backend = "corp"
+    work.roleARN = "arn:aws:iam::123456789012:role/custom"
+    work.allowUsers = ["alice", "bob"]
+    work.allowGroups = ["developers"]
+    work.allowUnits = ["billing.service"]
+    work.cognitoEndpoint = try ConfiguredURL("http://127.0.0.1:4599")
+    #expect(configuration.profiles == ["work": work])
+    #expect(configuration.backend(of: work)?.type == .http)
+    #expect(work.region == "us-east-1")
+  }
+
+  static func shippedExample() throws -> [UInt8] {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    return Array(try Data(contentsOf: root.appending(path: "contrib/credd.conf.example")))
+  }
+
+  @Test func theShippedExampleIsWithoutProblems() throws {
+    let source = ConfigurationSource(name: "credd.conf.example", bytes: try Self.shippedExample())
+    let reading = Configuration.read([source]) { Self.environment[$0] }
+    #expect(reading.diagnostics.map(\.description) == [])
+    #expect(
+      reading.configuration?.profiles["default"]?.allowGroups == ["developers", "domain users"])
+  }
+
+  @Test func theShippedExampleHasEveryKey() throws {
+    var lines = INIReader()
+    lines.read([ConfigurationSource(name: "", bytes: try Self.shippedExample())])
+    for kind in SectionKind.allCases {
+      let sections = lines.document.sections.filter { $0.words[0] == kind.rawValue }
+      for key in ConfigurationSchema.references(of: kind) {
+        let isShown = sections.contains { section in
+          key.applies(to: section["type"].flatMap { BackendType(rawValue: $0.value) })
+            && section.entries.contains { key.matches($0.key) }
+        }
+        #expect(isShown, "\(kind.header) \(key.shown) \(key.types.map(\.rawValue))")
+      }
+    }
+  }
+
+  /// What the schema calls the standard is what the settings start with.
+  @Test func documentedStandardsAreTheRealOnes() throws {
+    func check<Settings>(_ keys: [ConfigurationKey<Settings>], _ settings: Settings) throws {
+      for key in keys {
+        guard let standard = key.reference.standard else { continue }
+        var changed = settings
+        try key.assign(
+          ConfigurationValue(written: standard, environment: { _ in nil }), "", &changed)
+        #expect("\(changed)" == "\(settings)", "\(key.reference.name)")
+      }
+    }
+    try check(ConfigurationSchema.daemon, DaemonSettings())
+    try check(ConfigurationSchema.backend, BackendDraft())
+    try check(ConfigurationSchema.profile, ProfileSettings(name: "p", identityPoolID: examplePool))
+  }
+
+  @Test func noKeyIsThereTwice() {
+    for kind in SectionKind.allCases {
+      for type in BackendType.allCases.map(Optional.some) + [nil] {
+        let names = ConfigurationSchema.references(of: kind).filter { $0.applies(to: type) }
+          .map(\.name)
+        #expect(Set(names).count == names.count)
+      }
+    }
+  }
+
+  @Test func reloadSeesWhatChanged() throws {
+    let before = try #require(reading(Self.design, environment: Self.environment).configuration)
+    let again = try #require(reading(Self.design, environment: Self.environment).configuration)
+    #expect(before == again)
+    let changed = try #require(
+      reading(Self.design + "\nlogins_key = x", environment: Self.environment).configuration)
+    #expect(before.profiles != changed.profiles)
+    #expect(before.backends == changed.backends)
+  }
+}

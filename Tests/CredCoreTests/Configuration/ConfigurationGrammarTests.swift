@@ -1,0 +1,149 @@
+import CredCore
+import Testing
+
+/// Lines, sections, quotes and comments.
+struct ConfigurationGrammarTests {
+  @Test func readsCommentsBlankLinesAndWhiteSpace() {
+    let text = """
+      # a comment
+      ; another
+         # an indented one
+
+      [ profile\tp ]   ; after a header
+      identity_pool_id\t=\t\(examplePool)   # after a value
+      account_id=123456789012
+      """
+    let reading = reading(text)
+    #expect(reading.diagnostics.isEmpty)
+    #expect(reading.configuration?.profiles["p"]?.accountID == "123456789012")
+  }
+
+  @Test func acceptsCarriageReturnsAndByteOrderMark() {
+    let text = "\u{FEFF}" + plainProfile.split(separator: "\n").joined(separator: "\r\n") + "\r\n"
+    #expect(reading(text).diagnostics.isEmpty)
+  }
+
+  @Test func commentNeedsWhiteSpaceBefore() {
+    let http = "url = https://h/a;b\n" + "header.X = a;b#c ; d"
+    guard case .http(let settings) = backend("http", http)?.kind else {
+      Issue.record("not read")
+      return
+    }
+    #expect(settings.url.template == (try? Template("https://h/a;b")))
+    #expect(settings.headers == [.init(name: "X", value: Secret("a;b#c"))])
+  }
+
+  @Test(arguments: [
+    (#""a ; b # c""#, "a ; b # c"),
+    (#""a \"b\" \\ c"  ; d"#, #"a "b" \ c"#),
+    (#"a\b"#, #"a\b"#),
+  ])
+  func quotesKeepWhatIsBetween(written: String, meant: String) {
+    guard
+      case .http(let settings) = backend("http", "url = https://h/\nheader.X = \(written)")?.kind
+    else {
+      Issue.record("not read")
+      return
+    }
+    #expect(settings.headers.map(\.value) == [Secret(meant)])
+  }
+
+  @Test(arguments: [
+    ("log_level = \"info", "'log_level': a double quote is not closed"),
+    ("log_level = \"info\" x", "log_level: text follows the closing quote"),
+    ("log_level = in\"fo\"", "log_level: double quotes must enclose the whole value"),
+    ("log_level = \"\\n\"", #"log_level: within quotes '\' stands only before '"' or '\'"#),
+    ("log_level = \"\"", "log_level: is empty"),
+    ("log_level =", "'log_level' has no value"),
+    ("log_level = ; info", "'log_level' has no value"),
+    ("= info", "the key before '=' is missing"),
+    ("log level = info", "a key is one plain word"),
+    ("log_level", "expected 'key = value', '[section]' or a comment"),
+    (" info", "the line starts with white space: a value cannot continue on a second line"),
+    ("[daemon", "the section's '[' has no ']'"),
+    ("[daemon] x", "text follows the section's ']'"),
+    ("[ ]", "the section has no name"),
+    ("log\u{0}level = x", "the line holds the control character U+0000 (column 4)"),
+    ("# \u{E9}\u{1B}[2J", "the line holds the control character U+001B (column 4)"),
+    ("# a\rb", "the line holds the control character U+000D (column 4)"),
+    ("# \u{85}", "the line holds the control character U+0085 (column 3)"),
+  ])
+  func refusesMalformedLines(line: String, message: String) {
+    #expect(problems("[daemon]\n\(line)\n" + plainProfile) == ["credd.conf:2: \(message)"])
+  }
+
+  @Test func refusesInvalidUTF8WithItsColumn() {
+    let bytes = Array("\(plainProfile)# caf\u{E9} ".utf8) + [0xC3, 0x28]
+    let reading = Configuration.read(
+      [ConfigurationSource(name: "f", bytes: bytes)], environment: { _ in nil })
+    #expect(
+      reading.diagnostics.map(\.description) == ["f:3: the line is not valid UTF-8 (column 8)"])
+  }
+
+  @Test func entriesBelowABrokenHeaderAreLeftAlone() {
+    #expect(
+      problems(plainProfile + "[oops\nnonsense = 1\n") == [
+        "credd.conf:3: the section's '[' has no ']'"
+      ])
+  }
+
+  @Test func entryBeforeTheFirstSection() {
+    #expect(
+      problems("type = http\n" + plainProfile) == [
+        "credd.conf:1: 'type' stands before the first [section]"
+      ])
+  }
+
+  @Test func aFileDoesNotContinueTheSectionOfTheOneBefore() {
+    let reading = reading([("a", plainProfile), ("b", "guest = yes\n")])
+    #expect(
+      reading.diagnostics.map(\.description) == ["b:1: 'guest' stands before the first [section]"])
+  }
+
+  @Test func duplicatesNameBothPlaces() {
+    let reading = reading([
+      ("a", plainProfile + "guest = yes\nguest = no\n"),
+      ("b", "[profile p]\nguest = no\nfips = yes\n"),
+    ])
+    #expect(
+      reading.diagnostics.map(\.description) == [
+        "a:4: duplicate key 'guest' in '[profile p]'; first at a:3",
+        "b:1: duplicate section '[profile p]'; first at a:1",
+        "b:2: duplicate key 'guest' in '[profile p]'; first at a:3",
+      ])
+    #expect(reading.configuration == nil)
+  }
+
+  @Test func limitsOfLineAndFile() {
+    let longest = "#" + String(repeating: "x", count: ConfigurationLimits.lineBytes - 1)
+    #expect(problems(plainProfile + longest + "\r\n").isEmpty)
+    #expect(
+      problems(plainProfile + longest + "x") == ["credd.conf:3: the line is longer than 8192 bytes"]
+    )
+    let padding = String(repeating: "\n", count: ConfigurationLimits.fileBytes)
+    #expect(problems(plainProfile + padding.dropLast(plainProfile.utf8.count)).isEmpty)
+    #expect(
+      problems(plainProfile + padding).first
+        == "credd.conf:1: the file is longer than 1048576 bytes")
+  }
+
+  @Test func limitOfProfiles() {
+    let count = ConfigurationLimits.profiles
+    let files = (0..<2).map { half in
+      let profiles = (0..<count / 2).map { index in
+        "[profile p\(half)-\(index)]\nidentity_pool_id = \(examplePool)\n"
+      }
+      return (name: "f\(half)", text: profiles.joined())
+    }
+    #expect(reading(files).configuration?.profiles.count == count)
+    let more = reading(files + [(name: "more", text: plainProfile)])
+    #expect(more.diagnostics.map(\.description) == ["more:1: more than 10000 profiles"])
+  }
+
+  @Test func diagnosticsBeyondTheLimitAreCounted() {
+    let lines = String(repeating: "x\n", count: ConfigurationLimits.diagnostics + 7)
+    let reading = reading(plainProfile + lines)
+    #expect(reading.diagnostics.count == ConfigurationLimits.diagnostics + 1)
+    #expect(reading.diagnostics.last?.description == "7 more problems are not shown")
+  }
+}

@@ -1,0 +1,229 @@
+import CredCore
+import Testing
+
+/// What keys must mean together.
+struct ConfigurationRuleTests {
+  static let role = "role_arn = arn:aws:iam::123456789012:role/x"
+
+  @Test(arguments: [
+    (
+      "backend = b", ["backend: there is no [backend b]", "backend: requires 'developer_provider'"]
+    ),
+    ("flow = basic", ["flow: basic requires 'role_arn'"]),
+    ("policy_file = /p", ["policy_file: only 'flow = basic' can apply a policy"]),
+    (
+      "policy_arns = arn:aws:iam::aws:policy/X",
+      ["policy_arns: only 'flow = basic' can apply a policy"]
+    ),
+    ("duration = 1h", ["warning: duration: has no effect in the enhanced flow"]),
+    ("role_session_name = x", ["warning: role_session_name: has no effect in the enhanced flow"]),
+    ("sts_endpoint = https://h", ["warning: sts_endpoint: has no effect in the enhanced flow"]),
+    ("web_identity_token_file = /t", ["web_identity_token_file: requires 'web_identity_provider'"]),
+    ("web_identity_provider = x", ["web_identity_provider: requires 'web_identity_token_file'"]),
+    ("fips = yes", []), ("fips = yes\ndualstack = yes", []),
+    ("cognito_endpoint = https://h", []),
+    ("cognito_endpoint = https://h\nfips = no", []),
+    (
+      "cognito_endpoint = https://h\nfips = yes\ndualstack = yes",
+      [
+        "cognito_endpoint: cannot be combined with 'fips'",
+        "cognito_endpoint: cannot be combined with 'dualstack'",
+      ]
+    ),
+    ("cognito_endpoint = http://127.0.0.1:1", []),
+    ("allow_plain_http = yes\ncognito_endpoint = http://h", []),
+    (
+      "cognito_endpoint = http://h",
+      [
+        "cognito_endpoint: http:// to 'h' would send secrets in clear; use https://, or set "
+          + "'allow_plain_http = yes'"
+      ]
+    ),
+  ])
+  func profiles(lines: String, messages: [String]) {
+    let found = problems(inProfile: lines).map { $0.drop { $0 != " " }.dropFirst() }
+    #expect(found.sorted() == messages.map { $0[...] }.sorted())
+  }
+
+  @Test func aCognitoTokenIsNoLogin() {
+    let lines = """
+      web_identity_token_file = /t
+      web_identity_provider = cognito-identity.amazonaws.com
+      """
+    #expect(
+      problems(inProfile: lines) == [
+        "credd.conf:4: web_identity_provider: Cognito refuses its own tokens as a login"
+      ])
+  }
+
+  @Test func shortDurationsAreWarnedAbout() {
+    let basic = "flow = basic\n\(Self.role)\n"
+    #expect(problems(inProfile: basic + "duration = 30m").isEmpty)
+    #expect(profile(basic + "duration = 12h")?.duration == .seconds(43_200))
+    #expect(
+      problems(inProfile: basic + "duration = 29m59s") == [
+        "credd.conf:5: warning: duration: under 30m, clients that refresh 15m before expiration "
+          + "ask all the time"
+      ])
+    #expect(profile(basic + "duration = 15m")?.duration == .seconds(900))
+    #expect(
+      problems(inProfile: basic + "duration = 1h500ms") == [
+        "credd.conf:5: duration: '1h500ms' is not a whole number of seconds"
+      ])
+  }
+
+  @Test func sessionNamesHoldWhatStsAllows() {
+    let basic = "flow = basic\n\(Self.role)\n"
+    #expect(problems(inProfile: basic + "role_session_name = {user}@{host}+=,.-_").isEmpty)
+    #expect(
+      problems(inProfile: basic + "role_session_name = {user}/x") == [
+        "credd.conf:5: role_session_name: '{user}/x' holds a character that is not allowed here"
+      ])
+    #expect(
+      problems(
+        inProfile: basic + "role_session_name = " + String(repeating: "x", count: 65)) == [
+          "credd.conf:5: role_session_name: is longer than 64 characters"
+        ])
+  }
+
+  @Test(arguments: [
+    ("http", "url = http://127.0.0.1:1/{user}", []),
+    ("http", "url = http://h/\nunix_socket = /run/x", []),
+    ("http", "url = http://h/\nallow_plain_http = yes", []),
+    (
+      "http", "url = http://h/\nlogin_url = http://i/\nlogout_url = http://j/",
+      ["3: url", "4: login_url", "5: logout_url"]
+    ),
+    ("http", "url = http://h/\nallow_plain_http = no", ["3: url"]),
+    ("cognito", "cognito_endpoint = http://h/", ["3: cognito_endpoint"]),
+    ("cognito", "cognito_endpoint = http://h/\nallow_plain_http = yes", []),
+    ("aws-sample", "url = http://h/", ["3: url"]),
+    ("aws-sample", "url = http://localhost/", []),
+  ])
+  func plainHTTP(type: String, lines: String, places: [String]) {
+    let found = problems(inBackend: type, lines)
+    #expect(found.count == places.count)
+    for (problem, place) in zip(found, places) {
+      #expect(problem.hasPrefix("credd.conf:\(place): http:// to "))
+    }
+  }
+
+  @Test(arguments: [
+    ("client_key = /k", "client_key: requires 'client_certificate'"),
+    ("header.Host = x", "header.Host: credd sets this header itself"),
+    ("header.content-length = 1", "header.content-length: credd sets this header itself"),
+    ("header.X(Y) = 1", "header.X(Y): not a header's name"),
+    (
+      "header.authorization = Basic c2VjcmV0\nlogin_url = https://h/",
+      "header.authorization: 'login_url' sets this header already"
+    ),
+    (
+      "header.Authorization = Basic c2VjcmV0\nbearer_token_file = /t",
+      "header.Authorization: 'bearer_token_file' sets this header already"
+    ),
+    ("timeout = 99ms", "timeout: '99ms' is not a duration from 100ms to 1m"),
+    ("timeout = 61s", "timeout: '61s' is not a duration from 100ms to 1m"),
+    ("max_parallel = 0", "max_parallel: '0' is not a number from 1 to 1024"),
+    ("max_parallel = +4", "max_parallel: '+4' is not a number from 1 to 1024"),
+    ("method = post", "method: 'post' is not known; did you mean 'POST'?"),
+  ])
+  func http(lines: String, message: String) {
+    #expect(
+      problems(inBackend: "http", "url = https://h/\n\(lines)") == ["credd.conf:4: \(message)"])
+  }
+
+  @Test func aHeaderIsOneWhateverItsCase() {
+    #expect(
+      problems(inBackend: "http", "url = https://h/\nheader.X-A = 1\nheader.x-a = 2") == [
+        "credd.conf:5: header.x-a: duplicate header: case does not count in names of headers"
+      ])
+  }
+
+  @Test(arguments: [
+    ("credentials_profile = x", "3: credentials_profile: requires 'credentials_file'"),
+    (
+      "credentials_file = /c\ncredential_process = /bin/x",
+      "4: credential_process: cannot be combined with 'credentials_file'"
+    ),
+    ("token_duration = 25h", "3: token_duration: '25h' is not a duration from 1s to 24h"),
+    ("token_duration = 1500ms", "3: token_duration: '1500ms' is not a whole number of seconds"),
+    ("principal_tags.a,b = x", "3: principal_tags.a,b: not a tag's name"),
+    (
+      (0...50).map { "principal_tags.t\($0) = x" }.joined(separator: "\n"),
+      "53: principal_tags.t50: more than 50 principal tags"
+    ),
+    ("environment.X = 1", "3: 'environment.X' belongs to backends of type exec, not cognito"),
+  ])
+  func cognito(lines: String, message: String) {
+    #expect(problems(inBackend: "cognito", lines) == ["credd.conf:\(message)"])
+  }
+
+  @Test func variablesOfAProgramMayBeEmptyButNotMisnamed() {
+    let lines = "command = /bin/x\nenvironment.EMPTY = \"\"\nenvironment.A_1 = b"
+    var expected = ExecBackendSettings(command: ["/bin/x"])
+    expected.environment = ["EMPTY": Secret(""), "A_1": Secret("b")]
+    #expect(backend("exec", lines)?.kind == .exec(expected))
+    #expect(
+      problems(inBackend: "exec", "command = /bin/x\nenvironment.1A = b") == [
+        "credd.conf:4: environment.1A: not a variable's name"
+      ])
+  }
+
+  @Test func headersAndVariablesAreLimited() {
+    let headers = (0...ConfigurationLimits.headers).map { "header.X\($0) = x" }
+    #expect(
+      problems(inBackend: "http", "url = https://h/\n" + headers.joined(separator: "\n")) == [
+        "credd.conf:68: header.X64: more than 64 headers"
+      ])
+    let variables = (0...ConfigurationLimits.environmentVariables).map { "environment.X\($0) = x" }
+    #expect(
+      problems(inBackend: "exec", "command = /bin/x\n" + variables.joined(separator: "\n")) == [
+        "credd.conf:260: environment.X256: more than 256 variables"
+      ])
+  }
+
+  @Test func secretsOfTheConfigurationAreNotShown() {
+    let lines = "url = https://h/\nheader.X-Key = hunter2"
+    #expect(!"\(backend("http", lines) as Any)".contains("hunter2"))
+    let wrong = [
+      "header.X-Key = \"hunter2\" x", "header.X-Key: hunter2", "login_url = https://h/?k=hunter2#",
+      "url2 = https://u:hunter2@h/", "bearer_token_file = hunter2",
+    ]
+    for line in wrong {
+      let found = problems(inBackend: "http", "url = https://h/\n\(line)")
+      #expect(!found.isEmpty)
+      #expect(!found.joined().contains("hunter2"))
+    }
+  }
+
+  @Test func whoNeedsAUserName() throws {
+    let text = """
+      [backend post]
+      type = http
+      url = https://h/
+      [backend get]
+      type = http
+      method = GET
+      url = https://h/{uid}
+      [profile a]
+      identity_pool_id = \(examplePool)
+      developer_provider = d
+      backend = post
+      [profile b]
+      identity_pool_id = \(examplePool)
+      developer_provider = d
+      backend = get
+      [profile c]
+      identity_pool_id = \(examplePool)
+      developer_provider = d
+      backend = get
+      flow = basic
+      \(Self.role)
+      [profile d]
+      identity_pool_id = \(examplePool)
+      """
+    let configuration = try #require(reading(text).configuration)
+    let needing = configuration.profiles.values.filter(configuration.needsUserName).map(\.name)
+    #expect(needing.sorted() == ["a", "c"])
+  }
+}

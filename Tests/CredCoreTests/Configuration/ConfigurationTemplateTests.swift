@@ -1,0 +1,125 @@
+import Testing
+
+@testable import CredCore
+
+/// Templates and URLs.
+struct ConfigurationTemplateTests {
+  @Test func expands() throws {
+    let template = try Template("a{{{user}}}-{uid}@{host}")
+    #expect(try template.expand(user: "ann", uid: 1000, host: "h1") == "a{ann}-1000@h1")
+    #expect(template.needsUserName)
+    #expect(
+      template.parts == [
+        .literal("a{"), .placeholder(.user), .literal("}-"), .placeholder(.uid), .literal("@"),
+        .placeholder(.host),
+      ])
+  }
+
+  @Test func aUidWithoutANameNeedsNoUser() throws {
+    let template = try Template("{uid}")
+    #expect(!template.needsUserName)
+    #expect(try template.expand(user: nil, uid: 7, host: "h") == "7")
+    #expect(throws: TemplateError.userNameNeeded) {
+      try Template.user.expand(user: nil, uid: 7, host: "h")
+    }
+  }
+
+  @Test(arguments: [
+    ("{usre}", "the placeholder '{usre}' is not known; did you mean '{user}'?"),
+    ("{USER}", "the placeholder '{USER}' is not known; did you mean '{user}'?"),
+    ("{}", "the placeholder '{}' is not known; known are {user}, {uid}, {host}"),
+    ("a{user", "'{' has no '}'; a brace itself is written '{{'"),
+    ("a}b", "'}' has no '{'; a brace itself is written '}}'"),
+  ])
+  func refusedTemplates(text: String, message: String) {
+    #expect(throws: InvalidValue(message)) { try Template(text) }
+  }
+
+  @Test(arguments: [
+    ("ann", "ann"), ("a-._~Z9", "a-._~Z9"), ("a/b?c#d", "a%2Fb%3Fc%23d"), ("a b+%", "a%20b%2B%25"),
+    ("é", "%C3%A9"), ("a\r\n", "a%0D%0A"), ("a..b", "a..b"), ("EXAMPLE\\ann", "EXAMPLE%5Cann"),
+  ])
+  func valuesInURLsAreEncoded(user: String, encoded: String) throws {
+    let url = try URLTemplate("https://h/t/{user}?u={user}&n={uid}")
+    #expect(
+      try url.expand(user: user, uid: 1, host: "x") == "https://h/t/\(encoded)?u=\(encoded)&n=1")
+  }
+
+  @Test(arguments: [
+    ("https://h/{user}/token", ".."), ("https://h/{user}", "."), ("https://h/.{user}/x", "."),
+    ("https://h/%2E{user}?x", "."),
+  ])
+  func aNameCannotClimbThePath(text: String, user: String) throws {
+    let url = try URLTemplate(text)
+    #expect(throws: TemplateError.dotSegment) { try url.expand(user: user, uid: 1, host: "x") }
+  }
+
+  @Test(arguments: [
+    "https://{user}/x", "https://{host}.example.com/x", "{user}://h/", "https://h{user}/",
+    "https://h:{uid}/", "http{user}://h/", "https:{user}//h/",
+  ])
+  func aNameCannotChooseTheHost(text: String) {
+    #expect(throws: InvalidValue("placeholders belong in a URL's path or query only")) {
+      try URLTemplate(text)
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("https://Auth.Example.com", true, "auth.example.com", nil),
+      ("http://127.0.0.1:4599/x?y=%20", false, "127.0.0.1", 4599),
+      ("https://[2001:db8::1]:8443/", true, "2001:db8::1", 8443),
+      ("https://h?x=/", true, "h", nil),
+    ] as [(String, Bool, String, Int?)])
+  func urls(text: String, isEncrypted: Bool, host: String, port: Int?) throws {
+    let url = try ConfiguredURL(text)
+    #expect(url.isEncrypted == isEncrypted)
+    #expect(url.host == host)
+    #expect(url.port == port)
+    #expect(url.text == text)
+  }
+
+  @Test(arguments: [
+    ("ftp://h/", "a URL must start with https:// or http://"),
+    ("HTTPS://h/", "a URL must start with https:// or http://"),
+    ("h/x", "a URL must start with https:// or http://"),
+    ("https://", "the URL has no valid host"),
+    ("https:///x", "the URL has no valid host"),
+    ("https://:80/", "the URL has no valid host"),
+    ("https://h,x/", "the URL has no valid host"),
+    ("https://[::1/", "the URL has no valid host"),
+    ("https://[abc]/", "the URL has no valid host"),
+    ("https://h:/", "the URL's port is not a number from 1 to 65535"),
+    ("https://h:0/", "the URL's port is not a number from 1 to 65535"),
+    ("https://h:65536/", "the URL's port is not a number from 1 to 65535"),
+    ("https://h:+8/", "the URL's port is not a number from 1 to 65535"),
+    ("https://[::1]x/", "the URL's port is not a number from 1 to 65535"),
+    ("https://u:p@h/", "a user name or password does not belong in a URL"),
+    ("https://good@evil/", "a user name or password does not belong in a URL"),
+    ("https://h/#f", "a URL here has no fragment ('#')"),
+    ("https://h/a b", "the URL holds a character that must be percent-encoded"),
+    ("https://h/é", "the URL holds a character that must be percent-encoded"),
+    ("https://h\\x/", "the URL holds a character that must be percent-encoded"),
+    ("https://h/%2", "'%' in a URL must be followed by two hexadecimal digits"),
+    ("https://h/%zz", "'%' in a URL must be followed by two hexadecimal digits"),
+    ("https://h%41/", "the URL has no valid host"),
+    ("https://h/a/../b", "the URL's path holds '.' or '..'"),
+    ("https://h/%2e%2E", "the URL's path holds '.' or '..'"),
+    ("https://h/[x]", "brackets in a URL's path or query must be percent-encoded"),
+  ])
+  func refusedURLs(text: String, message: String) {
+    #expect(throws: InvalidValue(message)) { try ConfiguredURL(text) }
+  }
+
+  @Test(arguments: [
+    ("http://localhost/", true), ("http://LOCALHOST:80", true), ("http://127.0.0.1/", true),
+    ("http://127.255.3.4/", true), ("http://[::1]/", true),
+    ("http://localhost.example.com/", false),
+    ("http://127.0.0.1.example.com/", false), ("http://127.1/", false),
+    ("http://127.0.0.256/", false),
+    ("http://127.0.0.01/", false), ("http://0.0.0.0/", false), ("http://[::2]/", false),
+  ])
+  func loopback(text: String, isLoopback: Bool) throws {
+    #expect(try ConfiguredURL(text).isLoopback == isLoopback)
+  }
+}
