@@ -1,0 +1,80 @@
+/// AWS credentials of the organisation's own, with which a `cognito` backend signs.
+public struct DeveloperCredentials: Sendable, Equatable {
+  public let signer: SigV4
+  /// Nil for long-lived keys.
+  public let expiration: WallTime?
+
+  public init(signer: SigV4, expiration: WallTime? = nil) {
+    self.signer = signer
+    self.expiration = expiration
+  }
+
+  /// From `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`.
+  public init(environment: (String) -> String?) throws(InvalidInput) {
+    guard let id = environment("AWS_ACCESS_KEY_ID"), !id.isEmpty,
+      let key = environment("AWS_SECRET_ACCESS_KEY"), !key.isEmpty
+    else {
+      throw InvalidInput(
+        field: "developer credentials",
+        reason: "are in neither credentials_file, credential_process nor the environment")
+    }
+    let token = environment("AWS_SESSION_TOKEN").flatMap { $0.isEmpty ? nil : Secret($0) }
+    self.init(signer: SigV4(accessKeyID: id, secretAccessKey: Secret(key), sessionToken: token))
+  }
+
+  /// From a section of a file in the manner of `~/.aws/credentials`.
+  public init(file: Secret, section: String, path: String) throws(InvalidInput) {
+    var values: [String: Secret] = [:]
+    var isInside = false
+    for line in file.bytes.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
+      let text = line.trimmingBlanks
+      if text.first == UInt8(ascii: "[") {
+        isInside = Array(text) == Array("[\(section)]".utf8)
+      } else if isInside, let equals = text.firstIndex(of: UInt8(ascii: "=")),
+        text.first != UInt8(ascii: "#")
+      {
+        let key = String(decoding: text[..<equals].trimmingBlanks, as: UTF8.self).lowercased()
+        values[key] = Secret(Array(text[(equals + 1)...].trimmingBlanks))
+      }
+    }
+    guard let id = values["aws_access_key_id"]?.exposedText(), !id.isEmpty,
+      let key = values["aws_secret_access_key"], !key.isEmpty
+    else {
+      throw InvalidInput(
+        field: "credentials_file", reason: "\(path) has no keys in its section [\(section)]")
+    }
+    self.init(
+      signer: SigV4(
+        accessKeyID: id, secretAccessKey: key, sessionToken: values["aws_session_token"]))
+  }
+
+  /// From what a credential_process printed (AWS SDKs and Tools Reference Guide, "Process
+  /// credential provider").
+  public init(processOutput: Secret) throws(InvalidInput) {
+    let field = "credential_process"
+    guard let object = try? JSONValue.parse(processOutput.bytes),
+      object["Version"]?.integer == 1, let id = object["AccessKeyId"]?.text, !id.isEmpty,
+      let key = object["SecretAccessKey"]?.secret, !key.isEmpty
+    else { throw InvalidInput(field: field, reason: "printed no credentials") }
+    var expiration: WallTime?
+    if let text = object["Expiration"]?.text {
+      guard let time = WallTime(iso8601: text) else {
+        throw InvalidInput(field: field, reason: "printed an Expiration that is no time")
+      }
+      expiration = time
+    }
+    self.init(
+      signer: SigV4(
+        accessKeyID: id, secretAccessKey: key, sessionToken: object["SessionToken"]?.secret),
+      expiration: expiration)
+  }
+}
+
+extension ArraySlice<UInt8> {
+  fileprivate var trimmingBlanks: ArraySlice<UInt8> {
+    let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+    let front = drop(while: isBlank)
+    return front.prefix(
+      (front.lastIndex { !isBlank($0) } ?? front.startIndex - 1) + 1 - front.startIndex)
+  }
+}

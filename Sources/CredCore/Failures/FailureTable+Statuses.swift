@@ -1,0 +1,123 @@
+extension FailureTable {
+  // MARK: Answers of AWS without a known name
+
+  static let serverFault = Row(
+    .transient(retryAfter: nil), nil, .expected, " has a fault; it is tried again")
+  static let throttledByStatus = Row(
+    .throttled(retryAfter: nil), .throttled, .expected,
+    " is being asked too often; it is tried again")
+  static let unknownRefusal = Row(
+    .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+    " refuses the request for a reason that credd does not know: check the profile and the pool")
+
+  // MARK: No request
+
+  static let notSent = Row(
+    .permanentConfiguration, nil, .operatorMustAct,
+    " was not called, because the request would be invalid; check the profile and its backend")
+
+  // MARK: No answer, or none that makes sense
+
+  static func transport(_ failure: TransportFailure) -> Row {
+    switch failure {
+    case .nameResolution:
+      away(": its host name cannot be resolved; check the network, DNS and the URL")
+    case .connect: away(" cannot be reached; check the network, the URL and the proxy")
+    case .tls: away(": the TLS handshake failed; it is tried again", .operatorMustAct)
+    case .certificate:
+      away(
+        ": its certificate is not trusted for this host; check ca_file, this host's clock, or a "
+          + "captive portal", .operatorMustAct)
+    case .timeout: away(" did not answer in time; it is tried again")
+    case .reset: away(" broke the connection off; it is tried again")
+    case .tooLarge: away(" sent more than its limit; the answer was dropped", .operatorMustAct)
+    case .malformed: away(" did not answer in HTTP; check the URL", .operatorMustAct)
+    }
+  }
+
+  static let html = away(
+    " answered with a web page; check for a captive portal or a proxy", .operatorMustAct)
+  static let redirect = away(
+    " wants to redirect, which credd does not follow; check the URL, or for a captive portal",
+    .operatorMustAct)
+  static let malformedReply = away(" sent a reply that cannot be used", .operatorMustAct)
+
+  private static func away(
+    _ message: String, _ severity: UpstreamFailure.Severity = .expected
+  ) -> Row {
+    Row(.transient(retryAfter: nil), nil, severity, message)
+  }
+
+  // MARK: A backend's statuses
+
+  /// What the status of a token callback means (contract, "Token callback").
+  static func backend(status: Int) -> Row {
+    switch status {
+    case 401:
+      Row(
+        .signInRequired, .signInRequired, .expected,
+        " wants users to sign in, or does not accept its bearer token")
+    case 403:
+      Row(
+        .refusedByBackend, .backendRejected, .expected,
+        " refuses this user: ask those who run it for access")
+    case 404:
+      Row(
+        .unknownUser, .backendRejected, .expected,
+        " does not know this user: ask those who run it, or check user_identifier and url")
+    case 408: away(" did not get the request in time; it is tried again")
+    case 409:
+      Row(
+        .retryWithoutIdentity, .identityConflict, .operatorMustAct,
+        " finds this user or one of the logins at another identity: unlink or merge them")
+    case 429: throttledByStatus
+    case 503: away(" is not available now; it is tried again")
+    case 511: html  // Network Authentication Required, RFC 6585 §6
+    case 500...599: serverFault
+    case 300..<400: redirect
+    case 400..<500:
+      Row(
+        .permanentConfiguration, .backendRejected, .operatorMustAct,
+        " finds the request wrong; check url and method")
+    default: malformedReply
+    }
+  }
+
+  /// What the status of a sign-in means, where it differs from that of a token callback.
+  static func signIn(status: Int) -> Row {
+    switch status {
+    case 400, 401, 403, 404, 422:
+      Row(
+        .signInFailed, .signInFailed, .expected,
+        " refuses the sign-in: check user name and password")
+    default: backend(status: status)
+    }
+  }
+
+  static let wrongPool = Row(
+    .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+    " answered for another identity pool than the profile's; check identity_pool_id on both sides")
+
+  // MARK: A command's exit statuses (sysexits.h)
+
+  static func exec(exitStatus: Int32) -> Row {
+    switch exitStatus {
+    case 67:  // EX_NOUSER
+      backend(status: 404)
+    case 69, 75:  // EX_UNAVAILABLE, EX_TEMPFAIL
+      away(" is not available now; it is tried again")
+    case 77:  // EX_NOPERM
+      backend(status: 403)
+    case 64, 78, 126, 127:  // EX_USAGE, EX_CONFIG; not executable, not found
+      Row(
+        .permanentConfiguration, .backendUnavailable, .operatorMustAct,
+        ": its command cannot be run as configured; check command")
+    default: away(": its command failed; it is tried again", .operatorMustAct)
+    }
+  }
+
+  static let execNotStarted = Row(
+    .permanentConfiguration, .backendUnavailable, .operatorMustAct,
+    ": its command cannot be started; check command and its permissions")
+  static let execKilled = away(": its command was killed; it is tried again", .operatorMustAct)
+}

@@ -1,0 +1,204 @@
+/// What every failure of Cognito, STS and a backend means: the one table.
+///
+/// A row says how a failure is recognised, what the session does about it, what a client is told,
+/// who must act, and the words for a person, which follow the upstream's name ("Cognito …"). The
+/// first row that fits is taken, so the narrower ones come first. Here are the errors that have a
+/// name; those known by a status or from the transport are in `FailureTable+Statuses.swift`.
+/// Sources: the errors of the Cognito Identity and STS API references; messages as seen in public
+/// threads of the SDKs.
+enum FailureTable {
+  struct Row: Sendable {
+    /// The error's name without namespace; empty in rows that are not found by name.
+    let name: String
+    /// Part of the error's message, for names that mean several things.
+    let saying: String
+    let failureClass: FailureClass
+    /// Nil: the upstream's own "unavailable".
+    let code: ProtocolErrorCode?
+    let severity: UpstreamFailure.Severity
+    let message: String
+
+    init(
+      _ name: String, saying: String = "", _ failureClass: FailureClass,
+      _ code: ProtocolErrorCode?, _ severity: UpstreamFailure.Severity, _ message: String
+    ) {
+      self.name = name
+      self.saying = saying
+      self.failureClass = failureClass
+      self.code = code
+      self.severity = severity
+      self.message = message
+    }
+
+    /// For what is recognised by a status or by the transport.
+    init(
+      _ failureClass: FailureClass, _ code: ProtocolErrorCode?,
+      _ severity: UpstreamFailure.Severity, _ message: String
+    ) {
+      self.init("", failureClass, code, severity, message)
+    }
+  }
+
+  private static let transient = FailureClass.transient(retryAfter: nil)
+  private static let throttled = FailureClass.throttled(retryAfter: nil)
+
+  // MARK: Errors of AWS by name
+
+  static let cognito: [Row] = [
+    // NotAuthorizedException means many things; only its message tells them apart.
+    Row(
+      "NotAuthorizedException", saying: "Token expired", .newTokenOnce, .tokenRejected, .expected,
+      " says the token has expired: a new one is needed; try again"),
+    Row(
+      "NotAuthorizedException", saying: "Couldn't verify signed token", .newTokenOnce,
+      .tokenRejected, .expected,
+      " does not accept the token's signature: the backend must pass on a token from Cognito itself"
+    ),
+    Row(
+      "NotAuthorizedException", saying: "Not a Cognito token", .newTokenOnce, .tokenRejected,
+      .expected,
+      " says this is no token of its own: the backend must pass on the one from "
+        + "GetOpenIdTokenForDeveloperIdentity"),
+    Row(
+      "NotAuthorizedException", saying: "Can't pass in a Cognito token", .permanentConfiguration,
+      .identityConflict, .operatorMustAct,
+      " refuses a developer token in GetId: the IdentityId must come with it, from the backend"),
+    Row(
+      "NotAuthorizedException", saying: "is forbidden", .dropIdentityThenNewToken, .tokenRejected,
+      .expected,
+      " says the token does not belong to this identity: the identity is asked for anew; try again"),
+    Row(
+      "NotAuthorizedException", saying: "Logins don't match", .conflict, .poolMisconfigured,
+      .operatorMustAct,
+      " says the logins are not those of this identity: check developer_provider and the pool"),
+    Row(
+      "NotAuthorizedException", saying: "Issuer doesn't match providerName",
+      .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+      " says the token was issued by another provider than its key in logins names: correct the key"
+    ),
+    Row(
+      "NotAuthorizedException", saying: "Unauthenticated access is not supported",
+      .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+      " has guests switched off in this pool: enable them there or set guest = no"),
+    Row(
+      "NotAuthorizedException", .newTokenOnce, .tokenRejected, .expected,
+      " does not accept the token: a new one is needed"),
+    Row(
+      "ResourceNotFoundException", .newIdentity, .poolMisconfigured, .operatorMustAct,
+      " does not know this identity or pool: check identity_pool_id"),
+    Row(
+      "ValidationException", .newIdentity, .poolMisconfigured, .operatorMustAct,
+      " finds an id malformed: check identity_pool_id and the backend's IdentityId"),
+    Row(
+      "ResourceConflictException", .conflict, .identityConflict, .operatorMustAct,
+      " has this login linked to another identity: unlink or merge them"),
+    Row(
+      "DeveloperUserAlreadyRegisteredException", .retryWithoutIdentity, .identityConflict,
+      .expected,
+      " has this user registered with another identity than the one passed: merge the two"),
+    Row(
+      "InvalidIdentityPoolConfigurationException", .poolMisconfigured, .poolMisconfigured,
+      .operatorMustAct,
+      " finds no usable role: attach one to the pool and let it trust Cognito Identity"),
+    Row(
+      "ExternalServiceException", transient, .cognitoUnavailable, .expected,
+      " could not reach the login's provider; it is tried again"),
+    Row(
+      "ConcurrentModificationException", transient, .cognitoUnavailable, .expected,
+      " changed this identity at the same moment; it is tried again"),
+    Row(
+      "InvalidParameterException", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+      " refuses a parameter: check the pool, the provider name and role_arn"),
+  ]
+
+  static let sts: [Row] = [
+    Row(
+      "ExpiredTokenException", .newTokenOnce, .tokenRejected, .expected,
+      " says the token has expired: a new one is needed; try again"),
+    Row(
+      "InvalidIdentityToken", .newTokenOnce, .tokenRejected, .expected,
+      " does not accept the token: a new one is needed; if this stays, check the "
+        + "pool's provider in IAM"),
+    Row(
+      "IDPCommunicationError", transient, .cognitoUnavailable, .expected,
+      " could not reach the token's issuer; it is tried again"),
+    Row(
+      "IDPRejectedClaim", .permanentConfiguration, .tokenRejected, .operatorMustAct,
+      " says the token's issuer rejected it: it has expired or was revoked"),
+    Row(
+      "AccessDenied", .poolMisconfigured, .poolMisconfigured, .operatorMustAct,
+      " may not assume the role: check role_arn, and that the role trusts this pool (aud) and its "
+        + "authenticated users (amr)"),
+    Row(
+      "MalformedPolicyDocument", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+      " cannot read the session policy: check policy_file"),
+    Row(
+      "PackedPolicyTooLarge", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+      " finds the session policy too large: shorten policy_file or policy_arns"),
+    Row(
+      "RegionDisabledException", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+      " is not switched on in this region: activate it in the account"),
+    Row(
+      "ValidationError", saying: "DurationSeconds", .permanentConfiguration, .poolMisconfigured,
+      .operatorMustAct,
+      " does not allow so long a session: lower duration or raise the role's limit"),
+    Row(
+      "ValidationError", .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
+      " refuses a parameter: check role_arn, role_session_name and duration"),
+  ]
+
+  /// Every service of AWS can answer with these.
+  static let anyService: [Row] = [
+    Row(
+      "TooManyRequestsException", throttled, .throttled, .expected,
+      " is being asked too often; it is tried again"),
+    Row(
+      "LimitExceededException", throttled, .throttled, .expected,
+      " has reached a limit of the account; it is tried again"),
+    Row(
+      "ThrottlingException", throttled, .throttled, .expected,
+      " is being asked too often; it is tried again"),
+    Row(
+      "Throttling", throttled, .throttled, .expected,
+      " is being asked too often; it is tried again"),
+    Row(
+      "RequestLimitExceeded", throttled, .throttled, .expected,
+      " is being asked too often; it is tried again"),
+    Row("InternalErrorException", transient, nil, .expected, " has a fault; it is tried again"),
+    Row("InternalFailure", transient, nil, .expected, " has a fault; it is tried again"),
+    Row("ServiceUnavailable", transient, nil, .expected, " is not available; it is tried again"),
+    Row(
+      "ServiceUnavailableException", transient, nil, .expected,
+      " is not available; it is tried again"),
+  ]
+
+  /// What Cognito says to the signature of `type = cognito`: here it is the backend.
+  static let signature: [Row] = [
+    Row(
+      "ExpiredTokenException", transient, nil, .operatorMustAct,
+      ": the developer credentials have expired; renew them"),
+    Row(
+      "InvalidSignatureException", saying: "Signature expired", transient, nil, .operatorMustAct,
+      ": the signature's time is wrong; set this host's clock"),
+    Row(
+      "InvalidSignatureException", saying: "Signature not yet current", transient, nil,
+      .operatorMustAct,
+      ": the signature's time is wrong; set this host's clock"),
+    Row(
+      "RequestExpired", transient, nil, .operatorMustAct,
+      ": the signature's time is wrong; set this host's clock"),
+    Row(
+      "InvalidSignatureException", .permanentConfiguration, .backendRejected, .operatorMustAct,
+      ": the developer credentials are wrong; check the secret key"),
+    Row(
+      "UnrecognizedClientException", .permanentConfiguration, .backendRejected, .operatorMustAct,
+      ": AWS does not know the developer credentials; check the access key"),
+    Row(
+      "AccessDeniedException", .permanentConfiguration, .backendRejected, .operatorMustAct,
+      ": the developer credentials may not call "
+        + "cognito-identity:GetOpenIdTokenForDeveloperIdentity; allow it in IAM"),
+    Row(
+      "MissingAuthenticationTokenException", .permanentConfiguration, .backendRejected,
+      .operatorMustAct, ": the signature is missing; configure developer credentials"),
+  ]
+}

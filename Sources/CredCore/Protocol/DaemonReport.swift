@@ -1,0 +1,30 @@
+/// The daemon as `status` shows it. Counters run from its start.
+public struct DaemonReport: Sendable, Equatable {
+  public var version: String
+  public var pid: Int32
+  public var uptime: Duration
+  /// Held right now.
+  public var sessions: Int
+  /// Open right now.
+  public var connections: Int
+  /// Lines answered.
+  public var requests: Int
+  /// Calls of a token callback.
+  public var backendCalls: Int
+  /// Tokens exchanged for credentials.
+  public var exchanges: Int
+
+  public init(
+    version: String, pid: Int32, uptime: Duration, sessions: Int, connections: Int,
+    requests: Int, backendCalls: Int, exchanges: Int
+  ) {
+    self.version = version
+    self.pid = pid
+    self.uptime = uptime
+    self.sessions = sessions
+    self.connections = connections
+    self.requests = requests
+    self.backendCalls = backendCalls
+    self.exchanges = exchanges
+  }
+}

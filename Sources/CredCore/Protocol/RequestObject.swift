@@ -1,0 +1,99 @@
+/// The members of a request, read by key and type. Every error names the key.
+struct RequestObject {
+  private let value: JSONValue
+  private let members: [JSONMember]
+
+  init(_ value: JSONValue) throws(ProtocolError) {
+    guard case .object(let members) = value else {
+      throw .invalid(#"a request must be an object such as {"op":"get"}"#)
+    }
+    self.value = value
+    self.members = members
+  }
+
+  func id() throws(ProtocolError) -> RequestID? {
+    guard let value = value["id"] else { return nil }
+    guard let id = RequestID(value) else {
+      throw .invalid(
+        #""id" must be a string or a number of at most \#(Limits.requestIDBytes) bytes"#)
+    }
+    return id
+  }
+
+  /// The operation, once every key is known to belong to it.
+  func operation() throws(ProtocolError) -> OperationName {
+    let names = OperationName.allCases.map(\.rawValue)
+    let text = try text("op") ?? OperationName.get.rawValue
+    guard let name = OperationName(rawValue: text) else {
+      throw ProtocolError(
+        .unknownOperation,
+        "unknown operation \(text.quotedForMessage)" + suggestion(for: text, among: names))
+    }
+    try checkKeys(of: name)
+    return name
+  }
+
+  private func checkKeys(of name: OperationName) throws(ProtocolError) {
+    let keys = name.keys + OperationName.keysOfEvery
+    guard let stray = members.first(where: { member in !keys.contains { member.isNamed($0) } })
+    else { return }
+    let place = "\(stray.key.quotedForMessage) at byte \(stray.keyOffset)"
+    if OperationName.allCases.contains(where: { $0.keys.contains(stray.key) }) {
+      throw .invalid(#"key \#(place) does not belong to "\#(name.rawValue)""#)
+    }
+    throw .invalid("unknown key \(place)" + suggestion(for: stray.key, among: keys))
+  }
+
+  private func suggestion(for text: String, among names: [String]) -> String {
+    NearestName.of(text, in: names).map { #", did you mean "\#($0)"?"# } ?? ""
+  }
+}
+
+extension RequestObject {
+  subscript(_ key: String) -> JSONValue? { value[key] }
+
+  func text(_ key: String) throws(ProtocolError) -> String? {
+    guard let value = value[key] else { return nil }
+    guard let text = value.text else { throw .invalid("\"\(key)\" must be a string") }
+    return text
+  }
+
+  func secret(_ key: String) throws(ProtocolError) -> Secret? {
+    guard let value = value[key] else { return nil }
+    guard let secret = value.secret else { throw .invalid("\"\(key)\" must be a string") }
+    return secret
+  }
+
+  /// False where the key is missing.
+  func flag(_ key: String) throws(ProtocolError) -> Bool {
+    guard let value = value[key] else { return false }
+    guard let flag = value.bool else { throw .invalid("\"\(key)\" must be true or false") }
+    return flag
+  }
+
+  /// Seconds, to the millisecond.
+  func seconds(_ key: String, upTo longest: Double) throws(ProtocolError) -> Duration? {
+    guard let value = value[key] else { return nil }
+    guard let seconds = value.double, (0...longest).contains(seconds) else {
+      throw .invalid("\"\(key)\" must be a number from 0 to \(Int64(saturating: longest))")
+    }
+    return .milliseconds(Int64(nearest: seconds * 1000))
+  }
+
+  func profile() throws(ProtocolError) -> String {
+    guard let name = try text("profile") else { return ProfileName.default }
+    guard ProfileName.isWellFormed(name) else {
+      throw ProtocolError(
+        .unknownProfile,
+        "\(name.quotedForMessage) cannot be a profile's name, which is 1 to "
+          + "\(Limits.profileNameLength) letters, digits, dots, hyphens and underscores")
+    }
+    return name
+  }
+}
+
+extension ProtocolError {
+  static func invalid(_ message: String) -> ProtocolError {
+    ProtocolError(.invalidRequest, message)
+  }
+}

@@ -1,0 +1,291 @@
+import CredCore
+import Testing
+
+/// Every row of the error table, from the bytes on the wire to what follows from them.
+struct FailureTableTests {
+  struct Row: Sendable, CustomTestStringConvertible {
+    let name: String
+    let said: String
+    let failureClass: FailureClass
+    let code: ProtocolErrorCode
+    let severity: UpstreamFailure.Severity
+
+    init(
+      _ name: String, _ said: String, _ failureClass: FailureClass, _ code: ProtocolErrorCode,
+      _ severity: UpstreamFailure.Severity
+    ) {
+      self.name = name
+      self.said = said
+      self.failureClass = failureClass
+      self.code = code
+      self.severity = severity
+    }
+
+    var testDescription: String { "\(name) \(said)" }
+  }
+
+  static let transient = FailureClass.transient(retryAfter: nil)
+  static let throttled = FailureClass.throttled(retryAfter: nil)
+  static let refused = "NotAuthorizedException"
+
+  static let cognitoRows: [Row] = [
+    Row(
+      refused, "Invalid login token. Token expired: 1443123456 >= 1443120000", .newTokenOnce,
+      .tokenRejected, .expected),
+    Row(
+      refused, "Invalid login token. Couldn't verify signed token.", .newTokenOnce, .tokenRejected,
+      .expected),
+    Row(
+      refused, "Invalid login token. Not a Cognito token.", .newTokenOnce, .tokenRejected, .expected
+    ),
+    Row(
+      refused, "Invalid login token. Can't pass in a Cognito token.", .permanentConfiguration,
+      .identityConflict, .operatorMustAct),
+    Row(
+      refused, "Access to Identity '\(Samples.identityText)' is forbidden.",
+      .dropIdentityThenNewToken, .tokenRejected, .expected),
+    Row(
+      refused, "Logins don't match. Please include at least one valid login for this identity",
+      .conflict, .poolMisconfigured, .operatorMustAct),
+    Row(
+      refused, "Invalid login token. Issuer doesn't match providerName", .permanentConfiguration,
+      .poolMisconfigured, .operatorMustAct),
+    Row(
+      refused, "Unauthenticated access is not supported for this identity pool.",
+      .permanentConfiguration, .poolMisconfigured, .operatorMustAct),
+    Row(refused, "something new", .newTokenOnce, .tokenRejected, .expected),
+    Row(
+      "ResourceNotFoundException", "Identity not found.", .newIdentity, .poolMisconfigured,
+      .operatorMustAct),
+    Row("ValidationException", "", .newIdentity, .poolMisconfigured, .operatorMustAct),
+    Row("ResourceConflictException", "", .conflict, .identityConflict, .operatorMustAct),
+    Row(
+      "DeveloperUserAlreadyRegisteredException", "", .retryWithoutIdentity, .identityConflict,
+      .expected
+    ),
+    Row(
+      "InvalidIdentityPoolConfigurationException", "", .poolMisconfigured, .poolMisconfigured,
+      .operatorMustAct),
+    Row("ExternalServiceException", "", transient, .cognitoUnavailable, .expected),
+    Row("ConcurrentModificationException", "", transient, .cognitoUnavailable, .expected),
+    Row(
+      "InvalidParameterException", "", .permanentConfiguration, .poolMisconfigured, .operatorMustAct
+    ),
+    Row("SomeNewException", "", .permanentConfiguration, .poolMisconfigured, .operatorMustAct),
+  ]
+
+  static let stsRows: [Row] = [
+    Row("ExpiredTokenException", "", .newTokenOnce, .tokenRejected, .expected),
+    Row("InvalidIdentityToken", "", .newTokenOnce, .tokenRejected, .expected),
+    Row("IDPCommunicationError", "", transient, .cognitoUnavailable, .expected),
+    Row("IDPRejectedClaim", "", .permanentConfiguration, .tokenRejected, .operatorMustAct),
+    Row("AccessDenied", "", .poolMisconfigured, .poolMisconfigured, .operatorMustAct),
+    Row(
+      "MalformedPolicyDocument", "", .permanentConfiguration, .poolMisconfigured, .operatorMustAct),
+    Row("PackedPolicyTooLarge", "", .permanentConfiguration, .poolMisconfigured, .operatorMustAct),
+    Row(
+      "RegionDisabledException", "", .permanentConfiguration, .poolMisconfigured, .operatorMustAct),
+    Row(
+      "ValidationError", "The requested DurationSeconds exceeds the MaxSessionDuration",
+      .permanentConfiguration, .poolMisconfigured, .operatorMustAct),
+    Row("ValidationError", "x", .permanentConfiguration, .poolMisconfigured, .operatorMustAct),
+    Row("SomethingNew", "", .permanentConfiguration, .poolMisconfigured, .operatorMustAct),
+  ]
+
+  static let anyServiceRows: [Row] = [
+    Row("TooManyRequestsException", "", throttled, .throttled, .expected),
+    Row("LimitExceededException", "", throttled, .throttled, .expected),
+    Row("ThrottlingException", "", throttled, .throttled, .expected),
+    Row("Throttling", "", throttled, .throttled, .expected),
+    Row("RequestLimitExceeded", "", throttled, .throttled, .expected),
+    Row("InternalErrorException", "", transient, .cognitoUnavailable, .expected),
+    Row("InternalFailure", "", transient, .cognitoUnavailable, .expected),
+    Row("ServiceUnavailable", "", transient, .cognitoUnavailable, .expected),
+    Row("ServiceUnavailableException", "", transient, .cognitoUnavailable, .expected),
+  ]
+
+  private func expect(_ failure: UpstreamFailure?, is row: Row, from upstream: String) {
+    #expect(failure?.failureClass == row.failureClass)
+    #expect(failure?.code == row.code)
+    #expect(failure?.severity == row.severity)
+    #expect(failure?.message.hasPrefix(upstream) == true)
+    #expect(failure?.message.contains(row.name) == true)
+    #expect(failure?.protocolError.code == row.code)
+    #expect(failure?.message.contains("\n") == false)
+  }
+
+  private func exchange(_ reply: HTTPReply) -> UpstreamFailure? {
+    failure { () throws(UpstreamFailure) in _ = try CognitoIdentity.credentials(from: reply) }
+  }
+
+  private func assume(_ reply: HTTPReply) -> UpstreamFailure? {
+    failure { () throws(UpstreamFailure) in _ = try STS.credentials(from: reply) }
+  }
+
+  @Test(arguments: cognitoRows + anyServiceRows)
+  func cognitoErrors(row: Row) {
+    let plain = #"{"__type":"\#(row.name)","message":"\#(row.said)"}"#
+    expect(exchange(Samples.reply(400, plain)), is: row, from: "Cognito")
+    let qualified = #"{"__type":"com.amazonaws.cognito#\#(row.name)","Message":"\#(row.said)"}"#
+    expect(exchange(Samples.reply(400, qualified)), is: row, from: "Cognito")
+    let header = ["X-Amzn-ErrorType": "\(row.name):http://internal.amazon.com/coral/"]
+    let reply = Samples.reply(400, #"{"message":"\#(row.said)"}"#, header)
+    expect(exchange(reply), is: row, from: "Cognito")
+  }
+
+  @Test(arguments: stsRows + anyServiceRows)
+  func stsErrors(row: Row) {
+    let body = """
+      <ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><Error>
+      <Type>Sender</Type><Code>\(row.name)</Code><Message>\(row.said)</Message>
+      </Error><RequestId>1</RequestId></ErrorResponse>
+      """
+    expect(assume(Samples.reply(400, body)), is: row, from: "STS")
+  }
+
+  @Test(
+    arguments: [
+      (302, "", transient, .cognitoUnavailable), (429, "", throttled, .throttled),
+      (511, "", transient, .cognitoUnavailable),
+      (500, "<html>moto</html>", transient, .cognitoUnavailable),
+      (503, "", transient, .cognitoUnavailable),
+      (200, " <!DOCTYPE HTML><p>Welcome to the hotel", transient, .cognitoUnavailable),
+      (403, "<html>blocked", transient, .cognitoUnavailable),
+      (400, "{}", transient, .cognitoUnavailable), (204, "", transient, .cognitoUnavailable),
+      (400, #"{"__type":"<script>"}"#, transient, .cognitoUnavailable),
+    ] as [(Int, String, FailureClass, ProtocolErrorCode)])
+  func answersWithoutAName(
+    status: Int, body: String, failureClass: FailureClass, code: ProtocolErrorCode
+  ) {
+    for failure in [exchange(Samples.reply(status, body)), assume(Samples.reply(status, body))] {
+      #expect(failure?.failureClass == failureClass)
+      #expect(failure?.code == code)
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("ExpiredTokenException", "", transient, .backendUnavailable),
+      (
+        "InvalidSignatureException", "Signature expired: 1 is now earlier", transient,
+        .backendUnavailable
+      ),
+      (
+        "InvalidSignatureException", "Signature not yet current: 1 is still later", transient,
+        .backendUnavailable
+      ),
+      ("RequestExpired", "", transient, .backendUnavailable),
+      (
+        "InvalidSignatureException", "The request does not match", .permanentConfiguration,
+        .backendRejected
+      ),
+      ("UnrecognizedClientException", "", .permanentConfiguration, .backendRejected),
+      ("AccessDeniedException", "", .permanentConfiguration, .backendRejected),
+      ("MissingAuthenticationTokenException", "", .permanentConfiguration, .backendRejected),
+      ("ResourceNotFoundException", "", .newIdentity, .poolMisconfigured),
+      ("DeveloperUserAlreadyRegisteredException", "", .retryWithoutIdentity, .identityConflict),
+    ] as [(String, String, FailureClass, ProtocolErrorCode)])
+  func developerCredentials(
+    name: String, said: String, failureClass: FailureClass, code: ProtocolErrorCode
+  ) {
+    let reply = Samples.reply(400, #"{"__type":"\#(name)","message":"\#(said)"}"#)
+    let failure = failure { () throws(UpstreamFailure) in
+      _ = try CognitoIdentity.developerToken(from: reply, backend: "corp")
+    }
+    #expect(failure?.failureClass == failureClass)
+    #expect(failure?.code == code)
+  }
+
+  @Test(
+    arguments: [
+      (.nameResolution, .expected), (.connect, .expected), (.tls, .operatorMustAct),
+      (.certificate, .operatorMustAct), (.timeout, .expected), (.reset, .expected),
+      (.tooLarge, .operatorMustAct), (.malformed, .operatorMustAct),
+    ] as [(TransportFailure, UpstreamFailure.Severity)])
+  func transport(failure: TransportFailure, severity: UpstreamFailure.Severity) {
+    let upstreams: [(Upstream, ProtocolErrorCode)] = [
+      (.cognitoIdentity, .cognitoUnavailable), (.sts, .cognitoUnavailable),
+      (.backend("corp"), .backendUnavailable),
+    ]
+    for (upstream, code) in upstreams {
+      let found = UpstreamFailure.transport(failure, from: upstream)
+      #expect(found.failureClass == Self.transient)
+      #expect(found.code == code)
+      #expect(found.severity == severity)
+      #expect(found.message.hasPrefix(upstream.description))
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("7", .seconds(7)), ("0", .zero), ("99999999999999999999", .seconds(3600)),
+      ("Fri, 02 Jan 2026 03:04:35 GMT", .seconds(30)), ("Thu, 01 Jan 2026 03:04:35 GMT", .zero),
+      ("-1", nil), ("soon", nil), ("", nil),
+    ] as [(String, Duration?)])
+  func retryAfter(text: String, delay: Duration?) {
+    var headers = CognitoReplyTests.date
+    headers["retry-after"] = text
+    let failure = exchange(Samples.reply(503, "", headers))
+    #expect(failure?.failureClass == .transient(retryAfter: delay))
+    #expect(failure?.failureClass.retryAfter == delay)
+    let body = #"{"__type":"TooManyRequestsException"}"#
+    #expect(
+      exchange(Samples.reply(400, body, headers))?.failureClass == .throttled(retryAfter: delay))
+  }
+}
+
+extension FailureTableTests {
+  @Test func aRequestThatWasNotSent() {
+    let failure = UpstreamFailure.notSent(
+      InvalidInput(field: "RoleArn", reason: "is no ARN"), to: .sts)
+    #expect(failure.failureClass == .permanentConfiguration)
+    #expect(failure.severity == .operatorMustAct)
+    #expect(failure.message.hasSuffix("(RoleArn is no ARN)"))
+  }
+
+  @Test func aClientIsToldWhenToComeBack() {
+    let failure = UpstreamFailure(
+      upstream: .sts, failureClass: .throttled(retryAfter: .seconds(7)), code: .throttled,
+      message: "slow down", severity: .expected)
+    #expect(
+      failure.protocolError == ProtocolError(.throttled, "slow down", retryAfter: .seconds(7)))
+  }
+}
+
+struct RemoteTextTests {
+  private func shown(_ said: String) -> String {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("__type")
+    writer.string("InvalidParameterException")
+    writer.key("message")
+    writer.string(said)
+    writer.endObject()
+    let failure = failure { () throws(UpstreamFailure) in
+      _ = try CognitoIdentity.identity(
+        from: HTTPReply(status: 400, body: Secret(writer.bytes)))
+    }
+    let message = failure?.message ?? ""
+    return String(message.split(separator: "InvalidParameterException").last?.dropLast() ?? "")
+  }
+
+  @Test(arguments: [
+    ("plain words", ": plain words"),
+    ("two\r\nlines\u{1B}[31m", ": two lines [31m"),
+    ("a\u{202E}b\u{1}c", ": a b c"),
+    ("token eyJhbGciOiJub25lIn0.e30.c2ln here", ": token … here"),
+    ("key wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY!", ": key …!"),
+    ("'\(Samples.identityText)'", ": '\(Samples.identityText)'"),
+    ("arn:aws:iam::123456789012:role/reader", ": arn:aws:iam::123456789012:role/reader"),
+    ("DeveloperUserAlreadyRegisteredException", ": DeveloperUserAlreadyRegisteredException"),
+    ("\n\t ", ""),
+  ])
+  func isCleaned(said: String, expected: String) {
+    #expect(shown(said) == expected)
+  }
+
+  @Test func isCut() {
+    #expect(shown(String(repeating: "word ", count: 1000)).count == 202)
+    #expect(shown(String(repeating: "é", count: 5000)).count == 202)
+  }
+}

@@ -1,0 +1,148 @@
+import CredCore
+import Testing
+
+@Suite struct RenderedReplyTests {
+  private func text(_ reply: RenderedReply, id: RequestID? = nil) -> String {
+    var buffer: [UInt8] = []
+    reply.append(to: &buffer, id: id)
+    return String(decoding: buffer, as: UTF8.self)
+  }
+
+  private let noon = WallTime(milliseconds: 1_714_979_289_999)
+
+  @Test func credentialsAreInTheCredentialProcessFormat() {
+    let reply = RenderedReply.credentials(
+      Credentials(
+        accessKeyID: "ASIAX", secretAccessKey: Secret("s/+="), sessionToken: Secret("t"),
+        expiration: noon))
+    #expect(
+      text(reply)
+        == #"{"Version":1,"AccessKeyId":"ASIAX","SecretAccessKey":"s/+=","SessionToken":"t","#
+        + #""Expiration":"2024-05-06T07:08:09Z"}"# + "\n")
+    #expect("\(reply)" == "<reply>")
+  }
+
+  @Test func theAccountComesLast() {
+    let reply = RenderedReply.credentials(
+      Credentials(
+        accessKeyID: "A", secretAccessKey: Secret("S"), sessionToken: Secret("T"),
+        expiration: noon, accountID: "123456789012"))
+    #expect(text(reply).hasSuffix(#""2024-05-06T07:08:09Z","AccountId":"123456789012"}"# + "\n"))
+  }
+
+  @Test func anIDIsSplicedIn() {
+    let reply = RenderedReply.ping(version: "1.2", pid: 77)
+    let plain = #"{"Version":1,"Daemon":{"Version":"1.2","Pid":77}"#
+    #expect(text(reply) == plain + "}\n")
+    #expect(text(reply, id: RequestID(7)) == plain + ",\"Id\":7}\n")
+    #expect(text(reply, id: RequestID("a\"b")) == plain + ",\"Id\":\"a\\\"b\"}\n")
+  }
+
+  @Test func tokens() throws {
+    let identityID = try IdentityID("us-east-1:11111111-2222-3333-4444-555555555555")
+    // {"exp":1714979289}
+    let jwt = "eyJ9.eyJleHAiOjE3MTQ5NzkyODl9.c2ln"
+    #expect(
+      text(.token(try DeveloperToken(Secret(jwt)), of: identityID))
+        == #"{"Version":1,"IdentityId":"us-east-1:11111111-2222-3333-4444-555555555555","#
+        + #""Token":"\#(jwt)","Expiration":"2024-05-06T07:08:09Z"}"# + "\n")
+    #expect(
+      text(.token(try DeveloperToken(Secret("t")), of: try IdentityID("a:0")))
+        == #"{"Version":1,"IdentityId":"a:0","Token":"t"}"# + "\n")
+  }
+
+  @Test func sessions() throws {
+    #expect(
+      text(.session(profile: "work", state: .signedIn, identityID: try IdentityID("a:0")))
+        == #"{"Version":1,"Profile":"work","State":"signedIn","IdentityId":"a:0"}"# + "\n")
+    #expect(
+      text(.session(profile: "work", state: .signedOut))
+        == #"{"Version":1,"Profile":"work","State":"signedOut"}"# + "\n")
+    #expect(
+      text(.released(profile: "work", waiters: 3))
+        == #"{"Version":1,"Profile":"work","Released":3}"# + "\n")
+  }
+
+  @Test func errors() {
+    #expect(
+      text(.error(ProtocolError(.signInRequired, "run \"credctl login\"")))
+        == #"{"Version":1,"Error":{"Code":"SignInRequired","Message":"run \"credctl login\""}}"#
+        + "\n")
+    #expect(
+      text(
+        .error(ProtocolError(.throttled, "m", retryAfter: .milliseconds(29_001))),
+        id: RequestID("x"))
+        == #"{"Version":1,"Error":{"Code":"Throttled","Message":"m","RetryAfter":30},"Id":"x"}"#
+        + "\n")
+    #expect(
+      text(.error(ProtocolError(.throttled, "m", retryAfter: .seconds(-1))))
+        .contains(#""RetryAfter":0}"#))
+  }
+
+  @Test func everyCodeOfTheContract() {
+    let codes = [
+      "InvalidRequest", "RequestTooLarge", "UnknownOperation", "UnknownProfile", "AccessDenied",
+      "SignInRequired", "SignInFailed", "BackendRejected", "BackendUnavailable", "TokenRejected",
+      "Throttled", "CognitoUnavailable", "IdentityConflict", "PoolMisconfigured", "Timeout",
+      "TooManyRequests", "ShuttingDown", "Internal",
+    ]
+    #expect(ProtocolErrorCode.allCases.map(\.rawValue) == codes)
+  }
+
+  @Test func statusShowsEverythingKnown() throws {
+    let full = SessionReport(
+      profile: "work", user: "zoë", uid: 1000, state: .tokensInvalid,
+      identityID: try IdentityID("a:0"),
+      expiration: noon, nextRefresh: noon, nextRefreshReason: "half of the lifetime",
+      lastError: .init(code: .timeout, message: "no answer", at: noon), failures: 2,
+      lastRefresh: noon, waiters: 1)
+    let bare = SessionReport(profile: "p", user: nil, uid: 4_294_967_294, state: .signedOut)
+    let daemon = DaemonReport(
+      version: "1", pid: 9, uptime: .milliseconds(61_900), sessions: 2, connections: 3,
+      requests: 4, backendCalls: 5, exchanges: 6)
+    let time = #""2024-05-06T07:08:09Z""#
+    #expect(
+      text(.status([full, bare], of: daemon))
+        == #"{"Version":1,"Sessions":[{"Profile":"work","User":"zoë","Uid":1000,"#
+        + #""State":"tokensInvalid","IdentityId":"a:0","Expiration":\#(time),"#
+        + #""NextRefresh":\#(time),"NextRefreshReason":"half of the lifetime","#
+        + #""LastError":{"Code":"Timeout","Message":"no answer","At":\#(time)},"#
+        + #""Failures":2,"LastRefresh":\#(time),"Waiters":1},"#
+        + #"{"Profile":"p","Uid":4294967294,"State":"signedOut","Failures":0,"Waiters":0}],"#
+        + #""Daemon":{"Version":"1","Pid":9,"Uptime":61,"Sessions":2,"Connections":3,"#
+        + #""Requests":4,"BackendCalls":5,"Exchanges":6}}"# + "\n")
+  }
+
+  @Test func events() throws {
+    let a0 = try IdentityID("a:0")
+    let a1 = try IdentityID("a:1")
+    let events: [(SessionEvent, String)] = [
+      (
+        .state(.guest, identityID: a0),
+        #""Event":"state","Profile":"p","State":"guest","IdentityId":"a:0""#
+      ),
+      (
+        .state(.signedOut, identityID: nil),
+        #""Event":"state","Profile":"p","State":"signedOut""#
+      ),
+      (
+        .identityChanged(previous: a0, current: a1),
+        #""Event":"identityChanged","Profile":"p","PreviousIdentityId":"a:0","IdentityId":"a:1""#
+      ),
+      (
+        .refreshed(
+          identityID: a0, expiration: WallTime(milliseconds: 0),
+          nextRefresh: WallTime(milliseconds: -1000)),
+        #""Event":"refreshed","Profile":"p","IdentityId":"a:0","#
+          + #""Expiration":"1970-01-01T00:00:00Z","NextRefresh":"1969-12-31T23:59:59Z""#
+      ),
+      (
+        .degraded(ProtocolError(.backendUnavailable, "m"), expiration: nil),
+        #""Event":"degraded","Profile":"p","Error":{"Code":"BackendUnavailable","Message":"m"}"#
+      ),
+    ]
+    for (event, members) in events {
+      #expect(text(.event(event, profile: "p")) == "{\"Version\":1,\(members)}\n")
+    }
+  }
+}

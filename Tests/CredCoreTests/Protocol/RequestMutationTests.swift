@@ -1,0 +1,91 @@
+import CredCore
+import Testing
+
+/// Valid lines, damaged by chance: whatever comes in gives a request or an error, and never a trap.
+@Suite struct RequestMutationTests {
+  private static let lines = [
+    "{}",
+    #"{"op":"get","profile":"work","min_ttl":900,"refresh":true,"wait":0.25,"id":7}"#,
+    #"{"op":"token","profile":"work","min_ttl":1.5e1,"wait":300,"id":"a\u00e9\ud83d\ude00"}"#,
+    #"{"op":"login","profile":"w","username":"zoë","password":"p\"w\n"}"#,
+    #"{"op":"login","identity_id":"us-east-1:11111111-2222-3333-4444-555555555555","token":"e"}"#,
+    #"{"op":"login","logins":{"www.amazon.com":"t1","accounts.google.com":"t2"}}"#,
+    #"{"op":"clear","what":"identity"}"#,
+    #"{"op":"status","all":true}"#,
+    #"{"op":"logout","global":false}"#,
+    #" { "op" : "watch" , "profile" : "p" } "#,
+  ].map { Array($0.utf8) }
+
+  private static let pieces =
+    [
+      "{", "}", "[", "]", ":", ",", "\"", "\\", "\\u", "\\ud800", "\u{0}", "\u{1}", "null", "true",
+      "-", "1e999", "0", "99999999999999999999", "\"op\"", "\"id\"", "\"logins\":", "{}", "é", "😀",
+      "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", "\u{202E}",
+    ].map { Array($0.utf8) } + [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF0, 0x9F]]
+
+  @Test(arguments: 0..<8)
+  func damagedLinesGiveARequestOrAnError(seed: UInt64) throws {
+    var random = SplitMix64(state: seed)
+    var errors = 0
+    for _ in 0..<1500 {
+      var line = Self.lines[Int.random(in: 0..<Self.lines.count, using: &random)]
+      for _ in 0..<Int.random(in: 1...4, using: &random) { Self.damage(&line, &random) }
+      do {
+        let request = try Request.parse(line)
+        try checkMemo(of: line, gives: request)
+      } catch let error as RequestError {
+        errors += 1
+        try checkReply(to: error, line: line)
+      }
+    }
+    #expect(errors > 700)
+  }
+
+  /// What is told to the client is one line of JSON that shows no controls.
+  private func checkReply(to error: RequestError, line: [UInt8]) throws {
+    var reply: [UInt8] = []
+    RenderedReply.error(error.error).append(to: &reply, id: error.id)
+    #expect(reply.last == UInt8(ascii: "\n"))
+    let value = try JSONValue.parse(Array(reply.dropLast()))
+    #expect(value["Error"]?["Message"]?.text == error.error.message)
+    let hasControls = error.error.message.unicodeScalars.contains {
+      $0.properties.generalCategory == .control || $0.properties.generalCategory == .format
+    }
+    #expect(!hasControls && error.error.message.utf8.count < 1024)
+  }
+
+  private func checkMemo(of line: [UInt8], gives request: Request) throws {
+    var memo = RequestMemo(seed: 5)
+    memo.remember(request, for: line.span)
+    guard let remembered = memo.request(for: line.span) else { return }
+    #expect(remembered == request && request.operation.isFreeOfSecrets)
+  }
+
+  private static func damage(_ line: inout [UInt8], _ random: inout SplitMix64) {
+    let place = Int.random(in: 0...line.count, using: &random)
+    let end = min(line.count, place + Int.random(in: 1...12, using: &random))
+    switch Int.random(in: 0..<6, using: &random) {
+    case 0 where place < line.count: line[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+    case 1 where place < line.count: line[place] = UInt8.random(in: 0...255, using: &random)
+    case 2: line.removeSubrange(place..<end)
+    case 3: line.insert(contentsOf: Array(line[place..<end]), at: place)
+    case 4: line.removeSubrange(place...)
+    default:
+      let piece = pieces[Int.random(in: 0..<pieces.count, using: &random)]
+      line.insert(contentsOf: piece, at: place)
+    }
+  }
+}
+
+/// A small generator whose sequence is the same everywhere (Steele, Lea and Flood, 2014).
+struct SplitMix64: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}

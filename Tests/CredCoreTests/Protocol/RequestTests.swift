@@ -1,0 +1,109 @@
+import CredCore
+import Testing
+
+@Suite struct RequestTests {
+  static func parse(_ line: String) throws(RequestError) -> Request {
+    try Request.parse(Array(line.utf8))
+  }
+
+  @Test func anEmptyObjectAsksForTheDefaultCredentials() throws {
+    let request = try Self.parse("{}")
+    #expect(request == Request(operation: .get(GetRequest())))
+    guard case .get(let get) = request.operation else { return }
+    #expect(get.profile == "default")
+    #expect(get.wait == .seconds(5))
+    #expect(get.minTTL == nil)
+    #expect(!get.refresh)
+  }
+
+  @Test(
+    arguments: [
+      (
+        #"{"op":"get","profile":"w.o-r_K1","min_ttl":900,"refresh":true,"wait":0.25}"#,
+        .get(
+          GetRequest(
+            profile: "w.o-r_K1", minTTL: .seconds(900), refresh: true, wait: .milliseconds(250)))
+      ),
+      (#"{"profile":"work"}"#, .get(GetRequest(profile: "work"))),
+      (#"{"wait":300}"#, .get(GetRequest(wait: .seconds(300)))),
+      (#"{"wait":0}"#, .get(GetRequest(wait: .zero))),
+      (
+        #"{"op":"token","profile":"work","min_ttl":1.5,"wait":1e1}"#,
+        .token(TokenRequest(profile: "work", minTTL: .milliseconds(1500), wait: .seconds(10)))
+      ),
+      (#"{"op":"identity"}"#, .identity(profile: "default")),
+      (#"{"op":"logout","profile":"p"}"#, .logout(profile: "p", global: false)),
+      (#"{"op":"logout","global":true}"#, .logout(profile: "default", global: true)),
+      (#"{"op":"clear","what":"credentials"}"#, .clear(profile: "default", .credentials)),
+      (#"{"op":"clear","what":"identity","profile":"p"}"#, .clear(profile: "p", .identity)),
+      (#"{"op":"release","profile":"p"}"#, .release(profile: "p")),
+      (#"{"op":"status"}"#, .status(all: false)),
+      (#"{"op":"status","all":true}"#, .status(all: true)),
+      (#"{"op":"watch"}"#, .watch(profile: nil)),
+      (#"{"op":"watch","profile":"p"}"#, .watch(profile: "p")),
+      ("{\"op\":\"ping\"}\r", .ping),
+    ] as [(String, CredCore.Operation)])
+  func readsEveryOperation(line: String, operation: CredCore.Operation) throws {
+    #expect(try Self.parse(line) == Request(operation: operation))
+    #expect(operation.isFreeOfSecrets)
+  }
+
+  @Test(
+    arguments: [
+      ("[]", .invalidRequest, #"a request must be an object such as {"op":"get"}"#),
+      (
+        #"{"op":"get" "wait":1}"#, .invalidRequest,
+        "line is not valid JSON at byte 12: expected ',' or '}'"
+      ),
+      (
+        #"{"profle":"x"}"#, .invalidRequest,
+        #"unknown key "profle" at byte 1, did you mean "profile"?"#
+      ),
+      (#"{"op":"ping", "zzzzzzzz":1}"#, .invalidRequest, #"unknown key "zzzzzzzz" at byte 14"#),
+      (
+        #"{"op":"identity","wait":1}"#, .invalidRequest,
+        #"key "wait" at byte 17 does not belong to "identity""#
+      ),
+      (
+        #"{"password":"p"}"#, .invalidRequest,
+        #"key "password" at byte 1 does not belong to "get""#
+      ),
+      (#"{"op":"gte"}"#, .unknownOperation, #"unknown operation "gte", did you mean "get"?"#),
+      (#"{"op":"destroy"}"#, .unknownOperation, #"unknown operation "destroy""#),
+      (#"{"op":7}"#, .invalidRequest, #""op" must be a string"#),
+      (#"{"profile":null}"#, .invalidRequest, #""profile" must be a string"#),
+      (#"{"wait":301}"#, .invalidRequest, #""wait" must be a number from 0 to 300"#),
+      (#"{"wait":-0.1}"#, .invalidRequest, #""wait" must be a number from 0 to 300"#),
+      (#"{"wait":"5"}"#, .invalidRequest, #""wait" must be a number from 0 to 300"#),
+      (#"{"wait":1e999}"#, .invalidRequest, #""wait" must be a number from 0 to 300"#),
+      (#"{"min_ttl":43201}"#, .invalidRequest, #""min_ttl" must be a number from 0 to 43200"#),
+      (#"{"refresh":1}"#, .invalidRequest, #""refresh" must be true or false"#),
+      (#"{"op":"status","all":"yes"}"#, .invalidRequest, #""all" must be true or false"#),
+      (
+        #"{"op":"clear"}"#, .invalidRequest,
+        #""what" must be "credentials" or "identity""#
+      ),
+      (
+        #"{"op":"clear","what":"all"}"#, .invalidRequest,
+        #""what" must be "credentials" or "identity""#
+      ),
+      (
+        #"{"profile":"a/b"}"#, .unknownProfile,
+        #""a/b" cannot be a profile's name, which is 1 to 64 letters, digits, dots, hyphens "#
+          + "and underscores"
+      ),
+    ] as [(String, ProtocolErrorCode, String)])
+  func namesWhatIsWrong(line: String, code: ProtocolErrorCode, message: String) {
+    #expect(throws: RequestError(ProtocolError(code, message))) { try Self.parse(line) }
+  }
+
+  @Test(arguments: ["", "é", "a b", "a\u{0}", "../x"])
+  func refusesWhatIsNoProfileName(name: String) {
+    #expect(!ProfileName.isWellFormed(name))
+  }
+
+  @Test func profileNamesHaveAtMost64Letters() {
+    #expect(ProfileName.isWellFormed(String(repeating: "a", count: 64)))
+    #expect(!ProfileName.isWellFormed(String(repeating: "a", count: 65)))
+  }
+}
