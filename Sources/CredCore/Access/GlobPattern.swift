@@ -1,0 +1,81 @@
+/// A pattern as in file names: `*` any run, `?` any one character, `[a-z]` and `[!a-z]` one of a set.
+public struct GlobPattern: Sendable, Equatable {
+  private enum Element: Sendable, Equatable {
+    case anyRun
+    case anyOne
+    case one(Unicode.Scalar)
+    case oneOf([ClosedRange<Unicode.Scalar>], isNegated: Bool)
+
+    func fits(_ character: Unicode.Scalar) -> Bool {
+      switch self {
+      case .anyRun: false
+      case .anyOne: true
+      case .one(let expected): character == expected
+      case .oneOf(let ranges, let isNegated):
+        ranges.contains { $0.contains(character) } != isNegated
+      }
+    }
+  }
+
+  private let elements: [Element]
+
+  public init(_ pattern: String) {
+    var elements: [Element] = []
+    var rest = pattern.unicodeScalars[...]
+    while let character = rest.popFirst() {
+      switch character {
+      case "*": elements.append(.anyRun)
+      case "?": elements.append(.anyOne)
+      case "[": elements.append(Self.set(&rest) ?? .one("["))
+      default: elements.append(.one(character))
+      }
+    }
+    self.elements = elements
+  }
+
+  /// Whether the whole text fits. Takes time proportional to the product of both lengths at most.
+  public func matches(_ text: String) -> Bool {
+    let text = Array(text.unicodeScalars)
+    var (position, index) = (0, 0)
+    /// Where the last `*` stands, and how much text it covers so far: the one place to go back to.
+    var star: (position: Int, index: Int)?
+    while index < text.count {
+      if position < elements.count, elements[position] == .anyRun {
+        star = (position, index)
+        position += 1
+      } else if position < elements.count, elements[position].fits(text[index]) {
+        position += 1
+        index += 1
+      } else if let (starPosition, starIndex) = star {
+        star = (starPosition, starIndex + 1)
+        position = starPosition + 1
+        index = starIndex + 1
+      } else {
+        return false
+      }
+    }
+    return elements[position...].allSatisfy { $0 == .anyRun }
+  }
+
+  /// Reads a set from behind its `[`. Nil without the `]`: then the `[` is an ordinary character.
+  private static func set(_ rest: inout Substring.UnicodeScalarView) -> Element? {
+    var body = rest
+    let isNegated = body.first == "!"
+    if isNegated { body.removeFirst() }
+    // A `]` right at the start belongs to the set.
+    guard let end = body.dropFirst().firstIndex(of: "]") else { return nil }
+    rest = body[end...].dropFirst()
+    body = body[..<end]
+    var ranges: [ClosedRange<Unicode.Scalar>] = []
+    while let first = body.popFirst() {
+      guard body.first == "-", let last = body.dropFirst().first else {
+        ranges.append(first...first)
+        continue
+      }
+      body.removeFirst(2)
+      // `[z-a]` holds nothing.
+      if first <= last { ranges.append(first...last) }
+    }
+    return .oneOf(ranges, isNegated: isNegated)
+  }
+}

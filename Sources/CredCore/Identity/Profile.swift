@@ -1,0 +1,50 @@
+/// A profile with all that follows from its configuration.
+public struct Profile: Sendable, Equatable {
+  public let settings: ProfileSettings
+  public let backend: BackendSettings?
+  public let pool: IdentityPoolID
+  public let cognito: CognitoIdentity
+  public let sts: STS
+  public let plan: SessionPlan
+  public let access: AccessRule
+  /// A uid without a name cannot use it.
+  public let needsUserName: Bool
+
+  /// - Throws: for what the configuration reader has refused already.
+  public init(
+    _ settings: ProfileSettings, in configuration: Configuration, groupID: (String) -> UInt32?
+  ) throws(InvalidInput) {
+    self.settings = settings
+    backend = configuration.backend(of: settings)
+    pool = try IdentityPoolID(settings.identityPoolID)
+    cognito = CognitoIdentity(
+      try Self.endpoint(.cognitoIdentity, settings, settings.cognitoEndpoint))
+    sts = STS(try Self.endpoint(.sts, settings, settings.stsEndpoint))
+    access = AccessRule(settings, groupID: groupID)
+    needsUserName = configuration.needsUserName(settings)
+    plan = SessionPlan(
+      backend: Self.trust(backend), flow: settings.flow == .basic ? .basic : .enhanced,
+      allowsGuests: settings.guest, tokenFileProvider: settings.webIdentityProvider,
+      developerLoginKey: settings.loginsKey ?? AWSPartition.loginsKey(region: pool.region))
+  }
+
+  private static func endpoint(
+    _ service: AWSEndpoint.Service, _ settings: ProfileSettings, _ custom: ConfiguredURL?
+  ) throws(InvalidInput) -> AWSEndpoint {
+    // FIPS and dualstack choose among AWS's own hosts; the reader refuses them beside an endpoint.
+    if let custom {
+      return try AWSEndpoint(service, region: settings.region, custom: custom.text)
+    }
+    return try AWSEndpoint(
+      service, region: settings.region, fips: settings.fips, dualStack: settings.dualstack)
+  }
+
+  private static func trust(_ backend: BackendSettings?) -> SessionPlan.BackendTrust {
+    switch backend?.kind {
+    case nil: .none
+    case .http(let http): http.loginURL == nil ? .host : .password
+    case .exec, .cognito: .host
+    case .awsSample: .password
+    }
+  }
+}

@@ -1,0 +1,98 @@
+extension SessionMachine {
+  /// Forgets everything; what is under way is no longer awaited.
+  mutating func signOut(_ turn: inout Turn) {
+    abandonSignIn(
+      ProtocolError(.signInFailed, "a logout of the same profile came in between"), &turn)
+    rest()
+    forgetVouchers()
+    forgetCredentials(&turn)
+    userName = nil
+    customRoleARN = nil
+    forgetIdentity(&turn)
+    become(.signedOut(byUser: true), &turn)
+  }
+
+  /// `credentials` is the mobile SDKs' clearCredentials, `identity` their clearKeychain.
+  mutating func clear(_ scope: ClearScope, _ turn: inout Turn) {
+    if let progress = signInProgress {
+      // On its way it fetches everything anew in any case. One that may yet be refused must not
+      // bring back what was to be forgotten.
+      guard !progress.isAccepted else { return }
+      abandonSignIn(
+        ProtocolError(.signInFailed, "a clear of the same profile came in between"), &turn)
+    }
+    forgetCredentials(&turn)
+    // Whatever is on its way was asked for before.
+    if case .fetching = work { work = .idle }
+    guard scope == .identity else { return }
+    rest()
+    forgetVouchers()
+    forgetIdentity(&turn)
+    switch standing {
+    case .signedIn(.developerToken), .signedIn(.logins), .tokensInvalid:
+      become(.signedOut(byUser: false), &turn)
+    case .guest:
+      // Where something else works unattended, a guest is who signed out of it.
+      become(.signedOut(byUser: plan.worksUnattended), &turn)
+    case .signedIn(.host), .signedIn(.tokenFile), .signedIn(.password), .signedOut:
+      // These vouch for the user again without anything that was forgotten.
+      break
+    }
+  }
+
+  /// Callers that only a sign-in could help are told so now.
+  mutating func release(_ turn: inout Turn) {
+    guard signInProgress == nil else { return }
+    let released = waiters.filter(needsSignIn)
+    waiters.removeAll(where: needsSignIn)
+    for waiter in released { turn.actions.append(.refuse(waiter.id, signInRequired)) }
+  }
+
+  mutating func rest() {
+    work = .idle
+    backOff = BackOff()
+  }
+
+  mutating func forgetVouchers() {
+    token = nil
+    logins = LoginsMap()
+    expirations.removeAll()
+  }
+
+  mutating func forgetCredentials(_ turn: inout Turn) {
+    guard credentials != nil else { return }
+    credentials = nil
+    turn.actions.append(.credentialsChanged)
+  }
+
+  // MARK: Vouchers that run out
+
+  /// Whether what runs out is of interest: not what is refused already, and not what may never be
+  /// accepted.
+  private var awaitsExpirations: Bool {
+    if case .tokensInvalid = standing { return false }
+    return signInProgress?.isAccepted ?? true
+  }
+
+  /// When to say that what the user signed in with runs out.
+  var expiryWarning: Instant? { awaitsExpirations ? expirations.nextWarning : nil }
+
+  mutating func warnOfExpiry(_ turn: inout Turn) {
+    guard awaitsExpirations else { return }
+    for (provider, end) in expirations.takeWarnings(at: turn.now) {
+      let left = max(Int((end - turn.now).inSeconds), 0)
+      let message = "the token of \(provider) runs out in \(left) s; sign in with a new one"
+      turn.actions.append(.announce(.expiring(ProtocolError(.tokenRejected, message))))
+    }
+  }
+
+  /// Cognito refuses a request for one login that is over, though the others are good, and though
+  /// the login has long been linked to what a backend vouches for.
+  mutating func dropLoginsOver(at now: Instant) {
+    let kept = standing == .signedIn(.logins) || standing == .tokensInvalid(.logins) ? 1 : 0
+    for provider in expirations.over(at: now) where logins.logins.count > kept {
+      logins.remove(provider)
+      expirations.remove(provider)
+    }
+  }
+}

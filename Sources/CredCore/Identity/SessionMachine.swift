@@ -1,0 +1,181 @@
+/// One Unix user in one profile: who they are, what they hold, what is being fetched for whom.
+///
+/// Events go in, actions come out; the daemon performs them. The machine reads no clock and draws
+/// no numbers of its own. After every event the daemon reads ``nextWake`` and sends `timePassed`
+/// when it has come, so there are no timers to cancel and none can be stale.
+public struct SessionMachine: Sendable {
+  /// Whether something is being fetched.
+  enum Work: Sendable, Equatable {
+    /// Nothing to do, or nothing that can be done without a sign-in.
+    case idle
+    /// Goes to `idle` when it succeeds, to `resting` when it fails.
+    case fetching(Attempt)
+    /// Goes to `fetching` when the pause is over, or earlier for a caller in person.
+    case resting(Rest)
+  }
+
+  public let plan: SessionPlan
+  public internal(set) var standing: Standing = .signedOut(byUser: false)
+  public internal(set) var identityID: IdentityID?
+  public internal(set) var logins = LoginsMap()
+  public internal(set) var token: HeldToken?
+  public internal(set) var credentials: HeldCredentials?
+  /// When somebody last asked. The daemon notes answers from its cache here too.
+  public var lastAsked: Instant
+  /// The last failure and when it happened; kept after a success, for whoever asks why.
+  public internal(set) var lastFailure: (failure: UpstreamFailure, at: Instant)?
+  public internal(set) var refreshes = 0
+  /// Who signed in with a password.
+  var userName: String?
+  /// Which role a `login` chose.
+  var customRoleARN: String?
+  var expirations = LoginExpirations()
+  var signInProgress: SignInProgress?
+  /// What watchers know: what comes and goes between two announcements is no news.
+  var told: (state: String, identityID: IdentityID?)
+  var backOff = BackOff()
+  var work = Work.idle
+  var waiters: [Waiter] = []
+  var lastCall: UInt64 = 0
+
+  /// - Parameter identityID: the one that the session had before a restart.
+  public init(plan: SessionPlan, identityID: IdentityID? = nil, now: Instant) {
+    self.plan = plan
+    self.identityID = identityID
+    self.lastAsked = now
+    self.told = (Standing.signedOut(byUser: false).name, identityID)
+  }
+
+  /// Takes one event.
+  ///
+  /// - Parameter random: decides jitter alone.
+  public mutating func handle(
+    _ event: Event, now: Instant, random: inout some RandomNumberGenerator
+  ) -> [Action] {
+    var turn = Turn(now: now, chance: .random(in: 0..<1, using: &random))
+    dropUsedToken(turn.now)
+    dropExpired(&turn)
+    switch event {
+    case .asked(let waiter):
+      lastAsked = now
+      waiters.append(waiter)
+    case .signInRequested(let request):
+      beginSignIn(request, &turn)
+    case .loggedOut:
+      signOut(&turn)
+    case .cleared(let scope):
+      clear(scope, &turn)
+    case .released:
+      release(&turn)
+    case .waiterLeft(let id):
+      waiters.removeAll { $0.id == id }
+      if signInProgress?.id == id { signInProgress?.id = nil }
+    case .callFinished(let call, let outcome):
+      finish(call, outcome, &turn)
+    case .timePassed:
+      break
+    }
+    dropExpired(&turn)
+    settleSignIn(&turn)
+    settleWaiters(&turn, holdingOut: true)
+    startIfDue(&turn)
+    settleWaiters(&turn, holdingOut: false)
+    warnOfExpiry(&turn)
+    return turn.actions
+  }
+
+  /// One event's surroundings and what comes of it.
+  struct Turn {
+    let now: Instant
+    /// Uniform in `0..<1`.
+    let chance: Double
+    var actions: [Action] = []
+  }
+
+  /// When the daemon must send `timePassed`, at the latest.
+  public var nextWake: Instant {
+    var wake = waiters.map { holdsOut($0) ? $0.patience : $0.deadline }.min() ?? .distantFuture
+    if let credentials { wake = min(wake, credentials.servableUntil) }
+    if let nextStart { wake = min(wake, nextStart) }
+    if let warning = expiryWarning { wake = min(wake, warning) }
+    if let progress = signInProgress, progress.id != nil { wake = min(wake, progress.deadline) }
+    if let tokenEnd { wake = min(wake, tokenEnd) }
+    return wake
+  }
+
+  /// Whether somebody asked since the last refresh. What nobody uses is not renewed.
+  public var isInUse: Bool {
+    credentials.map { lastAsked > $0.received } ?? false
+  }
+
+  /// Until when the daemon may answer a plain `get` from its cache without asking the machine:
+  /// before the refresh is due there is nothing to decide.
+  public var quietUntil: Instant {
+    credentials.map { min($0.refreshAt, $0.freshUntil) } ?? Instant(nanoseconds: .min)
+  }
+
+  /// What expired is forgotten at once, not when somebody next looks.
+  mutating func dropExpired(_ turn: inout Turn) {
+    if let credentials, credentials.servableUntil <= turn.now {
+      self.credentials = nil
+      turn.actions.append(.credentialsChanged)
+    }
+    dropLoginsOver(at: turn.now)
+    guard let tokenEnd, tokenEnd <= turn.now else { return }
+    token = nil
+    // Where a backend knows the user, it has the next one.
+    if standing == .signedIn(.developerToken), plan.backend != .host {
+      become(.tokensInvalid(.developerToken), &turn)
+    }
+  }
+
+  /// A token of unknown end is used once, unless a client brought it: there is no other then.
+  private mutating func dropUsedToken(_ now: Instant) {
+    guard let token, token.lifetime == nil, standing != .signedIn(.developerToken) else { return }
+    if token.usableUntil <= now { self.token = nil }
+  }
+
+  /// When the token is forgotten, where it says how long it lasts.
+  private var tokenEnd: Instant? {
+    guard let token, token.lifetime != nil else { return nil }
+    // The exchange of a client's token that has begun is worth its end.
+    if case .fetching = work, standing == .signedIn(.developerToken) { return nil }
+    return token.usableUntil
+  }
+
+  // MARK: News
+
+  mutating func become(_ next: Standing, _ turn: inout Turn) {
+    standing = next
+    tell(&turn)
+  }
+
+  mutating func adopt(_ identityID: IdentityID?, _ turn: inout Turn) {
+    self.identityID = identityID
+    tell(&turn)
+  }
+
+  /// The user is somebody else from now on, or nobody.
+  mutating func forgetIdentity(_ turn: inout Turn) {
+    identityID = nil
+    guard let previous = told.identityID else { return }
+    turn.actions.append(.announce(.identityChanged(previous: previous, current: nil)))
+    told.identityID = nil
+  }
+
+  /// Announces what is new, once it is certain.
+  mutating func tell(_ turn: inout Turn) {
+    // A sign-in that is refused leaves everything as it was.
+    guard signInProgress?.isAccepted ?? true else { return }
+    // An identity that is dropped is followed by the next.
+    if let identityID, identityID != told.identityID {
+      turn.actions.append(
+        .announce(.identityChanged(previous: told.identityID, current: identityID)))
+      told.identityID = identityID
+    }
+    if standing.name != told.state {
+      turn.actions.append(.announce(.state(standing)))
+      told.state = standing.name
+    }
+  }
+}

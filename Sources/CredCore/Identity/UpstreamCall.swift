@@ -1,0 +1,34 @@
+/// What a session asks the daemon to do: one call, whose outcome comes back as an event.
+public enum UpstreamCall: Sendable, Equatable {
+  /// Give user name and password to the backend.
+  case signIn(username: String, password: Secret)
+  /// Read the profile's `web_identity_token_file`.
+  case readTokenFile
+  /// Ask the backend for an IdentityId and a developer token.
+  case tokenCallback(identityID: IdentityID?, logins: LoginsMap, session: BackendSession?)
+  /// GetId, for guests and logins other than the developer's.
+  case getID(logins: LoginsMap)
+  /// GetOpenIdToken: in the basic flow, for the same.
+  case getOpenIDToken(identityID: IdentityID, logins: LoginsMap)
+  /// GetCredentialsForIdentity: the enhanced flow.
+  ///
+  /// `customRoleARN` comes from a `login` and goes before the profile's own.
+  case getCredentials(identityID: IdentityID, logins: LoginsMap, customRoleARN: String? = nil)
+  /// AssumeRoleWithWebIdentity: the basic flow.
+  case assumeRole(identityID: IdentityID, token: Secret)
+}
+
+/// How a call ended.
+public enum UpstreamOutcome: Sendable, Equatable {
+  /// The backend took the password.
+  case signedIn(BackendSession)
+  /// What the token file holds.
+  case fileToken(Secret)
+  /// A token callback or GetOpenIdToken succeeded. `lifetime` is what is left of the token by the
+  /// server's clock.
+  case token(identityID: IdentityID, token: DeveloperToken, lifetime: Duration?)
+  case identity(IdentityID)
+  /// `lifetime` is what the credentials have left, by the server's clock.
+  case credentials(Credentials, identityID: IdentityID, lifetime: Duration)
+  case failed(UpstreamFailure)
+}

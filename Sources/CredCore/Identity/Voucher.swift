@@ -1,0 +1,37 @@
+/// What vouches for a user.
+public enum Voucher: Sendable, Equatable {
+  /// The backend trusts this host to say who its users are.
+  case host
+  /// A password was given to the backend, which answered with a session of its own.
+  case password(BackendSession)
+  /// A developer token that a client brought, with the IdentityId it belongs to.
+  case developerToken
+  /// Logins of social, OIDC or SAML providers that a client brought.
+  case logins
+  /// The same from a file, which somebody else keeps fresh.
+  case tokenFile
+
+  /// The name of the kind, for status and events.
+  public var name: String {
+    switch self {
+    case .host: "host"
+    case .password: "password"
+    case .developerToken: "developerToken"
+    case .logins: "logins"
+    case .tokenFile: "tokenFile"
+    }
+  }
+}
+
+/// What a backend gave for a password, and wants to see with each callback.
+public struct BackendSession: Sendable, Equatable {
+  /// Sent as `Authorization: Bearer`.
+  public let token: Secret
+  /// The backend's own name for the user, where it differs from the configured one.
+  public let developerUserIdentifier: String?
+
+  public init(token: Secret, developerUserIdentifier: String?) {
+    self.token = token
+    self.developerUserIdentifier = developerUserIdentifier
+  }
+}

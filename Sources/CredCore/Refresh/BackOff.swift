@@ -1,0 +1,28 @@
+/// Growing pauses between attempts that fail: decorrelated jitter, from 1 s to 5 min.
+///
+/// Source: "Exponential Backoff And Jitter", AWS Architecture Blog.
+public struct BackOff: Sendable, Equatable {
+  static let shortest: Duration = .seconds(1)
+  static let longest: Duration = .seconds(5 * 60)
+  /// After a failure that time alone will not heal.
+  static let permanent: Duration = .seconds(5 * 60)
+  /// However long the pause, somebody who asks in person starts an attempt after this long.
+  static let longestForCallers: Duration = .seconds(5)
+
+  /// Attempts that failed since the last success.
+  public private(set) var failures = 0
+  private var previous = BackOff.shortest
+
+  public init() {}
+
+  /// The pause after one more failure.
+  ///
+  /// - Parameter chance: uniform in `0..<1`.
+  public mutating func failed(_ failureClass: FailureClass, chance: Double) -> Duration {
+    failures += 1
+    let spread = previous * 3 - Self.shortest
+    previous = min(Self.longest, Self.shortest + spread * chance)
+    let pause = failureClass.isTransient ? previous : Self.permanent
+    return max(pause, failureClass.retryAfter ?? .zero)
+  }
+}

@@ -1,0 +1,53 @@
+/// When credentials are renewed, handed out and withheld: pure functions of lifetimes and instants.
+public enum RefreshPolicy {
+  /// Half of the lifetime, as SPIRE renews: early enough to outlast an outage of the other half.
+  static let share = 0.5
+  /// Spreads sessions that were created together.
+  static let jitter = 0.1
+  /// Refresh at the latest with this much life left, where the lifetime allows: botocore and .NET
+  /// run credential_process again and again below 15 min.
+  static let reserve: Duration = .seconds(20 * 60)
+  /// Below this, a caller waits a moment for better ones.
+  static let freshness: Duration = .seconds(15 * 60)
+  /// How long that moment is.
+  public static let grace: Duration = .seconds(2)
+  /// Credentials with less than this left are not handed out: a caller could not use them any more.
+  static let lastCall: Duration = .seconds(60)
+  /// The same for a token, which must still be good when Cognito reads it.
+  static let tokenMargin: Duration = .seconds(60)
+  /// A caller who is not content with what is at hand (`refresh`, `min_ttl`) gets at most one
+  /// refresh in this time.
+  static let demandInterval: Duration = .seconds(1)
+
+  /// The instant at which credentials are renewed.
+  ///
+  /// - Parameter chance: uniform in `0..<1`.
+  public static func refreshTime(
+    received: Instant, lifetime: Duration, chance: Double
+  ) -> Instant {
+    let half = lifetime * (share + share * jitter * (2 * chance - 1))
+    let keepingReserve = lifetime - reserve
+    // A short lifetime has no room for the reserve: it would be renewed without pause. Its half is
+    // where callers begin to wait for better ones, so the jitter goes one way.
+    guard keepingReserve >= lifetime * 0.25 else {
+      return received + lifetime * (share - share * jitter * (1 - chance))
+    }
+    return received + min(half, keepingReserve)
+  }
+
+  /// Until when they are handed out without a second thought: with more than 15 min left, or half
+  /// of the lifetime where that is shorter.
+  public static func freshUntil(expires: Instant, lifetime: Duration) -> Instant {
+    expires - min(freshness, lifetime * 0.5)
+  }
+
+  /// Until when they are handed out where nothing better is to be had.
+  public static func servableUntil(expires: Instant, lifetime: Duration) -> Instant {
+    expires - min(lastCall, lifetime * 0.1)
+  }
+
+  /// Until when a token is exchanged again instead of asking the backend for another.
+  public static func tokenUsableUntil(expires: Instant, lifetime: Duration) -> Instant {
+    expires - min(tokenMargin, lifetime * 0.1)
+  }
+}

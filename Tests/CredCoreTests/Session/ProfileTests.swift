@@ -1,0 +1,86 @@
+import Testing
+
+@testable import CredCore
+
+/// What a profile's configuration means for its sessions.
+@Suite struct ProfileTests {
+  private func profile(_ lines: String, backend: String = "") throws -> Profile {
+    let text = """
+      \(backend)
+      [profile work]
+      identity_pool_id = eu-west-1:11111111-2222-3333-4444-555555555555
+      \(lines)
+      """
+    let reading = Configuration.read(
+      [ConfigurationSource(name: "credd.conf", bytes: Array(text.utf8))], environment: { _ in nil })
+    let configuration = try #require(reading.configuration, "\(reading.diagnostics)")
+    let settings = try #require(configuration.profiles["work"])
+    return try Profile(settings, in: configuration) { _ in nil }
+  }
+
+  private let corp = "[backend corp]\ntype = http\nurl = https://auth.example.com/token\n"
+  private let use = "backend = corp\ndeveloper_provider = login.example.app\n"
+
+  private func login(_ signIn: SignIn, role: String? = nil) -> LoginRequest {
+    LoginRequest(profile: "work", signIn: signIn, customRoleARN: role)
+  }
+
+  @Test func backendWithoutALoginTrustsTheHost() throws {
+    let profile = try profile(use, backend: corp)
+    #expect(profile.plan.backend == .host)
+    #expect(profile.plan.flow == .enhanced)
+    #expect(profile.needsUserName)
+    #expect(profile.cognito.endpoint.url == "https://cognito-identity.eu-west-1.amazonaws.com/")
+    #expect(profile.refusal(of: login(.host)) == nil)
+    #expect(
+      profile.refusal(of: login(.password(username: "alice", password: Secret("x"))))?.code
+        == .invalidRequest)
+  }
+
+  @Test func backendWithALoginWantsAPassword() throws {
+    let profile = try profile(
+      use, backend: corp + "login_url = https://auth.example.com/login\n")
+    #expect(profile.plan.backend == .password)
+    #expect(profile.refusal(of: login(.host))?.code == .signInRequired)
+    #expect(
+      profile.refusal(of: login(.password(username: "alice", password: Secret("x")))) == nil)
+  }
+
+  @Test func withoutABackendOnlyTokensSignIn() throws {
+    let profile = try profile("")
+    #expect(profile.plan.backend == .none)
+    #expect(!profile.needsUserName)
+    #expect(profile.refusal(of: login(.host))?.code == .invalidRequest)
+    let logins = try LoginsMap([("accounts.google.com", Secret("token"))])
+    #expect(profile.refusal(of: login(.logins(logins))) == nil)
+  }
+
+  @Test func identityOfAnotherRegionIsRefusedBeforeAnyCall() throws {
+    let profile = try profile("")
+    let token = try DeveloperToken(Secret("token"))
+    let there = try IdentityID("us-east-1:11111111-2222-3333-4444-555555555555")
+    let here = try IdentityID("eu-west-1:11111111-2222-3333-4444-555555555555")
+    #expect(
+      profile.refusal(of: login(.developerToken(identityID: there, token: token)))?.code
+        == .invalidRequest)
+    #expect(profile.refusal(of: login(.developerToken(identityID: here, token: token))) == nil)
+  }
+
+  @Test func basicFlowTakesNoCustomRole() throws {
+    let role = "arn:aws:iam::123456789012:role/app"
+    let profile = try profile("guest = yes\nflow = basic\nrole_arn = \(role)\n")
+    #expect(profile.plan.flow == .basic)
+    #expect(profile.plan.allowsGuests)
+    let logins = try LoginsMap([("accounts.google.com", Secret("token"))])
+    let error = try #require(profile.refusal(of: login(.logins(logins), role: role)))
+    #expect(error.code == .invalidRequest)
+    #expect(error.message.contains("basic"))
+  }
+
+  @Test func tokenFileNeedsNobody() throws {
+    let profile = try profile(
+      "web_identity_token_file = /run/token\nweb_identity_provider = oidc.example.com\n")
+    #expect(profile.plan.tokenFileProvider == "oidc.example.com")
+    #expect(profile.refusal(of: login(.host)) == nil)
+  }
+}

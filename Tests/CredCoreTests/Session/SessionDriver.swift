@@ -1,0 +1,205 @@
+@testable import CredCore
+
+/// A session machine with a clock and dice of its own: events go in by name, and what the machine
+/// decided is kept in order.
+struct SessionDriver {
+  typealias Action = SessionMachine.Action
+
+  private(set) var machine: SessionMachine
+  private(set) var now: Instant
+  private var dice: Mutations
+  /// The number that the next waiter gets.
+  private(set) var nextWaiter: UInt64 = 1
+  /// Everything since the last ``forget()``.
+  private(set) var actions: [Action] = []
+  /// The calls under way, by number.
+  private(set) var openCalls: [UInt64: UpstreamCall] = [:]
+  /// All calls ever made.
+  private(set) var calls: [UpstreamCall] = []
+
+  init(
+    _ backend: SessionPlan.BackendTrust = .host, guests: Bool = false,
+    flow: SessionPlan.Flow = .enhanced, tokenFileProvider: String? = nil,
+    identityID: IdentityID? = nil, seed: UInt64 = 1
+  ) {
+    self.init(
+      plan: SessionPlan(
+        backend: backend, flow: flow, allowsGuests: guests, tokenFileProvider: tokenFileProvider),
+      identityID: identityID, seed: seed)
+  }
+
+  init(plan: SessionPlan, identityID: IdentityID? = nil, seed: UInt64 = 1) {
+    now = .seconds(1000)
+    dice = Mutations(seed: seed)
+    machine = SessionMachine(plan: plan, identityID: identityID, now: now)
+  }
+
+  // MARK: Events
+
+  /// - Returns: what came of it.
+  @discardableResult
+  mutating func send(_ event: SessionMachine.Event) -> [Action] {
+    let new = machine.handle(event, now: now, random: &dice)
+    for case .call(let number, let call) in new {
+      openCalls[number] = call
+      calls.append(call)
+    }
+    actions += new
+    return new
+  }
+
+  /// A request arrives.
+  ///
+  /// - Returns: the number of the waiter.
+  @discardableResult
+  mutating func ask(
+    _ want: Waiter.Want = .credentials, minimumLife: Duration? = nil, refresh: Bool = false,
+    wait: Duration = .seconds(5)
+  ) -> UInt64 {
+    let waiter = Waiter(
+      id: nextWaiter, want: want, minimumLife: minimumLife, mustRefresh: refresh, arrived: now,
+      wait: wait)
+    nextWaiter += 1
+    send(.asked(waiter))
+    return waiter.id
+  }
+
+  /// A `login` arrives.
+  ///
+  /// - Parameters:
+  ///   - expires: when a developer token runs out, in seconds from now.
+  ///   - loginsExpire: the same for logins.
+  /// - Returns: the number under which it is answered.
+  @discardableResult
+  mutating func login(
+    _ signIn: SignIn, role: String? = nil, expires: Double? = nil,
+    loginsExpire: [String: Double] = [:], within seconds: Double = 30
+  ) -> UInt64 {
+    let id = nextWaiter
+    nextWaiter += 1
+    let now = now
+    send(
+      .signInRequested(
+        SignInRequest(
+          id: id, signIn: signIn, customRoleARN: role,
+          expires: expires.map { now + .seconds(1) * $0 },
+          loginsExpire: loginsExpire.mapValues { now + .seconds(1) * $0 },
+          deadline: now + .seconds(1) * seconds)))
+    return id
+  }
+
+  mutating func leave(_ waiter: UInt64) {
+    send(.waiterLeft(waiter))
+  }
+
+  /// The one call under way ends, so many seconds later.
+  @discardableResult
+  mutating func finish(_ outcome: UpstreamOutcome, after seconds: Double = 0.1) -> [Action] {
+    advance(by: seconds)
+    guard let call = openCalls.keys.max() else { return [] }
+    return finish(call: call, outcome)
+  }
+
+  @discardableResult
+  mutating func finish(call: UInt64, _ outcome: UpstreamOutcome) -> [Action] {
+    openCalls[call] = nil
+    return send(.callFinished(call, outcome))
+  }
+
+  /// Time passes; the machine is woken whenever it asked to be, and at the end if it did not.
+  mutating func advance(to time: Instant) {
+    while machine.nextWake <= time {
+      now = max(now, machine.nextWake)
+      send(.timePassed)
+      guard machine.nextWake > now else { break }
+    }
+    now = max(now, time)
+  }
+
+  mutating func advance(by seconds: Double) {
+    advance(to: now + .seconds(1) * seconds)
+  }
+
+  /// The host sleeps: time passes and nobody is woken.
+  mutating func sleep(_ seconds: Double) {
+    sleep(until: now + .seconds(1) * seconds)
+  }
+
+  mutating func sleep(until time: Instant) {
+    now = max(now, time)
+  }
+
+  // MARK: What came of it
+
+  /// Only what comes from now on is looked at.
+  mutating func forget() {
+    actions = []
+  }
+
+  mutating func forgetCalls() {
+    calls = []
+  }
+
+  /// The answer to a waiter, if there was one.
+  func answer(to waiter: UInt64) -> Answer? {
+    actions.lazy.compactMap { action in
+      switch action {
+      case .giveCredentials(waiter): .credentials
+      case .giveToken(waiter): .token
+      case .giveState(waiter): .state
+      case .refuse(waiter, let error): .refused(error.code)
+      default: nil
+      }
+    }.first
+  }
+
+  func refusal(of waiter: UInt64) -> ProtocolError? {
+    for case .refuse(waiter, let error) in actions { return error }
+    return nil
+  }
+
+  var announcements: [Announcement] {
+    actions.compactMap { if case .announce(let announcement) = $0 { announcement } else { nil } }
+  }
+
+  /// The call whose answer the machine takes.
+  var awaitedCall: UInt64? {
+    if case .fetching(let attempt) = machine.work { attempt.call } else { nil }
+  }
+
+  /// Calls that something overtook: their answers will come, and mean nothing.
+  ///
+  /// - Returns: their numbers.
+  mutating func takeStaleCalls() -> [UInt64] {
+    let stale = openCalls.keys.filter { $0 != awaitedCall }
+    for call in stale { openCalls[call] = nil }
+    return stale
+  }
+
+  var wakesIn: Duration { machine.nextWake - now }
+
+  enum Answer: Equatable {
+    case credentials
+    case token
+    case state
+    case refused(ProtocolErrorCode)
+  }
+
+  // MARK: Whole stories
+
+  /// A cold `get` that succeeds: a callback and an exchange.
+  mutating func signIn(
+    _ fixtures: Fixtures = Fixtures(), lifetime: Double = 3600, tokenLifetime: Double? = 900
+  ) {
+    ask()
+    finish(fixtures.token(tokenLifetime), after: 0)
+    finish(fixtures.credentials(lifetime), after: 0)
+    actions = []
+    calls = []
+  }
+
+  /// Somebody is served from the cache, as the daemon does it without asking the machine.
+  mutating func useCache() {
+    machine.lastAsked = now
+  }
+}

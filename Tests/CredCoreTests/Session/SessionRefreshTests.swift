@@ -1,0 +1,186 @@
+import CredCore
+import Testing
+
+/// Renewal before anybody has to wait, and the end of what is held (field-notes 4, 6, 8, 14).
+@Suite struct SessionRefreshTests {
+  let fixtures = Fixtures()
+
+  // MARK: Ahead of time
+
+  @Test func whatIsInUseIsRenewedAtHalfLife() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 1)
+    session.useCache()
+    session.advance(by: 0.45 * 3600 - 2)
+    #expect(session.calls == [])
+    session.advance(by: 0.1 * 3600 + 2)
+    #expect(session.calls == [fixtures.callback(fixtures.identity)])
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.machine.refreshes == 2)
+  }
+
+  @Test func whatNobodyAskedForSinceIsNotRenewed() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 24 * 3600)
+    #expect(session.calls == [])
+    #expect(session.machine.nextWake == .distantFuture)
+    #expect(session.machine.identityID == fixtures.identity)
+  }
+
+  @Test func oneUseBuysOneRenewal() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 1)
+    session.useCache()
+    session.advance(by: 2000)
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    session.advance(by: 24 * 3600)
+    #expect(session.machine.refreshes == 2)
+    #expect(session.calls.count == 2)
+  }
+
+  @Test func aCallerAfterTheRenewalWasDueStartsItAndDoesNotWait() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 2100)
+    #expect(session.calls == [])
+    let waiter = session.ask()
+    #expect(session.answer(to: waiter) == .credentials)
+    #expect(session.calls.count == 1)
+  }
+
+  @Test func theCacheAnswersAloneUntilThereIsSomethingToDecide() {
+    var session = SessionDriver()
+    #expect(session.machine.quietUntil < session.now)
+    session.signIn()
+    #expect(session.machine.quietUntil == session.machine.credentials?.refreshAt)
+  }
+
+  // MARK: Expiry
+
+  @Test func whatExpiresIsForgottenAtItsTime() {
+    var session = SessionDriver()
+    session.signIn()
+    let before = session.now
+    session.advance(by: 839)
+    #expect(session.machine.token != nil)
+    session.advance(by: 1)
+    #expect(session.machine.token == nil)
+    session.forget()
+    session.advance(to: before + .seconds(3539))
+    #expect(session.machine.credentials != nil)
+    session.advance(by: 1)
+    #expect(session.machine.credentials == nil)
+    #expect(session.actions == [.credentialsChanged])
+    #expect(session.machine.nextWake == .distantFuture)
+  }
+
+  @Test func whatExpiredWhileTheHostSleptIsNotHandedOut() {
+    var session = SessionDriver()
+    session.signIn()
+    session.sleep(8 * 3600)
+    let waiter = session.ask()
+    #expect(session.answer(to: waiter) == nil)
+    #expect(session.actions.first == .credentialsChanged)
+    #expect(session.calls == [fixtures.callback(fixtures.identity)])
+    session.finish(fixtures.failed())
+    #expect(session.announcements == [], "nothing is degraded: there is nothing left")
+  }
+
+  @Test func aFailedRefreshNeverTakesWhatIsValid() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 1)
+    session.useCache()
+    for minute in 1..<59 {
+      session.advance(to: .seconds(1000) + .seconds(60 * minute))
+      session.finish(fixtures.failed(), after: 0)
+      let waiter = session.ask(wait: .zero)
+      #expect(session.answer(to: waiter) == .credentials)
+      session.finish(fixtures.failed(), after: 0)
+    }
+    session.advance(to: .seconds(1000) + .seconds(3540))
+    let late = session.ask(wait: .zero)
+    #expect(session.answer(to: late) != .credentials)
+    #expect(session.answer(to: late) != nil)
+  }
+
+  // MARK: Tokens
+
+  @Test func aTokenIsExchangedAgainUntilItsEnd() {
+    var session = SessionDriver()
+    session.signIn(tokenLifetime: 3600 * 4)
+    session.advance(by: 1801)
+    session.ask(refresh: true)
+    #expect(session.calls == [fixtures.exchange()])
+    session.finish(fixtures.credentials())
+    session.advance(to: .seconds(1000) + .seconds(4 * 3600 - 60))
+    session.ask()
+    #expect(session.calls.last == fixtures.callback(fixtures.identity))
+  }
+
+  @Test func aTokenThatDoesNotSayWhenItEndsIsUsedOnce() {
+    var session = SessionDriver()
+    session.signIn(tokenLifetime: nil)
+    session.advance(by: 1)
+    session.ask(refresh: true)
+    #expect(session.calls == [fixtures.callback(fixtures.identity)])
+    #expect(session.machine.token == nil)
+    session.finish(fixtures.token(nil))
+    session.finish(fixtures.credentials())
+    #expect(session.calls == [fixtures.callback(fixtures.identity), fixtures.exchange()])
+  }
+
+  @Test func aTokenThatDoesNotSayWhenItEndsIsGivenToThoseWhoWaitForIt() {
+    var session = SessionDriver()
+    let first = session.ask(.token)
+    session.finish(fixtures.token(nil))
+    #expect(session.answer(to: first) == .token)
+    session.advance(by: 1)
+    let second = session.ask(.token)
+    #expect(session.answer(to: second) == nil)
+    session.finish(fixtures.token(nil))
+    #expect(session.answer(to: second) == .token)
+    #expect(session.calls.count == 2)
+  }
+
+  @Test func aTokenAtHandIsGivenAtOnce() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 800)
+    let waiter = session.ask(.token, wait: .zero)
+    #expect(session.answer(to: waiter) == .token)
+    #expect(session.calls == [])
+  }
+
+  @Test(arguments: [0.0, -1, -7200])
+  func aBackendWhoseTokenIsOverIsAskedOnceMore(_ lifetime: Double) {
+    var session = SessionDriver()
+    let credentials = session.ask()
+    let token = session.ask(.token)
+    session.finish(fixtures.token(lifetime))
+    #expect(session.calls == [fixtures.callback(), fixtures.callback()])
+    session.finish(fixtures.token(lifetime))
+    #expect(session.answer(to: credentials) == .refused(.tokenRejected))
+    #expect(session.answer(to: token) == .refused(.tokenRejected))
+    #expect(session.calls.count == 2)
+    #expect(session.machine.token == nil)
+  }
+
+  @Test(arguments: [0.0, -1, -7200])
+  func credentialsThatAreOverAreAFailure(_ lifetime: Double) {
+    var session = SessionDriver()
+    let waiter = session.ask()
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials(lifetime))
+    #expect(session.calls.count == 2)
+    #expect(session.machine.credentials == nil)
+    session.advance(by: 5)
+    #expect(session.calls.count == 3)
+    #expect(session.answer(to: waiter) == .refused(.timeout))
+  }
+}

@@ -1,0 +1,237 @@
+import CredCore
+import Testing
+
+/// How long a caller waits, and for what (field-notes 3, 10).
+@Suite struct SessionWaitTests {
+  let fixtures = Fixtures()
+
+  // MARK: Deadlines
+
+  @Test func everyWaitEndsAtItsDeadline() {
+    var session = SessionDriver()
+    let short = session.ask(wait: .seconds(2))
+    let long = session.ask(wait: .seconds(7))
+    #expect(session.wakesIn == .seconds(2))
+    session.advance(by: 2)
+    #expect(session.answer(to: short) == .refused(.timeout))
+    #expect(session.answer(to: long) == nil)
+    session.advance(by: 5)
+    #expect(session.answer(to: long) == .refused(.timeout))
+    #expect(session.machine.waiterCount == 0)
+    // The refresh goes on; whoever asks next has what it brings.
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.machine.credentials != nil)
+    #expect(session.calls.count == 2)
+  }
+
+  @Test func whoDoesNotWaitStartsARefreshAllTheSame() {
+    var session = SessionDriver()
+    let waiter = session.ask(wait: .zero)
+    #expect(session.answer(to: waiter) == .refused(.timeout))
+    #expect(session.refusal(of: waiter)?.retryAfter == .seconds(1))
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    let next = session.ask(wait: .zero)
+    #expect(session.answer(to: next) == .credentials)
+  }
+
+  @Test func whoDoesNotWaitTakesWhatIsStillValid() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 2800)
+    let waiter = session.ask(wait: .zero)
+    #expect(session.answer(to: waiter) == .credentials)
+    #expect(session.calls == [fixtures.callback(fixtures.identity)])
+  }
+
+  // MARK: Less than 15 minutes left
+
+  @Test func belowFifteenMinutesAGetWaitsTwoSecondsForBetterOnes() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 2701)
+    let waiter = session.ask()
+    #expect(session.answer(to: waiter) == nil)
+    #expect(session.wakesIn == .seconds(2))
+    session.advance(by: 1.999)
+    #expect(session.answer(to: waiter) == nil)
+    session.advance(by: 0.001)
+    #expect(session.answer(to: waiter) == .credentials)
+    #expect(session.calls.count == 1)
+  }
+
+  @Test func betterOnesThatComeInTimeAreTheOnesGiven() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 2701)
+    let waiter = session.ask()
+    session.finish(fixtures.token(), after: 0.5)
+    session.finish(fixtures.credentials(), after: 0.5)
+    #expect(session.answer(to: waiter) == .credentials)
+    #expect(session.machine.refreshes == 2)
+    #expect(session.wakesIn > .seconds(600))
+  }
+
+  @Test func afterAFailureNobodyWaitsForBetterOnes() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 2701)
+    let first = session.ask()
+    session.finish(fixtures.failed())
+    #expect(session.answer(to: first) == .credentials)
+    let second = session.ask()
+    #expect(session.answer(to: second) == .credentials)
+    #expect(session.calls.count == 1)
+  }
+
+  @Test func aboveFifteenMinutesNobodyWaits() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 2699)
+    let waiter = session.ask()
+    #expect(session.answer(to: waiter) == .credentials)
+    // The renewal was due, and begins behind the answer.
+    #expect(session.calls.count == 1)
+  }
+
+  // MARK: refresh
+
+  @Test func aForcedRefreshIsNotAnsweredFromTheCache() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 60)
+    let waiter = session.ask(refresh: true)
+    #expect(session.answer(to: waiter) == nil)
+    #expect(session.calls == [fixtures.exchange()])
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: waiter) == .credentials)
+  }
+
+  @Test func forcedRefreshesAreASecondApart() {
+    var session = SessionDriver()
+    session.signIn()
+    let waiters = (0..<50).map { _ in
+      session.advance(by: 0.01)
+      return session.ask(refresh: true)
+    }
+    #expect(session.calls == [])
+    #expect(session.wakesIn == .milliseconds(500))
+    session.advance(by: 0.5)
+    #expect(session.calls.count == 1)
+    session.finish(fixtures.credentials())
+    #expect(waiters.allSatisfy { session.answer(to: $0) == .credentials })
+    #expect(session.calls.count == 1)
+  }
+
+  @Test func whoForcesWithoutTheTimeToWaitIsToldToTryAgain() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 0.25)
+    let none = session.ask(refresh: true, wait: .zero)
+    #expect(session.answer(to: none) == .refused(.tooManyRequests))
+    #expect(session.refusal(of: none)?.retryAfter == .milliseconds(750))
+    let short = session.ask(refresh: true, wait: .milliseconds(500))
+    session.advance(by: 0.5)
+    #expect(session.answer(to: short) == .refused(.tooManyRequests))
+    #expect(session.calls == [])
+  }
+
+  @Test func aForcedRefreshThatFailsSaysSoAndKeepsWhatWasThere() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 60)
+    let forced = session.ask(refresh: true)
+    session.finish(fixtures.failed(.permanentConfiguration, .backendRejected))
+    #expect(session.answer(to: forced) == .refused(.backendRejected))
+    let plain = session.ask()
+    #expect(session.answer(to: plain) == .credentials)
+  }
+
+  // MARK: min_ttl
+
+  @Test func aMinimumLifeIsServedFromTheCacheWhereItSuffices() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 600)
+    let exact = session.ask(minimumLife: .seconds(3000))
+    #expect(session.answer(to: exact) == .credentials)
+    let modest = session.ask(minimumLife: .zero)
+    #expect(session.answer(to: modest) == .credentials)
+    #expect(session.calls == [])
+  }
+
+  @Test func aMinimumLifeThatIsNoLongerThereForcesARefresh() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 601)
+    let waiter = session.ask(minimumLife: .seconds(3000))
+    #expect(session.answer(to: waiter) == nil)
+    #expect(session.calls == [fixtures.exchange()])
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: waiter) == .credentials)
+  }
+
+  @Test func aMinimumLifeBelowFifteenMinutesIsTheCallersOwnJudgement() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 3000)
+    let waiter = session.ask(minimumLife: .seconds(300))
+    #expect(session.answer(to: waiter) == .credentials)
+  }
+
+  @Test func anImpossibleMinimumLifeIsRefusedAtOnceWhereItIsKnownToBe() {
+    var session = SessionDriver()
+    session.signIn()
+    let waiter = session.ask(minimumLife: .seconds(3601))
+    #expect(session.answer(to: waiter) == .refused(.invalidRequest))
+    #expect(
+      session.refusal(of: waiter)?.message
+        == "min_ttl asks for 3601 s, but credentials of this profile last 3600 s")
+    #expect(session.calls == [])
+  }
+
+  @Test func anImpossibleMinimumLifeIsFoundOutByOneRefresh() {
+    var session = SessionDriver()
+    let waiter = session.ask(minimumLife: .seconds(7200), wait: .seconds(300))
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: waiter) == .refused(.invalidRequest))
+    #expect(session.calls.count == 2)
+  }
+
+  @Test func whoForcesARefreshSeesWhetherLifetimesHaveGrown() {
+    var session = SessionDriver()
+    session.signIn(lifetime: 900)
+    session.advance(by: 60)
+    let waiter = session.ask(minimumLife: .seconds(1800), refresh: true)
+    #expect(session.calls == [fixtures.exchange()])
+    session.finish(fixtures.credentials(3600))
+    #expect(session.answer(to: waiter) == .credentials)
+  }
+
+  @Test func aMinimumLifeOfAlmostTheWholeIsNoLicenceToHammer() {
+    var session = SessionDriver()
+    session.signIn()
+    for _ in 0..<1000 {
+      session.advance(by: 0.01)
+      session.ask(minimumLife: .seconds(3600), wait: .seconds(1))
+      session.finish(fixtures.credentials(), after: 0)
+    }
+    #expect((9...10).contains(session.calls.count))
+  }
+
+  @Test func aTokenCanBeTooShortToo() {
+    var session = SessionDriver()
+    session.signIn(tokenLifetime: 900)
+    session.advance(by: 100)
+    let possible = session.ask(.token, minimumLife: .seconds(850))
+    session.finish(fixtures.token(900))
+    #expect(session.answer(to: possible) == .token)
+    session.advance(by: 100)
+    let impossible = session.ask(.token, minimumLife: .seconds(1000))
+    session.finish(fixtures.token(900))
+    #expect(session.answer(to: impossible) == .refused(.invalidRequest))
+    #expect(session.calls.count == 2)
+  }
+}

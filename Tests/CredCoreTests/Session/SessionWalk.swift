@@ -1,0 +1,258 @@
+import CredCore
+
+/// A session to which anything happens in any order, and what must hold whatever happens.
+struct SessionWalk {
+  private(set) var session: SessionDriver
+  private var dice: Mutations
+  private let fixtures = Fixtures()
+  /// Who waits, and until when.
+  private var waiting: [UInt64: Instant] = [:]
+  /// The same for logins.
+  private var signingIn: [UInt64: Instant] = [:]
+  private var staleCalls: [UInt64] = []
+  /// Until when the last credentials are good, by the tests' own reckoning.
+  private var credentialsEnd: Instant?
+  /// A login, a logout or a `clear` may have taken the credentials away.
+  private var mayBeGone = false
+  private var lastCall: UInt64 = 0
+  /// The call that brought the credentials at hand, and the last one that was made for somebody
+  /// who has signed out since, or whose place another has taken.
+  private var credentialsCall: UInt64 = 0
+  private var formerCalls: UInt64 = 0
+  /// Logins that make their user another, with the last call before each.
+  private var newUsers: [UInt64: UInt64] = [:]
+  private var toldState = "signedOut"
+  private var toldIdentity: IdentityID?
+  /// What did not hold, and when.
+  private(set) var violations: [String] = []
+
+  init(_ plan: SessionPlan, seed: UInt64) {
+    session = SessionDriver(
+      plan.backend, guests: plan.allowsGuests, flow: plan.flow,
+      tokenFileProvider: plan.tokenFileProvider, seed: seed)
+    dice = Mutations(seed: seed ^ 0xABCD)
+  }
+
+  mutating func step() {
+    switch Int.random(in: 0..<100, using: &dice) {
+    case 0..<30: ask()
+    case 30..<38: leave()
+    case 38..<72: finish()
+    case 72..<75: sleepAndWake()
+    case 75..<80: session.useCache()
+    case 80..<83: signIn()
+    case 83:
+      formerCalls = lastCall
+      overtake("signed out") { $0.send(.loggedOut) }
+    case 84: overtake("cleared") { $0.send(.cleared(.credentials)) }
+    case 85: overtake("cleared") { $0.send(.cleared(.identity)) }
+    case 86:
+      session.send(.released)
+      check("released")
+    default: pass()
+    }
+  }
+
+  // MARK: Steps
+
+  private mutating func ask() {
+    let wait = pick([0, 0, 0.3, 1, 5, 5, 5, 60, 300])
+    let minimum: Double? = pick([nil, nil, nil, nil, 0, 30, 900, 3000, 40_000])
+    // The waiter may be answered at once, so it is noted first.
+    let id = session.nextWaiter
+    waiting[id] = session.now + .seconds(1) * wait
+    session.ask(
+      Int.random(in: 0..<4, using: &dice) == 0 ? .token : .credentials,
+      minimumLife: minimum.map { .seconds(1) * $0 },
+      refresh: Int.random(in: 0..<6, using: &dice) == 0,
+      wait: .seconds(1) * wait)
+    check("asked")
+  }
+
+  private mutating func signIn() {
+    var ways: [SignIn] = [
+      .developerToken(identityID: fixtures.other, token: fixtures.developerToken)
+    ]
+    if let logins = try? LoginsMap([("accounts.google.com", Secret("token"))]) {
+      ways.append(.logins(logins))
+    }
+    switch session.machine.plan.backend {
+    case .host: ways.append(.host)
+    case .password: ways += [fixtures.password("alice"), fixtures.password("bob")]
+    case .none: break
+    }
+    let wait = pick([0.5, 30])
+    signingIn[session.nextWaiter] = session.now + .seconds(1) * wait
+    let (way, lasting): (SignIn, Double?) = (pick(ways), pick([nil, -10, 100, 1000, 10_000]))
+    switch way {
+    case .password, .developerToken: newUsers[session.nextWaiter] = lastCall
+    case .host, .logins: break
+    }
+    overtake("signed in") {
+      $0.login(
+        way, expires: lasting, loginsExpire: lasting.map { ["accounts.google.com": $0] } ?? [:],
+        within: wait)
+    }
+  }
+
+  private mutating func overtake(_ what: String, _ event: (inout SessionDriver) -> Void) {
+    mayBeGone = true
+    event(&session)
+    staleCalls += session.takeStaleCalls()
+    check(what)
+  }
+
+  private mutating func leave() {
+    guard let waiter = waiting.keys.sorted().randomElement(using: &dice) else { return }
+    waiting[waiter] = nil
+    session.leave(waiter)
+    check("left")
+  }
+
+  private mutating func finish() {
+    if let stale = staleCalls.popLast() {
+      let refreshes = session.machine.refreshes
+      session.finish(call: stale, fixtures.credentials())
+      note(session.machine.refreshes != refreshes, "a stale reply was taken")
+      return check("stale reply")
+    }
+    guard let (number, call) = session.openCalls.first else {
+      // Long gone, or never made: ignored.
+      session.finish(call: .random(in: 0...lastCall, using: &dice), fixtures.failed())
+      return check("unknown reply")
+    }
+    let outcome = outcome(of: call)
+    switch outcome {
+    case .credentials(_, _, let lifetime) where lifetime > .zero:
+      credentialsEnd = session.now + lifetime
+      credentialsCall = number
+      mayBeGone = false
+    // From here on it is somebody else's session.
+    case .signedIn: formerCalls = number
+    default: break
+    }
+    session.finish(call: number, outcome)
+    check("finished")
+  }
+
+  private mutating func outcome(of call: UpstreamCall) -> UpstreamOutcome {
+    if Int.random(in: 0..<10, using: &dice) < 4 {
+      return fixtures.failed(pick(Self.failures))
+    }
+    let identity = Int.random(in: 0..<8, using: &dice) == 0 ? fixtures.other : fixtures.identity
+    let lifetime: Double = pick([-5, 0, 1, 30, 90, 900, 1700, 3600, 43_200])
+    switch call {
+    case .signIn:
+      return .signedIn(BackendSession(token: Secret("session"), developerUserIdentifier: nil))
+    case .readTokenFile: return .fileToken(Secret("token"))
+    case .tokenCallback, .getOpenIDToken:
+      let isSilent = Int.random(in: 0..<4, using: &dice) == 0
+      return fixtures.token(isSilent ? nil : lifetime, of: identity)
+    case .getID: return .identity(identity)
+    case .getCredentials, .assumeRole: return fixtures.credentials(lifetime, of: identity)
+    }
+  }
+
+  private mutating func pass() {
+    let seconds = pick([0.01, 0.5, 1, 3, 10, 100, 1000, 10_000])
+    let end = session.now + .seconds(1) * seconds
+    var wakes = 0
+    while session.machine.nextWake <= end, wakes < 1000 {
+      wakes += 1
+      wake()
+      // An upstream that hangs for hours is not the machine's affair: calls have deadlines.
+      if !session.openCalls.isEmpty, Bool.random(using: &dice) { finish() }
+    }
+    note(wakes == 1000, "woken without end")
+    session.sleep(until: end)
+  }
+
+  private mutating func sleepAndWake() {
+    session.sleep(7200)
+    wake()
+  }
+
+  private mutating func wake() {
+    let next = session.machine.nextWake
+    session.sleep(until: next == .distantFuture ? session.now : next)
+    session.send(.timePassed)
+    check("woken")
+    let late = (Array(waiting.values) + signingIn.values).count { $0 <= session.now }
+    note(late > 0, "\(late) waiters past their deadline")
+  }
+
+  private mutating func pick<Element>(_ elements: [Element]) -> Element {
+    elements[Int.random(in: elements.indices, using: &dice)]
+  }
+
+  static let failures: [FailureClass] = [
+    .transient(retryAfter: nil), .transient(retryAfter: .seconds(20)), .throttled(retryAfter: nil),
+    .throttled(retryAfter: .seconds(1000)), .newTokenOnce, .dropIdentityThenNewToken,
+    .retryWithoutIdentity, .newIdentity, .signInRequired, .signInFailed, .refusedByBackend,
+    .unknownUser, .conflict, .poolMisconfigured, .permanentConfiguration,
+  ]
+
+  // MARK: What must hold
+
+  private mutating func check(_ event: String) {
+    let (machine, now) = (session.machine, session.now)
+    for action in session.actions {
+      switch action {
+      case .call(let number, _):
+        note(number <= lastCall, "call \(number) again")
+        lastCall = number
+      case .giveCredentials(let id):
+        settle(id)
+        note(machine.credentials.map { $0.servableUntil <= now } ?? true, "nothing to give")
+        note(credentialsEnd.map { $0 <= now } ?? true, "expired credentials given")
+        note(credentialsCall <= formerCalls, "credentials of a former user given")
+      case .giveToken(let id):
+        settle(id)
+        note(machine.token == nil, "no token to give")
+        note(machine.token?.expires.map { $0 <= now } ?? false, "an expired token given")
+      case .giveState(let id):
+        settle(id)
+        formerCalls = max(formerCalls, newUsers.removeValue(forKey: id) ?? 0)
+      case .refuse(let id, let error):
+        settle(id)
+        note(error.message.isEmpty, "a refusal without a reason")
+        note(error.retryAfter.map { $0 < .zero } ?? false, "a negative RetryAfter")
+      case .announce(let announcement): hear(announcement)
+      case .credentialsChanged: break
+      }
+    }
+    session.forget()
+    note(session.openCalls.count > 1, "two calls at once")
+    note(machine.nextWake <= now, "after \(event): to be woken \(machine.nextWake - now) from now")
+    note(machine.waiterCount != waiting.count, "\(waiting.count) wait, not \(machine.waiterCount)")
+    let isGood = credentialsEnd.map { $0 - .seconds(60) > now } ?? false
+    note(isGood && machine.credentials == nil && !mayBeGone, "valid credentials dropped")
+    note(machine.credentials.map { $0.expires <= now } ?? false, "expired credentials kept")
+    // A client's token may run out while it is being exchanged.
+    let isOver = machine.token?.expires.map { $0 <= now } ?? false
+    note(isOver && session.openCalls.isEmpty, "an expired token kept")
+  }
+
+  /// Each piece of news is one, and follows from the one before.
+  private mutating func hear(_ announcement: Announcement) {
+    switch announcement {
+    case .state(let standing):
+      note(standing.name == toldState, "\(toldState) announced twice")
+      toldState = standing.name
+    case .identityChanged(let previous, let current):
+      note(previous != toldIdentity || current == previous, "an identity that does not follow")
+      toldIdentity = current
+    case .refreshed, .degraded, .expiring: break
+    }
+  }
+
+  private mutating func settle(_ waiter: UInt64) {
+    let deadline = waiting.removeValue(forKey: waiter) ?? signingIn.removeValue(forKey: waiter)
+    note(
+      deadline == nil, "waiter \(waiter) answered twice or never asked")
+  }
+
+  private mutating func note(_ isWrong: Bool, _ what: String) {
+    if isWrong { violations.append("at \(session.now.nanoseconds): \(what)") }
+  }
+}

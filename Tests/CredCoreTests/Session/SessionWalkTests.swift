@@ -1,0 +1,64 @@
+import CredCore
+import Testing
+
+@Suite struct SessionWalkTests {
+  @Test(
+    arguments: [
+      SessionPlan(backend: .host), SessionPlan(backend: .host, flow: .basic, allowsGuests: true),
+      SessionPlan(backend: .password), SessionPlan(backend: .password, allowsGuests: true),
+      SessionPlan(backend: .none, allowsGuests: true),
+      SessionPlan(backend: .none, flow: .basic, allowsGuests: true),
+      SessionPlan(backend: .none, tokenFileProvider: "oidc.example.com"),
+      SessionPlan(backend: .host, tokenFileProvider: "oidc.example.com"),
+    ], 0..<5 as Range<UInt64>)
+  func whateverHappensThePromisesHold(_ plan: SessionPlan, _ seed: UInt64) {
+    var walk = SessionWalk(plan, seed: seed)
+    for _ in 0..<500 { walk.step() }
+    #expect(walk.violations.first == nil)
+  }
+
+  @Test func theWalkGetsAround() {
+    var walk = SessionWalk(SessionPlan(backend: .host), seed: 1)
+    for _ in 0..<2000 { walk.step() }
+    #expect(walk.session.calls.count > 150)
+    #expect(walk.session.machine.refreshes > 20)
+  }
+
+  /// An hour of impatient callers, one a second, while nothing works.
+  @Test(arguments: SessionWalk.failures)
+  func callsAreBoundedWhileEverythingFails(_ failureClass: FailureClass) {
+    let fixtures = Fixtures()
+    var session = SessionDriver()
+    for _ in 0..<3600 {
+      session.ask()
+      for _ in 0..<20 where !session.openCalls.isEmpty {
+        session.finish(fixtures.failed(failureClass), after: 0)
+      }
+      session.advance(by: 1)
+      session.forget()
+    }
+    let attempts = session.machine.failures
+    #expect(attempts <= 3600 / 2)
+    #expect(session.calls.count <= 2 * attempts)
+    #expect(session.machine.waiterCount <= 5)
+  }
+
+  /// The same while good credentials are at hand: then callers are no reason to hurry.
+  @Test(arguments: SessionWalk.failures)
+  func backOffIsKeptWhileTheCacheServes(_ failureClass: FailureClass) {
+    let fixtures = Fixtures()
+    var session = SessionDriver()
+    session.signIn(fixtures, lifetime: 12 * 3600)
+    session.advance(by: 7 * 3600)
+    for _ in 0..<3600 {
+      session.ask()
+      for _ in 0..<20 where !session.openCalls.isEmpty {
+        session.finish(fixtures.failed(failureClass), after: 0)
+      }
+      session.advance(by: 1)
+      session.forget()
+    }
+    #expect((4...60).contains(session.machine.failures))
+    #expect(session.machine.credentials != nil)
+  }
+}

@@ -1,0 +1,190 @@
+import CredCore
+import Testing
+
+/// From one way of being somebody to another: what is kept, cleared and fetched anew (the mobile
+/// SDKs' behaviour, aws-facts 3).
+@Suite struct SignInTransitionTests {
+  let fixtures = Fixtures()
+  private var facebook: LoginsMap { fixtures.map([Fixtures.facebook]) }
+
+  @Test func aGuestsIdentityBecomesTheSocialUsers() {
+    var session = SessionDriver(.none, guests: true)
+    session.beGuest()
+    session.forgetAll()
+    session.login(fixtures.logins(Fixtures.facebook))
+    #expect(session.calls == [fixtures.exchange(facebook)])
+    #expect(session.machine.credentials == nil)
+    session.finish(fixtures.credentials())
+    #expect(session.announcements == [.state(.signedIn(.logins)), fixtures.refreshed])
+  }
+
+  @Test func aLoginThatIsLinkedElsewhereBringsItsOwnIdentity() {
+    var session = SessionDriver(.none, guests: true)
+    session.beGuest()
+    session.forgetAll()
+    let login = session.login(fixtures.logins(Fixtures.facebook))
+    session.finish(fixtures.failed(.conflict, .identityConflict))
+    #expect(session.calls.last == .getID(logins: facebook))
+    session.finish(.identity(fixtures.other))
+    session.finish(fixtures.credentials(of: fixtures.other))
+    #expect(session.answer(to: login) == .state)
+    #expect(session.identityChanges == [fixtures.changed(fixtures.identity, fixtures.other)])
+  }
+
+  @Test func aGuestWhoseLoginIsRefusedIsAGuestStill() {
+    var session = SessionDriver(.none, guests: true)
+    session.beGuest()
+    session.forgetAll()
+    let login = session.login(fixtures.logins(Fixtures.facebook))
+    session.finish(fixtures.refusedToken)
+    #expect(session.answer(to: login) == .refused(.tokenRejected))
+    #expect(session.machine.standing == .guest)
+    #expect(session.machine.identityID == fixtures.identity)
+    #expect(session.announcements == [])
+    let get = session.ask()
+    #expect(session.answer(to: get) == .credentials)
+  }
+
+  @Test func aGuestWithATokenAtHandIsThatIdentity() {
+    var session = SessionDriver(.none, guests: true)
+    session.beGuest()
+    session.forgetAll()
+    session.signIn(fixtures.tokenAtHand(fixtures.other), as: fixtures.other)
+    #expect(session.calls == [fixtures.exchange(fixtures.other)])
+    #expect(
+      session.announcements == [
+        fixtures.changed(fixtures.identity, fixtures.other), .state(.signedIn(.developerToken)),
+        fixtures.refreshed,
+      ])
+  }
+
+  @Test func fromADeveloperToSocialLoginsGetIdSaysWhoTheyAre() {
+    var session = SessionDriver(.none)
+    session.signIn(fixtures.tokenAtHand())
+    session.forgetAll()
+    session.login(fixtures.logins(Fixtures.facebook))
+    #expect(session.calls == [.getID(logins: facebook)])
+    // The same identity, where they are linked: no news.
+    session.finish(.identity(fixtures.identity))
+    session.finish(fixtures.credentials())
+    #expect(session.announcements == [fixtures.refreshed])
+  }
+
+  @Test func fromARefusedPasswordSessionToo() {
+    var session = SessionDriver(.password)
+    session.signIn("alice")
+    session.advance(by: 1000)
+    session.ask(refresh: true)
+    session.finish(fixtures.failed(.signInRequired, .signInRequired))
+    session.forgetAll()
+    session.login(fixtures.logins(Fixtures.facebook))
+    #expect(session.calls == [.getID(logins: facebook)])
+    session.finish(.identity(fixtures.other))
+    session.finish(fixtures.credentials(of: fixtures.other))
+    #expect(session.identityChanges == [fixtures.changed(fixtures.identity, fixtures.other)])
+    #expect(session.states == ["signedIn"])
+  }
+
+  @Test func fromSocialLoginsToADeveloperTheLoginsAreForgotten() {
+    var session = SessionDriver(.none)
+    session.signIn(fixtures.logins(Fixtures.facebook))
+    session.signIn(fixtures.tokenAtHand(fixtures.other), as: fixtures.other)
+    #expect(session.machine.logins.isEmpty)
+    #expect(session.calls.last == fixtures.exchange(fixtures.other))
+  }
+
+  @Test func fromSocialLoginsToAPasswordToo() {
+    var session = SessionDriver(.password)
+    session.signIn(fixtures.logins(Fixtures.facebook))
+    session.login(fixtures.password("alice"))
+    session.finish(fixtures.accepted("alice"))
+    #expect(session.calls.last == fixtures.callback(session: fixtures.session("alice")))
+  }
+
+  @Test func aHostSignInAfterATokenAtHandDoesNotPassItsIdentityOn() {
+    var session = SessionDriver(.host)
+    session.signIn(fixtures.tokenAtHand(fixtures.other), as: fixtures.other)
+    session.forgetAll()
+    session.login(.host)
+    #expect(session.calls == [fixtures.callback()])
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.identityChanges == [fixtures.changed(fixtures.other, fixtures.identity)])
+    #expect(session.states == [])
+  }
+
+  // MARK: The host
+
+  @Test func aHostSignInOfAGuestTakesTheIdentityAlong() {
+    var session = SessionDriver(.host, guests: true)
+    session.send(.loggedOut)
+    session.beGuest()
+    session.forgetAll()
+    session.login(.host)
+    #expect(session.calls == [fixtures.callback(fixtures.identity)])
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.states == ["signedIn"])
+  }
+
+  @Test func whoIsSignedInByTheHostKeepsWhatIsValid() {
+    var session = SessionDriver()
+    session.signIn()
+    let login = session.login(.host)
+    #expect(session.calls == [fixtures.exchange()])
+    let get = session.ask()
+    #expect(session.answer(to: get) == .credentials)
+    session.finish(fixtures.away)
+    #expect(session.answer(to: login) == .state)
+    #expect(session.machine.credentials != nil)
+  }
+
+  @Test func withTheBackendAwayALoginAfterALogoutIsRefusedAndMayBeTriedAgain() {
+    var session = SessionDriver()
+    session.signIn()
+    session.send(.loggedOut)
+    session.forgetAll()
+    let first = session.login(.host)
+    session.finish(fixtures.away)
+    #expect(session.answer(to: first) == .refused(.backendUnavailable))
+    #expect(session.machine.standing == .signedOut(byUser: true))
+    let second = session.login(.host)
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: second) == .state)
+    #expect(session.states == ["signedIn"])
+  }
+
+  @Test func aHostSignInThatFailsIsAnAttemptThatFailed() {
+    var session = SessionDriver()
+    let get = session.ask(wait: .seconds(60))
+    let login = session.login(.host)
+    session.finish(fixtures.failed(.unknownUser, .backendRejected))
+    #expect(session.answer(to: login) == .refused(.backendRejected))
+    // Who waited has the answer too, without another call.
+    #expect(session.answer(to: get) == .refused(.backendRejected))
+    #expect(session.calls.count == 2)
+    #expect(session.openCalls.count == 1)
+    #expect(session.machine.failures == 1)
+  }
+
+  @Test func aHostThatIsRefusedIsHealedByALogin() {
+    var session = SessionDriver()
+    let get = session.ask(wait: .seconds(60))
+    session.finish(fixtures.failed(.signInRequired, .signInRequired))
+    #expect(session.machine.standing == .tokensInvalid(.host))
+    let login = session.login(.host)
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: login) == .state)
+    #expect(session.answer(to: get) == .credentials)
+    #expect(session.states == ["tokensInvalid", "signedIn"])
+  }
+
+  @Test func whereNothingWorksUnattendedAHostSignInIsRefusedAtOnce() {
+    var session = SessionDriver(.password)
+    let login = session.login(.host)
+    #expect(session.answer(to: login) == .refused(.signInRequired))
+    #expect(session.machine.nextWake == .distantFuture)
+  }
+}
