@@ -1,0 +1,113 @@
+/// Reads the members of one request and collects what is wrong with them, since AWS reports all
+/// violations at once.
+struct CognitoInput {
+  private let body: JSON
+  private var violations: [String] = []
+
+  init(_ bytes: [UInt8]) throws(ServiceError) {
+    guard let body = JSON(parsing: bytes.isEmpty ? Array("{}".utf8) : bytes), body.members != nil
+    else { throw ServiceError("SerializationException", "Unexpected end or form of the JSON body") }
+    self.body = body
+  }
+
+  /// Throws what was collected.
+  func check() throws(ServiceError) {
+    guard !violations.isEmpty else { return }
+    throw ServiceError("ValidationException", CognitoInput.summary(of: violations))
+  }
+
+  /// A required text. Empty where it is absent, which `check` then reports.
+  mutating func text(_ name: String, _ rule: InputRule) throws(ServiceError) -> String {
+    if let text = try optionalText(name, rule) { return text }
+    reportMissing(name)
+    return ""
+  }
+
+  mutating func optionalText(_ name: String, _ rule: InputRule) throws(ServiceError) -> String? {
+    guard let value = body[name] else { return nil }
+    guard let text = value.text else { throw CognitoInput.wrongType(name, "a string") }
+    if let violation = rule.violation(of: text, at: member(name)) { violations.append(violation) }
+    return text
+  }
+
+  mutating func optionalInteger(
+    _ name: String, in range: ClosedRange<Int>
+  ) throws(ServiceError) -> Int? {
+    guard let value = body[name] else { return nil }
+    guard let number = value.integer else { throw CognitoInput.wrongType(name, "an integer") }
+    let start = "Value '\(number)' at '\(member(name))' failed to satisfy constraint: Member must "
+    if number > range.upperBound {
+      violations.append(start + "have value less than or equal to \(range.upperBound)")
+    } else if number < range.lowerBound {
+      violations.append(start + "have value greater than or equal to \(range.lowerBound)")
+    }
+    return number
+  }
+
+  /// A map of texts: Logins, PrincipalTags. Empty where it is absent.
+  mutating func map(
+    _ name: String, keys: InputRule, values: InputRule, limit: Int, required: Bool = false
+  ) throws(ServiceError) -> [String: String] {
+    guard let value = body[name] else {
+      if required { reportMissing(name) }
+      return [:]
+    }
+    guard let members = value.members else { throw CognitoInput.wrongType(name, "a map") }
+    if members.count > limit {
+      violations.append(
+        "Value at '\(member(name))' failed to satisfy constraint: "
+          + "Member must have length less than or equal to \(limit)")
+    }
+    var map: [String: String] = [:]
+    for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+      guard let text = value.text else { throw CognitoInput.wrongType(name, "a map of strings") }
+      let place = member(name)
+      if let violation = keys.violation(of: key, at: place) { violations.append(violation) }
+      if let violation = values.violation(of: text, at: place + "." + key + ".member") {
+        violations.append(violation)
+      }
+      map[key] = text
+    }
+    return map
+  }
+
+  mutating func logins(required: Bool = false) throws(ServiceError) -> [String: String] {
+    try map("Logins", keys: .providerName, values: .token, limit: 10, required: required)
+  }
+
+  mutating func texts(_ name: String, _ rule: InputRule) throws(ServiceError) -> [String] {
+    guard let value = body[name] else {
+      reportMissing(name)
+      return []
+    }
+    guard let elements = value.elements else { throw CognitoInput.wrongType(name, "a list") }
+    var texts: [String] = []
+    for element in elements {
+      guard let text = element.text else { throw CognitoInput.wrongType(name, "a list of strings") }
+      if let violation = rule.violation(of: text, at: member(name)) { violations.append(violation) }
+      texts.append(text)
+    }
+    return texts
+  }
+
+  /// `2 validation errors detected: …; …`, as AWS puts it.
+  static func summary(of violations: [String]) -> String {
+    let plural = violations.count == 1 ? "" : "s"
+    return "\(violations.count) validation error\(plural) detected: "
+      + violations.joined(separator: "; ")
+  }
+
+  private mutating func reportMissing(_ name: String) {
+    violations.append(
+      "Value null at '\(member(name))' failed to satisfy constraint: Member must not be null")
+  }
+
+  /// AWS prints member names with a small first letter.
+  private func member(_ name: String) -> String {
+    name.prefix(1).lowercased() + name.dropFirst()
+  }
+
+  private static func wrongType(_ name: String, _ expected: String) -> ServiceError {
+    ServiceError("SerializationException", "\(name) must be \(expected)")
+  }
+}

@@ -1,0 +1,137 @@
+import FoundationEssentials
+
+/// What the logins of one request prove.
+struct ProvenLogins {
+  /// The developer token among them, if any.
+  var developerToken: DeveloperToken?
+  /// The public logins, each checked with its provider.
+  var logins: Set<Login> = []
+  /// The roles that a SAML assertion allows.
+  var roles: Set<String> = []
+}
+
+extension SandboxState {
+  /// What these logins prove in a pool.
+  func prove(
+    _ logins: [String: String], in pool: String, at now: Date
+  ) throws(ServiceError) -> ProvenLogins {
+    try LoginCheck(state: self, pool: self.pool(pool), now: now).prove(logins)
+  }
+}
+
+/// Checks the tokens of a logins map, in Cognito's words.
+struct LoginCheck {
+  /// The key under which Cognito's own tokens go.
+  static let cognito = "cognito-identity.amazonaws.com"
+
+  let state: SandboxState
+  let pool: IdentityPool
+  let now: Date
+
+  func prove(_ logins: [String: String]) throws(ServiceError) -> ProvenLogins {
+    var proven = ProvenLogins()
+    for (provider, token) in logins.sorted(by: { $0.key < $1.key }) {
+      if provider == LoginCheck.cognito {
+        proven.developerToken = try developerToken(token)
+      } else {
+        let entry = try publicLogin(token, provider: provider)
+        proven.logins.insert(entry.login)
+        proven.roles.formUnion(entry.roles)
+      }
+    }
+    return proven
+  }
+
+  /// A Cognito token, for this pool.
+  func developerToken(_ text: String) throws(ServiceError) -> DeveloperToken {
+    let token: DeveloperToken
+    do {
+      token = try state.verified(text, at: now)
+    } catch {
+      throw switch error {
+      case .malformed, .wrongIssuer: LoginCheck.invalid("Not a Cognito token.")
+      case .unverified: LoginCheck.invalid("Couldn't verify signed token.")
+      case .expired(let now, let expiry): LoginCheck.expired(now, expiry)
+      }
+    }
+    guard token.pool == pool.id else { throw LoginCheck.invalid("Incorrect token audience.") }
+    return token
+  }
+
+  /// A token of a provider that this pool accepts.
+  func publicLogin(
+    _ token: String, provider name: String
+  ) throws(ServiceError) -> ProviderTokens.Entry {
+    guard name != pool.developerProvider, name.contains(".") || name.hasPrefix("arn:") else {
+      throw ServiceError("InvalidParameterException", "Please provide a valid public provider")
+    }
+    guard let provider = pool.providers[name] else {
+      throw LoginCheck.notAuthorized(
+        "Token is not from a supported provider of this identity pool.")
+    }
+    if provider.kind == .openID { return try openIDLogin(token, provider) }
+    guard let entry = state.providerTokens[token] else {
+      throw LoginCheck.notAuthorized("Invalid login token.")
+    }
+    guard entry.login.provider == name else {
+      throw LoginCheck.invalid("Issuer doesn't match providerName")
+    }
+    guard now < entry.expiration else {
+      throw LoginCheck.expired(now.epochSeconds, entry.expiration.epochSeconds)
+    }
+    return entry
+  }
+
+  private func openIDLogin(
+    _ token: String, _ provider: LoginProvider
+  ) throws(ServiceError) -> ProviderTokens.Entry {
+    let claims: JSON
+    do {
+      // The issuer comes first, as its keys are what the signature is checked with.
+      let claimed = try TokenIssuer.claims(in: token)
+      guard claimed["iss"]?.text == provider.issuer else {
+        throw LoginCheck.invalid("Issuer doesn't match providerName")
+      }
+      claims = try state.issuer.verifiedClaims(in: token, algorithm: .rs256)
+    } catch let error as ServiceError {
+      throw error
+    } catch TokenIssuer.Fault.malformed {
+      throw LoginCheck.invalid("Not a valid OpenId Connect identity token.")
+    } catch {
+      throw LoginCheck.invalid("Couldn't verify signed token.")
+    }
+    guard let subject = claims["sub"]?.text, let expiry = claims["exp"]?.integer else {
+      throw LoginCheck.invalid("Not a valid OpenId Connect identity token.")
+    }
+    guard claims["aud"]?.text == provider.audience else {
+      throw LoginCheck.invalid("Incorrect token audience.")
+    }
+    guard now.epochSeconds < expiry else { throw LoginCheck.expired(now.epochSeconds, expiry) }
+    return ProviderTokens.Entry(
+      login: Login(provider: provider.name, subject: subject),
+      expiration: Date(timeIntervalSince1970: Double(expiry)))
+  }
+
+  static func notAuthorized(_ message: String) -> ServiceError {
+    ServiceError("NotAuthorizedException", message)
+  }
+
+  static func invalid(_ reason: String) -> ServiceError {
+    notAuthorized("Invalid login token. " + reason)
+  }
+
+  static func expired(_ now: Int, _ expiry: Int) -> ServiceError {
+    invalid("Token expired: \(now) >= \(expiry)")
+  }
+
+  static func forbidden(_ identity: String) -> ServiceError {
+    notAuthorized("Access to Identity '\(identity)' is forbidden.")
+  }
+
+  static let noGuests = notAuthorized(
+    "Unauthenticated access is not supported for this identity pool.")
+
+  static let mismatch = notAuthorized(
+    "Logins don't match. Please include at least one valid login for this identity or identity "
+      + "pool.")
+}

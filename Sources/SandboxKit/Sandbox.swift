@@ -1,0 +1,91 @@
+public import FoundationEssentials
+
+/// The whole sandbox as a value: requests in, answers out. It does no I/O and reads no clock.
+public struct Sandbox: Sendable {
+  var state: SandboxState
+  var faults = FaultPlan()
+  var counters = CallCounters()
+
+  /// - Parameters:
+  ///   - issuer: signs all tokens.
+  ///   - randomSeed: the same seed makes the same identities and keys.
+  public init(_ seed: SandboxSeed, issuer: TokenIssuer, randomSeed: UInt64) {
+    state = SandboxState(seed, issuer: issuer, randomSeed: randomSeed)
+  }
+
+  public mutating func connectionOpened() { counters.connectionOpened() }
+
+  public mutating func connectionClosed() { counters.connectionClosed() }
+
+  /// The answer is out, or its caller has gone.
+  public mutating func ended(_ answer: Answer) {
+    if answer.isCounted { counters.ended() }
+  }
+
+  /// Answers one request. Who gets a counted answer calls ``ended(_:)`` once it is out.
+  public mutating func answer(_ request: HTTPRequest, at now: Date) -> Answer {
+    if request.path.hasPrefix(ControlService.prefix) {
+      return Answer(reply: ControlService.reply(to: request, in: &self, at: now), date: now)
+    }
+    guard let call = Sandbox.call(of: request) else {
+      let reply = HTTPReply(
+        status: 404,
+        json: ["Code": "NotFound", "Message": "no service at \(request.method) \(request.path)"])
+      return Answer(reply: reply, date: now)
+    }
+    counters.began(call, request)
+    guard let fault = faults.take(for: call) else {
+      let reply = reply(to: request, of: call, fault: nil, at: now)
+      return Answer(reply: reply, date: now, isCounted: true)
+    }
+    return answer(request, of: call, under: fault, at: now)
+  }
+
+  private mutating func answer(
+    _ request: HTTPRequest, of call: ServiceCall, under fault: Fault, at now: Date
+  ) -> Answer {
+    var answer = Answer(reply: HTTPReply(), delay: fault.seconds, date: now, isCounted: true)
+    switch fault.kind {
+    case .hang: answer.delivery = .never
+    case .reset: answer.delivery = .reset
+    case .truncate: answer.delivery = .truncated
+    case .dateSkew:
+      answer.delay = 0
+      answer.date = now.addingTimeInterval(fault.seconds)
+    default: break
+    }
+    // What hangs or is reset has not happened: a service that never answers has done nothing.
+    guard answer.delivery == .whole || answer.delivery == .truncated else { return answer }
+    answer.reply =
+      fault.reply(to: call)
+      ?? reply(to: request, of: call, fault: fault.kind, at: answer.date)
+    return answer
+  }
+
+  private mutating func reply(
+    to request: HTTPRequest, of call: ServiceCall, fault: Fault.Kind?, at now: Date
+  ) -> HTTPReply {
+    switch call.service {
+    case .backend: TokenBackend.reply(to: request, in: &state, fault: fault, at: now)
+    case .sample: SampleServer.reply(to: request, in: &state, fault: fault, at: now)
+    case .cognito: CognitoService.reply(to: request, in: &state, fault: fault, at: now)
+    case .sts: STSService.reply(to: request, in: &state, fault: fault, at: now)
+    }
+  }
+
+  /// Which service a request is for: the services share one port.
+  private static func call(of request: HTTPRequest) -> ServiceCall? {
+    if let operation = TokenBackend.operation(of: request) {
+      return ServiceCall(service: .backend, operation: operation)
+    }
+    if let operation = SampleServer.operation(of: request) {
+      return ServiceCall(service: .sample, operation: operation)
+    }
+    guard request.path == "/" || request.path == "/sts" else { return nil }
+    if let operation = CognitoService.operation(of: request) {
+      return ServiceCall(service: .cognito, operation: operation)
+    }
+    guard request.method == "POST" else { return nil }
+    return ServiceCall(service: .sts, operation: STSService.operation)
+  }
+}

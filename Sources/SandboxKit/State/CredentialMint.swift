@@ -1,0 +1,60 @@
+import FoundationEssentials
+
+/// Temporary credentials, as AWS hands them out.
+struct TemporaryCredentials: Sendable, Equatable {
+  var accessKeyID: String
+  var secretAccessKey: String
+  var sessionToken: String
+  var expiration: Date
+}
+
+/// Makes credentials in AWS's shapes and lengths, no two alike.
+struct CredentialMint: Sendable {
+  /// For whom credentials were made; for tests that ask which role they carry.
+  struct Grant: Sendable {
+    var identity: String
+    var role: String
+    var expiration: Date
+  }
+
+  /// The latest so many grants are remembered.
+  static let maximumGrants = 4096
+
+  /// Characters of a session token.
+  var sessionTokenLength = 896
+  private(set) var made = 0
+  private var grants: [String: Grant] = [:]
+  private var order: [String] = []
+
+  func grant(of accessKeyID: String) -> Grant? { grants[accessKeyID] }
+
+  mutating func credentials(
+    for identity: String, role: String, until expiration: Date, random: inout SplitMix64
+  ) -> TemporaryCredentials {
+    let base32 = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
+    let base64 = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    let opening = "IQoJb3JpZ2luX2Vj"
+    let credentials = TemporaryCredentials(
+      accessKeyID: "ASIA" + random.text(16, of: base32),
+      secretAccessKey: random.text(40, of: base64),
+      sessionToken: opening
+        + random.text(max(1, sessionTokenLength - opening.utf8.count - 2), of: base64) + "==",
+      expiration: expiration)
+    remember(
+      Grant(identity: identity, role: role, expiration: expiration), as: credentials.accessKeyID)
+    made += 1
+    return credentials
+  }
+
+  /// A ring: the oldest grant makes room.
+  private mutating func remember(_ grant: Grant, as accessKeyID: String) {
+    if order.count < CredentialMint.maximumGrants {
+      order.append(accessKeyID)
+    } else {
+      let slot = made % CredentialMint.maximumGrants
+      grants[order[slot]] = nil
+      order[slot] = accessKeyID
+    }
+    grants[accessKeyID] = grant
+  }
+}

@@ -1,0 +1,120 @@
+/// One identity pool: its settings, and who is in it.
+///
+/// The rules of linking are those of the Cognito API reference: a login belongs to one identity at
+/// most, a merged identity lives on under the other's id, one that lost its last login is closed.
+struct IdentityPool: Sendable {
+  static let maximumIdentities = 200_000
+  static let maximumLoginsPerIdentity = 20
+
+  let id: String
+  var developerProvider: String?
+  var allowsGuests = false
+  /// Whether GetOpenIdToken is allowed, the first half of the basic flow.
+  var allowsClassicFlow = true
+  var authenticatedRole: String?
+  var guestRole: String?
+  var providers: [String: LoginProvider] = [:]
+
+  private var identities: [String: Identity] = [:]
+  private var owners: [Login: String] = [:]
+
+  init(id: String) {
+    self.id = id
+  }
+
+  /// The region that the pool's id names.
+  var region: String { String(id.prefix { $0 != ":" }) }
+
+  var identityCount: Int { identities.count }
+
+  func identity(_ id: String) -> Identity? { identities[id] }
+
+  /// The identity that this login belongs to.
+  func owner(of login: Login) -> String? { owners[login] }
+
+  func owners(of logins: Set<Login>) -> Set<String> { Set(logins.compactMap { owners[$0] }) }
+
+  /// The identity under this id, or the one it was merged into.
+  func survivor(of id: String) -> Identity? {
+    var identity = identities[id]
+    while let next = identity?.mergedInto { identity = identities[next] }
+    return identity
+  }
+
+  mutating func makeIdentity(
+    with logins: Set<Login>, random: inout SplitMix64
+  ) throws(ServiceError) -> String {
+    guard identities.count < IdentityPool.maximumIdentities else {
+      throw ServiceError("LimitExceededException", "Maximum identities of the sandbox reached.")
+    }
+    let id = region + ":" + random.uuid()
+    identities[id] = Identity(id: id)
+    try link(logins, to: id)
+    return id
+  }
+
+  /// The identity that any of these logins belongs to, with the others linked to it; else a new one.
+  mutating func identity(
+    with logins: Set<Login>, random: inout SplitMix64
+  ) throws(ServiceError) -> String {
+    let owners = owners(of: logins)
+    guard owners.count <= 1 else { throw IdentityPool.conflict }
+    guard let owner = owners.first else { return try makeIdentity(with: logins, random: &random) }
+    try link(logins, to: owner)
+    return owner
+  }
+
+  /// Links logins that belong to nobody else.
+  mutating func link(_ logins: Set<Login>, to id: String) throws(ServiceError) {
+    for login in logins {
+      if let owner = owners[login], owner != id { throw IdentityPool.conflict }
+    }
+    guard var identity = identities[id] else { throw IdentityPool.notFound(id) }
+    guard !logins.isSubset(of: identity.logins) else { return }
+    identity.logins.formUnion(logins)
+    guard identity.logins.count <= IdentityPool.maximumLoginsPerIdentity else {
+      throw ServiceError(
+        "InvalidParameterException",
+        "Maximum linked logins of an identity is \(IdentityPool.maximumLoginsPerIdentity).")
+    }
+    identities[id] = identity
+    for login in logins { owners[login] = id }
+  }
+
+  mutating func unlink(_ logins: Set<Login>, from id: String) {
+    guard var identity = identities[id] else { return }
+    for login in logins where identity.logins.remove(login) != nil { owners[login] = nil }
+    if identity.logins.isEmpty { identity.isClosed = true }
+    identities[id] = identity
+  }
+
+  /// Moves everything of one identity to another; the first one's id lives on as an alias.
+  mutating func merge(_ source: String, into destination: String) throws(ServiceError) {
+    guard source != destination, var identity = identities[source] else { return }
+    let logins = identity.logins
+    let publicProviders = Set(logins.map(\.provider)).subtracting([developerProvider ?? ""])
+    let taken = Set(identities[destination]?.logins.map(\.provider) ?? [])
+    guard publicProviders.isDisjoint(with: taken) else {
+      throw ServiceError(
+        "ResourceConflictException", "Both identities are linked to the same public provider.")
+    }
+    for login in logins { owners[login] = nil }
+    try link(logins, to: destination)
+    identity.logins = []
+    identity.mergedInto = destination
+    identities[source] = identity
+  }
+
+  /// Forgets an identity wholly, as its deletion in the console does.
+  mutating func remove(_ id: String) {
+    guard let identity = identities.removeValue(forKey: id) else { return }
+    for login in identity.logins { owners[login] = nil }
+  }
+
+  static let conflict = ServiceError(
+    "ResourceConflictException", "Login is already linked to another account.")
+
+  static func notFound(_ id: String) -> ServiceError {
+    ServiceError("ResourceNotFoundException", "Identity '\(id)' not found.")
+  }
+}

@@ -1,0 +1,61 @@
+import FoundationEssentials
+
+/// Everything the sandbox knows. A value: time comes in as a parameter, nothing goes out.
+struct SandboxState: Sendable {
+  /// Seconds.
+  struct Lifetimes: Sendable {
+    var credentials = 3600
+    /// Of developer tokens without a TokenDuration.
+    var tokens = 900
+  }
+
+  var pools: [String: IdentityPool] = [:]
+  var roles: [String: Role] = [:]
+  var users = UserDirectory()
+  /// Developer access keys: id → secret.
+  var developerKeys: [String: String] = [:]
+  var lifetimes = Lifetimes()
+  /// What the token callback wants as bearer token, if anything.
+  var backendToken: String?
+  var providerTokens = ProviderTokens()
+  var devices = DeviceDirectory()
+  var revocations = Revocations()
+  var mint = CredentialMint()
+  var random: SplitMix64
+  let issuer: TokenIssuer
+
+  init(issuer: TokenIssuer, seed: UInt64) {
+    self.issuer = issuer
+    self.random = SplitMix64(seed: seed)
+  }
+
+  func pool(_ id: String) throws(ServiceError) -> IdentityPool {
+    guard let pool = pools[id] else { throw SandboxState.poolNotFound(id) }
+    return pool
+  }
+
+  static func poolNotFound(_ id: String) -> ServiceError {
+    ServiceError("ResourceNotFoundException", "IdentityPool '\(id)' not found.")
+  }
+
+  /// Changes a pool in place. It is taken out meanwhile, so that nothing is copied: a pool may hold
+  /// very many identities.
+  mutating func withPool<Result>(
+    _ id: String,
+    _ body: (inout IdentityPool, inout SplitMix64) throws(ServiceError) -> Result
+  ) throws(ServiceError) -> Result {
+    guard var pool = pools.removeValue(forKey: id) else { throw SandboxState.poolNotFound(id) }
+    defer { pools[id] = pool }
+    return try body(&pool, &random)
+  }
+
+  /// The pool that holds this identity, merged or not.
+  func pool(holding identity: String) throws(ServiceError) -> String {
+    // A handful of pools: a scan is cheaper than an index that has to be kept right.
+    for pool in pools.values where pool.identity(identity) != nil { return pool.id }
+    throw IdentityPool.notFound(identity)
+  }
+
+  /// The only pool, or the first by id: for callers that name none.
+  var defaultPool: String? { pools.keys.min() }
+}

@@ -1,0 +1,45 @@
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import SandboxKit
+
+/// `credd-sandbox`: reads its arguments, serves until it is told to stop.
+@main
+struct SandboxCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "credd-sandbox",
+    abstract: "A strict stand-in for Cognito Identity, STS and a token backend, on loopback.",
+    discussion: """
+      For trying credd without an AWS account, for tests and benchmarks. Never for production. \
+      Cognito and STS answer at /, the backend at /token, /login and /logout, the sample \
+      authentication server under /sample/, the control path under /control/. A user's password \
+      is the name followed by "-password" unless the seed gives another.
+      """)
+
+  @OptionGroup var listening: ListeningOptions
+  @OptionGroup var seeding: SeedOptions
+
+  @Option(help: "File to write the base URL to once listening; a second line has the TLS one.")
+  var readyFile: String?
+
+  @Flag(help: "Print nothing.")
+  var quiet = false
+
+  func run() throws {
+    var signals = StopSignals()
+    let seed = try seeding.seed()
+    let sandbox = Sandbox(seed, issuer: try TokenIssuer(), randomSeed: .random(in: 0 ... .max))
+    let server = try SandboxServer(sandbox)
+    let urls = try listening.listen(on: server)
+    if let readyFile {
+      let text = urls.joined(separator: "\n") + "\n"
+      try Data(text.utf8).write(to: URL(filePath: readyFile), options: .atomic)
+    }
+    if !quiet {
+      print("credd-sandbox: listening on \(urls.joined(separator: ", "))")
+      fflush(nil)
+    }
+    signals.wait()
+    try server.stop()
+  }
+}

@@ -1,0 +1,81 @@
+import FoundationEssentials
+import Testing
+
+@testable import SandboxKit
+
+@Suite struct ControlTests {
+  @Test func countsCalls() throws {
+    var test = try TestSandbox()
+    _ = test.token()
+    _ = test.token()
+    _ = test.cognito("GetId", [:])
+    let stats = test.send("GET", "/control/stats").json
+    #expect(stats?["Calls"] == ["backend.token": 2, "cognito.GetId": 1])
+    #expect(test.send("POST", "/control/reset-stats").status == 200)
+    #expect(test.send("GET", "/control/stats").json?["Calls"] == [:])
+  }
+
+  @Test func countsWhatIsUnderWay() throws {
+    var sandbox = try TestSandbox().sandbox
+    let now = Date(timeIntervalSince1970: 0)
+    let request = HTTPRequest(method: "GET", target: "/token/alice")
+    let first = sandbox.answer(request, at: now)
+    let second = sandbox.answer(request, at: now)
+    sandbox.ended(first)
+    sandbox.ended(second)
+    let third = sandbox.answer(request, at: now)
+    let stats = sandbox.answer(HTTPRequest(method: "GET", target: "/control/stats"), at: now)
+    #expect(stats.reply.json?["MaximumInFlight"] == 2)
+    #expect(stats.reply.json?["InFlight"] == 1)
+    sandbox.ended(stats)
+    sandbox.ended(third)
+    #expect(sandbox.counters.inFlight == 0)
+  }
+
+  @Test func showsTheLastRequest() throws {
+    var test = try TestSandbox()
+    #expect(test.send("GET", "/control/last?Operation=GetId").status == 404)
+    _ = test.cognito("GetId", ["IdentityPoolId": "x"])
+    let last = test.send("GET", "/control/last?Operation=cognito.GetId").json
+    #expect(last?["Body"]?.text == "{\"IdentityPoolId\":\"x\"}")
+    #expect(last?["Headers"]?["X-Amz-Target"]?.text == "AWSCognitoIdentityService.GetId")
+  }
+
+  @Test func lifetimes() throws {
+    var test = try TestSandbox()
+    #expect(
+      test.send("POST", "/control/lifetimes", ["Credentials": 60, "Tokens": 5]).status == 200)
+    let (identity, token) = test.token()
+    let reply = test.credentials(identity, TestSandbox.cognito, token)
+    #expect(reply.json?["Credentials"]?["Expiration"]?.number == 1_442_945_343)
+    #expect(try TokenIssuer.claims(in: token)["exp"]?.integer == 1_442_945_288)
+  }
+
+  @Test func revokesOneThingAtATime() throws {
+    var test = try TestSandbox()
+    let reply = test.send("POST", "/control/revoke", ["User": "alice", "All": true])
+    #expect(
+      reply.json?["Message"]?.text == "body must name one of IdentityId, User, Session, Token, All")
+  }
+
+  @Test func unknownPaths() throws {
+    var test = try TestSandbox()
+    #expect(test.send("GET", "/control/nonsense").status == 404)
+    #expect(test.send("GET", "/").status == 404)
+    #expect(test.send("GET", "/nonsense").status == 404)
+  }
+
+  @Test func remembersTheLatestGrantsAlone() {
+    var mint = CredentialMint()
+    var random = SplitMix64(seed: 1)
+    mint.sessionTokenLength = 32
+    let keys = (0...CredentialMint.maximumGrants).map { _ in
+      mint.credentials(
+        for: "i", role: "r", until: Date(timeIntervalSince1970: 0), random: &random
+      ).accessKeyID
+    }
+    #expect(mint.grant(of: keys[0]) == nil)
+    #expect(mint.grant(of: keys[1])?.identity == "i")
+    #expect(mint.grant(of: keys[CredentialMint.maximumGrants])?.role == "r")
+  }
+}
