@@ -12,22 +12,44 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+let warnings: [CSetting] = [
+  .treatAllWarnings(as: .error), .enableWarning("all"), .enableWarning("extra"),
+]
+
 let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 let package = Package(
   name: "credd",
   products: [
+    .executable(name: "credd", targets: ["credd"]),
     .executable(name: "credd-sandbox", targets: ["credd-sandbox"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
   ],
   targets: [
+    .target(name: "CLinux", cSettings: warnings),
+    .target(name: "CWipingFree", cSettings: warnings),
+    .target(name: "CSystemd", cSettings: warnings, linkerSettings: [.linkedLibrary("systemd")]),
+    .target(name: "CCurl", cSettings: warnings, linkerSettings: [.linkedLibrary("curl")]),
     .target(name: "CredCore", swiftSettings: strict),
+    .target(
+      name: "CredRuntime",
+      dependencies: [
+        "CredCore", "CLinux", "CSystemd", "CCurl", "CWipingFree", logging,
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "CryptoExtras", package: "swift-crypto"),
+      ],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "credd", dependencies: ["CredCore", "CredRuntime", argumentParser],
+      swiftSettings: strict),
     .target(
       name: "SandboxKit",
       dependencies: [
@@ -53,6 +75,8 @@ let package = Package(
         .product(name: "CryptoExtras", package: "swift-crypto"),
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "CredRuntimeTests", dependencies: ["CredCore", "CredRuntime"], swiftSettings: strict),
     .testTarget(
       name: "SandboxTests",
       dependencies: [

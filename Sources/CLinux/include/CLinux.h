@@ -1,0 +1,104 @@
+// Kernel and libc calls that Swift cannot reach well: variadic functions, calls missing from the
+// Glibc module (accept4, eventfd, pidfds), packed structures, and what must not be optimised away.
+// Every function answers -errno on failure, as systemd's do, so that no caller reads errno late.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define CREDD_EPOLL_IN 0x001u
+#define CREDD_EPOLL_OUT 0x004u
+#define CREDD_EPOLL_ERR 0x008u
+#define CREDD_EPOLL_HUP 0x010u
+#define CREDD_EPOLL_RDHUP 0x2000u
+
+// CLOCK_BOOTTIME in nanoseconds: monotonic, and counts suspended time.
+int64_t credd_boottime(void);
+// CLOCK_REALTIME in milliseconds since 1970.
+int64_t credd_walltime(void);
+
+// Overwrites memory in a way the compiler may not drop.
+void credd_wipe(void *memory, size_t length);
+
+// Opens those of the descriptors 0 to 2 that are closed: a socket of that number would be written
+// to by whoever logs.
+int credd_open_standard_streams(void);
+// No core dumps, no ptrace by processes of the same uid, descriptors up to the hard limit.
+int credd_harden(void);
+int credd_raise_descriptor_limit(void);
+
+// Random bytes from the kernel; never blocks after boot.
+int credd_random(void *buffer, size_t length);
+
+// One ready descriptor of an epoll instance, without the packed union of epoll_event.
+struct credd_ready {
+  uint64_t token;
+  uint32_t events;
+};
+int credd_epoll_create(void);
+int credd_epoll_add(int epoll, int descriptor, uint32_t events, uint64_t token);
+int credd_epoll_change(int epoll, int descriptor, uint32_t events, uint64_t token);
+int credd_epoll_remove(int epoll, int descriptor);
+// Never waits: what is ready now, at most `capacity` of them.
+int credd_epoll_poll(int epoll, struct credd_ready *ready, int capacity);
+
+// A counter that a thread uses to wake the loop.
+int credd_eventfd(void);
+int credd_eventfd_signal(int descriptor);
+int credd_eventfd_drain(int descriptor);
+
+// Sockets. Accepted and created descriptors are non-blocking and close-on-exec.
+int credd_accept(int listener);
+ssize_t credd_read(int descriptor, void *buffer, size_t length);
+// send(MSG_NOSIGNAL): a peer that left is an error, not a SIGPIPE.
+ssize_t credd_send(int descriptor, const void *buffer, size_t length);
+// write() for pipes.
+ssize_t credd_write(int descriptor, const void *buffer, size_t length);
+void credd_close(int descriptor);
+// A listening Unix stream socket at `path`. A stale socket file of a dead daemon is replaced; a
+// live one is -EADDRINUSE, anything else at the path -EEXIST.
+int credd_listen(const char *path, mode_t mode, int backlog);
+// Whether `descriptor` is a listening AF_UNIX stream socket: 1, 0 or -errno.
+int credd_is_unix_listener(int descriptor);
+
+// Who is at the other end, as the kernel knows it at connect().
+struct credd_peer {
+  pid_t pid;
+  uid_t uid;
+  gid_t gid;
+};
+int credd_peer_credentials(int descriptor, struct credd_peer *peer);
+// Supplementary groups of the peer; answers their number or -ERANGE with the number in `count`.
+int credd_peer_groups(int descriptor, gid_t *groups, uint32_t *count);
+
+// A user's name, looked up on a thread of its own because NSS may ask a slow directory.
+// The answer arrives on `eventfd` once credd_lookup_take() gives a result.
+struct credd_lookup;
+struct credd_lookup *credd_lookup_start(uid_t uid, int eventfd);
+// 1: `name` holds the name; 0: there is no such user; -EAGAIN: not yet; other -errno: it failed.
+int credd_lookup_take(struct credd_lookup *lookup, char *name, size_t capacity);
+// The caller is done; a thread that still runs frees it later.
+void credd_lookup_release(struct credd_lookup *lookup);
+// A group's id by name; may block, so only while the configuration is read. 1, 0 or -errno.
+int credd_group_id(const char *name, gid_t *gid);
+
+// Runs a command with nothing but the given arguments and environment: pipes as standard streams,
+// a process group of its own, every other descriptor closed, signals at their defaults.
+struct credd_child {
+  pid_t pid;
+  int standard_input;
+  int standard_output;
+  int standard_error;
+};
+int credd_spawn(const char *const *arguments, const char *const *environment,
+                struct credd_child *child);
+// Kills a child that is not reaped yet, and the process group that it was started as.
+void credd_kill_group(pid_t leader);
+
+// A pidfd of the peer as it was at connect() (Linux 6.5), or -errno.
+int credd_peer_pidfd(int descriptor);
+// Whether the process of a pidfd still lives: 1, 0 or -errno.
+int credd_pidfd_alive(int pidfd);
+int credd_set_nonblocking(int descriptor);

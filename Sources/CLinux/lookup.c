@@ -1,0 +1,113 @@
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// Shared by the loop and one thread; the last of the two to let go frees it.
+struct credd_lookup {
+  atomic_int holders;
+  atomic_int state;  // -EAGAIN until the thread is done
+  uid_t uid;
+  int eventfd;
+  char name[256];
+};
+
+void credd_lookup_release(struct credd_lookup *lookup) {
+  if (atomic_fetch_sub(&lookup->holders, 1) > 1) return;
+  close(lookup->eventfd);
+  free(lookup);
+}
+
+static int look_up(struct credd_lookup *lookup) {
+  size_t size = 4096;
+  int result = -ENOMEM;
+  for (char *buffer = malloc(size); buffer; buffer = malloc(size)) {
+    struct passwd entry, *found = NULL;
+    int failure = getpwuid_r(lookup->uid, &entry, buffer, size, &found);
+    if (failure == 0 && found) {
+      size_t length = strlen(entry.pw_name);
+      result = length < sizeof lookup->name ? 1 : -ENAMETOOLONG;
+      if (result == 1) memcpy(lookup->name, entry.pw_name, length + 1);
+    } else {
+      // POSIX lets "no such user" be 0 or one of these.
+      result = failure == 0 || failure == ENOENT || failure == ESRCH ? 0 : -failure;
+    }
+    free(buffer);
+    if (result != -ERANGE || size >= 1 << 20) break;
+    size *= 4;
+  }
+  return result;
+}
+
+static void *run(void *argument) {
+  struct credd_lookup *lookup = argument;
+  atomic_store(&lookup->state, look_up(lookup));
+  credd_eventfd_signal(lookup->eventfd);
+  credd_lookup_release(lookup);
+  return NULL;
+}
+
+struct credd_lookup *credd_lookup_start(uid_t uid, int eventfd) {
+  struct credd_lookup *lookup = calloc(1, sizeof *lookup);
+  if (!lookup) return NULL;
+  // A duplicate: the thread may outlive the loop's own descriptor.
+  lookup->eventfd = dup(eventfd);
+  lookup->uid = uid;
+  atomic_init(&lookup->holders, 2);
+  atomic_init(&lookup->state, -EAGAIN);
+  pthread_attr_t attributes;
+  pthread_t thread;
+  sigset_t all, old;
+  int failure = lookup->eventfd < 0;
+  // Signals belong to the loop's thread.
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &old);
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 256 * 1024);
+  if (!failure) failure = pthread_create(&thread, &attributes, run, lookup);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  if (failure) {
+    if (lookup->eventfd >= 0) close(lookup->eventfd);
+    free(lookup);
+    return NULL;
+  }
+  return lookup;
+}
+
+int credd_lookup_take(struct credd_lookup *lookup, char *name, size_t capacity) {
+  int state = atomic_load(&lookup->state);
+  if (state != 1) return state;
+  size_t length = strlen(lookup->name);
+  if (length >= capacity) return -ENAMETOOLONG;
+  memcpy(name, lookup->name, length + 1);
+  return 1;
+}
+
+int credd_group_id(const char *name, gid_t *gid) {
+  size_t size = 4096;
+  for (char *buffer = malloc(size); buffer; buffer = malloc(size)) {
+    struct group entry, *found = NULL;
+    int failure = getgrnam_r(name, &entry, buffer, size, &found);
+    free(buffer);
+    if (failure == ERANGE && size < 1 << 24) {
+      size *= 4;
+      continue;
+    }
+    if (failure == 0 && found) {
+      *gid = entry.gr_gid;
+      return 1;
+    }
+    return failure == 0 || failure == ENOENT || failure == ESRCH ? 0 : -failure;
+  }
+  return -ENOMEM;
+}

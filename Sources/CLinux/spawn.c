@@ -1,0 +1,77 @@
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <unistd.h>
+
+static void close_pair(int pair[2]) {
+  for (int i = 0; i < 2; i++)
+    if (pair[i] >= 0) close(pair[i]);
+}
+
+static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes,
+                   int input, int output, int error) {
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  int failure = posix_spawn_file_actions_adddup2(actions, input, 0);
+  if (!failure) failure = posix_spawn_file_actions_adddup2(actions, output, 1);
+  if (!failure) failure = posix_spawn_file_actions_adddup2(actions, error, 2);
+  if (!failure) failure = posix_spawn_file_actions_addclosefrom_np(actions, 3);
+  if (!failure) failure = posix_spawn_file_actions_addchdir_np(actions, "/");
+  if (!failure) failure = posix_spawnattr_setsigmask(attributes, &none);
+  if (!failure) failure = posix_spawnattr_setsigdefault(attributes, &all);
+  if (!failure) failure = posix_spawnattr_setpgroup(attributes, 0);
+  if (!failure)
+    failure = posix_spawnattr_setflags(
+        attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  return failure;
+}
+
+int credd_spawn(const char *const *arguments, const char *const *environment,
+                struct credd_child *child) {
+  int input[2] = {-1, -1}, output[2] = {-1, -1}, error[2] = {-1, -1};
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  if (pipe2(input, O_CLOEXEC) < 0 || pipe2(output, O_CLOEXEC) < 0 || pipe2(error, O_CLOEXEC) < 0) {
+    int failure = errno;
+    close_pair(input);
+    close_pair(output);
+    close_pair(error);
+    return -failure;
+  }
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  int failure = prepare(&actions, &attributes, input[0], output[1], error[1]);
+  if (!failure)
+    failure = posix_spawn(&child->pid, arguments[0], &actions, &attributes,
+                          (char *const *)arguments, (char *const *)environment);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  close(input[0]);
+  close(output[1]);
+  close(error[1]);
+  if (failure) {
+    close(input[1]);
+    close(output[0]);
+    close(error[0]);
+    return -failure;
+  }
+  // Only our ends are non-blocking: the child gets ordinary pipes.
+  fcntl(input[1], F_SETFL, O_NONBLOCK);
+  fcntl(output[0], F_SETFL, O_NONBLOCK);
+  fcntl(error[0], F_SETFL, O_NONBLOCK);
+  child->standard_input = input[1];
+  child->standard_output = output[0];
+  child->standard_error = error[0];
+  return 0;
+}
+
+void credd_kill_group(pid_t leader) {
+  kill(-leader, SIGKILL);
+  // It may have joined another group meanwhile.
+  kill(leader, SIGKILL);
+}

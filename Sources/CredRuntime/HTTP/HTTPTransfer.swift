@@ -1,0 +1,179 @@
+internal import CCurl
+internal import CredCore
+internal import Glibc
+
+/// One request under way.
+@safe final class HTTPTransfer {
+  private let handle: UnsafeMutableRawPointer
+  private let limit: Int
+  private let done: (Result<HTTPReply, TransportFailure>) -> Void
+  private var headerList: UnsafeMutablePointer<curl_slist>?
+  private var headers: [HTTPReply.Header] = []
+  private var body: [UInt8] = []
+  private var isTooLarge = false
+  private var headerBytes = 0
+  /// The first option that libcurl did not take.
+  private var setUp = CURLE_OK
+  /// Ends the transfer; set by its owner.
+  var deadline: EventSource?
+  /// Bytes of all headers, interim replies and proxies included; a real reply has some 1,000.
+  private static let headerLimit = 64 << 10
+
+  init(
+    _ handle: UnsafeMutableRawPointer, limit: Int,
+    done: @escaping (Result<HTTPReply, TransportFailure>) -> Void
+  ) {
+    unsafe self.handle = handle
+    self.limit = limit
+    self.done = done
+  }
+
+  deinit {
+    unsafe curl_slist_free_all(headerList)
+  }
+
+  // MARK: Before
+
+  /// Sets every option. Anything but `CURLE_OK`: the transfer must not start, because it would not
+  /// be as safe as it was meant.
+  func prepare(_ request: HTTPRequest, _ settings: HTTPSettings) -> CURLcode {
+    text(CURLOPT_URL, request.url)
+    text(CURLOPT_PROTOCOLS_STR, "http,https")
+    // A path is sent as it was checked: ".." in it would otherwise be resolved.
+    number(CURLOPT_PATH_AS_IS, 1)
+    number(CURLOPT_NOSIGNAL, 1)
+    // A name server that does not answer: at the deadline libcurl would else wait for its resolver
+    // thread, and the loop with it.
+    number(CURLOPT_QUICK_EXIT, 1)
+    number(CURLOPT_FOLLOWLOCATION, 0)
+    number(CURLOPT_TIMEOUT_MS, max(1, Int(settings.timeout.inSeconds * 1000)))
+    number(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+    number(CURLOPT_SSL_VERIFYPEER, 1)
+    number(CURLOPT_SSL_VERIFYHOST, 2)
+    if let caFile = settings.caFile {
+      text(CURLOPT_CAINFO, caFile)
+      // libcurl goes on trusting the system's directory of authorities unless it is told not to.
+      note(unsafe credd_curl_set_text(handle, CURLOPT_CAPATH, nil))
+    }
+    text(CURLOPT_SSLCERT, settings.clientCertificate)
+    text(CURLOPT_SSLKEY, settings.clientKey)
+    // An encrypted key is an error: OpenSSL would ask for the passphrase on the terminal.
+    text(CURLOPT_KEYPASSWD, "")
+    text(CURLOPT_UNIX_SOCKET_PATH, settings.unixSocket)
+    text(CURLOPT_USERAGENT, "credd/\(Version.current)")
+    // What stays on this host is nobody's business, least of all a proxy's.
+    if request.staysOnHost || settings.unixSocket != nil { text(CURLOPT_NOPROXY, "*") }
+    setHeaders(request.headers)
+    if request.method == .post { setBody(request.body.bytes) }
+    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+    unsafe credd_curl_set_writer(
+      handle,
+      { data, size, count, context in unsafe HTTPTransfer.took(data, size * count, context) },
+      context)
+    unsafe credd_curl_set_header_reader(
+      handle,
+      { data, size, count, context in unsafe HTTPTransfer.tookHeader(data, size * count, context) },
+      context)
+    return setUp
+  }
+
+  private func note(_ result: CURLcode) {
+    if setUp == CURLE_OK { setUp = result }
+  }
+
+  private func text(_ option: CURLoption, _ value: String?) {
+    guard let value else { return }
+    note(unsafe credd_curl_set_text(handle, option, value))
+  }
+
+  private func number(_ option: CURLoption, _ value: Int) {
+    note(unsafe credd_curl_set_long(handle, option, value))
+  }
+
+  private func setHeaders(_ headers: [HTTPHeader]) {
+    // Without this libcurl would wait for "100 Continue" on large bodies.
+    unsafe headerList = curl_slist_append(nil, "Expect:")
+    for header in headers {
+      var line = Array("\(header.name): ".utf8)
+      header.value.append(to: &line)
+      line.append(0)
+      unsafe line.withUnsafeBufferPointer { buffer in
+        guard let base = buffer.baseAddress else { return }
+        unsafe base.withMemoryRebound(to: CChar.self, capacity: buffer.count) {
+          unsafe headerList = curl_slist_append(headerList, $0)
+        }
+      }
+    }
+    note(unsafe credd_curl_set_pointer(handle, CURLOPT_HTTPHEADER, headerList))
+  }
+
+  private func setBody(_ bytes: [UInt8]) {
+    number(CURLOPT_POST, 1)
+    note(unsafe credd_curl_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, bytes.count))
+    unsafe bytes.withUnsafeBytes {
+      note(unsafe credd_curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, $0.baseAddress))
+    }
+  }
+
+  // MARK: Meanwhile
+
+  private static func from(_ context: UnsafeMutableRawPointer?) -> HTTPTransfer? {
+    guard let context = unsafe context else { return nil }
+    return unsafe Unmanaged<HTTPTransfer>.fromOpaque(context).takeUnretainedValue()
+  }
+
+  /// Anything but `count` as the answer ends the transfer.
+  private static func took(
+    _ data: UnsafeMutablePointer<CChar>?, _ count: Int, _ context: UnsafeMutableRawPointer?
+  ) -> Int {
+    guard let transfer = unsafe from(context), let data = unsafe data else { return 0 }
+    guard transfer.body.count + count <= transfer.limit else {
+      transfer.isTooLarge = true
+      return 0
+    }
+    unsafe transfer.body.append(contentsOf: UnsafeRawBufferPointer(start: data, count: count))
+    return count
+  }
+
+  private static func tookHeader(
+    _ data: UnsafeMutablePointer<CChar>?, _ count: Int, _ context: UnsafeMutableRawPointer?
+  ) -> Int {
+    guard let transfer = unsafe from(context), let data = unsafe data else { return 0 }
+    transfer.headerBytes += count
+    guard transfer.headerBytes <= headerLimit else {
+      transfer.isTooLarge = true
+      return 0
+    }
+    let line = unsafe String(
+      decoding: UnsafeRawBufferPointer(start: data, count: count), as: UTF8.self)
+    transfer.tookHeader(line)
+    return count
+  }
+
+  private func tookHeader(_ line: String) {
+    // A status line starts the headers of another reply: a proxy's, or an interim one.
+    if line.hasPrefix("HTTP/") { return headers.removeAll() }
+    guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return }
+    let value = line[line.index(after: colon)...].trimmingWhiteSpace
+    headers.append(HTTPReply.Header(name: String(line[..<colon]), value: String(value)))
+  }
+
+  // MARK: After
+
+  func finish(_ result: CURLcode) {
+    guard result == CURLE_OK else {
+      return done(.failure(isTooLarge ? .tooLarge : TransportFailure(result)))
+    }
+    var status = 0
+    unsafe credd_curl_status(handle, &status)
+    done(.success(HTTPReply(status: status, headers: headers, body: Secret(body))))
+  }
+}
+
+extension Substring {
+  fileprivate var trimmingWhiteSpace: Substring {
+    let start = drop { $0.isWhitespace }
+    guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+    return start[...last]
+  }
+}

@@ -1,0 +1,46 @@
+internal import CSystemd
+internal import Glibc
+internal import Logging
+
+/// Entries with fields: `CREDD_PROFILE=`, `CREDD_UID=` and so on, from the metadata's keys.
+struct JournalLogHandler: LogHandler {
+  var metadata: Logger.Metadata = [:]
+  var logLevel = Logger.Level.info
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) {
+    Self.send(fields(of: event).map { Array($0.utf8) })
+  }
+
+  func fields(of event: LogEvent) -> [String] {
+    var fields = [
+      "MESSAGE=\(event.message.description.onOneLine)", "PRIORITY=\(event.level.priority)",
+      "SYSLOG_IDENTIFIER=credd",
+    ]
+    for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
+      fields.append("CREDD_\(key.uppercased())=\("\(value)".onOneLine)")
+    }
+    return fields
+  }
+
+  private static func send(_ fields: [[UInt8]]) {
+    var vectors: [iovec] = unsafe []
+    func next(_ index: Int) {
+      guard index < fields.count else {
+        unsafe sd_journal_sendv(&vectors, Int32(vectors.count))
+        return
+      }
+      unsafe fields[index].withUnsafeBytes { bytes in
+        unsafe vectors.append(
+          iovec(
+            iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count))
+        next(index + 1)
+      }
+    }
+    next(0)
+  }
+}

@@ -1,0 +1,41 @@
+internal import CredCore
+
+extension GetRequest {
+  /// Whether any credentials that are fresh will do.
+  var isPlain: Bool { minTTL == nil && !refresh }
+}
+
+extension Standing {
+  /// In the words of the contract.
+  var reported: ReportedState {
+    switch self {
+    case .signedOut: .signedOut
+    case .guest: .guest
+    case .signedIn: .signedIn
+    case .tokensInvalid: .tokensInvalid
+    }
+  }
+}
+
+extension Span<UInt8> {
+  var copied: [UInt8] {
+    var copy: [UInt8] = []
+    copy.reserveCapacity(count)
+    for index in indices { copy.append(self[index]) }
+    return copy
+  }
+}
+
+extension Request {
+  /// Whether a password came with it, so that its failure counts.
+  var isPasswordSignIn: Bool {
+    guard case .login(let login) = operation, case .password = login.signIn else { return false }
+    return true
+  }
+}
+
+extension ProtocolError {
+  /// For what cannot happen: the machine decides to give only what it holds. Nobody is left waiting.
+  static let nothingHeld = ProtocolError(
+    .internal, "the session holds nothing to give; report this")
+}

@@ -1,0 +1,47 @@
+internal import CredCore
+internal import Glibc
+
+extension SessionService {
+  /// `status`: the caller's own sessions; everyone's for root and the admin group.
+  func answerStatus(
+    all: Bool, _ request: Request, _ connection: Connection, _ now: Instant
+  ) {
+    let uid = connection.peer.uid
+    let isAdmin = uid == 0 || adminGroup.map { connection.groups().contains($0) } ?? false
+    guard !all || isAdmin else {
+      let who = configuration.daemon.adminGroup.map { "root and members of \($0)" } ?? "root"
+      return refuse(
+        ProtocolError(.accessDenied, "only \(who) may see everyone's sessions"), id: request.id,
+        connection)
+    }
+    let shown = sessions.values.filter { all || $0.key.uid == uid }
+      .sorted { ($0.key.profile, $0.key.uid) < ($1.key.profile, $1.key.uid) }
+    let wall = loop.wallTime
+    let reports = shown.map { report($0, now, wall) }
+    give(.status(reports, of: daemonReport(now)), request, connection)
+  }
+
+  private func daemonReport(_ now: Instant) -> DaemonReport {
+    DaemonReport(
+      version: Version.current, pid: getpid(), uptime: now - started, sessions: sessions.count,
+      connections: server.connectionCount, requests: requests, backendCalls: backendCalls,
+      exchanges: exchanges)
+  }
+
+  private func report(_ session: Session, _ now: Instant, _ wall: WallTime) -> SessionReport {
+    let machine = session.machine
+    func civil(_ instant: Instant) -> WallTime { wall + (instant - now) }
+    let next = machine.nextRefresh
+    return SessionReport(
+      profile: session.key.profile, user: session.userName, uid: session.key.uid,
+      state: machine.standing.reported, identityID: machine.identityID,
+      expiration: machine.credentials?.credentials.expiration,
+      nextRefresh: next.at.map(civil), nextRefreshReason: next.reason,
+      lastError: machine.lastFailure.map {
+        SessionReport.LastError(
+          code: $0.failure.code, message: $0.failure.message, at: civil($0.at))
+      },
+      failures: machine.failures, lastRefresh: machine.credentials.map { civil($0.received) },
+      waiters: machine.waiterCount)
+  }
+}

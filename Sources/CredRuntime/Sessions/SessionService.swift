@@ -1,0 +1,294 @@
+internal import CLinux
+internal import CredCore
+internal import Glibc
+internal import Logging
+
+/// Answers requests: finds out who asks, whether they may, which session is meant; asks its machine
+/// and performs what the machine decides.
+///
+/// Owned by ``Daemon`` and used on the loop's thread alone.
+final class SessionService: RequestHandler {
+  let loop: EventLoop
+  let configuration: Configuration
+  let profiles: [String: Profile]
+  let directory: UserDirectory
+  let log: Logger
+  let adminGroup: UInt32?
+  private(set) var sessions: [Session.Key: Session] = [:]
+  private var schedule = WakeSchedule()
+  private var timer: EventSource?
+  private var memo: RequestMemo
+  private var random = SystemRandomNumberGenerator()
+  let started: Instant
+  /// The counters of `status`.
+  var requests = 0
+  var backendCalls = 0
+  var exchanges = 0
+  /// Connections that watch, by their user.
+  var watchers: [UInt32: Set<UInt64>] = [:]
+  var signIns = SignInLimiter()
+  /// Users whose password is being checked.
+  var passwordsUnderWay: Set<UInt32> = []
+  var sendFarewell: (Farewell, UInt64) -> Void = { _, _ in }
+  /// Set right after creation.
+  // Each needs the other; the daemon owns both.
+  // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+  unowned var server: ClientServer!
+  var startCall: (Session.Key, UInt64, UpstreamCall) -> Void = { _, _, _ in }
+
+  init(
+    loop: EventLoop, configuration: Configuration, profiles: [String: Profile],
+    adminGroup: UInt32?, log: Logger
+  ) throws(SystemError) {
+    self.loop = loop
+    self.configuration = configuration
+    self.profiles = profiles
+    self.adminGroup = adminGroup
+    self.log = log
+    directory = try UserDirectory(loop: loop)
+    var random = SystemRandomNumberGenerator()
+    memo = RequestMemo(seed: random.next())
+    started = loop.now
+    timer = try loop.timer { [unowned self] _ in self.wakeSessions() }
+  }
+
+  // MARK: Lines
+
+  func handle(_ line: borrowing Span<UInt8>, from connection: Connection, now: Instant) {
+    requests += 1
+    // The hot path: the same question as before, and an answer that is good for a while.
+    if let session = connection.quickSession, now < session.quietUntil, now < connection.quickUntil,
+      Self.isEqual(connection.quickLine.span, line), let reply = session.reply
+    {
+      noteUse(of: session, now)
+      return server.reply(reply.bytes, to: connection)
+    }
+    if let known = memo.request(for: line) {
+      return answer(known, line, connection, now)
+    }
+    do throws(RequestError) {
+      let request = try Request.parse(line.copied)
+      memo.remember(request, for: line)
+      answer(request, line, connection, now)
+    } catch {
+      refuse(error.error, id: error.id, connection)
+    }
+  }
+
+  func closed(_ connection: Connection) {
+    forgetWatcher(connection)
+    guard let parked = connection.parked, let session = parked.session else { return }
+    connection.parked = nil
+    if parked.request.isPasswordSignIn { passwordEnded(session.key.uid, .signInFailed) }
+    handle(.waiterLeft(connection.token), session, loop.now)
+  }
+
+  private func answer(
+    _ request: Request, _ line: borrowing Span<UInt8>, _ connection: Connection, _ now: Instant
+  ) {
+    connection.quickSession = nil
+    if case .get(let get) = request.operation, get.isPlain, request.id == nil {
+      connection.quickLine = line.copied
+    }
+    answer(request, connection, now)
+  }
+
+  /// Answers a request, perhaps for the second time: once the caller's name is known.
+  func answer(_ request: Request, _ connection: Connection, _ now: Instant) {
+    switch request.operation {
+    case .get(let get):
+      withSession(get.profile, request, connection, now) {
+        answer(get, $0, request, connection, now)
+      }
+    case .token(let token):
+      withSession(token.profile, request, connection, now) {
+        wait(
+          Waiter(
+            id: connection.token, want: .token, minimumLife: token.minTTL, arrived: now,
+            wait: token.wait), in: $0, request, connection, now)
+      }
+    case .identity(let profile):
+      withSession(profile, request, connection, now) {
+        give(
+          .session(
+            profile: profile, state: $0.machine.standing.reported,
+            identityID: $0.machine.identityID), request, connection)
+      }
+    case .status(let all): answerStatus(all: all, request, connection, now)
+    case .ping: give(.ping(version: Version.current, pid: getpid()), request, connection)
+    case .login(let login):
+      withSession(login.profile, request, connection, now) {
+        answer(login, $0, request, connection, now)
+      }
+    case .logout(let profile, let global):
+      withSession(profile, request, connection, now) {
+        logout(global: global, $0, request, connection, now)
+      }
+    case .clear(let profile, let scope):
+      withSession(profile, request, connection, now) {
+        clear(scope, $0, request, connection, now)
+      }
+    case .release(let profile):
+      withSession(profile, request, connection, now) { release($0, request, connection, now) }
+    case .watch(let profile): watch(profile, request, connection, now)
+    }
+  }
+
+  private func answer(
+    _ get: GetRequest, _ session: Session, _ request: Request, _ connection: Connection,
+    _ now: Instant
+  ) {
+    if get.isPlain, now < session.quietUntil, let reply = session.reply {
+      noteUse(of: session, now)
+      if request.id == nil {
+        // The next such line of this connection takes the hot path.
+        connection.quickSession = session
+        connection.quickUntil = now + UserDirectory.keptFor
+      }
+      return give(reply, request, connection)
+    }
+    wait(
+      Waiter(
+        id: connection.token, want: .credentials, minimumLife: get.minTTL,
+        mustRefresh: get.refresh, arrived: now, wait: get.wait),
+      in: session, request, connection, now)
+  }
+
+  private func wait(
+    _ waiter: Waiter, in session: Session, _ request: Request, _ connection: Connection,
+    _ now: Instant
+  ) {
+    connection.parked = ParkedRequest(request: request, session: session)
+    handle(.asked(waiter), session, now)
+  }
+
+  /// Hands an event to a session's machine and does what it decides.
+  func handle(_ event: SessionMachine.Event, _ session: Session, _ now: Instant) {
+    perform(session.machine.handle(event, now: now, random: &random), session)
+  }
+
+  // MARK: Sessions
+
+  /// Runs `body` with the caller's session, at once or when their name is known, or refuses.
+  func withSession(
+    _ profile: String, _ request: Request, _ connection: Connection, _ now: Instant,
+    _ body: (Session) -> Void
+  ) {
+    switch resolve(profile, connection, now) {
+    case .session(let session): body(session)
+    case .refused(let error): refuse(error, id: request.id, connection)
+    case .pending: connection.parked = ParkedRequest(request: request, awaitsName: true)
+    }
+  }
+
+  /// The session of a caller who may use a profile, made where there is none yet.
+  func session(of profile: Profile, for caller: Caller, now: Instant) -> Session? {
+    let key = Session.Key(uid: caller.uid, profile: profile.settings.name)
+    if let session = sessions[key] {
+      if let name = caller.userName { session.userName = name }
+      return session
+    }
+    guard sessions.count < Limits.sessions else { return nil }
+    let session = Session(
+      key: key, profile: profile, userName: caller.userName,
+      machine: SessionMachine(plan: profile.plan, now: now))
+    sessions[key] = session
+    return session
+  }
+
+  /// An upstream call of a session ended.
+  func callFinished(_ key: Session.Key, _ call: UInt64, _ outcome: UpstreamOutcome) {
+    guard let session = sessions[key] else { return }
+    handle(.callFinished(call, outcome), session, loop.now)
+    server.finishTurn()
+  }
+
+  private func wakeSessions() {
+    let now = loop.now
+    while let session = schedule.pop(now) {
+      handle(.timePassed, session, now)
+    }
+    timer?.arm(at: schedule.next)
+    server.finishTurn()
+  }
+
+  private func perform(_ actions: [SessionMachine.Action], _ session: Session) {
+    for action in actions {
+      switch action {
+      case .call(let number, let call): startCall(session.key, number, call)
+      case .credentialsChanged: session.render()
+      case .giveCredentials(let waiter): giveCredentials(of: session, to: waiter)
+      case .giveToken(let waiter): giveToken(of: session, to: waiter)
+      case .giveState(let waiter):
+        guard let (connection, request) = unpark(waiter) else { continue }
+        if request.isPasswordSignIn { passwordEnded(session.key.uid, nil) }
+        giveState(of: session, request, connection)
+      case .refuse(let waiter, let error):
+        guard let (connection, request) = unpark(waiter) else { continue }
+        if request.isPasswordSignIn { passwordEnded(session.key.uid, error.code) }
+        refuse(error, id: request.id, connection)
+      case .announce(let announcement): announce(announcement, session)
+      }
+    }
+    reschedule(session)
+  }
+
+  /// The first use since a refresh is what makes the next one due in time.
+  private func noteUse(of session: Session, _ now: Instant) {
+    let wasInUse = session.machine.isInUse
+    session.machine.lastAsked = now
+    if !wasInUse { reschedule(session) }
+  }
+
+  private func reschedule(_ session: Session) {
+    let before = schedule.next
+    schedule.note(session)
+    if schedule.next != before { timer?.arm(at: schedule.next) }
+  }
+
+  // MARK: Replies
+
+  private func giveCredentials(of session: Session, to waiter: UInt64) {
+    guard let (connection, request) = unpark(waiter) else { return }
+    guard let reply = session.reply else { return refuse(.nothingHeld, id: request.id, connection) }
+    give(reply, request, connection)
+  }
+
+  private func giveToken(of session: Session, to waiter: UInt64) {
+    guard let (connection, request) = unpark(waiter) else { return }
+    guard let held = session.machine.token, let identity = session.machine.identityID else {
+      return refuse(.nothingHeld, id: request.id, connection)
+    }
+    give(.token(held.token, of: identity), request, connection)
+  }
+
+  private func unpark(_ waiter: UInt64) -> (Connection, Request)? {
+    guard let connection = server.connection(waiter), let parked = connection.parked else {
+      return nil
+    }
+    connection.parked = nil
+    return (connection, parked.request)
+  }
+
+  func give(_ reply: RenderedReply, _ request: Request, _ connection: Connection) {
+    guard let id = request.id else { return server.reply(reply.bytes, to: connection) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(reply.bytes.count + id.json.count + 8)
+    reply.append(to: &bytes, id: id)
+    server.reply(bytes, to: connection)
+  }
+
+  func refuse(_ error: ProtocolError, id: RequestID?, _ connection: Connection) {
+    var bytes: [UInt8] = []
+    RenderedReply.error(error).append(to: &bytes, id: id)
+    server.reply(bytes, to: connection)
+  }
+
+  private static func isEqual(
+    _ known: borrowing Span<UInt8>, _ line: borrowing Span<UInt8>
+  ) -> Bool {
+    guard known.count == line.count else { return false }
+    for index in line.indices where known[index] != line[index] { return false }
+    return true
+  }
+}

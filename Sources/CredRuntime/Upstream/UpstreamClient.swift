@@ -1,0 +1,170 @@
+internal import CredCore
+
+/// Performs the calls of sessions: turns them into requests, sends them, reads the replies.
+///
+/// Runs on the loop. Every call ends: HTTP requests and commands have deadlines.
+final class UpstreamClient {
+  /// The Unix user a call is for.
+  struct User: Sendable {
+    let uid: UInt32
+    /// Nil for a uid without a name.
+    let name: String?
+  }
+
+  let loop: EventLoop
+  let http: HTTPClient
+  let commands: CommandRunner
+  /// This host's name, for templates.
+  let host: String
+  let crypto = SwiftCrypto()
+  /// Developer credentials that a `credential_process` gave, by backend, until they run out.
+  var developerCredentials: [String: DeveloperCredentials] = [:]
+  private var gates: [String: Gate] = [:]
+
+  /// An exchange that takes longer is given up and tried again.
+  static let awsTimeout: Duration = .seconds(10)
+
+  init(loop: EventLoop, http: HTTPClient, host: String) {
+    self.loop = loop
+    self.http = http
+    self.commands = CommandRunner(loop: loop)
+    self.host = host
+  }
+
+  func perform(_ call: UpstreamCall, _ profile: Profile, _ user: User) async -> UpstreamOutcome {
+    do throws(UpstreamFailure) {
+      switch call {
+      case .signIn(let username, let password):
+        return .signedIn(try await signIn(username, password, profile, user))
+      case .readTokenFile:
+        return .fileToken(try tokenFile(of: profile))
+      case .tokenCallback(let identityID, let logins, let session):
+        return outcome(try await token(identityID, logins, session, profile, user))
+      case .getID(let logins):
+        return .identity(try await identity(logins, profile))
+      case .getOpenIDToken(let identityID, let logins):
+        return outcome(try await openIDToken(identityID, logins, profile))
+      case .getCredentials(let identityID, let logins, let role):
+        return outcome(try await credentials(identityID, logins, role, profile), identityID)
+      case .assumeRole(let identityID, let token):
+        return outcome(try await assumeRole(token, profile, user), identityID)
+      }
+    } catch {
+      return .failed(error)
+    }
+  }
+
+  // MARK: Lifetimes by the server's clock
+
+  private func outcome(_ reply: TokenReply) -> UpstreamOutcome {
+    .token(
+      identityID: reply.identity, token: reply.token,
+      lifetime: reply.token.expiration.map { $0 - (reply.serverTime ?? loop.wallTime) })
+  }
+
+  private func outcome(_ reply: CredentialsReply, _ identityID: IdentityID) -> UpstreamOutcome {
+    .credentials(
+      reply.credentials, identityID: reply.identity ?? identityID,
+      lifetime: reply.credentials.expiration - (reply.serverTime ?? loop.wallTime))
+  }
+
+  // MARK: Backends
+
+  private func token(
+    _ identityID: IdentityID?, _ logins: LoginsMap, _ session: BackendSession?, _ profile: Profile,
+    _ user: User
+  ) async throws(UpstreamFailure) -> TokenReply {
+    guard let backend = profile.backend, let provider = profile.settings.developerProvider else {
+      preconditionFailure("the plan of a profile without a backend makes no callbacks")
+    }
+    let identifier = try Self.usable(.backend(backend.name)) { () throws(InvalidInput) in
+      try self.identifier(session?.developerUserIdentifier, of: user, profile)
+    }
+    let query = TokenQuery(
+      pool: profile.pool, developerProvider: provider, userIdentifier: identifier,
+      identity: identityID, logins: logins)
+    let gate = gate(of: backend)
+    await gate.enter()
+    defer { gate.leave() }
+    switch backend.kind {
+    case .http(let settings): return try await ask(settings, backend, query, session, user)
+    case .exec(let settings): return try await ask(settings, backend, query)
+    case .cognito(let settings): return try await ask(settings, backend, query, profile, user)
+    case .awsSample(let settings): return try await ask(settings, backend, query, session)
+    }
+  }
+
+  private func signIn(
+    _ username: String, _ password: Secret, _ profile: Profile, _ user: User
+  ) async throws(UpstreamFailure) -> BackendSession {
+    guard let backend = profile.backend, let provider = profile.settings.developerProvider else {
+      preconditionFailure("the plan of a profile without a backend takes no passwords")
+    }
+    let gate = gate(of: backend)
+    await gate.enter()
+    defer { gate.leave() }
+    switch backend.kind {
+    case .http(let settings):
+      return try await signIn(username, password, provider, settings, backend, user)
+    case .awsSample(let settings):
+      return try await signIn(username, password, settings, backend)
+    case .exec, .cognito:
+      preconditionFailure("the plan of a backend that trusts the host takes no passwords")
+    }
+  }
+
+  private func gate(of backend: BackendSettings) -> Gate {
+    if let gate = gates[backend.name] { return gate }
+    let gate = Gate(width: backend.maxParallel)
+    gates[backend.name] = gate
+    return gate
+  }
+
+  // MARK: Sending
+
+  func send(
+    _ request: HTTPRequest, _ settings: HTTPSettings, to upstream: Upstream
+  ) async throws(UpstreamFailure) -> HTTPReply {
+    switch await http.send(request, settings) {
+    case .success(let reply): return reply
+    case .failure(let failure): throw .transport(failure, from: upstream)
+    }
+  }
+
+  /// Turns what stands in the way of a call into the failure of that call.
+  static func usable<R>(
+    _ upstream: Upstream, _ body: () throws(InvalidInput) -> R
+  ) throws(UpstreamFailure) -> R {
+    do { return try body() } catch { throw .notSent(error, to: upstream) }
+  }
+
+  // MARK: Templates
+
+  /// The developer user identifier: the backend's own word for it, else the configured one.
+  func identifier(
+    _ known: String?, of user: User, _ profile: Profile
+  ) throws(InvalidInput) -> String {
+    if let known { return known }
+    let identifier = try expand(profile.settings.userIdentifier, user, "user_identifier")
+    guard identifier.unicodeScalars.count <= ConfigurationLimits.userIdentifierLength else {
+      throw InvalidInput(field: "user_identifier", reason: "is too long for this user")
+    }
+    return identifier
+  }
+
+  func expand(_ template: Template, _ user: User, _ key: String) throws(InvalidInput) -> String {
+    do {
+      return try template.expand(user: user.name, uid: user.uid, host: host, encoding: .none)
+    } catch {
+      throw InvalidInput(field: key, reason: "\(error)")
+    }
+  }
+
+  func expand(_ url: URLTemplate, _ user: User, _ key: String) throws(InvalidInput) -> String {
+    do {
+      return try url.expand(user: user.name, uid: user.uid, host: host)
+    } catch {
+      throw InvalidInput(field: key, reason: "\(error)")
+    }
+  }
+}

@@ -1,0 +1,200 @@
+import CredCore
+import Foundation
+import Glibc
+import Testing
+
+@testable import CredRuntime
+
+/// One after the other: the proxy is a variable of the environment.
+@Suite(.serialized) struct HTTPClientTests {
+  @Test func `a GET and its reply`() throws {
+    let fake = try HTTPFake { _ in
+      .raw("HTTP/1.1 201 Made\r\nDate: today\r\nX-A:  b c \r\nContent-Length: 2\r\n\r\nhi")
+    }
+    let reply = try ClientFixture().send(
+      HTTPRequest(
+        method: .get, url: fake.url + "?a=b%20c",
+        headers: [try HTTPHeader(checkingName: "X-Team", value: Secret("infra"))])
+    ).get()
+    #expect(reply.status == 201)
+    #expect(reply.body.exposedText() == "hi")
+    #expect(reply.header("date") == "today")
+    #expect(reply.header("x-a") == "b c")
+    let head = try #require(fake.requests.first?.head)
+    #expect(head.hasPrefix("GET /path?a=b%20c HTTP/1.1\r\nHost: 127.0.0.1:\(fake.port)\r\n"))
+    #expect(head.contains("\r\nX-Team: infra"))
+  }
+
+  @Test(arguments: ["{\"a\":1}", ""])
+  func `a POST and its body`(_ body: String) throws {
+    let fake = try HTTPFake { .json($0.body) }
+    let reply = try ClientFixture().send(
+      HTTPRequest(method: .post, url: fake.url, body: Secret(body)))
+    #expect(reply.text == body)
+    let head = try #require(fake.requests.first?.head)
+    #expect(head.hasPrefix("POST /path HTTP/1.1"))
+    #expect(head.contains("\r\nContent-Length: \(body.utf8.count)"))
+  }
+
+  @Test func `a large body is sent without waiting for 100 Continue`() throws {
+    let body = String(repeating: "x", count: 200_000)
+    let fake = try HTTPFake { .json("\($0.body.utf8.count)") }
+    let reply = try ClientFixture().send(
+      HTTPRequest(method: .post, url: fake.url, body: Secret(body)))
+    #expect(reply.text == "200000")
+    #expect(fake.requests.first?.head.contains("Expect") == false)
+  }
+
+  @Test func `requests after each other share a connection`() throws {
+    let fake = try HTTPFake { .json("\($0.number)") }
+    let client = try ClientFixture()
+    #expect(try (1...20).map { _ in try client.get(fake.url).text } == (1...20).map { "\($0)" })
+    #expect(fake.connections == 1)
+  }
+
+  @Test func `a connection that died meanwhile is replaced`() throws {
+    let fake = try HTTPFake { _ in .last("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx") }
+    let client = try ClientFixture()
+    for _ in 0..<10 { #expect(try client.get(fake.url).text == "x") }
+    #expect(fake.connections == 10)
+  }
+
+  @Test func `nothing of a request is left for the next one`() throws {
+    let fake = try HTTPFake { .json($0.body) }
+    let client = try ClientFixture()
+    _ = try client.send(
+      HTTPRequest(
+        method: .post, url: fake.url,
+        headers: [try HTTPHeader(checkingName: "Authorization", value: Secret("Bearer secret"))],
+        body: Secret("secret")))
+    #expect(try client.get(fake.url).text == "")
+    let head = try #require(fake.requests.last?.head)
+    #expect(head.hasPrefix("GET "))
+    #expect(!head.contains("Authorization"))
+  }
+
+  @Test func `a redirect is an answer, and not followed`() throws {
+    let target = try HTTPFake { _ in .json("wrong") }
+    let fake = try HTTPFake { _ in
+      .raw("HTTP/1.1 302 Found\r\nLocation: \(target.url)\r\nContent-Length: 0\r\n\r\n")
+    }
+    #expect(try ClientFixture().get(fake.url).get().status == 302)
+    #expect(target.connections == 0)
+  }
+
+  @Test func `an interim reply's headers are not the reply's`() throws {
+    let fake = try HTTPFake { _ in
+      .raw(
+        "HTTP/1.1 103 Early\r\nDate: early\r\n\r\nHTTP/1.1 200 OK\r\nDate: late\r\n"
+          + "Content-Length: 0\r\n\r\n")
+    }
+    #expect(try ClientFixture().get(fake.url).get().headers.filter { $0.name == "Date" }.count == 1)
+  }
+
+  // MARK: Failures
+
+  @Test(arguments: [
+    (HTTPFake.Answer.reset, TransportFailure.reset),
+    (.last("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort"), .reset),
+    (.last(""), .reset),
+    (.last("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"), .reset),
+    (.last("no HTTP at all\r\n\r\n"), .malformed),
+  ])
+  func `what is no whole answer`(_ answer: HTTPFake.Answer, _ failure: TransportFailure) throws {
+    let fake = try HTTPFake { _ in answer }
+    #expect(try ClientFixture().get(fake.url).failure == failure)
+  }
+
+  @Test(arguments: [true, false])
+  func `a body over its limit is not taken`(_ isAnnounced: Bool) throws {
+    let body = String(repeating: "x", count: 1001)
+    let head = isAnnounced ? "Content-Length: 1001\r\n" : ""
+    let fake = try HTTPFake { _ in .last("HTTP/1.1 200 OK\r\n\(head)\r\n\(body)") }
+    let client = try ClientFixture()
+    let request = HTTPRequest(method: .get, url: fake.url)
+    #expect(try client.send(request, replyLimit: 1000).failure == .tooLarge)
+    #expect(try client.send(request, replyLimit: 1001).text == body)
+  }
+
+  @Test func `headers without end are not taken`() throws {
+    let lines = String(repeating: "X-Filler: \(String(repeating: "x", count: 1000))\r\n", count: 80)
+    let fake = try HTTPFake { _ in .last("HTTP/1.1 200 OK\r\n\(lines)\r\n") }
+    #expect(try ClientFixture().get(fake.url).failure == .tooLarge)
+  }
+
+  @Test func `silence ends at the deadline`() throws {
+    let fake = try HTTPFake { _ in .silence }
+    let client = try ClientFixture()
+    let request = HTTPRequest(method: .get, url: fake.url)
+    #expect(try client.send(request, timeout: .milliseconds(50)).failure == .timeout)
+    #expect(try client.send(request, timeout: .milliseconds(50)).failure == .timeout)
+  }
+
+  @Test func `waiting for a connection is part of the deadline`() throws {
+    let fake = try HTTPFake { _ in .silence }
+    let client = try ClientFixture(connections: 1)
+    let request = HTTPRequest(method: .get, url: fake.url)
+    let start = Date()
+    let results = try client.sendTogether([
+      (request, .seconds(2)), (request, .milliseconds(50)), (request, .milliseconds(50)),
+    ])
+    #expect(results.map(\.failure) == [.timeout, .timeout, .timeout])
+    #expect(Date().timeIntervalSince(start) < 2.05 + LoopThread.patience / 10)
+    #expect(fake.connections == 1)
+  }
+
+  @Test func `requests over the limit of connections queue and are all answered`() throws {
+    let fake = try HTTPFake { .json("\($0.number)") }
+    let client = try ClientFixture(connections: 2)
+    let request = HTTPRequest(method: .get, url: fake.url)
+    let results = try client.sendTogether(Array(repeating: (request, .seconds(15)), count: 30))
+    #expect(results.allSatisfy { $0.text != nil })
+    #expect(fake.connections <= 2)
+  }
+
+  @Test func `nobody listens`() throws {
+    let port = try Socket.listeningOnLoopback().port
+    #expect(try ClientFixture().get("http://127.0.0.1:\(port)/").failure == .connect)
+  }
+
+  @Test func `the second address of a name is tried`() throws {
+    // localhost is ::1 first on most hosts, where nobody listens.
+    let fake = try HTTPFake { _ in .json("found") }
+    let client = try ClientFixture()
+    for _ in 0..<5 {
+      #expect(try client.get("http://localhost:\(fake.port)/").text == "found")
+    }
+  }
+
+  @Test func `a name that is not there`() throws {
+    #expect(try ClientFixture().get("http://name.invalid/").failure == .nameResolution)
+  }
+
+  @Test(arguments: ["ftp://127.0.0.1/", "file:///etc/passwd", "gopher://127.0.0.1/", "http://"])
+  func `other schemes are refused`(_ url: String) throws {
+    #expect(try ClientFixture().get(url).failure == .malformed)
+  }
+
+  @Test func `a Unix socket in place of the URL's host`() throws {
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/backend"
+    let fake = try HTTPFake(path: path) { _ in .json("local") }
+    let client = try ClientFixture()
+    let reply = try client.send(HTTPRequest(method: .get, url: "http://auth.example/x")) {
+      $0.unixSocket = path
+    }
+    #expect(reply.text == "local")
+    #expect(fake.requests.first?.head.contains("Host: auth.example") == true)
+  }
+
+  @Test func `nothing for this host goes through a proxy`() throws {
+    let proxy = try HTTPFake { _ in .json("proxy") }
+    let fake = try HTTPFake { _ in .json("direct") }
+    unsafe setenv("http_proxy", "http://127.0.0.1:\(proxy.port)", 1)
+    defer { unsafe unsetenv("http_proxy") }
+    let client = try ClientFixture()
+    #expect(try client.get(fake.url).text == "direct")
+    #expect(try client.get("http://auth.example/x").text == "proxy")
+    #expect(proxy.requests.first?.head.hasPrefix("GET http://auth.example/x") == true)
+  }
+}

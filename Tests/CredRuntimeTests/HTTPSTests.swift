@@ -1,0 +1,78 @@
+import CredCore
+import Testing
+
+@testable import CredRuntime
+
+struct HTTPSTests {
+  private static let made = Result { try Certificates() }
+  private let certificates: Certificates
+
+  init() throws {
+    certificates = try Self.made.get()
+  }
+
+  private func get(
+    _ fake: TLSFake, host: String = "localhost", client: ClientFixture? = nil,
+    authority: String? = "ca", certificate: String? = nil, key: String? = nil
+  ) throws -> Result<HTTPReply, TransportFailure> {
+    let authority = authority.map { certificates.path($0) }
+    let certificate = certificate.map { certificates.path($0) }
+    let key = key.map { certificates.path($0) }
+    let request = HTTPRequest(method: .get, url: "https://\(host):\(fake.port)/")
+    return try (client ?? ClientFixture()).send(request) {
+      $0.caFile = authority
+      $0.clientCertificate = certificate
+      $0.clientKey = key
+    }
+  }
+
+  @Test func `a certificate of the configured authority is trusted`() throws {
+    let fake = try TLSFake(certificates, "good")
+    #expect(try get(fake).text == "TLSv1.3 nobody new")
+    #expect(try get(fake, host: "127.0.0.1").text == "TLSv1.3 nobody new")
+  }
+
+  @Test func `a second connection resumes the TLS session`() throws {
+    let fake = try TLSFake(certificates, "good")
+    let client = try ClientFixture()
+    let replies = try (0..<3).map { _ in try get(fake, client: client).text }
+    #expect(replies == ["TLSv1.3 nobody new", "TLSv1.3 nobody again", "TLSv1.3 nobody again"])
+  }
+
+  @Test(arguments: ["wrong", "expired", "self"])
+  func `a certificate that does not hold is refused`(_ name: String) throws {
+    #expect(try get(TLSFake(certificates, name)).failure == .certificate)
+  }
+
+  @Test(arguments: [nil, "other", "missing"])
+  func `without the right authority it is refused`(_ authority: String?) throws {
+    #expect(try get(TLSFake(certificates, "good"), authority: authority).failure == .certificate)
+  }
+
+  @Test func `an authority trusted by one request is not trusted by the next`() throws {
+    let fake = try TLSFake(certificates, "good")
+    let client = try ClientFixture()
+    #expect(try get(fake, client: client).text != nil)
+    #expect(try get(fake, client: client, authority: "other").failure == .certificate)
+    #expect(try get(fake, client: client, authority: nil).failure == .certificate)
+  }
+
+  @Test func `TLS 1_2 is spoken, older versions are not`() throws {
+    #expect(
+      try get(TLSFake(certificates, "good", version: "TLSv1_2")).text == "TLSv1.2 nobody new")
+    #expect(try get(TLSFake(certificates, "good", version: "TLSv1_1")).failure == .tls)
+  }
+
+  @Test func `a client certificate is shown`() throws {
+    let fake = try TLSFake(certificates, "good", asksForClient: true)
+    let reply = try get(fake, certificate: "client", key: "client-key")
+    #expect(reply.failure == nil)
+    #expect(reply.text == "TLSv1.3 client new")
+    #expect(try get(fake).failure != nil)
+  }
+
+  @Test func `a key that needs a passphrase is an error and asks nobody`() throws {
+    let fake = try TLSFake(certificates, "good", asksForClient: true)
+    #expect(try get(fake, certificate: "client", key: "locked-key").failure == .certificate)
+  }
+}

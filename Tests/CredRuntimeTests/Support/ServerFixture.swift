@@ -1,0 +1,106 @@
+import CredCore
+import Foundation
+import Glibc
+
+@testable import CredRuntime
+
+/// Does what the request lines say.
+final class ScriptedHandler: RequestHandler {
+  unowned var server: ClientServer?
+  private(set) var lines = 0
+  private(set) var parked: [UInt64] = []
+  let closings = DispatchSemaphore(value: 0)
+
+  func handle(_ line: borrowing Span<UInt8>, from connection: Connection, now: Instant) {
+    lines += 1
+    let text = String(decoding: line.copied, as: UTF8.self)
+    if text == "park", let request = try? Request.parse(Array("{}".utf8)) {
+      connection.parked = ParkedRequest(request: request, session: nil)
+      parked.append(connection.token)
+    } else if text.hasPrefix("big "), let size = Int(text.dropFirst(4)) {
+      server?.reply([UInt8](repeating: UInt8(ascii: "x"), count: size) + [0x0A], to: connection)
+    } else {
+      server?.reply(Array("re:\(text)\n".utf8), to: connection)
+    }
+  }
+
+  func closed(_ connection: Connection) {
+    closings.signal()
+  }
+
+  /// Answers everyone who is parked, as the end of a refresh does.
+  func answerParked() {
+    for token in parked {
+      guard let connection = server?.connection(token), connection.parked != nil else { continue }
+      connection.parked = nil
+      server?.reply(Array("at last\n".utf8), to: connection)
+    }
+    parked = []
+    server?.finishTurn()
+  }
+}
+
+/// A server on a loop, at a socket in a folder of its own. Handler and server are touched on the
+/// loop alone.
+final class ServerFixture: Sendable {
+  let folder: TemporaryFolder
+  let path: String
+  let thread: LoopThread
+  private let parts: OnLoop<(handler: ScriptedHandler, server: ClientServer, socket: Listener)>
+
+  final class Listener {
+    let bound: BoundSocket
+
+    init(_ path: String) throws(SystemError) {
+      bound = try BoundSocket(path: path, mode: 0o666)
+    }
+  }
+
+  init(
+    _ limits: ServerLimits = ServerLimits(connections: 1000, connectionsPerUser: 1000)
+  ) throws {
+    folder = try TemporaryFolder()
+    let path = "\(folder.path)/s"
+    self.path = path
+    thread = try LoopThread()
+    parts = try thread.run { stage in
+      let handler = ScriptedHandler()
+      let server = try ClientServer(loop: stage.loop, limits: limits, handler: handler)
+      handler.server = server
+      let socket = try Listener(path)
+      try server.listen(on: socket.bound.descriptor)
+      return OnLoop(value: (handler, server, socket))
+    }
+  }
+
+  deinit {
+    thread.stop()
+  }
+
+  func connect() throws -> Socket {
+    try Socket(path: path)
+  }
+
+  func run<R: Sendable>(
+    _ body: @escaping @Sendable (ScriptedHandler, ClientServer) throws -> R
+  ) throws -> R {
+    try thread.run { [parts] _ in try body(parts.value.handler, parts.value.server) }
+  }
+
+  func reaches(
+    _ condition: @escaping @Sendable (ScriptedHandler, ClientServer) -> Bool
+  ) throws -> Bool {
+    try thread.reaches { [parts] _ in condition(parts.value.handler, parts.value.server) }
+  }
+
+  /// From now on the listener is ready for ever and accepting from it fails.
+  func breakListener() {
+    shutdown(parts.value.socket.bound.descriptor, Int32(SHUT_RDWR))
+  }
+
+  /// Whether another connection was closed, once for each call.
+  func sawClosing() throws -> Bool {
+    let closings = try thread.run { [parts] _ in parts.value.handler.closings }
+    return closings.wait(timeout: .now() + LoopThread.patience) == .success
+  }
+}

@@ -1,0 +1,72 @@
+import Glibc
+import Testing
+
+@testable import CredRuntime
+
+struct WipingFreeTests {
+  /// A sanitizer brings its own allocator, which stays in place.
+  private static var isSanitized: Bool {
+    unsafe dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
+  }
+
+  /// While a chunk waits for its next use the allocator keeps links at its beginning.
+  private static let links = 32
+
+  @Test(.disabled(if: isSanitized), arguments: [64, 200, 1032, 4096, 65_536])
+  func `what comes from the allocator again holds nothing of before`(_ size: Int) {
+    let seen = reused(size) { Self.free($0) }
+    #expect(seen == [UInt8](repeating: 0, count: size - Self.links))
+  }
+
+  @Test(.disabled(if: isSanitized)) func `growing keeps the bytes and wipes the old place`() {
+    var kept: [[UInt8]] = []
+    let seen = reused(600) { place in
+      let grown = Self.reallocate(place, 100_000)
+      kept.append(Self.bytes(grown, 600))
+      Self.free(grown)
+    }
+    #expect(seen == [UInt8](repeating: 0, count: 600 - Self.links))
+    #expect(kept.allSatisfy { $0 == [UInt8](repeating: 0xA5, count: 600) })
+  }
+
+  @Test(.disabled(if: isSanitized)) func `shrinking wipes the end`() {
+    let place = Self.reallocate(Self.allocate(1000, filledWith: 0xA5), 600)
+    #expect(Self.bytes(place, 600).allSatisfy { $0 == 0xA5 })
+    #expect(Self.bytes(place, 1000).dropFirst(600).allSatisfy { $0 == 0 })
+    Self.free(place)
+  }
+
+  /// What a block holds that was filled, given up by `giveUp` and handed out again; nil if the
+  /// allocator never handed it out again.
+  private func reused(_ size: Int, _ giveUp: (UInt) -> Void) -> [UInt8]? {
+    for _ in 0..<1000 {
+      let first = Self.allocate(size, filledWith: 0xA5)
+      giveUp(first)
+      let second = Self.allocate(size, filledWith: nil)
+      defer { Self.free(second) }
+      if first == second { return Array(Self.bytes(second, size).dropFirst(Self.links)) }
+    }
+    return nil
+  }
+
+  // MARK: The allocator, by address
+
+  private static func allocate(_ size: Int, filledWith byte: Int32?) -> UInt {
+    let memory = unsafe malloc(size)
+    if let byte, let start = unsafe memory { unsafe memset(start, byte, size) }
+    return UInt(bitPattern: memory)
+  }
+
+  private static func reallocate(_ place: UInt, _ size: Int) -> UInt {
+    UInt(bitPattern: unsafe realloc(UnsafeMutableRawPointer(bitPattern: place), size))
+  }
+
+  private static func free(_ place: UInt) {
+    unsafe Glibc.free(UnsafeMutableRawPointer(bitPattern: place))
+  }
+
+  private static func bytes(_ place: UInt, _ count: Int) -> [UInt8] {
+    unsafe Array(
+      UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: place), count: count))
+  }
+}
