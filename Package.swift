@@ -24,6 +24,7 @@ let package = Package(
   name: "credd",
   products: [
     .executable(name: "credd", targets: ["credd"]),
+    .executable(name: "credctl", targets: ["credctl"]),
     .executable(name: "credd-sandbox", targets: ["credd-sandbox"]),
   ],
   dependencies: [
@@ -50,6 +51,12 @@ let package = Package(
     .executableTarget(
       name: "credd", dependencies: ["CredCore", "CredRuntime", argumentParser],
       swiftSettings: strict),
+    .target(name: "CredctlKit", dependencies: ["CredCore"], swiftSettings: strict),
+    .executableTarget(
+      name: "credctl", dependencies: ["CredCore", "CredctlKit", "CLinux", argumentParser],
+      swiftSettings: strict,
+      // No dynamic linker at start: build it with --static-swift-stdlib, as the Makefile does.
+      linkerSettings: [.unsafeFlags(["-static-executable"], .when(configuration: .release))]),
     .target(
       name: "SandboxKit",
       dependencies: [
@@ -77,6 +84,8 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "CredRuntimeTests", dependencies: ["CredCore", "CredRuntime"], swiftSettings: strict),
+    .testTarget(
+      name: "CredctlTests", dependencies: ["CredCore", "CredctlKit"], swiftSettings: strict),
     .testTarget(
       name: "SandboxTests",
       dependencies: [

@@ -1,0 +1,66 @@
+internal import CredCore
+
+/// The `[profile …]` sections for the pools of a mobile app.
+public struct ProfileSections: Equatable, Sendable {
+  /// Passes credd's configuration reader as it is; comments say what may be filled in.
+  public let text: String
+
+  /// - Parameters:
+  ///   - bytes: a file of one of the three kinds.
+  ///   - file: its name, for errors.
+  ///   - name: what the profile is called; the names of further pools are appended to it.
+  /// - Throws: a ``Failure`` with ``Sysexit/usage`` for the name, ``Sysexit/dataError`` for the
+  ///   file.
+  public init(importing bytes: [UInt8], file: String, name: String?) throws(Failure) {
+    if let name, !ProfileName.isWellFormed(name) {
+      throw Failure(
+        .usage,
+        "option '--profile' takes 1 to \(Limits.profileNameLength) letters, digits, '.', '_' and "
+          + "'-', not \(name.quotedForMessage)")
+    }
+    guard bytes.count <= ImportLimits.fileBytes else {
+      throw Failure(.dataError, "\(file): longer than \(ImportLimits.fileBytes) bytes")
+    }
+    let configuration: MobileConfiguration
+    do {
+      configuration = try MobileConfiguration(bytes)
+    } catch {
+      throw Failure(error, in: bytes, file: file)
+    }
+    var names = ProfileNames(wanted: name, count: configuration.pools.count)
+    text = configuration.pools
+      .map { Self.section(of: $0, named: names.next(for: $0.name), configuration.kind) }
+      .joined(separator: "\n")
+  }
+
+  private static func section(
+    of pool: MobileConfiguration.Pool, named name: String, _ kind: MobileConfiguration.Kind
+  ) -> String {
+    let origin = pool.name.map { ", CognitoIdentity \($0.quotedForMessage)" } ?? ""
+    var lines = [
+      "; The identity pool of \(kind.rawValue)\(origin).",
+      "[profile \(name)]", "identity_pool_id = \(pool.id)",
+    ]
+    lines.append(guestLine(pool.allowsGuests))
+    lines += [
+      "; For users whom the organisation's own backend vouches for: the name of the pool's",
+      "; developer provider, and a [backend NAME] section.",
+      "; developer_provider = login.example.app", "; backend = NAME",
+    ]
+    for login in pool.logins {
+      lines += [
+        "; Users of \(login.title):",
+        "; credctl login --profile \(name) --login \(login.provider)=@FILE",
+      ]
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private static func guestLine(_ allowsGuests: Bool?) -> String {
+    switch allowsGuests {
+    case true?: "guest = yes"
+    case false?: "guest = no"
+    case nil: "; guest = yes  ; where the pool gives unauthenticated identities"
+    }
+  }
+}

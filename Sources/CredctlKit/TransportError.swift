@@ -1,0 +1,63 @@
+/// Why no reply came back over the socket.
+public enum TransportError: Error, Equatable, Sendable {
+  /// Nobody listens at the path (ENOENT, ECONNREFUSED).
+  case noListener
+  /// The socket's file mode or its directory's keeps this user out (EACCES, EPERM).
+  case notPermitted
+  /// The path does not fit in a socket address.
+  case pathTooLong(limit: Int)
+  /// credd accepted no connection in time.
+  case connectTimedOut(seconds: Int)
+  /// credd sent no whole reply in time.
+  case replyTimedOut(seconds: Int)
+  /// credd closed the connection before a whole reply.
+  case closedEarly
+  /// The reply is longer than ``ReplyLimits/line``.
+  case replyTooLong
+  /// A system call failed: its name, and what strerror(3) says.
+  case system(call: String, text: String)
+}
+
+extension Failure {
+  /// What a person does about a failed exchange with the daemon.
+  public init(_ error: TransportError, at socket: SocketPath) {
+    let path = socket.path
+    switch error {
+    case .noListener:
+      self.init(
+        .unavailable, "credd is not running (no listener at \(path)): \(socket.startAdvice)")
+    case .notPermitted:
+      self.init(
+        .notPermitted,
+        "no permission to connect to \(path): ask the administrator for access to that socket")
+    case .pathTooLong(let limit):
+      self.init(.usage, "the socket path \(path) is longer than \(limit) bytes: use a shorter one")
+    case .connectTimedOut(let seconds):
+      self.init(
+        .tryAgain, "credd at \(path) accepted no connection in \(seconds) s: \(Self.lookAtService)")
+    case .replyTimedOut(let seconds):
+      self.init(.tryAgain, "credd at \(path) did not answer in \(seconds) s: \(Self.lookAtService)")
+    case .closedEarly:
+      self.init(.tryAgain, "credd at \(path) closed the connection: try again")
+    case .replyTooLong:
+      self.init(
+        .unavailable,
+        "the reply from \(path) is longer than \(ReplyLimits.line) bytes: check that credd listens there"
+      )
+    case .system(let call, let text):
+      self.init(.unavailable, "\(call) failed at \(path): \(text)")
+    }
+  }
+
+  private static let lookAtService = "try again, then see 'systemctl status credd'"
+}
+
+extension SocketPath {
+  fileprivate var startAdvice: String {
+    switch origin {
+    case .system: "start it with 'systemctl start credd.socket'"
+    case .userManager: "start it with 'systemctl --user start credd.socket'"
+    case .given: "start credd there, or correct --socket or $CREDD_SOCKET"
+    }
+  }
+}

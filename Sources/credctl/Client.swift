@@ -1,0 +1,59 @@
+import CredCore
+import CredctlKit
+import Glibc
+
+/// Asks the daemon one thing over a connection of its own.
+struct Client {
+  let socket: SocketPath
+
+  init(socketArgument: String?) {
+    socket = SocketPath(
+      argument: socketArgument,
+      environment: Environment.value(of:),
+      exists: { path in unsafe access(path, F_OK) == 0 })
+  }
+
+  /// - Parameter seconds: for the connection, and again for the reply.
+  func ask(
+    _ request: consuming [UInt8], for shape: ReplyShape, profile: String? = nil,
+    seconds: Int = WaitLimits.margin
+  ) throws(Failure) -> Answer {
+    let buffer = ReplyBuffer()
+    _ = try send(request, firstReplyInto: buffer, seconds: seconds)
+    return Answer(buffer, reply: try Reply.check(buffer.line, has: shape, profile: profile))
+  }
+
+  /// Asks for a stream of lines, and hands each one over until something fails.
+  func follow(
+    _ request: consuming [UInt8], for shape: ReplyShape, profile: String?,
+    _ handle: (Answer) throws(Failure) -> Void
+  ) throws(Failure) -> Never {
+    let buffer = ReplyBuffer()
+    // The present state comes at once; only then is silence no fault.
+    let connection = try send(request, firstReplyInto: buffer, seconds: WaitLimits.margin)
+    while true {
+      let reply = try Reply.check(buffer.line, has: shape, profile: profile)
+      try handle(Answer(buffer, reply: reply))
+      buffer.removeLine()
+      do {
+        try connection.receiveLine(into: buffer, seconds: nil)
+      } catch {
+        throw Failure(error, at: socket)
+      }
+    }
+  }
+
+  private func send(
+    _ request: consuming [UInt8], firstReplyInto buffer: ReplyBuffer, seconds: Int
+  ) throws(Failure) -> ControlSocket {
+    defer { request.wipe() }
+    do {
+      let connection = try ControlSocket(connectingTo: socket.path, seconds: seconds)
+      try connection.send(request, seconds: seconds)
+      try connection.receiveLine(into: buffer, seconds: seconds)
+      return connection
+    } catch {
+      throw Failure(error, at: socket)
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import CredCore
+import CredctlKit
+import Glibc
+
+/// One connection to the daemon. Every call is bounded in time.
+struct ControlSocket: ~Copyable {
+  private let descriptor: Descriptor
+
+  init(connectingTo path: String, seconds: Int) throws(TransportError) {
+    let address = try Self.address(of: path)
+    let descriptor = Descriptor(owning: try Self.open())
+    // A full backlog blocks connect(2) on a Unix socket, a slow reader send(2): both obey this.
+    var limit = timeval(tv_sec: seconds, tv_usec: 0)
+    unsafe setsockopt(
+      descriptor.number, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    try Self.connect(descriptor.number, to: address, seconds: seconds)
+    self.descriptor = descriptor
+  }
+
+  func send(_ bytes: [UInt8], seconds: Int) throws(TransportError) {
+    var sent = 0
+    while sent < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes { all in
+        unsafe Glibc.send(
+          descriptor.number, all.baseAddress?.advanced(by: sent), all.count - sent, 0)
+      }
+      guard count < 0 else {
+        sent += count
+        continue
+      }
+      switch errno {
+      case EINTR: continue
+      // The daemon may have refused an over-long line and closed; its reply says why.
+      case EPIPE, ECONNRESET: return
+      case EAGAIN: throw .replyTimedOut(seconds: seconds)
+      default: throw Self.failure(of: "send")
+      }
+    }
+  }
+
+  /// Reads until the buffer holds a line.
+  ///
+  /// - Parameter seconds: nil waits for ever.
+  func receiveLine(into buffer: ReplyBuffer, seconds: Int?) throws(TransportError) {
+    let deadline = seconds.map { Clock.now.nanoseconds + Int64($0) * 1_000_000_000 }
+    while !buffer.holdsLine {
+      guard try waitForInput(until: deadline) else {
+        throw .replyTimedOut(seconds: seconds ?? 0)
+      }
+      let count = unsafe try buffer.fill { space in
+        unsafe read(descriptor.number, space.baseAddress, space.count)
+      }
+      if count > 0 { continue }
+      guard count < 0 else { throw .closedEarly }
+      switch errno {
+      case EINTR, EAGAIN: continue
+      case ECONNRESET: throw .closedEarly
+      default: throw Self.failure(of: "read")
+      }
+    }
+  }
+
+  /// - Returns: whether there is something to read before the deadline.
+  private func waitForInput(until deadline: Int64?) throws(TransportError) -> Bool {
+    while true {
+      let left = deadline.map { $0 - Clock.now.nanoseconds }
+      guard left ?? 1 > 0 else { return false }
+      var entry = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+      let milliseconds = left.map { CInt(clamping: ($0 + 999_999) / 1_000_000) } ?? -1
+      let ready = unsafe poll(&entry, 1, milliseconds)
+      if ready > 0 { return true }
+      if ready < 0, errno != EINTR { throw Self.failure(of: "poll") }
+    }
+  }
+}
+
+extension ControlSocket {
+  private static func open() throws(TransportError) -> CInt {
+    let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    let opened = socket(AF_UNIX, type, 0)
+    guard opened >= 0 else { throw failure(of: "socket") }
+    guard opened <= STDERR_FILENO else { return opened }
+    // Started without standard output, a socket in its place would take the secrets back.
+    let moved = fcntl(opened, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+    guard moved >= 0 else { throw failure(of: "fcntl") }
+    close(opened)
+    return moved
+  }
+
+  private static func address(of path: String) throws(TransportError) -> sockaddr_un {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let fits = unsafe withUnsafeMutableBytes(of: &address.sun_path) { room in
+      guard path.utf8.count < room.count else { return false }
+      unsafe room.copyBytes(from: path.utf8)
+      return true
+    }
+    guard fits else { throw .pathTooLong(limit: MemoryLayout.size(ofValue: address.sun_path) - 1) }
+    return address
+  }
+
+  private static func connect(
+    _ descriptor: CInt, to address: sockaddr_un, seconds: Int
+  ) throws(TransportError) {
+    while true {
+      let result = unsafe withUnsafePointer(to: address) { pointer in
+        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          unsafe Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+      }
+      guard result != 0 else { return }
+      switch errno {
+      case EINTR: continue
+      case EISCONN: return
+      case ENOENT, ECONNREFUSED, ENOTDIR: throw .noListener
+      case EACCES, EPERM: throw .notPermitted
+      case EAGAIN, ETIMEDOUT: throw .connectTimedOut(seconds: seconds)
+      default: throw failure(of: "connect")
+      }
+    }
+  }
+
+  private static func failure(of call: String) -> TransportError {
+    .system(call: call, text: SystemError.text(of: errno))
+  }
+}

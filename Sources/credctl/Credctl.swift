@@ -1,0 +1,51 @@
+import ArgumentParser
+import CredctlKit
+
+/// The command line of everything but the fast path.
+struct Credctl: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "credctl",
+    abstract: "Get AWS credentials from credd, and see and steer its sessions.",
+    discussion: """
+      credd keeps one session for each user and profile, and renews its credentials. In \
+      ~/.aws/config:
+
+        [profile work]
+        credential_process = /usr/bin/credctl get --profile work
+
+      Exit status: 0 done; 64 wrong usage; 65 the given file is wrong; 69 credd or its \
+      configuration is at fault; 74 output failed; 75 try again; 77 sign in first, or not \
+      permitted.
+      """,
+    version: credctlVersion,
+    subcommands: [
+      Get.self, Token.self, Identity.self, Status.self, Login.self, Logout.self,
+      Clear.self, Release.self, Watch.self, Import.self, Ping.self,
+    ])
+
+  @Option(help: SocketOption.help)
+  var socket: String?
+
+  func run() throws {
+    throw Failure(.usage, "a verb is missing: see 'credctl help'")
+  }
+
+  static func run(_ arguments: [String]) throws(Failure) {
+    do {
+      var command = try parseAsRoot(arguments)
+      try command.run()
+    } catch let failure as Failure {
+      throw failure
+    } catch {
+      guard exitCode(for: error) == .success else { throw usageFailure(message(for: error)) }
+      // A question for help, the version or a completion script.
+      try StandardStream.output.write(fullMessage(for: error) + "\n")
+    }
+  }
+
+  private static func usageFailure(_ message: String) -> Failure {
+    let first = message.split(separator: "\n").first.map(String.init) ?? "wrong usage"
+    let text = first.hasSuffix(".") ? String(first.dropLast()) : first
+    return Failure(.usage, text.prefix(1).lowercased() + text.dropFirst() + ": see 'credctl help'")
+  }
+}

@@ -1,0 +1,241 @@
+import CredCore
+import CredctlKit
+import Testing
+
+@Suite struct ProfileSectionsTests {
+  private func sections(_ file: String, name: String? = nil) throws(Failure) -> String {
+    try ProfileSections(importing: Array(file.utf8), file: "app.json", name: name).text
+  }
+
+  /// What credd makes of it, if it has nothing to say about it, not even a warning.
+  private func configuration(_ file: String, name: String? = nil) throws -> Configuration? {
+    let text = try sections(file, name: name)
+    let reading = Configuration.read(
+      [ConfigurationSource(name: "credd.conf", bytes: Array(text.utf8))], environment: { _ in nil })
+    #expect(reading.diagnostics == [])
+    return reading.configuration
+  }
+
+  private func failure(_ file: String, name: String? = nil) -> Failure? {
+    do throws(Failure) {
+      _ = try sections(file, name: name)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test func writesWhatIsKnownAndSaysWhatIsMissing() throws {
+    #expect(
+      try sections(MobileFiles.mobileSDK, name: "work") == """
+        ; The identity pool of awsconfiguration.json, CognitoIdentity "Default".
+        [profile work]
+        identity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555
+        ; guest = yes  ; where the pool gives unauthenticated identities
+        ; For users whom the organisation's own backend vouches for: the name of the pool's
+        ; developer provider, and a [backend NAME] section.
+        ; developer_provider = login.example.app
+        ; backend = NAME
+        ; Users of the user pool us-east-1_aB1cD2eF3:
+        ; credctl login --profile work --login \
+        cognito-idp.us-east-1.amazonaws.com/us-east-1_aB1cD2eF3=@FILE
+        ; Users of Facebook:
+        ; credctl login --profile work --login graph.facebook.com=@FILE
+        ; Users of Google:
+        ; credctl login --profile work --login accounts.google.com=@FILE
+
+        """)
+  }
+
+  @Test(arguments: [
+    (MobileFiles.mobileSDK, "awsconfiguration.json"),
+    (MobileFiles.amplify, "amplifyconfiguration.json"),
+    (MobileFiles.javaScript, "amplifyconfiguration.json"),
+    (MobileFiles.outputs(), "amplify_outputs.json"),
+  ])
+  func credsReaderTakesEachKind(_ file: String, _ kind: String) throws {
+    let text = try sections(file)
+    #expect(text.hasPrefix("; The identity pool of \(kind)"))
+    #expect(text.contains("cognito-idp.us-east-1.amazonaws.com/us-east-1_aB1cD2eF3=@FILE"))
+    #expect(!text.contains("example87654321"))
+    let profiles = try configuration(file)?.profiles
+    #expect(profiles?.keys.sorted() == ["default"])
+    #expect(profiles?["default"]?.identityPoolID == MobileFiles.pool)
+    #expect(profiles?["default"]?.backend == nil)
+  }
+
+  @Test func theCommentedLinesAreKeysOfAProfile() throws {
+    let text = try sections(MobileFiles.mobileSDK)
+      .split(separator: "\n")
+      .map { $0.hasPrefix("; ") && $0.contains(" = ") ? $0.dropFirst(2) : $0 }
+      .joined(separator: "\n")
+    let backend = "\n[backend NAME]\ntype = exec\ncommand = /bin/token\n"
+    let reading = Configuration.read(
+      [ConfigurationSource(name: "credd.conf", bytes: Array((text + backend).utf8))],
+      environment: { _ in nil })
+    #expect(reading.diagnostics == [])
+    #expect(reading.configuration?.profiles["default"]?.guest == true)
+    #expect(reading.configuration?.profiles["default"]?.backend == "NAME")
+  }
+
+  @Test(arguments: [("true", true), ("false", false)])
+  func guestsAreAsTheFileSays(_ written: String, _ allowed: Bool) throws {
+    let file = MobileFiles.outputs(guests: written)
+    #expect(try configuration(file, name: "w")?.profiles["w"]?.guest == allowed)
+    #expect(try sections(file).contains("\nguest = \(allowed ? "yes" : "no")\n"))
+  }
+
+  @Test func givesEachPoolAName() throws {
+    let one = #"{"PoolId":"\#(MobileFiles.pool)"}"#
+    let file = MobileFiles.pools(#"{"Default":\#(one),"My Pool":\#(one),"My-Pool":\#(one)}"#)
+    #expect(
+      try configuration(file)?.profiles.keys.sorted() == ["My-Pool", "My-Pool-2", "default"])
+    #expect(
+      try configuration(file, name: "work")?.profiles.keys.sorted()
+        == ["work", "work-My-Pool", "work-My-Pool-2"])
+    let long = String(repeating: "n", count: 80)
+    let names = MobileFiles.pools(#"{"\#(long)":\#(one),"\#(long)n":\#(one),"":\#(one)}"#)
+    #expect(
+      try configuration(names)?.profiles.keys.map(\.utf8.count).sorted() == [4, 64, 64])
+    #expect(
+      try configuration(MobileFiles.pools(#"{"Custom":\#(one)}"#))?.profiles.keys.sorted()
+        == ["default"])
+  }
+
+  @Test func pairsUserPoolsByName() throws {
+    let text = try sections(
+      MobileFiles.pools(
+        #"""
+        {"Default":{"PoolId":"\#(MobileFiles.pool)","Region":"us-east-1"},
+        "Europe":{"PoolId":"\#(MobileFiles.other)","Region":"eu-west-1"},
+        "Third":{"PoolId":"cn-north-1:0","Region":"cn-north-1"}}
+        """#,
+        users: #"""
+          {"Default":{"PoolId":"us-east-1_a","Region":"us-east-1"},
+          "Again":{"PoolId":"us-east-1_a","Region":"us-east-1"},
+          "Europe":{"PoolId":"cn-north-1_b","Region":"cn-north-1"}}
+          """#))
+    let logins = text.split(separator: "\n").filter { $0.contains("--login") }
+      .compactMap { $0.split(separator: "credctl login --profile ").last }
+    #expect(
+      logins == [
+        "default --login cognito-idp.us-east-1.amazonaws.com/us-east-1_a=@FILE",
+        "Europe --login cognito-idp.cn-north-1.amazonaws.com.cn/cn-north-1_b=@FILE",
+        "Third --login cognito-idp.us-east-1.amazonaws.com/us-east-1_a=@FILE",
+        "Third --login cognito-idp.cn-north-1.amazonaws.com.cn/cn-north-1_b=@FILE",
+      ])
+  }
+
+  @Test func namesOfPoolsStayInTheirComment() throws {
+    let name = #"x\n[profile evil]\r\u202e\u0007"#
+    let file = MobileFiles.pools(#"{"\#(name)":{"PoolId":"\#(MobileFiles.pool)"}}"#)
+    #expect(try configuration(file, name: "p")?.profiles.keys.sorted() == ["p"])
+    #expect(try sections(file).utf8.filter { $0 < 0x20 && $0 != 0x0A } == [])
+  }
+}
+
+extension ProfileSectionsTests {
+  @Test(arguments: [
+    ("", "1:1: not valid JSON: expected a value, found the end"),
+    ("{\n  \"auth\": {\n    \"é\" 1}}", "3:9: not valid JSON: expected ':' after the key"),
+    ("[]", "1:1: the file must hold a JSON object"),
+    (
+      "{}",
+      "1:1: neither awsconfiguration.json, amplifyconfiguration.json nor amplify_outputs.json: "
+        + #"there is no "auth" and no "CredentialsProvider""#
+    ),
+    (#"{"auth":[]}"#, #"1:2: "auth" must be an object"#),
+    (
+      #"{"auth":{"plugins":{}}}"#,
+      #"1:10: "plugins" of "auth" lack "awsCognitoAuthPlugin""#
+    ),
+    (
+      #"{"auth":{"user_pool_id":"us-east-1_a"}}"#,
+      #"1:2: "auth" names no identity pool, and only an identity pool gives AWS credentials"#
+    ),
+    (
+      #"{"CognitoUserPool":{}}"#,
+      "1:1: the file names no identity pool, and only an identity pool gives AWS credentials"
+    ),
+    (
+      MobileFiles.outputs(version: "2"),
+      #"2:3: "version" must be 1 or 1.y: this format is not known"#
+    ),
+    (
+      MobileFiles.outputs(guests: "1"),
+      #"8:5: "unauthenticated_identities_enabled" must be true or false"#
+    ),
+    (MobileFiles.pools(#"{"Default":{}}"#), #"1:44: "Default" lacks "PoolId""#),
+    (MobileFiles.pools(#"{"Default":{"PoolId":7}}"#), #"1:55: "PoolId" must be a string"#),
+    (
+      MobileFiles.pools(#"{"Default":{"PoolId":"XX-XXXX-X:XXXXXXXX-1234"}}"#),
+      #"1:55: "PoolId" must be an identity pool's id, REGION:UUID"#
+    ),
+    (
+      MobileFiles.pools(#"{"D":{"PoolId":"us-east-1:0\nguest = yes"}}"#),
+      #"1:49: "PoolId" must be an identity pool's id, REGION:UUID"#
+    ),
+    (
+      MobileFiles.mobileSDK.replacing(MobileFiles.pool, with: MobileFiles.other),
+      #"9:9: "Region" is "us-east-1", but the identity pool's id says "eu-west-1""#
+    ),
+    (
+      MobileFiles.outputs().replacing("us-east-1_aB1cD2eF3", with: "eu-west-1_aB1cD2eF3"),
+      #"4:5: "aws_region" is "us-east-1", but the user pool's id says "eu-west-1""#
+    ),
+    (
+      MobileFiles.outputs().replacing("us-east-1_aB1cD2eF3", with: "us-east-1_a/b"),
+      #"5:5: "user_pool_id" must be a user pool's id, such as us-east-1_aB1cD2eF3"#
+    ),
+    (
+      MobileFiles.mobileSDK.replacing("\"Version\"", with: "\"UserAgent\""),
+      "3:3: not valid JSON: duplicate key \"UserAgent\""
+    ),
+  ])
+  func saysWhereAFileIsWrong(_ file: String, _ complaint: String) {
+    #expect(failure(file) == Failure(.dataError, "app.json:\(complaint)"))
+  }
+
+  @Test func hasLimits() throws {
+    let one = #"{"PoolId":"\#(MobileFiles.pool)"}"#
+    func pools(_ count: Int) -> String {
+      MobileFiles.pools("{" + (0..<count).map { "\"p\($0)\":\(one)" }.joined(separator: ",") + "}")
+    }
+    #expect(try configuration(pools(100))?.profiles.count == 100)
+    #expect(failure(pools(101))?.message == "app.json:1:25: more than 100 identity pools")
+    let padding = String(repeating: " ", count: ImportLimits.fileBytes)
+    #expect(
+      failure(MobileFiles.outputs() + padding)
+        == Failure(.dataError, "app.json: longer than 4194304 bytes"))
+    let size = MobileFiles.outputs().utf8.count
+    #expect(failure(MobileFiles.outputs() + String(padding.dropLast(size))) == nil)
+    let deep = String(repeating: "[", count: 100_000)
+    #expect(
+      failure(#"{"auth":\#(deep)"#)?.message.hasSuffix("nested deeper than 64 levels") == true)
+  }
+
+  @Test(arguments: ["", "a b", "é", "x\n[profile y]", String(repeating: "n", count: 65)])
+  func refusesAProfileName(_ name: String) {
+    let failure = failure(MobileFiles.outputs(), name: name)
+    #expect(failure?.status == .usage)
+    #expect(failure?.line.utf8.count { $0 == 0x0A } == 1)
+  }
+
+  /// No cut and no changed byte of a good file may break out of the answer.
+  @Test(arguments: [MobileFiles.mobileSDK, MobileFiles.amplify, MobileFiles.outputs()])
+  func whateverComesOutCreddCanRead(_ file: String) {
+    let bytes = Array(file.utf8)
+    for place in stride(from: 0, to: bytes.count, by: 3) {
+      for change in [UInt8(ascii: "\""), UInt8(ascii: "]"), 0x0A, 0xFF] {
+        var changed = bytes
+        changed[place] = change
+        guard let text = try? ProfileSections(importing: changed, file: "f", name: nil).text else {
+          continue
+        }
+        let reading = Configuration.read(
+          [ConfigurationSource(name: "c", bytes: Array(text.utf8))], environment: { _ in nil })
+        #expect(reading.diagnostics == [])
+      }
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import CredCore
+import CredctlKit
+import Testing
+
+@Suite struct LoginInputTests {
+  private func line(_ keys: String) -> PasswordLine.Step {
+    var line = PasswordLine()
+    for key in keys.utf8 {
+      let step = line.typed(key)
+      if step != .more { return step }
+    }
+    return .more
+  }
+
+  @Test func readsAPasswordKeyByKey() {
+    #expect(line("secret\r") == .done(Secret("secret")))
+    #expect(line("secret\n") == .done(Secret("secret")))
+    #expect(line("secret") == .more)
+    #expect(line("wrong\u{15}right\r") == .done(Secret("right")))
+    #expect(line("a\u{1B}b\r") == .done(Secret("ab")))
+  }
+
+  @Test func removesWholeCharacters() {
+    #expect(line("pä\u{7F}ö\r") == .done(Secret("pö")))
+    #expect(line("\u{7F}\u{8}x\r") == .done(Secret("x")))
+  }
+
+  @Test func cancels() {
+    #expect(line("abc\u{3}") == .cancelled)
+    #expect(line("\u{4}") == .cancelled)
+    #expect(line("a\u{4}\r") == .done(Secret("a")))
+  }
+
+  @Test func readsSources() throws {
+    #expect(try LoginSource("a.com=@/x=y").place == .file("/x=y"))
+    #expect(try LoginSource("arn:aws:iam::1:saml-provider/x=-").place == .standardInput)
+    #expect(try LoginSource("a.com=-").provider == "a.com")
+  }
+
+  @Test(arguments: ["", "a.com", "=-", "a.com=", "a.com=@", "a.com=eyJsecret"])
+  func refusesASource(_ text: String) {
+    let error = #expect(throws: Failure.self) { try LoginSource(text) }
+    #expect(error?.status == .usage)
+    #expect(error?.message.contains("eyJsecret") == false)
+  }
+
+  @Test(arguments: [
+    ["a=-", "b=-"], ["a=-", "a=@f"], (0...10).map { "p\($0)=@f" },
+  ])
+  func refusesLists(_ texts: [String]) {
+    #expect(throws: Failure.self) { try LoginSource.list(texts) }
+  }
+
+  @Test func trimsTokensAndKeepsPasswords() throws {
+    #expect(try SecretText.token(Array(" \ttok en\r\n\n".utf8), name: "token") == Secret("tok en"))
+    #expect(try SecretText.password(Array(" p \r\nmore".utf8)) == Secret(" p "))
+  }
+
+  @Test(arguments: [[], [0x20, 0x0A], [0xFF]] as [[UInt8]])
+  func refusesWhatIsNoToken(_ bytes: [UInt8]) {
+    #expect(throws: Failure.self) { try SecretText.token(bytes, name: "token") }
+  }
+
+  @Test func rendersALogin() {
+    var request = RequestLine(operation: "login", profile: "w")
+    request.add("logins", [("a.com", Secret("t\"1")), ("b.com", Secret("t2"))])
+    #expect(
+      String(decoding: request.finished(), as: UTF8.self)
+        == #"{"op":"login","profile":"w","logins":{"a.com":"t\"1","b.com":"t2"}}"# + "\n")
+  }
+}

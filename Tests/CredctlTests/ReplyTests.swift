@@ -1,0 +1,118 @@
+import CredCore
+import CredctlKit
+import Testing
+
+@Suite struct ReplyTests {
+  private static let good =
+    #"{"Version":1,"AccessKeyId":"A","SecretAccessKey":"S","SessionToken":"T","Expiration":"2030-01-01T00:00:00Z"}"#
+
+  private func failure(_ line: String, _ shape: ReplyShape = .credentials) -> Failure? {
+    do throws(Failure) {
+      _ = try Reply.check(Array(line.utf8), has: shape, profile: "work")
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  private func refusal(_ code: String, _ rest: String = "") -> Failure? {
+    failure(#"{"Version":1,"Error":{"Code":"\#(code)","Message":"it failed"\#(rest)}}"#)
+  }
+
+  @Test func takesCredentials() {
+    #expect(failure(Self.good) == nil)
+  }
+
+  @Test(arguments: [
+    "", "null", "[]", "{}", "GET / HTTP/1.1", good + "x", "\u{0}",
+    #"{"Version":2,"AccessKeyId":"A","SecretAccessKey":"S","SessionToken":"T","Expiration":"E"}"#,
+    #"{"Version":1,"AccessKeyId":"","SecretAccessKey":"S","SessionToken":"T","Expiration":"E"}"#,
+    #"{"Version":1,"AccessKeyId":"A","SecretAccessKey":5,"SessionToken":"T","Expiration":"E"}"#,
+    #"{"Version":1,"AccessKeyId":"A","SecretAccessKey":"S","Expiration":"E"}"#,
+    #"{"Version":1,"Error":{}}"#, #"{"Version":1,"Error":"no"}"#,
+  ])
+  func refusesWhatIsNoAnswer(_ line: String) {
+    #expect(failure(line)?.status == .unavailable)
+    #expect(failure(line)?.message.hasSuffix("check that credd listens there") == true)
+  }
+
+  @Test func neverRepeatsTheReply() {
+    let cut = String(Self.good.replacing("\"T\"", with: "\"TOPSECRET").dropLast())
+    #expect(failure(cut)?.message.contains("TOPSECRET") == false)
+  }
+
+  @Test(arguments: [
+    ("InvalidRequest", Sysexit.usage), ("RequestTooLarge", .usage), ("UnknownProfile", .usage),
+    ("UnknownOperation", .unavailable), ("IdentityConflict", .unavailable),
+    ("PoolMisconfigured", .unavailable), ("Internal", .unavailable),
+    ("FromTheFuture", .unavailable),
+    ("AccessDenied", .notPermitted), ("SignInRequired", .notPermitted),
+    ("SignInFailed", .notPermitted), ("BackendRejected", .notPermitted),
+    ("TokenRejected", .notPermitted), ("BackendUnavailable", .unavailable),
+    ("Throttled", .tryAgain), ("CognitoUnavailable", .unavailable), ("Timeout", .tryAgain),
+    ("TooManyRequests", .tryAgain), ("ShuttingDown", .tryAgain),
+  ])
+  func mapsEachCode(_ code: String, _ status: Sysexit) {
+    #expect(refusal(code)?.status == status)
+  }
+
+  @Test(arguments: ProtocolErrorCode.allCases)
+  func tellsNoCodeFromSuccess(_ code: ProtocolErrorCode) {
+    #expect(refusal(code.rawValue).map { [64, 69, 75, 77].contains($0.status.code) } == true)
+  }
+
+  @Test func takesWhatTheProtocolWrites() throws {
+    let credentials = Credentials(
+      accessKeyID: "A", secretAccessKey: Secret("S"), sessionToken: Secret("T"),
+      expiration: WallTime(milliseconds: 0))
+    let token = try DeveloperToken(Secret("t"))
+    let lines: [(RenderedReply, ReplyShape)] = [
+      (.credentials(credentials), .credentials),
+      (.token(token, of: try IdentityID("a:0")), .token),
+      (.session(profile: "work", state: .signedOut), .session),
+      (.released(profile: "work", waiters: 2), .released),
+      (.event(.state(.guest, identityID: nil), profile: "work"), .event),
+      (.ping(version: "1", pid: 2), .daemon),
+    ]
+    for (reply, shape) in lines {
+      #expect(failure(String(decoding: reply.bytes, as: UTF8.self), shape) == nil)
+    }
+  }
+
+  @Test func saysWhatToDo() {
+    #expect(
+      refusal("SignInRequired")?.line
+        == "credctl: it failed: sign in with 'credctl login --profile work'\n")
+    #expect(refusal("Throttled", #","RetryAfter":30"#)?.message == "it failed: ask again in 30 s")
+    #expect(refusal("Throttled", #","RetryAfter":0.2"#)?.message == "it failed: ask again in 1 s")
+    #expect(refusal("Throttled", #","RetryAfter":0"#)?.message == "it failed: ask again")
+    #expect(refusal("Throttled", #","RetryAfter":1e300"#)?.message == "it failed")
+    #expect(refusal("PoolMisconfigured", #","RetryAfter":30"#)?.message == "it failed")
+    #expect(refusal("TooManyRequests")?.message == "it failed: try again later")
+  }
+
+  @Test func knowsWhenAPasswordIsWanted() {
+    #expect(refusal("SignInRequired")?.wantsPassword == true)
+    #expect(refusal("SignInFailed")?.wantsPassword == false)
+    #expect(failure("no JSON")?.wantsPassword == false)
+  }
+
+  @Test func leavesAMessageThatNamesACommandAlone() {
+    let failure = Failure(
+      Refusal(code: "SignInRequired", message: "run 'credctl login -p x'"), profile: "x")
+    #expect(failure.message == "run 'credctl login -p x'")
+  }
+
+  @Test func quotesTheProfileForTheShell() {
+    let failure = Failure(Refusal(code: "SignInRequired", message: "no"), profile: "it's me")
+    #expect(failure.message == #"no: sign in with 'credctl login --profile 'it'\''s me''"#)
+  }
+
+  @Test func aMessageCannotCommandTheTerminal() {
+    let message = "a\u{1B}[31mb\r\nc\u{202E}d\u{7}" + String(repeating: "x", count: 5000)
+    let line = Failure(Refusal(code: "Internal", message: message), profile: nil).line
+    #expect(line.hasPrefix("credctl: a[31mb cdxxx"))
+    #expect(line.utf8.filter { $0 < 0x20 }.count == 1)
+    #expect(line.count < 1100)
+  }
+}

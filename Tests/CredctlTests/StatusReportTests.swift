@@ -1,0 +1,83 @@
+import CredCore
+import CredctlKit
+import Testing
+
+@Suite struct StatusReportTests {
+  /// 2026-01-01T00:00:00Z.
+  private static let now = WallTime(milliseconds: 1_767_225_600_000)
+
+  private func report(
+    _ sessions: String, width: Int? = nil, hasColour: Bool = false
+  ) throws -> String {
+    let reply = #"{"Version":1,"Sessions":[\#(sessions)],"Daemon":{"Version":"1.2","Pid":7}}"#
+    return StatusReport(try JSONValue.parse(Array(reply.utf8)), now: Self.now)
+      .rendered(on: TextTable.Surface(width: width, hasColour: hasColour))
+  }
+
+  private static let session = #"""
+    {"Profile":"work","User":"alice","State":"signedIn","IdentityId":"us-east-1:1",
+    "Expiration":"2026-01-01T00:42:10Z","NextRefresh":"2026-01-01T00:12:00Z","LastError":null}
+    """#
+
+  @Test func showsASession() throws {
+    #expect(
+      try report(Self.session) == """
+        credd 1.2, pid 7
+
+        PROFILE  USER   STATE     IDENTITY     EXPIRES    REFRESH    LAST ERROR
+        work     alice  signedIn  us-east-1:1  in 42 min  in 12 min  -
+
+        """)
+  }
+
+  @Test func saysThatThereIsNone() throws {
+    #expect(try report("") == "credd 1.2, pid 7\nno sessions\n")
+  }
+
+  @Test func fillsWhatIsMissingOrStrange() throws {
+    let row = try report(
+      #"""
+      {"Profile":"a\u001bb","Uid":1000,"State":"signedOut","Expiration":"2025-12-31T00:00:00Z",
+      "LastError":{"Code":"Timeout","Message":"slow\nthing","At":"2025-12-31T23:00:00Z"}}
+      """#
+    ).split(separator: "\n").last
+    #expect(
+      row == "ab       1000  signedOut  -         expired  -        60 min ago: Timeout: slow thing"
+    )
+  }
+
+  @Test func coloursAnErrorThatGoesOn() throws {
+    let error = #""LastError":{"Code":"Timeout","Message":"m"},"Failures":"#
+    #expect(try report("{\(error)2}", hasColour: true).contains("\u{1B}[31mTimeout: m\u{1B}[0m"))
+    #expect(try !report("{\(error)0}", hasColour: true).contains("\u{1B}"))
+  }
+
+  @Test func saysHowLongTheDaemonRuns() throws {
+    let daemon = try JSONValue.parse(Array(#"{"Version":"1","Pid":3,"Uptime":7300}"#.utf8))
+    #expect(DaemonLine(daemon).text == "credd 1, pid 3, up 2 h")
+    #expect(DaemonLine(nil).text == "credd")
+  }
+
+  @Test(arguments: [60, 80, 100])
+  func fitsTheTerminal(_ width: Int) throws {
+    let long = Self.session.replacing(
+      "null", with: #"{"Code":"\#(String(repeating: "Long", count: 40))"}"#)
+    let lines = try report(long, width: width).split(separator: "\n").dropFirst()
+    #expect(lines.allSatisfy { $0.count <= max(width, 76) })
+    #expect(lines.last?.hasSuffix("…") == true)
+  }
+
+  @Test func coloursOnlyWhereAsked() throws {
+    #expect(try report(Self.session, hasColour: true).contains("\u{1B}[32msignedIn\u{1B}[0m"))
+    #expect(try !report(Self.session).contains("\u{1B}"))
+  }
+
+  @Test(arguments: [
+    (0, "now"), (1, "in 1 s"), (119, "in 119 s"), (120, "in 2 min"), (2_559, "in 42 min"),
+    (7_200, "in 2 h"), (172_800, "in 2 days"), (-300, "5 min ago"),
+    (Int64.min, "106751991167300 days ago"),
+  ])
+  func saysTimesAsPeopleDo(_ seconds: Int64, _ phrase: String) {
+    #expect(RelativeTime.phrase(seconds) == phrase)
+  }
+}
