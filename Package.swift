@@ -94,5 +94,10 @@ let package = Package(
         .product(name: "CryptoExtras", package: "swift-crypto"),
       ],
       swiftSettings: strict),
+    .testTarget(
+      name: "DaemonTests",
+      // The programs are dependencies so that they are built beside the tests that run them.
+      dependencies: ["credd", "credctl", "credd-sandbox"],
+      swiftSettings: strict),
   ]
 )

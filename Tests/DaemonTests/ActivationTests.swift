@@ -1,0 +1,80 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Where the listening socket comes from, and what becomes of it.
+@Suite(.onStage)
+struct ActivationTests {
+  private func mode(_ path: String) -> UInt32? {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { return nil }
+    return status.st_mode & 0o7777
+  }
+
+  @Test(.enabled(if: Programs.installed("systemd-socket-activate") != nil))
+  func passedSocketIsServedAndLeftAlone() throws {
+    let stage = try Stage.current()
+    let sandbox = try Sandbox()
+    let (path, file) = (stage.newFile("s"), stage.newFile("credd.conf"))
+    try Data(Configuration.usual(sandbox).utf8).write(to: URL(filePath: file))
+    let daemon = try ChildProcess([
+      try #require(Programs.installed("systemd-socket-activate")), "--listen", path,
+      Programs.credd, "--config", file,
+    ])
+    try Deadline.usual.wait(for: "the socket") { mode(path) != nil }
+    unsafe chmod(path, 0o640)
+    // The first connection starts credd, and is served by it.
+    let socket = try StreamSocket(unixPath: path)
+    try socket.send("{\"op\":\"ping\"}\n{}\n")
+    let pid = try socket.reply()["Daemon"]?["Pid"]?.number
+    #expect(pid == Double(daemon.pid))
+    #expect(try socket.reply()["AccessKeyId"] != nil)
+    daemon.send(SIGTERM)
+    #expect(try daemon.wait() == 0)
+    #expect(socket.isClosed())
+    #expect(mode(path) == 0o640)
+  }
+
+  @Test
+  func ownSocketIsMadeForEveryoneAndRemoved() throws {
+    let host = try TestHost()
+    #expect(mode(host.socketPath) == (geteuid() == 0 ? 0o666 : 0o600))
+    #expect(try host.stopDaemon() == 0)
+    #expect(mode(host.socketPath) == nil)
+  }
+
+  @Test
+  func socketOfADeadDaemonIsReplacedAndThatOfALiveOneIsNot() throws {
+    let host = try TestHost()
+    let second = try ChildProcess(host.creddArguments + ["--socket", host.socketPath])
+    #expect(try second.wait() == EX_OSERR)
+    #expect(second.errors.contains(host.socketPath))
+    #expect(try host.credctl("get").status == 0)
+    host.daemon.send(SIGKILL)
+    try host.daemon.wait()
+    #expect(mode(host.socketPath) != nil)
+    let third = try ChildProcess(host.creddArguments + ["--socket", host.socketPath])
+    try Deadline.usual.wait(for: "credd") { try host.credctl("ping").status == 0 }
+    #expect(third.status == nil)
+  }
+
+  @Test
+  func fileThatIsNoSocketIsLeftAlone() throws {
+    let host = try TestHost()
+    let path = try Stage.current().newFile("notes")
+    try Data("mine".utf8).write(to: URL(filePath: path))
+    let daemon = try ChildProcess(host.creddArguments + ["--socket", path])
+    #expect(try daemon.wait() == EX_OSERR)
+    #expect(daemon.errors.contains(path))
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
+  }
+
+  @Test
+  func hangUpEndsNothing() throws {
+    let host = try TestHost()
+    let before = try host.ask()
+    host.daemon.send(SIGHUP)
+    try Deadline.usual.wait(for: "the log entry") { host.log.contains("SIGHUP") }
+    #expect(try host.ask() == before)
+  }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import Testing
+
+/// The main job: what a client gets where all is well.
+@Suite(.onStage)
+struct AnswerTests {
+  @Test
+  func emptyObjectGetsCredentialsInTheProcessFormat() throws {
+    let host = try TestHost()
+    let socket = try host.connect()
+    try socket.send("{}\n")
+    let line = try #require(try socket.line())
+    #expect(line.hasPrefix(#"{"Version":1,"AccessKeyId":"ASIA"#))
+    let reply = try JSON(line)
+    #expect(
+      reply.keys == ["Version", "AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"])
+    let left = try #require(reply["Expiration"]?.text?.timeFromNow)
+    #expect((3300...3600).contains(left))
+    // aws-sdk-go v1 reads no more than 8 KiB.
+    #expect(line.utf8.count < 8192)
+  }
+
+  @Test(arguments: ["{}", "{}\n", "\n\n{}\n"])
+  func halfClosedClientStillGetsItsReply(_ request: String) throws {
+    let host = try TestHost()
+    let socket = try host.connect()
+    try socket.send(request)
+    socket.finishSending()
+    let all = String(decoding: try socket.rest(), as: UTF8.self)
+    #expect(all.hasSuffix("\n"))
+    #expect(all.split(separator: "\n").count == 1)
+    #expect(try JSON(all)["AccessKeyId"] != nil)
+  }
+
+  @Test(.enabled(if: Programs.installed("nc") != nil))
+  func netcatGetsCredentials() throws {
+    let host = try TestHost()
+    let input = try Stage.current().newFile("input")
+    try Data("{}\n".utf8).write(to: URL(filePath: input))
+    let netcat = try ChildProcess(
+      [try #require(Programs.installed("nc")), "-N", "-U", host.socketPath], input: input)
+    #expect(try netcat.wait() == 0)
+    #expect(try JSON(netcat.output)["AccessKeyId"] != nil)
+  }
+
+  @Test
+  func credctlPrintsTheDaemonsLineAndTheSecondCallComesFromTheCache() throws {
+    let host = try TestHost()
+    let first = try host.credctl("get")
+    #expect(first.status == 0)
+    #expect(first.errors.isEmpty)
+    let socket = try host.connect()
+    try socket.send("{}\n")
+    #expect(try socket.line().map { $0 + "\n" } == first.output)
+    #expect(try host.credctl("get", "--profile", "default") == first)
+    #expect(try host.sandbox.callbacks == 1)
+    #expect(try host.sandbox.exchanges == 1)
+  }
+
+  @Test
+  func refreshFetchesAnewWithTheSameToken() throws {
+    let host = try TestHost()
+    let before = try JSON(try host.credctl("get").output)
+    let refreshed = try host.credctl("get", "--refresh")
+    #expect(refreshed.status == 0)
+    #expect(try JSON(refreshed.output)["AccessKeyId"] != before["AccessKeyId"])
+    #expect(try host.credctl("get").output == refreshed.output)
+    #expect(try host.sandbox.exchanges == 2)
+    #expect(try host.sandbox.callbacks == 1)
+  }
+
+  @Test
+  func minimumLifetimeIsKeptOrRefused() throws {
+    let host = try TestHost()
+    let enough = try host.ask(#"{"min_ttl":3000}"#)
+    #expect(try #require(enough["Expiration"]?.text?.timeFromNow) > 3000)
+    #expect(try host.ask(#"{"min_ttl":1800}"#) == enough)
+    let tooMuch = try host.credctl("get", "--min-ttl", "7200")
+    #expect(tooMuch.status == 64)
+    #expect(tooMuch.output.isEmpty)
+    #expect(tooMuch.errors.contains("7200"))
+    #expect(try host.sandbox.exchanges == 1)
+  }
+
+  @Test
+  func tokenIsTheIdentitysOwnAndIsReused() throws {
+    let host = try TestHost()
+    let outcome = try host.credctl("token")
+    #expect(outcome.status == 0)
+    #expect(outcome.errors.isEmpty)
+    let reply = try JSON(outcome.output)
+    #expect(reply.keys == ["Version", "IdentityId", "Token", "Expiration"])
+    let claims = try Self.claims(try #require(reply["Token"]?.text))
+    #expect(claims["sub"] == reply["IdentityId"])
+    #expect(claims["aud"]?.text == Sandbox.pool)
+    #expect(try host.credctl("token") == outcome)
+    #expect(try host.ask()["AccessKeyId"] != nil)
+    #expect(try host.sandbox.callbacks == 1)
+    #expect(try host.sandbox.exchanges == 1)
+  }
+
+  private static func claims(_ token: String) throws -> JSON {
+    var text = token.split(separator: ".").dropFirst().first.map(String.init) ?? ""
+    text = text.replacing("-", with: "+").replacing("_", with: "/")
+    text += String(repeating: "=", count: (4 - text.count % 4) % 4)
+    return try JSON(String(decoding: Data(base64Encoded: text) ?? Data(), as: UTF8.self))
+  }
+
+  @Test
+  func identityAsksNobody() throws {
+    let host = try TestHost()
+    let before = try host.ask(#"{"op":"identity"}"#)
+    #expect(
+      before
+        == .object([
+          "Version": .number(1), "Profile": .string("default"),
+          "State": .string("signedOut"),
+        ]))
+    #expect(try host.sandbox.callbacks == 0)
+    let token = try host.ask(#"{"op":"token"}"#)
+    let after = try host.ask(#"{"op":"identity","profile":"default"}"#)
+    #expect(after["State"]?.text == "signedIn")
+    #expect(after["IdentityId"] == token["IdentityId"])
+    #expect(try host.credctl("identity").output.contains(try #require(after["IdentityId"]?.text)))
+  }
+
+  @Test
+  func statusShowsSessionsAndNoSecret() throws {
+    let host = try TestHost()
+    #expect(try host.credctl("status").output.contains("no sessions"))
+    let credentials = try host.ask()
+    let table = try host.credctl("status")
+    #expect(table.status == 0)
+    #expect(table.errors.isEmpty)
+    #expect(table.output.contains(/PROFILE +USER +STATE +IDENTITY +EXPIRES +REFRESH +LAST ERROR/))
+    #expect(table.output.contains(/default +\S+ +signedIn +us-east-1:\S+ +in \d/))
+    let json = try host.credctl("status", "--json")
+    let status = try JSON(json.output)
+    let session = try #require(status["Sessions"]?[0])
+    #expect(session["Profile"]?.text == "default")
+    #expect(session["State"]?.text == "signedIn")
+    #expect(session["Expiration"] == credentials["Expiration"])
+    #expect(status["Daemon"]?["Exchanges"]?.number == 1)
+    for key in ["AccessKeyId", "SecretAccessKey", "SessionToken"] {
+      let secret = try #require(credentials[key]?.text)
+      #expect(!table.output.contains(secret))
+      #expect(!json.output.contains(secret))
+    }
+  }
+
+  @Test
+  func pingNamesTheProcess() throws {
+    let host = try TestHost()
+    let pid = Double(host.daemon.pid)
+    #expect(try host.ask(#"{"op":"ping"}"#)["Daemon"]?["Pid"]?.number == pid)
+    let outcome = try host.credctl("ping")
+    #expect(outcome.status == 0)
+    #expect(outcome.output.contains("pid \(host.daemon.pid)"))
+  }
+
+  @Test
+  func idsComeBackAsTheyWereGiven() throws {
+    let host = try TestHost()
+    #expect(try host.ask(#"{"op":"ping","id":"a\"b"}"#)["Id"] == .string("a\"b"))
+    #expect(try host.ask(#"{"op":"ping","id":-7}"#)["Id"] == .number(-7))
+    #expect(try host.ask(#"{"op":"nothing","id":"x"}"#)["Id"] == .string("x"))
+    #expect(try host.ask(#"{"id":1}"#)["Id"] == .number(1))
+    #expect(try host.ask(#"{"profile":"missing","id":2}"#)["Id"] == .number(2))
+  }
+
+  @Test
+  func pipelinedRequestsAreAnsweredInOrder() throws {
+    let host = try TestHost()
+    try host.sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":0.3}"#)
+    let operations = ["get", "ping", "identity", "token", "status", "nothing"]
+    let socket = try host.connect()
+    // The first one waits for upstream; nothing behind it may overtake it.
+    let lines = (0..<600).map { #"{"op":"\#(operations[$0 % 6])","id":\#($0)}"# }
+    try socket.send(lines.joined(separator: "\n") + "\n")
+    for number in 0..<600 {
+      let reply = try socket.reply()
+      #expect(reply["Id"] == .number(Double(number)))
+      #expect((reply["Error"] != nil) == (number % 6 == 5))
+    }
+  }
+
+  @Test
+  func requestInPiecesIsOneRequest() throws {
+    let host = try TestHost()
+    let socket = try host.connect()
+    for byte in Array(#"{"op":"ping","id":"pieces"}"#.utf8) { try socket.send([byte]) }
+    try socket.send("\n{\"op\":\"pi")
+    #expect(try socket.reply()["Id"]?.text == "pieces")
+    try socket.send("ng\"}\n")
+    #expect(try socket.reply()["Daemon"] != nil)
+  }
+}

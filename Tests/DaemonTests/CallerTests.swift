@@ -1,0 +1,113 @@
+import Testing
+
+/// Who calls is what the kernel says, and decides what they get.
+@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, who can be other users"))
+struct CallerTests {
+  private func host(_ keys: String = "") throws -> TestHost {
+    try TestHost(sandbox: ["--any-user"]) { sandbox in
+      Configuration.http(url: sandbox.url + "/token")
+        + Configuration.profile("default", endpoint: sandbox.url, identifier: "{user}", keys)
+    }
+  }
+
+  @Test
+  func eachUserHasASessionOfTheirOwn() throws {
+    let host = try host()
+    let credctl = try Stage.current().executable(Programs.credctl)
+    let daemons = try host.credctl(credctl, as: .daemon, "get")
+    let nobodys = try host.credctl(credctl, as: .nobody, "get")
+    #expect(daemons.status == 0, "\(daemons.errors)")
+    #expect(nobodys.status == 0, "\(nobodys.errors)")
+    #expect(try JSON(daemons.output)["AccessKeyId"] != JSON(nobodys.output)["AccessKeyId"])
+    #expect(try host.credctl(credctl, as: .daemon, "get") == daemons)
+    #expect(try host.sandbox.callbacks == 2)
+    let identities = try [daemons, nobodys].map { outcome in
+      let key = try #require(try JSON(outcome.output)["AccessKeyId"]?.text)
+      return try host.sandbox.control("GET", "issued?AccessKeyId=\(key)")["IdentityId"]
+    }
+    #expect(identities[0] != identities[1])
+    #expect(
+      try JSON(host.credctl(credctl, as: .daemon, "identity", "--json").output)["IdentityId"]
+        == identities[0])
+  }
+
+  @Test
+  func statusShowsOwnSessionsAndAllToRoot() throws {
+    let host = try host()
+    let credctl = try Stage.current().executable(Programs.credctl)
+    #expect(try host.credctl(credctl, as: .daemon, "get").status == 0)
+    #expect(try host.credctl(credctl, as: .nobody, "get").status == 0)
+    let own = try JSON(host.credctl(credctl, as: .nobody, "status", "--json").output)
+    #expect(own["Sessions"]?.count == 1)
+    #expect(own["Sessions"]?[0]?["User"]?.text == "nobody")
+    let all = try host.credctl(credctl, as: .nobody, "status", "--all")
+    #expect(all.status == 77)
+    #expect(all.output.isEmpty)
+    #expect(all.errors.contains("root"))
+    #expect(try host.ask(#"{"op":"status"}"#)["Sessions"]?.count == 0)
+    let seen = try host.ask(#"{"op":"status","all":true}"#)["Sessions"]
+    #expect(seen?.count == 2)
+    #expect(Set([seen?[0]?["User"]?.text, seen?[1]?["User"]?.text]) == ["daemon", "nobody"])
+  }
+
+  @Test
+  func membersOfTheAdminGroupSeeAll() throws {
+    let host = try TestHost { Configuration.usual($0, daemon: "admin_group = mail") }
+    try host.ask()
+    let credctl = try Stage.current().executable(Programs.credctl)
+    let admin = OtherUser(user: "nobody", groups: ["nogroup", "mail"])
+    let seen = try host.credctl(credctl, as: admin, "status", "--all", "--json")
+    #expect(try JSON(seen.output)["Sessions"]?.count == 1)
+    #expect(try host.credctl(credctl, as: .nobody, "status", "--all").status == 77)
+  }
+
+  @Test
+  func allowedUsersAreServedAndOthersLearnNothing() throws {
+    let host = try host("allow_users = daemon")
+    let credctl = try Stage.current().executable(Programs.credctl)
+    #expect(try host.credctl(credctl, as: .daemon, "get").status == 0)
+    let refused = try host.credctl(credctl, as: .nobody, "get")
+    #expect(refused.status == 77)
+    #expect(refused.output.isEmpty)
+    #expect(refused.errors.contains("'default' is not available to you"))
+    // A profile that does not exist looks the same as one that is not theirs.
+    let unknown = try host.credctl(credctl, as: .nobody, "get", "--profile", "other")
+    #expect(unknown.status == 77)
+    #expect(unknown.errors == refused.errors.replacing("'default'", with: "'other'"))
+    for verb in ["token", "identity"] {
+      #expect(try host.credctl(credctl, as: .nobody, verb).status == 77)
+    }
+    #expect(try host.sandbox.callbacks == 1)
+    #expect(host.log.contains("refused a caller"))
+  }
+
+  @Test
+  func allowedGroupsAreServed() throws {
+    let host = try host("allow_groups = mail")
+    let credctl = try Stage.current().executable(Programs.credctl)
+    let member = OtherUser(user: "nobody", groups: ["nogroup", "mail"])
+    let primary = OtherUser(user: "daemon", groups: ["mail"])
+    #expect(try host.credctl(credctl, as: member, "get").status == 0)
+    #expect(try host.credctl(credctl, as: primary, "get").status == 0)
+    let refused = try host.credctl(credctl, as: .nobody, "get")
+    #expect(refused.status == 77)
+    #expect(refused.errors.contains("not available to you"))
+  }
+
+  @Test
+  func uidWithoutANameUsesOnlyWhatNeedsNone() throws {
+    let host = try TestHost(sandbox: ["--any-user"]) { sandbox in
+      Configuration.http(url: sandbox.url + "/token")
+        + Configuration.profile("named", endpoint: sandbox.url, identifier: "{user}")
+        + Configuration.profile("numbered", endpoint: sandbox.url, identifier: "u{uid}")
+    }
+    let credctl = try Stage.current().executable(Programs.credctl)
+    let stranger = OtherUser(user: "54321", groups: ["54321"])
+    let refused = try host.credctl(credctl, as: stranger, "get", "--profile", "named")
+    #expect(refused.status == 77)
+    #expect(refused.errors.contains("uid 54321 has no user name"))
+    #expect(try host.credctl(credctl, as: stranger, "get", "--profile", "numbered").status == 0)
+    let body = try #require(try host.sandbox.lastRequest("token")["Body"]?.text)
+    #expect(try JSON(body)["DeveloperUserIdentifier"]?.text == "u54321")
+  }
+}

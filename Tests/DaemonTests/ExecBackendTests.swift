@@ -1,0 +1,98 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Backends that are commands.
+@Suite(.onStage)
+struct ExecBackendTests {
+  /// A host whose backend is a script.
+  ///
+  /// - Parameter body: gets the sandbox's port as `$1` and the query as `$query`.
+  private func host(_ body: String, _ keys: String = "") throws -> TestHost {
+    let stage = try Stage.current()
+    let text = stage.newFile("token")
+    try Data("#!/bin/bash\nread -r query\n\(body)\n".utf8).write(to: URL(filePath: text))
+    let script = try stage.executable(text)
+    return try TestHost { sandbox in
+      let port = sandbox.url.split(separator: ":").last ?? ""
+      return """
+        [backend corp]
+        type = exec
+        command = \(script) \(port) "two words"
+        \(keys)
+
+        """ + Configuration.profile("default", endpoint: sandbox.url)
+    }
+  }
+
+  /// Asks the sandbox's own backend, and passes on what it says.
+  private static let asking = #"""
+    exec 3<>/dev/tcp/127.0.0.1/$1
+    printf 'POST /token HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' \
+      "${#query}" "$query" >&3
+    sed '1,/^\r$/d' <&3
+    """#
+
+  @Test
+  func scriptAnswersForTheUser() throws {
+    let seen = try Stage.current().newFile("seen")
+    let host = try host(
+      #"printf '%s\n' "$#" "$2" "$LDAP_HOST" "${HOME-none}" "$PWD" "$query" >\#(seen)"# + "\n"
+        + Self.asking, "environment.LDAP_HOST = ldap.example.com")
+    #expect(try host.ask()["AccessKeyId"] != nil)
+    let lines = try String(contentsOfFile: seen, encoding: .utf8).split(separator: "\n")
+    // Its words, its variables and nothing of credd's own.
+    #expect(lines.dropLast() == ["2", "two words", "ldap.example.com", "none", "/"])
+    #expect(try JSON(String(lines.last ?? ""))["DeveloperUserIdentifier"]?.text == "alice")
+    #expect(try host.sandbox.callbacks == 1)
+  }
+
+  @Test(arguments: [
+    ("exit 77", Int32(77), "refuses this user"),
+    ("exit 67", 77, "does not know this user"),
+    ("exit 75", 75, "not available"),
+    ("exit 1", 75, "its command failed"),
+    ("exit 78", 69, "cannot be run as configured"),
+    ("kill -SEGV $$", 75, "was killed"),
+    ("echo the directory is closed >&2; exit 77", 77, "the directory is closed"),
+    ("echo nonsense", 75, "cannot be used"),
+    ("yes", 75, "its limit"),
+    ("sleep 60", 75, "did not answer in time"),
+  ])
+  func howItEndsIsSaid(_ body: String, _ status: Int32, _ words: String) throws {
+    let host = try host(body, "timeout = 500ms")
+    let outcome = try host.credctl("get", "--wait", "1")
+    #expect(outcome.output.isEmpty)
+    #expect(outcome.status == status, "\(outcome.errors)")
+    #expect(outcome.errors.contains(words), "\(outcome.errors)")
+    #expect(outcome.errors.split(separator: "\n").count == 1)
+  }
+
+  @Test
+  func lateCommandIsKilledWithAllItStarted() throws {
+    let seen = try Stage.current().newFile("pids")
+    let host = try host("sleep 300 & echo $$ $! >\(seen); wait", "timeout = 500ms")
+    #expect(try host.refusal(#"{"wait":1}"#).errorCode == "BackendUnavailable")
+    let pids = try String(contentsOfFile: seen, encoding: .utf8).split(
+      whereSeparator: \.isWhitespace)
+    #expect(pids.count == 2)
+    try Deadline.usual.wait(for: "the end of what it started") {
+      pids.allSatisfy { pid in
+        // A zombie that nobody has reaped yet has ended too.
+        let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+        return status.map { $0.contains(") Z ") } ?? true
+      }
+    }
+  }
+
+  @Test
+  func commandThatIsNotThereIsNamed() throws {
+    let host = try TestHost { sandbox in
+      "[backend corp]\ntype = exec\ncommand = /nonexistent/token\n"
+        + Configuration.profile("default", endpoint: sandbox.url)
+    }
+    let outcome = try host.credctl("get")
+    #expect(outcome.status == 69)
+    #expect(outcome.errors.contains("check command"))
+  }
+}

@@ -1,0 +1,210 @@
+import Testing
+
+/// Upstream goes wrong in every way there is: a clear error, no loop, and all is well afterwards.
+@Suite(.onStage)
+struct FaultTests {
+  /// A fault that lasts, and what a caller without credentials is told about it.
+  struct Trouble: CustomTestStringConvertible {
+    let fault: String
+    let code: String
+    let words: String
+
+    init(
+      _ service: String, _ kind: String, _ code: String, _ words: String, with more: String = ""
+    ) {
+      fault = #"{"Service":"\#(service)","Kind":"\#(kind)","Count":-1\#(more)}"#
+      self.code = code
+      self.words = words
+    }
+
+    var testDescription: String { fault }
+  }
+
+  static let troubles = [
+    Trouble("backend", "throttle", "Throttled", "asked too often", with: #","RetryAfter":1"#),
+    Trouble(
+      "backend", "status", "BackendUnavailable", "not available",
+      with: #","Status":503,"RetryAfter":1"#),
+    Trouble("backend", "status", "BackendUnavailable", "has a fault", with: #","Status":500"#),
+    Trouble("backend", "reset", "BackendUnavailable", "broke the connection off"),
+    Trouble("backend", "truncate", "BackendUnavailable", "broke the connection off"),
+    Trouble("backend", "oversize", "BackendUnavailable", "more than its limit"),
+    Trouble("backend", "malformed", "BackendUnavailable", "cannot be used"),
+    Trouble("backend", "malformed", "BackendUnavailable", "IdentityId", with: #","Body":"{}""#),
+    Trouble("backend", "html", "BackendUnavailable", "web page"),
+    Trouble("backend", "redirect", "BackendUnavailable", "redirect"),
+    Trouble("backend", "hang", "BackendUnavailable", "did not answer in time"),
+    Trouble("backend", "wrongPool", "PoolMisconfigured", "another identity pool"),
+    Trouble("backend", "expiredToken", "TokenRejected", "expired"),
+    Trouble("cognito", "throttle", "Throttled", "asked too often", with: #","RetryAfter":1"#),
+    Trouble(
+      "cognito", "status", "CognitoUnavailable", "has a fault",
+      with: #","Error":"InternalErrorException""#),
+    Trouble("cognito", "status", "CognitoUnavailable", "has a fault", with: #","Status":502"#),
+    Trouble("cognito", "reset", "CognitoUnavailable", "broke the connection off"),
+    Trouble("cognito", "truncate", "CognitoUnavailable", "broke the connection off"),
+    Trouble("cognito", "oversize", "CognitoUnavailable", "more than its limit"),
+    Trouble("cognito", "malformed", "CognitoUnavailable", "cannot be used"),
+    Trouble("cognito", "html", "CognitoUnavailable", "web page"),
+    Trouble("cognito", "redirect", "CognitoUnavailable", "redirect"),
+    Trouble("cognito", "wrongPool", "PoolMisconfigured", "identity_pool_id"),
+    Trouble("cognito", "expiredToken", "TokenRejected", "expired"),
+  ]
+
+  @Test(arguments: troubles)
+  func troubleIsNamedAndPasses(_ trouble: Trouble) throws {
+    let host = try TestHost { Configuration.usual($0, timeout: "500ms") }
+    try host.sandbox.plan(trouble.fault)
+    let refused = try host.refusal(#"{"wait":1}"#)
+    #expect(refused.errorCode == trouble.code)
+    #expect(refused.errorMessage?.contains(trouble.words) == true, "\(refused)")
+    #expect(refused["AccessKeyId"] == nil)
+    // One attempt, with one correction at most.
+    #expect(try host.sandbox.callbacks <= 2)
+    #expect(try host.sandbox.exchanges <= 2)
+    let status = try host.ask(#"{"op":"status"}"#)
+    #expect(status["Sessions"]?[0]?["LastError"]?["Code"]?.text == trouble.code)
+    try host.sandbox.clearFaults()
+    try Deadline.usual.wait(for: "the recovery") {
+      try host.ask(#"{"wait":2}"#)["AccessKeyId"] != nil
+    }
+    let healed = try host.ask(#"{"op":"status"}"#)
+    #expect(healed["Sessions"]?[0]?["Failures"]?.number == 0)
+  }
+
+  @Test
+  func transientFaultIsOverBeforeTheCallerNotices() throws {
+    let host = try TestHost()
+    try host.sandbox.plan(#"{"Service":"cognito","Kind":"status","Status":503}"#)
+    #expect(try host.ask(#"{"wait":30}"#)["AccessKeyId"] != nil)
+    #expect(try host.sandbox.exchanges == 2)
+  }
+
+  @Test(arguments: ["backend", "cognito"])
+  func retryAfterIsKept(_ service: String) throws {
+    let host = try TestHost()
+    try host.sandbox.plan(
+      #"{"Service":"\#(service)","Kind":"throttle","Count":-1,"RetryAfter":120}"#)
+    let refused = try host.ask()
+    #expect(refused.errorCode == "Throttled")
+    let pause = try #require(refused["Error"]?["RetryAfter"]?.number)
+    #expect((110...120).contains(pause))
+    let calls = (try host.sandbox.callbacks, try host.sandbox.exchanges)
+    // What the server asked for binds callers too.
+    #expect(try host.ask().errorCode == "Throttled")
+    #expect(try (host.sandbox.callbacks, host.sandbox.exchanges) == calls)
+    let outcome = try host.credctl("get")
+    #expect(outcome.status == 75)
+    #expect(outcome.errors.contains(/ask again in 1[12]\d s/))
+  }
+
+  @Test
+  func hangingCognitoIsADeadlineForTheCaller() throws {
+    let host = try TestHost()
+    try host.sandbox.plan(#"{"Service":"cognito","Kind":"hang"}"#)
+    let start = ContinuousClock.now
+    let refused = try host.ask(#"{"wait":0.5}"#)
+    #expect(refused.errorCode == "Timeout")
+    #expect(start.duration(to: .now) < .seconds(5))
+  }
+
+  @Test
+  func expiredTokenIsReplacedOnce() throws {
+    let host = try TestHost()
+    try host.sandbox.plan(#"{"Service":"cognito","Kind":"expiredToken"}"#)
+    #expect(try host.ask()["AccessKeyId"] != nil)
+    #expect(try host.sandbox.callbacks == 2)
+    #expect(try host.sandbox.exchanges == 2)
+  }
+
+  @Test
+  func expiredTokenOfTheBackendIsReplacedOnce() throws {
+    let host = try TestHost()
+    try host.sandbox.plan(#"{"Service":"backend","Kind":"expiredToken"}"#)
+    #expect(try host.ask()["AccessKeyId"] != nil)
+    #expect(try host.sandbox.callbacks == 2)
+  }
+
+  @Test
+  func changedIdentityIsAdopted() throws {
+    let host = try TestHost()
+    #expect(try host.ask()["AccessKeyId"] != nil)
+    let before = try #require(try host.ask(#"{"op":"identity"}"#)["IdentityId"]?.text)
+    try host.sandbox.control("POST", "revoke", #"{"User":"alice"}"#)
+    try host.sandbox.plan(#"{"Service":"backend","Kind":"changedIdentity"}"#)
+    let refreshed = try host.ask(#"{"refresh":true}"#)
+    let key = try #require(refreshed["AccessKeyId"]?.text, "\(refreshed)")
+    let after = try #require(try host.ask(#"{"op":"identity"}"#)["IdentityId"]?.text)
+    #expect(after != before)
+    #expect(
+      try host.sandbox.control("GET", "issued?AccessKeyId=\(key)")["IdentityId"]?.text == after)
+    #expect(host.log.contains("identity changed"))
+  }
+
+  @Test
+  func identityThatCognitoMergedIsAdopted() throws {
+    let host = try TestHost()
+    let before = try #require(try host.ask(#"{"op":"token"}"#)["IdentityId"]?.text)
+    try host.sandbox.plan(#"{"Service":"cognito","Kind":"changedIdentity"}"#)
+    #expect(try host.ask()["AccessKeyId"] != nil)
+    let after = try #require(try host.ask(#"{"op":"identity"}"#)["IdentityId"]?.text)
+    #expect(after != before)
+    #expect(try host.ask(#"{"refresh":true}"#)["AccessKeyId"] != nil)
+  }
+
+  @Test
+  func deletedIdentityIsReplaced() throws {
+    let host = try TestHost()
+    #expect(try host.ask()["AccessKeyId"] != nil)
+    let before = try #require(try host.ask(#"{"op":"identity"}"#)["IdentityId"]?.text)
+    try host.sandbox.control("DELETE", "identity?IdentityId=\(before)")
+    let refreshed = try host.ask(#"{"refresh":true}"#)
+    #expect(refreshed["AccessKeyId"] != nil, "\(refreshed)")
+    #expect(try host.ask(#"{"op":"identity"}"#)["IdentityId"]?.text != before)
+  }
+
+  @Test
+  func redirectIsNotFollowed() throws {
+    let host = try TestHost()
+    let target = try Sandbox()
+    try host.sandbox.plan(
+      #"{"Service":"backend","Kind":"redirect","Status":307,"Location":"\#(target.url)/token"}"#)
+    #expect(try host.refusal(#"{"wait":1}"#).errorCode == "BackendUnavailable")
+    #expect(try target.callbacks == 0)
+  }
+
+  @Test
+  func credentialsAtHandServeWhileUpstreamFails() throws {
+    let host = try TestHost()
+    let credentials = try host.ask()
+    #expect(credentials["AccessKeyId"] != nil)
+    try host.sandbox.plan(#"{"Service":"cognito","Kind":"status","Status":500,"Count":-1}"#)
+    try host.sandbox.plan(#"{"Service":"backend","Kind":"reset","Count":-1}"#)
+    let forced = try host.refusal(#"{"refresh":true,"wait":2}"#)
+    #expect(forced.errorCode == "CognitoUnavailable")
+    #expect(try host.ask() == credentials)
+    #expect(try host.credctl("get").status == 0)
+    let status = try host.ask(#"{"op":"status"}"#)
+    #expect(status["Sessions"]?[0]?["State"]?.text == "signedIn")
+    #expect(status["Sessions"]?[0]?["LastError"]?["Code"]?.text == "CognitoUnavailable")
+    try host.sandbox.clearFaults()
+    try Deadline.usual.wait(for: "a refresh") {
+      let refreshed = try host.ask(#"{"refresh":true}"#)
+      return refreshed["AccessKeyId"] != nil && refreshed != credentials
+    }
+  }
+
+  @Test
+  func wrongClockOfTheServiceDoesNoHarm() throws {
+    let host = try TestHost()
+    try host.sandbox.plan(
+      #"{"Service":"backend","Kind":"dateSkew","Seconds":-7200,"Count":-1}"#)
+    try host.sandbox.plan(
+      #"{"Service":"cognito","Kind":"dateSkew","Seconds":-7200,"Count":-1}"#)
+    let first = try host.ask()
+    #expect(first["AccessKeyId"] != nil, "\(first)")
+    // By this host's clock they have expired; by the server's, which counts, they have not.
+    #expect(try host.ask() == first)
+    #expect(try host.sandbox.exchanges == 1)
+  }
+}

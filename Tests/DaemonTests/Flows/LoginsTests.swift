@@ -1,0 +1,241 @@
+import Foundation
+import Testing
+
+/// The logins map: social, OpenID Connect and SAML providers.
+@Suite(.onStage)
+struct LoginsTests {
+  static let google = "accounts.google.com"
+  static let facebook = "graph.facebook.com"
+  static let issuer = "oidc.example.org/tenant"
+
+  /// Every kind of provider that Cognito takes.
+  static let providers = [
+    google, facebook, "www.amazon.com", "appleid.apple.com", issuer,
+    "cognito-idp.us-east-1.amazonaws.com/us-east-1_Sandbox",
+    "arn:aws:iam::123456789012:saml-provider/sandbox",
+  ]
+
+  /// A sandbox whose pool has all of them, and a profile without a backend.
+  private func host(_ keys: String = "") throws -> TestHost {
+    let seed = try Stage.current().newFile("seed.json")
+    let known = Self.providers.map { #""\#($0)":"sandbox-client""# }.joined(separator: ",")
+    try Data(
+      """
+      {"Pools": [{"Id": "\(Sandbox.pool)", "DeveloperProvider": "login.example.app",
+        "AuthenticatedRole": "\(Configuration.role("authenticated"))",
+        "Providers": {\(known)}}]}
+      """.utf8
+    ).write(to: URL(filePath: seed))
+    return try TestHost(sandbox: ["--config", seed]) { Configuration.direct($0, "default", keys) }
+  }
+
+  @Test(arguments: providers)
+  func everyProviderSignsIn(_ provider: String) throws {
+    let host = try host()
+    let token = try host.sandbox.token(of: provider, "subject")
+    let reply = try host.logIn([provider: token])
+    #expect(reply["State"]?.text == "signedIn", "\(reply)")
+    let credentials = try host.credentials()
+    let issued = try host.issued(credentials)
+    #expect(issued["IdentityId"] == reply["IdentityId"])
+    #expect(issued["RoleArn"]?.text == Configuration.role("authenticated"))
+    for operation in ["GetId", "GetCredentialsForIdentity"] {
+      #expect(
+        try host.sandbox.lastBody(operation)["Logins"] == .object([provider: .string(token)]))
+    }
+    // Both were asked once: by the login. What it brought is in the cache.
+    #expect(try host.sandbox.allCalls == 2)
+  }
+
+  @Test
+  func credctlTakesTokensFromFilesAndStandardInput() throws {
+    let host = try host()
+    let file = try Stage.current().newFile("google.jwt")
+    try Data(try host.sandbox.token(of: Self.google, "g1").utf8).write(to: URL(filePath: file))
+    let facebook = try host.sandbox.token(of: Self.facebook, "f1")
+    let outcome = try host.credctl(
+      input: facebook + "\n", "login", "--login", "\(Self.google)=@\(file)", "--login",
+      "\(Self.facebook)=-", "--json")
+    #expect(outcome.status == 0, "\(outcome)")
+    #expect(try JSON(outcome.output)["State"]?.text == "signedIn")
+    #expect(
+      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]?.keys
+        == [Self.google, Self.facebook])
+  }
+
+  struct Refusal: CustomTestStringConvertible {
+    let name: String
+    let provider: String
+    let more: String
+    let code: String
+
+    var testDescription: String { name }
+  }
+
+  static let refusals = [
+    Refusal(name: "expired", provider: google, more: #","Lifetime":-60"#, code: "TokenRejected"),
+    Refusal(
+      name: "expired, opaque", provider: facebook, more: #","Lifetime":-60"#, code: "TokenRejected"),
+    Refusal(
+      name: "another issuer", provider: google, more: #","Issuer":"https://evil.example""#,
+      code: "PoolMisconfigured"),
+    Refusal(
+      name: "another app", provider: google, more: #","Audience":"other-client""#,
+      code: "TokenRejected"),
+    Refusal(
+      name: "unknown provider", provider: "login.unknown.example", more: "", code: "TokenRejected"),
+  ]
+
+  @Test(arguments: refusals)
+  func refusedTokenChangesNothing(_ refusal: Refusal) throws {
+    let host = try host()
+    let good = try host.sandbox.token(of: "www.amazon.com", "a1")
+    #expect(try host.logIn(["www.amazon.com": good])["State"]?.text == "signedIn")
+    let before = try host.credentials()
+    let bad = try host.sandbox.token(of: refusal.provider, "x1", refusal.more)
+    let refused = try host.logIn([refusal.provider: bad])
+    #expect(refused.errorCode == refusal.code, "\(refused)")
+    #expect(refused.errorMessage?.contains(bad) == false)
+    #expect(try host.state() == "signedIn")
+    #expect(try host.credentials() == before)
+    _ = try host.credentials(refresh: true)
+    #expect(
+      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]?.keys == ["www.amazon.com"])
+    #expect(!host.log.contains(bad.prefix(30)))
+  }
+
+  @Test
+  func tokensAreReplacedProviderByProvider() throws {
+    let host = try host()
+    let first = try host.sandbox.token(of: Self.google, "g1")
+    let identity = try #require(try host.logIn([Self.google: first])["IdentityId"]?.text)
+    let facebook = try host.sandbox.token(of: Self.facebook, "f1")
+    #expect(try host.logIn([Self.facebook: facebook])["IdentityId"]?.text == identity)
+    let second = try host.sandbox.token(of: Self.google, "g1", #","Lifetime":1800"#)
+    #expect(try host.logIn([Self.google: second])["IdentityId"]?.text == identity)
+    #expect(
+      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]
+        == .object([Self.google: .string(second), Self.facebook: .string(facebook)]))
+    // Forgotten with the session.
+    try host.ask(#"{"op":"logout"}"#)
+    _ = try host.logIn([Self.facebook: facebook])
+    #expect(
+      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]?.keys == [Self.facebook])
+  }
+
+  @Test
+  func watcherHearsBeforeALoginRunsOut() throws {
+    let host = try host()
+    let watcher = try host.watch()
+    let token = try host.sandbox.token(of: Self.google, "g1", #","Lifetime":200"#)
+    _ = try host.logIn([Self.google: token])
+    let event = try watcher.event("degraded")
+    #expect(event.errorCode == "TokenRejected")
+    #expect(event.errorMessage?.contains("accounts.google.com runs out in") == true)
+  }
+
+  @Test
+  func usedUpLoginsWaitForTheNext() throws {
+    let host = try host()
+    let token = try host.sandbox.token(of: Self.google, "g1")
+    let identity = try host.logIn([Self.google: token])["IdentityId"]
+    let watcher = try host.watch()
+    try host.sandbox.plan(#"{"Service":"cognito","Kind":"expiredToken"}"#)
+    let waiting = try host.connect()
+    try waiting.send(#"{"refresh":true,"wait":60}"# + "\n")
+    #expect(try watcher.event("state")["State"]?.text == "tokensInvalid")
+    let fresh = try host.sandbox.token(of: Self.google, "g1")
+    #expect(try host.logIn([Self.google: fresh])["IdentityId"] == identity)
+    #expect(try waiting.reply()["AccessKeyId"] != nil)
+    #expect(try watcher.event("state")["State"]?.text == "signedIn")
+  }
+
+  // MARK: A token that a file holds
+
+  @Test
+  func tokenFileSignsInByItselfAndIsReadAgain() throws {
+    let file = try Stage.current().newFile("token")
+    let host = try host("web_identity_token_file = \(file)\nweb_identity_provider = \(Self.issuer)")
+    let missing = try host.ask()
+    #expect(missing.errorMessage?.contains(file) == true, "\(missing)")
+    #expect(try host.sandbox.allCalls == 0)
+    var tokens: [String] = []
+    for lifetime in [3000, 3600] {
+      tokens.append(
+        try host.sandbox.token(of: Self.issuer, "pod", #","Lifetime":\#(lifetime)"#))
+      try Data((tokens[tokens.count - 1] + "\n").utf8).write(to: URL(filePath: file))
+      try Deadline.usual.wait(for: "credentials") {
+        try host.ask(#"{"refresh":true,"wait":5}"#)["AccessKeyId"] != nil
+      }
+      #expect(
+        try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]
+          == .object([Self.issuer: .string(tokens[tokens.count - 1])]))
+    }
+    #expect(tokens[0] != tokens[1])
+    #expect(try host.state() == "signedIn")
+    #expect(try host.sandbox.calls("cognito.GetId") == 1)
+    // Nor does it sign in silently again after a logout; a bare login brings it back.
+    try host.ask(#"{"op":"logout"}"#)
+    #expect(try host.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
+    #expect(try host.credctl("login").status == 0)
+    #expect(try host.credentials()["AccessKeyId"] != nil)
+  }
+
+  @Test
+  func tokenFileThatIsEmptyIsNamed() throws {
+    let file = try Stage.current().newFile("token")
+    try Data("\n".utf8).write(to: URL(filePath: file))
+    let host = try host("web_identity_token_file = \(file)\nweb_identity_provider = \(Self.issuer)")
+    let refused = try host.ask()
+    #expect(refused.errorMessage?.contains("\(file) is empty") == true, "\(refused)")
+    #expect(try host.sandbox.allCalls == 0)
+  }
+
+  // MARK: Linking
+
+  @Test
+  func backendLinksTheLoginsThatTheCallbackCarries() throws {
+    let host = try TestHost {
+      Configuration.usual($0) + Configuration.direct($0, "social")
+    }
+    let identity = try #require(try host.ask(#"{"op":"token"}"#)["IdentityId"]?.text)
+    let token = try host.sandbox.token(of: Self.google, "g1")
+    let reply = try host.logIn([Self.google: token])
+    #expect(reply["State"]?.text == "signedIn", "\(reply)")
+    #expect(
+      try host.sandbox.lastBody("token")["Logins"] == .object([Self.google: .string(token)]))
+    #expect(try host.identity() == identity)
+    #expect(try host.issued(host.credentials())["IdentityId"]?.text == identity)
+    // From now on the social login alone leads to the same identity.
+    #expect(try host.logIn([Self.google: token], profile: "social")["IdentityId"]?.text == identity)
+  }
+
+  @Test
+  func identityThatResultsFromLinkingIsAdopted() throws {
+    let host = try TestHost {
+      Configuration.usual($0) + Configuration.direct($0, "social")
+    }
+    let token = try host.sandbox.token(of: Self.google, "g1")
+    let known = try #require(
+      try host.logIn([Self.google: token], profile: "social")["IdentityId"]?.text)
+    // Alice has no identity yet: she gets the one of her social login.
+    #expect(try host.logIn([Self.google: token])["IdentityId"]?.text == known)
+    #expect(try host.issued(host.credentials())["IdentityId"]?.text == known)
+  }
+
+  @Test
+  func loginOfAnotherIdentityIsAConflict() throws {
+    let host = try TestHost {
+      Configuration.usual($0) + Configuration.direct($0, "social")
+    }
+    let token = try host.sandbox.token(of: Self.google, "g1")
+    _ = try host.logIn([Self.google: token], profile: "social")
+    let before = try host.credentials()
+    let identity = try host.identity()
+    let refused = try host.logIn([Self.google: token])
+    #expect(refused.errorCode == "IdentityConflict", "\(refused)")
+    #expect(try host.identity() == identity)
+    #expect(try host.credentials() == before)
+    #expect(try host.credentials(refresh: true)["AccessKeyId"] != nil)
+  }
+}

@@ -1,0 +1,152 @@
+import Testing
+
+/// Users who sign in with a password, and what comes of it.
+@Suite(.onStage)
+struct PasswordTests {
+  private func host(_ options: [String] = [], backend: String = "") throws -> TestHost {
+    try TestHost(sandbox: ["--require-session"] + options) {
+      Configuration.password($0, backend: backend)
+    }
+  }
+
+  @Test
+  func passwordFromStandardInputSignsIn() throws {
+    let host = try host()
+    let before = try host.credctl("get", "--wait", "0")
+    #expect(before.status == 77)
+    #expect(before.errors.contains("credctl login"))
+    let outcome = try host.credctl(
+      input: "alice-password\n", "login", "--username", "alice", "--password-stdin")
+    #expect(outcome.status == 0, "\(outcome)")
+    #expect(outcome.output.hasPrefix("default signedIn us-east-1:"))
+    #expect(outcome.errors.isEmpty)
+    #expect(
+      try host.sandbox.lastBody("login")
+        == JSON(
+          #"{"Username":"alice","Password":"alice-password","#
+            + #""DeveloperProviderName":"login.example.app"}"#))
+    let bearer = try host.sandbox.lastRequest("token")["Headers"]?["Authorization"]?.text
+    #expect(bearer?.hasPrefix("Bearer ") == true)
+    #expect(try host.sandbox.lastBody("token")["DeveloperUserIdentifier"]?.text == "alice")
+    #expect(try host.issued(host.credentials())["IdentityId"]?.text == (try host.identity()))
+    #expect(!host.log.contains("alice-password"))
+    #expect(!host.log.contains(try #require(bearer?.dropFirst("Bearer ".count))))
+  }
+
+  @Test
+  func wrongPasswordsAreSlowedDownMoreAndMore() throws {
+    let host = try host()
+    for _ in 1...4 { #expect(try host.logIn("alice", password: "no").errorCode == "SignInFailed") }
+    var pauses: [Double] = []
+    for attempt in 5...6 {
+      let slowed = try host.logIn("alice")
+      #expect(slowed.errorCode == "TooManyRequests", "\(slowed)")
+      pauses.append(slowed["Error"]?["RetryAfter"]?.number ?? 0)
+      #expect(try host.sandbox.calls("backend.login") == attempt - 1)
+      try Deadline.usual.wait(for: "the pause to end") {
+        try host.logIn("alice", password: "no").errorCode == "SignInFailed"
+      }
+    }
+    #expect((1...2).contains(pauses[0]))
+    #expect((3...4).contains(pauses[1]))
+    #expect(try host.state() == "signedOut")
+    try Deadline.usual.wait(for: "the sign-in") {
+      try host.logIn("alice")["State"]?.text == "signedIn"
+    }
+    // Forgiven: the next typing error costs nothing.
+    #expect(try host.logIn("alice", password: "no").errorCode == "SignInFailed")
+    #expect(try host.logIn("alice")["State"]?.text == "signedIn")
+  }
+
+  @Test
+  func refusedPasswordLeavesTheSessionAsItWas() throws {
+    let host = try host()
+    _ = try host.logIn("alice")
+    let before = try host.credentials()
+    let refused = try host.credctl(
+      input: "wrong\n", "login", "--username", "bob", "--password-stdin")
+    #expect(refused.status == 77)
+    #expect(refused.output.isEmpty)
+    #expect(refused.errors.contains("user name and password"))
+    #expect(try host.credentials() == before)
+    #expect(try host.state() == "signedIn")
+  }
+
+  @Test
+  func revokedSessionWaitsForTheNextSignIn() throws {
+    let host = try host()
+    let identity = try host.logIn("alice")["IdentityId"]
+    let watcher = try host.watch()
+    try host.sandbox.control("POST", "revoke", #"{"User":"alice"}"#)
+    // Who has to have new credentials waits; who does not is served.
+    let waiting = try host.beginToAsk(#"{"refresh":true,"wait":120}"#)
+    #expect(try watcher.event("state")["State"]?.text == "tokensInvalid")
+    #expect(try host.ask()["AccessKeyId"] != nil)
+    let outcome = try host.credctl(
+      input: "alice-password", "login", "--username", "alice", "--password-stdin", "--json")
+    #expect(try JSON(outcome.output)["IdentityId"] == identity)
+    let credentials = try waiting.reply()
+    #expect(credentials["AccessKeyId"] != nil, "\(credentials)")
+    #expect(try host.issued(credentials)["IdentityId"] == identity)
+    #expect(try watcher.event("state")["State"]?.text == "signedIn")
+  }
+
+  @Test
+  func disabledUserIsRefusedByTheBackend() throws {
+    let host = try host()
+    _ = try host.logIn("alice")
+    try host.sandbox.control("POST", "user", #"{"Name":"alice","Disabled":true}"#)
+    try host.ask(#"{"op":"clear","what":"identity"}"#)
+    #expect(try host.ask().errorCode == "BackendRejected")
+    try host.sandbox.control("POST", "user", #"{"Name":"alice","Disabled":false}"#)
+    try Deadline.usual.wait(for: "the backend's change of mind") {
+      try host.ask()["AccessKeyId"] != nil
+    }
+  }
+
+  @Test
+  func oneUserAfterAnotherHasAnIdentityOfTheirOwn() throws {
+    let host = try host()
+    let alice = try host.logIn("alice")["IdentityId"]
+    let first = try host.credentials()
+    let watcher = try host.watch()
+    let bob = try host.logIn("bob")["IdentityId"]
+    #expect(alice != bob)
+    #expect(try host.sandbox.lastBody("token")["IdentityId"] == nil)
+    #expect(try watcher.event("identityChanged")["IdentityId"] == bob)
+    let second = try host.credentials()
+    #expect(second["AccessKeyId"] != first["AccessKeyId"])
+    #expect(try host.issued(second)["IdentityId"] == bob)
+  }
+
+  @Test
+  func sameUserKeepsTheIdentity() throws {
+    let host = try host()
+    let identity = try host.logIn("alice")["IdentityId"]
+    #expect(try host.logIn("alice")["IdentityId"] == identity)
+    #expect(try host.sandbox.lastBody("token")["IdentityId"] == identity)
+  }
+
+  @Test
+  func bareLoginSaysWhatTheProfileWants() throws {
+    let host = try TestHost { Configuration.password($0) + Configuration.direct($0, "social") }
+    #expect(try host.ask(#"{"op":"login"}"#).errorCode == "SignInRequired")
+    // Without a terminal there is nobody to ask.
+    let asked = try host.credctl("login", "--username", "alice")
+    #expect(asked.status != 0)
+    #expect(asked.output.isEmpty)
+    let refused = try host.credctl("login", "--profile", "social")
+    #expect(refused.status == 64)
+    #expect(refused.errors.contains("logins"))
+    #expect(try host.sandbox.allCalls == 0)
+  }
+
+  @Test
+  func backendThatTrustsTheHostTakesNoPassword() throws {
+    let host = try TestHost()
+    let refused = try host.logIn("alice")
+    #expect(refused.errorCode == "InvalidRequest")
+    #expect(refused.errorMessage?.contains("no backend that takes passwords") == true)
+    #expect(try host.sandbox.allCalls == 0)
+  }
+}

@@ -1,0 +1,115 @@
+import Testing
+
+/// `logout`, `clear`, and what does not come back by itself.
+@Suite(.onStage)
+struct SignOutTests {
+  @Test
+  func signedOutUserDoesNotSilentlyReturn() throws {
+    let host = try TestHost()
+    let before = try host.credentials()
+    let identity = try host.identity()
+    let outcome = try host.credctl("logout")
+    #expect(outcome.status == 0)
+    #expect(outcome.output.hasPrefix("default signedOut"))
+    #expect(try host.ask(#"{"op":"identity"}"#).keys == ["Version", "Profile", "State"])
+    let refused = try host.ask(#"{"wait":0.2}"#)
+    #expect(refused.errorCode == "SignInRequired")
+    #expect(refused.errorMessage?.contains("signed out") == true)
+    #expect(try host.credctl("get", "--wait", "0").status == 77)
+    #expect(try host.ask(#"{"op":"token","wait":0}"#).errorCode == "SignInRequired")
+    #expect(try host.sandbox.callbacks == 1)
+    // `login` is what brings a user back whom the backend takes on this host's word.
+    #expect(try host.ask(#"{"op":"login"}"#)["State"]?.text == "signedIn")
+    let after = try host.credentials()
+    #expect(after["AccessKeyId"] != before["AccessKeyId"])
+    #expect(try host.identity() == identity)
+    #expect(try host.sandbox.lastBody("token")["IdentityId"] == nil)
+  }
+
+  @Test
+  func credctlBringsAUserOfThisHostBackWithoutAPassword() throws {
+    let host = try TestHost()
+    _ = try host.credctl("logout")
+    let outcome = try host.credctl("login")
+    #expect(outcome.status == 0, "\(outcome)")
+    #expect(outcome.output.hasPrefix("default signedIn us-east-1:"))
+    #expect(try host.ask()["AccessKeyId"] != nil)
+  }
+
+  @Test
+  func globalSignOutTellsTheBackend() throws {
+    let host = try TestHost { Configuration.password($0) }
+    _ = try host.logIn("alice")
+    let bearer = try host.sandbox.lastRequest("token")["Headers"]?["Authorization"]
+    let identity = try host.identity()
+    #expect(try host.credctl("logout", "--global").status == 0)
+    #expect(try host.state() == "signedOut")
+    #expect(try host.sandbox.lastRequest("logout")["Headers"]?["Authorization"] == bearer)
+    let body = try host.sandbox.lastBody("logout")
+    #expect(body["DeveloperUserIdentifier"]?.text == "alice")
+    #expect(body["IdentityId"]?.text == identity)
+    // A sign-out of this host alone tells nobody.
+    _ = try host.logIn("alice")
+    #expect(try host.credctl("logout").status == 0)
+    #expect(try host.sandbox.calls("backend.logout") == 1)
+  }
+
+  @Test
+  func globalSignOutThatTheBackendDoesNotHearStillSignsOutHere() throws {
+    let host = try TestHost { Configuration.password($0) }
+    _ = try host.logIn("alice")
+    try host.sandbox.plan(
+      #"{"Service":"backend","Operation":"logout","Kind":"status","Status":503}"#)
+    let outcome = try host.credctl("logout", "--global")
+    #expect(outcome.status == 69)
+    #expect(outcome.errors.contains("signed out on this host, but not at the backend"))
+    #expect(try host.state() == "signedOut")
+    #expect(try host.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
+  }
+
+  @Test
+  func answerThatComesAfterTheSignOutIsDropped() throws {
+    let host = try TestHost()
+    try host.sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":0.5}"#)
+    let waiting = try host.beginToAsk(#"{"wait":2}"#)
+    #expect(try host.ask(#"{"op":"logout"}"#)["State"]?.text == "signedOut")
+    #expect(try waiting.reply().errorCode == "SignInRequired")
+    #expect(try host.identity() == nil)
+    #expect(try host.sandbox.exchanges == 0)
+  }
+
+  @Test
+  func clearedCredentialsAreFetchedAnewForTheSameIdentity() throws {
+    let host = try TestHost()
+    let before = try host.credentials()
+    let identity = try host.identity()
+    let outcome = try host.credctl("clear", "credentials")
+    #expect(outcome.status == 0)
+    #expect(outcome.output == "default signedIn \(try #require(identity))\n")
+    #expect(try host.credentials()["AccessKeyId"] != before["AccessKeyId"])
+    // The token is kept too.
+    #expect(try host.sandbox.callbacks == 1)
+    #expect(try host.sandbox.exchanges == 2)
+  }
+
+  @Test
+  func clearedIdentityIsAskedForAnew() throws {
+    let host = try TestHost()
+    _ = try host.credentials()
+    let outcome = try host.credctl("clear", "identity")
+    #expect(outcome.status == 0)
+    #expect(try host.identity() == nil)
+    _ = try host.credentials()
+    #expect(try host.sandbox.callbacks == 2)
+    #expect(try host.sandbox.lastBody("token")["IdentityId"] == nil)
+  }
+
+  @Test
+  func clearedIdentityEndsALoginThatOnlyItHeld() throws {
+    let host = try TestHost { Configuration.direct($0) }
+    let token = try host.sandbox.token(of: "accounts.google.com", "g1")
+    _ = try host.logIn(["accounts.google.com": token])
+    #expect(try host.ask(#"{"op":"clear","what":"identity"}"#)["State"]?.text == "signedOut")
+    #expect(try host.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
+  }
+}

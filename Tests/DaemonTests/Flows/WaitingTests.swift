@@ -1,0 +1,111 @@
+import Testing
+
+/// Callers that wait for a sign-in.
+@Suite(.onStage)
+struct WaitingTests {
+  private func host() throws -> TestHost { try TestHost { Configuration.password($0) } }
+
+  @Test
+  func loginResumesEveryoneWhoWaits() throws {
+    let host = try host()
+    let waiting = try (1...10).map { _ in try host.beginToAsk(#"{"wait":120}"#) }
+    let token = try host.beginToAsk(#"{"op":"token","wait":120}"#)
+    #expect(try host.waiters() == 11)
+    // A sign-in that fails resumes nobody.
+    #expect(try host.logIn("alice", password: "no").errorCode == "SignInFailed")
+    #expect(try host.waiters() == 11)
+    #expect(try host.logIn("alice")["State"]?.text == "signedIn")
+    let replies = try waiting.map { try $0.reply() }
+    #expect(replies[0]["AccessKeyId"] != nil)
+    #expect(replies.allSatisfy { $0 == replies[0] })
+    #expect(try token.reply()["IdentityId"]?.text == (try host.identity()))
+    #expect(try host.sandbox.callbacks == 1)
+    #expect(try host.sandbox.exchanges == 1)
+  }
+
+  @Test
+  func loginResumesThemWithTheErrorToo() throws {
+    let host = try host()
+    let waiting = try host.beginToAsk(#"{"wait":120}"#)
+    try host.sandbox.refuse(
+      "InvalidIdentityPoolConfigurationException", "Check assigned IAM roles for this pool.")
+    // The password is good; it is the pool that is not.
+    #expect(try host.logIn("alice").errorCode == "PoolMisconfigured")
+    #expect(try waiting.reply().errorCode == "PoolMisconfigured")
+    #expect(try host.state() == "signedIn")
+    try Deadline.usual.wait(for: "credentials") { try host.ask()["AccessKeyId"] != nil }
+  }
+
+  @Test
+  func releaseEndsTheWait() throws {
+    let host = try host()
+    let waiting = try (1...3).map { _ in try host.beginToAsk(#"{"wait":120}"#) }
+    let outcome = try host.credctl("release")
+    #expect(outcome.output == "default: 3 released\n")
+    for socket in waiting { #expect(try socket.reply().errorCode == "SignInRequired") }
+    #expect(try host.state() == "signedOut")
+    #expect(try host.credctl("release").output == "default: 0 released\n")
+    // It is the callers that were released; the next one may wait again.
+    let next = try host.beginToAsk(#"{"wait":120}"#)
+    _ = try host.logIn("alice")
+    #expect(try next.reply()["AccessKeyId"] != nil)
+  }
+
+  @Test
+  func nobodyWaitsLongerThanTheyAsked() throws {
+    let host = try host()
+    let patient = try host.beginToAsk(#"{"wait":120}"#)
+    let start = ContinuousClock.now
+    #expect(try host.ask(#"{"wait":0.5}"#).errorCode == "SignInRequired")
+    #expect(ContinuousClock.now - start >= .milliseconds(450))
+    #expect(try host.waiters() == 1)
+    _ = try host.logIn("alice")
+    #expect(try patient.reply()["AccessKeyId"] != nil)
+  }
+
+  @Test
+  func waiterWhoLeavesDisturbsNobody() throws {
+    let host = try host()
+    var leaving: StreamSocket? = try host.beginToAsk(#"{"wait":120}"#)
+    let staying = try host.beginToAsk(#"{"wait":120}"#)
+    #expect(leaving != nil)
+    leaving = nil
+    try Deadline.usual.wait(for: "the daemon to notice") { try host.waiters() == 1 }
+    _ = try host.logIn("alice")
+    #expect(try staying.reply()["AccessKeyId"] != nil)
+  }
+
+  @Test
+  func secondPasswordIsNotTriedBesideTheFirst() throws {
+    let host = try host()
+    try host.sandbox.plan(
+      #"{"Service":"backend","Operation":"login","Kind":"delay","Seconds":1}"#)
+    let first = try host.connect()
+    try first.send(
+      #"{"op":"login","username":"alice","password":"alice-password"}"# + "\n")
+    try Deadline.usual.wait(for: "the first") { try host.sandbox.calls("backend.login") == 1 }
+    #expect(try host.logIn("bob").errorCode == "TooManyRequests")
+    #expect(try first.reply()["State"]?.text == "signedIn")
+    #expect(try host.sandbox.calls("backend.login") == 1)
+    #expect(try host.sandbox.lastBody("token")["DeveloperUserIdentifier"]?.text == "alice")
+  }
+
+  @Test
+  func offlineIsNotSignedOut() throws {
+    let host = try host()
+    let identity = try host.logIn("alice")["IdentityId"]
+    let before = try host.credentials()
+    for service in ["backend", "cognito"] {
+      try host.sandbox.plan(#"{"Service":"\#(service)","Kind":"reset","Count":-1}"#)
+    }
+    #expect(try host.ask(#"{"refresh":true,"wait":3}"#)["Error"] != nil)
+    #expect(try host.state() == "signedIn")
+    #expect(try host.credentials() == before)
+    try host.ask(#"{"op":"clear","what":"credentials"}"#)
+    #expect(try host.ask(#"{"wait":1}"#)["Error"] != nil)
+    #expect(try host.state() == "signedIn")
+    try host.sandbox.clearFaults()
+    try Deadline.usual.wait(for: "credentials") { try host.ask()["AccessKeyId"] != nil }
+    #expect(try host.ask(#"{"op":"identity"}"#)["IdentityId"] == identity)
+  }
+}

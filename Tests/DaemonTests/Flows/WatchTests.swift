@@ -1,0 +1,130 @@
+import Glibc
+import Testing
+
+/// `watch`: what the mobile SDKs' listeners hear.
+@Suite(.onStage)
+struct WatchTests {
+  @Test
+  func watcherHearsEveryKindOfEvent() throws {
+    let host = try TestHost()
+    let socket = try host.connect()
+    try socket.send(#"{"op":"watch","profile":"default","id":"w"}"# + "\n")
+    let now = try socket.reply()
+    #expect(now["Event"]?.text == "state")
+    #expect(now["State"]?.text == "signedOut")
+    #expect(now["Profile"]?.text == "default")
+    #expect(now["Id"]?.text == "w")
+    let credentials = try host.credentials()
+    let identity = try #require(try host.identity())
+    let change = try socket.event("identityChanged")
+    #expect(change["IdentityId"]?.text == identity)
+    #expect(change["PreviousIdentityId"] == nil)
+    #expect(try socket.event("state")["State"]?.text == "signedIn")
+    let refreshed = try socket.event("refreshed")
+    #expect(refreshed["Expiration"] == credentials["Expiration"])
+    #expect(refreshed["IdentityId"]?.text == identity)
+    #expect(refreshed["NextRefresh"]?.text?.timeFromNow.map { $0 > 0 } == true)
+    #expect(refreshed["SecretAccessKey"] == nil)
+    try host.sandbox.plan(#"{"Service":"cognito","Kind":"status","Status":503}"#)
+    try host.ask(#"{"refresh":true,"wait":30}"#)
+    let degraded = try socket.event("degraded")
+    #expect(degraded.errorCode == "CognitoUnavailable")
+    #expect(degraded["Expiration"] == credentials["Expiration"])
+    try host.sandbox.plan(#"{"Service":"backend","Kind":"changedIdentity"}"#)
+    try host.ask(#"{"op":"clear","what":"identity"}"#)
+    let next = try host.credentials()
+    #expect(try socket.event("identityChanged")["IdentityId"]?.text == (try host.identity()))
+    #expect(try socket.event("refreshed")["Expiration"] == next["Expiration"])
+    try host.ask(#"{"op":"logout"}"#)
+    #expect(try socket.event("state")["State"]?.text == "signedOut")
+  }
+
+  @Test
+  func watcherOfOneProfileHearsNothingOfOthers() throws {
+    let host = try TestHost {
+      Configuration.usual($0) + Configuration.profile("other", endpoint: $0.url)
+    }
+    let one = try host.watch("other")
+    let all = try host.connect()
+    try all.send(#"{"op":"watch"}"# + "\n")
+    #expect(
+      try Set([all.reply(), all.reply()].compactMap { $0["Profile"]?.text })
+        == ["default", "other"])
+    _ = try host.credentials()
+    #expect(try all.event("refreshed")["Profile"]?.text == "default")
+    _ = try host.credentials("other")
+    #expect(try all.event("refreshed")["Profile"]?.text == "other")
+    #expect(try one.reply()["Profile"]?.text == "other")
+  }
+
+  @Test
+  func credctlPrintsEventsForPeopleAndPrograms() throws {
+    let host = try TestHost()
+    let arguments = [
+      Programs.credctl, "--socket", host.socketPath, "watch", "--profile", "default",
+    ]
+    let people = try ChildProcess(arguments)
+    let programs = try ChildProcess(arguments + ["--json"])
+    try Deadline.usual.wait(for: "the present state") {
+      people.output.contains("signedOut\n") && programs.output.hasSuffix("\n")
+    }
+    _ = try host.credentials()
+    try Deadline.usual.wait(for: "the refresh") {
+      people.output.contains("refreshed") && programs.output.contains("refreshed")
+        && programs.output.hasSuffix("\n")
+    }
+    let identity = try #require(try host.identity())
+    let time = #"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ default: "#
+    let lines = people.output.split(separator: "\n")
+    #expect(try lines.allSatisfy { try $0.firstMatch(of: Regex("^" + time)) != nil })
+    #expect(lines.contains { $0.hasSuffix("default: identity changed from none to \(identity)") })
+    #expect(lines.contains { $0.contains("default: signedIn as \(identity)") })
+    #expect(lines.contains { $0.contains("default: refreshed, expires in ") })
+    let events = try programs.output.split(separator: "\n").map {
+      try JSON(String($0))["Event"]?.text
+    }
+    #expect(events.first == "state")
+    #expect(events.contains("identityChanged"))
+    people.send(SIGTERM)
+    #expect(try people.wait() == 128 + SIGTERM)
+    #expect(people.errors.isEmpty)
+    // When the daemon goes, the other one says so.
+    _ = try host.stopDaemon()
+    #expect(try programs.wait() != 0)
+    #expect(!programs.errors.isEmpty)
+  }
+
+  @Test
+  func slowWatcherIsCutAndTheOthersHearAll() throws {
+    let host = try TestHost(sandbox: ["--unauthenticated"]) {
+      Configuration.direct($0, "default", "guest = yes")
+    }
+    _ = try host.credentials()
+    let slow = try host.connect()
+    // The longest id there may be makes the events long.
+    let id = String(repeating: "i", count: 250)
+    try slow.send(#"{"op":"watch","profile":"default","id":"\#(id)"}"# + "\n")
+    let quick = try host.watch()
+    let worker = try host.connect()
+    func connections() throws -> Double? {
+      try worker.send(#"{"op":"status"}"# + "\n")
+      return try worker.reply()["Daemon"]?["Connections"]?.number
+    }
+    try Deadline.usual.wait(for: "the earlier ones to be gone") { try connections() == 3 }
+    // What the kernel and the daemon keep for a reader is some 1.2 MB.
+    var rounds = 0
+    while try rounds % 50 != 0 || connections() == 3 {
+      rounds += 1
+      try #require(rounds < 5000)
+      try worker.send(#"{"op":"clear","what":"identity"}"# + "\n{}\n")
+      #expect(try worker.reply()["State"]?.text == "signedOut")
+      #expect(try worker.reply()["AccessKeyId"] != nil)
+      _ = try quick.event("refreshed")
+    }
+    #expect(slow.isClosed())
+    // It was not the first few events that were too many.
+    #expect(rounds >= 200)
+    try host.ask(#"{"op":"clear","what":"identity"}"#)
+    while try quick.event("state")["State"]?.text != "signedOut" {}
+  }
+}

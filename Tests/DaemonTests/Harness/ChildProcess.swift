@@ -1,0 +1,99 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A process that a test started: its output goes to files, and it ends with the test.
+final class ChildProcess: Sendable {
+  let name: String
+  let pid: pid_t
+  let outputPath: String
+  let errorPath: String
+  /// Set once the process was reaped: its exit status, or 128 and the signal's number.
+  private let ended = Mutex<Int32?>(nil)
+
+  /// - Parameter input: a file to read as standard input.
+  init(
+    _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null"
+  ) throws {
+    let stage = try Stage.current()
+    name = URL(filePath: arguments[0]).lastPathComponent
+    outputPath = stage.newFile(name + ".out")
+    errorPath = stage.newFile(name + ".err")
+    var environment = environment
+    environment["PATH"] = environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
+    pid = try Self.spawn(
+      arguments, environment.map { "\($0.key)=\($0.value)" }, [input, outputPath, errorPath])
+    stage.adopt(self)
+  }
+
+  var output: String { Self.text(outputPath) }
+  var errors: String { Self.text(errorPath) }
+
+  /// The exit status; nil while the process runs.
+  var status: Int32? {
+    ended.withLock { ended in
+      if ended == nil {
+        var status: Int32 = 0
+        guard unsafe waitpid(pid, &status, WNOHANG) == pid else { return nil }
+        ended = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+      }
+      return ended
+    }
+  }
+
+  @discardableResult
+  func wait(_ deadline: Deadline = .usual) throws -> Int32 {
+    try deadline.wait(for: "the end of \(name)") { status != nil }
+    return status ?? -1
+  }
+
+  func send(_ signal: Int32) {
+    // Not reaped yet, so the pid is still its own.
+    if status == nil { kill(pid, signal) }
+  }
+
+  /// Asks it to end, and makes it where it does not.
+  func stop() {
+    send(SIGTERM)
+    do { try wait(.in(.seconds(5))) } catch {
+      send(SIGKILL)
+      _ = try? wait()
+    }
+  }
+
+  private static func text(_ path: String) -> String {
+    String(decoding: (try? Data(contentsOf: URL(filePath: path))) ?? Data(), as: UTF8.self)
+  }
+
+  /// - Parameter streams: the files for standard input, output and error.
+  private static func spawn(
+    _ arguments: [String], _ environment: [String], _ streams: [String]
+  ) throws -> pid_t {
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+    for (number, path) in streams.enumerated() {
+      let flags = number == 0 ? O_RDONLY : O_WRONLY | O_CREAT | O_APPEND
+      unsafe posix_spawn_file_actions_addopen(&actions, Int32(number), path, flags, 0o644)
+    }
+    // A thread of Dispatch has most signals blocked; a program starts with none.
+    var attributes = posix_spawnattr_t()
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    unsafe posix_spawnattr_setsigmask(&attributes, &signals)
+    unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    var words = unsafe arguments.map { unsafe strdup($0) } + [nil]
+    var variables = unsafe environment.map { unsafe strdup($0) } + [nil]
+    defer {
+      unsafe words.forEach { unsafe free($0) }
+      unsafe variables.forEach { unsafe free($0) }
+    }
+    var pid: pid_t = 0
+    let result = unsafe posix_spawn(
+      &pid, arguments[0], &actions, &attributes, &words, &variables)
+    guard result == 0 else { throw CallFailed("start \(arguments[0])", result) }
+    return pid
+  }
+}

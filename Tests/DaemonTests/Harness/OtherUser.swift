@@ -1,0 +1,33 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Another Unix user of the host, in whose name root can run programs.
+struct OtherUser {
+  let user: String
+  let groups: [String]
+
+  static let daemon = OtherUser(user: "daemon", groups: ["daemon"])
+  static let nobody = OtherUser(user: "nobody", groups: ["nogroup"])
+
+  static var canBe: Bool { geteuid() == 0 && Programs.installed("setpriv") != nil }
+
+  /// The words before a command that make it run as this user.
+  var prefix: [String] {
+    get throws {
+      let membership =
+        groups.count > 1 ? "--groups=\(groups.joined(separator: ","))" : "--clear-groups"
+      return [
+        try #require(Programs.installed("setpriv")), "--reuid=\(user)", "--regid=\(groups[0])",
+        membership, "--",
+      ]
+    }
+  }
+}
+
+extension TestHost {
+  /// Runs a copy of credctl as another user.
+  func credctl(_ copy: String, as user: OtherUser, _ arguments: String...) throws -> Outcome {
+    try run(try user.prefix + [copy, "--socket", socketPath] + arguments)
+  }
+}

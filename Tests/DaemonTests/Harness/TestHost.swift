@@ -1,0 +1,87 @@
+import Foundation
+import Glibc
+
+/// A host as credd serves it: a sandbox upstream, a configuration, the daemon, its clients.
+final class TestHost {
+  let sandbox: Sandbox
+  let configurationPath: String
+  let socketPath: String
+  private(set) var daemon: ChildProcess
+  let creddArguments: [String]
+
+  /// What a program printed and how it ended.
+  struct Outcome: Equatable {
+    var status: Int32
+    var output: String
+    var errors: String
+  }
+
+  /// - Parameters:
+  ///   - options: of the sandbox.
+  ///   - environment: of credd.
+  ///   - configuration: see ``Configuration``; the usual one unless given.
+  init(
+    sandbox options: [String] = [], environment: [String: String] = [:],
+    _ configuration: (Sandbox) -> String = { Configuration.usual($0) }
+  ) throws {
+    let stage = try Stage.current()
+    sandbox = try Sandbox(options)
+    configurationPath = stage.newFile("credd.conf")
+    socketPath = stage.newFile("s")
+    try Data(configuration(sandbox).utf8).write(to: URL(filePath: configurationPath))
+    creddArguments = [Programs.credd, "--config", configurationPath, "--log-level", "debug"]
+    daemon = try ChildProcess(
+      creddArguments + ["--socket", socketPath], environment: environment)
+    try waitForSocket()
+  }
+
+  private func waitForSocket() throws {
+    try Deadline.usual.wait(for: "credd's socket") {
+      if let status = daemon.status { throw Overdue("credd's socket: it ended with \(status)") }
+      return (try? connect()) != nil
+    }
+  }
+
+  func connect() throws -> StreamSocket { try StreamSocket(unixPath: socketPath) }
+
+  /// Asks one thing on a connection of its own.
+  @discardableResult
+  func ask(_ line: String = "{}", _ deadline: Deadline = .usual) throws -> JSON {
+    let socket = try connect()
+    try socket.send(line + "\n")
+    return try socket.reply(deadline)
+  }
+
+  /// Asks for what upstream refuses. On a slow machine its answer may come after the caller's time
+  /// is up; asking again starts nothing, for credd is pausing then.
+  func refusal(_ line: String) throws -> JSON {
+    var reply = JSON.null
+    try Deadline.usual.wait(for: "an answer from upstream") {
+      reply = try ask(line)
+      return reply.errorCode != "Timeout"
+    }
+    return reply
+  }
+
+  @discardableResult
+  func credctl(_ arguments: String...) throws -> Outcome { try credctl(arguments) }
+
+  func credctl(_ arguments: [String]) throws -> Outcome {
+    try run([Programs.credctl, "--socket", socketPath] + arguments)
+  }
+
+  func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Outcome {
+    let process = try ChildProcess(arguments, environment: environment)
+    let status = try process.wait()
+    return Outcome(status: status, output: process.output, errors: process.errors)
+  }
+
+  /// Asks credd to end, and waits for it.
+  func stopDaemon() throws -> Int32 {
+    daemon.send(SIGTERM)
+    return try daemon.wait()
+  }
+
+  /// What the daemon logged so far.
+  var log: String { daemon.errors }
+}

@@ -1,0 +1,174 @@
+import Testing
+
+/// Clients that do wrong: each gets a clear error, and nobody else notices.
+@Suite(.onStage)
+struct ProtocolAbuseTests {
+  /// One wrong line and what is said to it.
+  struct Abuse: CustomTestStringConvertible {
+    let name: String
+    let line: [UInt8]
+    let code: String
+    let words: String
+
+    init(_ name: String, _ line: String, _ code: String, _ words: String) {
+      self.init(name, Array(line.utf8), code, words)
+    }
+
+    init(_ name: String, _ line: [UInt8], _ code: String, _ words: String) {
+      self.name = name
+      self.line = line
+      self.code = code
+      self.words = words
+    }
+
+    var testDescription: String { name }
+  }
+
+  static let abuses = [
+    Abuse("cut off", "{", "InvalidRequest", "at byte 1"),
+    Abuse("no JSON", "GET / HTTP/1.1", "InvalidRequest", "at byte 0"),
+    Abuse("comma", #"{"op":"ping",}"#, "InvalidRequest", "at byte 12"),
+    Abuse("two objects", "{}{}", "InvalidRequest", "at byte 2"),
+    Abuse("array", "[]", "InvalidRequest", "must be an object"),
+    Abuse("null", "null", "InvalidRequest", "must be an object"),
+    Abuse("string", #""get""#, "InvalidRequest", "must be an object"),
+    Abuse("duplicate key", #"{"op":"ping","op":"get"}"#, "InvalidRequest", "op"),
+    Abuse("unknown key", #"{"profil":"default"}"#, "InvalidRequest", #"did you mean "profile""#),
+    Abuse("AWS's spelling", #"{"Op":"ping"}"#, "InvalidRequest", "Op"),
+    Abuse("key of another", #"{"op":"ping","min_ttl":1}"#, "InvalidRequest", "does not belong"),
+    Abuse("unknown op", #"{"op":"gte"}"#, "UnknownOperation", #"did you mean "get""#),
+    Abuse("op is a number", #"{"op":5}"#, "InvalidRequest", "op"),
+    Abuse("profile is null", #"{"profile":null}"#, "InvalidRequest", "profile"),
+    Abuse("profile is a path", #"{"profile":"../work"}"#, "UnknownProfile", "cannot be"),
+    Abuse("empty profile", #"{"profile":""}"#, "UnknownProfile", "cannot be"),
+    Abuse("min_ttl is text", #"{"min_ttl":"900"}"#, "InvalidRequest", "min_ttl"),
+    Abuse("min_ttl below 0", #"{"min_ttl":-1}"#, "InvalidRequest", "min_ttl"),
+    Abuse("min_ttl is huge", #"{"min_ttl":1e999}"#, "InvalidRequest", "min_ttl"),
+    Abuse("refresh is 1", #"{"refresh":1}"#, "InvalidRequest", "refresh"),
+    Abuse("wait too long", #"{"wait":301}"#, "InvalidRequest", "300"),
+    Abuse("id is an object", #"{"id":{}}"#, "InvalidRequest", "id"),
+    Abuse(
+      "id too long", #"{"id":"\#(String(repeating: "x", count: 300))"}"#, "InvalidRequest", "id"),
+    Abuse("NULs", [0, 0, 0], "InvalidRequest", "at byte 0"),
+    Abuse("NUL in a string", Array("{\"op\":\"pi\0ng\"}".utf8), "InvalidRequest", "at byte 9"),
+    Abuse("escaped NUL", #"{"op":"ping\u0000"}"#, "InvalidRequest", "at byte 11"),
+    Abuse("no UTF-8", [0xFF, 0xFE, 0x7B, 0x7D], "InvalidRequest", "at byte 0"),
+    Abuse(
+      "overlong UTF-8", Array(#"{"op":"p"#.utf8) + [0xC0, 0xAF, 0x22, 0x7D], "InvalidRequest",
+      "at byte 8"),
+    Abuse("half a surrogate pair", #"{"op":"\ud800"}"#, "InvalidRequest", "at byte"),
+    Abuse("nested arrays", String(repeating: "[", count: 100_000), "InvalidRequest", "at byte"),
+    Abuse(
+      "nested objects", String(repeating: #"{"a":"#, count: 50_000), "InvalidRequest", "at byte"),
+    Abuse(
+      "many values", "[" + String(repeating: "1,", count: 100_000), "InvalidRequest", "at byte"),
+  ]
+
+  @Test
+  func wrongLinesAreRefusedOneByOne() throws {
+    let host = try TestHost()
+    let bystander = try host.connect()
+    let socket = try host.connect()
+    for abuse in Self.abuses {
+      try socket.send(abuse.line + [0x0A])
+      let reply = try socket.reply()
+      #expect(reply.errorCode == abuse.code, "\(abuse.name): \(reply)")
+      #expect(reply.errorMessage?.contains(abuse.words) == true, "\(abuse.name): \(reply)")
+      // The connection lives on, and so does everyone else's.
+      try socket.send("{\"op\":\"ping\"}\n")
+      #expect(try socket.reply()["Daemon"] != nil, "\(abuse.name)")
+      try bystander.send("{\"op\":\"ping\"}\n")
+      #expect(try bystander.reply()["Daemon"] != nil, "\(abuse.name)")
+    }
+    #expect(try host.stopDaemon() == 0)
+  }
+
+  @Test
+  func longestLineIsTakenAndALongerOneEndsTheConnection() throws {
+    let host = try TestHost()
+    let limit = 512 << 10
+    let bystander = try host.connect()
+    let socket = try host.connect()
+    let ping = #"{"op":"ping"}"#
+    try socket.send(ping + String(repeating: " ", count: limit - ping.utf8.count) + "\n")
+    #expect(try socket.reply()["Daemon"] != nil)
+    try socket.send(String(repeating: " ", count: limit + 1))
+    let reply = try socket.reply()
+    #expect(reply.errorCode == "RequestTooLarge")
+    #expect(socket.isClosed())
+    try bystander.send(ping + "\n")
+    #expect(try bystander.reply()["Daemon"] != nil)
+  }
+
+  @Test
+  func halfALineIsWaitedForTenSeconds() throws {
+    let host = try TestHost()
+    let slow = try host.connect()
+    let gone = try host.connect()
+    try slow.send(#"{"op":"#)
+    try gone.send(#"{"op":"#)
+    gone.finishSending()
+    #expect(try gone.reply().errorCode == "InvalidRequest")
+    #expect(gone.isClosed())
+    #expect(try host.ask(#"{"op":"ping"}"#)["Daemon"] != nil)
+    let reply = try slow.reply()
+    #expect(reply.errorCode == "Timeout")
+    #expect(slow.isClosed())
+  }
+
+  @Test
+  func sixtyFifthConnectionOfAUserIsRefused() throws {
+    let host = try TestHost()
+    // The connection that found the socket ready must be over.
+    try Deadline.usual.wait(for: "the first connection to end") {
+      try host.ask(#"{"op":"status"}"#)["Daemon"]?["Connections"]?.number == 1
+    }
+    var sockets: [StreamSocket] = []
+    try Deadline.usual.wait(for: "64 connections") {
+      let socket = try host.connect()
+      try socket.send("{\"op\":\"ping\"}\n")
+      if try socket.reply()["Daemon"] != nil { sockets.append(socket) }
+      return sockets.count == 64
+    }
+    let extra = try host.connect()
+    #expect(try extra.reply().errorCode == "TooManyRequests")
+    #expect(extra.isClosed())
+    for socket in sockets {
+      try socket.send("{\"op\":\"ping\"}\n")
+      #expect(try socket.reply()["Daemon"] != nil)
+    }
+    let refused = try host.credctl("get")
+    #expect(refused.status == 75)
+    #expect(refused.output.isEmpty)
+    sockets.removeFirst()
+    try Deadline.usual.wait(for: "room for another") { try host.credctl("get").status == 0 }
+  }
+
+  @Test
+  func whoNeverReadsHarmsNobody() throws {
+    let host = try TestHost()
+    let flood = try host.connect()
+    let request = Array(String(repeating: "{\"op\":\"ping\"}\n", count: 1000).utf8)
+    // Its replies fill the socket; then its requests are no longer read.
+    #expect(throws: Overdue.self) {
+      for _ in 0..<10_000 { try flood.send(request, .in(.seconds(1))) }
+    }
+    #expect(try host.ask(#"{"op":"ping"}"#)["Daemon"] != nil)
+    #expect(try host.credctl("get").status == 0)
+  }
+
+  @Test
+  func randomBytesAreAnsweredOrCut() throws {
+    let host = try TestHost()
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<50 {
+      let socket = try host.connect()
+      let bytes = (0..<2000).map { _ in UInt8.random(in: 0...255, using: &random) }
+      try socket.send(bytes)
+      socket.finishSending()
+      let replies = String(decoding: try socket.rest(), as: UTF8.self).split(separator: "\n")
+      #expect(try replies.allSatisfy { try JSON(String($0)).errorCode != nil })
+    }
+    #expect(try host.ask(#"{"op":"ping"}"#)["Daemon"] != nil)
+  }
+}
