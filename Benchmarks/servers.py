@@ -1,0 +1,151 @@
+"""The servers under comparison: credd with its sandbox, redis-server, and the bare C server."""
+
+import dataclasses
+import pathlib
+import shutil
+import socket
+
+import workbench
+
+POOL = "us-east-1:11111111-2222-3333-4444-555555555555"  # credd-sandbox's own
+PROVIDER = "login.example.app"
+PROFILE = "bench"
+REQUEST = '{"op":"get","profile":"%s"}' % PROFILE
+SESSION_TOKEN_LENGTH = 800  # makes a reply of about 1 KB, as AWS's are
+
+
+@dataclasses.dataclass
+class Server:
+    name: str
+    socket: pathlib.Path
+    pid: int
+    request: list  # loadgen's arguments
+
+
+@dataclasses.dataclass
+class Programs:
+    credd: pathlib.Path
+    credctl: pathlib.Path
+    sandbox: pathlib.Path
+    yardsticks: pathlib.Path  # the folder of the C programs
+
+
+def configuration(base_url):
+    """credd's configuration for one profile against the sandbox."""
+    return f"""\
+[daemon]
+max_connections = 32768
+max_connections_per_user = 32768
+
+[backend sandbox]
+type = http
+url = {base_url}/token
+
+[profile {PROFILE}]
+identity_pool_id = {POOL}
+developer_provider = {PROVIDER}
+backend = sandbox
+user_identifier = {{user}}
+cognito_endpoint = {base_url}
+"""
+
+
+def start_sandbox(bench, programs):
+    ready = bench.folder / "sandbox.ready"
+    process = bench.start(
+        "credd-sandbox",
+        [programs.sandbox, "--port", 0, "--ready-file", ready, "--any-user"]
+        + ["--session-token-length", SESSION_TOKEN_LENGTH],
+    )
+    is_ready = lambda: ready.exists() and ready.read_text().endswith("\n")
+    workbench.wait_for("getting ready", is_ready, process)
+    return ready.read_text().strip().rstrip("/")
+
+
+def start_credd(bench, programs, base_url, name="credd", under=()):
+    """Starts credd, behind the command `under` where one is given. Nothing has been asked yet."""
+    path = bench.folder / f"{name}.sock"
+    config = bench.file(f"{name}.conf", configuration(base_url))
+    command = [*under, programs.credd, "--config", config, "--socket", path]
+    # A state folder of its own: what the user's daemon knows is none of the benchmark's business.
+    state = bench.folder / f"{name}.state"
+    state.mkdir()
+    process = bench.start(name, command, {"STATE_DIRECTORY": str(state)})
+    workbench.wait_for("listening", lambda: workbench.accepts(path), process)
+    return Server("credd", path, process.pid, ["--line", REQUEST])
+
+
+def running_credd(path):
+    """A server that somebody else started."""
+    if not workbench.accepts(path):
+        raise workbench.BenchmarkError(f"{path}: nothing listens there")
+    return Server("credd", path, workbench.listener_pid(path), ["--line", REQUEST])
+
+
+def canned_reply(length):
+    """A line of the length and shape of credd's, without its secrets."""
+    head, tail = '{"Version":1,"SessionToken":"', '"}\n'
+    return head + "x" * (length - len(head) - len(tail)) + tail
+
+
+def start_bare(bench, programs, reply_length, name="bare", under=()):
+    path = bench.folder / f"{name}.sock"
+    reply = bench.file(f"{name}.reply", canned_reply(reply_length))
+    process = bench.start(name, [*under, programs.yardsticks / "bare_epoll", path, reply])
+    workbench.wait_for("listening", lambda: workbench.accepts(path), process)
+    return Server("bare C", path, process.pid, ["--line", REQUEST])
+
+
+def start_redis(bench, reply_length):
+    """redis-server without persistence, holding one value as long as credd's reply."""
+    program = shutil.which("redis-server")
+    if not program:
+        return None
+    path = bench.folder / "redis.sock"
+    process = bench.start(
+        "redis",
+        [program, "--port", 0, "--unixsocket", path, "--save", "", "--appendonly", "no"]
+        + ["--daemonize", "no", "--dir", bench.folder],
+    )
+    workbench.wait_for("listening", lambda: workbench.accepts(path), process)
+    store(path, "SET", "credentials", "x" * reply_length)
+    return Server("redis-server", path, process.pid, ["--resp", "--line", "GET credentials"])
+
+
+def store(path, *words):
+    """One command to redis, which must answer +OK."""
+    request = f"*{len(words)}\r\n" + "".join(f"${len(word)}\r\n{word}\r\n" for word in words)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(workbench.REPLY_SECONDS)
+        client.connect(str(path))
+        client.sendall(request.encode())
+        reply = client.makefile("rb").readline()
+    if reply != b"+OK\r\n":
+        raise workbench.BenchmarkError(f"redis-server answered {reply!r} to {words[0]}")
+
+
+def start_ssh_agent(bench):
+    """A throw-away ssh-agent that holds one key; returns the environment to reach it."""
+    if not all(map(shutil.which, ["ssh-agent", "ssh-add", "ssh-keygen"])):
+        return None
+    path, key = bench.folder / "agent.sock", bench.folder / "key"
+    process = bench.start("ssh-agent", ["ssh-agent", "-D", "-a", path])
+    workbench.wait_for("listening", lambda: workbench.accepts(path), process)
+    environment = {"SSH_AUTH_SOCK": str(path)}
+    workbench.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], 20)
+    workbench.run(["ssh-add", "-q", key], 20, environment)
+    return environment
+
+
+def start_git_cache(bench):
+    """git's credential cache with one password in it; returns the socket to reach it."""
+    if not shutil.which("git"):
+        return None
+    folder = bench.folder / "git"
+    folder.mkdir(mode=0o700)  # git refuses a folder that others can read
+    path = folder / "cache.sock"
+    process = bench.start("git-cache", ["git", "credential-cache--daemon", path])
+    workbench.wait_for("listening", lambda: path.exists(), process)
+    entry = "protocol=https\nhost=example.com\nusername=alice\npassword=not-a-secret\n\n"
+    workbench.run(["git", "credential-cache", "--socket", path, "store"], 20, text=entry)
+    return path

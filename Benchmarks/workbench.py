@@ -1,0 +1,184 @@
+"""Processes under a deadline: what starts the daemons a benchmark needs, and ends them again."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+
+START_SECONDS = 20  # for a daemon to take connections
+STOP_SECONDS = 5  # from SIGTERM to SIGKILL
+REPLY_SECONDS = 30  # a cold cache asks upstream first
+
+
+class BenchmarkError(Exception):
+    """The benchmark cannot go on; the text says why."""
+
+
+class Process:
+    """A daemon that was started here, and its log."""
+
+    def __init__(self, name, handle, log):
+        self.name, self.handle, self.log = name, handle, log
+        self.pid = handle.pid
+
+    def check(self):
+        """Raises with the end of the log when the process has ended."""
+        if self.handle.poll() is not None:
+            tail = self.log.read_text(errors="replace").strip().splitlines()[-5:]
+            words = [f"{self.name} ended with status {self.handle.returncode}", *tail]
+            raise BenchmarkError(" | ".join(words))
+
+    def stop(self):
+        if self.handle.poll() is None:
+            self.handle.terminate()
+            try:
+                self.handle.wait(STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.handle.kill()
+                self.handle.wait(STOP_SECONDS)
+
+
+class Workbench:
+    """A temporary folder and the processes started in it. Leaving ends and removes them."""
+
+    def __enter__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="credd-bench-"))
+        self.processes = []
+        return self
+
+    def __exit__(self, kind, *_):
+        try:
+            if kind and issubclass(kind, Exception):
+                for process in self.processes:
+                    process.check()  # a daemon that died explains more than what missed it
+        finally:
+            for process in reversed(self.processes):
+                process.stop()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self, name, command, environment=None):
+        log = self.folder / f"{name}.log"
+        with log.open("wb") as output:
+            handle = subprocess.Popen(
+                [str(word) for word in command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **(environment or {})},
+                cwd=self.folder,
+            )
+        process = Process(name, handle, log)
+        self.processes.append(process)
+        return process
+
+    def stop_last(self):
+        self.processes.pop().stop()
+
+    def file(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(0o600)
+        return path
+
+
+def run(command, seconds, environment=None, text=""):
+    """Runs a command to its end and returns its output."""
+    command = [str(word) for word in command]
+    try:
+        result = subprocess.run(
+            command,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            env={**os.environ, **(environment or {})},
+        )
+    except subprocess.TimeoutExpired:
+        raise BenchmarkError(f"{command[0]} did not end within {seconds:g} s") from None
+    except OSError as error:
+        raise BenchmarkError(f"{command[0]}: {error.strerror}") from None
+    if result.returncode != 0:
+        words = (result.stderr or result.stdout).strip()
+        raise BenchmarkError(f"{command[0]} ended with status {result.returncode}: {words}")
+    return result.stdout
+
+
+def wait_for(what, condition, process):
+    """Polls until `condition()` is true, the process has ended, or the time is up."""
+    deadline = time.monotonic() + START_SECONDS
+    while not condition():
+        process.check()
+        if time.monotonic() > deadline:
+            raise BenchmarkError(f"{process.name}: {what} took over {START_SECONDS} s")
+        time.sleep(0.01)
+
+
+def accepts(path):
+    with socket.socket(socket.AF_UNIX) as client:
+        try:
+            client.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
+def ask(path, request):
+    """One request line to a line protocol's socket; returns the reply line, which is no error."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(REPLY_SECONDS)
+        try:
+            client.connect(str(path))
+            client.sendall(request.encode() + b"\n")
+            reply = client.makefile("rb").readline()
+        except OSError as error:
+            raise BenchmarkError(f"{path}: {error}") from None
+    try:
+        error = json.loads(reply).get("Error")
+    except ValueError:
+        raise BenchmarkError(f"{path}: the reply is not a line of JSON") from None
+    if error:
+        raise BenchmarkError(f"{path}: {error.get('Code')}: {error.get('Message')}")
+    return reply
+
+
+def listener_pid(path):
+    """The process that listens on a socket, as the kernel knows it."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+        size = struct.calcsize("3i")
+        peer = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+        return struct.unpack("3i", peer)[0]
+
+
+def memory(pid):
+    """Resident and private memory in MB, and the number of threads."""
+    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+    fields = dict(line.split(":", 1) for line in lines)
+    return {
+        "rss": int(fields["VmRSS"].split()[0]) / 1024,
+        "private": int(fields["RssAnon"].split()[0]) / 1024,
+        "threads": int(fields["Threads"]),
+    }
+
+
+def processor_seconds(pid):
+    """Processor time of all threads of a process, user and kernel, by the scheduler's count."""
+    total = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        total += int((task / "schedstat").read_text().split()[0])
+    return total / 1e9
+
+
+def end_on_sigterm():
+    """Makes SIGTERM unwind the stack, so that every workbench is cleared."""
+
+    def leave(number, _):
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, leave)
