@@ -32,7 +32,8 @@ final class UserDirectory {
   static let failureKeptFor: Duration = .seconds(5)
   /// A directory that takes longer counts as unavailable; the last known name goes on serving.
   static let timeout: Duration = .seconds(2)
-  /// Threads at once, those that hang included. Further look-ups count as unavailable.
+  /// Threads at once, those that hang included. Further look-ups count as unavailable, where
+  /// nothing is known from before.
   static let lookupsAtOnce = 16
   /// Names kept; one for each user of the host.
   static let entriesKept = 100_000
@@ -74,7 +75,9 @@ final class UserDirectory {
       lookups[uid]?.waiting.append(then)
       return nil
     }
-    return start(uid, now, then: then) ? nil : .unavailable
+    if start(uid, now, then: then) { return nil }
+    // A directory that hangs changes nothing about who people are, however long it hangs.
+    return entries[uid]?.answer ?? .unavailable
   }
 
   @discardableResult
