@@ -7,6 +7,8 @@ extension SessionMachine {
     case signInRequested(SignInRequest)
     /// The user signed out: everything is forgotten, and nothing signs in again by itself.
     case loggedOut
+    /// The uid has another name: another person, of whom nothing is known.
+    case userChanged
     /// Credentials, or the identity too, are to be forgotten.
     case cleared(ClearScope)
     /// Callers that wait for a sign-in are to wait no longer.

@@ -12,6 +12,12 @@ extension SessionMachine {
     become(.signedOut(byUser: true), &turn)
   }
 
+  /// Nothing of the person before is left; the new one never signed out, and may sign in unattended.
+  mutating func changeUser(_ turn: inout Turn) {
+    signOut(&turn)
+    standing = .signedOut(byUser: false)
+  }
+
   /// `credentials` is the mobile SDKs' clearCredentials, `identity` their clearKeychain.
   mutating func clear(_ scope: ClearScope, _ turn: inout Turn) {
     if let progress = signInProgress {

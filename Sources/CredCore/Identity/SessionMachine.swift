@@ -63,6 +63,8 @@ public struct SessionMachine: Sendable {
       beginSignIn(request, &turn)
     case .loggedOut:
       signOut(&turn)
+    case .userChanged:
+      changeUser(&turn)
     case .cleared(let scope):
       clear(scope, &turn)
     case .released:

@@ -30,8 +30,7 @@ final class SessionService: RequestHandler {
   /// Users whose password is being checked.
   var passwordsUnderWay: Set<UInt32> = []
   var sendFarewell: (Farewell, UInt64) -> Void = { _, _ in }
-  /// Set right after creation.
-  // Each needs the other; the daemon owns both.
+  /// Set right after creation: each needs the other, and the daemon owns both.
   // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
   unowned var server: ClientServer!
   var startCall: (Session.Key, UInt64, UpstreamCall) -> Void = { _, _, _ in }
@@ -185,7 +184,7 @@ final class SessionService: RequestHandler {
   func session(of profile: Profile, for caller: Caller, now: Instant) -> Session? {
     let key = Session.Key(uid: caller.uid, profile: profile.settings.name)
     if let session = sessions[key] {
-      if let name = caller.userName { session.userName = name }
+      if let name = caller.userName { rename(session, name, now) }
       return session
     }
     guard sessions.count < Limits.sessions else { return nil }
@@ -194,6 +193,18 @@ final class SessionService: RequestHandler {
       machine: SessionMachine(plan: profile.plan, now: now))
     sessions[key] = session
     return session
+  }
+
+  /// A uid that was given to somebody else must not bring them the identity of the one before.
+  private func rename(_ session: Session, _ name: String, _ now: Instant) {
+    let known = session.userName
+    guard known != name else { return }
+    session.userName = name
+    guard known != nil else { return }
+    log.notice(
+      "a uid has another name now: its session begins anew",
+      metadata: ["profile": "\(session.key.profile)", "uid": "\(session.key.uid)"])
+    handle(.userChanged, session, now)
   }
 
   /// An upstream call of a session ended.

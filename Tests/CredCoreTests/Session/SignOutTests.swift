@@ -29,6 +29,32 @@ import Testing
     #expect(session.calls.last == fixtures.exchange())
   }
 
+  @Test func anotherPersonOfTheSameUidGetsNothingOfTheOneBefore() {
+    var session = SessionDriver()
+    session.signIn()
+    session.send(.userChanged)
+    let machine = session.machine
+    #expect(machine.credentials == nil && machine.token == nil && machine.identityID == nil)
+    session.forgetAll()
+    // Unlike after a logout the host vouches for them at once, and without the old IdentityId.
+    let get = session.ask()
+    #expect(session.calls == [fixtures.callback()])
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: get) == .credentials)
+  }
+
+  @Test func whatWasOnItsWayForTheOneBeforeIsDropped() {
+    var session = SessionDriver()
+    session.ask(wait: .seconds(60))
+    let callback = session.openCalls.keys.max() ?? 0
+    session.send(.userChanged)
+    session.forgetAll()
+    session.finish(call: callback, fixtures.token())
+    #expect(session.machine.identityID == nil)
+    #expect(session.machine.token == nil)
+  }
+
   @Test func aSecondLogoutIsNoNews() {
     var session = SessionDriver()
     session.send(.loggedOut)
