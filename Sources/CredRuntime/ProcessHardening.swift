@@ -3,8 +3,9 @@ internal import Glibc
 
 /// What a process that holds secrets does first.
 public enum ProcessHardening {
-  /// Standard streams that exist, no core dumps, no tracing by others of the same user, as many descriptors as allowed; a peer
-  /// that leaves is no reason to die.
+  /// Standard streams that exist, no core dumps, no tracing by others of the same user, as many
+  /// descriptors as allowed; a peer that leaves is no reason to die, and who asks the daemon to
+  /// stop while it starts is heard as soon as the loop turns: a bound socket is never left behind.
   ///
   /// - Throws: where the kernel refuses; a daemon that cannot protect its secrets does not start.
   public static func apply() throws(SystemError) {
@@ -12,6 +13,7 @@ public enum ProcessHardening {
     try SystemError.check(credd_harden(), "forbid core dumps")
     try SystemError.check(credd_raise_descriptor_limit(), "raise the descriptor limit")
     signal(SIGPIPE, SIG_IGN)
+    for signal in [SIGTERM, SIGINT, SIGHUP] { EventLoop.block(signal) }
   }
 
   /// Whether this process may serve every user of the host, and so lets every user connect.

@@ -77,4 +77,14 @@ struct ActivationTests {
     try Deadline.usual.wait(for: "the log entry") { host.log.contains("SIGHUP") }
     #expect(try host.ask() == before)
   }
+
+  /// The socket is there before the daemon serves: between the two a signal must not kill it.
+  @Test
+  func askedToStopWhileItStartsItEndsCleanly() throws {
+    for _ in 0..<5 {
+      let host = try TestHost()
+      #expect(try host.stopDaemon() == 0)
+      #expect(!FileManager.default.fileExists(atPath: host.socketPath))
+    }
+  }
 }

@@ -138,7 +138,8 @@ extension EventLoop {
   /// Above every exit status and signal number.
   private static let killedFlag: UInt32 = 1 << 16
 
-  private static func block(_ signal: Int32) {
+  /// Keeps a signal pending until a source takes it.
+  static func block(_ signal: Int32) {
     var set = sigset_t()
     unsafe sigemptyset(&set)
     unsafe sigaddset(&set, signal)
