@@ -1,5 +1,5 @@
 internal import CLinux
-public import CredCore
+internal import CredCore
 internal import CSystemd
 internal import Glibc
 public import Logging
@@ -10,10 +10,14 @@ public import Logging
 /// tasks.
 public actor Daemon {
   public nonisolated let loop: EventLoop
-  private let service: SessionService
-  private let server: ClientServer
-  private let upstream: UpstreamClient
-  private let log: Logger
+  let options: DaemonOptions
+  let service: SessionService
+  let server: ClientServer
+  let upstream: UpstreamClient
+  let log: Logger
+  var reloading: Reloading?
+  private(set) var status: StatusNotice?
+  private let idleness: Idleness
   private var signals: [EventSource] = []
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -22,29 +26,16 @@ public actor Daemon {
 
   /// - Throws: where the system refuses what the daemon cannot do without.
   public init(
-    loop: EventLoop, configuration: Configuration, log: Logger
+    loop: EventLoop, settings: ActiveConfiguration, options: DaemonOptions, log: Logger
   ) throws(SystemError) {
     self.loop = loop
+    self.options = options
     self.log = log
-    let daemon = configuration.daemon
-    let groups = GroupDirectory(log: log)
-    var profiles: [String: Profile] = [:]
-    for (name, settings) in configuration.profiles {
-      do {
-        profiles[name] = try Profile(settings, in: configuration, groupID: groups.id)
-      } catch {
-        preconditionFailure("the configuration reader let '\(error)' pass")
-      }
-    }
-    service = try SessionService(
-      loop: loop, configuration: configuration, profiles: profiles,
-      adminGroup: daemon.adminGroup.flatMap(groups.id), log: log)
-    server = try ClientServer(
-      loop: loop,
-      limits: ServerLimits(
-        connections: daemon.maxConnections, connectionsPerUser: daemon.maxConnectionsPerUser),
-      handler: service)
+    let daemon = settings.daemon
+    service = try SessionService(loop: loop, settings: settings, log: log)
+    server = try ClientServer(loop: loop, limits: ServerLimits(daemon), handler: service)
     service.server = server
+    idleness = try Idleness(loop: loop, server: server, service: service)
     upstream = UpstreamClient(
       loop: loop, http: try HTTPClient(loop: loop, connections: daemon.upstreamConnections),
       host: HostName.current)
@@ -61,8 +52,8 @@ public actor Daemon {
   }
 
   private func start(on listeners: [Int32]) throws(SystemError) {
-    service.startCall = { [unowned self] key, number, call in
-      self.assumeIsolated { $0.begin(key, number, call) }
+    service.startCall = { [unowned self] call in
+      self.assumeIsolated { $0.begin(call) }
     }
     service.sendFarewell = { [unowned self] farewell, connection in
       self.assumeIsolated { $0.send(farewell, connection) }
@@ -74,32 +65,50 @@ public actor Daemon {
         })
     }
     signals.append(
-      try loop.signal(SIGHUP) { [log] _ in
-        log.notice("SIGHUP ignored: restart the daemon to read its configuration anew")
+      try loop.signal(SIGHUP) { [unowned self] _ in
+        self.assumeIsolated { $0.reload() }
       })
     for listener in listeners { try server.listen(on: listener) }
     try loop.superviseByWatchdog()
+    try announceStatus()
+    watchIdleness()
     ServiceNotification.send("READY=1")
   }
 
-  private func begin(_ key: Session.Key, _ number: UInt64, _ call: UpstreamCall) {
-    guard let session = service.sessions[key] else { return }
-    let profile = session.profile
-    let user = UpstreamClient.User(uid: key.uid, name: session.userName)
-    service.count(call)
-    // Without the preference a resumed continuation goes by way of the global executor: its code
-    // would run on another thread, beside the loop.
-    Task(executorPreference: loop) {
-      await self.perform(call, profile, user, as: number, of: key)
+  private func announceStatus() throws(SystemError) {
+    let status = try StatusNotice(loop: loop) { [unowned self] in
+      self.assumeIsolated { $0.presentStatus }
     }
+    self.status = status
+    service.changed = { [unowned status] in status.update() }
+    status.update()
   }
 
-  private func perform(
-    _ call: UpstreamCall, _ profile: Profile, _ user: UpstreamClient.User, as number: UInt64,
-    of key: Session.Key
-  ) async {
-    let outcome = await upstream.perform(call, profile, user)
-    service.callFinished(key, number, outcome)
+  private func watchIdleness() {
+    idleness.end = { [unowned self] in self.assumeIsolated { $0.stopUnused() } }
+    limitIdleness()
+  }
+
+  /// Without systemd's socket nobody would start the daemon again.
+  func limitIdleness() {
+    let limit = service.settings.daemon.exitOnIdle
+    if limit != nil, !options.isActivated {
+      log.warning("exit_on_idle is ignored: the socket is not systemd's")
+    }
+    idleness.limit = options.isActivated ? limit : nil
+  }
+
+  // MARK: Upstream calls
+
+  private func begin(_ call: SessionCall) {
+    // Without the preference a resumed continuation goes by way of the global executor: its code
+    // would run on another thread, beside the loop.
+    Task(executorPreference: loop) { await self.perform(call) }
+  }
+
+  private func perform(_ call: SessionCall) async {
+    let outcome = await upstream.perform(call.call, call.profile, call.user)
+    service.callFinished(call.number, outcome)
   }
 
   private func send(_ farewell: Farewell, _ connection: UInt64) {
@@ -111,8 +120,15 @@ public actor Daemon {
     service.farewellSent(connection, farewell.key, failure)
   }
 
+  // MARK: The end
+
+  private func stopUnused() {
+    log.info("nobody was connected for a while")
+    stop()
+  }
+
   private func stop() {
-    ServiceNotification.send("STOPPING=1")
+    ServiceNotification.send("STOPPING=1\nSTATUS=stopping")
     log.info("stopping")
     server.stopListening()
     service.dismissWaiters()

@@ -30,11 +30,13 @@ struct Credd: ParsableCommand {
   func run() throws {
     let configuration = try readConfiguration()
     if checkConfig { return }
-    let log = LogOutput.logger(level: Logger.Level(logLevel ?? configuration.daemon.logLevel))
+    let threshold = LogThreshold(Logger.Level(logLevel ?? configuration.daemon.logLevel))
+    let log = LogOutput.logger(threshold)
     do throws(SystemError) {
-      try serve(configuration, log)
+      try serve(configuration, threshold, log)
     } catch {
       log.error("cannot start: \(error)")
+      ServiceFailure.tell("cannot start: \(error)", number: error.number)
       throw ExitCode(EX_OSERR)
     }
   }
@@ -45,11 +47,21 @@ struct Credd: ParsableCommand {
       reading = try ConfigurationFiles.read(config)
     } catch {
       complain("\(error)")
-      throw ExitCode(EX_CONFIG)
+      throw unconfigured(["\(error)"])
     }
     for diagnostic in reading.diagnostics { complain("\(diagnostic)") }
-    guard let configuration = reading.configuration else { throw ExitCode(EX_CONFIG) }
-    return configuration
+    if let configuration = reading.configuration { return configuration }
+    throw unconfigured(
+      reading.diagnostics.filter { $0.severity == .error }.map(\.description))
+  }
+
+  /// What `systemctl status` shows is one line; the journal has them all.
+  private func unconfigured(_ problems: [String]) -> ExitCode {
+    let more = problems.count > 1 ? " and \(problems.count - 1) more" : ""
+    if !checkConfig, let first = problems.first {
+      ServiceFailure.tell("configuration unusable: \(first)\(more)", number: nil)
+    }
+    return ExitCode(EX_CONFIG)
   }
 
   private func complain(_ line: String) {
@@ -57,11 +69,21 @@ struct Credd: ParsableCommand {
     print(line, to: &standardError)
   }
 
-  private func serve(_ configuration: Configuration, _ log: Logger) throws(SystemError) {
+  private func serve(
+    _ configuration: Configuration, _ threshold: LogThreshold, _ log: Logger
+  ) throws(SystemError) {
     try ProcessHardening.apply()
     let passed = try PassedSockets.take()
+    let path = config
+    let options = DaemonOptions(
+      logThreshold: logLevel == nil ? threshold : nil, isActivated: !passed.isEmpty
+    ) {
+      Result { () throws(SystemError) in try ConfigurationFiles.read(path) }
+    }
     let loop = try EventLoop()
-    let daemon = try Daemon(loop: loop, configuration: configuration, log: log)
+    let daemon = try Daemon(
+      loop: loop, settings: ActiveConfiguration(configuration, log: log), options: options,
+      log: log)
     guard passed.isEmpty else { return try run(daemon, passed, log, "sockets passed by systemd") }
     // Whoever connects is served by the uid that the kernel reports, so the daemon of the whole
     // host lets everyone connect; one that runs as a user is that user's alone.

@@ -69,13 +69,36 @@ struct ActivationTests {
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
   }
 
+  @Test(.enabled(if: Programs.installed("systemd-socket-activate") != nil))
+  func idleItEndsAndLeavesTheSocketToTheNextConnection() throws {
+    let stage = try Stage.current()
+    let sandbox = try Sandbox()
+    let (path, file) = (stage.newFile("s"), stage.newFile("credd.conf"))
+    try Data(Configuration.usual(sandbox, daemon: "exit_on_idle = 1s").utf8)
+      .write(to: URL(filePath: file))
+    let daemon = try ChildProcess([
+      try #require(Programs.installed("systemd-socket-activate")), "--listen", path,
+      Programs.credd, "--config", file,
+    ])
+    try Deadline.usual.wait(for: "the socket") { mode(path) != nil }
+    let socket = try StreamSocket(unixPath: path)
+    // Who is connected keeps it alive, however little they say.
+    for _ in 0..<3 {
+      try socket.send("{}\n")
+      #expect(try socket.reply()["AccessKeyId"] != nil)
+      usleep(700_000)
+      #expect(daemon.status == nil)
+    }
+    socket.finishSending()
+    #expect(try daemon.wait() == 0)
+    #expect(daemon.errors.contains("nobody was connected for a while"))
+    #expect(mode(path) != nil)
+  }
+
   @Test
-  func hangUpEndsNothing() throws {
-    let host = try TestHost()
-    let before = try host.ask()
-    host.daemon.send(SIGHUP)
-    try Deadline.usual.wait(for: "the log entry") { host.log.contains("SIGHUP") }
-    #expect(try host.ask() == before)
+  func ofItsOwnSocketItTakesCareItself() throws {
+    let host = try TestHost { Configuration.usual($0, daemon: "exit_on_idle = 1s") }
+    #expect(host.log.contains("exit_on_idle is ignored"))
   }
 
   /// The socket is there before the daemon serves: between the two a signal must not kill it.

@@ -99,6 +99,11 @@ void credd_kill_group(pid_t leader);
 
 // A pidfd of the peer as it was at connect() (Linux 6.5), or -errno.
 int credd_peer_pidfd(int descriptor);
+// A pidfd of whichever process has that pid now, or -errno.
+int credd_pidfd_open(pid_t pid);
+// The real uid of a process and when it started, on CLOCK_BOOTTIME in nanoseconds rounded down to
+// the kernel's tick. 0 or -errno.
+int credd_process_facts(pid_t pid, uid_t *uid, int64_t *started);
 // Whether the process of a pidfd still lives: 1, 0 or -errno.
 int credd_pidfd_alive(int pidfd);
 int credd_set_nonblocking(int descriptor);

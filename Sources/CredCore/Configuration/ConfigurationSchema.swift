@@ -18,6 +18,9 @@ enum ConfigurationSchema {
     .init(
       "upstream_connections", \.upstreamConnections, .integer(1...1024), standard: "64",
       "connections to backends and AWS at once"),
+    .init(
+      "exit_on_idle", \.exitOnIdle, .duration(.seconds(1) ... .seconds(7 * 86_400)),
+      "ends the daemon when nobody was connected for so long; systemd starts it again"),
   ]
 
   static let profile: [ConfigurationKey<ProfileSettings>] = [

@@ -9,6 +9,8 @@ public struct DaemonSettings: Sendable, Equatable {
   public var logLevel = LogLevel.info
   /// Connections to backends and AWS at once.
   public var upstreamConnections = 64
+  /// How long nobody may be connected before the daemon ends; nil: it stays.
+  public var exitOnIdle: Duration?
 
   public init() {}
 }

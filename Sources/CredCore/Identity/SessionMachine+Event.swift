@@ -9,6 +9,8 @@ extension SessionMachine {
     case loggedOut
     /// The uid has another name: another person, of whom nothing is known.
     case userChanged
+    /// The profile's configuration is another one.
+    case profileChanged(SessionPlan, ProfileChange)
     /// Credentials, or the identity too, are to be forgotten.
     case cleared(ClearScope)
     /// Callers that wait for a sign-in are to wait no longer.

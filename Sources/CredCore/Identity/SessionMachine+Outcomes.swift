@@ -130,12 +130,14 @@ extension SessionMachine {
 
   private mutating func fail(_ attempt: Attempt, _ failure: UpstreamFailure, _ turn: inout Turn) {
     lastFailure = (failure, turn.now)
-    if signInFailed(attempt, failure, &turn) { return }
+    if signInFailed(attempt, failure, &turn) {
+      return turn.actions.append(.announce(.failed(failure)))
+    }
     let pause = backOff.failed(failure.failureClass, chance: turn.chance)
     work = .resting(Rest(failure, now: turn.now, pause: pause))
     if let voucher = attempt.voucher, needsSignIn(failure.failureClass, voucher, attempt) {
       become(.tokensInvalid(voucher), &turn)
     }
-    if credentials != nil { turn.actions.append(.announce(.degraded(failure))) }
+    turn.actions.append(.announce(credentials == nil ? .failed(failure) : .degraded(failure)))
   }
 }

@@ -3,6 +3,11 @@ extension SessionMachine {
   mutating func signOut(_ turn: inout Turn) {
     abandonSignIn(
       ProtocolError(.signInFailed, "a logout of the same profile came in between"), &turn)
+    forgetUser(&turn)
+  }
+
+  /// Nothing of the user is left.
+  mutating func forgetUser(_ turn: inout Turn) {
     rest()
     forgetVouchers()
     forgetCredentials(&turn)

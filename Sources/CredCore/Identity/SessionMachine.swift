@@ -14,7 +14,7 @@ public struct SessionMachine: Sendable {
     case resting(Rest)
   }
 
-  public let plan: SessionPlan
+  public internal(set) var plan: SessionPlan
   public internal(set) var standing: Standing = .signedOut(byUser: false)
   public internal(set) var identityID: IdentityID?
   public internal(set) var logins = LoginsMap()
@@ -65,6 +65,8 @@ public struct SessionMachine: Sendable {
       signOut(&turn)
     case .userChanged:
       changeUser(&turn)
+    case .profileChanged(let plan, let change):
+      changeProfile(plan, change, &turn)
     case .cleared(let scope):
       clear(scope, &turn)
     case .released:

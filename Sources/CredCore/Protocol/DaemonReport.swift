@@ -13,10 +13,15 @@ public struct DaemonReport: Sendable, Equatable {
   public var backendCalls: Int
   /// Tokens exchanged for credentials.
   public var exchanges: Int
+  /// Since when the configuration is in force.
+  public var configured: WallTime
+  /// Why a newer one is not; nil where there is none, and for whoever is no administrator.
+  public var reloadProblem: String?
 
   public init(
     version: String, pid: Int32, uptime: Duration, sessions: Int, connections: Int,
-    requests: Int, backendCalls: Int, exchanges: Int
+    requests: Int, backendCalls: Int, exchanges: Int,
+    configured: WallTime, reloadProblem: String? = nil
   ) {
     self.version = version
     self.pid = pid
@@ -26,5 +31,7 @@ public struct DaemonReport: Sendable, Equatable {
     self.requests = requests
     self.backendCalls = backendCalls
     self.exchanges = exchanges
+    self.configured = configured
+    self.reloadProblem = reloadProblem
   }
 }

@@ -32,6 +32,12 @@ extension JSONWriter {
     field("Failures", Int64(session.failures))
     field("LastRefresh", session.lastRefresh)
     field("Waiters", Int64(session.waiters))
+    if let caller = session.lastCaller {
+      field("LastCaller") { writer in
+        writer.field("Pid", Int64(caller.pid))
+        writer.field("Unit", caller.unit)
+      }
+    }
     endObject()
   }
 
@@ -44,5 +50,7 @@ extension JSONWriter {
     field("Requests", Int64(daemon.requests))
     field("BackendCalls", Int64(daemon.backendCalls))
     field("Exchanges", Int64(daemon.exchanges))
+    field("Configured", daemon.configured)
+    field("ReloadError", daemon.reloadProblem)
   }
 }

@@ -17,6 +17,20 @@ public struct SessionReport: Sendable, Equatable {
   public var lastRefresh: WallTime?
   /// Callers that wait right now.
   public var waiters: Int
+  /// Who was handed credentials last.
+  public var lastCaller: LastCaller?
+
+  /// A process that was handed credentials.
+  public struct LastCaller: Sendable, Equatable {
+    public var pid: Int32
+    /// Its systemd unit, where it could be told.
+    public var unit: String?
+
+    public init(pid: Int32, unit: String?) {
+      self.pid = pid
+      self.unit = unit
+    }
+  }
 
   /// The last failure, kept after a later success.
   public struct LastError: Sendable, Equatable {
@@ -35,7 +49,7 @@ public struct SessionReport: Sendable, Equatable {
     profile: String, user: String?, uid: UInt32, state: ReportedState,
     identityID: IdentityID? = nil, expiration: WallTime? = nil, nextRefresh: WallTime? = nil,
     nextRefreshReason: String? = nil, lastError: LastError? = nil, failures: Int = 0,
-    lastRefresh: WallTime? = nil, waiters: Int = 0
+    lastRefresh: WallTime? = nil, waiters: Int = 0, lastCaller: LastCaller? = nil
   ) {
     self.profile = profile
     self.user = user
@@ -49,5 +63,6 @@ public struct SessionReport: Sendable, Equatable {
     self.failures = failures
     self.lastRefresh = lastRefresh
     self.waiters = waiters
+    self.lastCaller = lastCaller
   }
 }

@@ -69,6 +69,13 @@ internal import Synchronization
     WallTime(milliseconds: credd_walltime())
   }
 
+  /// Now, as systemd wants it told with RELOADING=1 (sd_notify(3)).
+  var monotonicMicroseconds: UInt64 {
+    var time: UInt64 = 0
+    unsafe sd_event_now(event, CLOCK_MONOTONIC, &time)
+    return time
+  }
+
   // MARK: Executor
 
   public func enqueue(_ job: consuming ExecutorJob) {
@@ -91,6 +98,19 @@ internal import Synchronization
 
   private var isOnLoop: Bool {
     pthread_equal(thread, pthread_self()) != 0
+  }
+
+  /// Runs `work`, which may block, on a thread of its own and hands what it gave to `then` on the
+  /// loop. A thread that hangs is never waited for.
+  ///
+  /// - Throws: where the host has no thread left.
+  func runAside<Result: Sendable>(
+    _ work: @escaping @Sendable () -> Result, then: @escaping @Sendable (Result) -> Void
+  ) throws(SystemError) {
+    try SideThread.run {
+      let result = work()
+      Task(executorPreference: self) { then(result) }
+    }
   }
 
   /// Runs what was queued up to now; jobs queued meanwhile wait for the next turn, so that a

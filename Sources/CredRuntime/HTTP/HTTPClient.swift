@@ -42,7 +42,12 @@ internal import Glibc
         unsafe HTTPClient.from(context)?.arm(milliseconds)
         return 0
       }, context)
-    unsafe credd_curl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, connections)
+    limitConnections(to: connections)
+  }
+
+  /// How many connections may be open at once from now on; further requests queue.
+  func limitConnections(to count: Int) {
+    unsafe credd_curl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, count)
   }
 
   deinit {

@@ -4,8 +4,12 @@ internal import Logging
 
 /// Entries with fields: `CREDD_PROFILE=`, `CREDD_UID=` and so on, from the metadata's keys.
 struct JournalLogHandler: LogHandler {
+  let threshold: LogThreshold
   var metadata: Logger.Metadata = [:]
-  var logLevel = Logger.Level.info
+  var logLevel: Logger.Level {
+    get { threshold.current }
+    set { threshold.current = newValue }
+  }
 
   subscript(metadataKey key: String) -> Logger.Metadata.Value? {
     get { metadata[key] }
@@ -22,7 +26,8 @@ struct JournalLogHandler: LogHandler {
       "SYSLOG_IDENTIFIER=credd",
     ]
     for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
-      fields.append("CREDD_\(key.uppercased())=\("\(value)".onOneLine)")
+      let prefix = key == Logger.messageID ? "" : "CREDD_"
+      fields.append("\(prefix)\(key.uppercased())=\("\(value)".onOneLine)")
     }
     return fields
   }

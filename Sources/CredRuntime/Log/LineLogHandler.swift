@@ -4,8 +4,12 @@ internal import Logging
 
 /// `credd: warning: message key=value …` on standard error.
 struct LineLogHandler: LogHandler {
+  let threshold: LogThreshold
   var metadata: Logger.Metadata = [:]
-  var logLevel = Logger.Level.info
+  var logLevel: Logger.Level {
+    get { threshold.current }
+    set { threshold.current = newValue }
+  }
 
   subscript(metadataKey key: String) -> Logger.Metadata.Value? {
     get { metadata[key] }
@@ -15,7 +19,7 @@ struct LineLogHandler: LogHandler {
   func log(event: LogEvent) {
     var line = "credd: \(event.level): \(event.message.description.onOneLine)"
     let fields = metadata.merging(event.metadata ?? [:]) { $1 }
-    for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
+    for (key, value) in fields.sorted(by: { $0.key < $1.key }) where key != Logger.messageID {
       line += " \(key)=\("\(value)".onOneLine)"
     }
     let bytes = Array((line + "\n").utf8)

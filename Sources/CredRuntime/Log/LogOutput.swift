@@ -5,14 +5,16 @@ public import Logging
 /// Where log entries go: to the journal with their fields where standard error is the journal's
 /// stream, else to standard error as lines.
 public enum LogOutput {
-  /// - Parameter level: entries below it are dropped.
-  public static func logger(level: Logger.Level) -> Logger {
+  /// - Parameter threshold: entries below it are dropped.
+  public static func logger(_ threshold: LogThreshold) -> Logger {
     let toJournal = isJournal(STDERR_FILENO)
-    var logger = Logger(label: "credd") { _ in
-      if toJournal { JournalLogHandler() } else { LineLogHandler() }
+    return Logger(label: "credd") { _ in
+      if toJournal {
+        JournalLogHandler(threshold: threshold)
+      } else {
+        LineLogHandler(threshold: threshold)
+      }
     }
-    logger.logLevel = level
-    return logger
   }
 
   /// The service manager names the device and inode of the stream it connected (systemd.exec(5)).

@@ -47,7 +47,7 @@ extension ClientServer {
 
   private func admit(_ descriptor: Int32, _ now: Instant) {
     guard let peer = try? Peer(of: descriptor) else { return credd_close(descriptor) }
-    let connection = table.insert(descriptor, peer)
+    let connection = table.insert(descriptor, peer, now)
     guard table.count <= limits.connections,
       table.count(of: peer.uid) <= limits.connectionsPerUser
     else {

@@ -31,8 +31,12 @@ internal import Glibc
   var accepted: UInt64 = 0
   var refused: UInt64 = 0
 
+  /// Since when nobody is connected; means nothing while somebody is.
+  private(set) var emptySince: Instant
+
   init(loop: EventLoop, limits: ServerLimits, handler: any RequestHandler) throws(SystemError) {
     self.loop = loop
+    emptySince = loop.now
     self.limits = limits
     self.handler = handler
     unsafe inputBuffer = .allocate(capacity: ServerLimits.readSize)
@@ -286,6 +290,7 @@ internal import Glibc
     guard !connection.isClosed else { return }
     connection.isClosed = true
     table.remove(connection)
+    if table.count == 0 { emptySince = loop.now }
     stalled[connection.token] = nil
     _ = credd_epoll_remove(epoll, connection.descriptor)
     handler.closed(connection)

@@ -7,6 +7,7 @@ final class Connection {
   let peer: Peer
   /// Index and generation in the server's table; what epoll hands back.
   let token: UInt64
+  let accepted: Instant
 
   /// Cuts lines; holds the beginning of an unfinished one.
   var framer = LineFramer()
@@ -39,13 +40,18 @@ final class Connection {
   var quickUntil = Instant(nanoseconds: .min)
   /// Set where the connection hears events.
   var watch: Watch?
+  /// The issue of credentials that the audit knows this connection was handed.
+  var auditedIssue: UInt64 = 0
   /// See ``groups()``.
   fileprivate var knownGroups: [UInt32]?
+  /// See ``unit()``. Nil until asked for.
+  fileprivate var knownUnit: String??
 
-  init(descriptor: Int32, peer: Peer, token: UInt64) {
+  init(descriptor: Int32, peer: Peer, token: UInt64, accepted: Instant) {
     self.descriptor = descriptor
     self.peer = peer
     self.token = token
+    self.accepted = accepted
   }
 
   deinit {
@@ -71,5 +77,15 @@ extension Connection {
     let groups = Peer.groups(of: descriptor, primary: peer.gid)
     knownGroups = groups
     return groups
+  }
+
+  /// The systemd unit that the peer was in when it was first asked for.
+  func unit() -> String? { knownUnit ?? presentUnit() }
+
+  /// The systemd unit of the peer now; nil once it has ended.
+  func presentUnit() -> String? {
+    let unit = CallerUnit.name(of: peer, on: descriptor, accepted: accepted)
+    if knownUnit == nil { knownUnit = .some(unit) }
+    return unit
   }
 }

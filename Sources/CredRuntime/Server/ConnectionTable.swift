@@ -1,3 +1,5 @@
+internal import CredCore
+
 /// The open connections, found by the token that epoll hands back.
 final class ConnectionTable {
   private var slots: [Connection?] = []
@@ -15,7 +17,7 @@ final class ConnectionTable {
     return connection
   }
 
-  func insert(_ descriptor: Int32, _ peer: Peer) -> Connection {
+  func insert(_ descriptor: Int32, _ peer: Peer, _ now: Instant) -> Connection {
     generation += 1
     let index: Int
     if let reused = free.popLast() {
@@ -25,7 +27,7 @@ final class ConnectionTable {
       slots.append(nil)
     }
     let token = generation << 32 | UInt64(index)
-    let connection = Connection(descriptor: descriptor, peer: peer, token: token)
+    let connection = Connection(descriptor: descriptor, peer: peer, token: token, accepted: now)
     slots[index] = connection
     count += 1
     perUser[peer.uid, default: 0] += 1

@@ -6,6 +6,12 @@ struct Peer: Sendable {
   let gid: UInt32
   let pid: Int32
 
+  init(uid: UInt32, gid: UInt32, pid: Int32) {
+    self.uid = uid
+    self.gid = gid
+    self.pid = pid
+  }
+
   init(of descriptor: Int32) throws(SystemError) {
     var peer = credd_peer()
     unsafe try SystemError.check(

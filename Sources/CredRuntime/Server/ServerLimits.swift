@@ -20,6 +20,11 @@ public struct ServerLimits: Sendable, Equatable {
     self.connectionsPerUser = connectionsPerUser
   }
 
+  init(_ settings: DaemonSettings) {
+    self.init(
+      connections: settings.maxConnections, connectionsPerUser: settings.maxConnectionsPerUser)
+  }
+
   /// Read from one connection in one turn: enough for 400 pipelined requests, little enough that
   /// a client who floods delays the others by a millisecond.
   static let readSize = 16 << 10

@@ -8,7 +8,8 @@ final class Session {
   }
 
   let key: Key
-  let profile: Profile
+  /// As the configuration has it now.
+  var profile: Profile
   /// Nil for a uid without a name.
   var userName: String?
   var machine: SessionMachine
@@ -16,6 +17,12 @@ final class Session {
   private(set) var reply: RenderedReply?
   /// Until when a plain `get` is answered by `reply` without asking the machine.
   private(set) var quietUntil = Instant(nanoseconds: .min)
+  /// Tells these credentials from all others that the daemon ever held; 0 where there are none.
+  private(set) var issue: UInt64 = 0
+  /// Who was handed the credentials of this issue.
+  var audited = AuditLedger()
+  /// Counted by the service as one whose last refresh failed.
+  var isDegraded = false
   /// Where the ``WakeSchedule`` keeps this session; nil while it need not be woken.
   var wakePlace: Int?
 
@@ -27,7 +34,11 @@ final class Session {
   }
 
   /// Renders the reply anew; call whenever the credentials changed.
-  func render() {
+  ///
+  /// - Parameter issue: a number that no credentials had before.
+  func render(issue: UInt64) {
+    self.issue = machine.credentials == nil ? 0 : issue
+    audited.begin()
     quietUntil = machine.quietUntil
     reply = machine.credentials.map { RenderedReply.credentials($0.credentials) }
   }

@@ -12,14 +12,12 @@ extension SessionService {
 
   /// Decides from the kernel's word for who calls, never from what the request says.
   func resolve(_ name: String, _ connection: Connection, _ now: Instant) -> Resolution {
-    let profile = profiles[name]
+    let profile = settings.profiles[name]
     let needsName = profile.map { $0.needsUserName || $0.access.needsUserName } ?? false
     guard let caller = caller(connection, needsName: needsName, now) else { return .pending }
     guard let profile else { return .refused(unknown(name, caller, connection)) }
     guard profile.access.allows(withUnit(caller, profile, connection)) else {
-      log.notice(
-        "refused a caller that the profile does not allow",
-        metadata: ["profile": "\(name)", "uid": "\(caller.uid)", "pid": "\(connection.peer.pid)"])
+      noteRefusal(of: caller, to: name, connection, now)
       return .refused(Self.notForYou(name))
     }
     if profile.needsUserName, caller.userName == nil {
@@ -60,7 +58,7 @@ extension SessionService {
   private func withUnit(_ caller: Caller, _ profile: Profile, _ connection: Connection) -> Caller {
     guard profile.access.needsUnit else { return caller }
     var caller = caller
-    caller.unit = CallerUnit.name(of: connection.peer, on: connection.descriptor)
+    caller.unit = connection.presentUnit()
     return caller
   }
 
@@ -70,11 +68,11 @@ extension SessionService {
   private func unknown(
     _ name: String, _ caller: Caller, _ connection: Connection
   ) -> ProtocolError {
-    let seesAll = profiles.values.allSatisfy {
+    let seesAll = settings.profiles.values.allSatisfy {
       $0.access.isOpen || $0.access.allows(withUnit(caller, $0, connection))
     }
     guard seesAll else { return Self.notForYou(name) }
-    let known = profiles.keys.sorted()
+    let known = settings.profiles.keys.sorted()
     let message =
       known.isEmpty
       ? "no profile is configured; add [profile \(name)] to credd.conf"

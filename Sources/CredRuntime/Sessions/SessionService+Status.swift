@@ -7,9 +7,9 @@ extension SessionService {
     all: Bool, _ request: Request, _ connection: Connection, _ now: Instant
   ) {
     let uid = connection.peer.uid
-    let isAdmin = uid == 0 || adminGroup.map { connection.groups().contains($0) } ?? false
+    let isAdmin = uid == 0 || settings.adminGroup.map { connection.groups().contains($0) } ?? false
     guard !all || isAdmin else {
-      let who = configuration.daemon.adminGroup.map { "root and members of \($0)" } ?? "root"
+      let who = settings.daemon.adminGroup.map { "root and members of \($0)" } ?? "root"
       return refuse(
         ProtocolError(.accessDenied, "only \(who) may see everyone's sessions"), id: request.id,
         connection)
@@ -18,14 +18,16 @@ extension SessionService {
       .sorted { ($0.key.profile, $0.key.uid) < ($1.key.profile, $1.key.uid) }
     let wall = loop.wallTime
     let reports = shown.map { report($0, now, wall) }
-    give(.status(reports, of: daemonReport(now)), request, connection)
+    give(.status(reports, of: daemonReport(now, isAdmin: isAdmin)), request, connection)
   }
 
-  private func daemonReport(_ now: Instant) -> DaemonReport {
+  private func daemonReport(_ now: Instant, isAdmin: Bool) -> DaemonReport {
     DaemonReport(
       version: Version.current, pid: getpid(), uptime: now - started, sessions: sessions.count,
       connections: server.connectionCount, requests: requests, backendCalls: backendCalls,
-      exchanges: exchanges)
+      exchanges: exchanges, configured: configured,
+      // Names of files and backends are not for everyone.
+      reloadProblem: isAdmin ? reloadProblem : nil)
   }
 
   private func report(_ session: Session, _ now: Instant, _ wall: WallTime) -> SessionReport {
@@ -42,6 +44,7 @@ extension SessionService {
           code: $0.failure.code, message: $0.failure.message, at: civil($0.at))
       },
       failures: machine.failures, lastRefresh: machine.credentials.map { civil($0.received) },
-      waiters: machine.waiterCount)
+      waiters: machine.waiterCount,
+      lastCaller: session.audited.lastCaller.map { .init(pid: $0.pid, unit: $0.unit) })
   }
 }

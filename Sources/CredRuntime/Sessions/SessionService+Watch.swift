@@ -18,7 +18,7 @@ extension SessionService {
   /// All of the caller's sessions; a profile open to everyone has one that nobody has used yet.
   private func watchAll(_ request: Request, _ connection: Connection) {
     subscribe(connection, to: .all, request.id)
-    for (name, profile) in profiles.sorted(by: { $0.key < $1.key }) {
+    for (name, profile) in settings.profiles.sorted(by: { $0.key < $1.key }) {
       if let session = sessions[Session.Key(uid: connection.peer.uid, profile: name)] {
         tell(presentState(of: session), name, connection)
       } else if profile.access.isOpen {
@@ -82,6 +82,9 @@ extension SessionService {
     case .degraded(let failure):
       return .degraded(
         failure.protocolError, expiration: machine.credentials?.credentials.expiration)
+    case .failed:
+      // Whoever asked is told; there is nothing that could be degraded.
+      return nil
     case .expiring(let error):
       return .degraded(error, expiration: machine.credentials?.credentials.expiration)
     }

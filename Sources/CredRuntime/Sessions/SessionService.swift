@@ -9,17 +9,20 @@ internal import Logging
 /// Owned by ``Daemon`` and used on the loop's thread alone.
 final class SessionService: RequestHandler {
   let loop: EventLoop
-  let configuration: Configuration
-  let profiles: [String: Profile]
+  /// The configuration in force.
+  var settings: ActiveConfiguration
   let directory: UserDirectory
   let log: Logger
-  let adminGroup: UInt32?
   private(set) var sessions: [Session.Key: Session] = [:]
   private var schedule = WakeSchedule()
   private var timer: EventSource?
   private var memo: RequestMemo
   private var random = SystemRandomNumberGenerator()
   let started: Instant
+  /// Since when the configuration is in force.
+  var configured: WallTime
+  /// Why a newer one is not.
+  var reloadProblem: String?
   /// The counters of `status`.
   var requests = 0
   var backendCalls = 0
@@ -29,25 +32,38 @@ final class SessionService: RequestHandler {
   var signIns = SignInLimiter()
   /// Users whose password is being checked.
   var passwordsUnderWay: Set<UInt32> = []
+  /// The audit's notices, of which a few a minute pass, and refusals, of which one does.
+  var givings = RepeatLimiter(burst: 20)
+  var refusals = RepeatLimiter(burst: 1)
+  /// Failures of refreshes.
+  var failures = RepeatLimiter(burst: 1)
+  /// Credentials that were received since the start.
+  private var issues: UInt64 = 0
+  /// Sessions whose last refresh failed.
+  private(set) var degraded = 0
+  /// Upstream calls under way by numbers of the daemon's own: those of machines begin anew with
+  /// every session.
+  private var calls: [UInt64: (session: Session, call: UInt64)] = [:]
+  private var lastCall: UInt64 = 0
+  /// Called when `status` would say something else.
+  var changed: () -> Void = {}
   var sendFarewell: (Farewell, UInt64) -> Void = { _, _ in }
   /// Set right after creation: each needs the other, and the daemon owns both.
   // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
   unowned var server: ClientServer!
-  var startCall: (Session.Key, UInt64, UpstreamCall) -> Void = { _, _, _ in }
+  var startCall: (SessionCall) -> Void = { _ in }
 
   init(
-    loop: EventLoop, configuration: Configuration, profiles: [String: Profile],
-    adminGroup: UInt32?, log: Logger
+    loop: EventLoop, settings: ActiveConfiguration, log: Logger
   ) throws(SystemError) {
     self.loop = loop
-    self.configuration = configuration
-    self.profiles = profiles
-    self.adminGroup = adminGroup
+    self.settings = settings
     self.log = log
     directory = try UserDirectory(loop: loop)
     var random = SystemRandomNumberGenerator()
     memo = RequestMemo(seed: random.next())
     started = loop.now
+    configured = loop.wallTime
     timer = try loop.timer { [unowned self] _ in self.wakeSessions() }
   }
 
@@ -60,6 +76,7 @@ final class SessionService: RequestHandler {
       Self.isEqual(connection.quickLine.span, line), let reply = session.reply
     {
       noteUse(of: session, now)
+      if connection.auditedIssue != session.issue { audit(session, connection, now) }
       return server.reply(reply.bytes, to: connection)
     }
     if let known = memo.request(for: line) {
@@ -144,6 +161,7 @@ final class SessionService: RequestHandler {
         connection.quickSession = session
         connection.quickUntil = now + UserDirectory.keptFor
       }
+      if connection.auditedIssue != session.issue { audit(session, connection, now) }
       return give(reply, request, connection)
     }
     wait(
@@ -207,11 +225,29 @@ final class SessionService: RequestHandler {
     handle(.userChanged, session, now)
   }
 
-  /// An upstream call of a session ended.
-  func callFinished(_ key: Session.Key, _ call: UInt64, _ outcome: UpstreamOutcome) {
-    guard let session = sessions[key] else { return }
+  var callsUnderWay: Int { calls.count }
+
+  private func start(_ call: UpstreamCall, _ number: UInt64, _ session: Session) {
+    lastCall += 1
+    calls[lastCall] = (session, number)
+    count(call)
+    startCall(SessionCall(call, as: lastCall, for: session))
+  }
+
+  /// An upstream call ended. Where its session did too, nobody wants to know.
+  func callFinished(_ number: UInt64, _ outcome: UpstreamOutcome) {
+    guard let (session, call) = calls.removeValue(forKey: number),
+      sessions[session.key] === session
+    else { return }
     handle(.callFinished(call, outcome), session, loop.now)
     server.finishTurn()
+  }
+
+  /// The session is none any more.
+  func remove(_ session: Session) {
+    sessions[session.key] = nil
+    schedule.remove(session)
+    if session.isDegraded { degraded -= 1 }
   }
 
   private func wakeSessions() {
@@ -226,8 +262,10 @@ final class SessionService: RequestHandler {
   private func perform(_ actions: [SessionMachine.Action], _ session: Session) {
     for action in actions {
       switch action {
-      case .call(let number, let call): startCall(session.key, number, call)
-      case .credentialsChanged: session.render()
+      case .call(let number, let call): start(call, number, session)
+      case .credentialsChanged:
+        issues += 1
+        session.render(issue: issues)
       case .giveCredentials(let waiter): giveCredentials(of: session, to: waiter)
       case .giveToken(let waiter): giveToken(of: session, to: waiter)
       case .giveState(let waiter):
@@ -242,7 +280,19 @@ final class SessionService: RequestHandler {
       }
     }
     reschedule(session)
+    count(session)
+    changed()
   }
+
+  private func count(_ session: Session) {
+    let isDegraded = session.machine.failures > 0
+    guard isDegraded != session.isDegraded else { return }
+    session.isDegraded = isDegraded
+    degraded += isDegraded ? 1 : -1
+  }
+
+  /// The session that will be woken next.
+  var nextDue: Session? { schedule.first }
 
   /// The first use since a refresh is what makes the next one due in time.
   private func noteUse(of session: Session, _ now: Instant) {
@@ -262,6 +312,7 @@ final class SessionService: RequestHandler {
   private func giveCredentials(of session: Session, to waiter: UInt64) {
     guard let (connection, request) = unpark(waiter) else { return }
     guard let reply = session.reply else { return refuse(.nothingHeld, id: request.id, connection) }
+    audit(session, connection, loop.now)
     give(reply, request, connection)
   }
 
@@ -270,6 +321,7 @@ final class SessionService: RequestHandler {
     guard let held = session.machine.token, let identity = session.machine.identityID else {
       return refuse(.nothingHeld, id: request.id, connection)
     }
+    auditToken(held.token, session, connection)
     give(.token(held.token, of: identity), request, connection)
   }
 

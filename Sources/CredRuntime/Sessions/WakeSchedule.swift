@@ -15,6 +15,9 @@ struct WakeSchedule {
   /// The next time something is due.
   var next: Instant? { heap.first?.at }
 
+  /// The session that will be woken next.
+  var first: Session? { heap.first?.session }
+
   /// Sessions that will be woken.
   var count: Int { heap.count }
 
@@ -33,6 +36,11 @@ struct WakeSchedule {
     case nil:
       break
     }
+  }
+
+  /// Never wakes the session again.
+  mutating func remove(_ session: Session) {
+    if let place = session.wakePlace { remove(place) }
   }
 
   /// The next session whose time has come. Its entry is gone; ``note(_:)`` it afterwards.

@@ -113,6 +113,12 @@ final class UpstreamClient {
     }
   }
 
+  /// Backends may be others now: nothing that belongs to the old ones is used again.
+  func forgetBackends() {
+    gates = [:]
+    developerCredentials = [:]
+  }
+
   private func gate(of backend: BackendSettings) -> Gate {
     if let gate = gates[backend.name] { return gate }
     let gate = Gate(width: backend.maxParallel)

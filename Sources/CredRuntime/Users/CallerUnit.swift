@@ -1,5 +1,6 @@
 internal import CLinux
 internal import CSystemd
+internal import CredCore
 internal import Glibc
 
 /// The systemd unit of a connected process.
@@ -7,21 +8,42 @@ enum CallerUnit {
   /// The unit, of the system's manager or else of the user's; nil where there is none, or where
   /// it cannot be told for sure.
   ///
-  /// A pid alone may by now be another process's (spire#6035), so the kernel's pidfd of the peer
-  /// must still be alive after the unit was read: then the pid was its own all the while. A kernel
-  /// without such pidfds gives no unit, which fails closed.
-  static func name(of peer: Peer, on descriptor: Int32) -> String? {
-    let pidfd = credd_peer_pidfd(descriptor)
+  /// A pid alone may by now be another process's (spire#6035). The kernel's pidfd of the peer
+  /// (Linux 6.5) settles that: where it is still alive after the unit was read, the pid was the
+  /// peer's all the while. An older kernel gives none; then the pid's process must be the peer's
+  /// user's and older than the connection, before and after. What that cannot tell is a pid that
+  /// was given anew to a process of the same user between `connect` and `accept`.
+  ///
+  /// - Parameter accepted: when the connection was.
+  static func name(of peer: Peer, on descriptor: Int32, accepted: Instant) -> String? {
+    // Outside this daemon's pid namespace: the kernel has no number for it here.
+    guard peer.pid > 0 else { return nil }
+    var pidfd = credd_peer_pidfd(descriptor)
+    let isCertain = pidfd >= 0
+    if !isCertain { pidfd = credd_pidfd_open(peer.pid) }
     guard pidfd >= 0 else { return nil }
     defer { credd_close(pidfd) }
+    guard isCertain || isOlder(peer, than: accepted) else { return nil }
+    let unit = unit(ofProcess: peer.pid)
+    return credd_pidfd_alive(pidfd) == 1 ? unit : nil
+  }
+
+  /// Processes of users all share the unit user@UID.service; their own unit says more.
+  private static func unit(ofProcess pid: pid_t) -> String? {
     var unit: UnsafeMutablePointer<CChar>?
-    // Processes of users all share the unit user@UID.service; their own unit says more.
-    if unsafe sd_pid_get_user_unit(peer.pid, &unit) < 0 {
-      guard unsafe sd_pid_get_unit(peer.pid, &unit) >= 0 else { return nil }
+    if unsafe sd_pid_get_user_unit(pid, &unit) < 0 {
+      guard unsafe sd_pid_get_unit(pid, &unit) >= 0 else { return nil }
     }
     guard let found = unsafe unit else { return nil }
     defer { unsafe free(found) }
-    guard credd_pidfd_alive(pidfd) == 1 else { return nil }
     return unsafe String(cString: found)
+  }
+
+  /// Whether the process that has the peer's pid now is its user's and was there before `accepted`.
+  static func isOlder(_ peer: Peer, than accepted: Instant) -> Bool {
+    var uid: uid_t = 0
+    var started: Int64 = 0
+    guard unsafe credd_process_facts(peer.pid, &uid, &started) == 0 else { return false }
+    return uid == peer.uid && started <= accepted.nanoseconds
   }
 }

@@ -95,11 +95,12 @@ import Testing
       identityID: try IdentityID("a:0"),
       expiration: noon, nextRefresh: noon, nextRefreshReason: "half of the lifetime",
       lastError: .init(code: .timeout, message: "no answer", at: noon), failures: 2,
-      lastRefresh: noon, waiters: 1)
+      lastRefresh: noon, waiters: 1,
+      lastCaller: .init(pid: 42, unit: "app.service"))
     let bare = SessionReport(profile: "p", user: nil, uid: 4_294_967_294, state: .signedOut)
     let daemon = DaemonReport(
       version: "1", pid: 9, uptime: .milliseconds(61_900), sessions: 2, connections: 3,
-      requests: 4, backendCalls: 5, exchanges: 6)
+      requests: 4, backendCalls: 5, exchanges: 6, configured: noon, reloadProblem: "no backend")
     let time = #""2024-05-06T07:08:09Z""#
     #expect(
       text(.status([full, bare], of: daemon))
@@ -107,10 +108,12 @@ import Testing
         + #""State":"tokensInvalid","IdentityId":"a:0","Expiration":\#(time),"#
         + #""NextRefresh":\#(time),"NextRefreshReason":"half of the lifetime","#
         + #""LastError":{"Code":"Timeout","Message":"no answer","At":\#(time)},"#
-        + #""Failures":2,"LastRefresh":\#(time),"Waiters":1},"#
+        + #""Failures":2,"LastRefresh":\#(time),"Waiters":1,"#
+        + #""LastCaller":{"Pid":42,"Unit":"app.service"}},"#
         + #"{"Profile":"p","Uid":4294967294,"State":"signedOut","Failures":0,"Waiters":0}],"#
         + #""Daemon":{"Version":"1","Pid":9,"Uptime":61,"Sessions":2,"Connections":3,"#
-        + #""Requests":4,"BackendCalls":5,"Exchanges":6}}"# + "\n")
+        + #""Requests":4,"BackendCalls":5,"Exchanges":6,"#
+        + #""Configured":\#(time),"ReloadError":"no backend"}}"# + "\n")
   }
 
   @Test func events() throws {

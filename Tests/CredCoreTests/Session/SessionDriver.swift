@@ -158,8 +158,22 @@ struct SessionDriver {
     return nil
   }
 
+  /// What watchers hear; failures that nothing follows from are for the log alone.
   var announcements: [Announcement] {
-    actions.compactMap { if case .announce(let announcement) = $0 { announcement } else { nil } }
+    actions.compactMap { action in
+      switch action {
+      case .announce(.failed): nil
+      case .announce(let announcement): announcement
+      default: nil
+      }
+    }
+  }
+
+  /// Failures of attempts that left nothing to give.
+  var failures: [UpstreamFailure] {
+    actions.compactMap {
+      if case .announce(.failed(let failure)) = $0 { failure } else { nil }
+    }
   }
 
   /// The call whose answer the machine takes.

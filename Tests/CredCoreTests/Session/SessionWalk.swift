@@ -49,6 +49,7 @@ struct SessionWalk {
     case 86:
       session.send(.released)
       check("released")
+    case 87: changeProfile()
     default: pass()
     }
   }
@@ -100,6 +101,20 @@ struct SessionWalk {
     event(&session)
     staleCalls += session.takeStaleCalls()
     check(what)
+  }
+
+  private mutating func changeProfile() {
+    var plan = session.machine.plan
+    let change: ProfileChange = pick([.nothingHeld, .credentials, .identity])
+    switch change {
+    case .nothingHeld: break
+    case .credentials: plan.flow = pick([.basic, .enhanced])
+    case .identity:
+      plan.backend = pick([.none, .host, .password])
+      plan.allowsGuests = Bool.random(using: &dice)
+      formerCalls = lastCall
+    }
+    overtake("profile changed") { $0.send(.profileChanged(plan, change)) }
   }
 
   private mutating func leave() {
@@ -242,7 +257,7 @@ struct SessionWalk {
     case .identityChanged(let previous, let current):
       note(previous != toldIdentity || current == previous, "an identity that does not follow")
       toldIdentity = current
-    case .refreshed, .degraded, .expiring: break
+    case .refreshed, .degraded, .failed, .expiring: break
     }
   }
 

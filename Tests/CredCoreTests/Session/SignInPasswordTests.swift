@@ -34,6 +34,7 @@ import Testing
     #expect(session.machine.standing == .signedIn(.password(fixtures.session("alice"))))
     #expect(session.machine.identityID == fixtures.identity)
     #expect(session.announcements == [])
+    #expect(session.failures.map(\.code) == [.signInFailed])
     let get = session.ask()
     #expect(session.answer(to: get) == .credentials)
   }

@@ -19,9 +19,11 @@ final class TestHost {
   /// - Parameters:
   ///   - options: of the sandbox.
   ///   - environment: of credd.
+  ///   - arguments: of credd, beside those that name its files.
   ///   - configuration: see ``Configuration``; the usual one unless given.
   init(
     sandbox options: [String] = [], environment: [String: String] = [:],
+    arguments: [String] = ["--log-level", "debug"],
     _ configuration: (Sandbox) -> String = { Configuration.usual($0) }
   ) throws {
     let stage = try Stage.current()
@@ -29,7 +31,7 @@ final class TestHost {
     configurationPath = stage.newFile("credd.conf")
     socketPath = stage.newFile("s")
     try Data(configuration(sandbox).utf8).write(to: URL(filePath: configurationPath))
-    creddArguments = [Programs.credd, "--config", configurationPath, "--log-level", "debug"]
+    creddArguments = [Programs.credd, "--config", configurationPath] + arguments
     daemon = try ChildProcess(
       creddArguments + ["--socket", socketPath], environment: environment)
     try waitForSocket()

@@ -1,0 +1,67 @@
+internal import CredCore
+internal import Logging
+
+/// What an operator can look up afterwards: who got credentials, and who was refused.
+extension SessionService {
+  /// Notes that a caller is being handed the session's credentials: once for each process and issue
+  /// of credentials.
+  func audit(_ session: Session, _ connection: Connection, _ now: Instant) {
+    connection.auditedIssue = session.issue
+    let pid = connection.peer.pid
+    guard session.audited.isNew(pid) else { return }
+    session.audited.note(.init(pid: pid, unit: connection.unit()))
+    guard let credentials = session.machine.credentials else { return }
+    record("credentials given", session, connection, now) {
+      $0["expiration"] = "\(credentials.credentials.expiration.iso8601)"
+    }
+  }
+
+  /// The same for a developer token, which is worth as much.
+  func auditToken(_ token: DeveloperToken, _ session: Session, _ connection: Connection) {
+    record("developer token given", session, connection, loop.now) {
+      if let expiration = token.expiration { $0["expiration"] = "\(expiration.iso8601)" }
+    }
+  }
+
+  private func record(
+    _ message: Logger.Message, _ session: Session, _ connection: Connection, _ now: Instant,
+    _ add: (inout Logger.Metadata) -> Void
+  ) {
+    let unit = connection.unit()
+    let subject = RepeatLimiter.Subject(
+      event: message.description, profile: session.key.profile, uid: session.key.uid,
+      detail: unit ?? "")
+    guard let repeats = givings.admit(subject, now: now) else { return }
+    var metadata = callerMetadata(session.key.profile, connection, unit, repeats)
+    if let name = session.userName { metadata["user"] = "\(name)" }
+    if let identity = session.machine.identityID { metadata["identity"] = "\(identity)" }
+    add(&metadata)
+    log.log(.credentialsGiven, .info, message, metadata)
+  }
+
+  /// Notes that a caller may not use a profile.
+  func noteRefusal(
+    of caller: Caller, to profile: String, _ connection: Connection, _ now: Instant
+  ) {
+    let subject = RepeatLimiter.Subject(
+      event: JournalEvent.accessRefused.rawValue, profile: profile, uid: caller.uid)
+    guard let repeats = refusals.admit(subject, now: now) else { return }
+    var metadata = callerMetadata(profile, connection, connection.unit(), repeats)
+    if let name = caller.userName { metadata["user"] = "\(name)" }
+    metadata["code"] = "\(ProtocolErrorCode.accessDenied.rawValue)"
+    log.log(
+      .accessRefused, .notice, "refused a caller that the profile does not allow", metadata)
+  }
+
+  private func callerMetadata(
+    _ profile: String, _ connection: Connection, _ unit: String?, _ repeats: Int
+  ) -> Logger.Metadata {
+    var metadata: Logger.Metadata = [
+      "profile": "\(profile)", "uid": "\(connection.peer.uid)", "pid": "\(connection.peer.pid)",
+    ]
+    if let unit { metadata["unit"] = "\(unit)" }
+    // As many like it were kept back.
+    if repeats > 0 { metadata["repeats"] = "\(repeats)" }
+    return metadata
+  }
+}

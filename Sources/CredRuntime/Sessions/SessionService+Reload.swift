@@ -1,0 +1,77 @@
+internal import CredCore
+internal import Logging
+
+/// Another configuration while the daemon runs.
+extension SessionService {
+  /// What a reload did to profiles.
+  struct ReloadOutcome {
+    var added = 0
+    var changed = 0
+    var removed = 0
+  }
+
+  /// Takes a configuration into use. Sessions of profiles that are as before notice nothing.
+  func adopt(_ next: ActiveConfiguration) -> ReloadOutcome {
+    let previous = settings.profiles
+    settings = next
+    let changed = next.profiles.filter { name, profile in
+      previous[name].map { $0 != profile } ?? false
+    }
+    let removed = Set(previous.keys).subtracting(next.profiles.keys)
+    let now = loop.now
+    for session in Array(sessions.values) {
+      if let profile = changed[session.key.profile] {
+        change(session, to: profile, now)
+      } else if removed.contains(session.key.profile) {
+        end(session, now)
+      }
+    }
+    decideAccessAnew(Set(changed.keys).union(removed), now)
+    server.finishTurn()
+    return ReloadOutcome(
+      added: next.profiles.keys.count { previous[$0] == nil }, changed: changed.count,
+      removed: removed.count)
+  }
+
+  private func change(_ session: Session, to profile: Profile, _ now: Instant) {
+    let change = session.profile.change(to: profile)
+    session.profile = profile
+    handle(.profileChanged(profile.plan, change), session, now)
+  }
+
+  /// Ends a session whose profile is gone: nothing of it is kept.
+  private func end(_ session: Session, _ now: Instant) {
+    handle(.loggedOut, session, now)
+    for connection in server.connections where connection.parked?.session === session {
+      guard let parked = connection.parked else { continue }
+      connection.parked = nil
+      refuse(Self.removed(session.key.profile), id: parked.request.id, connection)
+    }
+    remove(session)
+  }
+
+  /// What connections were granted under the old rules.
+  private func decideAccessAnew(_ profiles: Set<String>, _ now: Instant) {
+    for connection in server.connections {
+      connection.quickSession = nil
+      guard let watch = connection.watch, case .profile(let name) = watch.scope,
+        profiles.contains(name)
+      else { continue }
+      if settings.profiles[name] == nil {
+        endWatch(connection, Self.removed(name), watch.id)
+      } else if case .refused(let error) = resolve(name, connection, now) {
+        endWatch(connection, error, watch.id)
+      }
+    }
+  }
+
+  private func endWatch(_ connection: Connection, _ error: ProtocolError, _ id: RequestID?) {
+    refuse(error, id: id, connection)
+    forgetWatcher(connection)
+    connection.watch = nil
+  }
+
+  private static func removed(_ profile: String) -> ProtocolError {
+    ProtocolError(.unknownProfile, "profile '\(profile)' was removed from the configuration")
+  }
+}

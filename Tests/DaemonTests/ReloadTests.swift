@@ -1,0 +1,183 @@
+import Foundation
+import Glibc
+import Testing
+
+/// SIGHUP: the configuration is read anew, whole or not at all (field-notes 22).
+@Suite(.onStage)
+struct ReloadTests {
+  /// Writes another configuration and waits until credd has read it.
+  private func reload(
+    _ host: TestHost, _ text: String, until said: String = "configuration loaded"
+  ) throws {
+    try Data(text.utf8).write(to: URL(filePath: host.configurationPath))
+    let before = count(said, in: host)
+    host.daemon.send(SIGHUP)
+    try Deadline.usual.wait(for: said) { count(said, in: host) > before }
+  }
+
+  private func count(_ text: String, in host: TestHost) -> Int {
+    host.log.split(separator: "\n").count { $0.contains(text) }
+  }
+
+  private func profile(_ name: String, _ sandbox: Sandbox, _ keys: String = "") -> String {
+    Configuration.profile(name, endpoint: sandbox.url, keys)
+  }
+
+  @Test
+  func whatDidNotChangeGoesOnUntouched() throws {
+    let host = try TestHost()
+    let before = try host.ask()
+    // The second answer of this connection comes the shortest way.
+    let socket = try host.connect()
+    for _ in 0..<2 {
+      try socket.send("{}\n")
+      #expect(try socket.reply() == before)
+    }
+    try reload(
+      host,
+      Configuration.usual(host.sandbox, daemon: "max_connections = 100")
+        + profile("second", host.sandbox))
+    try socket.send("{}\n")
+    #expect(try socket.reply() == before)
+    #expect(try host.ask() == before)
+    #expect(try host.sandbox.callbacks == 1)
+    #expect(try host.ask(#"{"profile":"second"}"#)["AccessKeyId"] != nil)
+    #expect(host.log.contains("added=1 changed=0 profiles=2 removed=0"))
+  }
+
+  @Test
+  func aBadConfigurationIsSaidAndTheOldOneStays() throws {
+    let host = try TestHost()
+    let before = try host.ask()
+    try reload(
+      host, Configuration.usual(host.sandbox, daemon: "max_conections = 5\nlog_level = loud"),
+      until: "the new configuration is not used")
+    #expect(host.log.contains("credd.conf:2: unknown key 'max_conections'"))
+    #expect(try host.ask() == before)
+    let problem = try host.ask(#"{"op":"status"}"#)["Daemon"]?["ReloadError"]?.text
+    // It names files, which are for administrators.
+    if geteuid() == 0 {
+      #expect(problem?.contains("max_conections") ?? false)
+      #expect(problem?.hasSuffix("and 1 more") ?? false)
+    } else {
+      #expect(problem == nil)
+    }
+    // Mended, the complaint is gone.
+    try reload(host, Configuration.usual(host.sandbox))
+    #expect(try host.ask(#"{"op":"status"}"#)["Daemon"]?["ReloadError"] == nil)
+    #expect(try host.ask() == before)
+  }
+
+  @Test
+  func aMissingFileChangesNothing() throws {
+    let host = try TestHost()
+    let before = try host.ask()
+    try FileManager.default.removeItem(atPath: host.configurationPath)
+    host.daemon.send(SIGHUP)
+    try Deadline.usual.wait(for: "the complaint") {
+      host.log.contains("is not used: cannot read \(host.configurationPath)")
+    }
+    #expect(try host.ask() == before)
+  }
+
+  @Test
+  func aRemovedProfileEndsWithItsWaitersAndWatchers() throws {
+    let host = try TestHost { Configuration.usual($0) + profile("gone", $0) }
+    #expect(try host.ask(#"{"profile":"gone"}"#)["AccessKeyId"] != nil)
+    let watcher = try host.connect()
+    try watcher.send(#"{"op":"watch","profile":"gone"}"# + "\n")
+    #expect(try watcher.reply()["Event"]?.text == "state")
+    try host.ask(#"{"op":"logout","profile":"gone"}"#)
+    #expect(try watcher.reply()["State"]?.text == "signedOut")
+    let waiter = try host.connect()
+    try waiter.send(#"{"profile":"gone","wait":60}"# + "\n")
+    try Deadline.usual.wait(for: "the waiter") {
+      let sessions = try host.ask(#"{"op":"status"}"#)["Sessions"]
+      return sessions?[0]?["Waiters"]?.number == 1
+    }
+    try reload(host, Configuration.usual(host.sandbox))
+    #expect(try waiter.reply().errorCode == "UnknownProfile")
+    #expect(try watcher.reply().errorCode == "UnknownProfile")
+    #expect(try host.ask(#"{"profile":"gone"}"#).errorCode == "UnknownProfile")
+    #expect(try host.ask(#"{"op":"status"}"#)["Sessions"]?[0] == nil)
+  }
+
+  @Test(.enabled(if: geteuid() == 0))
+  func whoIsNoLongerAllowedIsRefusedAtOnce() throws {
+    let host = try TestHost()
+    let socket = try host.connect()
+    for _ in 0..<2 {
+      try socket.send("{}\n")
+      #expect(try socket.reply()["AccessKeyId"] != nil)
+    }
+    let watcher = try host.connect()
+    try watcher.send(#"{"op":"watch","profile":"default"}"# + "\n")
+    #expect(try watcher.reply()["Event"]?.text == "state")
+    try reload(host, Configuration.usual(host.sandbox, profile: "allow_users = 65533"))
+    try socket.send("{}\n")
+    #expect(try socket.reply().errorCode == "AccessDenied")
+    #expect(try watcher.reply().errorCode == "AccessDenied")
+    // Allowed again, the session is still there.
+    try reload(host, Configuration.usual(host.sandbox))
+    try socket.send("{}\n")
+    #expect(try socket.reply()["AccessKeyId"] != nil)
+    #expect(try host.sandbox.callbacks == 1)
+  }
+
+  @Test
+  func aBackendThatIsMendedIsUsedAtOnce() throws {
+    let host = try TestHost { sandbox in
+      Configuration.http(url: sandbox.url + "/nothing-here")
+        + Configuration.profile("default", endpoint: sandbox.url)
+    }
+    #expect(try host.refusal(#"{"wait":3}"#).errorCode != nil)
+    try reload(host, Configuration.usual(host.sandbox))
+    #expect(try host.ask(#"{"wait":3}"#)["AccessKeyId"] != nil)
+  }
+
+  @Test
+  func aRefreshUnderWayAcrossAReloadServesItsCallers() throws {
+    let host = try TestHost()
+    try host.sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":1}"#)
+    let caller = try host.connect()
+    try caller.send(#"{"wait":30}"# + "\n")
+    try Deadline.usual.wait(for: "the callback") { try host.sandbox.callbacks == 1 }
+    try reload(host, Configuration.usual(host.sandbox) + profile("second", host.sandbox))
+    #expect(try caller.reply()["AccessKeyId"] != nil)
+    #expect(try host.sandbox.callbacks == 1)
+  }
+
+  @Test
+  func logLevelAndLimitsChange() throws {
+    let host = try TestHost(arguments: []) { Configuration.usual($0, daemon: "log_level = info") }
+    try host.ask()
+    #expect(!host.log.contains("debug"))
+    try reload(
+      host,
+      Configuration.usual(host.sandbox, daemon: "log_level = debug\nmax_connections_per_user = 2"))
+    try host.ask(#"{"refresh":true}"#)
+    try Deadline.usual.wait(for: "the debug entry") { host.log.contains("credd: debug:") }
+    let held = try (0..<2).map { _ in
+      let socket = try host.connect()
+      try socket.send(#"{"op":"ping"}"# + "\n")
+      _ = try socket.reply()
+      return socket
+    }
+    #expect(try host.ask().errorCode == "TooManyRequests")
+    #expect(held.count == 2)
+  }
+
+  @Test
+  func manyHangUpsAtOnceEndInTheLatestConfiguration() throws {
+    let host = try TestHost()
+    for number in 0..<20 {
+      try Data((Configuration.usual(host.sandbox) + profile("p\(number)", host.sandbox)).utf8)
+        .write(to: URL(filePath: host.configurationPath), options: .atomic)
+      host.daemon.send(SIGHUP)
+    }
+    try Deadline.usual.wait(for: "the latest configuration") {
+      try host.ask(#"{"op":"identity","profile":"p19"}"#)["State"] != nil
+    }
+    #expect(try host.ask(#"{"profile":"p18"}"#).errorCode == "UnknownProfile")
+  }
+}
