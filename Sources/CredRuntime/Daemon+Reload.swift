@@ -88,8 +88,7 @@ extension Daemon {
     let daemon = settings.daemon
     options.logThreshold?.current = Logger.Level(daemon.logLevel)
     server.limits = ServerLimits(daemon)
-    upstream.http.limitConnections(to: daemon.upstreamConnections)
-    upstream.forgetBackends()
+    upstream.adopt(daemon)
     let outcome = service.adopt(settings)
     service.reloadProblem = nil
     service.configured = loop.wallTime

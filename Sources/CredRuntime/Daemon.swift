@@ -36,9 +36,9 @@ public actor Daemon {
     server = try ClientServer(loop: loop, limits: ServerLimits(daemon), handler: service)
     service.server = server
     idleness = try Idleness(loop: loop, server: server, service: service)
-    upstream = UpstreamClient(
+    upstream = try UpstreamClient(
       loop: loop, http: try HTTPClient(loop: loop, connections: daemon.upstreamConnections),
-      host: HostName.current)
+      host: HostName.current, daemon: daemon)
   }
 
   /// Starts to serve on `listeners`, which stay open and untouched when the daemon ends. Call on
@@ -57,6 +57,9 @@ public actor Daemon {
     }
     service.sendFarewell = { [unowned self] farewell, connection in
       self.assumeIsolated { $0.send(farewell, connection) }
+    }
+    service.changeCall = { [unowned self] event, ticket in
+      self.assumeIsolated { $0.upstream.handle(event, of: ticket) }
     }
     for signal in [SIGTERM, SIGINT] {
       signals.append(
@@ -100,14 +103,17 @@ public actor Daemon {
 
   // MARK: Upstream calls
 
-  private func begin(_ call: SessionCall) {
+  /// - Returns: the call's ticket.
+  private func begin(_ call: SessionCall) -> UInt64 {
+    let ticket = upstream.issueTicket(isInPerson: call.isInPerson, isRetry: call.isRetry)
     // Without the preference a resumed continuation goes by way of the global executor: its code
     // would run on another thread, beside the loop.
-    Task(executorPreference: loop) { await self.perform(call) }
+    Task(executorPreference: loop) { await self.perform(call, ticket) }
+    return ticket.id
   }
 
-  private func perform(_ call: SessionCall) async {
-    let outcome = await upstream.perform(call.call, call.profile, call.user)
+  private func perform(_ call: SessionCall, _ ticket: UpstreamClient.Ticket) async {
+    let outcome = await upstream.perform(call.call, call.profile, call.user, ticket)
     service.callFinished(call.number, outcome)
   }
 
@@ -116,7 +122,7 @@ public actor Daemon {
   }
 
   private func perform(_ farewell: Farewell, _ connection: UInt64) async {
-    let failure = await upstream.signOut(farewell)
+    let failure = await upstream.perform(farewell)
     service.farewellSent(connection, farewell.key, failure)
   }
 

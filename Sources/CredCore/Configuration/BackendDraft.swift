@@ -3,6 +3,7 @@ struct BackendDraft {
   var type: BackendType?
   var timeout = Duration.seconds(5)
   var maxParallel = 16
+  var rateLimit = Rate.perSecond(50)
   var http = HTTPBackendSettings(url: URLTemplate(unread: ()))
   var exec = ExecBackendSettings(command: [])
   var cognito = CognitoBackendSettings()
@@ -21,6 +22,7 @@ struct BackendDraft {
     var settings = BackendSettings(name: name, kind: kind)
     settings.timeout = timeout
     settings.maxParallel = maxParallel
+    settings.rateLimit = rateLimit
     return settings
   }
 }

@@ -13,6 +13,8 @@ public struct BackendSettings: Sendable, Equatable {
   public var timeout: Duration = .seconds(5)
   /// Callbacks under way at once.
   public var maxParallel = 16
+  /// How often it is called at most.
+  public var rateLimit = Rate.perSecond(50)
 
   public init(name: String, kind: Kind) {
     self.name = name

@@ -7,6 +7,8 @@ struct ConfigurationReader {
   private var backendHeaders: [(name: String, position: SourcePosition)] = []
   private var backendReferences: [(name: String, position: SourcePosition)] = []
   private var profileCount = 0
+  /// Where each profile begins, by name.
+  private(set) var profileHeaders: [String: SourcePosition] = [:]
 
   init(environment: @escaping (String) -> String?, diagnostics: DiagnosticList) {
     self.environment = environment
@@ -16,6 +18,7 @@ struct ConfigurationReader {
   mutating func read(_ document: INIDocument) {
     for section in document.sections { read(section) }
     checkReferences()
+    checkCapacity()
     if profileCount == 0 {
       diagnostics.warning(at: nil, "there is no [profile NAME]: nobody can get credentials")
     }
@@ -103,7 +106,10 @@ struct ConfigurationReader {
     if let backend = settings.backend {
       backendReferences.append((backend, section.position(of: "backend")))
     }
-    if let name { configuration.profiles[name] = settings }
+    if let name {
+      configuration.profiles[name] = settings
+      profileHeaders[name] = section.position
+    }
   }
 
   private mutating func checkReferences() {

@@ -9,6 +9,9 @@ extension ConfigurationSchema {
     .init(
       "max_parallel", \.maxParallel, .integer(1...1024), standard: "16",
       "callbacks under way at once"),
+    .init(
+      "rate_limit", \.rateLimit, .rate, standard: "50/s",
+      "calls at most; 50/s is Cognito's quota for type = cognito"),
   ]
 
   private static let http: [ConfigurationKey<BackendDraft>] = [

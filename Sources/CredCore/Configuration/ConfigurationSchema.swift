@@ -21,6 +21,21 @@ enum ConfigurationSchema {
     .init(
       "exit_on_idle", \.exitOnIdle, .duration(.seconds(1) ... .seconds(7 * 86_400)),
       "ends the daemon when nobody was connected for so long; systemd starts it again"),
+    .init(
+      "max_sessions", \.maxSessions, .integer(1...Limits.sessions), standard: "10000",
+      "sessions held at once: users times profiles"),
+    .init(
+      "get_id_rate_limit", \.getIDRate, .rate, standard: "25/s",
+      "calls of GetId at most; the quotas of AWS are an account's, which all hosts share"),
+    .init(
+      "get_credentials_rate_limit", \.getCredentialsRate, .rate, standard: "200/s",
+      "calls of GetCredentialsForIdentity at most"),
+    .init(
+      "get_openid_token_rate_limit", \.getOpenIDTokenRate, .rate, standard: "200/s",
+      "calls of GetOpenIdToken at most"),
+    .init(
+      "assume_role_rate_limit", \.assumeRoleRate, .rate, standard: "100/s",
+      "calls of AssumeRoleWithWebIdentity at most"),
   ]
 
   static let profile: [ConfigurationKey<ProfileSettings>] = [

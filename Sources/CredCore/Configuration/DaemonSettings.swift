@@ -11,6 +11,13 @@ public struct DaemonSettings: Sendable, Equatable {
   public var upstreamConnections = 64
   /// How long nobody may be connected before the daemon ends; nil: it stays.
   public var exitOnIdle: Duration?
+  /// Sessions held at once.
+  public var maxSessions = 10_000
+  /// How often AWS is called at most. Its quotas are an account's, which other hosts share.
+  public var getIDRate = Rate.perSecond(25)
+  public var getCredentialsRate = Rate.perSecond(200)
+  public var getOpenIDTokenRate = Rate.perSecond(200)
+  public var assumeRoleRate = Rate.perSecond(100)
 
   public init() {}
 }

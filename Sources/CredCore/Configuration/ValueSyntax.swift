@@ -76,6 +76,19 @@ extension ValueSyntax<Duration> {
   }
 }
 
+extension ValueSyntax<Rate> {
+  static var rate: ValueSyntax {
+    let name = "a rate from 1/m to \(Rate.most)/s"
+    return ValueSyntax(name) { value throws(InvalidValue) in
+      let text = try value.text()
+      guard let rate = Rate(written: text) else {
+        throw InvalidValue("\(text.forMessage) is not \(name), such as 25/s")
+      }
+      return rate
+    }
+  }
+}
+
 extension ValueSyntax
 where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String {
   /// One of the cases, by its raw value.

@@ -16,6 +16,15 @@ extension FailureTable {
     .permanentConfiguration, nil, .operatorMustAct,
     " was not called, because the request would be invalid; check the profile and its backend")
 
+  // MARK: Held back by Admission
+
+  static let crowded = Row(
+    .throttled(retryAfter: nil), .throttled, .expected,
+    " has more calls waiting than its rate limit lets through; it is tried again")
+  static let retriesUsedUp = Row(
+    .transient(retryAfter: nil), nil, .expected,
+    " fails too often to be tried again at once; it is tried again later")
+
   // MARK: No answer, or none that makes sense
 
   static func transport(_ failure: TransportFailure) -> Row {

@@ -18,6 +18,8 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   /// One line for a person: what happened and what to do.
   public let message: String
   public let severity: Severity
+  /// No call was made: ``Admission`` held it back.
+  public internal(set) var isWithheld = false
 
   public init(
     upstream: Upstream, failureClass: FailureClass, code: ProtocolErrorCode, message: String,

@@ -6,6 +6,9 @@ public struct BackOff: Sendable, Equatable {
   static let longest: Duration = .seconds(5 * 60)
   /// After a failure that time alone will not heal.
   static let permanent: Duration = .seconds(5 * 60)
+  /// The longest that a server is left alone because it asked for it: a mistaken `Retry-After`
+  /// must not end a session.
+  static let longestAsked: Duration = .seconds(60 * 60)
   /// However long the pause, somebody who asks in person starts an attempt after this long.
   static let longestForCallers: Duration = .seconds(5)
 
@@ -23,6 +26,6 @@ public struct BackOff: Sendable, Equatable {
     let spread = previous * 3 - Self.shortest
     previous = min(Self.longest, Self.shortest + spread * chance)
     let pause = failureClass.isTransient ? previous : Self.permanent
-    return max(pause, failureClass.retryAfter ?? .zero)
+    return max(pause, min(failureClass.retryAfter ?? .zero, Self.longestAsked))
   }
 }

@@ -23,6 +23,8 @@ final class Session {
   var audited = AuditLedger()
   /// Counted by the service as one whose last refresh failed.
   var isDegraded = false
+  /// The call of the session that was made last, and whether it is known that somebody waits.
+  var ticket: (id: UInt64, isInPerson: Bool)?
   /// Where the ``WakeSchedule`` keeps this session; nil while it need not be woken.
   var wakePlace: Int?
 

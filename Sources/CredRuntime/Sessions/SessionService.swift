@@ -51,7 +51,8 @@ final class SessionService: RequestHandler {
   /// Set right after creation: each needs the other, and the daemon owns both.
   // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
   unowned var server: ClientServer!
-  var startCall: (SessionCall) -> Void = { _ in }
+  var startCall: (SessionCall) -> UInt64 = { _ in 0 }
+  var changeCall: (Admission.Event, UInt64) -> Void = { _, _ in }
 
   init(
     loop: EventLoop, settings: ActiveConfiguration, log: Logger
@@ -205,7 +206,7 @@ final class SessionService: RequestHandler {
       if let name = caller.userName { rename(session, name, now) }
       return session
     }
-    guard sessions.count < Limits.sessions else { return nil }
+    guard sessions.count < settings.daemon.maxSessions else { return nil }
     let session = Session(
       key: key, profile: profile, userName: caller.userName,
       machine: SessionMachine(plan: profile.plan, now: now))
@@ -231,7 +232,9 @@ final class SessionService: RequestHandler {
     lastCall += 1
     calls[lastCall] = (session, number)
     count(call)
-    startCall(SessionCall(call, as: lastCall, for: session))
+    if let old = session.ticket { changeCall(.withdrawn(old.id), old.id) }
+    let start = SessionCall(call, as: lastCall, for: session)
+    session.ticket = (startCall(start), start.isInPerson)
   }
 
   /// An upstream call ended. Where its session did too, nobody wants to know.
@@ -279,6 +282,7 @@ final class SessionService: RequestHandler {
       case .announce(let announcement): announce(announcement, session)
       }
     }
+    followCall(of: session)
     reschedule(session)
     count(session)
     changed()
@@ -293,6 +297,18 @@ final class SessionService: RequestHandler {
 
   /// The session that will be woken next.
   var nextDue: Session? { schedule.first }
+
+  /// A call that waits for its turn is hurried or given up as its callers come and go.
+  private func followCall(of session: Session) {
+    guard let ticket = session.ticket else { return }
+    if session.machine.awaitedCall == nil {
+      session.ticket = nil
+      changeCall(.withdrawn(ticket.id), ticket.id)
+    } else if !ticket.isInPerson, session.machine.isAwaited {
+      session.ticket?.isInPerson = true
+      changeCall(.hurried(ticket.id), ticket.id)
+    }
+  }
 
   /// The first use since a refresh is what makes the next one due in time.
   private func noteUse(of session: Session, _ now: Instant) {

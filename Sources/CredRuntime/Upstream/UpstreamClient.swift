@@ -19,19 +19,32 @@ final class UpstreamClient {
   let crypto = SwiftCrypto()
   /// Developer credentials that a `credential_process` gave, by backend, until they run out.
   var developerCredentials: [String: DeveloperCredentials] = [:]
-  private var gates: [String: Gate] = [:]
+  /// The limits of AWS's endpoints.
+  private(set) var daemon: DaemonSettings
+  var gates: [Endpoint: Gate] = [:]
+  /// Where each call waits that does.
+  var places: [UInt64: Gate] = [:]
+  /// Calls whose tasks have not begun, and whether somebody waits for them.
+  var issued: [UInt64: Bool] = [:]
+  var lastTicket: UInt64 = 0
+  /// For all gates.
+  private(set) var timer: EventSource?
 
   /// An exchange that takes longer is given up and tried again.
   static let awsTimeout: Duration = .seconds(10)
 
-  init(loop: EventLoop, http: HTTPClient, host: String) {
+  init(
+    loop: EventLoop, http: HTTPClient, host: String, daemon: DaemonSettings
+  ) throws(SystemError) {
     self.loop = loop
     self.http = http
     self.commands = CommandRunner(loop: loop)
     self.host = host
+    self.daemon = daemon
+    timer = try loop.timer { [unowned self] _ in self.wakeGates() }
   }
 
-  func perform(_ call: UpstreamCall, _ profile: Profile, _ user: User) async -> UpstreamOutcome {
+  func make(_ call: UpstreamCall, _ profile: Profile, _ user: User) async -> UpstreamOutcome {
     do throws(UpstreamFailure) {
       switch call {
       case .signIn(let username, let password):
@@ -83,9 +96,6 @@ final class UpstreamClient {
     let query = TokenQuery(
       pool: profile.pool, developerProvider: provider, userIdentifier: identifier,
       identity: identityID, logins: logins)
-    let gate = gate(of: backend)
-    await gate.enter()
-    defer { gate.leave() }
     switch backend.kind {
     case .http(let settings): return try await ask(settings, backend, query, session, user)
     case .exec(let settings): return try await ask(settings, backend, query)
@@ -100,9 +110,6 @@ final class UpstreamClient {
     guard let backend = profile.backend, let provider = profile.settings.developerProvider else {
       preconditionFailure("the plan of a profile without a backend takes no passwords")
     }
-    let gate = gate(of: backend)
-    await gate.enter()
-    defer { gate.leave() }
     switch backend.kind {
     case .http(let settings):
       return try await signIn(username, password, provider, settings, backend, user)
@@ -113,17 +120,12 @@ final class UpstreamClient {
     }
   }
 
-  /// Backends may be others now: nothing that belongs to the old ones is used again.
-  func forgetBackends() {
-    gates = [:]
+  /// Backends and limits may be others now: nothing that belongs to the old ones is used again.
+  /// Gates stay, with their outages and queues, and take their next call's limits.
+  func adopt(_ settings: DaemonSettings) {
+    daemon = settings
+    http.limitConnections(to: settings.upstreamConnections)
     developerCredentials = [:]
-  }
-
-  private func gate(of backend: BackendSettings) -> Gate {
-    if let gate = gates[backend.name] { return gate }
-    let gate = Gate(width: backend.maxParallel)
-    gates[backend.name] = gate
-    return gate
   }
 
   // MARK: Sending

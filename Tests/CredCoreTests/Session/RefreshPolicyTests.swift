@@ -116,6 +116,12 @@ import Testing
     #expect(backOff.failed(.transient(retryAfter: .zero), chance: 0) == .seconds(1))
   }
 
+  @Test func aMistakenRetryAfterEndsNoSession() {
+    var backOff = BackOff()
+    let asked = FailureClass.throttled(retryAfter: .seconds(Int32.max))
+    #expect(backOff.failed(asked, chance: 0) == .seconds(3600))
+  }
+
   @Test(arguments: [FailureClass.conflict, .newTokenOnce, .signInRequired, .poolMisconfigured])
   func whatTimeWillNotHealRestsForFiveMinutes(_ failureClass: FailureClass) {
     var backOff = BackOff()
