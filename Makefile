@@ -21,7 +21,7 @@ PYTHON_PACKAGES := python3 python3-venv
 DEMO_PACKAGES := curl netcat-openbsd
 # systemd-socket-activate is in systemd; redis-server is what the benchmarks' peer is.
 BENCH_PACKAGES := gcc git openssh-client python3 redis-server
-TEST_PACKAGES := curl gcc netcat-openbsd openssl shellcheck systemd
+TEST_PACKAGES := curl fish gcc mandoc netcat-openbsd openssl shellcheck systemd zsh
 
 PROGRAMS := credd credctl credd-sandbox
 BINARIES := $(PROGRAMS:%=build/bin/%)
@@ -63,6 +63,16 @@ $(BINARIES) &: $(SOURCES)
 	  strip -o "build/bin/$$program.new" ".build/release/$$program"; \
 	  mv "build/bin/$$program.new" "build/bin/$$program"; \
 	done
+
+MANUALS := $(patsubst docs/man/%,build/man/%,$(wildcard docs/man/*))
+
+.PHONY: man
+man: $(MANUALS) ## the manual pages with their version, into build/man
+
+build/man/%: docs/man/% Sources/CredctlKit/Version.swift
+	mkdir -p build/man
+	version=$$(sed -n 's/.*credctlVersion = "\(.*\)"/\1/p' Sources/CredctlKit/Version.swift); \
+	  sed "s/@VERSION@/$${version:?}/" $< >$@
 
 .PHONY: demo
 demo: $(BINARIES) ## show credentials arriving through credential_process; KEEP=1 leaves it running

@@ -7,6 +7,18 @@ public struct GetOptions: Equatable, Sendable {
 
   public init() {}
 
+  /// For a program that keeps the credentials until they expire: ``WaitLimits/usefulLifetime`` is
+  /// asked for where nothing else is.
+  public init(
+    socket: String?, profile: String, keeping patience: Patience, refresh: Bool
+  ) {
+    self.socket = socket
+    self.profile = profile
+    self.patience = patience
+    self.patience.minimumLifetime = patience.minimumLifetime ?? WaitLimits.usefulLifetime
+    self.refresh = refresh
+  }
+
   /// The request, with its newline.
   public var request: [UInt8] {
     var request = RequestLine(operation: "get", profile: profile)

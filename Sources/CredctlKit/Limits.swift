@@ -18,6 +18,9 @@ public enum WaitLimits {
   public static let longestWait = Int(Limits.longestWaitSeconds)
   /// The longest `min_ttl` the daemon takes.
   public static let longestLifetime = Int(Limits.longestLifetimeSeconds)
+  /// What `exec` and `env` demand unless told otherwise, since nothing renews what a program has in
+  /// its environment: SDKs take less than 15 min for as good as expired.
+  public static let usefulLifetime = Seconds(milliseconds: 15 * 60 * 1000)
   /// For `login` and `logout`, which call the organisation's servers.
   public static let upstream = 60
 }

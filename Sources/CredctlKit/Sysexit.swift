@@ -22,4 +22,8 @@ public struct Sysexit: Equatable, Sendable {
   public static let tryAgain = Sysexit(code: 75)
   /// The user must sign in, or may not do this (EX_NOPERM).
   public static let notPermitted = Sysexit(code: 77)
+  /// `exec` found the command and could not run it, as env(1) and shells end.
+  public static let cannotRun = Sysexit(code: 126)
+  /// `exec` did not find the command, as env(1) and shells end.
+  public static let notFound = Sysexit(code: 127)
 }

@@ -20,7 +20,7 @@ struct Credctl: ParsableCommand {
     version: credctlVersion,
     subcommands: [
       Get.self, Token.self, Identity.self, Status.self, Login.self, Logout.self,
-      Clear.self, Release.self, Watch.self, Import.self, Ping.self,
+      Clear.self, Release.self, Watch.self, Exec.self, Env.self, Import.self, Ping.self,
     ])
 
   @Option(help: SocketOption.help)

@@ -5,7 +5,7 @@ import CredctlKit
 /// what a parse copied goes with the process, whose memory nobody else may read or dump.
 enum Program {
   static func run(_ arguments: [String]) -> Sysexit {
-    credd_harden()
+    credd_harden_client()
     do {
       switch try GetOptions.invocation(of: arguments) {
       case .get(let options): try get(options)
@@ -21,10 +21,12 @@ enum Program {
   /// `credctl get`: what `credential_process` runs thousands of times, so it touches neither
   /// Foundation nor the argument parser.
   static func get(_ options: GetOptions) throws(Failure) {
-    let client = Client(socketArgument: options.socket)
-    let answer = try client.ask(
+    try credentials(options).print()
+  }
+
+  static func credentials(_ options: GetOptions) throws(Failure) -> Answer {
+    try Client(socketArgument: options.socket).ask(
       options.request, for: .credentials, profile: options.profile,
       seconds: options.patience.timeout)
-    try answer.print()
   }
 }

@@ -1,5 +1,6 @@
 import CredCore
 import CredctlKit
+import Foundation
 import Testing
 
 @Suite struct ReplyTests {
@@ -54,6 +55,17 @@ import Testing
   ])
   func mapsEachCode(_ code: String, _ status: Sysexit) {
     #expect(refusal(code)?.status == status)
+  }
+
+  /// The statuses that credd-protocol(7) gives.
+  @Test(arguments: ProtocolErrorCode.allCases)
+  func endsAsTheManualSays(_ code: ProtocolErrorCode) throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let page = try String(
+      contentsOf: root.appending(path: "docs/man/credd-protocol.7"), encoding: .utf8)
+    let status = try #require(refusal(code.rawValue, #","RetryAfter":1"#)?.status.code)
+    #expect(page.contains("\n.It Li \(code.rawValue) Pq \(status)\n"))
   }
 
   @Test(arguments: ProtocolErrorCode.allCases)

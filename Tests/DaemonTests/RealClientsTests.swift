@@ -87,6 +87,60 @@ struct RealClientsTests {
     #expect(aws.errors.contains("credctl login"))
   }
 
+  // MARK: Credentials in the environment
+
+  /// The credential provider chain's answer, and a call signed with it.
+  private static let inEnvironment = """
+    import boto3, json, sys
+    session = boto3.Session()
+    credentials = session.get_credentials()
+    frozen = credentials.get_frozen_credentials()
+    account = session.client("sts", endpoint_url=sys.argv[1]).get_caller_identity()["Account"]
+    print(json.dumps({
+      "Method": credentials.method, "AccessKeyId": frozen.access_key,
+      "SecretAccessKey": frozen.secret_key, "SessionToken": frozen.token, "Account": account}))
+    """
+
+  @Test
+  func boto3FindsWhatExecPutIntoItsEnvironment() throws {
+    let clients = try PythonClients()
+    let host = try TestHost()
+    let python = try host.run(
+      [
+        Programs.credctl, "--socket", host.socketPath, "exec", "--",
+        clients.folder + "/bin/python", "-c", Self.inEnvironment, try clients.moto(),
+      ],
+      environment: [
+        "HOME": try Stage.current().folder, "AWS_PROFILE": "missing", "NO_PROXY": "127.0.0.1",
+        "AWS_DEFAULT_REGION": "us-east-1", "AWS_SECURITY_TOKEN": "old",
+      ])
+    #expect(python.status == 0, "\(python.errors)")
+    let seen = try JSON(python.output)
+    let credentials = try host.ask()
+    #expect(seen["Method"]?.text == "env")
+    for key in ["AccessKeyId", "SecretAccessKey", "SessionToken"] {
+      #expect(seen[key] == credentials[key])
+    }
+    #expect(seen["Account"]?.text?.count == 12)
+  }
+
+  @Test
+  func awsCLISeesThatTheyComeFromTheEnvironment() throws {
+    let clients = try PythonClients()
+    let host = try TestHost()
+    let aws = try host.run(
+      [
+        Programs.credctl, "--socket", host.socketPath, "exec", "--", clients.folder + "/bin/aws",
+        "configure", "list",
+      ],
+      environment: ["HOME": try Stage.current().folder])
+    #expect(aws.status == 0, "\(aws.errors)")
+    let key = try #require(try host.ask()["AccessKeyId"]?.text)
+    #expect(aws.output.contains(key.suffix(4)))
+    #expect(aws.output.contains(/access_key.*env/))
+    #expect(aws.output.contains(/secret_key.*env/))
+  }
+
   // MARK: Another Cognito
 
   /// Vouches for whoever is asked about, as a backend with developer credentials does.

@@ -27,6 +27,12 @@ void credd_wipe(void *memory, size_t length);
 int credd_open_standard_streams(void);
 // No core dumps, no ptrace by processes of the same uid, descriptors up to the hard limit.
 int credd_harden(void);
+// The same for a program that credd_become() may turn into another: the limit on core dumps is
+// lowered so that it can be raised again. A write to a closed pipe is an error, not a signal.
+int credd_harden_client(void);
+// Becomes another program, found in $PATH as execvp(3) does, with core dumps and SIGPIPE as they
+// were before credd_harden_client(). Comes back with -errno where that fails.
+int credd_become(const char *const *arguments, const char *const *environment);
 int credd_raise_descriptor_limit(void);
 
 // Random bytes from the kernel; never blocks after boot.

@@ -1,4 +1,5 @@
-/// A pattern as in file names: `*` any run, `?` any one character, `[a-z]` and `[!a-z]` one of a set.
+/// A pattern as in file names: `*` any run, `?` any one character, `[a-z]` and `[!a-z]` one of a set;
+/// none of them matches a `/`.
 public struct GlobPattern: Sendable, Equatable {
   private enum Element: Sendable, Equatable {
     case anyRun
@@ -9,10 +10,10 @@ public struct GlobPattern: Sendable, Equatable {
     func fits(_ character: Unicode.Scalar) -> Bool {
       switch self {
       case .anyRun: false
-      case .anyOne: true
+      case .anyOne: character != "/"
       case .one(let expected): character == expected
       case .oneOf(let ranges, let isNegated):
-        ranges.contains { $0.contains(character) } != isNegated
+        character != "/" && ranges.contains { $0.contains(character) } != isNegated
       }
     }
   }
@@ -46,7 +47,7 @@ public struct GlobPattern: Sendable, Equatable {
       } else if position < elements.count, elements[position].fits(text[index]) {
         position += 1
         index += 1
-      } else if let (starPosition, starIndex) = star {
+      } else if let (starPosition, starIndex) = star, text[starIndex] != "/" {
         star = (starPosition, starIndex + 1)
         position = starPosition + 1
         index = starIndex + 1

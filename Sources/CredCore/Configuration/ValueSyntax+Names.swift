@@ -72,6 +72,12 @@ extension String {
 
   /// A unit's name, or a pattern that can match one: it ends in a type or in a wildcard.
   var isUnitPattern: Bool {
+    let parts = split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.count <= 2 else { return false }
+    return parts.allSatisfy { String($0).isUnitNamePattern }
+  }
+
+  private var isUnitNamePattern: Bool {
     guard utf8.count <= 255, holdsOnlyLettersDigits(or: #":_.\@-*?[]!"#), let last = utf8.last
     else { return false }
     return "*?]".utf8.contains(last)

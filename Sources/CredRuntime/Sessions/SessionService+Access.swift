@@ -25,7 +25,7 @@ extension SessionService {
     }
     guard let session = session(of: profile, for: caller, now: now) else {
       return .refused(
-        ProtocolError(.tooManyRequests, "the daemon has reached its limit of sessions"))
+        ProtocolError(.tooManyRequests, "the daemon holds as many sessions as max_sessions allows"))
     }
     return .session(session)
   }

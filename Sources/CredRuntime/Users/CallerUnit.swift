@@ -5,8 +5,9 @@ internal import Glibc
 
 /// The systemd unit of a connected process.
 enum CallerUnit {
-  /// The unit, of the system's manager or else of the user's; nil where there is none, or where
-  /// it cannot be told for sure.
+  /// The unit, such as `billing.service`; nil where there is none, or where it cannot be told for
+  /// sure. One of a user's own manager follows that manager's, `user@1000.service/app.service`:
+  /// users name theirs as they like, and none of these names must pass for the system's.
   ///
   /// A pid alone may by now be another process's (spire#6035). The kernel's pidfd of the peer
   /// (Linux 6.5) settles that: where it is still alive after the unit was read, the pid was the
@@ -28,13 +29,16 @@ enum CallerUnit {
     return credd_pidfd_alive(pidfd) == 1 ? unit : nil
   }
 
-  /// Processes of users all share the unit user@UID.service; their own unit says more.
   private static func unit(ofProcess pid: pid_t) -> String? {
-    var unit: UnsafeMutablePointer<CChar>?
-    if unsafe sd_pid_get_user_unit(pid, &unit) < 0 {
-      guard unsafe sd_pid_get_unit(pid, &unit) >= 0 else { return nil }
-    }
-    guard let found = unsafe unit else { return nil }
+    guard let unit = unsafe text({ unsafe sd_pid_get_unit(pid, &$0) }) else { return nil }
+    return unsafe text { unsafe sd_pid_get_user_unit(pid, &$0) }.map { "\(unit)/\($0)" } ?? unit
+  }
+
+  private static func text(
+    _ read: (inout UnsafeMutablePointer<CChar>?) -> Int32
+  ) -> String? {
+    var found: UnsafeMutablePointer<CChar>?
+    guard unsafe read(&found) >= 0, let found = unsafe found else { return nil }
     defer { unsafe free(found) }
     return unsafe String(cString: found)
   }

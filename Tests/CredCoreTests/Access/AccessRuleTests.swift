@@ -76,6 +76,21 @@ import Testing
     #expect(!rule.allows(Caller(uid: 1, unit: nil)))
   }
 
+  /// Users name the units of their own manager as they like.
+  @Test(arguments: ["*", "*.service", "billing.service", "?*", "[!x]*", "user@1.service?billing*"])
+  func unitsOfUsersDoNotPassForTheSystems(_ pattern: String) {
+    let rule = rule(units: [pattern])
+    #expect(!rule.allows(Caller(uid: 1, unit: "user@1.service/billing.service")))
+  }
+
+  @Test func unitsOfUsersAreNamedWithTheirManager() {
+    let rule = rule(units: ["user@1.service/app-*.service", "user@?.service/x[a-z].scope"])
+    #expect(rule.allows(Caller(uid: 1, unit: "user@1.service/app-7.service")))
+    #expect(rule.allows(Caller(uid: 1, unit: "user@2.service/xb.scope")))
+    #expect(!rule.allows(Caller(uid: 1, unit: "user@2.service/app-7.service")))
+    #expect(!rule.allows(Caller(uid: 1, unit: "app-7.service")))
+  }
+
   @Test func oneListIsEnough() {
     let rule = rule(users: ["alice"], groups: ["wheel"], units: ["a.service"])
     #expect(rule.allows(Caller(uid: 1, userName: "alice")))

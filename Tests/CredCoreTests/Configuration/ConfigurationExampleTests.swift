@@ -72,10 +72,11 @@ struct ConfigurationExampleTests {
     #expect(work.region == "us-east-1")
   }
 
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
   static func shippedExample() throws -> [UInt8] {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().deletingLastPathComponent()
-    return Array(try Data(contentsOf: root.appending(path: "contrib/credd.conf.example")))
+    Array(try Data(contentsOf: root.appending(path: "contrib/credd.conf.example")))
   }
 
   @Test func theShippedExampleIsWithoutProblems() throws {
@@ -99,6 +100,41 @@ struct ConfigurationExampleTests {
         #expect(isShown, "\(kind.header) \(key.shown) \(key.types.map(\.rawValue))")
       }
     }
+  }
+
+  /// credd.conf(5) against the schema: every key of every type of backend, with its default, and
+  /// none that is not there.
+  @Test func theManualHasEveryKeyWithItsDefault() throws {
+    let written = try Self.manualKeys()
+    var known: Set<[String]> = []
+    for kind in SectionKind.allCases {
+      for key in ConfigurationSchema.references(of: kind) {
+        let types = key.types.isEmpty ? [""] : key.types.map(\.rawValue)
+        for type in types { known.insert([kind.rawValue, type, key.shown, key.standard ?? ""]) }
+      }
+    }
+    #expect(known.subtracting(written).sorted { $0.joined() < $1.joined() } == [])
+    #expect(written.subtracting(known).sorted { $0.joined() < $1.joined() } == [])
+  }
+
+  /// Section, type of backend, key and default, as credd.conf(5) has them.
+  private static func manualKeys() throws -> Set<[String]> {
+    let page = try String(
+      contentsOf: root.appending(path: "docs/man/credd.conf.5"), encoding: .utf8)
+    var section = ""
+    var type = ""
+    var keys: Set<[String]> = []
+    for line in page.split(separator: "\n") {
+      if let match = line.wholeMatch(of: /\.Sh (DAEMON|BACKENDS|PROFILES|.*)/) {
+        section = ["DAEMON": "daemon", "BACKENDS": "backend", "PROFILES": "profile"][match.1] ?? ""
+        type = ""
+      } else if let match = line.wholeMatch(of: /\.Ss type = (.*)/) {
+        type = String(match.1)
+      } else if let match = line.wholeMatch(of: /\.It Sy (\S+) No = .*?(?: Pq default: (.*))?/) {
+        keys.insert([section, type, String(match.1), match.2.map(String.init) ?? ""])
+      }
+    }
+    return keys
   }
 
   /// What the schema calls the standard is what the settings start with.

@@ -50,7 +50,13 @@ struct ConfigurationValueTests {
     ("allow_groups = \"a\"b", "allow_groups: text follows the closing quote of a word"),
     (
       "allow_units = billing",
-      "allow_units: 'billing' is not a systemd unit such as billing.service or billing-*"
+      "allow_units: 'billing' is not a systemd unit such as billing.service, billing-* or "
+        + "user@1000.service/app.service"
+    ),
+    (
+      "allow_units = a.service/b.service/c.service",
+      "allow_units: 'a.service/b.service/c.service' is not a systemd unit such as "
+        + "billing.service, billing-* or user@1000.service/app.service"
     ),
     (
       "user_identifier = {name}",
@@ -111,12 +117,15 @@ struct ConfigurationValueTests {
     let lines = """
       allow_users = alice, bob,carol\tdave
       allow_groups = "domain users", EXAMPLE\\devs "a, b"
-      allow_units = billing.service batch-* getty@tty[1-3].service
+      allow_units = billing.service batch-* getty@tty[1-3].service user@*.service/app-*
       """
     let profile = profile(lines)
     #expect(profile?.allowUsers == ["alice", "bob", "carol", "dave"])
     #expect(profile?.allowGroups == ["domain users", "EXAMPLE\\devs", "a, b"])
-    #expect(profile?.allowUnits == ["billing.service", "batch-*", "getty@tty[1-3].service"])
+    #expect(
+      profile?.allowUnits == [
+        "billing.service", "batch-*", "getty@tty[1-3].service", "user@*.service/app-*",
+      ])
   }
 
   @Test func commandsAreSplitWithoutAShell() {

@@ -1,0 +1,143 @@
+import CredCore
+import CredctlKit
+import Testing
+
+@Suite struct CredentialVariablesTests {
+  /// A reply in which the session token is `token`, written as JSON writes it.
+  private func reply(token: String = "T", _ more: String = "") throws -> JSONValue {
+    try JSONValue.parse(
+      Array(
+        (#"{"Version":1,"AccessKeyId":"A","SecretAccessKey":"S/+=","SessionToken":"\#(token)","#
+          + #""Expiration":"2030-01-01T00:00:00Z"\#(more)}"#).utf8))
+  }
+
+  private func text(_ format: VariableFormat, token: String = "T", _ more: String = "") throws
+    -> String
+  {
+    String(
+      decoding: try format.text(of: CredentialVariables(reply(token: token, more))), as: UTF8.self)
+  }
+
+  private func merged(_ environment: [String], _ more: String = "") throws -> [String] {
+    try CredentialVariables(reply(more)).merged(into: environment.map { Array($0.utf8) })
+      .map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private let ours = [
+    "AWS_ACCESS_KEY_ID=A", "AWS_SECRET_ACCESS_KEY=S/+=", "AWS_SESSION_TOKEN=T",
+    "AWS_CREDENTIAL_EXPIRATION=2030-01-01T00:00:00Z",
+  ]
+
+  @Test func replaceWhatTheEnvironmentSaidOfThem() throws {
+    let before = [
+      "PATH=/bin", "AWS_SESSION_TOKEN=old", "AWS_PROFILE=p", "AWS_ACCESS_KEY_ID=old",
+      "AWS_REGION=r",
+      "AWS_ACCESS_KEY_ID=twice", "EMPTY=", "AWS_ACCOUNT_ID=999999999999",
+    ]
+    #expect(try merged(before) == ["PATH=/bin", "AWS_REGION=r", "EMPTY="] + ours)
+  }
+
+  @Test(arguments: [
+    "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SECURITY_TOKEN", "AWS_ACCESS_KEY", "AWS_SECRET_KEY",
+    "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ACCOUNT_ID",
+  ])
+  func removeWhatLeadsElsewhere(_ name: String) throws {
+    #expect(try merged(["\(name)=x"]) == ours)
+    #expect(try merged([name]) == ours)
+    #expect(try merged(["\(name)S=x", "X\(name)=x"]) == ["\(name)S=x", "X\(name)=x"] + ours)
+  }
+
+  @Test func keepEntriesThatAreNoText() throws {
+    let entries: [[UInt8]] = [[0x41, 0x3D, 0xFF], [], [0x3D, 0x3D]]
+    #expect(try CredentialVariables(reply()).merged(into: entries).starts(with: entries))
+  }
+
+  @Test func nameTheAccountWhereItIsKnown() throws {
+    let account = #","AccountId":"123456789012""#
+    #expect(try merged(["AWS_ACCOUNT_ID=9"], account) == ours + ["AWS_ACCOUNT_ID=123456789012"])
+    #expect(try text(.dotenv, account).hasSuffix("AWS_ACCOUNT_ID=123456789012\n"))
+    #expect(try !text(.sh, account).prefix { $0 != "\n" }.contains("AWS_ACCOUNT_ID"))
+  }
+
+  @Test(arguments: [#"a\nb"#, #"a\u0001"#, "a b", "ü", #"\u007f"#])
+  func neverHoldWhatNoCredentialsHold(_ token: String) {
+    #expect(throws: Failure.self) { try CredentialVariables(reply(token: token)) }
+  }
+
+  // MARK: Formats
+
+  @Test func areWrittenForAShell() throws {
+    #expect(
+      try text(.sh) == """
+        unset AWS_PROFILE AWS_DEFAULT_PROFILE AWS_SECURITY_TOKEN AWS_ACCESS_KEY AWS_SECRET_KEY \
+        AWS_WEB_IDENTITY_TOKEN_FILE AWS_ACCOUNT_ID
+        export AWS_ACCESS_KEY_ID='A'
+        export AWS_SECRET_ACCESS_KEY='S/+='
+        export AWS_SESSION_TOKEN='T'
+        export AWS_CREDENTIAL_EXPIRATION='2030-01-01T00:00:00Z'
+
+        """)
+  }
+
+  @Test func areWrittenForFish() throws {
+    #expect(
+      try text(.fish) == """
+        set -eg AWS_PROFILE AWS_DEFAULT_PROFILE AWS_SECURITY_TOKEN AWS_ACCESS_KEY AWS_SECRET_KEY \
+        AWS_WEB_IDENTITY_TOKEN_FILE AWS_ACCOUNT_ID
+        set -gx AWS_ACCESS_KEY_ID 'A'
+        set -gx AWS_SECRET_ACCESS_KEY 'S/+='
+        set -gx AWS_SESSION_TOKEN 'T'
+        set -gx AWS_CREDENTIAL_EXPIRATION '2030-01-01T00:00:00Z'
+
+        """)
+  }
+
+  @Test func areWrittenForDotenvAndJSON() throws {
+    #expect(try text(.dotenv) == ours.joined(separator: "\n") + "\n")
+    #expect(
+      try text(.json)
+        == #"{"AWS_ACCESS_KEY_ID":"A","AWS_SECRET_ACCESS_KEY":"S/+=","AWS_SESSION_TOKEN":"T","#
+        + #""AWS_CREDENTIAL_EXPIRATION":"2030-01-01T00:00:00Z"}"# + "\n")
+  }
+
+  @Test func cannotBreakOutOfTheirQuotes() throws {
+    let token = #"'\"$(x)`x`;\\"#
+    #expect(
+      try text(.sh, token: token).contains(#"export AWS_SESSION_TOKEN=''\''"$(x)`x`;\'"# + "\n"))
+    #expect(
+      try text(.fish, token: token).contains(#"set -gx AWS_SESSION_TOKEN '\'"$(x)`x`;\\'"# + "\n"))
+    #expect(
+      try JSONValue.parse(Array(text(.json, token: token).utf8))["AWS_SESSION_TOKEN"]?.text
+        == #"'"$(x)`x`;\"#)
+  }
+
+  @Test(arguments: ["'", "$", "#", #"\\"#, #"\""#, "`", "%", "!"])
+  func areRefusedWhereReadersOfDotenvDisagree(_ character: String) throws {
+    #expect(throws: Failure.self) { try text(.dotenv, token: character) }
+  }
+
+  // MARK: What is demanded
+
+  @Test func mustLastAsLongAsAnSDKWants() throws {
+    let options = GetOptions(
+      socket: nil, profile: "work", keeping: Patience(), refresh: true)
+    #expect(
+      String(decoding: options.request, as: UTF8.self)
+        == #"{"op":"get","profile":"work","min_ttl":900,"refresh":true}"# + "\n")
+    let less = GetOptions(
+      socket: nil, profile: "work", keeping: try Patience(minimumLifetime: "0", wait: "1"),
+      refresh: false)
+    #expect(
+      String(decoding: less.request, as: UTF8.self)
+        == #"{"op":"get","profile":"work","min_ttl":0,"wait":1}"# + "\n")
+  }
+
+  @Test func tellHowToTakeLess() {
+    let short = Failure(.usage, "min_ttl asks for 900 s, but …", code: "InvalidRequest")
+    #expect(
+      short.advisingShorterLifetime.message
+        == "min_ttl asks for 900 s, but …: take less with '--min-ttl'")
+    let other = Failure(.usage, "unknown profile", code: "UnknownProfile")
+    #expect(other.advisingShorterLifetime == other)
+  }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import Testing
+
+/// What the shells complete is what the programs' parsers know.
+@Suite(.onStage)
+struct CompletionTests {
+  static let files = ["credctl.bash", "_credctl", "credctl.fish"]
+
+  private static func text(_ file: String) throws -> String {
+    try Repository.text("contrib/completions/\(file)")
+  }
+
+  /// Completes the last word in a real bash, with the completions and nothing else of it.
+  private func complete(_ words: [String], _ socket: String = "/nowhere") throws -> Set<String> {
+    let path = Repository.root.appending(path: "contrib/completions/credctl.bash").path
+    let script = """
+      source "$0" && COMP_WORDS=("$@") && COMP_CWORD=$(($# - 1)) && "_$1" || exit
+      printf '%s\\n' "${COMPREPLY[@]}"
+      """
+    let bash = try ChildProcess(
+      ["/bin/bash", "--norc", "-c", script, path] + words,
+      environment: ["PATH": "\(Programs.folder):/usr/bin:/bin", "CREDD_SOCKET": socket])
+    #expect(try bash.wait() == 0, "\(words): \(bash.errors)")
+    #expect(bash.errors.isEmpty)
+    return Set(bash.output.split(separator: "\n").map(String.init))
+  }
+
+  /// The long options, and the end of them where a command follows.
+  private func options(of verb: CommandTree.Command) -> Set<String> {
+    Set(verb.options.filter { $0.hasPrefix("--") } + (verb.commandName == "exec" ? ["--"] : []))
+  }
+
+  @Test
+  func bashKnowsVerbsOptionsAndChoices() throws {
+    let tree = try CommandTree(of: Programs.credctl)
+    #expect(try complete(["credctl", ""]) == Set(tree.verbs.map(\.commandName)))
+    for verb in tree.verbs where verb.commandName != "help" {
+      #expect(
+        try complete(["credctl", verb.commandName, "--"]) == options(of: verb),
+        "\(verb.commandName)")
+    }
+    #expect(try complete(["credctl", "env", "--format", ""]) == ["sh", "fish", "dotenv", "json"])
+    #expect(try complete(["credctl", "env", "--format", "=", "j"]) == ["json"])
+    #expect(try complete(["credctl", "clear", "c"]) == ["credentials"])
+    #expect(try complete(["credctl", "-p", "get", "l"]) == ["login", "logout"])
+    let daemon = try CommandTree(of: Programs.credd)
+    #expect(
+      try complete(["credd", "-"]) == Set(daemon.root.options.filter { $0.hasPrefix("--") }))
+    #expect(try complete(["credd", "--log-level", ""]) == Set(daemon.root.choices))
+  }
+
+  @Test
+  func bashAsksForProfilesAndIsSilentWhereNobodyAnswers() throws {
+    let host = try TestHost()
+    #expect(try complete(["credctl", "get", "--profile", ""], host.socketPath) == [])
+    try host.ask()
+    for words in [["get", "--profile", ""], ["env", "-p", "d"], ["exec", "--profile", "=", ""]] {
+      #expect(try complete(["credctl"] + words, host.socketPath) == ["default"])
+    }
+    let named = ["credctl", "--socket", host.socketPath, "status", "-p", ""]
+    #expect(try complete(named) == ["default"])
+    #expect(try complete(["credctl", "get", "--profile", ""]) == [])
+  }
+
+  @Test
+  func bashCompletesTheCommandBehindTwoDashes() throws {
+    #expect(try complete(["credctl", "exec", "-p", "x", "--", "printen"]) == ["printenv"])
+    #expect(try complete(["credctl", "exec", "--", "ls", "/etc/passw"]).contains("/etc/passwd"))
+  }
+
+  @Test(arguments: files)
+  func eachFileHasEveryVerbOptionAndChoice(_ file: String) throws {
+    let text = try Self.text(file)
+    let isFish = file.hasSuffix(".fish")
+    for program in [Programs.credctl, Programs.credd] {
+      let tree = try CommandTree(of: program)
+      for command in tree.verbs + [tree.root] {
+        for option in command.options where option.hasPrefix("--") {
+          let written = isFish ? "-l \(option.dropFirst(2)) " : option
+          #expect(text.contains(written), "\(command.commandName) \(option)")
+        }
+        for word in command.choices + tree.verbs.map(\.commandName) {
+          #expect(text.contains(try Regex(#"\b\#(word)\b"#)), "\(word)")
+        }
+      }
+    }
+  }
+
+  @Test(.enabled(if: Programs.installed("fish") != nil))
+  func fishCompletesEveryOption() throws {
+    let host = try TestHost()
+    try host.ask()
+    let path = Repository.root.appending(path: "contrib/completions/credctl.fish").path
+    func complete(_ line: String) throws -> Set<String> {
+      let fish = try ChildProcess(
+        [
+          try #require(Programs.installed("fish")), "-N", "-c",
+          "source \(path); complete -C '\(line)'",
+        ],
+        environment: [
+          "PATH": "\(Programs.folder):/usr/bin:/bin", "CREDD_SOCKET": host.socketPath,
+          "HOME": try Stage.current().folder,
+        ])
+      #expect(try fish.wait() == 0, "\(fish.errors)")
+      return Set(
+        fish.output.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) })
+    }
+    let tree = try CommandTree(of: Programs.credctl)
+    #expect(try complete("credctl ") == Set(tree.verbs.map(\.commandName)))
+    for verb in tree.verbs where verb.commandName != "help" {
+      #expect(
+        try complete("credctl \(verb.commandName) --") == options(of: verb), "\(verb.commandName)")
+    }
+    #expect(try complete("credctl get --profile ") == ["default"])
+    #expect(try complete("credctl exec -- printen") == ["printenv"])
+  }
+
+  @Test(.enabled(if: Programs.installed("zsh") != nil))
+  func zshReadsItsFile() throws {
+    let path = Repository.root.appending(path: "contrib/completions/_credctl").path
+    let zsh = try ChildProcess([try #require(Programs.installed("zsh")), "-f", "-n", path])
+    #expect(try zsh.wait() == 0)
+    #expect(zsh.errors.isEmpty)
+  }
+}

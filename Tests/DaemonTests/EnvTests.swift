@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+
+/// `credctl env`, read by those it is written for.
+@Suite(.onStage)
+struct EnvTests {
+  /// Runs a script in which `$CREDCTL` is credctl with the host's socket.
+  private func script(
+    _ host: TestHost, _ shell: String, _ text: String, environment: [String: String] = [:]
+  ) throws -> TestHost.Outcome {
+    var environment = environment
+    environment["CREDCTL"] = Programs.credctl
+    environment["CREDD_SOCKET"] = host.socketPath
+    environment["HOME"] = try Stage.current().folder
+    return try host.run([shell, "-c", text], environment: environment)
+  }
+
+  private static let printing =
+    #"env | grep -E '^(AWS_|KEPT)' | LC_ALL=C sort"#
+
+  private func expected(_ host: TestHost) throws -> String {
+    let reply = try host.ask()
+    let lines = try [
+      ("AWS_ACCESS_KEY_ID", "AccessKeyId"), ("AWS_CREDENTIAL_EXPIRATION", "Expiration"),
+      ("AWS_SECRET_ACCESS_KEY", "SecretAccessKey"), ("AWS_SESSION_TOKEN", "SessionToken"),
+    ].map { name, key in "\(name)=\(try #require(reply[key]?.text))\n" }
+    return lines.joined() + "KEPT=1\n"
+  }
+
+  private static let before = [
+    "KEPT": "1", "AWS_PROFILE": "other", "AWS_SECURITY_TOKEN": "old", "AWS_ACCESS_KEY_ID": "old",
+  ]
+
+  @Test(arguments: ["sh", "bash", "zsh"])
+  func shellTakesThem(_ name: String) throws {
+    guard let shell = Programs.installed(name) else { return }
+    let host = try TestHost()
+    let outcome = try script(
+      host, shell, #"eval "$("$CREDCTL" env)" && "# + Self.printing, environment: Self.before)
+    #expect(outcome == TestHost.Outcome(status: 0, output: try expected(host), errors: ""))
+  }
+
+  @Test(.enabled(if: Programs.installed("fish") != nil))
+  func fishTakesThem() throws {
+    let host = try TestHost()
+    let outcome = try script(
+      host, try #require(Programs.installed("fish")),
+      #"$CREDCTL env --format fish | source; "# + Self.printing, environment: Self.before)
+    #expect(outcome == TestHost.Outcome(status: 0, output: try expected(host), errors: ""))
+  }
+
+  @Test
+  func failureLeavesTheShellAsItWas() throws {
+    let host = try TestHost()
+    let outcome = try script(
+      host, "/bin/sh", #"eval "$("$CREDCTL" env --profile missing)"; "# + Self.printing,
+      environment: ["KEPT": "1", "AWS_PROFILE": "other"])
+    #expect(outcome.output == "AWS_PROFILE=other\nKEPT=1\n")
+    #expect(outcome.errors.hasPrefix("credctl: "))
+    #expect(outcome.errors.split(separator: "\n").count == 1)
+  }
+
+  @Test
+  func dotenvAndJSONSayTheSame() throws {
+    let host = try TestHost()
+    let dotenv = try host.credctl("env", "--format", "dotenv")
+    let json = try host.credctl("env", "--format", "json")
+    #expect(dotenv.status == 0 && json.status == 0)
+    #expect(dotenv.errors + json.errors == "")
+    let object = try JSON(json.output)
+    let lines = dotenv.output.split(separator: "\n")
+    #expect(object.keys.count == 4 && lines.count == 4)
+    for line in lines {
+      let parts = line.split(separator: "=", maxSplits: 1).map(String.init)
+      #expect(object[parts[0]]?.text == parts[1])
+    }
+    #expect(object["AWS_SESSION_TOKEN"] == (try host.ask()["SessionToken"]))
+  }
+
+  @Test
+  func shortLivedOnesAreRefused() throws {
+    let host = try TestHost(sandbox: ["--credential-lifetime", "600"])
+    for format in ["sh", "fish", "dotenv", "json"] {
+      let outcome = try host.credctl("env", "--format", format)
+      #expect(outcome.status == 64)
+      #expect(outcome.output.isEmpty)
+      #expect(outcome.errors.contains("--min-ttl"))
+    }
+    #expect(try host.credctl("env", "--min-ttl", "300").status == 0)
+  }
+
+  @Test
+  func unknownFormatIsRefusedBeforeAnythingIsAsked() throws {
+    let host = try TestHost()
+    let outcome = try host.credctl("env", "--format", "csh")
+    #expect(outcome.status == 64)
+    #expect(outcome.output.isEmpty)
+    #expect(outcome.errors.contains("csh"))
+    #expect(try host.sandbox.callbacks == 0)
+  }
+}

@@ -1,0 +1,122 @@
+# bash completion for credctl and credd.
+#
+# Installed as /usr/share/bash-completion/completions/credctl, with a link "credd" to it; needs
+# nothing of bash-completion but to be found.
+
+# Profiles of the caller's sessions: what credd tells them, if it does so at once.
+_credctl_profiles() {
+  local at=() name in_table=''
+  [[ -z $1 ]] || at=(--socket "$1")
+  timeout 0.5 credctl status "${at[@]}" 2>/dev/null </dev/null |
+    while read -r name _; do
+      if [[ $name == PROFILE ]]; then in_table=1; elif [[ -n $in_table ]]; then echo "$name"; fi
+    done
+}
+
+# _credctl_reply CANDIDATE…: those that the present word begins.
+_credctl_reply() {
+  local candidate
+  for candidate; do [[ $candidate != "$word"* ]] || COMPREPLY+=("$candidate"); done
+}
+
+_credctl_files() {
+  local IFS=$'\n'
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen -f -- "$word")
+}
+
+# _credctl_command INDEX: the words from there on are another command's business.
+_credctl_command() {
+  if declare -F _command_offset >/dev/null; then
+    _command_offset "$1"
+  elif (($1 == COMP_CWORD)); then
+    mapfile -t COMPREPLY < <(compgen -c -- "$word" | sort -u)
+  else
+    _credctl_files
+  fi
+}
+
+_credctl() {
+  local verbs='get token identity status login logout clear release watch exec env import ping help'
+  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+  local verb='' socket='' index
+  COMPREPLY=()
+  # "--format=json" comes as three words, since "=" is in COMP_WORDBREAKS.
+  if [[ $word == '=' ]]; then
+    word=''
+  elif [[ $previous == '=' ]]; then
+    previous=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  for ((index = 1; index < COMP_CWORD; index++)); do
+    case ${COMP_WORDS[index]} in
+    --socket)
+      [[ ${COMP_WORDS[index + 1]} != '=' ]] || ((index += 1))
+      socket=${COMP_WORDS[++index]} ;;
+    --profile | -p | --min-ttl | --wait | --format)
+      [[ ${COMP_WORDS[index + 1]} != '=' ]] || ((index += 1))
+      ((index += 1)) ;;
+    --)
+      [[ $verb != exec ]] || _credctl_command $((index + 1))
+      return ;;
+    -* | '=') ;;
+    *) [[ -n $verb ]] || verb=${COMP_WORDS[index]} ;;
+    esac
+  done
+  case $previous in
+  --socket) _credctl_files; return ;;
+  --profile | -p)
+    if [[ $verb != import ]]; then
+      local names
+      mapfile -t names < <(_credctl_profiles "$socket")
+      _credctl_reply "${names[@]}"
+    fi
+    return ;;
+  --format) _credctl_reply sh fish dotenv json; return ;;
+  --min-ttl | --wait | --username | --identity-id | --login | --custom-role-arn) return ;;
+  esac
+  local options='--help --version'
+  [[ $verb == import || $verb == help ]] || options+=' --socket'
+  case $verb in
+  get | exec) options+=' --profile --min-ttl --wait --refresh' ;;
+  env) options+=' --profile --min-ttl --wait --refresh --format' ;;
+  token) options+=' --profile --min-ttl --wait' ;;
+  identity | clear | release | watch) options+=' --profile --json' ;;
+  status) options+=' --all --json' ;;
+  logout) options+=' --profile --global --json' ;;
+  login) options+=' --profile --json --username --password-stdin --identity-id --token-stdin'
+    options+=' --login --custom-role-arn' ;;
+  import) options+=' --profile' ;;
+  ping) options+=' --json' ;;
+  esac
+  if [[ $word == -* ]]; then
+    [[ $verb != exec ]] || options+=' --'
+    # shellcheck disable=SC2086 # words
+    _credctl_reply $options
+    return
+  fi
+  # shellcheck disable=SC2086 # words
+  case $verb in
+  '' | help) _credctl_reply $verbs ;;
+  clear) _credctl_reply credentials identity ;;
+  import) _credctl_files ;;
+  exec) _credctl_reply -- ;;
+  esac
+}
+
+_credd() {
+  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+  COMPREPLY=()
+  if [[ $word == '=' ]]; then
+    word=''
+  elif [[ $previous == '=' ]]; then
+    previous=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  case $previous in
+  --config | --socket) _credctl_files ;;
+  --log-level) _credctl_reply error warning notice info debug ;;
+  *) _credctl_reply --config --socket --check-config --log-level --help --version ;;
+  esac
+}
+
+complete -F _credctl credctl
+complete -F _credd credd
