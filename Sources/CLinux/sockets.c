@@ -91,7 +91,8 @@ int credd_is_unix_listener(int descriptor) {
   socklen_t length = sizeof value;
   struct sockaddr_storage address;
   socklen_t address_length = sizeof address;
-  if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &value, &length) < 0) return -errno;
+  if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &value, &length) < 0)
+    return errno == ENOTSOCK ? 0 : -errno;
   if (!value) return 0;
   if (getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &value, &length) < 0) return -errno;
   if (value != SOCK_STREAM) return 0;

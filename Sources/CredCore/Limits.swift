@@ -67,4 +67,20 @@ public enum Limits {
   public static let usernameLength = 1024
   /// Bytes of a password: longer than any that a login system takes.
   public static let passwordBytes = 4096
+
+  // MARK: What a restart and a reboot leave
+
+  /// Bytes of one session in the descriptor store: ten logins of 50,000 characters and two tokens.
+  public static let snapshotBytes = 1 << 20
+  /// Bytes of all sessions in the descriptor store, which are memory: 10 KB for each of the most
+  /// there can be. Users with many large logins must not fill the host with them.
+  public static let storeBytes = 1 << 30
+  /// Bytes of one text of a session; the longest is a user name of 1024 characters.
+  public static let snapshotTextBytes = 4096
+  /// Bytes of one secret of a session: as large as a backend's reply.
+  public static let snapshotSecretBytes = backendReplyBytes
+  /// Bytes of the file of IdentityIds: those of all sessions, at some 200 bytes each.
+  public static let identityFileBytes = 32 << 20
+  /// Bytes of one line of that file.
+  public static let identityLineBytes = 8192
 }

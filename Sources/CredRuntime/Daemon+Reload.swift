@@ -107,7 +107,8 @@ extension Daemon {
     return ServiceStatus(
       sessions: service.sessions.count, degraded: service.degraded,
       nextRefresh: next.map { loop.wallTime + ($0 - now) },
-      trouble: service.reloadProblem.map { "configuration not reloaded: \($0)" })
+      trouble: service.reloadProblem.map { "configuration not reloaded: \($0)" }
+        ?? service.state.identities?.failure.map { "identities in memory alone: \($0)" })
   }
 }
 

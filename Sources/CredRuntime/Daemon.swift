@@ -19,6 +19,8 @@ public actor Daemon {
   private(set) var status: StatusNotice?
   private let idleness: Idleness
   private var signals: [EventSource] = []
+  /// Set while the last clients are waited for.
+  private var ending: EventSource?
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe loop.asUnownedSerialExecutor()
@@ -43,10 +45,19 @@ public actor Daemon {
 
   /// Starts to serve on `listeners`, which stay open and untouched when the daemon ends. Call on
   /// the loop's thread, before the loop runs.
-  public nonisolated func begin(on listeners: [Int32]) throws(SystemError) {
+  ///
+  /// - Parameters:
+  ///   - stores: the sessions of a former process, which the service manager kept.
+  ///   - stateDirectory: where IdentityIds are kept; nil for nowhere.
+  public nonisolated func begin(
+    on listeners: [Int32], stores: [PassedDescriptors.Named] = [], stateDirectory: String? = nil
+  ) throws(SystemError) {
     // `assumeIsolated` cannot pass a typed error on.
     let result = assumeIsolated { daemon in
-      Result { () throws(SystemError) in try daemon.start(on: listeners) }
+      Result { () throws(SystemError) in
+        try daemon.service.restore(stores, folder: stateDirectory)
+        try daemon.start(on: listeners)
+      }
     }
     try result.get()
   }
@@ -133,11 +144,26 @@ public actor Daemon {
     stop()
   }
 
+  /// Who connects from now on waits in systemd's socket for the next daemon. Who was accepted is
+  /// answered by this one.
   private func stop() {
+    guard ending == nil else { return }
     ServiceNotification.send("STOPPING=1\nSTATUS=stopping")
     log.info("stopping")
     server.stopListening()
+    server.serveOutstanding()
+    let timer = server.hasUnheard ? try? loop.timer { [unowned self] _ in
+      self.assumeIsolated { $0.end() }
+    } : nil
+    guard let timer else { return end() }
+    timer.arm(at: loop.now + ServerLimits.lastWords)
+    ending = timer
+  }
+
+  private func end() {
+    server.serveOutstanding()
     service.dismissWaiters()
+    service.state.identities?.finish()
     loop.exit()
   }
 }

@@ -13,14 +13,29 @@ struct Client {
       exists: { path in unsafe access(path, F_OK) == 0 })
   }
 
-  /// - Parameter seconds: for the connection, and again for the reply.
+  /// How often a daemon that ends meanwhile is asked: systemd holds the socket, where the next one
+  /// finds the question.
+  private static let attempts = 3
+
+  /// - Parameters:
+  ///   - seconds: for the connection, and again for the reply.
+  ///   - isRepeatable: whether the next daemon may be asked again where this one ends.
   func ask(
     _ request: consuming [UInt8], for shape: ReplyShape, profile: String? = nil,
-    seconds: Int = WaitLimits.margin
+    seconds: Int = WaitLimits.margin, isRepeatable: Bool = true
   ) throws(Failure) -> Answer {
-    let buffer = ReplyBuffer()
-    _ = try send(request, firstReplyInto: buffer, seconds: seconds)
-    return Answer(buffer, reply: try Reply.check(buffer.line, has: shape, profile: profile))
+    defer { request.wipe() }
+    var attemptsLeft = isRepeatable ? Self.attempts : 1
+    while true {
+      attemptsLeft -= 1
+      do throws(Failure) {
+        let buffer = ReplyBuffer()
+        _ = try send(request, firstReplyInto: buffer, seconds: seconds)
+        return Answer(buffer, reply: try Reply.check(buffer.line, has: shape, profile: profile))
+      } catch {
+        guard attemptsLeft > 0, error.meansTheDaemonEnded else { throw error }
+      }
+    }
   }
 
   /// Asks for a stream of lines, and hands each one over until something fails.
@@ -28,6 +43,7 @@ struct Client {
     _ request: consuming [UInt8], for shape: ReplyShape, profile: String?,
     _ handle: (Answer) throws(Failure) -> Void
   ) throws(Failure) -> Never {
+    defer { request.wipe() }
     let buffer = ReplyBuffer()
     // The present state comes at once; only then is silence no fault.
     let connection = try send(request, firstReplyInto: buffer, seconds: WaitLimits.margin)
@@ -44,9 +60,8 @@ struct Client {
   }
 
   private func send(
-    _ request: consuming [UInt8], firstReplyInto buffer: ReplyBuffer, seconds: Int
+    _ request: [UInt8], firstReplyInto buffer: ReplyBuffer, seconds: Int
   ) throws(Failure) -> ControlSocket {
-    defer { request.wipe() }
     do {
       let connection = try ControlSocket(connectingTo: socket.path, seconds: seconds)
       try connection.send(request, seconds: seconds)

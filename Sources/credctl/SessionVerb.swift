@@ -8,9 +8,13 @@ protocol SessionVerb: Verb {
 }
 
 extension SessionVerb {
-  func showSession(_ request: consuming RequestLine, seconds: Int) throws(Failure) {
+  /// - Parameter isRepeatable: see ``Client``.
+  func showSession(
+    _ request: consuming RequestLine, seconds: Int, isRepeatable: Bool = true
+  ) throws(Failure) {
     let answer = try client.ask(
-      request.finished(), for: .session, profile: selection.profile, seconds: seconds)
+      request.finished(), for: .session, profile: selection.profile, seconds: seconds,
+      isRepeatable: isRepeatable)
     guard !format.json else { return try answer.print() }
     let line = "\(answer.text("Profile")) \(answer.text("State")) \(answer.text("IdentityId"))\n"
     try StandardStream.output.write(line)

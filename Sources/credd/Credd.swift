@@ -73,10 +73,10 @@ struct Credd: ParsableCommand {
     _ configuration: Configuration, _ threshold: LogThreshold, _ log: Logger
   ) throws(SystemError) {
     try ProcessHardening.apply()
-    let passed = try PassedSockets.take()
+    let passed = try PassedDescriptors.take()
     let path = config
     let options = DaemonOptions(
-      logThreshold: logLevel == nil ? threshold : nil, isActivated: !passed.isEmpty
+      logThreshold: logLevel == nil ? threshold : nil, isActivated: !passed.listeners.isEmpty
     ) {
       Result { () throws(SystemError) in try ConfigurationFiles.read(path) }
     }
@@ -84,17 +84,22 @@ struct Credd: ParsableCommand {
     let daemon = try Daemon(
       loop: loop, settings: ActiveConfiguration(configuration, log: log), options: options,
       log: log)
-    guard passed.isEmpty else { return try run(daemon, passed, log, "sockets passed by systemd") }
+    guard passed.listeners.isEmpty else {
+      let names = passed.listeners.map(\.name).joined(separator: " ")
+      return try run(daemon, passed, passed.listeners.map(\.descriptor), log, "systemd's \(names)")
+    }
     // Whoever connects is served by the uid that the kernel reports, so the daemon of the whole
     // host lets everyone connect; one that runs as a user is that user's alone.
     let bound = try BoundSocket(path: socket, mode: ProcessHardening.isRoot ? 0o666 : 0o600)
-    try run(daemon, [bound.descriptor], log, bound.path)
+    try run(daemon, passed, [bound.descriptor], log, bound.path)
   }
 
   private func run(
-    _ daemon: Daemon, _ listeners: [Int32], _ log: Logger, _ place: String
+    _ daemon: Daemon, _ passed: PassedDescriptors, _ listeners: [Int32], _ log: Logger,
+    _ place: String
   ) throws(SystemError) {
-    try daemon.begin(on: listeners)
+    try daemon.begin(
+      on: listeners, stores: passed.stores, stateDirectory: StateDirectory.path)
     log.info("serving", metadata: ["socket": "\(place)", "version": "\(Version.current)"])
     _ = try daemon.loop.run()
   }

@@ -113,3 +113,33 @@ int credd_process_facts(pid_t pid, uid_t *uid, int64_t *started);
 // Whether the process of a pidfd still lives: 1, 0 or -errno.
 int credd_pidfd_alive(int pidfd);
 int credd_set_nonblocking(int descriptor);
+
+// A file in memory that can be handed to another process; neither executable nor ever shorter.
+int credd_memfd(const char *name);
+// Whether `descriptor` is such a file: 1, 0 or -errno.
+int credd_is_memfd(int descriptor);
+int64_t credd_file_size(int descriptor);
+// The next stretch of a file that is no hole, from `from` on: 1, 0 where there is none, or -errno.
+int credd_next_data(int descriptor, int64_t from, int64_t *begin, int64_t *end);
+// pread() and pwrite() of all of it; a read is short at the end of the file alone.
+ssize_t credd_read_at(int descriptor, void *buffer, size_t length, int64_t offset);
+int credd_write_at(int descriptor, const void *bytes, size_t length, int64_t offset);
+// Overwrites a stretch of a file with zeros and gives its pages back.
+int credd_wipe_at(int descriptor, int64_t offset, int64_t length);
+// Gives back the whole pages of a stretch, which holds nothing any more.
+int credd_punch(int descriptor, int64_t offset, int64_t length);
+
+// Replaces `folder`/`name` by `bytes`, on a thread of its own because disks may hang: written aside
+// with mode 0600, synced, renamed, and the folder synced. The outcome arrives on `eventfd` once
+// credd_save_take() gives one. NULL where no thread can be had.
+struct credd_save;
+struct credd_save *credd_save_start(const char *folder, const char *name, const void *bytes,
+                                    size_t length, int eventfd);
+// 0: it is on disk; -EAGAIN: not yet; other -errno: it failed.
+int credd_save_take(struct credd_save *save);
+// The caller is done; a thread that still runs frees it later.
+void credd_save_release(struct credd_save *save);
+// A regular file's content, to be freed; at most `limit` bytes and one, which says there are more.
+int credd_read_file(const char *path, size_t limit, char **bytes, size_t *length);
+// Waits for a descriptor: 1, 0 when the time is over, or -errno.
+int credd_wait_readable(int descriptor, int milliseconds);

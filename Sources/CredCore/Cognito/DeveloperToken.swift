@@ -24,6 +24,14 @@ public struct DeveloperToken: Sendable, Equatable {
     self.audience = claims?["aud"]?.text
   }
 
+  /// One that was read before: its claims are not read again.
+  init(known token: Secret, expiration: WallTime?, issuedAt: WallTime?, audience: String?) {
+    self.token = token
+    self.expiration = expiration
+    self.issuedAt = issuedAt
+    self.audience = audience
+  }
+
   /// The payload of a JWT (RFC 7519 §3): the middle one of three base64url parts.
   private static func claims(of token: Secret) -> JSONValue? {
     let parts = token.bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

@@ -56,6 +56,16 @@ public struct Template: Sendable, Equatable {
     self.parts = parts
   }
 
+  /// As it is written.
+  public var text: String {
+    parts.map { part in
+      switch part {
+      case .literal(let text): text.replacing("{", with: "{{").replacing("}", with: "}}")
+      case .placeholder(let placeholder): "{\(placeholder.rawValue)}"
+      }
+    }.joined()
+  }
+
   private static func takePlaceholder(
     from rest: inout Substring
   ) throws(InvalidValue) -> Placeholder {

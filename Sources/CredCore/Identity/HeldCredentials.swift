@@ -15,6 +15,14 @@ public struct HeldCredentials: Sendable, Equatable {
       received: received, lifetime: lifetime, chance: chance)
   }
 
+  /// As they were before a restart.
+  init(_ credentials: Credentials, lifetime: Duration, received: Instant, refreshAt: Instant) {
+    self.credentials = credentials
+    self.received = received
+    self.lifetime = lifetime
+    self.refreshAt = refreshAt
+  }
+
   public var expires: Instant { received + lifetime }
   public var freshUntil: Instant { RefreshPolicy.freshUntil(expires: expires, lifetime: lifetime) }
   public var servableUntil: Instant {

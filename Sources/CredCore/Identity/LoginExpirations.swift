@@ -1,14 +1,18 @@
 /// When the tokens that a user signed in with run out, by their provider, as far as they say.
-struct LoginExpirations: Sendable {
+struct LoginExpirations: Sendable, Equatable {
   /// How long before its end somebody is told.
   static let warning: Duration = .seconds(5 * 60)
 
-  private struct End: Sendable {
+  struct End: Sendable, Equatable {
     let time: Instant
     var isTold = false
   }
 
-  private var ends: [String: End] = [:]
+  private(set) var ends: [String: End] = [:]
+
+  init(_ ends: [String: End] = [:]) {
+    self.ends = ends
+  }
 
   /// Notes a provider's new token.
   ///

@@ -9,6 +9,10 @@ public struct Profile: Sendable, Equatable {
   public let access: AccessRule
   /// A uid without a name cannot use it.
   public let needsUserName: Bool
+  /// Where it changed, a stored session is another's.
+  public let identityFingerprint: Fingerprint
+  /// Where it changed, stored credentials are fetched anew.
+  public let credentialsFingerprint: Fingerprint
 
   /// - Throws: for what the configuration reader has refused already.
   public init(
@@ -26,6 +30,8 @@ public struct Profile: Sendable, Equatable {
       backend: Self.trust(backend), flow: settings.flow == .basic ? .basic : .enhanced,
       allowsGuests: settings.guest, tokenFileProvider: settings.webIdentityProvider,
       developerLoginKey: settings.loginsKey ?? AWSPartition.loginsKey(region: pool.region))
+    identityFingerprint = Fingerprint(identityOf: settings, backend, plan)
+    credentialsFingerprint = Fingerprint(credentialsOf: settings, of: identityFingerprint)
   }
 
   private static func endpoint(

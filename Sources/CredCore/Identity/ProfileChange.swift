@@ -9,48 +9,10 @@ public enum ProfileChange: Sendable, Equatable {
 }
 
 extension Profile {
-  /// What decides which identity a user has.
-  private struct IdentityMarks: Equatable {
-    let identityPoolID: String
-    let developerProvider: String?
-    let userIdentifier: Template
-    let backend: String?
-    let backendType: BackendType?
-    let tokenFile: String?
-    let plan: SessionPlan
-  }
-
-  /// What decides which credentials an identity gets.
-  private struct CredentialMarks: Equatable {
-    let flow: ProfileSettings.Flow
-    let roleARN: String?
-    let roleSessionName: Template
-    let duration: Duration
-    let policyFile: String?
-    let policyARNs: [String]
-  }
-
-  /// What a session of this profile may keep when the profile is `next` from now on.
+  /// What a session of this profile may keep when the profile is `next` from now on: the same as
+  /// across a restart.
   public func change(to next: Profile) -> ProfileChange {
-    if identityMarks != next.identityMarks { return .identity }
-    return credentialMarks == next.credentialMarks ? .nothingHeld : .credentials
-  }
-
-  private var identityMarks: IdentityMarks {
-    // These two decide about the next call, not about whom it is for.
-    var plan = plan
-    plan.flow = .enhanced
-    plan.developerLoginKey = ""
-    return IdentityMarks(
-      identityPoolID: settings.identityPoolID, developerProvider: settings.developerProvider,
-      userIdentifier: settings.userIdentifier, backend: settings.backend,
-      backendType: backend?.type, tokenFile: settings.webIdentityTokenFile, plan: plan)
-  }
-
-  private var credentialMarks: CredentialMarks {
-    CredentialMarks(
-      flow: settings.flow, roleARN: settings.roleARN, roleSessionName: settings.roleSessionName,
-      duration: settings.duration, policyFile: settings.policyFile,
-      policyARNs: settings.policyARNs)
+    if identityFingerprint != next.identityFingerprint { return .identity }
+    return credentialsFingerprint == next.credentialsFingerprint ? .nothingHeld : .credentials
   }
 }

@@ -38,7 +38,7 @@ public struct SessionMachine: Sendable {
   var waiters: [Waiter] = []
   var lastCall: UInt64 = 0
 
-  /// - Parameter identityID: the one that the session had before a restart.
+  /// - Parameter identityID: one that is known from before.
   public init(plan: SessionPlan, identityID: IdentityID? = nil, now: Instant) {
     self.plan = plan
     self.identityID = identityID

@@ -17,11 +17,14 @@ public struct DaemonReport: Sendable, Equatable {
   public var configured: WallTime
   /// Why a newer one is not; nil where there is none, and for whoever is no administrator.
   public var reloadProblem: String?
+  /// Why IdentityIds are not on disk; nil where they are, or where there is no state directory, and
+  /// for whoever is no administrator.
+  public var stateDirectory: String?
 
   public init(
     version: String, pid: Int32, uptime: Duration, sessions: Int, connections: Int,
     requests: Int, backendCalls: Int, exchanges: Int,
-    configured: WallTime, reloadProblem: String? = nil
+    configured: WallTime, reloadProblem: String? = nil, stateDirectory: String? = nil
   ) {
     self.version = version
     self.pid = pid
@@ -33,5 +36,6 @@ public struct DaemonReport: Sendable, Equatable {
     self.exchanges = exchanges
     self.configured = configured
     self.reloadProblem = reloadProblem
+    self.stateDirectory = stateDirectory
   }
 }

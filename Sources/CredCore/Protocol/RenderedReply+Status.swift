@@ -52,5 +52,6 @@ extension JSONWriter {
     field("Exchanges", Int64(daemon.exchanges))
     field("Configured", daemon.configured)
     field("ReloadError", daemon.reloadProblem)
+    field("StateDirectory", daemon.stateDirectory)
   }
 }

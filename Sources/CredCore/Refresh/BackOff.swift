@@ -14,9 +14,15 @@ public struct BackOff: Sendable, Equatable {
 
   /// Attempts that failed since the last success.
   public private(set) var failures = 0
-  private var previous = BackOff.shortest
+  private(set) var previous = BackOff.shortest
 
   public init() {}
+
+  /// As it was before a restart.
+  init(failures: Int, previous: Duration) {
+    self.failures = failures
+    self.previous = min(max(previous, Self.shortest), Self.longest)
+  }
 
   /// The pause after one more failure.
   ///

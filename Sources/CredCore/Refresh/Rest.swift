@@ -14,4 +14,11 @@ public struct Rest: Sendable, Equatable {
     let asked = failure.failureClass.retryAfter.map { min($0, pause) } ?? .zero
     self.callersFrom = now + max(min(pause, BackOff.longestForCallers), asked)
   }
+
+  /// As it was before a restart.
+  init(_ failure: UpstreamFailure, until: Instant, callersFrom: Instant) {
+    self.failure = failure
+    self.until = until
+    self.callersFrom = callersFrom
+  }
 }

@@ -66,7 +66,17 @@ internal import Glibc
 
   // MARK: Serving
 
-  private func serveReadyClients() {
+  /// Answers whatever has been asked by now, as far as it goes at once.
+  func serveOutstanding() {
+    for _ in 0..<ServerLimits.lastTurns where serveReadyClients() > 0 {}
+  }
+
+  /// Clients that were accepted and have not asked anything yet.
+  var hasUnheard: Bool { table.all.contains { !$0.isHeard } }
+
+  /// - Returns: how many there were.
+  @discardableResult
+  private func serveReadyClients() -> Int {
     let now = loop.now
     let count = unsafe credd_epoll_poll(epoll, &ready, Int32(ready.count))
     for index in 0..<Int(max(count, 0)) {
@@ -76,6 +86,7 @@ internal import Glibc
       turn(of: connection) { serve(connection, event.events, now) }
     }
     finishTurn()
+    return Int(max(count, 0))
   }
 
   private func serve(_ connection: Connection, _ events: UInt32, _ now: Instant) {
@@ -130,9 +141,11 @@ internal import Glibc
     while canTakeLine(connection) {
       switch connection.framer.next(in: chunk, from: &position) {
       case .line(let range):
+        connection.isHeard = true
         handler.handle(chunk.extracting(range), from: connection, now: now)
       case .joined(let line):
         noLongerStalled(connection)  // the next partial line has a time of its own
+        connection.isHeard = true
         handler.handle(line.span, from: connection, now: now)
       case .needsMore:
         return

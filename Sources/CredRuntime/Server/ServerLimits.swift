@@ -32,6 +32,10 @@ public struct ServerLimits: Sendable, Equatable {
   static let writeSize = 256 << 10
   /// Connections accepted in one turn.
   static let acceptsPerTurn = 64
+  /// Turns in which a daemon that ends answers what was asked.
+  static let lastTurns = 256
+  /// How long a daemon that ends waits for what clients it has accepted are about to ask.
+  static let lastWords: Duration = .milliseconds(100)
   /// Ready clients taken in one turn.
   static let clientsPerTurn = 256
 }

@@ -13,8 +13,14 @@ final class Session {
   /// Nil for a uid without a name.
   var userName: String?
   var machine: SessionMachine
-  /// The answer to a `get`, rendered once for each refresh; nil without credentials.
-  private(set) var reply: RenderedReply?
+  /// What was last kept for the next process; nil where nothing was.
+  struct Kept {
+    let snapshot: SessionSnapshot
+    let userName: String?
+  }
+
+  var kept: Kept?
+  private var rendered: RenderedReply?
   /// Until when a plain `get` is answered by `reply` without asking the machine.
   private(set) var quietUntil = Instant(nanoseconds: .min)
   /// Tells these credentials from all others that the daemon ever held; 0 where there are none.
@@ -35,13 +41,22 @@ final class Session {
     self.machine = machine
   }
 
-  /// Renders the reply anew; call whenever the credentials changed.
+  /// The answer to a `get`, rendered once for each refresh that somebody asks after; nil without
+  /// credentials.
+  var reply: RenderedReply? {
+    if rendered == nil {
+      rendered = machine.credentials.map { RenderedReply.credentials($0.credentials) }
+    }
+    return rendered
+  }
+
+  /// Has the reply rendered anew; call whenever the credentials changed.
   ///
   /// - Parameter issue: a number that no credentials had before.
   func render(issue: UInt64) {
     self.issue = machine.credentials == nil ? 0 : issue
     audited.begin()
     quietUntil = machine.quietUntil
-    reply = machine.credentials.map { RenderedReply.credentials($0.credentials) }
+    rendered = nil
   }
 }

@@ -23,7 +23,7 @@ extension SessionService {
       if let profile = changed[session.key.profile] {
         change(session, to: profile, now)
       } else if removed.contains(session.key.profile) {
-        end(session, now)
+        end(session)
       }
     }
     decideAccessAnew(Set(changed.keys).union(removed), now)
@@ -36,16 +36,22 @@ extension SessionService {
   private func change(_ session: Session, to profile: Profile, _ now: Instant) {
     let change = session.profile.change(to: profile)
     session.profile = profile
+    // What is stored is of the old one.
+    session.kept = nil
     handle(.profileChanged(profile.plan, change), session, now)
   }
 
-  /// Ends a session whose profile is gone: nothing of it is kept.
-  private func end(_ session: Session, _ now: Instant) {
-    handle(.loggedOut, session, now)
+  /// Ends a session whose profile is gone. Its IdentityId stays known: the profile may come back.
+  private func end(_ session: Session) {
     for connection in server.connections where connection.parked?.session === session {
       guard let parked = connection.parked else { continue }
       connection.parked = nil
+      if parked.request.isPasswordSignIn { passwordEnded(session.key.uid, .signInFailed) }
       refuse(Self.removed(session.key.profile), id: parked.request.id, connection)
+    }
+    if let ticket = session.ticket { changeCall(.withdrawn(ticket.id), ticket.id) }
+    if session.machine.standing.reported != .signedOut {
+      announce(.state(.signedOut(byUser: false)), session)
     }
     remove(session)
   }

@@ -27,7 +27,8 @@ extension SessionService {
       connections: server.connectionCount, requests: requests, backendCalls: backendCalls,
       exchanges: exchanges, configured: configured,
       // Names of files and backends are not for everyone.
-      reloadProblem: isAdmin ? reloadProblem : nil)
+      reloadProblem: isAdmin ? reloadProblem : nil,
+      stateDirectory: isAdmin ? state.identities?.failure : nil)
   }
 
   private func report(_ session: Session, _ now: Instant, _ wall: WallTime) -> SessionReport {

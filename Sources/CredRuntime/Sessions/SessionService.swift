@@ -17,12 +17,14 @@ final class SessionService: RequestHandler {
   private var schedule = WakeSchedule()
   private var timer: EventSource?
   private var memo: RequestMemo
-  private var random = SystemRandomNumberGenerator()
+  var random = SystemRandomNumberGenerator()
   let started: Instant
   /// Since when the configuration is in force.
   var configured: WallTime
   /// Why a newer one is not.
   var reloadProblem: String?
+  /// What outlives this process; filled by ``restore(_:folder:)``.
+  var state = DurableState()
   /// The counters of `status`.
   var requests = 0
   var backendCalls = 0
@@ -209,9 +211,16 @@ final class SessionService: RequestHandler {
     guard sessions.count < settings.daemon.maxSessions else { return nil }
     let session = Session(
       key: key, profile: profile, userName: caller.userName,
-      machine: SessionMachine(plan: profile.plan, now: now))
-    sessions[key] = session
+      machine: newMachine(key, profile, caller.userName, now))
+    adopt(session)
     return session
+  }
+
+  /// Takes a session into the table, and its time into the schedule.
+  func adopt(_ session: Session) {
+    sessions[session.key] = session
+    reschedule(session)
+    count(session)
   }
 
   /// A uid that was given to somebody else must not bring them the identity of the one before.
@@ -249,6 +258,7 @@ final class SessionService: RequestHandler {
   /// The session is none any more.
   func remove(_ session: Session) {
     sessions[session.key] = nil
+    state.remove(session.key)
     schedule.remove(session)
     if session.isDegraded { degraded -= 1 }
   }
@@ -266,9 +276,7 @@ final class SessionService: RequestHandler {
     for action in actions {
       switch action {
       case .call(let number, let call): start(call, number, session)
-      case .credentialsChanged:
-        issues += 1
-        session.render(issue: issues)
+      case .credentialsChanged: render(session)
       case .giveCredentials(let waiter): giveCredentials(of: session, to: waiter)
       case .giveToken(let waiter): giveToken(of: session, to: waiter)
       case .giveState(let waiter):
@@ -284,8 +292,14 @@ final class SessionService: RequestHandler {
     }
     followCall(of: session)
     reschedule(session)
+    keep(session)
     count(session)
     changed()
+  }
+
+  func render(_ session: Session) {
+    issues += 1
+    session.render(issue: issues)
   }
 
   private func count(_ session: Session) {
@@ -314,7 +328,9 @@ final class SessionService: RequestHandler {
   private func noteUse(of session: Session, _ now: Instant) {
     let wasInUse = session.machine.isInUse
     session.machine.lastAsked = now
-    if !wasInUse { reschedule(session) }
+    guard !wasInUse else { return }
+    reschedule(session)
+    keep(session)
   }
 
   private func reschedule(_ session: Session) {

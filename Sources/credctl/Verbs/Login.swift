@@ -94,7 +94,8 @@ struct Login: SessionVerb {
     var request = RequestLine(operation: "login", profile: selection.profile)
     add(&request)
     if let customRoleArn { request.add("custom_role_arn", customRoleArn) }
-    try showSession(request, seconds: WaitLimits.upstream)
+    // A password is tried once: whether the daemon that ended gave it to the backend is not known.
+    try showSession(request, seconds: WaitLimits.upstream, isRepeatable: false)
   }
 
   private func userName() throws(Failure) -> String {

@@ -34,6 +34,20 @@ struct SessionDriver {
     machine = SessionMachine(plan: plan, identityID: identityID, now: now)
   }
 
+  init(machine: SessionMachine, seed: UInt64 = 1) {
+    now = .seconds(1000)
+    dice = Mutations(seed: seed)
+    self.machine = machine
+  }
+
+  /// The daemon is killed and starts again: what was stored is read anew, and nothing is under way.
+  mutating func restart() {
+    machine = SessionMachine(
+      plan: machine.plan, snapshot: machine.snapshot, now: now,
+      chance: .random(in: 0..<1, using: &dice))
+    openCalls = [:]
+  }
+
   // MARK: Events
 
   /// - Returns: what came of it.

@@ -1,4 +1,4 @@
-import CredCore
+@testable import CredCore
 
 /// A session to which anything happens in any order, and what must hold whatever happens.
 struct SessionWalk {
@@ -26,7 +26,11 @@ struct SessionWalk {
   /// What did not hold, and when.
   private(set) var violations: [String] = []
 
-  init(_ plan: SessionPlan, seed: UInt64) {
+  private let restarts: Bool
+
+  /// - Parameter restarts: whether the daemon is killed now and then.
+  init(_ plan: SessionPlan, seed: UInt64, restarts: Bool = false) {
+    self.restarts = restarts
     session = SessionDriver(
       plan.backend, guests: plan.allowsGuests, flow: plan.flow,
       tokenFileProvider: plan.tokenFileProvider, seed: seed)
@@ -34,6 +38,7 @@ struct SessionWalk {
   }
 
   mutating func step() {
+    if restarts, Int.random(in: 0..<25, using: &dice) == 0 { return restart() }
     switch Int.random(in: 0..<100, using: &dice) {
     case 0..<30: ask()
     case 30..<38: leave()
@@ -101,6 +106,22 @@ struct SessionWalk {
     event(&session)
     staleCalls += session.takeStaleCalls()
     check(what)
+  }
+
+  /// Callers are gone, calls are numbered anew, and watchers begin with what they are told then.
+  private mutating func restart() {
+    let before = session.machine.snapshot
+    session.restart()
+    note(before.standing != session.machine.snapshot.standing, "another standing after a restart")
+    note(before.identityID != session.machine.identityID, "another identity after a restart")
+    (waiting, signingIn, newUsers, staleCalls) = ([:], [:], [:], [])
+    credentialsCall = credentialsCall <= formerCalls ? 0 : .max
+    (lastCall, formerCalls) = (0, 0)
+    toldState = session.machine.standing.name
+    toldIdentity = session.machine.identityID
+    // What was due meanwhile is due at once.
+    while session.machine.nextWake <= session.now { wake() }
+    check("restarted")
   }
 
   private mutating func changeProfile() {

@@ -10,9 +10,9 @@ import Testing
       SessionPlan(backend: .none, flow: .basic, allowsGuests: true),
       SessionPlan(backend: .none, tokenFileProvider: "oidc.example.com"),
       SessionPlan(backend: .host, tokenFileProvider: "oidc.example.com"),
-    ], 0..<5 as Range<UInt64>)
+    ], 0..<10 as Range<UInt64>)
   func whateverHappensThePromisesHold(_ plan: SessionPlan, _ seed: UInt64) {
-    var walk = SessionWalk(plan, seed: seed)
+    var walk = SessionWalk(plan, seed: seed, restarts: seed >= 5)
     for _ in 0..<500 { walk.step() }
     #expect(walk.violations.first == nil)
   }

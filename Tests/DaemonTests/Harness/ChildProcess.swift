@@ -11,9 +11,12 @@ final class ChildProcess: Sendable {
   /// Set once the process was reaped: its exit status, or 128 and the signal's number.
   private let ended = Mutex<Int32?>(nil)
 
-  /// - Parameter input: a file to read as standard input.
+  /// - Parameters:
+  ///   - input: a file to read as standard input.
+  ///   - descriptors: passed on as 3 and following.
   init(
-    _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null"
+    _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null",
+    descriptors: [Int32] = []
   ) throws {
     let stage = try Stage.current()
     name = URL(filePath: arguments[0]).lastPathComponent
@@ -22,7 +25,8 @@ final class ChildProcess: Sendable {
     var environment = environment
     environment["PATH"] = environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
     pid = try Self.spawn(
-      arguments, environment.map { "\($0.key)=\($0.value)" }, [input, outputPath, errorPath])
+      arguments, environment.map { "\($0.key)=\($0.value)" }, [input, outputPath, errorPath],
+      descriptors)
     stage.adopt(self)
   }
 
@@ -67,7 +71,7 @@ final class ChildProcess: Sendable {
 
   /// - Parameter streams: the files for standard input, output and error.
   private static func spawn(
-    _ arguments: [String], _ environment: [String], _ streams: [String]
+    _ arguments: [String], _ environment: [String], _ streams: [String], _ descriptors: [Int32]
   ) throws -> pid_t {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
@@ -75,6 +79,9 @@ final class ChildProcess: Sendable {
     for (number, path) in streams.enumerated() {
       let flags = number == 0 ? O_RDONLY : O_WRONLY | O_CREAT | O_APPEND
       unsafe posix_spawn_file_actions_addopen(&actions, Int32(number), path, flags, 0o644)
+    }
+    for (index, descriptor) in descriptors.enumerated() {
+      unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, 3 + Int32(index))
     }
     // A thread of Dispatch has most signals blocked; a program starts with none.
     var attributes = posix_spawnattr_t()

@@ -8,6 +8,9 @@ final class TestHost {
   let socketPath: String
   private(set) var daemon: ChildProcess
   let creddArguments: [String]
+  /// Who starts the daemon and keeps its descriptors; nil where the test does.
+  let manager: ServiceManager?
+  private let environment: [String: String]
 
   /// What a program printed and how it ended.
   struct Outcome: Equatable {
@@ -20,10 +23,11 @@ final class TestHost {
   ///   - options: of the sandbox.
   ///   - environment: of credd.
   ///   - arguments: of credd, beside those that name its files.
+  ///   - managed: started as a service, by a ``ServiceManager``.
   ///   - configuration: see ``Configuration``; the usual one unless given.
   init(
     sandbox options: [String] = [], environment: [String: String] = [:],
-    arguments: [String] = ["--log-level", "debug"],
+    arguments: [String] = ["--log-level", "debug"], managed: Bool = false,
     _ configuration: (Sandbox) -> String = { Configuration.usual($0) }
   ) throws {
     let stage = try Stage.current()
@@ -32,14 +36,37 @@ final class TestHost {
     socketPath = stage.newFile("s")
     try Data(configuration(sandbox).utf8).write(to: URL(filePath: configurationPath))
     creddArguments = [Programs.credd, "--config", configurationPath] + arguments
-    daemon = try ChildProcess(
-      creddArguments + ["--socket", socketPath], environment: environment)
+    self.environment = environment
+    manager = managed ? try ServiceManager(listeningOn: [socketPath]) : nil
+    daemon =
+      try manager?.start(creddArguments, environment)
+      ?? ChildProcess(creddArguments + ["--socket", socketPath], environment: environment)
     try waitForSocket()
+  }
+
+  /// Ends the daemon by a signal, and starts the next one.
+  ///
+  /// - Parameter meanwhile: runs while there is none.
+  func restart(by signal: Int32 = SIGTERM, meanwhile: () throws -> Void = {}) throws {
+    daemon.send(signal)
+    try daemon.wait()
+    try meanwhile()
+    daemon =
+      try manager?.start(creddArguments, environment)
+      ?? ChildProcess(creddArguments + ["--socket", socketPath], environment: environment)
+    try waitForSocket()
+  }
+
+  /// Writes another configuration, which the next daemon reads.
+  func configure(_ configuration: (Sandbox) -> String) throws {
+    try Data(configuration(sandbox).utf8).write(to: URL(filePath: configurationPath))
   }
 
   private func waitForSocket() throws {
     try Deadline.usual.wait(for: "credd's socket") {
       if let status = daemon.status { throw Overdue("credd's socket: it ended with \(status)") }
+      // A service manager listens all the time.
+      if let manager { return manager.isReady }
       return (try? connect()) != nil
     }
   }

@@ -1,0 +1,85 @@
+internal import CLinux
+internal import CredCore
+
+extension SessionLog {
+  /// What a file held.
+  struct Loaded {
+    var records: [Session.Key: SessionRecord] = [:]
+    /// Records and parts of such that could not be read; they are wiped.
+    var damaged = 0
+  }
+
+  /// Read at once; the largest record fits.
+  private static let window = Int64((1 << 20) + StoredRecord.longest)
+
+  /// Reads all records. What is none, or is older than another of the same session, is wiped.
+  func load() throws(SystemError) -> Loaded {
+    var loaded = Loaded()
+    var from = StoreHeader.recordsBegin
+    var (begin, stop): (Int64, Int64) = (0, 0)
+    while unsafe try SystemError.check(
+      credd_next_data(descriptor, from, &begin, &stop), "read the session store") == 1
+    {
+      try load(from: begin, to: stop, &loaded)
+      from = stop
+      skip(to: stop)
+    }
+    return loaded
+  }
+
+  /// A stretch without holes; records do not go beyond it.
+  private func load(from begin: Int64, to stop: Int64, _ loaded: inout Loaded) throws(SystemError) {
+    var base = begin
+    var gap: Int64?
+    while base < stop {
+      let bytes = try Self.read(min(Self.window, stop - base), at: base, from: descriptor)
+      guard !bytes.isEmpty else { return }
+      let isLast = base + Int64(bytes.count) >= stop
+      var place = 0
+      search: while true {
+        let finding = StoredRecord.find(
+          in: bytes, at: place, marker: header.marker, isLast: isLast)
+        switch finding {
+        case .damage:
+          if gap == nil { loaded.damaged += 1 }
+          gap = gap ?? base + Int64(place)
+          place += 8
+        case .empty: place += 8
+        case .record(let record):
+          try close(&gap, at: base + Int64(place))
+          try take(record, bytes, at: base + Int64(place), &loaded)
+          place += StoredRecord.frameBytes(payload: record.payload.count)
+        // The window is larger than any record, so this is never its beginning.
+        case .incomplete: break search
+        case .end: break search
+        }
+      }
+      base += Int64(max(place, 8))
+    }
+    try close(&gap, at: stop)
+  }
+
+  private func close(_ gap: inout Int64?, at end: Int64) throws(SystemError) {
+    guard let begin = gap.take() else { return }
+    try wipe(Place(offset: begin, bytes: end - begin))
+  }
+
+  private func take(
+    _ stored: StoredRecord, _ bytes: [UInt8], at offset: Int64, _ loaded: inout Loaded
+  ) throws(SystemError) {
+    let place = Place(
+      offset: offset, bytes: Int64(StoredRecord.frameBytes(payload: stored.payload.count)))
+    let record: SessionRecord
+    do throws(SnapshotError) {
+      record = try SessionRecord(reading: bytes[stored.payload])
+    } catch {
+      loaded.damaged += 1
+      return try wipe(place)
+    }
+    let key = Session.Key(uid: record.uid, profile: record.profile)
+    // They are appended, so the one further behind is the newer.
+    if let before = places[key] { try wipe(before) }
+    note(key, place, stored.sequence)
+    loaded.records[key] = record
+  }
+}

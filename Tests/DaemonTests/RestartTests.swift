@@ -1,0 +1,244 @@
+import Foundation
+import Glibc
+import Testing
+
+/// One daemon after another: what the second knows of the first.
+@Suite(.onStage)
+struct RestartTests {
+  @Test(arguments: [SIGTERM, SIGKILL])
+  func nextGetIsAnsweredFromTheCache(_ signal: Int32) throws {
+    let host = try TestHost(managed: true)
+    let credentials = try host.credentials()
+    let token = try host.ask(#"{"op":"token"}"#)
+    let calls = try host.sandbox.allCalls
+    for _ in 0..<3 {
+      try host.restart(by: signal)
+      #expect(try host.credentials() == credentials)
+      #expect(try host.ask(#"{"op":"token"}"#) == token)
+      #expect(try host.state() == "signedIn")
+    }
+    #expect(try host.sandbox.allCalls == calls)
+    #expect(try host.credentials(refresh: true) != credentials)
+    #expect(!host.log.contains("warning"))
+    #expect(host.manager?.stored.count == 1)
+  }
+
+  @Test func refreshGoesOnUnattended() throws {
+    let host = try TestHost(sandbox: ["--credential-lifetime", "8"], managed: true)
+    let first = try host.ask()
+    // Asked once more, it counts as in use; the next daemon is asked nothing until it was renewed.
+    #expect(try host.ask() == first)
+    try host.restart(by: SIGKILL)
+    try Deadline.usual.wait(for: "the refresh") { host.log.contains("credentials refreshed") }
+    let second = try host.ask()
+    #expect(second["AccessKeyId"] != nil)
+    #expect(second != first)
+    #expect(try host.sandbox.exchanges == 2)
+  }
+
+  @Test func whoConnectsMeanwhileIsAnsweredAfterwards() throws {
+    let host = try TestHost(managed: true)
+    let credentials = try host.credentials()
+    let calls = try host.sandbox.allCalls
+    var waiting: [StreamSocket] = []
+    try host.restart(by: SIGKILL) {
+      for _ in 0..<20 {
+        let socket = try host.connect()
+        try socket.send("{}\n")
+        waiting.append(socket)
+      }
+    }
+    for socket in waiting { #expect(try socket.reply() == credentials) }
+    #expect(try host.sandbox.allCalls == calls)
+  }
+
+  @Test func passwordSessionIsStillGood() throws {
+    let host = try TestHost(sandbox: ["--require-session"], managed: true) {
+      Configuration.password($0)
+    }
+    let identity = try host.logIn("alice")["IdentityId"]
+    let first = try host.credentials()
+    try host.restart(by: SIGKILL)
+    #expect(try host.credentials() == first)
+    // The session's token goes to the backend with the next callback.
+    #expect(try host.ask(#"{"op":"clear","what":"identity"}"#)["Error"] == nil)
+    let second = try host.credentials()
+    #expect(second != first)
+    #expect(try host.issued(second)["IdentityId"] == identity)
+    #expect(try host.sandbox.calls("backend.login") == 1)
+  }
+
+  @Test func nothingOfASecretStaysAfterALogout() throws {
+    let host = try TestHost(sandbox: ["--require-session"], managed: true) {
+      Configuration.password($0)
+    }
+    let manager = try #require(host.manager)
+    _ = try host.logIn("alice")
+    let first = try host.credentials()
+    let second = try host.credentials(refresh: true)
+    let token = try #require(try host.ask(#"{"op":"token"}"#)["Token"]?.text)
+    let bearer = try #require(
+      try host.sandbox.lastRequest("token")["Headers"]?["Authorization"]?.text?
+        .dropFirst("Bearer ".count))
+    func secrets(of reply: JSON) throws -> [String] {
+      try ["SecretAccessKey", "SessionToken"].map { try #require(reply[$0]?.text) }
+    }
+    // What a refresh replaced is gone at once.
+    for secret in try secrets(of: first) { #expect(try !manager.holds(secret)) }
+    let current = try secrets(of: second) + [token, String(bearer)]
+    for secret in current { #expect(try manager.holds(secret)) }
+    #expect(try host.ask(#"{"op":"logout"}"#)["State"]?.text == "signedOut")
+    for secret in current { #expect(try !manager.holds(secret)) }
+    for secret in current { #expect(try !manager.holds(String(secret.suffix(12)))) }
+    let calls = try host.sandbox.allCalls
+    try host.restart()
+    #expect(try host.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
+    #expect(try host.sandbox.allCalls == calls)
+  }
+
+  @Test func logoutOfAHostsUserHoldsAcrossARestart() throws {
+    let host = try TestHost(managed: true)
+    _ = try host.credentials()
+    _ = try host.ask(#"{"op":"logout"}"#)
+    let calls = try host.sandbox.allCalls
+    try host.restart(by: SIGKILL)
+    #expect(try host.state() == "signedOut")
+    #expect(try host.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
+    #expect(try host.sandbox.allCalls == calls)
+  }
+
+  @Test func everyPassedSocketIsServed() throws {
+    let stage = try Stage.current()
+    let sandbox = try Sandbox()
+    let file = stage.newFile("credd.conf")
+    try Data(Configuration.usual(sandbox).utf8).write(to: URL(filePath: file))
+    let paths = [stage.newFile("a"), stage.newFile("b")]
+    let manager = try ServiceManager(listeningOn: paths)
+    let daemon = try manager.start([Programs.credd, "--config", file], [:])
+    for path in paths {
+      let socket = try StreamSocket(unixPath: path)
+      try socket.send("{}\n")
+      #expect(try socket.reply()["AccessKeyId"] != nil)
+    }
+    #expect(daemon.errors.contains("credd.socket0 credd.socket1"))
+    daemon.send(SIGTERM)
+    #expect(try daemon.wait() == 0)
+    #expect(paths.allSatisfy { FileManager.default.fileExists(atPath: $0) })
+  }
+
+  // MARK: Stores that are not as they should be
+
+  /// Overwrites bytes of the one store.
+  private func spoil(_ host: TestHost, at offset: Int64, _ bytes: [UInt8]) throws {
+    let manager = try #require(host.manager)
+    let stored = try #require(manager.stored.first)
+    let count = unsafe bytes.withUnsafeBytes {
+      unsafe pwrite(stored.descriptor, $0.baseAddress, $0.count, Int(offset))
+    }
+    #expect(count == bytes.count)
+  }
+
+  private func warnings(_ host: TestHost) -> [Substring] {
+    host.log.split(separator: "\n").filter { $0.contains("warning") }
+  }
+
+  @Test(arguments: [(0 as Int64, 0x58 as UInt8), (8, 99), (40, 0)])
+  func unusableStoreIsReplacedWithOneWarning(_ offset: Int64, _ byte: UInt8) throws {
+    let host = try TestHost(managed: true)
+    let manager = try #require(host.manager)
+    let credentials = try host.credentials()
+    let name = try #require(manager.stored.first?.name)
+    try host.restart(by: SIGKILL) { try spoil(host, at: offset, [byte, 1, 1, 1]) }
+    let fresh = try host.credentials()
+    #expect(fresh != credentials)
+    #expect(warnings(host).count == 1, "\(host.log)")
+    #expect(warnings(host).first?.contains("stored sessions cannot be used") == true)
+    try Deadline.usual.wait(for: "the new store") {
+      manager.stored.count == 1 && manager.stored.first?.name != name
+    }
+    try host.restart(by: SIGKILL)
+    #expect(try host.credentials() == fresh)
+    #expect(warnings(host).isEmpty)
+  }
+
+  @Test func tornRecordCostsNothingElse() throws {
+    let host = try TestHost(managed: true)
+    let credentials = try host.credentials()
+    let calls = try host.sandbox.allCalls
+    try host.restart(by: SIGKILL) {
+      let manager = try #require(host.manager)
+      let size = Int64(try manager.content().count)
+      try spoil(host, at: size, Array("half a record".utf8))
+    }
+    #expect(try host.credentials() == credentials)
+    #expect(try host.sandbox.allCalls == calls)
+    #expect(warnings(host).count == 1)
+    #expect(warnings(host).first?.contains("records=1") == true)
+    try host.restart()
+    #expect(try host.credentials() == credentials)
+    #expect(warnings(host).isEmpty)
+  }
+
+  @Test func ofTwoStoresOneStays() throws {
+    let host = try TestHost(managed: true)
+    let manager = try #require(host.manager)
+    _ = try host.credentials()
+    let second = try TestHost(managed: true)
+    let other = try #require(second.manager?.stored.first)
+    try host.restart(by: SIGKILL) {
+      manager.store(fcntl(other.descriptor, F_DUPFD_CLOEXEC, 100), as: "sessions-b")
+      #expect(manager.stored.count == 2)
+    }
+    try Deadline.usual.wait(for: "one store") { manager.stored.count == 1 }
+    let credentials = try host.credentials()
+    let calls = try host.sandbox.allCalls
+    try host.restart(by: SIGKILL)
+    #expect(try host.credentials() == credentials)
+    #expect(try host.sandbox.allCalls == calls)
+  }
+
+  @Test func foreignDescriptorIsNamed() throws {
+    let host = try TestHost(managed: true)
+    let manager = try #require(host.manager)
+    #expect(try host.stopDaemon() == 0)
+    manager.store(unsafe open("/dev/null", O_RDWR | O_CLOEXEC), as: "mystery")
+    let daemon = try manager.start(host.creddArguments, [:])
+    #expect(try daemon.wait() == EX_OSERR)
+    #expect(daemon.errors.contains("'mystery'"))
+  }
+
+  // MARK: Another configuration
+
+  @Test func otherRoleGetsOtherCredentialsForTheSameIdentity() throws {
+    let host = try TestHost(managed: true)
+    let first = try #require(try host.credentials()["SecretAccessKey"]?.text)
+    let identity = try host.identity()
+    let keys = "role_arn = \(Configuration.role("custom"))"
+    try host.sandbox.control("POST", "reset-stats")
+    try host.restart {
+      try host.configure { Configuration.usual($0, profile: keys) }
+    }
+    #expect(host.manager?.stored.count == 1)
+    #expect(try host.manager?.holds(first) == false)
+    #expect(try host.identity() == identity)
+    #expect(try host.state() == "signedIn")
+    _ = try host.ask()
+    #expect(try host.sandbox.callbacks == 1)
+    #expect(try host.sandbox.lastBody("token")["IdentityId"]?.text == identity)
+  }
+
+  @Test func sessionsOfAProfileThatIsGoneAreWiped() throws {
+    let host = try TestHost(managed: true)
+    let manager = try #require(host.manager)
+    let secret = try #require(try host.credentials()["SecretAccessKey"]?.text)
+    #expect(try manager.holds(secret))
+    try host.restart {
+      try host.configure {
+        Configuration.http(url: $0.url + "/token")
+          + Configuration.profile("other", endpoint: $0.url)
+      }
+    }
+    #expect(try !manager.holds(secret))
+    #expect(host.log.contains("dropped=1"))
+  }
+}

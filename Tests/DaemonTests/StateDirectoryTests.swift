@@ -1,0 +1,152 @@
+import Foundation
+import Glibc
+import Testing
+
+/// IdentityIds across a reboot.
+@Suite(.onStage)
+struct StateDirectoryTests {
+  private func folder() throws -> String {
+    let folder = try Stage.current().newFile("state")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    return folder
+  }
+
+  private func host(
+    _ folder: String, sandbox: [String] = [],
+    _ configuration: (Sandbox) -> String = { Configuration.usual($0) }
+  ) throws -> TestHost {
+    try TestHost(
+      sandbox: sandbox, environment: ["STATE_DIRECTORY": "\(folder):/nowhere"], configuration)
+  }
+
+  private func text(_ folder: String) throws -> String {
+    try String(contentsOfFile: folder + "/identities", encoding: .utf8)
+  }
+
+  @Test func backendIsToldTheIdentityFromBefore() throws {
+    let folder = try folder()
+    let host = try host(folder)
+    _ = try host.credentials()
+    let identity = try #require(try host.identity())
+    try host.restart()
+    #expect(try text(folder).contains(identity))
+    #expect(try host.identity() == identity)
+    #expect(try host.state() == "signedOut")
+    _ = try host.credentials()
+    #expect(try host.sandbox.lastBody("token")["IdentityId"]?.text == identity)
+  }
+
+  @Test func guestIsTheSameGuestAndTakesTheIdentityAlong() throws {
+    let folder = try folder()
+    let host = try host(folder, sandbox: ["--unauthenticated"]) {
+      Configuration.password($0, "guest = yes")
+    }
+    _ = try host.credentials()
+    let identity = try #require(try host.identity())
+    try host.restart()
+    #expect(try host.state() == "guest")
+    #expect(try host.issued(host.credentials())["IdentityId"]?.text == identity)
+    #expect(try host.sandbox.calls("cognito.GetId") == 1)
+    try host.restart()
+    #expect(try host.logIn("alice")["IdentityId"]?.text == identity)
+    #expect(try host.sandbox.lastBody("token")["IdentityId"]?.text == identity)
+  }
+
+  @Test(arguments: [#"{"op":"logout"}"#, #"{"op":"clear","what":"identity"}"#])
+  func forgottenIdentityLeavesTheFile(_ line: String) throws {
+    let folder = try folder()
+    let host = try host(folder)
+    _ = try host.credentials()
+    let identity = try #require(try host.identity())
+    try Deadline.usual.wait(for: "the file") {
+      (try? text(folder))?.contains(identity) == true
+    }
+    #expect(try host.ask(line)["Error"] == nil)
+    try Deadline.usual.wait(for: "the file") { try !text(folder).contains(identity) }
+    try host.restart()
+    #expect(try host.identity() == nil)
+  }
+
+  @Test func anotherPoolHasAnotherIdentity() throws {
+    let folder = try folder()
+    let host = try host(folder)
+    _ = try host.credentials()
+    try host.restart {
+      try host.configure { Configuration.usual($0).replacing("1111-2222", with: "1111-9999") }
+    }
+    #expect(try host.identity() == nil)
+  }
+
+  @Test func fileHoldsNoSecretAndIsTheOwnersAlone() throws {
+    let folder = try folder()
+    let host = try host(folder)
+    let credentials = try host.credentials()
+    let token = try #require(try host.ask(#"{"op":"token"}"#)["Token"]?.text)
+    #expect(try host.stopDaemon() == 0)
+    for secret in [credentials["SecretAccessKey"]?.text, credentials["SessionToken"]?.text, token] {
+      #expect(try !text(folder).contains(try #require(secret)))
+    }
+    var status = stat()
+    #expect(unsafe stat(folder + "/identities", &status) == 0)
+    #expect(status.st_mode & 0o7777 == 0o600)
+  }
+
+  @Test func damagedFileIsKeptAside() throws {
+    let folder = try folder()
+    try Data("what is this\n".utf8).write(to: URL(filePath: folder + "/identities"))
+    let host = try host(folder)
+    _ = try host.credentials()
+    #expect(host.log.contains("the file of IdentityIds is damaged"))
+    #expect(
+      try String(contentsOfFile: folder + "/identities.damaged", encoding: .utf8)
+        == "what is this\n")
+    #expect(try host.stopDaemon() == 0)
+    #expect(try text(folder).hasPrefix("credd-identities 1\n"))
+  }
+
+  @Test func folderThatCannotBeWrittenIsSaidAndChangesNothing() throws {
+    let folder = try folder()
+    // Not even root can write a file there.
+    try FileManager.default.createDirectory(
+      atPath: folder + "/identities.new", withIntermediateDirectories: true)
+    let host = try host(folder)
+    _ = try host.credentials()
+    var said: String?
+    try Deadline.usual.wait(for: "the status") {
+      said = try host.ask(#"{"op":"status"}"#)["Daemon"]?["StateDirectory"]?.text
+      return said != nil
+    }
+    #expect(said?.contains("Is a directory") == true)
+    _ = try host.ask(#"{"op":"clear","what":"identity"}"#)
+    _ = try host.credentials()
+    #expect(try host.stopDaemon() == 0)
+    #expect(host.log.split(separator: "\n").count { $0.contains("warning") } == 1)
+  }
+
+  @Test(.enabled(if: geteuid() == 0 && Programs.installed("unshare") != nil))
+  func fullDiskIsSaidAndChangesNothing() throws {
+    let stage = try Stage.current()
+    let sandbox = try Sandbox()
+    let (folder, file, path) = (try folder(), stage.newFile("credd.conf"), stage.newFile("s"))
+    try Data(Configuration.usual(sandbox).utf8).write(to: URL(filePath: file))
+    // One page, which is taken; the mount is credd's alone.
+    let script =
+      "mount -t tmpfs -o size=4k none '\(folder)' && head -c 4096 /dev/zero > '\(folder)/full' "
+      + "&& exec \"$@\""
+    let daemon = try ChildProcess(
+      [
+        try #require(Programs.installed("unshare")), "-m", "/bin/sh", "-c", script, "sh",
+        Programs.credd, "--config", file, "--socket", path,
+      ], environment: ["STATE_DIRECTORY": folder])
+    try Deadline.usual.wait(for: "credd") { (try? StreamSocket(unixPath: path)) != nil }
+    let socket = try StreamSocket(unixPath: path)
+    try socket.send("{}\n")
+    #expect(try socket.reply()["AccessKeyId"] != nil)
+    try Deadline.usual.wait(for: "the warning") {
+      daemon.errors.contains("No space left on device")
+    }
+    try socket.send("{\"op\":\"status\"}\n")
+    let said = try socket.reply()["Daemon"]?["StateDirectory"]?.text
+    #expect(said?.contains("No space left on device") == true)
+  }
+}
