@@ -21,7 +21,11 @@ PYTHON_PACKAGES := python3 python3-venv
 DEMO_PACKAGES := curl netcat-openbsd
 # systemd-socket-activate is in systemd; redis-server is what the benchmarks' peer is.
 BENCH_PACKAGES := gcc git openssh-client python3 redis-server
-TEST_PACKAGES := curl fish gcc mandoc netcat-openbsd openssl shellcheck systemd zsh
+# The tests boot a machine of their own: systemd-nspawn, D-Bus, a user's manager, NSS.
+TEST_PACKAGES := adduser curl dbus dbus-user-session fish gcc init-system-helpers libnss-systemd \
+  libpam-systemd mandoc netcat-openbsd openssl procps shellcheck systemd systemd-container \
+  util-linux zsh
+DEB_PACKAGES := dpkg-dev lintian
 
 PROGRAMS := credd credctl credd-sandbox
 BINARIES := $(PROGRAMS:%=build/bin/%)
@@ -41,7 +45,7 @@ help: ## this list
 .PHONY: deps
 deps: ## install the Debian packages and the Python environment that all targets need
 	$(INSTALL_PACKAGES) $(sort $(BUILD_PACKAGES) $(PYTHON_PACKAGES) $(DEMO_PACKAGES) \
-	  $(BENCH_PACKAGES) $(TEST_PACKAGES))
+	  $(BENCH_PACKAGES) $(TEST_PACKAGES) $(DEB_PACKAGES))
 	scripts/python-venv
 
 .PHONY: build
@@ -60,7 +64,7 @@ $(BINARIES) &: $(SOURCES)
 	swift build --configuration release --static-swift-stdlib
 	mkdir -p build/bin
 	for program in $(PROGRAMS); do \
-	  strip -o "build/bin/$$program.new" ".build/release/$$program"; \
+	  strip --remove-section=.comment -o "build/bin/$$program.new" ".build/release/$$program"; \
 	  mv "build/bin/$$program.new" "build/bin/$$program"; \
 	done
 
@@ -96,12 +100,49 @@ format: ## bring the Swift sources into the house style
 	$(need_swift)
 	swift format format --in-place --recursive --parallel Package.swift Sources Tests
 
+# Where the shells look; Debian's package says otherwise for zsh and fish.
+BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
+FISH_COMPLETIONS ?= $(PREFIX)/share/fish/completions
+SYSTEMD ?= $(PREFIX)/lib/systemd
+DOCUMENTS = $(DESTDIR)$(PREFIX)/share/doc/credd
+
+# credd-sandbox is left out: it is for trying and testing, never for production.
 .PHONY: install
-install: $(BINARIES) ## install credd and credctl under DESTDIR and PREFIX (/usr)
+install: $(BINARIES) $(MANUALS) ## install programs, units, manuals under DESTDIR and PREFIX (/usr)
 	install -D --mode=755 --target-directory="$(DESTDIR)$(PREFIX)/bin" \
 	  build/bin/credd build/bin/credctl
-	install -D --mode=644 --target-directory="$(DESTDIR)$(PREFIX)/share/doc/credd" \
-	  README.md contrib/credd.conf.example
+	# The units name the programs and documents by their paths.
+	for unit in credd.socket credd.service user/credd.socket user/credd.service; do \
+	  folder=system; [[ $$unit != user/* ]] || folder=user; \
+	  install -D --mode=644 /dev/null "$(DESTDIR)$(SYSTEMD)/$$folder/$${unit#user/}"; \
+	  sed 's|/usr/|$(PREFIX)/|g' "systemd/$$unit" \
+	    >"$(DESTDIR)$(SYSTEMD)/$$folder/$${unit#user/}"; \
+	done
+	install -D --mode=644 systemd/credd.sysusers "$(DESTDIR)$(PREFIX)/lib/sysusers.d/credd.conf"
+	# Whoever has a configuration keeps it.
+	[[ -e "$(DESTDIR)/etc/credd/credd.conf" ]] || \
+	  install -D --mode=644 contrib/credd.conf "$(DESTDIR)/etc/credd/credd.conf"
+	for page in $(MANUALS); do \
+	  install -D --mode=644 --target-directory="$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}" \
+	    "$$page"; \
+	done
+	install -D --mode=644 contrib/completions/credctl.bash "$(DESTDIR)$(BASH_COMPLETIONS)/credctl"
+	ln -sf credctl "$(DESTDIR)$(BASH_COMPLETIONS)/credd"
+	install -D --mode=644 contrib/completions/_credctl "$(DESTDIR)$(ZSH_COMPLETIONS)/_credctl"
+	install -D --mode=644 contrib/completions/credctl.fish "$(DESTDIR)$(FISH_COMPLETIONS)/credctl.fish"
+	ln -sf credctl.fish "$(DESTDIR)$(FISH_COMPLETIONS)/credd.fish"
+	install -D --mode=644 --target-directory="$(DOCUMENTS)" README.md SECURITY.md docs/*.md
+	install -D --mode=644 --target-directory="$(DOCUMENTS)/examples" \
+	  contrib/credd.conf.example systemd/examples/*.conf
+
+# What the package is called; `make deb VERSION=0.2.0` packs the same programs as another one.
+VERSION ?= $(shell sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/CredRuntime/Version.swift)
+
+.PHONY: deb
+deb: $(BINARIES) ## pack a Debian package: build/credd_VERSION_ARCHITECTURE.deb
+	$(INSTALL_PACKAGES) $(DEB_PACKAGES)
+	scripts/build-deb "$(VERSION)"
 
 .PHONY: clean
 clean: ## remove everything that was built

@@ -99,5 +99,7 @@ let package = Package(
       // The programs are dependencies so that they are built beside the tests that run them.
       dependencies: ["credd", "credctl", "credd-sandbox"],
       swiftSettings: strict),
+    // They install the Debian package that `make deb` builds, on a machine of their own.
+    .testTarget(name: "SystemTests", swiftSettings: strict),
   ]
 )

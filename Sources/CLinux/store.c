@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/memfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #ifndef MFD_NOEXEC_SEAL
@@ -31,6 +33,30 @@ int credd_is_memfd(int descriptor) {
   struct stat status;
   if (fstat(descriptor, &status) < 0) return -errno;
   return S_ISREG(status.st_mode) && fcntl(descriptor, F_GET_SEALS) >= 0;
+}
+
+int credd_is_in_memory(int descriptor) {
+  struct statfs system;
+  if (fstatfs(descriptor, &system) < 0) return -errno;
+  return system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC;
+}
+
+int credd_create_private(int folder, const char *name) {
+  if (unlinkat(folder, name, 0) < 0 && errno != ENOENT) return -errno;
+  int descriptor = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  return descriptor < 0 ? -errno : descriptor;
+}
+
+int credd_open_private(int folder, const char *name) {
+  int descriptor = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return -errno;
+  struct stat status;
+  int failure = fstat(descriptor, &status) < 0 ? -errno : 0;
+  if (!failure && (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || status.st_mode & 077))
+    failure = -EPERM;
+  if (!failure) return descriptor;
+  close(descriptor);
+  return failure;
 }
 
 int64_t credd_file_size(int descriptor) {

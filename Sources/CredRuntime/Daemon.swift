@@ -19,8 +19,9 @@ public actor Daemon {
   private(set) var status: StatusNotice?
   private let idleness: Idleness
   private var signals: [EventSource] = []
-  /// Set while the last clients are waited for.
-  private var ending: EventSource?
+  private var isStopping = false
+  /// Nobody restarts the daemon: its sessions wait for the one that the next client starts.
+  private var mustPark = false
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     unsafe loop.asUnownedSerialExecutor()
@@ -46,16 +47,15 @@ public actor Daemon {
   /// Starts to serve on `listeners`, which stay open and untouched when the daemon ends. Call on
   /// the loop's thread, before the loop runs.
   ///
-  /// - Parameters:
-  ///   - stores: the sessions of a former process, which the service manager kept.
-  ///   - stateDirectory: where IdentityIds are kept; nil for nowhere.
+  /// - Parameter stores: the sessions of a former process, which the service manager kept.
   public nonisolated func begin(
-    on listeners: [Int32], stores: [PassedDescriptors.Named] = [], stateDirectory: String? = nil
+    on listeners: [Int32], stores: [PassedDescriptors.Named] = []
   ) throws(SystemError) {
     // `assumeIsolated` cannot pass a typed error on.
     let result = assumeIsolated { daemon in
       Result { () throws(SystemError) in
-        try daemon.service.restore(stores, folder: stateDirectory)
+        try daemon.service.restore(
+          stores + daemon.takeParked(), folder: daemon.options.stateDirectory)
         try daemon.start(on: listeners)
       }
     }
@@ -141,29 +141,27 @@ public actor Daemon {
 
   private func stopUnused() {
     log.info("nobody was connected for a while")
+    mustPark = true
     stop()
   }
 
   /// Who connects from now on waits in systemd's socket for the next daemon. Who was accepted is
   /// answered by this one.
   private func stop() {
-    guard ending == nil else { return }
+    guard !isStopping else { return }
+    isStopping = true
     ServiceNotification.send("STOPPING=1\nSTATUS=stopping")
     log.info("stopping")
-    server.stopListening()
-    server.serveOutstanding()
-    let timer = server.hasUnheard ? try? loop.timer { [unowned self] _ in
-      self.assumeIsolated { $0.end() }
-    } : nil
-    guard let timer else { return end() }
-    timer.arm(at: loop.now + ServerLimits.lastWords)
-    ending = timer
+    service.dismissWaiters()
+    let end = { [unowned self] in self.assumeIsolated { $0.finish() } }
+    do throws(SystemError) { try server.leave(end) } catch { end() }
   }
 
-  private func end() {
-    server.serveOutstanding()
+  private func finish() {
+    // Who asked while the last ones were heard.
     service.dismissWaiters()
     service.state.identities?.finish()
+    if mustPark { park() }
     loop.exit()
   }
 }

@@ -8,13 +8,21 @@ public struct DaemonOptions: Sendable {
   let logThreshold: LogThreshold?
   /// The listening sockets are systemd's, which starts the daemon when somebody connects.
   let isActivated: Bool
+  /// Where IdentityIds are kept; nil for nowhere.
+  let stateDirectory: String?
+  /// Where sessions wait while no daemon runs; nil for nowhere.
+  let runtimeDirectory: String?
 
   public init(
     logThreshold: LogThreshold?, isActivated: Bool,
+    stateDirectory: String? = ServiceDirectory.state,
+    runtimeDirectory: String? = ServiceDirectory.runtime,
     readConfiguration: @escaping @Sendable () -> Result<ConfigurationReading, SystemError>
   ) {
     self.readConfiguration = readConfiguration
     self.logThreshold = logThreshold
     self.isActivated = isActivated
+    self.stateDirectory = stateDirectory
+    self.runtimeDirectory = runtimeDirectory
   }
 }

@@ -1,5 +1,3 @@
-internal import CredCore
-
 /// Why a verb failed: an exit status, and one line that says what to do about it.
 public struct Failure: Error, Equatable, Sendable {
   public var status: Sysexit
@@ -7,14 +5,13 @@ public struct Failure: Error, Equatable, Sendable {
   public var message: String
   /// The protocol's error code, where it was the daemon that refused.
   public var code: String?
-  /// Whether the next daemon at the same socket may answer what this one did not.
-  public internal(set) var meansTheDaemonEnded = false
+  /// The daemon ended before it could answer, as in a restart. Its successor may answer.
+  public var isEndOfDaemon = false
 
   public init(_ status: Sysexit, _ message: String, code: String? = nil) {
     self.status = status
     self.message = message
     self.code = code
-    meansTheDaemonEnded = code == ProtocolErrorCode.shuttingDown.rawValue
   }
 
   /// The line for standard error, with its newline.

@@ -21,6 +21,9 @@ public enum WaitLimits {
   /// What `exec` and `env` demand unless told otherwise, since nothing renews what a program has in
   /// its environment: SDKs take less than 15 min for as good as expired.
   public static let usefulLifetime = Seconds(milliseconds: 15 * 60 * 1000)
+  /// Daemons that one `get` asks where each ends before it answers: a restart is survived, one that
+  /// goes on and on is said.
+  public static let daemonsAsked = 3
   /// For `login` and `logout`, which call the organisation's servers.
   public static let upstream = 60
 }

@@ -36,6 +36,7 @@ extension Failure {
       message += (isJoined ? "; " : ": ") + advice
     }
     self.init(row.status, message, code: refusal.code)
+    isEndOfDaemon = refusal.code == ProtocolErrorCode.shuttingDown.rawValue
   }
 
   private static func advice(_ refusal: Refusal, _ row: RefusalTable.Row) -> String? {

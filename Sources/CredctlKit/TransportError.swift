@@ -39,7 +39,7 @@ extension Failure {
       self.init(.tryAgain, "credd at \(path) did not answer in \(seconds) s: \(Self.lookAtService)")
     case .closedEarly:
       self.init(.tryAgain, "credd at \(path) closed the connection: try again")
-      meansTheDaemonEnded = true
+      isEndOfDaemon = true
     case .replyTooLong:
       self.init(
         .unavailable,

@@ -13,29 +13,43 @@ struct Client {
       exists: { path in unsafe access(path, F_OK) == 0 })
   }
 
-  /// How often a daemon that ends meanwhile is asked: systemd holds the socket, where the next one
-  /// finds the question.
-  private static let attempts = 3
-
-  /// - Parameters:
-  ///   - seconds: for the connection, and again for the reply.
-  ///   - isRepeatable: whether the next daemon may be asked again where this one ends.
+  /// - Parameter seconds: for the connection, and again for the reply.
   func ask(
     _ request: consuming [UInt8], for shape: ReplyShape, profile: String? = nil,
-    seconds: Int = WaitLimits.margin, isRepeatable: Bool = true
+    seconds: Int = WaitLimits.margin
   ) throws(Failure) -> Answer {
     defer { request.wipe() }
-    var attemptsLeft = isRepeatable ? Self.attempts : 1
+    return try askOnce(request, for: shape, profile: profile, seconds: seconds)
+  }
+
+  /// The same for what may be asked twice. A daemon that ends, because it is restarted or crashed,
+  /// leaves some clients without an answer: they ask its successor, for whom they wait in systemd's
+  /// socket.
+  func askAcrossRestart(
+    _ request: consuming [UInt8], for shape: ReplyShape, profile: String?, seconds: Int
+  ) throws(Failure) -> Answer {
+    defer { request.wipe() }
+    let end = Clock.now + .seconds(seconds)
+    var daemons = 1
     while true {
-      attemptsLeft -= 1
+      let left = Int((end - Clock.now) / .seconds(1)) + 1
       do throws(Failure) {
-        let buffer = ReplyBuffer()
-        _ = try send(request, firstReplyInto: buffer, seconds: seconds)
-        return Answer(buffer, reply: try Reply.check(buffer.line, has: shape, profile: profile))
+        return try askOnce(request, for: shape, profile: profile, seconds: left)
       } catch {
-        guard attemptsLeft > 0, error.meansTheDaemonEnded else { throw error }
+        guard error.isEndOfDaemon, daemons < WaitLimits.daemonsAsked, Clock.now < end else {
+          throw error
+        }
+        daemons += 1
       }
     }
+  }
+
+  private func askOnce(
+    _ request: [UInt8], for shape: ReplyShape, profile: String?, seconds: Int
+  ) throws(Failure) -> Answer {
+    let buffer = ReplyBuffer()
+    _ = try send(request, firstReplyInto: buffer, seconds: seconds)
+    return Answer(buffer, reply: try Reply.check(buffer.line, has: shape, profile: profile))
   }
 
   /// Asks for a stream of lines, and hands each one over until something fails.

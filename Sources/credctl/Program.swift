@@ -25,7 +25,7 @@ enum Program {
   }
 
   static func credentials(_ options: GetOptions) throws(Failure) -> Answer {
-    try Client(socketArgument: options.socket).ask(
+    try Client(socketArgument: options.socket).askAcrossRestart(
       options.request, for: .credentials, profile: options.profile,
       seconds: options.patience.timeout)
   }

@@ -8,13 +8,9 @@ protocol SessionVerb: Verb {
 }
 
 extension SessionVerb {
-  /// - Parameter isRepeatable: see ``Client``.
-  func showSession(
-    _ request: consuming RequestLine, seconds: Int, isRepeatable: Bool = true
-  ) throws(Failure) {
+  func showSession(_ request: consuming RequestLine, seconds: Int) throws(Failure) {
     let answer = try client.ask(
-      request.finished(), for: .session, profile: selection.profile, seconds: seconds,
-      isRepeatable: isRepeatable)
+      request.finished(), for: .session, profile: selection.profile, seconds: seconds)
     guard !format.json else { return try answer.print() }
     let line = "\(answer.text("Profile")) \(answer.text("State")) \(answer.text("IdentityId"))\n"
     try StandardStream.output.write(line)

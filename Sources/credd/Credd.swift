@@ -61,6 +61,11 @@ struct Credd: ParsableCommand {
     if !checkConfig, let first = problems.first {
       ServiceFailure.tell("configuration unusable: \(first)\(more)", number: nil)
     }
+    // Who waits in a socket of systemd's is told before the daemon ends.
+    if !checkConfig, let passed = try? PassedDescriptors.take() {
+      Apology.make(
+        "credd cannot start: its configuration is wrong", to: passed.listeners.map(\.descriptor))
+    }
     return ExitCode(EX_CONFIG)
   }
 
@@ -99,7 +104,7 @@ struct Credd: ParsableCommand {
     _ place: String
   ) throws(SystemError) {
     try daemon.begin(
-      on: listeners, stores: passed.stores, stateDirectory: StateDirectory.path)
+      on: listeners, stores: passed.stores)
     log.info("serving", metadata: ["socket": "\(place)", "version": "\(Version.current)"])
     _ = try daemon.loop.run()
   }

@@ -11,6 +11,11 @@ struct ActivationTests {
     return status.st_mode & 0o7777
   }
 
+  /// Its path is there before anybody listens.
+  private func waitForListener(_ manager: ChildProcess) throws {
+    try Deadline.usual.wait(for: "the socket") { manager.errors.contains("Listening on") }
+  }
+
   @Test(.enabled(if: Programs.installed("systemd-socket-activate") != nil))
   func passedSocketIsServedAndLeftAlone() throws {
     let stage = try Stage.current()
@@ -21,7 +26,7 @@ struct ActivationTests {
       try #require(Programs.installed("systemd-socket-activate")), "--listen", path,
       Programs.credd, "--config", file,
     ])
-    try Deadline.usual.wait(for: "the socket") { mode(path) != nil }
+    try waitForListener(daemon)
     unsafe chmod(path, 0o640)
     // The first connection starts credd, and is served by it.
     let socket = try StreamSocket(unixPath: path)
@@ -80,7 +85,7 @@ struct ActivationTests {
       try #require(Programs.installed("systemd-socket-activate")), "--listen", path,
       Programs.credd, "--config", file,
     ])
-    try Deadline.usual.wait(for: "the socket") { mode(path) != nil }
+    try waitForListener(daemon)
     let socket = try StreamSocket(unixPath: path)
     // Who is connected keeps it alive, however little they say.
     for _ in 0..<3 {
@@ -98,6 +103,7 @@ struct ActivationTests {
   @Test
   func ofItsOwnSocketItTakesCareItself() throws {
     let host = try TestHost { Configuration.usual($0, daemon: "exit_on_idle = 1s") }
+    // The socket is there before this is said.
     try Deadline.usual.wait(for: "the warning") { host.log.contains("exit_on_idle is ignored") }
   }
 

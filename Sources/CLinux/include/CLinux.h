@@ -121,6 +121,12 @@ int credd_is_memfd(int descriptor);
 int64_t credd_file_size(int descriptor);
 // The next stretch of a file that is no hole, from `from` on: 1, 0 where there is none, or -errno.
 int credd_next_data(int descriptor, int64_t from, int64_t *begin, int64_t *end);
+// Whether a descriptor's file system is in memory: 1, 0 or -errno.
+int credd_is_in_memory(int descriptor);
+// A new file `folder`/`name`, readable by its owner alone; what has that name already is removed.
+int credd_create_private(int folder, const char *name);
+// An existing one, if it is a regular file of this user that nobody else may read; -EPERM if not.
+int credd_open_private(int folder, const char *name);
 // pread() and pwrite() of all of it; a read is short at the end of the file alone.
 ssize_t credd_read_at(int descriptor, void *buffer, size_t length, int64_t offset);
 int credd_write_at(int descriptor, const void *bytes, size_t length, int64_t offset);

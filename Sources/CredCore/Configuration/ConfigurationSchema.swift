@@ -83,7 +83,9 @@ enum ConfigurationSchema {
       "whose members may use the profile"),
     .init(
       "allow_units", \.allowUnits,
-      .list(of: "a systemd unit such as billing.service, billing-* or user@1000.service/app.service", where: \.isUnitPattern),
+      .list(
+        of: "a systemd unit such as billing.service, billing-* or user@1000.service/app.service",
+        where: \.isUnitPattern),
       "the systemd units whose processes may use the profile; *, ? and […] match"),
     .init(
       "cognito_endpoint", \.cognitoEndpoint, .endpoint, "Cognito Identity's URL, not AWS's own"),

@@ -14,6 +14,8 @@ internal import Glibc
   var listeners: [EventSource] = []
   var acceptTimer: EventSource?
   private var stallTimer: EventSource?
+  /// See ``leave(_:)``.
+  var leaving: EventSource?
   /// When the clients that owe something are cut off, by token.
   private var stalled: [UInt64: Instant] = [:]
   let table = ConnectionTable()
@@ -66,17 +68,7 @@ internal import Glibc
 
   // MARK: Serving
 
-  /// Answers whatever has been asked by now, as far as it goes at once.
-  func serveOutstanding() {
-    for _ in 0..<ServerLimits.lastTurns where serveReadyClients() > 0 {}
-  }
-
-  /// Clients that were accepted and have not asked anything yet.
-  var hasUnheard: Bool { table.all.contains { !$0.isHeard } }
-
-  /// - Returns: how many there were.
-  @discardableResult
-  private func serveReadyClients() -> Int {
+  private func serveReadyClients() {
     let now = loop.now
     let count = unsafe credd_epoll_poll(epoll, &ready, Int32(ready.count))
     for index in 0..<Int(max(count, 0)) {
@@ -86,7 +78,6 @@ internal import Glibc
       turn(of: connection) { serve(connection, event.events, now) }
     }
     finishTurn()
-    return Int(max(count, 0))
   }
 
   private func serve(_ connection: Connection, _ events: UInt32, _ now: Instant) {
@@ -103,7 +94,7 @@ internal import Glibc
     }
   }
 
-  private func wantsInput(_ connection: Connection) -> Bool {
+  func wantsInput(_ connection: Connection) -> Bool {
     connection.parked == nil && connection.backlog == 0 && !connection.isInputFinished
       && !connection.isClosing
   }
@@ -113,6 +104,7 @@ internal import Glibc
       connection.descriptor, inputBuffer.baseAddress, inputBuffer.count)
     switch count {
     case 1...:
+      connection.hasSpoken = true
       var position = 0
       let chunk = unsafe UnsafeMutableBufferPointer(rebasing: inputBuffer[..<count])
       unsafe takeLines(in: chunk.span, from: &position, connection, now)
@@ -141,11 +133,9 @@ internal import Glibc
     while canTakeLine(connection) {
       switch connection.framer.next(in: chunk, from: &position) {
       case .line(let range):
-        connection.isHeard = true
         handler.handle(chunk.extracting(range), from: connection, now: now)
       case .joined(let line):
         noLongerStalled(connection)  // the next partial line has a time of its own
-        connection.isHeard = true
         handler.handle(line.span, from: connection, now: now)
       case .needsMore:
         return

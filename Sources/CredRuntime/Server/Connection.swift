@@ -20,8 +20,8 @@ final class Connection {
 
   /// The request that is being waited for; meanwhile nothing more is read or taken.
   var parked: ParkedRequest?
-  /// It has asked something.
-  var isHeard = false
+  /// The peer has sent something.
+  var hasSpoken = false
   /// The peer has said its last word, but may still listen.
   var isInputFinished = false
   /// It was given replies outside its own turn, and waits for ``ClientServer/finishTurn()``.

@@ -12,6 +12,9 @@ public struct ServerLimits: Sendable, Equatable {
   var blockedWrite: Duration = .seconds(30)
   /// How often deadlines of stalled clients are looked at, while there are any.
   var stallCheck: Duration = .seconds(1)
+  /// How long a daemon that ends waits for the first word of those it has accepted: they have
+  /// connected, so their request is under way.
+  var lastWords: Duration = .milliseconds(500)
   /// When descriptors or memory ran out, nobody is accepted for this long.
   var acceptPause: Duration = .milliseconds(100)
 
@@ -32,10 +35,12 @@ public struct ServerLimits: Sendable, Equatable {
   static let writeSize = 256 << 10
   /// Connections accepted in one turn.
   static let acceptsPerTurn = 64
-  /// Turns in which a daemon that ends answers what was asked.
-  static let lastTurns = 256
-  /// How long a daemon that ends waits for what clients it has accepted are about to ask.
-  static let lastWords: Duration = .milliseconds(100)
+  /// How long a daemon that cannot start answers its clients before it ends: long enough that
+  /// systemd, which allows 20 starts by a socket in 2 s, is never near its limit; short enough for
+  /// who waits for `systemctl restart` to fail.
+  static let apologyNanoseconds: Int64 = 1_000_000_000
+  /// How often it looks whether they have been heard.
+  static let lastLook: Duration = .milliseconds(2)
   /// Ready clients taken in one turn.
   static let clientsPerTurn = 256
 }

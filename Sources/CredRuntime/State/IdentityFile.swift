@@ -148,7 +148,8 @@ internal import Logging
   private func fail(_ error: SystemError) {
     isDirty = true
     if failure == nil {
-      log.log(.stateUnwritable, .warning, "IdentityIds are kept in memory alone: \(error)")
+      log.log(
+        .stateUnwritable, .warning, "IdentityIds are kept in memory alone: \(error)")
     }
     failure = error.description
     arm(Self.pause)

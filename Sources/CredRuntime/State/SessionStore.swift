@@ -66,8 +66,8 @@ final class SessionStore {
       reason = "\(error)"
     }
     log.log(
-      .sessionsDropped, .warning, "stored sessions cannot be used and are dropped: \(reason)",
-      ["name": "\(passed.name)"])
+      .sessionsDropped, .warning,
+      "stored sessions cannot be used and are dropped: \(reason)", ["name": "\(passed.name)"])
     return nil
   }
 
@@ -76,7 +76,8 @@ final class SessionStore {
   private static func leave(
     _ sessions: SessionLog, _ name: String?, others: [String]
   ) throws(SystemError) {
-    guard let name else {
+    let others = others.filter { $0 != PassedDescriptors.parkedName }
+    guard let name, name != PassedDescriptors.parkedName else {
       let names = ["a", "b", "c"].map { "\(PassedDescriptors.storeName)-\($0)" }
       try ServiceNotification.store(
         sessions.descriptor, as: names.first { !others.contains($0) } ?? names[0])
@@ -117,6 +118,9 @@ final class SessionStore {
     sessions.remove(key)
     failing.remove(key)
   }
+
+  /// The file that holds them.
+  var descriptor: Int32 { sessions.descriptor }
 
   /// Sessions in it.
   var count: Int { sessions.places.count }

@@ -24,6 +24,8 @@ public struct PassedDescriptors: Sendable {
 
   /// How the names of session stores begin.
   static let storeName = "sessions"
+  /// The name of one that was not passed: see ``ParkedSessions``.
+  static let parkedName = "parked"
 
   public init() {}
 

@@ -94,8 +94,7 @@ struct Login: SessionVerb {
     var request = RequestLine(operation: "login", profile: selection.profile)
     add(&request)
     if let customRoleArn { request.add("custom_role_arn", customRoleArn) }
-    // A password is tried once: whether the daemon that ended gave it to the backend is not known.
-    try showSession(request, seconds: WaitLimits.upstream, isRepeatable: false)
+    try showSession(request, seconds: WaitLimits.upstream)
   }
 
   private func userName() throws(Failure) -> String {

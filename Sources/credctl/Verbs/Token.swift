@@ -15,7 +15,7 @@ struct Token: Verb {
     var request = RequestLine(operation: "token", profile: selection.profile)
     let patience = try patience.read()
     patience.add(to: &request)
-    let answer = try client.ask(
+    let answer = try client.askAcrossRestart(
       request.finished(), for: .token, profile: selection.profile, seconds: patience.timeout)
     try answer.print()
   }

@@ -51,6 +51,11 @@ final class TestHost {
     daemon.send(signal)
     try daemon.wait()
     try meanwhile()
+    try startAgain()
+  }
+
+  /// Starts the next daemon, when the last one has ended.
+  func startAgain() throws {
     daemon =
       try manager?.start(creddArguments, environment)
       ?? ChildProcess(creddArguments + ["--socket", socketPath], environment: environment)

@@ -1,0 +1,65 @@
+import Testing
+
+extension SystemTests {
+  /// The package's life: upgrade, removal, purge.
+  @Suite
+  struct PackageTests {
+    let machine: Machine
+
+    init() throws { machine = try Machine.current() }
+
+    @Test
+    func upgradeKeepsSessionsAndConfiguration() throws {
+      let key = try machine.accessKey(of: "alice")
+      let (calls, pid) = try (machine.upstreamCalls, machine.property("MainPID"))
+      let listening = try machine.property("ActiveEnterTimestampMonotonic", of: "credd.socket")
+      let configuration = try machine.sh("cat /etc/credd/credd.conf")
+      // The same programs under a higher version.
+      try machine.sh(
+        """
+        cd /root
+        rm -rf newer && dpkg-deb --raw-extract credd.deb newer
+        sed -i 's/^Version: .*/&+newer/' newer/DEBIAN/control
+        dpkg-deb --root-owner-group -Znone --build newer newer.deb
+        dpkg --install newer.deb
+        """)
+      defer { _ = try? machine.run("dpkg --install /root/credd.deb") }
+      let installed = try machine.sh("dpkg-query --show --showformat='${Version}' credd")
+      #expect(installed.hasSuffix("+newer"))
+      #expect(try machine.sh("cat /etc/credd/credd.conf") == configuration)
+      #expect(try machine.property("MainPID") != pid)
+      #expect(
+        try machine.property("ActiveEnterTimestampMonotonic", of: "credd.socket") == listening)
+      #expect(try machine.accessKey(of: "alice") == key)
+      #expect(try machine.upstreamCalls == calls)
+    }
+
+    @Test
+    func removalStopsAndPurgeForgets() throws {
+      _ = try machine.accessKey(of: "alice")
+      defer { _ = try? machine.run("dpkg --install /root/credd.deb") }
+      let uid = try machine.sh("id --user credd")
+      try machine.sh("dpkg --remove credd")
+      #expect(try machine.attempt("pidof credd").status == 1)
+      #expect(try machine.attempt("test -e /run/credd/credd.sock").status == 1)
+      #expect(try machine.sh("ls /etc/credd/credd.conf").isEmpty == false)
+      #expect(try machine.attempt("test -d /var/lib/credd").status == 0)
+      try machine.sh("dpkg --purge credd")
+      #expect(try machine.attempt("test -e /var/lib/credd || test -e /etc/credd").status == 1)
+      #expect(try machine.sh("find /etc/systemd /usr/lib /var/lib/systemd -name 'credd*'").isEmpty)
+      #expect(try machine.sh("id --user credd") == uid, "its uid may not become another's")
+      // And it can come back.
+      try machine.sh("dpkg --install /root/credd.deb")
+      #expect(try machine.sh("systemctl is-active credd.socket") == "active")
+    }
+
+    @Test
+    func administratorsNoIsKept() throws {
+      try machine.sh("systemctl disable --now credd.socket")
+      try machine.sh("dpkg --install /root/credd.deb")
+      defer { _ = try? machine.run("systemctl enable --now credd.socket") }
+      #expect(try machine.attempt("systemctl is-enabled credd.socket").output == "disabled\n")
+      #expect(try machine.property("ActiveState", of: "credd.socket") == "inactive")
+    }
+  }
+}

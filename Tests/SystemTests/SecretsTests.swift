@@ -1,0 +1,69 @@
+import Testing
+
+extension SystemTests {
+  /// Secrets for the daemon, through systemd's credentials.
+  @Suite
+  struct SecretsTests {
+    let machine: Machine
+
+    init() throws { machine = try Machine.current() }
+
+    /// A backend that wants to know which host asks.
+    private func configure() throws {
+      try machine.sh(
+        """
+        systemctl is-active --quiet strict ||
+          systemd-run --quiet --unit=strict --service-type=exec -p RuntimeDirectory=strict \
+            /srv/credd/build/bin/credd-sandbox --port 4602 --users alice,bob \
+            --backend-token of-this-host --ready-file /run/strict/ready
+        """)
+      try machine.wait(for: "the backend", until: "test -s /run/strict/ready")
+      try machine.configure(
+        """
+        [backend corp]
+        type = http
+        url = http://127.0.0.1:4602/token
+        bearer_token_file = ${CREDENTIALS_DIRECTORY}/corp-token
+
+        [profile default]
+        identity_pool_id = \(Machine.pool)
+        developer_provider = login.example.app
+        backend = corp
+        cognito_endpoint = http://127.0.0.1:4602
+
+        """)
+    }
+
+    @Test
+    func tokenOfAFileThatOnlyRootReads() throws {
+      try configure()
+      try machine.sh("install -m 600 /dev/stdin /root/token", input: "of-this-host\n")
+      try machine.dropIn(
+        "credd.service", "[Service]\nLoadCredential=corp-token:/root/token\n")
+      _ = try machine.accessKey(of: "alice")
+    }
+
+    @Test
+    func encryptedToken() throws {
+      try configure()
+      try machine.sh(
+        "systemd-creds encrypt --with-key=host --name=corp-token - /etc/credd/corp-token.cred",
+        input: "of-this-host\n")
+      try machine.dropIn(
+        "credd.service",
+        "[Service]\nLoadCredentialEncrypted=corp-token:/etc/credd/corp-token.cred\n")
+      _ = try machine.accessKey(of: "alice")
+      #expect(try machine.attempt("grep -r of-this-host /etc/credd").status == 1)
+    }
+
+    /// Without the credential the backend is not asked without a token.
+    @Test
+    func missingTokenIsNamed() throws {
+      try configure()
+      try machine.sh("systemctl start credd.service || true")
+      let outcome = try machine.attempt("credctl get", as: "alice")
+      #expect(outcome.status != 0)
+      #expect((try machine.journalText() + outcome.errors).contains("CREDENTIALS_DIRECTORY"))
+    }
+  }
+}
