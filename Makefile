@@ -95,6 +95,23 @@ bench: $(BINARIES) ## measure against redis-server, ssh-agent and C; BENCH="--he
 	python3 Benchmarks/bench.py --credd build/bin/credd --credctl build/bin/credctl \
 	  --sandbox build/bin/credd-sandbox $(BENCH)
 
+SEEDS ?= 1000
+HOURS ?= 24
+SESSIONS ?= 40
+.PHONY: simulate
+simulate: ## check the promises in SEEDS simulated worlds of HOURS hours; FIRST= or REPLAY= a seed
+	$(need_swift)
+	swift build --configuration release --product credd-simulate
+	.build/release/credd-simulate --seeds $(SEEDS) --hours $(HOURS) --sessions $(SESSIONS) \
+	  $(if $(FIRST),--first $(FIRST)) $(if $(REPLAY),--replay $(REPLAY))
+
+TARGET ?= all
+SECONDS ?= 60
+.PHONY: fuzz
+fuzz: ## feed TARGET mutated inputs for SECONDS by libFuzzer; all of them by default
+	$(need_swift)
+	scripts/fuzz $(TARGET) $(SECONDS)
+
 .PHONY: format
 format: ## bring the Swift sources into the house style
 	$(need_swift)

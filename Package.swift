@@ -74,6 +74,16 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       swiftSettings: strict),
+    // Not shipped: credd's machines in a simulated world.
+    .target(name: "SimulationKit", dependencies: ["CredCore"], swiftSettings: strict),
+    .executableTarget(
+      name: "credd-simulate", dependencies: ["SimulationKit", argumentParser],
+      swiftSettings: strict),
+    // Not shipped: what reads other people's bytes, to be fuzzed by scripts/fuzz.
+    .target(name: "FuzzTargets", dependencies: ["CredCore"], swiftSettings: strict),
+    .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets"], swiftSettings: strict),
+    .testTarget(
+      name: "SimulationTests", dependencies: ["CredCore", "SimulationKit"], swiftSettings: strict),
     .testTarget(
       name: "CredCoreTests",
       dependencies: [

@@ -1,5 +1,5 @@
 /// Why no answer arrived, or none that could be taken for one.
-public enum TransportFailure: Error, Sendable, Hashable {
+public enum TransportFailure: Error, Sendable, Hashable, CaseIterable {
   /// The host name could not be resolved.
   case nameResolution
   /// No connection: refused, unreachable, or the proxy said no.

@@ -35,9 +35,17 @@ extension SessionMachine {
       turn.actions.append(.announce(.refreshed(expiration: credentials.expiration)))
       succeed(&turn)
     case .failed(let failure):
-      if let remedied = remedy(attempt, failure, &turn) { return proceed(remedied, &turn) }
+      if !isPasswordOpen, let remedied = remedy(attempt, failure, &turn) {
+        return proceed(remedied, &turn)
+      }
       fail(attempt, failure, &turn)
     }
+  }
+
+  /// Whether a backend is being asked about a password. Another call could only succeed for whoever
+  /// was signed in before.
+  private var isPasswordOpen: Bool {
+    signInProgress.map { $0.way.isPassword && !$0.isAccepted } ?? false
   }
 
   private mutating func succeed(_ turn: inout Turn) {

@@ -32,6 +32,9 @@ public struct BackOff: Sendable, Equatable {
     let spread = previous * 3 - Self.shortest
     previous = min(Self.longest, Self.shortest + spread * chance)
     let pause = failureClass.isTransient ? previous : Self.permanent
-    return max(pause, min(failureClass.retryAfter ?? .zero, Self.longestAsked))
+    guard let retryAfter = failureClass.retryAfter else { return pause }
+    let asked = min(retryAfter, Self.longestAsked)
+    // Everybody was told the same time; they need not all come back at it.
+    return max(pause, asked + min(previous - Self.shortest, asked))
   }
 }

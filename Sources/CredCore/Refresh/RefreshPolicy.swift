@@ -7,6 +7,8 @@ public enum RefreshPolicy {
   /// Refresh at the latest with this much life left, where the lifetime allows: botocore and .NET
   /// run credential_process again and again below 15 min.
   static let reserve: Duration = .seconds(20 * 60)
+  /// The reserve may bring a refresh forward to this share of the lifetime.
+  static let leastShare = 0.25
   /// Below this, a caller waits a moment for better ones.
   static let freshness: Duration = .seconds(15 * 60)
   /// How long that moment is.
@@ -25,14 +27,16 @@ public enum RefreshPolicy {
   public static func refreshTime(
     received: Instant, lifetime: Duration, chance: Double
   ) -> Instant {
-    let half = lifetime * (share + share * jitter * (2 * chance - 1))
     let keepingReserve = lifetime - reserve
     // A short lifetime has no room for the reserve: it would be renewed without pause. Its half is
     // where callers begin to wait for better ones, so the jitter goes one way.
-    guard keepingReserve >= lifetime * 0.25 else {
+    guard keepingReserve >= lifetime * leastShare else {
       return received + lifetime * (share - share * jitter * (1 - chance))
     }
-    return received + min(half, keepingReserve)
+    let latest = min(lifetime * (share + share * jitter), keepingReserve)
+    // Where the reserve comes before the half, it must not gather everyone at one instant.
+    let earliest = max(latest * ((1 - jitter) / (1 + jitter)), lifetime * (leastShare - jitter / 2))
+    return received + earliest + (latest - earliest) * chance
   }
 
   /// Until when they are handed out without a second thought: with more than 15 min left, or half

@@ -7,6 +7,7 @@ extension UpstreamFailure {
     static let code: UInt8 = 5
     static let message: UInt8 = 6
     static let severity: UInt8 = 7
+    static let isWithheld: UInt8 = 8
   }
 
   /// The kinds of failures by number; a new one is added at the end.
@@ -31,12 +32,14 @@ extension UpstreamFailure {
     // Cut between characters; what upstream said may be long.
     writer.field(Tag.message, String(message.prefix(Limits.snapshotTextBytes / 32)))
     writer.field(Tag.severity, severity == .operatorMustAct ? 1 as UInt8 : 0)
+    if isWithheld { writer.field(Tag.isWithheld, 1 as UInt8) }
   }
 
   /// Nil where a newer daemon wrote of a kind, a code or an upstream that this one does not know.
   static func read(_ reader: SnapshotReader) throws(SnapshotError) -> UpstreamFailure? {
     var fields = reader
     var (number, kind, severity): (UInt8?, UInt8?, UInt8) = (nil, nil, 0)
+    var isWithheld = false
     var (backend, code, message) = ("", "", "")
     var delay: Duration?
     while let field = try fields.next() {
@@ -48,6 +51,7 @@ extension UpstreamFailure {
       case Tag.code: code = try field.text("code")
       case Tag.message: message = try field.text("message")
       case Tag.severity: severity = try field.byte("severity")
+      case Tag.isWithheld: isWithheld = try field.byte("withheld") == 1
       default: break
       }
     }
@@ -61,9 +65,11 @@ extension UpstreamFailure {
     guard let upstream, let kind, kinds.indices.contains(Int(kind)),
       let code = ProtocolErrorCode(rawValue: code)
     else { return nil }
-    return UpstreamFailure(
+    var failure = UpstreamFailure(
       upstream: upstream, failureClass: kinds[Int(kind)].with(delay: delay), code: code,
       message: message, severity: severity == 1 ? .operatorMustAct : .expected)
+    failure.isWithheld = isWithheld
+    return failure
   }
 }
 

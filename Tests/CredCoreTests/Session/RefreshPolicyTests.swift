@@ -37,7 +37,7 @@ import Testing
     for lifetime in Self.lifetimes {
       let refresh = RefreshPolicy.refreshTime(
         received: received, lifetime: lifetime, chance: chance)
-      #expect(refresh - received >= lifetime * 0.25)
+      #expect(refresh - received >= lifetime * 0.199)
     }
   }
 
@@ -114,6 +114,13 @@ import Testing
     var backOff = BackOff()
     #expect(backOff.failed(.throttled(retryAfter: .seconds(3600)), chance: 0) == .seconds(3600))
     #expect(backOff.failed(.transient(retryAfter: .zero), chance: 0) == .seconds(1))
+  }
+
+  @Test func whoWasToldTheSameTimeComesBackSpread() {
+    var (lucky, unlucky) = (BackOff(), BackOff())
+    let asked = FailureClass.throttled(retryAfter: .seconds(30))
+    #expect(lucky.failed(asked, chance: 0) == .seconds(30))
+    #expect(unlucky.failed(asked, chance: 0.999) > .seconds(31))
   }
 
   @Test func aMistakenRetryAfterEndsNoSession() {

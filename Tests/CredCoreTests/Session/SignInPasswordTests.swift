@@ -39,6 +39,23 @@ import Testing
     #expect(session.answer(to: get) == .credentials)
   }
 
+  /// Found by simulation, seed 92: a 409 of `login_url` was mended by an exchange of the token of
+  /// whoever was signed in before, and the login was told that it had succeeded.
+  @Test(arguments: [
+    FailureClass.retryWithoutIdentity, .newIdentity, .dropIdentityThenNewToken, .newTokenOnce,
+  ])
+  func noOtherCallMendsARefusedPassword(_ failureClass: FailureClass) {
+    var session = SessionDriver(.password)
+    session.signIn("alice")
+    session.forgetAll()
+    let login = session.login(fixtures.password("bob"))
+    session.finish(fixtures.failed(failureClass, .identityConflict))
+    #expect(session.answer(to: login) == .refused(.identityConflict))
+    #expect(session.machine.standing == .signedIn(.password(fixtures.session("alice"))))
+    #expect(session.machine.identityID == fixtures.identity)
+    #expect(session.calls == [fixtures.givePassword("bob")])
+  }
+
   @Test func whatTheFirstUserHasIsServedUntilTheSecondIsAccepted() {
     var session = SessionDriver(.password)
     session.signIn("alice")

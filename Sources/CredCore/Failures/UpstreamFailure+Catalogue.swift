@@ -1,0 +1,52 @@
+extension UpstreamFailure {
+  /// Every failure that the table knows for an upstream, for simulations: a new row is in it by
+  /// itself.
+  package static func catalogue(of upstream: Upstream) -> [UpstreamFailure] {
+    let transport = TransportFailure.allCases.map(FailureTable.transport)
+    let spoiled = [
+      FailureTable.html, FailureTable.redirect, FailureTable.malformedReply,
+      FailureTable.serverFault,
+      FailureTable.throttledByStatus, FailureTable.wrongPool, FailureTable.notSent,
+    ]
+    let own: [FailureTable.Row] =
+      switch upstream {
+      case .cognitoIdentity:
+        FailureTable.cognito + FailureTable.anyService + [FailureTable.unknownRefusal]
+      case .sts: FailureTable.sts + FailureTable.anyService + [FailureTable.unknownRefusal]
+      case .backend:
+        [301, 400, 401, 403, 404, 408, 409, 429, 500, 502, 503, 511].map(FailureTable.backend)
+          + [1, 67, 69, 75, 77, 78].map { FailureTable.exec(exitStatus: $0) }
+          + [FailureTable.execNotStarted, FailureTable.execKilled]
+          + FailureTable.signature
+      }
+    return (transport + spoiled + own).map {
+      UpstreamFailure(upstream, $0, retryAfter: nil, said: nil)
+    }
+  }
+
+  /// The same failure, with a time that the server asks for; for simulations.
+  package func asking(for pause: Duration) -> UpstreamFailure {
+    let failureClass: FailureClass =
+      switch failureClass {
+      case .transient: .transient(retryAfter: pause)
+      case .throttled: .throttled(retryAfter: pause)
+      default: failureClass
+      }
+    return UpstreamFailure(
+      upstream: upstream, failureClass: failureClass, code: code, message: message,
+      severity: severity)
+  }
+
+  /// The refusal of a wrong password, for simulations.
+  package static func wrongPassword(from upstream: Upstream) -> UpstreamFailure {
+    UpstreamFailure(upstream, FailureTable.signIn(status: 401), retryAfter: nil, said: nil)
+  }
+
+  /// What Cognito says of a token that is over, and of one that belongs to somebody else.
+  package static func cognito(saying words: String) -> UpstreamFailure {
+    let row =
+      FailureTable.cognito.first { !$0.saying.isEmpty && words.contains($0.saying) }
+      ?? FailureTable.unknownRefusal
+    return UpstreamFailure(.cognitoIdentity, row, retryAfter: nil, said: words)
+  }
+}

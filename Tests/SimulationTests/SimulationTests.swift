@@ -1,0 +1,52 @@
+import CredCore
+import SimulationKit
+import Testing
+
+/// Hosts from fixed seeds and from fresh ones, and faults that each invariant must catch.
+struct SimulationTests {
+  @Test(arguments: 1...8 as ClosedRange<UInt64>)
+  func promisesHoldInTheKnownWorlds(_ seed: UInt64) {
+    check(seed)
+  }
+
+  /// Another world each time; the seed is in the message where one fails.
+  @Test(arguments: 1...2)
+  func promisesHoldInAFreshWorld(_ number: Int) {
+    check(.random(in: 0..<1 << 48))
+  }
+
+  private func check(_ seed: UInt64) {
+    var simulation = Simulation(Scenario(seed: seed, sessions: 18, hours: 12))
+    let report = simulation.run()
+    let again = "make simulate SEEDS=1 FIRST=\(seed) SESSIONS=18 HOURS=12"
+    #expect(report.violation?.description == nil, "\(again)")
+    #expect(report.calls > 100 && report.answers > 100)
+  }
+
+  @Test func theSameSeedIsTheSameWorld() {
+    func trace(_ seed: UInt64) -> [String] {
+      var scenario = Scenario(seed: seed, sessions: 9, hours: 3)
+      scenario.isTraced = true
+      var simulation = Simulation(scenario)
+      return simulation.run().trace
+    }
+    #expect(trace(5) == trace(5))
+    #expect(trace(5) != trace(6))
+  }
+
+  @Test(arguments: Sabotage.allCases)
+  func eachFaultIsCaught(_ sabotage: Sabotage) {
+    var caught: Set<Invariant> = []
+    for seed in 1...6 as ClosedRange<UInt64> {
+      var simulation = Simulation(
+        Scenario(seed: seed, sessions: 18, hours: 12, sabotage: sabotage))
+      if let violation = simulation.run().violation { caught.insert(violation.invariant) }
+    }
+    #expect(!caught.isDisjoint(with: sabotage.caughtBy), "\(caught)")
+  }
+
+  @Test func everyInvariantHasAFaultThatItCatches() {
+    let caught = Set(Sabotage.allCases.flatMap(\.caughtBy))
+    #expect(caught == Set(Invariant.allCases))
+  }
+}
