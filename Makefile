@@ -137,6 +137,7 @@ install: $(BINARIES) $(MANUALS) ## install programs, units, manuals under DESTDI
 	    >"$(DESTDIR)$(SYSTEMD)/$$folder/$${unit#user/}"; \
 	done
 	install -D --mode=644 systemd/credd.sysusers "$(DESTDIR)$(PREFIX)/lib/sysusers.d/credd.conf"
+	install -D --mode=644 systemd/credd.catalog "$(DESTDIR)$(SYSTEMD)/catalog/credd.catalog"
 	# Whoever has a configuration keeps it.
 	[[ -e "$(DESTDIR)/etc/credd/credd.conf" ]] || \
 	  install -D --mode=644 contrib/credd.conf "$(DESTDIR)/etc/credd/credd.conf"

@@ -41,7 +41,7 @@ public actor Daemon {
     idleness = try Idleness(loop: loop, server: server, service: service)
     upstream = try UpstreamClient(
       loop: loop, http: try HTTPClient(loop: loop, connections: daemon.upstreamConnections),
-      host: HostName.current, daemon: daemon)
+      host: HostName.current, daemon: daemon, clock: service.clock)
   }
 
   /// Starts to serve on `listeners`, which stay open and untouched when the daemon ends. Call on

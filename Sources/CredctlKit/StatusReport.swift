@@ -19,12 +19,15 @@ public struct StatusReport: Sendable {
 
   /// The daemon in one line, then the sessions.
   public func rendered(on surface: TextTable.Surface) -> String {
-    guard !sessions.isEmpty else { return daemon.text + "\nno sessions\n" }
+    let head = ([daemon.text] + daemon.troubles).map { $0 + "\n" }.joined()
+    guard !sessions.isEmpty else { return head + "no sessions\n" }
     var table = TextTable(
-      header: ["PROFILE", "USER", "STATE", "IDENTITY", "EXPIRES", "REFRESH", "LAST ERROR"],
-      shrinking: [(6, 32), (3, 16), (6, 10), (0, 8), (1, 8)])
+      header: [
+        "PROFILE", "USER", "STATE", "IDENTITY", "EXPIRES", "REFRESH", "LAST CALLER", "LAST ERROR",
+      ],
+      shrinking: [(7, 32), (5, 9), (3, 16), (6, 12), (7, 10), (0, 8), (1, 8)])
     for session in sessions { table.append(cells(of: session)) }
-    return daemon.text + "\n\n" + table.rendered(on: surface)
+    return head + "\n" + table.rendered(on: surface)
   }
 
   private func cells(of session: JSONValue) -> [TextTable.Cell] {
@@ -35,7 +38,8 @@ public struct StatusReport: Sendable {
       TextTable.Cell(state, colour: Self.colour(ofState: state)),
       TextTable.Cell(session["IdentityId"]?.text),
       expiration(session["Expiration"]),
-      TextTable.Cell(relative(session["NextRefresh"])),
+      TextTable.Cell(refresh(session)),
+      TextTable.Cell(caller(session["LastCaller"])),
       error(session["LastError"], failures: session["Failures"]?.integer ?? 0),
     ]
   }
@@ -58,8 +62,16 @@ public struct StatusReport: Sendable {
     return TextTable.Cell(RelativeTime.phrase(seconds), colour: seconds < 900 ? .yellow : nil)
   }
 
-  private func relative(_ value: JSONValue?) -> String? {
-    secondsAhead(value).map { RelativeTime.phrase(max(0, $0)) } ?? value?.text
+  /// When, and why then; or why not.
+  private func refresh(_ session: JSONValue) -> String? {
+    let time = session["NextRefresh"]
+    let when = secondsAhead(time).map { RelativeTime.phrase(max(0, $0)) } ?? time?.text
+    let words = [when, session["NextRefreshReason"]?.text].compactMap(\.self)
+    return words.isEmpty ? nil : words.joined(separator: ", ")
+  }
+
+  private func caller(_ caller: JSONValue?) -> String? {
+    caller?["Unit"]?.text ?? caller?["Pid"]?.integer.map { "pid \($0)" }
   }
 
   private func secondsAhead(_ value: JSONValue?) -> Int64? {

@@ -88,8 +88,9 @@ extension Simulation {
   // MARK: Who is who
 
   private mutating func accept(_ persons: [Person], _ index: Int) {
-    // A login is added to whom a backend vouches for, and replaces everybody else.
-    let isAdded = persons.first == sessions[index].person(.logins)
+    // A login is added to whom a backend vouches for, and one by the host keeps whom it vouches
+    // for already, with what is valid, be it of the token that a client brought before.
+    let isAdded = [.logins, .host].contains { persons.first == sessions[index].person($0) }
     let isKept = isAdded && sessions[index].allowed.contains(where: \.isVouchedFor)
     sessions[index].allowed = (isKept ? sessions[index].allowed : []) + persons
     sessions[index].pending = []

@@ -16,7 +16,8 @@ import Testing
 
   private static let session = #"""
     {"Profile":"work","User":"alice","State":"signedIn","IdentityId":"us-east-1:1",
-    "Expiration":"2026-01-01T00:42:10Z","NextRefresh":"2026-01-01T00:12:00Z","LastError":null}
+    "Expiration":"2026-01-01T00:42:10Z","NextRefresh":"2026-01-01T00:12:00Z","NextRefreshReason":"half of the lifetime",
+    "LastCaller":{"Pid":42,"Unit":"app.service"},"LastError":null}
     """#
 
   @Test func showsASession() throws {
@@ -24,8 +25,8 @@ import Testing
       try report(Self.session) == """
         credd 1.2, pid 7
 
-        PROFILE  USER   STATE     IDENTITY     EXPIRES    REFRESH    LAST ERROR
-        work     alice  signedIn  us-east-1:1  in 42 min  in 12 min  -
+        PROFILE  USER   STATE     IDENTITY     EXPIRES    REFRESH                          LAST CALLER  LAST ERROR
+        work     alice  signedIn  us-east-1:1  in 42 min  in 12 min, half of the lifetime  app.service  -
 
         """)
   }
@@ -41,9 +42,10 @@ import Testing
       "LastError":{"Code":"Timeout","Message":"slow\nthing","At":"2025-12-31T23:00:00Z"}}
       """#
     ).split(separator: "\n").last
-    #expect(
-      row == "ab       1000  signedOut  -         expired  -        60 min ago: Timeout: slow thing"
-    )
+    let expected =
+      "ab       1000  signedOut  -         expired  -        -            "
+      + "60 min ago: Timeout: slow thing"
+    #expect(row.map(String.init) == expected)
   }
 
   @Test func coloursAnErrorThatGoesOn() throws {
@@ -56,6 +58,20 @@ import Testing
     let daemon = try JSONValue.parse(Array(#"{"Version":"1","Pid":3,"Uptime":7300}"#.utf8))
     #expect(DaemonLine(daemon).text == "credd 1, pid 3, up 2 h")
     #expect(DaemonLine(nil).text == "credd")
+    #expect(DaemonLine(daemon).troubles == [])
+  }
+
+  @Test func saysWhatToMend() throws {
+    let daemon = try JSONValue.parse(
+      Array(
+        #"{"ReloadError":"f:1:\nx","StateDirectory":"no space left on device","ClockSkew":-90}"#
+          .utf8))
+    #expect(
+      DaemonLine(daemon).troubles == [
+        "the configuration was not reloaded: f:1: x",
+        "identities are in memory alone: no space left on device",
+        "this host's clock is 90 s fast",
+      ])
   }
 
   @Test(arguments: [60, 80, 100])
@@ -63,7 +79,7 @@ import Testing
     let long = Self.session.replacing(
       "null", with: #"{"Code":"\#(String(repeating: "Long", count: 40))"}"#)
     let lines = try report(long, width: width).split(separator: "\n").dropFirst()
-    #expect(lines.allSatisfy { $0.count <= max(width, 76) })
+    #expect(lines.allSatisfy { $0.count <= max(width, 90) })
     #expect(lines.last?.hasSuffix("…") == true)
   }
 

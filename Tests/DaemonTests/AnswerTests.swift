@@ -132,7 +132,9 @@ struct AnswerTests {
     let table = try host.credctl("status")
     #expect(table.status == 0)
     #expect(table.errors.isEmpty)
-    #expect(table.output.contains(/PROFILE +USER +STATE +IDENTITY +EXPIRES +REFRESH +LAST ERROR/))
+    #expect(
+      table.output.contains(
+        /PROFILE +USER +STATE +IDENTITY +EXPIRES +REFRESH +LAST CALLER +LAST ERROR/))
     #expect(table.output.contains(/default +\S+ +signedIn +us-east-1:\S+ +in \d/))
     let json = try host.credctl("status", "--json")
     let status = try JSON(json.output)

@@ -206,5 +206,15 @@ struct FaultTests {
     // By this host's clock they have expired; by the server's, which counts, they have not.
     #expect(try host.ask() == first)
     #expect(try host.sandbox.exchanges == 1)
+    // A person is told, once, because clients go by the local clock.
+    let told = host.log.split(separator: "\n").filter { $0.contains("says AWS") }
+    #expect(told.count == 1)
+    #expect(told.first?.contains("warning: this host's clock is 7200 s fast") ?? false)
+    let skew = try host.ask(#"{"op":"status"}"#)["Daemon"]?["ClockSkew"]?.number
+    #expect(skew.map { abs($0 + 7200) <= 2 } ?? false)
+    try host.sandbox.clearFaults()
+    #expect(try host.ask(#"{"refresh":true}"#)["AccessKeyId"] != nil)
+    #expect(host.log.contains("clock is right again"))
+    #expect(try host.ask(#"{"op":"status"}"#)["Daemon"]?["ClockSkew"] == nil)
   }
 }

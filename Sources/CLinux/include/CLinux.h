@@ -19,6 +19,11 @@ int64_t credd_boottime(void);
 // CLOCK_REALTIME in milliseconds since 1970.
 int64_t credd_walltime(void);
 
+// A descriptor that becomes readable when somebody sets the wall clock.
+int credd_clock_watch(void);
+// Arms it again: 1 where the clock was set since, 0 where not, or -errno.
+int credd_clock_watch_again(int descriptor);
+
 // Overwrites memory in a way the compiler may not drop.
 void credd_wipe(void *memory, size_t length);
 

@@ -15,6 +15,8 @@ public struct DaemonReport: Sendable, Equatable {
   public var exchanges: Int
   /// Since when the configuration is in force.
   public var configured: WallTime
+  /// AWS's time less this host's, where they are more than a minute apart.
+  public var clockSkew: Duration?
   /// Why a newer one is not; nil where there is none, and for whoever is no administrator.
   public var reloadProblem: String?
   /// Why IdentityIds are not on disk; nil where they are, or where there is no state directory, and
@@ -24,7 +26,8 @@ public struct DaemonReport: Sendable, Equatable {
   public init(
     version: String, pid: Int32, uptime: Duration, sessions: Int, connections: Int,
     requests: Int, backendCalls: Int, exchanges: Int,
-    configured: WallTime, reloadProblem: String? = nil, stateDirectory: String? = nil
+    configured: WallTime, clockSkew: Duration? = nil, reloadProblem: String? = nil,
+    stateDirectory: String? = nil
   ) {
     self.version = version
     self.pid = pid
@@ -35,6 +38,7 @@ public struct DaemonReport: Sendable, Equatable {
     self.backendCalls = backendCalls
     self.exchanges = exchanges
     self.configured = configured
+    self.clockSkew = clockSkew
     self.reloadProblem = reloadProblem
     self.stateDirectory = stateDirectory
   }

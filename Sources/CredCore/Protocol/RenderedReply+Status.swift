@@ -51,6 +51,7 @@ extension JSONWriter {
     field("BackendCalls", Int64(daemon.backendCalls))
     field("Exchanges", Int64(daemon.exchanges))
     field("Configured", daemon.configured)
+    field("ClockSkew", daemon.clockSkew.map { Int64($0.inSeconds) })
     field("ReloadError", daemon.reloadProblem)
     field("StateDirectory", daemon.stateDirectory)
   }

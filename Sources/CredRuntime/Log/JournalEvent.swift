@@ -26,4 +26,6 @@ public enum JournalEvent: String, CaseIterable, Sendable {
   case sessionsDropped = "9ee4298259eb49e79fab529c8c49a8d4"
   /// Identities cannot be kept on disk.
   case stateUnwritable = "71dfaad2bb1f455ea6cfdba203158cb1"
+  /// This host's clock is off by more than a minute.
+  case clockOff = "c436856a040245be8ee31f569f037f92"
 }

@@ -26,6 +26,7 @@ extension SessionService {
       version: Version.current, pid: getpid(), uptime: now - started, sessions: sessions.count,
       connections: server.connectionCount, requests: requests, backendCalls: backendCalls,
       exchanges: exchanges, configured: configured,
+      clockSkew: clock.skew.isOff ? clock.skew.skew : nil,
       // Names of files and backends are not for everyone.
       reloadProblem: isAdmin ? reloadProblem : nil,
       stateDirectory: isAdmin ? state.identities?.failure : nil)

@@ -12,6 +12,7 @@ final class SessionService: RequestHandler {
   /// The configuration in force.
   var settings: ActiveConfiguration
   let directory: UserDirectory
+  let clock: WallClock
   let log: Logger
   private(set) var sessions: [Session.Key: Session] = [:]
   private var schedule = WakeSchedule()
@@ -63,6 +64,7 @@ final class SessionService: RequestHandler {
     self.settings = settings
     self.log = log
     directory = try UserDirectory(loop: loop)
+    clock = try WallClock(loop: loop, log: log)
     var random = SystemRandomNumberGenerator()
     memo = RequestMemo(seed: random.next())
     started = loop.now

@@ -17,6 +17,7 @@ final class UpstreamClient {
   /// This host's name, for templates.
   let host: String
   let crypto = SwiftCrypto()
+  let clock: WallClock
   /// Developer credentials that a `credential_process` gave, by backend, until they run out.
   var developerCredentials: [String: DeveloperCredentials] = [:]
   /// The limits of AWS's endpoints.
@@ -34,8 +35,9 @@ final class UpstreamClient {
   static let awsTimeout: Duration = .seconds(10)
 
   init(
-    loop: EventLoop, http: HTTPClient, host: String, daemon: DaemonSettings
+    loop: EventLoop, http: HTTPClient, host: String, daemon: DaemonSettings, clock: WallClock
   ) throws(SystemError) {
+    self.clock = clock
     self.loop = loop
     self.http = http
     self.commands = CommandRunner(loop: loop)
@@ -134,7 +136,12 @@ final class UpstreamClient {
     _ request: HTTPRequest, _ settings: HTTPSettings, to upstream: Upstream
   ) async throws(UpstreamFailure) -> HTTPReply {
     switch await http.send(request, settings) {
-    case .success(let reply): return reply
+    case .success(let reply):
+      switch upstream {
+      case .cognitoIdentity, .sts: if let time = reply.date { clock.note(time) }
+      case .backend: break
+      }
+      return reply
     case .failure(let failure): throw .transport(failure, from: upstream)
     }
   }

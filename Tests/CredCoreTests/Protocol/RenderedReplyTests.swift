@@ -100,7 +100,8 @@ import Testing
     let bare = SessionReport(profile: "p", user: nil, uid: 4_294_967_294, state: .signedOut)
     let daemon = DaemonReport(
       version: "1", pid: 9, uptime: .milliseconds(61_900), sessions: 2, connections: 3,
-      requests: 4, backendCalls: 5, exchanges: 6, configured: noon, reloadProblem: "no backend")
+      requests: 4, backendCalls: 5, exchanges: 6, configured: noon, clockSkew: .seconds(-90),
+      reloadProblem: "no backend", stateDirectory: "disk full")
     let time = #""2024-05-06T07:08:09Z""#
     #expect(
       text(.status([full, bare], of: daemon))
@@ -113,7 +114,8 @@ import Testing
         + #"{"Profile":"p","Uid":4294967294,"State":"signedOut","Failures":0,"Waiters":0}],"#
         + #""Daemon":{"Version":"1","Pid":9,"Uptime":61,"Sessions":2,"Connections":3,"#
         + #""Requests":4,"BackendCalls":5,"Exchanges":6,"#
-        + #""Configured":\#(time),"ReloadError":"no backend"}}"# + "\n")
+        + #""Configured":\#(time),"ClockSkew":-90,"#
+        + #""ReloadError":"no backend","StateDirectory":"disk full"}}"# + "\n")
   }
 
   @Test func events() throws {

@@ -86,14 +86,13 @@ extension Machine {
 
   /// All that the journal says since the test's beginning.
   func journalText() throws -> String {
-    try sh("journalctl --after-cursor=\"$(cat /root/cursor)\" --output=short-precise")
+    try sh("journalctl --since=@$(cat /root/began) --output=short-precise")
   }
 
   /// credd's journal entries since the test's beginning, or those that match.
   func journal(_ matches: String = "") throws -> [[String: String]] {
     let lines = try sh(
-      "journalctl --after-cursor=\"$(cat /root/cursor)\" --output=json SYSLOG_IDENTIFIER=credd \(matches)"
-    )
+      "journalctl --since=@$(cat /root/began) -o json SYSLOG_IDENTIFIER=credd \(matches)")
     return try lines.split(separator: "\n").map {
       try JSONDecoder().decode([String: Text].self, from: Data($0.utf8)).mapValues(\.value)
     }
@@ -125,10 +124,10 @@ extension Machine {
       systemctl daemon-reload
       systemctl stop credd.socket credd.service
       systemctl reset-failed
-      rm -rf /var/lib/credd
+      rm -rf /var/lib/credd /run/credd-sessions
       systemctl start credd.socket
       curl --silent --fail --request DELETE \(Self.sandbox)/control/fault
-      journalctl --quiet --lines=0 --show-cursor | sed -n 's/^-- cursor: //p' >/root/cursor
+      date +%s.%6N >/root/began
       """)
   }
 

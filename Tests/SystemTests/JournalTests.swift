@@ -1,0 +1,62 @@
+import Testing
+
+extension SystemTests {
+  /// What an operator finds in the journal and in `systemctl status`.
+  @Suite
+  struct JournalTests {
+    let machine: Machine
+
+    init() throws { machine = try Machine.current() }
+
+    /// The id of "credentials given".
+    private let given = "MESSAGE_ID=fa49fa7d50a447f891a95eaa44ec9dd5"
+
+    @Test
+    func whoGotCredentialsIsOnRecord() throws {
+      let uid = try machine.sh("id --user alice")
+      let run = "systemd-run --quiet --wait --pipe --collect --uid=alice --unit=billing"
+      let reply = try machine.sh("\(run) credctl get")
+      let entries = try machine.journal("\(given) CREDD_PROFILE=default CREDD_UID=\(uid)")
+      #expect(entries.count == 1)
+      let entry = try #require(entries.first)
+      #expect(entry["CREDD_UNIT"] == "billing.service")
+      #expect(entry["CREDD_USER"] == "alice")
+      #expect(Int(entry["CREDD_PID"] ?? "") != nil)
+      #expect(entry["CREDD_IDENTITY"]?.hasPrefix("us-east-1:") == true)
+      #expect(reply.contains(try #require(entry["CREDD_EXPIRATION"])))
+      #expect(entry["PRIORITY"] == "6")
+      #expect(entry["_SYSTEMD_UNIT"] == "credd.service")
+      let explained = try machine.sh("journalctl --catalog --unit=credd.service \(given)")
+      #expect(explained.contains("Credentials were handed to a process"))
+    }
+
+    @Test
+    func nothingSecretIsOnRecord() throws {
+      let reply = try machine.sh("credctl get", as: "alice")
+      let values = reply.matches(of: /"(?:SecretAccessKey|SessionToken)":"([^"]+)"/)
+      #expect(values.count == 2)
+      _ = try machine.accessKey(of: "bob", "--refresh")
+      let all = try machine.sh("journalctl --output=export --since=@$(cat /root/began)")
+      for value in values { #expect(!all.contains(value.1)) }
+    }
+
+    @Test
+    func statusSaysWhatGoesOn() throws {
+      // What was asked for twice is renewed.
+      for user in ["alice", "bob", "alice", "bob"] { _ = try machine.accessKey(of: user) }
+      // It is told at most every few seconds.
+      try machine.wait(for: "the status") {
+        try machine.property("StatusText").hasPrefix("2 sessions, next refresh at ")
+      }
+      #expect(try machine.sh("systemctl status credd.service").contains("Status: \"2 sessions"))
+    }
+
+    @Test
+    func callersUnitIsShownToAdministrators() throws {
+      let run = "systemd-run --quiet --wait --pipe --collect --uid=alice --unit=billing"
+      try machine.sh("\(run) credctl get")
+      let status = try machine.sh("credctl status --all --json")
+      #expect(status.contains("\"Unit\":\"billing.service\""))
+    }
+  }
+}
