@@ -22,9 +22,10 @@ DEMO_PACKAGES := curl netcat-openbsd
 # systemd-socket-activate is in systemd; redis-server is what the benchmarks' peer is.
 BENCH_PACKAGES := gcc git openssh-client python3 redis-server
 # The tests boot a machine of their own: systemd-nspawn, D-Bus, a user's manager, NSS.
-TEST_PACKAGES := adduser curl dbus dbus-user-session fish gcc init-system-helpers libnss-systemd \
-  libpam-systemd mandoc netcat-openbsd openssl procps shellcheck systemd systemd-container \
-  util-linux zsh
+TEST_PACKAGES := adduser curl dbus dbus-user-session fish gcc init-system-helpers iproute2 \
+  libnss-systemd libpam-systemd mandoc netcat-openbsd nftables openssl procps shellcheck systemd \
+  systemd-container util-linux zsh
+SANITIZE_PACKAGES := valgrind
 DEB_PACKAGES := dpkg-dev lintian
 
 PROGRAMS := credd credctl credd-sandbox
@@ -45,7 +46,7 @@ help: ## this list
 .PHONY: deps
 deps: ## install the Debian packages and the Python environment that all targets need
 	$(INSTALL_PACKAGES) $(sort $(BUILD_PACKAGES) $(PYTHON_PACKAGES) $(DEMO_PACKAGES) \
-	  $(BENCH_PACKAGES) $(TEST_PACKAGES) $(DEB_PACKAGES))
+	  $(BENCH_PACKAGES) $(TEST_PACKAGES) $(SANITIZE_PACKAGES) $(DEB_PACKAGES))
 	scripts/python-venv
 
 .PHONY: build
@@ -94,6 +95,18 @@ bench: $(BINARIES) ## measure against redis-server, ssh-agent and C; BENCH="--he
 	$(INSTALL_PACKAGES) $(BENCH_PACKAGES)
 	python3 Benchmarks/bench.py --credd build/bin/credd --credctl build/bin/credctl \
 	  --sandbox build/bin/credd-sandbox $(BENCH)
+
+REQUESTS ?= 10000000
+.PHONY: soak
+soak: $(BINARIES) ## REQUESTS of every kind; fails where memory or descriptors grow
+	$(INSTALL_PACKAGES) gcc python3
+	scripts/soak --requests $(REQUESTS)
+
+.PHONY: sanitize
+sanitize: ## the tests under Address- and ThreadSanitizer, credd under valgrind; takes half an hour
+	$(need_swift)
+	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(TEST_PACKAGES) $(SANITIZE_PACKAGES)
+	scripts/sanitize
 
 SEEDS ?= 1000
 HOURS ?= 24

@@ -50,7 +50,9 @@ let package = Package(
       swiftSettings: strict),
     .executableTarget(
       name: "credd", dependencies: ["CredCore", "CredRuntime", argumentParser],
-      swiftSettings: strict),
+      swiftSettings: strict,
+      // All symbols are bound at the start, and the table of them is read-only from then on.
+      linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]),
     .target(name: "CredctlKit", dependencies: ["CredCore"], swiftSettings: strict),
     .executableTarget(
       name: "credctl", dependencies: ["CredCore", "CredctlKit", "CLinux", argumentParser],

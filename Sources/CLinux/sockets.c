@@ -100,6 +100,11 @@ int credd_is_unix_listener(int descriptor) {
   return address.ss_family == AF_UNIX;
 }
 
+int credd_is_socket(int descriptor) {
+  struct stat status;
+  return fstat(descriptor, &status) < 0 ? -errno : S_ISSOCK(status.st_mode);
+}
+
 int credd_peer_credentials(int descriptor, struct credd_peer *peer) {
   struct ucred credentials;
   socklen_t length = sizeof credentials;

@@ -15,6 +15,8 @@ extension Daemon {
   private static let patience: Duration = .seconds(30)
 
   func reload() {
+    // What would be read now is for the next daemon to read.
+    guard !isStopping else { return }
     guard reloading == nil else {
       reloading?.isStale = true
       return
@@ -57,6 +59,7 @@ extension Daemon {
     // What comes after the deadline is not waited for any more.
     guard let finished = reloading else { return }
     reloading = nil
+    guard !isStopping else { return }
     if finished.isStale { return reload() }
     switch result {
     case .failure(let error):
@@ -72,7 +75,7 @@ extension Daemon {
       }
     }
     ServiceNotification.send("READY=1")
-    status?.send()
+    status?.restore()
   }
 
   private func refuseConfiguration(_ problems: [String]) {

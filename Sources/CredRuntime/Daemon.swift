@@ -19,7 +19,7 @@ public actor Daemon {
   private(set) var status: StatusNotice?
   private let idleness: Idleness
   private var signals: [EventSource] = []
-  private var isStopping = false
+  private(set) var isStopping = false
   /// Nobody restarts the daemon: its sessions wait for the one that the next client starts.
   private var mustPark = false
 
@@ -140,6 +140,8 @@ public actor Daemon {
   // MARK: The end
 
   private func stopUnused() {
+    // Who is told to end while the last clients are heard parks nothing.
+    guard !isStopping else { return }
     log.info("nobody was connected for a while")
     mustPark = true
     stop()
@@ -150,6 +152,7 @@ public actor Daemon {
   private func stop() {
     guard !isStopping else { return }
     isStopping = true
+    status?.end()
     ServiceNotification.send("STOPPING=1\nSTATUS=stopping")
     log.info("stopping")
     service.dismissWaiters()

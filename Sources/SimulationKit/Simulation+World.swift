@@ -119,6 +119,16 @@ extension Simulation {
     events.put(.finalAsk(index), at: later(20))
   }
 
+  /// Whether a caller would get through. A circuit that nobody has tried since is open, and lets the
+  /// next one try.
+  private mutating func admitsOneMore(_ index: Int) -> Bool {
+    // Without an outage it is the rate at most that lets a call wait.
+    guard endpoints[index].admission.outage != nil else { return true }
+    let call = Admission.Call(id: .max, lane: "", isInPerson: true, isRetry: false)
+    return endpoints[index].admission.handle(.asked(call), now: now, wallTime: WallTime(milliseconds: 0))
+      .contains(.admit(call.id))
+  }
+
   mutating func end() {
     isOver = true
     for index in sessions.indices {
@@ -132,8 +142,9 @@ extension Simulation {
         violate(.healthyAgain, session: index, "still failing in the end")
       }
     }
-    for endpoint in endpoints where endpoint.admission.outage != nil {
-      violate(.healthyAgain, session: nil, "the circuit of \(endpoint.upstream) is open in the end")
+    for index in endpoints.indices where !admitsOneMore(index) {
+      let upstream = endpoints[index].upstream
+      violate(.healthyAgain, session: nil, "\(upstream) lets nobody through in the end")
     }
   }
 }

@@ -33,15 +33,26 @@ struct Credd: ParsableCommand {
     let threshold = LogThreshold(Logger.Level(logLevel ?? configuration.daemon.logLevel))
     let log = LogOutput.logger(threshold)
     do throws(SystemError) {
-      try serve(configuration, threshold, log)
+      try ProcessHardening.apply()
+      let passed = try PassedDescriptors.take()
+      guard let unusable = passed.unusable.first else {
+        return try serve(configuration, passed, threshold, log)
+      }
+      let problem =
+        "cannot serve passed socket \(unusable.descriptor) '\(unusable.name)': "
+        + "each ListenStream= of credd.socket must be a path"
+      log.error("\(problem)")
+      refuse(problem, passed)
     } catch {
       log.error("cannot start: \(error)")
       ServiceFailure.tell("cannot start: \(error)", number: error.number)
       throw ExitCode(EX_OSERR)
     }
+    throw ExitCode(EX_CONFIG)
   }
 
   private func readConfiguration() throws -> Configuration {
+    if checkConfig { ServiceDirectory.assumeCredentials() }
     let reading: ConfigurationReading
     do throws(SystemError) {
       reading = try ConfigurationFiles.read(config)
@@ -59,14 +70,18 @@ struct Credd: ParsableCommand {
   private func unconfigured(_ problems: [String]) -> ExitCode {
     let more = problems.count > 1 ? " and \(problems.count - 1) more" : ""
     if !checkConfig, let first = problems.first {
-      ServiceFailure.tell("configuration unusable: \(first)\(more)", number: nil)
-    }
-    // Who waits in a socket of systemd's is told before the daemon ends.
-    if !checkConfig, let passed = try? PassedDescriptors.take() {
-      Apology.make(
-        "credd cannot start: its configuration is wrong", to: passed.listeners.map(\.descriptor))
+      refuse("configuration unusable: \(first)\(more)", try? PassedDescriptors.take())
     }
     return ExitCode(EX_CONFIG)
+  }
+
+  /// Nothing changes until somebody mends it: who waits in a socket of systemd's is told before the
+  /// daemon ends.
+  private func refuse(_ problem: String, _ passed: PassedDescriptors?) {
+    ServiceFailure.tell(problem, number: nil)
+    Apology.make(
+      "credd cannot start: its configuration is wrong",
+      to: passed?.listeners.map(\.descriptor) ?? [])
   }
 
   private func complain(_ line: String) {
@@ -75,10 +90,10 @@ struct Credd: ParsableCommand {
   }
 
   private func serve(
-    _ configuration: Configuration, _ threshold: LogThreshold, _ log: Logger
+    _ configuration: Configuration, _ passed: PassedDescriptors, _ threshold: LogThreshold,
+    _ log: Logger
   ) throws(SystemError) {
-    try ProcessHardening.apply()
-    let passed = try PassedDescriptors.take()
+    passed.dropStrays(log: log)
     let path = config
     let options = DaemonOptions(
       logThreshold: logLevel == nil ? threshold : nil, isActivated: !passed.listeners.isEmpty

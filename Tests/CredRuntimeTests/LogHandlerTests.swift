@@ -19,7 +19,8 @@ struct LogHandlerTests {
         "a\nb", ["uid": "1000", "unit": "x.service\nCREDD_UID=0", "message_id": "abc"]))
     #expect(
       Set(fields) == [
-        "MESSAGE=a b", "PRIORITY=5", "SYSLOG_IDENTIFIER=credd", "MESSAGE_ID=abc",
+        "MESSAGE=a b profile=work uid=1000 unit=x.service CREDD_UID=0", "PRIORITY=5",
+        "SYSLOG_IDENTIFIER=credd", "MESSAGE_ID=abc",
         "CREDD_PROFILE=work", "CREDD_UID=1000", "CREDD_UNIT=x.service CREDD_UID=0",
       ])
   }

@@ -84,28 +84,6 @@ struct BackendTests {
 
   // MARK: TLS
 
-  private struct Certificates {
-    let folder: String
-
-    init() throws {
-      folder = try Stage.current().newFile("tls")
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-      for name in ["server", "client", "stranger"] {
-        let openssl = try ChildProcess([
-          try #require(Programs.installed("openssl")), "req", "-x509", "-newkey", "ec", "-pkeyopt",
-          "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=\(name)", "-addext",
-          "subjectAltName=IP:127.0.0.1", "-keyout", "\(folder)/\(name).key", "-out",
-          "\(folder)/\(name).pem",
-        ])
-        #expect(try openssl.wait() == 0, "\(openssl.errors)")
-      }
-    }
-
-    var server: [String] {
-      ["--tls-certificate", folder + "/server.pem", "--tls-key", folder + "/server.key"]
-    }
-  }
-
   private func tlsHost(
     _ options: [String], backend: String, profile: String
   ) throws -> TestHost {

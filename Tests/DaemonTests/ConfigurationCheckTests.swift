@@ -36,6 +36,16 @@ struct ConfigurationCheckTests {
     #expect(process.errors.isEmpty)
   }
 
+  /// systemd sets CREDENTIALS_DIRECTORY for the service alone, not for who checks its configuration.
+  @Test
+  func exampleIsSilenceAtThePrompt() throws {
+    let example = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../contrib/credd.conf.example").standardizedFileURL.path
+    let process = try check(file: example)
+    #expect(process.errors.isEmpty)
+    #expect(process.status == 0)
+  }
+
   @Test
   func allErrorsAreShownAtOnceWithTheirLines() throws {
     let (process, file) = try check(

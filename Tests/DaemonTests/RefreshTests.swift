@@ -64,6 +64,49 @@ struct RefreshTests {
   }
 
   @Test
+  func aFailedBackgroundRefreshIsTriedAgainBeforeExpiry() throws {
+    let host = try TestHost(sandbox: ["--credential-lifetime", "12"])
+    let first = try host.credentials()
+    // In use, so it is renewed at half-life, with nobody waiting; that fails.
+    #expect(try host.credentials() == first)
+    try host.sandbox.plan(#"{"Service":"cognito","Kind":"status","Status":500}"#)
+    try Deadline.usual.wait(for: "the second attempt") { try host.sandbox.exchanges == 3 }
+    let expiration = try #require(first["Expiration"]?.text?.time)
+    #expect(Date() < expiration)
+    try Deadline.usual.wait(for: "the refresh") {
+      try host.ask(#"{"op":"status"}"#)["Sessions"]?[0]?["Failures"]?.number == 0
+    }
+    #expect(try host.credentials() != first)
+  }
+
+  @Test
+  func aFailedRefreshIsNotSticky() throws {
+    let host = try TestHost()
+    for (service, code) in [("backend", "BackendUnavailable"), ("cognito", "CognitoUnavailable")] {
+      try host.sandbox.plan(
+        #"{"Service":"\#(service)","Kind":"status","Status":500,"Count":-1}"#)
+      #expect(try host.refusal(#"{"refresh":true,"wait":1}"#).errorCode == code)
+      try host.sandbox.clearFaults()
+      // The fault is over, and nothing was restarted, cleared or logged in.
+      _ = try host.credentials(refresh: true)
+    }
+  }
+
+  @Test
+  func whoLeavesTakesNobodysRefreshAlong() throws {
+    let host = try TestHost()
+    try host.sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":0.5}"#)
+    var first: StreamSocket? = try host.beginToAsk(#"{"wait":30}"#)
+    let second = try host.beginToAsk(#"{"wait":30}"#)
+    #expect(first != nil)
+    first = nil
+    try Deadline.usual.wait(for: "the first one's end") { try host.waiters() < 2 }
+    #expect(try second.reply()["AccessKeyId"] != nil)
+    #expect(try host.sandbox.callbacks == 1)
+    #expect(try host.sandbox.exchanges == 1)
+  }
+
+  @Test
   func expiredCredentialsAreNeverHandedOut() throws {
     let host = try TestHost(sandbox: ["--credential-lifetime", "2"])
     #expect(try host.ask()["AccessKeyId"] != nil)

@@ -197,14 +197,21 @@ struct RestartTests {
     #expect(try host.sandbox.allCalls == calls)
   }
 
-  @Test func foreignDescriptorIsNamed() throws {
+  /// As a newer version may leave it, which an older one then finds.
+  @Test func foreignDescriptorIsDroppedAndNamed() throws {
     let host = try TestHost(managed: true)
     let manager = try #require(host.manager)
-    #expect(try host.stopDaemon() == 0)
-    manager.store(unsafe open("/dev/null", O_RDWR | O_CLOEXEC), as: "mystery")
-    let daemon = try manager.start(host.creddArguments, [:])
-    #expect(try daemon.wait() == EX_OSERR)
-    #expect(daemon.errors.contains("'mystery'"))
+    let credentials = try host.credentials()
+    let calls = try host.sandbox.allCalls
+    try host.restart(by: SIGKILL) {
+      manager.store(unsafe open("/dev/null", O_RDWR | O_CLOEXEC), as: "mystery")
+    }
+    #expect(try host.credentials() == credentials)
+    #expect(try host.sandbox.allCalls == calls)
+    try Deadline.usual.wait(for: "its removal") {
+      !manager.stored.contains { $0.name == "mystery" }
+    }
+    #expect(host.log.contains("of no use here name=mystery"))
   }
 
   // MARK: Another configuration

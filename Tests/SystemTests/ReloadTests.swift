@@ -15,12 +15,45 @@ extension SystemTests {
       try machine.write("/etc/credd/credd.conf.d/more.conf", Machine.profile("more"))
       defer { _ = try? machine.run("rm -r /etc/credd/credd.conf.d") }
       try machine.sh("systemctl reload credd.service")
-      try machine.wait(for: "the profile", until: "credctl identity --profile more")
+      // systemctl returns when it is in use.
+      try machine.sh("credctl identity --profile more", as: "alice")
       #expect(try machine.accessKey(of: "alice") == key)
       #expect(try machine.upstreamCalls == calls)
       #expect(try machine.accessKey(of: "alice", profile: "more") != key)
       #expect(try machine.property("MainPID") == pid)
       #expect(try machine.property("ActiveState") == "active")
+    }
+
+    /// Whoever asks after `systemctl reload` meets the new configuration, each time.
+    @Test
+    func reloadEndsWhenItIsDone() throws {
+      try machine.sh("mkdir -p /etc/credd/credd.conf.d && systemctl start credd.service")
+      defer { _ = try? machine.run("rm -r /etc/credd/credd.conf.d") }
+      for round in 1...10 {
+        let name = "round\(round)"
+        try machine.write("/etc/credd/credd.conf.d/more.conf", Machine.profile(name))
+        try machine.sh("systemctl reload credd.service && credctl identity --profile \(name)")
+      }
+    }
+
+    /// Nothing changes until somebody mends it: clients are told, and systemd does not try on and on.
+    @Test
+    func socketOfAnotherKindIsNamed() throws {
+      try machine.dropIn("credd.socket", "[Socket]\nListenStream=127.0.0.1:4598")
+      try machine.sh("systemctl restart credd.socket")
+      let outcome = try machine.attempt("credctl get", as: "alice")
+      #expect(outcome.errors.contains("credd cannot start"))
+      #expect(try machine.property("StatusText").contains("ListenStream= of credd.socket"))
+      #expect(try machine.property("NRestarts") == "0")
+    }
+
+    @Test
+    func statusIsBackAfterwards() throws {
+      _ = try machine.accessKey(of: "alice")
+      for _ in 1...2 {
+        try machine.sh("systemctl reload credd.service")
+        #expect(try machine.property("StatusText").hasPrefix("1 session"))
+      }
     }
 
     @Test

@@ -73,6 +73,8 @@ void credd_close(int descriptor);
 int credd_listen(const char *path, mode_t mode, int backlog);
 // Whether `descriptor` is a listening AF_UNIX stream socket: 1, 0 or -errno.
 int credd_is_unix_listener(int descriptor);
+// Whether `descriptor` is a socket of any kind: 1, 0 or -errno.
+int credd_is_socket(int descriptor);
 
 // Who is at the other end, as the kernel knows it at connect().
 struct credd_peer {

@@ -46,6 +46,10 @@ extension FailureTable {
 
   static let html = away(
     " answered with a web page; check for a captive portal or a proxy", .operatorMustAct)
+  /// 407, which only a proxy says (RFC 9110 §15.5.8).
+  static let proxyRefuses = away(
+    " cannot be reached: the proxy wants a user name and password; check the proxy",
+    .operatorMustAct)
   static let redirect = away(
     " wants to redirect, which credd does not follow; check the URL, or for a captive portal",
     .operatorMustAct)
@@ -74,6 +78,7 @@ extension FailureTable {
       Row(
         .unknownUser, .backendRejected, .expected,
         " does not know this user: ask those who run it, or check user_identifier and url")
+    case 407: proxyRefuses
     case 408: away(" did not get the request in time; it is tried again")
     case 409:
       Row(

@@ -4,7 +4,8 @@ extension UpstreamFailure {
   package static func catalogue(of upstream: Upstream) -> [UpstreamFailure] {
     let transport = TransportFailure.allCases.map(FailureTable.transport)
     let spoiled = [
-      FailureTable.html, FailureTable.redirect, FailureTable.malformedReply,
+      FailureTable.html, FailureTable.proxyRefuses, FailureTable.redirect,
+      FailureTable.malformedReply,
       FailureTable.serverFault,
       FailureTable.throttledByStatus, FailureTable.wrongPool, FailureTable.notSent,
     ]

@@ -54,6 +54,7 @@ extension UpstreamFailure {
   private static func awsRow(_ reply: HTTPReply, named: Bool) -> FailureTable.Row {
     switch reply.status {
     case 300..<400: FailureTable.redirect
+    case 407: FailureTable.proxyRefuses
     case 429: FailureTable.throttledByStatus
     case 511: FailureTable.html  // Network Authentication Required, RFC 6585 §6
     case 500...: FailureTable.serverFault

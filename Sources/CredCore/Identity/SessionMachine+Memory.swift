@@ -14,12 +14,13 @@ extension SessionMachine {
   }
 
   var memory: Memory {
-    // What was being fetched is not awaited any more; a pause is still a pause.
-    let work: Work = if case .resting = work { work } else { .idle }
+    // What was being fetched is not awaited any more, and is begun anew when it is due; a pause is
+    // still a pause.
+    let isPause = if case .resting = work { true } else { false }
     return Memory(
       standing: standing, identityID: identityID, logins: logins, expirations: expirations,
       token: token, credentials: credentials, userName: userName, customRoleARN: customRoleARN,
-      work: work, backOff: backOff)
+      work: isPause ? work : .idle, backOff: isPause ? backOff : BackOff())
   }
 
   /// Nobody was told of anything in between.

@@ -100,6 +100,8 @@ extension EventLoop {
         return 0
       }, watched.context)
     try SystemError.check(result, "watch signal \(signal)")
+    // Before the clients of the same turn: who is answered after `kill -HUP` knows that it is heard.
+    unsafe sd_event_source_set_priority(watched.source, Int64(SD_EVENT_PRIORITY_IMPORTANT))
     return watched
   }
 

@@ -21,11 +21,13 @@ struct JournalLogHandler: LogHandler {
   }
 
   func fields(of event: LogEvent) -> [String] {
+    let metadata = metadata.merging(event.metadata ?? [:]) { $1 }
+    // Fields alone are seen by nobody who reads along.
     var fields = [
-      "MESSAGE=\(event.message.description.onOneLine)", "PRIORITY=\(event.level.priority)",
+      "MESSAGE=\(event.text(with: metadata))", "PRIORITY=\(event.level.priority)",
       "SYSLOG_IDENTIFIER=credd",
     ]
-    for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
+    for (key, value) in metadata {
       let prefix = key == Logger.messageID ? "" : "CREDD_"
       fields.append("\(prefix)\(key.uppercased())=\("\(value)".onOneLine)")
     }

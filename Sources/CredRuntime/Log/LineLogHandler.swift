@@ -17,15 +17,22 @@ struct LineLogHandler: LogHandler {
   }
 
   func log(event: LogEvent) {
-    var line = "credd: \(event.level): \(event.message.description.onOneLine)"
     let fields = metadata.merging(event.metadata ?? [:]) { $1 }
-    for (key, value) in fields.sorted(by: { $0.key < $1.key }) where key != Logger.messageID {
-      line += " \(key)=\("\(value)".onOneLine)"
-    }
-    let bytes = Array((line + "\n").utf8)
+    let bytes = Array("credd: \(event.level): \(event.text(with: fields))\n".utf8)
     _ = unsafe bytes.withUnsafeBytes {
       unsafe credd_write(STDERR_FILENO, $0.baseAddress, $0.count)
     }
+  }
+}
+
+extension LogEvent {
+  /// The message, and behind it what it is about: `message key=value …`.
+  func text(with fields: Logger.Metadata) -> String {
+    var text = message.description.onOneLine
+    for (key, value) in fields.sorted(by: { $0.key < $1.key }) where key != Logger.messageID {
+      text += " \(key)=\("\(value)".onOneLine)"
+    }
+    return text
   }
 }
 

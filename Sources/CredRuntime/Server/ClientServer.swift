@@ -13,11 +13,11 @@ internal import Glibc
   private var epollSource: EventSource?
   var listeners: [EventSource] = []
   var acceptTimer: EventSource?
-  private var stallTimer: EventSource?
+  var stallTimer: EventSource?
   /// See ``leave(_:)``.
   var leaving: EventSource?
   /// When the clients that owe something are cut off, by token.
-  private var stalled: [UInt64: Instant] = [:]
+  var stalled: [UInt64: Instant] = [:]
   let table = ConnectionTable()
   private let inputBuffer: UnsafeMutableBufferPointer<UInt8>
   private let output = OutputBuffer(capacity: ServerLimits.writeSize)
@@ -252,41 +252,6 @@ internal import Glibc
       _ = credd_epoll_change(epoll, connection.descriptor, interest, connection.token)
     }
     noteStall(connection, now)
-  }
-
-  /// A client that owes the rest of a line, or the taking of its replies, has a deadline.
-  private func noteStall(_ connection: Connection, _ now: Instant) {
-    let isBlocked = connection.backlog > 0
-    guard isBlocked || (connection.parked == nil && connection.framer.holdsPartialLine) else {
-      noLongerStalled(connection)
-      return
-    }
-    guard !connection.isStalled else { return }
-    connection.isStalled = true
-    if stalled.isEmpty { stallTimer?.arm(at: now + limits.stallCheck) }
-    stalled[connection.token] =
-      now + (isBlocked ? limits.blockedWrite : limits.partialLine)
-  }
-
-  private func noLongerStalled(_ connection: Connection) {
-    guard connection.isStalled else { return }
-    connection.isStalled = false
-    stalled[connection.token] = nil
-  }
-
-  private func cutStalled() {
-    let now = loop.now
-    for (token, deadline) in stalled where deadline <= now {
-      stalled[token] = nil
-      guard let connection = table[token] else { continue }
-      guard connection.backlog == 0 else {
-        close(connection)
-        continue
-      }
-      refuse(connection, ProtocolError(.timeout, "the request line was not finished in time"))
-    }
-    finishTurn()
-    stallTimer?.arm(at: stalled.isEmpty ? nil : now + limits.stallCheck)
   }
 
   func close(_ connection: Connection) {

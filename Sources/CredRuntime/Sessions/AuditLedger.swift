@@ -1,3 +1,5 @@
+internal import CredCore
+
 /// Which processes were handed the present credentials of a session.
 struct AuditLedger {
   /// Whoever was handed credentials last, for `status`.
@@ -9,7 +11,12 @@ struct AuditLedger {
   /// Processes remembered. With more, some are written down twice.
   static let processesKept = 256
 
-  private var processes: Set<Int32> = []
+  /// For how long a pid that was seen is taken for the same process unasked. None is given anew so
+  /// soon: each must have been given once before.
+  static let trustedFor: Duration = .seconds(60)
+
+  /// When each was last known to be the same.
+  private var processes: [Int32: Instant] = [:]
   private(set) var lastCaller: Caller?
 
   /// Other credentials from now on.
@@ -18,9 +25,19 @@ struct AuditLedger {
   }
 
   /// Whether this process was not handed them before.
-  mutating func isNew(_ pid: Int32) -> Bool {
+  ///
+  /// - Parameter started: when the process began; nil where that cannot be told.
+  mutating func isNew(_ pid: Int32, now: Instant, started: () -> Instant?) -> Bool {
+    // Outside this daemon's pid namespace all processes have this number.
+    guard pid > 0 else { return true }
+    if let seen = processes[pid] {
+      let isSame = now - seen < Self.trustedFor || started().map { $0 <= seen } ?? false
+      processes[pid] = now
+      return !isSame
+    }
     if processes.count >= Self.processesKept { processes.removeAll(keepingCapacity: true) }
-    return processes.insert(pid).inserted
+    processes[pid] = now
+    return true
   }
 
   mutating func note(_ caller: Caller) { lastCaller = caller }

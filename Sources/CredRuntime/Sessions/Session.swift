@@ -25,6 +25,8 @@ final class Session {
   private(set) var quietUntil = Instant(nanoseconds: .min)
   /// Tells these credentials from all others that the daemon ever held; 0 where there are none.
   private(set) var issue: UInt64 = 0
+  /// The issue that is known to be in use.
+  var usedIssue: UInt64 = 0
   /// Who was handed the credentials of this issue.
   var audited = AuditLedger()
   /// Counted by the service as one whose last refresh failed.

@@ -7,9 +7,11 @@ extension SessionService {
   /// of credentials.
   func audit(_ session: Session, _ connection: Connection, _ now: Instant) {
     connection.auditedIssue = session.issue
-    let pid = connection.peer.pid
-    guard session.audited.isNew(pid) else { return }
-    session.audited.note(.init(pid: pid, unit: connection.unit()))
+    let peer = connection.peer
+    guard session.audited.isNew(peer.pid, now: now, started: { CallerUnit.started(peer) }) else {
+      return
+    }
+    session.audited.note(.init(pid: peer.pid, unit: connection.unit()))
     guard let credentials = session.machine.credentials else { return }
     record("credentials given", session, connection, now) {
       $0["expiration"] = "\(credentials.credentials.expiration.iso8601)"

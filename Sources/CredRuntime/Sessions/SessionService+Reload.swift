@@ -19,6 +19,7 @@ extension SessionService {
     }
     let removed = Set(previous.keys).subtracting(next.profiles.keys)
     let now = loop.now
+    dismissCallers(of: removed)
     for session in Array(sessions.values) {
       if let profile = changed[session.key.profile] {
         change(session, to: profile, now)
@@ -41,14 +42,21 @@ extension SessionService {
     handle(.profileChanged(profile.plan, change), session, now)
   }
 
+  /// Once for all sessions: there may be 100,000, and 4096 connections.
+  private func dismissCallers(of profiles: Set<String>) {
+    guard !profiles.isEmpty else { return }
+    for connection in server.connections {
+      guard let parked = connection.parked, let key = parked.session?.key,
+        profiles.contains(key.profile)
+      else { continue }
+      connection.parked = nil
+      if parked.request.isPasswordSignIn { passwordEnded(key.uid, .signInFailed) }
+      refuse(Self.removed(key.profile), id: parked.request.id, connection)
+    }
+  }
+
   /// Ends a session whose profile is gone. Its IdentityId stays known: the profile may come back.
   private func end(_ session: Session) {
-    for connection in server.connections where connection.parked?.session === session {
-      guard let parked = connection.parked else { continue }
-      connection.parked = nil
-      if parked.request.isPasswordSignIn { passwordEnded(session.key.uid, .signInFailed) }
-      refuse(Self.removed(session.key.profile), id: parked.request.id, connection)
-    }
     if let ticket = session.ticket { changeCall(.withdrawn(ticket.id), ticket.id) }
     if session.machine.standing.reported != .signedOut {
       announce(.state(.signedOut(byUser: false)), session)

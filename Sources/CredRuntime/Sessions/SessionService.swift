@@ -46,8 +46,8 @@ final class SessionService: RequestHandler {
   private(set) var degraded = 0
   /// Upstream calls under way by numbers of the daemon's own: those of machines begin anew with
   /// every session.
-  private var calls: [UInt64: (session: Session, call: UInt64)] = [:]
-  private var lastCall: UInt64 = 0
+  var calls: [UInt64: (session: Session, call: UInt64)] = [:]
+  var lastCall: UInt64 = 0
   /// Called when `status` would say something else.
   var changed: () -> Void = {}
   var sendFarewell: (Farewell, UInt64) -> Void = { _, _ in }
@@ -80,7 +80,7 @@ final class SessionService: RequestHandler {
     if let session = connection.quickSession, now < session.quietUntil, now < connection.quickUntil,
       Self.isEqual(connection.quickLine.span, line), let reply = session.reply
     {
-      noteUse(of: session, now)
+      if session.usedIssue != session.issue { noteUse(of: session, now) }
       if connection.auditedIssue != session.issue { audit(session, connection, now) }
       return server.reply(reply.bytes, to: connection)
     }
@@ -160,7 +160,7 @@ final class SessionService: RequestHandler {
     _ now: Instant
   ) {
     if get.isPlain, now < session.quietUntil, let reply = session.reply {
-      noteUse(of: session, now)
+      if session.usedIssue != session.issue { noteUse(of: session, now) }
       if request.id == nil {
         // The next such line of this connection takes the hot path.
         connection.quickSession = session
@@ -237,26 +237,6 @@ final class SessionService: RequestHandler {
     handle(.userChanged, session, now)
   }
 
-  var callsUnderWay: Int { calls.count }
-
-  private func start(_ call: UpstreamCall, _ number: UInt64, _ session: Session) {
-    lastCall += 1
-    calls[lastCall] = (session, number)
-    count(call)
-    if let old = session.ticket { changeCall(.withdrawn(old.id), old.id) }
-    let start = SessionCall(call, as: lastCall, for: session)
-    session.ticket = (startCall(start), start.isInPerson)
-  }
-
-  /// An upstream call ended. Where its session did too, nobody wants to know.
-  func callFinished(_ number: UInt64, _ outcome: UpstreamOutcome) {
-    guard let (session, call) = calls.removeValue(forKey: number),
-      sessions[session.key] === session
-    else { return }
-    handle(.callFinished(call, outcome), session, loop.now)
-    server.finishTurn()
-  }
-
   /// The session is none any more.
   func remove(_ session: Session) {
     sessions[session.key] = nil
@@ -314,22 +294,12 @@ final class SessionService: RequestHandler {
   /// The session that will be woken next.
   var nextDue: Session? { schedule.first }
 
-  /// A call that waits for its turn is hurried or given up as its callers come and go.
-  private func followCall(of session: Session) {
-    guard let ticket = session.ticket else { return }
-    if session.machine.awaitedCall == nil {
-      session.ticket = nil
-      changeCall(.withdrawn(ticket.id), ticket.id)
-    } else if !ticket.isInPerson, session.machine.isAwaited {
-      session.ticket?.isInPerson = true
-      changeCall(.hurried(ticket.id), ticket.id)
-    }
-  }
-
   /// The first use since a refresh is what makes the next one due in time.
   private func noteUse(of session: Session, _ now: Instant) {
     let wasInUse = session.machine.isInUse
     session.machine.lastAsked = now
+    // From the second use on there is nothing to note.
+    if session.machine.isInUse { session.usedIssue = session.issue }
     guard !wasInUse else { return }
     reschedule(session)
     keep(session)
@@ -339,46 +309,6 @@ final class SessionService: RequestHandler {
     let before = schedule.next
     schedule.note(session)
     if schedule.next != before { timer?.arm(at: schedule.next) }
-  }
-
-  // MARK: Replies
-
-  private func giveCredentials(of session: Session, to waiter: UInt64) {
-    guard let (connection, request) = unpark(waiter) else { return }
-    guard let reply = session.reply else { return refuse(.nothingHeld, id: request.id, connection) }
-    audit(session, connection, loop.now)
-    give(reply, request, connection)
-  }
-
-  private func giveToken(of session: Session, to waiter: UInt64) {
-    guard let (connection, request) = unpark(waiter) else { return }
-    guard let held = session.machine.token, let identity = session.machine.identityID else {
-      return refuse(.nothingHeld, id: request.id, connection)
-    }
-    auditToken(held.token, session, connection)
-    give(.token(held.token, of: identity), request, connection)
-  }
-
-  private func unpark(_ waiter: UInt64) -> (Connection, Request)? {
-    guard let connection = server.connection(waiter), let parked = connection.parked else {
-      return nil
-    }
-    connection.parked = nil
-    return (connection, parked.request)
-  }
-
-  func give(_ reply: RenderedReply, _ request: Request, _ connection: Connection) {
-    guard let id = request.id else { return server.reply(reply.bytes, to: connection) }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(reply.bytes.count + id.json.count + 8)
-    reply.append(to: &bytes, id: id)
-    server.reply(bytes, to: connection)
-  }
-
-  func refuse(_ error: ProtocolError, id: RequestID?, _ connection: Connection) {
-    var bytes: [UInt8] = []
-    RenderedReply.error(error).append(to: &bytes, id: id)
-    server.reply(bytes, to: connection)
   }
 
   private static func isEqual(

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import CSystemd
 internal import Glibc
+public import Logging
 
 /// What the service manager passed (sd_listen_fds(3)): listening sockets, and what a former process
 /// of this service left in the descriptor store.
@@ -21,6 +22,11 @@ public struct PassedDescriptors: Sendable {
   public private(set) var listeners: [Named] = []
   /// Files of sessions: one, or two where a process was killed while it replaced one.
   public private(set) var stores: [Named] = []
+  /// Sockets that credd cannot serve: it knows callers by the kernel's word for them, which others
+  /// than listening Unix stream sockets do not have.
+  public private(set) var unusable: [Named] = []
+  /// Names of what is neither, as another version may leave in the descriptor store; closed.
+  public private(set) var strays: [String] = []
 
   /// How the names of session stores begin.
   static let storeName = "sessions"
@@ -29,7 +35,7 @@ public struct PassedDescriptors: Sendable {
 
   public init() {}
 
-  /// - Throws: where something else was passed, which it names.
+  /// - Throws: where the kernel does not say what was passed.
   public static func take() throws(SystemError) -> PassedDescriptors {
     var passed = PassedDescriptors()
     for (index, name) in try named().enumerated() {
@@ -39,7 +45,7 @@ public struct PassedDescriptors: Sendable {
     return passed
   }
 
-  private mutating func add(_ passed: Named) throws(SystemError) {
+  mutating func add(_ passed: Named) throws(SystemError) {
     let what = "passed descriptor \(passed.descriptor) '\(passed.name)'"
     if try SystemError.check(credd_is_unix_listener(passed.descriptor), "inspect \(what)") == 1 {
       // systemd may pass blocking sockets; accepting must never wait.
@@ -47,9 +53,19 @@ public struct PassedDescriptors: Sendable {
       listeners.append(passed)
     } else if passed.name.hasPrefix(Self.storeName), credd_is_memfd(passed.descriptor) == 1 {
       stores.append(passed)
+    } else if credd_is_socket(passed.descriptor) == 1 {
+      unusable.append(passed)
     } else {
-      throw SystemError(
-        "use \(what), neither a listening Unix stream socket nor stored sessions", number: EINVAL)
+      credd_close(passed.descriptor)
+      strays.append(passed.name)
+    }
+  }
+
+  /// Has the service manager drop what no version like this one can use.
+  public func dropStrays(log: Logger) {
+    for name in strays {
+      log.warning("dropped a descriptor that is of no use here", metadata: ["name": "\(name)"])
+      ServiceNotification.remove(name)
     }
   }
 

@@ -7,13 +7,19 @@ final class StatusNotice {
 
   private let loop: EventLoop
   private let present: () -> ServiceStatus
+  private let tell: (String) -> Void
   private var timer: EventSource?
   private var isArmed = false
   private var quietUntil = Instant(nanoseconds: .min)
   private var shown: ServiceStatus?
 
-  init(loop: EventLoop, present: @escaping () -> ServiceStatus) throws(SystemError) {
+  /// - Parameter tell: hands a message to the service manager.
+  init(
+    loop: EventLoop, tell: @escaping (String) -> Void = ServiceNotification.send,
+    present: @escaping () -> ServiceStatus
+  ) throws(SystemError) {
     self.loop = loop
+    self.tell = tell
     self.present = present
     timer = try loop.timer { [unowned self] _ in self.send() }
   }
@@ -27,13 +33,24 @@ final class StatusNotice {
     timer?.arm(at: quietUntil)
   }
 
-  /// Shows how things are now.
-  func send() {
+  /// The daemon ends, and has said so.
+  func end() {
+    timer = nil
+    isArmed = true
+  }
+
+  /// Shows how things are now, in place of what else was told meanwhile.
+  func restore() {
+    shown = nil
+    send()
+  }
+
+  private func send() {
     isArmed = false
     quietUntil = loop.now + Self.interval
     let status = present()
     guard status != shown else { return }
     shown = status
-    ServiceNotification.send("STATUS=\(status.text.onOneLine)")
+    tell("STATUS=\(status.text.onOneLine)")
   }
 }

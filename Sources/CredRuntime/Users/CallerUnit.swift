@@ -45,9 +45,16 @@ enum CallerUnit {
 
   /// Whether the process that has the peer's pid now is its user's and was there before `accepted`.
   static func isOlder(_ peer: Peer, than accepted: Instant) -> Bool {
+    started(peer).map { $0 <= accepted } ?? false
+  }
+
+  /// When the process began that has the peer's pid now; nil where it is none of its user's.
+  static func started(_ peer: Peer) -> Instant? {
     var uid: uid_t = 0
     var started: Int64 = 0
-    guard unsafe credd_process_facts(peer.pid, &uid, &started) == 0 else { return false }
-    return uid == peer.uid && started <= accepted.nanoseconds
+    guard unsafe credd_process_facts(peer.pid, &uid, &started) == 0, uid == peer.uid else {
+      return nil
+    }
+    return Instant(nanoseconds: started)
   }
 }

@@ -9,9 +9,15 @@ public struct HTTPRequest: Sendable {
   public var headers: [HTTPField]
   public var body: [UInt8]
 
-  /// - Parameter target: the request target, path and query.
+  /// - Parameter target: the request target, path and query; or with scheme and authority before
+  ///   it, as one who takes this server for its proxy sends it (RFC 9112 §3.2.2).
   public init(method: String, target: String, headers: [HTTPField] = [], body: [UInt8] = []) {
     self.method = method
+    var target = Substring(target)
+    if let scheme = ["http://", "https://"].first(where: { target.hasPrefix($0) }) {
+      target = target.dropFirst(scheme.count).drop { $0 != "/" }
+      if target.isEmpty { target = "/" }
+    }
     let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     self.path = String(parts.first ?? "/")
     self.query = parts.count > 1 ? String(parts[1]) : ""

@@ -133,6 +133,7 @@ struct HTTPCallbackTests {
       (404, .unknownUser, .backendRejected, .expected),
       (405, .permanentConfiguration, .backendRejected, .operatorMustAct),
       (409, .retryWithoutIdentity, .identityConflict, .operatorMustAct),
+      (407, .transient(retryAfter: nil), .backendUnavailable, .operatorMustAct),
       (408, .transient(retryAfter: nil), .backendUnavailable, .expected),
       (429, .throttled(retryAfter: .seconds(9)), .throttled, .expected),
       (500, .transient(retryAfter: nil), .backendUnavailable, .expected),

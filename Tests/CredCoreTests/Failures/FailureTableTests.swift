@@ -146,7 +146,7 @@ struct FailureTableTests {
   @Test(
     arguments: [
       (302, "", transient, .cognitoUnavailable), (429, "", throttled, .throttled),
-      (511, "", transient, .cognitoUnavailable),
+      (407, "", transient, .cognitoUnavailable), (511, "", transient, .cognitoUnavailable),
       (500, "<html>moto</html>", transient, .cognitoUnavailable),
       (503, "", transient, .cognitoUnavailable),
       (200, " <!DOCTYPE HTML><p>Welcome to the hotel", transient, .cognitoUnavailable),

@@ -125,6 +125,23 @@ import Testing
     #expect(session.machine.nextRefresh.at == nil)
   }
 
+  @Test func aFailedBackgroundRefreshIsTriedAgainBeforeExpiry() {
+    var session = SessionDriver()
+    session.signIn(lifetime: 3600)
+    session.advance(by: 1)
+    session.useCache()
+    // Nobody asks any more; it fails once, in the background, and must not stay failed.
+    session.advance(to: .seconds(1000) + .seconds(2700))
+    #expect(session.calls.count == 1)
+    session.finish(fixtures.failed(), after: 0)
+    session.advance(by: 300)
+    #expect(session.calls.count == 2)
+    session.finish(fixtures.token(), after: 0)
+    session.finish(fixtures.credentials(), after: 0)
+    #expect(session.machine.failures == 0)
+    #expect(session.machine.refreshes == 2)
+  }
+
   // MARK: Words
 
   @Test(arguments: [

@@ -106,6 +106,23 @@ import Testing
     #expect(session.answer(to: get) == .credentials)
   }
 
+  /// Found by the simulation: nobody would try again before half of the lifetime was over.
+  @Test func whatARefusedOneInterruptedIsNoLongerCountedAsFailing() {
+    var session = SessionDriver()
+    session.signIn()
+    session.sleep(2)
+    session.ask(refresh: true, wait: .seconds(60))
+    session.finish(fixtures.failed())
+    #expect(session.machine.failures == 1)
+    session.sleep(until: session.machine.nextWake)
+    session.send(.timePassed)
+    #expect(session.awaitedCall != nil)
+    session.login(fixtures.tokenAtHand(fixtures.other))
+    session.finish(fixtures.refusedToken)
+    #expect(session.machine.failures == 0)
+    #expect(session.machine.credentials != nil)
+  }
+
   @Test func anAcceptedFirstIsWhatARefusedSecondGoesBackTo() {
     var session = SessionDriver(.password)
     session.login(fixtures.password("alice"))

@@ -24,6 +24,10 @@ final class ChildProcess: Sendable {
     errorPath = stage.newFile(name + ".err")
     var environment = environment
     environment["PATH"] = environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
+    // Where a sanitizer says what it found: see scripts/sanitize.
+    for name in ["ASAN_OPTIONS", "TSAN_OPTIONS"] {
+      environment[name] = ProcessInfo.processInfo.environment[name]
+    }
     pid = try Self.spawn(
       arguments, environment.map { "\($0.key)=\($0.value)" }, [input, outputPath, errorPath],
       descriptors)

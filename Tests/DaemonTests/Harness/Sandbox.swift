@@ -9,7 +9,7 @@ struct Sandbox {
   let url: String
   /// The same over TLS, where that was asked for.
   let tlsURL: String
-  private let port: UInt16
+  let port: UInt16
 
   init(_ options: [String] = []) throws {
     let ready = try Stage.current().newFile("ready")

@@ -23,11 +23,13 @@ final class TestHost {
   ///   - options: of the sandbox.
   ///   - environment: of credd.
   ///   - arguments: of credd, beside those that name its files.
+  ///   - prefix: the words before credd's own that make it run in another place.
   ///   - managed: started as a service, by a ``ServiceManager``.
   ///   - configuration: see ``Configuration``; the usual one unless given.
   init(
     sandbox options: [String] = [], environment: [String: String] = [:],
-    arguments: [String] = ["--log-level", "debug"], managed: Bool = false,
+    arguments: [String] = ["--log-level", "debug"], under prefix: [String] = [],
+    managed: Bool = false,
     _ configuration: (Sandbox) -> String = { Configuration.usual($0) }
   ) throws {
     let stage = try Stage.current()
@@ -35,7 +37,7 @@ final class TestHost {
     configurationPath = stage.newFile("credd.conf")
     socketPath = stage.newFile("s")
     try Data(configuration(sandbox).utf8).write(to: URL(filePath: configurationPath))
-    creddArguments = [Programs.credd, "--config", configurationPath] + arguments
+    creddArguments = prefix + [Programs.credd, "--config", configurationPath] + arguments
     self.environment = environment
     manager = managed ? try ServiceManager(listeningOn: [socketPath]) : nil
     daemon =

@@ -1,0 +1,42 @@
+internal import CredCore
+
+/// What callers are told.
+extension SessionService {
+  func giveCredentials(of session: Session, to waiter: UInt64) {
+    guard let (connection, request) = unpark(waiter) else { return }
+    guard let reply = session.reply else { return refuse(.nothingHeld, id: request.id, connection) }
+    audit(session, connection, loop.now)
+    give(reply, request, connection)
+  }
+
+  func giveToken(of session: Session, to waiter: UInt64) {
+    guard let (connection, request) = unpark(waiter) else { return }
+    guard let held = session.machine.token, let identity = session.machine.identityID else {
+      return refuse(.nothingHeld, id: request.id, connection)
+    }
+    auditToken(held.token, session, connection)
+    give(.token(held.token, of: identity), request, connection)
+  }
+
+  func unpark(_ waiter: UInt64) -> (Connection, Request)? {
+    guard let connection = server.connection(waiter), let parked = connection.parked else {
+      return nil
+    }
+    connection.parked = nil
+    return (connection, parked.request)
+  }
+
+  func give(_ reply: RenderedReply, _ request: Request, _ connection: Connection) {
+    guard let id = request.id else { return server.reply(reply.bytes, to: connection) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(reply.bytes.count + id.json.count + 8)
+    reply.append(to: &bytes, id: id)
+    server.reply(bytes, to: connection)
+  }
+
+  func refuse(_ error: ProtocolError, id: RequestID?, _ connection: Connection) {
+    var bytes: [UInt8] = []
+    RenderedReply.error(error).append(to: &bytes, id: id)
+    server.reply(bytes, to: connection)
+  }
+}

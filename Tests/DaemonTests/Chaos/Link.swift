@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+/// A network of our own: two namespaces and a cable between them, with credd at one end and the
+/// sandbox's Unix socket, behind a forwarder, at the other. It is gone with the test.
+struct Link {
+  static let url = "http://10.77.0.2:8080"
+  /// The same by a name that only ``hosts`` knows.
+  static let namedURL = "http://upstream.test:8080"
+
+  /// Root makes namespaces, and the programs are installed.
+  static var canBe: Bool {
+    geteuid() == 0 && forwarder != nil
+      && ["unshare", "nsenter", "ip", "tc", "nft", "systemd-socket-activate"].allSatisfy {
+        Programs.installed($0) != nil
+      }
+  }
+
+  private static let forwarder = ["/usr/lib/systemd", "/lib/systemd"]
+    .map { $0 + "/systemd-socket-proxyd" }
+    .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+  /// Whether the kernel can delay and lose packets by `tc netem`, tried in a namespace of its own.
+  static let hasNetem: Bool = {
+    guard canBe, let unshare = Programs.installed("unshare") else { return false }
+    let trial = Process()
+    trial.executableURL = URL(filePath: unshare)
+    trial.arguments = [
+      "-n", "/bin/sh", "-c", "exec tc qdisc add dev lo root netem delay 1ms 2>/dev/null",
+    ]
+    guard (try? trial.run()) != nil else { return false }
+    trial.waitUntilExit()
+    return trial.terminationStatus == 0
+  }()
+
+  private let near: ChildProcess
+  let far: ChildProcess
+  /// What is `/etc/hosts` for the near side.
+  private let hosts: String
+
+  init(to unixSocket: String) throws {
+    let stage = try Stage.current()
+    hosts = stage.newFile("hosts")
+    let resolver = stage.newFile("resolv.conf")
+    // Nobody answers there, and says so.
+    try Data("nameserver 10.77.0.2\noptions timeout:1 attempts:1\n".utf8)
+      .write(to: URL(filePath: resolver))
+    try Data().write(to: URL(filePath: hosts))
+    let unshare = try #require(Programs.installed("unshare"))
+    near = try ChildProcess([
+      unshare, "-n", "-m", "/bin/sh", "-c",
+      "ip link set lo up && mount --bind '\(hosts)' /etc/hosts && "
+        + "mount --bind '\(resolver)' /etc/resolv.conf && exec sleep infinity",
+    ])
+    far = try ChildProcess([
+      unshare, "-n", "/bin/sh", "-c",
+      "ip link set lo up && exec systemd-socket-activate --listen=0.0.0.0:8080 "
+        + "'\(try #require(Self.forwarder))' '\(unixSocket)'",
+    ])
+    for (process, name) in [(near, "sleep"), (far, "systemd-socket")] {
+      try Deadline.usual.wait(for: "a namespace") {
+        try process.status == nil
+          && String(contentsOfFile: "/proc/\(process.pid)/comm", encoding: .utf8).hasPrefix(name)
+      }
+    }
+    try lay()
+    try nameIsKnown(true)
+  }
+
+  private func lay() throws {
+    try onNearSide(
+      "ip", "link", "add", "near", "type", "veth", "peer", "name", "far", "netns",
+      String(far.pid))
+    try onNearSide("ip", "addr", "add", "10.77.0.1/30", "dev", "near")
+    try onNearSide("ip", "link", "set", "near", "up")
+    try onFarSide("ip", "addr", "add", "10.77.0.2/30", "dev", "far")
+    try onFarSide("ip", "link", "set", "far", "up")
+  }
+
+  /// The words before a command that make it run at the near end.
+  var prefix: [String] {
+    get throws {
+      [try #require(Programs.installed("nsenter")), "-t", String(near.pid), "-n", "-m", "--"]
+    }
+  }
+
+  func nameIsKnown(_ isKnown: Bool) throws {
+    // The same file: it is mounted.
+    let file = try FileHandle(forWritingTo: URL(filePath: hosts))
+    try file.truncate(atOffset: 0)
+    if isKnown { try file.write(contentsOf: Data("10.77.0.2 upstream.test\n".utf8)) }
+    try file.close()
+  }
+
+  func onNearSide(_ words: String...) throws { try run(near, words) }
+  func onFarSide(_ words: String...) throws { try run(far, words) }
+
+  func run(_ side: ChildProcess, _ words: [String]) throws {
+    let nsenter = try #require(Programs.installed("nsenter"))
+    let program = try #require(Programs.installed(words[0]), "\(words[0]) is not installed")
+    let process = try ChildProcess(
+      [nsenter, "-t", String(side.pid), "-n", "--", program] + words.dropFirst())
+    let status = try process.wait()
+    guard status == 0 else { throw Refused(words: words, errors: process.errors) }
+  }
+
+  struct Refused: Error {
+    let words: [String]
+    let errors: String
+  }
+}

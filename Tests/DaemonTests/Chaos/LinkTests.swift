@@ -1,0 +1,160 @@
+import Foundation
+import Testing
+
+/// What takes a network of its own to go wrong: cables, routes, names, and weather.
+@Suite(
+  .onStage,
+  .enabled(if: Link.canBe, "takes root, iproute2, nftables, util-linux and systemd-socket-proxyd"))
+struct LinkTests {
+  /// - Parameter url: how credd calls what is behind the link.
+  private func host(
+    _ url: String = Link.url, managed: Bool = false
+  ) throws -> (TestHost, Link) {
+    let path = try Stage.current().newFile("sandbox")
+    let link = try Link(to: path)
+    let host = try TestHost(
+      sandbox: ["--unix-socket", path], under: try link.prefix, managed: managed
+    ) {
+      _ in
+      OutageStory.configuration(
+        backend: url + "/token", endpoint: url, backend: "allow_plain_http = yes",
+        profile: "allow_plain_http = yes")
+    }
+    return (host, link)
+  }
+
+  @Test
+  func noRoute() throws {
+    let (host, link) = try host()
+    let story = try OutageStory(host)
+    try link.onNearSide("ip", "link", "set", "near", "down")
+    try story.endure()
+    try link.onNearSide("ip", "link", "set", "near", "up")
+    try story.recover()
+  }
+
+  @Test
+  func thePulledCable() throws {
+    let (host, link) = try host()
+    let story = try OutageStory(host)
+    try link.onFarSide("ip", "link", "set", "far", "down")
+    try story.endure()
+    try link.onFarSide("ip", "link", "set", "far", "up")
+    try story.recover()
+  }
+
+  @Test
+  func noNames() throws {
+    let (host, link) = try host(Link.namedURL, managed: true)
+    let story = try OutageStory(host)
+    try link.nameIsKnown(false)
+    // Connections that are kept need no name; the next daemon has none, and all the sessions.
+    try host.restart()
+    try story.endure()
+    let status = try host.ask(#"{"op":"status"}"#)
+    #expect(
+      status["Sessions"]?[0]?["LastError"]?["Message"]?.text?.contains("cannot be resolved")
+        == true)
+    try link.nameIsKnown(true)
+    try story.recover()
+  }
+
+  /// A link that works badly.
+  struct Weather: CustomTestStringConvertible {
+    let name: String
+    /// What makes it, on the far side.
+    let commands: [String]
+
+    var testDescription: String { name }
+  }
+
+  static let weathers = [
+    Weather(
+      name: "a slow line",
+      commands: ["tc qdisc add dev far root tbf rate 256kbit burst 2kb latency 300ms"]),
+    Weather(
+      name: "a third of the packets lost",
+      commands: [
+        "nft add table ip weather",
+        "nft add chain ip weather in { type filter hook input priority 0 ; }",
+        "nft add rule ip weather in numgen random mod 3 == 0 drop",
+      ]),
+    Weather(
+      name: "connections reset midway",
+      commands: [
+        "nft add table ip weather",
+        "nft add chain ip weather in { type filter hook input priority 0 ; }",
+        "nft add rule ip weather in ip length > 100 numgen random mod 2 == 0 "
+          + "meta l4proto tcp reject with tcp reset",
+      ]),
+  ]
+
+  private static let disorder = Weather(
+    name: "delay, loss, disorder",
+    commands: ["tc qdisc add dev far root netem delay 100ms 80ms loss 20% reorder 20%"])
+
+  @Test(.enabled(if: Link.hasNetem, "this kernel was built without netem"))
+  func disorderlyWeather() throws {
+    try badWeather(Self.disorder)
+  }
+
+  /// However bad, callers get credentials or a reason, and in time; then all is well.
+  @Test(arguments: weathers)
+  func badWeather(_ weather: Weather) throws {
+    let (host, link) = try host()
+    let first = try host.credentials("warm0")
+    for command in weather.commands { try link.onFarSide(split: command) }
+    for round in 0..<3 {
+      let callers = try (0..<6).map { number in
+        let socket = try host.connect()
+        try socket.send(#"{"profile":"cold\#(number)","refresh":true,"wait":1}"# + "\n")
+        return socket
+      }
+      let asked = ContinuousClock.now
+      #expect(try host.ask(#"{"profile":"warm0","wait":0}"#) == first, "round \(round)")
+      for caller in callers {
+        let reply = try caller.reply()
+        if let expiration = reply["Expiration"]?.text?.timeFromNow {
+          #expect(expiration > 0)
+        } else {
+          #expect(reply.errorCode != nil, "\(reply)")
+        }
+      }
+      #expect(asked.duration(to: .now) < .seconds(10))
+    }
+    try link.clearWeather()
+    let start = ContinuousClock.now
+    for number in 0..<6 { _ = try host.credentials("cold\(number)") }
+    #expect(start.duration(to: .now) < OutageStory.bound)
+  }
+
+  /// The cable comes and goes while everybody asks.
+  @Test
+  func aFlappingLink() throws {
+    let (host, link) = try host()
+    let first = try host.credentials("warm0")
+    for _ in 0..<5 {
+      try link.onNearSide("ip", "link", "set", "near", "down")
+      let caller = try host.connect()
+      try caller.send(#"{"profile":"cold0","refresh":true,"wait":0.2}"# + "\n")
+      #expect(try host.ask(#"{"profile":"warm0"}"#) == first)
+      try link.onNearSide("ip", "link", "set", "near", "up")
+      _ = try caller.reply()
+    }
+    _ = try host.credentials("cold0", refresh: true)
+    #expect(try host.state("warm0") == "signedIn")
+  }
+}
+
+extension Link {
+  fileprivate func onFarSide(split command: String) throws {
+    let words = command.split(separator: " ").map(String.init)
+    try run(far, words)
+  }
+
+  /// Takes away whatever was done to the far side.
+  fileprivate func clearWeather() throws {
+    if Programs.installed("nft") != nil { try onFarSide("nft", "flush", "ruleset") }
+    _ = try? onFarSide("tc", "qdisc", "del", "dev", "far", "root")
+  }
+}

@@ -1,0 +1,7 @@
+import Glibc
+
+/// Whether the programs under test are built with a sanitizer; they are built as the tests are.
+enum Sanitizer {
+  static let isOn =
+    unsafe dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
+}
