@@ -22,9 +22,9 @@ DEMO_PACKAGES := curl netcat-openbsd
 # systemd-socket-activate is in systemd; redis-server is what the benchmarks' peer is.
 BENCH_PACKAGES := gcc git openssh-client python3 redis-server
 # The tests boot a machine of their own: systemd-nspawn, D-Bus, a user's manager, NSS.
-TEST_PACKAGES := adduser curl dbus dbus-user-session fish gcc init-system-helpers iproute2 \
-  libnss-systemd libpam-systemd mandoc netcat-openbsd nftables openssl procps shellcheck systemd \
-  systemd-container util-linux zsh
+TEST_PACKAGES := adduser apparmor curl dbus dbus-user-session fish gcc init-system-helpers \
+  iproute2 libnss-systemd libpam-systemd mandoc netcat-openbsd nftables openssl procps \
+  shellcheck systemd systemd-container util-linux zsh
 SANITIZE_PACKAGES := valgrind
 DEB_PACKAGES := dpkg-dev lintian
 
@@ -165,7 +165,7 @@ install: $(BINARIES) $(MANUALS) ## install programs, units, manuals under DESTDI
 	ln -sf credctl.fish "$(DESTDIR)$(FISH_COMPLETIONS)/credd.fish"
 	install -D --mode=644 --target-directory="$(DOCUMENTS)" README.md SECURITY.md docs/*.md
 	install -D --mode=644 --target-directory="$(DOCUMENTS)/examples" \
-	  contrib/credd.conf.example systemd/examples/*.conf
+	  contrib/credd.conf.example contrib/apparmor/usr.bin.credd systemd/examples/*.conf
 
 # What the package is called; `make deb VERSION=0.2.0` packs the same programs as another one.
 VERSION ?= $(shell sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/CredRuntime/Version.swift)

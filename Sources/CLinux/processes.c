@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,6 +28,57 @@ static int read_process_file(pid_t pid, const char *name, char *buffer, size_t c
   if (count < 0) return -failure;
   buffer[count] = 0;
   return 0;
+}
+
+uid_t credd_overflow_uid(void) {
+  int descriptor = open("/proc/sys/kernel/overflowuid", O_RDONLY | O_CLOEXEC);
+  char text[16] = "";
+  ssize_t count = descriptor < 0 ? -1 : read(descriptor, text, sizeof text - 1);
+  if (descriptor >= 0) close(descriptor);
+  unsigned uid;
+  // The kernel's own default, also where the sandbox hides /proc/sys.
+  return count > 0 && sscanf(text, "%u", &uid) == 1 ? uid : 65534;
+}
+
+static void note_facts(const struct stat *status, struct credd_file_facts *facts) {
+  *facts = (struct credd_file_facts){
+      .device = status->st_dev,
+      .inode = status->st_ino,
+      .size = status->st_size,
+      .modified = status->st_mtim.tv_sec * INT64_C(1000000000) + status->st_mtim.tv_nsec,
+      .changed = status->st_ctim.tv_sec * INT64_C(1000000000) + status->st_ctim.tv_nsec,
+  };
+}
+
+int credd_file_facts(int descriptor, struct credd_file_facts *facts) {
+  struct stat status;
+  if (fstat(descriptor, &status) < 0) return -errno;
+  note_facts(&status, facts);
+  return 0;
+}
+
+int credd_process_executable(pid_t pid, bool content, char *path, size_t capacity,
+                             struct credd_file_facts *facts) {
+  char link[64];
+  snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+  int descriptor = open(link, (content ? O_RDONLY | O_NONBLOCK : O_PATH) | O_CLOEXEC);
+  if (descriptor < 0) return -errno;
+  struct stat running, there;
+  ssize_t length = readlink(link, path, capacity - 1);
+  int result = length < 0 || fstat(descriptor, &running) < 0 ? -errno : 0;
+  if (result == 0) {
+    path[length] = 0;
+    // The length is cut where it is too long; then the path leads nowhere or elsewhere.
+    if (stat(path, &there) < 0 || there.st_dev != running.st_dev ||
+        there.st_ino != running.st_ino || !S_ISREG(running.st_mode))
+      result = -ESTALE;
+  }
+  if (result < 0) {
+    close(descriptor);
+    return result;
+  }
+  note_facts(&running, facts);
+  return descriptor;
 }
 
 int credd_process_facts(pid_t pid, uid_t *uid, int64_t *started) {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static void close_pair(int pair[2]) {
@@ -31,6 +32,29 @@ static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attri
   return failure;
 }
 
+// Descriptors that a command may have open before it raises the limit itself: what systemd gives,
+// for programs that use select(2) break beyond.
+#define COMMAND_DESCRIPTORS 1024
+
+// posix_spawn() cannot set limits, so the daemon's own is lowered meanwhile. What it has open stays
+// open; a thread that opens something in that moment may have to try again.
+static int spawn_limited(pid_t *pid, const posix_spawn_file_actions_t *actions,
+                         const posix_spawnattr_t *attributes, const char *const *arguments,
+                         const char *const *environment) {
+  struct rlimit own;
+  if (getrlimit(RLIMIT_NOFILE, &own) < 0) return errno;
+  struct rlimit lower = own;
+  if (lower.rlim_cur > COMMAND_DESCRIPTORS) lower.rlim_cur = COMMAND_DESCRIPTORS;
+  if (setrlimit(RLIMIT_NOFILE, &lower) < 0) return errno;
+  int failure = posix_spawn(pid, arguments[0], actions, attributes, (char *const *)arguments,
+                            (char *const *)environment);
+  if (setrlimit(RLIMIT_NOFILE, &own) < 0 && !failure) {
+    credd_kill_group(*pid);
+    failure = errno;
+  }
+  return failure;
+}
+
 int credd_spawn(const char *const *arguments, const char *const *environment,
                 struct credd_child *child) {
   int input[2] = {-1, -1}, output[2] = {-1, -1}, error[2] = {-1, -1};
@@ -47,8 +71,7 @@ int credd_spawn(const char *const *arguments, const char *const *environment,
   posix_spawnattr_init(&attributes);
   int failure = prepare(&actions, &attributes, input[0], output[1], error[1]);
   if (!failure)
-    failure = posix_spawn(&child->pid, arguments[0], &actions, &attributes,
-                          (char *const *)arguments, (char *const *)environment);
+    failure = spawn_limited(&child->pid, &actions, &attributes, arguments, environment);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(input[0]);

@@ -34,6 +34,7 @@ extension GetOptions {
     case "--profile", "-p": profile = try reader.value(of: word)
     case "--min-ttl": try patience.setMinimumLifetime(reader.value(of: word))
     case "--wait": try patience.setWait(reader.value(of: word))
+    case "--user": user = try reader.value(of: word)
     case "--refresh":
       try reader.refuseValue(of: word)
       refresh = true

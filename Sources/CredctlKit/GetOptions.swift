@@ -4,6 +4,8 @@ public struct GetOptions: Equatable, Sendable {
   public var profile = "default"
   public var patience = Patience()
   public var refresh = false
+  /// In whose name; nil for one's own.
+  public var user: String?
 
   public init() {}
 
@@ -24,6 +26,7 @@ public struct GetOptions: Equatable, Sendable {
     var request = RequestLine(operation: "get", profile: profile)
     patience.add(to: &request)
     if refresh { request.add("refresh", true) }
+    if let user { request.add("user", user) }
     return request.finished()
   }
 }

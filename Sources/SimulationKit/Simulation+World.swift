@@ -125,8 +125,10 @@ extension Simulation {
     // Without an outage it is the rate at most that lets a call wait.
     guard endpoints[index].admission.outage != nil else { return true }
     let call = Admission.Call(id: .max, lane: "", isInPerson: true, isRetry: false)
-    return endpoints[index].admission.handle(.asked(call), now: now, wallTime: WallTime(milliseconds: 0))
-      .contains(.admit(call.id))
+    return endpoints[index].admission.handle(
+      .asked(call), now: now, wallTime: WallTime(milliseconds: 0)
+    )
+    .contains(.admit(call.id))
   }
 
   mutating func end() {

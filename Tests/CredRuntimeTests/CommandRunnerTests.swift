@@ -81,6 +81,20 @@ struct CommandRunnerTests {
     #expect(outcome.standardOutput.exposedText() == "[0, 1, 2, 3] /\n")
   }
 
+  @Test func `the limit on descriptors is the usual one, and the daemon keeps its own`() throws {
+    var before = rlimit()
+    unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &before)
+    var raised = before
+    raised.rlim_cur = before.rlim_max
+    unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised)
+    defer { unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &before) }
+    let outcome = try shell("ulimit -Sn")
+    #expect(outcome.standardOutput.exposedText() == "\(min(raised.rlim_cur, 1024))\n")
+    var after = rlimit()
+    unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &after)
+    #expect(after.rlim_cur == raised.rlim_cur)
+  }
+
   @Test func `signals are neither blocked nor ignored`() throws {
     let outcome = try shell("grep -E 'SigBlk|SigIgn' /proc/self/status")
     let masks = outcome.standardOutput.exposedText()?.split(separator: "\n")

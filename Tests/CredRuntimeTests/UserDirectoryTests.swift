@@ -16,20 +16,20 @@ struct UserDirectoryTests {
       var first: UserDirectory.Answer?
       await withCheckedContinuation { continuation in
         for _ in 0..<times {
-          first = directory.answer(for: uid, now: loop.now) {
+          first = directory.answer(to: .uid(uid), now: loop.now) {
             calls += 1
             if calls == times { continuation.resume() }
           }
         }
       }
-      return (directory.answer(for: uid, now: loop.now, then: {}), calls, first)
+      return (directory.answer(to: .uid(uid), now: loop.now, then: {}), calls, first)
     }
   }
 
   @Test func `root has its name, and it is known afterwards`() throws {
     let (answer, calls, first) = try ask(0)
     #expect(first == nil)
-    #expect(answer == .name("root"))
+    #expect(answer == .user(.init(uid: 0, name: "root")))
     #expect(calls == 1)
   }
 
@@ -48,14 +48,15 @@ struct UserDirectoryTests {
       let directory = try UserDirectory(loop: loop)
       let now = loop.now
       await withCheckedContinuation { continuation in
-        _ = directory.answer(for: 0, now: now) { continuation.resume() }
+        _ = directory.answer(to: .uid(0), now: now) { continuation.resume() }
       }
       let known = loop.now
-      let young = directory.answer(for: 0, now: known + .seconds(44), then: {})
-      let old = directory.answer(for: 0, now: known + .seconds(59), then: {})
-      let gone = directory.answer(for: 0, now: known + .seconds(61), then: {})
+      let young = directory.answer(to: .uid(0), now: known + .seconds(44), then: {})
+      let old = directory.answer(to: .uid(0), now: known + .seconds(59), then: {})
+      let gone = directory.answer(to: .uid(0), now: known + .seconds(61), then: {})
       return (young, old, gone)
     }
-    #expect(answers == (.name("root"), .name("root"), nil))
+    let root = UserDirectory.Answer.user(.init(uid: 0, name: "root"))
+    #expect(answers == (root, root, nil))
   }
 }

@@ -29,6 +29,13 @@ import Testing
         == "{\"op\":\"get\",\"profile\":\"work\",\"min_ttl\":900,\"wait\":0,\"refresh\":true}\n")
   }
 
+  @Test func asksInTheNameOfAnother() throws {
+    #expect(
+      try request("get", "--user", #"a"b"#)
+        == "{\"op\":\"get\",\"profile\":\"default\",\"user\":\"a\\\"b\"}\n")
+    #expect(complaint(["get", "--user"]) == "option '--user' needs a value")
+  }
+
   @Test(arguments: [
     ("0.2", "0.2"), ("5", "5"), ("5.0", "5"), ("007.050", "7.05"), ("0.001", "0.001"),
     ("299.999", "299.999"), ("300.000", "300"),

@@ -15,13 +15,13 @@ struct CallerTests {
     let host = try host()
     let credctl = try Stage.current().executable(Programs.credctl)
     let daemons = try host.credctl(credctl, as: .daemon, "get")
-    let nobodys = try host.credctl(credctl, as: .nobody, "get")
+    let gamers = try host.credctl(credctl, as: .games, "get")
     #expect(daemons.status == 0, "\(daemons.errors)")
-    #expect(nobodys.status == 0, "\(nobodys.errors)")
-    #expect(try JSON(daemons.output)["AccessKeyId"] != JSON(nobodys.output)["AccessKeyId"])
+    #expect(gamers.status == 0, "\(gamers.errors)")
+    #expect(try JSON(daemons.output)["AccessKeyId"] != JSON(gamers.output)["AccessKeyId"])
     #expect(try host.credctl(credctl, as: .daemon, "get") == daemons)
     #expect(try host.sandbox.callbacks == 2)
-    let identities = try [daemons, nobodys].map { outcome in
+    let identities = try [daemons, gamers].map { outcome in
       let key = try #require(try JSON(outcome.output)["AccessKeyId"]?.text)
       return try host.sandbox.control("GET", "issued?AccessKeyId=\(key)")["IdentityId"]
     }
@@ -36,18 +36,18 @@ struct CallerTests {
     let host = try host()
     let credctl = try Stage.current().executable(Programs.credctl)
     #expect(try host.credctl(credctl, as: .daemon, "get").status == 0)
-    #expect(try host.credctl(credctl, as: .nobody, "get").status == 0)
-    let own = try JSON(host.credctl(credctl, as: .nobody, "status", "--json").output)
+    #expect(try host.credctl(credctl, as: .games, "get").status == 0)
+    let own = try JSON(host.credctl(credctl, as: .games, "status", "--json").output)
     #expect(own["Sessions"]?.count == 1)
-    #expect(own["Sessions"]?[0]?["User"]?.text == "nobody")
-    let all = try host.credctl(credctl, as: .nobody, "status", "--all")
+    #expect(own["Sessions"]?[0]?["User"]?.text == "games")
+    let all = try host.credctl(credctl, as: .games, "status", "--all")
     #expect(all.status == 77)
     #expect(all.output.isEmpty)
     #expect(all.errors.contains("root"))
     #expect(try host.ask(#"{"op":"status"}"#)["Sessions"]?.count == 0)
     let seen = try host.ask(#"{"op":"status","all":true}"#)["Sessions"]
     #expect(seen?.count == 2)
-    #expect(Set([seen?[0]?["User"]?.text, seen?[1]?["User"]?.text]) == ["daemon", "nobody"])
+    #expect(Set([seen?[0]?["User"]?.text, seen?[1]?["User"]?.text]) == ["daemon", "games"])
   }
 
   @Test
@@ -55,10 +55,10 @@ struct CallerTests {
     let host = try TestHost { Configuration.usual($0, daemon: "admin_group = mail") }
     try host.ask()
     let credctl = try Stage.current().executable(Programs.credctl)
-    let admin = OtherUser(user: "nobody", groups: ["nogroup", "mail"])
+    let admin = OtherUser(user: "games", groups: ["games", "mail"])
     let seen = try host.credctl(credctl, as: admin, "status", "--all", "--json")
     #expect(try JSON(seen.output)["Sessions"]?.count == 1)
-    #expect(try host.credctl(credctl, as: .nobody, "status", "--all").status == 77)
+    #expect(try host.credctl(credctl, as: .games, "status", "--all").status == 77)
   }
 
   @Test
@@ -66,16 +66,16 @@ struct CallerTests {
     let host = try host("allow_users = daemon")
     let credctl = try Stage.current().executable(Programs.credctl)
     #expect(try host.credctl(credctl, as: .daemon, "get").status == 0)
-    let refused = try host.credctl(credctl, as: .nobody, "get")
+    let refused = try host.credctl(credctl, as: .games, "get")
     #expect(refused.status == 77)
     #expect(refused.output.isEmpty)
     #expect(refused.errors.contains("'default' is not available to you"))
     // A profile that does not exist looks the same as one that is not theirs.
-    let unknown = try host.credctl(credctl, as: .nobody, "get", "--profile", "other")
+    let unknown = try host.credctl(credctl, as: .games, "get", "--profile", "other")
     #expect(unknown.status == 77)
     #expect(unknown.errors == refused.errors.replacing("'default'", with: "'other'"))
     for verb in ["token", "identity"] {
-      #expect(try host.credctl(credctl, as: .nobody, verb).status == 77)
+      #expect(try host.credctl(credctl, as: .games, verb).status == 77)
     }
     #expect(try host.sandbox.callbacks == 1)
     #expect(host.log.contains("refused a caller"))
@@ -85,11 +85,11 @@ struct CallerTests {
   func allowedGroupsAreServed() throws {
     let host = try host("allow_groups = mail")
     let credctl = try Stage.current().executable(Programs.credctl)
-    let member = OtherUser(user: "nobody", groups: ["nogroup", "mail"])
+    let member = OtherUser(user: "games", groups: ["games", "mail"])
     let primary = OtherUser(user: "daemon", groups: ["mail"])
     #expect(try host.credctl(credctl, as: member, "get").status == 0)
     #expect(try host.credctl(credctl, as: primary, "get").status == 0)
-    let refused = try host.credctl(credctl, as: .nobody, "get")
+    let refused = try host.credctl(credctl, as: .games, "get")
     #expect(refused.status == 77)
     #expect(refused.errors.contains("not available to you"))
   }

@@ -52,7 +52,7 @@ _credctl() {
     --socket)
       [[ ${COMP_WORDS[index + 1]} != '=' ]] || ((index += 1))
       socket=${COMP_WORDS[++index]} ;;
-    --profile | -p | --min-ttl | --wait | --format)
+    --profile | -p | --min-ttl | --wait | --format | --user)
       [[ ${COMP_WORDS[index + 1]} != '=' ]] || ((index += 1))
       ((index += 1)) ;;
     --)
@@ -71,13 +71,15 @@ _credctl() {
       _credctl_reply "${names[@]}"
     fi
     return ;;
+  --user) mapfile -t COMPREPLY < <(compgen -u -- "$word"); return ;;
   --format) _credctl_reply sh fish dotenv json; return ;;
   --min-ttl | --wait | --username | --identity-id | --login | --custom-role-arn) return ;;
   esac
   local options='--help --version'
   [[ $verb == import || $verb == help ]] || options+=' --socket'
   case $verb in
-  get | exec) options+=' --profile --min-ttl --wait --refresh' ;;
+  get) options+=' --profile --min-ttl --wait --refresh --user' ;;
+  exec) options+=' --profile --min-ttl --wait --refresh' ;;
   env) options+=' --profile --min-ttl --wait --refresh --format' ;;
   token) options+=' --profile --min-ttl --wait' ;;
   identity | clear | release | watch) options+=' --profile --json' ;;

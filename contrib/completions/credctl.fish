@@ -54,6 +54,7 @@ complete -c credctl -n '__fish_seen_subcommand_from identity status login logout
 complete -c credctl -n '__fish_seen_subcommand_from get token exec env' -l min-ttl -x -d 'Valid at least so many seconds'
 complete -c credctl -n '__fish_seen_subcommand_from get token exec env' -l wait -x -d 'Wait so many seconds for a sign-in'
 complete -c credctl -n '__fish_seen_subcommand_from get exec env' -l refresh -d 'Fetch new credentials'
+complete -c credctl -n '__fish_seen_subcommand_from get' -l user -x -a '(__fish_complete_users)' -d 'In the name of another user'
 complete -c credctl -n '__fish_seen_subcommand_from env' -l format -x -a 'sh fish dotenv json' -d 'How it is written'
 complete -c credctl -n '__fish_seen_subcommand_from status' -l all -d "Every user's sessions"
 complete -c credctl -n '__fish_seen_subcommand_from logout' -l global -d "Tell the organisation's server too"

@@ -86,12 +86,14 @@ int credd_peer_credentials(int descriptor, struct credd_peer *peer);
 // Supplementary groups of the peer; answers their number or -ERANGE with the number in `count`.
 int credd_peer_groups(int descriptor, gid_t *groups, uint32_t *count);
 
-// A user's name, looked up on a thread of its own because NSS may ask a slow directory.
+// A user by uid, or by name where there is one, looked up on a thread of its own because NSS may ask a slow directory.
 // The answer arrives on `eventfd` once credd_lookup_take() gives a result.
 struct credd_lookup;
-struct credd_lookup *credd_lookup_start(uid_t uid, int eventfd);
-// 1: `name` holds the name; 0: there is no such user; -EAGAIN: not yet; other -errno: it failed.
-int credd_lookup_take(struct credd_lookup *lookup, char *name, size_t capacity);
+struct credd_lookup *credd_lookup_start(uid_t uid, const char *name, bool with_groups, int eventfd);
+// 1: `uid` and `name` are the user's; 0: there is no such user; -EAGAIN: not yet; other -errno: it failed.
+int credd_lookup_take(struct credd_lookup *lookup, uid_t *uid, char *name, size_t capacity);
+// After a 1, the user's groups, where they were asked for: valid until the release.
+const gid_t *credd_lookup_groups(struct credd_lookup *lookup, size_t *count);
 // The caller is done; a thread that still runs frees it later.
 void credd_lookup_release(struct credd_lookup *lookup);
 // A group's id by name; may block, so only while the configuration is read. 1, 0 or -errno.
@@ -117,6 +119,20 @@ int credd_pidfd_open(pid_t pid);
 // The real uid of a process and when it started, on CLOCK_BOOTTIME in nanoseconds rounded down to
 // the kernel's tick. 0 or -errno.
 int credd_process_facts(pid_t pid, uid_t *uid, int64_t *started);
+// What the kernel calls users that have no number in this user namespace (user_namespaces(7)).
+uid_t credd_overflow_uid(void);
+// What tells a file and its content from all others, so far as the kernel can.
+struct credd_file_facts {
+  uint64_t device, inode;
+  int64_t size, modified, changed;
+};
+// Opens the file that a process runs and tells its path; readable where `content` will be wanted.
+// -ESTALE where that path leads to another file here: it was replaced, or is of another mount
+// namespace, in which users mount what they like where they like. -EACCES without CAP_SYS_PTRACE,
+// unless the process is this user's and dumpable (ptrace(2), PTRACE_MODE_READ_FSCREDS).
+int credd_process_executable(pid_t pid, bool content, char *path, size_t capacity,
+                             struct credd_file_facts *facts);
+int credd_file_facts(int descriptor, struct credd_file_facts *facts);
 // Whether the process of a pidfd still lives: 1, 0 or -errno.
 int credd_pidfd_alive(int pidfd);
 int credd_set_nonblocking(int descriptor);

@@ -1,4 +1,5 @@
-/// Who may use a profile. Everyone, where no list is given; else whoever stands on one of them.
+/// Who may use a profile. Everyone with a uid of this host, where no list is given; else whoever
+/// stands on one of them. `allow_executables` narrows that, whoever else is admitted.
 public struct AccessRule: Sendable, Equatable {
   /// Names, or uids in digits.
   public let users: [String]
@@ -6,26 +7,66 @@ public struct AccessRule: Sendable, Equatable {
   public let groups: Set<UInt32>
   /// Units with `*`, `?` and `[…]`.
   public let units: [GlobPattern]
-  /// Whether any list was given at all, even one whose groups do not exist.
+  /// The caller's program must be one of these, where there are any.
+  public let executables: [ExecutableRule]
+  /// Who may ask in the name of others: names, or uids in digits.
+  public let impersonators: [String]
+  /// Whether no list was given at all, not even one whose groups do not exist.
   public let isOpen: Bool
+  /// Whether nobody is excluded for who they are.
+  private let hasNoLists: Bool
 
   /// - Parameter groupID: the id of a group by its name.
   public init(_ profile: ProfileSettings, groupID: (String) -> UInt32?) {
     users = profile.allowUsers
     groups = Set(profile.allowGroups.compactMap { Self.id($0) ?? groupID($0) })
     units = profile.allowUnits.map(GlobPattern.init)
-    isOpen =
+    executables = ExecutableRule.list(profile.allowExecutables)
+    impersonators = profile.impersonate
+    hasNoLists =
       profile.allowUsers.isEmpty && profile.allowGroups.isEmpty && profile.allowUnits.isEmpty
+    isOpen = hasNoLists && executables.isEmpty
   }
 
   /// Whether the decision depends on the caller's name, which may take time to find out.
   public var needsUserName: Bool { users.contains { Self.id($0) == nil } }
   /// Whether it depends on the caller's unit.
   public var needsUnit: Bool { !units.isEmpty }
+  /// Whether it depends on the caller's groups, which change while connections live.
+  public var needsGroups: Bool { !groups.isEmpty }
+  /// Whether it depends on the caller's program.
+  public var needsExecutable: Bool { !executables.isEmpty }
+  /// Whether it depends on what the program's file holds.
+  public var needsDigest: Bool { executables.contains { !$0.digests.isEmpty } }
+  /// Whether it depends on the caller's name who may act for others.
+  public var needsImpersonatorName: Bool { impersonators.contains { Self.id($0) == nil } }
 
-  public func allows(_ caller: Caller) -> Bool {
-    if isOpen { return true }
+  public func allows(_ caller: Caller) -> Bool { admits(caller) && allowsExecutable(of: caller) }
+
+  /// Whether a caller may ask in the name of another user. What the caller may have in their own
+  /// name is another matter.
+  public func allows(_ caller: Caller, for other: Caller) -> Bool {
+    allowsImpersonation(by: caller) && admits(other)
+  }
+
+  /// Whether a caller may act for anybody at all.
+  public func allowsImpersonation(by caller: Caller) -> Bool {
+    impersonators.contains { Self.means($0, caller) } && allowsExecutable(of: caller)
+  }
+
+  private func allowsExecutable(of caller: Caller) -> Bool {
+    guard needsExecutable else { return true }
+    guard let executable = caller.executable else { return false }
+    return executables.contains { $0.allows(executable) }
+  }
+
+  /// Whether the user, groups or unit are admitted.
+  private func admits(_ caller: Caller) -> Bool {
     if users.contains(where: { Self.means($0, caller) }) { return true }
+    // A uid that means anybody is admitted by its name alone: a list that does not name it was
+    // not written with the users of containers in mind.
+    guard !caller.isUnmapped else { return false }
+    if hasNoLists { return true }
     if caller.groups.contains(where: groups.contains) { return true }
     guard let unit = caller.unit else { return false }
     return units.contains { $0.matches(unit) }

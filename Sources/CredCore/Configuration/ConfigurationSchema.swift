@@ -88,6 +88,12 @@ enum ConfigurationSchema {
         where: \.isUnitPattern),
       "the systemd units whose processes may use the profile; *, ? and […] match"),
     .init(
+      "allow_executables", \.allowExecutables, .executables,
+      "the programs that may use the profile, whoever runs them; *, ? and […] match"),
+    .init(
+      "impersonate", \.impersonate, .list(of: "a user's name", where: \.isAccountName),
+      "who may ask in the name of others; nobody without it, not even root"),
+    .init(
       "cognito_endpoint", \.cognitoEndpoint, .endpoint, "Cognito Identity's URL, not AWS's own"),
     .init("sts_endpoint", \.stsEndpoint, .endpoint, "basic flow: STS's URL, not AWS's own"),
     .init(

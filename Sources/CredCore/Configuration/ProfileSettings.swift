@@ -38,11 +38,15 @@ public struct ProfileSettings: Sendable, Equatable {
   public var webIdentityTokenFile: String?
   /// The key of that login in the logins map.
   public var webIdentityProvider: String?
-  /// Nobody is excluded where all three lists are empty.
+  /// Nobody is excluded where this list and the three behind it are empty.
   public var allowUsers: [String] = []
   public var allowGroups: [String] = []
   /// systemd units; `*`, `?` and `[…]` as in file names.
   public var allowUnits: [String] = []
+  /// Absolute paths with `*`, `?` and `[…]`, each followed by its `sha256:` digests.
+  public var allowExecutables: [String] = []
+  /// Names or uids of those who may ask in the name of others.
+  public var impersonate: [String] = []
   /// Instead of AWS's own; without a slash at its end.
   public var cognitoEndpoint: ConfiguredURL?
   /// Instead of AWS's own; without a slash at its end.

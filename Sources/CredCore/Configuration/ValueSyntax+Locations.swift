@@ -54,6 +54,29 @@ extension ValueSyntax<Template> {
 }
 
 extension ValueSyntax<[String]> {
+  /// Absolute paths of programs, each followed by as many digests as its file may have.
+  static var executables: ValueSyntax {
+    let name = "an absolute path, or sha256: and 64 hexadecimal digits after one"
+    return ValueSyntax("a list, each word \(name)") { value throws(InvalidValue) in
+      let words = try value.words(separatedByCommas: true)
+      var hasPath = false
+      for word in words {
+        let isPath = word.utf8.first == UInt8(ascii: "/")
+        let digest = word.dropFirst(ExecutableRule.digestPrefix.count)
+        guard
+          isPath
+            || hasPath && word.hasPrefix(ExecutableRule.digestPrefix) && digest.utf8.count == 64
+              && digest.utf8.allSatisfy(\.isHexDigit)
+        else { throw InvalidValue("\(word.forMessage) is not \(name)") }
+        guard word.utf8.count <= ConfigurationLimits.pathBytes else {
+          throw InvalidValue("is longer than \(ConfigurationLimits.pathBytes) bytes")
+        }
+        hasPath = hasPath || isPath
+      }
+      return words
+    }
+  }
+
   /// A program and its arguments, split at white space; no shell reads them.
   static var command: ValueSyntax {
     ValueSyntax("an absolute path and arguments") { value throws(InvalidValue) in

@@ -22,7 +22,8 @@ extension GetRequest {
       profile: try object.profile(),
       minTTL: try object.seconds("min_ttl", upTo: Limits.longestLifetimeSeconds),
       refresh: try object.flag("refresh"),
-      wait: try object.seconds("wait", upTo: Limits.longestWaitSeconds) ?? Limits.defaultWait)
+      wait: try object.seconds("wait", upTo: Limits.longestWaitSeconds) ?? Limits.defaultWait,
+      user: try object.user())
   }
 }
 

@@ -33,11 +33,14 @@ public struct GetRequest: Sendable, Equatable {
   public var refresh: Bool
   /// How long the caller will wait for a refresh or a sign-in.
   public var wait: Duration
+  /// In whose name, by name or uid; nil for the caller's own. The profile must allow it.
+  public var user: String?
 
   public init(
     profile: String = ProfileName.default, minTTL: Duration? = nil, refresh: Bool = false,
-    wait: Duration = Limits.defaultWait
+    wait: Duration = Limits.defaultWait, user: String? = nil
   ) {
+    self.user = user
     self.profile = profile
     self.minTTL = minTTL
     self.refresh = refresh

@@ -4,7 +4,7 @@ enum OperationName: String, CaseIterable {
 
   var keys: [String] {
     switch self {
-    case .get: ["profile", "min_ttl", "refresh", "wait"]
+    case .get: ["profile", "min_ttl", "refresh", "wait", "user"]
     case .token: ["profile", "min_ttl", "wait"]
     case .identity, .release, .watch: ["profile"]
     case .login:

@@ -80,6 +80,16 @@ extension RequestObject {
     return .milliseconds(Int64(nearest: seconds * 1000))
   }
 
+  /// Another user's name, or uid in digits.
+  func user() throws(ProtocolError) -> String? {
+    guard let name = try text("user") else { return nil }
+    guard name.isAccountName, !name.utf8.contains(0) else {
+      throw .invalid(
+        #""user" must be a name of 1 to \#(ConfigurationLimits.accountNameBytes) bytes, or a uid"#)
+    }
+    return name
+  }
+
   func profile() throws(ProtocolError) -> String {
     guard let name = try text("profile") else { return ProfileName.default }
     guard ProfileName.isWellFormed(name) else {

@@ -40,10 +40,16 @@ final class Connection {
   var quickSession: Session?
   /// When access must be decided anew.
   var quickUntil = Instant(nanoseconds: .min)
+  /// Until when what the last decision rests on counts.
+  var decidedUntil = Instant(nanoseconds: .min)
   /// Set where the connection hears events.
   var watch: Watch?
   /// The issue of credentials that the audit knows this connection was handed.
   var auditedIssue: UInt64 = 0
+  /// The program of the peer when it was last looked at, and until when that counts.
+  var executable: (answer: ExecutableDirectory.Answer, hasDigest: Bool, until: Instant)?
+  /// It is being looked at.
+  var isInspected = false
   /// See ``groups()``.
   fileprivate var knownGroups: [UInt32]?
   /// See ``unit()``. Nil until asked for.
@@ -79,6 +85,15 @@ extension Connection {
     let groups = Peer.groups(of: descriptor, primary: peer.gid)
     knownGroups = groups
     return groups
+  }
+
+  /// Whether the very process that connected still lives, by the kernel's word.
+  func isPeerAlive() -> Bool {
+    guard peer.pid > 0 else { return false }
+    let pidfd = credd_peer_pidfd(descriptor)
+    guard pidfd >= 0 else { return false }
+    defer { credd_close(pidfd) }
+    return credd_pidfd_alive(pidfd) == 1
   }
 
   /// The systemd unit that the peer was in when it was first asked for.

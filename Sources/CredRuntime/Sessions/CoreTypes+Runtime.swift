@@ -1,8 +1,8 @@
 internal import CredCore
 
 extension GetRequest {
-  /// Whether any credentials that are fresh will do.
-  var isPlain: Bool { minTTL == nil && !refresh }
+  /// Whether any credentials of the caller's own that are fresh will do.
+  var isPlain: Bool { minTTL == nil && !refresh && user == nil }
 }
 
 extension Standing {

@@ -11,41 +11,172 @@ extension SessionService {
   }
 
   /// Decides from the kernel's word for who calls, never from what the request says.
-  func resolve(_ name: String, _ connection: Connection, _ now: Instant) -> Resolution {
+  ///
+  /// - Parameter other: in whose name the caller asks; nil for their own.
+  func resolve(
+    _ name: String, inNameOf other: String? = nil, _ connection: Connection, _ now: Instant
+  ) -> Resolution {
     let profile = settings.profiles[name]
-    let needsName = profile.map { $0.needsUserName || $0.access.needsUserName } ?? false
-    guard let caller = caller(connection, needsName: needsName, now) else { return .pending }
-    guard let profile else { return .refused(unknown(name, caller, connection)) }
-    guard profile.access.allows(withUnit(caller, profile, connection)) else {
+    let needs = needs(of: profile, connection, forOther: other != nil)
+    guard let caller = caller(connection, needs, now) else { return .pending }
+    if let other {
+      return resolve(profile, name, inNameOf: other, caller, connection, now)
+    }
+    guard let profile else { return .refused(unknown(name, caller)) }
+    guard profile.access.allows(caller) else {
       noteRefusal(of: caller, to: name, connection, now)
       return .refused(Self.notForYou(name))
     }
-    if profile.needsUserName, caller.userName == nil {
-      return .refused(nameless(connection.peer.uid, profile, now))
+    return resolve(profile, for: caller, needs.question(caller.uid), now)
+  }
+
+  /// The session of somebody who may have it.
+  private func resolve(
+    _ profile: Profile, for owner: Caller, _ question: UserDirectory.Question, _ now: Instant
+  ) -> Resolution {
+    if profile.needsUserName, owner.userName == nil {
+      return .refused(nameless(owner.uid, profile, question, now))
     }
-    guard let session = session(of: profile, for: caller, now: now) else {
+    guard let session = session(of: profile, for: owner, now: now) else {
       return .refused(
         ProtocolError(.tooManyRequests, "the daemon holds as many sessions as max_sessions allows"))
     }
     return .session(session)
   }
 
-  /// Nil while the name is being looked up.
-  private func caller(
-    _ connection: Connection, needsName: Bool, _ now: Instant
-  ) -> Caller? {
-    let uid = connection.peer.uid
-    let groups = connection.groups()
-    guard needsName else { return Caller(uid: uid, groups: groups) }
-    let token = connection.token
-    switch directory.answer(for: uid, now: now, then: { [unowned self] in self.proceed(token) }) {
-    case nil: return nil
-    case .name(let name): return Caller(uid: uid, groups: groups, userName: name)
-    case .nobody, .unavailable: return Caller(uid: uid, groups: groups)
+  /// Nobody learns which profiles and users exist but those who may act for others.
+  private func resolve(
+    _ profile: Profile?, _ name: String, inNameOf other: String, _ caller: Caller,
+    _ connection: Connection, _ now: Instant
+  ) -> Resolution {
+    guard let profile, profile.access.allowsImpersonation(by: caller) else {
+      if profile != nil { noteRefusal(of: caller, to: name, connection, now) }
+      return .refused(
+        ProtocolError(.accessDenied, "you may not act for others in profile '\(name)'"))
     }
+    let token = connection.token
+    let number = other.utf8.allSatisfy({ (0x30...0x39).contains($0) }) ? UInt32(other) : nil
+    let question = UserDirectory.Question(
+      key: number.map { .uid($0) } ?? .name(other), withGroups: profile.access.needsGroups)
+    let owner: Caller
+    switch (directory.answer(to: question, now: now) { [unowned self] in self.proceed(token) }) {
+    case nil: return .pending
+    case .user(let user):
+      owner = Caller(
+        uid: user.uid, groups: user.groups, userName: user.name,
+        isUnmapped: user.uid == overflowUID)
+    case .nobody, .unavailable:
+      guard let number else {
+        return .refused(
+          ProtocolError(.accessDenied, "the host knows no user \(other.quotedForMessage)"))
+      }
+      owner = Caller(uid: number, isUnmapped: number == overflowUID)
+    }
+    guard profile.access.allows(caller, for: owner) else {
+      noteRefusal(of: caller, to: name, connection, now)
+      return .refused(
+        ProtocolError(
+          .accessDenied, "profile '\(name)' is not available to \(other.quotedForMessage)"))
+    }
+    return resolve(profile, for: owner, question, now)
   }
 
-  /// The caller's name is known now, or known not to be.
+  // MARK: Callers
+
+  /// What has to be known of a caller before anything is decided.
+  private struct Needs {
+    var name = false
+    var groups = false
+    var unit = false
+    var executable = false
+    var digest = false
+
+    func question(_ uid: UInt32) -> UserDirectory.Question { .uid(uid, withGroups: groups) }
+  }
+
+  /// For a profile that does not exist, whatever any other needs: else the time that an answer takes
+  /// would tell which exist.
+  private func needs(of profile: Profile?, _ connection: Connection, forOther: Bool) -> Needs {
+    var needs = Needs()
+    let groups = connection.groups()
+    func add(_ profile: Profile) {
+      let access = profile.access
+      let isOwn = !forOther
+      needs.name =
+        needs.name || (isOwn && (profile.needsUserName || access.needsUserName))
+        || (forOther && access.needsImpersonatorName)
+      needs.groups =
+        needs.groups
+        || isOwn && access.needsGroups && groups.contains(where: access.groups.contains)
+      needs.unit = needs.unit || (isOwn && access.needsUnit)
+      needs.executable = needs.executable || access.needsExecutable
+      needs.digest = needs.digest || access.needsDigest
+    }
+    if let profile { add(profile) } else { settings.profiles.values.forEach(add) }
+    return needs
+  }
+
+  /// Nil while something is being looked up.
+  private func caller(_ connection: Connection, _ needs: Needs, _ now: Instant) -> Caller? {
+    let uid = connection.peer.uid
+    var caller = Caller(
+      uid: uid, groups: connection.groups(), isUnmapped: uid == overflowUID)
+    let token = connection.token
+    var until = now + UserDirectory.keptFor
+    if needs.name || needs.groups {
+      let answer = directory.answer(to: needs.question(uid), now: now) { [unowned self] in
+        self.proceed(token)
+      }
+      guard let answer else { return nil }
+      until = min(until, directory.freshUntil(needs.question(uid)) ?? until)
+      if case .user(let user) = answer {
+        caller.userName = user.name
+        // Processes keep the groups that they were started with.
+        caller.groups.removeAll(where: user.withdrawn.contains)
+      }
+    }
+    if needs.executable {
+      guard let answer = executable(of: connection, withDigest: needs.digest, now) else {
+        return nil
+      }
+      until = min(until, connection.executable?.until ?? until)
+      if case .executable(let executable) = answer { caller.executable = executable }
+    }
+    if needs.unit { caller.unit = connection.presentUnit() }
+    connection.decidedUntil = until
+    return caller
+  }
+
+  /// Nil while it is being found out.
+  private func executable(
+    of connection: Connection, withDigest: Bool, _ now: Instant
+  ) -> ExecutableDirectory.Answer? {
+    if let known = connection.executable, now < known.until, known.hasDigest || !withDigest {
+      return known.answer
+    }
+    guard !connection.isInspected else { return nil }
+    // Only the kernel's pidfd of the peer (Linux 6.5) makes its pid certain.
+    guard connection.isPeerAlive() else {
+      return .unknown("it has ended, or the kernel is older than Linux 6.5")
+    }
+    connection.isInspected = true
+    let token = connection.token
+    executables.inspect(pid: connection.peer.pid, withDigest: withDigest, now: now) {
+      [unowned self] answer in
+      guard let connection = server.connection(token) else { return }
+      connection.isInspected = false
+      let isCertain = connection.isPeerAlive()
+      connection.executable = (
+        isCertain ? answer : .unknown("it ended meanwhile"), withDigest,
+        loop.now + ExecutableDirectory.keptFor
+      )
+      if !isCertain { connection.executable?.hasDigest = true }
+      proceed(token)
+    }
+    return nil
+  }
+
+  /// What had to be known of the caller is known now, or known not to be.
   private func proceed(_ token: UInt64) {
     guard let connection = server.connection(token), let parked = connection.parked,
       parked.awaitsName
@@ -55,23 +186,13 @@ extension SessionService {
     server.finishTurn()
   }
 
-  private func withUnit(_ caller: Caller, _ profile: Profile, _ connection: Connection) -> Caller {
-    guard profile.access.needsUnit else { return caller }
-    var caller = caller
-    caller.unit = connection.presentUnit()
-    return caller
-  }
-
   // MARK: Refusals
 
   /// A caller who may not use every profile does not learn which ones exist.
-  private func unknown(
-    _ name: String, _ caller: Caller, _ connection: Connection
-  ) -> ProtocolError {
-    let seesAll = settings.profiles.values.allSatisfy {
-      $0.access.isOpen || $0.access.allows(withUnit(caller, $0, connection))
+  private func unknown(_ name: String, _ caller: Caller) -> ProtocolError {
+    guard settings.profiles.values.allSatisfy({ $0.access.allows(caller) }) else {
+      return Self.notForYou(name)
     }
-    guard seesAll else { return Self.notForYou(name) }
     let known = settings.profiles.keys.sorted()
     let message =
       known.isEmpty
@@ -86,9 +207,11 @@ extension SessionService {
     ProtocolError(.accessDenied, "profile '\(name)' is not available to you")
   }
 
-  private func nameless(_ uid: UInt32, _ profile: Profile, _ now: Instant) -> ProtocolError {
+  private func nameless(
+    _ uid: UInt32, _ profile: Profile, _ question: UserDirectory.Question, _ now: Instant
+  ) -> ProtocolError {
     let name = profile.settings.name
-    guard directory.answer(for: uid, now: now, then: {}) == .nobody else {
+    guard directory.answer(to: question, now: now, then: {}) == .nobody else {
       return ProtocolError(
         .timeout, "the host's user database did not say who uid \(uid) is",
         retryAfter: UserDirectory.failureKeptFor)

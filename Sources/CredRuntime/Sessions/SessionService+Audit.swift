@@ -32,10 +32,16 @@ extension SessionService {
     let unit = connection.unit()
     let subject = RepeatLimiter.Subject(
       event: message.description, profile: session.key.profile, uid: session.key.uid,
-      detail: unit ?? "")
+      detail: "\(connection.peer.uid) \(unit ?? "")")
     guard let repeats = givings.admit(subject, now: now) else { return }
     var metadata = callerMetadata(session.key.profile, connection, unit, repeats)
-    if let name = session.userName { metadata["user"] = "\(name)" }
+    if session.key.uid == connection.peer.uid {
+      if let name = session.userName { metadata["user"] = "\(name)" }
+    } else {
+      // `uid` is who asked; this is whose credentials they were given.
+      metadata["for_uid"] = "\(session.key.uid)"
+      if let name = session.userName { metadata["for_user"] = "\(name)" }
+    }
     if let identity = session.machine.identityID { metadata["identity"] = "\(identity)" }
     add(&metadata)
     log.log(.credentialsGiven, .info, message, metadata)
@@ -51,6 +57,12 @@ extension SessionService {
     var metadata = callerMetadata(profile, connection, connection.unit(), repeats)
     if let name = caller.userName { metadata["user"] = "\(name)" }
     metadata["code"] = "\(ProtocolErrorCode.accessDenied.rawValue)"
+    if caller.isUnmapped { metadata["reason"] = "the kernel has no uid for it on this host" }
+    switch connection.executable?.answer {
+    case .executable(let executable): metadata["executable"] = "\(executable.path)"
+    case .unknown(let reason): metadata["executable"] = "unknown: \(reason)"
+    case nil: break
+    }
     log.log(
       .accessRefused, .notice, "refused a caller that the profile does not allow", metadata)
   }

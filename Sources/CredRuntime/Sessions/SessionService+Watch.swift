@@ -21,7 +21,7 @@ extension SessionService {
     for (name, profile) in settings.profiles.sorted(by: { $0.key < $1.key }) {
       if let session = sessions[Session.Key(uid: connection.peer.uid, profile: name)] {
         tell(presentState(of: session), name, connection)
-      } else if profile.access.isOpen {
+      } else if profile.access.isOpen, connection.peer.uid != overflowUID {
         tell(.state(.signedOut, identityID: nil), name, connection)
       }
     }

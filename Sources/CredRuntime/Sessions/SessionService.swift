@@ -12,6 +12,9 @@ final class SessionService: RequestHandler {
   /// The configuration in force.
   var settings: ActiveConfiguration
   let directory: UserDirectory
+  let executables: ExecutableDirectory
+  /// The uid of all whom the kernel has no number for.
+  let overflowUID = credd_overflow_uid()
   let clock: WallClock
   let log: Logger
   private(set) var sessions: [Session.Key: Session] = [:]
@@ -64,6 +67,7 @@ final class SessionService: RequestHandler {
     self.settings = settings
     self.log = log
     directory = try UserDirectory(loop: loop)
+    executables = try ExecutableDirectory(loop: loop)
     clock = try WallClock(loop: loop, log: log)
     var random = SystemRandomNumberGenerator()
     memo = RequestMemo(seed: random.next())
@@ -118,7 +122,7 @@ final class SessionService: RequestHandler {
   func answer(_ request: Request, _ connection: Connection, _ now: Instant) {
     switch request.operation {
     case .get(let get):
-      withSession(get.profile, request, connection, now) {
+      withSession(get.profile, inNameOf: get.user, request, connection, now) {
         answer(get, $0, request, connection, now)
       }
     case .token(let token):
@@ -164,7 +168,7 @@ final class SessionService: RequestHandler {
       if request.id == nil {
         // The next such line of this connection takes the hot path.
         connection.quickSession = session
-        connection.quickUntil = now + UserDirectory.keptFor
+        connection.quickUntil = connection.decidedUntil
       }
       if connection.auditedIssue != session.issue { audit(session, connection, now) }
       return give(reply, request, connection)
@@ -192,11 +196,13 @@ final class SessionService: RequestHandler {
   // MARK: Sessions
 
   /// Runs `body` with the caller's session, at once or when their name is known, or refuses.
+  ///
+  /// - Parameter other: whose session it is instead, if the caller may act for them.
   func withSession(
-    _ profile: String, _ request: Request, _ connection: Connection, _ now: Instant,
-    _ body: (Session) -> Void
+    _ profile: String, inNameOf other: String? = nil, _ request: Request, _ connection: Connection,
+    _ now: Instant, _ body: (Session) -> Void
   ) {
-    switch resolve(profile, connection, now) {
+    switch resolve(profile, inNameOf: other, connection, now) {
     case .session(let session): body(session)
     case .refused(let error): refuse(error, id: request.id, connection)
     case .pending: connection.parked = ParkedRequest(request: request, awaitsName: true)

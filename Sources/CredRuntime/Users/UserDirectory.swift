@@ -2,15 +2,40 @@ internal import CLinux
 internal import CredCore
 internal import Glibc
 
-/// User names by uid, from the host's NSS, which may ask a slow network directory: looked up on
+/// Users by uid or name, from the host's NSS, which may ask a slow network directory: looked up on
 /// threads, never on the loop, and kept for a minute.
 final class UserDirectory {
-  /// What is known about a uid.
+  /// What is looked up.
+  struct Question: Hashable {
+    enum Key: Hashable {
+      case uid(UInt32)
+      case name(String)
+    }
+
+    var key: Key
+    /// Costs more: directories look through all groups.
+    var withGroups = false
+
+    static func uid(_ uid: UInt32, withGroups: Bool = false) -> Question {
+      Question(key: .uid(uid), withGroups: withGroups)
+    }
+  }
+
+  struct User: Equatable {
+    var uid: UInt32
+    var name: String
+    /// Where they were asked for.
+    var groups: [UInt32] = []
+    /// Groups that the database listed for this user since the daemon started, and no longer does.
+    var withdrawn: Set<UInt32> = []
+  }
+
+  /// What is known.
   enum Answer: Equatable {
-    case name(String)
+    case user(User)
     /// The host knows no such user.
     case nobody
-    /// The directory did not answer, and never has for this uid.
+    /// The directory did not answer, and never has to this question.
     case unavailable
   }
 
@@ -25,7 +50,7 @@ final class UserDirectory {
     var waiting: [() -> Void]
   }
 
-  /// Names change rarely; group memberships come from the kernel and are not kept here.
+  /// Also how long a membership that was withdrawn may count on.
   static let keptFor: Duration = .seconds(60)
   /// From this age on a name is looked up anew while the old one still serves.
   static let renewedAfter: Duration = .seconds(45)
@@ -42,10 +67,12 @@ final class UserDirectory {
   private let wake: Int32
   private var wakeSource: EventSource?
   private var timer: EventSource?
-  private var entries: [UInt32: Entry] = [:]
-  private var lookups: [UInt32: Lookup] = [:]
+  private var entries: [Question: Entry] = [:]
+  private var lookups: [Question: Lookup] = [:]
   /// Given up on; their threads still run, and what they find is good for the next time.
-  private var late: [UInt32: Lookup] = [:]
+  private var late: [Question: Lookup] = [:]
+  /// Every group that was ever listed for a uid.
+  private var listed: [UInt32: Set<UInt32>] = [:]
 
   init(loop: EventLoop) throws(SystemError) {
     self.loop = loop
@@ -62,34 +89,46 @@ final class UserDirectory {
   }
 
   /// What is known now; nil if `then` will be called once more is.
-  func answer(for uid: UInt32, now: Instant, then: @escaping () -> Void) -> Answer? {
-    if let entry = entries[uid] {
+  func answer(to question: Question, now: Instant, then: @escaping () -> Void) -> Answer? {
+    if let entry = entries[question] {
       let age = now - entry.since
       let limit = entry.answer == .unavailable ? Self.failureKeptFor : Self.keptFor
       if age < limit {
-        if age >= Self.renewedAfter, lookups[uid] == nil { start(uid, now, then: nil) }
+        if age >= Self.renewedAfter, lookups[question] == nil { start(question, now, then: nil) }
         return entry.answer
       }
     }
-    if lookups[uid] != nil {
-      lookups[uid]?.waiting.append(then)
+    if lookups[question] != nil {
+      lookups[question]?.waiting.append(then)
       return nil
     }
-    if start(uid, now, then: then) { return nil }
+    if start(question, now, then: then) { return nil }
     // A directory that hangs changes nothing about who people are, however long it hangs.
-    return entries[uid]?.answer ?? .unavailable
+    return entries[question]?.answer ?? .unavailable
+  }
+
+  /// Until when what is known counts.
+  func freshUntil(_ question: Question) -> Instant? {
+    entries[question].map { $0.since + Self.keptFor }
   }
 
   @discardableResult
-  private func start(_ uid: UInt32, _ now: Instant, then: (() -> Void)?) -> Bool {
+  private func start(_ question: Question, _ now: Instant, then: (() -> Void)?) -> Bool {
     // A thread that hangs on this very uid is not joined by a second one.
-    guard late[uid] == nil, lookups.count + late.count < Self.lookupsAtOnce,
-      let handle = unsafe credd_lookup_start(uid, wake)
+    guard late[question] == nil, lookups.count + late.count < Self.lookupsAtOnce,
+      let handle = unsafe begin(question)
     else { return false }
-    lookups[uid] = unsafe Lookup(
+    lookups[question] = unsafe Lookup(
       handle: handle, deadline: now + Self.timeout, waiting: then.map { [$0] } ?? [])
     armTimer()
     return true
+  }
+
+  private func begin(_ question: Question) -> OpaquePointer? {
+    switch question.key {
+    case .uid(let uid): unsafe credd_lookup_start(uid, nil, question.withGroups, wake)
+    case .name(let name): unsafe credd_lookup_start(0, name, question.withGroups, wake)
+    }
   }
 
   private func armTimer() {
@@ -101,22 +140,22 @@ final class UserDirectory {
     _ = credd_eventfd_drain(wake)
     let now = loop.now
     var waiting: [() -> Void] = []
-    for (uid, lookup) in late {
+    for (question, lookup) in late {
       guard let answer = result(of: lookup) else { continue }
       unsafe credd_lookup_release(lookup.handle)
-      late[uid] = nil
-      note(answer, for: uid, now)
+      late[question] = nil
+      note(answer, to: question, now)
     }
-    for (uid, lookup) in lookups {
+    for (question, lookup) in lookups {
       let answer = result(of: lookup)
       guard answer != nil || now >= lookup.deadline else { continue }
       if answer == nil {
-        late[uid] = unsafe Lookup(handle: lookup.handle, deadline: .distantFuture, waiting: [])
+        late[question] = unsafe Lookup(handle: lookup.handle, deadline: .distantFuture, waiting: [])
       } else {
         unsafe credd_lookup_release(lookup.handle)
       }
-      lookups[uid] = nil
-      note(answer ?? .unavailable, for: uid, now)
+      lookups[question] = nil
+      note(answer ?? .unavailable, to: question, now)
       waiting += lookup.waiting
     }
     armTimer()
@@ -125,24 +164,41 @@ final class UserDirectory {
 
   /// Nil while its thread runs.
   private func result(of lookup: Lookup) -> Answer? {
-    var name = [CChar](repeating: 0, count: 256)
-    switch unsafe credd_lookup_take(lookup.handle, &name, name.count) {
+    var uid: UInt32 = 0
+    var name = [CChar](repeating: 0, count: 257)
+    switch unsafe credd_lookup_take(lookup.handle, &uid, &name, name.count) {
     case 1:
-      return .name(
-        String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self))
+      let name = String(
+        decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+      var count = 0
+      let groups = unsafe credd_lookup_groups(lookup.handle, &count)
+      return .user(
+        User(
+          uid: uid, name: name,
+          groups: unsafe Array(UnsafeBufferPointer(start: groups, count: count))))
     case 0: return .nobody
     case -EAGAIN: return nil
     default: return .unavailable
     }
   }
 
-  private func note(_ answer: Answer, for uid: UInt32, _ now: Instant) {
+  private func note(_ found: Answer, to question: Question, _ now: Instant) {
+    let answer = withWithdrawals(found, question)
     if entries.count >= Self.entriesKept { entries.removeAll() }
     // A directory that is away changes nothing about who people are.
-    if answer == .unavailable, let known = entries[uid], known.answer != .unavailable {
-      entries[uid] = Entry(answer: known.answer, since: now)
+    if answer == .unavailable, let known = entries[question], known.answer != .unavailable {
+      entries[question] = Entry(answer: known.answer, since: now)
     } else {
-      entries[uid] = Entry(answer: answer, since: now)
+      entries[question] = Entry(answer: answer, since: now)
     }
+  }
+
+  private func withWithdrawals(_ answer: Answer, _ question: Question) -> Answer {
+    guard question.withGroups, case .user(var user) = answer else { return answer }
+    if listed.count >= Self.entriesKept, listed[user.uid] == nil { listed.removeAll() }
+    let all = listed[user.uid, default: []].union(user.groups)
+    listed[user.uid] = all
+    user.withdrawn = all.subtracting(user.groups)
+    return .user(user)
   }
 }

@@ -17,12 +17,16 @@ struct Get: Verb {
   @Flag(help: "Fetch new credentials even where the present ones are good.")
   var refresh = false
 
+  @Option(help: "Ask in the name of another user; the profile must allow it (impersonate).")
+  var user: String?
+
   func run() throws {
     var options = GetOptions()
     options.socket = connection.socket ?? program.socket
     options.profile = selection.profile
     options.patience = try patience.read()
     options.refresh = refresh
+    options.user = user
     try Program.get(options)
   }
 }

@@ -4,18 +4,32 @@ import Testing
 /// Who may use a profile (field-notes 16).
 @Suite struct AccessRuleTests {
   private func rule(
-    users: [String] = [], groups: [String] = [], units: [String] = []
+    users: [String] = [], groups: [String] = [], units: [String] = [],
+    executables: [String] = [], impersonate: [String] = []
   ) -> AccessRule {
     var profile = ProfileSettings(name: "work", identityPoolID: Samples.poolText)
     profile.allowUsers = users
     profile.allowGroups = groups
     profile.allowUnits = units
+    profile.allowExecutables = executables
+    profile.impersonate = impersonate
     return AccessRule(profile) { ["developers": 500, "wheel": 10][$0] }
   }
 
   @Test func withoutAListEveryoneMay() {
     #expect(rule().isOpen)
     #expect(rule().allows(Caller(uid: 65_534)))
+  }
+
+  /// Every container's users have the same uid then.
+  @Test func anUnmappedUidIsAdmittedByItsNameAlone() {
+    let stranger = Caller(
+      uid: 65_534, groups: [500], userName: "nobody", unit: "a.service", isUnmapped: true)
+    #expect(!rule().allows(stranger))
+    #expect(!rule(groups: ["developers"], units: ["*.service"]).allows(stranger))
+    #expect(!rule(executables: ["/*"]).allows(stranger))
+    #expect(rule(users: ["nobody"]).allows(stranger))
+    #expect(rule(users: ["65534"]).allows(stranger))
   }
 
   @Test func aListAdmitsWhoStandsOnIt() {
@@ -97,5 +111,65 @@ import Testing
     #expect(rule.allows(Caller(uid: 1, groups: [10])))
     #expect(rule.allows(Caller(uid: 1, unit: "a.service")))
     #expect(!rule.allows(Caller(uid: 1, groups: [11], userName: "bob", unit: "b.service")))
+  }
+
+  private static let digest = String(repeating: "0f", count: 32)
+
+  @Test func programsNarrowWhatTheListsAdmit() {
+    let rule = rule(users: ["alice"], executables: ["/opt/*/agent"])
+    let agent = Caller.Executable(path: "/opt/a/agent")
+    #expect(rule.allows(Caller(uid: 1, userName: "alice", executable: agent)))
+    #expect(!rule.allows(Caller(uid: 1, userName: "bob", executable: agent)))
+    #expect(!rule.allows(Caller(uid: 1, userName: "alice")))
+    for path in ["/opt/a/b/agent", "/opt/a/agent (deleted)", "/tmp/opt/a/agent", ""] {
+      #expect(
+        !rule.allows(Caller(uid: 1, userName: "alice", executable: .init(path: path))), "\(path)")
+    }
+  }
+
+  @Test func programsAloneLeaveTheProfileToEveryoneWhoRunsThem() {
+    let rule = rule(executables: ["/usr/bin/agent"])
+    #expect(!rule.isOpen)
+    #expect(rule.allows(Caller(uid: 7, executable: .init(path: "/usr/bin/agent"))))
+    #expect(!rule.allows(Caller(uid: 0, executable: .init(path: "/usr/bin/agents"))))
+    #expect(!rule.allows(Caller(uid: 0)))
+  }
+
+  @Test func aDigestIsOfTheFileBeforeIt() {
+    let rule = rule(executables: [
+      "/bin/a", "sha256:\(Self.digest.uppercased())", "sha256:" + String(repeating: "1", count: 64),
+      "/bin/b",
+    ])
+    func allows(_ path: String, _ digest: String?) -> Bool {
+      rule.allows(Caller(uid: 1, executable: .init(path: path, sha256: digest)))
+    }
+    #expect(rule.needsDigest)
+    #expect(allows("/bin/a", Self.digest))
+    #expect(allows("/bin/a", String(repeating: "1", count: 64)))
+    #expect(!allows("/bin/a", String(repeating: "2", count: 64)))
+    #expect(!allows("/bin/a", nil))
+    #expect(allows("/bin/b", nil))
+  }
+
+  @Test func nobodyActsForOthersUnlessListed() {
+    let alice = Caller(uid: 7, userName: "alice")
+    #expect(!rule().allows(Caller(uid: 0, userName: "root"), for: alice))
+    #expect(!rule(users: ["bob"]).allows(Caller(uid: 8, userName: "bob"), for: alice))
+    let rule = rule(users: ["alice"], impersonate: ["root", "900"])
+    #expect(rule.allows(Caller(uid: 0, userName: "root"), for: alice))
+    #expect(rule.allows(Caller(uid: 900), for: alice))
+    // Only for those who may use the profile, and not in their own name.
+    #expect(!rule.allows(Caller(uid: 900), for: Caller(uid: 8, userName: "bob")))
+    #expect(!rule.allows(Caller(uid: 0, userName: "root")))
+    #expect(!rule.allows(alice, for: Caller(uid: 7, userName: "alice")))
+  }
+
+  @Test func actingForOthersTakesTheRightProgramToo() {
+    let rule = rule(executables: ["/bin/a"], impersonate: ["0"])
+    let bob = Caller(uid: 8, userName: "bob")
+    #expect(rule.allows(Caller(uid: 0, executable: .init(path: "/bin/a")), for: bob))
+    #expect(!rule.allows(Caller(uid: 0, executable: .init(path: "/bin/b")), for: bob))
+    let stranger = Caller(uid: 65_534, isUnmapped: true)
+    #expect(!rule.allows(Caller(uid: 0, executable: .init(path: "/bin/a")), for: stranger))
   }
 }

@@ -49,6 +49,21 @@ struct ConfigurationValueTests {
     ("allow_groups = a\"b\"", "allow_groups: double quotes must enclose a whole word"),
     ("allow_groups = \"a\"b", "allow_groups: text follows the closing quote of a word"),
     (
+      "allow_executables = credctl",
+      "allow_executables: 'credctl' is not an absolute path, or sha256: and 64 hexadecimal digits "
+        + "after one"
+    ),
+    (
+      "allow_executables = sha256:12 /bin/a",
+      "allow_executables: 'sha256:12' is not an absolute path, or sha256: and 64 hexadecimal digits "
+        + "after one"
+    ),
+    (
+      "allow_executables = /bin/a sha256:12",
+      "allow_executables: 'sha256:12' is not an absolute path, or sha256: and 64 hexadecimal digits "
+        + "after one"
+    ),
+    (
       "allow_units = billing",
       "allow_units: 'billing' is not a systemd unit such as billing.service, billing-* or "
         + "user@1000.service/app.service"

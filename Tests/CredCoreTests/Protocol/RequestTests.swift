@@ -25,6 +25,8 @@ import Testing
             profile: "w.o-r_K1", minTTL: .seconds(900), refresh: true, wait: .milliseconds(250)))
       ),
       (#"{"profile":"work"}"#, .get(GetRequest(profile: "work"))),
+      (#"{"user":"jos\u00e9"}"#, .get(GetRequest(user: "jos\u{E9}"))),
+      (#"{"user":"1000"}"#, .get(GetRequest(user: "1000"))),
       (#"{"wait":300}"#, .get(GetRequest(wait: .seconds(300)))),
       (#"{"wait":0}"#, .get(GetRequest(wait: .zero))),
       (

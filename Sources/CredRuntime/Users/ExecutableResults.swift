@@ -1,0 +1,104 @@
+internal import CLinux
+internal import CredCore
+internal import Crypto
+internal import Glibc
+internal import Synchronization
+
+/// What threads found out about programs; outlives the loop where a thread does.
+final class ExecutableResults: Sendable {
+  /// A file and its content, so far as the kernel tells them apart. The time of its last change of
+  /// status cannot be set by anybody.
+  private struct File: Hashable {
+    let device: UInt64
+    let inode: UInt64
+    let size: Int64
+    let modified: Int64
+    let changed: Int64
+
+    init(_ facts: credd_file_facts) {
+      (device, inode, size) = (facts.device, facts.inode, facts.size)
+      (modified, changed) = (facts.modified, facts.changed)
+    }
+  }
+
+  /// Bytes of a file that is hashed: the largest programs of a host have 200 MB.
+  static let largestFile: Int64 = 256 << 20
+  /// Digests kept: more than any configuration names.
+  static let digestsKept = 1024
+
+  /// An eventfd, signalled when there are answers.
+  let wake: Int32
+  private let answers = Mutex<[UInt64: ExecutableDirectory.Answer]>([:])
+  private let digests = Mutex<[File: String]>([:])
+
+  init() throws(SystemError) {
+    wake = try SystemError.check(credd_eventfd(), "create an eventfd")
+  }
+
+  deinit { credd_close(wake) }
+
+  func put(_ answer: ExecutableDirectory.Answer, _ number: UInt64) {
+    answers.withLock { $0[number] = answer }
+    _ = credd_eventfd_signal(wake)
+  }
+
+  func takeAll() -> [UInt64: ExecutableDirectory.Answer] {
+    _ = credd_eventfd_drain(wake)
+    return answers.withLock { answers in
+      defer { answers = [:] }
+      return answers
+    }
+  }
+
+  /// Blocks: for threads alone.
+  func executable(of pid: Int32, withDigest: Bool) -> ExecutableDirectory.Answer {
+    var path = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+    var facts = credd_file_facts()
+    let file = unsafe credd_process_executable(pid, withDigest, &path, path.count, &facts)
+    guard file >= 0 else { return .unknown(Self.reason(-file)) }
+    defer { credd_close(file) }
+    // Bytes that are no text match no pattern that was one.
+    guard
+      let name = String(
+        validating: path.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    else { return .unknown("its path is not UTF-8") }
+    guard withDigest else { return .executable(.init(path: name)) }
+    guard let digest = digest(of: file, File(facts)) else {
+      return .unknown("\(name) changes, cannot be read or is larger than 256 MiB")
+    }
+    return .executable(.init(path: name, sha256: digest))
+  }
+
+  private static func reason(_ number: Int32) -> String {
+    switch number {
+    case EACCES, EPERM:
+      "the kernel does not let credd see what other users' processes run (CAP_SYS_PTRACE)"
+    case ESTALE: "its path leads to another file here: replaced, or of another mount namespace"
+    default: SystemError("see what it runs", number: number).description
+    }
+  }
+
+  private func digest(of descriptor: Int32, _ file: File) -> String? {
+    if let known = digests.withLock({ $0[file] }) { return known }
+    guard file.size <= Self.largestFile else { return nil }
+    var hash = SHA256()
+    var buffer = [UInt8](repeating: 0, count: 256 << 10)
+    var offset: Int64 = 0
+    while offset < file.size {
+      let count = unsafe credd_read_at(descriptor, &buffer, buffer.count, offset)
+      guard count > 0 else { return nil }
+      hash.update(data: buffer.prefix(count))
+      offset += Int64(count)
+    }
+    var facts = credd_file_facts()
+    guard unsafe credd_file_facts(descriptor, &facts) == 0, File(facts) == file else { return nil }
+    let digest = hash.finalize().map { byte in
+      (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }.joined()
+    digests.withLock { digests in
+      if digests.count >= Self.digestsKept { digests = [:] }
+      digests[file] = digest
+    }
+    return digest
+  }
+}

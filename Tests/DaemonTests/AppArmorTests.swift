@@ -1,0 +1,18 @@
+import Foundation
+import Testing
+
+/// contrib/apparmor, as AppArmor's own compiler reads it.
+@Suite(.onStage)
+struct AppArmorTests {
+  @Test(
+    .enabled(
+      if: Programs.installed("apparmor_parser") != nil, "takes the package 'apparmor'"
+    ))
+  func profileIsAccepted() throws {
+    let parser = try #require(Programs.installed("apparmor_parser"))
+    let profile = Repository.root.appending(path: "contrib/apparmor/usr.bin.credd").path
+    let check = try ChildProcess([parser, "-QT", profile])
+    #expect(try check.wait() == 0, "\(check.errors)")
+    #expect(!check.errors.contains("syntax error"))
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Profiles for programs. The daemon runs as root here, who may see what others' processes run.
+@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, who can be other users"))
+struct ExecutableTests {
+  private func host(_ keys: String, as user: OtherUser? = nil) throws -> TestHost {
+    try TestHost(sandbox: ["--any-user"]) { sandbox in
+      Configuration.http(url: sandbox.url + "/token")
+        + Configuration.profile("default", endpoint: sandbox.url, identifier: "{user}", keys)
+    }
+  }
+
+  private func digest(_ path: String) throws -> String {
+    let sum = try ChildProcess(["/usr/bin/sha256sum", path])
+    #expect(try sum.wait(.in(.seconds(60))) == 0)
+    return String(sum.output.prefix(64))
+  }
+
+  @Test
+  func onlyTheNamedProgramsAreServed() throws {
+    let stage = try Stage.current()
+    let (right, wrong) = (
+      try stage.executable(Programs.credctl), try stage.executable(Programs.credctl)
+    )
+    let host = try host("allow_executables = \(right)")
+    #expect(try host.credctl(right, as: .games, "get").status == 0)
+    let refused = try host.credctl(wrong, as: .games, "get")
+    #expect(refused.status == 77)
+    #expect(refused.errors.contains("'default' is not available to you"))
+    #expect(host.log.contains("executable=\(wrong)"))
+    #expect(
+      try host.credctl(wrong, as: .games, "get", "--profile", "other").errors
+        == refused.errors.replacing("'default'", with: "'other'"))
+    // The test itself is another program, root though it is.
+    #expect(try host.ask().errorCode == "AccessDenied")
+  }
+
+  @Test
+  func aProgramNarrowsWhomTheListsAdmit() throws {
+    let program = try Stage.current().executable(Programs.credctl)
+    let host = try host("allow_users = games\nallow_executables = \(program)")
+    #expect(try host.credctl(program, as: .games, "get").status == 0)
+    #expect(try host.credctl(program, as: .daemon, "get").status == 77)
+    #expect(try host.credctl("get").status == 77)
+  }
+
+  @Test
+  func theDigestIsOfTheFileThatRuns() throws {
+    let program = try Stage.current().executable(Programs.credctl)
+    let right = try host("allow_executables = \(program) sha256:\(digest(program))")
+    // Twice: the digest is kept for a file that is the same.
+    for _ in 0..<2 { #expect(try right.credctl(program, as: .games, "get").status == 0) }
+    try ChildProcess(["/bin/sh", "-c", "echo >>\(program)"]).wait()
+    #expect(try right.credctl(program, as: .games, "get").status == 77)
+    let wrong = try host(
+      "allow_executables = \(program) sha256:\(String(repeating: "0", count: 64))")
+    #expect(try wrong.credctl(program, as: .games, "get").status == 77)
+  }
+
+  /// Users may mount what they like over any path, in a namespace of their own.
+  @Test(.enabled(if: Programs.installed("unshare") != nil, "takes unshare(1)"))
+  func anotherFileAtTheSamePathOfAnotherNamespaceIsNotTheProgram() throws {
+    let stage = try Stage.current()
+    let program = try stage.executable(Programs.credctl)
+    let impostor = try stage.executable(Programs.credctl)
+    let host = try host("allow_executables = \(program)")
+    let unshare = try #require(Programs.installed("unshare"))
+    let outcome = try host.run([
+      unshare, "-m", "/bin/sh", "-c",
+      "mount --bind \(impostor) \(program) && exec \(program) --socket \(host.socketPath) get",
+    ])
+    #expect(outcome.status == 77, "\(outcome.errors)")
+    #expect(host.log.contains("of another mount namespace"))
+  }
+
+  /// As a service without privileges, credd is not told what others run, and refuses them.
+  @Test
+  func whatCannotBeToldIsRefused() throws {
+    let stage = try Stage.current()
+    let sandbox = try Sandbox(["--any-user"])
+    let program = try stage.executable(Programs.credctl)
+    let (folder, file) = (stage.newFile("run"), stage.newFile("credd.conf"))
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    unsafe chmod(folder, 0o777)
+    let text =
+      Configuration.http(url: sandbox.url + "/token")
+      + Configuration.profile(
+        "default", endpoint: sandbox.url, identifier: "{user}", "allow_executables = /*/*/*")
+    try Data(text.utf8).write(to: URL(filePath: file))
+    let daemon = try ChildProcess(
+      try OtherUser.daemon.prefix
+        + [try stage.executable(Programs.credd), "--config", file, "--socket", folder + "/s"])
+    try Deadline.usual.wait(for: "credd") {
+      (try? StreamSocket(unixPath: folder + "/s")) != nil || daemon.status != nil
+    }
+    unsafe chmod(folder + "/s", 0o777)
+    let caller = try ChildProcess(
+      try OtherUser.games.prefix + [program, "--socket", folder + "/s", "get"])
+    #expect(try caller.wait() == 77)
+    #expect(daemon.errors.contains("CAP_SYS_PTRACE"))
+  }
+}

@@ -1,0 +1,85 @@
+import Testing
+
+/// Who may ask in the name of others: nobody, unless a profile says so.
+@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, who can be other users"))
+struct ImpersonationTests {
+  private func host(_ keys: String = "") throws -> TestHost {
+    try TestHost(sandbox: ["--any-user"]) { sandbox in
+      Configuration.http(url: sandbox.url + "/token")
+        + Configuration.profile("default", endpoint: sandbox.url, identifier: "{user}", keys)
+    }
+  }
+
+  private func refusal(_ host: TestHost, _ line: String) throws -> String? {
+    let reply = try host.ask(line)
+    #expect(reply.errorCode == "AccessDenied")
+    #expect(reply["AccessKeyId"] == nil)
+    return reply["Error"]?["Message"]?.text
+  }
+
+  @Test
+  func notEvenRootActsForOthersUnlessListed() throws {
+    let host = try host()
+    let refused = try refusal(host, #"{"user":"games"}"#)
+    #expect(refused == "you may not act for others in profile 'default'")
+    // Neither a user nor a profile that does not exist looks different.
+    #expect(try refusal(host, #"{"user":"not-there"}"#) == refused)
+    #expect(
+      try refusal(host, #"{"user":"games","profile":"other"}"#)
+        == refused?.replacing("'default'", with: "'other'"))
+    #expect(try host.credctl("get", "--user", "games").status == 77)
+    #expect(try host.sandbox.callbacks == 0)
+    #expect(host.log.contains("refused a caller"))
+  }
+
+  @Test
+  func whoIsListedGetsTheOthersSessionAndBothAreNamedInTheLog() throws {
+    let host = try host("impersonate = root")
+    let credctl = try Stage.current().executable(Programs.credctl)
+    let own = try host.credctl(credctl, as: .games, "get")
+    #expect(own.status == 0)
+    for user in ["games", "5"] {
+      let forGames = try host.credctl("get", "--user", user)
+      #expect(forGames.status == 0, "\(forGames.errors)")
+      #expect(forGames.output == own.output)
+    }
+    let entry = try #require(
+      host.log.split(separator: "\n").first { $0.contains("for_uid=5") })
+    #expect(entry.contains("credentials given"))
+    #expect(entry.contains("for_user=games"))
+    #expect(entry.contains(" uid=0"))
+    // Own credentials are others.
+    #expect(try JSON(own.output)["AccessKeyId"] != host.ask()["AccessKeyId"])
+    // The list is of root alone.
+    #expect(try host.credctl(credctl, as: .daemon, "get", "--user", "games").status == 77)
+  }
+
+  @Test
+  func onlyForWhomTheProfileAdmits() throws {
+    let host = try host("impersonate = root\nallow_users = daemon\nallow_groups = games")
+    #expect(try host.ask(#"{"user":"daemon"}"#)["AccessKeyId"] != nil)
+    #expect(try host.ask(#"{"user":"games"}"#)["AccessKeyId"] != nil)
+    #expect(
+      try refusal(host, #"{"user":"bin"}"#) == #"profile 'default' is not available to "bin""#)
+    #expect(try refusal(host, #"{"user":"not-there"}"#) == #"the host knows no user "not-there""#)
+    // To act for others is not to be allowed oneself.
+    #expect(try refusal(host, "{}") == "profile 'default' is not available to you")
+  }
+
+  @Test
+  func aConnectionThatActedForOthersHasItsOwnSessionNext() throws {
+    let host = try host("impersonate = root")
+    let socket = try host.connect()
+    let lines = [#"{"user":"games"}"#, "{}", #"{"user":"daemon"}"#, "{}", #"{"user":"games"}"#]
+    for _ in 0..<3 { try socket.send(lines.map { $0 + "\n" }.joined()) }
+    var keys: [String?] = []
+    for _ in 0..<15 { keys.append(try socket.reply()["AccessKeyId"]?.text) }
+    #expect(!keys.contains(nil))
+    #expect(Set(keys).count == 3)
+    for turn in 0..<3 {
+      let five = Array(keys[turn * 5..<turn * 5 + 5])
+      #expect(five == Array(keys[0..<5]))
+    }
+    #expect(keys[0] == keys[4] && keys[1] == keys[3])
+  }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import Glibc
+import Testing
+
+/// A socket that anybody can reach, in every way there is: each gets their own session or a refusal,
+/// as ssh-agent's own tests ask of it.
+@Suite(
+  .onStage,
+  .enabled(
+    if: OtherUser.canBe && PythonScript.canRun, "takes root, who can be other users, and python3")
+)
+struct LooseSocketTests {
+  /// Asks for credentials through each path it is given.
+  private static let ask = """
+    import json, socket, sys
+    for path in sys.argv[1:]:
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(path)
+        s.sendall(b'{}\\n')
+        reply = json.loads(s.makefile().readline())
+        print(reply.get("AccessKeyId") or reply["Error"]["Code"])
+    """
+
+  private func host(_ keys: String = "") throws -> TestHost {
+    let host = try TestHost(sandbox: ["--any-user"]) { sandbox in
+      Configuration.http(url: sandbox.url + "/token")
+        + Configuration.profile("default", endpoint: sandbox.url, identifier: "{user}", keys)
+    }
+    unsafe chmod(host.socketPath, 0o777)
+    return host
+  }
+
+  /// The keys of root, games and daemon, asked for plainly.
+  private func keys(_ host: TestHost) throws -> (root: String, games: String, daemon: String) {
+    let script = try PythonScript(Self.ask)
+    let root = try #require(try host.ask()["AccessKeyId"]?.text)
+    let games = try #require(try script.lines(host, as: .games).first)
+    let daemon = try #require(try script.lines(host, as: .daemon).first)
+    #expect(Set([root, games, daemon]).count == 3)
+    return (root, games, daemon)
+  }
+
+  @Test
+  func aLooseModeShowsNobodyAnothersSession() throws {
+    let host = try host()
+    let keys = try keys(host)
+    let script = try PythonScript(Self.ask)
+    #expect(try script.lines(host, as: .games) == [keys.games])
+    #expect(try script.lines(host, as: .daemon) == [keys.daemon])
+    #expect(try script.lines(host) == [keys.root])
+  }
+
+  @Test
+  func aLooseModeAdmitsNobodyWhomAProfileDoesNot() throws {
+    let host = try host("allow_users = games")
+    let script = try PythonScript(Self.ask)
+    #expect(try script.lines(host, as: .daemon) == ["AccessDenied"])
+    #expect(try script.lines(host) == ["AccessDenied"])
+    #expect(try script.lines(host, as: .games).first?.hasPrefix("ASIA") ?? false)
+    #expect(try host.sandbox.callbacks == 1)
+  }
+
+  /// Links, and the file system of another process.
+  @Test
+  func otherWaysToTheSocketLeadToTheSame() throws {
+    let host = try host()
+    let keys = try keys(host)
+    let (soft, hard) = (host.socketPath + ".l", host.socketPath + ".h")
+    #expect(unsafe symlink(host.socketPath, soft) == 0)
+    #expect(unsafe link(host.socketPath, hard) == 0)
+    let script = try PythonScript(Self.ask)
+    #expect(
+      try script.lines(host, as: .games, [soft, hard, "/proc/self/root" + host.socketPath])
+        == Array(repeating: keys.games, count: 4))
+  }
+
+  @Test(.enabled(if: Programs.installed("unshare") != nil, "takes unshare(1)"))
+  func throughABindMountEachIsWhoTheyAre() throws {
+    let host = try host()
+    let keys = try keys(host)
+    let place = try Stage.current().newFile("mounted")
+    try Data().write(to: URL(filePath: place))
+    let script = try PythonScript(Self.ask)
+    let unshare = try #require(Programs.installed("unshare"))
+    let setpriv = try OtherUser.games.prefix.joined(separator: " ")
+    let outcome = try host.run([
+      unshare, "-m", "/bin/sh", "-c",
+      "mount --bind \(host.socketPath) \(place) && exec \(setpriv) "
+        + "\(Programs.installed("python3") ?? "") \(script.path) \(place)",
+    ])
+    #expect(outcome.output == keys.games + "\n", "\(outcome.errors)")
+  }
+
+  @Test(.enabled(if: Programs.installed("unshare") != nil, "takes unshare(1)"))
+  func throughAUserNamespaceEachIsWhoTheyAre() throws {
+    let host = try host()
+    let keys = try keys(host)
+    let unshare = try #require(Programs.installed("unshare"))
+    let probe = try host.run(OtherUser.games.prefix + [unshare, "-Ur", "/bin/true"])
+    guard probe.status == 0 else { return }
+    let script = try PythonScript(Self.ask)
+    for option in ["-U", "-Ur", "-Urm", "-Urp"] {
+      let words = option == "-Urp" ? [unshare, option, "--fork"] : [unshare, option]
+      #expect(try script.lines(host, as: .games, through: words) == [keys.games], "\(option)")
+    }
+  }
+
+  /// Credentials of a connection are those of who connected, whatever becomes of the process.
+  @Test
+  func afterASetuidNewConnectionsAreTheNewUsers() throws {
+    let host = try host()
+    let keys = try keys(host)
+    let script = try PythonScript(
+      """
+      import json, os, socket, sys
+      def connected():
+          s = socket.socket(socket.AF_UNIX)
+          s.connect(sys.argv[1])
+          return s
+      def key(s):
+          s.sendall(b'{}\\n')
+          return json.loads(s.makefile().readline())["AccessKeyId"]
+      before = connected()
+      os.setgroups([])
+      os.setresgid(60, 60, 60)
+      os.setresuid(5, 5, 5)
+      after = connected()
+      print(key(after))
+      print(key(before))
+      print(key(after))
+      """)
+    #expect(try script.lines(host) == [keys.games, keys.root, keys.games])
+  }
+
+  /// Who hands on a connection hands on what it was: never another's.
+  @Test
+  func anInheritedDescriptorIsWhoConnected() throws {
+    let host = try host()
+    let keys = try keys(host)
+    let script = try PythonScript(
+      """
+      import json, os, socket, sys
+      def key(s):
+          s.sendall(b'{}\\n')
+          return json.loads(s.makefile().readline())["AccessKeyId"]
+      def connected():
+          s = socket.socket(socket.AF_UNIX)
+          s.connect(sys.argv[1])
+          return s
+      def become(uid, gid):
+          os.setgroups([]); os.setresgid(gid, gid, gid); os.setresuid(uid, uid, uid)
+      ours, theirs = socket.socketpair()
+      if os.fork() == 0:
+          become(5, 60)
+          given = connected()
+          socket.send_fds(theirs, [b'x'], [given.fileno()])
+          os._exit(0)
+      _, fds, _, _ = socket.recv_fds(ours, 1, 1)
+      os.wait()
+      become(1, 1)
+      print(key(socket.socket(fileno=fds[0])))
+      print(key(connected()))
+      """)
+    // The first was games', who gave it away and is gone.
+    #expect(try script.lines(host) == [keys.games, keys.daemon])
+  }
+}

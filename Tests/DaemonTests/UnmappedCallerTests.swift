@@ -1,0 +1,84 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Callers from user namespaces.
+@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, who can be other users"))
+struct UnmappedCallerTests {
+  private func host(_ keys: String = "") throws -> TestHost {
+    try TestHost(sandbox: ["--any-user"]) { sandbox in
+      Configuration.http(url: sandbox.url + "/token")
+        + Configuration.profile("default", endpoint: sandbox.url, identifier: "u{uid}", keys)
+    }
+  }
+
+  @Test
+  func theOverflowUidIsNobodyUnlessItIsNamed() throws {
+    let host = try host()
+    let credctl = try Stage.current().executable(Programs.credctl)
+    let refused = try host.credctl(credctl, as: .nobody, "get")
+    #expect(refused.status == 77)
+    #expect(refused.errors.contains("'default' is not available to you"))
+    #expect(
+      try host.credctl(credctl, as: .nobody, "get", "--profile", "other").errors
+        == refused.errors.replacing("'default'", with: "'other'"))
+    #expect(try host.sandbox.callbacks == 0)
+    #expect(host.log.contains("the kernel has no uid for it on this host"))
+    let named = try self.host("allow_users = nobody")
+    #expect(try named.credctl(credctl, as: .nobody, "get").status == 0)
+    let numbered = try self.host("allow_users = 65534")
+    #expect(try numbered.credctl(credctl, as: .nobody, "get").status == 0)
+  }
+
+  @Test(.enabled(if: Programs.installed("unshare") != nil, "takes unshare(1)"))
+  func rootOfAUserNamespaceIsWhoMadeIt() throws {
+    let host = try host()
+    let unshare = try #require(Programs.installed("unshare"))
+    let credctl = try Stage.current().executable(Programs.credctl)
+    let own = try host.credctl(credctl, as: .games, "get")
+    #expect(own.status == 0)
+    let probe = try host.run(OtherUser.games.prefix + [unshare, "-Ur", "/bin/true"])
+    // Where the kernel lets ordinary users have none there is nothing to see.
+    guard probe.status == 0 else { return }
+    for option in ["-U", "-Ur"] {
+      let inside = try host.run(
+        OtherUser.games.prefix + [unshare, option, credctl, "--socket", host.socketPath, "get"])
+      #expect(inside == own, "\(option)")
+      let status = try host.run(
+        OtherUser.games.prefix
+          + [unshare, option, credctl, "--socket", host.socketPath, "status", "--all"])
+      #expect(status.status == 77, "\(option)")
+    }
+  }
+
+  /// credd in a container that maps root alone: whoever else reaches its socket is unmapped.
+  @Test(.enabled(if: Programs.installed("unshare") != nil, "takes unshare(1)"))
+  func strangersToTheDaemonsNamespaceShareNoSession() throws {
+    let stage = try Stage.current()
+    let sandbox = try Sandbox(["--any-user"])
+    let (file, path) = (stage.newFile("credd.conf"), stage.newFile("s"))
+    let text =
+      Configuration.http(url: sandbox.url + "/token")
+      + Configuration.profile("default", endpoint: sandbox.url, identifier: "u{uid}")
+    try Data(text.utf8).write(to: URL(filePath: file))
+    let unshare = try #require(Programs.installed("unshare"))
+    let daemon = try ChildProcess([
+      unshare, "--user", "--map-root-user", Programs.credd, "--config", file, "--socket", path,
+    ])
+    try Deadline.usual.wait(for: "credd") {
+      if let status = daemon.status { throw Overdue("credd: it ended with \(status)") }
+      return (try? StreamSocket(unixPath: path)) != nil
+    }
+    unsafe chmod(path, 0o777)
+    let credctl = try stage.executable(Programs.credctl)
+    for user in [OtherUser.games, .daemon] {
+      let arguments = try user.prefix + [credctl, "--socket", path, "get"]
+      let refused = try ChildProcess(arguments)
+      #expect(try refused.wait() == 77)
+      #expect(refused.output.isEmpty)
+    }
+    let socket = try StreamSocket(unixPath: path)
+    try socket.send("{}\n")
+    #expect(try socket.reply()["AccessKeyId"] != nil)
+  }
+}
