@@ -27,6 +27,7 @@ struct ExecTests {
       let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       if parts.count == 2 { entries[String(parts[0])] = String(parts[1]) }
     }
+    for name in Sanitizer.variables { entries[name] = nil }
     return entries
   }
 

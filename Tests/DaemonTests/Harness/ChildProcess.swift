@@ -25,7 +25,7 @@ final class ChildProcess: Sendable {
     var environment = environment
     environment["PATH"] = environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
     // Where a sanitizer says what it found: see scripts/sanitize.
-    for name in ["ASAN_OPTIONS", "TSAN_OPTIONS"] {
+    for name in Sanitizer.variables {
       environment[name] = ProcessInfo.processInfo.environment[name]
     }
     pid = try Self.spawn(

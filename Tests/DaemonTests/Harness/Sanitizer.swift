@@ -4,4 +4,7 @@ import Glibc
 enum Sanitizer {
   static let isOn =
     unsafe dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
+
+  /// Say where it reports to, and are in the environment of all programs under test.
+  static let variables = ["ASAN_OPTIONS", "TSAN_OPTIONS"]
 }
