@@ -3,10 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <malloc.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 void credd_wipe(void *memory, size_t length) { explicit_bzero(memory, length); }
@@ -26,6 +30,25 @@ int credd_harden(void) {
   if (setrlimit(RLIMIT_CORE, &none) < 0) return -errno;
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) return -errno;
   return 0;
+}
+
+// CAP_IPC_LOCK lifts the limit, which root in a container may not raise.
+static int may_lock_any_memory(void) {
+  struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+  struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+  if (syscall(SYS_capget, &header, data) < 0) return 0;
+  return (data[CAP_TO_INDEX(CAP_IPC_LOCK)].effective & CAP_TO_MASK(CAP_IPC_LOCK)) != 0;
+}
+
+int credd_lock_memory(void) {
+  // Locked memory is counted by what is mapped, not by what is used: 8 MiB for a thread's stack,
+  // 64 MiB for an arena. At a limit the next allocation would fail, and the daemon with it.
+  const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
+  if (setrlimit(RLIMIT_MEMLOCK, &none) < 0 && !may_lock_any_memory()) return -EPERM;
+  // Threads that look a name up need no arena of their own.
+  mallopt(M_ARENA_MAX, 1);
+  // On fault: pages that are never touched take no memory.
+  return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0 ? -errno : 0;
 }
 
 int credd_raise_descriptor_limit(void) {

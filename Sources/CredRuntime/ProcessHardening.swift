@@ -16,6 +16,13 @@ public enum ProcessHardening {
     for signal in [SIGTERM, SIGINT, SIGHUP] { EventLoop.block(signal) }
   }
 
+  /// Keeps every page that this process uses out of swap, those of libraries and stacks included.
+  ///
+  /// - Throws: where the kernel refuses, as it does in a user's service: the limit is 8 MiB there.
+  public static func lockMemory() throws(SystemError) {
+    try SystemError.check(credd_lock_memory(), "lock memory")
+  }
+
   /// Whether this process may serve every user of the host, and so lets every user connect.
   public static var isRoot: Bool { geteuid() == 0 }
 }

@@ -93,6 +93,7 @@ struct Credd: ParsableCommand {
     _ configuration: Configuration, _ passed: PassedDescriptors, _ threshold: LogThreshold,
     _ log: Logger
   ) throws(SystemError) {
+    lockMemory(log)
     passed.dropStrays(log: log)
     let path = config
     let options = DaemonOptions(
@@ -112,6 +113,15 @@ struct Credd: ParsableCommand {
     // host lets everyone connect; one that runs as a user is that user's alone.
     let bound = try BoundSocket(path: socket, mode: ProcessHardening.isRoot ? 0o666 : 0o600)
     try run(daemon, passed, [bound.descriptor], log, bound.path)
+  }
+
+  /// A daemon that may not is better than none: freed memory is wiped all the same.
+  private func lockMemory(_ log: Logger) {
+    do throws(SystemError) {
+      try ProcessHardening.lockMemory()
+    } catch {
+      log.notice("secrets may be swapped out: \(error)")
+    }
   }
 
   private func run(

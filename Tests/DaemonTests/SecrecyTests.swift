@@ -53,6 +53,23 @@ struct SecrecyTests {
     }
   }
 
+  /// Every test's programs are held to that: see `Stage`.
+  @Test func shapesOfSecretsAreKnown() throws {
+    let host = try TestHost { Configuration.password($0) }
+    #expect(try host.logIn("alice").errorCode == nil)
+    let token = try host.ask(#"{"op":"token"}"#)["Token"]?.text ?? ""
+    let credentials = try host.credentials()
+    let header = try host.sandbox.lastRequest("backend.token")["Headers"]?["Authorization"]?.text
+    for (secret, name) in [
+      (token, "a token"), (credentials["SessionToken"]?.text, "a session token"),
+      (credentials["SecretAccessKey"]?.text, "a secret access key"),
+      (header, "a sign-in session"), ("alice-password", "a password"),
+    ] {
+      #expect(SecretShapes.found(in: "credd: info: got \(secret ?? "") x=1").contains(name))
+    }
+    #expect(SecretShapes.found(in: host.log) == [])
+  }
+
   /// A line of a file in /proc/PID.
   private func line(_ start: String, of file: String, _ process: ChildProcess) throws -> [Substring]
   {

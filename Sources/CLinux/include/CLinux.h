@@ -39,6 +39,9 @@ int credd_harden_client(void);
 // were before credd_harden_client(). Comes back with -errno where that fails.
 int credd_become(const char *const *arguments, const char *const *environment);
 int credd_raise_descriptor_limit(void);
+// Keeps all memory of the process, present and future, out of swap; its children do not inherit
+// that. -EPERM where the limit on locked memory can be neither lifted nor ignored.
+int credd_lock_memory(void);
 
 // Random bytes from the kernel; never blocks after boot.
 int credd_random(void *buffer, size_t length);

@@ -59,9 +59,25 @@ final class Stage: Sendable {
       return issue
     }
     try await Self.$ofThisTest.withValue(self) {
-      try await noting.provideScope(for: test, testCase: testCase, performing: body)
+      try await noting.provideScope(for: test, testCase: testCase) {
+        try await body()
+        self.expectSecrecy()
+      }
     }
   }
+
+  /// No program says a secret on its standard error, at any level, whatever the test was about.
+  private func expectSecrecy() {
+    for process in props.withLock({ $0.processes }) where Self.keepSecrets.contains(process.name) {
+      let found = SecretShapes.found(in: process.errors)
+      if !found.isEmpty {
+        Issue.record("\(process.name) wrote \(found.joined(separator: ", ")) to standard error")
+      }
+    }
+  }
+
+  /// Of programs that are started by others the name is the other's.
+  private static let keepSecrets: Set = ["credd", "credctl", "sh", "bash", "setpriv"]
 
   /// The path of a file that is not there yet.
   func newFile(_ name: String) -> String {
