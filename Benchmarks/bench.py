@@ -53,7 +53,7 @@ def build_yardsticks(folder):
     compiler = os.environ.get("CC", "cc")
     if not shutil.which(compiler):
         raise workbench.BenchmarkError(f"missing: {compiler} (Debian: gcc and libc6-dev)")
-    programs = {name: (name, []) for name in ("loadgen", "bare_epoll", "client", "spawn")}
+    programs = {name: (name, []) for name in ("loadgen", "bare_epoll", "client", "spawn", "flood")}
     programs["client-static"] = ("client", ["-static"])
     for program, (source, flags) in programs.items():
         flags = ["-O2", "-Wall", "-Wextra", "-Werror", *flags]
@@ -116,6 +116,9 @@ class Benchmark:
         )
         self.rows += figures.whole_processes(
             bench, programs, credd, options.repeats, options.spawns, self.note
+        )
+        self.rows += figures.beside_a_flood(
+            programs, credd, options.repeats, options.seconds, options.warm_up, self.note
         )
         moments["after the load"] = workbench.memory(credd.pid)
         self.rows += figures.size(moments)

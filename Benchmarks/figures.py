@@ -1,8 +1,12 @@
 """What is measured, against whom, and the goals. Each figure is one row of the table a peer."""
 
+import contextlib
 import dataclasses
 import json
+import os
 import statistics
+import subprocess
+import time
 
 import servers
 import workbench
@@ -152,6 +156,46 @@ def pick(result, path):
     for key in path:
         result = result[key]
     return result
+
+
+# --- A quiet user beside one who floods ----------------------------------------------------------
+
+FLOODS = ["pipelining", "slow-reader", "slow-writer", "half-line", "reconnecting", "mixed"]
+FLOOD_GOAL = at_most(3)
+FLOOD_USER = 65534  # nobody
+FLOOD_SECONDS_TO_BEGIN = 0.3
+
+
+@contextlib.contextmanager
+def flood(programs, server, kind):
+    """50 connections of another user that do their worst."""
+    command = [programs.yardsticks / "flood", "--socket", server.socket, "--kind", kind]
+    command += ["--uid", FLOOD_USER, *server.request]
+    process = subprocess.Popen([str(word) for word in command], stderr=subprocess.DEVNULL)
+    try:
+        time.sleep(FLOOD_SECONDS_TO_BEGIN)
+        if process.poll() is not None:
+            raise workbench.BenchmarkError(f"flood ended with status {process.returncode}")
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def beside_a_flood(programs, server, repeats, seconds, warm_up, say):
+    """The p99 of one connection's requests, over what it is without the flood just before."""
+    if os.geteuid() != 0:
+        say("another user's flood takes root; its rows are left out")
+        return
+    for kind in FLOODS:
+        quiet, beside = [], []
+        for _ in range(repeats):
+            alone = measure(programs, server, "single", seconds, warm_up)
+            with flood(programs, server, kind):
+                among = measure(programs, server, "single", seconds, warm_up)
+            quiet.append(alone["latency_us"]["p99"])
+            beside.append(among["latency_us"]["p99"])
+        yield Row(f"p99 beside a flood: {kind}", "µs", beside, "quiet", quiet, FLOOD_GOAL)
 
 
 # --- Whole processes -----------------------------------------------------------------------------

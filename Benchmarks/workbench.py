@@ -49,6 +49,7 @@ class Workbench:
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="credd-bench-"))
+        self.folder.chmod(0o711)  # other users reach the sockets in it
         self.processes = []
         return self
 

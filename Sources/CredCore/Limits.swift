@@ -33,6 +33,17 @@ public enum Limits {
   /// Open connections of one Unix user, so that one cannot take them all.
   public static let connectionsPerUser = 64
 
+  /// Bytes of unfinished lines that the connections of one user may hold together: four of the
+  /// longest, where 64 connections could begin 32 MiB of them.
+  public static let unfinishedBytesPerUser = 4 * lineBytes
+  /// Bytes of unread replies that the connections of one user may hold together, beside the one
+  /// that holds the most: what four who do not listen may leave each.
+  public static let backlogBytesPerUser = 4 * backlogBytes
+  /// Sessions of one user in which requests wait for upstream at the same time: a program that
+  /// starts with every account of its user asks for some ten. What waits there takes places in
+  /// the queues of every profile.
+  public static let waitingSessionsPerUser = 32
+
   // MARK: The memo of parsed requests
 
   /// Entries: far more than the distinct lines that the programs of one host send.

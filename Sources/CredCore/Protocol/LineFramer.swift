@@ -39,6 +39,9 @@ public struct LineFramer: Sendable {
   /// Whether a line has begun and not ended: its time is limited.
   public var holdsPartialLine: Bool { !remainder.isEmpty }
 
+  /// Bytes kept of it.
+  public var partialBytes: Int { remainder.count }
+
   /// The next line of the chunk at or after `position`, which moves behind it. Lines of nothing but
   /// spaces, tabs and carriage returns are passed over.
   public mutating func next(in chunk: borrowing Span<UInt8>, from position: inout Int) -> Step {

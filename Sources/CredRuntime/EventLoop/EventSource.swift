@@ -87,6 +87,23 @@ extension EventLoop {
     return timer
   }
 
+  /// Calls `handler` whenever nothing else is to do while it is enabled, which it is not yet: for
+  /// work that no descriptor announces. Were it not the last, sd-event would never get to the
+  /// others: such a source is always ready, and the one that has waited longest goes first.
+  func furtherWork(handler: @escaping EventSource.Handler) throws(SystemError) -> EventSource {
+    let work = EventSource(handler)
+    let result = unsafe sd_event_add_defer(
+      event, &work.source,
+      { _, context in
+        unsafe EventSource.from(context)?.fire(0)
+        return 0
+      }, work.context)
+    try SystemError.check(result, "create an event source")
+    unsafe sd_event_source_set_priority(work.source, Int64(SD_EVENT_PRIORITY_IDLE))
+    work.setEnabled(false)
+    return work
+  }
+
   /// Calls `handler` when the process receives `signal`, which is blocked for that.
   func signal(_ signal: Int32, handler: @escaping EventSource.Handler) throws(SystemError)
     -> EventSource

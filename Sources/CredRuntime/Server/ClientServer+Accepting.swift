@@ -21,7 +21,7 @@ extension ClientServer {
 
   private func accept(from listener: Int32) {
     let now = loop.now
-    defer { finishTurn() }
+    defer { serveRound() }
     for _ in 0..<ServerLimits.acceptsPerTurn {
       let descriptor = credd_accept(listener)
       switch -descriptor {
@@ -49,12 +49,16 @@ extension ClientServer {
     guard let peer = try? Peer(of: descriptor) else { return credd_close(descriptor) }
     let connection = table.insert(descriptor, peer, now)
     guard table.count <= limits.connections,
-      table.count(of: peer.uid) <= limits.connectionsPerUser
+      connection.user.connections <= limits.connectionsPerUser
     else {
       refused += 1
-      let whose = table.count > limits.connections ? "daemon" : "user"
+      let (whose, limit) =
+        table.count > limits.connections
+        ? ("daemon", limits.connections) : ("user", limits.connectionsPerUser)
       refuse(
-        connection, ProtocolError(.tooManyRequests, "this \(whose) has too many connections"))
+        connection,
+        ProtocolError(
+          .tooManyRequests, "this \(whose) has too many connections: more than \(limit)"))
       return
     }
     guard credd_epoll_add(epoll, descriptor, connection.interest, connection.token) == 0 else {
@@ -62,7 +66,8 @@ extension ClientServer {
     }
     accepted += 1
     // The request is usually there already.
-    turn(of: connection) { receive(connection, now) }
+    connection.events = CREDD_EPOLL_IN
+    queue.append(connection)
   }
 
   func refuse(_ connection: Connection, _ error: ProtocolError) {

@@ -10,7 +10,7 @@ extension ClientServer {
   func leave(_ end: @escaping () -> Void) throws(SystemError) {
     stopListening()
     let now = loop.now
-    for connection in connections where wantsInput(connection) {
+    for connection in connections where wantsInput(connection) && connection.unread.isEmpty {
       turn(of: connection) { receive(connection, now) }
     }
     finishTurn()
@@ -21,7 +21,9 @@ extension ClientServer {
 
   private func look(until latest: Instant, _ end: () -> Void) {
     let now = loop.now
-    let isEveryoneHeard = connections.allSatisfy { $0.hasSpoken || $0.isClosing }
+    let isEveryoneHeard = connections.allSatisfy {
+      !$0.isReady && ($0.hasSpoken || $0.isClosing)
+    }
     guard isEveryoneHeard || now >= latest else {
       leaving?.arm(at: now + ServerLimits.lastLook)
       return

@@ -11,6 +11,12 @@ internal import Glibc
   let loop: EventLoop
   let epoll: Int32
   private var epollSource: EventSource?
+  /// Who has something to do, beyond what epoll says: lines that were read and not answered.
+  var queue = ReadyQueue()
+  /// Fires as long as somebody is in the queue.
+  private var queueSource: EventSource?
+  /// Requests that may still be answered in this turn.
+  private var linesLeft = 0
   var listeners: [EventSource] = []
   var acceptTimer: EventSource?
   var stallTimer: EventSource?
@@ -46,6 +52,7 @@ internal import Glibc
     epollSource = try loop.watch(epoll, for: CREDD_EPOLL_IN) { [unowned self] _ in
       self.serveReadyClients()
     }
+    queueSource = try loop.furtherWork { [unowned self] _ in self.serveReadyClients() }
     acceptTimer = try loop.timer { [unowned self] _ in
       self.listeners.forEach { $0.setEnabled(true) }
     }
@@ -54,6 +61,7 @@ internal import Glibc
 
   deinit {
     epollSource = nil
+    while let user = queue.popUser() { while user.popReady() != nil {} }
     unsafe inputBuffer.deallocate()
     credd_close(epoll)
   }
@@ -69,15 +77,40 @@ internal import Glibc
   // MARK: Serving
 
   private func serveReadyClients() {
-    let now = loop.now
     let count = unsafe credd_epoll_poll(epoll, &ready, Int32(ready.count))
     for index in 0..<Int(max(count, 0)) {
       let event = ready[index]
       // A connection that another one's turn closed is no longer in the table.
       guard let connection = table[event.token] else { continue }
-      turn(of: connection) { serve(connection, event.events, now) }
+      connection.events |= event.events
+      queue.append(connection)
+    }
+    serveRound()
+  }
+
+  /// Gives each user who waits a turn, and comes back soon where somebody waits on.
+  func serveRound() {
+    let now = loop.now
+    var users = queue.userCount
+    while users > 0, let user = queue.popUser() {
+      users -= 1
+      serve(user, now)
+      if user.hasReady { queue.append(user) }
     }
     finishTurn()
+    queueSource?.setEnabled(!queue.isEmpty)
+  }
+
+  private func serve(_ user: UserShare, _ now: Instant) {
+    var budget = ServerLimits.turnCost
+    while budget > 0, let connection = user.popReady() {
+      guard !connection.isClosed else { continue }
+      let events = connection.events
+      connection.events = 0
+      let lines = min(budget, ServerLimits.turnLines)
+      turn(of: connection, lines: lines) { serve(connection, events, now) }
+      budget -= ServerLimits.connectionCost + lines - linesLeft
+    }
   }
 
   private func serve(_ connection: Connection, _ events: UInt32, _ now: Instant) {
@@ -87,7 +120,11 @@ internal import Glibc
       settle(connection, now)
     }
     guard !connection.isClosed else { return }
-    if events & (CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP) != 0, wantsInput(connection) {
+    if !connection.unread.isEmpty, canTakeLine(connection) {
+      // What came later waits its turn; epoll will say again that it is there.
+      takeUnread(connection, now)
+      settle(connection, now)
+    } else if events & (CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP) != 0, wantsInput(connection) {
       receive(connection, now)
     } else if events & (CREDD_EPOLL_HUP | CREDD_EPOLL_ERR) != 0 {
       close(connection)
@@ -130,11 +167,13 @@ internal import Glibc
     in chunk: borrowing Span<UInt8>, from position: inout Int, _ connection: Connection,
     _ now: Instant
   ) {
-    while canTakeLine(connection) {
+    while linesLeft > 0, canTakeLine(connection) {
       switch connection.framer.next(in: chunk, from: &position) {
       case .line(let range):
+        linesLeft -= 1
         handler.handle(chunk.extracting(range), from: connection, now: now)
       case .joined(let line):
+        linesLeft -= 1
         noLongerStalled(connection)  // the next partial line has a time of its own
         handler.handle(line.span, from: connection, now: now)
       case .needsMore:
@@ -188,6 +227,7 @@ internal import Glibc
 
   /// Writes what was given to connections outside their own turns, and goes on with their lines.
   func finishTurn() {
+    guard !others.isEmpty else { return }
     let now = loop.now
     while let connection = others.popLast() {
       connection.isOwedTurn = false
@@ -202,8 +242,11 @@ internal import Glibc
     }
   }
 
-  func turn(of connection: Connection, _ body: () -> Void) {
+  func turn(
+    of connection: Connection, lines: Int = ServerLimits.turnLines, _ body: () -> Void
+  ) {
     current = connection
+    linesLeft = lines
     body()
     current = nil
     output.clear()
@@ -238,11 +281,17 @@ internal import Glibc
     guard !connection.isClosed else { return }
     flush(connection)
     guard !connection.isClosed else { return }
+    holdToShare(connection)
     if connection.backlog == 0 {
       let isDone =
         connection.isInputFinished && connection.unread.isEmpty
         && !connection.framer.holdsPartialLine && connection.parked == nil
       if connection.isClosing || isDone { return close(connection) }
+    }
+    if !connection.unread.isEmpty, canTakeLine(connection) {
+      // Its turn is over before its lines are.
+      queue.append(connection)
+      queueSource?.setEnabled(true)
     }
     var interest: UInt32 = 0
     if connection.backlog > 0 { interest |= CREDD_EPOLL_OUT }
@@ -257,6 +306,7 @@ internal import Glibc
   func close(_ connection: Connection) {
     guard !connection.isClosed else { return }
     connection.isClosed = true
+    connection.account()
     table.remove(connection)
     if table.count == 0 { emptySince = loop.now }
     stalled[connection.token] = nil

@@ -5,6 +5,7 @@ internal import CredCore
 final class Connection {
   let descriptor: Int32
   let peer: Peer
+  let user: UserShare
   /// Index and generation in the server's table; what epoll hands back.
   let token: UInt64
   let accepted: Instant
@@ -17,6 +18,15 @@ final class Connection {
   /// Bytes the peer has not taken yet.
   var outbound: [UInt8] = []
   var outboundStart = 0
+
+  /// What of ``UserShare/unfinishedBytes`` and ``UserShare/backlogBytes`` is this connection's.
+  var countedUnfinished = 0
+  var countedBacklog = 0
+  /// In the ``ReadyQueue``, and who comes next there.
+  var isReady = false
+  var nextReady: Connection?
+  /// What epoll reported since the last turn.
+  var events: UInt32 = 0
 
   /// The request that is being waited for; meanwhile nothing more is read or taken.
   var parked: ParkedRequest?
@@ -55,9 +65,12 @@ final class Connection {
   /// See ``unit()``. Nil until asked for.
   fileprivate var knownUnit: String??
 
-  init(descriptor: Int32, peer: Peer, token: UInt64, accepted: Instant) {
+  init(
+    descriptor: Int32, peer: Peer, user: UserShare, token: UInt64, accepted: Instant
+  ) {
     self.descriptor = descriptor
     self.peer = peer
+    self.user = user
     self.token = token
     self.accepted = accepted
   }
@@ -68,6 +81,22 @@ final class Connection {
 
   /// Replies waiting to be written, in bytes.
   var backlog: Int { outbound.count - outboundStart }
+
+  /// Bytes of a line that was begun, and of those behind a request.
+  var unfinishedBytes: Int { framer.partialBytes + unread.count }
+
+  /// Brings its user's account up to date.
+  func account() {
+    let (unfinished, backlog) = isClosed ? (0, 0) : (unfinishedBytes, backlog)
+    if unfinished != countedUnfinished {
+      user.unfinishedBytes += unfinished - countedUnfinished
+      countedUnfinished = unfinished
+    }
+    if backlog != countedBacklog {
+      user.backlogBytes += backlog - countedBacklog
+      countedBacklog = backlog
+    }
+  }
 
   /// Drops what was written.
   func wrote(_ count: Int) {

@@ -5,7 +5,7 @@ final class ConnectionTable {
   private var slots: [Connection?] = []
   private var free: [Int] = []
   private var generation: UInt64 = 0
-  private var perUser: [UInt32: Int] = [:]
+  private var users: [UInt32: UserShare] = [:]
   private(set) var count = 0
 
   /// The connection of that token; nil if it is closed, even if its slot has another one by now.
@@ -27,10 +27,13 @@ final class ConnectionTable {
       slots.append(nil)
     }
     let token = generation << 32 | UInt64(index)
-    let connection = Connection(descriptor: descriptor, peer: peer, token: token, accepted: now)
+    let user = users[peer.uid] ?? UserShare(uid: peer.uid)
+    users[peer.uid] = user
+    let connection = Connection(
+      descriptor: descriptor, peer: peer, user: user, token: token, accepted: now)
     slots[index] = connection
     count += 1
-    perUser[peer.uid, default: 0] += 1
+    user.connections += 1
     return connection
   }
 
@@ -39,11 +42,9 @@ final class ConnectionTable {
     slots[index] = nil
     free.append(index)
     count -= 1
-    let left = perUser[connection.peer.uid, default: 1] - 1
-    perUser[connection.peer.uid] = left == 0 ? nil : left
+    connection.user.connections -= 1
+    if connection.user.connections == 0 { users[connection.peer.uid] = nil }
   }
-
-  func count(of uid: UInt32) -> Int { perUser[uid, default: 0] }
 
   /// All of them, in no order.
   var all: [Connection] { slots.compactMap { $0 } }

@@ -43,6 +43,11 @@ final class Session {
     self.machine = machine
   }
 
+  /// Whether the credentials at hand are good for that long.
+  func lasts(_ time: Duration, _ now: Instant) -> Bool {
+    machine.credentials.map { $0.expires - now >= time } ?? false
+  }
+
   /// The answer to a `get`, rendered once for each refresh that somebody asks after; nil without
   /// credentials.
   var reply: RenderedReply? {

@@ -11,6 +11,7 @@ extension SessionService {
     if let old = session.ticket { changeCall(.withdrawn(old.id), old.id) }
     let start = SessionCall(call, as: lastCall, for: session)
     session.ticket = (startCall(start), start.isInPerson)
+    if start.isInPerson { allowance.spent(by: session.key.uid, now: loop.now) }
   }
 
   /// An upstream call ended. Where its session did too, nobody wants to know.

@@ -12,6 +12,9 @@ extension SessionService {
     if let error = session.profile.refusal(of: login) {
       return refuse(error, id: request.id, connection)
     }
+    if let error = excess(of: session.key.uid, now) {
+      return refuse(error, id: request.id, connection)
+    }
     if request.isPasswordSignIn {
       if let error = passwordRefusal(session.key.uid, now) {
         return refuse(error, id: request.id, connection)
@@ -56,6 +59,9 @@ extension SessionService {
     _ scope: ClearScope, _ session: Session, _ request: Request, _ connection: Connection,
     _ now: Instant
   ) {
+    if let error = excess(of: session.key.uid, now) {
+      return refuse(error, id: request.id, connection)
+    }
     handle(.cleared(scope), session, now)
     giveState(of: session, request, connection)
   }

@@ -36,6 +36,7 @@ final class SessionService: RequestHandler {
   /// Connections that watch, by their user.
   var watchers: [UInt32: Set<UInt64>] = [:]
   var signIns = SignInLimiter()
+  var allowance = UserAllowance()
   /// Users whose password is being checked.
   var passwordsUnderWay: Set<UInt32> = []
   /// The audit's notices, of which a few a minute pass, and refusals, of which one does.
@@ -173,6 +174,11 @@ final class SessionService: RequestHandler {
       if connection.auditedIssue != session.issue { audit(session, connection, now) }
       return give(reply, request, connection)
     }
+    if get.refresh || get.minTTL.map({ !session.lasts($0, now) }) ?? false,
+      let error = excess(of: session.key.uid, now)
+    {
+      return refuse(error, id: request.id, connection)
+    }
     wait(
       Waiter(
         id: connection.token, want: .credentials, minimumLife: get.minTTL,
@@ -184,6 +190,9 @@ final class SessionService: RequestHandler {
     _ waiter: Waiter, in session: Session, _ request: Request, _ connection: Connection,
     _ now: Instant
   ) {
+    if let error = crowding(of: session, connection) {
+      return refuse(error, id: request.id, connection)
+    }
     connection.parked = ParkedRequest(request: request, session: session)
     handle(.asked(waiter), session, now)
   }

@@ -1,0 +1,43 @@
+import Foundation
+import Testing
+
+/// What one user may have of upstream.
+@Suite(.onStage)
+struct FairUseTests {
+  @Test func whoSignsInAgainAndAgainIsSlowedDown() throws {
+    let host = try TestHost()
+    var refused: JSON?
+    for _ in 0..<200 where refused == nil {
+      let reply = try host.ask(#"{"op":"login"}"#)
+      if reply.errorCode != nil { refused = reply }
+    }
+    #expect(refused?.errorCode == "TooManyRequests")
+    #expect(refused?.errorMessage?.contains("upstream calls") == true)
+    #expect((refused?["Error"]?["RetryAfter"]?.number ?? 0) > 0)
+    // What is asked for in the ordinary way is given.
+    #expect(try host.credentials()["AccessKeyId"] != nil)
+  }
+
+  @Test func requestsOfOneUserWaitInSoManySessionsAndNoMore() throws {
+    let limit = 32
+    let host = try TestHost { sandbox in
+      Configuration.http(url: sandbox.url + "/token", timeout: "30s")
+        + (0...limit).map { Configuration.profile("p\($0)", endpoint: sandbox.url) }.joined()
+    }
+    try host.sandbox.plan(#"{"Service":"backend","Kind":"hang","Count":-1}"#)
+    let waiting = try (0..<limit).map { number in
+      let socket = try host.connect()
+      try socket.send(#"{"profile":"p\#(number)","wait":60}"# + "\n")
+      return socket
+    }
+    try Deadline.usual.wait(for: "all to wait") {
+      try (0..<limit).allSatisfy { try host.waiters("p\($0)") == 1 }
+    }
+    let refused = try host.ask(#"{"profile":"p\#(limit)"}"#)
+    #expect(refused.errorCode == "TooManyRequests")
+    #expect(refused.errorMessage?.contains("32 other profiles") == true)
+    // Who joins those that wait already costs nothing.
+    #expect(try host.ask(#"{"profile":"p0","wait":0}"#).errorCode != "TooManyRequests")
+    withExtendedLifetime(waiting) {}
+  }
+}
