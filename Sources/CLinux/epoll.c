@@ -24,10 +24,6 @@ int credd_epoll_change(int epoll, int descriptor, uint32_t events, uint64_t toke
   return control(epoll, EPOLL_CTL_MOD, descriptor, events, token);
 }
 
-int credd_epoll_remove(int epoll, int descriptor) {
-  return control(epoll, EPOLL_CTL_DEL, descriptor, 0, 0);
-}
-
 int credd_epoll_poll(int epoll, struct credd_ready *ready, int capacity) {
   struct epoll_event events[256];
   if (capacity > 256) capacity = 256;

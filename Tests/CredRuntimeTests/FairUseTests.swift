@@ -15,7 +15,7 @@ struct FairUseTests {
 
   @Test func `users take turns, whatever number of connections they have`() {
     let (flood, quiet) = (UserShare(uid: 1), UserShare(uid: 2))
-    var queue = ReadyQueue()
+    let queue = ReadyQueue()
     for token in 1...50 { queue.append(connection(flood, UInt64(token))) }
     queue.append(connection(quiet, 100))
     #expect(queue.userCount == 2)
@@ -33,7 +33,7 @@ struct FairUseTests {
   @Test func `who is in the queue keeps its place`() {
     let user = UserShare(uid: 1)
     let (first, second) = (connection(user, 1), connection(user, 2))
-    var queue = ReadyQueue()
+    let queue = ReadyQueue()
     for connection in [first, second, first] { queue.append(connection) }
     #expect(queue.popUser() === user)
     #expect(user.popReady() === first)

@@ -54,7 +54,6 @@ struct credd_ready {
 int credd_epoll_create(void);
 int credd_epoll_add(int epoll, int descriptor, uint32_t events, uint64_t token);
 int credd_epoll_change(int epoll, int descriptor, uint32_t events, uint64_t token);
-int credd_epoll_remove(int epoll, int descriptor);
 // Never waits: what is ready now, at most `capacity` of them.
 int credd_epoll_poll(int epoll, struct credd_ready *ready, int capacity);
 

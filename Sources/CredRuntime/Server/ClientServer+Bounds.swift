@@ -8,7 +8,7 @@ extension ClientServer {
     connection.account()
     let user = connection.user
     guard !connection.isClosing else { return }
-    if connection.framer.holdsPartialLine, user.unfinishedBytes > Limits.unfinishedBytesPerUser {
+    if connection.holdsPartialLine, user.unfinishedBytes > Limits.unfinishedBytesPerUser {
       cut(connection, "unfinished request lines", Limits.unfinishedBytesPerUser)
     } else if connection.backlog > 0,
       user.backlogBytes - connection.backlog > Limits.backlogBytesPerUser
@@ -20,9 +20,7 @@ extension ClientServer {
   /// What is there to read before the refusal is still delivered.
   private func cut(_ connection: Connection, _ what: String, _ limit: Int) {
     connection.isClosing = true
-    connection.framer = LineFramer()
-    connection.unread = []
-    connection.unreadPosition = 0
+    connection.dropLines()
     let error = ProtocolError(
       .tooManyRequests, "this user's connections hold more than \(limit) bytes of \(what)")
     reply(RenderedReply.error(error).bytes, to: connection)

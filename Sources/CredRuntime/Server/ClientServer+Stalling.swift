@@ -5,7 +5,7 @@ extension ClientServer {
   /// A client that owes the rest of a line, or the taking of its replies, has a deadline.
   func noteStall(_ connection: Connection, _ now: Instant) {
     let isBlocked = connection.backlog > 0
-    guard isBlocked || (connection.parked == nil && connection.framer.holdsPartialLine) else {
+    guard isBlocked || (connection.parked == nil && connection.holdsPartialLine) else {
       noLongerStalled(connection)
       return
     }

@@ -12,7 +12,7 @@ internal import Glibc
   let epoll: Int32
   private var epollSource: EventSource?
   /// Who has something to do, beyond what epoll says: lines that were read and not answered.
-  var queue = ReadyQueue()
+  let queue = ReadyQueue()
   /// Fires as long as somebody is in the queue.
   private var queueSource: EventSource?
   /// Requests that may still be answered in this turn.
@@ -27,8 +27,7 @@ internal import Glibc
   let table = ConnectionTable()
   private let inputBuffer: UnsafeMutableBufferPointer<UInt8>
   private let output = OutputBuffer(capacity: ServerLimits.writeSize)
-  private var ready = [credd_ready](
-    repeating: credd_ready(), count: ServerLimits.clientsPerTurn)
+  private let ready: UnsafeMutableBufferPointer<credd_ready>
   /// Whose turn it is: the owner of what is in `output`.
   private var current: Connection?
   /// Connections that were given replies outside their turns.
@@ -48,6 +47,7 @@ internal import Glibc
     self.limits = limits
     self.handler = handler
     unsafe inputBuffer = .allocate(capacity: ServerLimits.readSize)
+    unsafe ready = .allocate(capacity: ServerLimits.clientsPerTurn)
     epoll = try SystemError.check(credd_epoll_create(), "create an epoll instance")
     epollSource = try loop.watch(epoll, for: CREDD_EPOLL_IN) { [unowned self] _ in
       self.serveReadyClients()
@@ -63,6 +63,7 @@ internal import Glibc
     epollSource = nil
     while let user = queue.popUser() { while user.popReady() != nil {} }
     unsafe inputBuffer.deallocate()
+    unsafe ready.deallocate()
     credd_close(epoll)
   }
 
@@ -77,9 +78,9 @@ internal import Glibc
   // MARK: Serving
 
   private func serveReadyClients() {
-    let count = unsafe credd_epoll_poll(epoll, &ready, Int32(ready.count))
+    let count = unsafe credd_epoll_poll(epoll, ready.baseAddress, Int32(ready.count))
     for index in 0..<Int(max(count, 0)) {
-      let event = ready[index]
+      let event = unsafe ready[index]
       // A connection that another one's turn closed is no longer in the table.
       guard let connection = table[event.token] else { continue }
       connection.events |= event.events
@@ -167,8 +168,15 @@ internal import Glibc
     in chunk: borrowing Span<UInt8>, from position: inout Int, _ connection: Connection,
     _ now: Instant
   ) {
-    while linesLeft > 0, canTakeLine(connection) {
-      switch connection.framer.next(in: chunk, from: &position) {
+    let handler = handler
+    while position < chunk.count, linesLeft > 0, canTakeLine(connection) {
+      if !connection.holdsPartialLine, let range = LineFramer.line(in: chunk, at: position) {
+        position = range.upperBound + 1
+        linesLeft -= 1
+        handler.handle(chunk.extracting(range), from: connection, now: now)
+        continue
+      }
+      switch connection.nextLine(in: chunk, from: &position) {
       case .line(let range):
         linesLeft -= 1
         handler.handle(chunk.extracting(range), from: connection, now: now)
@@ -195,7 +203,7 @@ internal import Glibc
     connection.unread = []
     connection.unreadPosition = 0
     // `printf '{}' | nc -N`: the last line needs no newline.
-    if connection.isInputFinished, canTakeLine(connection), let line = connection.framer.finish() {
+    if connection.isInputFinished, canTakeLine(connection), let line = connection.lastLine() {
       handler.handle(line.span, from: connection, now: now)
     }
   }
@@ -214,14 +222,14 @@ internal import Glibc
     guard connection === current else {
       if !connection.isOwedTurn { others.append(connection) }
       connection.isOwedTurn = true
-      connection.outbound.append(contentsOf: bytes)
+      connection.owe(bytes)
       return
     }
     if connection.backlog == 0, output.append(bytes) { return }
     // Full: write first. What the peer does not take becomes its backlog, which stops its lines.
     if connection.backlog == 0 { flush(connection) }
     if connection.backlog > 0 || !output.append(bytes) {
-      connection.outbound.append(contentsOf: bytes)
+      connection.owe(bytes)
     }
   }
 
@@ -254,16 +262,9 @@ internal import Glibc
 
   func flush(_ connection: Connection) {
     if connection.backlog > 0 {
-      let sent = unsafe connection.outbound.withUnsafeBytes { bytes in
-        unsafe credd_send(
-          connection.descriptor, bytes.baseAddress.map { unsafe $0 + connection.outboundStart },
-          connection.backlog)
-      }
+      let sent = connection.sendBacklog()
       guard sent >= 0 || sent == -Int(EAGAIN) else { return close(connection) }
-      if sent > 0 {
-        connection.wrote(sent)
-        noLongerStalled(connection)
-      }
+      if sent > 0 { noLongerStalled(connection) }
       return
     }
     guard !output.isEmpty else { return }
@@ -271,7 +272,8 @@ internal import Glibc
     guard sent >= 0 || sent == -Int(EAGAIN) else {
       return close(connection)
     }
-    connection.outbound = output.takeRest(after: max(sent, 0))
+    let rest = output.takeRest(after: max(sent, 0))
+    if !rest.isEmpty { connection.owe(rest) }
   }
 
   // MARK: After a turn
@@ -285,7 +287,7 @@ internal import Glibc
     if connection.backlog == 0 {
       let isDone =
         connection.isInputFinished && connection.unread.isEmpty
-        && !connection.framer.holdsPartialLine && connection.parked == nil
+        && !connection.holdsPartialLine && connection.parked == nil
       if connection.isClosing || isDone { return close(connection) }
     }
     if !connection.unread.isEmpty, canTakeLine(connection) {
@@ -310,7 +312,7 @@ internal import Glibc
     table.remove(connection)
     if table.count == 0 { emptySince = loop.now }
     stalled[connection.token] = nil
-    _ = credd_epoll_remove(epoll, connection.descriptor)
+    // Its descriptor is closed with its last reference, which takes it out of the epoll instance.
     handler.closed(connection)
   }
 }

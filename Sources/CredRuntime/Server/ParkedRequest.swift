@@ -1,10 +1,16 @@
 internal import CredCore
 
 /// A request that is being waited for.
-struct ParkedRequest {
+final class ParkedRequest {
   let request: Request
   /// The session it waits in, if it waits for that.
-  var session: Session?
+  let session: Session?
   /// It waits for the caller's name, and will be answered from the start.
-  var awaitsName = false
+  let awaitsName: Bool
+
+  init(request: Request, session: Session? = nil, awaitsName: Bool = false) {
+    self.request = request
+    self.session = session
+    self.awaitsName = awaitsName
+  }
 }

@@ -10,6 +10,9 @@ final class UserShare {
   /// Bytes of replies that were not taken yet.
   var backlogBytes = 0
 
+  /// The last line and its answer that any of the connections may have.
+  var quickAnswer: QuickAnswer?
+
   /// Connections with something to do, linked by ``Connection/nextReady``.
   fileprivate var firstReady: Connection?
   fileprivate var lastReady: Connection?
@@ -42,7 +45,7 @@ final class UserShare {
 
 /// Connections that have something to do. Users take turns, however many connections they have; so
 /// do the connections of each. Linked through its elements: it allocates nothing.
-struct ReadyQueue {
+final class ReadyQueue {
   private var first: UserShare?
   private var last: UserShare?
   private(set) var userCount = 0
@@ -50,13 +53,13 @@ struct ReadyQueue {
   var isEmpty: Bool { first == nil }
 
   /// One that is in the queue keeps its place.
-  mutating func append(_ connection: Connection) {
+  func append(_ connection: Connection) {
     guard !connection.isReady else { return }
     connection.user.append(connection)
     append(connection.user)
   }
 
-  mutating func append(_ user: UserShare) {
+  func append(_ user: UserShare) {
     guard !user.isQueued else { return }
     user.isQueued = true
     if let last { last.next = user } else { first = user }
@@ -65,7 +68,7 @@ struct ReadyQueue {
   }
 
   /// Whose turn it is; still with the connections to serve.
-  mutating func popUser() -> UserShare? {
+  func popUser() -> UserShare? {
     guard let user = first else { return nil }
     first = user.next
     if first == nil { last = nil }

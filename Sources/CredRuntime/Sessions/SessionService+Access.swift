@@ -86,7 +86,10 @@ extension SessionService {
   /// What has to be known of a caller before anything is decided.
   private struct Needs {
     var name = false
+    /// What the user database says of them.
     var groups = false
+    /// Those of the connection.
+    var kernelGroups = false
     var unit = false
     var executable = false
     var digest = false
@@ -98,16 +101,17 @@ extension SessionService {
   /// would tell which exist.
   private func needs(of profile: Profile?, _ connection: Connection, forOther: Bool) -> Needs {
     var needs = Needs()
-    let groups = connection.groups()
     func add(_ profile: Profile) {
       let access = profile.access
       let isOwn = !forOther
+      needs.kernelGroups = needs.kernelGroups || access.needsGroups
       needs.name =
         needs.name || (isOwn && (profile.needsUserName || access.needsUserName))
         || (forOther && access.needsImpersonatorName)
       needs.groups =
         needs.groups
-        || isOwn && access.needsGroups && groups.contains(where: access.groups.contains)
+        || isOwn && access.needsGroups
+          && connection.groups().contains(where: access.groups.contains)
       needs.unit = needs.unit || (isOwn && access.needsUnit)
       needs.executable = needs.executable || access.needsExecutable
       needs.digest = needs.digest || access.needsDigest
@@ -120,7 +124,8 @@ extension SessionService {
   private func caller(_ connection: Connection, _ needs: Needs, _ now: Instant) -> Caller? {
     let uid = connection.peer.uid
     var caller = Caller(
-      uid: uid, groups: connection.groups(), isUnmapped: uid == overflowUID)
+      uid: uid, groups: needs.kernelGroups ? connection.groups() : [],
+      isUnmapped: uid == overflowUID)
     let token = connection.token
     var until = now + UserDirectory.keptFor
     if needs.name || needs.groups {
@@ -143,7 +148,7 @@ extension SessionService {
       if case .executable(let executable) = answer { caller.executable = executable }
     }
     if needs.unit { caller.unit = connection.presentUnit() }
-    connection.decidedUntil = until
+    connection.decision = (until, !needs.kernelGroups && !needs.unit && !needs.executable)
     return caller
   }
 

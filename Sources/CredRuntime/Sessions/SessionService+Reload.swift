@@ -67,7 +67,8 @@ extension SessionService {
   /// What connections were granted under the old rules.
   private func decideAccessAnew(_ profiles: Set<String>, _ now: Instant) {
     for connection in server.connections {
-      connection.quickSession = nil
+      connection.quickAnswer = nil
+      connection.user.quickAnswer = nil
       guard let watch = connection.watch, case .profile(let name) = watch.scope,
         profiles.contains(name)
       else { continue }

@@ -57,7 +57,7 @@ final class SessionService: RequestHandler {
   var sendFarewell: (Farewell, UInt64) -> Void = { _, _ in }
   /// Set right after creation: each needs the other, and the daemon owns both.
   // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
-  unowned var server: ClientServer!
+  var server: ClientServer!
   var startCall: (SessionCall) -> UInt64 = { _ in 0 }
   var changeCall: (Admission.Event, UInt64) -> Void = { _, _ in }
 
@@ -82,9 +82,10 @@ final class SessionService: RequestHandler {
   func handle(_ line: borrowing Span<UInt8>, from connection: Connection, now: Instant) {
     requests += 1
     // The hot path: the same question as before, and an answer that is good for a while.
-    if let session = connection.quickSession, now < session.quietUntil, now < connection.quickUntil,
-      Self.isEqual(connection.quickLine.span, line), let reply = session.reply
+    if let quick = connection.quickAnswer ?? connection.user.quickAnswer, quick.fits(line, now),
+      let reply = quick.session.reply
     {
+      let session = quick.session
       if session.usedIssue != session.issue { noteUse(of: session, now) }
       if connection.auditedIssue != session.issue { audit(session, connection, now) }
       return server.reply(reply.bytes, to: connection)
@@ -112,7 +113,7 @@ final class SessionService: RequestHandler {
   private func answer(
     _ request: Request, _ line: borrowing Span<UInt8>, _ connection: Connection, _ now: Instant
   ) {
-    connection.quickSession = nil
+    connection.quickAnswer = nil
     if case .get(let get) = request.operation, get.isPlain, request.id == nil {
       connection.quickLine = line.copied
     }
@@ -167,9 +168,11 @@ final class SessionService: RequestHandler {
     if get.isPlain, now < session.quietUntil, let reply = session.reply {
       if session.usedIssue != session.issue { noteUse(of: session, now) }
       if request.id == nil {
-        // The next such line of this connection takes the hot path.
-        connection.quickSession = session
-        connection.quickUntil = connection.decidedUntil
+        // The next such line takes the hot path.
+        let quick = QuickAnswer(
+          line: connection.quickLine, session: session, until: connection.decision.until)
+        connection.quickAnswer = quick
+        if connection.decision.isOfUser { connection.user.quickAnswer = quick }
       }
       if connection.auditedIssue != session.issue { audit(session, connection, now) }
       return give(reply, request, connection)
@@ -324,13 +327,5 @@ final class SessionService: RequestHandler {
     let before = schedule.next
     schedule.note(session)
     if schedule.next != before { timer?.arm(at: schedule.next) }
-  }
-
-  private static func isEqual(
-    _ known: borrowing Span<UInt8>, _ line: borrowing Span<UInt8>
-  ) -> Bool {
-    guard known.count == line.count else { return false }
-    for index in line.indices where known[index] != line[index] { return false }
-    return true
   }
 }
