@@ -19,8 +19,8 @@ INSTALL_PACKAGES ?= scripts/install-dependencies
 BUILD_PACKAGES := binutils ca-certificates git libc6-dev libcurl4-openssl-dev libsystemd-dev
 PYTHON_PACKAGES := python3 python3-venv
 DEMO_PACKAGES := curl netcat-openbsd
-# systemd-socket-activate is in systemd; redis-server is what the benchmarks' peer is.
-BENCH_PACKAGES := gcc git openssh-client python3 redis-server
+# redis-server, ssh-agent and git's credential cache are credd's peers there.
+BENCH_PACKAGES := gcc git openssh-client openssl python3 redis-server valgrind
 # The tests boot a machine of their own: systemd-nspawn, D-Bus, a user's manager, NSS.
 TEST_PACKAGES := adduser apparmor curl dbus dbus-user-session fish gcc init-system-helpers \
   iproute2 libnss-systemd libpam-systemd mandoc netcat-openbsd nftables openssl procps \

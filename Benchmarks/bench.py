@@ -1,64 +1,76 @@
 #!/usr/bin/env python3
 """Measures credd against its peers in one run and prints one table.
 
-Every load meets every server in turn, several times; the table gives medians and their ratio,
-build/bench.json every sample. Needs the release binaries, a C compiler and, for the rows that
-name them, redis-server, ssh-agent, git and valgrind; what is missing is said and left out.
+Whatever is compared takes turns, several times; the table gives medians and their ratio,
+build/bench.json every sample. Needs the release binaries, a C compiler with libcurl and, for the
+rows that name them, redis-server, ssh-agent, git, openssl and valgrind; what is missing is said and
+left out.
 """
 
 import argparse
 import os
 import pathlib
-import shutil
 import sys
 
 import figures
+import footprint
+import hotpath
+import load
+import processes
 import report
 import servers
 import workbench
+import yardsticks
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SOURCES = pathlib.Path(__file__).resolve().parent
 BUSY = 0.5  # load average a processor above which the times are doubtful
+
+# What --quick changes: all of it runs, nothing is judged.
+QUICK = {
+    "repeats": 1, "seconds": 0.3, "warm_up": 0.05, "spawns": 5,
+    "idle": 500,
+}  # fmt: skip
+GROUPS = {
+    "load": "1 to 5",
+    "flood": "beside a flood",
+    "process": "6",
+    "instructions": "7",
+    "footprint": "9, 12, 13",
+    "size": "14",
+}
 
 
 def parse_arguments():
     release = ROOT / ".build" / "release"
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0],
+        epilog="Groups: " + "; ".join(f"{name} ({what})" for name, what in GROUPS.items()) + ".",
+    )
     path = {"type": lambda text: pathlib.Path(text).absolute(), "metavar": "PATH"}
     parser.add_argument("--credd", default=release / "credd", **path)
     parser.add_argument("--credctl", default=release / "credctl", **path)
     parser.add_argument("--sandbox", default=release / "credd-sandbox", **path)
-    parser.add_argument("--credd-socket", help="measure a server that already runs", **path)
+    parser.add_argument(
+        "--credd-socket", help="put a server that already runs under load, and no more", **path
+    )
     parser.add_argument("--output", default=ROOT / "build" / "bench.json", **path)
+    parser.add_argument("--only", nargs="+", choices=GROUPS, default=list(GROUPS), metavar="GROUP")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2, help="of each run of a load")
+    parser.add_argument("--seconds", type=float, default=1.5, help="of each run of a load")
     parser.add_argument("--warm-up", type=float, default=0.3, help="seconds before each run")
     parser.add_argument("--spawns", type=int, default=100, help="processes a repeat")
+    parser.add_argument("--idle", type=int, default=20_000, help="connections")
     parser.add_argument("--quick", action="store_true", help="prove that it works; judge nothing")
-    parser.add_argument(
-        "--instructions", action="store_true", help="count instructions too (valgrind, slow)"
-    )
     options = parser.parse_args()
     if options.quick:
-        options.repeats, options.seconds, options.warm_up, options.spawns = 1, 0.3, 0.05, 5
-    if options.repeats < 1 or options.seconds <= 0 or options.warm_up < 0 or options.spawns < 1:
-        parser.error("repeats, seconds and spawns must be positive")
+        vars(options).update(QUICK)
+        # scripts/hot-path runs beside it, and takes longer than all the rest.
+        options.only = [group for group in options.only if group != "instructions"]
+    if options.credd_socket:
+        options.only = [group for group in options.only if group in ("load", "flood", "process")]
+    if any(vars(options)[name] <= 0 for name in QUICK):
+        parser.error("all numbers must be positive")
     return options
-
-
-def build_yardsticks(folder):
-    """The C programs, as an ordinary user of a C compiler would build them."""
-    folder.mkdir(parents=True, exist_ok=True)
-    compiler = os.environ.get("CC", "cc")
-    if not shutil.which(compiler):
-        raise workbench.BenchmarkError(f"missing: {compiler} (Debian: gcc and libc6-dev)")
-    programs = {name: (name, []) for name in ("loadgen", "bare_epoll", "client", "spawn", "flood")}
-    programs["client-static"] = ("client", ["-static"])
-    for program, (source, flags) in programs.items():
-        flags = ["-O2", "-Wall", "-Wextra", "-Werror", *flags]
-        command = [compiler, *flags, "-o", folder / program, SOURCES / f"{source}.c"]
-        workbench.run(command, 60)
 
 
 class Benchmark:
@@ -69,7 +81,8 @@ class Benchmark:
         self.programs = servers.Programs(
             options.credd, options.credctl, options.sandbox, ROOT / "build" / "bench"
         )
-        self.rows, self.notes = [], []
+        self.bench = None  # while it runs
+        self.results, self.notes = {}, []
 
     def say(self, text):
         """Progress, which is not part of the result."""
@@ -80,69 +93,76 @@ class Benchmark:
         self.notes.append(text)
         self.say(text)
 
-    def start_credd(self, bench):
-        """Returns credd, the sandbox's URL (None for a server found running), and its size."""
-        if self.options.credd_socket:
-            credd = servers.running_credd(self.options.credd_socket)
-            self.note(f"credd is whatever listens on {credd.socket}")
-            return credd, None, {}
-        for program in (self.programs.credd, self.programs.sandbox):
-            if not program.exists():
-                raise workbench.BenchmarkError(f"missing: {program} (swift build -c release)")
-        base_url = servers.start_sandbox(bench, self.programs)
-        credd = servers.start_credd(bench, self.programs, base_url)
-        return credd, base_url, {"idle": workbench.memory(credd.pid)}
+    def has(self, *groups):
+        return any(group in self.options.only for group in groups)
 
     def run(self, bench):
-        options, programs = self.options, self.programs
+        self.bench, options, programs = bench, self.options, self.programs
         busy = os.getloadavg()[0] / (os.cpu_count() or 1)
         if busy > BUSY:
             self.note(f"the machine is busy (load {busy:.1f} a processor): distrust the times")
-        build_yardsticks(programs.yardsticks)
+        yardsticks.build(programs.yardsticks)
+        if options.credd_socket:
+            credd = servers.running_credd(options.credd_socket)
+            self.note(f"credd is whatever listens on {credd.socket}")
+            return self.measure_serving(credd)
+        for program in (programs.credd, programs.sandbox):
+            if not program.exists():
+                raise workbench.BenchmarkError(f"missing: {program} (swift build -c release)")
+        self.measure_all()
 
-        credd, base_url, moments = self.start_credd(bench)
-        reply_length = len(workbench.ask(credd.socket, servers.REQUEST))
-        moments["after an exchange"] = workbench.memory(credd.pid)
-        self.say(f"replies of {reply_length} bytes")
-
-        rivals = [credd, servers.start_bare(bench, programs, reply_length)]
-        redis = servers.start_redis(bench, reply_length)
-        if redis:
-            rivals.append(redis)
-        else:
-            self.note("missing: redis-server (Debian: redis-server); its rows are left out")
-        self.rows += figures.under_load(
-            programs, rivals, options.repeats, options.seconds, options.warm_up, self.say
-        )
-        self.rows += figures.whole_processes(
-            bench, programs, credd, options.repeats, options.spawns, self.note
-        )
-        self.rows += figures.beside_a_flood(
-            programs, credd, options.repeats, options.seconds, options.warm_up, self.note
-        )
-        moments["after the load"] = workbench.memory(credd.pid)
-        self.rows += figures.size(moments)
-        if options.instructions:
-            self.count_instructions(bench, base_url, reply_length)
-
-    def count_instructions(self, bench, base_url, reply_length):
-        if not shutil.which("valgrind"):
-            self.note("missing: valgrind (Debian: valgrind); instructions are not counted")
-        elif not base_url:
-            self.note("a server that already runs cannot be counted in instructions")
-        else:
+    def measure_all(self):
+        bench, programs, results = self.bench, self.programs, self.results
+        # Left alone while all the others are measured.
+        resting = footprint.RestingDaemon(self) if self.has("footprint") else None
+        base_url = servers.start_sandbox(bench, programs)
+        if resting:
+            resting.settle()
+        if self.has("load", "flood", "process"):
+            credd = servers.start_credd(bench, programs, base_url)
+            self.measure_serving(credd)
+            results.update(footprint.after_load(credd.pid))
+        if self.has("instructions"):
             self.say("counting instructions")
-            self.rows += figures.instructions(bench, self.programs, base_url, reply_length)
+            reply_length = self.learn_reply(base_url)
+            results.update(hotpath.count(self, base_url, reply_length))
+        if resting:
+            self.say("holding idle connections")
+            results.update(resting.finish())
+        if self.has("size"):
+            results.update(footprint.sizes(programs))
+
+    def learn_reply(self, base_url):
+        credd = servers.start_credd(self.bench, self.programs, base_url, "asked-once")
+        reply = workbench.ask(credd.socket, servers.REQUEST)
+        self.bench.stop_last()
+        return len(reply)
+
+    def measure_serving(self, credd):
+        """What needs nothing of credd but its socket."""
+        bench, results = self.bench, self.results
+        reply_length = len(workbench.ask(credd.socket, servers.REQUEST))
+        self.say(f"replies of {reply_length} bytes")
+        if self.has("load"):
+            rivals = [credd, servers.start_bare(bench, self.programs, reply_length)]
+            redis = servers.start_redis(bench, reply_length)
+            if redis:
+                rivals.append(redis)
+            else:
+                self.note("missing: redis-server (Debian: redis-server); its rows are left out")
+            results.update(load.under_load(self, rivals))
+        if self.has("process"):
+            self.say("whole processes")
+            results.update(processes.whole_processes(self, credd))
+        if self.has("flood"):
+            results.update(load.beside_a_flood(self, credd))
 
     def publish(self):
-        settings = {
-            name: getattr(self.options, name)
-            for name in ("repeats", "seconds", "warm_up", "spawns", "quick")
-        }
+        settings = {name: getattr(self.options, name) for name in (*QUICK, "quick", "only")}
         judges = not self.options.quick
-        contents = report.document(self.rows, self.notes, settings, judges)
-        report.write(self.options.output, contents)
-        print(report.table(self.rows, judges))
+        rows = figures.rows(self.results)
+        report.write(self.options.output, report.document(rows, self.notes, settings, judges))
+        print(report.table(rows, judges))
         for note in self.notes:
             print(f"note: {note}")
 

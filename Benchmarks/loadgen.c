@@ -5,11 +5,15 @@
 // request has a connection of its own. Every reply is framed and checked, so that a server cannot
 // win by answering less: it must begin and end like the first one, which must not be an error.
 //
+// With `--users FIRST` (as root) each connection is another Unix user's: FIRST and those after it, of
+// whom there are `--user-count`, then FIRST again.
+//
 // Latency runs from before the write (`reconnect`: before connect) to the read that held the end
 // of the reply. It is kept in logarithmic buckets: exact to 1 %, no memory a request.
 #define _GNU_SOURCE
 #include "yardstick.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -28,6 +32,7 @@ enum {
   CONNECT_SECONDS = 5,       // for a full backlog to drain
   FIRST_REPLY_SECONDS = 30,  // a cold cache asks upstream first
   BATCH = 256,
+  USER_STRIDE = 38977,       // a prime: users come in no order that anybody could foresee
   SUB_BUCKETS = 128,         // a power of two: steps of under 1 %
   BUCKETS = SUB_BUCKETS * 58, // enough for any 64-bit count of nanoseconds
 };
@@ -35,6 +40,8 @@ enum {
 struct options {
   const char *socket, *request_file, *line;
   long connections, pipeline;
+  long first_user, user_count; // -1: whoever runs this
+  long server;                 // its process, whose processor time is read; 0: none
   long long count;
   double seconds, warm_up;
   bool reconnect, resp, json;
@@ -50,7 +57,8 @@ struct connection {
 };
 
 static struct options options = {
-    .connections = 50, .pipeline = 1, .count = -1, .seconds = 3, .warm_up = 0.5};
+    .connections = 50, .pipeline = 1, .first_user = -1, .user_count = 1, .count = -1,
+    .seconds = 3, .warm_up = 0.5};
 static struct sockaddr_un address;
 static char *request; // `pipeline` requests end to end
 static size_t request_length, batch_length;
@@ -58,9 +66,11 @@ static char first_reply[REPLY_BUFFER];
 static size_t first_length, sample_length;
 static int epoll;
 static long alive;
+static long long opened;
 
 static struct {
   uint64_t replies, errors, started, ended, slowest;
+  uint64_t server_ns; // at the start, then what was spent
   uint64_t replies_in_warm_up;
   uint64_t buckets[BUCKETS];
 } measured;
@@ -207,15 +217,30 @@ static void send_batch(struct connection *connection, uint64_t now) {
   go_on_sending(connection);
 }
 
+/// Connects; the kernel tells the server the effective user of this moment.
+static int connect_as_next_user(int fd) {
+  static long next;
+  if (options.first_user < 0)
+    return connect(fd, (struct sockaddr *)&address, sizeof address);
+  if (seteuid((uid_t)(options.first_user + next)) < 0)
+    FAIL(EXIT_SYSTEM, "seteuid");
+  next = (next + USER_STRIDE) % options.user_count;
+  int result = connect(fd, (struct sockaddr *)&address, sizeof address), error = errno;
+  if (seteuid(0) < 0)
+    FAIL(EXIT_SYSTEM, "seteuid");
+  errno = error;
+  return result;
+}
+
 static void open_connection(struct connection *connection) {
   uint64_t now = now_ns();
   struct timeval limit = {.tv_sec = CONNECT_SECONDS};
+  opened++;
   int fd = connection->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   // Connecting blocks while the backlog is full, which is what a real client does; it holds at
   // most one request of each connection, so that it does not happen with a usual backlog.
   if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0 ||
-      connect(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
-      fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+      connect_as_next_user(fd) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
     return give_up(connection);
   connection->waits_to_write = false;
   connection->held = 0;
@@ -262,12 +287,39 @@ static void receive(struct connection *connection) {
     return give_up(connection);
   if (connection->awaited > 0)
     return;
-  if (options.reconnect) {
-    close(connection->fd);
+  if (!options.reconnect)
+    return send_batch(connection, now);
+  close(connection->fd);
+  connection->fd = -1;
+  // As many connections as replies are wanted: each of so many users is asked for once.
+  if (options.count >= 0 && opened >= options.count)
+    alive--;
+  else
     open_connection(connection);
-  } else {
-    send_batch(connection, now);
+}
+
+/// Processor time of all threads of the server, user and kernel, by the scheduler's count.
+static uint64_t server_ns(void) {
+  if (!options.server)
+    return 0;
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%ld/task", options.server);
+  DIR *tasks = opendir(path);
+  if (!tasks)
+    FAIL(EXIT_UNAVAILABLE, path);
+  uint64_t total = 0;
+  for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
+    char file[sizeof path + sizeof task->d_name + 16];
+    snprintf(file, sizeof file, "%s/%s/schedstat", path, task->d_name);
+    FILE *stat = task->d_name[0] == '.' ? NULL : fopen(file, "r");
+    unsigned long long ns;
+    if (stat && fscanf(stat, "%llu", &ns) == 1)
+      total += ns;
+    if (stat)
+      fclose(stat);
   }
+  closedir(tasks);
+  return total;
 }
 
 // --- The run -------------------------------------------------------------------------------------
@@ -278,39 +330,48 @@ static void start_measuring(uint64_t now) {
   memset(&measured, 0, sizeof measured);
   measured.errors = errors;
   measured.replies_in_warm_up = replies;
+  measured.server_ns = server_ns();
   measured.started = now;
 }
 
 static void run(struct connection *connections) {
   uint64_t now = now_ns(), measure_at = now + (uint64_t)(options.warm_up * 1e9);
-  uint64_t end = measure_at + (uint64_t)(options.seconds * 1e9);
-  bool measuring = false;
+  uint64_t end = measure_at + (uint64_t)(MAX_SECONDS * 1e9);
+  // A warm-up meets each user once: what a server does for the first time it does not do again.
+  bool is_warm_up = options.first_user >= 0 && options.warm_up > 0, measuring = false;
+  uint64_t users_to_meet = is_warm_up ? (uint64_t)options.user_count : 0;
   alive = options.connections;
-  for (long i = 0; i < options.connections; i++)
+  if (options.reconnect && options.count >= 0 && options.count < alive)
+    alive = (long)options.count;
+  for (long i = alive; i-- > 0;)
     open_connection(&connections[i]);
   struct epoll_event events[BATCH];
   while (alive > 0 && (now = now_ns()) < end) {
-    if (!measuring && now >= measure_at) {
+    if (!measuring && now >= measure_at && measured.replies >= users_to_meet) {
       measuring = true;
       start_measuring(now);
+      end = now + (uint64_t)(options.seconds * 1e9);
     }
     if (measuring && options.count >= 0 && measured.replies >= (uint64_t)options.count)
       break;
-    uint64_t until = measuring ? end : measure_at;
+    uint64_t until = !measuring && measure_at > now ? measure_at : end;
     int n = epoll_wait(epoll, events, BATCH, (int)((until - now) / 1000000) + 1);
     if (n < 0 && errno != EINTR)
       FAIL(EXIT_SYSTEM, "epoll_wait");
     for (int i = 0; i < n; i++) {
       struct connection *connection = events[i].data.ptr;
+      if (connection->fd < 0)
+        continue;
       if (events[i].events & EPOLLOUT)
         go_on_sending(connection);
       if (connection->fd >= 0 && events[i].events & ~(uint32_t)EPOLLOUT)
         receive(connection);
     }
   }
-  measured.ended = now;
+  measured.ended = now_ns();
   if (!measuring)
     start_measuring(now);
+  measured.server_ns = server_ns() - measured.server_ns;
 }
 
 static double processor_seconds(void) {
@@ -327,14 +388,18 @@ static void print_result(void) {
       options.json
           ? "{\"requests\":%llu,\"requests_in_warm_up\":%llu,\"errors\":%llu,\"seconds\":%.3f,"
             "\"requests_per_second\":%.0f,\"reply_bytes\":%zu,\"cpu_seconds\":%.3f,"
+            "\"server_us\":%.3f,"
             "\"latency_us\":{\"p50\":%.2f,\"p90\":%.2f,\"p99\":%.2f,\"p99.9\":%.2f,"
             "\"max\":%.2f}}\n"
           : "%llu requests after %llu to warm up, %llu errors in %.3f s: %.0f/s of %zu bytes; "
-            "%.3f s of processor; p50 %.2f, p90 %.2f, p99 %.2f, p99.9 %.2f, max %.2f us\n";
+            "%.3f s of processor, %.3f us of the server's each; p50 %.2f, p90 %.2f, p99 %.2f, "
+            "p99.9 %.2f, max %.2f us\n";
   printf(format, (unsigned long long)measured.replies,
          (unsigned long long)measured.replies_in_warm_up, (unsigned long long)measured.errors,
-         seconds, rate, first_length, processor_seconds(), percentile(0.5), percentile(0.9),
-         percentile(0.99), percentile(0.999), (double)measured.slowest / 1000);
+         seconds, rate, first_length, processor_seconds(),
+         measured.replies ? (double)measured.server_ns / 1000 / (double)measured.replies : 0,
+         percentile(0.5), percentile(0.9), percentile(0.99), percentile(0.999),
+         (double)measured.slowest / 1000);
 }
 
 // --- The command line ----------------------------------------------------------------------------
@@ -343,7 +408,8 @@ static void usage(void) {
   fprintf(stderr,
           "usage: loadgen --socket PATH (--request FILE | --line TEXT) [--connections 50]\n"
           "  [--pipeline 1] [--seconds 3] [--warm-up 0.5] [--count N]\n"
-          "  [--mode steady|reconnect] [--resp] [--json]\n"
+          "  [--mode steady|reconnect] [--users FIRST --user-count N] [--server PID]\n"
+          "  [--resp] [--json]\n"
           "--resp: the server is redis; TEXT is then a command, its words parted by spaces\n");
   exit(EXIT_USAGE);
 }
@@ -353,6 +419,7 @@ static void parse(int count, char **arguments) {
       {"socket", 1, 0, 's'}, {"request", 1, 0, 'r'}, {"line", 1, 0, 'l'},
       {"connections", 1, 0, 'c'}, {"pipeline", 1, 0, 'p'}, {"seconds", 1, 0, 't'},
       {"warm-up", 1, 0, 'w'}, {"count", 1, 0, 'n'}, {"mode", 1, 0, 'm'},
+      {"users", 1, 0, 'u'}, {"user-count", 1, 0, 'U'}, {"server", 1, 0, 'S'},
       {"resp", 0, 0, 'R'}, {"json", 0, 0, 'j'}, {0, 0, 0, 0}};
   for (int option; (option = getopt_long(count, arguments, "", names, NULL)) != -1;)
     switch (option) {
@@ -364,6 +431,9 @@ static void parse(int count, char **arguments) {
     case 't': options.seconds = strtod(optarg, NULL); break;
     case 'w': options.warm_up = strtod(optarg, NULL); break;
     case 'n': options.count = strtoll(optarg, NULL, 10); break;
+    case 'u': options.first_user = strtol(optarg, NULL, 10); break;
+    case 'U': options.user_count = strtol(optarg, NULL, 10); break;
+    case 'S': options.server = strtol(optarg, NULL, 10); break;
     case 'R': options.resp = true; break;
     case 'j': options.json = true; break;
     case 'm':
@@ -375,7 +445,7 @@ static void parse(int count, char **arguments) {
     }
   if (optind != count || !options.socket || !options.request_file == !options.line ||
       options.connections < 1 || options.connections > MAX_CONNECTIONS || options.pipeline < 1 ||
-      options.pipeline > MAX_PIPELINE || !(options.seconds > 0 && options.seconds <= MAX_SECONDS) ||
+      options.pipeline > MAX_PIPELINE || options.user_count < 1 || !(options.seconds > 0 && options.seconds <= MAX_SECONDS) ||
       !(options.warm_up >= 0 && options.warm_up <= MAX_SECONDS))
     usage();
 }

@@ -6,8 +6,8 @@ import os
 import pathlib
 import platform
 
-HEADINGS = ("figure", "credd", "peer", "its value", "ratio", "goal", "met")
-ALIGNMENT = "<><>>><"
+HEADINGS = ("#", "figure", "credd", "peer", "its value", "ratio", "goal", "met")
+ALIGNMENT = "><><>>><"
 
 
 def number(value, unit):
@@ -24,13 +24,15 @@ def verdict(row, judges):
 
 
 def cells(row, judges):
+    figure = row.figure
     return (
-        row.figure,
-        number(row.value, row.unit),
-        row.peer,
-        number(row.peer_value, row.unit),
+        str(figure.number or ""),
+        figure.name,
+        number(row.value, figure.unit),
+        row.peer or "",
+        number(row.peer_value, figure.unit),
         f"{row.ratio:.2f}" if row.ratio is not None else "",
-        str(row.goal or ""),
+        row.goal.text(figure.unit) if row.goal else "",
         verdict(row, judges),
     )
 
@@ -66,15 +68,16 @@ def document(rows, notes, settings, judges):
         "notes": notes,
         "rows": [
             {
-                "figure": row.figure.strip(),
-                "unit": row.unit,
+                "number": row.figure.number,
+                "figure": row.figure.name.strip(),
+                "unit": row.figure.unit,
                 "credd": row.value,
                 "samples": row.credd,
-                "peer": row.peer or None,
+                "peer": row.peer,
                 "peer_value": row.peer_value,
                 "peer_samples": row.peer_samples,
                 "ratio": row.ratio,
-                "goal": str(row.goal) if row.goal else None,
+                "goal": row.goal.text(row.figure.unit) if row.goal else None,
                 "met": row.met if judges else None,
             }
             for row in rows

@@ -30,47 +30,60 @@ class Programs:
     yardsticks: pathlib.Path  # the folder of the C programs
 
 
-def configuration(base_url):
-    """credd's configuration for one profile against the sandbox."""
+def configuration(
+    base_url, cognito_endpoint=None, daemon="", backend="", profile="", user="{user}"
+):
+    """credd's configuration for one profile against the sandbox, with more lines by section."""
     return f"""\
 [daemon]
 max_connections = 32768
 max_connections_per_user = 32768
+{daemon}
 
 [backend sandbox]
 type = http
 url = {base_url}/token
+{backend}
 
 [profile {PROFILE}]
 identity_pool_id = {POOL}
 developer_provider = {PROVIDER}
 backend = sandbox
-user_identifier = {{user}}
-cognito_endpoint = {base_url}
+user_identifier = {user}
+cognito_endpoint = {cognito_endpoint or base_url}
+{profile}
 """
 
 
-def start_sandbox(bench, programs):
-    ready = bench.folder / "sandbox.ready"
+def start_sandbox(bench, programs, name="sandbox", more=()):
+    """Returns its URL; where `more` has it serve TLS too, that of TLS."""
+    ready = bench.folder / f"{name}.ready"
     process = bench.start(
-        "credd-sandbox",
+        name,
         [programs.sandbox, "--port", 0, "--ready-file", ready, "--any-user"]
-        + ["--session-token-length", SESSION_TOKEN_LENGTH],
+        + ["--session-token-length", SESSION_TOKEN_LENGTH, *more],
     )
     is_ready = lambda: ready.exists() and ready.read_text().endswith("\n")
     workbench.wait_for("getting ready", is_ready, process)
-    return ready.read_text().strip().rstrip("/")
+    return ready.read_text().split()[-1].rstrip("/")
 
 
 def start_credd(bench, programs, base_url, name="credd", under=()):
     """Starts credd, behind the command `under` where one is given. Nothing has been asked yet."""
+    return start_configured(bench, programs, configuration(base_url), name, under=under)
+
+
+def start_configured(bench, programs, text, name, environment=None, under=()):
     path = bench.folder / f"{name}.sock"
-    config = bench.file(f"{name}.conf", configuration(base_url))
-    command = [*under, programs.credd, "--config", config, "--socket", path]
+    command = [*under, programs.credd, "--config", bench.file(f"{name}.conf", text)]
     # A state folder of its own: what the user's daemon knows is none of the benchmark's business.
     state = bench.folder / f"{name}.state"
     state.mkdir()
-    process = bench.start(name, command, {"STATE_DIRECTORY": str(state)})
+    process = bench.start(
+        name,
+        [*command, "--socket", path],
+        {"STATE_DIRECTORY": str(state), **(environment or {})},
+    )
     workbench.wait_for("listening", lambda: workbench.accepts(path), process)
     return Server("credd", path, process.pid, ["--line", REQUEST])
 

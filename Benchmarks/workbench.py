@@ -9,6 +9,7 @@ import socket
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 
 START_SECONDS = 20  # for a daemon to take connections
@@ -88,7 +89,7 @@ class Workbench:
         return path
 
 
-def run(command, seconds, environment=None, text=""):
+def run(command, seconds, environment=None, text="", pass_fds=()):
     """Runs a command to its end and returns its output."""
     command = [str(word) for word in command]
     try:
@@ -99,6 +100,7 @@ def run(command, seconds, environment=None, text=""):
             text=True,
             timeout=seconds,
             env={**os.environ, **(environment or {})},
+            pass_fds=pass_fds,
         )
     except subprocess.TimeoutExpired:
         raise BenchmarkError(f"{command[0]} did not end within {seconds:g} s") from None
@@ -157,23 +159,60 @@ def listener_pid(path):
         return struct.unpack("3i", peer)[0]
 
 
-def memory(pid):
-    """Resident and private memory in MB, and the number of threads."""
+def status(pid):
+    """The fields of a process's /proc status."""
     lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
-    fields = dict(line.split(":", 1) for line in lines)
+    return dict(line.split(":", 1) for line in lines)
+
+
+def memory(pid):
+    """Resident and private memory in MB (of 10^6 bytes), and the number of threads."""
+    fields = status(pid)
     return {
-        "rss": int(fields["VmRSS"].split()[0]) / 1024,
-        "private": int(fields["RssAnon"].split()[0]) / 1024,
+        "rss": int(fields["VmRSS"].split()[0]) * 1024 / 1e6,
+        "private": int(fields["RssAnon"].split()[0]) * 1024 / 1e6,
         "threads": int(fields["Threads"]),
     }
 
 
-def processor_seconds(pid):
-    """Processor time of all threads of a process, user and kernel, by the scheduler's count."""
-    total = 0
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        total += int((task / "schedstat").read_text().split()[0])
-    return total / 1e9
+def tasks(pid):
+    return [int(task.name) for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
+
+
+def wake_ups(pid):
+    """How often the threads of a process have gone to sleep: as often as they were woken."""
+    return sum(int(status(task)["voluntary_ctxt_switches"]) for task in tasks(pid))
+
+
+def lower_priority(pid, niceness):
+    for task in tasks(pid):
+        os.setpriority(os.PRIO_PROCESS, task, niceness)
+
+
+class ServiceManager:
+    """Hears what a daemon tells its service manager, and keeps what it leaves there."""
+
+    def __init__(self, path):
+        self.path, self.stored = path, []
+
+    def __enter__(self):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(self.path))
+        threading.Thread(target=self.hear, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        # The daemon must not meet a full queue later: without the path it tells nobody.
+        self.path.unlink()
+
+    def hear(self):
+        while True:
+            message, descriptors, _, _ = socket.recv_fds(self.socket, 65536, 4)
+            if b"FDSTORE=1" in message.splitlines():
+                self.stored += descriptors
+
+    def stored_bytes(self):
+        return sum(os.fstat(descriptor).st_blocks * 512 for descriptor in self.stored)
 
 
 def end_on_sigterm():

@@ -1,0 +1,85 @@
+"""What a cached get costs in instructions and allocations: figure 7, by callgrind.
+
+These counts are stable where times are not, so scripts/hot-path holds every change to them.
+"""
+
+import re
+import shutil
+
+import figures
+import load
+import servers
+
+# Requests of two runs, whose difference leaves out what starting and stopping takes.
+COUNTS = (1000, 11000)
+ALLOCATORS = {
+    "malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign",
+}  # fmt: skip
+START_SECONDS = 60  # under valgrind
+
+
+def profile(path):
+    """Instructions, and calls of an allocator by what is none, in callgrind's output."""
+    names, caller, callee = {}, "", ""
+    instructions = allocations = 0
+    with path.open(errors="replace") as lines:
+        for line in lines:
+            function = re.match(r"(c?)fn=\((\d+)\)(?: (.*))?", line)
+            if function:
+                is_callee, number, name = function.groups()
+                if name:
+                    names[number] = name.split("'")[0]  # malloc'2: called by itself
+                if is_callee:
+                    callee = names[number]
+                else:
+                    caller = names[number]
+            elif line.startswith("calls="):
+                if callee in ALLOCATORS and caller not in ALLOCATORS:
+                    allocations += int(line[len("calls=") :].split()[0])
+            elif line.startswith(("totals:", "summary:")):
+                instructions = int(line.split()[1])
+    return instructions, allocations
+
+
+def counted(bench, programs, kind, count, start):
+    """A server's whole life under callgrind with so many requests."""
+    output = bench.folder / f"{kind}-{count}.callgrind"
+    under = ["valgrind", "--tool=callgrind", "-q", f"--callgrind-out-file={output}"]
+    server = start(f"{kind}-{count}", under)
+    result = load.measure(programs, server, "single", 60, 0, "--count", count)
+    bench.stop_last()  # callgrind writes at the end
+    return result["requests"], *profile(output)
+
+
+def each(bench, programs, kind, start):
+    """Instructions and allocations of one request."""
+    (few, *low), (many, *high) = (
+        counted(bench, programs, kind, count, start) for count in COUNTS
+    )
+    return [(after - before) / (many - few) for before, after in zip(low, high)]
+
+
+def of_credd(bench, programs, base_url):
+    """Allocations are rounded to a tenth: what the daemon does now and then, as writing its status
+    line, is not a request's."""
+    instructions, allocations = each(
+        bench, programs, "credd",
+        lambda name, under: servers.start_credd(bench, programs, base_url, name, under),
+    )  # fmt: skip
+    return instructions, round(allocations, 1)
+
+
+def count(run, base_url, reply_length):
+    if not shutil.which("valgrind"):
+        run.note("missing: valgrind (Debian: valgrind); instructions are not counted")
+        return {}
+    bench, programs = run.bench, run.programs
+    instructions, allocations = of_credd(bench, programs, base_url)
+    bare, _ = each(
+        bench, programs, "bare",
+        lambda name, under: servers.start_bare(bench, programs, reply_length, name, under),
+    )  # fmt: skip
+    return {
+        "instructions": figures.Measured([instructions], {"bare C": [bare]}),
+        "allocations": figures.Measured([allocations]),
+    }

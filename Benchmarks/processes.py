@@ -1,0 +1,41 @@
+"""Whole processes: figure 6, `credctl get` and its peers from spawn to wait."""
+
+import json
+
+import figures
+import servers
+import workbench
+
+
+def whole_processes(run, credd):
+    """All commands take turns within a repeat."""
+    bench, programs = run.bench, run.programs
+    if not programs.credctl.exists():
+        run.note(f"missing: {programs.credctl}; the rows of whole processes are left out")
+        return {}
+    client = [credd.socket, servers.REQUEST]
+    commands = {
+        "credctl": [programs.credctl, "--socket", credd.socket, "get"]
+        + ["--profile", servers.PROFILE],
+        "C client": [programs.yardsticks / "client", *client],
+        "C client, static": [programs.yardsticks / "client-static", *client],
+    }
+    environment = servers.start_ssh_agent(bench)
+    if environment:
+        commands["ssh-add -l"] = ["ssh-add", "-l"]
+    git_socket = servers.start_git_cache(bench)
+    if git_socket:
+        get = ["git", "credential-cache", "--socket", git_socket, "get"]
+        commands["git credential-cache get"] = get
+    for name in figures.FIGURES["process"].goals.keys() - commands.keys():
+        run.note(f"missing: {name}; its row is left out")
+    question = bench.file("question", "protocol=https\nhost=example.com\n\n")
+    spawn = [programs.yardsticks / "spawn", "--count", run.options.spawns, "--stdin", question]
+    for command in commands.values():
+        spawn += ["--", *command]
+    samples = {name: [] for name in commands}
+    for _ in range(run.options.repeats):
+        timed = json.loads(workbench.run(spawn, 180, environment))
+        for name, result in zip(commands, timed, strict=True):
+            samples[name].append(result["wall_us"]["median"])
+    return {"process": figures.Measured(samples.pop("credctl"), samples)}
