@@ -19,6 +19,7 @@ import load
 import processes
 import report
 import servers
+import starting
 import workbench
 import yardsticks
 
@@ -27,7 +28,7 @@ BUSY = 0.5  # load average a processor above which the times are doubtful
 
 # What --quick changes: all of it runs, nothing is judged.
 QUICK = {
-    "repeats": 1, "seconds": 0.3, "warm_up": 0.05, "spawns": 5,
+    "repeats": 1, "seconds": 0.3, "warm_up": 0.05, "spawns": 5, "starts": 2,
     "idle": 500,
 }  # fmt: skip
 GROUPS = {
@@ -35,6 +36,7 @@ GROUPS = {
     "flood": "beside a flood",
     "process": "6",
     "instructions": "7",
+    "start": "8",
     "footprint": "9, 12, 13",
     "size": "14",
 }
@@ -59,6 +61,7 @@ def parse_arguments():
     parser.add_argument("--seconds", type=float, default=1.5, help="of each run of a load")
     parser.add_argument("--warm-up", type=float, default=0.3, help="seconds before each run")
     parser.add_argument("--spawns", type=int, default=100, help="processes a repeat")
+    parser.add_argument("--starts", type=int, default=25, help="of daemons")
     parser.add_argument("--idle", type=int, default=20_000, help="connections")
     parser.add_argument("--quick", action="store_true", help="prove that it works; judge nothing")
     options = parser.parse_args()
@@ -122,6 +125,9 @@ class Benchmark:
             credd = servers.start_credd(bench, programs, base_url)
             self.measure_serving(credd)
             results.update(footprint.after_load(credd.pid))
+        if self.has("start"):
+            self.say("starting")
+            results.update(starting.start(self, base_url))
         if self.has("instructions"):
             self.say("counting instructions")
             reply_length = self.learn_reply(base_url)

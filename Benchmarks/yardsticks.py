@@ -14,6 +14,7 @@ PROGRAMS = {  # each with what is linked
     "client-static": ["-static"],
     "flood": [],
     "loadgen": [],
+    "service": [],
     "spawn": [],
 }
 
