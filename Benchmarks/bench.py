@@ -20,6 +20,7 @@ import processes
 import report
 import servers
 import starting
+import waiting
 import workbench
 import yardsticks
 
@@ -28,8 +29,8 @@ BUSY = 0.5  # load average a processor above which the times are doubtful
 
 # What --quick changes: all of it runs, nothing is judged.
 QUICK = {
-    "repeats": 1, "seconds": 0.3, "warm_up": 0.05, "spawns": 5, "starts": 2,
-    "idle": 500,
+    "repeats": 1, "seconds": 0.3, "warm_up": 0.05, "spawns": 5, "starts": 2, "waiters": 50,
+    "rounds": 1, "idle": 500,
 }  # fmt: skip
 GROUPS = {
     "load": "1 to 5",
@@ -39,6 +40,7 @@ GROUPS = {
     "start": "8",
     "footprint": "9, 12, 13",
     "size": "14",
+    "wait": "15",
 }
 
 
@@ -62,6 +64,8 @@ def parse_arguments():
     parser.add_argument("--warm-up", type=float, default=0.3, help="seconds before each run")
     parser.add_argument("--spawns", type=int, default=100, help="processes a repeat")
     parser.add_argument("--starts", type=int, default=25, help="of daemons")
+    parser.add_argument("--waiters", type=int, default=1000, help="for one session")
+    parser.add_argument("--rounds", type=int, default=4, help="of waiting, a repeat")
     parser.add_argument("--idle", type=int, default=20_000, help="connections")
     parser.add_argument("--quick", action="store_true", help="prove that it works; judge nothing")
     options = parser.parse_args()
@@ -128,6 +132,9 @@ class Benchmark:
         if self.has("start"):
             self.say("starting")
             results.update(starting.start(self, base_url))
+        if self.has("wait"):
+            self.say("waiting")
+            results.update(waiting.wait(self, base_url))
         if self.has("instructions"):
             self.say("counting instructions")
             reply_length = self.learn_reply(base_url)

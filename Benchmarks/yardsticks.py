@@ -13,6 +13,7 @@ PROGRAMS = {  # each with what is linked
     "client": [],
     "client-static": ["-static"],
     "flood": [],
+    "herd": [],
     "loadgen": [],
     "service": [],
     "spawn": [],

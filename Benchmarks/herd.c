@@ -1,0 +1,328 @@
+// herd: many clients that wait for one cold session, and how soon all of them have their answer.
+//
+//   herd --socket PATH --line TEXT --clear TEXT --waiters N --rounds N --listener FD --upstream PORT
+//
+// It is the clients and, between the daemon and its upstream, the network: the daemon's exchange
+// comes to FD, a listening TCP socket, and goes on to PORT of this host. The reply is held back
+// until the daemon has read the requests of all who wait, so a round counts from the moment the
+// reply is handed over to the moment the last answer can be read. Nothing is read meanwhile: on
+// few processors the readers would slow the writer down. Between rounds `--clear` makes the session
+// cold again. The yardstick is a program that writes the same reply to as many sockets and does
+// nothing else. Prints a JSON object; times are in milliseconds.
+#define _GNU_SOURCE
+#include "yardstick.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <linux/sockios.h>
+#include <stdbool.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+  MAX_WAITERS = 10000,
+  MAX_ROUNDS = 100,
+  MAX_EXCHANGES = 8, // at once; one is what there should be
+  MAX_BYTES = 64 * 1024,
+  BATCH = 1024,
+  ROUND_MS = 30000,
+};
+
+/// One connection of the daemon's, and the one that carries it on.
+struct relay {
+  int down, up;
+  size_t held; // bytes of the reply
+  char reply[MAX_BYTES];
+};
+
+static struct sockaddr_un address;
+static struct sockaddr_in upstream = {.sin_family = AF_INET};
+static const char *line, *clear;
+static long waiters = 1000, rounds = 5;
+static int listener = -1;
+static int clients[MAX_WAITERS];
+static struct relay relays[MAX_EXCHANGES];
+static long exchanges;
+
+static void give_up(const char *what) {
+  fprintf(stderr, "herd: %s\n", what);
+  exit(EXIT_UNAVAILABLE);
+}
+
+static void watch(int epoll, int fd, uint32_t events, uint32_t number) {
+  struct epoll_event event = {.events = events, .data.u32 = number};
+  if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0)
+    FAIL(EXIT_SYSTEM, "epoll_ctl");
+}
+
+static void send_all(int fd, const char *bytes, size_t length) {
+  while (length > 0) {
+    ssize_t n = send(fd, bytes, length, MSG_NOSIGNAL);
+    if (n <= 0)
+      FAIL(EXIT_UNAVAILABLE, "send");
+    bytes += n;
+    length -= (size_t)n;
+  }
+}
+
+// --- The daemon's upstream -----------------------------------------------------------------------
+
+enum { LISTENER = MAX_EXCHANGES * 2 }; // in the relays' epoll; below it 2n is down, 2n+1 is up
+
+static void open_relay(int epoll) {
+  int n = 0;
+  while (n < MAX_EXCHANGES && relays[n].down > 0)
+    n++;
+  if (n == MAX_EXCHANGES)
+    give_up("more connections to upstream than can be right");
+  struct relay *relay = &relays[n];
+  relay->down = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+  relay->up = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (relay->down < 0 || relay->up < 0 ||
+      connect(relay->up, (struct sockaddr *)&upstream, sizeof upstream) < 0)
+    FAIL(EXIT_UNAVAILABLE, "upstream");
+  int yes = 1;
+  setsockopt(relay->down, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  relay->held = 0;
+  watch(epoll, relay->down, EPOLLIN, (uint32_t)n * 2);
+  watch(epoll, relay->up, EPOLLIN, (uint32_t)n * 2 + 1);
+}
+
+static void close_relay(struct relay *relay) {
+  close(relay->down);
+  close(relay->up);
+  relay->down = relay->up = 0;
+}
+
+static bool is_whole(const struct relay *relay) {
+  const char *end = memmem(relay->reply, relay->held, "\r\n\r\n", 4);
+  const char *length = strcasestr(relay->reply, "content-length:");
+  return end && length && length < end &&
+         relay->held >= (size_t)(end + 4 - relay->reply) + strtoul(length + 15, NULL, 10);
+}
+
+/// Carries requests on and takes replies; these stay here.
+static void relay_what_is_ready(int epoll, int milliseconds) {
+  struct epoll_event events[MAX_EXCHANGES * 2 + 1];
+  int n = epoll_wait(epoll, events, MAX_EXCHANGES * 2 + 1, milliseconds);
+  for (int i = 0; i < n; i++) {
+    uint32_t number = events[i].data.u32;
+    if (number == LISTENER) {
+      open_relay(epoll);
+      continue;
+    }
+    struct relay *relay = &relays[number / 2];
+    char request[MAX_BYTES];
+    ssize_t length = 0;
+    if (relay->down > 0 && number % 2 == 0) {
+      length = read(relay->down, request, sizeof request);
+      if (length > 0) {
+        exchanges += length > 5 && memcmp(request, "POST ", 5) == 0;
+        send_all(relay->up, request, (size_t)length);
+      }
+    } else if (relay->down > 0) {
+      length = read(relay->up, relay->reply + relay->held, MAX_BYTES - 1 - relay->held);
+      relay->held += length > 0 ? (size_t)length : 0;
+      relay->reply[relay->held] = '\0';
+    }
+    if (length <= 0 && relay->down > 0)
+      close_relay(relay);
+  }
+}
+
+/// The reply that is held back, when it is there.
+static struct relay *held_reply(void) {
+  for (int i = 0; i < MAX_EXCHANGES; i++)
+    if (relays[i].down > 0 && is_whole(&relays[i]))
+      return &relays[i];
+  return NULL;
+}
+
+// --- Those who wait ------------------------------------------------------------------------------
+
+static void connect_clients(void) {
+  for (long i = 0; i < waiters; i++) {
+    clients[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (clients[i] < 0 || connect(clients[i], (struct sockaddr *)&address, sizeof address) < 0)
+      FAIL(EXIT_UNAVAILABLE, "connect");
+  }
+}
+
+static void ask(int fd, const char *request) {
+  send_all(fd, request, strlen(request));
+  send_all(fd, "\n", 1);
+}
+
+/// Reads a whole reply, which is no error.
+static size_t take_reply(int fd, char *reply) {
+  size_t length = 0;
+  while (length == 0 || reply[length - 1] != '\n') {
+    ssize_t n = read(fd, reply + length, MAX_BYTES - length);
+    if (n <= 0)
+      give_up("no whole reply");
+    length += (size_t)n;
+  }
+  if (memmem(reply, length, "\"Error\":", 8)) {
+    reply[length - 1] = '\0';
+    give_up(reply);
+  }
+  return length;
+}
+
+/// Whether the daemon has read all that was sent.
+static bool are_read(void) {
+  for (long i = 0; i < waiters; i++) {
+    int unread;
+    if (ioctl(clients[i], SIOCOUTQ, &unread) < 0)
+      FAIL(EXIT_SYSTEM, "SIOCOUTQ");
+    if (unread > 0)
+      return false;
+  }
+  return true;
+}
+
+/// An epoll on which each of `fds` is reported once, when it can be read.
+static int watch_all(const int *fds) {
+  int epoll = epoll_create1(EPOLL_CLOEXEC);
+  for (long i = 0; i < waiters; i++)
+    watch(epoll, fds[i], EPOLLIN | EPOLLONESHOT, (uint32_t)i);
+  return epoll;
+}
+
+static double milliseconds_until_all_can_read(int epoll, uint64_t since) {
+  static struct epoll_event events[BATCH];
+  for (long ready = 0; ready < waiters;) {
+    int n = epoll_wait(epoll, events, BATCH, ROUND_MS);
+    if (n <= 0)
+      give_up("not all were answered");
+    ready += n;
+  }
+  return (double)(now_ns() - since) / 1e6;
+}
+
+// --- Rounds --------------------------------------------------------------------------------------
+
+static double measure(int relay_epoll, char *reply, size_t *length) {
+  int arrivals = watch_all(clients);
+  exchanges = 0;
+  for (long i = 0; i < waiters; i++)
+    ask(clients[i], line);
+  uint64_t end = now_ns() + ROUND_MS * 1000000ull;
+  struct relay *relay;
+  while (!(relay = held_reply()) || !are_read()) {
+    relay_what_is_ready(relay_epoll, 1);
+    if (now_ns() > end)
+      give_up("the daemon asked nobody, or did not read all requests");
+  }
+  uint64_t start = now_ns();
+  send_all(relay->down, relay->reply, relay->held);
+  relay->held = 0;
+  double taken = milliseconds_until_all_can_read(arrivals, start);
+  close(arrivals);
+  for (long i = 0; i < waiters; i++)
+    *length = take_reply(clients[i], reply);
+  relay_what_is_ready(relay_epoll, 0); // a second exchange would show here
+  return taken;
+}
+
+/// As many sockets, one reply, no daemon.
+static double measure_bare(const char *reply, size_t length) {
+  static int ours[MAX_WAITERS], theirs[MAX_WAITERS];
+  int start_pipe[2];
+  if (pipe(start_pipe) < 0)
+    FAIL(EXIT_SYSTEM, "pipe");
+  for (long i = 0; i < waiters; i++) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+      FAIL(EXIT_SYSTEM, "socketpair");
+    ours[i] = pair[0], theirs[i] = pair[1];
+  }
+  pid_t child = fork();
+  if (child < 0)
+    FAIL(EXIT_SYSTEM, "fork");
+  if (child == 0) {
+    char byte;
+    if (read(start_pipe[0], &byte, 1) != 1)
+      _exit(EXIT_UNAVAILABLE);
+    for (long i = 0; i < waiters; i++)
+      if (send(theirs[i], reply, length, MSG_NOSIGNAL) != (ssize_t)length)
+        _exit(EXIT_UNAVAILABLE);
+    _exit(0);
+  }
+  int arrivals = watch_all(ours);
+  uint64_t start = now_ns();
+  if (write(start_pipe[1], "", 1) != 1)
+    FAIL(EXIT_SYSTEM, "write");
+  double taken = milliseconds_until_all_can_read(arrivals, start);
+  waitpid(child, NULL, 0);
+  close(arrivals);
+  close(start_pipe[0]);
+  close(start_pipe[1]);
+  for (long i = 0; i < waiters; i++) {
+    close(ours[i]);
+    close(theirs[i]);
+  }
+  return taken;
+}
+
+static void parse(int count, char **words) {
+  static const struct option known[] = {
+      {"socket", 1, 0, 's'}, {"line", 1, 0, 'l'},     {"clear", 1, 0, 'c'},
+      {"waiters", 1, 0, 'w'}, {"rounds", 1, 0, 'r'},  {"listener", 1, 0, 'f'},
+      {"upstream", 1, 0, 'u'}, {0, 0, 0, 0}};
+  for (int option; (option = getopt_long(count, words, "", known, NULL)) != -1;)
+    switch (option) {
+    case 's': address = unix_address(optarg); break;
+    case 'l': line = optarg; break;
+    case 'c': clear = optarg; break;
+    case 'w': waiters = strtol(optarg, NULL, 10); break;
+    case 'r': rounds = strtol(optarg, NULL, 10); break;
+    case 'f': listener = (int)strtol(optarg, NULL, 10); break;
+    case 'u': upstream.sin_port = htons((uint16_t)strtoul(optarg, NULL, 10)); break;
+    default: exit(EXIT_USAGE);
+    }
+  if (!*address.sun_path || !line || !clear || waiters < 1 || waiters > MAX_WAITERS ||
+      rounds < 1 || rounds > MAX_ROUNDS || listener < 0 || !upstream.sin_port) {
+    fprintf(stderr, "usage: herd --socket PATH --line TEXT --clear TEXT --waiters N --rounds N\n"
+                    "  --listener FD --upstream PORT\n");
+    exit(EXIT_USAGE);
+  }
+}
+
+static void print(const char *name, const double *values) {
+  printf("\"%s\":[", name);
+  for (long i = 0; i < rounds; i++)
+    printf("%s%.3f", i == 0 ? "" : ",", values[i]);
+  printf("]");
+}
+
+int main(int count, char **words) {
+  static char reply[MAX_BYTES];
+  static double taken[MAX_ROUNDS], bare[MAX_ROUNDS], asked[MAX_ROUNDS];
+  size_t length;
+  parse(count, words);
+  upstream.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  int relay_epoll = epoll_create1(EPOLL_CLOEXEC);
+  watch(relay_epoll, listener, EPOLLIN, LISTENER);
+  connect_clients();
+  measure(relay_epoll, reply, &length); // the sign-in, which takes more than the exchange
+  for (long i = 0; i < rounds; i++) {
+    ask(clients[0], clear);
+    take_reply(clients[0], reply);
+    taken[i] = measure(relay_epoll, reply, &length);
+    asked[i] = (double)exchanges;
+    bare[i] = measure_bare(reply, length);
+  }
+  printf("{");
+  print("milliseconds", taken);
+  printf(",");
+  print("bare_milliseconds", bare);
+  printf(",");
+  print("exchanges", asked);
+  puts("}");
+  return 0;
+}
