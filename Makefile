@@ -20,7 +20,7 @@ BUILD_PACKAGES := binutils ca-certificates git libc6-dev libcurl4-openssl-dev li
 PYTHON_PACKAGES := python3 python3-venv
 DEMO_PACKAGES := curl netcat-openbsd
 # redis-server, ssh-agent and git's credential cache are credd's peers there.
-BENCH_PACKAGES := gcc git openssh-client openssl python3 redis-server valgrind
+BENCH_PACKAGES := gcc git libcurl4-openssl-dev openssh-client openssl python3 redis-server valgrind
 # The tests boot a machine of their own: systemd-nspawn, D-Bus, a user's manager, NSS.
 TEST_PACKAGES := adduser apparmor curl dbus dbus-user-session fish gcc init-system-helpers \
   iproute2 libnss-systemd libpam-systemd mandoc netcat-openbsd nftables openssl procps \
@@ -99,7 +99,7 @@ bench: $(BINARIES) ## measure against redis-server, ssh-agent and C; BENCH="--he
 REQUESTS ?= 10000000
 .PHONY: soak
 soak: $(BINARIES) ## REQUESTS of every kind; fails where memory or descriptors grow
-	$(INSTALL_PACKAGES) gcc python3
+	$(INSTALL_PACKAGES) gcc libcurl4-openssl-dev python3
 	scripts/soak --requests $(REQUESTS)
 
 .PHONY: sanitize

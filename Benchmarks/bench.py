@@ -12,6 +12,7 @@ import os
 import pathlib
 import sys
 
+import crowd
 import figures
 import footprint
 import hotpath
@@ -30,7 +31,7 @@ BUSY = 0.5  # load average a processor above which the times are doubtful
 # What --quick changes: all of it runs, nothing is judged.
 QUICK = {
     "repeats": 1, "seconds": 0.3, "warm_up": 0.05, "spawns": 5, "starts": 2, "waiters": 50,
-    "rounds": 1, "idle": 500,
+    "rounds": 1, "sessions": 300, "idle": 500,
 }  # fmt: skip
 GROUPS = {
     "load": "1 to 5",
@@ -39,6 +40,7 @@ GROUPS = {
     "instructions": "7",
     "start": "8",
     "footprint": "9, 12, 13",
+    "crowd": "10 and 11",
     "size": "14",
     "wait": "15",
 }
@@ -66,6 +68,7 @@ def parse_arguments():
     parser.add_argument("--starts", type=int, default=25, help="of daemons")
     parser.add_argument("--waiters", type=int, default=1000, help="for one session")
     parser.add_argument("--rounds", type=int, default=4, help="of waiting, a repeat")
+    parser.add_argument("--sessions", type=int, default=100_000)
     parser.add_argument("--idle", type=int, default=20_000, help="connections")
     parser.add_argument("--quick", action="store_true", help="prove that it works; judge nothing")
     options = parser.parse_args()
@@ -139,6 +142,8 @@ class Benchmark:
             self.say("counting instructions")
             reply_length = self.learn_reply(base_url)
             results.update(hotpath.count(self, base_url, reply_length))
+        if self.has("crowd"):
+            results.update(crowd.crowd(self))
         if resting:
             self.say("holding idle connections")
             results.update(resting.finish())

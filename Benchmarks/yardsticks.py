@@ -15,6 +15,7 @@ PROGRAMS = {  # each with what is linked
     "flood": [],
     "herd": [],
     "loadgen": [],
+    "refresher": ["-lcurl"],
     "service": [],
     "spawn": [],
 }
