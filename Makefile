@@ -91,7 +91,7 @@ test: deps ## everything that a change has to pass
 	scripts/test
 
 .PHONY: bench
-bench: $(BINARIES) ## measure against redis-server, ssh-agent and C; BENCH="--help" for options
+bench: $(BINARIES) ## measure every figure against redis-server, ssh-agent and C; BENCH=--help
 	$(INSTALL_PACKAGES) $(BENCH_PACKAGES)
 	python3 Benchmarks/bench.py --credd build/bin/credd --credctl build/bin/credctl \
 	  --sandbox build/bin/credd-sandbox $(BENCH)

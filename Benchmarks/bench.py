@@ -31,7 +31,7 @@ BUSY = 0.5  # load average a processor above which the times are doubtful
 # What --quick changes: all of it runs, nothing is judged.
 QUICK = {
     "repeats": 1, "seconds": 0.3, "warm_up": 0.05, "spawns": 5, "starts": 2, "waiters": 50,
-    "rounds": 1, "sessions": 300, "idle": 500,
+    "rounds": 1, "sessions": 300, "idle": 500, "floods": ["mixed"],
 }  # fmt: skip
 GROUPS = {
     "load": "1 to 5",
@@ -70,6 +70,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=4, help="of waiting, a repeat")
     parser.add_argument("--sessions", type=int, default=100_000)
     parser.add_argument("--idle", type=int, default=20_000, help="connections")
+    parser.add_argument("--floods", nargs="+", choices=figures.FLOODS, default=figures.FLOODS)
     parser.add_argument("--quick", action="store_true", help="prove that it works; judge nothing")
     options = parser.parse_args()
     if options.quick:
@@ -78,7 +79,8 @@ def parse_arguments():
         options.only = [group for group in options.only if group != "instructions"]
     if options.credd_socket:
         options.only = [group for group in options.only if group in ("load", "flood", "process")]
-    if any(vars(options)[name] <= 0 for name in QUICK):
+    numbers = [vars(options)[name] for name in QUICK if name != "floods"]
+    if min(numbers) <= 0:
         parser.error("all numbers must be positive")
     return options
 
@@ -126,12 +128,12 @@ class Benchmark:
         # Left alone while all the others are measured.
         resting = footprint.RestingDaemon(self) if self.has("footprint") else None
         base_url = servers.start_sandbox(bench, programs)
-        if resting:
-            resting.settle()
         if self.has("load", "flood", "process"):
             credd = servers.start_credd(bench, programs, base_url)
             self.measure_serving(credd)
             results.update(footprint.after_load(credd.pid))
+        if resting:
+            resting.settle()
         if self.has("start"):
             self.say("starting")
             results.update(starting.start(self, base_url))

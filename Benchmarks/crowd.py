@@ -36,7 +36,7 @@ COLD_REQUEST = '{"profile":"%s","wait":60}' % servers.PROFILE
 def crowd(run):
     """Renews sessions in shares, the yardstick and credd in turns, then looks them up."""
     if not has_users(FIRST_USER + run.options.sessions):
-        run.note("100,000 users take root and their numbers; the rows of many sessions are left out")
+        run.note("many users take root and their numbers; rows 10 and 11 are left out")
         return {}
     bench, programs = run.bench, run.programs
     base_url = servers.start_sandbox(bench, programs, "crowd-sandbox")
@@ -149,7 +149,8 @@ def renew_all(run, base_url, server):
 
 def rates(ours, theirs, name):
     return figures.Measured(
-        [result[name] for result in ours], {"libcurl multi in C": [result[name] for result in theirs]}
+        [result[name] for result in ours],
+        {"libcurl multi in C": [result[name] for result in theirs]},
     )
 
 

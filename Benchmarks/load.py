@@ -91,7 +91,7 @@ def beside_a_flood(run, server):
         run.note("another user's flood takes root; its rows are left out")
         return {}
     options, results = run.options, {}
-    for kind in figures.FLOODS:
+    for kind in options.floods:
         run.say(f"beside a flood: {kind}")
         quiet, beside = [], []
         for _ in range(options.repeats):
