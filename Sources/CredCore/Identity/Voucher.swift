@@ -23,9 +23,19 @@ public enum Voucher: Sendable, Equatable {
   }
 }
 
+extension Voucher {
+  /// What is kept of it once it was refused: nobody takes the backend's session any more.
+  var refused: Voucher {
+    guard case .password(let session) = self else { return self }
+    return .password(
+      BackendSession(
+        token: Secret([]), developerUserIdentifier: session.developerUserIdentifier))
+  }
+}
+
 /// What a backend gave for a password, and wants to see with each callback.
 public struct BackendSession: Sendable, Equatable {
-  /// Sent as `Authorization: Bearer`.
+  /// Sent as `Authorization: Bearer`; empty once the backend refused it.
   public let token: Secret
   /// The backend's own name for the user, where it differs from the configured one.
   public let developerUserIdentifier: String?

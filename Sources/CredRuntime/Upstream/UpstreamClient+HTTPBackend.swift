@@ -73,7 +73,7 @@ extension UpstreamClient {
   private func bearer(
     _ settings: HTTPBackendSettings, _ session: BackendSession?
   ) throws(InvalidInput) -> Secret? {
-    if let session { return session.token }
+    if let session, !session.token.isEmpty { return session.token }
     guard let path = settings.bearerTokenFile else { return nil }
     return try SecretFile.read(path, as: "bearer_token_file")
   }

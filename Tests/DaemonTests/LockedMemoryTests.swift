@@ -1,0 +1,44 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Memory that is never written to a disk.
+@Suite(.onStage, .enabled(if: MemoryScan.canBe, "takes root, whose limit on locked memory is none"))
+struct LockedMemoryTests {
+  private func lockedKilobytes(_ text: String) -> Int? {
+    text.split(separator: "\n").first { $0.hasPrefix("VmLck:") }
+      .flatMap { Int($0.split(whereSeparator: \.isWhitespace)[1]) }
+  }
+
+  @Test func memoryIsLockedAndChildrensIsNot() throws {
+    let stage = try Stage.current()
+    let (text, seen) = (stage.newFile("script"), stage.newFile("seen"))
+    try Data("#!/bin/sh\ncat /proc/self/status >\(seen)\nexit 77\n".utf8)
+      .write(to: URL(filePath: text))
+    let script = try stage.executable(text)
+    let host = try TestHost { sandbox in
+      "[backend corp]\ntype = exec\ncommand = \(script)\n"
+        + Configuration.profile("default", endpoint: sandbox.url)
+    }
+    #expect(try host.ask().errorCode != nil)
+    let status = try String(contentsOfFile: "/proc/\(host.daemon.pid)/status", encoding: .utf8)
+    #expect((lockedKilobytes(status) ?? 0) > 1000)
+    #expect(lockedKilobytes(try String(contentsOfFile: seen, encoding: .utf8)) == 0)
+    #expect(!host.log.contains("swapped"))
+  }
+
+  @Test func whereItMayNotBeLockedOneNoticeSaysSo() throws {
+    let stage = try Stage.current()
+    let sandbox = try Sandbox()
+    let (folder, file) = (stage.newFile("run"), stage.newFile("credd.conf"))
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    unsafe chmod(folder, 0o777)
+    try Data(Configuration.usual(sandbox).utf8).write(to: URL(filePath: file))
+    let shell = ["/bin/bash", "-c", "ulimit -l 64; exec \"$@\"", "bash"]
+    let daemon = try ChildProcess(
+      shell + (try OtherUser.nobody.prefix)
+        + [try stage.executable(Programs.credd), "--config", file, "--socket", folder + "/s"])
+    try Deadline.usual.wait(for: "credd") { (try? StreamSocket(unixPath: folder + "/s")) != nil }
+    #expect(daemon.errors.components(separatedBy: "secrets may be swapped out").count == 2)
+  }
+}
