@@ -9,19 +9,30 @@ import Testing
     if: OtherUser.canBe && PythonScript.canRun && Programs.installed("unshare") != nil,
     "takes root, who can be other users, python3, unshare(1)"))
 struct MembershipTests {
-  /// Asks once a second on one connection, and ends when it is refused.
+  /// Asks once a second on one connection until it is refused. Meanwhile one watches and one waits
+  /// for a sign-in; both are to hear of it.
   private static let client = """
     import json, socket, sys, time
-    s = socket.socket(socket.AF_UNIX)
-    s.connect(sys.argv[1])
-    replies = s.makefile()
+    def begin(line):
+        s = socket.socket(socket.AF_UNIX)
+        s.connect(sys.argv[1])
+        s.sendall(line + b'\\n')
+        return s, s.makefile()
+    watching = begin(b'{"op":"watch","profile":"default"}')
+    waiting = begin(b'{"profile":"personal","wait":300}')
+    s, replies = begin(b'{}')
     while True:
-        s.sendall(b'{}\\n')
         reply = json.loads(replies.readline())
         print(reply.get("Error", {}).get("Code", "served"), flush=True)
         if "Error" in reply:
             break
         time.sleep(1)
+        s.sendall(b'{}\\n')
+    for _, replies in watching, waiting:
+        reply = {}
+        while "Error" not in reply:
+            reply = json.loads(replies.readline())
+        print(reply["Error"]["Code"], flush=True)
     """
 
   /// The kernel goes on saying that the process has the group, as it does until a logout.
@@ -34,6 +45,16 @@ struct MembershipTests {
       Configuration.http(url: sandbox.url + "/token")
       + Configuration.profile(
         "default", endpoint: sandbox.url, identifier: "{user}", "allow_groups = mail")
+        + """
+        [backend people]
+        type = http
+        url = \(sandbox.url)/token
+        login_url = \(sandbox.url)/login
+
+        """
+      + Configuration.profile(
+        "personal", endpoint: sandbox.url, identifier: "{user}", "allow_groups = mail"
+      ).replacing("= corp", with: "= people")
     try Data(text.utf8).write(to: URL(filePath: file))
     // A user database of the daemon's own.
     let groups = stage.newFile("group")
@@ -63,7 +84,7 @@ struct MembershipTests {
     try handle.close()
     // A minute, and what a busy machine adds.
     #expect(try client.wait(.in(.seconds(100))) == 0)
-    #expect(client.output.hasSuffix("AccessDenied\n"))
+    #expect(client.output.hasSuffix("served\nAccessDenied\nAccessDenied\nAccessDenied\n"))
     #expect(client.output.components(separatedBy: "served").count <= 80)
   }
 }

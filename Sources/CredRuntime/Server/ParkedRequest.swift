@@ -7,6 +7,8 @@ final class ParkedRequest {
   let session: Session?
   /// It waits for the caller's name, and will be answered from the start.
   let awaitsName: Bool
+  /// Until when the decision to let it wait counts.
+  var grantedUntil = Instant.distantFuture
 
   init(request: Request, session: Session? = nil, awaitsName: Bool = false) {
     self.request = request

@@ -10,6 +10,8 @@ struct Watch {
   let scope: Scope
   /// Comes back with every line.
   let id: RequestID?
+  /// Until when the decision to let it listen counts.
+  var grantedUntil = Instant.distantFuture
 
   func covers(_ name: String) -> Bool {
     switch scope {

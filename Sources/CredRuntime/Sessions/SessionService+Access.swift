@@ -183,12 +183,20 @@ extension SessionService {
 
   /// What had to be known of the caller is known now, or known not to be.
   private func proceed(_ token: UInt64) {
-    guard let connection = server.connection(token), let parked = connection.parked,
-      parked.awaitsName
-    else { return }
-    connection.parked = nil
-    answer(parked.request, connection, loop.now)
+    guard let connection = server.connection(token) else { return }
+    if let parked = connection.parked, parked.awaitsName {
+      connection.parked = nil
+      answer(parked.request, connection, loop.now)
+    }
+    review(connection, loop.now)
     server.finishTurn()
+  }
+
+  /// Whether a caller may see everyone's sessions; nil while it is being looked up.
+  func isAdmin(_ connection: Connection, _ now: Instant) -> Bool? {
+    guard connection.peer.uid != 0 else { return true }
+    guard let group = settings.adminGroup, connection.groups().contains(group) else { return false }
+    return caller(connection, Needs(groups: true), now).map { $0.groups.contains(group) }
   }
 
   // MARK: Refusals

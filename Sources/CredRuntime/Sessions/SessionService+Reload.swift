@@ -69,21 +69,17 @@ extension SessionService {
     for connection in server.connections {
       connection.quickAnswer = nil
       connection.user.quickAnswer = nil
-      guard let watch = connection.watch, case .profile(let name) = watch.scope,
-        profiles.contains(name)
-      else { continue }
-      if settings.profiles[name] == nil {
-        endWatch(connection, Self.removed(name), watch.id)
-      } else if case .refused(let error) = resolve(name, connection, now) {
-        endWatch(connection, error, watch.id)
+      if let name = connection.parked?.session?.key.profile, profiles.contains(name) {
+        connection.parked?.grantedUntil = now
       }
+      if let watch = connection.watch, case .profile(let name) = watch.scope,
+        profiles.contains(name)
+      {
+        connection.watch?.grantedUntil = now
+        if settings.profiles[name] == nil { endWatch(connection, Self.removed(name), watch.id) }
+      }
+      review(connection, now)
     }
-  }
-
-  private func endWatch(_ connection: Connection, _ error: ProtocolError, _ id: RequestID?) {
-    refuse(error, id: id, connection)
-    forgetWatcher(connection)
-    connection.watch = nil
   }
 
   private static func removed(_ profile: String) -> ProtocolError {

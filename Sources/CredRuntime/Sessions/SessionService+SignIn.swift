@@ -31,6 +31,7 @@ extension SessionService {
           loginsExpire: login.signIn.loginExpirations.mapValues { now + ($0 - wall) },
           deadline: now + Self.signInTime)),
       session, now)
+    noteGrant(of: session, toWaiting: connection)
   }
 
   /// One password at a time, and after failures not at once: else a guesser tries many together.

@@ -7,7 +7,10 @@ extension SessionService {
     all: Bool, _ request: Request, _ connection: Connection, _ now: Instant
   ) {
     let uid = connection.peer.uid
-    let isAdmin = uid == 0 || settings.adminGroup.map { connection.groups().contains($0) } ?? false
+    guard let isAdmin = isAdmin(connection, now) else {
+      connection.parked = ParkedRequest(request: request, awaitsName: true)
+      return
+    }
     guard !all || isAdmin else {
       let who = settings.daemon.adminGroup.map { "root and members of \($0)" } ?? "root"
       return refuse(

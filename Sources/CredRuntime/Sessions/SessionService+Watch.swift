@@ -11,6 +11,7 @@ extension SessionService {
     guard let profile else { return watchAll(request, connection) }
     withSession(profile, request, connection, now) { session in
       subscribe(connection, to: .profile(profile), request.id)
+      noteGrant(of: session, toWatching: connection)
       tell(presentState(of: session), profile, connection)
     }
   }

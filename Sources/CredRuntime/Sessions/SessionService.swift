@@ -35,6 +35,9 @@ final class SessionService: RequestHandler {
   var exchanges = 0
   /// Connections that watch, by their user.
   var watchers: [UInt32: Set<UInt64>] = [:]
+  /// When grants are looked at again: see ``reviewGrants(_:)``.
+  var reviewTimer: EventSource?
+  var nextReview = Instant.distantFuture
   var signIns = SignInLimiter()
   var allowance = UserAllowance()
   /// Users whose password is being checked.
@@ -75,6 +78,7 @@ final class SessionService: RequestHandler {
     started = loop.now
     configured = loop.wallTime
     timer = try loop.timer { [unowned self] _ in self.wakeSessions() }
+    reviewTimer = try loop.timer { [unowned self] _ in self.reviewGrants(loop.now) }
   }
 
   // MARK: Lines
@@ -104,10 +108,15 @@ final class SessionService: RequestHandler {
 
   func closed(_ connection: Connection) {
     forgetWatcher(connection)
+    forgetWaiter(connection, loop.now)
+  }
+
+  /// Whoever waits on a connection waits no more.
+  func forgetWaiter(_ connection: Connection, _ now: Instant) {
     guard let parked = connection.parked, let session = parked.session else { return }
     connection.parked = nil
     if parked.request.isPasswordSignIn { passwordEnded(session.key.uid, .signInFailed) }
-    handle(.waiterLeft(connection.token), session, loop.now)
+    handle(.waiterLeft(connection.token), session, now)
   }
 
   private func answer(
@@ -198,6 +207,7 @@ final class SessionService: RequestHandler {
     }
     connection.parked = ParkedRequest(request: request, session: session)
     handle(.asked(waiter), session, now)
+    noteGrant(of: session, toWaiting: connection)
   }
 
   /// Hands an event to a session's machine and does what it decides.

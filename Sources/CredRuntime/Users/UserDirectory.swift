@@ -182,7 +182,8 @@ final class UserDirectory {
     }
   }
 
-  private func note(_ found: Answer, to question: Question, _ now: Instant) {
+  /// What the database said.
+  func note(_ found: Answer, to question: Question, _ now: Instant) {
     let answer = withWithdrawals(found, question)
     if entries.count >= Self.entriesKept { entries.removeAll() }
     // A directory that is away changes nothing about who people are.
