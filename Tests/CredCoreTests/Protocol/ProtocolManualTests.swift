@@ -37,4 +37,38 @@ struct ProtocolManualTests {
     #expect(Set(codes) == Set(ProtocolErrorCode.allCases.map(\.rawValue)))
     #expect(codes.count == ProtocolErrorCode.allCases.count)
   }
+
+  /// What answers `TooManyRequests`, as the constants have it.
+  private static let limits = [
+    "\(Limits.connections) connections, \(Limits.connectionsPerUser) of one user",
+    "\(Limits.unfinishedBytesPerUser >> 20) MiB of unfinished request lines of one user",
+    "\(Limits.backlogBytesPerUser >> 20) MiB of unread replies of one user",
+    "in at most \(Limits.waitingSessionsPerUser) sessions at once",
+    "\(UserAllowance.burst) upstream calls of one user at once, then "
+      + "\(Int(Duration.seconds(1) / UserAllowance.pause)) a second",
+    "After \(SignInLimiter.freeFailures) that were refused each next one has to wait, "
+      + "\(SignInLimiter.firstPause.components.seconds) seconds first and twice as long each time, "
+      + "up to \(SignInLimiter.longestPause.components.seconds / 60) minutes",
+    "at most once in \(RefreshPolicy.demandInterval.components.seconds) second",
+    "\(thousands(DaemonSettings().maxSessions)) sessions",
+    "at most \(thousands(Limits.sessions))",
+    "leaves \(Limits.backlogBytes >> 20) MiB of replies unread",
+    "at most \(Limits.lineBytes >> 10) KiB",
+    "within \(Limits.partialLineTime.components.seconds) seconds",
+    "at most \(Limits.requestJSON.values) values",
+    "at most \(Limits.requestIDBytes) bytes",
+  ]
+
+  private static func thousands(_ number: Int) -> String {
+    "\(number / 1000),\(String(number % 1000 + 1000).dropFirst())"
+  }
+
+  @Test(arguments: limits)
+  func hasEveryLimitWithItsFigure(_ limit: String) throws {
+    let list = try #require(Self.page().components(separatedBy: ".Sh LIMITS\n").last)
+      .components(separatedBy: "\n.Sh ")[0]
+    // Without macros and line breaks it is prose.
+    let text = list.replacing(/(?m)^\.[A-Z][a-z] ?/, with: "").replacing("\n", with: " ")
+    #expect(text.contains(limit), "\(text)")
+  }
 }
