@@ -38,7 +38,7 @@ let package = Package(
     .target(name: "CLinux", cSettings: warnings),
     .target(name: "CWipingFree", cSettings: warnings),
     .target(name: "CSystemd", cSettings: warnings, linkerSettings: [.linkedLibrary("systemd")]),
-    .target(name: "CCurl", cSettings: warnings, linkerSettings: [.linkedLibrary("curl")]),
+    .target(name: "CCurl", cSettings: warnings),
     .target(name: "CredCore", swiftSettings: strict),
     .target(
       name: "CredRuntime",

@@ -1,71 +1,141 @@
 #include "CCurl.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#define FUNCTIONS(X)                                                                              \
+  X(global_init)                                                                                  \
+  X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo)                                     \
+  X(slist_append) X(slist_free_all)                                                               \
+  X(multi_init) X(multi_cleanup) X(multi_setopt) X(multi_add_handle) X(multi_remove_handle)       \
+  X(multi_socket_action) X(multi_info_read)                                                       \
+  X(share_init) X(share_setopt) X(share_cleanup)
+
+// Not linked: the libraries that libcurl brings along would be 8 MB of a daemon that has nobody to
+// call, and 8 ms of each start. As the program itself comes first in every look-up of a symbol, they
+// get the wiping free() all the same.
+static struct {
+#define X(name) __typeof__(curl_##name) *name;
+  FUNCTIONS(X)
+#undef X
+} curl;
+
+static const char *find(void *library, const char *symbol, void *function) {
+  *(void **)function = dlsym(library, symbol);
+  return *(void **)function ? NULL : dlerror();
+}
+
+// What stands in the way, or NULL.
+static const char *load(void) {
+  void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return dlerror();
+  const char *problem = NULL;
+#define X(name) if (!problem) problem = find(library, "curl_" #name, &curl.name);
+  FUNCTIONS(X)
+#undef X
+  if (!problem && curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) problem = "it does not start";
+  return problem;
+}
+
+int credd_curl_load(char *reason, size_t size) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static int loaded;
+  pthread_mutex_lock(&lock);
+  const char *problem = loaded ? NULL : load();
+  loaded = !problem;
+  if (problem) snprintf(reason, size, "%s", problem);
+  pthread_mutex_unlock(&lock);
+  return problem ? -1 : 0;
+}
+
+CURL *credd_curl_easy(void) { return curl.easy_init(); }
+
+void credd_curl_easy_end(CURL *easy) { curl.easy_cleanup(easy); }
+
 CURLcode credd_curl_set_long(CURL *easy, CURLoption option, long value) {
-  return curl_easy_setopt(easy, option, value);
+  return curl.easy_setopt(easy, option, value);
 }
 
 CURLcode credd_curl_set_offset(CURL *easy, CURLoption option, curl_off_t value) {
-  return curl_easy_setopt(easy, option, value);
+  return curl.easy_setopt(easy, option, value);
 }
 
 CURLcode credd_curl_set_text(CURL *easy, CURLoption option, const char *value) {
-  return curl_easy_setopt(easy, option, value);
+  return curl.easy_setopt(easy, option, value);
 }
 
 CURLcode credd_curl_set_pointer(CURL *easy, CURLoption option, const void *value) {
-  return curl_easy_setopt(easy, option, value);
+  return curl.easy_setopt(easy, option, value);
 }
 
 CURLcode credd_curl_set_writer(CURL *easy, credd_curl_data_callback callback, void *context) {
-  CURLcode result = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, callback);
-  return result != CURLE_OK ? result : curl_easy_setopt(easy, CURLOPT_WRITEDATA, context);
+  CURLcode result = curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, callback);
+  return result != CURLE_OK ? result : curl.easy_setopt(easy, CURLOPT_WRITEDATA, context);
 }
 
 CURLcode credd_curl_set_header_reader(CURL *easy, credd_curl_data_callback callback,
                                       void *context) {
-  CURLcode result = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, callback);
-  return result != CURLE_OK ? result : curl_easy_setopt(easy, CURLOPT_HEADERDATA, context);
+  CURLcode result = curl.easy_setopt(easy, CURLOPT_HEADERFUNCTION, callback);
+  return result != CURLE_OK ? result : curl.easy_setopt(easy, CURLOPT_HEADERDATA, context);
 }
 
 CURLcode credd_curl_status(CURL *easy, long *status) {
-  return curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, status);
+  return curl.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, status);
 }
 
-CURLcode credd_curl_verification(CURL *easy, long *result) {
-  return curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, result);
+struct curl_slist *credd_curl_list_append(struct curl_slist *list, const char *line) {
+  return curl.slist_append(list, line);
 }
 
-void *credd_curl_context(CURL *easy) {
-  char *context = NULL;
-  curl_easy_getinfo(easy, CURLINFO_PRIVATE, &context);
-  return context;
+void credd_curl_list_free(struct curl_slist *list) { curl.slist_free_all(list); }
+
+CURLM *credd_curl_multi(void) { return curl.multi_init(); }
+
+void credd_curl_multi_end(CURLM *multi) { curl.multi_cleanup(multi); }
+
+CURLMcode credd_curl_multi_add(CURLM *multi, CURL *easy) {
+  return curl.multi_add_handle(multi, easy);
+}
+
+void credd_curl_multi_remove(CURLM *multi, CURL *easy) { curl.multi_remove_handle(multi, easy); }
+
+void credd_curl_multi_act(CURLM *multi, curl_socket_t socket, int action) {
+  int running;
+  curl.multi_socket_action(multi, socket, action, &running);
 }
 
 CURLMcode credd_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
-  return curl_multi_setopt(multi, option, value);
+  return curl.multi_setopt(multi, option, value);
 }
 
 CURLMcode credd_curl_multi_set_sockets(CURLM *multi, credd_curl_socket_callback callback,
                                        void *context) {
-  CURLMcode result = curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, callback);
-  return result != CURLM_OK ? result : curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
+  CURLMcode result = curl.multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, callback);
+  return result != CURLM_OK ? result : curl.multi_setopt(multi, CURLMOPT_SOCKETDATA, context);
 }
 
 CURLMcode credd_curl_multi_set_timer(CURLM *multi, credd_curl_timer_callback callback,
                                      void *context) {
-  CURLMcode result = curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, callback);
-  return result != CURLM_OK ? result : curl_multi_setopt(multi, CURLMOPT_TIMERDATA, context);
+  CURLMcode result = curl.multi_setopt(multi, CURLMOPT_TIMERFUNCTION, callback);
+  return result != CURLM_OK ? result : curl.multi_setopt(multi, CURLMOPT_TIMERDATA, context);
+}
+
+CURL *credd_curl_multi_done(CURLM *multi, CURLcode *result) {
+  int left;
+  for (CURLMsg *message; (message = curl.multi_info_read(multi, &left));) {
+    if (message->msg != CURLMSG_DONE) continue;
+    *result = message->data.result;
+    return message->easy_handle;
+  }
+  return NULL;
 }
 
 CURLSH *credd_curl_share_tls_sessions(void) {
-  CURLSH *share = curl_share_init();
+  CURLSH *share = curl.share_init();
   // One thread: no lock functions are needed.
-  if (share) curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+  if (share) curl.share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
   return share;
 }
 
-CURL *credd_curl_message_done(const CURLMsg *message, CURLcode *result) {
-  if (message->msg != CURLMSG_DONE) return NULL;
-  *result = message->data.result;
-  return message->easy_handle;
-}
+void credd_curl_share_end(CURLSH *share) { curl.share_cleanup(share); }

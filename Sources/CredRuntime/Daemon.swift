@@ -40,7 +40,8 @@ public actor Daemon {
     service.server = server
     idleness = try Idleness(loop: loop, server: server, service: service)
     upstream = try UpstreamClient(
-      loop: loop, http: try HTTPClient(loop: loop, connections: daemon.upstreamConnections),
+      loop: loop,
+      http: HTTPClient(loop: loop, connections: daemon.upstreamConnections, log: log),
       host: HostName.current, daemon: daemon, clock: service.clock)
   }
 

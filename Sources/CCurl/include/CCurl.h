@@ -1,13 +1,22 @@
-// libcurl's setters are variadic, which Swift cannot call: one typed shim for each kind of value.
+// libcurl, loaded when the first request is sent. Its setters are variadic, which Swift cannot call:
+// one typed shim for each kind of value.
 #pragma once
 
 #include <curl/curl.h>
+
+// Loads libcurl once for the whole process; any thread may. Takes some 10 ms, for it brings 30
+// libraries along. Everything below wants it loaded.
+//
+// 0, or -1 with what the dynamic linker says in `reason`.
+int credd_curl_load(char *reason, size_t size);
 
 typedef size_t (*credd_curl_data_callback)(char *data, size_t size, size_t count, void *context);
 typedef int (*credd_curl_socket_callback)(CURL *easy, curl_socket_t socket, int what,
                                           void *context, void *socket_context);
 typedef int (*credd_curl_timer_callback)(CURLM *multi, long milliseconds, void *context);
 
+CURL *credd_curl_easy(void);
+void credd_curl_easy_end(CURL *easy);
 CURLcode credd_curl_set_long(CURL *easy, CURLoption option, long value);
 CURLcode credd_curl_set_offset(CURL *easy, CURLoption option, curl_off_t value);
 CURLcode credd_curl_set_text(CURL *easy, CURLoption option, const char *value);
@@ -15,15 +24,23 @@ CURLcode credd_curl_set_pointer(CURL *easy, CURLoption option, const void *value
 CURLcode credd_curl_set_writer(CURL *easy, credd_curl_data_callback callback, void *context);
 CURLcode credd_curl_set_header_reader(CURL *easy, credd_curl_data_callback callback, void *context);
 CURLcode credd_curl_status(CURL *easy, long *status);
-CURLcode credd_curl_verification(CURL *easy, long *result);
-void *credd_curl_context(CURL *easy);
 
+struct curl_slist *credd_curl_list_append(struct curl_slist *list, const char *line);
+void credd_curl_list_free(struct curl_slist *list);
+
+CURLM *credd_curl_multi(void);
+void credd_curl_multi_end(CURLM *multi);
+CURLMcode credd_curl_multi_add(CURLM *multi, CURL *easy);
+void credd_curl_multi_remove(CURLM *multi, CURL *easy);
+void credd_curl_multi_act(CURLM *multi, curl_socket_t socket, int action);
 CURLMcode credd_curl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 CURLMcode credd_curl_multi_set_sockets(CURLM *multi, credd_curl_socket_callback callback,
                                        void *context);
 CURLMcode credd_curl_multi_set_timer(CURLM *multi, credd_curl_timer_callback callback,
                                      void *context);
+// The next transfer that is done, with its result, else NULL.
+CURL *credd_curl_multi_done(CURLM *multi, CURLcode *result);
+
 // One cache of TLS sessions for all transfers, so that a new connection resumes.
 CURLSH *credd_curl_share_tls_sessions(void);
-// The transfer and its result if `message` says that one is done, else NULL.
-CURL *credd_curl_message_done(const CURLMsg *message, CURLcode *result);
+void credd_curl_share_end(CURLSH *share);

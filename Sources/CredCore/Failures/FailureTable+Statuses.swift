@@ -41,6 +41,10 @@ extension FailureTable {
     case .reset: away(" broke the connection off; it is tried again")
     case .tooLarge: away(" sent more than its limit; the answer was dropped", .operatorMustAct)
     case .malformed: away(" did not answer in HTTP; check the URL", .operatorMustAct)
+    case .noLibrary:
+      away(
+        " cannot be called: libcurl cannot be loaded on this host; check its package and the "
+          + "journal", .operatorMustAct)
     }
   }
 

@@ -16,4 +16,6 @@ public enum TransportFailure: Error, Sendable, Hashable, CaseIterable {
   case tooLarge
   /// Not HTTP.
   case malformed
+  /// The library that speaks HTTP and TLS cannot be loaded on this host.
+  case noLibrary
 }

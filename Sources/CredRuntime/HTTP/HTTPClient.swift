@@ -1,137 +1,68 @@
-internal import CCurl
-internal import CLinux
 public import CredCore
-internal import CSystemd
-internal import Glibc
+public import Logging
 
-/// libcurl's multi interface on the event loop: connections and TLS sessions are reused, nothing
-/// blocks, no thread is made (but for libcurl's own resolver, while it resolves).
+/// Sends requests from the event loop.
 ///
 /// Redirects are not followed, so a request never reaches another host than the one it names.
 /// TLS is never switched off: there is no setting for it.
-@safe public final class HTTPClient {
+///
+/// libcurl is loaded for the first request, on a thread: a daemon that has nobody to call starts
+/// in half the time and takes half the memory. The library is a file like the program itself, so
+/// the wait for it has no deadline of its own.
+public final class HTTPClient {
   private let loop: EventLoop
-  private let multi: UnsafeMutableRawPointer
-  private let tlsSessions: UnsafeMutableRawPointer
-  private var timer: EventSource?
-  private var sockets: [Int32: EventSource] = [:]
-  /// Transfers under way, by their easy handle.
-  private var transfers: [UnsafeMutableRawPointer: HTTPTransfer] = unsafe [:]
+  private let log: Logger
+  private var connections: Int
+  private var multi: CurlMulti?
+  private var isLoading = false
+  /// Requests that came while libcurl is loaded.
+  private var waiting: [CheckedContinuation<Void, Never>] = []
 
   /// - Parameter connections: how many may be open at once; further requests queue.
-  public init(loop: EventLoop, connections: Int) throws(SystemError) {
-    curl_global_init(Int(CURL_GLOBAL_DEFAULT))
-    guard let multi = unsafe curl_multi_init(), let share = unsafe credd_curl_share_tls_sessions()
-    else { throw SystemError("set up libcurl", number: ENOMEM) }
+  public init(loop: EventLoop, connections: Int, log: Logger) {
     self.loop = loop
-    unsafe self.multi = multi
-    unsafe self.tlsSessions = share
-    timer = try loop.timer { [unowned self] _ in
-      self.act(on: CURL_SOCKET_TIMEOUT, 0)
-    }
-    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-    unsafe credd_curl_multi_set_sockets(
-      multi,
-      { _, socket, what, context, _ in
-        unsafe HTTPClient.from(context)?.watch(socket, what)
-        return 0
-      }, context)
-    unsafe credd_curl_multi_set_timer(
-      multi,
-      { _, milliseconds, context in
-        unsafe HTTPClient.from(context)?.arm(milliseconds)
-        return 0
-      }, context)
-    limitConnections(to: connections)
+    self.log = log
+    self.connections = connections
   }
 
   /// How many connections may be open at once from now on; further requests queue.
   func limitConnections(to count: Int) {
-    unsafe credd_curl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, count)
+    connections = count
+    multi?.limitConnections(to: count)
   }
 
-  deinit {
-    unsafe credd_curl_multi_set_sockets(multi, nil, nil)
-    unsafe credd_curl_multi_set_timer(multi, nil, nil)
-    sockets = [:]
-    timer = nil
-    unsafe transfers.keys.forEach { handle in
-      unsafe curl_multi_remove_handle(multi, handle)
-      unsafe curl_easy_cleanup(handle)
-    }
-    unsafe curl_multi_cleanup(multi)
-    unsafe curl_share_cleanup(tlsSessions)
-  }
-
-  /// Sends a request and waits for the whole reply; always ends within the settings' timeout.
+  /// Sends a request and waits for the whole reply; always ends within the settings' timeout, which
+  /// begins when libcurl is there.
   public func send(
     _ request: HTTPRequest, _ settings: HTTPSettings
   ) async -> Result<HTTPReply, TransportFailure> {
-    // A new handle each time: a kept one would keep the last reply in its buffer. Connections, TLS
-    // sessions and names live in `multi` and `tlsSessions`.
-    guard let handle = unsafe curl_easy_init() else { return .failure(.connect) }
-    return await withCheckedContinuation { continuation in
-      let transfer = unsafe HTTPTransfer(handle, limit: settings.replyLimit) {
-        continuation.resume(returning: $0)
-      }
-      unsafe transfers[handle] = transfer
-      unsafe credd_curl_set_pointer(handle, CURLOPT_SHARE, UnsafeRawPointer(tlsSessions))
-      let result = transfer.prepare(request, settings)
-      guard result == CURLE_OK, unsafe curl_multi_add_handle(multi, handle) == CURLM_OK else {
-        return unsafe finish(handle, result == CURLE_OK ? CURLE_FAILED_INIT : result)
-      }
-      // libcurl's own timeout does not run while a transfer queues for a connection.
-      transfer.deadline = try? loop.timer { [unowned self] _ in
-        unsafe self.finish(handle, CURLE_OPERATION_TIMEDOUT)
-      }
-      transfer.deadline?.arm(at: loop.now + settings.timeout)
+    guard let multi = await loadedMulti() else { return .failure(.noLibrary) }
+    return await multi.send(request, settings)
+  }
+
+  /// Nil where libcurl cannot be loaded. The next request tries again.
+  private func loadedMulti() async -> CurlMulti? {
+    if let multi { return multi }
+    guard !isLoading else {
+      await withCheckedContinuation { waiting.append($0) }
+      return multi
     }
+    isLoading = true
+    start(after: await CurlLibrary.load(besides: loop))
+    isLoading = false
+    for request in waiting { request.resume() }
+    waiting = []
+    return multi
   }
 
-  // MARK: libcurl asks
-
-  private static func from(_ context: UnsafeMutableRawPointer?) -> HTTPClient? {
-    guard let context = unsafe context else { return nil }
-    return unsafe Unmanaged<HTTPClient>.fromOpaque(context).takeUnretainedValue()
-  }
-
-  private func arm(_ milliseconds: Int) {
-    timer?.arm(at: milliseconds < 0 ? nil : loop.now + .milliseconds(milliseconds))
-  }
-
-  private func watch(_ socket: Int32, _ what: Int32) {
-    guard what != CURL_POLL_REMOVE else {
-      sockets.removeValue(forKey: socket)?.remove()
-      return
+  private func start(after problem: String?) {
+    if let problem {
+      return log.error("libcurl cannot be loaded", metadata: ["reason": "\(problem)"])
     }
-    var events: UInt32 = 0
-    if what & CURL_POLL_IN != 0 { events |= CREDD_EPOLL_IN }
-    if what & CURL_POLL_OUT != 0 { events |= CREDD_EPOLL_OUT }
-    if let known = sockets[socket], known.setEvents(events) { return }
-    sockets[socket] = try? loop.watch(socket, for: events) { [unowned self] ready in
-      var action: Int32 = 0
-      if ready & CREDD_EPOLL_IN != 0 { action |= CURL_CSELECT_IN }
-      if ready & CREDD_EPOLL_OUT != 0 { action |= CURL_CSELECT_OUT }
-      if ready & CREDD_EPOLL_ERR != 0 { action |= CURL_CSELECT_ERR }
-      self.act(on: socket, action)
+    do throws(SystemError) {
+      multi = try CurlMulti(loop: loop, connections: connections)
+    } catch {
+      log.error("libcurl cannot be used", metadata: ["reason": "\(error)"])
     }
-  }
-
-  private func act(on socket: Int32, _ action: Int32) {
-    var running: Int32 = 0
-    unsafe curl_multi_socket_action(multi, socket, action, &running)
-    var left: Int32 = 0
-    while let message = unsafe curl_multi_info_read(multi, &left) {
-      var result = CURLE_OK
-      guard let handle = unsafe credd_curl_message_done(message, &result) else { continue }
-      unsafe finish(handle, result)
-    }
-  }
-
-  private func finish(_ handle: UnsafeMutableRawPointer, _ result: CURLcode) {
-    guard let transfer = unsafe transfers.removeValue(forKey: handle) else { return }
-    unsafe curl_multi_remove_handle(multi, handle)
-    transfer.finish(result)
-    unsafe curl_easy_cleanup(handle)
   }
 }

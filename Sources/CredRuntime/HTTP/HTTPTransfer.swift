@@ -29,7 +29,7 @@ internal import Glibc
   }
 
   deinit {
-    unsafe curl_slist_free_all(headerList)
+    unsafe credd_curl_list_free(headerList)
   }
 
   // MARK: Before
@@ -92,7 +92,7 @@ internal import Glibc
 
   private func setHeaders(_ headers: [HTTPHeader]) {
     // Without this libcurl would wait for "100 Continue" on large bodies.
-    unsafe headerList = curl_slist_append(nil, "Expect:")
+    unsafe headerList = credd_curl_list_append(nil, "Expect:")
     for header in headers {
       var line = Array("\(header.name): ".utf8)
       header.value.append(to: &line)
@@ -100,7 +100,7 @@ internal import Glibc
       unsafe line.withUnsafeBufferPointer { buffer in
         guard let base = buffer.baseAddress else { return }
         unsafe base.withMemoryRebound(to: CChar.self, capacity: buffer.count) {
-          unsafe headerList = curl_slist_append(headerList, $0)
+          unsafe headerList = credd_curl_list_append(headerList, $0)
         }
       }
     }

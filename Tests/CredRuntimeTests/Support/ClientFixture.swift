@@ -1,5 +1,6 @@
 import CredCore
 import Foundation
+import Logging
 
 @testable import CredRuntime
 
@@ -11,7 +12,9 @@ final class ClientFixture: Sendable {
   init(connections: Int = 10) throws {
     thread = try LoopThread()
     client = try thread.run {
-      OnLoop(value: try HTTPClient(loop: $0.loop, connections: connections))
+      OnLoop(
+        value: HTTPClient(
+          loop: $0.loop, connections: connections, log: Logger(label: "test")))
     }
   }
 
