@@ -1,5 +1,5 @@
 /// One configuration file as it was read: the core does no I/O of its own.
-public struct ConfigurationSource: Sendable {
+public struct ConfigurationSource: Sendable, Undisclosed {
   /// The name under which diagnostics speak of the file.
   public let name: String
   /// Its content, unchecked.

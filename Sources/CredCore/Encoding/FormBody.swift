@@ -1,5 +1,5 @@
 /// An `application/x-www-form-urlencoded` body, built in order.
-struct FormBody {
+struct FormBody: Undisclosed {
   static let contentType = "application/x-www-form-urlencoded; charset=utf-8"
 
   private(set) var bytes: [UInt8] = []

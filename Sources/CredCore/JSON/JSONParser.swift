@@ -1,5 +1,5 @@
 /// The recursive descent behind ``JSONValue/parse(_:limits:)``; recursion ends at `limits.depth`.
-struct JSONParser {
+struct JSONParser: Undisclosed {
   let bytes: [UInt8]
   let limits: JSONLimits
   var position = 0

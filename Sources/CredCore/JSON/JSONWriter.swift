@@ -1,7 +1,7 @@
 /// Appends compact JSON to a buffer: no white space, keys in the order they are written.
 ///
 /// Whoever calls it keeps brackets balanced and puts a key before each member's value.
-public struct JSONWriter: Sendable {
+public struct JSONWriter: Sendable, Undisclosed {
   public private(set) var bytes: [UInt8]
   private var needsComma = false
 

@@ -14,7 +14,7 @@
 ///   }
 /// }
 /// ```
-public struct LineFramer: Sendable {
+public struct LineFramer: Sendable, Undisclosed {
   /// What comes next in a chunk.
   public enum Step: Sendable, Equatable {
     /// A whole line: where it stands in the chunk, its newline left out.

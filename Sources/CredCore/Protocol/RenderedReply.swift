@@ -1,7 +1,7 @@
 /// One response line, rendered once and sent as often as it is asked for.
 ///
 /// It may hold credentials and is as secret as they are, so it has no description.
-public struct RenderedReply: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+public struct RenderedReply: Sendable, Equatable, Undisclosed {
   /// A JSON object and a newline.
   public let bytes: [UInt8]
 
@@ -32,5 +32,4 @@ public struct RenderedReply: Sendable, Equatable, CustomStringConvertible, Custo
   }
 
   public var description: String { "<reply>" }
-  public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -3,7 +3,7 @@
 /// Copies share one buffer. It has no description on purpose: it reaches the outside only where
 /// somebody asks for its bytes. The buffer is overwritten when the last copy goes, because in
 /// credd's programs `free` itself wipes (`CLinux/wiping_free.c`), which covers every library too.
-public struct Secret: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
+public struct Secret: Sendable, Equatable, Undisclosed {
   /// The bytes themselves. Whoever copies them into a buffer of its own owns a second secret.
   public let bytes: [UInt8]
 
@@ -31,7 +31,4 @@ public struct Secret: Sendable, Equatable, CustomStringConvertible, CustomReflec
   public func exposedText() -> String? {
     String(validating: bytes, as: UTF8.self)
   }
-
-  public var description: String { "<secret>" }
-  public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -2,7 +2,7 @@
 ///
 /// What is nil is left out. A tag's meaning never changes, and the number of one that is no longer
 /// written is not used again: an older daemon may read what a newer one wrote.
-struct SnapshotWriter {
+struct SnapshotWriter: Undisclosed {
   private(set) var bytes: [UInt8] = []
 
   init(capacity: Int = 0) {
