@@ -55,10 +55,15 @@ let package = Package(
       linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]),
     .target(name: "CredctlKit", dependencies: ["CredCore"], swiftSettings: strict),
     .executableTarget(
-      name: "credctl", dependencies: ["CredCore", "CredctlKit", "CLinux", argumentParser],
+      name: "credctl",
+      dependencies: ["CredCore", "CredctlKit", "CLinux", "CWipingFree", argumentParser],
       swiftSettings: strict,
       // No dynamic linker at start: build it with --static-swift-stdlib, as the Makefile does.
-      linkerSettings: [.unsafeFlags(["-static-executable"], .when(configuration: .release))]),
+      linkerSettings: [
+        .unsafeFlags(
+          ["-static-executable", "-Xlinker", "--wrap=free", "-Xlinker", "--wrap=realloc"],
+          .when(configuration: .release))
+      ]),
     .target(
       name: "SandboxKit",
       dependencies: [

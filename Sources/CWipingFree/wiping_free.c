@@ -6,6 +6,9 @@
 // zero before the allocator sees it. glibc documents replacing these functions ("Replacing
 // malloc"); its own are reachable as __libc_*. Sanitizers and valgrind bring their own allocator
 // and must keep it, so the replacement is compiled out with them.
+//
+// A static executable has glibc's own beside these and takes those, because these are weak. It is
+// linked with --wrap=free and --wrap=realloc instead, which lead every call to __wrap_*.
 #define _GNU_SOURCE
 #include "CWipingFree.h"
 
@@ -20,24 +23,26 @@
 #endif
 
 #ifndef CREDD_KEEP_ALLOCATOR
+#define WEAK __attribute__((weak))
+
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_memalign(size_t, size_t);
 extern void __libc_free(void *);
 
-void *malloc(size_t size) { return __libc_malloc(size); }
-void *calloc(size_t count, size_t size) { return __libc_calloc(count, size); }
-void *memalign(size_t alignment, size_t size) { return __libc_memalign(alignment, size); }
-void *aligned_alloc(size_t alignment, size_t size) { return __libc_memalign(alignment, size); }
+WEAK void *malloc(size_t size) { return __libc_malloc(size); }
+WEAK void *calloc(size_t count, size_t size) { return __libc_calloc(count, size); }
+WEAK void *memalign(size_t alignment, size_t size) { return __libc_memalign(alignment, size); }
+WEAK void *aligned_alloc(size_t alignment, size_t size) { return __libc_memalign(alignment, size); }
 
-int posix_memalign(void **result, size_t alignment, size_t size) {
+WEAK int posix_memalign(void **result, size_t alignment, size_t size) {
   void *memory = __libc_memalign(alignment, size);
   if (!memory) return ENOMEM;
   *result = memory;
   return 0;
 }
 
-void free(void *memory) {
+void __wrap_free(void *memory) {
   if (!memory) return;
   int saved = errno;
   explicit_bzero(memory, malloc_usable_size(memory));
@@ -45,10 +50,10 @@ void free(void *memory) {
   errno = saved;
 }
 
-void *realloc(void *memory, size_t size) {
+void *__wrap_realloc(void *memory, size_t size) {
   if (!memory) return malloc(size);
   if (size == 0) {
-    free(memory);
+    __wrap_free(memory);
     return NULL;
   }
   // glibc would move the bytes and free the old place unwiped.
@@ -60,7 +65,10 @@ void *realloc(void *memory, size_t size) {
   void *moved = malloc(size);
   if (!moved) return NULL;
   memcpy(moved, memory, size < old ? size : old);
-  free(memory);
+  __wrap_free(memory);
   return moved;
 }
+
+WEAK void free(void *memory) { __wrap_free(memory); }
+WEAK void *realloc(void *memory, size_t size) { return __wrap_realloc(memory, size); }
 #endif

@@ -32,6 +32,12 @@ struct MemoryScan {
     return found
   }
 
+  /// The same in memory that was written to a file.
+  static func find(_ secrets: [String: String], inDump file: String) throws -> [String] {
+    let bytes = [UInt8](try Data(contentsOf: URL(filePath: file)))
+    return secrets.compactMap { SecretPattern($0, $1, besides: []).found(in: bytes) }
+  }
+
   private struct Mapping {
     let range: Range<UInt>
     let name: String
