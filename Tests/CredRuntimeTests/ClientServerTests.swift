@@ -183,6 +183,12 @@ struct ClientServerTests {
     try other.run()
     let said = try output.fileHandleForReading.readToEnd()
     #expect(said.map { String(decoding: $0, as: UTF8.self) } == "re:y\n")
+    // The place is free again when the first leaves.
+    first.shutDown()
+    #expect(try fixture.reaches { _, server in server.connectionCount == 0 })
+    let next = try fixture.connect()
+    next.send("z\n")
+    #expect(next.line() == "re:z")
   }
 
   @Test func `a client that floods does not starve another`() throws {

@@ -90,6 +90,11 @@ struct FairUseTests {
       try fixture.reaches { _, server in
         server.connections.first?.user.unfinishedBytes == (fitting - 1) * half.count
       })
+    // What was given back may be taken again.
+    let next = try fixture.connect()
+    next.send(half)
+    next.send("\n")
+    #expect(next.line()?.count == half.count + 3)
   }
 
   @Test func `unread replies of one user are bounded together`() throws {
@@ -110,6 +115,10 @@ struct FairUseTests {
     }
     #expect(endings.contains { $0.contains("TooManyRequests") && $0.contains("unread replies") })
     #expect(endings.contains { !$0.contains("TooManyRequests") })
+    // Taken, they are no longer held against their user.
+    let next = try fixture.connect()
+    next.send(large)
+    #expect(next.line()?.count == 1_000_000)
   }
 
   @Test func `who does not take what they asked to hear is cut, and nobody else`() throws {

@@ -16,6 +16,10 @@ struct FairUseTests {
     #expect((refused?["Error"]?["RetryAfter"]?.number ?? 0) > 0)
     // What is asked for in the ordinary way is given.
     #expect(try host.credentials()["AccessKeyId"] != nil)
+    // Two a second come back.
+    try Deadline.usual.wait(for: "the next sign-in") {
+      try host.ask(#"{"op":"login"}"#).errorCode == nil
+    }
   }
 
   @Test func requestsOfOneUserWaitInSoManySessionsAndNoMore() throws {
@@ -25,7 +29,7 @@ struct FairUseTests {
         + (0...limit).map { Configuration.profile("p\($0)", endpoint: sandbox.url) }.joined()
     }
     try host.sandbox.plan(#"{"Service":"backend","Kind":"hang","Count":-1}"#)
-    let waiting = try (0..<limit).map { number in
+    var waiting = try (0..<limit).map { number in
       let socket = try host.connect()
       try socket.send(#"{"profile":"p\#(number)","wait":60}"# + "\n")
       return socket
@@ -38,6 +42,11 @@ struct FairUseTests {
     #expect(refused.errorMessage?.contains("32 other profiles") == true)
     // Who joins those that wait already costs nothing.
     #expect(try host.ask(#"{"profile":"p0","wait":0}"#).errorCode != "TooManyRequests")
+    // A place is free as soon as somebody leaves.
+    waiting.removeLast()
+    try Deadline.usual.wait(for: "a place") {
+      try host.ask(#"{"profile":"p\#(limit)","wait":0}"#).errorCode != "TooManyRequests"
+    }
     withExtendedLifetime(waiting) {}
   }
 }

@@ -19,13 +19,19 @@ struct MemoryLineTests {
     /// `%` stands for the secret.
     let text: String
     let code: String
+    /// It stands where names do.
+    var isName = false
   }
 
   static let lines = [
     Line(
       testDescription: "cut short", text: #"{"op":"login","password":"%""#, code: "InvalidRequest"),
-    Line(testDescription: "in a key", text: #"{"op":"login","%":1}"#, code: "InvalidRequest"),
-    Line(testDescription: "an unknown operation", text: #"{"op":"%"}"#, code: "UnknownOperation"),
+    Line(
+      testDescription: "in a key", text: #"{"op":"login","%":1}"#, code: "InvalidRequest",
+      isName: true),
+    Line(
+      testDescription: "an unknown operation", text: #"{"op":"%"}"#, code: "UnknownOperation",
+      isName: true),
     Line(
       testDescription: "an operation that takes none", text: #"{"op":"get","token":"%"}"#,
       code: "InvalidRequest"),
@@ -50,7 +56,7 @@ struct MemoryLineTests {
       code: "UnknownProfile"),
     Line(
       testDescription: "in the profile's name", text: #"{"op":"login","profile":"%"}"#,
-      code: "UnknownProfile"),
+      code: "UnknownProfile", isName: true),
     Line(
       testDescription: "for a backend that takes none",
       text: #"{"op":"login","profile":"default","username":"a","password":"%"}"#,
@@ -74,7 +80,11 @@ struct MemoryLineTests {
     try socket.send(line.text.replacing("%", with: secret))
     try host.expectAll(["line": secret])
     try socket.send("\n")
-    #expect(try socket.reply().errorCode == line.code)
+    let reply = try socket.reply()
+    #expect(reply.errorCode == line.code)
+    // Only a name is said again, and to who said it.
+    #expect("\(reply)".contains(secret) == line.isName)
+    #expect(!host.log.contains(secret))
     try host.expectNone(["line": secret])
     try socket.send(#"{"op":"ping"}"# + "\n")
     #expect(try socket.reply()["Daemon"] != nil)

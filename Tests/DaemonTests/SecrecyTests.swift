@@ -53,6 +53,119 @@ struct SecrecyTests {
     }
   }
 
+  /// Whether a text has a part of a secret in it, as long as ``MemoryScan/tooMany``.
+  private func isTold(_ secret: String, in text: String) -> Bool {
+    let bytes = Array(secret.utf8)
+    let text = Data(text.utf8)
+    return (0...(bytes.count - MemoryScan.tooMany)).contains {
+      text.range(of: Data(bytes[$0..<$0 + MemoryScan.tooMany])) != nil
+    }
+  }
+
+  /// What a sign-in sent, said again by those it was sent to.
+  @Test
+  func whatUpstreamRepeatsOfASignInIsNotPassedOn() throws {
+    let host = try TestHost { Configuration.password($0) + Configuration.direct($0, "direct") }
+    let (password, token) = (newSecret(), try host.sandbox.token(of: "accounts.google.com", "g1"))
+    try host.sandbox.plan(
+      #"{"Service":"backend","Operation":"login","Kind":"status","Status":401,"#
+        + #""Body":"{\"message\":\"not \#(password)\"}"}"#)
+    try host.sandbox.plan(
+      #"{"Service":"cognito","Kind":"status","Status":400,"Error":"NotAuthorizedException","#
+        + #""Message":"not \#(token)","Count":-1}"#)
+    let file = try Stage.current().newFile("token")
+    try Data(token.utf8).write(to: URL(filePath: file))
+    let outcomes = [
+      try host.credctl(input: password, "login", "--username", "alice", "--password-stdin"),
+      try host.credctl("login", "-p", "direct", "--login", "accounts.google.com=@\(file)"),
+    ]
+    let status = try host.credctl("status", "--json")
+    for (outcome, secret) in zip(outcomes, [password, token]) {
+      #expect(outcome.status != 0)
+      #expect(outcome.errors.split(separator: "\n").count == 1)
+      for text in [outcome.errors, outcome.output, status.output, host.log] {
+        #expect(!isTold(secret, in: text), "\(text)")
+      }
+    }
+  }
+
+  /// Those who mistype configuration mistype around secrets.
+  @Test
+  func whatAReloadRefusesIsSaidWithoutTheSecretsInIt() throws {
+    let host = try TestHost(managed: true)
+    let secret = newSecret()
+    let usual = Configuration.usual(host.sandbox)
+    for line in [
+      "header.Authorization = Bearer \(secret)\u{1}", "header.Bad Name = \(secret)",
+      "headers.Authorization = \(secret)", "header.A = \(secret)\nheader.A = \(secret)",
+      "bearer_token = \(secret)", "password = \(secret)", "environment.KEY = \(secret)",
+      "header.A =\n\(secret)",
+    ] {
+      try host.configure { _ in usual.replacing("timeout = 2s\n", with: "timeout = 2s\n\(line)\n") }
+      let before = host.log.components(separatedBy: "the new configuration is not used").count
+      host.daemon.send(SIGHUP)
+      try Deadline.usual.wait(for: "the refusal of '\(line)'") {
+        host.log.components(separatedBy: "the new configuration is not used").count > before
+      }
+      let status = try host.ask(#"{"op":"status","all":true}"#)
+      let told = try #require(host.manager?.messages.joined(separator: "\n"))
+      #expect(told.contains("STATUS="))
+      for text in ["\(status)", told, host.log] {
+        #expect(!isTold(secret, in: text), "\(line)\n\(text)")
+      }
+    }
+  }
+
+  /// A life in which the service manager hears of everything that it may hear of.
+  @Test
+  func serviceManagerHearsNoSecret() throws {
+    let host = try TestHost(managed: true) { Configuration.password($0) }
+    #expect(try host.logIn("alice").errorCode == nil)
+    var secrets = try host.ask(#"{"op":"token"}"#).secrets()
+    secrets.merge(try host.credentials().secrets()) { $1 }
+    secrets["session"] = try host.bearer()
+    try host.sandbox.plan(
+      #"{"Service":"cognito","Kind":"status","Status":400,"Error":"InvalidParameterException","#
+        + #""Message":"bad \#(secrets["Token"] ?? "")","Count":-1}"#)
+    #expect(try host.refusal(#"{"refresh":true,"wait":30}"#).errorCode != nil)
+    host.daemon.send(SIGHUP)
+    try Deadline.usual.wait(for: "the reload") { host.log.contains("configuration loaded") }
+    #expect(try host.stopDaemon() == 0)
+    let manager = try #require(host.manager)
+    // It reads on a thread of its own.
+    try Deadline.usual.wait(for: "the last word") {
+      manager.messages.joined(separator: "\n").contains("STOPPING=1")
+    }
+    let told = manager.messages.joined(separator: "\n")
+    #expect(told.contains("STATUS="))
+    for (name, secret) in secrets { #expect(!isTold(secret, in: told), "\(name)") }
+  }
+
+  /// The words and the environment of a process can be read by its user's others, and by root.
+  @Test
+  func aCommandHasSecretsOnItsStandardInputAlone() throws {
+    let stage = try Stage.current()
+    let (text, seen, key) = (stage.newFile("script"), stage.newFile("seen"), newSecret())
+    try Data(
+      "#!/bin/bash\ncat /proc/$$/cmdline /proc/$$/environ >\(seen)\ncat >\(seen).in\nexit 77\n".utf8
+    ).write(to: URL(filePath: text))
+    let script = try stage.executable(text)
+    let host = try TestHost(
+      environment: ["AWS_SECRET_ACCESS_KEY": newSecret(), "CREDENTIALS_DIRECTORY": stage.folder]
+    ) {
+      "[backend corp]\ntype = exec\ncommand = \(script) one\nenvironment.KEY = \(key)\n"
+        + Configuration.profile("default", endpoint: $0.url)
+    }
+    let token = try host.sandbox.token(of: "accounts.google.com", "g1")
+    #expect(try host.logIn(["accounts.google.com": token]).errorCode != nil)
+    // Words, and what the configuration gives it: nothing else, and nothing of credd's own.
+    let words = try String(contentsOfFile: seen, encoding: .utf8).split(separator: "\0")
+    #expect(words.prefix(3) == ["/bin/bash", Substring(script), "one"])
+    #expect(words.dropFirst(3).filter { !$0.hasPrefix("PATH=") } == ["KEY=\(key)"])
+    #expect(try String(contentsOfFile: seen + ".in", encoding: .utf8).contains(token))
+    #expect(!host.log.contains(key))
+  }
+
   /// Every test's programs are held to that: see `Stage`.
   @Test func shapesOfSecretsAreKnown() throws {
     let host = try TestHost { Configuration.password($0) }
