@@ -178,6 +178,11 @@ struct MemoryUpstreamTests {
     try host.expectNone(["password": password, "salted": salted])
     var secrets = try host.ask(#"{"op":"token"}"#).secrets()
     secrets.merge(try host.credentials().secrets()) { $1 }
+    // The key that signs and decrypts from then on came encrypted; it is kept for a restart.
+    let uid = try #require(try host.sandbox.lastForm("login")["uid"])
+    let kept = String(decoding: try host.manager?.content() ?? [], as: UTF8.self)
+    let place = try #require(kept.range(of: uid + ":"))
+    secrets["key"] = String(kept[place.upperBound...].prefix(32))
     try host.expectAll(secrets)
     _ = try host.ask(#"{"op":"logout"}"#)
     try host.expectNone(secrets)
