@@ -1,5 +1,8 @@
 /// A profile with all that follows from its configuration.
-public struct Profile: Sendable, Equatable {
+///
+/// A class because it never changes and is handed around with every request and held by every
+/// session: a struct of its size has some 40 references to count with each copy.
+public final class Profile: Sendable, Equatable {
   public let settings: ProfileSettings
   public let backend: BackendSettings?
   public let pool: IdentityPoolID
@@ -32,6 +35,16 @@ public struct Profile: Sendable, Equatable {
       developerLoginKey: settings.loginsKey ?? AWSPartition.loginsKey(region: pool.region))
     identityFingerprint = Fingerprint(identityOf: settings, backend, plan)
     credentialsFingerprint = Fingerprint(credentialsOf: settings, of: identityFingerprint)
+  }
+
+  public static func == (one: Profile, other: Profile) -> Bool {
+    if one === other { return true }
+    return one.settings == other.settings && one.backend == other.backend
+      && one.pool == other.pool && one.cognito == other.cognito && one.sts == other.sts
+      && one.plan == other.plan && one.access == other.access
+      && one.needsUserName == other.needsUserName
+      && one.identityFingerprint == other.identityFingerprint
+      && one.credentialsFingerprint == other.credentialsFingerprint
   }
 
   private static func endpoint(
