@@ -4,8 +4,12 @@ extension SessionMachine {
   /// - Parameter holdingOut: before a refresh could start, when those who would rather have
   ///   something better keep waiting.
   mutating func settleWaiters(_ turn: inout Turn, holdingOut: Bool) {
-    var waiting: [Waiter] = []
-    for waiter in waiters {
+    // Mostly all wait on. Then nothing is built, or every one who asks would cost a copy of all who
+    // wait (1,000 at once: 200,000 instructions each in place of 20,000).
+    let first = waiters.firstIndex { answer(to: $0, turn.now, holdingOut) != nil }
+    guard let first else { return }
+    var waiting = Array(waiters[..<first])
+    for waiter in waiters[first...] {
       if let action = answer(to: waiter, turn.now, holdingOut) {
         turn.actions.append(action)
       } else {

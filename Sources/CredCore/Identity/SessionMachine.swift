@@ -98,7 +98,8 @@ public struct SessionMachine: Sendable {
 
   /// When the daemon must send `timePassed`, at the latest.
   public var nextWake: Instant {
-    var wake = waiters.map { holdsOut($0) ? $0.patience : $0.deadline }.min() ?? .distantFuture
+    var wake = Instant.distantFuture
+    for waiter in waiters { wake = min(wake, holdsOut(waiter) ? waiter.patience : waiter.deadline) }
     if let credentials { wake = min(wake, credentials.servableUntil) }
     if let nextStart { wake = min(wake, nextStart) }
     if let warning = expiryWarning { wake = min(wake, warning) }
