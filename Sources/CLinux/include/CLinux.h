@@ -70,6 +70,14 @@ ssize_t credd_send(int descriptor, const void *buffer, size_t length);
 // write() for pipes.
 ssize_t credd_write(int descriptor, const void *buffer, size_t length);
 void credd_close(int descriptor);
+// Has the kernel refuse descriptors that clients of this listener pass, where it can (Linux 6.16).
+void credd_refuse_descriptors(int listener);
+// Whether it lets them through on this connection, which then must be read by credd_receive().
+bool credd_may_carry_descriptors(int client);
+// read(), but -EBADMSG where what comes next carries descriptors; it stays unread.
+ssize_t credd_receive(int client, void *buffer, size_t length);
+// Never waits, whatever descriptors lie unread in it.
+void credd_close_client(int client, bool may_carry_descriptors);
 // A listening Unix stream socket at `path`. A stale socket file of a dead daemon is replaced; a
 // live one is -EADDRINUSE, anything else at the path -EEXIST.
 int credd_listen(const char *path, mode_t mode, int backlog);

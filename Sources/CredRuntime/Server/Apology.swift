@@ -32,7 +32,7 @@ public enum Apology {
       guard client >= 0 else { return }
       // It fits the empty buffer of a new connection; who is gone already misses nothing.
       _ = unsafe line.withUnsafeBytes { unsafe credd_send(client, $0.baseAddress, $0.count) }
-      credd_close(client)
+      credd_close_client(client, credd_may_carry_descriptors(client))
     }
   }
 }

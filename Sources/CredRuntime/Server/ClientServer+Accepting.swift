@@ -6,6 +6,7 @@ internal import Glibc
 extension ClientServer {
   /// Accepts clients from `listener`, which stays the caller's.
   func listen(on listener: Int32) throws(SystemError) {
+    credd_refuse_descriptors(listener)
     listeners.append(
       try loop.watch(listener, for: CREDD_EPOLL_IN) { [unowned self] ready in
         // Who shuts a shared listener down leaves it ready for ever, with nobody to accept.
@@ -46,7 +47,9 @@ extension ClientServer {
   }
 
   private func admit(_ descriptor: Int32, _ now: Instant) {
-    guard let peer = try? Peer(of: descriptor) else { return credd_close(descriptor) }
+    guard let peer = try? Peer(of: descriptor) else {
+      return credd_close_client(descriptor, true)
+    }
     let connection = table.insert(descriptor, peer, now)
     guard table.count <= limits.connections,
       connection.user.connections <= limits.connectionsPerUser

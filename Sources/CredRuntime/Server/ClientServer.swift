@@ -138,8 +138,7 @@ internal import Glibc
   }
 
   func receive(_ connection: Connection, _ now: Instant) {
-    let count = unsafe credd_read(
-      connection.descriptor, inputBuffer.baseAddress, inputBuffer.count)
+    let count = unsafe connection.read(into: inputBuffer)
     switch count {
     case 1...:
       connection.hasSpoken = true

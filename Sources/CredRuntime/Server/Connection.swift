@@ -9,6 +9,8 @@ final class Connection {
   /// Index and generation in the server's table; what epoll hands back.
   let token: UInt64
   let accepted: Instant
+  /// See `credd_receive`.
+  private let mayCarryDescriptors: Bool
 
   /// Cuts lines; holds the beginning of an unfinished one.
   private var framer = LineFramer()
@@ -77,10 +79,18 @@ final class Connection {
     self.user = user
     self.token = token
     self.accepted = accepted
+    mayCarryDescriptors = credd_may_carry_descriptors(descriptor)
   }
 
   deinit {
-    credd_close(descriptor)
+    credd_close_client(descriptor, mayCarryDescriptors)
+  }
+
+  /// Answers what `read` does; `-EBADMSG` where the peer passes descriptors.
+  func read(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
+    unsafe mayCarryDescriptors
+      ? credd_receive(descriptor, buffer.baseAddress, buffer.count)
+      : credd_read(descriptor, buffer.baseAddress, buffer.count)
   }
 
   // MARK: Lines

@@ -29,6 +29,22 @@ final class Socket: Sendable {
     guard failed == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
   }
 
+  /// Connects to a port of 127.0.0.1.
+  convenience init(port: Int) throws {
+    try self.init(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let failed = unsafe withUnsafePointer(to: &address) { address in
+      unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe Glibc.connect(descriptor, $0, length)
+      }
+    }
+    guard failed == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+  }
+
   /// Listens on a Unix socket.
   static func listening(at path: String) throws -> Socket {
     let listener = try Socket(socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))

@@ -1,0 +1,132 @@
+// What clients send may carry descriptors (SCM_RIGHTS), which credd has no use for. Dropping one is
+// not free: a TCP socket with SO_LINGER keeps whoever drops the last reference waiting for as long
+// as its maker likes, up to hours. No option of ours prevents that, and neither close() nor read()
+// of the Unix socket can be told not to wait. So descriptors are not let in, where the kernel can do
+// that, and else never dropped on the loop's thread.
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+// Linux 6.16.
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
+
+void credd_refuse_descriptors(int listener) {
+  int off = 0;
+  // Who connects from now on has it from the listener, before the first byte can be sent.
+  setsockopt(listener, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof off);
+}
+
+bool credd_may_carry_descriptors(int client) {
+  int passes = 1, on = 1;
+  socklen_t length = sizeof passes;
+  if (getsockopt(client, SOL_SOCKET, SO_PASSRIGHTS, &passes, &length) == 0 && !passes) return false;
+  // Else read() would pass over out-of-band data, and drop what it carries, unseen.
+  setsockopt(client, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on);
+  return true;
+}
+
+ssize_t credd_receive(int client, void *buffer, size_t length) {
+  struct iovec part = {buffer, length};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  ssize_t count;
+  // A look takes no last reference. It ends with the first piece that carries descriptors, for which
+  // there is no room here, which is said.
+  do count = recvmsg(client, &message, MSG_PEEK | MSG_DONTWAIT);
+  while (count < 0 && errno == EINTR);
+  if (count < 0) return -errno;
+  if (message.msg_flags & MSG_CTRUNC) return -EBADMSG;
+  return count == 0 ? 0 : credd_read(client, buffer, (size_t)count);
+}
+
+// Shared by the caller and one thread; the last of the two to let go frees it.
+struct burial {
+  atomic_int holders;
+  bool copied;
+  sem_t begun, closed;
+};
+
+static void let_go(struct burial *burial) {
+  if (atomic_fetch_sub(&burial->holders, 1) > 1) return;
+  sem_destroy(&burial->begun);
+  sem_destroy(&burial->closed);
+  free(burial);
+}
+
+static void wait_for(sem_t *semaphore) {
+  while (sem_wait(semaphore) < 0 && errno == EINTR) {
+  }
+}
+
+// A table of descriptors of its own, so that this thread's end drops the last reference: a task
+// that ends does not linger.
+static void *bury(void *argument) {
+  struct burial *burial = argument;
+  burial->copied = unshare(CLONE_FILES) == 0;
+  sem_post(&burial->begun);
+  if (burial->copied) wait_for(&burial->closed);
+  let_go(burial);
+  return NULL;
+}
+
+static int start(struct burial *burial) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  sigset_t all, old;
+  // Signals belong to the loop's thread.
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &old);
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 64 * 1024);
+  int failure = pthread_create(&thread, &attributes, bury, burial);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  return failure;
+}
+
+// Closes a descriptor without ever waiting for what is dropped with it.
+static void close_elsewhere(int descriptor) {
+  struct burial *burial = calloc(1, sizeof *burial);
+  if (!burial) {
+    close(descriptor);
+    return;
+  }
+  atomic_init(&burial->holders, 2);
+  sem_init(&burial->begun, 0, 0);
+  sem_init(&burial->closed, 0, 0);
+  if (start(burial) == 0) {
+    wait_for(&burial->begun);
+    close(descriptor);
+    sem_post(&burial->closed);
+  } else {
+    close(descriptor);
+    let_go(burial);
+  }
+  let_go(burial);
+}
+
+void credd_close_client(int client, bool may_carry_descriptors) {
+  if (may_carry_descriptors) {
+    char rest[4096];
+    ssize_t count;
+    // Nothing more comes; what is there is looked through.
+    shutdown(client, SHUT_RDWR);
+    do count = credd_receive(client, rest, sizeof rest);
+    while (count > 0);
+    credd_wipe(rest, sizeof rest);
+    if (count == -EBADMSG) return close_elsewhere(client);
+  }
+  close(client);
+}
