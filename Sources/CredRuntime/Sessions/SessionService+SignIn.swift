@@ -83,8 +83,18 @@ extension SessionService {
     let farewell = global ? Farewell(session) : nil
     handle(.loggedOut, session, now)
     guard let farewell else { return giveState(of: session, request, connection) }
+    if let error = excess(of: session.key.uid, now) {
+      return refuse(Self.notToldBackend(error), id: request.id, connection)
+    }
+    allowance.spent(by: session.key.uid, now: now)
     connection.parked = ParkedRequest(request: request)
     sendFarewell(farewell, connection.token)
+  }
+
+  private static func notToldBackend(_ error: ProtocolError) -> ProtocolError {
+    // Asking again tells the backend nothing: what it would have to be told is forgotten here.
+    ProtocolError(
+      error.code, "signed out on this host, but not at the backend: \(error.message)")
   }
 
   /// The backend was told, or could not be.
@@ -92,13 +102,14 @@ extension SessionService {
     guard let connection = server.connection(token), let parked = connection.parked else { return }
     connection.parked = nil
     if let failure {
-      // Asking again tells the backend nothing: what it would have to be told is forgotten here.
-      var error = failure.protocolError
-      error.retryAfter = nil
-      error.message = "signed out on this host, but not at the backend: \(error.message)"
-      refuse(error, id: parked.request.id, connection)
+      refuse(Self.notToldBackend(failure.protocolError), id: parked.request.id, connection)
     } else if let session = sessions[key] {
       giveState(of: session, parked.request, connection)
+    } else {
+      // A reload took the profile away meanwhile.
+      give(
+        .session(profile: key.profile, state: .signedOut, identityID: nil), parked.request,
+        connection)
     }
     server.finishTurn()
   }

@@ -68,6 +68,17 @@ struct SignOutTests {
   }
 
   @Test
+  func globalSignOutsOfOneUserAreBounded() throws {
+    let host = try TestHost { Configuration.password($0) }
+    let socket = try host.connect()
+    try socket.send(String(repeating: #"{"op":"logout","global":true}"# + "\n", count: 100))
+    let replies = try (0..<100).map { _ in try socket.reply(.usual) }
+    // Sixty at once, and two a second while they are made.
+    #expect(replies.contains { $0.errorCode == "TooManyRequests" })
+    #expect(try host.sandbox.calls("backend.logout") < 100)
+  }
+
+  @Test
   func answerThatComesAfterTheSignOutIsDropped() throws {
     let host = try TestHost()
     try host.sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":0.5}"#)
