@@ -26,12 +26,18 @@ public struct Admission: Sendable {
     public var isInPerson: Bool
     /// One like it has failed just before.
     public let isRetry: Bool
+    /// What one user made up is in it, as in a sign-in. That it fails says nothing about the calls of
+    /// others: else whoever gets a backend to answer 429 or 500 to one name takes it from everyone.
+    public let isOfUsersMaking: Bool
 
-    public init(id: UInt64, lane: String, isInPerson: Bool, isRetry: Bool) {
+    public init(
+      id: UInt64, lane: String, isInPerson: Bool, isRetry: Bool, isOfUsersMaking: Bool = false
+    ) {
       self.id = id
       self.lane = lane
       self.isInPerson = isInPerson
       self.isRetry = isRetry
+      self.isOfUsersMaking = isOfUsersMaking
     }
   }
 
@@ -67,7 +73,7 @@ public struct Admission: Sendable {
   private var budget = RetryBudget()
   private var queue = FairQueue()
   /// By number, and which of them is a probe.
-  private var underWay: [UInt64: (isRetry: Bool, isProbe: Bool)] = [:]
+  private var underWay: [UInt64: (call: Call, isProbe: Bool)] = [:]
   /// When the daemon must send `timePassed`, at the latest.
   public private(set) var nextWake = Instant.distantFuture
 
@@ -166,15 +172,19 @@ public struct Admission: Sendable {
       guard bucket.take(turn.now) else { return }
       guard let call = queue.popFirst() else { return }
       if isProbe { breaker.probeBegan() }
-      underWay[call.id] = (call.isRetry, isProbe)
+      underWay[call.id] = (call, isProbe)
       turn.actions.append(.admit(call.id))
     }
   }
 
   private mutating func end(_ id: UInt64, _ failure: UpstreamFailure?, _ turn: inout Turn) {
-    guard let call = underWay.removeValue(forKey: id) else { return }
+    guard let (call, isProbe) = underWay.removeValue(forKey: id) else { return }
     if failure == nil { budget.succeeded(wasRetry: call.isRetry) }
-    breaker.ended(failure, wasProbe: call.isProbe, turn.now)
+    if let failure, failure.failureClass.isTransient, call.isOfUsersMaking {
+      breaker.learntNothing(wasProbe: isProbe)
+    } else {
+      breaker.ended(failure, wasProbe: isProbe, turn.now)
+    }
   }
 
   private mutating func refuseAll(_ failure: UpstreamFailure, _ turn: inout Turn) {

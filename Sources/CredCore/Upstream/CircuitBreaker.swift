@@ -63,11 +63,15 @@ struct CircuitBreaker: Sendable {
     guard let failure else { return close() }
     switch failure.failureClass {
     case .transient, .throttled: failed(failure, wasProbe: wasProbe, now)
-    // It may not even have been sent: nothing is known, and the next one finds out.
-    case .permanentConfiguration:
-      if wasProbe, case .probing(let outage) = state { state = .open(outage) }
+    // It may not even have been sent.
+    case .permanentConfiguration: learntNothing(wasProbe: wasProbe)
     default: close()
     }
+  }
+
+  /// A call ended in a way that tells nothing of others: the next one finds out.
+  mutating func learntNothing(wasProbe: Bool) {
+    if wasProbe, case .probing(let outage) = state { state = .open(outage) }
   }
 
   private mutating func close() {

@@ -30,7 +30,9 @@ extension UpstreamClient {
       issued[ticket.id] = nil
       return await make(call, profile, user)
     }
-    if let failure = await enter(gate, profile, ticket) { return .failed(failure) }
+    if let failure = await enter(gate, profile, ticket, isOfUsersMaking: call.isSignIn) {
+      return .failed(failure)
+    }
     let outcome = await make(call, profile, user)
     leave(gate, ticket, outcome.failure)
     return outcome
@@ -41,7 +43,9 @@ extension UpstreamClient {
     guard let backend = farewell.profile.backend else { return nil }
     let gate = gate(of: backend)
     let ticket = issueTicket(isInPerson: true, isRetry: false)
-    if let failure = await enter(gate, farewell.profile, ticket) { return failure }
+    if let failure = await enter(gate, farewell.profile, ticket, isOfUsersMaking: true) {
+      return failure
+    }
     let failure = await signOut(farewell)
     leave(gate, ticket, failure)
     return failure
@@ -58,7 +62,7 @@ extension UpstreamClient {
   }
 
   private func enter(
-    _ gate: Gate, _ profile: Profile, _ ticket: Ticket
+    _ gate: Gate, _ profile: Profile, _ ticket: Ticket, isOfUsersMaking: Bool
   ) async -> UpstreamFailure? {
     guard let isInPerson = issued.removeValue(forKey: ticket.id) else {
       return gate.withdrawn
@@ -67,7 +71,7 @@ extension UpstreamClient {
     let failure = await gate.enter(
       Admission.Call(
         id: ticket.id, lane: profile.settings.name, isInPerson: isInPerson,
-        isRetry: ticket.isRetry), loop, armTimer)
+        isRetry: ticket.isRetry, isOfUsersMaking: isOfUsersMaking), loop, armTimer)
     places[ticket.id] = nil
     return failure
   }
@@ -131,6 +135,12 @@ extension UpstreamClient {
     let gate = Gate(endpoint.upstream, policy)
     gates[endpoint] = gate
     return gate
+  }
+}
+
+extension UpstreamCall {
+  fileprivate var isSignIn: Bool {
+    if case .signIn = self { true } else { false }
   }
 }
 

@@ -21,10 +21,15 @@ struct AdmissionDriver {
 
   @discardableResult
   mutating func ask(
-    _ lane: String = "work", inPerson: Bool = false, isRetry: Bool = false
+    _ lane: String = "work", inPerson: Bool = false, isRetry: Bool = false,
+    isOfUsersMaking: Bool = false
   ) -> UInt64 {
     lastCall += 1
-    send(.asked(.init(id: lastCall, lane: lane, isInPerson: inPerson, isRetry: isRetry)))
+    send(
+      .asked(
+        .init(
+          id: lastCall, lane: lane, isInPerson: inPerson, isRetry: isRetry,
+          isOfUsersMaking: isOfUsersMaking)))
     return lastCall
   }
 

@@ -231,6 +231,25 @@ import Testing
     #expect(gate.admitted.last == next)
   }
 
+  @Test(arguments: [FailureClass.transient(retryAfter: nil), .throttled(retryAfter: .seconds(900))])
+  func whatOneUserMakesUpEndsNothingForOthers(_ failureClass: FailureClass) {
+    let failure = UpstreamFailure(
+      upstream: AdmissionDriver.upstream, failureClass: failureClass, code: .throttled,
+      message: "not you", severity: .expected)
+    var gate = AdmissionDriver()
+    for _ in 0..<20 { gate.end(gate.ask(inPerson: true, isOfUsersMaking: true), failure) }
+    #expect(gate.admission.outage == nil)
+    // Nor does it prove that the upstream is back.
+    gate.fail(5)
+    gate.advance(by: 1)
+    gate.end(gate.ask(inPerson: true, isOfUsersMaking: true), failure)
+    #expect(gate.admission.outage != nil)
+    let next = gate.ask()
+    #expect(gate.admitted.last == next)
+    gate.end(next)
+    #expect(gate.admission.outage == nil)
+  }
+
   // MARK: Retries
 
   @Test func retriesThatFailAreAShareOfWhatSucceeds() {
