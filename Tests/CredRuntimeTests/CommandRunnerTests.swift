@@ -180,6 +180,12 @@ struct CommandRunnerTests {
     #expect(outcome.standardError.count == 4096)
   }
 
+  @Test func `complaints without end keep the loop from nothing`() throws {
+    // Several, so that the pipe is full again before it is found empty.
+    let complain = String(repeating: "yes >&2 & ", count: 4)
+    #expect(try shell(complain + "yes >&2", timeout: .milliseconds(300)).ending == .timedOut)
+  }
+
   @Test func `a large input goes through, and need not be read`() throws {
     let input = String(repeating: "0123456789abcdef", count: 40_000)
     let outcome = try shell("wc -c", input: input)

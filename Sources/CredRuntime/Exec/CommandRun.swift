@@ -21,6 +21,9 @@ final class CommandRun {
   private var done: ((ExecOutcome) -> Void)?
   private let reaped: () -> Void
 
+  /// Read of one stream at once: what a pipe holds, unless the command made it larger. One that
+  /// writes as fast as it is read does not keep the loop from anything else, its deadline included.
+  private static let readAtOnce = 64 << 10
   /// Of standard error only the first line is used.
   private static let errorOutputKept = 4096
 
@@ -92,7 +95,7 @@ final class CommandRun {
     _ descriptor: Int32, _ source: EventSource?, into bytes: inout [UInt8], upTo limit: Int
   ) -> Bool {
     var chunk = [UInt8](repeating: 0, count: 4096)
-    while true {
+    for _ in 0...(Self.readAtOnce / chunk.count) {
       let count = unsafe chunk.withUnsafeMutableBytes {
         unsafe credd_read(descriptor, $0.baseAddress, $0.count)
       }
@@ -104,6 +107,7 @@ final class CommandRun {
       bytes.append(contentsOf: chunk[..<count])
       guard bytes.count <= limit else { return false }
     }
+    return true
   }
 
   private func closeInput() {
