@@ -22,13 +22,18 @@ public struct SocketPath: Equatable, Sendable {
 
   /// The first of: `--socket`, `$CREDD_SOCKET`, `$XDG_RUNTIME_DIR/credd/credd.sock` where it
   /// exists, `/run/credd/credd.sock`. An empty variable counts as unset.
+  ///
+  /// `sudo` and `su` may leave the variable of whoever called them: passwords are not given to
+  /// another user's daemon, nor credentials taken from it, unless it is named.
+  ///
+  /// - Parameter isOwn: whether a path exists and is this user's.
   public init(
-    argument: String?, environment: (String) -> String?, exists: (String) -> Bool
+    argument: String?, environment: (String) -> String?, isOwn: (String) -> Bool
   ) {
     if let path = argument ?? environment("CREDD_SOCKET"), !path.isEmpty {
       self.init(path: path, origin: .given)
     } else if let directory = environment("XDG_RUNTIME_DIR"), !directory.isEmpty,
-      exists(directory + "/credd/credd.sock")
+      isOwn(directory + "/credd/credd.sock")
     {
       self.init(path: directory + "/credd/credd.sock", origin: .userManager)
     } else {

@@ -10,7 +10,13 @@ struct Client {
     socket = SocketPath(
       argument: socketArgument,
       environment: Environment.value(of:),
-      exists: { path in unsafe access(path, F_OK) == 0 })
+      isOwn: Self.isOwn)
+  }
+
+  /// Whether there is something at a path that is this user's.
+  private static func isOwn(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 && status.st_uid == geteuid()
   }
 
   /// - Parameter seconds: for the connection, and again for the reply.

@@ -5,7 +5,7 @@ import Testing
   private func resolve(
     _ argument: String? = nil, _ environment: [String: String] = [:], existing: String = ""
   ) -> SocketPath {
-    SocketPath(argument: argument, environment: { environment[$0] }, exists: { $0 == existing })
+    SocketPath(argument: argument, environment: { environment[$0] }, isOwn: { $0 == existing })
   }
 
   @Test func theFirstThatSaysSomethingWins() {
