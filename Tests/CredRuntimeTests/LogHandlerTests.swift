@@ -19,10 +19,16 @@ struct LogHandlerTests {
         "a\nb", ["uid": "1000", "unit": "x.service\nCREDD_UID=0", "message_id": "abc"]))
     #expect(
       Set(fields) == [
-        "MESSAGE=a b profile=work uid=1000 unit=x.service CREDD_UID=0", "PRIORITY=5",
+        "MESSAGE=a b profile=work uid=1000 unit=\"x.service CREDD_UID=0\"", "PRIORITY=5",
         "SYSLOG_IDENTIFIER=credd", "MESSAGE_ID=abc",
         "CREDD_PROFILE=work", "CREDD_UID=1000", "CREDD_UNIT=x.service CREDD_UID=0",
       ])
+  }
+
+  @Test func `no value passes for another pair`() {
+    let text = event("refused", ["executable": #"/tmp/x uid=0 "\"#, "uid": "1000", "user": ""])
+      .text(with: ["executable": #"/tmp/x uid=0 "\"#, "uid": "1000", "user": ""])
+    #expect(text == #"refused executable="/tmp/x uid=0 \"\\" uid=1000 user="""#)
   }
 
   @Test func `one threshold rules all loggers`() {
@@ -48,7 +54,8 @@ struct LogHandlerTests {
 
   @Test(arguments: [
     ("a\nb", "a b"), ("a\r\nb", "a  b"), ("\u{1B}[31mred\u{7}", " [31mred "), ("a\0b", "a b"),
-    ("\u{9B}1m", " 1m"), ("tab\there", "tab here"), ("grün ☂ 字", "grün ☂ 字"), ("", ""),
+    ("\u{9B}1m", " 1m"), ("tab\there", "tab here"), ("\u{202E}or", " or"), ("a\u{2028}b", "a b"),
+    ("grün ☂ 字", "grün ☂ 字"), ("", ""),
   ])
   func `control characters become spaces`(_ text: String, _ line: String) {
     #expect(text.onOneLine == line)

@@ -26,21 +26,35 @@ struct LineLogHandler: LogHandler {
 }
 
 extension LogEvent {
-  /// The message, and behind it what it is about: `message key=value …`.
+  /// The message, and behind it what it is about: `message key=value …`. A value in which another
+  /// pair could hide, as in the path of a program, stands in quotes.
   func text(with fields: Logger.Metadata) -> String {
     var text = message.description.onOneLine
     for (key, value) in fields.sorted(by: { $0.key < $1.key }) where key != Logger.messageID {
-      text += " \(key)=\("\(value)".onOneLine)"
+      text += " \(key)=\("\(value)".onOneLine.asValue)"
     }
     return text
   }
 }
 
 extension String {
-  /// Without control characters, so that nobody forges a second line.
+  /// Without what does not show or commands a terminal, so that nobody forges a second line or
+  /// reorders this one.
   var onOneLine: String {
-    String(
-      String.UnicodeScalarView(
-        unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
+    String(String.UnicodeScalarView(unicodeScalars.map { $0.isHidden ? " " : $0 }))
+  }
+
+  fileprivate var asValue: String {
+    guard isEmpty || utf8.contains(where: { " \"=".utf8.contains($0) }) else { return self }
+    return "\"" + replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isHidden: Bool {
+    switch properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator: true
+    default: false
+    }
   }
 }
