@@ -30,9 +30,11 @@ extension SessionService {
     _ add: (inout Logger.Metadata) -> Void
   ) {
     let unit = connection.unit()
+    // Users name the units of their own managers as they like, ever anew.
+    let systemUnit = unit?.prefix { $0 != "/" } ?? ""
     let subject = RepeatLimiter.Subject(
       event: message.description, profile: session.key.profile, uid: session.key.uid,
-      detail: "\(connection.peer.uid) \(unit ?? "")")
+      detail: "\(connection.peer.uid) \(systemUnit)")
     guard let repeats = givings.admit(subject, now: now) else { return }
     var metadata = callerMetadata(session.key.profile, connection, unit, repeats)
     if session.key.uid == connection.peer.uid {
