@@ -5,6 +5,12 @@ public import Logging
 public struct ActiveConfiguration: Sendable {
   let configuration: Configuration
   let profiles: [String: Profile]
+  /// Their names, sorted.
+  let profileNames: [String]
+  /// Those that are not for everyone.
+  let restricted: [Profile]
+  /// What has to be known of a caller to decide about all of them, in their own name or in others'.
+  let needs: (own: CallerNeeds, others: CallerNeeds)
   /// Nil where root alone may see everyone's sessions.
   let adminGroup: UInt32?
 
@@ -19,6 +25,11 @@ public struct ActiveConfiguration: Sendable {
         preconditionFailure("the configuration reader let '\(error)' pass")
       }
     }
+    profileNames = profiles.keys.sorted()
+    restricted = profiles.values.filter { !$0.access.isOpen }
+    needs = (
+      CallerNeeds(profiles.values, forOthers: false), CallerNeeds(profiles.values, forOthers: true)
+    )
     adminGroup = configuration.daemon.adminGroup.flatMap(groups.id)
   }
 

@@ -17,7 +17,7 @@ extension SessionService {
     _ name: String, inNameOf other: String? = nil, _ connection: Connection, _ now: Instant
   ) -> Resolution {
     let profile = settings.profiles[name]
-    let needs = needs(of: profile, connection, forOther: other != nil)
+    let needs = needs(of: profile, forOthers: other != nil)
     guard let caller = caller(connection, needs, now) else { return .pending }
     if let other {
       return resolve(profile, name, inNameOf: other, caller, connection, now)
@@ -27,7 +27,7 @@ extension SessionService {
       noteRefusal(of: caller, to: name, connection, now)
       return .refused(Self.notForYou(name))
     }
-    return resolve(profile, for: caller, needs.question(caller.uid), now)
+    return resolve(profile, for: caller, question(needs, about: connection), now)
   }
 
   /// The session of somebody who may have it.
@@ -83,57 +83,39 @@ extension SessionService {
 
   // MARK: Callers
 
-  /// What has to be known of a caller before anything is decided.
-  private struct Needs {
-    var name = false
-    /// What the user database says of them.
-    var groups = false
-    /// Those of the connection.
-    var kernelGroups = false
-    var unit = false
-    var executable = false
-    var digest = false
-
-    func question(_ uid: UInt32) -> UserDirectory.Question { .uid(uid, withGroups: groups) }
-  }
-
   /// For a profile that does not exist, whatever any other needs: else the time that an answer takes
   /// would tell which exist.
-  private func needs(of profile: Profile?, _ connection: Connection, forOther: Bool) -> Needs {
-    var needs = Needs()
-    func add(_ profile: Profile) {
-      let access = profile.access
-      let isOwn = !forOther
-      needs.kernelGroups = needs.kernelGroups || access.needsGroups
-      needs.name =
-        needs.name || (isOwn && (profile.needsUserName || access.needsUserName))
-        || (forOther && access.needsImpersonatorName)
-      needs.groups =
-        needs.groups
-        || isOwn && access.needsGroups
-          && connection.groups().contains(where: access.groups.contains)
-      needs.unit = needs.unit || (isOwn && access.needsUnit)
-      needs.executable = needs.executable || access.needsExecutable
-      needs.digest = needs.digest || access.needsDigest
-    }
-    if let profile { add(profile) } else { settings.profiles.values.forEach(add) }
-    return needs
+  private func needs(of profile: Profile?, forOthers: Bool) -> CallerNeeds {
+    if let profile { return CallerNeeds(profile, forOthers: forOthers) }
+    return forOthers ? settings.needs.others : settings.needs.own
+  }
+
+  private func question(
+    _ needs: CallerNeeds, about connection: Connection
+  ) -> UserDirectory.Question {
+    .uid(
+      connection.peer.uid,
+      withGroups: !needs.groups.isEmpty
+        && connection.groups().contains(where: needs.groups.contains))
   }
 
   /// Nil while something is being looked up.
-  private func caller(_ connection: Connection, _ needs: Needs, _ now: Instant) -> Caller? {
+  private func caller(
+    _ connection: Connection, _ needs: CallerNeeds, _ now: Instant
+  ) -> Caller? {
     let uid = connection.peer.uid
     var caller = Caller(
-      uid: uid, groups: needs.kernelGroups ? connection.groups() : [],
+      uid: uid, groups: needs.groups.isEmpty ? [] : connection.groups(),
       isUnmapped: uid == overflowUID)
     let token = connection.token
     var until = now + UserDirectory.keptFor
-    if needs.name || needs.groups {
-      let answer = directory.answer(to: needs.question(uid), now: now) { [unowned self] in
+    let question = question(needs, about: connection)
+    if needs.name || question.withGroups {
+      let answer = directory.answer(to: question, now: now) { [unowned self] in
         self.proceed(token)
       }
       guard let answer else { return nil }
-      until = min(until, directory.freshUntil(needs.question(uid)) ?? until)
+      until = min(until, directory.freshUntil(question) ?? until)
       if case .user(let user) = answer {
         caller.userName = user.name
         // Processes keep the groups that they were started with.
@@ -148,7 +130,7 @@ extension SessionService {
       if case .executable(let executable) = answer { caller.executable = executable }
     }
     if needs.unit { caller.unit = connection.presentUnit() }
-    connection.decision = (until, !needs.kernelGroups && !needs.unit && !needs.executable)
+    connection.decision = (until, needs.groups.isEmpty && !needs.unit && !needs.executable)
     return caller
   }
 
@@ -203,10 +185,10 @@ extension SessionService {
 
   /// A caller who may not use every profile does not learn which ones exist.
   private func unknown(_ name: String, _ caller: Caller) -> ProtocolError {
-    guard settings.profiles.values.allSatisfy({ $0.access.allows(caller) }) else {
+    guard !caller.isUnmapped, settings.restricted.allSatisfy({ $0.access.allows(caller) }) else {
       return Self.notForYou(name)
     }
-    let known = settings.profiles.keys.sorted()
+    let known = settings.profileNames
     let message =
       known.isEmpty
       ? "no profile is configured; add [profile \(name)] to credd.conf"
