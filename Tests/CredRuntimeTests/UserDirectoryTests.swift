@@ -41,6 +41,28 @@ struct UserDirectoryTests {
     #expect(try ask(0, times: 100).calls == 100)
   }
 
+  @Test func `more than there are threads wait their turn`() throws {
+    let thread = try LoopThread()
+    let count = 20 * UserDirectory.lookupsAtOnce
+    let answers = try thread.run { stage in
+      let loop = stage.loop
+      let directory = try UserDirectory(loop: loop)
+      let uids = (0..<UInt32(count)).map { 3_000_000_000 + $0 }
+      await withCheckedContinuation { continuation in
+        var answered = 0
+        for uid in uids {
+          let first = directory.answer(to: .uid(uid), now: loop.now) {
+            answered += 1
+            if answered == count { continuation.resume() }
+          }
+          #expect(first == nil)
+        }
+      }
+      return uids.map { directory.answer(to: .uid($0), now: loop.now, then: {}) }
+    }
+    #expect(answers.allSatisfy { $0 == .nobody })
+  }
+
   @Test func `an old name is looked up anew, and serves until a minute is over`() throws {
     let thread = try LoopThread()
     let answers = try thread.run { stage in

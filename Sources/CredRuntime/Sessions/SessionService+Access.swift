@@ -178,7 +178,9 @@ extension SessionService {
   func isAdmin(_ connection: Connection, _ now: Instant) -> Bool? {
     guard connection.peer.uid != 0 else { return true }
     guard let group = settings.adminGroup, connection.groups().contains(group) else { return false }
-    return caller(connection, Needs(groups: true), now).map { $0.groups.contains(group) }
+    var needs = CallerNeeds()
+    needs.groups = [group]
+    return caller(connection, needs, now).map { $0.groups.contains(group) }
   }
 
   // MARK: Refusals

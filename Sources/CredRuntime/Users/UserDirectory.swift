@@ -45,9 +45,14 @@ final class UserDirectory {
   }
 
   @safe private struct Lookup {
-    let handle: OpaquePointer
+    /// Nil where it waits for a thread.
+    var handle: OpaquePointer?
     let deadline: Instant
     var waiting: [() -> Void]
+
+    func release() {
+      if let handle = unsafe handle { unsafe credd_lookup_release(handle) }
+    }
   }
 
   /// Also how long a membership that was withdrawn may count on.
@@ -57,9 +62,11 @@ final class UserDirectory {
   static let failureKeptFor: Duration = .seconds(5)
   /// A directory that takes longer counts as unavailable; the last known name goes on serving.
   static let timeout: Duration = .seconds(2)
-  /// Threads at once, those that hang included. Further look-ups count as unavailable, where
-  /// nothing is known from before.
+  /// Threads at once, those that hang included. Further look-ups wait; where all hang, they count as
+  /// unavailable unless something is known from before.
   static let lookupsAtOnce = 16
+  /// Look-ups under way and waiting: one for each connection.
+  static let lookupsHeld = Limits.connections
   /// Names kept; one for each user of the host.
   static let entriesKept = 100_000
 
@@ -69,6 +76,10 @@ final class UserDirectory {
   private var timer: EventSource?
   private var entries: [Question: Entry] = [:]
   private var lookups: [Question: Lookup] = [:]
+  /// Those that wait for a thread, in order; some may have been given up.
+  private var queue: ArraySlice<Question> = []
+  /// Threads of ``lookups``.
+  private var running = 0
   /// Given up on; their threads still run, and what they find is good for the next time.
   private var late: [Question: Lookup] = [:]
   /// Every group that was ever listed for a uid.
@@ -82,8 +93,8 @@ final class UserDirectory {
   }
 
   deinit {
-    for lookup in lookups.values { unsafe credd_lookup_release(lookup.handle) }
-    for lookup in late.values { unsafe credd_lookup_release(lookup.handle) }
+    for lookup in lookups.values { lookup.release() }
+    for lookup in late.values { lookup.release() }
     wakeSource = nil
     credd_close(wake)
   }
@@ -115,13 +126,33 @@ final class UserDirectory {
   @discardableResult
   private func start(_ question: Question, _ now: Instant, then: (() -> Void)?) -> Bool {
     // A thread that hangs on this very uid is not joined by a second one.
-    guard late[question] == nil, lookups.count + late.count < Self.lookupsAtOnce,
-      let handle = unsafe begin(question)
+    guard late[question] == nil, late.count < Self.lookupsAtOnce,
+      lookups.count < Self.lookupsHeld, queue.count < Self.lookupsHeld
     else { return false }
-    lookups[question] = unsafe Lookup(
-      handle: handle, deadline: now + Self.timeout, waiting: then.map { [$0] } ?? [])
-    armTimer()
+    var lookup = unsafe Lookup(
+      handle: nil, deadline: now + Self.timeout, waiting: then.map { [$0] } ?? [])
+    if running + late.count < Self.lookupsAtOnce {
+      guard let handle = unsafe begin(question) else { return false }
+      unsafe lookup.handle = handle
+      running += 1
+    } else {
+      queue.append(question)
+    }
+    lookups[question] = lookup
+    // The deadlines of later ones are later.
+    if lookups.count == 1 { armTimer() }
     return true
+  }
+
+  /// Gives threads to those that wait for one. Where none can be had, they wait for their deadline.
+  private func startWaiting() {
+    while running + late.count < Self.lookupsAtOnce, let question = queue.popFirst() {
+      guard let lookup = lookups[question], unsafe lookup.handle == nil,
+        let handle = unsafe begin(question)
+      else { continue }
+      unsafe lookups[question]?.handle = handle
+      running += 1
+    }
   }
 
   private func begin(_ question: Question) -> OpaquePointer? {
@@ -142,36 +173,41 @@ final class UserDirectory {
     var waiting: [() -> Void] = []
     for (question, lookup) in late {
       guard let answer = result(of: lookup) else { continue }
-      unsafe credd_lookup_release(lookup.handle)
+      lookup.release()
       late[question] = nil
       note(answer, to: question, now)
     }
     for (question, lookup) in lookups {
       let answer = result(of: lookup)
       guard answer != nil || now >= lookup.deadline else { continue }
-      if answer == nil {
-        late[question] = unsafe Lookup(handle: lookup.handle, deadline: .distantFuture, waiting: [])
-      } else {
-        unsafe credd_lookup_release(lookup.handle)
+      if let handle = unsafe lookup.handle {
+        running -= 1
+        if answer == nil {
+          late[question] = unsafe Lookup(handle: handle, deadline: .distantFuture, waiting: [])
+        } else {
+          lookup.release()
+        }
       }
       lookups[question] = nil
       note(answer ?? .unavailable, to: question, now)
       waiting += lookup.waiting
     }
+    startWaiting()
     armTimer()
     waiting.forEach { $0() }
   }
 
   /// Nil while its thread runs.
   private func result(of lookup: Lookup) -> Answer? {
+    guard let handle = unsafe lookup.handle else { return nil }
     var uid: UInt32 = 0
     var name = [CChar](repeating: 0, count: 257)
-    switch unsafe credd_lookup_take(lookup.handle, &uid, &name, name.count) {
+    switch unsafe credd_lookup_take(handle, &uid, &name, name.count) {
     case 1:
       let name = String(
         decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
       var count = 0
-      let groups = unsafe credd_lookup_groups(lookup.handle, &count)
+      let groups = unsafe credd_lookup_groups(handle, &count)
       return .user(
         User(
           uid: uid, name: name,
