@@ -106,6 +106,14 @@ struct MemoryTests {
     try host.expectAll(["token": token])
     _ = try host.ask(#"{"op":"logout","profile":"direct"}"#)
     try host.expectNone(["token": token])
+    // Not even until a logout, where Cognito takes it no more.
+    _ = try host.ask(
+      #"{"op":"login","profile":"direct","identity_id":"\#(identity)","token":"\#(token)"}"#)
+    try host.expectAll(["token": token])
+    try host.sandbox.control("POST", "revoke", #"{"IdentityId":"\#(identity)"}"#)
+    _ = try host.ask(#"{"profile":"direct","refresh":true,"wait":1}"#)
+    try Deadline.usual.wait(for: "the refusal") { try host.state("direct") == "tokensInvalid" }
+    try host.expectNone(["token": token])
     let logins = Dictionary(
       uniqueKeysWithValues: (0..<10).map { ("p\($0).example", newSecret(40_000)) })
     #expect(try host.logIn(logins, profile: "direct").errorCode != nil)

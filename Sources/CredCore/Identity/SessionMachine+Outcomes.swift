@@ -144,8 +144,8 @@ extension SessionMachine {
     let pause = backOff.failed(failure.failureClass, chance: turn.chance)
     work = .resting(Rest(failure, now: turn.now, pause: pause))
     if let voucher = attempt.voucher, needsSignIn(failure.failureClass, voucher, attempt) {
-      // A later sign-in by logins begins with its own.
-      if voucher == .logins { forgetVouchers() }
+      // A later sign-in brings its own.
+      if voucher == .logins || voucher == .developerToken { forgetVouchers() }
       become(.tokensInvalid(voucher.refused), &turn)
     }
     turn.actions.append(.announce(credentials == nil ? .failed(failure) : .degraded(failure)))

@@ -137,7 +137,8 @@ extension SessionMachine {
   var signInRequired: ProtocolError {
     let reason =
       switch standing {
-      case .tokensInvalid(.developerToken) where token == nil:
+      // Of one that was refused the end is forgotten too.
+      case .tokensInvalid(.developerToken) where !expirations.ends.isEmpty:
         "the developer token has run out"
       case .tokensInvalid:
         lastFailure.map { "the sign-in is no longer accepted: \($0.failure.message)" }

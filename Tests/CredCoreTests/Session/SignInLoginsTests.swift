@@ -81,6 +81,7 @@ import Testing
     let get = session.ask(refresh: true, wait: .seconds(60))
     session.finish(fixtures.refusedToken)
     #expect(session.machine.standing == .tokensInvalid(.logins))
+    #expect(session.machine.logins.isEmpty)
     session.forgetAll()
     // With Facebook's token, which was refused, no login could ever succeed.
     session.login(fixtures.logins(Fixtures.google))

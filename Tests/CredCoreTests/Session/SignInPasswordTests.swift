@@ -119,6 +119,11 @@ import Testing
     let first = session.ask(refresh: true, wait: .seconds(60))
     session.finish(fixtures.failed(.signInRequired, .signInRequired))
     #expect(session.states == ["tokensInvalid"])
+    // Nobody takes it any more.
+    guard case .tokensInvalid(.password(let refused)) = session.machine.standing else {
+      return #expect(Bool(false), "\(session.machine.standing)")
+    }
+    #expect(refused.token.isEmpty)
     // What is valid is served, and no attempt is made in vain.
     let plain = session.ask()
     #expect(session.answer(to: plain) == .credentials)

@@ -140,6 +140,9 @@ import Testing
     session.finish(fixtures.refusedToken)
     #expect(session.states == ["tokensInvalid"])
     #expect(session.openCalls.isEmpty)
+    #expect(session.machine.token == nil)
+    let late = session.ask(refresh: true, wait: .zero)
+    #expect(session.refusal(of: late)?.message.contains("no longer accepted") == true)
     session.signIn(fixtures.tokenAtHand())
     #expect(session.answer(to: get) == .credentials)
   }
