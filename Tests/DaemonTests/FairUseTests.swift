@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 /// What one user may have of upstream.
@@ -48,5 +49,42 @@ struct FairUseTests {
       try host.ask(#"{"profile":"p\#(limit)","wait":0}"#).errorCode != "TooManyRequests"
     }
     withExtendedLifetime(waiting) {}
+  }
+
+  @Test func onePasswordOfAUserIsCheckedAtATime() throws {
+    let host = try TestHost { Configuration.password($0) }
+    try host.sandbox.plan(
+      #"{"Service":"backend","Operation":"login","Kind":"delay","Seconds":1.5}"#)
+    let line = #"{"op":"login","username":"alice","password":"alice-password"}"#
+    let first = try host.connect()
+    try first.send(line + "\n")
+    try Deadline.usual.wait(for: "the first to be under way") {
+      try host.waiters() == 1 || host.sandbox.calls("backend.login") == 1
+    }
+    let refused = try host.ask(line)
+    #expect(refused.errorCode == "TooManyRequests")
+    #expect(refused.errorMessage?.contains("another sign-in of yours") == true)
+    #expect(try first.reply().errorCode == nil)
+    #expect(try host.ask(line).errorCode == nil)
+    #expect(try host.sandbox.calls("backend.login") == 2)
+  }
+
+  @Test func sessionsAreAsManyAsConfigured() throws {
+    let host = try TestHost {
+      Configuration.usual($0, daemon: "max_sessions = 1")
+        + Configuration.profile("next", endpoint: $0.url)
+    }
+    #expect(try host.credentials()["AccessKeyId"] != nil)
+    let refused = try host.ask(#"{"profile":"next"}"#)
+    #expect(refused.errorCode == "TooManyRequests")
+    #expect(refused.errorMessage?.contains("max_sessions") == true)
+    // The place of a profile that is removed is free.
+    try host.configure {
+      Configuration.http(url: $0.url + "/token", daemon: "max_sessions = 1")
+        + Configuration.profile("next", endpoint: $0.url)
+    }
+    host.daemon.send(SIGHUP)
+    try Deadline.usual.wait(for: "the reload") { host.log.contains("removed=1") }
+    #expect(try host.credentials("next")["AccessKeyId"] != nil)
   }
 }
