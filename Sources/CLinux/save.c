@@ -36,11 +36,10 @@ void credd_save_release(struct credd_save *save) {
 }
 
 static int write_aside(int folder, const struct credd_save *save) {
-  int file = openat(folder, save->aside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-                    S_IRUSR | S_IWUSR);
-  if (file < 0) return -errno;
-  int result = fchmod(file, S_IRUSR | S_IWUSR) < 0 ? -errno : 0;
-  if (result == 0) result = credd_write_at(file, save->bytes, save->length, 0);
+  // A new file, whatever a former process or somebody else left of that name.
+  int file = credd_create_private(folder, save->aside);
+  if (file < 0) return file;
+  int result = credd_write_at(file, save->bytes, save->length, 0);
   if (result == 0 && fsync(file) < 0) result = -errno;
   if (close(file) < 0 && result == 0) result = -errno;
   return result;

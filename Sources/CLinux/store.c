@@ -52,7 +52,8 @@ int credd_open_private(int folder, const char *name) {
   if (descriptor < 0) return -errno;
   struct stat status;
   int failure = fstat(descriptor, &status) < 0 ? -errno : 0;
-  if (!failure && (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || status.st_mode & 077))
+  if (!failure && (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || status.st_mode & 077 ||
+                   status.st_nlink != 1))
     failure = -EPERM;
   if (!failure) return descriptor;
   close(descriptor);

@@ -158,7 +158,8 @@ int credd_next_data(int descriptor, int64_t from, int64_t *begin, int64_t *end);
 int credd_is_in_memory(int descriptor);
 // A new file `folder`/`name`, readable by its owner alone; what has that name already is removed.
 int credd_create_private(int folder, const char *name);
-// An existing one, if it is a regular file of this user that nobody else may read; -EPERM if not.
+// An existing one, if it is a regular file of this user, of no other name, that nobody else may
+// read; -EPERM if not.
 int credd_open_private(int folder, const char *name);
 // pread() and pwrite() of all of it; a read is short at the end of the file alone.
 ssize_t credd_read_at(int descriptor, void *buffer, size_t length, int64_t offset);

@@ -46,6 +46,25 @@ struct IdentityFileTests {
     #expect(try text(folder) == "credd-identities 1\nend 0\n")
   }
 
+  @Test(arguments: [true, false])
+  func `what has the new file's name already is not written to`(_ isSymbolic: Bool) throws {
+    let (folder, known, key) = (try TemporaryFolder(), try known(), key)
+    let other = folder.path + "/other"
+    try "kept".write(toFile: other, atomically: false, encoding: .utf8)
+    let planted = folder.path + "/\(IdentityFile.name).new"
+    if isSymbolic {
+      try FileManager.default.createSymbolicLink(atPath: planted, withDestinationPath: other)
+    } else {
+      try FileManager.default.linkItem(atPath: other, toPath: planted)
+    }
+    try withFile(in: folder.path) { file in
+      file.note(known, for: key)
+      file.finish()
+    }
+    #expect(try text(folder, "other") == "kept")
+    #expect(try withFile(in: folder.path) { $0.identity(key) } == known)
+  }
+
   @Test func `it is written by itself`() throws {
     let (folder, known, key) = (try TemporaryFolder(), try known(), key)
     let thread = try LoopThread()
