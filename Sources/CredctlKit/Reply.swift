@@ -19,6 +19,9 @@ public enum Reply {
       guard let refusal = Refusal(error) else { throw noReply("its Error has no code or message") }
       throw Failure(refusal, profile: profile)
     }
+    guard !shape.isPlain || line.allSatisfy({ $0 == 0x0A || (0x20...0x7E).contains($0) }) else {
+      throw noReply("it is not printable ASCII")
+    }
     if let name = shape.firstFault(in: reply) {
       throw noReply("its \(name) is missing or wrong")
     }

@@ -6,10 +6,13 @@ public struct ReplyShape: Sendable {
   var texts: [String] = []
   var objects: [String] = []
   var arrays: [String] = []
+  /// Nothing but printable ASCII stands in the whole line: it goes to standard output as it is, which
+  /// may be a terminal.
+  var isPlain = false
 
   /// The `credential_process` format.
   public static let credentials = ReplyShape(
-    texts: ["AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"])
+    texts: ["AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"], isPlain: true)
   public static let token = ReplyShape(texts: ["IdentityId", "Token"])
   /// `identity`, `login`, `logout`, `clear`.
   public static let session = ReplyShape(texts: ["Profile", "State"])

@@ -31,6 +31,8 @@ import Testing
     #"{"Version":1,"AccessKeyId":"A","SecretAccessKey":5,"SessionToken":"T","Expiration":"E"}"#,
     #"{"Version":1,"AccessKeyId":"A","SecretAccessKey":"S","Expiration":"E"}"#,
     #"{"Version":1,"Error":{}}"#, #"{"Version":1,"Error":"no"}"#,
+    good.replacing("\"A\"", with: "\"A\u{9B}31m\""), good.replacing("\"A\"", with: "\"\u{202E}A\""),
+    good + "\t",
   ])
   func refusesWhatIsNoAnswer(_ line: String) {
     #expect(failure(line)?.status == .unavailable)
