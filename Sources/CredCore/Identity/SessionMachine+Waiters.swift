@@ -4,9 +4,10 @@ extension SessionMachine {
   /// - Parameter holdingOut: before a refresh could start, when those who would rather have
   ///   something better keep waiting.
   mutating func settleWaiters(_ turn: inout Turn, holdingOut: Bool) {
-    // Mostly all wait on. Then nothing is built, or every one who asks would cost a copy of all who
-    // wait (1,000 at once: 200,000 instructions each in place of 20,000).
-    let first = waiters.firstIndex { answer(to: $0, turn.now, holdingOut) != nil }
+    // While a call is under way only its outcome changes what those before could hope for, and a
+    // deadline is an event of its own: who comes then costs no look at all who wait.
+    let start = awaitedCall != nil ? turn.firstToSettle : 0
+    let first = waiters[start...].firstIndex { answer(to: $0, turn.now, holdingOut) != nil }
     guard let first else { return }
     var waiting = Array(waiters[..<first])
     for waiter in waiters[first...] {

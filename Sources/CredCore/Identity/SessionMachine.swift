@@ -58,6 +58,7 @@ public struct SessionMachine: Sendable {
     switch event {
     case .asked(let waiter):
       lastAsked = now
+      if awaitedCall != nil, turn.actions.isEmpty { turn.firstToSettle = waiters.count }
       waiters.append(waiter)
     case .signInRequested(let request):
       beginSignIn(request, &turn)
@@ -94,6 +95,8 @@ public struct SessionMachine: Sendable {
     /// Uniform in `0..<1`.
     let chance: Double
     var actions: [Action] = []
+    /// The first waiter for whom something may be new.
+    var firstToSettle = 0
   }
 
   /// When the daemon must send `timePassed`, at the latest.

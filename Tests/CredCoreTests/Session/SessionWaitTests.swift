@@ -25,6 +25,19 @@ import Testing
     #expect(session.calls.count == 2)
   }
 
+  @Test func whoComesWhileACallIsUnderWayEndsNobodysWait() {
+    var session = SessionDriver()
+    let short = session.ask(wait: .seconds(2))
+    session.sleep(3)
+    let impatient = session.ask(wait: .zero)
+    #expect(session.answer(to: impatient) == .refused(.timeout))
+    #expect(session.answer(to: short) == nil)
+    // Their own time is an event, and it is due.
+    #expect(session.machine.nextWake <= session.now)
+    session.advance(by: 0)
+    #expect(session.answer(to: short) == .refused(.timeout))
+  }
+
   @Test func whoDoesNotWaitStartsARefreshAllTheSame() {
     var session = SessionDriver()
     let waiter = session.ask(wait: .zero)
