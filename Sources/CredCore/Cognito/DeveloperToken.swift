@@ -9,8 +9,6 @@ public struct DeveloperToken: Sendable, Equatable {
   public let expiration: WallTime?
   /// `iat`.
   public let issuedAt: WallTime?
-  /// `aud`: the identity pool.
-  public let audience: String?
 
   /// - Throws: where it is empty or over 50,000 characters, which Cognito refuses.
   public init(_ token: Secret) throws(InvalidInput) {
@@ -21,16 +19,17 @@ public struct DeveloperToken: Sendable, Equatable {
     self.token = token
     self.expiration = Self.time(claims?["exp"])
     self.issuedAt = Self.time(claims?["iat"])
-    self.audience = claims?["aud"]?.text
   }
 
   /// One that was read before: its claims are not read again.
-  init(known token: Secret, expiration: WallTime?, issuedAt: WallTime?, audience: String?) {
+  init(known token: Secret, expiration: WallTime?, issuedAt: WallTime?) {
     self.token = token
     self.expiration = expiration
     self.issuedAt = issuedAt
-    self.audience = audience
   }
+
+  /// `aud`: the identity pool. Looked at once, when the token comes, so it is not kept beside it.
+  public var audience: String? { Self.claims(of: token)?["aud"]?.text }
 
   /// The payload of a JWT (RFC 7519 §3): the middle one of three base64url parts.
   private static func claims(of token: Secret) -> JSONValue? {

@@ -1,5 +1,7 @@
 /// Credentials as a session keeps them: with what is known of their life on this host's clock.
-public struct HeldCredentials: Sendable, Equatable {
+///
+/// A class because it never changes: the session and what was last stored of it share one.
+public final class HeldCredentials: Sendable, Equatable {
   public let credentials: Credentials
   public let received: Instant
   /// How long they last, counted by the server's clock.
@@ -21,6 +23,12 @@ public struct HeldCredentials: Sendable, Equatable {
     self.received = received
     self.lifetime = lifetime
     self.refreshAt = refreshAt
+  }
+
+  public static func == (one: HeldCredentials, other: HeldCredentials) -> Bool {
+    if one === other { return true }
+    return one.credentials == other.credentials && one.received == other.received
+      && one.lifetime == other.lifetime && one.refreshAt == other.refreshAt
   }
 
   public var expires: Instant { received + lifetime }

@@ -5,7 +5,7 @@
 /// when it has come, so there are no timers to cancel and none can be stale.
 public struct SessionMachine: Sendable {
   /// Whether something is being fetched.
-  enum Work: Sendable, Equatable {
+  indirect enum Work: Sendable, Equatable {
     /// Nothing to do, or nothing that can be done without a sign-in.
     case idle
     /// Goes to `idle` when it succeeds, to `resting` when it fails.
@@ -23,14 +23,14 @@ public struct SessionMachine: Sendable {
   /// When somebody last asked. The daemon notes answers from its cache here too.
   public var lastAsked: Instant
   /// The last failure and when it happened; kept after a success, for whoever asks why.
-  public internal(set) var lastFailure: (failure: UpstreamFailure, at: Instant)?
+  @Rare public internal(set) var lastFailure: (failure: UpstreamFailure, at: Instant)? = nil
   public internal(set) var refreshes = 0
   /// Who signed in with a password.
   var userName: String?
   /// Which role a `login` chose.
   var customRoleARN: String?
   var expirations = LoginExpirations()
-  var signInProgress: SignInProgress?
+  @Rare var signInProgress: SignInProgress? = nil
   /// What watchers know: what comes and goes between two announcements is no news.
   var told: (state: String, identityID: IdentityID?)
   var backOff = BackOff()

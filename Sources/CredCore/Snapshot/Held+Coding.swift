@@ -3,7 +3,7 @@ extension HeldToken {
     static let token: UInt8 = 1
     static let expiration: UInt8 = 2
     static let issuedAt: UInt8 = 3
-    static let audience: UInt8 = 4
+    // 4 was the token's audience.
     static let received: UInt8 = 5
     static let lifetime: UInt8 = 6
   }
@@ -12,18 +12,14 @@ extension HeldToken {
     writer.field(Tag.token, token.token)
     writer.field(Tag.expiration, token.expiration)
     writer.field(Tag.issuedAt, token.issuedAt)
-    // It comes from a token, so it may be as long as one; and it is looked at when that arrives.
-    let isShort = token.audience.map { $0.utf8.count <= Limits.snapshotTextBytes } ?? false
-    writer.field(Tag.audience, isShort ? token.audience : nil)
     writer.field(Tag.received, received)
     writer.field(Tag.lifetime, lifetime)
   }
 
-  init(reading reader: SnapshotReader) throws(SnapshotError) {
+  convenience init(reading reader: SnapshotReader) throws(SnapshotError) {
     var fields = reader
     var token: Secret?
     var (expiration, issuedAt): (WallTime?, WallTime?)
-    var audience: String?
     var received: Instant?
     var lifetime: Duration?
     while let field = try fields.next() {
@@ -31,7 +27,6 @@ extension HeldToken {
       case Tag.token: token = try field.secret("token", limit: 4 * Limits.tokenLength)
       case Tag.expiration: expiration = try field.wallTime("token's expiration")
       case Tag.issuedAt: issuedAt = try field.wallTime("token's age")
-      case Tag.audience: audience = try field.text("audience")
       case Tag.received: received = try field.instant("token's arrival")
       case Tag.lifetime: lifetime = try field.duration("token's lifetime")
       default: break
@@ -39,8 +34,7 @@ extension HeldToken {
     }
     guard let token, !token.isEmpty, let received else { throw .missing("token") }
     self.init(
-      DeveloperToken(
-        known: token, expiration: expiration, issuedAt: issuedAt, audience: audience),
+      DeveloperToken(known: token, expiration: expiration, issuedAt: issuedAt),
       lifetime: lifetime, received: received)
   }
 }
@@ -68,7 +62,7 @@ extension HeldCredentials {
     writer.field(Tag.refreshAt, refreshAt)
   }
 
-  init(reading reader: SnapshotReader) throws(SnapshotError) {
+  convenience init(reading reader: SnapshotReader) throws(SnapshotError) {
     var fields = reader
     var (accessKeyID, accountID): (String?, String?)
     var (secretAccessKey, sessionToken): (Secret?, Secret?)

@@ -58,7 +58,8 @@ extension KnownIdentity {
       line.append(Self.tab)
       Self.append(field, to: &line)
     }
-    return line
+    // As long as it is: there are as many as sessions.
+    return Array(line[...])
   }
 
   /// Reads ``line``; nil for anything else.

@@ -19,8 +19,8 @@ public struct SessionSnapshot: Sendable, Equatable {
   var lastAsked: Instant
   var refreshes = 0
   var backOff = BackOff()
-  var rest: Rest?
-  var lastFailure: PastFailure?
+  @Rare var rest: Rest? = nil
+  @Rare var lastFailure: PastFailure? = nil
 
   init(standing: Standing, lastAsked: Instant) {
     self.standing = standing

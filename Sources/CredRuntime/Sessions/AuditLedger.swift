@@ -15,13 +15,16 @@ struct AuditLedger {
   /// soon: each must have been given once before.
   static let trustedFor: Duration = .seconds(60)
 
-  /// When each was last known to be the same.
-  private var processes: [Int32: Instant] = [:]
+  /// The first process, and when it was last known to be the same. Most sessions have no other, and
+  /// need no dictionary.
+  private var first: (pid: Int32, seen: Instant)?
+  private var others: [Int32: Instant] = [:]
   private(set) var lastCaller: Caller?
 
   /// Other credentials from now on.
   mutating func begin() {
-    processes.removeAll(keepingCapacity: true)
+    first = nil
+    others = [:]
   }
 
   /// Whether this process was not handed them before.
@@ -30,14 +33,15 @@ struct AuditLedger {
   mutating func isNew(_ pid: Int32, now: Instant, started: () -> Instant?) -> Bool {
     // Outside this daemon's pid namespace all processes have this number.
     guard pid > 0 else { return true }
-    if let seen = processes[pid] {
-      let isSame = now - seen < Self.trustedFor || started().map { $0 <= seen } ?? false
-      processes[pid] = now
-      return !isSame
+    let seen = first?.pid == pid ? first?.seen : others[pid]
+    if first == nil || first?.pid == pid {
+      first = (pid, now)
+    } else {
+      if seen == nil, others.count >= Self.processesKept { others.removeAll(keepingCapacity: true) }
+      others[pid] = now
     }
-    if processes.count >= Self.processesKept { processes.removeAll(keepingCapacity: true) }
-    processes[pid] = now
-    return true
+    guard let seen else { return true }
+    return !(now - seen < Self.trustedFor || started().map { $0 <= seen } ?? false)
   }
 
   mutating func note(_ caller: Caller) { lastCaller = caller }

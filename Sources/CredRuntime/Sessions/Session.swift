@@ -57,6 +57,10 @@ final class Session {
     return rendered
   }
 
+  /// Has the reply rendered anew for whoever asks next. Most sessions are asked once by a process
+  /// that then keeps the credentials: they need no second copy.
+  func dropReply() { rendered = nil }
+
   /// Has the reply rendered anew; call whenever the credentials changed.
   ///
   /// - Parameter issue: a number that no credentials had before.

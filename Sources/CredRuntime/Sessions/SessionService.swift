@@ -300,6 +300,7 @@ final class SessionService: RequestHandler {
       case .announce(let announcement): announce(announcement, session)
       }
     }
+    session.dropReply()
     followCall(of: session)
     reschedule(session)
     keep(session)
