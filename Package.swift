@@ -38,18 +38,18 @@ let package = Package(
     .target(name: "CLinux", cSettings: warnings),
     .target(name: "CWipingFree", cSettings: warnings),
     .target(name: "CSystemd", cSettings: warnings, linkerSettings: [.linkedLibrary("systemd")]),
+    // These two load their libraries at need, and link none.
     .target(name: "CCurl", cSettings: warnings),
+    .target(name: "CCrypto", cSettings: warnings),
     .target(name: "CredCore", swiftSettings: strict),
     .target(
       name: "CredRuntime",
       dependencies: [
-        "CredCore", "CLinux", "CSystemd", "CCurl", "CWipingFree", logging,
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "CryptoExtras", package: "swift-crypto"),
+        "CredCore", "CLinux", "CSystemd", "CCurl", "CCrypto", "CWipingFree", logging,
       ],
       swiftSettings: strict),
     .executableTarget(
-      name: "credd", dependencies: ["CredCore", "CredRuntime", argumentParser],
+      name: "credd", dependencies: ["CredCore", "CredRuntime", logging],
       swiftSettings: strict,
       // All symbols are bound at the start, and the table of them is read-only from then on.
       linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]),

@@ -4,8 +4,6 @@ internal import Glibc
 
 /// The configuration as files: `/etc/credd/credd.conf`, then `/etc/credd/credd.conf.d/*.conf`.
 public enum ConfigurationFiles {
-  public static let standardPath = "/etc/credd/credd.conf"
-
   /// Reads `path` and `path.d/*.conf` in the order of their names.
   ///
   /// - Throws: where a file is there and cannot be read, or `path` itself is missing.

@@ -42,7 +42,7 @@ public actor Daemon {
     upstream = try UpstreamClient(
       loop: loop,
       http: HTTPClient(loop: loop, connections: daemon.upstreamConnections, log: log),
-      host: HostName.current, daemon: daemon, clock: service.clock)
+      host: HostName.current, daemon: daemon, clock: service.clock, log: log)
   }
 
   /// Starts to serve on `listeners`, which stay open and untouched when the daemon ends. Call on

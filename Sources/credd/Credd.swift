@@ -1,36 +1,46 @@
-public import ArgumentParser
-public import CredCore
+import CredCore
 import CredRuntime
 import Glibc
 import Logging
 
-/// The credential daemon's command line.
-struct Credd: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "credd",
-    abstract: "Serve AWS credentials for developer-authenticated identities over a Unix socket.",
-    discussion: """
-      Takes its listening socket from systemd where one was passed, else binds --socket. Runs in \
-      the foreground; SIGTERM ends it.
-      """,
-    version: Version.current)
+/// The credential daemon, as its command line has it.
+struct Credd {
+  private let line: DaemonCommandLine
 
-  @Option(help: ArgumentHelp("Read FILE, then FILE.d/*.conf.", valueName: "file"))
-  var config = ConfigurationFiles.standardPath
+  /// What ends the program early: its exit status.
+  private struct Ending: Error {
+    let status: Int32
+  }
 
-  @Option(help: ArgumentHelp("Bind this path where systemd passed no socket.", valueName: "path"))
-  var socket = "/run/credd/credd.sock"
+  /// Runs until a signal ends it.
+  ///
+  /// - Returns: the exit status, one of sysexits.h.
+  static func run(_ arguments: [String]) -> Int32 {
+    do throws(DaemonCommandLine.Misuse) {
+      switch try DaemonCommandLine.read(arguments) {
+      case .help: print(DaemonCommandLine.help)
+      case .version: print(Version.current)
+      case .serve(let line): return Credd(line: line).run()
+      }
+      return EX_OK
+    } catch {
+      complain("credd: \(error)\nTry 'credd --help'.")
+      return EX_USAGE
+    }
+  }
 
-  @Flag(help: "Check the configuration, print all of its problems, and exit.")
-  var checkConfig = false
+  private func run() -> Int32 {
+    do throws(Ending) {
+      let configuration = try readConfiguration()
+      if !line.checkConfig { try start(configuration) }
+      return EX_OK
+    } catch {
+      return error.status
+    }
+  }
 
-  @Option(help: ArgumentHelp("error, warning, notice, info or debug.", valueName: "level"))
-  var logLevel: LogLevel?
-
-  func run() throws {
-    let configuration = try readConfiguration()
-    if checkConfig { return }
-    let threshold = LogThreshold(Logger.Level(logLevel ?? configuration.daemon.logLevel))
+  private func start(_ configuration: Configuration) throws(Ending) {
+    let threshold = LogThreshold(Logger.Level(line.logLevel ?? configuration.daemon.logLevel))
     let log = LogOutput.logger(threshold)
     do throws(SystemError) {
       try ProcessHardening.apply()
@@ -46,33 +56,33 @@ struct Credd: ParsableCommand {
     } catch {
       log.error("cannot start: \(error)")
       ServiceFailure.tell("cannot start: \(error)", number: error.number)
-      throw ExitCode(EX_OSERR)
+      throw Ending(status: EX_OSERR)
     }
-    throw ExitCode(EX_CONFIG)
+    throw Ending(status: EX_CONFIG)
   }
 
-  private func readConfiguration() throws -> Configuration {
-    if checkConfig { ServiceDirectory.assumeCredentials() }
+  private func readConfiguration() throws(Ending) -> Configuration {
+    if line.checkConfig { ServiceDirectory.assumeCredentials() }
     let reading: ConfigurationReading
     do throws(SystemError) {
-      reading = try ConfigurationFiles.read(config)
+      reading = try ConfigurationFiles.read(line.config)
     } catch {
-      complain("\(error)")
+      Self.complain("\(error)")
       throw unconfigured(["\(error)"])
     }
-    for diagnostic in reading.diagnostics { complain("\(diagnostic)") }
+    for diagnostic in reading.diagnostics { Self.complain("\(diagnostic)") }
     if let configuration = reading.configuration { return configuration }
     throw unconfigured(
       reading.diagnostics.filter { $0.severity == .error }.map(\.description))
   }
 
   /// What `systemctl status` shows is one line; the journal has them all.
-  private func unconfigured(_ problems: [String]) -> ExitCode {
+  private func unconfigured(_ problems: [String]) -> Ending {
     let more = problems.count > 1 ? " and \(problems.count - 1) more" : ""
-    if !checkConfig, let first = problems.first {
+    if !line.checkConfig, let first = problems.first {
       refuse("configuration unusable: \(first)\(more)", try? PassedDescriptors.take())
     }
-    return ExitCode(EX_CONFIG)
+    return Ending(status: EX_CONFIG)
   }
 
   /// Nothing changes until somebody mends it: who waits in a socket of systemd's is told before the
@@ -84,7 +94,7 @@ struct Credd: ParsableCommand {
       to: passed?.listeners.map(\.descriptor) ?? [])
   }
 
-  private func complain(_ line: String) {
+  private static func complain(_ line: String) {
     var standardError = StandardError()
     print(line, to: &standardError)
   }
@@ -95,9 +105,9 @@ struct Credd: ParsableCommand {
   ) throws(SystemError) {
     lockMemory(log)
     passed.dropStrays(log: log)
-    let path = config
+    let path = line.config
     let options = DaemonOptions(
-      logThreshold: logLevel == nil ? threshold : nil, isActivated: !passed.listeners.isEmpty
+      logThreshold: line.logLevel == nil ? threshold : nil, isActivated: !passed.listeners.isEmpty
     ) {
       Result { () throws(SystemError) in try ConfigurationFiles.read(path) }
     }
@@ -111,7 +121,8 @@ struct Credd: ParsableCommand {
     }
     // Whoever connects is served by the uid that the kernel reports, so the daemon of the whole
     // host lets everyone connect; one that runs as a user is that user's alone.
-    let bound = try BoundSocket(path: socket, mode: ProcessHardening.isRoot ? 0o666 : 0o600)
+    let bound = try BoundSocket(
+      path: line.socket, mode: ProcessHardening.isRoot ? 0o666 : 0o600)
     try run(daemon, passed, [bound.descriptor], log, bound.path)
   }
 
@@ -134,5 +145,3 @@ struct Credd: ParsableCommand {
     _ = try daemon.loop.run()
   }
 }
-
-extension LogLevel: ExpressibleByArgument {}

@@ -1,4 +1,3 @@
-internal import ArgumentParser
-internal import CredRuntime
+import Glibc
 
-Credd.main()
+exit(Credd.run(Array(CommandLine.arguments.dropFirst())))

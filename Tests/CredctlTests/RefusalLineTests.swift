@@ -149,7 +149,7 @@ import Testing
         BackendUnavailable 75 backend corp broke the connection off; it is tried again
         BackendUnavailable 75 backend corp sent more than its limit; the answer was dropped
         BackendUnavailable 75 backend corp did not answer in HTTP; check the URL
-        BackendUnavailable 75 backend corp cannot be called: libcurl cannot be loaded on this host; check its package and the journal
+        BackendUnavailable 75 backend corp cannot be called: a library cannot be loaded on this host; check credd's journal and the packages of libcurl and OpenSSL
         BackendUnavailable 75 backend corp answered with a web page; check for a captive portal or a proxy
         BackendUnavailable 75 backend corp wants to redirect, which credd does not follow; check the URL, or for a captive portal
         BackendUnavailable 75 backend corp sent a reply that cannot be used

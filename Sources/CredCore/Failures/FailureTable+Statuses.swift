@@ -43,8 +43,8 @@ extension FailureTable {
     case .malformed: away(" did not answer in HTTP; check the URL", .operatorMustAct)
     case .noLibrary:
       away(
-        " cannot be called: libcurl cannot be loaded on this host; check its package and the "
-          + "journal", .operatorMustAct)
+        " cannot be called: a library cannot be loaded on this host; check credd's journal and the "
+          + "packages of libcurl and OpenSSL", .operatorMustAct)
     }
   }
 

@@ -30,6 +30,7 @@ extension UpstreamClient {
   ) async throws(UpstreamFailure) -> TokenReply {
     let upstream = Upstream.backend(backend.name)
     let signer = try await developerSigner(settings, backend)
+    let crypto = try await crypto(for: upstream)
     let request = try Self.usable(upstream) { () throws(InvalidInput) in
       var tags: [(name: String, value: String)] = []
       for (name, template) in settings.principalTags.sorted(by: { $0.key < $1.key }) {
@@ -107,6 +108,7 @@ extension UpstreamClient {
       preconditionFailure("a session of this backend was made by its own sign-in")
     }
     let server = try sampleServer(settings, backend)
+    let crypto = try await crypto(for: upstream)
     let request = server.request(query, session: session, digests: crypto, now: loop.wallTime)
     return try server.reply(
       await send(request, settings.httpSettings(timeout: backend.timeout), to: upstream),
@@ -119,6 +121,7 @@ extension UpstreamClient {
   ) async throws(UpstreamFailure) -> BackendSession {
     let upstream = Upstream.backend(backend.name)
     let server = try sampleServer(settings, backend)
+    let crypto = try await crypto(for: upstream)
     var random = SystemRandomNumberGenerator()
     let uid = SampleSession.makeUID(using: &random)
     let signIn = try Self.usable(upstream) { () throws(InvalidInput) in

@@ -1,4 +1,5 @@
 internal import CredCore
+internal import Logging
 
 /// Performs the calls of sessions: turns them into requests, sends them, reads the replies.
 ///
@@ -16,7 +17,7 @@ final class UpstreamClient {
   let commands: CommandRunner
   /// This host's name, for templates.
   let host: String
-  let crypto = SwiftCrypto()
+  private let cryptoLibrary: LateLibrary
   let clock: WallClock
   /// Developer credentials that a `credential_process` gave, by backend, until they run out.
   var developerCredentials: [String: DeveloperCredentials] = [:]
@@ -35,12 +36,14 @@ final class UpstreamClient {
   static let awsTimeout: Duration = .seconds(10)
 
   init(
-    loop: EventLoop, http: HTTPClient, host: String, daemon: DaemonSettings, clock: WallClock
+    loop: EventLoop, http: HTTPClient, host: String, daemon: DaemonSettings, clock: WallClock,
+    log: Logger
   ) throws(SystemError) {
     self.clock = clock
     self.loop = loop
     self.http = http
     self.commands = CommandRunner(loop: loop)
+    self.cryptoLibrary = LateLibrary(.crypto, loop: loop, log: log)
     self.host = host
     self.daemon = daemon
     timer = try loop.timer { [unowned self] _ in self.wakeGates() }
@@ -144,6 +147,12 @@ final class UpstreamClient {
       return reply
     case .failure(let failure): throw .transport(failure, from: upstream)
     }
+  }
+
+  /// What signs and decrypts, for the backends that want it.
+  func crypto(for upstream: Upstream) async throws(UpstreamFailure) -> Libcrypto {
+    guard await cryptoLibrary.load() else { throw .transport(.noLibrary, from: upstream) }
+    return Libcrypto()
   }
 
   /// Turns what stands in the way of a call into the failure of that call.

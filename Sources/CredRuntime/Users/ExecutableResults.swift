@@ -1,6 +1,5 @@
 internal import CLinux
 internal import CredCore
-internal import Crypto
 internal import Glibc
 internal import Synchronization
 
@@ -63,6 +62,9 @@ final class ExecutableResults: Sendable {
         validating: path.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     else { return .unknown("its path is not UTF-8") }
     guard withDigest else { return .executable(.init(path: name)) }
+    if let problem = LateLibrary.Name.crypto.load() {
+      return .unknown("libcrypto cannot be loaded: \(problem)")
+    }
     guard let digest = digest(of: file, File(facts)) else {
       return .unknown("\(name) changes, cannot be read or is larger than 256 MiB")
     }
@@ -81,18 +83,10 @@ final class ExecutableResults: Sendable {
   private func digest(of descriptor: Int32, _ file: File) -> String? {
     if let known = digests.withLock({ $0[file] }) { return known }
     guard file.size <= Self.largestFile else { return nil }
-    var hash = SHA256()
-    var buffer = [UInt8](repeating: 0, count: 256 << 10)
-    var offset: Int64 = 0
-    while offset < file.size {
-      let count = unsafe credd_read_at(descriptor, &buffer, buffer.count, offset)
-      guard count > 0 else { return nil }
-      hash.update(data: buffer.prefix(count))
-      offset += Int64(count)
-    }
+    guard let bytes = Libcrypto().sha256(ofFile: descriptor, size: file.size) else { return nil }
     var facts = credd_file_facts()
     guard unsafe credd_file_facts(descriptor, &facts) == 0, File(facts) == file else { return nil }
-    let digest = hash.finalize().map { byte in
+    let digest = bytes.map { byte in
       (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }.joined()
     digests.withLock { digests in

@@ -38,9 +38,32 @@ struct CommandTree: Decodable {
 
   /// Asks the program itself.
   init(of program: String) throws {
+    guard program != Programs.credd else {
+      root = try Self.command(explainedBy: program)
+      return
+    }
     let process = try ChildProcess([program, "--experimental-dump-help"])
     try #require(try process.wait() == 0)
     root = try JSONDecoder().decode(Dump.self, from: Data(process.output.utf8)).command
+  }
+
+  /// What credd's `--help` says, which its own tests hold against its parser.
+  private static func command(explainedBy program: String) throws -> Command {
+    let process = try ChildProcess([program, "--help"])
+    try #require(try process.wait() == 0)
+    let entries = try #require(process.output.firstRange(of: "OPTIONS:\n")).upperBound
+    let arguments = process.output[entries...].split(separator: /\n {2}(?=-)/).map { entry in
+      Argument(
+        shouldDisplay: true,
+        names: entry.matches(of: /(?:^|\s)(--?)([a-z-]+)/).map {
+          Argument.Name(kind: $0.output.1 == "-" ? "short" : "long", name: String($0.output.2))
+        },
+        allValues: entry.firstMatch(of: /\(values:([^)]*)\)/).map {
+          $0.output.1.matches(of: /[a-z]+/).map { String($0.output) }
+        })
+    }
+    return Command(
+      commandName: "credd", shouldDisplay: true, subcommands: nil, arguments: arguments)
   }
 }
 

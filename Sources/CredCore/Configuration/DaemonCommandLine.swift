@@ -1,0 +1,114 @@
+/// credd's command line: a few long options, `--name value` or `--name=value`.
+///
+/// Read by hand: a package for it would be a third of the program and of its start.
+public struct DaemonCommandLine: Equatable, Sendable {
+  public enum Option: String, CaseIterable, Sendable {
+    case config = "--config"
+    case socket = "--socket"
+    case checkConfig = "--check-config"
+    case logLevel = "--log-level"
+    case version = "--version"
+    case help = "--help"
+  }
+
+  public enum Request: Equatable, Sendable {
+    case serve(DaemonCommandLine)
+    case help
+    case version
+  }
+
+  public struct Misuse: Error, Equatable, CustomStringConvertible {
+    public let description: String
+  }
+
+  /// Read with the fragments beside it.
+  public private(set) var config = "/etc/credd/credd.conf"
+  /// Bound where systemd passed no socket.
+  public private(set) var socket = "/run/credd/credd.sock"
+  public private(set) var checkConfig = false
+  /// In place of the configured one.
+  public private(set) var logLevel: LogLevel?
+
+  public init() {}
+
+  /// What `--help` prints.
+  public static let help = """
+    OVERVIEW: Serve AWS credentials for developer-authenticated identities over a
+    Unix socket.
+
+    Takes its listening socket from systemd where one was passed, else binds
+    --socket. Runs in the foreground; SIGTERM ends it.
+
+    USAGE: credd [--config <file>] [--socket <path>] [--check-config] [--log-level <level>]
+
+    OPTIONS:
+      --config <file>         Read FILE, then FILE.d/*.conf. (default:
+                              /etc/credd/credd.conf)
+      --socket <path>         Bind this path where systemd passed no socket.
+                              (default: /run/credd/credd.sock)
+      --check-config          Check the configuration, print all of its problems,
+                              and exit.
+      --log-level <level>     error, warning, notice, info or debug. (values:
+                              error, warning, notice, info, debug)
+      --version               Show the version.
+      -h, --help              Show help information.
+
+    """
+
+  /// Reads the arguments after the program's name. Who asks for help gets it, whatever else is
+  /// there; of an option given twice the last counts.
+  public static func read(_ arguments: [String]) throws(Misuse) -> Request {
+    let words = arguments.prefix { $0 != "--" }
+    if words.contains(where: { $0 == Option.help.rawValue || $0 == "-h" }) { return .help }
+    if words.contains(Option.version.rawValue) { return .version }
+    var line = Self()
+    var rest = words
+    while let word = rest.popFirst() { try line.take(word, &rest) }
+    if arguments.count > words.count + 1 { throw unexpected(arguments[words.count + 1]) }
+    return .serve(line)
+  }
+
+  private mutating func take(
+    _ word: String, _ rest: inout ArraySlice<String>
+  ) throws(Misuse) {
+    guard Self.isOption(word) else { throw Self.unexpected(word) }
+    let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = String(parts[0])
+    let attached = parts.count > 1 ? String(parts[1]) : nil
+    switch Option(rawValue: name) {
+    case .config: config = try Self.value(name, attached, &rest)
+    case .socket: socket = try Self.value(name, attached, &rest)
+    case .logLevel: logLevel = try Self.level(Self.value(name, attached, &rest))
+    case .checkConfig where attached == nil: checkConfig = true
+    case .checkConfig, .version, .help:
+      throw Misuse(description: "option '\(name)' takes no value")
+    case nil:
+      let near = NearestName.suggestion(name, in: Option.allCases.map(\.rawValue))
+      throw Misuse(description: "unknown option '\(name)'\(near)")
+    }
+  }
+
+  /// A value that starts with a dash must be attached: it is far more often the next option.
+  private static func value(
+    _ name: String, _ attached: String?, _ rest: inout ArraySlice<String>
+  ) throws(Misuse) -> String {
+    let value = attached ?? (rest.first.map(isOption) == true ? nil : rest.popFirst())
+    guard let value, !value.isEmpty else {
+      throw Misuse(description: "option '\(name)' needs a value")
+    }
+    return value
+  }
+
+  private static func level(_ text: String) throws(Misuse) -> LogLevel {
+    if let level = LogLevel(rawValue: text) { return level }
+    throw Misuse(
+      description:
+        "'\(text)' is no log level: error, warning, notice, info and debug are")
+  }
+
+  private static func unexpected(_ word: String) -> Misuse {
+    Misuse(description: "unexpected argument '\(word)'")
+  }
+
+  private static func isOption(_ word: String) -> Bool { word.utf8.first == UInt8(ascii: "-") }
+}
