@@ -13,7 +13,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -29,10 +28,17 @@ void credd_refuse_descriptors(int listener) {
 }
 
 bool credd_may_carry_descriptors(int client) {
+  // The kernel does not change while the daemon runs.
+  static bool never_refused;
   int passes = 1, on = 1;
   socklen_t length = sizeof passes;
-  if (getsockopt(client, SOL_SOCKET, SO_PASSRIGHTS, &passes, &length) == 0 && !passes) return false;
-  // Else read() would pass over out-of-band data, and drop what it carries, unseen.
+  if (!never_refused) {
+    if (getsockopt(client, SOL_SOCKET, SO_PASSRIGHTS, &passes, &length) < 0)
+      never_refused = errno == ENOPROTOOPT;
+    else if (!passes)
+      return false;
+  }
+  // Else the kernel would pass over out-of-band data, and drop what it carries, unseen.
   setsockopt(client, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on);
   return true;
 }
@@ -41,8 +47,10 @@ ssize_t credd_receive(int client, void *buffer, size_t length) {
   struct iovec part = {buffer, length};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
   ssize_t count;
-  // A look takes no last reference. It ends with the first piece that carries descriptors, for which
-  // there is no room here, which is said.
+  // They must not be received either: the close() of a descriptor asks its file system, which may be
+  // a user's (FUSE), to flush, and waits for the answer, whether or not it is the last one. A look
+  // takes no descriptor and no last reference. It ends with the first piece that carries some, for
+  // which there is no room here, which is said.
   do count = recvmsg(client, &message, MSG_PEEK | MSG_DONTWAIT);
   while (count < 0 && errno == EINTR);
   if (count < 0) return -errno;

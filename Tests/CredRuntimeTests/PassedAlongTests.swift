@@ -42,6 +42,25 @@ struct PassedAlongTests {
     #expect(client.rest().isEmpty)
   }
 
+  /// The close() of a received one would ask its file system to flush, and wait for it.
+  @Test func `what is passed is never received`() throws {
+    let fixture = try ServerFixture()
+    fixture.letDescriptorsThrough()
+    let folder = try TemporaryFolder()
+    let files = (0..<3).map { _ in unsafe open(folder.path + "/f", O_RDWR | O_CREAT, 0o600) }
+    defer { files.forEach { close($0) } }
+    // A lock of this process, which any close() of the file in it gives up (fcntl(2)).
+    var lock = flock(l_type: Int16(F_WRLCK), l_whence: 0, l_start: 0, l_len: 0, l_pid: 0)
+    #expect(unsafe fcntl(files[0], F_SETLK, &lock) == 0)
+    let client = try fixture.connect()
+    #expect(client.pass(files[1], with: "x\n"))
+    #expect(client.rest().isEmpty)
+    // F_OFD_GETLK, which is of this descriptor and so sees what the process has.
+    lock.l_pid = 0
+    #expect(unsafe fcntl(files[2], 36, &lock) == 0)
+    #expect(lock.l_type == Int16(F_WRLCK))
+  }
+
   @Test func `the kernel lets none through, where it can`() throws {
     let fixture = try ServerFixture()
     let client = try fixture.connect()

@@ -72,11 +72,11 @@ ssize_t credd_write(int descriptor, const void *buffer, size_t length);
 void credd_close(int descriptor);
 // Has the kernel refuse descriptors that clients of this listener pass, where it can (Linux 6.16).
 void credd_refuse_descriptors(int listener);
-// Whether it lets them through on this connection, which then must be read by credd_receive().
+// Whether it lets them through on this connection, which then must be read by credd_receive() alone.
 bool credd_may_carry_descriptors(int client);
 // read(), but -EBADMSG where what comes next carries descriptors; it stays unread.
 ssize_t credd_receive(int client, void *buffer, size_t length);
-// Never waits, whatever descriptors lie unread in it.
+// Never waits, whatever descriptors lie unread in it, which none do after a credd_receive() that was 0.
 void credd_close_client(int client, bool may_carry_descriptors);
 // A listening Unix stream socket at `path`. A stale socket file of a dead daemon is replaced; a
 // live one is -EADDRINUSE, anything else at the path -EEXIST.

@@ -9,8 +9,9 @@ final class Connection {
   /// Index and generation in the server's table; what epoll hands back.
   let token: UInt64
   let accepted: Instant
-  /// See `credd_receive`.
-  private let mayCarryDescriptors: Bool
+  /// What is unread may carry descriptors; see `credd_receive`. False where the kernel lets none
+  /// through, and once everything was read.
+  private var mayCarryDescriptors: Bool
 
   /// Cuts lines; holds the beginning of an unfinished one.
   private var framer = LineFramer()
@@ -88,9 +89,12 @@ final class Connection {
 
   /// Answers what `read` does; `-EBADMSG` where the peer passes descriptors.
   func read(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
-    unsafe mayCarryDescriptors
-      ? credd_receive(descriptor, buffer.baseAddress, buffer.count)
-      : credd_read(descriptor, buffer.baseAddress, buffer.count)
+    guard mayCarryDescriptors else {
+      return unsafe credd_read(descriptor, buffer.baseAddress, buffer.count)
+    }
+    let count = unsafe credd_receive(descriptor, buffer.baseAddress, buffer.count)
+    if count == 0 { mayCarryDescriptors = false }
+    return count
   }
 
   // MARK: Lines

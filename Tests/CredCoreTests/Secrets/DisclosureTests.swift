@@ -14,7 +14,7 @@ struct DisclosureTests {
     let now = Instant(nanoseconds: 0)
     let credentials = Credentials(
       accessKeyID: "AKIA", secretAccessKey: secret, sessionToken: secret, expiration: time)
-    let token = DeveloperToken(known: secret, expiration: time, issuedAt: nil, audience: nil)
+    let token = DeveloperToken(known: secret, expiration: time, issuedAt: nil)
     let logins = try LoginsMap([("accounts.google.com", secret)])
     let signer = SigV4(accessKeyID: "AKIA", secretAccessKey: secret, sessionToken: secret)
     let header = HTTPHeader("Authorization", secret)

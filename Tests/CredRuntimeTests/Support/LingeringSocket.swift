@@ -32,7 +32,13 @@ final class LingeringSocket {
 
   /// Sends `text` and this socket with it. False where the kernel does not let it through.
   func pass(along client: Socket, with text: String, flags: Int = 0) -> Bool {
-    guard let sender else { return false }
+    sender.map { client.pass($0.descriptor, with: text, flags: flags) } ?? false
+  }
+}
+
+extension Socket {
+  /// Sends `text` and a descriptor with it. False where the kernel does not let it through.
+  func pass(_ passed: Int32, with text: String, flags: Int = 0) -> Bool {
     var text = Array(text.utf8)
     // One header of cmsg(3) and one descriptor, padded.
     var control = [UInt8](repeating: 0, count: 24)
@@ -40,7 +46,7 @@ final class LingeringSocket {
       unsafe bytes.storeBytes(of: 20, as: Int.self)
       unsafe bytes.storeBytes(of: SOL_SOCKET, toByteOffset: 8, as: Int32.self)
       unsafe bytes.storeBytes(of: Int32(SCM_RIGHTS), toByteOffset: 12, as: Int32.self)
-      unsafe bytes.storeBytes(of: sender.descriptor, toByteOffset: 16, as: Int32.self)
+      unsafe bytes.storeBytes(of: passed, toByteOffset: 16, as: Int32.self)
     }
     return unsafe text.withUnsafeMutableBytes { text in
       unsafe control.withUnsafeMutableBytes { control in
@@ -51,7 +57,7 @@ final class LingeringSocket {
           unsafe message.msg_iovlen = 1
           unsafe message.msg_control = control.baseAddress
           unsafe message.msg_controllen = control.count
-          return unsafe sendmsg(client.descriptor, &message, Int32(flags)) >= 0
+          return unsafe sendmsg(descriptor, &message, Int32(flags)) >= 0
         }
       }
     }
