@@ -16,6 +16,7 @@ import workbench
 
 FIRST_USER = 1_000_000
 FEW = 10
+LOOKUPS_AT_A_TIME = 5  # each by another user, among ten too
 AT_A_TIME = 64  # sessions that are renewed, for credd and for its yardstick
 YARDSTICK_SHARE = 5  # the yardstick renews one for so many of credd's
 NICENESS = 10
@@ -49,14 +50,16 @@ def crowd(run):
         )
         workbench.ask(many.socket, servers.REQUEST)
         before = workbench.memory(many.pid)["private"]
-        results = renew_all(run, base_url, many)
+        # One session is that of whoever runs this.
+        share = (run.options.sessions - 1) // run.options.repeats
+        results = renew_all(run, base_url, many, share)
+        users = share * run.options.repeats
         time.sleep(SETTLE_SECONDS)
-        sessions = run.options.sessions
         growth = workbench.memory(many.pid)["private"] - before
-        results["session"] = figures.Measured([growth * 1e6 / sessions])
-        results["session, stored"] = figures.Measured([manager.stored_bytes() / sessions])
+        results["session"] = figures.Measured([growth * 1e6 / users])
+        results["session, stored"] = figures.Measured([manager.stored_bytes() / users])
         renew(run, few, FIRST_USER, FEW)
-        results["lookup"] = look_up(run, few, many)
+        results["lookup"] = look_up(run, few, many, users)
     return results
 
 
@@ -127,9 +130,8 @@ def p99_of_gets(run, server):
     return result["latency_us"]["p99"]
 
 
-def renew_all(run, base_url, server):
+def renew_all(run, base_url, server, share):
     options = run.options
-    share = options.sessions // options.repeats
     some = share // YARDSTICK_SHARE
     first = FIRST_USER
     ours, theirs, quiet, meanwhile = [], [], [], []
@@ -157,16 +159,16 @@ def rates(ours, theirs, name):
 # --- Finding one of them -------------------------------------------------------------------------
 
 
-def look_up(run, few, many):
+def look_up(run, few, many, users):
     """Each user connects and asks, in an order that is not that of their coming."""
     options = run.options
     samples = {few.socket: [], many.socket: []}
     for _ in range(options.repeats):
-        for server, users in ((few, FEW), (many, options.sessions)):
+        for server, count in ((few, FEW), (many, users)):
             # The warm-up meets each user: what the audit says of a process, it says once.
             result = load.measure(
                 run.programs, server, "reconnect", options.seconds, options.warm_up,
-                "--users", FIRST_USER, "--user-count", users,
+                "--users", FIRST_USER, "--user-count", count, "--connections", LOOKUPS_AT_A_TIME,
             )  # fmt: skip
             samples[server.socket].append(result["server_us"])
     return figures.Measured(samples[many.socket], {"10 sessions": samples[few.socket]})

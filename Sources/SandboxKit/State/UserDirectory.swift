@@ -1,6 +1,6 @@
 /// The organisation's users and their sign-in sessions.
 struct UserDirectory: Sendable {
-  static let maximumUsers = 100_000
+  static let maximumUsers = IdentityPool.maximumIdentities
   static let maximumSessions = 100_000
 
   /// Any name that is asked for becomes a user.
