@@ -53,7 +53,8 @@ public enum Limits {
 
   // MARK: Sessions and what upstream answers
 
-  /// Sessions held: users times profiles. One takes some 6 KB with its credentials.
+  /// Sessions held: users times profiles. One takes some 4 KB with its credentials, and
+  /// 3 KB in the descriptor store.
   public static let sessions = 100_000
   /// Bytes of a backend's reply: two tokens of 50,000 characters and room to spare.
   public static let backendReplyBytes = 256 << 10
