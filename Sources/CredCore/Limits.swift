@@ -39,6 +39,9 @@ public enum Limits {
   /// Bytes of unread replies that the connections of one user may hold together, beside the one
   /// that holds the most: what four who do not listen may leave each.
   public static let backlogBytesPerUser = 4 * backlogBytes
+  /// Bytes of the logins that the sessions of one user may keep: eight sessions with as many as a
+  /// line holds, or thousands with logins of a usual size.
+  public static let loginBytesPerUser = 8 * lineBytes
   /// Sessions of one user in which requests wait for upstream at the same time: a program that
   /// starts with every account of its user asks for some ten. What waits there takes places in
   /// the queues of every profile.

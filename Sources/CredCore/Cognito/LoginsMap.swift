@@ -28,6 +28,9 @@ public struct LoginsMap: Sendable, Equatable {
 
   public var isEmpty: Bool { logins.isEmpty }
 
+  /// Bytes of all tokens.
+  public var byteCount: Int { logins.reduce(0) { $0 + $1.token.count } }
+
   public subscript(provider: String) -> Secret? {
     logins.first { $0.provider == provider }?.token
   }

@@ -11,6 +11,24 @@ extension SessionService {
     }
   }
 
+  /// Whether a user's sessions would keep too much of what a sign-in brings: a backend need not look
+  /// at logins, and then whatever was sent stays.
+  func excess(of login: LoginRequest, in session: Session) -> ProtocolError? {
+    guard case .logins(let added) = login.signIn else { return nil }
+    let uid = session.key.uid
+    let kept = settings.profileNames.reduce(0) { sum, name in
+      guard let other = sessions[Session.Key(uid: uid, profile: name)], other !== session else {
+        return sum
+      }
+      return sum + other.machine.logins.byteCount
+    }
+    guard kept + added.byteCount > Limits.loginBytesPerUser else { return nil }
+    return ProtocolError(
+      .tooManyRequests,
+      "this user's sessions keep more than \(Limits.loginBytesPerUser) bytes of logins; "
+        + "sign out of other profiles")
+  }
+
   /// Whether requests of the connection's user wait in too many other sessions. Those who join
   /// others in a session cost nothing.
   func crowding(of session: Session, _ connection: Connection) -> ProtocolError? {

@@ -12,7 +12,7 @@ extension SessionService {
     if let error = session.profile.refusal(of: login) {
       return refuse(error, id: request.id, connection)
     }
-    if let error = excess(of: session.key.uid, now) {
+    if let error = excess(of: session.key.uid, now) ?? excess(of: login, in: session) {
       return refuse(error, id: request.id, connection)
     }
     if request.isPasswordSignIn {
