@@ -170,6 +170,9 @@ FIGURES = {
         15, "from the exchange's end to the last answer", "ms",
         {"bare C": within(2)},
     ),
+    "waiters, processor": Figure(
+        None, "  processor time of these answers", "ms", {"bare C": None},
+    ),
     **{
         f"flood, {kind}": Figure(
             None, f"p99 beside a flood: {kind}", "µs", {"quiet": at_most(3)},

@@ -8,7 +8,7 @@
 // reply is handed over to the moment the last answer can be read. Nothing is read meanwhile: on
 // few processors the readers would slow the writer down. Between rounds `--clear` makes the session
 // cold again. The yardstick is a program that writes the same reply to as many sockets and does
-// nothing else. Prints a JSON object; times are in milliseconds.
+// nothing else. Prints a JSON object; times are in milliseconds, on the clock and of the processor.
 #define _GNU_SOURCE
 #include "yardstick.h"
 
@@ -47,6 +47,11 @@ static int listener = -1;
 static int clients[MAX_WAITERS];
 static struct relay relays[MAX_EXCHANGES];
 static long exchanges;
+
+/// One round: from the exchange's end to the last answer.
+struct taken {
+  double clock, processor;
+};
 
 static void give_up(const char *what) {
   fprintf(stderr, "herd: %s\n", what);
@@ -193,7 +198,22 @@ static int watch_all(const int *fds) {
   return epoll;
 }
 
-static double milliseconds_until_all_can_read(int epoll, uint64_t since) {
+/// Processor time of a process of one thread so far, by the scheduler's count.
+static uint64_t processor_ns(pid_t pid) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
+  FILE *file = fopen(path, "r");
+  unsigned long long ns;
+  if (!file || fscanf(file, "%llu", &ns) != 1)
+    FAIL(EXIT_SYSTEM, path);
+  fclose(file);
+  return ns;
+}
+
+/// - Parameters:
+///   - writer: the process that answers, and what it had spent `since`.
+static struct taken time_until_all_can_read(int epoll, uint64_t since, pid_t writer,
+                                            uint64_t spent) {
   static struct epoll_event events[BATCH];
   for (long ready = 0; ready < waiters;) {
     int n = epoll_wait(epoll, events, BATCH, ROUND_MS);
@@ -201,12 +221,22 @@ static double milliseconds_until_all_can_read(int epoll, uint64_t since) {
       give_up("not all were answered");
     ready += n;
   }
-  return (double)(now_ns() - since) / 1e6;
+  uint64_t end = now_ns();
+  return (struct taken){.clock = (double)(end - since) / 1e6,
+                        .processor = (double)(processor_ns(writer) - spent) / 1e6};
 }
 
 // --- Rounds --------------------------------------------------------------------------------------
 
-static double measure(int relay_epoll, char *reply, size_t *length) {
+static pid_t daemon_pid(void) {
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(clients[0], SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+    FAIL(EXIT_SYSTEM, "SO_PEERCRED");
+  return peer.pid;
+}
+
+static struct taken measure(int relay_epoll, char *reply, size_t *length) {
   int arrivals = watch_all(clients);
   exchanges = 0;
   for (long i = 0; i < waiters; i++)
@@ -218,10 +248,11 @@ static double measure(int relay_epoll, char *reply, size_t *length) {
     if (now_ns() > end)
       give_up("the daemon asked nobody, or did not read all requests");
   }
-  uint64_t start = now_ns();
+  pid_t writer = daemon_pid();
+  uint64_t spent = processor_ns(writer), start = now_ns();
   send_all(relay->down, relay->reply, relay->held);
   relay->held = 0;
-  double taken = milliseconds_until_all_can_read(arrivals, start);
+  struct taken taken = time_until_all_can_read(arrivals, start, writer, spent);
   close(arrivals);
   for (long i = 0; i < waiters; i++)
     *length = take_reply(clients[i], reply);
@@ -230,7 +261,7 @@ static double measure(int relay_epoll, char *reply, size_t *length) {
 }
 
 /// As many sockets, one reply, no daemon.
-static double measure_bare(const char *reply, size_t length) {
+static struct taken measure_bare(const char *reply, size_t length) {
   static int ours[MAX_WAITERS], theirs[MAX_WAITERS];
   int start_pipe[2];
   if (pipe(start_pipe) < 0)
@@ -254,10 +285,10 @@ static double measure_bare(const char *reply, size_t length) {
     _exit(0);
   }
   int arrivals = watch_all(ours);
-  uint64_t start = now_ns();
+  uint64_t spent = processor_ns(child), start = now_ns();
   if (write(start_pipe[1], "", 1) != 1)
     FAIL(EXIT_SYSTEM, "write");
-  double taken = milliseconds_until_all_can_read(arrivals, start);
+  struct taken taken = time_until_all_can_read(arrivals, start, child, spent);
   waitpid(child, NULL, 0);
   close(arrivals);
   close(start_pipe[0]);
@@ -293,8 +324,8 @@ static void parse(int count, char **words) {
   }
 }
 
-static void print(const char *name, const double *values) {
-  printf("\"%s\":[", name);
+static void print(const char *before, const char *name, const double *values) {
+  printf("%s\"%s\":[", before, name);
   for (long i = 0; i < rounds; i++)
     printf("%s%.3f", i == 0 ? "" : ",", values[i]);
   printf("]");
@@ -302,7 +333,7 @@ static void print(const char *name, const double *values) {
 
 int main(int count, char **words) {
   static char reply[MAX_BYTES];
-  static double taken[MAX_ROUNDS], bare[MAX_ROUNDS], asked[MAX_ROUNDS];
+  static double asked[MAX_ROUNDS], clock[2][MAX_ROUNDS], processor[2][MAX_ROUNDS];
   size_t length;
   parse(count, words);
   upstream.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -313,16 +344,17 @@ int main(int count, char **words) {
   for (long i = 0; i < rounds; i++) {
     ask(clients[0], clear);
     take_reply(clients[0], reply);
-    taken[i] = measure(relay_epoll, reply, &length);
+    struct taken ours = measure(relay_epoll, reply, &length);
     asked[i] = (double)exchanges;
-    bare[i] = measure_bare(reply, length);
+    struct taken bare = measure_bare(reply, length);
+    clock[0][i] = ours.clock, processor[0][i] = ours.processor;
+    clock[1][i] = bare.clock, processor[1][i] = bare.processor;
   }
-  printf("{");
-  print("milliseconds", taken);
-  printf(",");
-  print("bare_milliseconds", bare);
-  printf(",");
-  print("exchanges", asked);
+  print("{", "exchanges", asked);
+  print(",", "clock", clock[0]);
+  print(",", "bare_clock", clock[1]);
+  print(",", "processor", processor[0]);
+  print(",", "bare_processor", processor[1]);
   puts("}");
   return 0;
 }

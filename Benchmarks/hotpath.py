@@ -66,7 +66,7 @@ def of_credd(bench, programs, base_url):
         bench, programs, "credd",
         lambda name, under: servers.start_credd(bench, programs, base_url, name, under),
     )  # fmt: skip
-    return instructions, round(allocations, 1)
+    return instructions, max(round(allocations, 1), 0)
 
 
 def count(run, base_url, reply_length):

@@ -25,7 +25,8 @@ def wait(run, base_url):
     bench.stop_last()
     return {
         "waiters, exchanges": figures.Measured([max(result["exchanges"])]),
-        "waiters": figures.Measured(
-            result["milliseconds"], {"bare C": result["bare_milliseconds"]}
+        "waiters": figures.Measured(result["clock"], {"bare C": result["bare_clock"]}),
+        "waiters, processor": figures.Measured(
+            result["processor"], {"bare C": result["bare_processor"]}
         ),
     }
