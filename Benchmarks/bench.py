@@ -31,7 +31,7 @@ BUSY = 0.5  # load average a processor above which the times are doubtful
 # What --quick changes: all of it runs, nothing is judged.
 QUICK = {
     "repeats": 1, "seconds": 0.3, "warm_up": 0.05, "spawns": 5, "starts": 2, "waiters": 50,
-    "rounds": 1, "sessions": 300, "idle": 500, "floods": ["mixed"],
+    "rounds": 1, "sessions": 300, "idle": 500, "rest": 1, "floods": ["mixed"],
 }  # fmt: skip
 GROUPS = {
     "load": "1 to 5",
@@ -70,6 +70,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=4, help="of waiting, a repeat")
     parser.add_argument("--sessions", type=int, default=100_000)
     parser.add_argument("--idle", type=int, default=20_000, help="connections")
+    parser.add_argument("--rest", type=float, default=5, help="seconds without a wake-up, at least")
     parser.add_argument("--floods", nargs="+", choices=figures.FLOODS, default=figures.FLOODS)
     parser.add_argument("--quick", action="store_true", help="prove that it works; judge nothing")
     options = parser.parse_args()

@@ -10,7 +10,6 @@ import servers
 import workbench
 
 EXCHANGES = 20  # over TLS
-REST_SECONDS = 5  # in which nothing must wake it, at least
 SETTLE_SECONDS = 3  # after the last exchange, for what is written a second later
 CERTIFICATE_DAYS = 2
 REFRESH = '{"profile":"%s","refresh":true,"wait":30}' % servers.PROFILE
@@ -64,7 +63,7 @@ class RestingDaemon:
 
     def finish(self):
         """What it did while it was left alone, then what many idle connections add."""
-        time.sleep(max(self.since + REST_SECONDS - time.monotonic(), 0))
+        time.sleep(max(self.since + self.run.options.rest - time.monotonic(), 0))
         seconds = time.monotonic() - self.since
         woken = workbench.wake_ups(self.credd.pid) - self.wake_ups
         self.run.say(f"{woken} wake-ups in {seconds:.0f} s")

@@ -1,6 +1,7 @@
 // herd: many clients that wait for one cold session, and how soon all of them have their answer.
 //
-//   herd --socket PATH --line TEXT --clear TEXT --waiters N --rounds N --listener FD --upstream PORT
+//   herd --socket PATH --line TEXT --clear TEXT --waiters N --rounds N
+//        --listener FD --upstream PORT
 //
 // It is the clients and, between the daemon and its upstream, the network: the daemon's exchange
 // comes to FD, a listening TCP socket, and goes on to PORT of this host. The reply is held back

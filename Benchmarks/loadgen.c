@@ -5,8 +5,7 @@
 // request has a connection of its own. Every reply is framed and checked, so that a server cannot
 // win by answering less: it must begin and end like the first one, which must not be an error.
 //
-// With `--users FIRST` (as root) each connection is another Unix user's: FIRST and those after it, of
-// whom there are `--user-count`, then FIRST again.
+// With `--users FIRST` (as root) each connection is another Unix user's, one of `--user-count`.
 //
 // Latency runs from before the write (`reconnect`: before connect) to the read that held the end
 // of the reply. It is kept in logarithmic buckets: exact to 1 %, no memory a request.
@@ -445,7 +444,8 @@ static void parse(int count, char **arguments) {
     }
   if (optind != count || !options.socket || !options.request_file == !options.line ||
       options.connections < 1 || options.connections > MAX_CONNECTIONS || options.pipeline < 1 ||
-      options.pipeline > MAX_PIPELINE || options.user_count < 1 || !(options.seconds > 0 && options.seconds <= MAX_SECONDS) ||
+      options.pipeline > MAX_PIPELINE || options.user_count < 1 ||
+      !(options.seconds > 0 && options.seconds <= MAX_SECONDS) ||
       !(options.warm_up >= 0 && options.warm_up <= MAX_SECONDS))
     usage();
 }
