@@ -54,6 +54,16 @@ struct FairUseTests {
     #expect((0..<count).map { _ in long.line() } == (0..<count).map { "re:\($0)" })
   }
 
+  @Test func `what takes long ends the turn`() throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    client.send("x\nlong\nlong\nx\nx\n")
+    for answer in ["re:x", "re:long", "re:long", "re:x", "re:x"] { #expect(client.line() == answer) }
+    let full = ServerLimits.turnLines - 1
+    let left = try fixture.run { handler, _ in handler.linesLeft }
+    #expect(left == [full, full - 1, full, full, full - 1])
+  }
+
   @Test func `lines that were read are answered though nothing more comes`() throws {
     let fixture = try ServerFixture()
     let client = try fixture.connect()

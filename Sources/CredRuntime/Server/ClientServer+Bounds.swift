@@ -2,6 +2,11 @@ internal import CredCore
 
 /// What is not granted: more time than others have, more memory than one user's share.
 extension ClientServer {
+  /// Has a request that took longer than a cached `get` count as several.
+  func charge(_ time: Duration) {
+    linesLeft -= Int(time / ServerLimits.lineCost)
+  }
+
   /// Ends a connection with which its user holds more than their share. It is the one that grew:
   /// those of the same user that finish their lines and take their replies are left alone.
   func holdToShare(_ connection: Connection) {

@@ -15,8 +15,8 @@ internal import Glibc
   let queue = ReadyQueue()
   /// Fires as long as somebody is in the queue.
   private var queueSource: EventSource?
-  /// Requests that may still be answered in this turn.
-  private var linesLeft = 0
+  /// Requests that may still be answered in this turn. Below zero where one took very long.
+  var linesLeft = 0
   var listeners: [EventSource] = []
   var acceptTimer: EventSource?
   var stallTimer: EventSource?

@@ -35,6 +35,8 @@ public struct ServerLimits: Sendable, Equatable {
   /// answered from the cache: some 100 µs, which is what a user who floods adds to another's answer.
   /// Less would cost those who are alone: between turns new arrivals are looked for.
   static let turnCost = 160
+  /// What one such request takes; others count as many of them as fit into their time.
+  static let lineCost: Duration = .nanoseconds(600)
   /// What reading from a connection and writing to it costs, by the same measure.
   static let connectionCost = 4
   /// Requests of one connection that are answered in one turn.

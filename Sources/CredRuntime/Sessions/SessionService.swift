@@ -94,6 +94,8 @@ final class SessionService: RequestHandler {
       if connection.auditedIssue != session.issue { audit(session, connection, now) }
       return server.reply(reply.bytes, to: connection)
     }
+    let begun = loop.now
+    defer { server.charge(loop.now - begun) }
     if let known = memo.request(for: line) {
       return answer(known, line, connection, now)
     }

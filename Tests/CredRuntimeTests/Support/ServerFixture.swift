@@ -8,15 +8,21 @@ import Glibc
 final class ScriptedHandler: RequestHandler {
   unowned var server: ClientServer?
   private(set) var lines = 0
+  /// How many lines were left of the turn at each.
+  private(set) var linesLeft: [Int] = []
   private(set) var parked: [UInt64] = []
   let closings = DispatchSemaphore(value: 0)
 
   func handle(_ line: borrowing Span<UInt8>, from connection: Connection, now: Instant) {
     lines += 1
+    if let server { linesLeft.append(server.linesLeft) }
     let text = String(decoding: line.copied, as: UTF8.self)
     if text == "park", let request = try? Request.parse(Array("{}".utf8)) {
       connection.parked = ParkedRequest(request: request, session: nil)
       parked.append(connection.token)
+    } else if text == "long" {
+      server?.charge(ServerLimits.lineCost * ServerLimits.turnCost * 2)
+      server?.reply(Array("re:long\n".utf8), to: connection)
     } else if text.hasPrefix("big "), let size = Int(text.dropFirst(4)) {
       server?.reply([UInt8](repeating: UInt8(ascii: "x"), count: size) + [0x0A], to: connection)
     } else {
