@@ -63,6 +63,10 @@ release: $(BINARIES) ## build for use: static Swift, stripped, into build/bin
 $(BINARIES) &: $(SOURCES)
 	$(need_swift)
 	$(INSTALL_PACKAGES) $(BUILD_PACKAGES)
+	# Package.swift looks for it here first, where no shared library of that name is.
+	mkdir -p build/archives
+	compiler=$$(command -v clang || command -v c++ || command -v cc); \
+	  ln -sf "$$("$$compiler" -print-file-name=libstdc++.a)" build/archives/libstdc++.a
 	swift build --configuration release --static-swift-stdlib
 	mkdir -p build/bin
 	for program in $(PROGRAMS); do \
