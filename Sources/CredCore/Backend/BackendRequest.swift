@@ -48,7 +48,7 @@ extension HTTPReply {
     if object != nil, said == nil { return nil }
     let line = said?.bytes[...] ?? body.bytes.prefix { $0 != 0x0A && $0 != 0x0D }
     let head = line.prefix(4096)
-    guard !secrets.contains(where: { !$0.isEmpty && head.contains($0.bytes) }) else { return nil }
+    guard !secrets.contains(where: { !$0.isEmpty && head.holds($0.bytes) }) else { return nil }
     return RemoteText.clean(head)
   }
 }

@@ -37,7 +37,7 @@ extension UpstreamFailure {
     _ outcome: ExecOutcome, from upstream: Upstream, sent logins: LoginsMap = LoginsMap()
   ) -> Self {
     let line = outcome.standardError.prefix { $0 != 0x0A && $0 != 0x0D }.prefix(4096)
-    let isSafe = !logins.logins.contains { line.contains($0.token.bytes) }
+    let isSafe = !logins.logins.contains { line.holds($0.token.bytes) }
     let said = isSafe ? RemoteText.clean(line) : nil
     let (row, detail): (FailureTable.Row, String) =
       switch outcome.ending {

@@ -74,7 +74,7 @@ public struct LoginsMap: Sendable, Equatable {
       throw InvalidInput(
         field: "logins", reason: "hold a provider name that is empty, over 128 characters or blank")
     }
-    guard !provider.contains("://") else {
+    guard !provider.holds("://") else {
       throw InvalidInput(
         field: "logins", reason: "hold a provider name with a scheme: Cognito wants it without")
     }

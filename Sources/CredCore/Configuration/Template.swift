@@ -60,7 +60,7 @@ public struct Template: Sendable, Equatable {
   public var text: String {
     parts.map { part in
       switch part {
-      case .literal(let text): text.replacing("{", with: "{{").replacing("}", with: "}}")
+      case .literal(let text): String(text.flatMap { $0 == "{" || $0 == "}" ? [$0, $0] : [$0] })
       case .placeholder(let placeholder): "{\(placeholder.rawValue)}"
       }
     }.joined()

@@ -16,7 +16,7 @@ struct RemoteError: Equatable {
   }
 
   func fits(_ row: FailureTable.Row) -> Bool {
-    row.name == name && (row.saying.isEmpty || message?.contains(row.saying) == true)
+    row.name == name && (row.saying.isEmpty || message?.holds(row.saying) == true)
   }
 
   var description: String { message.map { "\(name): \($0)" } ?? name }

@@ -56,7 +56,7 @@ enum RemoteText {
   /// Long, and with a digit: no word of a language. A long word without one, such as an error's
   /// name, stays; so does a UUID, which is in every IdentityId.
   private static func looksSecret(_ run: String) -> Bool {
-    guard !run.contains("eyJ") else { return true }  // a JWT's header, however short
+    guard !run.holds("eyJ") else { return true }  // a JWT's header, however short
     guard run.count >= secretRun else { return false }
     return run.contains(where: \.isNumber) && !isUUID(run)
   }

@@ -46,7 +46,7 @@ extension UpstreamFailure {
   /// What Cognito says of a token that is over, and of one that belongs to somebody else.
   package static func cognito(saying words: String) -> UpstreamFailure {
     let row =
-      FailureTable.cognito.first { !$0.saying.isEmpty && words.contains($0.saying) }
+      FailureTable.cognito.first { !$0.saying.isEmpty && words.holds($0.saying) }
       ?? FailureTable.unknownRefusal
     return UpstreamFailure(.cognitoIdentity, row, retryAfter: nil, said: words)
   }

@@ -1,0 +1,21 @@
+import Testing
+
+@testable import CredCore
+
+struct ContainmentTests {
+  @Test(
+    arguments: [
+      ("abc", "", true), ("abc", "a", true), ("abc", "bc", true), ("abc", "abc", true),
+      ("aab", "ab", true), ("abc", "abcd", false), ("abc", "ac", false), ("abc", "C", false),
+      ("", "", true), ("", "a", false), ("ä", "\u{A4}", false),
+    ])
+  func texts(_ text: String, _ part: String, _ isThere: Bool) {
+    #expect(text.holds(part) == isThere)
+    #expect(text[...].holds(part) == isThere)
+  }
+
+  @Test func bytes() {
+    #expect([UInt8(0), 7, 7, 9].holds([7, 9]))
+    #expect(![UInt8(0), 7, 7, 9].holds([9, 7]))
+  }
+}
