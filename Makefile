@@ -67,6 +67,8 @@ $(BINARIES) &: $(SOURCES)
 	mkdir -p build/archives
 	compiler=$$(command -v clang || command -v c++ || command -v cc); \
 	  ln -sf "$$("$$compiler" -print-file-name=libstdc++.a)" build/archives/libstdc++.a
+	# Swift does not know that they depend on Sources/link-order; linking them takes seconds.
+	rm -f .build/release/credd .build/release/credctl
 	swift build --configuration release --static-swift-stdlib
 	mkdir -p build/bin
 	for program in $(PROGRAMS); do \
