@@ -58,7 +58,9 @@ struct FairUseTests {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
     client.send("x\nlong\nlong\nx\nx\n")
-    for answer in ["re:x", "re:long", "re:long", "re:x", "re:x"] { #expect(client.line() == answer) }
+    for answer in ["re:x", "re:long", "re:long", "re:x", "re:x"] {
+      #expect(client.line() == answer)
+    }
     let full = ServerLimits.turnLines - 1
     let left = try fixture.run { handler, _ in handler.linesLeft }
     #expect(left == [full, full - 1, full, full, full - 1])
