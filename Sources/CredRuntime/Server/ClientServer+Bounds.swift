@@ -4,7 +4,7 @@ internal import CredCore
 extension ClientServer {
   /// Has a request that took longer than a cached `get` count as several.
   func charge(_ time: Duration) {
-    linesLeft -= Int(time / ServerLimits.lineCost)
+    linesLeft -= Int(time / ServerLimits.lineTime)
   }
 
   /// Ends a connection with which its user holds more than their share. It is the one that grew:

@@ -91,26 +91,25 @@ internal import Glibc
 
   /// Gives each user who waits a turn, and comes back soon where somebody waits on.
   func serveRound() {
-    let now = loop.now
     var users = queue.userCount
     while users > 0, let user = queue.popUser() {
       users -= 1
-      serve(user, now)
+      serve(user)
       if user.hasReady { queue.append(user) }
     }
     finishTurn()
     queueSource?.setEnabled(!queue.isEmpty)
   }
 
-  private func serve(_ user: UserShare, _ now: Instant) {
-    var budget = ServerLimits.turnCost
-    while budget > 0, let connection = user.popReady() {
+  private func serve(_ user: UserShare) {
+    var now = loop.now
+    let end = now + ServerLimits.turnTime
+    while now < end, let connection = user.popReady() {
       guard !connection.isClosed else { continue }
       let events = connection.events
       connection.events = 0
-      let lines = min(budget, ServerLimits.turnLines)
-      turn(of: connection, lines: lines) { serve(connection, events, now) }
-      budget -= ServerLimits.connectionCost + lines - linesLeft
+      turn(of: connection) { serve(connection, events, now) }
+      now = loop.now
     }
   }
 
@@ -249,11 +248,9 @@ internal import Glibc
     }
   }
 
-  func turn(
-    of connection: Connection, lines: Int = ServerLimits.turnLines, _ body: () -> Void
-  ) {
+  func turn(of connection: Connection, _ body: () -> Void) {
     current = connection
-    linesLeft = lines
+    linesLeft = ServerLimits.turnLines
     body()
     current = nil
     output.clear()

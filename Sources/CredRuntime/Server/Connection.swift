@@ -128,7 +128,8 @@ final class Connection {
 
   /// Adds to the backlog.
   func owe(_ bytes: [UInt8]) {
-    outbound.append(contentsOf: bytes)
+    // Mostly there is none: then the reply is shared, not copied.
+    if backlog == 0 { outbound = bytes } else { outbound.append(contentsOf: bytes) }
     backlog += bytes.count
   }
 

@@ -31,20 +31,18 @@ public struct ServerLimits: Sendable, Equatable {
   /// Read from one connection at once: enough for 400 pipelined requests, which are then answered
   /// ``turnLines`` at a time.
   static let readSize = 16 << 10
-  /// What one user is served before the next one is, over all of their connections, in requests
-  /// answered from the cache: some 100 µs, which is what a user who floods adds to another's answer.
-  /// Less would cost those who are alone: between turns new arrivals are looked for.
-  static let turnCost = 160
-  /// What one such request takes; others count as many of them as fit into their time.
-  static let lineCost: Duration = .nanoseconds(600)
-  /// What reading from a connection and writing to it costs, by the same measure.
-  static let connectionCost = 4
-  /// Requests of one connection that are answered in one turn.
+  /// How long one user is served before the next one is, over all of their connections: what a user
+  /// who floods adds to another's answer. Less would cost those who are alone: between turns new
+  /// arrivals are looked for.
+  static let turnTime: Duration = .microseconds(100)
+  /// Requests of one connection that are answered at once, by the time that a cached `get` takes;
+  /// others count as many of them as fit into their time.
   static let turnLines = 64
+  static let lineTime: Duration = .nanoseconds(600)
   /// Replies gathered before they are written.
   static let writeSize = 256 << 10
-  /// Connections accepted in one turn; they are served afterwards, by turns as all others.
-  static let acceptsPerTurn = 64
+  /// Connections accepted at once, some 100 µs too; they are served afterwards, by turns as others.
+  static let acceptsPerTurn = 16
   /// How long a daemon that cannot start answers its clients before it ends: long enough that
   /// systemd, which allows 20 starts by a socket in 2 s, is never near its limit; short enough for
   /// who waits for `systemctl restart` to fail.

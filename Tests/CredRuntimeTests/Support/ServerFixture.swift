@@ -21,7 +21,7 @@ final class ScriptedHandler: RequestHandler {
       connection.parked = ParkedRequest(request: request, session: nil)
       parked.append(connection.token)
     } else if text == "long" {
-      server?.charge(ServerLimits.lineCost * ServerLimits.turnCost * 2)
+      server?.charge(ServerLimits.turnTime)
       server?.reply(Array("re:long\n".utf8), to: connection)
     } else if text.hasPrefix("big "), let size = Int(text.dropFirst(4)) {
       server?.reply([UInt8](repeating: UInt8(ascii: "x"), count: size) + [0x0A], to: connection)
