@@ -29,7 +29,7 @@ void credd_refuse_descriptors(int listener) {
 
 bool credd_may_carry_descriptors(int client) {
   // The kernel does not change while the daemon runs.
-  static bool never_refused;
+  static atomic_bool never_refused;
   int passes = 1, on = 1;
   socklen_t length = sizeof passes;
   if (!never_refused) {

@@ -3,9 +3,10 @@ import Glibc
 
 /// What stands in the memory of a process: every mapping it wrote to, and its files in memory.
 ///
-/// Takes root: credd's memory is closed to everyone else.
+/// Takes root: credd's memory is closed to everyone else. A sanitizer's allocator wipes nothing, and
+/// its shadow of the memory is terabytes.
 struct MemoryScan {
-  static var canBe: Bool { geteuid() == 0 }
+  static var canBe: Bool { geteuid() == 0 && !Sanitizer.isOn }
 
   /// As many bytes of a secret in a row are too many. Fewer occur by chance.
   static let tooMany = 8
