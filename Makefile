@@ -16,7 +16,8 @@ DESTDIR ?=
 INSTALL_PACKAGES ?= scripts/install-dependencies
 
 # What each target needs beside the Swift toolchain.
-BUILD_PACKAGES := binutils ca-certificates git libc6-dev libcurl4-openssl-dev libssl-dev \
+# g++ brings the archive of the C++ library that releases are linked with.
+BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4-openssl-dev libssl-dev \
   libsystemd-dev
 PYTHON_PACKAGES := python3 python3-venv
 DEMO_PACKAGES := curl netcat-openbsd

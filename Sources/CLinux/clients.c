@@ -5,12 +5,11 @@
 // that, and else never dropped on the loop's thread.
 #define _GNU_SOURCE
 #include "CLinux.h"
+#include "threads.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -88,22 +87,6 @@ static void *bury(void *argument) {
   return NULL;
 }
 
-static int start(struct burial *burial) {
-  pthread_attr_t attributes;
-  pthread_t thread;
-  sigset_t all, old;
-  // Signals belong to the loop's thread.
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &old);
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 64 * 1024);
-  int failure = pthread_create(&thread, &attributes, bury, burial);
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
-  return failure;
-}
-
 // Closes a descriptor without ever waiting for what is dropped with it.
 static void close_elsewhere(int descriptor) {
   struct burial *burial = calloc(1, sizeof *burial);
@@ -114,7 +97,7 @@ static void close_elsewhere(int descriptor) {
   atomic_init(&burial->holders, 2);
   sem_init(&burial->begun, 0, 0);
   sem_init(&burial->closed, 0, 0);
-  if (start(burial) == 0) {
+  if (credd_start_thread(bury, burial, 64 * 1024) == 0) {
     wait_for(&burial->begun);
     close(descriptor);
     sem_post(&burial->closed);

@@ -1,11 +1,11 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
+#include "threads.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
-#include <pthread.h>
 #include <pwd.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,23 +90,12 @@ struct credd_lookup *credd_lookup_start(uid_t uid, const char *name, bool with_g
   lookup->by_name = name != NULL;
   lookup->with_groups = with_groups;
   // A duplicate: the thread may outlive the loop's own descriptor.
-  lookup->eventfd = dup(eventfd);
+  lookup->eventfd = fcntl(eventfd, F_DUPFD_CLOEXEC, 3);
   lookup->uid = uid;
   atomic_init(&lookup->holders, 2);
   atomic_init(&lookup->state, -EAGAIN);
-  pthread_attr_t attributes;
-  pthread_t thread;
-  sigset_t all, old;
   int failure = lookup->eventfd < 0;
-  // Signals belong to the loop's thread.
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &old);
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 256 * 1024);
-  if (!failure) failure = pthread_create(&thread, &attributes, run, lookup);
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  if (!failure) failure = credd_start_thread(run, lookup, 256 * 1024);
   if (failure) {
     if (lookup->eventfd >= 0) close(lookup->eventfd);
     free(lookup);

@@ -1,11 +1,10 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
+#include "threads.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,22 +65,6 @@ static void *run(void *argument) {
   return NULL;
 }
 
-static int start(struct credd_save *save) {
-  pthread_attr_t attributes;
-  pthread_t thread;
-  sigset_t all, old;
-  // Signals belong to the loop's thread.
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, &old);
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 256 * 1024);
-  int failure = pthread_create(&thread, &attributes, run, save);
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
-  return failure;
-}
-
 struct credd_save *credd_save_start(const char *folder, const char *name, const void *bytes,
                                     size_t length, int eventfd) {
   struct credd_save *save = calloc(1, sizeof *save);
@@ -97,7 +80,7 @@ struct credd_save *credd_save_start(const char *folder, const char *name, const 
   atomic_init(&save->state, -EAGAIN);
   if (save->eventfd >= 0 && save->folder && save->name && save->bytes && save->aside) {
     memcpy(save->bytes, bytes, length);
-    if (start(save) == 0) return save;
+    if (credd_start_thread(run, save, 256 * 1024) == 0) return save;
   }
   atomic_store(&save->holders, 1);
   credd_save_release(save);
