@@ -37,6 +37,24 @@ struct ExecutableTests {
     #expect(try host.ask().errorCode == "AccessDenied")
   }
 
+  /// Connections of a user share an answer where the decision is the user's, as it is not here.
+  @Test(.enabled(if: Programs.installed("nc") != nil, "takes nc(1)"))
+  func anAnswerIsNotSharedWithOtherProgramsOfTheUser() throws {
+    let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    let host = try host("allow_executables = \(own)")
+    let held = try host.connect()
+    func expectCredentials() throws {
+      try held.send("{}\n")
+      #expect(try held.reply()["AccessKeyId"] != nil)
+    }
+    for _ in 0..<2 { try expectCredentials() }
+    let other = try host.run([
+      "/bin/sh", "-c", #"printf '{}\n' | nc -N -U "$0""#, host.socketPath,
+    ])
+    #expect(try JSON(other.output).errorCode == "AccessDenied")
+    try expectCredentials()
+  }
+
   @Test
   func aProgramNarrowsWhomTheListsAdmit() throws {
     let program = try Stage.current().executable(Programs.credctl)
