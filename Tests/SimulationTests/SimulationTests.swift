@@ -6,21 +6,22 @@ import Testing
 struct SimulationTests {
   @Test(arguments: 1...8 as ClosedRange<UInt64>)
   func promisesHoldInTheKnownWorlds(_ seed: UInt64) {
-    check(seed)
+    check(seed, busyness: 100)
   }
 
   /// Another world each time; the seed is in the message where one fails.
   @Test(arguments: 1...2)
   func promisesHoldInAFreshWorld(_ number: Int) {
-    check(.random(in: 0..<1 << 48))
+    // One world in 200 is quieter than those above.
+    check(.random(in: 0..<1 << 48), busyness: 1)
   }
 
-  private func check(_ seed: UInt64) {
+  private func check(_ seed: UInt64, busyness: UInt64) {
     var simulation = Simulation(Scenario(seed: seed, sessions: 18, hours: 12))
     let report = simulation.run()
     let again = "make simulate SEEDS=1 FIRST=\(seed) SESSIONS=18 HOURS=12"
     #expect(report.violation?.description == nil, "\(again)")
-    #expect(report.calls > 100 && report.answers > 100)
+    #expect(report.calls >= busyness && report.answers >= busyness)
   }
 
   @Test func theSameSeedIsTheSameWorld() {
