@@ -186,7 +186,7 @@ struct SecrecyTests {
   /// A line of a file in /proc/PID.
   private func line(_ start: String, of file: String, _ process: ChildProcess) throws -> [Substring]
   {
-    let text = try String(contentsOfFile: "/proc/\(process.pid)/\(file)", encoding: .utf8)
+    let text = try ProcessFile.text(process.pid, file)
     let line = text.split(separator: "\n").first { $0.hasPrefix(start) } ?? ""
     return line.dropFirst(start.count).split(whereSeparator: \.isWhitespace)
   }

@@ -45,7 +45,7 @@ struct MemoryScan {
   }
 
   private func mappings() throws -> [Mapping] {
-    try String(contentsOfFile: "/proc/\(pid)/maps", encoding: .utf8).split(separator: "\n")
+    try ProcessFile.text(pid, "maps").split(separator: "\n")
       .compactMap { line in
         let fields = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
         let ends = fields[0].split(separator: "-").compactMap { UInt($0, radix: 16) }
