@@ -7,7 +7,7 @@ internal import Glibc
 /// libcurl's multi interface on the event loop: connections and TLS sessions are reused, nothing
 /// blocks, no thread is made (but for libcurl's own resolver, while it resolves).
 ///
-/// libcurl is loaded before the first of them is made (``CurlLibrary``).
+/// libcurl is loaded before the first of them is made (``LateLibrary``).
 @safe final class CurlMulti {
   private let loop: EventLoop
   private let multi: UnsafeMutableRawPointer
