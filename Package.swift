@@ -90,7 +90,17 @@ let package = Package(
         .unsafeFlags(
           ["-static-executable", "-Xlinker", "--wrap=free", "-Xlinker", "--wrap=realloc"],
           .when(configuration: .release))
-      ] + lean("credctl", [])),
+      ]
+        + lean(
+          "credctl",
+          [
+            // An index into .eh_frame, of 0.4 MB, that a static program has no use for: crtbeginT.o
+            // announces .eh_frame itself. gcc -static makes none either.
+            "--no-eh-frame-hdr",
+            // The names of Unicode's characters, 0.5 MB: who asked for one would abort. Nothing does;
+            // FoundationEssentials keeps them, for regular expressions.
+            "--defsym=_swift_stdlib_getScalarName=abort",
+          ])),
     .target(
       name: "SandboxKit",
       dependencies: [
