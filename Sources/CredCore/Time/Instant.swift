@@ -40,11 +40,7 @@ public struct Instant: Comparable, Hashable, Sendable {
 extension Duration {
   /// The duration in whole nanoseconds, saturated to what an `Int64` holds.
   public var wholeNanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    guard !overflow else { return seconds < 0 ? .min : .max }
-    let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
-    return carried ? (seconds < 0 ? .min : .max) : sum
+    Int64(clamping: attoseconds / 1_000_000_000)
   }
 
   /// The duration in seconds, with its fraction.
