@@ -28,7 +28,11 @@ public struct LineFramer: Sendable, Undisclosed {
   }
 
   private let limit: Int
-  private var remainder: [UInt8] = []
+  /// The beginning of a line. In pieces: one array that grows to the limit is copied, wiped and
+  /// unmapped over and over, and takes several times as long as reading the line.
+  private var pieces: [[UInt8]] = []
+  /// Bytes kept of a line that has begun and not ended.
+  public private(set) var partialBytes = 0
   private var isOverLimit = false
 
   /// - Parameter limit: bytes of a line without its newline.
@@ -37,18 +41,20 @@ public struct LineFramer: Sendable, Undisclosed {
   }
 
   /// Whether a line has begun and not ended: its time is limited.
-  public var holdsPartialLine: Bool { !remainder.isEmpty }
-
-  /// Bytes kept of it.
-  public var partialBytes: Int { remainder.count }
+  public var holdsPartialLine: Bool { partialBytes > 0 }
 
   /// The next line of the chunk at or after `position`, which moves behind it. Lines of nothing but
   /// spaces, tabs and carriage returns are passed over.
-  public mutating func next(in chunk: borrowing Span<UInt8>, from position: inout Int) -> Step {
+  ///
+  /// - Parameter newline: finds the next newline at or after a place, or else the chunk's end.
+  public mutating func next(
+    in chunk: borrowing Span<UInt8>, from position: inout Int,
+    newline: (borrowing Span<UInt8>, Int) -> Int = newline
+  ) -> Step {
     while !isOverLimit, position < chunk.count {
       let start = position
-      let end = Self.newline(in: chunk, from: start)
-      guard remainder.count + (end - start) <= limit else {
+      let end = newline(chunk, start)
+      guard partialBytes + (end - start) <= limit else {
         drop()
         break
       }
@@ -58,11 +64,11 @@ public struct LineFramer: Sendable, Undisclosed {
         break
       }
       position = end + 1
-      if remainder.isEmpty {
+      if !holdsPartialLine {
         guard Self.isBlank(chunk, start..<end) else { return .line(start..<end) }
       } else {
         keep(chunk, start..<end)
-        if let line = takeRemainder() { return .joined(line) }
+        if let line = takeKept() { return .joined(line) }
       }
     }
     return isOverLimit ? .tooLarge : .needsMore
@@ -70,27 +76,40 @@ public struct LineFramer: Sendable, Undisclosed {
 
   /// The last line of a stream whose sender did not end it: `printf '{}' | nc -N` means a request.
   public mutating func finish() -> [UInt8]? {
-    takeRemainder()
+    takeKept()
   }
 
   private mutating func drop() {
     isOverLimit = true
-    remainder = []
+    pieces = []
+    partialBytes = 0
   }
 
   private mutating func keep(_ chunk: borrowing Span<UInt8>, _ range: Range<Int>) {
-    for index in range { remainder.append(chunk[index]) }
+    partialBytes += range.count
+    guard let last = pieces.last?.count, last + range.count <= Self.mergedBytes else {
+      return pieces.append(chunk.extracting(range).copied)
+    }
+    for index in range { pieces[pieces.count - 1].append(chunk[index]) }
   }
 
+  /// Up to how many bytes what comes is added to the last piece. What goes beyond is a piece itself.
+  private static let mergedBytes = 4 << 10
+
   /// The kept bytes, unless they are blank.
-  private mutating func takeRemainder() -> [UInt8]? {
-    let line = remainder
-    remainder = []
+  private mutating func takeKept() -> [UInt8]? {
+    var line = pieces.first ?? []
+    if pieces.count > 1 {
+      line.reserveCapacity(partialBytes)
+      for piece in pieces.dropFirst() { line += piece }
+    }
+    pieces = []
+    partialBytes = 0
     return Self.isBlank(line.span, 0..<line.count) ? nil : line
   }
 
   /// Where the next newline stands; the chunk's end where there is none.
-  private static func newline(in chunk: borrowing Span<UInt8>, from start: Int) -> Int {
+  public static func newline(in chunk: borrowing Span<UInt8>, from start: Int) -> Int {
     var index = start
     while index < chunk.count, chunk[index] != UInt8(ascii: "\n") { index += 1 }
     return index

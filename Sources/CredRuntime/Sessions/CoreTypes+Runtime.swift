@@ -17,15 +17,6 @@ extension Standing {
   }
 }
 
-extension Span<UInt8> {
-  var copied: [UInt8] {
-    var copy: [UInt8] = []
-    copy.reserveCapacity(count)
-    for index in indices { copy.append(self[index]) }
-    return copy
-  }
-}
-
 extension Request {
   /// Whether a password came with it, so that its failure counts.
   var isPasswordSignIn: Bool {

@@ -57,6 +57,30 @@ import Testing
     }
   }
 
+  /// Longer than the pieces in which it is kept.
+  @Test(arguments: [1, 7, 4096, 16 << 10, 40_000, 200_000])
+  func aLongLineIsJoinedFromAllItsPieces(_ size: Int) {
+    let line = (0..<100_000).map { UInt8(ascii: "a") + UInt8($0 % 23) }
+    var framer = LineFramer()
+    var lines: [[UInt8]] = []
+    var rest = (line + [UInt8(ascii: "\n")] + line + [UInt8(ascii: "\n")])[...]
+    while !rest.isEmpty {
+      let chunk = Array(rest.prefix(size))
+      rest = rest.dropFirst(size)
+      var position = 0
+      while position < chunk.count {
+        switch framer.next(in: chunk.span, from: &position) {
+        case .line(let range): lines.append(Array(chunk[range]))
+        case .joined(let joined): lines.append(joined)
+        case .needsMore: #expect(framer.partialBytes <= line.count)
+        case .tooLarge: Issue.record("it is within the limit")
+        }
+      }
+    }
+    #expect(lines == [line, line])
+    #expect(framer.partialBytes == 0)
+  }
+
   @Test func aLastLineNeedsNoNewline() {
     var framer = LineFramer()
     #expect(frame(["{}"], with: &framer).lines.isEmpty)
