@@ -90,7 +90,7 @@ class Row:
 
 # User-space instructions of one cached get of one connection. scripts/hot-path holds every change
 # to it; whoever makes the path shorter lowers it.
-INSTRUCTIONS = 4500
+INSTRUCTIONS = 2900
 
 FLOODS = ["pipelining", "slow-reader", "slow-writer", "half-line", "reconnecting", "mixed"]
 

@@ -20,6 +20,23 @@
 #define SO_PASSRIGHTS 83
 #endif
 
+// Linux 6.5.
+#ifndef SO_PASSPIDFD
+#define SO_PASSPIDFD 76
+#endif
+
+static bool stop_passing(int socket, int option) {
+  int passes = 0, off = 0;
+  socklen_t length = sizeof passes;
+  return getsockopt(socket, SOL_SOCKET, option, &passes, &length) == 0 && passes &&
+         setsockopt(socket, SOL_SOCKET, option, &off, sizeof off) == 0;
+}
+
+bool credd_refuse_senders(int socket) {
+  bool passed_credentials = stop_passing(socket, SO_PASSCRED);
+  return stop_passing(socket, SO_PASSPIDFD) || passed_credentials;
+}
+
 void credd_refuse_descriptors(int listener) {
   int off = 0;
   // Who connects from now on has it from the listener, before the first byte can be sent.

@@ -24,10 +24,14 @@ int credd_epoll_change(int epoll, int descriptor, uint32_t events, uint64_t toke
   return control(epoll, EPOLL_CTL_MOD, descriptor, events, token);
 }
 
-int credd_epoll_poll(int epoll, struct credd_ready *ready, int capacity) {
+int credd_epoll_remove(int epoll, int descriptor) {
+  return control(epoll, EPOLL_CTL_DEL, descriptor, 0, 0);
+}
+
+int credd_epoll_wait(int epoll, struct credd_ready *ready, int capacity, bool sleeps) {
   struct epoll_event events[256];
   if (capacity > 256) capacity = 256;
-  int count = epoll_wait(epoll, events, capacity, 0);
+  int count = epoll_wait(epoll, events, capacity, sleeps ? -1 : 0);
   if (count < 0) return errno == EINTR ? 0 : -errno;
   for (int i = 0; i < count; i++) {
     ready[i].token = events[i].data.u64;

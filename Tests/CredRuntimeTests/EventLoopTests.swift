@@ -177,6 +177,20 @@ struct EventLoopTests {
     #expect(count == 1)
   }
 
+  @Test func `after exit nothing is dispatched any more`() throws {
+    let loop = try EventLoop()
+    var fired = 0
+    let timers = try (0..<3).map { _ in
+      try loop.timer { _ in
+        fired += 1
+        loop.exit(code: 7)
+      }
+    }
+    timers.forEach { $0.arm(at: loop.now) }
+    #expect(try loop.run() == 7)
+    #expect(fired == 1)
+  }
+
   @Test func `exit ends the loop with its code`() throws {
     let loop = try EventLoop()
     let timer = try loop.timer { _ in loop.exit(code: 7) }

@@ -9,10 +9,12 @@
 #include <sys/types.h>
 
 #define CREDD_EPOLL_IN 0x001u
+#define CREDD_EPOLL_PRI 0x002u
 #define CREDD_EPOLL_OUT 0x004u
 #define CREDD_EPOLL_ERR 0x008u
 #define CREDD_EPOLL_HUP 0x010u
 #define CREDD_EPOLL_RDHUP 0x2000u
+#define CREDD_EPOLL_ET 0x80000000u
 
 // CLOCK_BOOTTIME in nanoseconds: monotonic, and counts suspended time.
 int64_t credd_boottime(void);
@@ -60,8 +62,9 @@ struct credd_ready {
 int credd_epoll_create(void);
 int credd_epoll_add(int epoll, int descriptor, uint32_t events, uint64_t token);
 int credd_epoll_change(int epoll, int descriptor, uint32_t events, uint64_t token);
-// Never waits: what is ready now, at most `capacity` of them.
-int credd_epoll_poll(int epoll, struct credd_ready *ready, int capacity);
+int credd_epoll_remove(int epoll, int descriptor);
+// What is ready, at most `capacity` of them; sleeps until there is some, or a signal came, if it may.
+int credd_epoll_wait(int epoll, struct credd_ready *ready, int capacity, bool sleeps);
 
 // A counter that a thread uses to wake the loop.
 int credd_eventfd(void);
@@ -78,6 +81,10 @@ ssize_t credd_write(int descriptor, const void *buffer, size_t length);
 void credd_close(int descriptor);
 // Has the kernel refuse descriptors that clients of this listener pass, where it can (Linux 6.16).
 void credd_refuse_descriptors(int listener);
+// Has the kernel not note with each message who sent it (PassCredentials= of a socket unit): a read
+// would end between the messages of two processes, and less than was asked for would not mean that
+// all was read. True where it did so before; clients that connected by then have to be told too.
+bool credd_refuse_senders(int socket);
 // Whether it lets them through on this connection, which then must be read by credd_receive() alone.
 bool credd_may_carry_descriptors(int client);
 // read(), but -EBADMSG where what comes next carries descriptors; it stays unread.

@@ -4,8 +4,12 @@ internal import CSystemd
 internal import Glibc
 internal import Synchronization
 
-/// The one loop of the daemon: sd-event, which is also the executor of ``Daemon`` and of every
-/// task it starts.
+/// The one loop of the daemon, which is also the executor of ``Daemon`` and of every task it starts.
+///
+/// All it waits for hangs on one epoll instance: clients, by the thousand, which are its
+/// ``Crowd``; and sd-event with all its sources. The other way round, with the clients as a source
+/// of sd-event, each of their turns takes a second epoll_wait and sd-event's own work; with a source
+/// for each client, a turn for each.
 ///
 /// Created and run on one thread. Only ``enqueue(_:)`` may be called from others; everything else
 /// is guarded by that fact, which is why the class may be `@unchecked Sendable`: an executor must
@@ -13,16 +17,29 @@ internal import Synchronization
 @safe public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
   let event: OpaquePointer
   private let thread = pthread_self()
-  private let queue = Mutex(JobQueue())
-  private let wakeDescriptor: Int32
-  /// Runs queued jobs; sources are created after `self`, hence optional.
-  private var wakeSource: EventSource?
+  private let epoll: Int32
+  private let ready: UnsafeMutableBufferPointer<credd_ready>
+  /// Who is served beside sd-event's sources.
+  unowned var crowd: (any Crowd)?
+  /// sd-event has something to do: a source that is ready, or a timer that was set and of which the
+  /// kernel does not know yet.
+  var isStale = true
+  /// What ``run()`` answers, once it is to end. sd-event has no part in it: a loop of its that has
+  /// ended takes no more turns, and whoever gives it one is refused.
+  private var ending: Int32?
+  /// How often it woke up or looked: a loop that spins is seen by it.
+  private(set) var turns: UInt64 = 0
 
-  /// Jobs handed to the executor, in order.
-  private struct JobQueue {
-    var jobs: [UnownedJob] = []
-    var isSignalled = false
-  }
+  /// Jobs that were handed to the executor by what runs on it, in order.
+  private var jobs: [UnownedJob] = []
+  private var runningJobs: [UnownedJob] = []
+  /// Those that other threads handed over, who say so by the descriptor.
+  private let strangers = Mutex<[UnownedJob]>([])
+  private let wakeDescriptor: Int32
+
+  /// Tokens of epoll that are no client's: see ``Crowd``.
+  private static let sources: UInt64 = 0xFFFF_FFFF
+  private static let wake: UInt64 = 0xFFFF_FFFE
 
   /// Throws where the kernel has no descriptors or memory left.
   public init() throws(SystemError) {
@@ -32,26 +49,34 @@ internal import Synchronization
       throw SystemError("create the event loop", number: ENOMEM)
     }
     unsafe self.event = created
+    epoll = try SystemError.check(credd_epoll_create(), "create an epoll instance")
     wakeDescriptor = try SystemError.check(credd_eventfd(), "create an eventfd")
-    wakeSource = try watch(wakeDescriptor, for: CREDD_EPOLL_IN) { [unowned self] _ in
-      self.runJobs()
-    }
+    unsafe ready = .allocate(capacity: Self.readyPerTurn)
+    try SystemError.check(
+      unsafe credd_epoll_add(epoll, sd_event_get_fd(event), CREDD_EPOLL_IN, Self.sources),
+      "watch sd-event")
+    try SystemError.check(
+      credd_epoll_add(epoll, wakeDescriptor, CREDD_EPOLL_IN, Self.wake), "watch an eventfd")
   }
 
   deinit {
-    wakeSource = nil
     credd_close(wakeDescriptor)
+    credd_close(epoll)
+    unsafe ready.deallocate()
     unsafe sd_event_unref(event)
   }
 
   /// Dispatches events until ``exit(code:)``; answers its code.
   public func run() throws(SystemError) -> Int32 {
-    unsafe try SystemError.check(sd_event_loop(event), "run the event loop")
+    while true {
+      if let ending { return ending }
+      try turn()
+    }
   }
 
-  /// Ends ``run()`` after the present event.
+  /// Ends ``run()`` after the present event or job: nobody is served any more.
   public func exit(code: Int32 = 0) {
-    unsafe sd_event_exit(event, code)
+    ending = code
   }
 
   /// Tells the watchdog of systemd that the loop still turns, if the unit asks for it.
@@ -76,14 +101,73 @@ internal import Synchronization
     return time
   }
 
+  // MARK: Turns
+
+  private func turn() throws(SystemError) {
+    turns += 1
+    // The kernel has to know of all timers before the loop sleeps.
+    if isStale { try dispatch() }
+    guard ending == nil else { return }
+    let isBusy = isStale || !jobs.isEmpty || crowd?.isWaiting == true
+    let count = try SystemError.check(
+      unsafe credd_epoll_wait(epoll, ready.baseAddress, Int32(ready.count), !isBusy),
+      "wait for events")
+    let ready = unsafe UnsafeBufferPointer(rebasing: ready[..<Int(count)])
+    for index in ready.indices {
+      switch unsafe ready[index].token {
+      case Self.sources: isStale = true
+      case Self.wake: admitStrangers()
+      default: break
+      }
+    }
+    // Before the clients: who asks after `kill -HUP`, and is alone, finds it heard.
+    if isStale { try dispatch() }
+    if ending == nil { runJobs() }
+    guard ending == nil else { return }
+    unsafe crowd?.serve(ready.span)
+  }
+
+  /// Gives the sources of sd-event that are ready their turns, for a while.
+  private func dispatch() throws(SystemError) {
+    let end = now + Self.sourceTime
+    repeat {
+      isStale = false
+      let count = unsafe try SystemError.check(sd_event_run(event, 0), "run the event loop")
+      guard count > 0 else { return }
+      isStale = true
+    } while ending == nil && now < end
+  }
+
+  /// Ready descriptors taken in one turn.
+  private static let readyPerTurn = 256
+  /// How long sd-event's sources are dispatched before clients are served again.
+  private static let sourceTime: Duration = .microseconds(25)
+
+  // MARK: Crowd
+
+  /// Has ``crowd`` told when `descriptor` has any of `events`. Its token is neither this loop's nor
+  /// another descriptor's. Answers what epoll_ctl does.
+  func add(_ descriptor: Int32, _ events: UInt32, _ token: UInt64) -> Int32 {
+    credd_epoll_add(epoll, descriptor, events, token)
+  }
+
+  func change(_ descriptor: Int32, _ events: UInt32, _ token: UInt64) {
+    _ = credd_epoll_change(epoll, descriptor, events, token)
+  }
+
+  /// Only for a descriptor that stays open: who closes one takes it out by that.
+  func remove(_ descriptor: Int32) {
+    _ = credd_epoll_remove(epoll, descriptor)
+  }
+
   // MARK: Executor
 
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    let mustSignal = queue.withLock { queue in
-      queue.jobs.append(job)
-      defer { queue.isSignalled = true }
-      return !queue.isSignalled
+    guard !isOnLoop else { return jobs.append(job) }
+    let mustSignal = strangers.withLock { jobs in
+      jobs.append(job)
+      return jobs.count == 1
     }
     if mustSignal { _ = credd_eventfd_signal(wakeDescriptor) }
   }
@@ -116,15 +200,20 @@ internal import Synchronization
   /// Runs what was queued up to now; jobs queued meanwhile wait for the next turn, so that a
   /// chain of tasks cannot keep clients waiting.
   private func runJobs() {
-    _ = credd_eventfd_drain(wakeDescriptor)
-    let jobs = queue.withLock { queue in
-      queue.isSignalled = false
-      defer { queue.jobs.removeAll(keepingCapacity: true) }
-      return queue.jobs
-    }
-    for job in jobs {
+    guard !jobs.isEmpty else { return }
+    swap(&jobs, &runningJobs)
+    for job in runningJobs {
       unsafe job.runSynchronously(
         isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+    }
+    runningJobs.removeAll(keepingCapacity: true)
+  }
+
+  private func admitStrangers() {
+    _ = credd_eventfd_drain(wakeDescriptor)
+    jobs += strangers.withLock { strangers in
+      defer { strangers = [] }
+      return strangers
     }
   }
 }

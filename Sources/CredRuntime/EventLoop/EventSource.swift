@@ -9,9 +9,11 @@ internal import Glibc
   typealias Handler = (_ value: UInt32) -> Void
 
   private let handler: Handler
+  private unowned let loop: EventLoop
   fileprivate var source: OpaquePointer?
 
-  fileprivate init(_ handler: @escaping Handler) {
+  fileprivate init(_ loop: EventLoop, _ handler: @escaping Handler) {
+    self.loop = loop
     self.handler = handler
   }
 
@@ -36,9 +38,14 @@ internal import Glibc
 
   /// Fires a timer once at `deadline`, or never.
   func arm(at deadline: Instant?) {
-    guard let deadline else { return setEnabled(false) }
+    guard let deadline else {
+      setEnabled(false)
+      loop.isStale = true
+      return
+    }
     unsafe sd_event_source_set_time(source, UInt64(max(deadline.nanoseconds, 0)) / 1000 + 1)
     unsafe sd_event_source_set_enabled(source, Int32(SD_EVENT_ONESHOT))
+    loop.isStale = true
   }
 
   /// Changes what an I/O source waits for. False if the descriptor is not what was watched.
@@ -61,7 +68,7 @@ extension EventLoop {
   func watch(
     _ descriptor: Int32, for events: UInt32, handler: @escaping EventSource.Handler
   ) throws(SystemError) -> EventSource {
-    let watched = EventSource(handler)
+    let watched = EventSource(self, handler)
     let result = unsafe sd_event_add_io(
       event, &watched.source, descriptor, events,
       { _, _, ready, context in
@@ -74,7 +81,7 @@ extension EventLoop {
 
   /// A timer on CLOCK_BOOTTIME, not armed yet.
   func timer(handler: @escaping EventSource.Handler) throws(SystemError) -> EventSource {
-    let timer = EventSource(handler)
+    let timer = EventSource(self, handler)
     let accuracy: UInt64 = 1000
     let result = unsafe sd_event_add_time(
       event, &timer.source, CLOCK_BOOTTIME, .max, accuracy,
@@ -87,29 +94,12 @@ extension EventLoop {
     return timer
   }
 
-  /// Calls `handler` whenever nothing else is to do while it is enabled, which it is not yet: for
-  /// work that no descriptor announces. Were it not the last, sd-event would never get to the
-  /// others: such a source is always ready, and the one that has waited longest goes first.
-  func furtherWork(handler: @escaping EventSource.Handler) throws(SystemError) -> EventSource {
-    let work = EventSource(handler)
-    let result = unsafe sd_event_add_defer(
-      event, &work.source,
-      { _, context in
-        unsafe EventSource.from(context)?.fire(0)
-        return 0
-      }, work.context)
-    try SystemError.check(result, "create an event source")
-    unsafe sd_event_source_set_priority(work.source, Int64(SD_EVENT_PRIORITY_IDLE))
-    work.setEnabled(false)
-    return work
-  }
-
   /// Calls `handler` when the process receives `signal`, which is blocked for that.
   func signal(_ signal: Int32, handler: @escaping EventSource.Handler) throws(SystemError)
     -> EventSource
   {
     Self.block(signal)
-    let watched = EventSource(handler)
+    let watched = EventSource(self, handler)
     let result = unsafe sd_event_add_signal(
       event, &watched.source, signal,
       { _, _, context in
@@ -117,7 +107,6 @@ extension EventLoop {
         return 0
       }, watched.context)
     try SystemError.check(result, "watch signal \(signal)")
-    // Before the clients of the same turn: who is answered after `kill -HUP` knows that it is heard.
     unsafe sd_event_source_set_priority(watched.source, Int64(SD_EVENT_PRIORITY_IMPORTANT))
     return watched
   }
@@ -137,7 +126,7 @@ extension EventLoop {
     // sd-event refuses children while SIGCHLD is deliverable, and who ignores it gets no status.
     Self.block(SIGCHLD)
     Glibc.signal(SIGCHLD, SIG_DFL)
-    let watched = EventSource { value in
+    let watched = EventSource(self) { value in
       let number = Int32(bitPattern: value & ~Self.killedFlag)
       handler(value & Self.killedFlag == 0 ? .exited(number) : .killed(number))
     }
@@ -151,6 +140,8 @@ extension EventLoop {
         return 0
       }, watched.context)
     try SystemError.check(result, "watch child \(pid)")
+    // Without pidfds nothing would tell of a child that has ended by now.
+    isStale = true
     return watched
   }
 

@@ -7,22 +7,31 @@ extension ClientServer {
   /// Accepts clients from `listener`, which stays the caller's.
   func listen(on listener: Int32) throws(SystemError) {
     credd_refuse_descriptors(listener)
-    listeners.append(
-      try loop.watch(listener, for: CREDD_EPOLL_IN) { [unowned self] ready in
-        // Who shuts a shared listener down leaves it ready for ever, with nobody to accept.
-        guard ready & (CREDD_EPOLL_HUP | CREDD_EPOLL_ERR) == 0 else { return self.pauseAccepting() }
-        self.accept(from: listener)
-      })
+    if credd_refuse_senders(listener) { namesSenders = true }
+    listeners.append(listener)
+    try SystemError.check(watch(listener), "watch descriptor \(listener)")
   }
 
   /// Takes no more clients.
   func stopListening() {
+    listeners.forEach(loop.remove)
     listeners.removeAll()
   }
 
-  private func accept(from listener: Int32) {
+  /// No connection's: see ``ConnectionTable``.
+  static func token(of listener: Int32) -> UInt64 { UInt64(listener) }
+
+  private func watch(_ listener: Int32) -> Int32 {
+    loop.add(listener, CREDD_EPOLL_IN, Self.token(of: listener))
+  }
+
+  func accept(from listener: Int32, _ events: UInt32) {
+    // Who shuts a shared listener down leaves it ready for ever, with nobody to accept.
+    guard events & (CREDD_EPOLL_HUP | CREDD_EPOLL_ERR) == 0 else {
+      loop.remove(listener)
+      return listeners.removeAll { $0 == listener }
+    }
     let now = loop.now
-    defer { serveRound() }
     for _ in 0..<ServerLimits.acceptsPerTurn {
       let descriptor = credd_accept(listener)
       switch -descriptor {
@@ -42,14 +51,22 @@ extension ClientServer {
   }
 
   private func pauseAccepting() {
-    listeners.forEach { $0.setEnabled(false) }
+    listeners.forEach(loop.remove)
     acceptTimer?.arm(at: loop.now + limits.acceptPause)
+  }
+
+  func resumeAccepting() {
+    // What cannot be watched now is tried again.
+    guard listeners.allSatisfy({ [0, -EEXIST].contains(watch($0)) }) else {
+      return pauseAccepting()
+    }
   }
 
   private func admit(_ descriptor: Int32, _ now: Instant) {
     guard let peer = try? Peer(of: descriptor) else {
       return credd_close_client(descriptor, true)
     }
+    if namesSenders { _ = credd_refuse_senders(descriptor) }
     let connection = table.insert(descriptor, peer, now)
     guard table.count <= limits.connections,
       connection.user.connections <= limits.connectionsPerUser
@@ -64,7 +81,7 @@ extension ClientServer {
           .tooManyRequests, "this \(whose) has too many connections: more than \(limit)"))
       return
     }
-    guard credd_epoll_add(epoll, descriptor, connection.interest, connection.token) == 0 else {
+    guard loop.add(descriptor, Self.interest, connection.token) == 0 else {
       return close(connection)
     }
     accepted += 1

@@ -33,7 +33,7 @@ final class Connection {
   /// In the ``ReadyQueue``, and who comes next there.
   var isReady = false
   var nextReady: Connection?
-  /// What epoll reported since the last turn.
+  /// What epoll reported and was not acted upon yet: it says each thing once.
   var events: UInt32 = 0
 
   /// The request that is being waited for; meanwhile nothing more is read or taken.
@@ -50,8 +50,8 @@ final class Connection {
   var isClosed = false
   /// It owes something, and has a deadline for it.
   var isStalled = false
-  /// What epoll was last told to report.
-  var interest = CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP
+  /// Whether epoll reports when the peer takes replies again.
+  var awaitsRoom = false
 
   /// The request line that may get a ``QuickAnswer``, and the last that did.
   var quickLine: [UInt8] = []
@@ -97,6 +97,24 @@ final class Connection {
     return count
   }
 
+  /// There may be something to read, if only the end.
+  var hasInput: Bool { events & (CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP) != 0 }
+
+  /// The peer neither sends nor listens any more.
+  var isGone: Bool { events & (CREDD_EPOLL_HUP | CREDD_EPOLL_ERR) != 0 }
+
+  /// Less than was asked for was read: what comes next is said again. Not so the end, if that is
+  /// what comes next, nor what lies behind out-of-band data, at which a read stops.
+  func tookInput() {
+    guard events & (CREDD_EPOLL_RDHUP | CREDD_EPOLL_HUP | CREDD_EPOLL_PRI) == 0 else { return }
+    events &= ~CREDD_EPOLL_IN
+  }
+
+  /// Nothing was there, or nothing more ever comes.
+  func noMoreInput() {
+    events &= ~(CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP | CREDD_EPOLL_PRI)
+  }
+
   // MARK: Lines
 
   var holdsPartialLine: Bool { partialBytes > 0 }
@@ -107,7 +125,7 @@ final class Connection {
   /// See ``LineFramer/next(in:from:)``.
   func nextLine(in chunk: borrowing Span<UInt8>, from position: inout Int) -> LineFramer.Step {
     defer { partialBytes = framer.partialBytes }
-    return framer.next(in: chunk, from: &position)
+    return framer.next(in: chunk, from: &position, newline: LineFramer.fastNewline)
   }
 
   /// See ``LineFramer/finish()``.

@@ -4,7 +4,8 @@ internal import CredCore
 final class ConnectionTable {
   private var slots: [Connection?] = []
   private var free: [Int] = []
-  private var generation: UInt64 = 0
+  /// Never 0, which tokens have that are no connection's.
+  private var generation: UInt32 = 0
   private var users: [UInt32: UserShare] = [:]
   private(set) var count = 0
 
@@ -18,7 +19,7 @@ final class ConnectionTable {
   }
 
   func insert(_ descriptor: Int32, _ peer: Peer, _ now: Instant) -> Connection {
-    generation += 1
+    generation = max(generation &+ 1, 1)
     let index: Int
     if let reused = free.popLast() {
       index = reused
@@ -26,7 +27,7 @@ final class ConnectionTable {
       index = slots.count
       slots.append(nil)
     }
-    let token = generation << 32 | UInt64(index)
+    let token = UInt64(generation) << 32 | UInt64(index)
     let user = users[peer.uid] ?? UserShare(uid: peer.uid)
     users[peer.uid] = user
     let connection = Connection(

@@ -32,23 +32,21 @@ public struct ServerLimits: Sendable, Equatable {
   /// ``turnLines`` at a time.
   static let readSize = 16 << 10
   /// How long one user is served before the next one is, over all of their connections: what a user
-  /// who floods adds to another's answer. Less would cost those who are alone: between turns new
-  /// arrivals are looked for.
-  static let turnTime: Duration = .microseconds(100)
+  /// who floods adds to another's answer. When all who wait have had a turn, new arrivals are looked
+  /// for, which takes less than 1 µs.
+  static let turnTime: Duration = .microseconds(25)
   /// Requests of one connection that are answered at once, by the time that a cached `get` takes;
   /// others count as many of them as fit into their time.
-  static let turnLines = 64
+  static let turnLines = 32
   static let lineTime: Duration = .nanoseconds(600)
   /// Replies gathered before they are written.
   static let writeSize = 256 << 10
-  /// Connections accepted at once, some 100 µs too; they are served afterwards, by turns as others.
-  static let acceptsPerTurn = 16
+  /// Connections accepted at once, some 25 µs too; they are served afterwards, by turns as others.
+  static let acceptsPerTurn = 4
   /// How long a daemon that cannot start answers its clients before it ends: long enough that
   /// systemd, which allows 20 starts by a socket in 2 s, is never near its limit; short enough for
   /// who waits for `systemctl restart` to fail.
   static let apologyNanoseconds: Int64 = 1_000_000_000
   /// How often it looks whether they have been heard.
   static let lastLook: Duration = .milliseconds(2)
-  /// Ready clients taken in one turn.
-  static let clientsPerTurn = 256
 }

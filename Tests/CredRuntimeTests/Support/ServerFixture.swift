@@ -1,6 +1,7 @@
 import CredCore
 import Foundation
 import Glibc
+import Testing
 
 @testable import CredRuntime
 
@@ -97,6 +98,21 @@ final class ServerFixture: Sendable {
     _ condition: @escaping @Sendable (ScriptedHandler, ClientServer) -> Bool
   ) throws -> Bool {
     try thread.reaches { [parts] _ in condition(parts.value.handler, parts.value.server) }
+  }
+
+  /// The listener's clients are named with every message they send, unless the server objects, which
+  /// it is given another occasion for.
+  func nameSenders() throws {
+    var on: Int32 = 1
+    let listener = parts.value.socket.bound.descriptor
+    let failed = unsafe setsockopt(
+      listener, SOL_SOCKET, SO_PASSCRED, &on, socklen_t(MemoryLayout<Int32>.size))
+    #expect(failed == 0)
+    // One that is there by then has it.
+    try thread.run { [parts] _ in
+      parts.value.server.stopListening()
+      try parts.value.server.listen(on: listener)
+    }
   }
 
   /// From now on the listener is ready for ever and accepting from it fails.
