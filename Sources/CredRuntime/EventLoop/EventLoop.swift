@@ -32,7 +32,10 @@ internal import Synchronization
 
   /// Jobs that were handed to the executor by what runs on it, in order.
   private var jobs: [UnownedJob] = []
-  private var runningJobs: [UnownedJob] = []
+  /// Those of them whose turn it is, and how many of these have run.
+  private var currentJobs: [UnownedJob] = []
+  private var jobsDone = 0
+  private var jobsHaveWaited = false
   /// Those that other threads handed over, who say so by the descriptor.
   private let strangers = Mutex<[UnownedJob]>([])
   private let wakeDescriptor: Int32
@@ -105,10 +108,7 @@ internal import Synchronization
 
   private func turn() throws(SystemError) {
     turns += 1
-    // The kernel has to know of all timers before the loop sleeps.
-    if isStale { try dispatch() }
-    guard ending == nil else { return }
-    let isBusy = isStale || !jobs.isEmpty || crowd?.isWaiting == true
+    let isBusy = isStale || hasJobs || crowd?.isWaiting == true
     let count = try SystemError.check(
       unsafe credd_epoll_wait(epoll, ready.baseAddress, Int32(ready.count), !isBusy),
       "wait for events")
@@ -121,8 +121,16 @@ internal import Synchronization
       }
     }
     // Before the clients: who asks after `kill -HUP`, and is alone, finds it heard.
+    let hadSources = isStale
     if isStale { try dispatch() }
-    if ending == nil { runJobs() }
+    guard ending == nil else { return }
+    // Jobs take turns with sources, so that clients wait for one of them alone.
+    if !hadSources || jobsHaveWaited {
+      runJobs()
+      jobsHaveWaited = false
+    } else {
+      jobsHaveWaited = hasJobs
+    }
     guard ending == nil else { return }
     unsafe crowd?.serve(ready.span)
   }
@@ -131,6 +139,7 @@ internal import Synchronization
   private func dispatch() throws(SystemError) {
     let end = now + Self.sourceTime
     repeat {
+      // The kernel is told of timers that were armed.
       isStale = false
       let count = unsafe try SystemError.check(sd_event_run(event, 0), "run the event loop")
       guard count > 0 else { return }
@@ -140,7 +149,7 @@ internal import Synchronization
 
   /// Ready descriptors taken in one turn.
   private static let readyPerTurn = 256
-  /// How long sd-event's sources are dispatched before clients are served again.
+  /// How long sd-event's sources are dispatched, and jobs run, before clients are served again.
   private static let sourceTime: Duration = .microseconds(25)
 
   // MARK: Crowd
@@ -197,16 +206,24 @@ internal import Synchronization
     }
   }
 
-  /// Runs what was queued up to now; jobs queued meanwhile wait for the next turn, so that a
-  /// chain of tasks cannot keep clients waiting.
+  private var hasJobs: Bool { jobsDone < currentJobs.count || !jobs.isEmpty }
+
+  /// Runs what was queued up to now, for a while. Jobs queued meanwhile wait for the next turn, so
+  /// that a chain of tasks cannot keep clients waiting.
   private func runJobs() {
-    guard !jobs.isEmpty else { return }
-    swap(&jobs, &runningJobs)
-    for job in runningJobs {
+    guard hasJobs else { return }
+    if jobsDone == currentJobs.count {
+      currentJobs.removeAll(keepingCapacity: true)
+      jobsDone = 0
+      swap(&jobs, &currentJobs)
+    }
+    let end = now + Self.sourceTime
+    repeat {
+      let job = currentJobs[jobsDone]
+      jobsDone += 1
       unsafe job.runSynchronously(
         isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
-    }
-    runningJobs.removeAll(keepingCapacity: true)
+    } while jobsDone < currentJobs.count && ending == nil && now < end
   }
 
   private func admitStrangers() {
