@@ -1,9 +1,9 @@
 /// Reads the fixed fields of a written time, one after the other.
 struct TimeScanner {
-  private var rest: Substring.UTF8View
+  private var rest: ArraySlice<UInt8>
 
   init(_ text: String) {
-    rest = text[...].utf8
+    rest = Array(text.utf8)[...]
   }
 
   var isAtEnd: Bool { rest.isEmpty }
@@ -17,23 +17,22 @@ struct TimeScanner {
   }
 
   /// Takes all digits that follow, at least one.
-  mutating func digits() -> Substring? {
+  mutating func digits() -> String? {
     let digits = rest.prefix(while: Self.isDigit)
     guard !digits.isEmpty else { return nil }
     rest = rest[digits.endIndex...]
-    return Substring(digits)
+    return String(decoding: digits, as: UTF8.self)
   }
 
   /// Takes the text if it follows.
-  mutating func take(_ text: StaticString) -> Bool {
-    let expected = "\(text)".utf8
-    guard rest.starts(with: expected) else { return false }
-    rest = rest.dropFirst(expected.count)
+  mutating func take(_ text: String) -> Bool {
+    guard rest.starts(with: text.utf8) else { return false }
+    rest = rest.dropFirst(text.utf8.count)
     return true
   }
 
   /// Takes the first of the texts that follows.
-  mutating func take(anyOf texts: StaticString...) -> Bool {
+  mutating func take(anyOf texts: String...) -> Bool {
     for text in texts where take(text) { return true }
     return false
   }

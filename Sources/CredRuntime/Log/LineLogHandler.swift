@@ -41,11 +41,16 @@ extension String {
   /// Without what does not show or commands a terminal, so that nobody forges a second line or
   /// reorders this one.
   var onOneLine: String {
-    String(String.UnicodeScalarView(unicodeScalars.map { $0.isHidden ? " " : $0 }))
+    // Of printable ASCII nothing is hidden: nearly all there is, in a hundredth of the time.
+    guard utf8.contains(where: { $0 < 0x20 || $0 > 0x7E }) else { return self }
+    return String(String.UnicodeScalarView(unicodeScalars.map { $0.isHidden ? " " : $0 }))
   }
 
   fileprivate var asValue: String {
-    guard isEmpty || utf8.contains(where: { " \"=".utf8.contains($0) }) else { return self }
+    let hidesPairs = utf8.contains {
+      $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "=")
+    }
+    guard isEmpty || hidesPairs else { return self }
     return "\"" + replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
   }
 }
