@@ -88,7 +88,13 @@ let package = Package(
       // No dynamic linker at start: build it with --static-swift-stdlib, as the Makefile does.
       linkerSettings: [
         .unsafeFlags(
-          ["-static-executable", "-Xlinker", "--wrap=free", "-Xlinker", "--wrap=realloc"],
+          ["-static-executable"]
+            + [
+              // Sources/CWipingFree
+              "--wrap=free", "--wrap=realloc",
+              // Sources/CLinux/quick_start.c
+              "--wrap=swift_copyAuxiliaryExecutablePath",
+            ].flatMap { ["-Xlinker", $0] },
           .when(configuration: .release))
       ]
         + lean(
