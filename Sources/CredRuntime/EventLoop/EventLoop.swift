@@ -35,6 +35,8 @@ internal import Synchronization
   /// Those of them whose turn it is, and how many of these have run.
   private var currentJobs: [UnownedJob] = []
   private var jobsDone = 0
+  /// Some of either have not run. A variable of its own, for it is asked for with each request.
+  private var hasJobs = false
   private var jobsHaveWaited = false
   /// Those that other threads handed over, who say so by the descriptor.
   private let strangers = Mutex<[UnownedJob]>([])
@@ -124,14 +126,12 @@ internal import Synchronization
     let hadSources = isStale
     if isStale { try dispatch() }
     guard ending == nil else { return }
-    // Jobs take turns with sources, so that clients wait for one of them alone.
-    if !hadSources || jobsHaveWaited {
-      runJobs()
-      jobsHaveWaited = false
-    } else {
-      jobsHaveWaited = hasJobs
+    if hasJobs {
+      // Jobs take turns with sources, so that clients wait for one of them alone.
+      jobsHaveWaited = hadSources && !jobsHaveWaited
+      if !jobsHaveWaited { runJobs() }
+      guard ending == nil else { return }
     }
-    guard ending == nil else { return }
     unsafe crowd?.serve(ready.span)
   }
 
@@ -173,7 +173,10 @@ internal import Synchronization
 
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    guard !isOnLoop else { return jobs.append(job) }
+    guard !isOnLoop else {
+      hasJobs = true
+      return jobs.append(job)
+    }
     let mustSignal = strangers.withLock { jobs in
       jobs.append(job)
       return jobs.count == 1
@@ -206,12 +209,9 @@ internal import Synchronization
     }
   }
 
-  private var hasJobs: Bool { jobsDone < currentJobs.count || !jobs.isEmpty }
-
   /// Runs what was queued up to now, for a while. Jobs queued meanwhile wait for the next turn, so
   /// that a chain of tasks cannot keep clients waiting.
   private func runJobs() {
-    guard hasJobs else { return }
     if jobsDone == currentJobs.count {
       currentJobs.removeAll(keepingCapacity: true)
       jobsDone = 0
@@ -224,6 +224,7 @@ internal import Synchronization
       unsafe job.runSynchronously(
         isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
     } while jobsDone < currentJobs.count && ending == nil && now < end
+    hasJobs = jobsDone < currentJobs.count || !jobs.isEmpty
   }
 
   private func admitStrangers() {
@@ -232,5 +233,6 @@ internal import Synchronization
       defer { strangers = [] }
       return strangers
     }
+    hasJobs = !jobs.isEmpty || hasJobs
   }
 }
