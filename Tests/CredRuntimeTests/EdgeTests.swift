@@ -89,7 +89,7 @@ struct EdgeTests {
     }
   }
 
-  @Test func `who leaves while a request waits is noticed`() throws {
+  @Test func `who leaves with lines behind one that waits is noticed`() throws {
     let fixture = try ServerFixture()
     do {
       let client = try fixture.connect()
