@@ -13,7 +13,7 @@ struct SimulationTests {
   @Test(arguments: 1...2)
   func promisesHoldInAFreshWorld(_ number: Int) {
     // One world in 200 is quieter than those above.
-    check(.random(in: 0..<1 << 48), busyness: 1)
+    check(.random(in: 0..<1 << 48), busyness: 10)
   }
 
   private func check(_ seed: UInt64, busyness: UInt64) {
@@ -21,7 +21,7 @@ struct SimulationTests {
     let report = simulation.run()
     let again = "make simulate SEEDS=1 FIRST=\(seed) SESSIONS=18 HOURS=12"
     #expect(report.violation?.description == nil, "\(again)")
-    #expect(report.calls >= busyness && report.answers >= busyness)
+    #expect(report.calls > busyness && report.answers > busyness)
   }
 
   @Test func theSameSeedIsTheSameWorld() {
