@@ -1,24 +1,24 @@
-internal import CredCore
-internal import Logging
+package import CredCore
 
 /// Another configuration while the daemon runs.
 extension SessionService {
   /// What a reload did to profiles.
-  struct ReloadOutcome {
-    var added = 0
-    var changed = 0
-    var removed = 0
+  package struct ReloadOutcome {
+    package var added = 0
+    package var changed = 0
+    package var removed = 0
   }
 
   /// Takes a configuration into use. Sessions of profiles that are as before notice nothing.
-  func adopt(_ next: ActiveConfiguration) -> ReloadOutcome {
-    let previous = settings.profiles
-    settings = next
+  package func apply(_ next: ResolvedConfiguration) -> ReloadOutcome {
+    let previous = configuration.profiles
+    replaceConfiguration(next)
+    reloadProblem = nil
     let changed = next.profiles.filter { name, profile in
       previous[name].map { $0 != profile } ?? false
     }
     let removed = Set(previous.keys).subtracting(next.profiles.keys)
-    let now = loop.now
+    let now = host.clock.now
     dismissCallers(of: removed)
     for session in Array(sessions.values) {
       if let profile = changed[session.key.profile] {
@@ -28,7 +28,6 @@ extension SessionService {
       }
     }
     decideAccessAnew(Set(changed.keys).union(removed), now)
-    server.finishTurn()
     return ReloadOutcome(
       added: next.profiles.keys.count { previous[$0] == nil }, changed: changed.count,
       removed: removed.count)
@@ -38,47 +37,44 @@ extension SessionService {
     let change = session.profile.change(to: profile)
     session.profile = profile
     // What is stored is of the old one.
-    session.kept = nil
+    session.saved = nil
     handle(.profileChanged(profile.plan, change), session, now)
   }
 
-  /// Once for all sessions: there may be 100,000, and 4096 connections.
+  /// Once for all sessions: there may be 100,000, and 4096 clients.
   private func dismissCallers(of profiles: Set<String>) {
     guard !profiles.isEmpty else { return }
-    for connection in server.connections {
-      guard let parked = connection.parked, let key = parked.session?.key,
-        profiles.contains(key.profile)
+    for client in clients.values {
+      guard let key = client.waiting?.session?.key, profiles.contains(key.profile),
+        let waiting = endWait(client)
       else { continue }
-      connection.parked = nil
-      if parked.request.isPasswordSignIn { passwordEnded(key.uid, .signInFailed) }
-      refuse(Self.removed(key.profile), id: parked.request.id, connection)
+      if waiting.request.isPasswordSignIn { passwordEnded(key.uid, .signInFailed) }
+      refuse(Self.removed(key.profile), id: waiting.request.id, client)
     }
   }
 
   /// Ends a session whose profile is gone. Its IdentityId stays known: the profile may come back.
   private func end(_ session: Session) {
-    if let ticket = session.ticket { changeCall(.withdrawn(ticket.id), ticket.id) }
-    if session.machine.standing.reported != .signedOut {
+    cancelCall(of: session)
+    if session.machine.state.reported != .signedOut {
       announce(.state(.signedOut(byUser: false)), session)
     }
     remove(session)
   }
 
-  /// What connections were granted under the old rules.
+  /// Ends what the old rules allowed.
   private func decideAccessAnew(_ profiles: Set<String>, _ now: Instant) {
-    for connection in server.connections {
-      connection.quickAnswer = nil
-      connection.user.quickAnswer = nil
-      if let name = connection.parked?.session?.key.profile, profiles.contains(name) {
-        connection.parked?.grantedUntil = now
+    for user in users.values { user.cachedAnswer = nil }
+    for client in clients.values {
+      client.cachedAnswer = nil
+      if let name = client.waiting?.session?.key.profile, profiles.contains(name) {
+        client.waiting?.allowedUntil = now
       }
-      if let watch = connection.watch, case .profile(let name) = watch.scope,
-        profiles.contains(name)
-      {
-        connection.watch?.grantedUntil = now
-        if settings.profiles[name] == nil { endWatch(connection, Self.removed(name), watch.id) }
+      if let watch = client.watch, case .profile(let name) = watch.scope, profiles.contains(name) {
+        client.watch?.allowedUntil = now
+        if configuration.profiles[name] == nil { endWatch(client, Self.removed(name), watch.id) }
       }
-      review(connection, now)
+      recheckAccess(of: client, now)
     }
   }
 

@@ -1,8 +1,8 @@
-internal import CredCore
-internal import Logging
+import CredCore
+import Logging
 
 extension SessionService {
-  /// Passes news of a session on: to its user's watchers and to the log.
+  /// Passes on what happened to a session: to its user's watchers and to the log.
   func announce(_ announcement: Announcement, _ session: Session) {
     tellWatchers(announcement, session)
     var log = log
@@ -10,8 +10,8 @@ extension SessionService {
     log[metadataKey: "uid"] = "\(session.key.uid)"
     if let name = session.userName { log[metadataKey: "user"] = "\(name)" }
     switch announcement {
-    case .state(let standing):
-      log.log(standing.journalEvent, .info, "session is now \(standing.name)")
+    case .state(let state):
+      log.log(state.journalEvent, .info, "session is now \(state.name)")
     case .identityChanged(let previous?, let current?):
       log.log(
         .identityChanged, .notice, "identity changed",
@@ -23,29 +23,29 @@ extension SessionService {
     case .expiring(let error):
       log.info("\(error.message)")
     case .degraded(let failure):
-      say("refresh failed; the credentials at hand go on serving", failure, session, log)
+      logFailure("refresh failed; the credentials at hand go on serving", failure, session, log)
     case .failed(let failure):
-      say("no credentials", failure, session, log)
+      logFailure("no credentials", failure, session, log)
     }
   }
 
-  private func say(
+  private func logFailure(
     _ what: String, _ failure: UpstreamFailure, _ session: Session, _ log: Logger
   ) {
     let subject = RepeatLimiter.Subject(
       event: JournalEvent.refreshFailed.rawValue, profile: session.key.profile,
       uid: session.key.uid, detail: failure.message)
-    guard let repeats = failures.admit(subject, now: loop.now) else { return }
+    guard let repeats = failureLimiter.admit(subject, now: host.clock.now) else { return }
     var metadata: Logger.Metadata = ["code": "\(failure.code.rawValue)"]
     if repeats > 0 { metadata["repeats"] = "\(repeats)" }
-    // A level that a person must act on is for what only a person can mend.
+    // A warning is for what only a person can mend.
     log.log(
       .refreshFailed, failure.severity == .operatorMustAct ? .warning : .info,
       "\(what): \(failure.message)", metadata)
   }
 }
 
-extension Standing {
+extension SignInState {
   fileprivate var journalEvent: JournalEvent {
     switch self {
     case .signedIn, .guest: .signedIn
@@ -55,46 +55,45 @@ extension Standing {
   }
 }
 
-/// What an operator can look up afterwards: who got credentials, and who was refused.
+/// The audit: which callers got credentials, and which were refused.
 extension SessionService {
-  /// Notes that a caller is being handed the session's credentials: once for each process and issue
-  /// of credentials.
-  func audit(_ session: Session, _ connection: Connection, _ now: Instant) {
-    connection.auditedIssue = session.issue
-    let peer = connection.peer
-    guard session.audited.isNew(peer.pid, now: now, started: { CallerUnit.started(peer) }) else {
+  /// Once for each process and each refresh.
+  func recordCredentialsGiven(_ session: Session, _ client: Client, _ now: Instant) {
+    client.auditedCredentials = session.credentialsNumber
+    let peer = client.peer
+    guard session.audited.isNew(peer.pid, now: now, started: client.facts.startTime) else {
       return
     }
-    session.audited.note(.init(pid: peer.pid, unit: connection.unit()))
+    session.audited.record(.init(pid: peer.pid, unit: client.unit()))
     guard let credentials = session.machine.credentials else { return }
-    record("credentials given", session, connection, now) {
+    record("credentials given", session, client, now) {
       $0["expiration"] = "\(credentials.credentials.expiration.iso8601)"
     }
   }
 
   /// The same for a developer token, which is worth as much.
-  func auditToken(_ token: DeveloperToken, _ session: Session, _ connection: Connection) {
-    record("developer token given", session, connection, loop.now) {
+  func recordTokenGiven(_ token: DeveloperToken, _ session: Session, _ client: Client) {
+    record("developer token given", session, client, host.clock.now) {
       if let expiration = token.expiration { $0["expiration"] = "\(expiration.iso8601)" }
     }
   }
 
   private func record(
-    _ message: Logger.Message, _ session: Session, _ connection: Connection, _ now: Instant,
+    _ message: Logger.Message, _ session: Session, _ client: Client, _ now: Instant,
     _ add: (inout Logger.Metadata) -> Void
   ) {
-    let unit = connection.unit()
-    // Users name the units of their own managers as they like, ever anew.
+    let unit = client.unit()
+    // The units of users' own managers are left out: users name them as they like.
     let systemUnit = unit?.prefix { $0 != "/" } ?? ""
     let subject = RepeatLimiter.Subject(
       event: message.description, profile: session.key.profile, uid: session.key.uid,
-      detail: "\(connection.peer.uid) \(systemUnit)")
-    guard let repeats = givings.admit(subject, now: now) else { return }
-    var metadata = callerMetadata(session.key.profile, connection, unit, repeats)
-    if session.key.uid == connection.peer.uid {
+      detail: "\(client.peer.uid) \(systemUnit)")
+    guard let repeats = auditLimiter.admit(subject, now: now) else { return }
+    var metadata = callerMetadata(session.key.profile, client, unit, repeats)
+    if session.key.uid == client.peer.uid {
       if let name = session.userName { metadata["user"] = "\(name)" }
     } else {
-      // `uid` is who asked; this is whose credentials they were given.
+      // `uid` asked; these credentials are another user's.
       metadata["for_uid"] = "\(session.key.uid)"
       if let name = session.userName { metadata["for_user"] = "\(name)" }
     }
@@ -103,18 +102,17 @@ extension SessionService {
     log.log(.credentialsGiven, .info, message, metadata)
   }
 
-  /// Notes that a caller may not use a profile.
-  func noteRefusal(
-    of caller: Caller, to profile: String, _ connection: Connection, _ now: Instant
+  func recordRefusal(
+    of caller: Caller, to profile: String, _ client: Client, _ now: Instant
   ) {
     let subject = RepeatLimiter.Subject(
       event: JournalEvent.accessRefused.rawValue, profile: profile, uid: caller.uid)
-    guard let repeats = refusals.admit(subject, now: now) else { return }
-    var metadata = callerMetadata(profile, connection, connection.unit(), repeats)
+    guard let repeats = refusalLimiter.admit(subject, now: now) else { return }
+    var metadata = callerMetadata(profile, client, client.unit(), repeats)
     if let name = caller.userName { metadata["user"] = "\(name)" }
     metadata["code"] = "\(ProtocolErrorCode.accessDenied.rawValue)"
     if caller.isUnmapped { metadata["reason"] = "the kernel has no uid for it on this host" }
-    switch connection.executable?.answer {
+    switch client.executable?.answer {
     case .executable(let executable): metadata["executable"] = "\(executable.path)"
     case .unknown(let reason): metadata["executable"] = "unknown: \(reason)"
     case nil: break
@@ -124,21 +122,21 @@ extension SessionService {
   }
 
   private func callerMetadata(
-    _ profile: String, _ connection: Connection, _ unit: String?, _ repeats: Int
+    _ profile: String, _ client: Client, _ unit: String?, _ repeats: Int
   ) -> Logger.Metadata {
     var metadata: Logger.Metadata = [
-      "profile": "\(profile)", "uid": "\(connection.peer.uid)", "pid": "\(connection.peer.pid)",
+      "profile": "\(profile)", "uid": "\(client.peer.uid)", "pid": "\(client.peer.pid)",
     ]
     if let unit { metadata["unit"] = "\(unit)" }
-    // As many like it were kept back.
+    // So many like it were left out.
     if repeats > 0 { metadata["repeats"] = "\(repeats)" }
     return metadata
   }
 }
 
-/// Which processes were handed the present credentials of a session.
+/// The processes that were given the present credentials of a session.
 struct AuditLedger {
-  /// Whoever was handed credentials last, for `status`.
+  /// The process that was given credentials last, for `status`.
   struct Caller: Equatable {
     let pid: Int32
     let unit: String?
@@ -147,8 +145,8 @@ struct AuditLedger {
   /// Processes remembered. With more, some are written down twice.
   static let processesKept = 256
 
-  /// For how long a pid that was seen is taken for the same process unasked. None is given anew so
-  /// soon: each must have been given once before.
+  /// For this long a pid is taken for the same process without a look. The kernel gives no pid anew so
+  /// soon: it gives all others first.
   static let trustedFor: Duration = .seconds(60)
 
   /// The first process, and when it was last known to be the same. Most sessions have no other, and
@@ -163,7 +161,7 @@ struct AuditLedger {
     others = [:]
   }
 
-  /// Whether this process was not handed them before.
+  /// Whether this process was not given them before.
   ///
   /// - Parameter started: when the process began; nil where that cannot be told.
   mutating func isNew(_ pid: Int32, now: Instant, started: () -> Instant?) -> Bool {
@@ -180,5 +178,5 @@ struct AuditLedger {
     return !(now - seen < Self.trustedFor || started().map { $0 <= seen } ?? false)
   }
 
-  mutating func note(_ caller: Caller) { lastCaller = caller }
+  mutating func record(_ caller: Caller) { lastCaller = caller }
 }

@@ -1,10 +1,10 @@
-internal import CredCore
+import CredCore
 
-/// When which session must be woken: one binary heap and one timer for all of them.
+/// The times at which sessions must be woken: one binary heap and one timer for all of them.
 ///
 /// A session has at most one entry and knows its place, so a time that changed is moved, and the
 /// heap never holds more than there are sessions, however often their times change.
-struct WakeSchedule {
+struct WakeQueue {
   private struct Entry {
     var at: Instant
     let session: Session
@@ -22,7 +22,7 @@ struct WakeSchedule {
   var count: Int { heap.count }
 
   /// Wakes the session at the time its machine asks for, and at no other.
-  mutating func note(_ session: Session) {
+  mutating func update(_ session: Session) {
     let wake = session.machine.nextWake
     switch session.wakePlace {
     case let place? where wake == .distantFuture:
@@ -43,7 +43,7 @@ struct WakeSchedule {
     if let place = session.wakePlace { remove(place) }
   }
 
-  /// The next session whose time has come. Its entry is gone; ``note(_:)`` it afterwards.
+  /// The next session whose time has come. Its entry is gone: call ``update(_:)`` afterwards.
   mutating func pop(_ now: Instant) -> Session? {
     guard let first = heap.first, first.at <= now else { return nil }
     remove(0)

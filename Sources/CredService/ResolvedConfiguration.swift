@@ -1,10 +1,9 @@
-public import CredCore
-public import Logging
+package import CredCore
 
 /// A configuration with what the host says about the names in it.
-public struct ActiveConfiguration: Sendable {
-  let configuration: Configuration
-  let profiles: [String: Profile]
+package struct ResolvedConfiguration: Sendable {
+  package let configuration: Configuration
+  package let profiles: [String: Profile]
   /// Their names, sorted.
   let profileNames: [String]
   /// Those that are not for everyone.
@@ -14,13 +13,12 @@ public struct ActiveConfiguration: Sendable {
   /// Nil where root alone may see everyone's sessions.
   let adminGroup: UInt32?
 
-  /// Asks the host's user database for groups, which may block.
-  public init(_ configuration: Configuration, log: Logger) {
+  /// - Parameter groupID: the id of a group by its name; may block.
+  package init(_ configuration: Configuration, groupID: (String) -> UInt32?) {
     self.configuration = configuration
-    let groups = GroupDirectory(log: log)
     profiles = configuration.profiles.mapValues { settings in
       do {
-        return try Profile(settings, in: configuration, groupID: groups.id)
+        return try Profile(settings, in: configuration, groupID: groupID)
       } catch {
         preconditionFailure("the configuration reader let '\(error)' pass")
       }
@@ -30,13 +28,13 @@ public struct ActiveConfiguration: Sendable {
     needs = (
       CallerNeeds(profiles.values, forOthers: false), CallerNeeds(profiles.values, forOthers: true)
     )
-    adminGroup = configuration.daemon.adminGroup.flatMap(groups.id)
+    adminGroup = configuration.daemon.adminGroup.flatMap(groupID)
   }
 
-  var daemon: DaemonSettings { configuration.daemon }
+  package var daemon: DaemonSettings { configuration.daemon }
 }
 
-/// What has to be known of a caller before it is decided what a profile is to them.
+/// What has to be known of a caller before access to a profile is decided.
 struct CallerNeeds: Sendable {
   /// The user's name.
   var name = false

@@ -1,38 +1,36 @@
-internal import CredCore
-internal import Glibc
+import CredCore
 
 extension SessionService {
   /// `status`: the caller's own sessions; everyone's for root and the admin group.
-  func answerStatus(
-    all: Bool, _ request: Request, _ connection: Connection, _ now: Instant
+  func giveStatus(
+    all: Bool, _ request: Request, _ client: Client, _ now: Instant
   ) {
-    let uid = connection.peer.uid
-    guard let isAdmin = isAdmin(connection, now) else {
-      connection.parked = ParkedRequest(request: request, awaitsName: true)
-      return
+    let uid = client.peer.uid
+    guard let isAdmin = isAdmin(client, now) else {
+      return wait(client, for: WaitingRequest(request, forCaller: true))
     }
     guard !all || isAdmin else {
-      let who = settings.daemon.adminGroup.map { "root and members of \($0)" } ?? "root"
+      let who = configuration.daemon.adminGroup.map { "root and members of \($0)" } ?? "root"
       return refuse(
         ProtocolError(.accessDenied, "only \(who) may see everyone's sessions"), id: request.id,
-        connection)
+        client)
     }
     let shown = sessions.values.filter { all || $0.key.uid == uid }
       .sorted { ($0.key.profile, $0.key.uid) < ($1.key.profile, $1.key.uid) }
-    let wall = loop.wallTime
+    let wall = host.clock.wallTime
     let reports = shown.map { report($0, now, wall) }
-    give(.status(reports, of: daemonReport(now, isAdmin: isAdmin)), request, connection)
+    give(.status(reports, of: daemonReport(now, isAdmin: isAdmin)), request, client)
   }
 
   private func daemonReport(_ now: Instant, isAdmin: Bool) -> DaemonReport {
     DaemonReport(
-      version: Version.current, pid: getpid(), uptime: now - started, sessions: sessions.count,
-      connections: server.connectionCount, requests: requests, backendCalls: backendCalls,
+      version: Version.current, pid: host.process.pid, uptime: now - started, sessions: sessions.count,
+      connections: clients.count, requests: requests, backendCalls: backendCalls,
       exchanges: exchanges, configured: configured,
-      clockSkew: clock.skew.isOff ? clock.skew.skew : nil,
+      clockSkew: host.clock.skew,
       // Names of files and backends are not for everyone.
       reloadProblem: isAdmin ? reloadProblem : nil,
-      stateDirectory: isAdmin ? state.identities?.failure : nil)
+      stateDirectory: isAdmin ? host.store?.problem : nil)
   }
 
   private func report(_ session: Session, _ now: Instant, _ wall: WallTime) -> SessionReport {
@@ -41,7 +39,7 @@ extension SessionService {
     let next = machine.nextRefresh
     return SessionReport(
       profile: session.key.profile, user: session.userName, uid: session.key.uid,
-      state: machine.standing.reported, identityID: machine.identityID,
+      state: machine.state.reported, identityID: machine.identityID,
       expiration: machine.credentials?.credentials.expiration,
       nextRefresh: next.at.map(civil), nextRefreshReason: next.reason,
       lastError: machine.lastFailure.map {
@@ -54,8 +52,20 @@ extension SessionService {
   }
 }
 
+extension SessionService {
+  /// What systemd is told.
+  package var summary: ServiceStatus {
+    let now = host.clock.now
+    return ServiceStatus(
+      sessions: sessions.count, degraded: degraded,
+      nextRefresh: nextDue?.machine.nextRefresh.at.map { host.clock.wallTime + ($0 - now) },
+      trouble: reloadProblem.map { "configuration not reloaded: \($0)" }
+        ?? host.store?.problem.map { "identities in memory alone: \($0)" })
+  }
+}
+
 /// What `systemctl status` shows of the daemon in one line.
-struct ServiceStatus: Equatable {
+package struct ServiceStatus: Equatable {
   var sessions = 0
   /// Sessions whose last refresh failed.
   var degraded = 0
@@ -64,7 +74,7 @@ struct ServiceStatus: Equatable {
   /// What an operator must know first: a reload that was refused, a state directory that fails.
   var trouble: String?
 
-  var text: String {
+  package var text: String {
     var parts = [sessions == 1 ? "1 session" : "\(sessions) sessions"]
     if let nextRefresh { parts.append("next refresh at \(nextRefresh.iso8601)") }
     if degraded > 0 { parts.append("\(degraded) degraded") }
