@@ -32,7 +32,7 @@ final class Session {
   /// Counted by the service as one whose last refresh failed.
   var isDegraded = false
   /// The call of the session that was made last, and whether it is known that somebody waits.
-  var ticket: (id: UInt64, isInPerson: Bool)?
+  var ticket: (id: CallID, isInPerson: Bool)?
   /// Where the ``WakeSchedule`` keeps this session; nil while it need not be woken.
   var wakePlace: Int?
 
@@ -75,7 +75,7 @@ final class Session {
 /// An upstream call of a session with all that it takes to perform it.
 struct SessionCall: Sendable {
   /// Under which the daemon brings the outcome back.
-  let number: UInt64
+  let id: CallID
   let call: UpstreamCall
   /// As it was when the call began, whatever a reload does meanwhile.
   let profile: Profile
@@ -85,9 +85,9 @@ struct SessionCall: Sendable {
   /// The last one failed.
   let isRetry: Bool
 
-  init(_ call: UpstreamCall, as number: UInt64, for session: Session) {
+  init(_ call: UpstreamCall, _ id: CallID, for session: Session) {
     self.call = call
-    self.number = number
+    self.id = id
     profile = session.profile
     user = UpstreamClient.User(uid: session.key.uid, name: session.userName)
     isInPerson = session.machine.isAwaited

@@ -4,22 +4,20 @@ internal import CredCore
 extension SessionService {
   var callsUnderWay: Int { calls.count }
 
-  func start(_ call: UpstreamCall, _ number: UInt64, _ session: Session) {
-    lastCall += 1
-    calls[lastCall] = (session, number)
+  func start(_ call: UpstreamCall, _ id: CallID, _ session: Session) {
+    calls[id] = session
     count(call)
     if let old = session.ticket { changeCall(.withdrawn(old.id), old.id) }
-    let start = SessionCall(call, as: lastCall, for: session)
+    let start = SessionCall(call, id, for: session)
     session.ticket = (startCall(start), start.isInPerson)
     if start.isInPerson { allowance.spent(by: session.key.uid, now: loop.now) }
   }
 
   /// An upstream call ended. Where its session did too, nobody wants to know.
-  func callFinished(_ number: UInt64, _ outcome: UpstreamOutcome) {
-    guard let (session, call) = calls.removeValue(forKey: number),
-      sessions[session.key] === session
+  func callFinished(_ id: CallID, _ outcome: UpstreamOutcome) {
+    guard let session = calls.removeValue(forKey: id), sessions[session.key] === session
     else { return }
-    handle(.callFinished(call, outcome), session, loop.now)
+    handle(.callFinished(id, outcome), session, loop.now)
     server.finishTurn()
   }
 

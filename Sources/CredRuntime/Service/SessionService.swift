@@ -51,18 +51,17 @@ final class SessionService: RequestHandler {
   private var issues: UInt64 = 0
   /// Sessions whose last refresh failed.
   private(set) var degraded = 0
-  /// Upstream calls under way by numbers of the daemon's own: those of machines begin anew with
-  /// every session.
-  var calls: [UInt64: (session: Session, call: UInt64)] = [:]
-  var lastCall: UInt64 = 0
+  /// The sessions whose upstream calls are under way.
+  var calls: [CallID: Session] = [:]
+  private var callIDs = CallIDs()
   /// Called when `status` would say something else.
   var changed: () -> Void = {}
   var sendFarewell: (Farewell, UInt64) -> Void = { _, _ in }
   /// Set right after creation: each needs the other, and the daemon owns both.
   // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
   var server: ClientServer!
-  var startCall: (SessionCall) -> UInt64 = { _ in 0 }
-  var changeCall: (Admission.Event, UInt64) -> Void = { _, _ in }
+  var startCall: (SessionCall) -> CallID = { $0.id }
+  var changeCall: (Admission.Event, CallID) -> Void = { _, _ in }
 
   init(
     loop: EventLoop, settings: ActiveConfiguration, log: Logger
@@ -214,7 +213,8 @@ final class SessionService: RequestHandler {
 
   /// Hands an event to a session's machine and does what it decides.
   func handle(_ event: SessionMachine.Event, _ session: Session, _ now: Instant) {
-    perform(session.machine.handle(event, now: now, random: &random), session)
+    perform(
+      session.machine.handle(event, now: now, callIDs: &callIDs, random: &random), session)
   }
 
   // MARK: Sessions
@@ -287,7 +287,7 @@ final class SessionService: RequestHandler {
   private func perform(_ actions: [SessionMachine.Action], _ session: Session) {
     for action in actions {
       switch action {
-      case .call(let number, let call): start(call, number, session)
+      case .call(let id, let call): start(call, id, session)
       case .credentialsChanged: render(session)
       case .giveCredentials(let waiter): giveCredentials(of: session, to: waiter)
       case .giveToken(let waiter): giveToken(of: session, to: waiter)

@@ -3,7 +3,7 @@ internal import CredCore
 /// Where calls to one endpoint wait for their turn: does what its ``Admission`` decides.
 final class Gate {
   private var admission: Admission
-  private var waiting: [UInt64: CheckedContinuation<UpstreamFailure?, Never>] = [:]
+  private var waiting: [CallID: CheckedContinuation<UpstreamFailure?, Never>] = [:]
 
   init(_ upstream: Upstream, _ policy: Admission.Policy) {
     admission = Admission(upstream, policy)
@@ -59,15 +59,15 @@ extension UpstreamClient {
 
   /// A call's place among those that wait.
   struct Ticket: Sendable {
-    let id: UInt64
+    let id: CallID
     let isRetry: Bool
   }
 
   /// A place for a call that is about to be performed. It may be hurried or withdrawn from now on.
   func issueTicket(isInPerson: Bool, isRetry: Bool) -> Ticket {
-    lastTicket += 1
-    issued[lastTicket] = isInPerson
-    return Ticket(id: lastTicket, isRetry: isRetry)
+    let id = tickets.next()
+    issued[id] = isInPerson
+    return Ticket(id: id, isRetry: isRetry)
   }
 
   /// Makes a call when its turn has come.
@@ -100,7 +100,7 @@ extension UpstreamClient {
   }
 
   /// A call that may be waiting is wanted more, or no longer.
-  func handle(_ event: Admission.Event, of ticket: UInt64) {
+  func handle(_ event: Admission.Event, of ticket: CallID) {
     // Its task may not have begun yet.
     if issued[ticket] != nil {
       if case .hurried = event { issued[ticket] = true } else { issued[ticket] = nil }

@@ -25,10 +25,10 @@ final class UpstreamClient {
   private(set) var daemon: DaemonSettings
   var gates: [Endpoint: Gate] = [:]
   /// Where each call waits that does.
-  var places: [UInt64: Gate] = [:]
+  var places: [CallID: Gate] = [:]
   /// Calls whose tasks have not begun, and whether somebody waits for them.
-  var issued: [UInt64: Bool] = [:]
-  var lastTicket: UInt64 = 0
+  var issued: [CallID: Bool] = [:]
+  var tickets = CallIDs()
   /// For all gates.
   private(set) var timer: EventSource?
 
