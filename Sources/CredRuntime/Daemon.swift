@@ -116,7 +116,7 @@ public actor Daemon {
   // MARK: Upstream calls
 
   /// - Returns: the call's ticket.
-  private func begin(_ call: SessionCall) -> UInt64 {
+  private func begin(_ call: SessionCall) -> CallID {
     let ticket = upstream.issueTicket(isInPerson: call.isInPerson, isRetry: call.isRetry)
     // Without the preference a resumed continuation goes by way of the global executor: its code
     // would run on another thread, beside the loop.
@@ -126,7 +126,7 @@ public actor Daemon {
 
   private func perform(_ call: SessionCall, _ ticket: UpstreamClient.Ticket) async {
     let outcome = await upstream.perform(call.call, call.profile, call.user, ticket)
-    service.callFinished(call.number, outcome)
+    service.callFinished(call.id, outcome)
   }
 
   private func send(_ farewell: Farewell, _ connection: UInt64) {

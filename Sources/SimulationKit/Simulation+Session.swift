@@ -13,7 +13,8 @@ extension Simulation {
     // Whoever comes as the host wakes up may be heard before the timer is.
     var isOverdue = sessions[index].machine.nextWake <= now
     if case .timePassed = event { isOverdue = false }
-    let actions = sessions[index].machine.handle(event, now: heard, random: &dice)
+    let actions = sessions[index].machine.handle(
+      event, now: heard, callIDs: &callIDs, random: &dice)
     if isUsersWish { sessions[index].awaited = nil }
     for action in actions { perform(action, index) }
     if let held = sessions[index].machine.credentials {

@@ -1,5 +1,5 @@
 extension SessionMachine {
-  mutating func finish(_ call: UInt64, _ outcome: UpstreamOutcome, _ turn: inout Turn) {
+  mutating func finish(_ call: CallID, _ outcome: UpstreamOutcome, _ turn: inout Turn) {
     // An answer to a call that a logout or a correction overtook: nobody waits for it.
     guard case .fetching(let attempt) = work, attempt.call == call else { return }
     switch outcome {

@@ -66,7 +66,7 @@ extension SessionMachine {
     let isForToken = !waiters.isEmpty && waiters.allSatisfy { $0.want == .token }
     proceed(
       Attempt(
-        call: 0, goal: isForToken && signInProgress == nil ? .token : .credentials,
+        goal: isForToken && signInProgress == nil ? .token : .credentials,
         voucher: means.voucher), &turn)
   }
 }
@@ -81,10 +81,10 @@ extension SessionMachine {
   /// Makes a call, whose answer is then the only one that is awaited.
   mutating func make(_ call: UpstreamCall, for attempt: Attempt, _ turn: inout Turn) {
     var attempt = attempt
-    lastCall += 1
-    attempt.call = lastCall
+    let id = turn.callIDs.next()
+    attempt.call = id
     work = .fetching(attempt)
-    turn.actions.append(.call(attempt.call, call))
+    turn.actions.append(.call(id, call))
   }
 
   private func nextCall(for attempt: Attempt, _ now: Instant) -> UpstreamCall? {
@@ -213,8 +213,8 @@ struct Attempt: Sendable, Equatable {
     static let newIdentity = Remedies(rawValue: 8)
   }
 
-  /// The call that is awaited; an answer with another number is stale.
-  var call: UInt64
+  /// The call that is awaited, nil before the first; an outcome of another is stale.
+  var call: CallID?
   /// Where the chain ends.
   var goal: Waiter.Want
   var remedies: Remedies = []

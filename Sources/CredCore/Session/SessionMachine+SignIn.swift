@@ -44,7 +44,7 @@ extension SessionMachine {
     case .password(let name, let password):
       return make(
         .signIn(username: name, password: password),
-        for: Attempt(call: 0, goal: .credentials, voucher: nil), &turn)
+        for: Attempt(goal: .credentials, voucher: nil), &turn)
     case .host: signInByHost(&turn)
     case .developerToken(let identityID, let token): take(token, of: identityID, request, &turn)
     case .logins(let added): take(added, request, &turn)

@@ -36,7 +36,6 @@ public struct SessionMachine: Sendable {
   var backOff = BackOff()
   var work = Work.idle
   var waiters: [Waiter] = []
-  var lastCall: UInt64 = 0
 
   /// - Parameter identityID: one that is known from before.
   public init(plan: SessionPlan, identityID: IdentityID? = nil, now: Instant) {
@@ -48,11 +47,15 @@ public struct SessionMachine: Sendable {
 
   /// Takes one event.
   ///
-  /// - Parameter random: decides jitter alone.
+  /// - Parameters:
+  ///   - callIDs: gives the ids of calls that begin.
+  ///   - random: decides jitter alone.
   public mutating func handle(
-    _ event: Event, now: Instant, random: inout some RandomNumberGenerator
+    _ event: Event, now: Instant, callIDs: inout CallIDs,
+    random: inout some RandomNumberGenerator
   ) -> [Action] {
-    var turn = Turn(now: now, chance: .random(in: 0..<1, using: &random))
+    var turn = Turn(now: now, chance: .random(in: 0..<1, using: &random), callIDs: callIDs)
+    defer { callIDs = turn.callIDs }
     dropUsedToken(turn.now)
     dropExpired(&turn)
     switch event {
@@ -94,6 +97,7 @@ public struct SessionMachine: Sendable {
     let now: Instant
     /// Uniform in `0..<1`.
     let chance: Double
+    var callIDs: CallIDs
     var actions: [Action] = []
     /// The first waiter for whom something may be new.
     var firstToSettle = 0
@@ -207,8 +211,8 @@ extension SessionMachine {
     case released
     /// A waiting caller is gone.
     case waiterLeft(UInt64)
-    /// The call of that number ended.
-    case callFinished(UInt64, UpstreamOutcome)
+    /// The call with that id ended.
+    case callFinished(CallID, UpstreamOutcome)
     /// ``SessionMachine/nextWake`` has come.
     case timePassed
   }
@@ -217,8 +221,8 @@ extension SessionMachine {
 extension SessionMachine {
   /// What the daemon does for a session, in order.
   public enum Action: Sendable, Equatable {
-    /// Perform a call and bring its outcome back under that number.
-    case call(UInt64, UpstreamCall)
+    /// Perform a call and bring its outcome back under that id.
+    case call(CallID, UpstreamCall)
     /// Answer a waiter with the credentials of the session.
     case giveCredentials(UInt64)
     /// Answer a waiter with the token of the session.
@@ -238,8 +242,8 @@ extension SessionMachine {
   /// Failed attempts since the last success.
   public var failures: Int { backOff.failures }
 
-  /// The number of the call whose outcome is awaited; any other is stale.
-  public var awaitedCall: UInt64? {
+  /// The call whose outcome is awaited; any other is stale.
+  public var awaitedCall: CallID? {
     if case .fetching(let attempt) = work { attempt.call } else { nil }
   }
 

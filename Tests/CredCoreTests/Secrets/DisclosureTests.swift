@@ -22,7 +22,7 @@ struct DisclosureTests {
     let identity = try IdentityID(Self.identity)
     var exec = ExecBackendSettings(command: ["/bin/true"])
     exec.environment = ["KEY": secret]
-    var attempt = Attempt(call: 0, goal: .credentials, voucher: .password(session))
+    var attempt = Attempt(goal: .credentials, voucher: .password(session))
     attempt.openIDToken = secret
     let json = try JSONValue.parse(Array(#"{"a":["\#(text)",{"b":"\#(text)"}]}"#.utf8))
     let sample = try #require(

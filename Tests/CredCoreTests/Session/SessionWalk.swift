@@ -9,7 +9,7 @@ struct SessionWalk {
   private var waiting: [UInt64: Instant] = [:]
   /// The same for logins.
   private var signingIn: [UInt64: Instant] = [:]
-  private var staleCalls: [UInt64] = []
+  private var staleCalls: [CallID] = []
   /// Until when the last credentials are good, by the tests' own reckoning.
   private var credentialsEnd: Instant?
   /// A login, a logout or a `clear` may have taken the credentials away.
@@ -152,22 +152,23 @@ struct SessionWalk {
       note(session.machine.refreshes != refreshes, "a stale reply was taken")
       return check("stale reply")
     }
-    guard let (number, call) = session.openCalls.first else {
+    guard let (id, call) = session.openCalls.first else {
       // Long gone, or never made: ignored.
-      session.finish(call: .random(in: 0...lastCall, using: &dice), fixtures.failed())
+      session.finish(
+        call: CallID(number: .random(in: 0...lastCall, using: &dice)), fixtures.failed())
       return check("unknown reply")
     }
     let outcome = outcome(of: call)
     switch outcome {
     case .credentials(_, _, let lifetime) where lifetime > .zero:
       credentialsEnd = session.now + lifetime
-      credentialsCall = number
+      credentialsCall = id.number
       mayBeGone = false
     // From here on it is somebody else's session.
-    case .signedIn: formerCalls = number
+    case .signedIn: formerCalls = id.number
     default: break
     }
-    session.finish(call: number, outcome)
+    session.finish(call: id, outcome)
     check("finished")
   }
 
@@ -234,9 +235,9 @@ struct SessionWalk {
     let (machine, now) = (session.machine, session.now)
     for action in session.actions {
       switch action {
-      case .call(let number, _):
-        note(number <= lastCall, "call \(number) again")
-        lastCall = number
+      case .call(let id, _):
+        note(id.number <= lastCall, "call \(id) again")
+        lastCall = id.number
       case .giveCredentials(let id):
         settle(id)
         note(machine.credentials.map { $0.servableUntil <= now } ?? true, "nothing to give")
