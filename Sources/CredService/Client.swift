@@ -1,4 +1,4 @@
-package import CredCore
+import CredCore
 
 /// One peer that may ask: what the kernel says of it, what it waits for, what it watches.
 ///

@@ -297,8 +297,7 @@ package protocol CommandRunning: AnyObject {
 /// Hashes and a cipher.
 package typealias Crypto = BlockCipher & Digests
 
-/// Loads a crypto library at need. Nil where there is none; the completion comes later, never
-/// within `load`.
+/// Loads a crypto library at need. The completion gets nil where there is none; it may come at once.
 package protocol CryptoLoading: AnyObject {
   func load(completion: @escaping ((any Crypto)?) -> Void)
 }

@@ -1,4 +1,4 @@
-package import CredCore
+import CredCore
 
 /// Another configuration while the daemon runs.
 extension SessionService {

@@ -24,7 +24,8 @@ extension SessionService {
 
   private func daemonReport(_ now: Instant, isAdmin: Bool) -> DaemonReport {
     DaemonReport(
-      version: Version.current, pid: host.process.pid, uptime: now - started, sessions: sessions.count,
+      version: Version.current, pid: host.process.pid, uptime: now - started,
+      sessions: sessions.count,
       connections: clients.count, requests: requests, backendCalls: backendCalls,
       exchanges: exchanges, configured: configured,
       clockSkew: host.clock.skew,

@@ -1,4 +1,4 @@
-package import CredCore
+import CredCore
 import Logging
 
 /// What the daemon tells systemd depends on sessions: it is told when they change.
@@ -13,7 +13,7 @@ package protocol SessionServiceDelegate: AnyObject {
 package final class SessionService {
   // The world and the configuration.
   var host: Host
-  private(set) var configuration: ResolvedConfiguration
+  package private(set) var configuration: ResolvedConfiguration
   package weak var delegate: (any SessionServiceDelegate)?
 
   // Sessions.

@@ -50,8 +50,8 @@ enum Base64 {
 }
 
 /// Lower-case hexadecimal, as SigV4 and the sample server's signatures are written.
-enum Hex {
-  static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+public enum Hex {
+  public static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     var text: [UInt8] = []
     for byte in bytes {
       text.append(digits[Int(byte >> 4)])

@@ -45,7 +45,7 @@ extension UpstreamClient {
     _ identityID: IdentityID, _ token: Secret, _ profile: Profile, _ user: UnixUser,
     _ done: @escaping Completion<PreparedCall>
   ) {
-    readFile(profile.settings.policyFile, key: "policy_file", for: .sts) {
+    readFileIfNamed(profile.settings.policyFile, key: "policy_file", for: .sts) {
       [unowned self] policy in
       done(
         Result { () throws(UpstreamFailure) in

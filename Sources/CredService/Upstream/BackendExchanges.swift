@@ -161,7 +161,7 @@ extension UpstreamClient {
     _ done: @escaping Completion<Secret?>
   ) {
     if let session, !session.token.isEmpty { return done(.success(session.token)) }
-    readFile(settings.bearerTokenFile, key: "bearer_token_file", for: upstream, done)
+    readFileIfNamed(settings.bearerTokenFile, key: "bearer_token_file", for: upstream, done)
   }
 
   // MARK: exec

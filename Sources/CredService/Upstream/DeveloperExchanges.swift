@@ -56,7 +56,7 @@ extension UpstreamClient {
     if let command = settings.credentialProcess { return processSigner(command, backend, done) }
     let upstream = Upstream.backend(backend.name)
     let queries = services.queries
-    readFile(settings.credentialsFile, key: "credentials_file", for: upstream) { file in
+    readFileIfNamed(settings.credentialsFile, key: "credentials_file", for: upstream) { file in
       done(
         Result { () throws(UpstreamFailure) in
           let file = try file.get()

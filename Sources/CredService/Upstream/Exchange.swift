@@ -1,4 +1,4 @@
-import CredCore
+package import CredCore
 
 /// One request with the way to read its reply.
 struct Exchange<Outcome> {
@@ -97,7 +97,7 @@ extension UpstreamClient {
   }
 
   /// The same for a file that need not be configured.
-  func readFile(
+  func readFileIfNamed(
     _ path: String?, key: String, for upstream: Upstream, _ done: @escaping Completion<Secret?>
   ) {
     guard let path else { return done(.success(nil)) }

@@ -1,11 +1,14 @@
 internal import CLinux
 internal import CredCore
+internal import CredService
 internal import Logging
 
-/// Watches the wall clock: whether somebody sets it, and what servers say the time is.
+/// Both clocks of the host. Watches the wall clock: whether somebody sets it, and what AWS says the
+/// time is.
 ///
-/// Nothing that credd holds depends on it: deadlines and lifetimes are counted on CLOCK_BOOTTIME.
-final class WallClock {
+/// Nothing that credd holds depends on the wall clock: deadlines and lifetimes are counted on
+/// CLOCK_BOOTTIME.
+final class SystemClock: Clock {
   /// Jumps that are worth a word; NTP's small steps are not.
   private static let worthSaying: Duration = .seconds(10)
 
@@ -13,9 +16,9 @@ final class WallClock {
   private let log: Logger
   private let watch: Int32
   private var source: EventSource?
-  /// The wall clock less CLOCK_BOOTTIME, which changes when it is set alone.
+  /// The wall clock less CLOCK_BOOTTIME, which changes when the wall clock is set.
   private var offset: Duration
-  private(set) var skew = ClockSkew()
+  private var clockSkew = ClockSkew()
 
   init(loop: EventLoop, log: Logger) throws(SystemError) {
     self.loop = loop
@@ -30,9 +33,21 @@ final class WallClock {
     credd_close(watch)
   }
 
-  /// A server that AWS runs said what time it is.
-  func note(_ server: WallTime) {
-    say(skew.noted(server: server, local: loop.wallTime))
+  var now: Instant { loop.now }
+  var wallTime: WallTime { loop.wallTime }
+  var skew: Duration? { clockSkew.isOff ? clockSkew.skew : nil }
+
+  func makeTimer(_ fire: @escaping () -> Void) -> any Timer {
+    do throws(SystemError) {
+      return try loop.timer { _ in fire() }
+    } catch {
+      // Timers share one descriptor, which was opened at the start.
+      preconditionFailure("no memory is left for a timer")
+    }
+  }
+
+  func recordServerTime(_ time: WallTime) {
+    report(clockSkew.noted(server: time, local: loop.wallTime))
   }
 
   private func wasSet() {
@@ -48,10 +63,10 @@ final class WallClock {
         "the wall clock was set; sessions go on as before",
         metadata: ["seconds": "\(Int(jump.inSeconds))"])
     }
-    say(skew.clockSet(by: jump))
+    report(clockSkew.clockSet(by: jump))
   }
 
-  private func say(_ news: ClockSkew.News?) {
+  private func report(_ news: ClockSkew.News?) {
     switch news {
     case .off(let skew):
       let seconds = Int(skew.inSeconds)
