@@ -15,6 +15,9 @@ package final class Client {
   /// The request that it waits for. Changed by ``SessionService/wait(_:for:in:)`` and
   /// ``SessionService/endWait(_:)`` alone.
   var waiting: WaitingRequest?
+  /// The same as a flag of its own. Servers ask for it with every line, and ``waiting``, which is
+  /// changed in place, costs a check of exclusive access at each look.
+  fileprivate var isWaitingNow = false
   /// Set where the client hears events.
   var watch: Watch?
 
@@ -42,7 +45,7 @@ package final class Client {
   }
 
   /// Whether a request of the client waits for its answer.
-  package var isWaiting: Bool { waiting != nil }
+  package var isWaiting: Bool { isWaitingNow }
 
   /// The peer's groups at `connect`; the kernel is asked once.
   func groups() -> [UInt32] {
@@ -120,6 +123,7 @@ extension SessionService {
   /// Has a client wait for the answer to a request.
   func wait(_ client: Client, for waiting: WaitingRequest) {
     client.waiting = waiting
+    client.isWaitingNow = true
     guard let session = waiting.session else { return }
     client.user.waitingSessions[ObjectIdentifier(session), default: 0] += 1
   }
@@ -129,6 +133,7 @@ extension SessionService {
   func endWait(_ client: Client) -> WaitingRequest? {
     guard let waiting = client.waiting else { return nil }
     client.waiting = nil
+    client.isWaitingNow = false
     guard let session = waiting.session else { return waiting }
     let place = ObjectIdentifier(session)
     let left = (client.user.waitingSessions[place] ?? 0) - 1

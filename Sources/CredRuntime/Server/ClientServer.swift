@@ -30,6 +30,9 @@ internal import Glibc
   private var current: Connection?
   /// Connections that were given replies outside their turns.
   private var pendingReplies: [Connection] = []
+  /// Whether there are any, as a flag of its own: it is asked for in every iteration, and a look at
+  /// the array costs a check of exclusive access.
+  private var hasPendingReplies = false
   var limits: ServerLimits
   let receiver: any LineReceiving
   /// Connections accepted, and refused for a limit.
@@ -66,7 +69,7 @@ internal import Glibc
 
   // MARK: Serving
 
-  var isBusy: Bool { !queue.isEmpty || !pendingReplies.isEmpty }
+  var isBusy: Bool { !queue.isEmpty || hasPendingReplies }
 
   func serve(_ ready: borrowing Span<credd_ready>) {
     // Sources of the loop may have answered clients.
@@ -218,6 +221,7 @@ internal import Glibc
     guard connection === current else {
       if !connection.hasPendingReply { pendingReplies.append(connection) }
       connection.hasPendingReply = true
+      hasPendingReplies = true
       connection.enqueue(bytes)
       return
     }
@@ -231,7 +235,7 @@ internal import Glibc
 
   /// Writes what was given to connections outside their own turns, and goes on with their lines.
   func writeReplies() {
-    guard !pendingReplies.isEmpty else { return }
+    guard hasPendingReplies else { return }
     let now = loop.now
     var index = 0
     // It may grow meanwhile. The connection that has waited longest comes first.
@@ -249,6 +253,7 @@ internal import Glibc
       }
     }
     pendingReplies.removeAll(keepingCapacity: true)
+    hasPendingReplies = false
   }
 
   func turn(of connection: Connection, _ body: () -> Void) {
