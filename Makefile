@@ -17,8 +17,8 @@ INSTALL_PACKAGES ?= scripts/install-dependencies
 
 # What each target needs beside the Swift toolchain.
 # g++ brings the archive of the C++ library that releases are linked with.
-BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4-openssl-dev libssl-dev \
-  libsystemd-dev
+BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4-openssl-dev libgnutls28-dev \
+  libmicrohttpd-dev libssl-dev libsystemd-dev
 PYTHON_PACKAGES := python3 python3-venv
 DEMO_PACKAGES := curl netcat-openbsd
 # redis-server, ssh-agent and git's credential cache are credd's peers there.

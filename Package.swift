@@ -47,9 +47,6 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
   ],
   targets: [
     .target(name: "CLinux", cSettings: warnings),
@@ -108,21 +105,13 @@ let package = Package(
             "--defsym=_swift_stdlib_getScalarName=abort",
           ])),
     .target(
-      name: "SandboxKit",
-      dependencies: [
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "CryptoExtras", package: "swift-crypto"),
-      ],
-      swiftSettings: strict),
+      name: "CSandboxCrypto", cSettings: warnings, linkerSettings: [.linkedLibrary("gnutls")]),
+    .target(
+      name: "CSandboxHTTP", cSettings: warnings,
+      linkerSettings: [.linkedLibrary("microhttpd"), .linkedLibrary("gnutls")]),
+    .target(name: "SandboxKit", dependencies: ["CSandboxCrypto"], swiftSettings: strict),
     .executableTarget(
-      name: "credd-sandbox",
-      dependencies: [
-        "SandboxKit", argumentParser,
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ],
+      name: "credd-sandbox", dependencies: ["SandboxKit", "CSandboxHTTP", argumentParser],
       swiftSettings: strict),
     // Not shipped: credd's machines in a simulated world.
     .target(name: "SimulationKit", dependencies: ["CredCore"], swiftSettings: strict),
@@ -135,25 +124,13 @@ let package = Package(
     .testTarget(
       name: "SimulationTests", dependencies: ["CredCore", "SimulationKit"], swiftSettings: strict),
     .testTarget(
-      name: "CredCoreTests",
-      dependencies: [
-        "CredCore",
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "CryptoExtras", package: "swift-crypto"),
-      ],
-      swiftSettings: strict),
+      // The sandbox's cryptography checks the daemon's.
+      name: "CredCoreTests", dependencies: ["CredCore", "SandboxKit"], swiftSettings: strict),
     .testTarget(
       name: "CredRuntimeTests", dependencies: ["CredCore", "CredRuntime"], swiftSettings: strict),
     .testTarget(
       name: "CredctlTests", dependencies: ["CredCore", "CredctlKit"], swiftSettings: strict),
-    .testTarget(
-      name: "SandboxTests",
-      dependencies: [
-        "SandboxKit",
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "CryptoExtras", package: "swift-crypto"),
-      ],
-      swiftSettings: strict),
+    .testTarget(name: "SandboxTests", dependencies: ["SandboxKit"], swiftSettings: strict),
     .testTarget(
       name: "DaemonTests",
       // The programs are dependencies so that they are built beside the tests that run them.

@@ -1,5 +1,3 @@
-import Crypto
-import CryptoExtras
 import FoundationEssentials
 
 /// The cryptography of the developer-authentication sample: HMAC-SHA256 signatures in hexadecimal
@@ -11,9 +9,7 @@ enum SampleProtocol {
 
   /// Lower-case hexadecimal HMAC-SHA256; key and message are UTF-8 texts.
   static func signature(of message: String, key: String) -> String {
-    hexadecimal(
-      HMAC<SHA256>.authenticationCode(
-        for: Array(message.utf8), using: SymmetricKey(data: Array(key.utf8))))
+    hexadecimal(Cryptography.hmacSHA256(key: Array(key.utf8), message: Array(message.utf8)))
   }
 
   /// What the server stores instead of the password.
@@ -32,10 +28,9 @@ enum SampleProtocol {
     _ text: String, key: String, vector: [UInt8]
   ) throws(ServiceError) -> String {
     do {
-      let iv = try AES._CBC.IV(ivBytes: vector)
-      let sealed = try AES._CBC.encrypt(
-        Array(text.utf8), using: SymmetricKey(data: bytes(ofHexadecimal: key.prefix(32))), iv: iv)
-      return base64(vector + Array(sealed))
+      let sealed = try Cryptography.encryptAES128CBC(
+        Array(text.utf8), key: bytes(ofHexadecimal: key.prefix(32)), iv: vector)
+      return base64(vector + sealed)
     } catch {
       throw ServiceError(status: 500, "InternalError", "the reply cannot be encrypted")
     }

@@ -33,7 +33,8 @@ extension SandboxState {
     // A user of the seed never registered under a host name: whichever is used will do.
     let salted =
       user.saltedPassword ?? SampleProtocol.salted(user.password, user: name, host: call.host)
-    guard SampleProtocol.signature(of: timestamp, key: salted) == signature else {
+    let expected = SampleProtocol.signature(of: timestamp, key: salted)
+    guard Cryptography.areEqual(expected, signature) else {
       throw SampleCall.unauthorized("Error matching signature")
     }
     let key = random.text(32, of: Array("0123456789abcdef".utf8))
@@ -52,7 +53,8 @@ extension SandboxState {
     let identity = call.parameters["identityId"]
     let logins = call.logins
     let message = timestamp + logins.map { $0.provider + $0.token }.joined() + (identity ?? "")
-    guard SampleProtocol.signature(of: message, key: device.key) == signature else {
+    let expected = SampleProtocol.signature(of: message, key: device.key)
+    guard Cryptography.areEqual(expected, signature) else {
       throw SampleCall.unauthorized("Error matching signature")
     }
     guard let user = users.existing(device.user), !user.isDisabled, let poolID = defaultPool else {

@@ -1,6 +1,3 @@
-import Crypto
-import CryptoExtras
-
 /// Signs JSON Web Tokens with one RSA key and verifies what it signed.
 ///
 /// Cognito signs its OpenID tokens with RS512. The same key stands for the social providers too,
@@ -9,6 +6,13 @@ public struct TokenIssuer: Sendable {
   public enum Algorithm: String, Sendable {
     case rs256 = "RS256"
     case rs512 = "RS512"
+
+    fileprivate var digest: RSAKey.Digest {
+      switch self {
+      case .rs256: .sha256
+      case .rs512: .sha512
+      }
+    }
   }
 
   /// Why a text is not a token of this issuer.
@@ -19,28 +23,35 @@ public struct TokenIssuer: Sendable {
     case unverified
   }
 
-  private let key: _RSA.Signing.PrivateKey
+  private let key: RSAKey
   private let keyID: String
 
   /// Makes a key of 2048 bits, which takes some tenths of a second.
   public init() throws {
-    key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
-    keyID = base64URL(Array(SHA256.hash(data: key.publicKey.derRepresentation)).prefix(12))
+    try self.init(key: RSAKey(bits: 2048))
+  }
+
+  /// - Parameter pem: an RSA key in PEM.
+  public init(pem: [UInt8]) throws {
+    try self.init(key: RSAKey(pem: pem))
+  }
+
+  private init(key: RSAKey) throws(Cryptography.Refused) {
+    self.key = key
+    keyID = base64URL(Cryptography.sha256(try key.publicKey).prefix(12))
+  }
+
+  /// The key in PEM, for another issuer of the same tokens.
+  public var pem: [UInt8] {
+    get throws { try key.pem }
   }
 
   /// The signed token.
   public func token(_ claims: JSON, algorithm: Algorithm = .rs512) throws -> String {
     let header: JSON = ["alg": .string(algorithm.rawValue), "kid": .string(keyID), "typ": "JWT"]
     let message = base64URL(header.bytes) + "." + base64URL(claims.bytes)
-    let bytes = Array(message.utf8)
-    let signature =
-      switch algorithm {
-      case .rs256:
-        try key.signature(for: SHA256.hash(data: bytes), padding: .insecurePKCS1v1_5)
-      case .rs512:
-        try key.signature(for: SHA512.hash(data: bytes), padding: .insecurePKCS1v1_5)
-      }
-    return message + "." + base64URL(signature.rawRepresentation)
+    let signature = try key.signature(of: Array(message.utf8), algorithm.digest)
+    return message + "." + base64URL(signature)
   }
 
   /// The claims without a look at the signature: enough to tell whose token it says it is.
@@ -66,17 +77,7 @@ public struct TokenIssuer: Sendable {
       throw .unverified
     }
     let message = Array((parts[0] + "." + parts[1]).utf8)
-    let signature = _RSA.Signing.RSASignature(rawRepresentation: signatureBytes)
-    let isValid =
-      switch algorithm {
-      case .rs256:
-        key.publicKey.isValidSignature(
-          signature, for: SHA256.hash(data: message), padding: .insecurePKCS1v1_5)
-      case .rs512:
-        key.publicKey.isValidSignature(
-          signature, for: SHA512.hash(data: message), padding: .insecurePKCS1v1_5)
-      }
-    guard isValid else { throw .unverified }
+    guard key.isValid(signatureBytes, of: message, algorithm.digest) else { throw .unverified }
     return claims
   }
 }
