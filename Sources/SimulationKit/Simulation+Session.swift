@@ -156,7 +156,7 @@ extension SessionMachine.Event {
       "asked by waiter \(waiter.id) for \(waiter.want)"
         + (waiter.mustRefresh ? ", fresh" : "")
         + (waiter.minimumLife.map { ", for \($0)" } ?? "")
-    case .signInRequested(let request): "sign-in \(request.id) \(request.signIn.way)"
+    case .signInRequested(let request): "sign-in \(request.id) \(request.input.way)"
     case .loggedOut: "logged out"
     case .userChanged: "the uid is somebody else's"
     case .profileChanged(_, let change): "the profile changed: \(change)"
@@ -169,7 +169,7 @@ extension SessionMachine.Event {
   }
 }
 
-extension SignIn {
+extension SignInInput {
   var way: String {
     switch self {
     case .host: "by the host"

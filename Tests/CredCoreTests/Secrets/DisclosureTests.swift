@@ -41,7 +41,7 @@ struct DisclosureTests {
       HTTPReply(status: 200, body: secret),
       HTTPRequest(method: .post, url: "http://h", headers: [header], body: secret),
       UpstreamCall.signIn(username: "u", password: secret),
-      UpstreamOutcome.fileToken(secret), SignIn.password(username: "u", password: secret),
+      UpstreamOutcome.fileToken(secret), SignInInput.password(username: "u", password: secret),
       HeldToken(token, lifetime: nil, received: now),
       HeldCredentials(credentials, lifetime: .seconds(1), received: now, chance: 0),
       Standing.signedIn(.password(session)),

@@ -88,7 +88,7 @@ struct SessionDriver {
   /// - Returns: the number under which it is answered.
   @discardableResult
   mutating func login(
-    _ signIn: SignIn, role: String? = nil, expires: Double? = nil,
+    _ signIn: SignInInput, role: String? = nil, expires: Double? = nil,
     loginsExpire: [String: Double] = [:], within seconds: Double = 30
   ) -> UInt64 {
     let id = nextWaiter
@@ -97,7 +97,7 @@ struct SessionDriver {
     send(
       .signInRequested(
         SignInRequest(
-          id: id, signIn: signIn, customRoleARN: role,
+          id: id, input: signIn, customRoleARN: role,
           expires: expires.map { now + .seconds(1) * $0 },
           loginsExpire: loginsExpire.mapValues { now + .seconds(1) * $0 },
           deadline: now + .seconds(1) * seconds)))

@@ -76,7 +76,7 @@ struct SessionWalk {
   }
 
   private mutating func signIn() {
-    var ways: [SignIn] = [
+    var ways: [SignInInput] = [
       .developerToken(identityID: fixtures.other, token: fixtures.developerToken)
     ]
     if let logins = try? LoginsMap([("accounts.google.com", Secret("token"))]) {
@@ -89,7 +89,7 @@ struct SessionWalk {
     }
     let wait = pick([0.5, 30])
     signingIn[session.nextWaiter] = session.now + .seconds(1) * wait
-    let (way, lasting): (SignIn, Double?) = (pick(ways), pick([nil, -10, 100, 1000, 10_000]))
+    let (way, lasting): (SignInInput, Double?) = (pick(ways), pick([nil, -10, 100, 1000, 10_000]))
     switch way {
     case .password, .developerToken: newUsers[session.nextWaiter] = lastCall
     case .host, .logins: break
@@ -112,7 +112,8 @@ struct SessionWalk {
   private mutating func restart() {
     let before = session.machine.snapshot
     session.restart()
-    note(before.standing != session.machine.snapshot.standing, "another standing after a restart")
+    note(
+      before.held.state != session.machine.snapshot.held.state, "another standing after a restart")
     note(before.identityID != session.machine.identityID, "another identity after a restart")
     (waiting, signingIn, newUsers, staleCalls) = ([:], [:], [:], [])
     credentialsCall = credentialsCall <= formerCalls ? 0 : .max

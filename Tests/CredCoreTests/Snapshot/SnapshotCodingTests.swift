@@ -111,8 +111,8 @@ import Testing
     }
     let read = try SessionRecord(reading: record[...])
     #expect(read.snapshot.lastFailure == nil)
-    #expect(read.snapshot.rest == nil)
-    #expect(read.snapshot.credentials != nil)
+    #expect(read.snapshot.held.pause == nil)
+    #expect(read.snapshot.held.credentials != nil)
   }
 
   @Test func lengthsAreBounded() throws {

@@ -29,7 +29,7 @@ enum StoredSession {
       .signInRequested(
         SignInRequest(
           id: 1,
-          signIn: .developerToken(
+          input: .developerToken(
             identityID: identity, token: try DeveloperToken(Secret(secret))),
           deadline: now + .seconds(30))), now: now, callIDs: &callIDs, random: &random)
     let credentials = Credentials(
