@@ -236,7 +236,7 @@ internal import Glibc
       turn(of: connection) {
         flush(connection)
         // Who does not listen to what they asked to hear.
-        guard connection.backlog <= Limits.backlogBytes else { return close(connection) }
+        guard connection.backlog <= Limits.Client.backlogBytes else { return close(connection) }
         takeUnread(connection, now)
         settle(connection, now)
       }

@@ -68,7 +68,7 @@ extension SessionService {
     case .nobody, .unavailable:
       guard let number else {
         return .refused(
-          ProtocolError(.accessDenied, "the host knows no user \(other.quotedForMessage)"))
+          ProtocolError(.accessDenied, "the host knows no user \(other.quoted)"))
       }
       owner = Caller(uid: number, isUnmapped: number == overflowUID)
     }
@@ -76,7 +76,7 @@ extension SessionService {
       noteRefusal(of: caller, to: name, connection, now)
       return .refused(
         ProtocolError(
-          .accessDenied, "profile '\(name)' is not available to \(other.quotedForMessage)"))
+          .accessDenied, "profile '\(name)' is not available to \(other.quoted)"))
     }
     return resolve(profile, for: owner, question, now)
   }

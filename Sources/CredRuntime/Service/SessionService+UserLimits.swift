@@ -22,10 +22,10 @@ extension SessionService {
       }
       return sum + other.machine.logins.byteCount
     }
-    guard kept + added.byteCount > Limits.loginBytesPerUser else { return nil }
+    guard kept + added.byteCount > Limits.Session.loginBytesPerUser else { return nil }
     return ProtocolError(
       .tooManyRequests,
-      "this user's sessions keep more than \(Limits.loginBytesPerUser) bytes of logins; "
+      "this user's sessions keep more than \(Limits.Session.loginBytesPerUser) bytes of logins; "
         + "sign out of other profiles")
   }
 
@@ -33,16 +33,16 @@ extension SessionService {
   /// others in a session cost nothing.
   func crowding(of session: Session, _ connection: Connection) -> ProtocolError? {
     guard session.machine.waiterCount == 0,
-      connection.user.connections > Limits.waitingSessionsPerUser
+      connection.user.connections > Limits.Client.waitingSessions
     else { return nil }
     var waiting: Set<ObjectIdentifier> = []
     for other in server.connections where other.user === connection.user {
       if let parked = other.parked?.session { waiting.insert(ObjectIdentifier(parked)) }
     }
-    guard waiting.count >= Limits.waitingSessionsPerUser else { return nil }
+    guard waiting.count >= Limits.Client.waitingSessions else { return nil }
     return ProtocolError(
       .tooManyRequests,
-      "requests of this user wait in \(Limits.waitingSessionsPerUser) other profiles already",
+      "requests of this user wait in \(Limits.Client.waitingSessions) other profiles already",
       retryAfter: .seconds(1))
   }
 }

@@ -20,7 +20,7 @@ final class SessionService: RequestHandler {
   private(set) var sessions: [Session.Key: Session] = [:]
   private var schedule = WakeSchedule()
   private var timer: EventSource?
-  private var memo: RequestMemo
+  private var memo: ParsedRequestCache
   var random = SystemRandomNumberGenerator()
   let started: Instant
   /// Since when the configuration is in force.
@@ -74,7 +74,7 @@ final class SessionService: RequestHandler {
     executables = try ExecutableDirectory(loop: loop)
     clock = try WallClock(loop: loop, log: log)
     var random = SystemRandomNumberGenerator()
-    memo = RequestMemo(seed: random.next())
+    memo = ParsedRequestCache(seed: random.next())
     started = loop.now
     configured = loop.wallTime
     timer = try loop.timer { [unowned self] _ in self.wakeSessions() }

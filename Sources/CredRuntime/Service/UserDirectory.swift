@@ -66,7 +66,7 @@ final class UserDirectory {
   /// unavailable unless something is known from before.
   static let lookupsAtOnce = 16
   /// Look-ups under way and waiting: one for each connection.
-  static let lookupsHeld = Limits.connections
+  static let lookupsHeld = Limits.Client.connections
   /// Names kept; one for each user of the host.
   static let entriesKept = 100_000
 

@@ -2,18 +2,18 @@ import CredCore
 import Testing
 
 struct ExecCallbackTests {
-  private let callback = ExecCallback(backend: "corp")
+  private let backend = ExecBackend(name: "corp")
 
   private func failure(_ outcome: ExecOutcome) -> UpstreamFailure? {
     CredCoreTests.failure { () throws(UpstreamFailure) in
       let query: TokenQuery
       do { query = try Samples.query } catch { return }
-      _ = try callback.reply(outcome, to: query)
+      _ = try backend.token(from: outcome, to: query)
     }
   }
 
   @Test func speaksTheJSONOfTheHTTPCallback() throws {
-    let input = try callback.standardInput(Samples.query)
+    let input = try backend.standardInput(Samples.query)
     #expect(
       input.exposedText()
         == #"{"IdentityPoolId":"\#(Samples.poolText)","DeveloperProviderName":"login.example.app","#
@@ -21,7 +21,7 @@ struct ExecCallbackTests {
     let outcome = ExecOutcome(
       ending: .exited(0), standardOutput: Secret(HTTPCallbackTests.body + "\n"),
       standardError: Array("a warning".utf8))
-    #expect(try callback.reply(outcome, to: Samples.query).identity == Samples.identity)
+    #expect(try backend.token(from: outcome, to: Samples.query).identity == Samples.identity)
   }
 
   @Test(

@@ -3,14 +3,14 @@ import Testing
 
 struct HTTPCallbackTests {
   static let url = "https://auth.example.com/cognito/token"
-  static let callback = HTTPCallback(backend: "corp", url: url)
+  static let backend = HTTPBackend(name: "corp")
   static let body = #"{"IdentityId":"\#(Samples.identityText)","Token":"token-of-alice"}"#
 
   private func failure(_ reply: HTTPReply) -> UpstreamFailure? {
     CredCoreTests.failure { () throws(UpstreamFailure) in
       let query: TokenQuery
       do { query = try Samples.query } catch { return }
-      _ = try Self.callback.reply(reply, to: query)
+      _ = try Self.backend.token(from: reply, to: query)
     }
   }
 
@@ -18,11 +18,11 @@ struct HTTPCallbackTests {
     var query = try Samples.query
     query.identity = try Samples.identity
     query.logins = try LoginsMap([("accounts.google.com", Secret("g"))])
-    let request = try HTTPCallback(
-      backend: "corp", url: Self.url,
+    let request = try HTTPBackend(
+      name: "corp",
       headers: [HTTPHeader(checkingName: "X-Team", value: Secret("infra"))],
       bearer: Secret("s3cret\n")
-    ).request(query)
+    ).tokenRequest(query, url: Self.url)
     #expect(request.method == .post)
     #expect(request.url == Self.url)
     #expect(Samples.header(request, "Content-Type") == "application/json")
@@ -36,8 +36,8 @@ struct HTTPCallbackTests {
   }
 
   @Test func getSendsNothingButItsURL() throws {
-    let callback = HTTPCallback(backend: "corp", method: .get, url: "https://a/b?user=alice")
-    let request = try callback.request(Samples.query)
+    let request = try Self.backend.tokenRequest(
+      Samples.query, method: .get, url: "https://a/b?user=alice")
     #expect(request.method == .get)
     #expect(request.body.isEmpty)
     #expect(Samples.header(request, "Content-Type") == nil)
@@ -49,9 +49,8 @@ struct HTTPCallbackTests {
       try HTTPHeader(checkingName: "authorization", value: Secret("Basic x")),
       try HTTPHeader(checkingName: "ACCEPT", value: Secret("text/json")),
     ]
-    let callback = HTTPCallback(
-      backend: "corp", url: Self.url, headers: headers, bearer: Secret("session"))
-    let request = try callback.request(Samples.query)
+    let backend = HTTPBackend(name: "corp", headers: headers, bearer: Secret("session"))
+    let request = try backend.tokenRequest(Samples.query, url: Self.url)
     let names = request.headers.map { $0.name.lowercased() }
     #expect(names.sorted() == ["accept", "authorization", "content-type"])
     #expect(Samples.header(request, "Authorization") == "Bearer session")
@@ -59,8 +58,8 @@ struct HTTPCallbackTests {
 
   @Test(arguments: ["", " \n", "a b", "a\r\nX: y", "é"])
   func refusesABearerTokenThatIsNone(token: String) {
-    let callback = HTTPCallback(backend: "corp", url: Self.url, bearer: Secret(token))
-    #expect(throws: InvalidInput.self) { try callback.request(Samples.query) }
+    let backend = HTTPBackend(name: "corp", bearer: Secret(token))
+    #expect(throws: InvalidInput.self) { try backend.tokenRequest(Samples.query, url: Self.url) }
   }
 
   @Test(arguments: [("", "v"), ("a b", "v"), ("a:", "v"), ("é", "v"), ("a", "b\nc"), ("a", "\0")])
@@ -78,7 +77,7 @@ struct HTTPCallbackTests {
     #"{"IdentityPoolId":null,"IdentityId":"\#(Samples.identityText)","Token":"token-of-alice"}"#,
   ])
   func readsBothSpellings(body: String) throws {
-    let reply = try Self.callback.reply(Samples.reply(200, body), to: Samples.query)
+    let reply = try Self.backend.token(from: Samples.reply(200, body), to: Samples.query)
     #expect(reply.identity == (try Samples.identity))
     #expect(reply.token.token == Secret("token-of-alice"))
   }
@@ -120,7 +119,7 @@ struct HTTPCallbackTests {
   }
 
   @Test func refusesWhatIsTooLarge() {
-    let body = #"{"x":"\#(String(repeating: "x", count: Limits.backendReplyBytes))"}"#
+    let body = #"{"x":"\#(String(repeating: "x", count: Limits.Upstream.backendReplyBytes))"}"#
     #expect(failure(Samples.reply(200, body)) == .transport(.tooLarge, from: .backend("corp")))
   }
 
@@ -162,11 +161,11 @@ struct HTTPCallbackTests {
   }
 
   @Test func neverRepeatsTheBearerToken() {
-    let callback = HTTPCallback(backend: "corp", url: Self.url, bearer: Secret("short-one"))
+    let backend = HTTPBackend(name: "corp", bearer: Secret("short-one"))
     let failure = CredCoreTests.failure { () throws(UpstreamFailure) in
       let query: TokenQuery
       do { query = try Samples.query } catch { return }
-      _ = try callback.reply(Samples.reply(403, "no such token: short-one"), to: query)
+      _ = try backend.token(from: Samples.reply(403, "no such token: short-one"), to: query)
     }
     #expect(failure?.message.hasSuffix("(status 403)") == true)
   }
@@ -177,7 +176,7 @@ struct HTTPCallbackTests {
     for _ in 0..<3000 {
       let reply = HTTPReply(
         status: Bool.random(using: &mutations) ? 200 : 403, body: mutations.mutate(Self.body))
-      let token = try? Self.callback.reply(reply, to: query)
+      let token = try? Self.backend.token(from: reply, to: query)
       #expect(token?.token.token.isEmpty != true)
     }
   }

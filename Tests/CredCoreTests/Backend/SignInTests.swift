@@ -2,11 +2,13 @@ import CredCore
 import Testing
 
 struct PasswordSignInTests {
-  private let signIn = PasswordSignIn(backend: "corp", url: "https://auth.example.com/login")
+  private let backend = HTTPBackend(name: "corp")
 
   @Test func request() throws {
-    let request = try signIn.request(
-      username: "alice", password: Secret("p\"w"), developerProvider: Samples.provider)
+    let request = try backend.signInRequest(
+      username: "alice", password: Secret("p\"w"), developerProvider: Samples.provider,
+      url: "https://auth.example.com/login")
+    #expect(request.url == "https://auth.example.com/login")
     #expect(
       Samples.body(request)
         == #"{"Username":"alice","Password":"p\"w","DeveloperProviderName":"login.example.app"}"#)
@@ -14,13 +16,13 @@ struct PasswordSignInTests {
   }
 
   @Test func readsTheSession() throws {
-    let named = try signIn.session(
+    let named = try backend.session(
       from: Samples.reply(200, #"{"SessionToken":"s","DeveloperUserIdentifier":"u1"}"#))
     #expect(named.token == Secret("s"))
-    #expect(named.userIdentifier == "u1")
-    let plain = try signIn.session(
+    #expect(named.developerUserIdentifier == "u1")
+    let plain = try backend.session(
       from: Samples.reply(200, #"{"sessionToken":"s","developerUserIdentifier":null}"#))
-    #expect(plain.userIdentifier == nil)
+    #expect(plain.developerUserIdentifier == nil)
   }
 
   @Test(arguments: [
@@ -31,7 +33,7 @@ struct PasswordSignInTests {
   ])
   func refusesWhatIsNoSession(body: String) {
     let failure = failure { () throws(UpstreamFailure) in
-      _ = try signIn.session(from: Samples.reply(200, body))
+      _ = try backend.session(from: Samples.reply(200, body))
     }
     #expect(failure?.code == .backendUnavailable)
   }
@@ -46,7 +48,7 @@ struct PasswordSignInTests {
     ] as [(Int, FailureClass, ProtocolErrorCode)])
   func statuses(status: Int, failureClass: FailureClass, code: ProtocolErrorCode) {
     let failure = failure { () throws(UpstreamFailure) in
-      _ = try signIn.session(from: Samples.reply(status, "wrong password: hunter2"))
+      _ = try backend.session(from: Samples.reply(status, "wrong password: hunter2"))
     }
     #expect(failure?.failureClass == failureClass)
     #expect(failure?.code == code)
@@ -57,20 +59,20 @@ struct PasswordSignInTests {
     var mutations = Mutations(seed: 5)
     let body = #"{"SessionToken":"s","DeveloperUserIdentifier":"u1"}"#
     for _ in 0..<2000 {
-      let session = try? signIn.session(from: HTTPReply(status: 200, body: mutations.mutate(body)))
+      let session = try? backend.session(from: HTTPReply(status: 200, body: mutations.mutate(body)))
       #expect(session?.token.isEmpty != true)
     }
   }
 }
 
 struct SignOutCallTests {
-  private let call = SignOutCall(
-    backend: "corp", url: "https://auth.example.com/logout", bearer: Secret("s"))
+  private let backend = HTTPBackend(name: "corp", bearer: Secret("s"))
 
   @Test func request() throws {
     var query = try Samples.query
     query.logins = try LoginsMap([("p", Secret("t"))])
-    let request = try call.request(query)
+    let request = try backend.signOutRequest(query, url: "https://auth.example.com/logout")
+    #expect(request.url == "https://auth.example.com/logout")
     #expect(Samples.header(request, "Authorization") == "Bearer s")
     #expect(Samples.body(request).contains("Logins") == false)
     #expect(Samples.body(request).contains(#""DeveloperUserIdentifier":"alice""#))
@@ -78,11 +80,11 @@ struct SignOutCallTests {
 
   @Test(arguments: [200, 204, 401, 404, 410])
   func done(status: Int) throws {
-    try call.check(Samples.reply(status, ""))
+    try backend.checkSignOut(Samples.reply(status, ""))
   }
 
   @Test(arguments: [302, 403, 429, 500])
   func notDone(status: Int) {
-    #expect(throws: UpstreamFailure.self) { try call.check(Samples.reply(status, "")) }
+    #expect(throws: UpstreamFailure.self) { try backend.checkSignOut(Samples.reply(status, "")) }
   }
 }

@@ -41,18 +41,6 @@ struct CognitoIdentityTests {
     #expect(Samples.body(guest) == #"{"IdentityId":"\#(Samples.identityText)"}"#)
   }
 
-  @Test func unlink() throws {
-    let request = try Samples.cognito.unlinkIdentity(
-      Samples.identity, logins: LoginsMap([("p", Secret("t"))]), remove: ["p"])
-    #expect(
-      Samples.body(request)
-        == #"{"IdentityId":"\#(Samples.identityText)","Logins":{"p":"t"},"LoginsToRemove":["p"]}"#)
-    try CognitoIdentity.unlinked(Samples.reply(200, ""))
-    #expect(throws: UpstreamFailure.self) {
-      try CognitoIdentity.unlinked(Samples.reply(400, "{}"))
-    }
-  }
-
   @Test(arguments: [
     ("", "alice", 900, []), ("a/b", "alice", 900, []), (Samples.provider, "", 900, []),
     (Samples.provider, String(repeating: "u", count: 1025), 900, []),
@@ -128,7 +116,7 @@ struct CognitoReplyTests {
   @Test func refusesWhatIsTooLarge() {
     let body =
       #"{"IdentityId":"\#(Samples.identityText)","#
-      + #""x":"\#(String(repeating: "x", count: Limits.cognitoReplyBytes))"}"#
+      + #""x":"\#(String(repeating: "x", count: Limits.Upstream.awsReplyBytes))"}"#
     let failure = failure { () throws(UpstreamFailure) in
       _ = try CognitoIdentity.identity(from: Samples.reply(200, body))
     }

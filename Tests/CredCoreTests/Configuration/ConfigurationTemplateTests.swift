@@ -66,16 +66,17 @@ struct ConfigurationTemplateTests {
 
   @Test(
     arguments: [
-      ("https://Auth.Example.com", true, "auth.example.com", nil),
-      ("http://127.0.0.1:4599/x?y=%20", false, "127.0.0.1", 4599),
-      ("https://[2001:db8::1]:8443/", true, "2001:db8::1", 8443),
-      ("https://h?x=/", true, "h", nil),
-    ] as [(String, Bool, String, Int?)])
-  func urls(text: String, isEncrypted: Bool, host: String, port: Int?) throws {
-    let url = try ConfiguredURL(text)
+      ("https://Auth.Example.com", true, "auth.example.com", ["Auth.Example.com", "/", nil]),
+      ("http://127.0.0.1:4599/x?y=%20", false, "127.0.0.1", ["127.0.0.1:4599", "/x", "y=%20"]),
+      ("https://[2001:db8::1]:8443/", true, "2001:db8::1", ["[2001:db8::1]:8443", "/", nil]),
+      ("https://h?x=/", true, "h", ["h", "/", "x=/"]),
+      ("https://h/a?", true, "h", ["h", "/a", ""]),
+    ] as [(String, Bool, String, [String?])])
+  func urls(text: String, isEncrypted: Bool, host: String, parts: [String?]) throws {
+    let url = try HTTPURL(text)
     #expect(url.isEncrypted == isEncrypted)
     #expect(url.host == host)
-    #expect(url.port == port)
+    #expect([url.authority, url.path, url.query] == parts)
     #expect(url.text == text)
   }
 
@@ -108,7 +109,7 @@ struct ConfigurationTemplateTests {
     ("https://h/[x]", "brackets in a URL's path or query must be percent-encoded"),
   ])
   func refusedURLs(text: String, message: String) {
-    #expect(throws: InvalidValue(message)) { try ConfiguredURL(text) }
+    #expect(throws: InvalidValue(message)) { try HTTPURL(text) }
   }
 
   @Test(arguments: [
@@ -120,6 +121,6 @@ struct ConfigurationTemplateTests {
     ("http://127.0.0.01/", false), ("http://0.0.0.0/", false), ("http://[::2]/", false),
   ])
   func loopback(text: String, isLoopback: Bool) throws {
-    #expect(try ConfiguredURL(text).isLoopback == isLoopback)
+    #expect(try HTTPURL(text).isLoopback == isLoopback)
   }
 }

@@ -10,12 +10,12 @@ struct ContainmentTests {
       ("", "", true), ("", "a", false), ("ä", "\u{A4}", false),
     ])
   func texts(_ text: String, _ part: String, _ isThere: Bool) {
-    #expect(text.holds(part) == isThere)
-    #expect(text[...].holds(part) == isThere)
+    #expect(text.contains(bytesOf: part) == isThere)
+    #expect(text[...].contains(bytesOf: part) == isThere)
   }
 
   @Test func bytes() {
-    #expect([UInt8(0), 7, 7, 9].holds([7, 9]))
-    #expect(![UInt8(0), 7, 7, 9].holds([9, 7]))
+    #expect([UInt8(0), 7, 7, 9].contains(bytes: [7, 9]))
+    #expect(![UInt8(0), 7, 7, 9].contains(bytes: [9, 7]))
   }
 }

@@ -55,7 +55,7 @@ import Testing
   }
 
   private func checkMemo(of line: [UInt8], gives request: Request) throws {
-    var memo = RequestMemo(seed: 5)
+    var memo = ParsedRequestCache(seed: 5)
     memo.remember(request, for: line.span)
     guard let remembered = memo.request(for: line.span) else { return }
     #expect(remembered == request && request.operation.isFreeOfSecrets)

@@ -101,11 +101,11 @@ import Testing
 
   @Test(arguments: ["", "é", "a b", "a\u{0}", "../x"])
   func refusesWhatIsNoProfileName(name: String) {
-    #expect(!ProfileName.isWellFormed(name))
+    #expect(!name.isProfileName)
   }
 
   @Test func profileNamesHaveAtMost64Letters() {
-    #expect(ProfileName.isWellFormed(String(repeating: "a", count: 64)))
-    #expect(!ProfileName.isWellFormed(String(repeating: "a", count: 65)))
+    #expect(String(repeating: "a", count: 64).isProfileName)
+    #expect(!String(repeating: "a", count: 65).isProfileName)
   }
 }

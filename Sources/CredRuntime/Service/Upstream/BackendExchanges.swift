@@ -8,15 +8,15 @@ extension UpstreamClient {
     _ session: BackendSession?, _ user: User
   ) async throws(UpstreamFailure) -> TokenReply {
     let upstream = Upstream.backend(backend.name)
-    let (callback, request) = try Self.usable(upstream) { () throws(InvalidInput) in
-      let callback = HTTPCallback(
-        backend: backend.name, method: settings.method == .get ? .get : .post,
-        url: try expand(settings.url, user, "url"), headers: try settings.checkedHeaders(),
-        bearer: try bearer(settings, session))
-      return (callback, try callback.request(query))
+    let (http, request) = try Self.usable(upstream) { () throws(InvalidInput) in
+      let http = HTTPBackend(
+        name: backend.name, headers: settings.headers, bearer: try bearer(settings, session))
+      let url = try expand(settings.url, user, "url")
+      return (http, try http.tokenRequest(query, method: settings.method, url: url))
     }
-    return try callback.reply(
-      await send(request, settings.httpSettings(timeout: backend.timeout), to: upstream), to: query)
+    return try http.token(
+      from: await send(request, settings.httpSettings(timeout: backend.timeout), to: upstream),
+      to: query)
   }
 
   func signIn(
@@ -27,19 +27,18 @@ extension UpstreamClient {
     guard let url = settings.loginURL else {
       preconditionFailure("a backend that takes passwords has a login_url")
     }
-    let (call, request) = try Self.usable(upstream) { () throws(InvalidInput) in
-      let call = PasswordSignIn(
-        backend: backend.name, url: try expand(url, user, "login_url"),
-        headers: try settings.checkedHeaders(), bearer: try bearer(settings, nil))
+    let (http, request) = try Self.usable(upstream) { () throws(InvalidInput) in
+      let http = HTTPBackend(
+        name: backend.name, headers: settings.headers, bearer: try bearer(settings, nil))
       return (
-        call,
-        try call.request(username: username, password: password, developerProvider: provider)
+        http,
+        try http.signInRequest(
+          username: username, password: password, developerProvider: provider,
+          url: try expand(url, user, "login_url"))
       )
     }
-    let session = try call.session(
+    return try http.session(
       from: await send(request, settings.httpSettings(timeout: backend.timeout), to: upstream))
-    return BackendSession(
-      token: session.token, developerUserIdentifier: session.userIdentifier)
   }
 
   /// Tells the backend that a user has signed out; nothing happens where it has no `logout_url`.
@@ -50,19 +49,19 @@ extension UpstreamClient {
     else { return nil }
     let upstream = Upstream.backend(backend.name)
     do throws(UpstreamFailure) {
-      let (call, request) = try Self.usable(upstream) { () throws(InvalidInput) in
+      let (http, request) = try Self.usable(upstream) { () throws(InvalidInput) in
         let known = farewell.backendSession?.developerUserIdentifier
         let query = TokenQuery(
           pool: profile.pool, developerProvider: provider,
           userIdentifier: try identifier(known, of: farewell.user, profile),
           identity: farewell.identityID)
-        let call = SignOutCall(
-          backend: backend.name, url: try expand(template, farewell.user, "logout_url"),
-          headers: try settings.checkedHeaders(),
+        let http = HTTPBackend(
+          name: backend.name, headers: settings.headers,
           bearer: try bearer(settings, farewell.backendSession))
-        return (call, try call.request(query))
+        let url = try expand(template, farewell.user, "logout_url")
+        return (http, try http.signOutRequest(query, url: url))
       }
-      try call.check(
+      try http.checkSignOut(
         await send(request, settings.httpSettings(timeout: backend.timeout), to: upstream))
       return nil
     } catch {
@@ -87,11 +86,11 @@ extension UpstreamClient {
   func ask(
     _ settings: ExecBackendSettings, _ backend: BackendSettings, _ query: TokenQuery
   ) async throws(UpstreamFailure) -> TokenReply {
-    let callback = ExecCallback(backend: backend.name)
+    let exec = ExecBackend(name: backend.name)
     let outcome = await commands.run(
       settings.command, environment: Self.environment(settings.environment),
-      input: callback.standardInput(query), timeout: backend.timeout)
-    return try callback.reply(outcome, to: query)
+      input: exec.standardInput(query), timeout: backend.timeout)
+    return try exec.token(from: outcome, to: query)
   }
 
   /// A command sees nothing of credd's own environment.
@@ -226,7 +225,7 @@ extension UpstreamClient {
 
 extension AWSSampleBackendSettings {
   fileprivate func httpSettings(timeout: Duration) -> HTTPSettings {
-    var http = HTTPSettings(timeout: timeout, replyLimit: Limits.backendReplyBytes)
+    var http = HTTPSettings(timeout: timeout, replyLimit: Limits.Upstream.backendReplyBytes)
     http.caFile = caFile
     return http
   }
@@ -234,19 +233,11 @@ extension AWSSampleBackendSettings {
 
 extension HTTPBackendSettings {
   func httpSettings(timeout: Duration) -> HTTPSettings {
-    var settings = HTTPSettings(timeout: timeout, replyLimit: Limits.backendReplyBytes)
+    var settings = HTTPSettings(timeout: timeout, replyLimit: Limits.Upstream.backendReplyBytes)
     settings.caFile = caFile
     settings.clientCertificate = clientCertificate
     settings.clientKey = clientKey
     settings.unixSocket = unixSocket
     return settings
-  }
-
-  func checkedHeaders() throws(InvalidInput) -> [HTTPHeader] {
-    var checked: [HTTPHeader] = []
-    for header in headers {
-      checked.append(try HTTPHeader(checkingName: header.name, value: header.value))
-    }
-    return checked
   }
 }
