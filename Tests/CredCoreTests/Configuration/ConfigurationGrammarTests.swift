@@ -114,7 +114,7 @@ struct ConfigurationGrammarTests {
     #expect(reading.configuration == nil)
   }
 
-  @Test func limitsOfLineAndFile() {
+  @Test(.disabled(if: TestRounds.isShort)) func limitsOfLineAndFile() {
     let longest = "#" + String(repeating: "x", count: Limits.Configuration.lineBytes - 1)
     #expect(problems(plainProfile + longest + "\r\n").isEmpty)
     #expect(
@@ -127,7 +127,7 @@ struct ConfigurationGrammarTests {
         == "credd.conf:1: the file is longer than 1048576 bytes")
   }
 
-  @Test func limitOfProfiles() {
+  @Test(.disabled(if: TestRounds.isShort)) func limitOfProfiles() {
     let count = Limits.Configuration.profiles
     let files = (0..<2).map { half in
       let profiles = (0..<count / 2).map { index in

@@ -4,7 +4,7 @@ import Testing
 
 /// Stored bytes that are not what they were.
 @Suite struct SnapshotCodingTests {
-  private var random: Mutations { Mutations(seed: 7) }
+  private var random: SeededGenerator { SeededGenerator(seed: 7) }
 
   private func bytes(_ story: SnapshotStory) throws -> [UInt8] {
     story.record(try fullProfile()).encoded

@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-struct ExecCallbackTests {
+struct ExecBackendTests {
   private let backend = ExecBackend(name: "corp")
 
   private func failure(_ outcome: ExecOutcome) -> UpstreamFailure? {
@@ -19,7 +19,7 @@ struct ExecCallbackTests {
         == #"{"IdentityPoolId":"\#(Samples.poolText)","DeveloperProviderName":"login.example.app","#
         + #""DeveloperUserIdentifier":"alice"}"# + "\n")
     let outcome = ExecOutcome(
-      ending: .exited(0), standardOutput: Secret(HTTPCallbackTests.body + "\n"),
+      ending: .exited(0), standardOutput: Secret(TokenCallbackTests.body + "\n"),
       standardError: Array("a warning".utf8))
     #expect(try backend.token(from: outcome, to: Samples.query).identity == Samples.identity)
   }
@@ -48,7 +48,7 @@ struct ExecCallbackTests {
     // What it wrote before it failed does not count.
     let failure = failure(
       ExecOutcome(
-        ending: ending, standardOutput: Secret(HTTPCallbackTests.body),
+        ending: ending, standardOutput: Secret(TokenCallbackTests.body),
         standardError: Array("vault\u{7} is sealed\nsecond line".utf8)))
     #expect(failure?.failureClass == failureClass)
     #expect(failure?.code == code)

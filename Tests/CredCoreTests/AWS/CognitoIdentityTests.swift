@@ -136,7 +136,7 @@ struct CognitoReplyTests {
   }
 
   @Test func neverTrapsOnMutations() {
-    var mutations = Mutations(seed: 2)
+    var mutations = SeededGenerator(seed: 2)
     for _ in 0..<3000 {
       let reply = HTTPReply(
         status: Bool.random(using: &mutations) ? 200 : 400,
@@ -146,15 +146,5 @@ struct CognitoReplyTests {
       #expect(credentials?.secretAccessKey.isEmpty != true)
       #expect(credentials?.sessionToken.isEmpty != true)
     }
-  }
-}
-
-/// The failure that `body` throws; nil where it succeeds.
-func failure(_ body: () throws(UpstreamFailure) -> Void) -> UpstreamFailure? {
-  do throws(UpstreamFailure) {
-    try body()
-    return nil
-  } catch {
-    return error
   }
 }

@@ -3,7 +3,7 @@ import Testing
 @testable import CredCore
 
 /// What users are called is data wherever it goes.
-struct NameSteeringTests {
+struct TokenQueryTests {
   /// Names that would end a string, a line, a word or a path segment, or begin an escape.
   private static let names = [
     #"a"b"#, #"a\"#, #"a\",\"IdentityId\":\"x"#, "a\nb", "a\r\nX-Header: y",
@@ -17,7 +17,7 @@ struct NameSteeringTests {
     var query = try Samples.query
     query.userIdentifier = name
     let backend = HTTPBackend(name: "corp")
-    let url = HTTPCallbackTests.url
+    let url = TokenCallbackTests.url
     let request = try backend.tokenRequest(query, url: url)
     let plain = try backend.tokenRequest(Samples.query, url: url)
     // Neither the URL nor a header knows the name.
