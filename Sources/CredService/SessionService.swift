@@ -33,7 +33,7 @@ package final class SessionService {
   var users: [UInt32: ClientUser] = [:]
   /// Clients that watch, by their user.
   var watchers: [UInt32: Set<UInt64>] = [:]
-  var parsedRequests: RequestMemo
+  var parsedRequests: ParsedRequestCache
   let directory: UserDirectory
   let executables: ExecutableDirectory
   /// When access is decided anew for clients that wait or watch: see ``recheckAccess(_:)``.
@@ -67,7 +67,7 @@ package final class SessionService {
     let clock = host.clock
     directory = UserDirectory(clock: clock, background: host.background, queries: host.queries)
     executables = ExecutableDirectory(background: host.background, queries: host.queries)
-    parsedRequests = RequestMemo(seed: self.host.random.next())
+    parsedRequests = ParsedRequestCache(seed: self.host.random.next())
     started = clock.now
     configured = clock.wallTime
     wakeTimer = clock.makeTimer { [unowned self] in self.wakeSessions() }

@@ -11,7 +11,7 @@ final class UserDirectory {
   /// A database that takes longer counts as unavailable; the last known name goes on serving.
   static let timeout: Duration = .seconds(2)
   /// Look-ups under way and waiting: one for each client.
-  static let lookupsHeld = Limits.connections
+  static let lookupsHeld = Limits.Client.connections
   /// Names kept; one for each user of the host.
   static let entriesKept = 100_000
 

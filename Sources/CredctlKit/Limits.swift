@@ -13,11 +13,11 @@ public enum WaitLimits {
   /// For a verb that the daemon answers from memory, and on top of every longer wait.
   public static let margin = 10
   /// What the daemon waits for a sign-in where the request does not say.
-  public static let defaultWait = Int(Limits.defaultWait.components.seconds)
+  public static let defaultWait = Int(Limits.Line.defaultWait.components.seconds)
   /// The longest `wait` the daemon takes.
-  public static let longestWait = Int(Limits.longestWaitSeconds)
+  public static let longestWait = Int(Limits.Line.longestWaitSeconds)
   /// The longest `min_ttl` the daemon takes.
-  public static let longestLifetime = Int(Limits.longestLifetimeSeconds)
+  public static let longestLifetime = Int(Limits.Line.longestLifetimeSeconds)
   /// What `exec` and `env` demand unless told otherwise, since nothing renews what a program has in
   /// its environment: SDKs take less than 15 min for as good as expired.
   public static let usefulLifetime = Seconds(milliseconds: 15 * 60 * 1000)
@@ -31,5 +31,5 @@ public enum WaitLimits {
 /// Bounds of what a person or a script hands in.
 public enum InputLimits {
   /// Bytes of a token or password: UTF-8 has four a character at most.
-  public static let secret = 4 * Limits.tokenLength
+  public static let secret = 4 * Limits.Upstream.tokenLength
 }

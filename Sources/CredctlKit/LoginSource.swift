@@ -44,8 +44,8 @@ public struct LoginSource: Equatable, Sendable {
     guard sources.count(where: { $0.place == .standardInput }) <= 1 else {
       throw Failure(.usage, "option '--login' reads standard input for one provider only")
     }
-    guard sources.count <= Limits.logins else {
-      throw Failure(.usage, "option '--login' takes \(Limits.logins) providers at most")
+    guard sources.count <= Limits.Upstream.logins else {
+      throw Failure(.usage, "option '--login' takes \(Limits.Upstream.logins) providers at most")
     }
     return sources
   }

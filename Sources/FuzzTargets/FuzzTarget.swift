@@ -64,7 +64,7 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
   private func faultInRequest(_ line: [UInt8]) -> String? {
     do throws(RequestError) {
       let request = try Request.parse(line)
-      var memo = RequestMemo(seed: 1)
+      var memo = ParsedRequestCache(seed: 1)
       memo.remember(request, for: line.span)
       if let known = memo.request(for: line.span), known != request { return "the memo errs" }
       return nil

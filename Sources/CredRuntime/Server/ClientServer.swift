@@ -247,7 +247,7 @@ internal import Glibc
       turn(of: connection) {
         flush(connection)
         // A watcher that does not read.
-        guard connection.backlog <= Limits.backlogBytes else { return close(connection) }
+        guard connection.backlog <= Limits.Client.backlogBytes else { return close(connection) }
         takeUnread(connection, now)
         endTurn(connection, now)
       }

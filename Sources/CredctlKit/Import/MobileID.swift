@@ -37,7 +37,7 @@ enum MobileID {
   ) throws(ImportError) {
     guard let region, region.text != own else { return }
     throw region.error(
-      "is \(region.text.quotedForMessage), but the \(what)'s id says \(own.quotedForMessage)")
+      "is \(region.text.quoted), but the \(what)'s id says \(own.quoted)")
   }
 
   private static func isLetterOrDigit(_ byte: UInt8) -> Bool {

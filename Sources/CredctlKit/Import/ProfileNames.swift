@@ -18,7 +18,7 @@ struct ProfileNames {
     if let pool, !isOnly, pool != "Default" {
       name = [wanted, Self.wellFormed(pool)].compactMap { $0 }.joined(separator: "-")
     }
-    return unused(String(name.prefix(Limits.profileNameLength)))
+    return unused(String(name.prefix(Limits.Configuration.profileNameLength)))
   }
 
   private mutating func unused(_ name: String) -> String {
@@ -26,7 +26,7 @@ struct ProfileNames {
     var number = 2
     while !given.insert(candidate).inserted {
       let suffix = "-\(number)"
-      candidate = name.prefix(Limits.profileNameLength - suffix.utf8.count) + suffix
+      candidate = name.prefix(Limits.Configuration.profileNameLength - suffix.utf8.count) + suffix
       number += 1
     }
     return candidate
@@ -35,7 +35,7 @@ struct ProfileNames {
   /// Whatever a profile's name cannot hold becomes a hyphen.
   private static func wellFormed(_ text: String) -> String {
     let name = String(
-      text.unicodeScalars.map { ProfileName.isWellFormed(String($0)) ? Character($0) : "-" })
+      text.unicodeScalars.map { String($0).isProfileName ? Character($0) : "-" })
     return name.isEmpty ? "pool" : name
   }
 }

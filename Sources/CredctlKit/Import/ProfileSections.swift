@@ -12,11 +12,11 @@ public struct ProfileSections: Equatable, Sendable {
   /// - Throws: a ``Failure`` with ``Sysexit/usage`` for the name, ``Sysexit/dataError`` for the
   ///   file.
   public init(importing bytes: [UInt8], file: String, name: String?) throws(Failure) {
-    if let name, !ProfileName.isWellFormed(name) {
+    if let name, !name.isProfileName {
       throw Failure(
         .usage,
-        "option '--profile' takes 1 to \(Limits.profileNameLength) letters, digits, '.', '_' and "
-          + "'-', not \(name.quotedForMessage)")
+        "option '--profile' takes 1 to \(Limits.Configuration.profileNameLength) letters, digits, '.', '_' and "
+          + "'-', not \(name.quoted)")
     }
     guard bytes.count <= ImportLimits.fileBytes else {
       throw Failure(.dataError, "\(file): longer than \(ImportLimits.fileBytes) bytes")
@@ -36,7 +36,7 @@ public struct ProfileSections: Equatable, Sendable {
   private static func section(
     of pool: MobileConfiguration.Pool, named name: String, _ kind: MobileConfiguration.Kind
   ) -> String {
-    let origin = pool.name.map { ", CognitoIdentity \($0.quotedForMessage)" } ?? ""
+    let origin = pool.name.map { ", CognitoIdentity \($0.quoted)" } ?? ""
     var lines = [
       "; The identity pool of \(kind.rawValue)\(origin).",
       "[profile \(name)]", "identity_pool_id = \(pool.id)",

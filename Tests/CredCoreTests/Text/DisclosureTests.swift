@@ -31,13 +31,8 @@ struct DisclosureTests {
       secret, credentials, token, logins, logins.logins[0], signer, header, session, exec, attempt,
       json, sample, DeveloperCredentials(signer: signer),
       ExecOutcome(ending: .exited(0), standardOutput: secret),
-      HTTPCallback(backend: "b", method: .post, url: "http://h", headers: [header], bearer: secret),
-      PasswordSignIn.Session(token: secret),
-      PasswordSignIn(
-        backend: "b", url: "http://h", bearer: secret),
+      HTTPBackend(name: "b", headers: [header], bearer: secret),
       SampleServer.SignIn(username: "u", uid: "1", salted: secret),
-      SignOutCall(backend: "b", url: "http://h", bearer: secret),
-      HTTPBackendSettings.Header(name: "X", value: secret),
       HTTPReply(status: 200, body: secret),
       HTTPRequest(method: .post, url: "http://h", headers: [header], body: secret),
       UpstreamCall.signIn(username: "u", password: secret),
@@ -125,20 +120,24 @@ struct DisclosureTests {
           Self.holders(in: try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)))
       }
     }
-    #expect(found.count > 20)
+    #expect(found.count > 16)
     #expect(found.subtracting(known) == [])
   }
 
   /// The types of a file that have a stored `Secret`, or a case with one.
   private static func holders(in text: String) -> Set<String> {
+    let kinds = ["struct ", "enum ", "class ", "actor "]
     var types = ["", ""]
     var holders: Set<String> = []
     for line in text.split(separator: "\n") {
-      let depth = line.prefix { $0 == " " }.count / 2
-      if depth < 2, let match = line.firstMatch(of: /\b(struct|enum|class|actor) (\w+)/) {
+      let depth = line.utf8.prefix { $0 == UInt8(ascii: " ") }.count / 2
+      // Most lines are neither: regular expressions are slow in a debug build.
+      if depth < 2, kinds.contains(where: line.contains(bytesOf:)),
+        let match = line.firstMatch(of: /\b(struct|enum|class|actor) (\w+)/)
+      {
         types[depth] = String(match.output.2)
       }
-      guard depth == 1 || depth == 2 else { continue }
+      guard depth == 1 || depth == 2, line.contains(bytesOf: "Secret") else { continue }
       let isStored =
         line.contains(/^ +(public |private )*(let|var) \w+: [^={]*\bSecret\b[^={]*$/)
         || depth == 1 && line.contains(/^ +(public )?var \w+: [^={]*\bSecret\b[^={]*=/)

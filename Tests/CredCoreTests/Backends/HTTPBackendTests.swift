@@ -1,16 +1,16 @@
 import CredCore
 import Testing
 
-struct HTTPCallbackTests {
+struct TokenCallbackTests {
   static let url = "https://auth.example.com/cognito/token"
-  static let callback = HTTPCallback(backend: "corp", url: url)
+  static let backend = HTTPBackend(name: "corp")
   static let body = #"{"IdentityId":"\#(Samples.identityText)","Token":"token-of-alice"}"#
 
   private func failure(_ reply: HTTPReply) -> UpstreamFailure? {
     CredCoreTests.failure { () throws(UpstreamFailure) in
       let query: TokenQuery
       do { query = try Samples.query } catch { return }
-      _ = try Self.callback.reply(reply, to: query)
+      _ = try Self.backend.token(from: reply, to: query)
     }
   }
 
@@ -18,11 +18,11 @@ struct HTTPCallbackTests {
     var query = try Samples.query
     query.identity = try Samples.identity
     query.logins = try LoginsMap([("accounts.google.com", Secret("g"))])
-    let request = try HTTPCallback(
-      backend: "corp", url: Self.url,
+    let request = try HTTPBackend(
+      name: "corp",
       headers: [HTTPHeader(checkingName: "X-Team", value: Secret("infra"))],
       bearer: Secret("s3cret\n")
-    ).request(query)
+    ).tokenRequest(query, url: Self.url)
     #expect(request.method == .post)
     #expect(request.url == Self.url)
     #expect(Samples.header(request, "Content-Type") == "application/json")
@@ -36,8 +36,8 @@ struct HTTPCallbackTests {
   }
 
   @Test func getSendsNothingButItsURL() throws {
-    let callback = HTTPCallback(backend: "corp", method: .get, url: "https://a/b?user=alice")
-    let request = try callback.request(Samples.query)
+    let request = try Self.backend.tokenRequest(
+      Samples.query, method: .get, url: "https://a/b?user=alice")
     #expect(request.method == .get)
     #expect(request.body.isEmpty)
     #expect(Samples.header(request, "Content-Type") == nil)
@@ -49,9 +49,8 @@ struct HTTPCallbackTests {
       try HTTPHeader(checkingName: "authorization", value: Secret("Basic x")),
       try HTTPHeader(checkingName: "ACCEPT", value: Secret("text/json")),
     ]
-    let callback = HTTPCallback(
-      backend: "corp", url: Self.url, headers: headers, bearer: Secret("session"))
-    let request = try callback.request(Samples.query)
+    let backend = HTTPBackend(name: "corp", headers: headers, bearer: Secret("session"))
+    let request = try backend.tokenRequest(Samples.query, url: Self.url)
     let names = request.headers.map { $0.name.lowercased() }
     #expect(names.sorted() == ["accept", "authorization", "content-type"])
     #expect(Samples.header(request, "Authorization") == "Bearer session")
@@ -59,8 +58,8 @@ struct HTTPCallbackTests {
 
   @Test(arguments: ["", " \n", "a b", "a\r\nX: y", "é"])
   func refusesABearerTokenThatIsNone(token: String) {
-    let callback = HTTPCallback(backend: "corp", url: Self.url, bearer: Secret(token))
-    #expect(throws: InvalidInput.self) { try callback.request(Samples.query) }
+    let backend = HTTPBackend(name: "corp", bearer: Secret(token))
+    #expect(throws: InvalidInput.self) { try backend.tokenRequest(Samples.query, url: Self.url) }
   }
 
   @Test(arguments: [("", "v"), ("a b", "v"), ("a:", "v"), ("é", "v"), ("a", "b\nc"), ("a", "\0")])
@@ -78,7 +77,7 @@ struct HTTPCallbackTests {
     #"{"IdentityPoolId":null,"IdentityId":"\#(Samples.identityText)","Token":"token-of-alice"}"#,
   ])
   func readsBothSpellings(body: String) throws {
-    let reply = try Self.callback.reply(Samples.reply(200, body), to: Samples.query)
+    let reply = try Self.backend.token(from: Samples.reply(200, body), to: Samples.query)
     #expect(reply.identity == (try Samples.identity))
     #expect(reply.token.token == Secret("token-of-alice"))
   }
@@ -120,7 +119,7 @@ struct HTTPCallbackTests {
   }
 
   @Test func refusesWhatIsTooLarge() {
-    let body = #"{"x":"\#(String(repeating: "x", count: Limits.backendReplyBytes))"}"#
+    let body = #"{"x":"\#(String(repeating: "x", count: Limits.Upstream.backendReplyBytes))"}"#
     #expect(failure(Samples.reply(200, body)) == .transport(.tooLarge, from: .backend("corp")))
   }
 
@@ -162,23 +161,111 @@ struct HTTPCallbackTests {
   }
 
   @Test func neverRepeatsTheBearerToken() {
-    let callback = HTTPCallback(backend: "corp", url: Self.url, bearer: Secret("short-one"))
+    let backend = HTTPBackend(name: "corp", bearer: Secret("short-one"))
     let failure = CredCoreTests.failure { () throws(UpstreamFailure) in
       let query: TokenQuery
       do { query = try Samples.query } catch { return }
-      _ = try callback.reply(Samples.reply(403, "no such token: short-one"), to: query)
+      _ = try backend.token(from: Samples.reply(403, "no such token: short-one"), to: query)
     }
     #expect(failure?.message.hasSuffix("(status 403)") == true)
   }
 
   @Test func neverTrapsOnMutations() throws {
-    var mutations = Mutations(seed: 4)
+    var mutations = SeededGenerator(seed: 4)
     let query = try Samples.query
     for _ in 0..<3000 {
       let reply = HTTPReply(
         status: Bool.random(using: &mutations) ? 200 : 403, body: mutations.mutate(Self.body))
-      let token = try? Self.callback.reply(reply, to: query)
+      let token = try? Self.backend.token(from: reply, to: query)
       #expect(token?.token.token.isEmpty != true)
     }
+  }
+}
+
+struct PasswordSignInTests {
+  private let backend = HTTPBackend(name: "corp")
+
+  @Test func request() throws {
+    let request = try backend.signInRequest(
+      username: "alice", password: Secret("p\"w"), developerProvider: Samples.provider,
+      url: "https://auth.example.com/login")
+    #expect(request.url == "https://auth.example.com/login")
+    #expect(
+      Samples.body(request)
+        == #"{"Username":"alice","Password":"p\"w","DeveloperProviderName":"login.example.app"}"#)
+    #expect("\(request)".contains("p\"w") == false)
+  }
+
+  @Test func readsTheSession() throws {
+    let named = try backend.session(
+      from: Samples.reply(200, #"{"SessionToken":"s","DeveloperUserIdentifier":"u1"}"#))
+    #expect(named.token == Secret("s"))
+    #expect(named.developerUserIdentifier == "u1")
+    let plain = try backend.session(
+      from: Samples.reply(200, #"{"sessionToken":"s","developerUserIdentifier":null}"#))
+    #expect(plain.developerUserIdentifier == nil)
+  }
+
+  @Test(arguments: [
+    "{}", #"{"SessionToken":""}"#, #"{"SessionToken":"a\nb"}"#, #"{"SessionToken":"é"}"#,
+    #"{"SessionToken":"s","DeveloperUserIdentifier":""}"#,
+    #"{"SessionToken":"s","DeveloperUserIdentifier":"\#(String(repeating: "u", count: 1025))"}"#,
+    "[]", "",
+  ])
+  func refusesWhatIsNoSession(body: String) {
+    let failure = failure { () throws(UpstreamFailure) in
+      _ = try backend.session(from: Samples.reply(200, body))
+    }
+    #expect(failure?.code == .backendUnavailable)
+  }
+
+  @Test(
+    arguments: [
+      (400, .signInFailed, .signInFailed), (401, .signInFailed, .signInFailed),
+      (403, .signInFailed, .signInFailed), (404, .signInFailed, .signInFailed),
+      (429, .throttled(retryAfter: nil), .throttled),
+      (500, .transient(retryAfter: nil), .backendUnavailable),
+      (302, .transient(retryAfter: nil), .backendUnavailable),
+    ] as [(Int, FailureClass, ProtocolErrorCode)])
+  func statuses(status: Int, failureClass: FailureClass, code: ProtocolErrorCode) {
+    let failure = failure { () throws(UpstreamFailure) in
+      _ = try backend.session(from: Samples.reply(status, "wrong password: hunter2"))
+    }
+    #expect(failure?.failureClass == failureClass)
+    #expect(failure?.code == code)
+    #expect(failure?.message.contains("hunter2") == false)
+  }
+
+  @Test func neverTrapsOnMutations() {
+    var mutations = SeededGenerator(seed: 5)
+    let body = #"{"SessionToken":"s","DeveloperUserIdentifier":"u1"}"#
+    for _ in 0..<2000 {
+      let session = try? backend.session(from: HTTPReply(status: 200, body: mutations.mutate(body)))
+      #expect(session?.token.isEmpty != true)
+    }
+  }
+}
+
+struct GlobalSignOutTests {
+  private let backend = HTTPBackend(name: "corp", bearer: Secret("s"))
+
+  @Test func request() throws {
+    var query = try Samples.query
+    query.logins = try LoginsMap([("p", Secret("t"))])
+    let request = try backend.signOutRequest(query, url: "https://auth.example.com/logout")
+    #expect(request.url == "https://auth.example.com/logout")
+    #expect(Samples.header(request, "Authorization") == "Bearer s")
+    #expect(Samples.body(request).contains("Logins") == false)
+    #expect(Samples.body(request).contains(#""DeveloperUserIdentifier":"alice""#))
+  }
+
+  @Test(arguments: [200, 204, 401, 404, 410])
+  func done(status: Int) throws {
+    try backend.checkSignOut(Samples.reply(status, ""))
+  }
+
+  @Test(arguments: [302, 403, 429, 500])
+  func notDone(status: Int) {
+    #expect(throws: UpstreamFailure.self) { try backend.checkSignOut(Samples.reply(status, "")) }
   }
 }

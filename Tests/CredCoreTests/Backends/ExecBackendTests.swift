@@ -1,27 +1,27 @@
 import CredCore
 import Testing
 
-struct ExecCallbackTests {
-  private let callback = ExecCallback(backend: "corp")
+struct ExecBackendTests {
+  private let backend = ExecBackend(name: "corp")
 
   private func failure(_ outcome: ExecOutcome) -> UpstreamFailure? {
     CredCoreTests.failure { () throws(UpstreamFailure) in
       let query: TokenQuery
       do { query = try Samples.query } catch { return }
-      _ = try callback.reply(outcome, to: query)
+      _ = try backend.token(from: outcome, to: query)
     }
   }
 
   @Test func speaksTheJSONOfTheHTTPCallback() throws {
-    let input = try callback.standardInput(Samples.query)
+    let input = try backend.standardInput(Samples.query)
     #expect(
       input.exposedText()
         == #"{"IdentityPoolId":"\#(Samples.poolText)","DeveloperProviderName":"login.example.app","#
         + #""DeveloperUserIdentifier":"alice"}"# + "\n")
     let outcome = ExecOutcome(
-      ending: .exited(0), standardOutput: Secret(HTTPCallbackTests.body + "\n"),
+      ending: .exited(0), standardOutput: Secret(TokenCallbackTests.body + "\n"),
       standardError: Array("a warning".utf8))
-    #expect(try callback.reply(outcome, to: Samples.query).identity == Samples.identity)
+    #expect(try backend.token(from: outcome, to: Samples.query).identity == Samples.identity)
   }
 
   @Test(
@@ -48,7 +48,7 @@ struct ExecCallbackTests {
     // What it wrote before it failed does not count.
     let failure = failure(
       ExecOutcome(
-        ending: ending, standardOutput: Secret(HTTPCallbackTests.body),
+        ending: ending, standardOutput: Secret(TokenCallbackTests.body),
         standardError: Array("vault\u{7} is sealed\nsecond line".utf8)))
     #expect(failure?.failureClass == failureClass)
     #expect(failure?.code == code)

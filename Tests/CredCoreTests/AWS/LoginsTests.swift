@@ -57,7 +57,7 @@ struct DeveloperTokenTests {
   }
 
   @Test func neverTrapsOnMutations() throws {
-    var mutations = Mutations(seed: 1)
+    var mutations = SeededGenerator(seed: 1)
     let jwt = Samples.jwt(#"{"exp":1767323945,"iat":1767323045,"aud":"x"}"#)
     for _ in 0..<2000 {
       let token = try? DeveloperToken(mutations.mutate(jwt))

@@ -41,18 +41,6 @@ struct CognitoIdentityTests {
     #expect(Samples.body(guest) == #"{"IdentityId":"\#(Samples.identityText)"}"#)
   }
 
-  @Test func unlink() throws {
-    let request = try Samples.cognito.unlinkIdentity(
-      Samples.identity, logins: LoginsMap([("p", Secret("t"))]), remove: ["p"])
-    #expect(
-      Samples.body(request)
-        == #"{"IdentityId":"\#(Samples.identityText)","Logins":{"p":"t"},"LoginsToRemove":["p"]}"#)
-    try CognitoIdentity.unlinked(Samples.reply(200, ""))
-    #expect(throws: UpstreamFailure.self) {
-      try CognitoIdentity.unlinked(Samples.reply(400, "{}"))
-    }
-  }
-
   @Test(arguments: [
     ("", "alice", 900, []), ("a/b", "alice", 900, []), (Samples.provider, "", 900, []),
     (Samples.provider, String(repeating: "u", count: 1025), 900, []),
@@ -128,7 +116,7 @@ struct CognitoReplyTests {
   @Test func refusesWhatIsTooLarge() {
     let body =
       #"{"IdentityId":"\#(Samples.identityText)","#
-      + #""x":"\#(String(repeating: "x", count: Limits.cognitoReplyBytes))"}"#
+      + #""x":"\#(String(repeating: "x", count: Limits.Upstream.awsReplyBytes))"}"#
     let failure = failure { () throws(UpstreamFailure) in
       _ = try CognitoIdentity.identity(from: Samples.reply(200, body))
     }
@@ -148,7 +136,7 @@ struct CognitoReplyTests {
   }
 
   @Test func neverTrapsOnMutations() {
-    var mutations = Mutations(seed: 2)
+    var mutations = SeededGenerator(seed: 2)
     for _ in 0..<3000 {
       let reply = HTTPReply(
         status: Bool.random(using: &mutations) ? 200 : 400,
@@ -158,15 +146,5 @@ struct CognitoReplyTests {
       #expect(credentials?.secretAccessKey.isEmpty != true)
       #expect(credentials?.sessionToken.isEmpty != true)
     }
-  }
-}
-
-/// The failure that `body` throws; nil where it succeeds.
-func failure(_ body: () throws(UpstreamFailure) -> Void) -> UpstreamFailure? {
-  do throws(UpstreamFailure) {
-    try body()
-    return nil
-  } catch {
-    return error
   }
 }

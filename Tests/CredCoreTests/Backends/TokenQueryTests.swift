@@ -3,7 +3,7 @@ import Testing
 @testable import CredCore
 
 /// What users are called is data wherever it goes.
-struct NameSteeringTests {
+struct TokenQueryTests {
   /// Names that would end a string, a line, a word or a path segment, or begin an escape.
   private static let names = [
     #"a"b"#, #"a\"#, #"a\",\"IdentityId\":\"x"#, "a\nb", "a\r\nX-Header: y",
@@ -16,16 +16,18 @@ struct NameSteeringTests {
   func aNameIsOneStringOfTheQueryAndNothingElse(_ name: String) throws {
     var query = try Samples.query
     query.userIdentifier = name
-    let callback = HTTPCallback(backend: "corp", url: HTTPCallbackTests.url)
-    let request = try callback.request(query)
+    let backend = HTTPBackend(name: "corp")
+    let url = TokenCallbackTests.url
+    let request = try backend.tokenRequest(query, url: url)
+    let plain = try backend.tokenRequest(Samples.query, url: url)
     // Neither the URL nor a header knows the name.
-    #expect(try request.url == callback.request(Samples.query).url)
-    #expect(try request.headers.count == callback.request(Samples.query).headers.count)
-    let input = try #require(ExecCallback(backend: "corp").standardInput(query).exposedText())
+    #expect(request.url == plain.url)
+    #expect(request.headers.count == plain.headers.count)
+    let input = try #require(ExecBackend(name: "corp").standardInput(query).exposedText())
     // One line, which a command reads whole.
     #expect(input.utf8.filter { $0 == 0x0A }.count == 1 && input.utf8.last == 0x0A)
     for text in [Samples.body(request), input] {
-      let value = try JSONValue.parse(Array(text.utf8), limits: Limits.requestJSON)
+      let value = try JSONValue.parse(Array(text.utf8), limits: Limits.Line.json)
       guard case .object(let members) = value else {
         Issue.record("no object: \(text)")
         continue

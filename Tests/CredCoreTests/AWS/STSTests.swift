@@ -113,7 +113,7 @@ struct STSTests {
   }
 
   @Test func neverTrapsOnMutations() {
-    var mutations = Mutations(seed: 3)
+    var mutations = SeededGenerator(seed: 3)
     for _ in 0..<3000 {
       let reply = HTTPReply(
         status: Bool.random(using: &mutations) ? 200 : 400, body: mutations.mutate(Self.body))

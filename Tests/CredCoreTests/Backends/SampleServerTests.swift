@@ -142,14 +142,14 @@ struct SampleServerTests {
   }
 
   @Test func idsAreFromTheGenerator() {
-    var generator = Mutations(seed: 6)
+    var generator = SeededGenerator(seed: 6)
     let first = SampleSession.makeUID(using: &generator)
     #expect(first.utf8.count == 32)
     #expect(first != SampleSession.makeUID(using: &generator))
   }
 
   @Test func neverTrapsOnMutations() throws {
-    var mutations = Mutations(seed: 7)
+    var mutations = SeededGenerator(seed: 7)
     let (server, signIn) = (try server(), try signIn())
     for _ in 0..<2000 {
       let reply = HTTPReply(status: 200, body: mutations.mutate(Self.loginReply))

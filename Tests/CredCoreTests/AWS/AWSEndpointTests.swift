@@ -200,12 +200,6 @@ struct AWSEndpointTests {
     let endpoint = try AWSEndpoint(
       .cognitoIdentity, region: "us-east-1", custom: "http://127.0.0.1:4599")
     #expect(endpoint.url == "http://127.0.0.1:4599/")
-    #expect(throws: InvalidInput.self) {
-      try AWSEndpoint(.sts, region: "us-east-1", custom: "http://127.0.0.1:4599", fips: true)
-    }
-    #expect(throws: InvalidInput.self) {
-      try AWSEndpoint(.sts, region: "us-east-1", custom: "http://127.0.0.1", dualStack: true)
-    }
   }
 
   @Test(arguments: ["ftp://a", "127.0.0.1:4599", "http://", "http://u@h/", "http://h/?a=b", ""])
