@@ -1,5 +1,55 @@
 public import CredCore
 
+/// One request of the line protocol, as credctl writes it.
+public struct RequestLine: Sendable {
+  private var writer = JSONWriter(capacity: 256)
+
+  public init(operation: String, profile: String? = nil) {
+    writer.beginObject()
+    writer.key("op")
+    writer.string(operation)
+    if let profile { add("profile", profile) }
+  }
+
+  public mutating func add(_ key: String, _ value: String) {
+    writer.key(key)
+    writer.string(value)
+  }
+
+  public mutating func add(_ key: String, _ value: Secret) {
+    writer.key(key)
+    writer.string(value)
+  }
+
+  /// An object of provider → token.
+  public mutating func add(_ key: String, _ logins: [(provider: String, token: Secret)]) {
+    writer.key(key)
+    writer.beginObject()
+    for login in logins {
+      writer.key(login.provider)
+      writer.string(login.token)
+    }
+    writer.endObject()
+  }
+
+  public mutating func add(_ key: String, _ value: Bool) {
+    writer.key(key)
+    writer.bool(value)
+  }
+
+  public mutating func add(_ key: String, _ value: Seconds) {
+    writer.key(key)
+    writer.raw(value.json)
+  }
+
+  /// The line with its newline.
+  public consuming func finished() -> [UInt8] {
+    writer.endObject()
+    writer.endLine()
+    return writer.bytes
+  }
+}
+
 /// Reads the daemon's line. Whatever listens at the socket, only what has the shape of a good reply
 /// gets to standard output.
 public enum Reply {
@@ -31,5 +81,46 @@ public enum Reply {
   private static func noReply(_ why: String) -> Failure {
     Failure(
       .unavailable, "the reply is not one of credd's, \(why): check that credd listens there")
+  }
+}
+
+/// What a good reply to a verb holds, so that nothing else is ever taken for one.
+public struct ReplyShape: Sendable {
+  /// Members that must be non-empty strings.
+  var texts: [String] = []
+  var objects: [String] = []
+  var arrays: [String] = []
+  /// Nothing but printable ASCII stands in the whole line: it goes to standard output as it is, which
+  /// may be a terminal.
+  var isPlain = false
+
+  /// The `credential_process` format.
+  public static let credentials = ReplyShape(
+    texts: ["AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"], isPlain: true)
+  public static let token = ReplyShape(texts: ["IdentityId", "Token"])
+  /// `identity`, `login`, `logout`, `clear`.
+  public static let session = ReplyShape(texts: ["Profile", "State"])
+  public static let status = ReplyShape(objects: ["Daemon"], arrays: ["Sessions"])
+  public static let daemon = ReplyShape(objects: ["Daemon"])
+  /// A line of `watch`.
+  public static let event = ReplyShape(texts: ["Event", "Profile"])
+  public static let released = ReplyShape(texts: ["Profile"])
+
+  /// The name of the first member that is missing or of another type.
+  func firstFault(in reply: JSONValue) -> String? {
+    guard reply["Version"]?.integer == 1 else { return "Version" }
+    if let name = texts.first(where: { reply[$0]?.secret?.isEmpty != false }) { return name }
+    if let name = objects.first(where: { !Self.isObject(reply[$0]) }) { return name }
+    return arrays.first { !Self.isArray(reply[$0]) }
+  }
+
+  private static func isObject(_ value: JSONValue?) -> Bool {
+    guard case .object = value else { return false }
+    return true
+  }
+
+  private static func isArray(_ value: JSONValue?) -> Bool {
+    guard case .array = value else { return false }
+    return true
   }
 }

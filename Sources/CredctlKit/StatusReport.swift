@@ -87,3 +87,93 @@ public struct StatusReport: Sendable {
     }
   }
 }
+
+/// The `Daemon` object of a reply in one line, and a line for each thing that somebody should mend.
+public struct DaemonLine: Sendable {
+  public let text: String
+  /// Empty where all is well, and for those who could not mend it.
+  public let troubles: [String]
+
+  /// `credd 1.0, pid 42, up 3 h`: what is known of it.
+  public init(_ daemon: JSONValue?) {
+    var text = "credd"
+    if let version = daemon?["Version"]?.text { text += " \(version)" }
+    if let pid = daemon?["Pid"]?.integer { text += ", pid \(pid)" }
+    if let uptime = daemon?["Uptime"]?.integer, uptime >= 0 {
+      text += ", up \(RelativeTime.span(uptime.magnitude))"
+    }
+    self.text = PlainText.oneLine(text)
+    var troubles: [String] = []
+    if let problem = daemon?["ReloadError"]?.text {
+      troubles.append("the configuration was not reloaded: \(problem)")
+    }
+    if let problem = daemon?["StateDirectory"]?.text {
+      troubles.append("identities are in memory alone: \(problem)")
+    }
+    if let skew = daemon?["ClockSkew"]?.integer, skew != 0 {
+      let direction = skew > 0 ? "slow" : "fast"
+      troubles.append("this host's clock is \(skew.magnitude) s \(direction)")
+    }
+    self.troubles = troubles.map(PlainText.oneLine)
+  }
+}
+
+/// A line of `watch` as a person reads it.
+public enum EventLine {
+  /// `2026-01-01T00:00:00Z work: refreshed, expires in 60 min`.
+  ///
+  /// - Parameter event: checked against ``ReplyShape/event``.
+  public static func text(of event: JSONValue, now: WallTime) -> String {
+    let profile = event["Profile"]?.text ?? "-"
+    let text =
+      "\(now.iso8601) \(profile): \(([what(event)] + times(event, now)).joined(separator: ", "))"
+    return PlainText.oneLine(text)
+  }
+
+  private static func what(_ event: JSONValue) -> String {
+    let name = event["Event"]?.text ?? "-"
+    let identity = event["IdentityId"]?.text
+    switch name {
+    case "state":
+      return [event["State"]?.text ?? name, identity].compactMap { $0 }.joined(separator: " as ")
+    case "identityChanged":
+      let previous = event["PreviousIdentityId"]?.text ?? "none"
+      return "identity changed from \(previous) to \(identity ?? "none")"
+    case "degraded":
+      let error = event["Error"]
+      let code = error?["Code"]?.text ?? "unknown error"
+      return "degraded: "
+        + [code, error?["Message"]?.text].compactMap { $0 }.joined(separator: ": ")
+    default:
+      return name
+    }
+  }
+
+  private static func times(_ event: JSONValue, _ now: WallTime) -> [String] {
+    [("Expiration", "expires"), ("NextRefresh", "next refresh")].compactMap { key, words in
+      guard let text = event[key]?.text, let time = WallTime(iso8601: text) else { return nil }
+      return "\(words) \(RelativeTime.phrase((time.milliseconds - now.milliseconds) / 1000))"
+    }
+  }
+}
+
+/// Times as people say them, in the largest unit that keeps two digits of meaning.
+public enum RelativeTime {
+  /// `in 42 min`, `now`, `5 min ago`.
+  ///
+  /// - Parameter seconds: how far ahead; negative is past.
+  public static func phrase(_ seconds: Int64) -> String {
+    let length = span(seconds.magnitude)
+    return seconds == 0 ? "now" : seconds > 0 ? "in \(length)" : "\(length) ago"
+  }
+
+  /// `42 min`, rounded down, so that nothing seems to last longer than it does.
+  public static func span(_ seconds: UInt64) -> String {
+    switch seconds {
+    case ..<120: "\(seconds) s"
+    case ..<7_200: "\(seconds / 60) min"
+    case ..<172_800: "\(seconds / 3_600) h"
+    default: "\(seconds / 86_400) days"
+    }
+  }
+}

@@ -92,3 +92,48 @@ struct Client {
     }
   }
 }
+
+/// A reply of the right shape: as the daemon wrote it, and as a value.
+struct Answer {
+  let reply: JSONValue
+  private let buffer: ReplyBuffer
+
+  init(_ buffer: ReplyBuffer, reply: JSONValue) {
+    self.buffer = buffer
+    self.reply = reply
+  }
+
+  /// Prints the daemon's own line, byte by byte.
+  func print() throws(Failure) {
+    try StandardStream.output.write(buffer.lineWithNewline)
+  }
+
+  /// The daemon's version and process.
+  var daemon: String { DaemonLine(reply["Daemon"]).text }
+
+  /// How many callers were let go.
+  var released: Int64 { reply["Released"]?.integer ?? 0 }
+
+  func text(_ name: String) -> String { PlainText.oneLine(reply[name]?.text ?? "-") }
+}
+
+/// The host's clocks.
+enum Clock {
+  /// For deadlines.
+  static var now: Instant {
+    let time = read(CLOCK_BOOTTIME)
+    return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+  }
+
+  /// For what people read.
+  static var wallTime: WallTime {
+    let time = read(CLOCK_REALTIME)
+    return WallTime(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+  }
+
+  private static func read(_ clock: clockid_t) -> timespec {
+    var time = timespec()
+    unsafe clock_gettime(clock, &time)
+    return time
+  }
+}

@@ -124,3 +124,14 @@ extension ControlSocket {
     .system(call: call, text: SystemError.text(of: errno))
   }
 }
+
+/// The one owner of a file descriptor.
+struct Descriptor: ~Copyable {
+  let number: CInt
+
+  init(owning number: CInt) {
+    self.number = number
+  }
+
+  deinit { close(number) }
+}

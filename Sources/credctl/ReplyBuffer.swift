@@ -1,3 +1,4 @@
+import CLinux
 import CredctlKit
 
 /// The bytes of a reply. They hold secrets, so every buffer they were in is wiped.
@@ -48,4 +49,11 @@ final class ReplyBuffer {
   }
 
   deinit { bytes.wipe() }
+}
+
+extension [UInt8] {
+  /// Overwrites the bytes; nobody else may share the array, or only a copy is wiped.
+  mutating func wipe() {
+    unsafe withUnsafeMutableBytes { unsafe credd_wipe($0.baseAddress, $0.count) }
+  }
 }
