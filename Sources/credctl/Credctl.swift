@@ -1,5 +1,6 @@
 import ArgumentParser
 import CLinux
+import CredCore
 import CredctlKit
 
 /// One run of credctl. The buffers that requests and replies went through are wiped before it ends;
@@ -48,7 +49,7 @@ struct Credctl: ParsableCommand {
       configuration is at fault; 74 output failed; 75 try again; 77 sign in first, or not \
       permitted.
       """,
-    version: credctlVersion,
+    version: Version.current,
     subcommands: [
       Get.self, Token.self, Identity.self, Status.self, Login.self, Logout.self,
       Clear.self, Release.self, Watch.self, Exec.self, Env.self, Import.self, Ping.self,
