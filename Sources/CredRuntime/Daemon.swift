@@ -1,6 +1,6 @@
 internal import CLinux
-internal import CredCore
 internal import CSystemd
+public import CredCore
 internal import Glibc
 public import Logging
 
@@ -167,5 +167,76 @@ public actor Daemon {
     service.state.identities?.finish()
     if mustPark { park() }
     loop.exit()
+  }
+}
+
+/// What the command line and the surroundings say, which no reload changes.
+public struct DaemonOptions: Sendable {
+  /// Reads the configuration anew; runs on a thread of its own.
+  let readConfiguration: @Sendable () -> Result<ConfigurationReading, SystemError>
+  /// The level of all loggers; nil where the command line settled it.
+  let logThreshold: LogThreshold?
+  /// The listening sockets are systemd's, which starts the daemon when somebody connects.
+  let isActivated: Bool
+  /// Where IdentityIds are kept; nil for nowhere.
+  let stateDirectory: String?
+  /// Where sessions wait while no daemon runs; nil for nowhere.
+  let runtimeDirectory: String?
+
+  public init(
+    logThreshold: LogThreshold?, isActivated: Bool,
+    stateDirectory: String? = ServiceDirectory.state,
+    runtimeDirectory: String? = ServiceDirectory.runtime,
+    readConfiguration: @escaping @Sendable () -> Result<ConfigurationReading, SystemError>
+  ) {
+    self.readConfiguration = readConfiguration
+    self.logThreshold = logThreshold
+    self.isActivated = isActivated
+    self.stateDirectory = stateDirectory
+    self.runtimeDirectory = runtimeDirectory
+  }
+}
+
+/// Ends a daemon that nobody uses, where the configuration wants it.
+final class Idleness {
+  /// How soon to look again where the time is up but something is still under way.
+  private static let pause: Duration = .seconds(1)
+
+  private let loop: EventLoop
+  private let server: ClientServer
+  private let service: SessionService
+  var end: () -> Void = {}
+  private var timer: EventSource?
+
+  /// How long nobody may be connected; nil: for ever.
+  var limit: Duration? {
+    didSet { check() }
+  }
+
+  init(
+    loop: EventLoop, server: ClientServer, service: SessionService
+  ) throws(SystemError) {
+    self.loop = loop
+    self.server = server
+    self.service = service
+    timer = try loop.timer { [unowned self] _ in self.check() }
+  }
+
+  /// Looks when the time may be up; connections that come and go cost nothing.
+  private func check() {
+    guard let limit else {
+      timer?.arm(at: nil)
+      return
+    }
+    let now = loop.now
+    let isEmpty = server.connectionCount == 0
+    let due = (isEmpty ? server.emptySince : now) + limit
+    if due > now {
+      timer?.arm(at: due)
+    } else if service.callsUnderWay > 0 {
+      timer?.arm(at: now + Self.pause)
+    } else {
+      end()
+    }
   }
 }

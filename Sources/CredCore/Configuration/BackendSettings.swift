@@ -41,3 +41,133 @@ public struct BackendSettings: Sendable, Equatable {
     }
   }
 }
+
+/// What `type` in a `[backend NAME]` section says: the protocol of the token callback.
+public enum BackendType: String, Sendable, CaseIterable {
+  case http
+  case exec
+  case cognito
+  case awsSample = "aws-sample"
+}
+
+/// A backend while its section is read: its type may stand below the keys that depend on it.
+struct BackendDraft {
+  var type: BackendType?
+  var timeout = Duration.seconds(5)
+  var maxParallel = 16
+  var rateLimit = Rate.perSecond(50)
+  var http = HTTPBackendSettings(url: URLTemplate(unread: ()))
+  var exec = ExecBackendSettings(command: [])
+  var cognito = CognitoBackendSettings()
+  var awsSample = AWSSampleBackendSettings(url: ConfiguredURL(unread: ()))
+
+  /// Nil without a type.
+  func settings(name: String) -> BackendSettings? {
+    let kind: BackendSettings.Kind
+    switch type {
+    case nil: return nil
+    case .http: kind = .http(http)
+    case .exec: kind = .exec(exec)
+    case .cognito: kind = .cognito(cognito)
+    case .awsSample: kind = .awsSample(awsSample)
+    }
+    var settings = BackendSettings(name: name, kind: kind)
+    settings.timeout = timeout
+    settings.maxParallel = maxParallel
+    settings.rateLimit = rateLimit
+    return settings
+  }
+}
+
+/// A backend of type `http`.
+public struct HTTPBackendSettings: Sendable, Equatable {
+  public enum Method: String, Sendable, CaseIterable {
+    case get = "GET"
+    case post = "POST"
+  }
+
+  /// A header sent with every callback. Its value may be a key, so it is kept as a secret.
+  public struct Header: Sendable, Equatable {
+    public var name: String
+    public var value: Secret
+
+    public init(name: String, value: Secret) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  public var url: URLTemplate
+  public var method = Method.post
+  /// Its content goes into `Authorization: Bearer`.
+  public var bearerTokenFile: String?
+  /// PEM file of the authorities trusted instead of the system's.
+  public var caFile: String?
+  /// PEM file; the key may be in it.
+  public var clientCertificate: String?
+  public var clientKey: String?
+  /// Path of the socket to connect to instead of the URL's host.
+  public var unixSocket: String?
+  /// In the order of the file; no name twice, whatever its case.
+  public var headers: [Header] = []
+  /// Where users sign in with a password; nil if the backend trusts the host.
+  public var loginURL: URLTemplate?
+  /// What `logout` with `global` calls.
+  public var logoutURL: URLTemplate?
+  /// Whether http may leave this host.
+  public var allowPlainHTTP = false
+
+  public init(url: URLTemplate) {
+    self.url = url
+  }
+}
+
+/// A backend of type `exec`: a program asked on its standard input, without a shell.
+public struct ExecBackendSettings: Sendable, Equatable {
+  /// The program's absolute path and its arguments.
+  public var command: [String]
+  /// What the program gets besides a minimal environment. A value may be a key.
+  public var environment: [String: Secret] = [:]
+
+  public init(command: [String]) {
+    self.command = command
+  }
+}
+
+/// A backend of type `cognito`: credd itself holds developer AWS credentials and asks Cognito for
+/// tokens. The region comes from the profile's identity pool. With neither file nor process the
+/// credentials come from credd's environment.
+public struct CognitoBackendSettings: Sendable, Equatable {
+  /// A file in the manner of `~/.aws/credentials`.
+  public var credentialsFile: String?
+  /// The section of that file.
+  public var credentialsProfile = "default"
+  /// A program that prints credentials, and its arguments.
+  public var credentialProcess: [String]?
+  /// Lifetime asked for: 1 s to 24 h (Cognito API reference, GetOpenIdTokenForDeveloperIdentity).
+  public var tokenDuration: Duration = .seconds(15 * 60)
+  /// At most ``ConfigurationLimits/principalTags``.
+  public var principalTags: [String: Template] = [:]
+  /// Instead of AWS's own.
+  public var cognitoEndpoint: ConfiguredURL?
+  /// Whether http may leave this host.
+  public var allowPlainHTTP = false
+
+  public init() {}
+}
+
+/// A backend of type `aws-sample`: Amazon's sample server for developer-authenticated identities.
+public struct AWSSampleBackendSettings: Sendable, Equatable {
+  /// What `/login` and `/gettoken` are appended to; does not end in a slash.
+  public var url: ConfiguredURL
+  /// Part of what the server derives its keys from; lower-case.
+  public var appName = "awscognitodeveloperauthenticationsample"
+  /// PEM file of the authorities trusted instead of the system's.
+  public var caFile: String?
+  /// Whether http may leave this host.
+  public var allowPlainHTTP = false
+
+  public init(url: ConfiguredURL) {
+    self.url = url
+  }
+}

@@ -25,3 +25,108 @@ public enum SignIn: Sendable, Equatable {
   /// Tokens of social, OpenID Connect or SAML providers; never a developer token.
   case logins(LoginsMap)
 }
+
+extension LoginRequest {
+  /// Refuses what Cognito would refuse by its documented limits, before anybody is called.
+  init(_ object: RequestObject) throws(ProtocolError) {
+    let role = try object.text("custom_role_arn")
+    if let role {
+      let isARN = role.hasPrefix("arn:") && role.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+      guard isARN, Limits.customRoleARNLength.contains(role.utf8.count) else {
+        throw .invalid(
+          #""custom_role_arn" must be an ARN of \#(Limits.customRoleARNLength.lowerBound) to "#
+            + "\(Limits.customRoleARNLength.upperBound) characters")
+      }
+    }
+    self.init(
+      profile: try object.profile(), signIn: try SignIn(object), customRoleARN: role)
+  }
+}
+
+extension SignIn {
+  private static let pairs = [("username", "password"), ("identity_id", "token")]
+
+  fileprivate init(_ object: RequestObject) throws(ProtocolError) {
+    for (first, second) in Self.pairs {
+      try Self.check(first, comesWith: second, in: object)
+      try Self.check(second, comesWith: first, in: object)
+    }
+    switch (object["username"], object["identity_id"], object["logins"]) {
+    case (.some, nil, nil): self = try Self.password(object)
+    case (nil, .some, nil): self = try Self.developerToken(object)
+    case (nil, nil, .some(let logins)): self = try Self.logins(logins)
+    case (nil, nil, nil): self = .host
+    default:
+      throw .invalid(
+        #""login" takes one of "username" with "password", "identity_id" with "token", "#
+          + #"or "logins""#)
+    }
+  }
+
+  private static func check(
+    _ key: String, comesWith other: String, in object: RequestObject
+  ) throws(ProtocolError) {
+    guard object[key] == nil || object[other] != nil else {
+      throw .invalid("\"\(key)\" needs \"\(other)\"")
+    }
+  }
+
+  private static func password(_ object: RequestObject) throws(ProtocolError) -> SignIn {
+    let username = try object.text("username") ?? ""
+    guard (1...Limits.usernameLength).contains(username.unicodeScalars.count),
+      username.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+    else {
+      throw .invalid(
+        "\"username\" must be 1 to \(Limits.usernameLength) characters without controls")
+    }
+    let password = try object.secret("password") ?? Secret("")
+    guard (1...Limits.passwordBytes).contains(password.count) else {
+      throw .invalid("\"password\" must be 1 to \(Limits.passwordBytes) bytes")
+    }
+    return .password(username: username, password: password)
+  }
+
+  private static func developerToken(_ object: RequestObject) throws(ProtocolError) -> SignIn {
+    guard let identityID = try? IdentityID(object.text("identity_id") ?? "") else {
+      throw .invalid(#""identity_id" must be REGION:UUID of at most 55 characters"#)
+    }
+    let secret = try object.secret("token") ?? Secret("")
+    guard let token = try? DeveloperToken(secret) else {
+      throw .invalid("\"token\" must be 1 to \(Limits.tokenLength) characters")
+    }
+    return .developerToken(identityID: identityID, token: token)
+  }
+
+  private static func logins(_ value: JSONValue) throws(ProtocolError) -> SignIn {
+    guard case .object(let members) = value,
+      (1...Limits.logins).contains(members.count)
+    else {
+      throw .invalid(
+        "\"logins\" must be an object of 1 to \(Limits.logins) providers and tokens")
+    }
+    var logins = LoginsMap()
+    for member in members { try set(member, in: &logins) }
+    guard !logins.holdsDeveloperToken else {
+      throw .invalid(#"a developer token goes into "token", with its "identity_id""#)
+    }
+    return .logins(logins)
+  }
+
+  private static func set(
+    _ member: JSONMember, in logins: inout LoginsMap
+  ) throws(ProtocolError) {
+    let provider = "provider \(member.key.quotedForMessage) at byte \(member.keyOffset)"
+    // Cognito's providers are host names, ARNs and paths under them: ASCII all.
+    guard member.key.utf8.allSatisfy({ $0 < 0x80 }) else {
+      throw .invalid("\(provider) must be ASCII")
+    }
+    guard let token = member.value.secret else {
+      throw .invalid("\(provider) must have a string for a token")
+    }
+    do {
+      try logins.set(member.key, token: token)
+    } catch {
+      throw .invalid("\(provider): logins must not \(error.reason)")
+    }
+  }
+}

@@ -63,3 +63,163 @@ final class CommandRunner {
     return next(0)
   }
 }
+
+/// One command under way. Owns its pipes, kills what is left of its process group at the end, and
+/// stays until the command itself is reaped.
+final class CommandRun {
+  private let child: credd_child
+  private let loop: EventLoop
+  private let input: [UInt8]
+  private var inputSent = 0
+  private var output: [UInt8] = []
+  private var errorOutput: [UInt8] = []
+  private var childSource: EventSource?
+  private var inputSource: EventSource?
+  private var outputSource: EventSource?
+  private var errorSource: EventSource?
+  private var timer: EventSource?
+  private var isInputOpen = true
+  private var areOutputsOpen = true
+  private var done: ((ExecOutcome) -> Void)?
+  private let reaped: () -> Void
+
+  /// Read of one stream at once: what a pipe holds, unless the command made it larger. One that
+  /// writes as fast as it is read does not keep the loop from anything else, its deadline included.
+  private static let readAtOnce = 64 << 10
+  /// Of standard error only the first line is used.
+  private static let errorOutputKept = 4096
+
+  /// - Parameters:
+  ///   - done: called once, with how it came out; a command that will not die is not waited for.
+  ///   - reaped: called when the process is gone and the object may go too.
+  init(
+    _ child: credd_child, input: Secret, loop: EventLoop, done: @escaping (ExecOutcome) -> Void,
+    reaped: @escaping () -> Void
+  ) {
+    self.child = child
+    self.loop = loop
+    self.input = input.bytes
+    self.done = done
+    self.reaped = reaped
+  }
+
+  deinit {
+    if done != nil { credd_kill_group(child.pid) }
+    closePipes()
+  }
+
+  func start(timeout: Duration) {
+    do throws(SystemError) {
+      childSource = try loop.child(child.pid) { [unowned self] in self.ended($0) }
+      outputSource = try loop.watch(child.standard_output, for: CREDD_EPOLL_IN) {
+        [unowned self] _ in self.readOutput()
+      }
+      errorSource = try loop.watch(child.standard_error, for: CREDD_EPOLL_IN) {
+        [unowned self] _ in self.readErrorOutput()
+      }
+      inputSource = try loop.watch(child.standard_input, for: CREDD_EPOLL_OUT) {
+        [unowned self] _ in self.writeInput()
+      }
+      timer = try loop.timer { [unowned self] _ in self.finish(.timedOut) }
+      timer?.arm(at: loop.now + timeout)
+    } catch {
+      finish(.notStarted)
+    }
+  }
+
+  // MARK: Pipes
+
+  private func writeInput() {
+    let sent = unsafe input.withUnsafeBytes {
+      unsafe credd_write(
+        child.standard_input, $0.baseAddress.map { unsafe $0 + inputSent }, $0.count - inputSent)
+    }
+    if sent > 0 { inputSent += sent }
+    // A command that does not read its input is free to do so.
+    if sent != -Int(EAGAIN), sent < 0 || inputSent == input.count { closeInput() }
+  }
+
+  private func readOutput() {
+    let isWithin = drain(
+      child.standard_output, outputSource, into: &output, upTo: Limits.execOutputBytes)
+    if !isWithin { finish(.outputTooLarge) }
+  }
+
+  private func readErrorOutput() {
+    // What is beyond the limit is read and dropped, so that the command does not block on it.
+    if !drain(child.standard_error, errorSource, into: &errorOutput, upTo: Self.errorOutputKept) {
+      errorOutput.removeLast(errorOutput.count - Self.errorOutputKept)
+    }
+  }
+
+  /// Reads what is there. False if it is more than `limit` in all.
+  private func drain(
+    _ descriptor: Int32, _ source: EventSource?, into bytes: inout [UInt8], upTo limit: Int
+  ) -> Bool {
+    var chunk = [UInt8](repeating: 0, count: 4096)
+    for _ in 0...(Self.readAtOnce / chunk.count) {
+      let count = unsafe chunk.withUnsafeMutableBytes {
+        unsafe credd_read(descriptor, $0.baseAddress, $0.count)
+      }
+      guard count > 0 else {
+        // At the end of the stream epoll would report it for ever.
+        if count != -Int(EAGAIN) { source?.remove() }
+        return true
+      }
+      bytes.append(contentsOf: chunk[..<count])
+      guard bytes.count <= limit else { return false }
+    }
+    return true
+  }
+
+  private func closeInput() {
+    guard isInputOpen else { return }
+    isInputOpen = false
+    inputSource?.remove()
+    inputSource = nil
+    credd_close(child.standard_input)
+  }
+
+  private func closePipes() {
+    closeInput()
+    guard areOutputsOpen else { return }
+    areOutputsOpen = false
+    outputSource?.remove()
+    errorSource?.remove()
+    credd_close(child.standard_output)
+    credd_close(child.standard_error)
+  }
+
+  // MARK: The end
+
+  /// The child is a zombie while this runs: its pid and its group are still its own.
+  private func ended(_ ending: EventLoop.ChildEnding) {
+    if done != nil {
+      readOutput()
+      readErrorOutput()
+      switch ending {
+      case .exited(let status): finish(.exited(status))
+      case .killed(let signal): finish(.killed(signal))
+      }
+    }
+    reaped()
+  }
+
+  /// Kills what the command left behind in the background, and the command itself if it still runs.
+  private func finish(_ ending: ExecOutcome.Ending) {
+    guard let done else { return }
+    self.done = nil
+    credd_kill_group(child.pid)
+    timer = nil
+    closePipes()
+    done(ExecOutcome(ending: ending, standardOutput: Secret(output), standardError: errorOutput))
+  }
+
+  /// Reaps a command whose end nobody reports, because it could not be watched. Never waits: even
+  /// a killed process may hang on a dead file server.
+  func reapIfUnwatched() {
+    guard childSource == nil else { return }
+    var status: Int32 = 0
+    if unsafe waitpid(child.pid, &status, WNOHANG) != 0 { reaped() }
+  }
+}

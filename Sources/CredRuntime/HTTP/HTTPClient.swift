@@ -1,4 +1,8 @@
+internal import CCurl
+internal import CLinux
+internal import CSystemd
 public import CredCore
+internal import Glibc
 public import Logging
 
 /// Sends requests from the event loop, by libcurl, which is loaded for the first of them.
@@ -43,5 +47,132 @@ public final class HTTPClient {
       log.error("libcurl cannot be used", metadata: ["reason": "\(error)"])
     }
     return multi
+  }
+}
+
+/// libcurl's multi interface on the event loop: connections and TLS sessions are reused, nothing
+/// blocks, no thread is made (but for libcurl's own resolver, while it resolves).
+///
+/// libcurl is loaded before the first of them is made (``LateLibrary``).
+@safe final class CurlMulti {
+  private let loop: EventLoop
+  private let multi: UnsafeMutableRawPointer
+  private let tlsSessions: UnsafeMutableRawPointer
+  private var timer: EventSource?
+  private var sockets: [Int32: EventSource] = [:]
+  /// Transfers under way, by their easy handle.
+  private var transfers: [UnsafeMutableRawPointer: HTTPTransfer] = unsafe [:]
+
+  /// - Parameter connections: how many may be open at once; further requests queue.
+  init(loop: EventLoop, connections: Int) throws(SystemError) {
+    guard let multi = unsafe credd_curl_multi(), let share = unsafe credd_curl_share_tls_sessions()
+    else { throw SystemError("set up libcurl", number: ENOMEM) }
+    self.loop = loop
+    unsafe self.multi = multi
+    unsafe self.tlsSessions = share
+    timer = try loop.timer { [unowned self] _ in
+      self.act(on: CURL_SOCKET_TIMEOUT, 0)
+    }
+    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+    unsafe credd_curl_multi_set_sockets(
+      multi,
+      { _, socket, what, context, _ in
+        unsafe CurlMulti.from(context)?.watch(socket, what)
+        return 0
+      }, context)
+    unsafe credd_curl_multi_set_timer(
+      multi,
+      { _, milliseconds, context in
+        unsafe CurlMulti.from(context)?.arm(milliseconds)
+        return 0
+      }, context)
+    limitConnections(to: connections)
+  }
+
+  /// How many connections may be open at once from now on; further requests queue.
+  func limitConnections(to count: Int) {
+    unsafe credd_curl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, count)
+  }
+
+  deinit {
+    unsafe credd_curl_multi_set_sockets(multi, nil, nil)
+    unsafe credd_curl_multi_set_timer(multi, nil, nil)
+    sockets = [:]
+    timer = nil
+    unsafe transfers.keys.forEach { handle in
+      unsafe credd_curl_multi_remove(multi, handle)
+      unsafe credd_curl_easy_end(handle)
+    }
+    unsafe credd_curl_multi_end(multi)
+    unsafe credd_curl_share_end(tlsSessions)
+  }
+
+  /// Sends a request and waits for the whole reply; always ends within the settings' timeout.
+  func send(
+    _ request: HTTPRequest, _ settings: HTTPSettings
+  ) async -> Result<HTTPReply, TransportFailure> {
+    // A new handle each time: a kept one would keep the last reply in its buffer. Connections, TLS
+    // sessions and names live in `multi` and `tlsSessions`.
+    guard let handle = unsafe credd_curl_easy() else { return .failure(.connect) }
+    return await withCheckedContinuation { continuation in
+      let transfer = unsafe HTTPTransfer(handle, limit: settings.replyLimit) {
+        continuation.resume(returning: $0)
+      }
+      unsafe transfers[handle] = transfer
+      unsafe credd_curl_set_pointer(handle, CURLOPT_SHARE, UnsafeRawPointer(tlsSessions))
+      let result = transfer.prepare(request, settings)
+      guard result == CURLE_OK, unsafe credd_curl_multi_add(multi, handle) == CURLM_OK else {
+        return unsafe finish(handle, result == CURLE_OK ? CURLE_FAILED_INIT : result)
+      }
+      // libcurl's own timeout does not run while a transfer queues for a connection.
+      transfer.deadline = try? loop.timer { [unowned self] _ in
+        unsafe self.finish(handle, CURLE_OPERATION_TIMEDOUT)
+      }
+      transfer.deadline?.arm(at: loop.now + settings.timeout)
+    }
+  }
+
+  // MARK: libcurl asks
+
+  private static func from(_ context: UnsafeMutableRawPointer?) -> CurlMulti? {
+    guard let context = unsafe context else { return nil }
+    return unsafe Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue()
+  }
+
+  private func arm(_ milliseconds: Int) {
+    timer?.arm(at: milliseconds < 0 ? nil : loop.now + .milliseconds(milliseconds))
+  }
+
+  private func watch(_ socket: Int32, _ what: Int32) {
+    guard what != CURL_POLL_REMOVE else {
+      sockets.removeValue(forKey: socket)?.remove()
+      return
+    }
+    var events: UInt32 = 0
+    if what & CURL_POLL_IN != 0 { events |= CREDD_EPOLL_IN }
+    if what & CURL_POLL_OUT != 0 { events |= CREDD_EPOLL_OUT }
+    if let known = sockets[socket], known.setEvents(events) { return }
+    sockets[socket] = try? loop.watch(socket, for: events) { [unowned self] ready in
+      var action: Int32 = 0
+      if ready & CREDD_EPOLL_IN != 0 { action |= CURL_CSELECT_IN }
+      if ready & CREDD_EPOLL_OUT != 0 { action |= CURL_CSELECT_OUT }
+      if ready & CREDD_EPOLL_ERR != 0 { action |= CURL_CSELECT_ERR }
+      self.act(on: socket, action)
+    }
+  }
+
+  private func act(on socket: Int32, _ action: Int32) {
+    unsafe credd_curl_multi_act(multi, socket, action)
+    var result = CURLE_OK
+    while let handle = unsafe credd_curl_multi_done(multi, &result) {
+      unsafe finish(handle, result)
+    }
+  }
+
+  private func finish(_ handle: UnsafeMutableRawPointer, _ result: CURLcode) {
+    guard let transfer = unsafe transfers.removeValue(forKey: handle) else { return }
+    unsafe credd_curl_multi_remove(multi, handle)
+    transfer.finish(result)
+    unsafe credd_curl_easy_end(handle)
   }
 }

@@ -1,4 +1,7 @@
 internal import CLinux
+internal import CSystemd
+internal import CredCore
+internal import Glibc
 
 /// Who is at the other end of a connection, as the kernel recorded it at `connect`.
 struct Peer: Sendable {
@@ -32,5 +35,61 @@ struct Peer: Sendable {
       }
     }
     return [primary]
+  }
+}
+
+/// The systemd unit of a connected process.
+enum CallerUnit {
+  /// The unit, such as `billing.service`; nil where there is none, or where it cannot be told for
+  /// sure. One of a user's own manager follows that manager's, `user@1000.service/app.service`:
+  /// users name theirs as they like, and none of these names must pass for the system's.
+  ///
+  /// A pid alone may by now be another process's (spire#6035). The kernel's pidfd of the peer
+  /// (Linux 6.5) settles that: where it is still alive after the unit was read, the pid was the
+  /// peer's all the while. An older kernel gives none; then the pid's process must be the peer's
+  /// user's and older than the connection, before and after. What that cannot tell is a pid that
+  /// was given anew to a process of the same user between `connect` and `accept`.
+  ///
+  /// - Parameter accepted: when the connection was.
+  static func name(of peer: Peer, on descriptor: Int32, accepted: Instant) -> String? {
+    // Outside this daemon's pid namespace: the kernel has no number for it here.
+    guard peer.pid > 0 else { return nil }
+    var pidfd = credd_peer_pidfd(descriptor)
+    let isCertain = pidfd >= 0
+    if !isCertain { pidfd = credd_pidfd_open(peer.pid) }
+    guard pidfd >= 0 else { return nil }
+    defer { credd_close(pidfd) }
+    guard isCertain || isOlder(peer, than: accepted) else { return nil }
+    let unit = unit(ofProcess: peer.pid)
+    return credd_pidfd_alive(pidfd) == 1 ? unit : nil
+  }
+
+  private static func unit(ofProcess pid: pid_t) -> String? {
+    guard let unit = unsafe text({ unsafe sd_pid_get_unit(pid, &$0) }) else { return nil }
+    return unsafe text { unsafe sd_pid_get_user_unit(pid, &$0) }.map { "\(unit)/\($0)" } ?? unit
+  }
+
+  private static func text(
+    _ read: (inout UnsafeMutablePointer<CChar>?) -> Int32
+  ) -> String? {
+    var found: UnsafeMutablePointer<CChar>?
+    guard unsafe read(&found) >= 0, let found = unsafe found else { return nil }
+    defer { unsafe free(found) }
+    return unsafe String(cString: found)
+  }
+
+  /// Whether the process that has the peer's pid now is its user's and was there before `accepted`.
+  static func isOlder(_ peer: Peer, than accepted: Instant) -> Bool {
+    started(peer).map { $0 <= accepted } ?? false
+  }
+
+  /// When the process began that has the peer's pid now; nil where it is none of its user's.
+  static func started(_ peer: Peer) -> Instant? {
+    var uid: uid_t = 0
+    var started: Int64 = 0
+    guard unsafe credd_process_facts(peer.pid, &uid, &started) == 0, uid == peer.uid else {
+      return nil
+    }
+    return Instant(nanoseconds: started)
   }
 }

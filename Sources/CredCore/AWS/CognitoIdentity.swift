@@ -1,0 +1,172 @@
+/// Amazon Cognito Identity, spoken as values: requests out, replies in.
+///
+/// JSON 1.1 over POST (Cognito Identity API reference, 2014-06-30). The exchange calls are
+/// unsigned; only GetOpenIdTokenForDeveloperIdentity carries a signature.
+public struct CognitoIdentity: Sendable, Equatable {
+  /// Seconds; what Cognito allows for a developer token.
+  public static let tokenDurations = 1...86_400
+  public static let maximumPrincipalTags = 50
+
+  public let endpoint: AWSEndpoint
+
+  public init(_ endpoint: AWSEndpoint) {
+    self.endpoint = endpoint
+  }
+
+  /// GetId: the identity of a guest, or of somebody with social, OIDC or SAML logins.
+  ///
+  /// - Throws: where the logins hold a developer token, which Cognito refuses here.
+  public func getID(
+    pool: IdentityPoolID, accountID: String? = nil, logins: LoginsMap = LoginsMap()
+  ) throws(InvalidInput) -> HTTPRequest {
+    guard !logins.holdsDeveloperToken else {
+      throw InvalidInput(
+        field: "logins", reason: "hold a developer token: its identity comes from the backend")
+    }
+    return request("GetId") {
+      $0.field("AccountId", accountID)
+      $0.field("IdentityPoolId", pool.description)
+      $0.logins(logins)
+    }
+  }
+
+  /// GetCredentialsForIdentity: the enhanced flow.
+  ///
+  /// - Parameter customRoleARN: one of the roles that the login itself names, or that the pool's
+  ///   role mapping allows.
+  public func getCredentials(
+    identity: IdentityID, logins: LoginsMap = LoginsMap(), customRoleARN: String? = nil
+  ) -> HTTPRequest {
+    request("GetCredentialsForIdentity") {
+      $0.field("IdentityId", identity.description)
+      $0.logins(logins)
+      if let customRoleARN { $0.field("CustomRoleArn", customRoleARN) }
+    }
+  }
+
+  /// GetOpenIdToken: the first step of the basic flow for guests and social logins.
+  public func getOpenIDToken(
+    identity: IdentityID, logins: LoginsMap = LoginsMap()
+  ) -> HTTPRequest {
+    request("GetOpenIdToken") {
+      $0.field("IdentityId", identity.description)
+      $0.logins(logins)
+    }
+  }
+
+  /// UnlinkIdentity: takes logins off an identity that they prove to be one's own.
+  public func unlinkIdentity(
+    _ identity: IdentityID, logins: LoginsMap, remove: [String]
+  ) -> HTTPRequest {
+    request("UnlinkIdentity") {
+      $0.field("IdentityId", identity.description)
+      $0.logins(logins)
+      $0.key("LoginsToRemove")
+      $0.beginArray()
+      for provider in remove { $0.string(provider) }
+      $0.endArray()
+    }
+  }
+
+  func request(_ operation: String, _ members: (inout JSONWriter) -> Void) -> HTTPRequest {
+    var writer = JSONWriter()
+    writer.beginObject()
+    members(&writer)
+    writer.endObject()
+    return HTTPRequest(
+      method: .post, url: endpoint.url,
+      headers: [
+        HTTPHeader("Content-Type", "application/x-amz-json-1.1"),
+        HTTPHeader("X-Amz-Target", "AWSCognitoIdentityService.\(operation)"),
+      ],
+      body: Secret(writer.bytes))
+  }
+}
+
+extension CognitoIdentity {
+  /// Reads the answer to GetId.
+  public static func identity(from reply: HTTPReply) throws(UpstreamFailure) -> IdentityID {
+    let object = try success(reply)
+    return try checked(.cognitoIdentity) { () throws(InvalidInput) in
+      try IdentityID(object.requiredText("IdentityId"))
+    }
+  }
+
+  /// Reads the answer to GetCredentialsForIdentity.
+  public static func credentials(
+    from reply: HTTPReply
+  ) throws(UpstreamFailure) -> CredentialsReply {
+    let object = try success(reply)
+    return try checked(.cognitoIdentity) { () throws(InvalidInput) in
+      guard let members = object["Credentials"] else {
+        throw InvalidInput(field: "Credentials", reason: "is missing")
+      }
+      let expiration = members["Expiration"]?.double.flatMap {
+        WallTime(plausibleSecondsSince1970: $0)
+      }
+      return CredentialsReply(
+        identity: try IdentityID(object.requiredText("IdentityId")),
+        credentials: Credentials(
+          accessKeyID: try CredentialRules.accessKeyID(members.requiredText("AccessKeyId")),
+          secretAccessKey: try CredentialRules.key(
+            members.requiredSecret("SecretKey"), "SecretKey"),
+          sessionToken: try CredentialRules.key(
+            members.requiredSecret("SessionToken"), "SessionToken"),
+          expiration: try CredentialRules.expiration(expiration, at: reply.date)),
+        serverTime: reply.date)
+    }
+  }
+
+  /// Reads the answer to GetOpenIdToken.
+  public static func token(from reply: HTTPReply) throws(UpstreamFailure) -> TokenReply {
+    let object = try success(reply)
+    return try tokenReply(object, reply)
+  }
+
+  /// Reads the answer to GetOpenIdTokenForDeveloperIdentity, in which errors of the signature are
+  /// those of the backend that credd itself is here.
+  public static func developerToken(
+    from reply: HTTPReply, backend: String
+  ) throws(UpstreamFailure) -> TokenReply {
+    if !reply.isSuccess, let error = remoteError(reply),
+      FailureTable.signature.contains(where: error.fits)
+    {
+      throw .aws(reply, error, from: .backend(backend), table: FailureTable.signature)
+    }
+    let object = try success(reply)
+    return try tokenReply(object, reply)
+  }
+
+  /// Reads the answer to UnlinkIdentity, which has no content.
+  public static func unlinked(_ reply: HTTPReply) throws(UpstreamFailure) {
+    guard reply.isSuccess, !reply.looksLikeHTML else { throw failure(reply) }
+  }
+
+  private static func tokenReply(
+    _ object: JSONValue, _ reply: HTTPReply
+  ) throws(UpstreamFailure) -> TokenReply {
+    try checked(.cognitoIdentity) { () throws(InvalidInput) in
+      TokenReply(
+        identity: try IdentityID(object.requiredText("IdentityId")),
+        token: try DeveloperToken(object.requiredSecret("Token")),
+        serverTime: reply.date)
+    }
+  }
+
+  private static func success(_ reply: HTTPReply) throws(UpstreamFailure) -> JSONValue {
+    guard reply.status == 200, !reply.looksLikeHTML else { throw failure(reply) }
+    return try JSONReply.object(reply.body, limit: Limits.cognitoReplyBytes, from: .cognitoIdentity)
+  }
+
+  private static func failure(_ reply: HTTPReply) -> UpstreamFailure {
+    .aws(reply, remoteError(reply), from: .cognitoIdentity, table: FailureTable.cognito)
+  }
+
+  /// `{"__type": "ns#Name", "message": …}`, or the name in `x-amzn-ErrorType: Name:url`.
+  private static func remoteError(_ reply: HTTPReply) -> RemoteError? {
+    let body =
+      reply.body.count <= Limits.cognitoReplyBytes ? try? JSONValue.parse(reply.body.bytes) : nil
+    guard let name = body?["__type"]?.text ?? reply.header("x-amzn-ErrorType") else { return nil }
+    return RemoteError(name: name, message: body?["message"]?.secret ?? body?["Message"]?.secret)
+  }
+}

@@ -1,0 +1,133 @@
+/// Provider → token: what vouches for a user (Cognito API reference, Logins).
+///
+/// Keeps its order, so that a request is the same bytes each time.
+public struct LoginsMap: Sendable, Equatable {
+  public struct Login: Sendable, Equatable {
+    public let provider: String
+    public let token: Secret
+  }
+
+  public private(set) var logins: [Login] = []
+
+  public init() {}
+
+  /// The one login that stands for a developer token in Cognito's requests.
+  init(developerToken token: DeveloperToken, key: String) {
+    logins = [Login(provider: key, token: token.token)]
+  }
+
+  /// - Throws: for more than ten logins, a provider twice, or what ``set(_:token:)`` refuses.
+  public init(_ logins: [(provider: String, token: Secret)]) throws(InvalidInput) {
+    for (provider, token) in logins {
+      guard self[provider] == nil else {
+        throw InvalidInput(field: "logins", reason: "name \(provider.quotedForMessage) twice")
+      }
+      try set(provider, token: token)
+    }
+  }
+
+  public var isEmpty: Bool { logins.isEmpty }
+
+  /// Bytes of all tokens.
+  public var byteCount: Int { logins.reduce(0) { $0 + $1.token.count } }
+
+  public subscript(provider: String) -> Secret? {
+    logins.first { $0.provider == provider }?.token
+  }
+
+  /// Adds a login or replaces that provider's token.
+  public mutating func set(_ provider: String, token: Secret) throws(InvalidInput) {
+    try Self.check(provider: provider)
+    guard !token.isEmpty, Self.characters(token.bytes) <= Limits.tokenLength else {
+      throw InvalidInput(
+        field: "logins",
+        reason:
+          "hold a token for \(provider.quotedForMessage) that is empty or over 50000 characters")
+    }
+    if let index = logins.firstIndex(where: { $0.provider == provider }) {
+      logins[index] = Login(provider: provider, token: token)
+    } else {
+      guard logins.count < Limits.logins else {
+        throw InvalidInput(field: "logins", reason: "are more than \(Limits.logins)")
+      }
+      logins.append(Login(provider: provider, token: token))
+    }
+  }
+
+  /// Forgets a login, if it is there.
+  public mutating func remove(_ provider: String) {
+    logins.removeAll { $0.provider == provider }
+  }
+
+  /// Whether one of them is a developer token, which GetId refuses ("Can't pass in a Cognito
+  /// token"): the IdentityId that belongs to it comes from the backend.
+  public var holdsDeveloperToken: Bool {
+    logins.contains {
+      $0.provider.hasPrefix("cognito-identity.") || $0.provider.hasPrefix("cognito-identity-")
+    }
+  }
+
+  private static func check(provider: String) throws(InvalidInput) {
+    guard !provider.isEmpty, provider.unicodeScalars.count <= Limits.providerLength,
+      provider.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F })
+    else {
+      throw InvalidInput(
+        field: "logins", reason: "hold a provider name that is empty, over 128 characters or blank")
+    }
+    guard !provider.holds("://") else {
+      throw InvalidInput(
+        field: "logins", reason: "hold a provider name with a scheme: Cognito wants it without")
+    }
+  }
+
+  /// Code points, without decoding: every byte that does not continue one.
+  static func characters(_ bytes: [UInt8]) -> Int {
+    bytes.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 }
+  }
+}
+
+/// An OpenID token that a backend got from GetOpenIdTokenForDeveloperIdentity.
+///
+/// Its claims are read without verifying it, which only Cognito can: they say when to fetch the
+/// next one and help to name a mistake early. A token that is no JWT (an emulator's) has none.
+public struct DeveloperToken: Sendable, Equatable {
+  /// Sent to Cognito as it is.
+  public let token: Secret
+  /// `exp`.
+  public let expiration: WallTime?
+  /// `iat`.
+  public let issuedAt: WallTime?
+
+  /// - Throws: where it is empty or over 50,000 characters, which Cognito refuses.
+  public init(_ token: Secret) throws(InvalidInput) {
+    guard !token.isEmpty, LoginsMap.characters(token.bytes) <= Limits.tokenLength else {
+      throw InvalidInput(field: "Token", reason: "is empty or over 50000 characters")
+    }
+    let claims = Self.claims(of: token)
+    self.token = token
+    self.expiration = Self.time(claims?["exp"])
+    self.issuedAt = Self.time(claims?["iat"])
+  }
+
+  /// One that was read before: its claims are not read again.
+  init(known token: Secret, expiration: WallTime?, issuedAt: WallTime?) {
+    self.token = token
+    self.expiration = expiration
+    self.issuedAt = issuedAt
+  }
+
+  /// `aud`: the identity pool. Looked at once, when the token comes, so it is not kept beside it.
+  public var audience: String? { Self.claims(of: token)?["aud"]?.text }
+
+  /// The payload of a JWT (RFC 7519 §3): the middle one of three base64url parts.
+  private static func claims(of token: Secret) -> JSONValue? {
+    let parts = token.bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 3, let payload = Base64.decode(parts[1], .url) else { return nil }
+    return try? JSONValue.parse(payload)
+  }
+
+  /// A NumericDate, which may carry a fraction.
+  private static func time(_ value: JSONValue?) -> WallTime? {
+    value?.double.flatMap { WallTime(plausibleSecondsSince1970: $0) }
+  }
+}

@@ -1,0 +1,145 @@
+/// AWS STS, AssumeRoleWithWebIdentity: the second step of the basic flow (STS API reference,
+/// 2011-06-15). Unsigned, form out, XML in.
+public struct STS: Sendable, Equatable {
+  /// Seconds; the role's own maximum may be lower.
+  public static let durations = 900...43_200
+  /// Characters, for the session policy itself.
+  public static let maximumPolicyLength = 2048
+  public static let maximumPolicyARNs = 10
+
+  /// What AssumeRoleWithWebIdentity is asked for.
+  public struct RoleQuery: Sendable, Equatable {
+    public var roleARN: String
+    /// `[\w+=,.@-]{2,64}`.
+    public var sessionName: String
+    /// Seconds; nil leaves it to AWS (one hour).
+    public var duration: Int?
+    /// A session policy in JSON, which can only narrow the role.
+    public var policy: String?
+    public var policyARNs: [String]
+
+    public init(
+      roleARN: String, sessionName: String, duration: Int? = nil, policy: String? = nil,
+      policyARNs: [String] = []
+    ) {
+      self.roleARN = roleARN
+      self.sessionName = sessionName
+      self.duration = duration
+      self.policy = policy
+      self.policyARNs = policyARNs
+    }
+  }
+
+  public let endpoint: AWSEndpoint
+
+  public init(_ endpoint: AWSEndpoint) {
+    self.endpoint = endpoint
+  }
+
+  /// - Throws: where the query breaks one of the documented limits.
+  public func assumeRole(
+    _ query: RoleQuery, token: Secret
+  ) throws(InvalidInput) -> HTTPRequest {
+    try query.check()
+    var form = FormBody()
+    form.append("Action", "AssumeRoleWithWebIdentity")
+    form.append("Version", "2011-06-15")
+    form.append("RoleArn", query.roleARN)
+    form.append("RoleSessionName", query.sessionName)
+    form.append("WebIdentityToken", token)
+    if let duration = query.duration { form.append("DurationSeconds", String(duration)) }
+    if let policy = query.policy { form.append("Policy", policy) }
+    for (index, arn) in query.policyARNs.enumerated() {
+      form.append("PolicyArns.member.\(index + 1).arn", arn)
+    }
+    return HTTPRequest(
+      method: .post, url: endpoint.url,
+      headers: [HTTPHeader("Content-Type", FormBody.contentType)], body: Secret(form.bytes))
+  }
+
+  /// Reads the answer. The account comes from the assumed role's ARN.
+  public static func credentials(
+    from reply: HTTPReply
+  ) throws(UpstreamFailure) -> CredentialsReply {
+    guard reply.body.count <= Limits.cognitoReplyBytes else {
+      throw .transport(.tooLarge, from: .sts)
+    }
+    guard reply.status == 200, !reply.looksLikeHTML else { throw failure(reply) }
+    return try checked(.sts) { () throws(InvalidInput) in
+      let result = try document(reply)["AssumeRoleWithWebIdentityResult"]
+      guard let members = result?["Credentials"] else {
+        throw InvalidInput(field: "Credentials", reason: "is missing")
+      }
+      let account = result?["AssumedRoleUser"]?["Arn"]?.text.exposedText().flatMap(accountID)
+      let expiration = try WallTime(iso8601: members.requiredText("Expiration"))
+      return CredentialsReply(
+        identity: nil,
+        credentials: Credentials(
+          accessKeyID: try CredentialRules.accessKeyID(members.requiredText("AccessKeyId")),
+          secretAccessKey: try CredentialRules.key(
+            members.required("SecretAccessKey"), "SecretAccessKey"),
+          sessionToken: try CredentialRules.key(
+            members.required("SessionToken"), "SessionToken"),
+          expiration: try CredentialRules.expiration(expiration, at: reply.date),
+          accountID: account),
+        serverTime: reply.date)
+    }
+  }
+
+  /// `arn:PARTITION:sts::ACCOUNT:assumed-role/ROLE/SESSION`.
+  static func accountID(_ arn: String) -> String? {
+    let parts = arn.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count >= 6, parts[0] == "arn", parts[4].utf8.count == 12,
+      parts[4].utf8.allSatisfy(\.isDigit)
+    else { return nil }
+    return String(parts[4])
+  }
+
+  private static func failure(_ reply: HTTPReply) -> UpstreamFailure {
+    let root = try? XMLReader.parse(reply.body.bytes)
+    let error = (root?["Error"]).flatMap { error in
+      (error["Code"]?.text.exposedText()).flatMap {
+        RemoteError(name: $0, message: error["Message"]?.text)
+      }
+    }
+    return .aws(reply, error, from: .sts, table: FailureTable.sts)
+  }
+
+  private static func document(_ reply: HTTPReply) throws(InvalidInput) -> XMLElement {
+    do throws(XMLError) {
+      return try XMLReader.parse(reply.body.bytes)
+    } catch {
+      throw InvalidInput(
+        field: "the reply", reason: "is no XML at byte \(error.offset): it \(error.reason)")
+    }
+  }
+}
+
+extension STS.RoleQuery {
+  /// The limits of the STS API reference, so that a mistake is named before any call.
+  func check() throws(InvalidInput) {
+    try Self.check(arn: roleARN, "RoleArn")
+    guard (2...64).contains(sessionName.utf8.count),
+      sessionName.holdsOnlyLettersDigits(or: "_+=,.@-")
+    else {
+      throw InvalidInput(
+        field: "RoleSessionName", reason: "is not 2 to 64 letters, digits or any of _+=,.@-")
+    }
+    if let duration, !STS.durations.contains(duration) {
+      throw InvalidInput(field: "DurationSeconds", reason: "is not 900 to 43200")
+    }
+    if let policy, !(1...STS.maximumPolicyLength).contains(policy.unicodeScalars.count) {
+      throw InvalidInput(field: "Policy", reason: "is empty or over 2048 characters")
+    }
+    guard policyARNs.count <= STS.maximumPolicyARNs else {
+      throw InvalidInput(field: "PolicyArns", reason: "are more than \(STS.maximumPolicyARNs)")
+    }
+    for arn in policyARNs { try Self.check(arn: arn, "PolicyArns") }
+  }
+
+  private static func check(arn: String, _ field: String) throws(InvalidInput) {
+    guard (20...2048).contains(arn.unicodeScalars.count), arn.hasPrefix("arn:") else {
+      throw InvalidInput(field: field, reason: "is no ARN of 20 to 2048 characters")
+    }
+  }
+}

@@ -1,0 +1,101 @@
+/// AWS Signature Version 4 for a POST with a body (AWS General Reference, "Signing AWS API
+/// requests").
+public struct SigV4: Sendable, Equatable {
+  public let accessKeyID: String
+  public let secretAccessKey: Secret
+  /// Nil for long-lived keys.
+  public let sessionToken: Secret?
+
+  public init(accessKeyID: String, secretAccessKey: Secret, sessionToken: Secret? = nil) {
+    self.accessKeyID = accessKeyID
+    self.secretAccessKey = secretAccessKey
+    self.sessionToken = sessionToken
+  }
+
+  /// The request with `X-Amz-Date`, `X-Amz-Security-Token` where there is one, and `Authorization`.
+  ///
+  /// All of the request's headers and its `Host` are signed.
+  ///
+  /// - Throws: where the URL has a query, which no API of credd's uses, or the credentials cannot
+  ///   stand in a header.
+  public func sign(
+    _ request: HTTPRequest, for endpoint: AWSEndpoint, digests: some Digests, now: WallTime
+  ) throws(InvalidInput) -> HTTPRequest {
+    guard let url = URLParts(request.url), url.query.isEmpty else {
+      throw InvalidInput(field: "URL", reason: "cannot be signed")
+    }
+    let stamp = Timestamp(now)
+    var signed = request
+    signed.headers.append(HTTPHeader("X-Amz-Date", stamp.dateTime))
+    if let sessionToken {
+      signed.headers.append(
+        try HTTPHeader(checkingName: "X-Amz-Security-Token", value: sessionToken))
+    }
+    let (canonical, names) = Self.canonical(signed, url, digests)
+    let scope = "\(stamp.date)/\(endpoint.region)/\(endpoint.service.rawValue)/aws4_request"
+    let toSign =
+      Array("AWS4-HMAC-SHA256\n\(stamp.dateTime)\n\(scope)\n".utf8)
+      + Hex.encode(digests.sha256(canonical))
+    let key = signingKey(scope, digests)
+    let signature = Hex.encode(digests.hmacSHA256(key: key, message: toSign))
+    let authorization =
+      "AWS4-HMAC-SHA256 Credential=\(accessKeyID)/\(scope), SignedHeaders=\(names), Signature="
+      + String(decoding: signature, as: UTF8.self)
+    signed.headers.append(
+      try HTTPHeader(checkingName: "Authorization", value: Secret(authorization)))
+    return signed
+  }
+
+  /// The request in the one spelling that both sides hash, and the names of its headers.
+  private static func canonical(
+    _ request: HTTPRequest, _ url: URLParts, _ digests: some Digests
+  ) -> (bytes: [UInt8], names: String) {
+    var headers = request.headers.map { (name: $0.name.lowercased(), value: $0.value) }
+    headers.append((name: "host", value: Secret(url.authority)))
+    headers.sort { $0.name < $1.name }
+    let names = headers.map(\.name).joined(separator: ";")
+    var bytes = Array("\(request.method.rawValue)\n\(url.path)\n\n".utf8)
+    for header in headers {
+      bytes += Array(header.name.utf8) + [UInt8(ascii: ":")] + header.value.bytes
+      bytes.append(UInt8(ascii: "\n"))
+    }
+    bytes += Array("\n\(names)\n".utf8) + Hex.encode(digests.sha256(request.body.bytes))
+    return (bytes, names)
+  }
+
+  /// Each part of the scope, hashed under the one before.
+  private func signingKey(_ scope: String, _ digests: some Digests) -> [UInt8] {
+    var key = Array("AWS4".utf8) + secretAccessKey.bytes
+    for part in scope.split(separator: "/") {
+      key = digests.hmacSHA256(key: key, message: Array(part.utf8))
+    }
+    return key
+  }
+
+  /// `20260102` and `20260102T030405Z`.
+  private struct Timestamp {
+    let date: String
+    let dateTime: String
+
+    init(_ time: WallTime) {
+      let basic = time.iso8601.filter { $0 != "-" && $0 != ":" }
+      date = String(basic.prefix { $0 != "T" })
+      dateTime = basic
+    }
+  }
+}
+
+/// The hash functions that signatures need. The runtime hands in an implementation, so that the
+/// core neither depends on a crypto library nor contains one.
+public protocol Digests: Sendable {
+  /// 32 bytes.
+  func sha256(_ bytes: [UInt8]) -> [UInt8]
+  /// 32 bytes.
+  func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8]
+}
+
+/// AES-128 in CBC mode with PKCS#7 padding, which the runtime hands in.
+public protocol BlockCipher: Sendable {
+  /// Nil where key, IV, length or padding are wrong.
+  func decryptAES128CBC(_ ciphertext: [UInt8], key: [UInt8], iv: [UInt8]) -> [UInt8]?
+}

@@ -1,0 +1,202 @@
+/// AWS's sample server for developer authentication: `type = aws-sample`.
+///
+/// Its requests are signed with a secret instead of carrying it, its replies encrypted with it, so
+/// that it can be used over plain HTTP. (amazon-cognito-developer-authentication-sample)
+public struct SampleServer: Sendable, Equatable {
+  /// In characters; longer ones are refused by the server's own rules.
+  public static let usernameLengths = 3...128
+  public static let passwordLengths = 6...128
+  public static let defaultAppName = "awscognitodeveloperauthenticationsample"
+
+  /// The backend's name in the configuration.
+  public let backend: String
+  /// Without a slash at its end.
+  public let url: String
+  /// Lower-case.
+  let appName: String
+  /// The server's name as it goes into the salt.
+  let host: String
+
+  /// - Parameter url: the server's base URL, to which `/login` and `/gettoken` are added.
+  /// - Parameter host: the name the server knows itself by, where it is not the URL's.
+  public init(
+    backend: String, url: String, appName: String = Self.defaultAppName, host: String? = nil
+  ) throws(InvalidInput) {
+    guard let parts = URLParts(url), parts.query.isEmpty else {
+      throw InvalidInput(field: "url", reason: "is not an http:// or https:// URL")
+    }
+    self.backend = backend
+    self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
+    self.appName = appName.lowercased()
+    self.host = host?.lowercased() ?? parts.host
+  }
+
+  func request(_ path: String, _ form: FormBody) -> HTTPRequest {
+    HTTPRequest(
+      method: .post, url: url + path, headers: [HTTPHeader("Content-Type", FormBody.contentType)],
+      body: Secret(form.bytes))
+  }
+
+  /// Decrypts `base64(IV ‖ ciphertext)` and its line break.
+  func open(
+    _ reply: HTTPReply, key: Secret, cipher: some BlockCipher
+  ) throws(UpstreamFailure) -> Secret {
+    let upstream = Upstream.backend(backend)
+    guard reply.body.count <= Limits.backendReplyBytes else {
+      throw .transport(.tooLarge, from: upstream)
+    }
+    let text = reply.body.bytes.filter { $0 != 0x0A && $0 != 0x0D && $0 != 0x20 }
+    return try checked(upstream) { () throws(InvalidInput) in
+      guard let bytes = Base64.decode(text, .standard), bytes.count >= 32,
+        bytes.count.isMultiple(of: 16), let keyBytes = Hex.decode(key.bytes),
+        let plain = cipher.decryptAES128CBC(
+          Array(bytes[16...]), key: keyBytes, iv: Array(bytes[..<16]))
+      else { throw InvalidInput(field: "the reply", reason: "cannot be decrypted") }
+      return Secret(plain)
+    }
+  }
+}
+
+extension SampleServer {
+  /// A sign-in under way. It holds what the password was turned into, not the password.
+  public struct SignIn: Sendable, Equatable {
+    let username: String
+    let uid: String
+    /// What the server stores: 64 hexadecimal digits.
+    let salted: Secret
+  }
+
+  /// - Parameter uid: from ``SampleSession/makeUID(using:)``.
+  /// - Throws: where user name or password break the server's own rules.
+  public func signIn(
+    username: String, password: Secret, uid: String, digests: some Digests
+  ) throws(InvalidInput) -> SignIn {
+    guard Self.usernameLengths.contains(username.utf8.count),
+      username.holdsOnlyLettersDigits(or: "_.@")
+    else {
+      throw InvalidInput(
+        field: "username", reason: "is not 3 to 128 letters, digits, '_', '.' or '@'")
+    }
+    guard Self.passwordLengths.contains(LoginsMap.characters(password.bytes)) else {
+      throw InvalidInput(field: "password", reason: "is not 6 to 128 characters long")
+    }
+    let salt = Array((username + appName + host).utf8)
+    let salted = Hex.encode(digests.hmacSHA256(key: password.bytes, message: salt))
+    return SignIn(username: username, uid: uid, salted: Secret(salted))
+  }
+
+  /// `/login`, signed at `now`; the server takes it within 15 minutes of its own clock.
+  public func request(_ signIn: SignIn, digests: some Digests, now: WallTime) -> HTTPRequest {
+    let timestamp = now.iso8601
+    let signature = digests.hmacSHA256(key: signIn.salted.bytes, message: Array(timestamp.utf8))
+    var form = FormBody()
+    form.append("username", signIn.username)
+    form.append("timestamp", timestamp)
+    form.append("uid", signIn.uid)
+    form.append("signature", Secret(Hex.encode(signature)))
+    return request("/login", form)
+  }
+
+  /// Reads the answer: `{"key": …}`, encrypted with what the password was turned into.
+  public func session(
+    from reply: HTTPReply, of signIn: SignIn, cipher: some BlockCipher
+  ) throws(UpstreamFailure) -> SampleSession {
+    let upstream = Upstream.backend(backend)
+    guard reply.isSuccess, !reply.looksLikeHTML else { throw .signIn(reply, from: upstream) }
+    let key = Secret(Array(signIn.salted.bytes.prefix(32)))
+    let plain = try open(reply, key: key, cipher: cipher)
+    let object = try JSONReply.object(
+      plain, limit: Limits.backendReplyBytes, limits: Self.jsonLimits, from: upstream)
+    return try checked(upstream) { () throws(InvalidInput) in
+      let key = try object.requiredSecret("key")
+      guard SampleSession.isKey(key.bytes) else {
+        throw InvalidInput(field: "key", reason: "is not 32 hexadecimal digits")
+      }
+      return SampleSession(uid: signIn.uid, key: key)
+    }
+  }
+
+  /// The server puts a comma after the last member.
+  static var jsonLimits: JSONLimits { JSONLimits(allowsTrailingComma: true) }
+}
+
+extension SampleServer {
+  /// `/gettoken`, signed at `now`: the user's own login first, then the ones to link.
+  public func request(
+    _ query: TokenQuery, session: SampleSession, digests: some Digests, now: WallTime
+  ) -> HTTPRequest {
+    let timestamp = now.iso8601
+    var signed = Array(timestamp.utf8)
+    var form = FormBody()
+    form.append("uid", session.uid)
+    form.append("timestamp", timestamp)
+    let own = [(query.developerProvider, Secret(query.userIdentifier))]
+    let logins = own + query.logins.logins.map { ($0.provider, $0.token) }
+    for (index, (provider, token)) in logins.enumerated() {
+      form.append("provider\(index + 1)", provider)
+      form.append("token\(index + 1)", token)
+      signed += Array(provider.utf8) + token.bytes
+    }
+    if let identity = query.identity {
+      form.append("identityId", identity.description)
+      signed += Array(identity.description.utf8)
+    }
+    let signature = digests.hmacSHA256(key: session.key.bytes, message: signed)
+    form.append("signature", Secret(Hex.encode(signature)))
+    return request("/gettoken", form)
+  }
+
+  /// Reads the answer. A 401 means that the key is no longer valid: sign in again.
+  public func reply(
+    _ reply: HTTPReply, to query: TokenQuery, session: SampleSession, cipher: some BlockCipher
+  ) throws(UpstreamFailure) -> TokenReply {
+    let upstream = Upstream.backend(backend)
+    guard reply.isSuccess, !reply.looksLikeHTML else {
+      let sent = query.logins.logins.map(\.token) + [session.key]
+      throw .backend(reply, from: upstream, said: reply.explanation(hiding: sent))
+    }
+    let plain = try open(reply, key: session.key, cipher: cipher)
+    return try query.reply(
+      from: plain, limit: Limits.backendReplyBytes, limits: Self.jsonLimits, serverTime: reply.date,
+      from: upstream)
+  }
+}
+
+/// A sign-in at the sample server: a device's id and the key that the server gave it. A later
+/// sign-in with the same id makes the key invalid.
+public struct SampleSession: Sendable, Equatable {
+  /// 32 lower-case hexadecimal digits.
+  public let uid: String
+  /// 32 hexadecimal digits: signs as text, decrypts as the 16 bytes it stands for.
+  public let key: Secret
+
+  init(uid: String, key: Secret) {
+    self.uid = uid
+    self.key = key
+  }
+
+  /// Reads ``packed``; nil for anything else.
+  public init?(packed: Secret) {
+    let parts = packed.bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+    guard parts.count == 2, let uid = String(validating: parts[0], as: UTF8.self),
+      uid.utf8.count == 32, Hex.decode(parts[0]) != nil, Self.isKey(parts[1])
+    else { return nil }
+    self.uid = uid
+    self.key = Secret(Array(parts[1]))
+  }
+
+  /// `uid:key`, for where other backends have a session token.
+  public var packed: Secret {
+    Secret(Array(uid.utf8) + [UInt8(ascii: ":")] + key.bytes)
+  }
+
+  /// A new id for this host and user.
+  public static func makeUID(using generator: inout some RandomNumberGenerator) -> String {
+    let bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    return String(decoding: Hex.encode(bytes), as: UTF8.self)
+  }
+
+  static func isKey(_ text: some Collection<UInt8>) -> Bool {
+    text.count == 32 && Hex.decode(text) != nil
+  }
+}

@@ -1,0 +1,132 @@
+/// What keys must mean together. A key that is there but wrong counts as there: it has its own
+/// error already.
+extension ConfigurationReader {
+  mutating func check(_ backend: BackendDraft, _ section: INISection) {
+    switch backend.type {
+    case .http: check(backend.http, section)
+    case .cognito: check(backend.cognito, section)
+    case .awsSample:
+      refusePlainHTTP(
+        "url", backend.awsSample.url, section, isAllowed: backend.awsSample.allowPlainHTTP)
+    case .exec, nil: break
+    }
+  }
+
+  private mutating func check(_ http: HTTPBackendSettings, _ section: INISection) {
+    // With a Unix socket nothing leaves the host, whatever the URL says.
+    let isAllowed = http.allowPlainHTTP || section["unix_socket"] != nil
+    refusePlainHTTP("url", http.url.sample, section, isAllowed: isAllowed)
+    refusePlainHTTP("login_url", http.loginURL?.sample, section, isAllowed: isAllowed)
+    refusePlainHTTP("logout_url", http.logoutURL?.sample, section, isAllowed: isAllowed)
+    require("client_certificate", with: "client_key", section)
+    for header in http.headers where header.name.lowercased() == "authorization" {
+      for key in ["bearer_token_file", "login_url"] where section[key] != nil {
+        diagnostics.error(
+          at: section.position(of: "header.\(header.name)"),
+          "header.\(header.name): '\(key)' sets this header already")
+      }
+    }
+  }
+
+  private mutating func check(_ cognito: CognitoBackendSettings, _ section: INISection) {
+    refusePlainHTTP(
+      "cognito_endpoint", cognito.cognitoEndpoint, section, isAllowed: cognito.allowPlainHTTP)
+    require("credentials_file", with: "credentials_profile", section)
+    exclude("credential_process", with: "credentials_file", section)
+  }
+
+  mutating func check(_ profile: ProfileSettings, _ section: INISection) {
+    require("developer_provider", with: "backend", section)
+    require("web_identity_provider", with: "web_identity_token_file", section)
+    require("web_identity_token_file", with: "web_identity_provider", section)
+    checkFlow(profile, section)
+    for key in ["cognito_endpoint", "sts_endpoint"] {
+      if profile.fips { exclude(key, with: "fips", section) }
+      if profile.dualstack { exclude(key, with: "dualstack", section) }
+    }
+    refusePlainHTTP(
+      "cognito_endpoint", profile.cognitoEndpoint, section, isAllowed: profile.allowPlainHTTP)
+    refusePlainHTTP("sts_endpoint", profile.stsEndpoint, section, isAllowed: profile.allowPlainHTTP)
+    // "Invalid login token. Can't pass in a Cognito token.": GetId refuses these.
+    if let provider = profile.webIdentityProvider, provider.hasPrefix("cognito-identity") {
+      diagnostics.error(
+        at: section.position(of: "web_identity_provider"),
+        "web_identity_provider: Cognito refuses its own tokens as a login")
+    }
+  }
+
+  private mutating func checkFlow(_ profile: ProfileSettings, _ section: INISection) {
+    if profile.flow == .basic {
+      if section["role_arn"] == nil {
+        diagnostics.error(at: section.position(of: "flow"), "flow: basic requires 'role_arn'")
+      }
+      if profile.duration < .seconds(30 * 60) {
+        diagnostics.warning(
+          at: section.position(of: "duration"),
+          "duration: under 30m, clients that refresh 15m before expiration ask all the time")
+      }
+      return
+    }
+    // Whoever writes a policy relies on it; the rest merely does nothing.
+    for key in ["policy_file", "policy_arns"] where section[key] != nil {
+      diagnostics.error(
+        at: section.position(of: key), "\(key): only 'flow = basic' can apply a policy")
+    }
+    for key in ["role_session_name", "duration", "sts_endpoint"] where section[key] != nil {
+      diagnostics.warning(
+        at: section.position(of: key), "\(key): has no effect in the enhanced flow")
+    }
+  }
+
+  private mutating func require(_ needed: String, with key: String, _ section: INISection) {
+    guard let entry = section[key], section[needed] == nil else { return }
+    diagnostics.error(at: entry.position, "\(key): requires '\(needed)'")
+  }
+
+  private mutating func exclude(_ key: String, with other: String, _ section: INISection) {
+    guard let entry = section[key], section[other] != nil else { return }
+    diagnostics.error(at: entry.position, "\(key): cannot be combined with '\(other)'")
+  }
+
+  private mutating func refusePlainHTTP(
+    _ key: String, _ url: ConfiguredURL?, _ section: INISection, isAllowed: Bool
+  ) {
+    guard let url, !isAllowed, !url.isEncrypted, !url.isLoopback else { return }
+    diagnostics.error(
+      at: section.position(of: key),
+      "\(key): http:// to \(url.host.forMessage) would send secrets in clear; use https://, or "
+        + "set 'allow_plain_http = yes'")
+  }
+}
+
+/// Whether the rate limits can renew what the other limits allow.
+extension ConfigurationReader {
+  /// Credentials of the enhanced flow last an hour (Cognito API reference, GetCredentialsForIdentity).
+  private static let enhancedLifetime: Duration = .seconds(3600)
+
+  mutating func checkCapacity() {
+    for (name, profile) in configuration.profiles.sorted(by: { $0.key < $1.key }) {
+      let lifetime = profile.flow == .basic ? profile.duration : Self.enhancedLifetime
+      let exchange =
+        profile.flow == .basic
+        ? ("assume_role_rate_limit", configuration.daemon.assumeRoleRate)
+        : ("get_credentials_rate_limit", configuration.daemon.getCredentialsRate)
+      check(name, exchange, lifetime, "")
+      if let backend = configuration.backend(of: profile) {
+        check(name, ("rate_limit", backend.rateLimit), lifetime, " of [backend \(backend.name)]")
+      }
+    }
+  }
+
+  /// Everyone's credentials are renewed once in half of their lifetime.
+  private mutating func check(
+    _ profile: String, _ limit: (key: String, rate: Rate), _ lifetime: Duration, _ place: String
+  ) {
+    let renewed = Int(limit.rate.calls(in: lifetime * RefreshPolicy.share))
+    guard renewed < configuration.daemon.maxSessions else { return }
+    diagnostics.warning(
+      at: profileHeaders[profile],
+      "\(limit.key)\(place): \(limit.rate.written) renews \(renewed) sessions of "
+        + "\(lifetime.written), and max_sessions allows \(configuration.daemon.maxSessions)")
+  }
+}

@@ -1,0 +1,177 @@
+/// The members of a request, read by key and type. Every error names the key.
+struct RequestObject {
+  private let value: JSONValue
+  private let members: [JSONMember]
+
+  init(_ value: JSONValue) throws(ProtocolError) {
+    guard case .object(let members) = value else {
+      throw .invalid(#"a request must be an object such as {"op":"get"}"#)
+    }
+    self.value = value
+    self.members = members
+  }
+
+  func id() throws(ProtocolError) -> RequestID? {
+    guard let value = value["id"] else { return nil }
+    guard let id = RequestID(value) else {
+      throw .invalid(
+        #""id" must be a string or a number of at most \#(Limits.requestIDBytes) bytes"#)
+    }
+    return id
+  }
+
+  /// The operation, once every key is known to belong to it.
+  func operation() throws(ProtocolError) -> OperationName {
+    let names = OperationName.allCases.map(\.rawValue)
+    let text = try text("op") ?? OperationName.get.rawValue
+    guard let name = OperationName(rawValue: text) else {
+      throw ProtocolError(
+        .unknownOperation,
+        "unknown operation \(text.quotedForMessage)" + suggestion(for: text, among: names))
+    }
+    try checkKeys(of: name)
+    return name
+  }
+
+  private func checkKeys(of name: OperationName) throws(ProtocolError) {
+    let keys = name.keys + OperationName.keysOfEvery
+    guard let stray = members.first(where: { member in !keys.contains { member.isNamed($0) } })
+    else { return }
+    let place = "\(stray.key.quotedForMessage) at byte \(stray.keyOffset)"
+    if OperationName.allCases.contains(where: { $0.keys.contains(stray.key) }) {
+      throw .invalid(#"key \#(place) does not belong to "\#(name.rawValue)""#)
+    }
+    throw .invalid("unknown key \(place)" + suggestion(for: stray.key, among: keys))
+  }
+
+  private func suggestion(for text: String, among names: [String]) -> String {
+    NearestName.of(text, in: names).map { #", did you mean "\#($0)"?"# } ?? ""
+  }
+}
+
+extension RequestObject {
+  subscript(_ key: String) -> JSONValue? { value[key] }
+
+  func text(_ key: String) throws(ProtocolError) -> String? {
+    guard let value = value[key] else { return nil }
+    guard let text = value.text else { throw .invalid("\"\(key)\" must be a string") }
+    return text
+  }
+
+  func secret(_ key: String) throws(ProtocolError) -> Secret? {
+    guard let value = value[key] else { return nil }
+    guard let secret = value.secret else { throw .invalid("\"\(key)\" must be a string") }
+    return secret
+  }
+
+  /// False where the key is missing.
+  func flag(_ key: String) throws(ProtocolError) -> Bool {
+    guard let value = value[key] else { return false }
+    guard let flag = value.bool else { throw .invalid("\"\(key)\" must be true or false") }
+    return flag
+  }
+
+  /// Seconds, to the millisecond.
+  func seconds(_ key: String, upTo longest: Double) throws(ProtocolError) -> Duration? {
+    guard let value = value[key] else { return nil }
+    guard let seconds = value.double, (0...longest).contains(seconds) else {
+      throw .invalid("\"\(key)\" must be a number from 0 to \(Int64(saturating: longest))")
+    }
+    return .milliseconds(Int64(nearest: seconds * 1000))
+  }
+
+  /// Another user's name, or uid in digits.
+  func user() throws(ProtocolError) -> String? {
+    guard let name = try text("user") else { return nil }
+    guard name.isAccountName, !name.utf8.contains(0) else {
+      throw .invalid(
+        #""user" must be a name of 1 to \#(ConfigurationLimits.accountNameBytes) bytes, or a uid"#)
+    }
+    return name
+  }
+
+  func profile() throws(ProtocolError) -> String {
+    guard let name = try text("profile") else { return ProfileName.default }
+    guard ProfileName.isWellFormed(name) else {
+      throw ProtocolError(
+        .unknownProfile,
+        "\(name.quotedForMessage) cannot be a profile's name, which is 1 to "
+          + "\(Limits.profileNameLength) letters, digits, dots, hyphens and underscores")
+    }
+    return name
+  }
+}
+
+extension ProtocolError {
+  static func invalid(_ message: String) -> ProtocolError {
+    ProtocolError(.invalidRequest, message)
+  }
+}
+
+extension Operation {
+  init(_ object: RequestObject) throws(ProtocolError) {
+    switch try object.operation() {
+    case .get: self = .get(try GetRequest(object))
+    case .token: self = .token(try TokenRequest(object))
+    case .identity: self = .identity(profile: try object.profile())
+    case .login: self = .login(try LoginRequest(object))
+    case .logout:
+      self = .logout(profile: try object.profile(), global: try object.flag("global"))
+    case .clear: self = .clear(profile: try object.profile(), try ClearScope(object))
+    case .release: self = .release(profile: try object.profile())
+    case .status: self = .status(all: try object.flag("all"))
+    case .watch: self = .watch(profile: object["profile"] == nil ? nil : try object.profile())
+    case .ping: self = .ping
+    }
+  }
+}
+
+extension GetRequest {
+  fileprivate init(_ object: RequestObject) throws(ProtocolError) {
+    self.init(
+      profile: try object.profile(),
+      minTTL: try object.seconds("min_ttl", upTo: Limits.longestLifetimeSeconds),
+      refresh: try object.flag("refresh"),
+      wait: try object.seconds("wait", upTo: Limits.longestWaitSeconds) ?? Limits.defaultWait,
+      user: try object.user())
+  }
+}
+
+extension TokenRequest {
+  fileprivate init(_ object: RequestObject) throws(ProtocolError) {
+    self.init(
+      profile: try object.profile(),
+      minTTL: try object.seconds("min_ttl", upTo: Limits.longestLifetimeSeconds),
+      wait: try object.seconds("wait", upTo: Limits.longestWaitSeconds) ?? Limits.defaultWait)
+  }
+}
+
+extension ClearScope {
+  fileprivate init(_ object: RequestObject) throws(ProtocolError) {
+    guard let scope = ClearScope(rawValue: try object.text("what") ?? "") else {
+      throw .invalid(#""what" must be "credentials" or "identity""#)
+    }
+    self = scope
+  }
+}
+
+/// The values of `op`, and the keys each takes besides `op` and `id`.
+enum OperationName: String, CaseIterable {
+  case get, token, identity, login, logout, clear, release, status, watch, ping
+
+  var keys: [String] {
+    switch self {
+    case .get: ["profile", "min_ttl", "refresh", "wait", "user"]
+    case .token: ["profile", "min_ttl", "wait"]
+    case .identity, .release, .watch: ["profile"]
+    case .login:
+      ["profile", "username", "password", "identity_id", "token", "logins", "custom_role_arn"]
+    case .logout: ["profile", "global"]
+    case .clear: ["profile", "what"]
+    case .status: ["all"]
+    case .ping: []
+    }
+  }
+
+  static let keysOfEvery = ["op", "id"]
+}

@@ -1,0 +1,181 @@
+extension HeldToken {
+  private enum Tag {
+    static let token: UInt8 = 1
+    static let expiration: UInt8 = 2
+    static let issuedAt: UInt8 = 3
+    // 4 was the token's audience.
+    static let received: UInt8 = 5
+    static let lifetime: UInt8 = 6
+  }
+
+  func write(to writer: inout SnapshotWriter) {
+    writer.field(Tag.token, token.token)
+    writer.field(Tag.expiration, token.expiration)
+    writer.field(Tag.issuedAt, token.issuedAt)
+    writer.field(Tag.received, received)
+    writer.field(Tag.lifetime, lifetime)
+  }
+
+  convenience init(reading reader: SnapshotReader) throws(SnapshotError) {
+    var fields = reader
+    var token: Secret?
+    var (expiration, issuedAt): (WallTime?, WallTime?)
+    var received: Instant?
+    var lifetime: Duration?
+    while let field = try fields.next() {
+      switch field.tag {
+      case Tag.token: token = try field.secret("token", limit: 4 * Limits.tokenLength)
+      case Tag.expiration: expiration = try field.wallTime("token's expiration")
+      case Tag.issuedAt: issuedAt = try field.wallTime("token's age")
+      case Tag.received: received = try field.instant("token's arrival")
+      case Tag.lifetime: lifetime = try field.duration("token's lifetime")
+      default: break
+      }
+    }
+    guard let token, !token.isEmpty, let received else { throw .missing("token") }
+    self.init(
+      DeveloperToken(known: token, expiration: expiration, issuedAt: issuedAt),
+      lifetime: lifetime, received: received)
+  }
+}
+
+extension HeldCredentials {
+  private enum Tag {
+    static let accessKeyID: UInt8 = 1
+    static let secretAccessKey: UInt8 = 2
+    static let sessionToken: UInt8 = 3
+    static let expiration: UInt8 = 4
+    static let accountID: UInt8 = 5
+    static let received: UInt8 = 6
+    static let lifetime: UInt8 = 7
+    static let refreshAt: UInt8 = 8
+  }
+
+  func write(to writer: inout SnapshotWriter) {
+    writer.field(Tag.accessKeyID, credentials.accessKeyID)
+    writer.field(Tag.secretAccessKey, credentials.secretAccessKey)
+    writer.field(Tag.sessionToken, credentials.sessionToken)
+    writer.field(Tag.expiration, credentials.expiration)
+    writer.field(Tag.accountID, credentials.accountID)
+    writer.field(Tag.received, received)
+    writer.field(Tag.lifetime, lifetime)
+    writer.field(Tag.refreshAt, refreshAt)
+  }
+
+  convenience init(reading reader: SnapshotReader) throws(SnapshotError) {
+    var fields = reader
+    var (accessKeyID, accountID): (String?, String?)
+    var (secretAccessKey, sessionToken): (Secret?, Secret?)
+    var expiration: WallTime?
+    var (received, refreshAt): (Instant?, Instant?)
+    var lifetime: Duration?
+    while let field = try fields.next() {
+      switch field.tag {
+      case Tag.accessKeyID: accessKeyID = try field.text("access key")
+      case Tag.secretAccessKey: secretAccessKey = try field.secret("secret key")
+      case Tag.sessionToken: sessionToken = try field.secret("session token")
+      case Tag.expiration: expiration = try field.wallTime("expiration")
+      case Tag.accountID: accountID = try field.text("account")
+      case Tag.received: received = try field.instant("arrival")
+      case Tag.lifetime: lifetime = try field.duration("lifetime")
+      case Tag.refreshAt: refreshAt = try field.instant("refresh")
+      default: break
+      }
+    }
+    guard let accessKeyID, let secretAccessKey, let sessionToken, let expiration, let received,
+      let lifetime, let refreshAt
+    else { throw .missing("credentials") }
+    self.init(
+      Credentials(
+        accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, sessionToken: sessionToken,
+        expiration: expiration, accountID: accountID),
+      lifetime: lifetime, received: received, refreshAt: refreshAt)
+  }
+}
+
+extension UpstreamFailure {
+  private enum Tag {
+    static let upstream: UInt8 = 1
+    static let backend: UInt8 = 2
+    static let kind: UInt8 = 3
+    static let retryAfter: UInt8 = 4
+    static let code: UInt8 = 5
+    static let message: UInt8 = 6
+    static let severity: UInt8 = 7
+    static let isWithheld: UInt8 = 8
+  }
+
+  /// The kinds of failures by number; a new one is added at the end.
+  private static let kinds: [FailureClass] = [
+    .transient(retryAfter: nil), .throttled(retryAfter: nil), .newTokenOnce,
+    .dropIdentityThenNewToken, .retryWithoutIdentity, .newIdentity, .signInRequired, .signInFailed,
+    .refusedByBackend, .unknownUser, .conflict, .poolMisconfigured, .permanentConfiguration,
+  ]
+
+  func write(to writer: inout SnapshotWriter) {
+    switch upstream {
+    case .cognitoIdentity: writer.field(Tag.upstream, 0 as UInt8)
+    case .sts: writer.field(Tag.upstream, 1 as UInt8)
+    case .backend(let name):
+      writer.field(Tag.upstream, 2 as UInt8)
+      writer.field(Tag.backend, name)
+    }
+    let kind = Self.kinds.firstIndex(of: failureClass.withoutDelay) ?? 0
+    writer.field(Tag.kind, UInt8(truncatingIfNeeded: kind))
+    writer.field(Tag.retryAfter, failureClass.retryAfter)
+    writer.field(Tag.code, code.rawValue)
+    // Cut between characters; what upstream said may be long.
+    writer.field(Tag.message, String(message.prefix(Limits.snapshotTextBytes / 32)))
+    writer.field(Tag.severity, severity == .operatorMustAct ? 1 as UInt8 : 0)
+    if isWithheld { writer.field(Tag.isWithheld, 1 as UInt8) }
+  }
+
+  /// Nil where a newer daemon wrote of a kind, a code or an upstream that this one does not know.
+  static func read(_ reader: SnapshotReader) throws(SnapshotError) -> UpstreamFailure? {
+    var fields = reader
+    var (number, kind, severity): (UInt8?, UInt8?, UInt8) = (nil, nil, 0)
+    var isWithheld = false
+    var (backend, code, message) = ("", "", "")
+    var delay: Duration?
+    while let field = try fields.next() {
+      switch field.tag {
+      case Tag.upstream: number = try field.byte("upstream")
+      case Tag.backend: backend = try field.text("backend")
+      case Tag.kind: kind = try field.byte("failure")
+      case Tag.retryAfter: delay = try field.duration("pause")
+      case Tag.code: code = try field.text("code")
+      case Tag.message: message = try field.text("message")
+      case Tag.severity: severity = try field.byte("severity")
+      case Tag.isWithheld: isWithheld = try field.byte("withheld") == 1
+      default: break
+      }
+    }
+    let upstream: Upstream? =
+      switch number {
+      case 0: .cognitoIdentity
+      case 1: .sts
+      case 2: .backend(backend)
+      default: nil
+      }
+    guard let upstream, let kind, kinds.indices.contains(Int(kind)),
+      let code = ProtocolErrorCode(rawValue: code)
+    else { return nil }
+    var failure = UpstreamFailure(
+      upstream: upstream, failureClass: kinds[Int(kind)].with(delay: delay), code: code,
+      message: message, severity: severity == 1 ? .operatorMustAct : .expected)
+    failure.isWithheld = isWithheld
+    return failure
+  }
+}
+
+extension FailureClass {
+  fileprivate var withoutDelay: FailureClass { with(delay: nil) }
+
+  fileprivate func with(delay: Duration?) -> FailureClass {
+    switch self {
+    case .transient: .transient(retryAfter: delay)
+    case .throttled: .throttled(retryAfter: delay)
+    default: self
+    }
+  }
+}

@@ -1,0 +1,182 @@
+/// An IdentityId that outlives a reboot: one line of the file in the state directory. No secret.
+public struct KnownIdentity: Sendable, Equatable {
+  public let uid: UInt32
+  public let profile: String
+  /// The uid's name at that time; nil where the profile needs none.
+  public let user: String?
+  public let pool: String
+  public let provider: String?
+  /// `user_identifier` as it is written.
+  public let identifier: String
+  public let identityID: IdentityID
+  /// An unauthenticated identity.
+  public let isGuests: Bool
+
+  /// What is kept of a session; nil for nothing.
+  public init?(uid: UInt32, user: String?, profile: Profile, snapshot: SessionSnapshot) {
+    guard let identityID = snapshot.identityID else { return nil }
+    switch snapshot.standing {
+    // A client said whose that one is: no backend is to be told of it.
+    case .signedIn(.developerToken), .tokensInvalid(.developerToken): return nil
+    case .guest: isGuests = true
+    case .signedOut(byUser: true):
+      // Whoever signed out and has an identity since then is on the way to be a guest.
+      isGuests = true
+    case .signedOut(byUser: false):
+      isGuests = profile.plan.allowsGuests && !profile.plan.worksUnattended
+    case .signedIn, .tokensInvalid: isGuests = false
+    }
+    self.uid = uid
+    self.user = user
+    self.profile = profile.settings.name
+    pool = profile.settings.identityPoolID
+    provider = profile.settings.developerProvider
+    identifier = profile.settings.userIdentifier.text
+    self.identityID = identityID
+  }
+
+  /// Whether it is that of a user in a profile as it is configured now.
+  public func belongs(to user: String?, in profile: Profile) -> Bool {
+    let settings = profile.settings
+    guard self.user == user, pool == settings.identityPoolID else { return false }
+    // A guest's has nothing to do with any provider.
+    return isGuests
+      || provider == settings.developerProvider && identifier == settings.userIdentifier.text
+  }
+}
+
+extension KnownIdentity {
+  /// Its line without a newline: `UID PROFILE USER POOL PROVIDER IDENTIFIER IDENTITYID user|guest`,
+  /// with a tab between two fields; what is nil is empty.
+  public var line: [UInt8] {
+    var line = Array(String(uid).utf8)
+    let fields = [
+      profile, user ?? "", pool, provider ?? "", identifier, identityID.description,
+      isGuests ? "guest" : "user",
+    ]
+    for field in fields {
+      line.append(Self.tab)
+      Self.append(field, to: &line)
+    }
+    // As long as it is: there are as many as sessions.
+    return Array(line[...])
+  }
+
+  /// Reads ``line``; nil for anything else.
+  public init?(line: ArraySlice<UInt8>) {
+    guard line.count <= Limits.identityLineBytes else { return nil }
+    let parts = line.split(separator: Self.tab, omittingEmptySubsequences: false)
+    guard parts.count == 8 else { return nil }
+    let fields = parts.compactMap { Self.text($0) }
+    guard fields.count == 8, let uid = UInt32(fields[0]), ProfileName.isWellFormed(fields[1]),
+      let identityID = try? IdentityID(fields[6])
+    else { return nil }
+    switch fields[7] {
+    case "guest": isGuests = true
+    case "user": isGuests = false
+    default: return nil
+    }
+    self.uid = uid
+    profile = fields[1]
+    user = fields[2].isEmpty ? nil : fields[2]
+    pool = fields[3]
+    provider = fields[4].isEmpty ? nil : fields[4]
+    identifier = fields[5]
+    self.identityID = identityID
+  }
+
+  private static let tab = UInt8(ascii: "\t")
+
+  /// Controls, blanks and the percent sign as `%XX`.
+  private static func append(_ text: String, to line: inout [UInt8]) {
+    for byte in text.utf8 {
+      if byte <= 0x20 || byte == 0x7F || byte == UInt8(ascii: "%") {
+        line.append(UInt8(ascii: "%"))
+        line.append(contentsOf: Hex.encode(CollectionOfOne(byte)))
+      } else {
+        line.append(byte)
+      }
+    }
+  }
+
+  private static func text(_ field: ArraySlice<UInt8>) -> String? {
+    var bytes: [UInt8] = []
+    var rest = field
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let decoded = Hex.decode(rest.prefix(2)), decoded.count == 1 else { return nil }
+      bytes += decoded
+      rest = rest.dropFirst(2)
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}
+
+/// The text of the file of IdentityIds: a first line with the format's version, a line for each
+/// identity, a last line with their number.
+public enum IdentityFileText {
+  private static let first = Array("credd-identities 1".utf8)
+  private static let newline = UInt8(ascii: "\n")
+
+  /// - Parameter lines: those of ``KnownIdentity/line``.
+  public static func write(_ lines: some Collection<[UInt8]>) -> [UInt8] {
+    var text = first + [newline]
+    text.reserveCapacity(lines.reduce(64) { $0 + $1.count + 1 })
+    for line in lines {
+      text += line
+      text.append(newline)
+    }
+    text += "end \(lines.count)\n".utf8
+    return text
+  }
+
+  /// What a file holds.
+  public struct Content: Sendable, Equatable {
+    public var identities: [KnownIdentity] = []
+    /// What is wrong with it, in words for a person; the rest of it is good.
+    public var damage: String?
+  }
+
+  /// Reads a file, however damaged.
+  public static func read(_ text: [UInt8]) -> Content {
+    guard text.count <= Limits.identityFileBytes else {
+      return Content(damage: "it is larger than \(Limits.identityFileBytes) bytes")
+    }
+    var lines = text.split(separator: newline, omittingEmptySubsequences: false)[...]
+    guard lines.popFirst()?.elementsEqual(first) ?? false else {
+      return Content(damage: "its first line is not '\(String(decoding: first, as: UTF8.self))'")
+    }
+    var content = Content()
+    var firstBad: Int?
+    var end: Int?
+    for (index, line) in lines.enumerated() {
+      if let number = Self.end(line) {
+        end = number
+        break
+      }
+      guard content.identities.count < Limits.sessions else {
+        content.damage = "it holds more than \(Limits.sessions) identities"
+        return content
+      }
+      if let identity = KnownIdentity(line: line) {
+        content.identities.append(identity)
+      } else {
+        firstBad = firstBad ?? index + 2
+      }
+    }
+    if let firstBad {
+      content.damage = "line \(firstBad) is not understood"
+    } else if end != content.identities.count {
+      content.damage = "it is not whole"
+    }
+    return content
+  }
+
+  private static func end(_ line: ArraySlice<UInt8>) -> Int? {
+    guard line.starts(with: "end ".utf8) else { return nil }
+    return String(validating: line.dropFirst(4), as: UTF8.self).flatMap { Int($0) }
+  }
+}

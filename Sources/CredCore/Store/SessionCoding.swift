@@ -1,0 +1,260 @@
+extension SessionSnapshot {
+  /// The tags of a session's fields.
+  private enum Tag {
+    static let standing: UInt8 = 1
+    static let identityID: UInt8 = 2
+    static let login: UInt8 = 3
+    static let expiration: UInt8 = 4
+    static let token: UInt8 = 5
+    static let credentials: UInt8 = 6
+    static let userName: UInt8 = 7
+    static let customRoleARN: UInt8 = 8
+    static let lastAsked: UInt8 = 9
+    static let refreshes: UInt8 = 10
+    static let failures: UInt8 = 11
+    static let pause: UInt8 = 12
+    static let rest: UInt8 = 13
+    static let lastFailure: UInt8 = 14
+  }
+
+  /// The tags of a pause or a past failure.
+  private enum FailureTag {
+    static let failure: UInt8 = 1
+    static let at: UInt8 = 2
+    static let callersFrom: UInt8 = 3
+  }
+
+  func write(to writer: inout SnapshotWriter) {
+    writer.group(Tag.standing) { standing.write(to: &$0) }
+    writer.field(Tag.identityID, identityID?.description)
+    for login in logins.logins {
+      writer.group(Tag.login) {
+        $0.field(1, login.provider)
+        $0.field(2, login.token)
+      }
+    }
+    for (provider, end) in expirations.ends.sorted(by: { $0.key < $1.key }) {
+      writer.group(Tag.expiration) {
+        $0.field(1, provider)
+        $0.field(2, end.time)
+        $0.field(3, end.isTold ? 1 as UInt8 : 0)
+      }
+    }
+    if let token { writer.group(Tag.token) { token.write(to: &$0) } }
+    if let credentials { writer.group(Tag.credentials) { credentials.write(to: &$0) } }
+    writer.field(Tag.userName, userName)
+    writer.field(Tag.customRoleARN, customRoleARN)
+    writer.field(Tag.lastAsked, lastAsked)
+    writer.field(Tag.refreshes, Int64(refreshes))
+    writer.field(Tag.failures, Int64(backOff.failures))
+    writer.field(Tag.pause, backOff.previous)
+    if let rest {
+      writer.group(Tag.rest) {
+        $0.group(FailureTag.failure) { rest.failure.write(to: &$0) }
+        $0.field(FailureTag.at, rest.until)
+        $0.field(FailureTag.callersFrom, rest.callersFrom)
+      }
+    }
+    if let lastFailure {
+      writer.group(Tag.lastFailure) {
+        $0.group(FailureTag.failure) { lastFailure.failure.write(to: &$0) }
+        $0.field(FailureTag.at, lastFailure.at)
+      }
+    }
+  }
+
+  init(reading fields: SnapshotReader) throws(SnapshotError) {
+    var fields = fields
+    var standing: Standing?
+    var lastAsked: Instant?
+    var logins: [(provider: String, token: Secret)] = []
+    var ends: [String: LoginExpirations.End] = [:]
+    var (failures, pause) = (0, BackOff.shortest)
+    self.init(standing: .signedOut(byUser: false), lastAsked: Instant(nanoseconds: 0))
+    while let field = try fields.next() {
+      switch field.tag {
+      case Tag.standing: standing = try Standing(reading: field.fields)
+      case Tag.identityID: identityID = try Self.identityID(field)
+      case Tag.login:
+        // The map itself refuses too many of them; before that they cost nothing.
+        guard logins.count <= Limits.logins else { throw .tooLong("logins") }
+        logins.append(try Self.login(field.fields))
+      case Tag.expiration:
+        let (provider, end) = try Self.expiration(field.fields)
+        ends[provider] = end
+        // The logins', and that of a developer token.
+        guard ends.count <= Limits.logins + 1 else { throw .tooLong("expirations") }
+      case Tag.token: token = try HeldToken(reading: field.fields)
+      case Tag.credentials: credentials = try HeldCredentials(reading: field.fields)
+      case Tag.userName: userName = try field.text("user name")
+      case Tag.customRoleARN: customRoleARN = try field.text("custom role")
+      case Tag.lastAsked: lastAsked = try field.instant("last use")
+      case Tag.refreshes: refreshes = try field.count("refreshes")
+      case Tag.failures: failures = try field.count("failures")
+      case Tag.pause: pause = try field.duration("pause")
+      case Tag.rest: rest = try Self.rest(field.fields)
+      case Tag.lastFailure: lastFailure = try Self.pastFailure(field.fields)
+      default: break
+      }
+    }
+    guard let standing else { throw .missing("standing") }
+    guard let lastAsked else { throw .missing("last use") }
+    self.standing = standing
+    self.lastAsked = lastAsked
+    guard let map = try? LoginsMap(logins) else { throw .invalid("logins") }
+    self.logins = map
+    expirations = LoginExpirations(ends)
+    backOff = BackOff(failures: failures, previous: pause)
+  }
+
+  private static func identityID(_ field: SnapshotReader.Field) throws(SnapshotError) -> IdentityID
+  {
+    guard let identityID = try? IdentityID(field.text("IdentityId")) else {
+      throw .invalid("IdentityId")
+    }
+    return identityID
+  }
+
+  private static func login(
+    _ reader: SnapshotReader
+  ) throws(SnapshotError) -> (provider: String, token: Secret) {
+    var fields = reader
+    var provider: String?
+    var token: Secret?
+    while let field = try fields.next() {
+      switch field.tag {
+      case 1: provider = try field.text("provider")
+      case 2: token = try field.secret("login", limit: 4 * Limits.tokenLength)
+      default: break
+      }
+    }
+    guard let provider, let token else { throw .missing("login") }
+    return (provider, token)
+  }
+
+  private static func expiration(
+    _ reader: SnapshotReader
+  ) throws(SnapshotError) -> (String, LoginExpirations.End) {
+    var fields = reader
+    var provider: String?
+    var time: Instant?
+    var isTold = false
+    while let field = try fields.next() {
+      switch field.tag {
+      case 1: provider = try field.text("provider")
+      case 2: time = try field.instant("expiration")
+      case 3: isTold = try field.byte("expiration") != 0
+      default: break
+      }
+    }
+    guard let provider, let time else { throw .missing("expiration") }
+    return (provider, LoginExpirations.End(time: time, isTold: isTold))
+  }
+
+  /// Nil where the failure is of a kind that this daemon does not know: it is for information, and
+  /// an attempt more does no harm.
+  private static func rest(_ reader: SnapshotReader) throws(SnapshotError) -> Rest? {
+    let (failure, at, callersFrom) = try failure(reader)
+    guard let failure, let at, let callersFrom else { return nil }
+    return Rest(failure, until: at, callersFrom: callersFrom)
+  }
+
+  private static func pastFailure(_ reader: SnapshotReader) throws(SnapshotError) -> PastFailure? {
+    let (failure, at, _) = try failure(reader)
+    guard let failure, let at else { return nil }
+    return PastFailure(failure: failure, at: at)
+  }
+
+  private static func failure(
+    _ reader: SnapshotReader
+  ) throws(SnapshotError) -> (UpstreamFailure?, Instant?, Instant?) {
+    var fields = reader
+    var failure: UpstreamFailure?
+    var at: Instant?
+    var callersFrom: Instant?
+    while let field = try fields.next() {
+      switch field.tag {
+      case FailureTag.failure: failure = try UpstreamFailure.read(field.fields)
+      case FailureTag.at: at = try field.instant("failure")
+      case FailureTag.callersFrom: callersFrom = try field.instant("failure")
+      default: break
+      }
+    }
+    return (failure, at, callersFrom)
+  }
+}
+
+extension Standing {
+  private enum Tag {
+    static let kind: UInt8 = 1
+    static let voucher: UInt8 = 2
+    static let session: UInt8 = 3
+    static let developerUserIdentifier: UInt8 = 4
+  }
+
+  func write(to writer: inout SnapshotWriter) {
+    switch self {
+    case .signedOut(byUser: false): writer.field(Tag.kind, 0 as UInt8)
+    case .signedOut(byUser: true): writer.field(Tag.kind, 1 as UInt8)
+    case .guest: writer.field(Tag.kind, 2 as UInt8)
+    case .signedIn(let voucher):
+      writer.field(Tag.kind, 3 as UInt8)
+      Self.write(voucher, to: &writer)
+    case .tokensInvalid(let voucher):
+      writer.field(Tag.kind, 4 as UInt8)
+      Self.write(voucher, to: &writer)
+    }
+  }
+
+  private static func write(_ voucher: Voucher, to writer: inout SnapshotWriter) {
+    switch voucher {
+    case .host: writer.field(Tag.voucher, 0 as UInt8)
+    case .password(let session):
+      writer.field(Tag.voucher, 1 as UInt8)
+      writer.field(Tag.session, session.token)
+      writer.field(Tag.developerUserIdentifier, session.developerUserIdentifier)
+    case .developerToken: writer.field(Tag.voucher, 2 as UInt8)
+    case .logins: writer.field(Tag.voucher, 3 as UInt8)
+    case .tokenFile: writer.field(Tag.voucher, 4 as UInt8)
+    }
+  }
+
+  init(reading reader: SnapshotReader) throws(SnapshotError) {
+    var fields = reader
+    var (kind, voucher): (UInt8?, UInt8?)
+    var session: Secret?
+    var identifier: String?
+    while let field = try fields.next() {
+      switch field.tag {
+      case Tag.kind: kind = try field.byte("standing")
+      case Tag.voucher: voucher = try field.byte("voucher")
+      case Tag.session: session = try field.secret("backend session")
+      case Tag.developerUserIdentifier: identifier = try field.text("developer user identifier")
+      default: break
+      }
+    }
+    switch kind {
+    case 0: self = .signedOut(byUser: false)
+    case 1: self = .signedOut(byUser: true)
+    case 2: self = .guest
+    case 3: self = .signedIn(try Self.voucher(voucher, session, identifier))
+    case 4: self = .tokensInvalid(try Self.voucher(voucher, session, identifier))
+    default: throw .invalid("standing")
+    }
+  }
+
+  private static func voucher(
+    _ kind: UInt8?, _ session: Secret?, _ identifier: String?
+  ) throws(SnapshotError) -> Voucher {
+    switch kind {
+    case 0: return .host
+    case 1:
+      guard let session else { throw .missing("backend session") }
+      return .password(BackendSession(token: session, developerUserIdentifier: identifier))
+    case 2: return .developerToken
+    case 3: return .logins
+    case 4: return .tokenFile
+    default: throw .invalid("voucher")
+    }
+  }
+}

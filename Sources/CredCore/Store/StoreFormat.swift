@@ -1,0 +1,194 @@
+/// The first bytes of a session store.
+public struct StoreHeader: Sendable, Equatable {
+  public static let byteCount = 64
+  /// Where the first record may stand: the header has the first page for itself, so that the pages
+  /// of old records can be given back.
+  public static let recordsBegin: Int64 = 4096
+  /// Of the whole format. A reader takes no other; within one, fields may be added.
+  public static let version: UInt32 = 1
+
+  private static let magic = Array("CREDDSES".utf8)
+
+  /// Which boot the instants are of; zeros where the kernel did not say.
+  public let boot: [UInt8]
+  /// Of two stores, which one is newer.
+  public let generation: UInt64
+  /// How each record of this store begins. It is random and never 0, so that no token can hold what
+  /// looks like a record.
+  public let marker: UInt64
+
+  /// - Parameter boot: 16 bytes.
+  public init(boot: [UInt8], generation: UInt64, marker: UInt64) {
+    self.boot = Array((boot + [UInt8](repeating: 0, count: 16)).prefix(16))
+    self.generation = generation
+    self.marker = max(marker, 1)
+  }
+
+  public var encoded: [UInt8] {
+    var bytes = Self.magic
+    bytes.append(littleEndian: Self.version)
+    bytes.append(littleEndian: UInt32(Self.byteCount))
+    bytes.append(contentsOf: boot)
+    bytes.append(littleEndian: generation)
+    bytes.append(littleEndian: marker)
+    bytes += [UInt8](repeating: 0, count: Self.byteCount - 4 - bytes.count)
+    bytes.append(littleEndian: CRC32C.checksum(bytes.span))
+    return bytes
+  }
+
+  /// Why a store cannot be used.
+  public enum Refusal: Error, Sendable, Equatable, CustomStringConvertible {
+    case damaged
+    case version(UInt32)
+    case otherBoot
+
+    public var description: String {
+      switch self {
+      case .damaged: "its header is damaged"
+      case .version(let version): "it has format \(version), not \(StoreHeader.version)"
+      case .otherBoot: "it was written before the last boot"
+      }
+    }
+  }
+
+  /// - Parameter boot: the present one, 16 bytes.
+  public init(reading bytes: [UInt8], boot: [UInt8]) throws(Refusal) {
+    guard bytes.count == Self.byteCount, bytes.starts(with: Self.magic),
+      let version = UInt32(littleEndian: bytes[8..<12])
+    else { throw .damaged }
+    // Before the checksum: another format may have another header.
+    guard version == Self.version else { throw .version(version) }
+    let content = Array(bytes.dropLast(4))
+    guard UInt32(littleEndian: bytes.suffix(4)) == CRC32C.checksum(content.span),
+      let generation = UInt64(littleEndian: bytes[32..<40]),
+      let marker = UInt64(littleEndian: bytes[40..<48]), marker != 0
+    else { throw .damaged }
+    self.init(boot: Array(bytes[16..<32]), generation: generation, marker: marker)
+    guard self.boot == boot else { throw .otherBoot }
+  }
+}
+
+/// The frame of a record in a session store: marker, sequence, length, CRC-32C of all but itself,
+/// payload; padded to eight bytes. Zeros stand between records, where others were.
+public struct StoredRecord: Sendable, Equatable {
+  public static let headerBytes = 24
+  /// The largest frame there can be.
+  public static let longest = headerBytes + padded(Limits.snapshotBytes)
+
+  /// Grows with every record, so that of two of one session the higher is the newer.
+  public let sequence: UInt64
+  /// Where its payload is in the bytes that were searched.
+  public let payload: Range<Int>
+
+  static func padded(_ count: Int) -> Int { (count + 7) & ~7 }
+
+  /// Bytes that a record with such a payload takes.
+  public static func frameBytes(payload count: Int) -> Int { headerBytes + padded(count) }
+
+  /// - Parameter payload: at most ``Limits/snapshotBytes``.
+  public static func frame(_ payload: [UInt8], sequence: UInt64, marker: UInt64) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(frameBytes(payload: payload.count))
+    bytes.append(littleEndian: marker)
+    bytes.append(littleEndian: sequence)
+    bytes.append(littleEndian: UInt32(truncatingIfNeeded: payload.count))
+    let crc = CRC32C.update(.max, bytes.span, 0..<bytes.count)
+    bytes.append(littleEndian: ~CRC32C.update(crc, payload.span, 0..<payload.count))
+    bytes.append(contentsOf: payload)
+    bytes += repeatElement(0, count: padded(payload.count) - payload.count)
+    return bytes
+  }
+
+  /// What stands at a place of a store.
+  public enum Finding: Sendable, Equatable {
+    case record(StoredRecord)
+    /// Eight bytes of nothing.
+    case empty
+    /// Eight bytes of something that is no record.
+    case damage
+    /// More bytes are needed to tell.
+    case incomplete
+    /// Nothing follows.
+    case end
+  }
+
+  /// Looks at one place.
+  ///
+  /// - Parameters:
+  ///   - place: a multiple of eight from where the store's bytes begin.
+  ///   - isLast: nothing follows these bytes.
+  public static func find(
+    in bytes: [UInt8], at place: Int, marker: UInt64, isLast: Bool
+  ) -> Finding {
+    guard place >= 0, place < bytes.count else { return isLast ? .end : .incomplete }
+    guard let word = UInt64(littleEndian: bytes[place...].prefix(8)) else {
+      guard isLast else { return .incomplete }
+      return bytes[place...].allSatisfy { $0 == 0 } ? .empty : .damage
+    }
+    if word == 0 { return .empty }
+    guard word == marker else { return .damage }
+    let head = bytes[place...].prefix(headerBytes)
+    guard head.count == headerBytes,
+      let sequence = UInt64(littleEndian: head.dropFirst(8).prefix(8)),
+      let length = UInt32(littleEndian: head.dropFirst(16).prefix(4)),
+      let crc = UInt32(littleEndian: head.dropFirst(20))
+    else { return isLast ? .damage : .incomplete }
+    guard length <= Limits.snapshotBytes else { return .damage }
+    let payload = (place + headerBytes)..<(place + headerBytes + Int(length))
+    guard payload.upperBound <= bytes.count else { return isLast ? .damage : .incomplete }
+    let sum = CRC32C.update(.max, bytes.span, place..<(place + 20))
+    guard ~CRC32C.update(sum, bytes.span, payload) == crc else { return .damage }
+    return .record(StoredRecord(sequence: sequence, payload: payload))
+  }
+}
+
+/// CRC-32C (Castagnoli; RFC 3720 appendix B.4), eight bytes a step: finds what a torn write left,
+/// not what somebody forged.
+enum CRC32C {
+  static func checksum(_ bytes: borrowing Span<UInt8>) -> UInt32 {
+    ~update(.max, bytes, 0..<bytes.count)
+  }
+
+  /// Goes on from the complement of a checksum.
+  ///
+  /// - Parameter range: within `bytes`.
+  static func update(
+    _ crc: UInt32, _ bytes: borrowing Span<UInt8>, _ range: Range<Int>
+  ) -> UInt32 {
+    // Looked up once: the global is made at its first use, which each use would ask about.
+    let tables = Self.tables
+    func table(_ row: Int, _ value: UInt32) -> UInt32 { tables[row &* 256 &+ Int(value & 0xFF)] }
+    var crc = crc
+    var index = range.lowerBound
+    while index &+ 8 <= range.upperBound {
+      let low = crc ^ word(bytes, index)
+      let high = word(bytes, index &+ 4)
+      crc =
+        table(7, low) ^ table(6, low >> 8) ^ table(5, low >> 16) ^ table(4, low >> 24)
+        ^ table(3, high) ^ table(2, high >> 8) ^ table(1, high >> 16) ^ table(0, high >> 24)
+      index &+= 8
+    }
+    while index < range.upperBound {
+      crc = table(0, crc ^ UInt32(bytes[index])) ^ crc >> 8
+      index &+= 1
+    }
+    return crc
+  }
+
+  private static func word(_ bytes: borrowing Span<UInt8>, _ index: Int) -> UInt32 {
+    UInt32(bytes[index]) | UInt32(bytes[index &+ 1]) << 8 | UInt32(bytes[index &+ 2]) << 16
+      | UInt32(bytes[index &+ 3]) << 24
+  }
+
+  /// Eight tables of 256: what a byte means with so many bytes behind it.
+  private static let tables: [UInt32] = {
+    var tables = (0..<256 as Range<UInt32>).map { byte in
+      (0..<8).reduce(byte) { crc, _ in crc & 1 == 0 ? crc >> 1 : crc >> 1 ^ 0x82F6_3B78 }
+    }
+    for index in 256..<2048 {
+      let before = tables[index - 256]
+      tables.append(before >> 8 ^ tables[Int(before & 0xFF)])
+    }
+    return tables
+  }()
+}

@@ -1,0 +1,171 @@
+/// Reads what ``SnapshotWriter`` wrote, or anything else: no input makes it trap.
+struct SnapshotReader {
+  /// One field, whose value is read as whatever its tag means.
+  struct Field {
+    let tag: UInt8
+    let value: ArraySlice<UInt8>
+  }
+
+  private var rest: ArraySlice<UInt8>
+
+  init(_ bytes: ArraySlice<UInt8>) {
+    rest = bytes
+  }
+
+  /// The next field; nil at the end.
+  mutating func next() throws(SnapshotError) -> Field? {
+    guard let tag = rest.first else { return nil }
+    rest = rest.dropFirst()
+    guard let length = UInt32(littleEndian: rest.prefix(4)) else { throw .truncated }
+    rest = rest.dropFirst(4)
+    let value = rest.prefix(Int(length))
+    guard value.count == Int(length) else { throw .truncated }
+    rest = rest.dropFirst(value.count)
+    return Field(tag: tag, value: value)
+  }
+}
+
+extension SnapshotReader.Field {
+  var fields: SnapshotReader { SnapshotReader(value) }
+
+  func secret(
+    _ name: String, limit: Int = Limits.snapshotSecretBytes
+  ) throws(SnapshotError) -> Secret {
+    guard value.count <= limit else { throw .tooLong(name) }
+    return Secret(Array(value))
+  }
+
+  func text(_ name: String) throws(SnapshotError) -> String {
+    guard value.count <= Limits.snapshotTextBytes else { throw .tooLong(name) }
+    guard let text = String(validating: value, as: UTF8.self) else { throw .invalid(name) }
+    return text
+  }
+
+  func byte(_ name: String) throws(SnapshotError) -> UInt8 {
+    guard value.count == 1, let byte = value.first else { throw .invalid(name) }
+    return byte
+  }
+
+  func word(_ name: String) throws(SnapshotError) -> UInt64 {
+    guard value.count == 8, let word = UInt64(littleEndian: value) else { throw .invalid(name) }
+    return word
+  }
+
+  func integer(_ name: String) throws(SnapshotError) -> Int64 {
+    Int64(bitPattern: try word(name))
+  }
+
+  func instant(_ name: String) throws(SnapshotError) -> Instant {
+    Instant(nanoseconds: try integer(name))
+  }
+
+  func wallTime(_ name: String) throws(SnapshotError) -> WallTime {
+    WallTime(milliseconds: try integer(name))
+  }
+
+  func duration(_ name: String) throws(SnapshotError) -> Duration {
+    .nanoseconds(try integer(name))
+  }
+
+  /// A number of things that happened.
+  func count(_ name: String) throws(SnapshotError) -> Int {
+    let count = try integer(name)
+    // One of these a nanosecond is more than there can be, and one more still fits.
+    guard (0..<(1 << 62)).contains(count) else { throw .invalid(name) }
+    return Int(count)
+  }
+}
+
+extension FixedWidthInteger {
+  /// Nil unless there are exactly as many bytes as it has.
+  init?(littleEndian bytes: some Collection<UInt8>) {
+    guard bytes.count * 8 == Self.bitWidth else { return nil }
+    self = 0
+    for (index, byte) in bytes.enumerated() {
+      self |= Self(truncatingIfNeeded: byte) << (8 * index)
+    }
+  }
+}
+
+/// Appends tagged fields: one byte of tag, four of length, the value. Numbers are little-endian.
+///
+/// What is nil is left out. A tag's meaning never changes, and the number of one that is no longer
+/// written is not used again: an older daemon may read what a newer one wrote.
+struct SnapshotWriter: Undisclosed {
+  private(set) var bytes: [UInt8] = []
+
+  init(capacity: Int = 0) {
+    bytes.reserveCapacity(capacity)
+  }
+
+  mutating func field(_ tag: UInt8, _ value: some Collection<UInt8>) {
+    bytes.append(tag)
+    bytes.append(littleEndian: UInt32(truncatingIfNeeded: value.count))
+    bytes.append(contentsOf: value)
+  }
+
+  mutating func field(_ tag: UInt8, _ value: Secret?) {
+    if let value { field(tag, value.bytes) }
+  }
+
+  mutating func field(_ tag: UInt8, _ value: String?) {
+    if let value { field(tag, value.utf8) }
+  }
+
+  mutating func field(_ tag: UInt8, _ value: UInt8) {
+    field(tag, CollectionOfOne(value))
+  }
+
+  mutating func field(_ tag: UInt8, _ value: UInt64) {
+    bytes.append(tag)
+    bytes.append(littleEndian: UInt32(8))
+    bytes.append(littleEndian: value)
+  }
+
+  mutating func field(_ tag: UInt8, _ value: Int64?) {
+    if let value { field(tag, UInt64(bitPattern: value)) }
+  }
+
+  mutating func field(_ tag: UInt8, _ value: Instant?) { field(tag, value?.nanoseconds) }
+  mutating func field(_ tag: UInt8, _ value: WallTime?) { field(tag, value?.milliseconds) }
+  mutating func field(_ tag: UInt8, _ value: Duration?) { field(tag, value?.wholeNanoseconds) }
+
+  /// A field that holds fields.
+  mutating func group(_ tag: UInt8, _ fields: (inout SnapshotWriter) -> Void) {
+    bytes.append(tag)
+    let place = bytes.count
+    bytes.append(littleEndian: UInt32(0))
+    fields(&self)
+    let length = UInt32(truncatingIfNeeded: bytes.count - place - 4)
+    for index in 0..<4 { bytes[place + index] = UInt8(truncatingIfNeeded: length >> (8 * index)) }
+  }
+}
+
+extension [UInt8] {
+  mutating func append(littleEndian value: some FixedWidthInteger) {
+    for shift in stride(from: 0, to: value.bitWidth, by: 8) {
+      append(UInt8(truncatingIfNeeded: value >> shift))
+    }
+  }
+}
+
+/// Why stored bytes are no session.
+public enum SnapshotError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// They end in the middle of a field.
+  case truncated
+  /// A field is longer than it may be.
+  case tooLong(String)
+  /// A field holds what this daemon does not understand.
+  case invalid(String)
+  /// A field that must be there is not.
+  case missing(String)
+
+  public var description: String {
+    switch self {
+    case .truncated: "it ends in the middle of a field"
+    case .tooLong(let field): "\(field) is too long"
+    case .invalid(let field): "\(field) is not understood"
+    case .missing(let field): "\(field) is missing"
+    }
+  }
+}

@@ -1,0 +1,140 @@
+/// Base64 decoding (RFC 4648 §4 and §5).
+enum Base64 {
+  enum Alphabet {
+    /// `+` and `/`.
+    case standard
+    /// `-` and `_`, as in a JWT.
+    case url
+  }
+
+  /// The bytes, or nil where the text has a foreign character or an impossible length. Padding may
+  /// be missing; where present it must be right.
+  static func decode(_ text: some Sequence<UInt8>, _ alphabet: Alphabet) -> [UInt8]? {
+    var output: [UInt8] = []
+    var bits: UInt32 = 0
+    var digits = 0
+    var padding = 0
+    for character in text {
+      if character == UInt8(ascii: "=") {
+        padding += 1
+        continue
+      }
+      guard padding == 0, let value = value(of: character, alphabet) else { return nil }
+      bits = bits << 6 | UInt32(value)
+      digits += 1
+      switch digits % 4 {
+      case 2: output.append(UInt8(truncatingIfNeeded: bits >> 4))
+      case 3: output.append(UInt8(truncatingIfNeeded: bits >> 2))
+      case 0: output.append(UInt8(truncatingIfNeeded: bits))
+      default: break  // the first six bits make no byte yet
+      }
+    }
+    guard digits % 4 != 1, padding == 0 || (digits + padding) % 4 == 0, padding <= 2 else {
+      return nil
+    }
+    return output
+  }
+
+  private static func value(of character: UInt8, _ alphabet: Alphabet) -> UInt8? {
+    switch character {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): character - UInt8(ascii: "A")
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): character - UInt8(ascii: "a") + 26
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0") + 52
+    case UInt8(ascii: "+") where alphabet == .standard: 62
+    case UInt8(ascii: "/") where alphabet == .standard: 63
+    case UInt8(ascii: "-") where alphabet == .url: 62
+    case UInt8(ascii: "_") where alphabet == .url: 63
+    default: nil
+    }
+  }
+}
+
+/// Lower-case hexadecimal, as SigV4 and the sample server's signatures are written.
+enum Hex {
+  static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+    var text: [UInt8] = []
+    for byte in bytes {
+      text.append(digits[Int(byte >> 4)])
+      text.append(digits[Int(byte & 15)])
+    }
+    return text
+  }
+
+  /// The bytes, or nil for an odd length or a foreign character; either case is read.
+  static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    guard text.count.isMultiple(of: 2) else { return nil }
+    var bytes: [UInt8] = []
+    var high: UInt8?
+    for character in text {
+      guard let value = value(of: character) else { return nil }
+      if let upper = high {
+        bytes.append(upper << 4 | value)
+        high = nil
+      } else {
+        high = value
+      }
+    }
+    return bytes
+  }
+
+  private static let digits = Array("0123456789abcdef".utf8)
+
+  private static func value(of character: UInt8) -> UInt8? {
+    switch character {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}
+
+/// RFC 3986 §2: everything but the unreserved characters becomes `%XX`. That is what SigV4 signs
+/// and what every form decoder reads back; a space is `%20`, never `+`.
+enum PercentEncoding {
+  static func encode(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    append(text.utf8, to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  static func append(_ bytes: some Sequence<UInt8>, to buffer: inout [UInt8]) {
+    for byte in bytes {
+      if isUnreserved(byte) {
+        buffer.append(byte)
+      } else {
+        buffer.append(UInt8(ascii: "%"))
+        buffer.append(upperHex[Int(byte >> 4)])
+        buffer.append(upperHex[Int(byte & 15)])
+      }
+    }
+  }
+
+  private static let upperHex = Array("0123456789ABCDEF".utf8)
+
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    byte.isLetterOrDigit || "-._~".utf8.contains(byte)
+  }
+}
+
+/// An `application/x-www-form-urlencoded` body, built in order.
+struct FormBody: Undisclosed {
+  static let contentType = "application/x-www-form-urlencoded; charset=utf-8"
+
+  private(set) var bytes: [UInt8] = []
+
+  mutating func append(_ name: String, _ value: String) {
+    append(name, bytes: Array(value.utf8))
+  }
+
+  mutating func append(_ name: String, _ value: Secret) {
+    append(name, bytes: value.bytes)
+  }
+
+  private mutating func append(_ name: String, bytes value: [UInt8]) {
+    if !bytes.isEmpty { bytes.append(UInt8(ascii: "&")) }
+    PercentEncoding.append(name.utf8, to: &bytes)
+    bytes.append(UInt8(ascii: "="))
+    PercentEncoding.append(value, to: &bytes)
+  }
+}

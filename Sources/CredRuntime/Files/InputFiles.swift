@@ -1,0 +1,84 @@
+internal import CLinux
+public import CredCore
+internal import Glibc
+
+/// The configuration as files: `/etc/credd/credd.conf`, then `/etc/credd/credd.conf.d/*.conf`.
+public enum ConfigurationFiles {
+  /// Reads `path` and `path.d/*.conf` in the order of their names.
+  ///
+  /// - Throws: where a file is there and cannot be read, or `path` itself is missing.
+  public static func read(_ path: String) throws(SystemError) -> ConfigurationReading {
+    var sources = [try source(path)]
+    for name in try fragments(of: path) { sources.append(try source(name)) }
+    return Configuration.read(sources) { name in
+      unsafe getenv(name).map { unsafe String(cString: $0) }
+    }
+  }
+
+  private static func fragments(of path: String) throws(SystemError) -> [String] {
+    let folder = path + ".d"
+    guard let stream = unsafe opendir(folder) else {
+      if errno == ENOENT { return [] }
+      throw SystemError("cannot read \(folder)", number: errno)
+    }
+    defer { unsafe closedir(stream) }
+    var names: [String] = []
+    while let entry = unsafe readdir(stream) {
+      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { field in
+        unsafe field.withMemoryRebound(to: CChar.self, capacity: 256) {
+          unsafe String(cString: $0)
+        }
+      }
+      if name.hasSuffix(".conf"), !name.hasPrefix(".") { names.append("\(folder)/\(name)") }
+    }
+    return names.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }
+  }
+
+  private static func source(_ path: String) throws(SystemError) -> ConfigurationSource {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw SystemError("cannot read \(path)", number: errno) }
+    defer { credd_close(descriptor) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 64 << 10)
+    // The reader refuses what is larger than its limit; more need not be read for that.
+    while bytes.count <= ConfigurationLimits.fileBytes {
+      let count = unsafe chunk.withUnsafeMutableBytes {
+        unsafe credd_read(descriptor, $0.baseAddress, $0.count)
+      }
+      try SystemError.check(count, "cannot read \(path)")
+      if count == 0 { break }
+      bytes.append(contentsOf: chunk[..<count])
+    }
+    return ConfigurationSource(name: path, bytes: bytes)
+  }
+}
+
+/// A small file with a secret in it, read anew for each use so that it can be replaced.
+enum SecretFile {
+  static let sizeLimit = 64 << 10
+
+  /// - Throws: in words that name the file, for the operator.
+  static func read(_ path: String, as key: String) throws(InvalidInput) -> Secret {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw unreadable(path, key, errno) }
+    defer { credd_close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: sizeLimit + 1)
+    var count = 0
+    while count < bytes.count {
+      let read = unsafe bytes.withUnsafeMutableBytes {
+        unsafe credd_read(descriptor, $0.baseAddress.map { unsafe $0 + count }, $0.count - count)
+      }
+      guard read >= 0 else { throw unreadable(path, key, Int32(-read)) }
+      if read == 0 { break }
+      count += read
+    }
+    guard count <= sizeLimit else {
+      throw InvalidInput(field: key, reason: "\(path) is larger than \(sizeLimit) bytes")
+    }
+    return Secret(Array(bytes[..<count]))
+  }
+
+  private static func unreadable(_ path: String, _ key: String, _ number: Int32) -> InvalidInput {
+    InvalidInput(field: key, reason: SystemError("cannot read \(path)", number: number).description)
+  }
+}

@@ -1,0 +1,54 @@
+internal import CLinux
+internal import Glibc
+
+/// What a process that holds secrets does first.
+public enum ProcessHardening {
+  /// Standard streams that exist, no core dumps, no tracing by others of the same user, as many
+  /// descriptors as allowed; a peer that leaves is no reason to die, and who asks the daemon to
+  /// stop while it starts is heard as soon as the loop turns: a bound socket is never left behind.
+  ///
+  /// - Throws: where the kernel refuses; a daemon that cannot protect its secrets does not start.
+  public static func apply() throws(SystemError) {
+    try SystemError.check(credd_open_standard_streams(), "open /dev/null")
+    try SystemError.check(credd_harden(), "forbid core dumps")
+    try SystemError.check(credd_raise_descriptor_limit(), "raise the descriptor limit")
+    signal(SIGPIPE, SIG_IGN)
+    for signal in [SIGTERM, SIGINT, SIGHUP] { EventLoop.block(signal) }
+  }
+
+  /// Keeps every page that this process uses out of swap, those of libraries and stacks included.
+  ///
+  /// - Throws: where the kernel refuses, as it does in a user's service: the limit is 8 MiB there.
+  public static func lockMemory() throws(SystemError) {
+    try SystemError.check(credd_lock_memory(), "lock memory")
+  }
+
+  /// Whether this process may serve every user of the host, and so lets every user connect.
+  public static var isRoot: Bool { geteuid() == 0 }
+}
+
+/// A failed system call: which one, and the errno.
+public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// What was attempted, as a person would say it: `bind /run/credd/credd.sock`.
+  public var operation: String
+  /// The errno value.
+  public var number: Int32
+
+  public init(_ operation: String, number: Int32) {
+    self.operation = operation
+    self.number = number
+  }
+
+  public var description: String {
+    unsafe "\(operation): \(String(cString: strerror(number)))"
+  }
+
+  /// Turns the `-errno` convention of the C shims and libsystemd into a typed error.
+  @discardableResult
+  static func check<Value: SignedInteger>(
+    _ result: Value, _ operation: @autoclosure () -> String
+  ) throws(SystemError) -> Value {
+    guard result < 0 else { return result }
+    throw SystemError(operation(), number: Int32(-result))
+  }
+}

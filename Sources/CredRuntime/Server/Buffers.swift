@@ -1,0 +1,86 @@
+internal import CLinux
+internal import CredCore
+internal import Glibc
+
+/// Gathers the replies of one connection's turn, so that a pipeline is answered by one write.
+/// Shared by all connections: it is empty between turns, and wiped.
+@safe final class OutputBuffer {
+  private let memory: UnsafeMutableRawBufferPointer
+  private var used = 0
+
+  init(capacity: Int) {
+    unsafe memory = .allocate(byteCount: capacity, alignment: 64)
+  }
+
+  deinit {
+    unsafe memory.deallocate()
+  }
+
+  var isEmpty: Bool { used == 0 }
+
+  /// False where there is not enough room; then nothing is appended.
+  func append(_ bytes: [UInt8]) -> Bool {
+    guard let base = unsafe memory.baseAddress, unsafe used + bytes.count <= memory.count else {
+      return false
+    }
+    unsafe bytes.withUnsafeBytes { source in
+      guard let start = source.baseAddress else { return }
+      unsafe memcpy(base + used, start, source.count)
+    }
+    used += bytes.count
+    return true
+  }
+
+  /// Answers what `send` does.
+  func send(to descriptor: Int32) -> Int {
+    unsafe credd_send(descriptor, memory.baseAddress, used)
+  }
+
+  /// What the kernel did not take; the buffer is empty afterwards.
+  func takeRest(after sent: Int) -> [UInt8] {
+    defer { clear() }
+    guard sent < used else { return [] }
+    return unsafe Array(memory[sent..<used])
+  }
+
+  func clear() {
+    unsafe credd_wipe(memory.baseAddress, used)
+    used = 0
+  }
+}
+
+extension LineFramer {
+  /// The line that begins at a place of a chunk and ends within it, its newline left out, where
+  /// nothing is held of the stream: what nearly all lines are. Nil means nothing but that
+  /// ``next(in:from:)`` has to look.
+  static func line(in chunk: borrowing Span<UInt8>, at start: Int) -> Range<Int>? {
+    guard start < chunk.count, chunk[start] > UInt8(ascii: " ") else { return nil }
+    let end = fastNewline(in: chunk, from: start)
+    guard end < chunk.count, end - start <= Limits.lineBytes else { return nil }
+    return start..<end
+  }
+
+  /// What ``LineFramer/newline(in:from:)`` answers, in a sixtieth of the time.
+  static func fastNewline(in chunk: borrowing Span<UInt8>, from start: Int) -> Int {
+    unsafe chunk.withUnsafeBufferPointer { bytes in
+      guard let base = bytes.baseAddress,
+        let found = unsafe memchr(base + start, Int32(UInt8(ascii: "\n")), bytes.count - start)
+      else { return bytes.count }
+      return unsafe UnsafeRawPointer(found) - UnsafeRawPointer(base)
+    }
+  }
+}
+
+extension [UInt8] {
+  static func == (known: Self, line: borrowing Span<UInt8>) -> Bool {
+    guard known.count == line.count else { return false }
+    return unsafe known.withUnsafeBufferPointer { known in
+      unsafe line.withUnsafeBufferPointer { line in
+        guard let known = known.baseAddress, let start = line.baseAddress else {
+          return true
+        }
+        return unsafe memcmp(known, start, line.count) == 0
+      }
+    }
+  }
+}
