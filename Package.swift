@@ -145,7 +145,8 @@ let package = Package(
     .testTarget(
       name: "CredRuntimeTests", dependencies: ["CredCore", "CredRuntime"], swiftSettings: strict),
     .testTarget(
-      name: "CredctlTests", dependencies: ["CredCore", "CredctlKit"], swiftSettings: strict),
+      name: "CredctlTests", dependencies: ["CredCore", "CredctlKit", "credctl", argumentParser],
+      swiftSettings: strict),
     .testTarget(
       name: "SandboxTests",
       dependencies: [

@@ -1,10 +1,10 @@
 internal import CredCore
 
 /// What `--min-ttl` and `--wait` ask for.
-public struct Patience: Equatable, Sendable {
-  /// How long what is asked for must still be valid.
+public struct Waiting: Equatable, Sendable {
+  /// How long the credentials or the token must stay valid.
   public var minimumLifetime: Seconds?
-  /// How long to wait for a sign-in.
+  /// How long the daemon waits for a sign-in.
   public var wait: Seconds?
 
   public init() {}
@@ -25,7 +25,7 @@ public struct Patience: Equatable, Sendable {
     wait = try Self.seconds(text, of: "--wait", most: WaitLimits.longestWait)
   }
 
-  /// Seconds until the client gives up: the daemon's own wait and a margin.
+  /// Seconds until credctl gives up: the daemon's own wait and a margin.
   public var timeout: Int { (wait?.roundedUp ?? WaitLimits.defaultWait) + WaitLimits.margin }
 
   public func add(to request: inout RequestLine) {
@@ -45,7 +45,7 @@ public struct Patience: Equatable, Sendable {
   }
 }
 
-/// A length of time as options take it: seconds, to the millisecond as in the protocol.
+/// A length of time in seconds, exact to the millisecond as in the protocol.
 public struct Seconds: Equatable, Sendable {
   public let milliseconds: Int
 
@@ -53,7 +53,7 @@ public struct Seconds: Equatable, Sendable {
     self.milliseconds = milliseconds
   }
 
-  /// Reads up to six digits, and up to three more after a point: nothing that needs Foundation or
+  /// Reads up to six digits, and up to three more after a point. That needs neither Foundation nor
   /// rounding.
   public init?(_ text: String) {
     let parts = text.utf8.split(
@@ -89,36 +89,36 @@ public struct Seconds: Equatable, Sendable {
   }
 }
 
-/// The bounds of what credctl reads and how long it waits.
+/// The bounds of a reply.
 public enum ReplyLimits {
   /// Bytes of one reply. Credentials take two KiB; `status` of three thousand sessions fits.
   public static let line = 1 << 20
-  /// Bytes the buffer starts with: credentials come in with one `read`.
+  /// Bytes of the first buffer: one `read` takes a reply with credentials.
   public static let firstBuffer = 8 << 10
 }
 
-/// Seconds credctl waits, so that no call hangs for ever.
+/// How many seconds credctl waits, so that no command hangs for ever.
 public enum WaitLimits {
-  /// For a verb that the daemon answers from memory, and on top of every longer wait.
+  /// For a verb that the daemon answers from memory. Every longer wait gets as much added.
   public static let margin = 10
-  /// What the daemon waits for a sign-in where the request does not say.
+  /// How long the daemon waits for a sign-in if the request does not say.
   public static let defaultWait = Int(Limits.defaultWait.components.seconds)
-  /// The longest `wait` the daemon takes.
+  /// The longest `wait` that the daemon accepts.
   public static let longestWait = Int(Limits.longestWaitSeconds)
-  /// The longest `min_ttl` the daemon takes.
+  /// The longest `min_ttl` that the daemon accepts.
   public static let longestLifetime = Int(Limits.longestLifetimeSeconds)
-  /// What `exec` and `env` demand unless told otherwise, since nothing renews what a program has in
-  /// its environment: SDKs take less than 15 min for as good as expired.
+  /// The least lifetime for `exec` and `env` without `--min-ttl`: nothing renews credentials in an
+  /// environment, and SDKs treat credentials with less than 15 min left as expired.
   public static let usefulLifetime = Seconds(milliseconds: 15 * 60 * 1000)
-  /// Daemons that one `get` asks where each ends before it answers: a restart is survived, one that
-  /// goes on and on is said.
+  /// How many daemons one `get` asks if each ends before it answers. A `get` survives a restart; it
+  /// reports a daemon that ends again and again.
   public static let daemonsAsked = 3
   /// For `login` and `logout`, which call the organisation's servers.
   public static let upstream = 60
 }
 
-/// Bounds of what a person or a script hands in.
+/// The bounds of what a person or a script gives to credctl.
 public enum InputLimits {
-  /// Bytes of a token or password: UTF-8 has four a character at most.
+  /// Bytes of a token or password: a character takes four bytes of UTF-8 at most.
   public static let secret = 4 * Limits.tokenLength
 }

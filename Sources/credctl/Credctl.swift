@@ -2,16 +2,24 @@ import ArgumentParser
 import CLinux
 import CredCore
 import CredctlKit
+import Glibc
 
-/// One run of credctl. The buffers that requests and replies went through are wiped before it ends;
-/// what a parse copied goes with the process, whose memory nobody else may read or dump.
-enum Program {
-  static func run(_ arguments: [String]) -> Sysexit {
+/// One run of credctl.
+///
+/// The buffers of requests and replies are wiped before it ends. The kernel frees what parsing
+/// copied; until then no other process of the user can read or dump this memory.
+@main enum Program {
+  static func main() {
+    exit(run(Array(CommandLine.arguments.dropFirst())).code)
+  }
+
+  private static func run(_ arguments: [String]) -> Sysexit {
     credd_harden_client()
     do {
-      switch try GetOptions.invocation(of: arguments) {
-      case .get(let options): try get(options)
-      case .other: try Credctl.run(arguments)
+      if let command = try FastCommand(arguments) {
+        try run(command)
+      } else {
+        try Credctl.run(arguments)
       }
       return .success
     } catch {
@@ -20,20 +28,42 @@ enum Program {
     }
   }
 
-  /// `credctl get`: what `credential_process` runs thousands of times, so it touches neither
-  /// Foundation nor the argument parser.
-  static func get(_ options: GetOptions) throws(Failure) {
-    try credentials(options).print()
+  /// Runs a verb that programs and shells run often. It touches neither ArgumentParser nor
+  /// Foundation.
+  static func run(_ command: FastCommand) throws(Failure) {
+    switch command {
+    case .get(let options):
+      try credentials(options).print()
+    case .env(let options, let format):
+      var text = try format.text(of: variables(options))
+      defer { text.wipe() }
+      try StandardStream.output.write(text[...])
+    case .exec(let options, let command):
+      let environment = try variables(options).merged(into: Environment.entries)
+      throw Replacement.failure(becoming: command, environment: environment)
+    case .ping(let socket, let json):
+      let client = Client(socketArgument: socket)
+      let answer = try client.ask(RequestLine(operation: "ping").finished(), for: .daemon)
+      if json { try answer.print() } else { try StandardStream.output.write(answer.daemon + "\n") }
+    }
   }
 
-  static func credentials(_ options: GetOptions) throws(Failure) -> Answer {
+  private static func variables(_ options: GetOptions) throws(Failure) -> CredentialVariables {
+    do {
+      return try CredentialVariables(credentials(options).reply)
+    } catch {
+      throw error.advisingShorterLifetime
+    }
+  }
+
+  private static func credentials(_ options: GetOptions) throws(Failure) -> Answer {
     try Client(socketArgument: options.socket).askAcrossRestart(
       options.request, for: .credentials, profile: options.profile,
-      seconds: options.patience.timeout)
+      seconds: options.waiting.timeout)
   }
 }
 
-/// The command line of everything but the fast path.
+/// The whole command line, for ArgumentParser.
 struct Credctl: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "credctl",
@@ -70,7 +100,7 @@ struct Credctl: ParsableCommand {
       throw failure
     } catch {
       guard exitCode(for: error) == .success else { throw usageFailure(message(for: error)) }
-      // A question for help, the version or a completion script.
+      // The user asked for help, the version or a completion script.
       try StandardStream.output.write(fullMessage(for: error) + "\n")
     }
   }

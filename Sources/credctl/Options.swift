@@ -8,22 +8,22 @@ protocol Verb: ParsableCommand {
 }
 
 extension Verb {
-  var client: Client { Client(socketArgument: connection.socket ?? program.socket) }
+  /// The value of `--socket`; after the verb it counts more than before it.
+  var socket: String? { connection.socket ?? program.socket }
+  var client: Client { Client(socketArgument: socket) }
 }
 
-/// `--profile`.
-struct ProfileOption: ParsableArguments {
-  @Option(name: .shortAndLong, help: "The profile of credd's configuration.")
-  var profile = "default"
+/// A verb that ``FastCommand`` reads too. ArgumentParser explains it, and reads the arguments that
+/// ``FastCommand`` leaves to it; both run the same code.
+protocol FastVerb: Verb {
+  func fastCommand() throws(Failure) -> FastCommand
 }
 
-/// `--json`.
-struct JSONFlag: ParsableArguments {
-  @Flag(help: "Print the daemon's line of JSON.")
-  var json = false
+extension FastVerb {
+  func run() throws { try Program.run(fastCommand()) }
 }
 
-/// A verb whose reply is a session's state: one line for people, or the daemon's.
+/// A verb that replies with a session's state: one line for people, or the daemon's.
 protocol SessionVerb: Verb {
   var selection: ProfileOption { get }
   var format: JSONFlag { get }
@@ -39,60 +39,53 @@ extension SessionVerb {
   }
 }
 
-/// A verb that hands credentials to something that keeps them until they expire.
-protocol KeptCredentialsVerb: Verb {
+/// A verb that puts credentials into an environment, where a program keeps them until they expire.
+protocol EnvironmentVerb: FastVerb {
   var selection: ProfileOption { get }
-  var demands: KeptCredentialsOptions { get }
+  var lifetime: EnvironmentOptions { get }
 }
 
-extension KeptCredentialsVerb {
-  func credentialVariables() throws(Failure) -> CredentialVariables {
-    let options = GetOptions(
-      socket: connection.socket ?? program.socket, profile: selection.profile,
-      keeping: try Patience(minimumLifetime: demands.minTtl, wait: demands.wait),
-      refresh: demands.refresh)
-    do {
-      return try CredentialVariables(Program.credentials(options).reply)
-    } catch {
-      throw error.advisingShorterLifetime
-    }
+extension EnvironmentVerb {
+  func getOptions() throws(Failure) -> GetOptions {
+    GetOptions(
+      forEnvironment: selection.profile, socket: socket,
+      waiting: try Waiting(minimumLifetime: lifetime.minTtl, wait: lifetime.wait),
+      refresh: lifetime.refresh)
   }
 }
 
-/// What is demanded of credentials that a program keeps in its environment.
-struct KeptCredentialsOptions: ParsableArguments {
+/// `--min-ttl`, `--wait` and `--refresh` of ``EnvironmentVerb``.
+struct EnvironmentOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Refuse credentials that are valid for less. (default: 900)", valueName: "seconds"))
   var minTtl: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Wait this long for a sign-in, such as 30 or 0.2; 300 at most. (default: 5)",
-      valueName: "seconds"))
+  @Option(help: WaitingOptions.waitHelp)
   var wait: String?
 
-  @Flag(help: "Fetch new credentials even where the present ones are good.")
+  @Flag(help: Get.refreshHelp)
   var refresh = false
 }
 
 /// `--min-ttl` and `--wait`.
-struct PatienceOptions: ParsableArguments {
+struct WaitingOptions: ParsableArguments {
+  static let waitHelp = ArgumentHelp(
+    "Wait this long for a sign-in, such as 30 or 0.2; 300 at most. (default: 5)",
+    valueName: "seconds")
+
   @Option(help: ArgumentHelp("Ask for one valid at least this long.", valueName: "seconds"))
   var minTtl: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Wait this long for a sign-in, such as 30 or 0.2; 300 at most. (default: 5)",
-      valueName: "seconds"))
+  @Option(help: Self.waitHelp)
   var wait: String?
 
-  func read() throws(Failure) -> Patience {
-    try Patience(minimumLifetime: minTtl, wait: wait)
+  func read() throws(Failure) -> Waiting {
+    try Waiting(minimumLifetime: minTtl, wait: wait)
   }
 }
 
-/// `--socket`, which may stand before the verb and after it.
+/// `--socket`, before the verb or after it.
 struct SocketOption: ParsableArguments {
   static let help = ArgumentHelp(
     "The daemon's socket; else $CREDD_SOCKET, else the user's or the system's credd.",
@@ -100,4 +93,16 @@ struct SocketOption: ParsableArguments {
 
   @Option(help: Self.help)
   var socket: String?
+}
+
+/// `--profile`.
+struct ProfileOption: ParsableArguments {
+  @Option(name: .shortAndLong, help: "The profile of credd's configuration.")
+  var profile = "default"
+}
+
+/// `--json`.
+struct JSONFlag: ParsableArguments {
+  @Flag(help: "Print the daemon's line of JSON.")
+  var json = false
 }

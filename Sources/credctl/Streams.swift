@@ -3,12 +3,12 @@ import CredCore
 import CredctlKit
 import Glibc
 
-/// Standard output and standard error, written at once and in full.
+/// Standard output and standard error. A write returns after the last byte; nothing is buffered.
 enum StandardStream: CInt {
   case output = 1
   case error = 2
 
-  /// - Throws: a ``Failure`` where not everything went out: a full disk, a closed pipe.
+  /// - Throws: a ``Failure`` if a byte could not be written: a full disk, a closed pipe.
   func write(_ bytes: ArraySlice<UInt8>) throws(Failure) {
     var rest = bytes
     while !rest.isEmpty {
@@ -30,12 +30,12 @@ enum StandardStream: CInt {
     try write(Array(text.utf8)[...])
   }
 
-  /// Writes what nobody could be told about if it fails.
+  /// Writes a line of which no failure could be reported.
   func report(_ line: String) {
     try? write(line)
   }
 
-  /// Somebody made the stream non-blocking: it may be another process, so it is left so.
+  /// Another process may have made the stream non-blocking and rely on it: it stays so.
   private func waitForRoom() {
     var entry = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
     _ = unsafe poll(&entry, 1, -1)
@@ -43,15 +43,15 @@ enum StandardStream: CInt {
 
   var isTerminal: Bool { isatty(rawValue) == 1 }
 
-  /// How a table looks there: cut and coloured on a terminal alone (no-color.org).
-  var surface: TextTable.Surface {
-    guard isTerminal else { return TextTable.Surface(width: nil, hasColour: false) }
+  /// What the stream can show. Only a table on a terminal is cut and has colours (no-color.org).
+  var display: TextTable.Display {
+    guard isTerminal else { return TextTable.Display(width: nil, hasColour: false) }
     var size = winsize()
     let known = unsafe ioctl(rawValue, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
     let isPlain =
       Environment.value(of: "NO_COLOR")?.isEmpty == false
       || Environment.value(of: "TERM") ?? "dumb" == "dumb"
-    return TextTable.Surface(width: known ? Int(size.ws_col) : nil, hasColour: !isPlain)
+    return TextTable.Display(width: known ? Int(size.ws_col) : nil, hasColour: !isPlain)
   }
 }
 
@@ -77,7 +77,7 @@ enum SecretFile {
   private static func contents(
     of descriptor: CInt, name: String, limit: Int
   ) throws(Failure) -> [UInt8] {
-    // One more than is allowed shows that there is more; the buffer never moves.
+    // One byte over the limit shows that there is more. The buffer never moves, so one wipe is enough.
     var bytes = [UInt8](repeating: 0, count: limit + 1)
     defer { bytes.wipe() }
     var filled = 0
@@ -96,11 +96,11 @@ enum SecretFile {
   }
 }
 
-/// The terminal of whoever started credctl, whatever its standard streams are.
+/// The terminal of the user, even if the standard streams are no terminal.
 struct Terminal: ~Copyable {
   private let descriptor: Descriptor
 
-  /// - Throws: a ``Failure`` where there is no terminal.
+  /// - Throws: a ``Failure`` if there is no terminal.
   init() throws(Failure) {
     let number = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard number >= 0 else {
@@ -113,7 +113,7 @@ struct Terminal: ~Copyable {
   func password(prompt: String) throws(Failure) -> Secret {
     var before = termios()
     guard unsafe tcgetattr(descriptor.number, &before) == 0 else { throw Self.unusable() }
-    // Every key comes to us, ^C too, so that no signal ends credctl and leaves the echo off.
+    // In raw mode ^C is a byte and no signal: a signal would end credctl with the echo still off.
     var silent = before
     unsafe cfmakeraw(&silent)
     show(PlainText.oneLine(prompt))
@@ -152,7 +152,7 @@ struct Terminal: ~Copyable {
   }
 }
 
-/// What the C library says about an error number.
+/// The C library's text for an error number.
 enum SystemError {
   static func text(of number: CInt) -> String {
     unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"

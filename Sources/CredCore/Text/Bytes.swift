@@ -1,21 +1,36 @@
 /// The character classes of the configuration's values. All of them are ASCII: what goes into a
 /// URL, an ARN or a header has no other letters.
 extension UInt8 {
-  var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+  public var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
   var isLowercase: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) }
 
-  var isLetterOrDigit: Bool { isDigit || (self | 0x20).isLowercase }
+  public var isLetterOrDigit: Bool { isDigit || (self | 0x20).isLowercase }
 
   var isHexDigit: Bool {
     isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self | 0x20)
   }
+
+  /// Space, tab, line feed, vertical tab, form feed and carriage return.
+  public var isWhiteSpace: Bool { self == 0x20 || (0x09...0x0D).contains(self) }
+
+  /// Printable and no space.
+  public var isVisible: Bool { (0x21...0x7E).contains(self) }
 }
 
 extension StringProtocol {
   /// Whether every byte is an ASCII letter, a digit or one of `others`.
-  func holdsOnlyLettersDigits(or others: String) -> Bool {
+  public func holdsOnlyLettersDigits(or others: String) -> Bool {
     utf8.allSatisfy { $0.isLetterOrDigit || others.utf8.contains($0) }
+  }
+}
+
+extension BidirectionalCollection<UInt8> {
+  /// The bytes without the white space before and after them.
+  public var trimmingWhiteSpace: SubSequence {
+    let start = drop { $0.isWhiteSpace }
+    guard let last = start.lastIndex(where: { !$0.isWhiteSpace }) else { return start }
+    return start[...last]
   }
 }
 

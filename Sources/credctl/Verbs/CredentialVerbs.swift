@@ -1,8 +1,10 @@
 public import ArgumentParser
 public import CredctlKit
 
-/// What `credctl help get` shows. The fast path answers `get`; this runs the same code.
-struct Get: Verb {
+struct Get: FastVerb {
+  static let refreshHelp: ArgumentHelp =
+    "Fetch new credentials even where the present ones are good."
+
   static let configuration = CommandConfiguration(
     abstract: "Print credentials in the credential_process format.",
     discussion: """
@@ -12,22 +14,22 @@ struct Get: Verb {
   @ParentCommand var program: Credctl
   @OptionGroup var connection: SocketOption
   @OptionGroup var selection: ProfileOption
-  @OptionGroup var patience: PatienceOptions
+  @OptionGroup var waiting: WaitingOptions
 
-  @Flag(help: "Fetch new credentials even where the present ones are good.")
+  @Flag(help: Self.refreshHelp)
   var refresh = false
 
   @Option(help: "Ask in the name of another user; the profile must allow it (impersonate).")
   var user: String?
 
-  func run() throws {
+  func fastCommand() throws(Failure) -> FastCommand {
     var options = GetOptions()
-    options.socket = connection.socket ?? program.socket
+    options.socket = socket
     options.profile = selection.profile
-    options.patience = try patience.read()
+    options.waiting = try waiting.read()
     options.refresh = refresh
     options.user = user
-    try Program.get(options)
+    return .get(options)
   }
 }
 
@@ -39,19 +41,19 @@ struct Token: Verb {
   @ParentCommand var program: Credctl
   @OptionGroup var connection: SocketOption
   @OptionGroup var selection: ProfileOption
-  @OptionGroup var patience: PatienceOptions
+  @OptionGroup var waiting: WaitingOptions
 
   func run() throws {
     var request = RequestLine(operation: "token", profile: selection.profile)
-    let patience = try patience.read()
-    patience.add(to: &request)
+    let waiting = try waiting.read()
+    waiting.add(to: &request)
     let answer = try client.askAcrossRestart(
-      request.finished(), for: .token, profile: selection.profile, seconds: patience.timeout)
+      request.finished(), for: .token, profile: selection.profile, seconds: waiting.timeout)
     try answer.print()
   }
 }
 
-struct Env: KeptCredentialsVerb {
+struct Env: EnvironmentVerb {
   static let configuration = CommandConfiguration(
     abstract: "Print credentials as environment variables.",
     discussion: """
@@ -65,21 +67,17 @@ struct Env: KeptCredentialsVerb {
   @ParentCommand var program: Credctl
   @OptionGroup var connection: SocketOption
   @OptionGroup var selection: ProfileOption
-  @OptionGroup var demands: KeptCredentialsOptions
+  @OptionGroup var lifetime: EnvironmentOptions
 
   @Option(help: ArgumentHelp("sh, fish, dotenv or json.", valueName: "format"))
   var format = VariableFormat.sh
 
-  func run() throws {
-    var text = try format.text(of: credentialVariables())
-    defer { text.wipe() }
-    try StandardStream.output.write(text[...])
-  }
+  func fastCommand() throws(Failure) -> FastCommand { .env(try getOptions(), format) }
 }
 
 extension VariableFormat: ExpressibleByArgument {}
 
-struct Exec: KeptCredentialsVerb {
+struct Exec: EnvironmentVerb {
   static let configuration = CommandConfiguration(
     abstract: "Run a command with credentials in its environment.",
     discussion: """
@@ -96,14 +94,10 @@ struct Exec: KeptCredentialsVerb {
   @ParentCommand var program: Credctl
   @OptionGroup var connection: SocketOption
   @OptionGroup var selection: ProfileOption
-  @OptionGroup var demands: KeptCredentialsOptions
+  @OptionGroup var lifetime: EnvironmentOptions
 
   @Argument(parsing: .postTerminator, help: "The command and its arguments, after '--'.")
   var command: [String]
 
-  func run() throws {
-    let variables = try credentialVariables()
-    throw Replacement.failure(
-      becoming: command, environment: variables.merged(into: Environment.entries))
-  }
+  func fastCommand() throws(Failure) -> FastCommand { .exec(try getOptions(), command: command) }
 }

@@ -18,7 +18,7 @@ struct Status: Verb {
     let answer = try client.ask(request.finished(), for: .status)
     guard !format.json else { return try answer.print() }
     let report = StatusReport(answer.reply, now: Clock.wallTime)
-    try StandardStream.output.write(report.rendered(on: StandardStream.output.surface))
+    try StandardStream.output.write(report.rendered(on: StandardStream.output.display))
   }
 }
 
@@ -43,7 +43,7 @@ struct Watch: Verb {
   }
 }
 
-struct Ping: Verb {
+struct Ping: FastVerb {
   static let configuration = CommandConfiguration(
     abstract: "Check that credd answers; print its version and process.")
 
@@ -51,9 +51,5 @@ struct Ping: Verb {
   @OptionGroup var connection: SocketOption
   @OptionGroup var format: JSONFlag
 
-  func run() throws {
-    let answer = try client.ask(RequestLine(operation: "ping").finished(), for: .daemon)
-    guard !format.json else { return try answer.print() }
-    try StandardStream.output.write(answer.daemon + "\n")
-  }
+  func fastCommand() -> FastCommand { .ping(socket: socket, json: format.json) }
 }
