@@ -1,6 +1,6 @@
 public import CredCore
 
-/// Credentials as the environment variables from which AWS's tools and SDKs take them.
+/// Credentials as the environment variables of AWS's tools and SDKs.
 public struct CredentialVariables: Sendable {
   public struct Variable: Sendable, Equatable {
     public let name: String
@@ -9,15 +9,15 @@ public struct CredentialVariables: Sendable {
 
   /// In the order in which they are printed.
   public let variables: [Variable]
-  /// What must not stand beside them, see ``contradicting``.
+  /// Names that must not be set beside them, see ``contradicting``.
   public let removed: [String]
 
-  /// Variables that lead an SDK to other credentials than those in its environment.
+  /// Variables that lead an SDK to other credentials.
   ///
   /// The SDK for JavaScript v3 prefers `AWS_PROFILE`, the one for .NET v3 the web identity. botocore
   /// reads `AWS_SECURITY_TOKEN`, the token's old name, before the present one, and
   /// `AWS_DEFAULT_PROFILE` like `AWS_PROFILE`. `AWS_ACCESS_KEY` and `AWS_SECRET_KEY` are old names of
-  /// the keys. An account's id that came with other credentials leads to the wrong endpoints.
+  /// the keys. The account's id of other credentials leads to wrong endpoints.
   static let contradicting = [
     "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SECURITY_TOKEN", "AWS_ACCESS_KEY", "AWS_SECRET_KEY",
     "AWS_WEB_IDENTITY_TOKEN_FILE",
@@ -31,13 +31,13 @@ public struct CredentialVariables: Sendable {
   private static let account = "AWS_ACCOUNT_ID"
 
   /// - Parameter reply: checked against ``ReplyShape/credentials``.
-  /// - Throws: a ``Failure`` where a value is not printable ASCII without spaces, which all of AWS's
-  ///   are: credd would not have sent it.
+  /// - Throws: a ``Failure`` if a value is not printable ASCII without spaces. All values of AWS are,
+  ///   and credd sends no others.
   public init(_ reply: JSONValue) throws(Failure) {
     var variables: [Variable] = []
     for (name, member) in Self.members {
       guard let value = reply[member]?.secret else { continue }
-      guard !value.isEmpty, value.bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+      guard !value.isEmpty, value.bytes.allSatisfy(\.isVisible) else {
         throw Failure(.unavailable, "the reply's \(member) is not printable ASCII")
       }
       variables.append(Variable(name: name, value: value))
@@ -47,7 +47,7 @@ public struct CredentialVariables: Sendable {
     removed = Self.contradicting + (hasAccount ? [] : [Self.account])
   }
 
-  /// An environment with these variables in place of what it said of them.
+  /// An environment with these variables in place of its own.
   ///
   /// - Parameter environment: entries as execve(2) has them, `NAME=value` in any encoding.
   public func merged(into environment: [[UInt8]]) -> [[UInt8]] {
@@ -75,9 +75,9 @@ public enum VariableFormat: String, CaseIterable, Sendable {
   /// One object.
   case json
 
-  /// The whole text with its last newline. It is as secret as its values.
+  /// The whole text with its last newline. It holds the secrets.
   ///
-  /// - Throws: a ``Failure`` where a value cannot be written so that all its readers agree on it.
+  /// - Throws: a ``Failure`` if readers of the format would disagree about a value.
   public func text(of variables: CredentialVariables) throws(Failure) -> [UInt8] {
     switch self {
     case .sh: shellText(of: variables)
@@ -92,7 +92,7 @@ public enum VariableFormat: String, CaseIterable, Sendable {
     for variable in variables.variables {
       text += Array("export \(variable.name)='".utf8)
       for byte in variable.value.bytes {
-        // A quote ends the quoted part, stands escaped by itself, and begins the next part.
+        // A quote ends the quoted part, follows escaped, and begins the next part.
         if byte == UInt8(ascii: "'") { text += #"'\''"#.utf8 } else { text.append(byte) }
       }
       text += "'\n".utf8
@@ -101,7 +101,7 @@ public enum VariableFormat: String, CaseIterable, Sendable {
   }
 
   private func fishText(of variables: CredentialVariables) -> [UInt8] {
-    // Global alone: a universal variable would be gone from all of the user's shells, for good.
+    // Global only: without -g fish would erase a universal variable from all of the user's shells.
     var text = Array("set -eg \(variables.removed.joined(separator: " "))\n".utf8)
     for variable in variables.variables {
       text += Array("set -gx \(variable.name) '".utf8)
@@ -115,8 +115,8 @@ public enum VariableFormat: String, CaseIterable, Sendable {
     return text
   }
 
-  /// Docker takes quotes for a part of the value, systemd does not, Compose expands `$`: only what
-  /// needs no quotes means the same to all.
+  /// Docker keeps quotes as a part of the value, systemd removes them, Compose expands `$`. Only a
+  /// value that needs no quotes means the same to all of them.
   private func dotenvText(of variables: CredentialVariables) throws(Failure) -> [UInt8] {
     var text: [UInt8] = []
     for variable in variables.variables {
@@ -147,29 +147,15 @@ public enum VariableFormat: String, CaseIterable, Sendable {
 
   /// Base64, base64url, times and numbers.
   private static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: "+/=_-.:".utf8.contains(byte)
-    }
+    byte.isLetterOrDigit || "+/=_-.:".utf8.contains(byte)
   }
 }
 
-/// Words as a person would type them into a shell.
+/// Words in the syntax of a POSIX shell.
 enum ShellWord {
-  /// The word itself where the shell leaves it alone, else in single quotes.
+  /// The word in single quotes if the shell would change it.
   static func quoted(_ word: String) -> String {
-    let plain = word.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
-        UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: "@"), UInt8(ascii: ":"):
-        true
-      default: false
-      }
-    }
-    guard !plain || word.isEmpty else { return word }
+    guard word.isEmpty || !word.holdsOnlyLettersDigits(or: "_-./@:") else { return word }
     return "'"
       + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
       + "'"

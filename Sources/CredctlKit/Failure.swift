@@ -1,13 +1,13 @@
 internal import CredCore
 
-/// Why a verb failed: an exit status, and one line that says what to do about it.
+/// Why a command failed: an exit status, and one line that says what to do.
 public struct Failure: Error, Equatable, Sendable {
   public var status: Sysexit
-  /// Lower-case, no full stop, never a secret. What came from outside is already plain text.
+  /// Lower-case, without a full stop, never a secret.
   public var message: String
-  /// The protocol's error code, where it was the daemon that refused.
+  /// The protocol's error code if the daemon refused the request.
   public var code: String?
-  /// The daemon ended before it could answer, as in a restart. Its successor may answer.
+  /// The daemon ended before it answered, as in a restart. The next daemon may answer.
   public var isEndOfDaemon = false
 
   public init(_ status: Sysexit, _ message: String, code: String? = nil) {
@@ -21,8 +21,8 @@ public struct Failure: Error, Equatable, Sendable {
 }
 
 extension Failure {
-  /// The same where the lifetime that was asked for may be credctl's own choice: `get` sends none
-  /// unasked, and nothing else in such a request can be invalid.
+  /// Advises a shorter lifetime if the daemon found the request invalid. Only the lifetime in it may
+  /// be credctl's own choice.
   public var advisingShorterLifetime: Failure {
     guard code == ProtocolErrorCode.invalidRequest.rawValue else { return self }
     var failure = self
@@ -32,12 +32,12 @@ extension Failure {
 }
 
 extension Failure {
-  /// Whether a `login` that brought nothing with it was refused for want of a password.
+  /// Whether the daemon refused a `login` because it needs a password.
   public var wantsPassword: Bool { code == ProtocolErrorCode.signInRequired.rawValue }
 }
 
-/// How credctl ends, in the numbers of sysexits(3), so that a script can tell "ask again later"
-/// from "a person must act".
+/// The exit statuses of credctl, as in sysexits(3). By them a script can tell "ask again later" from
+/// "a person must act".
 public struct Sysexit: Equatable, Sendable {
   public let code: Int32
 
@@ -47,12 +47,11 @@ public struct Sysexit: Equatable, Sendable {
 
   /// The answer is on standard output.
   public static let success = Sysexit(code: 0)
-  /// The command line, or a value in it, is wrong (EX_USAGE).
+  /// The command line or a value in it is wrong (EX_USAGE).
   public static let usage = Sysexit(code: 64)
-  /// A file that was handed in is not what it should be (EX_DATAERR).
+  /// The content of a given file is wrong (EX_DATAERR).
   public static let dataError = Sysexit(code: 65)
-  /// credd is not there, or cannot serve this until its configuration is put right
-  /// (EX_UNAVAILABLE).
+  /// credd does not run, or an administrator must correct its configuration (EX_UNAVAILABLE).
   public static let unavailable = Sysexit(code: 69)
   /// The answer could not be written (EX_IOERR).
   public static let outputFailed = Sysexit(code: 74)
@@ -60,9 +59,9 @@ public struct Sysexit: Equatable, Sendable {
   public static let tryAgain = Sysexit(code: 75)
   /// The user must sign in, or may not do this (EX_NOPERM).
   public static let notPermitted = Sysexit(code: 77)
-  /// `exec` found the command and could not run it, as env(1) and shells end.
+  /// `exec` found the command and could not run it; the same number as of env(1) and shells.
   public static let cannotRun = Sysexit(code: 126)
-  /// `exec` did not find the command, as env(1) and shells end.
+  /// `exec` did not find the command; the same number as of env(1) and shells.
   public static let notFound = Sysexit(code: 127)
 }
 
@@ -92,12 +91,13 @@ extension Failure {
   /// The daemon's message, and what to do about it.
   public init(_ refusal: Refusal, profile: String?) {
     var row = RefusalTable.row(for: refusal.code, profile: profile)
-    // The daemon names a time where one helps. Without it a person must act first.
+    // The daemon names a time if waiting helps. Without one a person must act first.
     let isUpstream = ["BackendUnavailable", "CognitoUnavailable"].contains(refusal.code)
     if isUpstream, refusal.retryAfter == nil { row.status = .unavailable }
     var message = PlainText.oneLine(refusal.message.isEmpty ? refusal.code : refusal.message)
     if let advice = Self.advice(refusal, row) {
-      // One colon a line, and none behind a semicolon: it would seem to explain what stands last.
+      // A line has one colon, and none after a semicolon: the advice would seem to explain only the
+      // last part.
       let isJoined = message.contains(": ") || message.contains("; ")
       message += (isJoined ? "; " : ": ") + advice
     }
@@ -106,24 +106,23 @@ extension Failure {
   }
 
   private static func advice(_ refusal: Refusal, _ row: RefusalTable.Row) -> String? {
-    // Where a person must act first, time alone changes nothing.
+    // Time alone changes nothing if a person must act first.
     if let seconds = refusal.retryAfter, row.status == .tryAgain {
       return seconds > 0 ? "ask again in \(seconds) s" : "ask again"
     }
-    // The daemon knows more than the table: a message that names a command stands alone.
+    // The daemon knows more than the table: it needs no advice beside a command of its own.
     return refusal.message.contains("credctl ") ? nil : row.advice
   }
 }
 
-/// What each error code of the protocol means to whoever started credctl.
+/// What each error code of the protocol means to the user of credctl.
 ///
 /// 64: the request is wrong. 69: nothing changes until an administrator acts. 75: the same command
 /// may succeed later. 77: the user must sign in, or is not allowed.
 struct RefusalTable {
   struct Row {
     var status: Sysexit
-    /// What to do. The daemon's messages say it where the daemon alone knows; here is what depends
-    /// on being credctl.
+    /// What to do, if the daemon's message does not say it.
     var advice: String?
   }
 
@@ -140,7 +139,7 @@ struct RefusalTable {
     case .tooManyRequests: Row(status: .tryAgain, advice: "try again later")
     case .backendUnavailable, .cognitoUnavailable, .throttled, .timeout, .shuttingDown:
       Row(status: .tryAgain)
-    // nil is a code that a newer credd has and this credctl has not.
+    // nil: a newer credd has codes that this credctl does not know.
     case .internal, nil: Row(status: .unavailable, advice: "see 'journalctl -u credd'")
     }
   }

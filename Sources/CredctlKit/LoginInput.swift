@@ -1,8 +1,8 @@
 public import CredCore
 
-/// One `--login PROVIDER=@FILE` or `--login PROVIDER=-`: where a provider's token is read from.
+/// One `--login PROVIDER=@FILE` or `--login PROVIDER=-`: where credctl reads a provider's token.
 ///
-/// A token on the command line itself would be there for every user of the host to read.
+/// Every user of the host could read a token on the command line.
 public struct LoginSource: Equatable, Sendable {
   public enum Place: Equatable, Sendable {
     case file(String)
@@ -12,9 +12,9 @@ public struct LoginSource: Equatable, Sendable {
   public let provider: String
   public let place: Place
 
-  /// - Throws: a ``Failure`` with ``Sysexit/usage``, which does not repeat the text after `=`.
+  /// - Throws: a ``Failure`` with ``Sysexit/usage``. It does not repeat the text after `=`.
   public init(_ text: String) throws(Failure) {
-    // SAML provider ARNs and user pools hold no `=`, so the first one ends the provider.
+    // ARNs of SAML providers and names of user pools have no `=`, so the first one ends the provider.
     guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
       throw Failure(.usage, "option '--login' takes PROVIDER=@FILE or PROVIDER=-")
     }
@@ -31,7 +31,7 @@ public struct LoginSource: Equatable, Sendable {
     }
   }
 
-  /// Several of them: each provider once, at most one on standard input.
+  /// Reads several sources: each provider once, at most one on standard input.
   public static func list(_ texts: [String]) throws(Failure) -> [LoginSource] {
     var sources: [LoginSource] = []
     for text in texts {
@@ -51,7 +51,7 @@ public struct LoginSource: Equatable, Sendable {
   }
 }
 
-/// A line typed without echo into a terminal that passes every key on.
+/// A line that the user types into a raw terminal, without echo.
 public struct PasswordLine: Sendable {
   public enum Step: Equatable, Sendable {
     case more
@@ -63,7 +63,7 @@ public struct PasswordLine: Sendable {
 
   public init() {}
 
-  /// A byte has come from the terminal.
+  /// Takes a byte from the terminal.
   public mutating func typed(_ byte: UInt8) -> Step {
     switch byte {
     case 0x0A, 0x0D: return .done(Secret(bytes))
@@ -85,18 +85,16 @@ public struct PasswordLine: Sendable {
   }
 }
 
-/// What was read from a file or a pipe, as the secret it holds.
+/// Finds the secret in the text of a file or a pipe.
 public enum SecretText {
-  /// The text without the white space around it, which editors and `echo` put there.
+  /// The text without the white space that editors and `echo` put around it.
   ///
-  /// - Parameter name: what it should be, for the error.
+  /// - Parameter name: the name of the secret, for the error.
   public static func token(_ bytes: [UInt8], name: String) throws(Failure) -> Secret {
-    let isSpace: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }
-    let trimmed = bytes.drop(while: isSpace).reversed().drop(while: isSpace).reversed()
-    return try checked(Array(trimmed), name: name)
+    try checked(Array(bytes.trimmingWhiteSpace), name: name)
   }
 
-  /// The first line without its end: spaces are part of a password.
+  /// The first line without its line break. Spaces belong to a password.
   public static func password(_ bytes: [UInt8]) throws(Failure) -> Secret {
     var line = Array(bytes.prefix { $0 != 0x0A })
     if line.last == 0x0D { line.removeLast() }

@@ -1,6 +1,6 @@
 public import CredCore
 
-/// One request of the line protocol, as credctl writes it.
+/// One request of the line protocol.
 public struct RequestLine: Sendable {
   private var writer = JSONWriter(capacity: 256)
 
@@ -50,12 +50,12 @@ public struct RequestLine: Sendable {
   }
 }
 
-/// Reads the daemon's line. Whatever listens at the socket, only what has the shape of a good reply
-/// gets to standard output.
+/// Checks the daemon's line. Another program may listen at the socket: only a reply of the right
+/// shape reaches standard output.
 public enum Reply {
   /// The reply as a value.
   ///
-  /// - Throws: a ``Failure`` where the daemon refused, or where this is no reply to the verb.
+  /// - Throws: a ``Failure`` if the daemon refused, or if the line is no reply to the request.
   public static func check(
     _ line: [UInt8], has shape: ReplyShape, profile: String?
   ) throws(Failure) -> JSONValue {
@@ -84,14 +84,14 @@ public enum Reply {
   }
 }
 
-/// What a good reply to a verb holds, so that nothing else is ever taken for one.
+/// The members that a good reply to a request has.
 public struct ReplyShape: Sendable {
   /// Members that must be non-empty strings.
   var texts: [String] = []
   var objects: [String] = []
   var arrays: [String] = []
-  /// Nothing but printable ASCII stands in the whole line: it goes to standard output as it is, which
-  /// may be a terminal.
+  /// The whole line must be printable ASCII: credctl prints it as it is, and standard output may be a
+  /// terminal.
   var isPlain = false
 
   /// The `credential_process` format.
@@ -106,7 +106,7 @@ public struct ReplyShape: Sendable {
   public static let event = ReplyShape(texts: ["Event", "Profile"])
   public static let released = ReplyShape(texts: ["Profile"])
 
-  /// The name of the first member that is missing or of another type.
+  /// The name of the first member that is missing or has another type.
   func firstFault(in reply: JSONValue) -> String? {
     guard reply["Version"]?.integer == 1 else { return "Version" }
     if let name = texts.first(where: { reply[$0]?.secret?.isEmpty != false }) { return name }

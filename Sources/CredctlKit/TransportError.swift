@@ -1,8 +1,8 @@
-/// Why no reply came back over the socket.
+/// Why no reply came over the socket.
 public enum TransportError: Error, Equatable, Sendable {
-  /// Nobody listens at the path (ENOENT, ECONNREFUSED).
+  /// No process listens at the path (ENOENT, ECONNREFUSED).
   case noListener
-  /// The socket's file mode or its directory's keeps this user out (EACCES, EPERM).
+  /// The mode of the socket or of its directory excludes this user (EACCES, EPERM).
   case notPermitted
   /// The path does not fit in a socket address.
   case pathTooLong(limit: Int)
@@ -14,12 +14,12 @@ public enum TransportError: Error, Equatable, Sendable {
   case closedEarly
   /// The reply is longer than ``ReplyLimits/line``.
   case replyTooLong
-  /// A system call failed: its name, and what strerror(3) says.
+  /// A system call failed: its name, and the text of strerror(3).
   case system(call: String, text: String)
 }
 
 extension Failure {
-  /// What a person does about a failed exchange with the daemon.
+  /// Says what to do about a failed exchange with the daemon.
   public init(_ error: TransportError, at socket: SocketPath) {
     let path = socket.path
     switch error {
@@ -63,7 +63,7 @@ extension SocketPath {
   }
 }
 
-/// Where credd listens, and who said so: an error names the remedy by it.
+/// Where credd listens, and where the path comes from: the advice of an error depends on it.
 public struct SocketPath: Equatable, Sendable {
   public enum Origin: Equatable, Sendable {
     /// `--socket` or `$CREDD_SOCKET`.
@@ -85,13 +85,13 @@ public struct SocketPath: Equatable, Sendable {
     self.origin = origin
   }
 
-  /// The first of: `--socket`, `$CREDD_SOCKET`, `$XDG_RUNTIME_DIR/credd/credd.sock` where it
-  /// exists, `/run/credd/credd.sock`. An empty variable counts as unset.
+  /// Takes the first of: `--socket`, `$CREDD_SOCKET`, `$XDG_RUNTIME_DIR/credd/credd.sock` if this user
+  /// owns it, `/run/credd/credd.sock`. An empty variable counts as unset.
   ///
-  /// `sudo` and `su` may leave the variable of whoever called them: passwords are not given to
-  /// another user's daemon, nor credentials taken from it, unless it is named.
+  /// `sudo` and `su` may keep `$XDG_RUNTIME_DIR` of another user. credctl must not give a password to
+  /// that user's daemon or take credentials from it.
   ///
-  /// - Parameter isOwn: whether a path exists and is this user's.
+  /// - Parameter isOwn: whether a path exists and belongs to this user.
   public init(
     argument: String?, environment: (String) -> String?, isOwn: (String) -> Bool
   ) {

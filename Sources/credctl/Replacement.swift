@@ -2,12 +2,12 @@ import CLinux
 import CredctlKit
 import Glibc
 
-/// Another program in place of this one.
+/// Runs another program in place of this one.
 enum Replacement {
-  /// Becomes the command, which is found in `$PATH`; comes back only where it could not be run.
+  /// Looks for the command in `$PATH` and becomes it. Returns only if that fails.
   ///
-  /// - Parameter environment: it holds secrets. The kernel copies it to the new program and frees
-  ///   the old one's memory; where there is no new program the copy made here is wiped.
+  /// - Parameter environment: with secrets. The kernel copies it to the new program and frees this
+  ///   program's memory. If the command cannot be run, the copy made here is wiped.
   static func failure(becoming command: [String], environment: [[UInt8]]) -> Failure {
     let words = StringVector(command.map { Array($0.utf8) })
     let variables = StringVector(environment)
@@ -18,7 +18,7 @@ enum Replacement {
   }
 }
 
-/// Strings as execve(2) takes them. Their one buffer is wiped at the end.
+/// Strings for execve(2), in one buffer that is wiped at the end.
 @safe struct StringVector: ~Copyable {
   private let text: UnsafeMutableBufferPointer<CChar>
   private let vector: UnsafeMutableBufferPointer<UnsafePointer<CChar>?>
@@ -40,7 +40,7 @@ enum Replacement {
     }
   }
 
-  /// Ends with a null pointer; valid while the vector lives.
+  /// The last pointer is null. They are valid while the vector lives.
   var pointers: UnsafePointer<UnsafePointer<CChar>?>? { unsafe UnsafePointer(vector.baseAddress) }
 
   deinit {
@@ -50,13 +50,13 @@ enum Replacement {
   }
 }
 
-/// The process's environment.
+/// The environment of this process.
 enum Environment {
   static func value(of name: String) -> String? {
     unsafe getenv(name).map { unsafe String(cString: $0) }
   }
 
-  /// Its entries as they are: whatever bytes, in their order.
+  /// The entries in their order. They may be any bytes.
   static var entries: [[UInt8]] {
     var entries: [[UInt8]] = []
     var next = unsafe environ
