@@ -16,8 +16,8 @@ public enum FastCommand: Equatable, Sendable {
   ///   argument of `env`, `exec` and `ping` that is not clear.
   /// - Throws: a ``Failure`` with ``Sysexit/usage`` for wrong arguments of `get` and a `--socket`
   ///   without a value.
-  public init?(_ arguments: [String]) throws(Failure) {
-    var reader = OptionReader(arguments)
+  public init?(_ arguments: ArraySlice<String>) throws(Failure) {
+    var reader = OptionReader(rest: arguments)
     var socket: String?
     while let word = reader.next(), word == "--socket" { socket = try reader.value(of: word) }
     let command: FastCommand?
@@ -131,8 +131,8 @@ struct OptionReader {
   /// What ``next()`` returned last.
   private(set) var current: String?
 
-  init(_ arguments: [String]) {
-    rest = arguments[...]
+  init(rest: ArraySlice<String>) {
+    self.rest = rest
   }
 
   /// The arguments that were not read.

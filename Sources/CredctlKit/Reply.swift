@@ -94,17 +94,21 @@ public struct ReplyShape: Sendable {
   /// terminal.
   var isPlain = false
 
+  // Computed: at every start one shape is used once.
+
   /// The `credential_process` format.
-  public static let credentials = ReplyShape(
-    texts: ["AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"], isPlain: true)
-  public static let token = ReplyShape(texts: ["IdentityId", "Token"])
+  public static var credentials: ReplyShape {
+    ReplyShape(
+      texts: ["AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"], isPlain: true)
+  }
+  public static var token: ReplyShape { ReplyShape(texts: ["IdentityId", "Token"]) }
   /// `identity`, `login`, `logout`, `clear`.
-  public static let session = ReplyShape(texts: ["Profile", "State"])
-  public static let status = ReplyShape(objects: ["Daemon"], arrays: ["Sessions"])
-  public static let daemon = ReplyShape(objects: ["Daemon"])
+  public static var session: ReplyShape { ReplyShape(texts: ["Profile", "State"]) }
+  public static var status: ReplyShape { ReplyShape(objects: ["Daemon"], arrays: ["Sessions"]) }
+  public static var daemon: ReplyShape { ReplyShape(objects: ["Daemon"]) }
   /// A line of `watch`.
-  public static let event = ReplyShape(texts: ["Event", "Profile"])
-  public static let released = ReplyShape(texts: ["Profile"])
+  public static var event: ReplyShape { ReplyShape(texts: ["Event", "Profile"]) }
+  public static var released: ReplyShape { ReplyShape(texts: ["Profile"]) }
 
   /// The name of the first member that is missing or has another type.
   func firstFault(in reply: JSONValue) -> String? {

@@ -10,16 +10,16 @@ import Glibc
 /// copied; until then no other process of the user can read or dump this memory.
 @main enum Program {
   static func main() {
-    exit(run(Array(CommandLine.arguments.dropFirst())).code)
+    exit(run(CommandLine.arguments.dropFirst()).code)
   }
 
-  private static func run(_ arguments: [String]) -> Sysexit {
+  private static func run(_ arguments: ArraySlice<String>) -> Sysexit {
     credd_harden_client()
     do {
       if let command = try FastCommand(arguments) {
         try run(command)
       } else {
-        try Credctl.run(arguments)
+        try Credctl.run(Array(arguments))
       }
       return .success
     } catch {

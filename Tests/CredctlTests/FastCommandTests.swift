@@ -1,20 +1,21 @@
+import CredCore
 import CredctlKit
 import Testing
 
 @Suite struct FastCommandTests {
   private func options(_ arguments: String...) throws -> GetOptions? {
-    guard case .get(let options) = try FastCommand(arguments) else { return nil }
+    guard case .get(let options) = try FastCommand(arguments[...]) else { return nil }
     return options
   }
 
   private func request(_ arguments: String...) throws -> String? {
-    guard case .get(let options) = try FastCommand(arguments) else { return nil }
+    guard case .get(let options) = try FastCommand(arguments[...]) else { return nil }
     return String(decoding: options.request, as: UTF8.self)
   }
 
   private func complaint(_ arguments: [String]) -> String? {
     do throws(Failure) {
-      _ = try FastCommand(arguments)
+      _ = try FastCommand(arguments[...])
       return nil
     } catch {
       #expect(error.status == .usage)
@@ -73,6 +74,10 @@ import Testing
     #expect(try options("get", "--wait", "0.2")?.waiting.timeout == 11)
   }
 
+  @Test func theDaemonWaitsAsLongByDefault() {
+    #expect(.seconds(WaitLimits.defaultWait) == Limits.defaultWait)
+  }
+
   @Test(arguments: [
     (["get", "--profile"], "option '--profile' needs a value"),
     (["get", "--profile="], "option '--profile' needs a value"),
@@ -118,7 +123,7 @@ import Testing
     let command = ["get", "--socket", "/x", "--", "-h"]
     guard
       case .exec(let options, command) = try FastCommand(
-        ["--socket=/a", "exec", "-p", "work", "--min-ttl=60", "--"] + command)
+        (["--socket=/a", "exec", "-p", "work", "--min-ttl=60", "--"] + command)[...])
     else {
       Issue.record("not read")
       return
@@ -147,6 +152,6 @@ import Testing
     ["exec", "--=x", "true"], ["exec", "-h", "--", "true"], ["exec", "--format=sh", "--", "true"],
   ])
   func leavesTheRestToArgumentParser(_ arguments: [String]) throws {
-    #expect(try FastCommand(arguments) == nil)
+    #expect(try FastCommand(arguments[...]) == nil)
   }
 }

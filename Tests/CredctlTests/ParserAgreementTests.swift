@@ -24,7 +24,7 @@ import Testing
     ["ping", "--socket=/a", "--socket", "/b", "--json"],
   ])
   func bothUnderstandTheSame(_ arguments: [String]) throws {
-    let command = try #require(try FastCommand(arguments))
+    let command = try #require(try FastCommand(arguments[...]))
     #expect(try byArgumentParser(arguments) == command)
   }
 
@@ -40,7 +40,7 @@ import Testing
     var accepted = 0
     for list in [[]] + Self.words.map({ [$0] }) + pairs {
       for arguments in [[verb] + list, [verb] + list + ["--", "true"]] {
-        guard let command = try? FastCommand(arguments) else { continue }
+        guard let command = try? FastCommand(arguments[...]) else { continue }
         accepted += 1
         #expect(try byArgumentParser(arguments) == command, "\(arguments)")
       }
