@@ -82,9 +82,9 @@ MANUALS := $(patsubst docs/man/%,build/man/%,$(wildcard docs/man/*))
 .PHONY: man
 man: $(MANUALS) ## the manual pages with their version, into build/man
 
-build/man/%: docs/man/% Sources/CredctlKit/Version.swift
+build/man/%: docs/man/% Sources/CredCore/Version.swift
 	mkdir -p build/man
-	version=$$(sed -n 's/.*credctlVersion = "\(.*\)"/\1/p' Sources/CredctlKit/Version.swift); \
+	version=$$(sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/CredCore/Version.swift); \
 	  sed "s/@VERSION@/$${version:?}/" $< >$@
 
 .PHONY: demo
@@ -176,7 +176,7 @@ install: $(BINARIES) $(MANUALS) ## install programs, units, manuals under DESTDI
 	  contrib/credd.conf.example contrib/apparmor/usr.bin.credd systemd/examples/*.conf
 
 # What the package is called; `make deb VERSION=0.2.0` packs the same programs as another one.
-VERSION ?= $(shell sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/CredRuntime/Version.swift)
+VERSION ?= $(shell sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/CredCore/Version.swift)
 
 .PHONY: deb
 deb: $(BINARIES) ## pack a Debian package: build/credd_VERSION_ARCHITECTURE.deb

@@ -82,28 +82,13 @@ let package = Package(
       name: "credctl",
       dependencies: ["CredCore", "CredctlKit", "CLinux", "CWipingFree", argumentParser],
       swiftSettings: strict,
-      // No dynamic linker at start: build it with --static-swift-stdlib, as the Makefile does.
+      // A static program, so that `get` starts without a dynamic linker; it needs
+      // --static-swift-stdlib too, as in the Makefile. Sources/CWipingFree explains --wrap.
       linkerSettings: [
         .unsafeFlags(
-          ["-static-executable"]
-            + [
-              // Sources/CWipingFree
-              "--wrap=free", "--wrap=realloc",
-              // Sources/CLinux/quick_start.c
-              "--wrap=swift_copyAuxiliaryExecutablePath",
-            ].flatMap { ["-Xlinker", $0] },
+          ["-static-executable", "-Xlinker", "--wrap=free", "-Xlinker", "--wrap=realloc"],
           .when(configuration: .release))
-      ]
-        + lean(
-          "credctl",
-          [
-            // An index into .eh_frame, of 0.4 MB, that a static program has no use for: crtbeginT.o
-            // announces .eh_frame itself. gcc -static makes none either.
-            "--no-eh-frame-hdr",
-            // The names of Unicode's characters, 0.5 MB: who asked for one would abort. Nothing does;
-            // FoundationEssentials keeps them, for regular expressions.
-            "--defsym=_swift_stdlib_getScalarName=abort",
-          ])),
+      ]),
     .target(
       name: "CSandboxCrypto", cSettings: warnings, linkerSettings: [.linkedLibrary("gnutls")]),
     .target(
@@ -129,7 +114,8 @@ let package = Package(
     .testTarget(
       name: "CredRuntimeTests", dependencies: ["CredCore", "CredRuntime"], swiftSettings: strict),
     .testTarget(
-      name: "CredctlTests", dependencies: ["CredCore", "CredctlKit"], swiftSettings: strict),
+      name: "CredctlTests", dependencies: ["CredCore", "CredctlKit", "credctl", argumentParser],
+      swiftSettings: strict),
     .testTarget(name: "SandboxTests", dependencies: ["SandboxKit"], swiftSettings: strict),
     .testTarget(
       name: "DaemonTests",

@@ -1,14 +1,14 @@
 import CredctlKit
 import Testing
 
-@Suite struct SocketPathTests {
+@Suite struct TransportErrorTests {
   private func resolve(
     _ argument: String? = nil, _ environment: [String: String] = [:], existing: String = ""
   ) -> SocketPath {
     SocketPath(argument: argument, environment: { environment[$0] }, isOwn: { $0 == existing })
   }
 
-  @Test func theFirstThatSaysSomethingWins() {
+  @Test func takesTheFirstPathThatIsSet() {
     let environment = ["CREDD_SOCKET": "/env", "XDG_RUNTIME_DIR": "/run/user/7"]
     let user = "/run/user/7/credd/credd.sock"
     #expect(resolve("/arg", environment, existing: user).path == "/arg")
@@ -18,7 +18,7 @@ import Testing
     #expect(resolve(nil, ["CREDD_SOCKET": "", "XDG_RUNTIME_DIR": ""]) == .system)
   }
 
-  @Test func theAdviceFollowsTheOrigin() {
+  @Test func advisesByTheOriginOfThePath() {
     let user = "/run/user/7/credd/credd.sock"
     func message(_ socket: SocketPath) -> String { Failure(.noListener, at: socket).message }
     #expect(
@@ -31,7 +31,7 @@ import Testing
     #expect(message(resolve("/arg")).hasSuffix("or correct --socket or $CREDD_SOCKET"))
   }
 
-  @Test func aLostConnectionMayBeTriedAgain() {
+  @Test func endsWithTheStatusOfTheError() {
     #expect(Failure(.noListener, at: .system).status == .unavailable)
     #expect(Failure(.notPermitted, at: .system).status == .notPermitted)
     #expect(Failure(.replyTimedOut(seconds: 15), at: .system).status == .tryAgain)
