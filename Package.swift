@@ -21,18 +21,6 @@ let warnings: [CSetting] = [
   .treatAllWarnings(as: .error), .enableWarning("all"), .enableWarning("extra"),
 ]
 
-/// Links a release by lld, with what runs at a start side by side: scripts/link-order.
-func lean(_ program: String, _ flags: [String]) -> [LinkerSetting] {
-  let order = "\(Context.packageDirectory)/Sources/link-order/\(program)"
-  let all = flags + ["--symbol-ordering-file=\(order)", "--no-warn-symbol-ordering"]
-  // Of the C++ library Swift's runtime wants little; the Makefile puts it there as an archive alone.
-  let archives = [
-    "-L\(Context.packageDirectory)/build/archives", "-Xclang-linker", "-static-libgcc",
-  ]
-  let words = ["-use-ld=lld"] + archives + all.flatMap { ["-Xlinker", $0] }
-  return [.unsafeFlags(words, .when(configuration: .release))]
-}
-
 let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -55,9 +43,10 @@ let package = Package(
     .target(name: "CLinux", cSettings: warnings),
     .target(name: "CWipingFree", cSettings: warnings),
     .target(name: "CSystemd", cSettings: warnings, linkerSettings: [.linkedLibrary("systemd")]),
-    // These two load their libraries at need, and link none.
-    .target(name: "CCurl", cSettings: warnings),
-    .target(name: "CCrypto", cSettings: warnings),
+    // CCurl and CCrypto load their libraries at need, and link none.
+    .target(name: "CLoad", cSettings: warnings),
+    .target(name: "CCurl", dependencies: ["CLoad"], cSettings: warnings),
+    .target(name: "CCrypto", dependencies: ["CLoad"], cSettings: warnings),
     .target(name: "CredCore", swiftSettings: strict + plain),
     .target(
       name: "CredRuntime",
@@ -68,18 +57,16 @@ let package = Package(
     .executableTarget(
       name: "credd", dependencies: ["CredCore", "CredRuntime", logging],
       swiftSettings: strict + plain,
-      // All symbols are bound at the start, and the table of them is read-only from then on.
-      linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]
-        + lean(
-          "credd",
+      linkerSettings: [
+        .unsafeFlags(
           [
-            // 40,000 addresses to relocate in 5 KB, and not in 1 MB.
-            "-z", "pack-relative-relocs",
-            // What nobody looks up is no reason to keep a function. The allocator that wipes is
-            // looked up: by libraries that are loaded later.
-            "--no-export-dynamic", "--export-dynamic-symbol=free",
-            "--export-dynamic-symbol=realloc",
-          ])),
+            // All symbols are bound at the start, and the table of them is read-only from then on.
+            "-z", "now",
+            // Libraries look up free() and realloc() alone (Sources/CWipingFree), which linkers export
+            // anyway. The names of all other functions are 0.3 MB, read at each start.
+            "--no-export-dynamic",
+          ].flatMap { ["-Xlinker", $0] })
+      ]),
     .target(name: "CredctlKit", dependencies: ["CredCore"], swiftSettings: strict),
     .executableTarget(
       name: "credctl",
@@ -89,24 +76,10 @@ let package = Package(
       linkerSettings: [
         .unsafeFlags(
           ["-static-executable"]
-            + [
-              // Sources/CWipingFree
-              "--wrap=free", "--wrap=realloc",
-              // Sources/CLinux/quick_start.c
-              "--wrap=swift_copyAuxiliaryExecutablePath",
-            ].flatMap { ["-Xlinker", $0] },
+            // Sources/CWipingFree
+            + ["--wrap=free", "--wrap=realloc"].flatMap { ["-Xlinker", $0] },
           .when(configuration: .release))
-      ]
-        + lean(
-          "credctl",
-          [
-            // An index into .eh_frame, of 0.4 MB, that a static program has no use for: crtbeginT.o
-            // announces .eh_frame itself. gcc -static makes none either.
-            "--no-eh-frame-hdr",
-            // The names of Unicode's characters, 0.5 MB: who asked for one would abort. Nothing does;
-            // FoundationEssentials keeps them, for regular expressions.
-            "--defsym=_swift_stdlib_getScalarName=abort",
-          ])),
+      ]),
     .target(
       name: "SandboxKit",
       dependencies: [
@@ -124,6 +97,7 @@ let package = Package(
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ],
       swiftSettings: strict),
+    .target(name: "Programs", dependencies: ["credd", "credctl", "credd-sandbox"]),
     // Not shipped: credd's machines in a simulated world.
     .target(name: "SimulationKit", dependencies: ["CredCore"], swiftSettings: strict),
     .executableTarget(

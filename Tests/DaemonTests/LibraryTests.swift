@@ -20,35 +20,19 @@ struct LibraryTests {
     #expect(try host.credctl("get", "--wait", "30").status == 0)
   }
 
-  /// To load a library, parts of its code run and its tables are read.
-  @Test(.enabled(if: MemoryScan.canBe, "reading credd's memory takes root"))
-  func whatALibraryTookToBeLoadedIsGivenBack() throws {
-    let host = try TestHost()
-    let linked = try residentCode(of: host.daemon)
-    #expect(try host.credctl("get").status == 0)
-    let now = try residentCode(of: host.daemon)
-    #expect(linked.keys.allSatisfy { now[$0, default: 0] > 0 })
-    let loaded = now.filter { linked[$0.key] == nil }
-    // The call used some of them.
-    #expect(loaded.contains { $0.key.contains("/libcurl.so") && $0.value > 0 })
-    #expect(loaded.contains { $0.value == 0 })
-  }
-
-  /// Kilobytes, by the library's path.
-  private func residentCode(of daemon: ChildProcess) throws -> [String: Int] {
-    let text = try ProcessFile.text(daemon.pid, "smaps")
-    var resident: [String: Int] = [:]
-    var library: String?
-    for line in text.split(separator: "\n") {
-      let fields = line.split(separator: " ")
-      if fields.count == 6, fields[1] == "r-xp", fields[5].contains(".so") {
-        library = String(fields[5])
-      } else if let name = library, fields[0] == "Rss:" {
-        resident[name] = Int(fields[1])
-        library = nil
-      }
+  /// Packagers find what a program loads at need in a note: https://systemd.io/ELF_DLOPEN_METADATA.
+  @Test(.enabled(if: Programs.installed("objcopy") != nil, "takes Debian's binutils"))
+  func librariesLoadedAtNeedAreInANoteOfTheProgram() throws {
+    let libraries = try DlopenNote.libraries(of: Programs.credd)
+    #expect(libraries.map(\.soname) == ["libcrypto.so.3", "libcurl.so.4"])
+    #expect(libraries.map(\.priority) == ["recommended", "required"])
+    for library in libraries {
+      #expect(!library.feature.isEmpty && !library.description.isEmpty)
+      // It is the one that is loaded here.
+      #expect(
+        FileManager.default.fileExists(
+          atPath: "/usr/lib/\(Self.architecture)-linux-gnu/\(library.soname)"))
     }
-    return resident
   }
 
   #if arch(x86_64)
