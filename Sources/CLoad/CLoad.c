@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "give_back.h"
+
 const char *credd_load(const char *soname, const struct credd_symbol *symbols, size_t count) {
   void *library = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
   if (!library) return dlerror();
@@ -20,7 +22,11 @@ int credd_load_once(int *is_loaded, const char *(*load)(void), char *reason, siz
   pthread_mutex_lock(&lock);
   const char *problem = *is_loaded ? NULL : load();
   *is_loaded = !problem;
-  if (problem) snprintf(reason, size, "%s", problem);
+  if (problem) {
+    snprintf(reason, size, "%s", problem);
+  } else {
+    credd_give_code_back();
+  }
   pthread_mutex_unlock(&lock);
   return problem ? -1 : 0;
 }

@@ -35,6 +35,35 @@ struct LibraryTests {
     }
   }
 
+  /// Loading runs parts of a library's code and reads its tables. Only what a call uses comes back.
+  @Test(.enabled(if: MemoryScan.canBe, "reading credd's memory takes root"))
+  func codeThatOnlyLoadingNeededIsNotResident() throws {
+    let host = try TestHost()
+    let linked = try residentCode(of: host.daemon)
+    #expect(try host.credctl("get").status == 0)
+    let loaded = try residentCode(of: host.daemon).filter { linked[$0.key] == nil }
+    // The call used some of them.
+    #expect(loaded.contains { $0.key.contains("/libcurl.so") && $0.value > 0 })
+    #expect(loaded.contains { $0.value == 0 })
+  }
+
+  /// Kilobytes, by the library's path.
+  private func residentCode(of daemon: ChildProcess) throws -> [String: Int] {
+    let text = try ProcessFile.text(daemon.pid, "smaps")
+    var resident: [String: Int] = [:]
+    var library: String?
+    for line in text.split(separator: "\n") {
+      let fields = line.split(separator: " ")
+      if fields.count == 6, fields[1] == "r-xp", fields[5].contains(".so") {
+        library = String(fields[5])
+      } else if let name = library, fields[0] == "Rss:" {
+        resident[name] = Int(fields[1])
+        library = nil
+      }
+    }
+    return resident
+  }
+
   #if arch(x86_64)
     private static let architecture = "x86_64"
   #else
