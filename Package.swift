@@ -1,18 +1,16 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// What every Swift target of credd is built with. `NonisolatedNonsendingByDefault` keeps
-/// nonisolated `async` functions on the caller's executor, which is the event loop.
+/// What every Swift target of credd is built with.
 let strict: [SwiftSetting] = [
   .strictMemorySafety(),
   .treatAllWarnings(as: .error),
-  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// For what credd is made of: regular expressions would be an eighth of it. See Containment.swift.
+/// For what credd is made of: regular expressions would be an eighth of it. See CredCore/Text/Bytes.swift.
 let plain: [SwiftSetting] = [
   .unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"])
 ]
@@ -20,18 +18,6 @@ let plain: [SwiftSetting] = [
 let warnings: [CSetting] = [
   .treatAllWarnings(as: .error), .enableWarning("all"), .enableWarning("extra"),
 ]
-
-/// Links a release by lld, with what runs at a start side by side: scripts/link-order.
-func lean(_ program: String, _ flags: [String]) -> [LinkerSetting] {
-  let order = "\(Context.packageDirectory)/Sources/link-order/\(program)"
-  let all = flags + ["--symbol-ordering-file=\(order)", "--no-warn-symbol-ordering"]
-  // Of the C++ library Swift's runtime wants little; the Makefile puts it there as an archive alone.
-  let archives = [
-    "-L\(Context.packageDirectory)/build/archives", "-Xclang-linker", "-static-libgcc",
-  ]
-  let words = ["-use-ld=lld"] + archives + all.flatMap { ["-Xlinker", $0] }
-  return [.unsafeFlags(words, .when(configuration: .release))]
-}
 
 let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
@@ -52,31 +38,32 @@ let package = Package(
     .target(name: "CLinux", cSettings: warnings),
     .target(name: "CWipingFree", cSettings: warnings),
     .target(name: "CSystemd", cSettings: warnings, linkerSettings: [.linkedLibrary("systemd")]),
-    // These two load their libraries at need, and link none.
-    .target(name: "CCurl", cSettings: warnings),
-    .target(name: "CCrypto", cSettings: warnings),
+    // CCurl and CCrypto load their libraries at need, and link none.
+    .target(name: "CLoad", cSettings: warnings),
+    .target(name: "CCurl", dependencies: ["CLoad"], cSettings: warnings),
+    .target(name: "CCrypto", dependencies: ["CLoad"], cSettings: warnings),
     .target(name: "CredCore", swiftSettings: strict + plain),
+    .target(
+      name: "CredService", dependencies: ["CredCore", logging], swiftSettings: strict + plain),
     .target(
       name: "CredRuntime",
       dependencies: [
-        "CredCore", "CLinux", "CSystemd", "CCurl", "CCrypto", "CWipingFree", logging,
+        "CredCore", "CredService", "CLinux", "CSystemd", "CCurl", "CCrypto", "CWipingFree", logging,
       ],
       swiftSettings: strict + plain),
     .executableTarget(
-      name: "credd", dependencies: ["CredCore", "CredRuntime", logging],
+      name: "credd", dependencies: ["CredCore", "CredService", "CredRuntime", logging],
       swiftSettings: strict + plain,
-      // All symbols are bound at the start, and the table of them is read-only from then on.
-      linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]
-        + lean(
-          "credd",
+      linkerSettings: [
+        .unsafeFlags(
           [
-            // 40,000 addresses to relocate in 5 KB, and not in 1 MB.
-            "-z", "pack-relative-relocs",
-            // What nobody looks up is no reason to keep a function. The allocator that wipes is
-            // looked up: by libraries that are loaded later.
-            "--no-export-dynamic", "--export-dynamic-symbol=free",
-            "--export-dynamic-symbol=realloc",
-          ])),
+            // All symbols are bound at the start, and the table of them is read-only from then on.
+            "-z", "now",
+            // Libraries look up free() and realloc() alone (Sources/CWipingFree), which linkers export
+            // anyway. The names of all other functions are 0.3 MB, read at each start.
+            "--no-export-dynamic",
+          ].flatMap { ["-Xlinker", $0] })
+      ]),
     .target(name: "CredctlKit", dependencies: ["CredCore"], swiftSettings: strict),
     .executableTarget(
       name: "credctl",
@@ -98,6 +85,7 @@ let package = Package(
     .executableTarget(
       name: "credd-sandbox", dependencies: ["SandboxKit", "CSandboxHTTP", argumentParser],
       swiftSettings: strict),
+    .target(name: "Programs", dependencies: ["credd", "credctl", "credd-sandbox"]),
     // Not shipped: credd's machines in a simulated world.
     .target(name: "SimulationKit", dependencies: ["CredCore"], swiftSettings: strict),
     .executableTarget(

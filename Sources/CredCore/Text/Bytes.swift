@@ -56,7 +56,7 @@ extension StringProtocol {
   func contains(bytesOf other: String) -> Bool { utf8.contains(bytes: other.utf8) }
 
   /// Whether every byte is an ASCII letter, a digit or one of `others`.
-  func containsOnlyLettersDigits(or others: String) -> Bool {
+  public func containsOnlyLettersDigits(or others: String) -> Bool {
     utf8.allSatisfy { $0.isLetterOrDigit || others.utf8.contains($0) }
   }
 }

@@ -1,24 +1,14 @@
 #define _GNU_SOURCE
-#include "CLinux.h"
+#include "give_back.h"
 
 #include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int count_one(struct dl_phdr_info *object, size_t size, void *count) {
-  (void)object, (void)size;
-  ++*(size_t *)count;
-  return 0;
-}
-
-size_t credd_library_count(void) {
-  size_t count = 0;
-  dl_iterate_phdr(count_one, &count);
-  return count;
-}
-
-// Then the dynamic linker has written into pages that it maps read-only now.
+// Then the dynamic linker has written into pages that are read-only now: they are not the file's.
 static bool has_relocated_code(const struct dl_phdr_info *object) {
   for (size_t i = 0; i < object->dlpi_phnum; i++) {
     if (object->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
@@ -33,16 +23,12 @@ static bool has_relocated_code(const struct dl_phdr_info *object) {
 
 enum { SEGMENTS_MAX = 16 };  // Linkers make four or five, and some notes.
 
-// What relocations were applied to (GNU_RELRO) lies in segments that are writable by the file's
-// headers, so the pages of the others are as the file has them. Before Linux 5.18 they stay.
-static int give_back(struct dl_phdr_info *object, size_t size, void *known) {
-  (void)size;
-  if (*(size_t *)known > 0) {
-    --*(size_t *)known;
-    return 0;
-  }
+// Relocated data lies in segments that are writable by the file's headers, so the pages of the
+// others are as the file has them. Before Linux 5.18 they stay.
+static int give_back(struct dl_phdr_info *object, size_t size, void *context) {
+  (void)size, (void)context;
   if (object->dlpi_phnum > SEGMENTS_MAX || has_relocated_code(object)) return 0;
-  // A copy, for the headers are on a page that is given back, and would bring it back at once.
+  // A copy: the headers are on a page that is given back, and reading them would load it again.
   ElfW(Phdr) segments[SEGMENTS_MAX];
   memcpy(segments, object->dlpi_phdr, object->dlpi_phnum * sizeof *segments);
   const uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -54,7 +40,7 @@ static int give_back(struct dl_phdr_info *object, size_t size, void *known) {
   return 0;
 }
 
-void credd_give_libraries_back(size_t known) {
+void credd_give_code_back(void) {
   // Nothing is unloaded meanwhile: the walk holds the dynamic linker's lock.
-  dl_iterate_phdr(give_back, &known);
+  dl_iterate_phdr(give_back, NULL);
 }
