@@ -62,3 +62,14 @@ struct UserDirectory: Sendable {
   /// What a user signs in with when nobody gave a password.
   static func defaultPassword(of name: String) -> String { name + "-password" }
 }
+
+/// A user of the organisation's own login system.
+struct User: Sendable {
+  let name: String
+  var password: String
+  var isDisabled = false
+  /// The token callback wants the user's own session.
+  var requiresSession = false
+  /// What the sample server stores instead of the password, once the user has registered there.
+  var saltedPassword: String?
+}
