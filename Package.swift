@@ -57,13 +57,15 @@ let package = Package(
     .target(name: "CCrypto", cSettings: warnings),
     .target(name: "CredCore", swiftSettings: strict + plain),
     .target(
+      name: "CredService", dependencies: ["CredCore", logging], swiftSettings: strict + plain),
+    .target(
       name: "CredRuntime",
       dependencies: [
-        "CredCore", "CLinux", "CSystemd", "CCurl", "CCrypto", "CWipingFree", logging,
+        "CredCore", "CredService", "CLinux", "CSystemd", "CCurl", "CCrypto", "CWipingFree", logging,
       ],
       swiftSettings: strict + plain),
     .executableTarget(
-      name: "credd", dependencies: ["CredCore", "CredRuntime", logging],
+      name: "credd", dependencies: ["CredCore", "CredService", "CredRuntime", logging],
       swiftSettings: strict + plain,
       // All symbols are bound at the start, and the table of them is read-only from then on.
       linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]
@@ -127,7 +129,10 @@ let package = Package(
       // The sandbox's cryptography checks the daemon's.
       name: "CredCoreTests", dependencies: ["CredCore", "SandboxKit"], swiftSettings: strict),
     .testTarget(
-      name: "CredRuntimeTests", dependencies: ["CredCore", "CredRuntime"], swiftSettings: strict),
+      name: "CredServiceTests", dependencies: ["CredCore", "CredService"], swiftSettings: strict),
+    .testTarget(
+      name: "CredRuntimeTests", dependencies: ["CredCore", "CredService", "CredRuntime"],
+      swiftSettings: strict),
     .testTarget(
       name: "CredctlTests", dependencies: ["CredCore", "CredctlKit"], swiftSettings: strict),
     .testTarget(name: "SandboxTests", dependencies: ["SandboxKit"], swiftSettings: strict),
