@@ -156,7 +156,7 @@ install: $(BINARIES) $(MANUALS) ## install programs, units, manuals under DESTDI
 	# Whoever has a configuration keeps it.
 	[[ -e "$(DESTDIR)/etc/credd/credd.conf" ]] || \
 	  install -D --mode=644 contrib/credd.conf "$(DESTDIR)/etc/credd/credd.conf"
-	for page in $(MANUALS); do \
+	for page in $(filter-out build/man/credd-sandbox.1,$(MANUALS)); do \
 	  install -D --mode=644 --target-directory="$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}" \
 	    "$$page"; \
 	done
