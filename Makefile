@@ -16,9 +16,9 @@ DESTDIR ?=
 INSTALL_PACKAGES ?= scripts/install-dependencies
 
 # What each target needs beside the Swift toolchain.
-# g++ brings the archive of the C++ library that releases are linked with.
-BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4-openssl-dev libssl-dev \
-  libsystemd-dev
+# Swift's own library is linked with the C++ library that g++ brings.
+BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4-openssl-dev libgnutls28-dev \
+  libmicrohttpd-dev libssl-dev libsystemd-dev
 PYTHON_PACKAGES := python3 python3-venv
 DEMO_PACKAGES := curl netcat-openbsd
 # redis-server, ssh-agent and git's credential cache are credd's peers there.
@@ -64,13 +64,7 @@ release: $(BINARIES) ## build for use: static Swift, stripped, into build/bin
 $(BINARIES) &: $(SOURCES)
 	$(need_swift)
 	$(INSTALL_PACKAGES) $(BUILD_PACKAGES)
-	# Package.swift looks for it here first, where no shared library of that name is.
-	mkdir -p build/archives
-	compiler=$$(command -v clang || command -v c++ || command -v cc); \
-	  ln -sf "$$("$$compiler" -print-file-name=libstdc++.a)" build/archives/libstdc++.a
-	# Swift does not know that they depend on Sources/link-order; linking them takes seconds.
-	rm -f .build/release/credd .build/release/credctl
-	swift build --configuration release --static-swift-stdlib
+	swift build --configuration release --static-swift-stdlib --target Programs
 	mkdir -p build/bin
 	for program in $(PROGRAMS); do \
 	  strip --remove-section=.comment -o "build/bin/$$program.new" ".build/release/$$program"; \

@@ -138,7 +138,7 @@ FIGURES = {
     "restored": Figure(
         8, "start by its socket to the first answer, restored", "ms", {None: within(20)},
     ),
-    "rss, idle": Figure(9, "resident memory, idle", "MB", {None: within(10)}),
+    "rss, idle": Figure(9, "resident memory, idle", "MB", {None: within(12)}),
     "rss, tls": Figure(9, "resident memory after exchanges over TLS", "MB", {None: within(18)}),
     "private, tls": Figure(9, "private memory after exchanges over TLS", "MB", {None: within(4)}),
     "rss, load": Figure(None, "resident memory after the load", "MB", {None: None}),

@@ -155,7 +155,7 @@ public enum VariableFormat: String, CaseIterable, Sendable {
 enum ShellWord {
   /// The word in single quotes if the shell would change it.
   static func quoted(_ word: String) -> String {
-    guard word.isEmpty || !word.holdsOnlyLettersDigits(or: "_-./@:") else { return word }
+    guard word.isEmpty || !word.containsOnlyLettersDigits(or: "_-./@:") else { return word }
     return "'"
       + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
       + "'"

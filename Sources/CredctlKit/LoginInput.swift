@@ -44,8 +44,8 @@ public struct LoginSource: Equatable, Sendable {
     guard sources.count(where: { $0.place == .standardInput }) <= 1 else {
       throw Failure(.usage, "option '--login' reads standard input for one provider only")
     }
-    guard sources.count <= Limits.logins else {
-      throw Failure(.usage, "option '--login' takes \(Limits.logins) providers at most")
+    guard sources.count <= Limits.Upstream.logins else {
+      throw Failure(.usage, "option '--login' takes \(Limits.Upstream.logins) providers at most")
     }
     return sources
   }
@@ -91,7 +91,7 @@ public enum SecretText {
   ///
   /// - Parameter name: the name of the secret, for the error.
   public static func token(_ bytes: [UInt8], name: String) throws(Failure) -> Secret {
-    try checked(Array(bytes.trimmingWhiteSpace), name: name)
+    try checked(Array(bytes.trimmed), name: name)
   }
 
   /// The first line without its line break. Spaces belong to a password.

@@ -105,9 +105,9 @@ public enum WaitLimits {
   /// Not computed from `Limits.defaultWait`, which would load 128-bit arithmetic at every `get`.
   public static let defaultWait = 5
   /// The longest `wait` that the daemon accepts.
-  public static let longestWait = Int(Limits.longestWaitSeconds)
+  public static let longestWait = Int(Limits.Line.longestWaitSeconds)
   /// The longest `min_ttl` that the daemon accepts.
-  public static let longestLifetime = Int(Limits.longestLifetimeSeconds)
+  public static let longestLifetime = Int(Limits.Line.longestLifetimeSeconds)
   /// The least lifetime for `exec` and `env` without `--min-ttl`: nothing renews credentials in an
   /// environment, and SDKs treat credentials with less than 15 min left as expired.
   public static let usefulLifetime = Seconds(milliseconds: 15 * 60 * 1000)
@@ -121,5 +121,5 @@ public enum WaitLimits {
 /// The bounds of what a person or a script gives to credctl.
 public enum InputLimits {
   /// Bytes of a token or password: a character takes four bytes of UTF-8 at most.
-  public static let secret = 4 * Limits.tokenLength
+  public static let secret = 4 * Limits.Upstream.tokenLength
 }

@@ -64,13 +64,12 @@ extension FuzzTarget {
   func faultInBackendReplies(_ bytes: [UInt8]) -> String? {
     guard let query = try? query() else { return "no query" }
     let reply = reply(bytes)
-    let url = "https://auth.example.com/"
-    let callback = HTTPCallback(backend: "corp", url: url)
+    let backend = HTTPBackend(name: "corp")
     return fault(reply.status) { () throws(UpstreamFailure) in
-      try callback.reply(reply, to: query)
+      try backend.token(from: reply, to: query)
     }
       ?? fault(reply.status) { () throws(UpstreamFailure) in
-        try PasswordSignIn(backend: "corp", url: url).session(from: reply)
+        try backend.session(from: reply)
       }
   }
 
@@ -80,8 +79,8 @@ extension FuzzTarget {
     _ = try? DeveloperCredentials(file: Secret(bytes), section: "default", path: "/file")
     let status = Int32(bytes.first ?? 0) % 80
     return fault(status == 0 ? 200 : 500) { () throws(UpstreamFailure) in
-      try ExecCallback(backend: "script").reply(
-        ExecOutcome(
+      try ExecBackend(name: "script").token(
+        from: ExecOutcome(
           ending: .exited(status), standardOutput: Secret(Array(bytes.dropFirst())),
           standardError: bytes),
         to: query)

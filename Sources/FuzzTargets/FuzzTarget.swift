@@ -64,7 +64,7 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
   private func faultInRequest(_ line: [UInt8]) -> String? {
     do throws(RequestError) {
       let request = try Request.parse(line)
-      var memo = RequestMemo(seed: 1)
+      var memo = ParsedRequestCache(seed: 1)
       memo.remember(request, for: line.span)
       if let known = memo.request(for: line.span), known != request { return "the memo errs" }
       return nil
@@ -101,7 +101,8 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
       plan: SessionPlan(backend: .host), snapshot: record.snapshot, now: .seconds(1000),
       chance: 0.5)
     var random = SystemRandomNumberGenerator()
-    _ = machine.handle(.timePassed, now: .seconds(1000), random: &random)
+    var callIDs = CallIDs()
+    _ = machine.handle(.timePassed, now: .seconds(1000), callIDs: &callIDs, random: &random)
     return machine.nextWake > .seconds(1000) ? nil : "a session that wakes without end"
   }
 

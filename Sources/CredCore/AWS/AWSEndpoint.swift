@@ -27,16 +27,10 @@ public struct AWSEndpoint: Sendable, Hashable {
 
   /// An endpoint of the operator's own, such as an emulator or a proxy.
   ///
-  /// - Throws: also where FIPS or dualstack is asked for, which is AWS's rule: the operator's URL
-  ///   already says which host is meant.
-  public init(
-    _ service: Service, region: String, custom: String, fips: Bool = false, dualStack: Bool = false
-  ) throws(InvalidInput) {
-    guard let parts = URLParts(custom), parts.query.isEmpty else {
+  /// - Throws: where the URL is none, or has a query.
+  public init(_ service: Service, region: String, custom: String) throws(InvalidInput) {
+    guard let url = try? HTTPURL(custom), url.query == nil else {
       throw InvalidInput(field: "endpoint", reason: "is not an http:// or https:// URL")
-    }
-    guard !fips, !dualStack else {
-      throw InvalidInput(field: "endpoint", reason: "cannot be combined with fips or dualstack")
     }
     self.service = service
     self.region = region

@@ -3,10 +3,6 @@
 /// JSON 1.1 over POST (Cognito Identity API reference, 2014-06-30). The exchange calls are
 /// unsigned; only GetOpenIdTokenForDeveloperIdentity carries a signature.
 public struct CognitoIdentity: Sendable, Equatable {
-  /// Seconds; what Cognito allows for a developer token.
-  public static let tokenDurations = 1...86_400
-  public static let maximumPrincipalTags = 50
-
   public let endpoint: AWSEndpoint
 
   public init(_ endpoint: AWSEndpoint) {
@@ -51,20 +47,6 @@ public struct CognitoIdentity: Sendable, Equatable {
     request("GetOpenIdToken") {
       $0.field("IdentityId", identity.description)
       $0.logins(logins)
-    }
-  }
-
-  /// UnlinkIdentity: takes logins off an identity that they prove to be one's own.
-  public func unlinkIdentity(
-    _ identity: IdentityID, logins: LoginsMap, remove: [String]
-  ) -> HTTPRequest {
-    request("UnlinkIdentity") {
-      $0.field("IdentityId", identity.description)
-      $0.logins(logins)
-      $0.key("LoginsToRemove")
-      $0.beginArray()
-      for provider in remove { $0.string(provider) }
-      $0.endArray()
     }
   }
 
@@ -137,11 +119,6 @@ extension CognitoIdentity {
     return try tokenReply(object, reply)
   }
 
-  /// Reads the answer to UnlinkIdentity, which has no content.
-  public static func unlinked(_ reply: HTTPReply) throws(UpstreamFailure) {
-    guard reply.isSuccess, !reply.looksLikeHTML else { throw failure(reply) }
-  }
-
   private static func tokenReply(
     _ object: JSONValue, _ reply: HTTPReply
   ) throws(UpstreamFailure) -> TokenReply {
@@ -155,7 +132,8 @@ extension CognitoIdentity {
 
   private static func success(_ reply: HTTPReply) throws(UpstreamFailure) -> JSONValue {
     guard reply.status == 200, !reply.looksLikeHTML else { throw failure(reply) }
-    return try JSONReply.object(reply.body, limit: Limits.cognitoReplyBytes, from: .cognitoIdentity)
+    return try JSONReply.object(
+      reply.body, limit: Limits.Upstream.awsReplyBytes, from: .cognitoIdentity)
   }
 
   private static func failure(_ reply: HTTPReply) -> UpstreamFailure {
@@ -165,7 +143,8 @@ extension CognitoIdentity {
   /// `{"__type": "ns#Name", "message": …}`, or the name in `x-amzn-ErrorType: Name:url`.
   private static func remoteError(_ reply: HTTPReply) -> RemoteError? {
     let body =
-      reply.body.count <= Limits.cognitoReplyBytes ? try? JSONValue.parse(reply.body.bytes) : nil
+      reply.body.count <= Limits.Upstream.awsReplyBytes
+      ? try? JSONValue.parse(reply.body.bytes) : nil
     guard let name = body?["__type"]?.text ?? reply.header("x-amzn-ErrorType") else { return nil }
     return RemoteError(name: name, message: body?["message"]?.secret ?? body?["Message"]?.secret)
   }

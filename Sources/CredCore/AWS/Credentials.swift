@@ -27,7 +27,7 @@ enum CredentialRules {
 
   /// `\w{16,128}` (STS API reference, Credentials).
   static func accessKeyID(_ text: String) throws(InvalidInput) -> String {
-    guard (16...128).contains(text.utf8.count), text.holdsOnlyLettersDigits(or: "_") else {
+    guard (16...128).contains(text.utf8.count), text.containsOnlyLettersDigits(or: "_") else {
       throw InvalidInput(field: "AccessKeyId", reason: "is not 16 to 128 word characters")
     }
     return text
@@ -35,7 +35,7 @@ enum CredentialRules {
 
   /// Printable ASCII without spaces: all that AWS's keys and tokens are made of.
   static func key(_ secret: Secret, _ field: String) throws(InvalidInput) -> Secret {
-    guard !secret.isEmpty, secret.bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+    guard !secret.isEmpty, secret.bytes.allSatisfy(\.isVisible) else {
       throw InvalidInput(field: field, reason: "is empty or not printable ASCII")
     }
     return secret

@@ -68,23 +68,23 @@ extension CognitoIdentity.DeveloperTokenQuery {
   /// Cognito API reference: DeveloperProviderName, DeveloperUserIdentifier, TokenDuration,
   /// PrincipalTags.
   fileprivate func check() throws(InvalidInput) {
-    guard (1...128).contains(provider.utf8.count), provider.holdsOnlyLettersDigits(or: "._-")
-    else {
+    guard provider.isDeveloperProvider else {
       throw InvalidInput(
         field: "DeveloperProviderName", reason: "is not 1 to 128 letters, digits, '.', '_' or '-'")
     }
-    guard (1...1024).contains(userIdentifier.unicodeScalars.count) else {
+    guard (1...Limits.Upstream.userIdentifierLength).contains(userIdentifier.unicodeScalars.count)
+    else {
       throw InvalidInput(
         field: "DeveloperUserIdentifier", reason: "is not 1 to 1024 characters long")
     }
-    if let seconds = tokenDuration, !CognitoIdentity.tokenDurations.contains(seconds) {
+    if let seconds = tokenDuration, !Limits.Upstream.tokenSeconds.contains(seconds) {
       throw InvalidInput(field: "TokenDuration", reason: "is not 1 to 86400 seconds")
     }
-    guard principalTags.count <= CognitoIdentity.maximumPrincipalTags,
+    guard principalTags.count <= Limits.Upstream.principalTags,
       Set(principalTags.map(\.name)).count == principalTags.count,
       principalTags.allSatisfy({
-        (1...128).contains($0.name.unicodeScalars.count)
-          && (1...256).contains($0.value.unicodeScalars.count)
+        Limits.Upstream.tagNameLength.contains($0.name.unicodeScalars.count)
+          && Limits.Upstream.tagValueLength.contains($0.value.unicodeScalars.count)
       })
     else {
       throw InvalidInput(

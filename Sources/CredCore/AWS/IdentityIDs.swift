@@ -32,14 +32,14 @@ public struct IdentityPoolID: Sendable, Hashable, CustomStringConvertible {
   /// The pattern that ids of pools and of identities share.
   static func isRegionalID(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
-    guard bytes.count <= 55,
+    guard bytes.count <= Limits.Upstream.identityIDLength,
       let colon = bytes.firstIndex(of: UInt8(ascii: ":"))
     else {
       return false
     }
     let suffix = bytes[(colon + 1)...]
     return colon > 0 && !suffix.isEmpty
-      && text.prefix { $0 != ":" }.holdsOnlyLettersDigits(or: "_-")
+      && text.prefix { $0 != ":" }.containsOnlyLettersDigits(or: "_-")
       && suffix.allSatisfy { $0.isDigit || "abcdef-".utf8.contains($0) }
   }
 

@@ -20,7 +20,7 @@ public struct LoginsMap: Sendable, Equatable {
   public init(_ logins: [(provider: String, token: Secret)]) throws(InvalidInput) {
     for (provider, token) in logins {
       guard self[provider] == nil else {
-        throw InvalidInput(field: "logins", reason: "name \(provider.quotedForMessage) twice")
+        throw InvalidInput(field: "logins", reason: "name \(provider.quoted) twice")
       }
       try set(provider, token: token)
     }
@@ -38,17 +38,17 @@ public struct LoginsMap: Sendable, Equatable {
   /// Adds a login or replaces that provider's token.
   public mutating func set(_ provider: String, token: Secret) throws(InvalidInput) {
     try Self.check(provider: provider)
-    guard !token.isEmpty, Self.characters(token.bytes) <= Limits.tokenLength else {
+    guard !token.isEmpty, UTF8Sequence.codePoints(token.bytes) <= Limits.Upstream.tokenLength else {
       throw InvalidInput(
         field: "logins",
         reason:
-          "hold a token for \(provider.quotedForMessage) that is empty or over 50000 characters")
+          "hold a token for \(provider.quoted) that is empty or over 50000 characters")
     }
     if let index = logins.firstIndex(where: { $0.provider == provider }) {
       logins[index] = Login(provider: provider, token: token)
     } else {
-      guard logins.count < Limits.logins else {
-        throw InvalidInput(field: "logins", reason: "are more than \(Limits.logins)")
+      guard logins.count < Limits.Upstream.logins else {
+        throw InvalidInput(field: "logins", reason: "are more than \(Limits.Upstream.logins)")
       }
       logins.append(Login(provider: provider, token: token))
     }
@@ -68,21 +68,16 @@ public struct LoginsMap: Sendable, Equatable {
   }
 
   private static func check(provider: String) throws(InvalidInput) {
-    guard !provider.isEmpty, provider.unicodeScalars.count <= Limits.providerLength,
+    guard !provider.isEmpty, provider.unicodeScalars.count <= Limits.Upstream.providerLength,
       provider.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F })
     else {
       throw InvalidInput(
         field: "logins", reason: "hold a provider name that is empty, over 128 characters or blank")
     }
-    guard !provider.holds("://") else {
+    guard !provider.contains(bytesOf: "://") else {
       throw InvalidInput(
         field: "logins", reason: "hold a provider name with a scheme: Cognito wants it without")
     }
-  }
-
-  /// Code points, without decoding: every byte that does not continue one.
-  static func characters(_ bytes: [UInt8]) -> Int {
-    bytes.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 }
   }
 }
 
@@ -100,7 +95,7 @@ public struct DeveloperToken: Sendable, Equatable {
 
   /// - Throws: where it is empty or over 50,000 characters, which Cognito refuses.
   public init(_ token: Secret) throws(InvalidInput) {
-    guard !token.isEmpty, LoginsMap.characters(token.bytes) <= Limits.tokenLength else {
+    guard !token.isEmpty, UTF8Sequence.codePoints(token.bytes) <= Limits.Upstream.tokenLength else {
       throw InvalidInput(field: "Token", reason: "is empty or over 50000 characters")
     }
     let claims = Self.claims(of: token)

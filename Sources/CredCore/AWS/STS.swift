@@ -1,12 +1,6 @@
 /// AWS STS, AssumeRoleWithWebIdentity: the second step of the basic flow (STS API reference,
 /// 2011-06-15). Unsigned, form out, XML in.
 public struct STS: Sendable, Equatable {
-  /// Seconds; the role's own maximum may be lower.
-  public static let durations = 900...43_200
-  /// Characters, for the session policy itself.
-  public static let maximumPolicyLength = 2048
-  public static let maximumPolicyARNs = 10
-
   /// What AssumeRoleWithWebIdentity is asked for.
   public struct RoleQuery: Sendable, Equatable {
     public var roleARN: String
@@ -61,7 +55,7 @@ public struct STS: Sendable, Equatable {
   public static func credentials(
     from reply: HTTPReply
   ) throws(UpstreamFailure) -> CredentialsReply {
-    guard reply.body.count <= Limits.cognitoReplyBytes else {
+    guard reply.body.count <= Limits.Upstream.awsReplyBytes else {
       throw .transport(.tooLarge, from: .sts)
     }
     guard reply.status == 200, !reply.looksLikeHTML else { throw failure(reply) }
@@ -119,26 +113,27 @@ extension STS.RoleQuery {
   /// The limits of the STS API reference, so that a mistake is named before any call.
   func check() throws(InvalidInput) {
     try Self.check(arn: roleARN, "RoleArn")
-    guard (2...64).contains(sessionName.utf8.count),
-      sessionName.holdsOnlyLettersDigits(or: "_+=,.@-")
+    guard Limits.Upstream.roleSessionNameLength.contains(sessionName.utf8.count),
+      sessionName.isRoleSessionText
     else {
       throw InvalidInput(
         field: "RoleSessionName", reason: "is not 2 to 64 letters, digits or any of _+=,.@-")
     }
-    if let duration, !STS.durations.contains(duration) {
+    if let duration, !Limits.Upstream.roleSeconds.contains(duration) {
       throw InvalidInput(field: "DurationSeconds", reason: "is not 900 to 43200")
     }
-    if let policy, !(1...STS.maximumPolicyLength).contains(policy.unicodeScalars.count) {
+    if let policy, !Limits.Upstream.policyLength.contains(policy.unicodeScalars.count) {
       throw InvalidInput(field: "Policy", reason: "is empty or over 2048 characters")
     }
-    guard policyARNs.count <= STS.maximumPolicyARNs else {
-      throw InvalidInput(field: "PolicyArns", reason: "are more than \(STS.maximumPolicyARNs)")
+    guard policyARNs.count <= Limits.Upstream.policyARNs else {
+      throw InvalidInput(field: "PolicyArns", reason: "are more than \(Limits.Upstream.policyARNs)")
     }
     for arn in policyARNs { try Self.check(arn: arn, "PolicyArns") }
   }
 
   private static func check(arn: String, _ field: String) throws(InvalidInput) {
-    guard (20...2048).contains(arn.unicodeScalars.count), arn.hasPrefix("arn:") else {
+    guard Limits.Upstream.roleARNLength.contains(arn.unicodeScalars.count), arn.hasPrefix("arn:")
+    else {
       throw InvalidInput(field: field, reason: "is no ARN of 20 to 2048 characters")
     }
   }

@@ -21,7 +21,7 @@ public struct SigV4: Sendable, Equatable {
   public func sign(
     _ request: HTTPRequest, for endpoint: AWSEndpoint, digests: some Digests, now: WallTime
   ) throws(InvalidInput) -> HTTPRequest {
-    guard let url = URLParts(request.url), url.query.isEmpty else {
+    guard let url = try? HTTPURL(request.url), url.query == nil else {
       throw InvalidInput(field: "URL", reason: "cannot be signed")
     }
     let stamp = Timestamp(now)
@@ -48,7 +48,7 @@ public struct SigV4: Sendable, Equatable {
 
   /// The request in the one spelling that both sides hash, and the names of its headers.
   private static func canonical(
-    _ request: HTTPRequest, _ url: URLParts, _ digests: some Digests
+    _ request: HTTPRequest, _ url: HTTPURL, _ digests: some Digests
   ) -> (bytes: [UInt8], names: String) {
     var headers = request.headers.map { (name: $0.name.lowercased(), value: $0.value) }
     headers.append((name: "host", value: Secret(url.authority)))

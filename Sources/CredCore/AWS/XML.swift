@@ -168,7 +168,7 @@ struct XMLReader {
   }
 
   private mutating func skipSpace() {
-    while let byte = peek, byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D {
+    while let byte = peek, byte.isBlank || byte.isLineBreak {
       offset += 1
     }
   }

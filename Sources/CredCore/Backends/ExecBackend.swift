@@ -4,12 +4,12 @@
 /// Exit statuses are those of `sysexits.h`: 0 success; 67 unknown user; 69 and 75 try again later;
 /// 77 refused; 64, 78, 126 and 127 a wrong configuration; anything else a fault of the command,
 /// which is tried again too. The first line of standard error goes into the message.
-public struct ExecCallback: Sendable, Equatable {
+public struct ExecBackend: Sendable, Equatable {
   /// The backend's name in the configuration.
-  public let backend: String
+  public let name: String
 
-  public init(backend: String) {
-    self.backend = backend
+  public init(name: String) {
+    self.name = name
   }
 
   /// What the command reads: one line.
@@ -17,15 +17,16 @@ public struct ExecCallback: Sendable, Equatable {
     Secret(query.json.bytes + [UInt8(ascii: "\n")])
   }
 
-  public func reply(
-    _ outcome: ExecOutcome, to query: TokenQuery
+  /// Reads what the command wrote and how it ended.
+  public func token(
+    from outcome: ExecOutcome, to query: TokenQuery
   ) throws(UpstreamFailure) -> TokenReply {
-    let upstream = Upstream.backend(backend)
+    let upstream = Upstream.backend(name)
     guard case .exited(0) = outcome.ending else {
       throw .exec(outcome, from: upstream, sent: query.logins)
     }
     return try query.reply(
-      from: outcome.standardOutput, limit: Limits.execOutputBytes, from: upstream)
+      from: outcome.standardOutput, limit: Limits.Upstream.commandOutputBytes, from: upstream)
   }
 }
 
@@ -36,8 +37,8 @@ extension UpstreamFailure {
   public static func exec(
     _ outcome: ExecOutcome, from upstream: Upstream, sent logins: LoginsMap = LoginsMap()
   ) -> Self {
-    let line = outcome.standardError.prefix { $0 != 0x0A && $0 != 0x0D }.prefix(4096)
-    let isSafe = !logins.logins.contains { line.holds($0.token.bytes) }
+    let line = outcome.standardError.prefix { !$0.isLineBreak }.prefix(4096)
+    let isSafe = !logins.logins.contains { line.contains(bytes: $0.token.bytes) }
     let said = isSafe ? RemoteText.clean(line) : nil
     let (row, detail): (FailureTable.Row, String) =
       switch outcome.ending {
@@ -60,7 +61,7 @@ public struct ExecOutcome: Sendable, Equatable {
     case killed(Int32)
     /// Killed by credd at its deadline.
     case timedOut
-    /// Killed by credd for writing more than ``Limits/execOutputBytes``.
+    /// Killed by credd for writing more than ``Limits/Upstream/commandOutputBytes``.
     case outputTooLarge
     /// It could not be executed at all.
     case notStarted

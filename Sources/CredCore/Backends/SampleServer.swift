@@ -6,7 +6,6 @@ public struct SampleServer: Sendable, Equatable {
   /// In characters; longer ones are refused by the server's own rules.
   public static let usernameLengths = 3...128
   public static let passwordLengths = 6...128
-  public static let defaultAppName = "awscognitodeveloperauthenticationsample"
 
   /// The backend's name in the configuration.
   public let backend: String
@@ -18,17 +17,16 @@ public struct SampleServer: Sendable, Equatable {
   let host: String
 
   /// - Parameter url: the server's base URL, to which `/login` and `/gettoken` are added.
-  /// - Parameter host: the name the server knows itself by, where it is not the URL's.
   public init(
-    backend: String, url: String, appName: String = Self.defaultAppName, host: String? = nil
+    backend: String, url: String, appName: String = AWSSampleBackendSettings.standardAppName
   ) throws(InvalidInput) {
-    guard let parts = URLParts(url), parts.query.isEmpty else {
+    guard let parts = try? HTTPURL(url), parts.query == nil else {
       throw InvalidInput(field: "url", reason: "is not an http:// or https:// URL")
     }
     self.backend = backend
     self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
     self.appName = appName.lowercased()
-    self.host = host?.lowercased() ?? parts.host
+    self.host = parts.host
   }
 
   func request(_ path: String, _ form: FormBody) -> HTTPRequest {
@@ -42,10 +40,10 @@ public struct SampleServer: Sendable, Equatable {
     _ reply: HTTPReply, key: Secret, cipher: some BlockCipher
   ) throws(UpstreamFailure) -> Secret {
     let upstream = Upstream.backend(backend)
-    guard reply.body.count <= Limits.backendReplyBytes else {
+    guard reply.body.count <= Limits.Upstream.backendReplyBytes else {
       throw .transport(.tooLarge, from: upstream)
     }
-    let text = reply.body.bytes.filter { $0 != 0x0A && $0 != 0x0D && $0 != 0x20 }
+    let text = reply.body.bytes.filter { !$0.isLineBreak && $0 != UInt8(ascii: " ") }
     return try checked(upstream) { () throws(InvalidInput) in
       guard let bytes = Base64.decode(text, .standard), bytes.count >= 32,
         bytes.count.isMultiple(of: 16), let keyBytes = Hex.decode(key.bytes),
@@ -72,12 +70,12 @@ extension SampleServer {
     username: String, password: Secret, uid: String, digests: some Digests
   ) throws(InvalidInput) -> SignIn {
     guard Self.usernameLengths.contains(username.utf8.count),
-      username.holdsOnlyLettersDigits(or: "_.@")
+      username.containsOnlyLettersDigits(or: "_.@")
     else {
       throw InvalidInput(
         field: "username", reason: "is not 3 to 128 letters, digits, '_', '.' or '@'")
     }
-    guard Self.passwordLengths.contains(LoginsMap.characters(password.bytes)) else {
+    guard Self.passwordLengths.contains(UTF8Sequence.codePoints(password.bytes)) else {
       throw InvalidInput(field: "password", reason: "is not 6 to 128 characters long")
     }
     let salt = Array((username + appName + host).utf8)
@@ -106,7 +104,7 @@ extension SampleServer {
     let key = Secret(Array(signIn.salted.bytes.prefix(32)))
     let plain = try open(reply, key: key, cipher: cipher)
     let object = try JSONReply.object(
-      plain, limit: Limits.backendReplyBytes, limits: Self.jsonLimits, from: upstream)
+      plain, limit: Limits.Upstream.backendReplyBytes, limits: Self.jsonLimits, from: upstream)
     return try checked(upstream) { () throws(InvalidInput) in
       let key = try object.requiredSecret("key")
       guard SampleSession.isKey(key.bytes) else {
@@ -157,7 +155,8 @@ extension SampleServer {
     }
     let plain = try open(reply, key: session.key, cipher: cipher)
     return try query.reply(
-      from: plain, limit: Limits.backendReplyBytes, limits: Self.jsonLimits, serverTime: reply.date,
+      from: plain, limit: Limits.Upstream.backendReplyBytes, limits: Self.jsonLimits,
+      serverTime: reply.date,
       from: upstream)
   }
 }

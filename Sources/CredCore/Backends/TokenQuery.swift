@@ -47,9 +47,10 @@ extension TokenQuery {
   ) throws(UpstreamFailure) -> TokenReply {
     let object = try JSONReply.object(body, limit: limit, limits: limits, from: upstream)
     let (reply, named) = try checked(upstream) { () throws(InvalidInput) in
-      let identity = try IdentityID(object.eitherSpelling("IdentityId").requiredText("IdentityId"))
-      let token = try DeveloperToken(object.eitherSpelling("Token").requiredSecret("Token"))
-      let named = try object.eitherSpelling("IdentityPoolId")["IdentityPoolId"]
+      let identity = try IdentityID(
+        object.memberInEitherCase("IdentityId").requiredText("IdentityId"))
+      let token = try DeveloperToken(object.memberInEitherCase("Token").requiredSecret("Token"))
+      let named = try object.memberInEitherCase("IdentityPoolId")["IdentityPoolId"]
       if let named, named != .null, named.text == nil {
         throw InvalidInput(field: "IdentityPoolId", reason: "is no string")
       }
@@ -70,7 +71,7 @@ extension JSONValue {
   /// the samples of the mobile SDKs spell it; empty where it is missing.
   ///
   /// - Throws: where both are there: then nobody can say which one is meant.
-  func eitherSpelling(_ name: String) throws(InvalidInput) -> JSONValue {
+  func memberInEitherCase(_ name: String) throws(InvalidInput) -> JSONValue {
     let lower = name.prefix(1).lowercased() + name.dropFirst()
     switch (self[name], self[lower]) {
     case (.some, .some):

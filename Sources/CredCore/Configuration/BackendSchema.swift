@@ -4,13 +4,13 @@ extension ConfigurationSchema {
   private static let common: [ConfigurationKey<BackendDraft>] = [
     .init("type", \.type, .choice, required: true, "the protocol of the token callback"),
     .init(
-      "timeout", \.timeout, .duration(.milliseconds(100) ... .seconds(60)), standard: "5s",
+      "timeout", \.common.timeout, .duration(.milliseconds(100) ... .seconds(60)), standard: "5s",
       "how long one callback may take"),
     .init(
-      "max_parallel", \.maxParallel, .integer(1...1024), standard: "16",
+      "max_parallel", \.common.maxParallel, .integer(1...1024), standard: "16",
       "callbacks under way at once"),
     .init(
-      "rate_limit", \.rateLimit, .rate, standard: "50/s",
+      "rate_limit", \.common.rateLimit, .rate, standard: "50/s",
       "calls at most; 50/s is Cognito's quota for type = cognito"),
   ]
 
@@ -45,10 +45,10 @@ extension ConfigurationSchema {
       guard !draft.http.headers.contains(where: { $0.name.lowercased() == lowercased }) else {
         throw InvalidValue("duplicate header: case does not count in names of headers")
       }
-      guard draft.http.headers.count < ConfigurationLimits.headers else {
-        throw InvalidValue("more than \(ConfigurationLimits.headers) headers")
+      guard draft.http.headers.count < Limits.Configuration.headers else {
+        throw InvalidValue("more than \(Limits.Configuration.headers) headers")
       }
-      draft.http.headers.append(.init(name: name, value: Secret(try value.text())))
+      draft.http.headers.append(HTTPHeader(name, Secret(try value.text())))
     },
   ]
 
@@ -60,8 +60,8 @@ extension ConfigurationSchema {
       family: "environment.", syntax: "a text", of: [.exec], "a variable the program gets"
     ) { value, name, draft throws(InvalidValue) in
       guard name.isVariableName else { throw InvalidValue("not a variable's name") }
-      guard draft.exec.environment.count < ConfigurationLimits.environmentVariables else {
-        throw InvalidValue("more than \(ConfigurationLimits.environmentVariables) variables")
+      guard draft.exec.environment.count < Limits.Configuration.environmentVariables else {
+        throw InvalidValue("more than \(Limits.Configuration.environmentVariables) variables")
       }
       draft.exec.environment[name] = Secret(try value.text(mayBeEmpty: true))
     },
@@ -88,16 +88,18 @@ extension ConfigurationSchema {
       "allow_plain_http", \.cognito.allowPlainHTTP, .yesNo, standard: "no", of: [.cognito],
       "whether an http:// endpoint may be on another host"),
     .init(
-      family: "principal_tags.", syntax: ValueSyntax.template(length: 256).name, of: [.cognito],
+      family: "principal_tags.", syntax: tagValue.name, of: [.cognito],
       "a tag of the session, for access control by attributes"
     ) { value, name, draft throws(InvalidValue) in
-      guard (1...128).contains(name.utf8.count), name.holdsOnlyLettersDigits(or: "_.:/+@-") else {
+      guard Limits.Upstream.tagNameLength.contains(name.utf8.count),
+        name.containsOnlyLettersDigits(or: "_.:/+@-")
+      else {
         throw InvalidValue("not a tag's name")
       }
-      guard draft.cognito.principalTags.count < ConfigurationLimits.principalTags else {
-        throw InvalidValue("more than \(ConfigurationLimits.principalTags) principal tags")
+      guard draft.cognito.principalTags.count < Limits.Upstream.principalTags else {
+        throw InvalidValue("more than \(Limits.Upstream.principalTags) principal tags")
       }
-      draft.cognito.principalTags[name] = try ValueSyntax.template(length: 256).read(value)
+      draft.cognito.principalTags[name] = try tagValue.read(value)
     },
   ]
 
@@ -107,7 +109,7 @@ extension ConfigurationSchema {
       "what /login and /gettoken are appended to"),
     .init(
       "app_name", \.awsSample.appName, .appName,
-      standard: "awscognitodeveloperauthenticationsample", of: [.awsSample],
+      standard: AWSSampleBackendSettings.standardAppName, of: [.awsSample],
       "the app's name, from which the server derives keys"),
     .init(
       "ca_file", \.awsSample.caFile, .path, of: [.awsSample],
@@ -116,6 +118,10 @@ extension ConfigurationSchema {
       "allow_plain_http", \.awsSample.allowPlainHTTP, .yesNo, standard: "no", of: [.awsSample],
       "whether http:// may lead to another host"),
   ]
+
+  private static var tagValue: ValueSyntax<Template> {
+    .template(length: Limits.Upstream.tagValueLength.upperBound)
+  }
 
   /// The keys of a section, whatever their types.
   static func references(of kind: SectionKind) -> [ConfigurationKeyReference] {

@@ -7,7 +7,7 @@ public struct BackendSettings: Sendable, Equatable {
     case awsSample(AWSSampleBackendSettings)
   }
 
-  public let name: String
+  public internal(set) var name: String
   public var kind: Kind
   /// How long one callback may take.
   public var timeout: Duration = .seconds(5)
@@ -53,52 +53,32 @@ public enum BackendType: String, Sendable, CaseIterable {
 /// A backend while its section is read: its type may stand below the keys that depend on it.
 struct BackendDraft {
   var type: BackendType?
-  var timeout = Duration.seconds(5)
-  var maxParallel = 16
-  var rateLimit = Rate.perSecond(50)
+  /// What all types have. Its kind is a placeholder.
+  var common = BackendSettings(name: "", kind: .cognito(CognitoBackendSettings()))
   var http = HTTPBackendSettings(url: URLTemplate(unread: ()))
   var exec = ExecBackendSettings(command: [])
   var cognito = CognitoBackendSettings()
-  var awsSample = AWSSampleBackendSettings(url: ConfiguredURL(unread: ()))
+  var awsSample = AWSSampleBackendSettings(url: HTTPURL(unread: ()))
 
   /// Nil without a type.
   func settings(name: String) -> BackendSettings? {
-    let kind: BackendSettings.Kind
+    guard let type else { return nil }
+    var settings = common
+    settings.name = name
     switch type {
-    case nil: return nil
-    case .http: kind = .http(http)
-    case .exec: kind = .exec(exec)
-    case .cognito: kind = .cognito(cognito)
-    case .awsSample: kind = .awsSample(awsSample)
+    case .http: settings.kind = .http(http)
+    case .exec: settings.kind = .exec(exec)
+    case .cognito: settings.kind = .cognito(cognito)
+    case .awsSample: settings.kind = .awsSample(awsSample)
     }
-    var settings = BackendSettings(name: name, kind: kind)
-    settings.timeout = timeout
-    settings.maxParallel = maxParallel
-    settings.rateLimit = rateLimit
     return settings
   }
 }
 
 /// A backend of type `http`.
 public struct HTTPBackendSettings: Sendable, Equatable {
-  public enum Method: String, Sendable, CaseIterable {
-    case get = "GET"
-    case post = "POST"
-  }
-
-  /// A header sent with every callback. Its value may be a key, so it is kept as a secret.
-  public struct Header: Sendable, Equatable {
-    public var name: String
-    public var value: Secret
-
-    public init(name: String, value: Secret) {
-      self.name = name
-      self.value = value
-    }
-  }
-
   public var url: URLTemplate
-  public var method = Method.post
+  public var method = HTTPRequest.Method.post
   /// Its content goes into `Authorization: Bearer`.
   public var bearerTokenFile: String?
   /// PEM file of the authorities trusted instead of the system's.
@@ -108,8 +88,8 @@ public struct HTTPBackendSettings: Sendable, Equatable {
   public var clientKey: String?
   /// Path of the socket to connect to instead of the URL's host.
   public var unixSocket: String?
-  /// In the order of the file; no name twice, whatever its case.
-  public var headers: [Header] = []
+  /// Sent with every request, in the order of the file; no name twice, whatever its case.
+  public var headers: [HTTPHeader] = []
   /// Where users sign in with a password; nil if the backend trusts the host.
   public var loginURL: URLTemplate?
   /// What `logout` with `global` calls.
@@ -146,10 +126,10 @@ public struct CognitoBackendSettings: Sendable, Equatable {
   public var credentialProcess: [String]?
   /// Lifetime asked for: 1 s to 24 h (Cognito API reference, GetOpenIdTokenForDeveloperIdentity).
   public var tokenDuration: Duration = .seconds(15 * 60)
-  /// At most ``ConfigurationLimits/principalTags``.
+  /// At most ``Limits/Upstream/principalTags``.
   public var principalTags: [String: Template] = [:]
   /// Instead of AWS's own.
-  public var cognitoEndpoint: ConfiguredURL?
+  public var cognitoEndpoint: HTTPURL?
   /// Whether http may leave this host.
   public var allowPlainHTTP = false
 
@@ -159,15 +139,18 @@ public struct CognitoBackendSettings: Sendable, Equatable {
 /// A backend of type `aws-sample`: Amazon's sample server for developer-authenticated identities.
 public struct AWSSampleBackendSettings: Sendable, Equatable {
   /// What `/login` and `/gettoken` are appended to; does not end in a slash.
-  public var url: ConfiguredURL
-  /// Part of what the server derives its keys from; lower-case.
-  public var appName = "awscognitodeveloperauthenticationsample"
+  public var url: HTTPURL
+  /// The sample's own name for its app.
+  public static let standardAppName = "awscognitodeveloperauthenticationsample"
+
+  /// The server derives its keys from this name, among others; lower-case.
+  public var appName = Self.standardAppName
   /// PEM file of the authorities trusted instead of the system's.
   public var caFile: String?
   /// Whether http may leave this host.
   public var allowPlainHTTP = false
 
-  public init(url: ConfiguredURL) {
+  public init(url: HTTPURL) {
     self.url = url
   }
 }

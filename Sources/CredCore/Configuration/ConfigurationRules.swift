@@ -89,12 +89,12 @@ extension ConfigurationReader {
   }
 
   private mutating func refusePlainHTTP(
-    _ key: String, _ url: ConfiguredURL?, _ section: INISection, isAllowed: Bool
+    _ key: String, _ url: HTTPURL?, _ section: INISection, isAllowed: Bool
   ) {
     guard let url, !isAllowed, !url.isEncrypted, !url.isLoopback else { return }
     diagnostics.error(
       at: section.position(of: key),
-      "\(key): http:// to \(url.host.forMessage) would send secrets in clear; use https://, or "
+      "\(key): http:// to \(url.host.singleQuoted) would send secrets in clear; use https://, or "
         + "set 'allow_plain_http = yes'")
   }
 }

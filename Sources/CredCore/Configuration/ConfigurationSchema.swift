@@ -4,10 +4,12 @@
 enum ConfigurationSchema {
   static let daemon: [ConfigurationKey<DaemonSettings>] = [
     .init(
-      "max_connections", \.maxConnections, .integer(1...65_536), standard: "4096",
+      "max_connections", \.maxConnections, .integer(1...65_536),
+      standard: "\(Limits.Client.connections)",
       "clients connected at once"),
     .init(
-      "max_connections_per_user", \.maxConnectionsPerUser, .integer(1...65_536), standard: "64",
+      "max_connections_per_user", \.maxConnectionsPerUser, .integer(1...65_536),
+      standard: "\(Limits.Client.connectionsPerUser)",
       "clients connected at once that one Unix user may have"),
     .init(
       "admin_group", \.adminGroup, .accountName,
@@ -22,7 +24,7 @@ enum ConfigurationSchema {
       "exit_on_idle", \.exitOnIdle, .duration(.seconds(1) ... .seconds(7 * 86_400)),
       "ends the daemon when nobody was connected for so long; systemd starts it again"),
     .init(
-      "max_sessions", \.maxSessions, .integer(1...Limits.sessions), standard: "10000",
+      "max_sessions", \.maxSessions, .integer(1...Limits.Session.most), standard: "10000",
       "sessions held at once: users times profiles"),
     .init(
       "get_id_rate_limit", \.getIDRate, .rate, standard: "25/s",
@@ -48,7 +50,7 @@ enum ConfigurationSchema {
     .init("backend", \.backend, .sectionName, "who vouches for users: a [backend NAME]"),
     .init(
       "user_identifier", \.userIdentifier,
-      .template(length: ConfigurationLimits.userIdentifierLength), standard: "{user}",
+      .template(length: Limits.Upstream.userIdentifierLength), standard: "{user}",
       "the developer user identifier"),
     .init("flow", \.flow, .choice, standard: "enhanced", "how a token becomes credentials"),
     .init(
@@ -56,7 +58,9 @@ enum ConfigurationSchema {
       "basic flow: the role to assume; enhanced flow: a custom role"),
     .init(
       "role_session_name", \.roleSessionName,
-      .template(length: 64) { $0.holdsOnlyLettersDigits(or: "_+=,.@-") }, standard: "{user}",
+      .template(
+        length: Limits.Upstream.roleSessionNameLength.upperBound, where: \.isRoleSessionText),
+      standard: "{user}",
       "basic flow: the session's name in CloudTrail"),
     .init(
       "duration", \.duration, .duration(.seconds(900) ... .seconds(12 * 3600), isWhole: true),
@@ -65,7 +69,7 @@ enum ConfigurationSchema {
     .init("policy_file", \.policyFile, .path, "basic flow: a session policy in JSON"),
     .init(
       "policy_arns", \.policyARNs,
-      .list(of: "a policy's ARN", most: ConfigurationLimits.policyARNs) { $0.isARN(of: "policy/") },
+      .list(of: "a policy's ARN", most: Limits.Upstream.policyARNs) { $0.isARN(of: "policy/") },
       "basic flow: managed session policies"),
     .init("guest", \.guest, .yesNo, standard: "no", "whether unauthenticated identities are given"),
     .init("account_id", \.accountID, .accountID, "the pool's AWS account, sent with GetId"),

@@ -75,7 +75,7 @@ struct ConfigurationValue {
 extension ConfigurationValue {
   /// An absolute path, with `${NAME}` replaced by what the environment holds. Messages do not
   /// repeat it: where a file with a token is asked for, somebody pastes the token.
-  func path(limit: Int = ConfigurationLimits.pathBytes) throws(InvalidValue) -> String {
+  func path(limit: Int = Limits.Configuration.pathBytes) throws(InvalidValue) -> String {
     let path = try substituted(text())
     guard path.utf8.first == UInt8(ascii: "/") else {
       throw InvalidValue("is not an absolute path")

@@ -56,7 +56,7 @@ struct DiagnosticList {
     _ severity: Diagnostic.Severity, at position: SourcePosition?, column: Int?,
     _ message: () -> String
   ) {
-    guard found.count < ConfigurationLimits.diagnostics else {
+    guard found.count < Limits.Configuration.diagnostics else {
       unshown += 1
       return
     }
@@ -105,7 +105,7 @@ public struct SourcePosition: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// One configuration file as it was read: the core does no I/O of its own.
-public struct ConfigurationSource: Sendable, Undisclosed {
+public struct ConfigurationSource: Sendable, Redacted {
   /// The name under which diagnostics speak of the file.
   public let name: String
   /// Its content, unchecked.

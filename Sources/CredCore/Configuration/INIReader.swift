@@ -20,13 +20,13 @@ struct INIReader {
   mutating func read(_ sources: [ConfigurationSource]) {
     for (index, source) in sources.enumerated() {
       let start = SourcePosition(file: source.name, line: 1, source: index)
-      guard index < ConfigurationLimits.files else {
-        diagnostics.error(at: start, "more than \(ConfigurationLimits.files) files")
+      guard index < Limits.Configuration.files else {
+        diagnostics.error(at: start, "more than \(Limits.Configuration.files) files")
         return
       }
-      guard source.bytes.count <= ConfigurationLimits.fileBytes else {
+      guard source.bytes.count <= Limits.Configuration.fileBytes else {
         diagnostics.error(
-          at: start, "the file is longer than \(ConfigurationLimits.fileBytes) bytes")
+          at: start, "the file is longer than \(Limits.Configuration.fileBytes) bytes")
         continue
       }
       read(source, index: index)
@@ -46,16 +46,16 @@ struct INIReader {
   }
 
   private mutating func read(_ line: ArraySlice<UInt8>, at position: SourcePosition) {
-    guard line.count <= ConfigurationLimits.lineBytes else {
+    guard line.count <= Limits.Configuration.lineBytes else {
       diagnostics.error(
-        at: position, "the line is longer than \(ConfigurationLimits.lineBytes) bytes")
+        at: position, "the line is longer than \(Limits.Configuration.lineBytes) bytes")
       return
     }
     if let (column, message) = INIReader.foreignCharacter(in: line) {
       diagnostics.error(at: position, column: column, message)
       return
     }
-    let text = line.trimmed
+    let text = line.trimmedOfBlanks
     guard let first = text.first, !first.startsComment else { return }
     if text.startIndex != line.startIndex {
       diagnostics.error(
@@ -74,7 +74,7 @@ struct INIReader {
       diagnostics.error(at: position, "the section's '[' has no ']'")
       return
     }
-    let rest = text[(end + 1)...].trimmed
+    let rest = text[(end + 1)...].trimmedOfBlanks
     guard rest.first?.startsComment ?? true else {
       diagnostics.error(at: position, "text follows the section's ']'")
       return
@@ -94,7 +94,7 @@ struct INIReader {
     current = .section(index)
     diagnostics.error(
       at: position,
-      "duplicate section \(section.title.forMessage); first at "
+      "duplicate section \(section.title.singleQuoted); first at "
         + "\(document.sections[index].position)")
   }
 
@@ -103,20 +103,20 @@ struct INIReader {
       diagnostics.error(at: position, "expected 'key = value', '[section]' or a comment")
       return
     }
-    let key = String(decoding: text[..<equals].trimmed, as: UTF8.self)
-    guard !key.isEmpty, key.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 }) else {
+    let key = String(decoding: text[..<equals].trimmedOfBlanks, as: UTF8.self)
+    guard !key.isEmpty, key.utf8.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: "\"") }) else {
       diagnostics.error(
         at: position, key.isEmpty ? "the key before '=' is missing" : "a key is one plain word")
       return
     }
     let written = text[(equals + 1)...]
     guard let uncommented = INIReader.withoutComment(written) else {
-      diagnostics.error(at: position, "\(key.forMessage): a double quote is not closed")
+      diagnostics.error(at: position, "\(key.singleQuoted): a double quote is not closed")
       return
     }
-    let value = uncommented.trimmed
+    let value = uncommented.trimmedOfBlanks
     guard !value.isEmpty else {
-      diagnostics.error(at: position, "\(key.forMessage) has no value")
+      diagnostics.error(at: position, "\(key.singleQuoted) has no value")
       return
     }
     add(
@@ -129,12 +129,12 @@ struct INIReader {
       return
     case .none:
       diagnostics.error(
-        at: entry.position, "\(entry.key.forMessage) stands before the first [section]")
+        at: entry.position, "\(entry.key.singleQuoted) stands before the first [section]")
     case .section(let index):
       guard let first = document.append(entry, toSection: index) else { return }
       diagnostics.error(
         at: entry.position,
-        "duplicate key \(entry.key.forMessage) in \(document.sections[index].title.forMessage); "
+        "duplicate key \(entry.key.singleQuoted) in \(document.sections[index].title.singleQuoted); "
           + "first at \(first)")
     }
   }
@@ -188,20 +188,7 @@ extension INIReader {
 }
 
 extension UInt8 {
-  /// White space within a line.
-  var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
-
   var startsComment: Bool { self == UInt8(ascii: ";") || self == UInt8(ascii: "#") }
-}
-
-extension ArraySlice<UInt8> {
-  /// Without white space at either end.
-  var trimmed: ArraySlice<UInt8> {
-    guard let first = firstIndex(where: { !$0.isBlank }),
-      let last = lastIndex(where: { !$0.isBlank })
-    else { return self[startIndex..<startIndex] }
-    return self[first...last]
-  }
 }
 
 /// The lines of all files, sorted into sections but not yet understood.

@@ -38,9 +38,9 @@ public struct Configuration: Sendable, Equatable {
 /// The `[daemon]` section.
 public struct DaemonSettings: Sendable, Equatable {
   /// Clients connected at once.
-  public var maxConnections = 4096
+  public var maxConnections = Limits.Client.connections
   /// Clients connected at once that one Unix user may have.
-  public var maxConnectionsPerUser = 64
+  public var maxConnectionsPerUser = Limits.Client.connectionsPerUser
   /// Its members, like root, may see every session's status. Nil: root alone.
   public var adminGroup: String?
   public var logLevel = LogLevel.info
@@ -78,7 +78,7 @@ public struct ProfileSettings: Sendable, Equatable {
   public var developerProvider: String?
   /// The name of a backend that exists; nil where users sign in with tokens of their own.
   public var backend: String?
-  /// At most ``ConfigurationLimits/userIdentifierLength`` characters once expanded.
+  /// At most ``Limits/Upstream/userIdentifierLength`` characters once expanded.
   public var userIdentifier = Template.user
   public var flow = Flow.enhanced
   /// Never nil in the basic flow; a custom role in the enhanced one.
@@ -109,9 +109,9 @@ public struct ProfileSettings: Sendable, Equatable {
   /// Names or uids of those who may ask in the name of others.
   public var impersonate: [String] = []
   /// Instead of AWS's own; without a slash at its end.
-  public var cognitoEndpoint: ConfiguredURL?
+  public var cognitoEndpoint: HTTPURL?
   /// Instead of AWS's own; without a slash at its end.
-  public var stsEndpoint: ConfiguredURL?
+  public var stsEndpoint: HTTPURL?
   /// Whether http to an endpoint may leave this host.
   public var allowPlainHTTP = false
   public var fips = false

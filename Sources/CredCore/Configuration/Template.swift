@@ -76,7 +76,7 @@ public struct Template: Sendable, Equatable {
     guard let placeholder = Placeholder(rawValue: name) else {
       let known = Placeholder.allCases.map { "{\($0.rawValue)}" }
       throw InvalidValue(
-        "the placeholder \("{\(name)}".forMessage) is not known"
+        "the placeholder \("{\(name)}".singleQuoted) is not known"
           + NearestName.suggestion(
             "{\(name)}", in: known, otherwise: "; known are \(known.joined(separator: ", "))"))
     }
@@ -121,18 +121,8 @@ extension Template {
       }
       result += encoding == .none ? value : PercentEncoding.encode(value)
     }
-    if encoding == .urlPath, !isConstant, result.holdsDotSegment { throw .dotSegment }
+    if encoding == .urlPath, !isConstant, result.containsDotSegment { throw .dotSegment }
     return result
-  }
-}
-
-extension String {
-  /// Whether a part between slashes is `.` or `..`, plain or percent-encoded: HTTP clients and
-  /// servers remove those together with the segment before.
-  var holdsDotSegment: Bool {
-    split { $0 == "/" || $0 == "?" }.contains { segment in
-      [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"].contains(segment.lowercased())
-    }
   }
 }
 
@@ -149,16 +139,7 @@ public enum TemplateError: Error, Sendable, Equatable {
 public struct URLTemplate: Sendable, Equatable {
   public let template: Template
   /// The URL with a letter for each placeholder: for what does not depend on them.
-  let sample: ConfiguredURL
-
-  /// Whether the scheme is https.
-  public var isEncrypted: Bool { sample.isEncrypted }
-  /// The host in lower case; an IPv6 address without its brackets.
-  public var host: String { sample.host }
-  /// Nil where the scheme's own is meant.
-  public var port: Int? { sample.port }
-  /// See ``ConfiguredURL/isLoopback``.
-  public var isLoopback: Bool { sample.isLoopback }
+  let sample: HTTPURL
 
   public init(_ text: String) throws(InvalidValue) {
     template = try Template(text)
@@ -170,13 +151,13 @@ public struct URLTemplate: Sendable, Equatable {
     let text = template.parts.map { part in
       if case .literal(let text) = part { text } else { "x" }
     }
-    sample = try ConfiguredURL(text.joined())
+    sample = try HTTPURL(text.joined())
   }
 
-  /// See ``ConfiguredURL/init(unread:)``.
+  /// See ``HTTPURL/init(unread:)``.
   init(unread: Void) {
     template = .user
-    sample = ConfiguredURL(unread: ())
+    sample = HTTPURL(unread: ())
   }
 
   /// Whether a uid without a name cannot use this.

@@ -23,7 +23,7 @@ extension ValueSyntax<String> {
   ) -> ValueSyntax {
     ValueSyntax(name) { value throws(InvalidValue) in
       let text = try value.text()
-      guard isValid(text) else { throw InvalidValue("\(text.forMessage) is not \(name)") }
+      guard isValid(text) else { throw InvalidValue("\(text.singleQuoted) is not \(name)") }
       return text
     }
   }
@@ -36,7 +36,7 @@ extension ValueSyntax<Int> {
     return ValueSyntax(name) { value throws(InvalidValue) in
       let text = try value.text()
       guard text.utf8.allSatisfy(\.isDigit), let number = Int(text), range.contains(number) else {
-        throw InvalidValue("\(text.forMessage) is not \(name)")
+        throw InvalidValue("\(text.singleQuoted) is not \(name)")
       }
       return number
     }
@@ -50,7 +50,7 @@ extension ValueSyntax<Bool> {
       switch text {
       case "yes", "true", "on": return true
       case "no", "false", "off": return false
-      default: throw InvalidValue("\(text.forMessage) is neither yes nor no")
+      default: throw InvalidValue("\(text.singleQuoted) is neither yes nor no")
       }
     }
   }
@@ -63,13 +63,13 @@ extension ValueSyntax<Duration> {
     return ValueSyntax(name) { value throws(InvalidValue) in
       let text = try value.text()
       guard let duration = Duration(written: text) else {
-        throw InvalidValue("\(text.forMessage) is not a duration such as 500ms, 90s, 5m or 1h30m")
+        throw InvalidValue("\(text.singleQuoted) is not a duration such as 500ms, 90s, 5m or 1h30m")
       }
       guard range.contains(duration) else {
-        throw InvalidValue("\(text.forMessage) is not \(name)")
+        throw InvalidValue("\(text.singleQuoted) is not \(name)")
       }
       guard !isWhole || duration.components.attoseconds == 0 else {
-        throw InvalidValue("\(text.forMessage) is not a whole number of seconds")
+        throw InvalidValue("\(text.singleQuoted) is not a whole number of seconds")
       }
       return duration
     }
@@ -82,7 +82,7 @@ extension ValueSyntax<Rate> {
     return ValueSyntax(name) { value throws(InvalidValue) in
       let text = try value.text()
       guard let rate = Rate(written: text) else {
-        throw InvalidValue("\(text.forMessage) is not \(name), such as 25/s")
+        throw InvalidValue("\(text.singleQuoted) is not \(name), such as 25/s")
       }
       return rate
     }
@@ -99,7 +99,7 @@ where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == Strin
       let text = try value.text()
       guard let choice = Value(rawValue: text) else {
         throw InvalidValue(
-          "\(text.forMessage) is not known"
+          "\(text.singleQuoted) is not known"
             + NearestName.suggestion(
               text, in: known, otherwise: "; known are \(list)"))
       }
@@ -109,9 +109,9 @@ where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == Strin
 }
 
 extension ValueSyntax<String> {
-  static var path: ValueSyntax { path(limit: ConfigurationLimits.pathBytes) }
+  static var path: ValueSyntax { path(limit: Limits.Configuration.pathBytes) }
 
-  static var socketPath: ValueSyntax { path(limit: ConfigurationLimits.socketPathBytes) }
+  static var socketPath: ValueSyntax { path(limit: Limits.Configuration.socketPathBytes) }
 
   private static func path(limit: Int) -> ValueSyntax {
     ValueSyntax("an absolute path", takesVariables: true) { value throws(InvalidValue) in
@@ -120,16 +120,16 @@ extension ValueSyntax<String> {
   }
 }
 
-extension ValueSyntax<ConfiguredURL> {
+extension ValueSyntax<HTTPURL> {
   /// A URL to which credd appends: without a query, its slashes at the end removed.
   static var endpoint: ValueSyntax {
     ValueSyntax("a URL without a query") { value throws(InvalidValue) in
       var text = try value.text()
-      guard try !ConfiguredURL(text).hasQuery else {
+      guard try HTTPURL(text).query == nil else {
         throw InvalidValue("a URL here has no query ('?')")
       }
       while text.hasSuffix("/") { text.removeLast() }
-      return try ConfiguredURL(text)
+      return try HTTPURL(text)
     }
   }
 }
@@ -156,7 +156,7 @@ extension ValueSyntax<Template> {
         throw InvalidValue("is longer than \(length) characters")
       }
       guard template.literals.allSatisfy(isValid) else {
-        throw InvalidValue("\(text.forMessage) holds a character that is not allowed here")
+        throw InvalidValue("\(text.singleQuoted) holds a character that is not allowed here")
       }
       return template
     }
@@ -177,9 +177,9 @@ extension ValueSyntax<[String]> {
           isPath
             || hasPath && word.hasPrefix(ExecutableRule.digestPrefix) && digest.utf8.count == 64
               && digest.utf8.allSatisfy(\.isHexDigit)
-        else { throw InvalidValue("\(word.forMessage) is not \(name)") }
-        guard word.utf8.count <= ConfigurationLimits.pathBytes else {
-          throw InvalidValue("is longer than \(ConfigurationLimits.pathBytes) bytes")
+        else { throw InvalidValue("\(word.singleQuoted) is not \(name)") }
+        guard word.utf8.count <= Limits.Configuration.pathBytes else {
+          throw InvalidValue("is longer than \(Limits.Configuration.pathBytes) bytes")
         }
         hasPath = hasPath || isPath
       }
@@ -194,8 +194,8 @@ extension ValueSyntax<[String]> {
       guard let program = words.first, program.utf8.first == UInt8(ascii: "/") else {
         throw InvalidValue("the command must start with an absolute path; no shell looks for it")
       }
-      guard words.count <= ConfigurationLimits.commandWords else {
-        throw InvalidValue("the command has more than \(ConfigurationLimits.commandWords) words")
+      guard words.count <= Limits.Configuration.commandWords else {
+        throw InvalidValue("the command has more than \(Limits.Configuration.commandWords) words")
       }
       return words
     }
@@ -208,7 +208,7 @@ extension ValueSyntax<[String]> {
     ValueSyntax("a list, each word \(name)") { value throws(InvalidValue) in
       let words = try value.words(separatedByCommas: true)
       if let wrong = words.first(where: { !isValid($0) }) {
-        throw InvalidValue("\(wrong.forMessage) is not \(name)")
+        throw InvalidValue("\(wrong.singleQuoted) is not \(name)")
       }
       guard words.count <= most else { throw InvalidValue("has more than \(most) words") }
       return words

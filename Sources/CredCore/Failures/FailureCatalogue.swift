@@ -27,14 +27,9 @@ extension UpstreamFailure {
 
   /// The same failure, with a time that the server asks for; for simulations.
   package func asking(for pause: Duration) -> UpstreamFailure {
-    let failureClass: FailureClass =
-      switch failureClass {
-      case .transient: .transient(retryAfter: pause)
-      case .throttled: .throttled(retryAfter: pause)
-      default: failureClass
-      }
-    return UpstreamFailure(
-      upstream: upstream, failureClass: failureClass, code: code, message: message,
+    UpstreamFailure(
+      upstream: upstream, failureClass: failureClass.with(retryAfter: pause), code: code,
+      message: message,
       severity: severity)
   }
 
@@ -46,7 +41,7 @@ extension UpstreamFailure {
   /// What Cognito says of a token that is over, and of one that belongs to somebody else.
   package static func cognito(saying words: String) -> UpstreamFailure {
     let row =
-      FailureTable.cognito.first { !$0.saying.isEmpty && words.holds($0.saying) }
+      FailureTable.cognito.first { !$0.saying.isEmpty && words.contains(bytesOf: $0.saying) }
       ?? FailureTable.unknownRefusal
     return UpstreamFailure(.cognitoIdentity, row, retryAfter: nil, said: words)
   }

@@ -8,7 +8,7 @@ struct RemoteError: Equatable {
   /// Nil where the name is none: then it came from something else than the service.
   init?(name: some StringProtocol, message: Secret?) {
     let local = name.split(separator: "#").last?.split(separator: ":").first ?? ""
-    guard (1...128).contains(local.utf8.count), local.holdsOnlyLettersDigits(or: "._") else {
+    guard (1...128).contains(local.utf8.count), local.containsOnlyLettersDigits(or: "._") else {
       return nil
     }
     self.name = String(local)
@@ -16,7 +16,7 @@ struct RemoteError: Equatable {
   }
 
   func fits(_ row: FailureTable.Row) -> Bool {
-    row.name == name && (row.saying.isEmpty || message?.holds(row.saying) == true)
+    row.name == name && (row.saying.isEmpty || message?.contains(bytesOf: row.saying) == true)
   }
 
   var description: String { message.map { "\(name): \($0)" } ?? name }
@@ -80,7 +80,7 @@ enum RemoteText {
   /// Long, and with a digit: no word of a language. A long word without one, such as an error's
   /// name, stays; so does a UUID, which is in every IdentityId.
   private static func looksSecret(_ run: String) -> Bool {
-    guard !run.holds("eyJ") else { return true }  // a JWT's header, however short
+    guard !run.contains(bytesOf: "eyJ") else { return true }  // a JWT's header, however short
     guard run.count >= secretRun else { return false }
     return run.contains(where: \.isNumber) && !isUUID(run)
   }

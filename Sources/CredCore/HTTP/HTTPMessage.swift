@@ -1,6 +1,6 @@
 /// A request to send, as a value: the core makes it, the runtime's HTTP layer performs it.
 public struct HTTPRequest: Sendable, Equatable {
-  public enum Method: String, Sendable {
+  public enum Method: String, Sendable, CaseIterable {
     case get = "GET"
     case post = "POST"
   }
@@ -44,7 +44,7 @@ public struct HTTPHeader: Sendable, Equatable {
   /// - Throws: when the name is no token of RFC 9110 or the value holds a control character: a
   ///   line break would let a token smuggle in a second header.
   public init(checkingName name: String, value: Secret) throws(InvalidInput) {
-    guard !name.isEmpty, name.utf8.allSatisfy(Self.isTokenByte) else {
+    guard name.isHeaderName else {
       throw InvalidInput(field: "header name", reason: "is not a header name")
     }
     guard value.bytes.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
@@ -52,11 +52,6 @@ public struct HTTPHeader: Sendable, Equatable {
     }
     self.name = name
     self.value = value
-  }
-
-  /// `tchar` of RFC 9110 §5.6.2.
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
-    byte.isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(byte)
   }
 }
 
@@ -96,20 +91,17 @@ public struct HTTPReply: Sendable, Equatable {
   /// What a captive portal or a proxy sends in place of an answer. The content type is of no use:
   /// emulators of Cognito send JSON as `text/html`.
   var looksLikeHTML: Bool {
-    let start = body.bytes.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }.prefix(14)
+    let start = body.bytes.drop(while: \.isWhiteSpace).prefix(14)
     let text = String(decoding: start, as: UTF8.self).lowercased()
     return text.hasPrefix("<!doctype html") || text.hasPrefix("<html") || text.hasPrefix("<head")
   }
 }
 
 extension HTTPReply {
-  /// A server that asks for more, by mistake or by malice, is asked again after this long.
-  static let longestRetryAfter = Duration.seconds(3600)
-
   /// How long the server asked to be left alone; a date counts from its own `Date`.
   var retryAfter: Duration? {
     header("Retry-After").flatMap { Duration(retryAfter: $0, now: date) }
-      .map { min($0, Self.longestRetryAfter) }
+      .map { min($0, Limits.Upstream.longestRetryAfter) }
   }
 
   /// The server's time at the answer: lifetimes are counted from it, so that a wrong local clock
@@ -120,7 +112,7 @@ extension HTTPReply {
 extension HTTPRequest {
   /// Whether the request goes to a loopback address, and so never leaves this host.
   public var staysOnHost: Bool {
-    (try? ConfiguredURL(url))?.isLoopback ?? false
+    (try? HTTPURL(url))?.isLoopback ?? false
   }
 }
 

@@ -87,13 +87,7 @@ extension JSONParser {
   private mutating func parseHexadecimal(_ backslash: Int) throws(JSONError) -> UInt16 {
     var value: UInt16 = 0
     for _ in 0..<4 {
-      let digit: UInt8
-      switch current {
-      case .some(let byte) where (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte):
-        digit = byte - UInt8(ascii: "0")
-      case .some(let byte) where (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20):
-        digit = (byte | 0x20) - UInt8(ascii: "a") + 10
-      default:
+      guard let digit = current.flatMap(Hex.value) else {
         throw error("expected 4 hexadecimal digits after '\\u'", at: backslash)
       }
       value = value << 4 | UInt16(digit)

@@ -1,5 +1,5 @@
 /// The recursive descent behind ``JSONValue/parse(_:limits:)``; recursion ends at `limits.depth`.
-struct JSONParser: Undisclosed {
+struct JSONParser: Redacted {
   let bytes: [UInt8]
   let limits: JSONLimits
   var position = 0
@@ -84,7 +84,7 @@ extension JSONParser {
       let keyOffset = position
       let key = try parseKey()
       guard keys.insert(key, after: members) else {
-        throw error("duplicate key \(key.quotedForMessage)", at: keyOffset)
+        throw error("duplicate key \(key.quoted)", at: keyOffset)
       }
       members.append(JSONMember(key: key, keyOffset: keyOffset, value: try parseValue()))
     } while try continuesAfterElement(close: close, expected: "expected ',' or '}'")
@@ -138,7 +138,7 @@ extension JSONParser {
   }
 
   private mutating func skipWhiteSpace() {
-    while let byte = current, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 {
+    while let byte = current, byte.isBlank || byte.isLineBreak {
       position += 1
     }
   }
@@ -185,8 +185,7 @@ extension JSONParser {
   }
 
   private var isAtDigit: Bool {
-    guard let byte = current else { return false }
-    return (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    current?.isDigit ?? false
   }
 
   /// Steps over at least one digit.

@@ -1,7 +1,7 @@
 /// Appends compact JSON to a buffer: no white space, keys in the order they are written.
 ///
 /// Whoever calls it keeps brackets balanced and puts a key before each member's value.
-public struct JSONWriter: Sendable, Undisclosed {
+public struct JSONWriter: Sendable, Redacted {
   public private(set) var bytes: [UInt8]
   private var needsComma = false
 
@@ -61,7 +61,6 @@ public struct JSONWriter: Sendable, Undisclosed {
 
   public mutating func integer(_ value: Int64) { raw(Array(String(value).utf8)) }
   public mutating func bool(_ value: Bool) { raw(Array((value ? "true" : "false").utf8)) }
-  public mutating func null() { raw(Array("null".utf8)) }
 
   /// Appends a value that is JSON already.
   public mutating func raw(_ json: [UInt8]) {
@@ -103,14 +102,12 @@ extension JSONWriter {
       bytes.append(byte)
     case 0x00..<0x20, 0x7F:
       bytes.append(contentsOf: #"\u00"#.utf8)
-      bytes.append(Self.hexadecimal[Int(byte >> 4)])
-      bytes.append(Self.hexadecimal[Int(byte & 15)])
+      bytes.append(Hex.digits[Int(byte >> 4)])
+      bytes.append(Hex.digits[Int(byte & 15)])
     default:
       bytes.append(byte)
     }
   }
-
-  private static let hexadecimal = Array("0123456789abcdef".utf8)
 }
 
 /// The members of responses: what is nil is left out.

@@ -14,7 +14,7 @@
 ///   }
 /// }
 /// ```
-public struct LineFramer: Sendable, Undisclosed {
+public struct LineFramer: Sendable, Redacted {
   /// What comes next in a chunk.
   public enum Step: Sendable, Equatable {
     /// A whole line: where it stands in the chunk, its newline left out.
@@ -36,7 +36,7 @@ public struct LineFramer: Sendable, Undisclosed {
   private var isOverLimit = false
 
   /// - Parameter limit: bytes of a line without its newline.
-  public init(limit: Int = Limits.lineBytes) {
+  public init(limit: Int = Limits.Line.bytes) {
     self.limit = limit
   }
 

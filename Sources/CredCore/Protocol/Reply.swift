@@ -1,7 +1,7 @@
 /// One response line, rendered once and sent as often as it is asked for.
 ///
 /// It may hold credentials and is as secret as they are, so it has no description.
-public struct RenderedReply: Sendable, Equatable, Undisclosed {
+public struct RenderedReply: Sendable, Equatable, Redacted {
   /// A JSON object and a newline.
   public let bytes: [UInt8]
 
@@ -109,7 +109,7 @@ public struct ProtocolError: Error, Equatable, Sendable {
   /// For a line over the limit. The connection is closed after it, since nobody knows where the
   /// next request starts.
   public static let requestTooLarge = ProtocolError(
-    .requestTooLarge, "a request line must not be longer than \(Limits.lineBytes) bytes")
+    .requestTooLarge, "a request line must not be longer than \(Limits.Line.bytes) bytes")
 }
 
 /// Every error code that a reply can carry; scripts rely on the spelling.

@@ -18,7 +18,7 @@ public struct Request: Sendable, Equatable {
   public static func parse(_ line: [UInt8]) throws(RequestError) -> Request {
     let value: JSONValue
     do {
-      value = try JSONValue.parse(line, limits: Limits.requestJSON)
+      value = try JSONValue.parse(line, limits: Limits.Line.json)
     } catch {
       throw RequestError(
         ProtocolError(
@@ -62,13 +62,13 @@ public struct RequestID: Sendable, Hashable {
     json = writer.bytes
   }
 
-  /// Nil for what is neither a string nor a number, or longer than `Limits.requestIDBytes`.
+  /// Nil for what is neither a string nor a number, or longer than `Limits.Line.idBytes`.
   init?(_ value: JSONValue) {
     var writer = JSONWriter()
     switch value {
-    case .number(let digits) where digits.utf8.count <= Limits.requestIDBytes:
+    case .number(let digits) where digits.utf8.count <= Limits.Line.idBytes:
       writer.raw(Array(digits.utf8))
-    case .string(let text) where text.count <= Limits.requestIDBytes:
+    case .string(let text) where text.count <= Limits.Line.idBytes:
       writer.string(text)
     default:
       return nil
@@ -117,7 +117,7 @@ public struct GetRequest: Sendable, Equatable {
 
   public init(
     profile: String = ProfileName.default, minTTL: Duration? = nil, refresh: Bool = false,
-    wait: Duration = Limits.defaultWait, user: String? = nil
+    wait: Duration = Limits.Line.defaultWait, user: String? = nil
   ) {
     self.user = user
     self.profile = profile
@@ -137,7 +137,7 @@ public struct TokenRequest: Sendable, Equatable {
 
   public init(
     profile: String = ProfileName.default, minTTL: Duration? = nil,
-    wait: Duration = Limits.defaultWait
+    wait: Duration = Limits.Line.defaultWait
   ) {
     self.profile = profile
     self.minTTL = minTTL

@@ -15,7 +15,7 @@ struct RequestObject {
     guard let value = value["id"] else { return nil }
     guard let id = RequestID(value) else {
       throw .invalid(
-        #""id" must be a string or a number of at most \#(Limits.requestIDBytes) bytes"#)
+        #""id" must be a string or a number of at most \#(Limits.Line.idBytes) bytes"#)
     }
     return id
   }
@@ -27,7 +27,7 @@ struct RequestObject {
     guard let name = OperationName(rawValue: text) else {
       throw ProtocolError(
         .unknownOperation,
-        "unknown operation \(text.quotedForMessage)" + suggestion(for: text, among: names))
+        "unknown operation \(text.quoted)" + suggestion(for: text, among: names))
     }
     try checkKeys(of: name)
     return name
@@ -37,7 +37,7 @@ struct RequestObject {
     let keys = name.keys + OperationName.keysOfEvery
     guard let stray = members.first(where: { member in !keys.contains { member.isNamed($0) } })
     else { return }
-    let place = "\(stray.key.quotedForMessage) at byte \(stray.keyOffset)"
+    let place = "\(stray.key.quoted) at byte \(stray.keyOffset)"
     if OperationName.allCases.contains(where: { $0.keys.contains(stray.key) }) {
       throw .invalid(#"key \#(place) does not belong to "\#(name.rawValue)""#)
     }
@@ -85,18 +85,19 @@ extension RequestObject {
     guard let name = try text("user") else { return nil }
     guard name.isAccountName, !name.utf8.contains(0) else {
       throw .invalid(
-        #""user" must be a name of 1 to \#(ConfigurationLimits.accountNameBytes) bytes, or a uid"#)
+        #""user" must be a name of 1 to \#(Limits.Configuration.accountNameBytes) bytes, or a uid"#)
     }
     return name
   }
 
   func profile() throws(ProtocolError) -> String {
     guard let name = try text("profile") else { return ProfileName.default }
-    guard ProfileName.isWellFormed(name) else {
+    guard name.isProfileName else {
       throw ProtocolError(
         .unknownProfile,
-        "\(name.quotedForMessage) cannot be a profile's name, which is 1 to "
-          + "\(Limits.profileNameLength) letters, digits, dots, hyphens and underscores")
+        "\(name.quoted) cannot be a profile's name, which is 1 to "
+          + "\(Limits.Configuration.profileNameLength) letters, digits, dots, hyphens and underscores"
+      )
     }
     return name
   }
@@ -130,9 +131,10 @@ extension GetRequest {
   fileprivate init(_ object: RequestObject) throws(ProtocolError) {
     self.init(
       profile: try object.profile(),
-      minTTL: try object.seconds("min_ttl", upTo: Limits.longestLifetimeSeconds),
+      minTTL: try object.seconds("min_ttl", upTo: Limits.Line.longestLifetimeSeconds),
       refresh: try object.flag("refresh"),
-      wait: try object.seconds("wait", upTo: Limits.longestWaitSeconds) ?? Limits.defaultWait,
+      wait: try object.seconds("wait", upTo: Limits.Line.longestWaitSeconds)
+        ?? Limits.Line.defaultWait,
       user: try object.user())
   }
 }
@@ -141,8 +143,9 @@ extension TokenRequest {
   fileprivate init(_ object: RequestObject) throws(ProtocolError) {
     self.init(
       profile: try object.profile(),
-      minTTL: try object.seconds("min_ttl", upTo: Limits.longestLifetimeSeconds),
-      wait: try object.seconds("wait", upTo: Limits.longestWaitSeconds) ?? Limits.defaultWait)
+      minTTL: try object.seconds("min_ttl", upTo: Limits.Line.longestLifetimeSeconds),
+      wait: try object.seconds("wait", upTo: Limits.Line.longestWaitSeconds)
+        ?? Limits.Line.defaultWait)
   }
 }
 

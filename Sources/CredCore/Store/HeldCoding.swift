@@ -24,7 +24,7 @@ extension HeldToken {
     var lifetime: Duration?
     while let field = try fields.next() {
       switch field.tag {
-      case Tag.token: token = try field.secret("token", limit: 4 * Limits.tokenLength)
+      case Tag.token: token = try field.secret("token", limit: 4 * Limits.Upstream.tokenLength)
       case Tag.expiration: expiration = try field.wallTime("token's expiration")
       case Tag.issuedAt: issuedAt = try field.wallTime("token's age")
       case Tag.received: received = try field.instant("token's arrival")
@@ -125,7 +125,7 @@ extension UpstreamFailure {
     writer.field(Tag.retryAfter, failureClass.retryAfter)
     writer.field(Tag.code, code.rawValue)
     // Cut between characters; what upstream said may be long.
-    writer.field(Tag.message, String(message.prefix(Limits.snapshotTextBytes / 32)))
+    writer.field(Tag.message, String(message.prefix(Limits.Store.textBytes / 32)))
     writer.field(Tag.severity, severity == .operatorMustAct ? 1 as UInt8 : 0)
     if isWithheld { writer.field(Tag.isWithheld, 1 as UInt8) }
   }

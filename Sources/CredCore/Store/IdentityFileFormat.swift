@@ -15,7 +15,7 @@ public struct KnownIdentity: Sendable, Equatable {
   /// What is kept of a session; nil for nothing.
   public init?(uid: UInt32, user: String?, profile: Profile, snapshot: SessionSnapshot) {
     guard let identityID = snapshot.identityID else { return nil }
-    switch snapshot.standing {
+    switch snapshot.held.state {
     // A client said whose that one is: no backend is to be told of it.
     case .signedIn(.developerToken), .tokensInvalid(.developerToken): return nil
     case .guest: isGuests = true
@@ -64,11 +64,11 @@ extension KnownIdentity {
 
   /// Reads ``line``; nil for anything else.
   public init?(line: ArraySlice<UInt8>) {
-    guard line.count <= Limits.identityLineBytes else { return nil }
+    guard line.count <= Limits.Store.identityLineBytes else { return nil }
     let parts = line.split(separator: Self.tab, omittingEmptySubsequences: false)
     guard parts.count == 8 else { return nil }
     let fields = parts.compactMap { Self.text($0) }
-    guard fields.count == 8, let uid = UInt32(fields[0]), ProfileName.isWellFormed(fields[1]),
+    guard fields.count == 8, let uid = UInt32(fields[0]), fields[1].isProfileName,
       let identityID = try? IdentityID(fields[6])
     else { return nil }
     switch fields[7] {
@@ -142,8 +142,8 @@ public enum IdentityFileText {
 
   /// Reads a file, however damaged.
   public static func read(_ text: [UInt8]) -> Content {
-    guard text.count <= Limits.identityFileBytes else {
-      return Content(damage: "it is larger than \(Limits.identityFileBytes) bytes")
+    guard text.count <= Limits.Store.identityFileBytes else {
+      return Content(damage: "it is larger than \(Limits.Store.identityFileBytes) bytes")
     }
     var lines = text.split(separator: newline, omittingEmptySubsequences: false)[...]
     guard lines.popFirst()?.elementsEqual(first) ?? false else {
@@ -157,8 +157,8 @@ public enum IdentityFileText {
         end = number
         break
       }
-      guard content.identities.count < Limits.sessions else {
-        content.damage = "it holds more than \(Limits.sessions) identities"
+      guard content.identities.count < Limits.Session.most else {
+        content.damage = "it holds more than \(Limits.Session.most) identities"
         return content
       }
       if let identity = KnownIdentity(line: line) {

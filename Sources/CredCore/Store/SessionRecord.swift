@@ -40,7 +40,7 @@ public struct SessionRecord: Sendable, Equatable {
 
   /// Reads ``encoded``, of this daemon's version or another's: unknown fields are passed over.
   public init(reading bytes: ArraySlice<UInt8>) throws(SnapshotError) {
-    guard bytes.count <= Limits.snapshotBytes else { throw .tooLong("session") }
+    guard bytes.count <= Limits.Store.sessionBytes else { throw .tooLong("session") }
     var fields = SnapshotReader(bytes)
     var (uid, identity, credentials): (UInt64?, UInt64?, UInt64?)
     var (profile, user): (String?, String?)
@@ -58,7 +58,7 @@ public struct SessionRecord: Sendable, Equatable {
     }
     guard let number = uid, let identity, let credentials else { throw .missing("fingerprint") }
     guard let uid = UInt32(exactly: number) else { throw .invalid("uid") }
-    guard let profile, ProfileName.isWellFormed(profile) else { throw .invalid("profile") }
+    guard let profile, profile.isProfileName else { throw .invalid("profile") }
     guard let snapshot else { throw .missing("session") }
     self.uid = uid
     self.profile = profile
@@ -73,8 +73,9 @@ public struct SessionRecord: Sendable, Equatable {
     guard snapshot.isOfThisBoot(now) else { return nil }
     guard profile.identityFingerprint == identityFingerprint else {
       // Who signed out stays so, whatever would sign them in by itself now.
-      guard snapshot.standing == .signedOut(byUser: true) else { return nil }
-      return SessionSnapshot(standing: snapshot.standing, lastAsked: snapshot.lastAsked)
+      guard snapshot.held.state == .signedOut(byUser: true) else { return nil }
+      return SessionSnapshot(
+        held: Held(state: .signedOut(byUser: true)), lastAsked: snapshot.lastAsked)
     }
     return profile.credentialsFingerprint == credentialsFingerprint
       ? snapshot : snapshot.signInAlone

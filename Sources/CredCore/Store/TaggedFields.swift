@@ -29,14 +29,14 @@ extension SnapshotReader.Field {
   var fields: SnapshotReader { SnapshotReader(value) }
 
   func secret(
-    _ name: String, limit: Int = Limits.snapshotSecretBytes
+    _ name: String, limit: Int = Limits.Store.secretBytes
   ) throws(SnapshotError) -> Secret {
     guard value.count <= limit else { throw .tooLong(name) }
     return Secret(Array(value))
   }
 
   func text(_ name: String) throws(SnapshotError) -> String {
-    guard value.count <= Limits.snapshotTextBytes else { throw .tooLong(name) }
+    guard value.count <= Limits.Store.textBytes else { throw .tooLong(name) }
     guard let text = String(validating: value, as: UTF8.self) else { throw .invalid(name) }
     return text
   }
@@ -91,7 +91,7 @@ extension FixedWidthInteger {
 ///
 /// What is nil is left out. A tag's meaning never changes, and the number of one that is no longer
 /// written is not used again: an older daemon may read what a newer one wrote.
-struct SnapshotWriter: Undisclosed {
+struct SnapshotWriter: Redacted {
   private(set) var bytes: [UInt8] = []
 
   init(capacity: Int = 0) {

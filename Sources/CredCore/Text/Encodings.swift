@@ -50,8 +50,8 @@ enum Base64 {
 }
 
 /// Lower-case hexadecimal, as SigV4 and the sample server's signatures are written.
-enum Hex {
-  static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+public enum Hex {
+  public static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     var text: [UInt8] = []
     for byte in bytes {
       text.append(digits[Int(byte >> 4)])
@@ -77,9 +77,10 @@ enum Hex {
     return bytes
   }
 
-  private static let digits = Array("0123456789abcdef".utf8)
+  static let digits = Array("0123456789abcdef".utf8)
 
-  private static func value(of character: UInt8) -> UInt8? {
+  /// The value of a digit in either case; nil for any other byte.
+  static func value(of character: UInt8) -> UInt8? {
     switch character {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
     case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
@@ -118,7 +119,7 @@ enum PercentEncoding {
 }
 
 /// An `application/x-www-form-urlencoded` body, built in order.
-struct FormBody: Undisclosed {
+struct FormBody: Redacted {
   static let contentType = "application/x-www-form-urlencoded; charset=utf-8"
 
   private(set) var bytes: [UInt8] = []

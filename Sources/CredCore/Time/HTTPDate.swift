@@ -92,14 +92,14 @@ struct TimeScanner {
   /// Takes exactly `count` digits, or nothing.
   mutating func number(digits count: Int) -> Int? {
     let digits = rest.prefix(count)
-    guard digits.count == count, digits.allSatisfy(Self.isDigit) else { return nil }
+    guard digits.count == count, digits.allSatisfy(\.isDigit) else { return nil }
     rest = rest.dropFirst(count)
     return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
   }
 
   /// Takes all digits that follow, at least one.
   mutating func digits() -> String? {
-    let digits = rest.prefix(while: Self.isDigit)
+    let digits = rest.prefix(while: \.isDigit)
     guard !digits.isEmpty else { return nil }
     rest = rest[digits.endIndex...]
     return String(decoding: digits, as: UTF8.self)
@@ -123,10 +123,6 @@ struct TimeScanner {
     guard let index = names.firstIndex(where: { rest.starts(with: $0.utf8) }) else { return nil }
     rest = rest.dropFirst(names[index].utf8.count)
     return index
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
   }
 }
 

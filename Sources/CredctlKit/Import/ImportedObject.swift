@@ -48,7 +48,7 @@ struct ImportedObject {
 
   func required(_ key: String) throws(ImportError) -> ImportedText {
     guard let text = try text(key) else {
-      throw ImportError(offset: offset, message: "\(name.quotedForMessage) lacks \"\(key)\"")
+      throw ImportError(offset: offset, message: "\(name.quoted) lacks \"\(key)\"")
     }
     return text
   }
@@ -62,7 +62,7 @@ struct ImportedObject {
   }
 
   static func error(at member: JSONMember, _ what: String) -> ImportError {
-    ImportError(offset: member.keyOffset, message: "\(member.key.quotedForMessage) \(what)")
+    ImportError(offset: member.keyOffset, message: "\(member.key.quoted) \(what)")
   }
 }
 
@@ -111,7 +111,7 @@ enum MobileID {
   ) throws(ImportError) {
     guard let region, region.text != own else { return }
     throw region.error(
-      "is \(region.text.quotedForMessage), but the \(what)'s id says \(own.quotedForMessage)")
+      "is \(region.text.quoted), but the \(what)'s id says \(own.quoted)")
   }
 }
 

@@ -84,7 +84,7 @@ extension MobileConfiguration {
   }
 
   static func noPool(in object: ImportedObject) -> ImportError {
-    let place = object.name.isEmpty ? "the file" : object.name.quotedForMessage
+    let place = object.name.isEmpty ? "the file" : object.name.quoted
     return ImportError(
       offset: object.offset,
       message: "\(place) names no identity pool, and only an identity pool gives AWS credentials")

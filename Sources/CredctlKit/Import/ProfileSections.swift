@@ -12,11 +12,11 @@ public struct ProfileSections: Equatable, Sendable {
   /// - Throws: a ``Failure`` with ``Sysexit/usage`` for a wrong name, with ``Sysexit/dataError`` for a
   ///   wrong file.
   public init(importing bytes: [UInt8], file: String, name: String?) throws(Failure) {
-    if let name, !ProfileName.isWellFormed(name) {
+    if let name, !name.isProfileName {
       throw Failure(
         .usage,
-        "option '--profile' takes 1 to \(Limits.profileNameLength) letters, digits, '.', '_' and "
-          + "'-', not \(name.quotedForMessage)")
+        "option '--profile' takes 1 to \(Limits.Configuration.profileNameLength) letters, digits, '.', '_' and "
+          + "'-', not \(name.quoted)")
     }
     guard bytes.count <= ImportLimits.fileBytes else {
       throw Failure(.dataError, "\(file): longer than \(ImportLimits.fileBytes) bytes")
@@ -36,7 +36,7 @@ public struct ProfileSections: Equatable, Sendable {
   private static func section(
     of pool: MobileConfiguration.Pool, named name: String, _ kind: MobileConfiguration.Kind
   ) -> String {
-    let origin = pool.name.map { ", CognitoIdentity \($0.quotedForMessage)" } ?? ""
+    let origin = pool.name.map { ", CognitoIdentity \($0.quoted)" } ?? ""
     var lines = [
       "; The identity pool of \(kind.rawValue)\(origin).",
       "[profile \(name)]", "identity_pool_id = \(pool.id)",
@@ -83,7 +83,7 @@ struct ProfileNames {
     if let pool, !isOnly, pool != "Default" {
       name = [wanted, Self.wellFormed(pool)].compactMap { $0 }.joined(separator: "-")
     }
-    return unused(String(name.prefix(Limits.profileNameLength)))
+    return unused(String(name.prefix(Limits.Configuration.profileNameLength)))
   }
 
   private mutating func unused(_ name: String) -> String {
@@ -91,7 +91,7 @@ struct ProfileNames {
     var number = 2
     while !given.insert(candidate).inserted {
       let suffix = "-\(number)"
-      candidate = name.prefix(Limits.profileNameLength - suffix.utf8.count) + suffix
+      candidate = name.prefix(Limits.Configuration.profileNameLength - suffix.utf8.count) + suffix
       number += 1
     }
     return candidate
@@ -100,7 +100,7 @@ struct ProfileNames {
   /// Replaces characters that no profile name may have by hyphens.
   private static func wellFormed(_ text: String) -> String {
     let name = String(
-      text.unicodeScalars.map { ProfileName.isWellFormed(String($0)) ? Character($0) : "-" })
+      text.unicodeScalars.map { String($0).isProfileName ? Character($0) : "-" })
     return name.isEmpty ? "pool" : name
   }
 }

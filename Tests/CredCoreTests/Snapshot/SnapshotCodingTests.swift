@@ -4,7 +4,7 @@ import Testing
 
 /// Stored bytes that are not what they were.
 @Suite struct SnapshotCodingTests {
-  private var random: Mutations { Mutations(seed: 7) }
+  private var random: SeededGenerator { SeededGenerator(seed: 7) }
 
   private func bytes(_ story: SnapshotStory) throws -> [UInt8] {
     story.record(try fullProfile()).encoded
@@ -56,18 +56,19 @@ import Testing
   private func live(_ bytes: [UInt8], _ plan: SessionPlan, _ now: Instant) {
     guard let record = try? SessionRecord(reading: bytes[...]) else { return }
     var random = random
+    var callIDs = CallIDs()
     let again = try? SessionRecord(reading: record.encoded[...])
     #expect(again == record)
     var machine = SessionMachine(
       plan: plan, snapshot: record.snapshot, now: now, chance: 0.5)
-    _ = machine.handle(.timePassed, now: now, random: &random)
+    _ = machine.handle(.timePassed, now: now, callIDs: &callIDs, random: &random)
     _ = machine.handle(
       .asked(
         Waiter(id: 1, want: .credentials, minimumLife: .seconds(1), arrived: now, wait: .zero)),
-      now: now, random: &random)
-    _ = machine.handle(.timePassed, now: now + .seconds(1000), random: &random)
+      now: now, callIDs: &callIDs, random: &random)
+    _ = machine.handle(.timePassed, now: now + .seconds(1000), callIDs: &callIDs, random: &random)
     _ = (machine.nextWake, machine.nextRefresh, machine.snapshot.isWorthKeeping)
-    _ = machine.handle(.loggedOut, now: now, random: &random)
+    _ = machine.handle(.loggedOut, now: now, callIDs: &callIDs, random: &random)
     #expect(machine.credentials == nil)
   }
 
@@ -110,17 +111,17 @@ import Testing
     }
     let read = try SessionRecord(reading: record[...])
     #expect(read.snapshot.lastFailure == nil)
-    #expect(read.snapshot.rest == nil)
-    #expect(read.snapshot.credentials != nil)
+    #expect(read.snapshot.held.pause == nil)
+    #expect(read.snapshot.held.credentials != nil)
   }
 
   @Test func lengthsAreBounded() throws {
     var writer = SnapshotWriter()
-    writer.field(2, String(repeating: "p", count: Limits.snapshotTextBytes + 1))
+    writer.field(2, String(repeating: "p", count: Limits.Store.textBytes + 1))
     #expect(throws: SnapshotError.tooLong("profile")) {
       try SessionRecord(reading: writer.bytes[...])
     }
-    let large = [UInt8](repeating: 0, count: Limits.snapshotBytes + 1)
+    let large = [UInt8](repeating: 0, count: Limits.Store.sessionBytes + 1)
     #expect(throws: SnapshotError.tooLong("session")) { try SessionRecord(reading: large[...]) }
   }
 }
