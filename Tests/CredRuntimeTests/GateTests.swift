@@ -6,7 +6,7 @@ import Testing
 /// Calls that wait on the loop for what an ``Admission`` decides.
 struct GateTests {
   private static func call(_ id: CallID) -> Admission.Call {
-    Admission.Call(id: id, lane: "work", isInPerson: false, isRetry: false)
+    Admission.Call(id: id, profile: "work", isInPerson: false, isRetry: false)
   }
 
   @Test func oneAtATimeAndWhoIsWithdrawnDoesNotWait() throws {
@@ -20,7 +20,7 @@ struct GateTests {
       messages.append(await gate.enter(Self.call(first), stage.loop) {}?.message ?? "entered")
       messages.append(
         await gate.enter(Self.call(second), stage.loop) {
-          gate.handle(.withdrawn(second), stage.loop)
+          gate.handle(.cancelled(second), stage.loop)
         }?
         .message ?? "entered")
       messages.append(

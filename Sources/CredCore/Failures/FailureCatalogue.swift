@@ -27,14 +27,9 @@ extension UpstreamFailure {
 
   /// The same failure, with a time that the server asks for; for simulations.
   package func asking(for pause: Duration) -> UpstreamFailure {
-    let failureClass: FailureClass =
-      switch failureClass {
-      case .transient: .transient(retryAfter: pause)
-      case .throttled: .throttled(retryAfter: pause)
-      default: failureClass
-      }
-    return UpstreamFailure(
-      upstream: upstream, failureClass: failureClass, code: code, message: message,
+    UpstreamFailure(
+      upstream: upstream, failureClass: failureClass.with(retryAfter: pause), code: code,
+      message: message,
       severity: severity)
   }
 

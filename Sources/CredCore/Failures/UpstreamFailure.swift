@@ -61,7 +61,8 @@ extension Upstream {
 }
 
 extension FailureClass {
-  fileprivate func with(retryAfter delay: Duration?) -> FailureClass {
+  /// The same class with another delay; unchanged if the class has none.
+  func with(retryAfter delay: Duration?) -> FailureClass {
     switch self {
     case .transient: .transient(retryAfter: delay)
     case .throttled: .throttled(retryAfter: delay)

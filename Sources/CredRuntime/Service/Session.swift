@@ -100,18 +100,6 @@ extension GetRequest {
   var isPlain: Bool { minTTL == nil && !refresh && user == nil }
 }
 
-extension Standing {
-  /// In the words of the contract.
-  var reported: ReportedState {
-    switch self {
-    case .signedOut: .signedOut
-    case .guest: .guest
-    case .signedIn: .signedIn
-    case .tokensInvalid: .tokensInvalid
-    }
-  }
-}
-
 extension Request {
   /// Whether a password came with it, so that its failure counts.
   var isPasswordSignIn: Bool {

@@ -11,7 +11,7 @@ extension SessionService {
     if let name = session.userName { log[metadataKey: "user"] = "\(name)" }
     switch announcement {
     case .state(let standing):
-      log.log(standing.journalEvent, .info, "session is now \(standing.name)")
+      log.log(standing.journalEvent, .info, "session is now \(standing.reported)")
     case .identityChanged(let previous?, let current?):
       log.log(
         .identityChanged, .notice, "identity changed",
@@ -32,7 +32,7 @@ extension SessionService {
   private func say(
     _ what: String, _ failure: UpstreamFailure, _ session: Session, _ log: Logger
   ) {
-    let subject = RepeatLimiter.Subject(
+    let subject = NoticeLimiter.Subject(
       event: JournalEvent.refreshFailed.rawValue, profile: session.key.profile,
       uid: session.key.uid, detail: failure.message)
     guard let repeats = failures.admit(subject, now: loop.now) else { return }
@@ -45,7 +45,7 @@ extension SessionService {
   }
 }
 
-extension Standing {
+extension SignInState {
   fileprivate var journalEvent: JournalEvent {
     switch self {
     case .signedIn, .guest: .signedIn
@@ -86,7 +86,7 @@ extension SessionService {
     let unit = connection.unit()
     // Users name the units of their own managers as they like, ever anew.
     let systemUnit = unit?.prefix { $0 != "/" } ?? ""
-    let subject = RepeatLimiter.Subject(
+    let subject = NoticeLimiter.Subject(
       event: message.description, profile: session.key.profile, uid: session.key.uid,
       detail: "\(connection.peer.uid) \(systemUnit)")
     guard let repeats = givings.admit(subject, now: now) else { return }
@@ -107,7 +107,7 @@ extension SessionService {
   func noteRefusal(
     of caller: Caller, to profile: String, _ connection: Connection, _ now: Instant
   ) {
-    let subject = RepeatLimiter.Subject(
+    let subject = NoticeLimiter.Subject(
       event: JournalEvent.accessRefused.rawValue, profile: profile, uid: caller.uid)
     guard let repeats = refusals.admit(subject, now: now) else { return }
     var metadata = callerMetadata(profile, connection, connection.unit(), repeats)

@@ -7,7 +7,7 @@ extension SessionService {
   func start(_ call: UpstreamCall, _ id: CallID, _ session: Session) {
     calls[id] = session
     count(call)
-    if let old = session.ticket { changeCall(.withdrawn(old.id), old.id) }
+    if let old = session.ticket { changeCall(.cancelled(old.id), old.id) }
     let start = SessionCall(call, id, for: session)
     session.ticket = (startCall(start), start.isInPerson)
     if start.isInPerson { allowance.spent(by: session.key.uid, now: loop.now) }
@@ -26,10 +26,10 @@ extension SessionService {
     guard let ticket = session.ticket else { return }
     if session.machine.awaitedCall == nil {
       session.ticket = nil
-      changeCall(.withdrawn(ticket.id), ticket.id)
+      changeCall(.cancelled(ticket.id), ticket.id)
     } else if !ticket.isInPerson, session.machine.isAwaited {
       session.ticket?.isInPerson = true
-      changeCall(.hurried(ticket.id), ticket.id)
+      changeCall(.prioritised(ticket.id), ticket.id)
     }
   }
 }

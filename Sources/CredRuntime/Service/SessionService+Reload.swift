@@ -57,8 +57,8 @@ extension SessionService {
 
   /// Ends a session whose profile is gone. Its IdentityId stays known: the profile may come back.
   private func end(_ session: Session) {
-    if let ticket = session.ticket { changeCall(.withdrawn(ticket.id), ticket.id) }
-    if session.machine.standing.reported != .signedOut {
+    if let ticket = session.ticket { changeCall(.cancelled(ticket.id), ticket.id) }
+    if session.machine.state.reported != .signedOut {
       announce(.state(.signedOut(byUser: false)), session)
     }
     remove(session)

@@ -117,7 +117,7 @@ extension SessionService {
   func giveState(of session: Session, _ request: Request, _ connection: Connection) {
     give(
       .session(
-        profile: session.key.profile, state: session.machine.standing.reported,
+        profile: session.key.profile, state: session.machine.state.reported,
         identityID: session.machine.identityID),
       request, connection)
   }
@@ -153,7 +153,7 @@ struct Farewell: Sendable {
     user = UpstreamClient.User(uid: session.key.uid, name: session.userName)
     identityID = session.machine.identityID
     backendSession =
-      switch session.machine.standing {
+      switch session.machine.state {
       case .signedIn(.password(let known)), .tokensInvalid(.password(let known)): known
       default: nil
       }

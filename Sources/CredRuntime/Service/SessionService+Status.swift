@@ -41,7 +41,7 @@ extension SessionService {
     let next = machine.nextRefresh
     return SessionReport(
       profile: session.key.profile, user: session.userName, uid: session.key.uid,
-      state: machine.standing.reported, identityID: machine.identityID,
+      state: machine.state.reported, identityID: machine.identityID,
       expiration: machine.credentials?.credentials.expiration,
       nextRefresh: next.at.map(civil), nextRefreshReason: next.reason,
       lastError: machine.lastFailure.map {

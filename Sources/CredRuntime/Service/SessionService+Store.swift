@@ -37,7 +37,7 @@ extension SessionService {
     else { return false }
     let machine = SessionMachine(
       plan: profile.plan, snapshot: snapshot, now: now,
-      chance: .random(in: 0..<1, using: &random))
+      jitter: .random(in: 0..<1, using: &random))
     let session = Session(
       key: key, profile: profile, userName: record.user, machine: machine)
     session.kept = Session.Kept(snapshot: record.snapshot, userName: record.user)

@@ -42,7 +42,7 @@ extension SessionService {
   }
 
   private func presentState(of session: Session) -> SessionEvent {
-    .state(session.machine.standing.reported, identityID: session.machine.identityID)
+    .state(session.machine.state.reported, identityID: session.machine.identityID)
   }
 
   private func tell(_ event: SessionEvent, _ profile: String, _ connection: Connection) {

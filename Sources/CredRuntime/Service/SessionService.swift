@@ -38,15 +38,15 @@ final class SessionService: RequestHandler {
   /// When grants are looked at again: see ``reviewGrants(_:)``.
   var reviewTimer: EventSource?
   var nextReview = Instant.distantFuture
-  var signIns = SignInLimiter()
-  var allowance = UserAllowance()
+  var signIns = PasswordLimiter()
+  var allowance = CallAllowance()
   /// Users whose password is being checked.
   var passwordsUnderWay: Set<UInt32> = []
   /// The audit's notices, of which a few a minute pass, and refusals, of which one does.
-  var givings = RepeatLimiter(burst: 20)
-  var refusals = RepeatLimiter(burst: 1)
+  var givings = NoticeLimiter(burst: 20)
+  var refusals = NoticeLimiter(burst: 1)
   /// Failures of refreshes.
-  var failures = RepeatLimiter(burst: 1)
+  var failures = NoticeLimiter(burst: 1)
   /// Credentials that were received since the start.
   private var issues: UInt64 = 0
   /// Sessions whose last refresh failed.
@@ -148,7 +148,7 @@ final class SessionService: RequestHandler {
       withSession(profile, request, connection, now) {
         give(
           .session(
-            profile: profile, state: $0.machine.standing.reported,
+            profile: profile, state: $0.machine.state.reported,
             identityID: $0.machine.identityID), request, connection)
       }
     case .status(let all): answerStatus(all: all, request, connection, now)

@@ -28,7 +28,7 @@ final class Gate {
 
   func handle(_ event: Admission.Event, _ clock: EventLoop) {
     let actions = admission.handle(event, now: clock.now, wallTime: clock.wallTime)
-    if case .withdrawn(let id) = event {
+    if case .cancelled(let id) = event {
       waiting.removeValue(forKey: id)?.resume(returning: withdrawn)
     }
     for action in actions {
@@ -78,7 +78,7 @@ extension UpstreamClient {
       issued[ticket.id] = nil
       return await make(call, profile, user)
     }
-    if let failure = await enter(gate, profile, ticket, isOfUsersMaking: call.isSignIn) {
+    if let failure = await enter(gate, profile, ticket, dependsOnUserInput: call.isSignIn) {
       return .failed(failure)
     }
     let outcome = await make(call, profile, user)
@@ -91,7 +91,7 @@ extension UpstreamClient {
     guard let backend = farewell.profile.backend else { return nil }
     let gate = gate(of: backend)
     let ticket = issueTicket(isInPerson: true, isRetry: false)
-    if let failure = await enter(gate, farewell.profile, ticket, isOfUsersMaking: true) {
+    if let failure = await enter(gate, farewell.profile, ticket, dependsOnUserInput: true) {
       return failure
     }
     let failure = await signOut(farewell)
@@ -103,14 +103,14 @@ extension UpstreamClient {
   func handle(_ event: Admission.Event, of ticket: CallID) {
     // Its task may not have begun yet.
     if issued[ticket] != nil {
-      if case .hurried = event { issued[ticket] = true } else { issued[ticket] = nil }
+      if case .prioritised = event { issued[ticket] = true } else { issued[ticket] = nil }
     }
     places[ticket]?.handle(event, loop)
     armTimer()
   }
 
   private func enter(
-    _ gate: Gate, _ profile: Profile, _ ticket: Ticket, isOfUsersMaking: Bool
+    _ gate: Gate, _ profile: Profile, _ ticket: Ticket, dependsOnUserInput: Bool
   ) async -> UpstreamFailure? {
     guard let isInPerson = issued.removeValue(forKey: ticket.id) else {
       return gate.withdrawn
@@ -118,8 +118,8 @@ extension UpstreamClient {
     places[ticket.id] = gate
     let failure = await gate.enter(
       Admission.Call(
-        id: ticket.id, lane: profile.settings.name, isInPerson: isInPerson,
-        isRetry: ticket.isRetry, isOfUsersMaking: isOfUsersMaking), loop, armTimer)
+        id: ticket.id, profile: profile.settings.name, isInPerson: isInPerson,
+        isRetry: ticket.isRetry, dependsOnUserInput: dependsOnUserInput), loop, armTimer)
     places[ticket.id] = nil
     return failure
   }
