@@ -90,8 +90,6 @@ public struct DeveloperToken: Sendable, Equatable {
   public let token: Secret
   /// `exp`.
   public let expiration: WallTime?
-  /// `iat`.
-  public let issuedAt: WallTime?
 
   /// - Throws: where it is empty or over 50,000 characters, which Cognito refuses.
   public init(_ token: Secret) throws(InvalidInput) {
@@ -101,14 +99,12 @@ public struct DeveloperToken: Sendable, Equatable {
     let claims = Self.claims(of: token)
     self.token = token
     self.expiration = Self.time(claims?["exp"])
-    self.issuedAt = Self.time(claims?["iat"])
   }
 
   /// One that was read before: its claims are not read again.
-  init(known token: Secret, expiration: WallTime?, issuedAt: WallTime?) {
+  init(known token: Secret, expiration: WallTime?) {
     self.token = token
     self.expiration = expiration
-    self.issuedAt = issuedAt
   }
 
   /// `aud`: the identity pool. Looked at once, when the token comes, so it is not kept beside it.
