@@ -102,7 +102,8 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
       plan: SessionPlan(backend: .host), snapshot: record.snapshot, now: .seconds(1000),
       chance: 0.5)
     var random = SystemRandomNumberGenerator()
-    _ = machine.handle(.timePassed, now: .seconds(1000), random: &random)
+    var callIDs = CallIDs()
+    _ = machine.handle(.timePassed, now: .seconds(1000), callIDs: &callIDs, random: &random)
     return machine.nextWake > .seconds(1000) ? nil : "a session that wakes without end"
   }
 

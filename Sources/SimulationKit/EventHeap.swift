@@ -7,7 +7,7 @@ struct EventHeap {
     case wakeSession(Int)
     case wakeGate(Int)
     /// A call's outcome arrives, or its refusal.
-    case reply(UInt64)
+    case reply(CallID)
     /// Apps and people.
     case use(Int)
     case act(Int)

@@ -30,8 +30,8 @@ struct SimulatedSession {
   /// Until when the credentials at hand may be answered.
   var heldUntil = Instant(nanoseconds: 0)
   /// The outstanding call that the machine awaits.
-  var awaited: UInt64?
-  var ticket: UInt64?
+  var awaited: CallID?
+  var ticket: CallID?
   var isHurried = false
   var open: [Open] = []
   var scheduledWake = Instant.distantFuture
@@ -70,7 +70,7 @@ struct SimulatedSession {
 /// A call under way in the simulated world.
 struct SimulatedCall {
   let session: Int
-  let number: UInt64
+  let number: CallID
   let call: UpstreamCall
   let endpoint: Int?
   /// Who the Unix user was.

@@ -2,14 +2,13 @@ import CredCore
 
 /// Calls: through the gates, into the simulated network and back.
 extension Simulation {
-  mutating func begin(_ call: UpstreamCall, _ number: UInt64, _ index: Int) {
+  mutating func begin(_ call: UpstreamCall, _ number: CallID, _ index: Int) {
     let session = sessions[index]
     if session.awaited != nil {
       violate(.singleFlight, session: index, "call \(number) begins beside another")
     }
     if let old = session.ticket { withdraw(old) }
-    lastTicket += 1
-    let ticket = lastTicket
+    let ticket = tickets.next()
     trace("session \(index): call \(number) (\(call.words)) begins as ticket \(ticket)")
     sessions[index].awaited = number
     sessions[index].ticket = ticket
@@ -56,7 +55,7 @@ extension Simulation {
     }
   }
 
-  private mutating func withdraw(_ ticket: UInt64) {
+  private mutating func withdraw(_ ticket: CallID) {
     guard let call = calls[ticket], let endpoint = call.endpoint, !call.isAdmitted else { return }
     calls[ticket] = nil
     tellGate(.withdrawn(ticket), endpoint)
@@ -82,7 +81,7 @@ extension Simulation {
     rescheduleGate(index)
   }
 
-  private mutating func admit(_ ticket: UInt64, _ index: Int) {
+  private mutating func admit(_ ticket: CallID, _ index: Int) {
     guard let call = calls[ticket] else {
       return violate(.withinRate, session: nil, "ticket \(ticket) is let through and gone")
     }
@@ -108,7 +107,7 @@ extension Simulation {
     }
   }
 
-  mutating func deliver(_ ticket: UInt64) {
+  mutating func deliver(_ ticket: CallID) {
     guard var call = calls.removeValue(forKey: ticket) else { return }
     if let endpoint = call.endpoint, call.isAdmitted {
       endpoints[endpoint].underWay -= 1
@@ -128,10 +127,13 @@ extension Simulation {
 
   private mutating func finish(_ call: SimulatedCall, _ outcome: UpstreamOutcome) {
     var index = call.session
+    var number = call.number
     if scenario.sabotage == .mixedReplies, dice.happens(0.2) {
       index = (index + Scenario.plans.count) % sessions.count
+      // Under its own id the other session would not take it.
+      number = sessions[index].machine.awaitedCall ?? number
     }
-    let isAwaited = sessions[index].awaited == call.number
+    let isAwaited = sessions[index].awaited == number
     if isAwaited { sessions[index].awaited = nil }
     // A password that was right makes the session another person's, whatever becomes of the rest.
     var changesUser = false
@@ -141,27 +143,28 @@ extension Simulation {
       sessions[index].pending = []
     }
     if case .failed = outcome, scenario.sabotage == .dropOnFailure {
-      _ = sessions[index].machine.handle(.cleared(.credentials), now: now, random: &dice)
+      _ = sessions[index].machine.handle(
+        .cleared(.credentials), now: now, callIDs: &callIDs, random: &dice)
     }
     if case .failed = outcome, scenario.sabotage == .poison { sessions[index].isPoisoned = true }
     if index == 0, sessions[0].isPoisoned {
       return send(
         .callFinished(
-          call.number,
+          number,
           .failed(.transport(.connect, from: .cognitoIdentity))), to: index)
     }
-    send(.callFinished(call.number, outcome), to: index, isUsersWish: changesUser)
+    send(.callFinished(number, outcome), to: index, isUsersWish: changesUser)
   }
 
   /// What credd must not do.
   private mutating func again(_ call: SimulatedCall, _ endpoint: Int) {
-    lastTicket += 1
-    calls[lastTicket] = SimulatedCall(
+    let ticket = tickets.next()
+    calls[ticket] = SimulatedCall(
       session: call.session, number: call.number, call: call.call, endpoint: endpoint,
       generation: call.generation)
     tellGate(
       .asked(
-        Admission.Call(id: lastTicket, lane: "again", isInPerson: true, isRetry: false)),
+        Admission.Call(id: ticket, lane: "again", isInPerson: true, isRetry: false)),
       endpoint)
   }
 }

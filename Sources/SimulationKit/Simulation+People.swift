@@ -92,7 +92,7 @@ extension Simulation {
     send(
       .signInRequested(
         SignInRequest(
-          id: id, signIn: way, expires: expires,
+          id: id, input: way, expires: expires,
           loginsExpire: expires.map { [Person.provider: $0] } ?? [:], deadline: deadline)),
       to: index, isUsersWish: true)
   }
@@ -100,7 +100,7 @@ extension Simulation {
   /// A way to sign in to such a profile, and who the user is then.
   private mutating func way(
     _ session: SimulatedSession, isGood: Bool
-  ) -> (SignIn, [Person]) {
+  ) -> (SignInInput, [Person]) {
     let end = isGood ? now + .seconds(3000) : now - .seconds(5)
     let host = [session.person(.host), session.person(.logins)]
     switch session.plan.backend {

@@ -13,7 +13,8 @@ extension Simulation {
     // Whoever comes as the host wakes up may be heard before the timer is.
     var isOverdue = sessions[index].machine.nextWake <= now
     if case .timePassed = event { isOverdue = false }
-    let actions = sessions[index].machine.handle(event, now: heard, random: &dice)
+    let actions = sessions[index].machine.handle(
+      event, now: heard, callIDs: &callIDs, random: &dice)
     if isUsersWish { sessions[index].awaited = nil }
     for action in actions { perform(action, index) }
     if let held = sessions[index].machine.credentials {
@@ -155,7 +156,7 @@ extension SessionMachine.Event {
       "asked by waiter \(waiter.id) for \(waiter.want)"
         + (waiter.mustRefresh ? ", fresh" : "")
         + (waiter.minimumLife.map { ", for \($0)" } ?? "")
-    case .signInRequested(let request): "sign-in \(request.id) \(request.signIn.way)"
+    case .signInRequested(let request): "sign-in \(request.id) \(request.input.way)"
     case .loggedOut: "logged out"
     case .userChanged: "the uid is somebody else's"
     case .profileChanged(_, let change): "the profile changed: \(change)"
@@ -168,7 +169,7 @@ extension SessionMachine.Event {
   }
 }
 
-extension SignIn {
+extension SignInInput {
   var way: String {
     switch self {
     case .host: "by the host"

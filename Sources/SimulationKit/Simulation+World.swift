@@ -124,7 +124,7 @@ extension Simulation {
   private mutating func admitsOneMore(_ index: Int) -> Bool {
     // Without an outage it is the rate at most that lets a call wait.
     guard endpoints[index].admission.outage != nil else { return true }
-    let call = Admission.Call(id: .max, lane: "", isInPerson: true, isRetry: false)
+    let call = Admission.Call(id: tickets.next(), lane: "", isInPerson: true, isRetry: false)
     return endpoints[index].admission.handle(
       .asked(call), now: now, wallTime: WallTime(milliseconds: 0)
     )

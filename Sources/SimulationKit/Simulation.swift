@@ -22,8 +22,9 @@ public struct Simulation {
   var isOver = false
   var sessions: [SimulatedSession] = []
   var endpoints: [Endpoint] = []
-  var calls: [UInt64: SimulatedCall] = [:]
-  var lastTicket: UInt64 = 0
+  var calls: [CallID: SimulatedCall] = [:]
+  var tickets = CallIDs()
+  var callIDs = CallIDs()
   var lastWaiter: UInt64 = 0
   var report = SimulationReport()
   let notebook: Notebook

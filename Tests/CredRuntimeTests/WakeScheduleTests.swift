@@ -6,6 +6,7 @@ import Testing
 struct WakeScheduleTests {
   private let start = Instant.seconds(1000)
   private var random = SystemRandomNumberGenerator()
+  private var callIDs = CallIDs()
 
   /// A session that nobody can sign in: its only times are its waiters' deadlines.
   private func session(_ uid: UInt32) throws -> Session {
@@ -23,7 +24,7 @@ struct WakeScheduleTests {
   /// Somebody asks, and gives up after `seconds`.
   private mutating func ask(_ session: Session, _ id: UInt64, for seconds: Double) {
     let waiter = Waiter(id: id, want: .credentials, arrived: start, wait: .seconds(seconds))
-    _ = session.machine.handle(.asked(waiter), now: start, random: &random)
+    _ = session.machine.handle(.asked(waiter), now: start, callIDs: &callIDs, random: &random)
   }
 
   @Test mutating func `sessions come in the order of their times`() throws {
@@ -67,7 +68,7 @@ struct WakeScheduleTests {
     ask(second, 2, for: 1)
     schedule.note(second)
     #expect(schedule.next == second.machine.nextWake)
-    _ = second.machine.handle(.waiterLeft(2), now: start, random: &random)
+    _ = second.machine.handle(.waiterLeft(2), now: start, callIDs: &callIDs, random: &random)
     schedule.note(second)
     #expect(schedule.next == before)
     #expect(schedule.count == 2)
@@ -80,7 +81,7 @@ struct WakeScheduleTests {
     #expect(schedule.next == nil)
     ask(session, 1, for: 10)
     schedule.note(session)
-    _ = session.machine.handle(.waiterLeft(1), now: start, random: &random)
+    _ = session.machine.handle(.waiterLeft(1), now: start, callIDs: &callIDs, random: &random)
     schedule.note(session)
     #expect(schedule.next == nil)
     #expect(schedule.pop(.distantFuture) == nil)
@@ -93,7 +94,7 @@ struct WakeScheduleTests {
     for id in 1..<100 as Range<UInt64> {
       ask(session, id, for: 1)
       schedule.note(session)
-      _ = session.machine.handle(.waiterLeft(id), now: start, random: &random)
+      _ = session.machine.handle(.waiterLeft(id), now: start, callIDs: &callIDs, random: &random)
       schedule.note(session)
     }
     #expect(schedule.count == 1)

@@ -116,17 +116,17 @@ import Testing
     #expect(throws: Failure.self) { try text(.dotenv, token: character) }
   }
 
-  // MARK: What is demanded
+  // MARK: How long they must last
 
   @Test func mustLastAsLongAsAnSDKWants() throws {
     let options = GetOptions(
-      socket: nil, profile: "work", keeping: Patience(), refresh: true)
+      forEnvironment: "work", socket: nil, waiting: Waiting(), refresh: true)
     #expect(
       String(decoding: options.request, as: UTF8.self)
         == #"{"op":"get","profile":"work","min_ttl":900,"refresh":true}"# + "\n")
     let less = GetOptions(
-      socket: nil, profile: "work", keeping: try Patience(minimumLifetime: "0", wait: "1"),
-      refresh: false)
+      forEnvironment: "work", socket: nil,
+      waiting: try Waiting(minimumLifetime: "0", wait: "1"), refresh: false)
     #expect(
       String(decoding: less.request, as: UTF8.self)
         == #"{"op":"get","profile":"work","min_ttl":0,"wait":1}"# + "\n")

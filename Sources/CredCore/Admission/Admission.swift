@@ -18,8 +18,7 @@ public struct Admission: Sendable {
 
   /// A call that wants to be made.
   public struct Call: Sendable, Equatable {
-    /// Given by the daemon; unique in its lifetime.
-    public let id: UInt64
+    public let id: CallID
     /// Whose turn it uses: the profile.
     public let lane: String
     /// Somebody waits for it.
@@ -31,7 +30,7 @@ public struct Admission: Sendable {
     public let isOfUsersMaking: Bool
 
     public init(
-      id: UInt64, lane: String, isInPerson: Bool, isRetry: Bool, isOfUsersMaking: Bool = false
+      id: CallID, lane: String, isInPerson: Bool, isRetry: Bool, isOfUsersMaking: Bool = false
     ) {
       self.id = id
       self.lane = lane
@@ -45,20 +44,20 @@ public struct Admission: Sendable {
   public enum Event: Sendable {
     case asked(Call)
     /// Somebody waits for a call that nobody waited for.
-    case hurried(UInt64)
+    case hurried(CallID)
     /// A call is wanted no longer. Ignored where it is under way or gone.
-    case withdrawn(UInt64)
+    case withdrawn(CallID)
     /// A call that was admitted ended; with its failure, if it failed.
-    case ended(UInt64, UpstreamFailure?)
+    case ended(CallID, UpstreamFailure?)
     /// ``nextWake`` has come.
     case timePassed
   }
 
   /// What the daemon does, in order.
   public enum Action: Sendable, Equatable {
-    case admit(UInt64)
+    case admit(CallID)
     /// The call is not made; it ends with this failure.
-    case refuse(UInt64, UpstreamFailure)
+    case refuse(CallID, UpstreamFailure)
   }
 
   /// Background refreshes that wait. Callers in person have a connection each, which bounds them.
@@ -72,8 +71,8 @@ public struct Admission: Sendable {
   private var breaker = CircuitBreaker()
   private var budget = RetryBudget()
   private var queue = FairQueue()
-  /// By number, and which of them is a probe.
-  private var underWay: [UInt64: (call: Call, isProbe: Bool)] = [:]
+  /// By id, and which of them is a probe.
+  private var underWay: [CallID: (call: Call, isProbe: Bool)] = [:]
   /// When the daemon must send `timePassed`, at the latest.
   public private(set) var nextWake = Instant.distantFuture
 
@@ -177,7 +176,7 @@ public struct Admission: Sendable {
     }
   }
 
-  private mutating func end(_ id: UInt64, _ failure: UpstreamFailure?, _ turn: inout Turn) {
+  private mutating func end(_ id: CallID, _ failure: UpstreamFailure?, _ turn: inout Turn) {
     guard let (call, isProbe) = underWay.removeValue(forKey: id) else { return }
     if failure == nil { budget.succeeded(wasRetry: call.isRetry) }
     if let failure, failure.failureClass.isTransient, call.isOfUsersMaking {

@@ -6,11 +6,11 @@ struct FairQueue: Sendable {
     let arrived: Instant
   }
 
-  private var entries: [UInt64: Entry] = [:]
+  private var entries: [CallID: Entry] = [:]
   private var inPerson = Lanes()
   private var background = Lanes()
   /// All, by age; some have gone.
-  private var ages = FIFO<UInt64>()
+  private var ages = FIFO<CallID>()
   /// Those nobody waits for.
   private(set) var backgroundCount = 0
 
@@ -31,7 +31,7 @@ struct FairQueue: Sendable {
   }
 
   /// Somebody waits for it from now on.
-  mutating func hurry(_ id: UInt64) {
+  mutating func hurry(_ id: CallID) {
     guard let call = entries[id]?.call, !call.isInPerson else { return }
     entries[id]?.call.isInPerson = true
     backgroundCount -= 1
@@ -39,7 +39,7 @@ struct FairQueue: Sendable {
   }
 
   @discardableResult
-  mutating func remove(_ id: UInt64) -> Admission.Call? {
+  mutating func remove(_ id: CallID) -> Admission.Call? {
     guard let call = entries.removeValue(forKey: id)?.call else { return nil }
     if !call.isInPerson { backgroundCount -= 1 }
     return call
@@ -57,13 +57,13 @@ struct FairQueue: Sendable {
   }
 
   /// Takes all, in no order that matters.
-  mutating func removeAll() -> [UInt64] {
+  mutating func removeAll() -> [CallID] {
     defer { self = FairQueue() }
     return entries.keys.sorted()
   }
 
   /// When the oldest came.
-  mutating func oldest() -> (id: UInt64, arrived: Instant)? {
+  mutating func oldest() -> (id: CallID, arrived: Instant)? {
     while let id = ages.first {
       if let entry = entries[id] { return (id, entry.arrived) }
       _ = ages.popFirst()
@@ -86,7 +86,7 @@ struct FairQueue: Sendable {
 
 /// A queue a lane, and the lanes in turn.
 private struct Lanes: Sendable {
-  private var lanes: [String: FIFO<UInt64>] = [:]
+  private var lanes: [String: FIFO<CallID>] = [:]
   private var turns = FIFO<String>()
   private(set) var count = 0
 
@@ -96,7 +96,7 @@ private struct Lanes: Sendable {
     count += 1
   }
 
-  mutating func popFirst(where isThere: (UInt64) -> Bool) -> UInt64? {
+  mutating func popFirst(where isThere: (CallID) -> Bool) -> CallID? {
     while let lane = turns.popFirst() {
       let found = pop(lane, isThere)
       if lanes[lane]?.isEmpty ?? true {
@@ -109,7 +109,7 @@ private struct Lanes: Sendable {
     return nil
   }
 
-  private mutating func pop(_ lane: String, _ isThere: (UInt64) -> Bool) -> UInt64? {
+  private mutating func pop(_ lane: String, _ isThere: (CallID) -> Bool) -> CallID? {
     while let id = lanes[lane]?.popFirst() {
       count -= 1
       if isThere(id) { return id }
@@ -117,7 +117,7 @@ private struct Lanes: Sendable {
     return nil
   }
 
-  mutating func removeAll(where isGone: (UInt64) -> Bool) {
+  mutating func removeAll(where isGone: (CallID) -> Bool) {
     // A lane that is empty now keeps its turn and loses it when that comes.
     for lane in lanes.keys.sorted() { lanes[lane]?.removeAll(where: isGone) }
     count = lanes.values.reduce(0) { $0 + $1.count }

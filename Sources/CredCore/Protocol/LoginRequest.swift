@@ -1,12 +1,12 @@
 /// `login`.
 public struct LoginRequest: Sendable, Equatable {
   public var profile: String
-  public var signIn: SignIn
+  public var signIn: SignInInput
   /// Which of the roles a SAML assertion carries (Cognito API reference, CustomRoleArn).
   public var customRoleARN: String?
 
   public init(
-    profile: String = ProfileName.default, signIn: SignIn, customRoleARN: String? = nil
+    profile: String = ProfileName.default, signIn: SignInInput, customRoleARN: String? = nil
   ) {
     self.profile = profile
     self.signIn = signIn
@@ -15,7 +15,7 @@ public struct LoginRequest: Sendable, Equatable {
 }
 
 /// What a user signs in with.
-public enum SignIn: Sendable, Equatable {
+public enum SignInInput: Sendable, Equatable {
   /// Nothing: the backend trusts this host. What brings a user back after a `logout`.
   case host
   /// Goes to the backend's `login_url`.
@@ -39,11 +39,11 @@ extension LoginRequest {
       }
     }
     self.init(
-      profile: try object.profile(), signIn: try SignIn(object), customRoleARN: role)
+      profile: try object.profile(), signIn: try SignInInput(object), customRoleARN: role)
   }
 }
 
-extension SignIn {
+extension SignInInput {
   private static let pairs = [("username", "password"), ("identity_id", "token")]
 
   fileprivate init(_ object: RequestObject) throws(ProtocolError) {
@@ -71,7 +71,7 @@ extension SignIn {
     }
   }
 
-  private static func password(_ object: RequestObject) throws(ProtocolError) -> SignIn {
+  private static func password(_ object: RequestObject) throws(ProtocolError) -> SignInInput {
     let username = try object.text("username") ?? ""
     guard (1...Limits.Session.usernameLength).contains(username.unicodeScalars.count),
       username.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
@@ -86,7 +86,7 @@ extension SignIn {
     return .password(username: username, password: password)
   }
 
-  private static func developerToken(_ object: RequestObject) throws(ProtocolError) -> SignIn {
+  private static func developerToken(_ object: RequestObject) throws(ProtocolError) -> SignInInput {
     guard let identityID = try? IdentityID(object.text("identity_id") ?? "") else {
       throw .invalid(
         "\"identity_id\" must be REGION:UUID of at most \(Limits.Upstream.identityIDLength) characters"
@@ -99,7 +99,7 @@ extension SignIn {
     return .developerToken(identityID: identityID, token: token)
   }
 
-  private static func logins(_ value: JSONValue) throws(ProtocolError) -> SignIn {
+  private static func logins(_ value: JSONValue) throws(ProtocolError) -> SignInInput {
     guard case .object(let members) = value,
       (1...Limits.Upstream.logins).contains(members.count)
     else {

@@ -114,6 +114,11 @@ public struct Rest: Sendable, Equatable {
     self.callersFrom = now + max(min(pause, BackOff.longestForCallers), asked)
   }
 
+  /// The same when the next attempt is made, which may be earlier.
+  func ended(_ now: Instant) -> Rest {
+    Rest(failure, until: min(until, now), callersFrom: min(callersFrom, now))
+  }
+
   /// As it was before a restart.
   init(_ failure: UpstreamFailure, until: Instant, callersFrom: Instant) {
     self.failure = failure

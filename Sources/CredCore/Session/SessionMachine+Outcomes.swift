@@ -1,5 +1,5 @@
 extension SessionMachine {
-  mutating func finish(_ call: UInt64, _ outcome: UpstreamOutcome, _ turn: inout Turn) {
+  mutating func finish(_ call: CallID, _ outcome: UpstreamOutcome, _ turn: inout Turn) {
     // An answer to a call that a logout or a correction overtook: nobody waits for it.
     guard case .fetching(let attempt) = work, attempt.call == call else { return }
     switch outcome {
@@ -18,7 +18,7 @@ extension SessionMachine {
       finish(call, .failed(.tokenIsOver), &turn)
     case .token(let identityID, let token, let lifetime):
       adopt(identityID, &turn)
-      self.token = HeldToken(token, lifetime: lifetime, received: turn.now)
+      held.token = HeldToken(token, lifetime: lifetime, received: turn.now)
       if let voucher = attempt.voucher { become(.signedIn(voucher), &turn) }
       if attempt.goal == .token { succeed(&turn) } else { proceed(attempt, &turn) }
     case .identity(let identityID):
@@ -28,29 +28,22 @@ extension SessionMachine {
       adopt(identityID, &turn)
       become(attempt.voucher.map { .signedIn($0) } ?? .guest, &turn)
       acceptSignIn(&turn)
-      self.credentials = HeldCredentials(
+      held.credentials = HeldCredentials(
         credentials, lifetime: lifetime, received: turn.now, chance: turn.chance)
       refreshes += 1
       turn.actions.append(.credentialsChanged)
       turn.actions.append(.announce(.refreshed(expiration: credentials.expiration)))
       succeed(&turn)
     case .failed(let failure):
-      if !isPasswordOpen, let remedied = remedy(attempt, failure, &turn) {
+      if !awaitsPassword, let remedied = remedy(attempt, failure, &turn) {
         return proceed(remedied, &turn)
       }
       fail(attempt, failure, &turn)
     }
   }
 
-  /// Whether a backend is being asked about a password. Another call could only succeed for whoever
-  /// was signed in before.
-  private var isPasswordOpen: Bool {
-    signInProgress.map { $0.way.isPassword && !$0.isAccepted } ?? false
-  }
-
   private mutating func succeed(_ turn: inout Turn) {
-    backOff = BackOff()
-    work = .idle
+    rest()
     signInSucceeded(&turn)
   }
 
@@ -58,7 +51,7 @@ extension SessionMachine {
     var attempt = attempt
     attempt.hasReadTokenFile = true
     do {
-      try logins.set(plan.tokenFileProvider ?? "", token: token)
+      try held.logins.set(plan.tokenFileProvider ?? "", token: token)
       proceed(attempt, &turn)
     } catch {
       fail(attempt, .notSent(error, to: .cognitoIdentity), &turn)
@@ -75,14 +68,14 @@ extension SessionMachine {
     switch failure.failureClass {
     case .newTokenOnce:
       // The next attempt must not begin with it either.
-      token = nil
+      held.token = nil
       guard attempt.remedies.insert(.newToken).inserted else { return nil }
     case .dropIdentityThenNewToken:
-      token = nil
+      held.token = nil
       guard attempt.remedies.insert(.droppedIdentity).inserted else { return nil }
       adopt(nil, &turn)
     case .newIdentity:
-      token = nil
+      held.token = nil
       guard attempt.remedies.insert(.newIdentity).inserted else { return nil }
       adopt(nil, &turn)
     case .retryWithoutIdentity:
@@ -103,9 +96,9 @@ extension SessionMachine {
       guard attempt.remedies.insert(.newToken).inserted else { return nil }
       attempt.openIDToken = nil
     // The backend knows this user too. A sign-in with a bad token is a bad sign-in all the same.
-    case (.newTokenOnce, .token) where plan.backend == .host && signInProgress == nil:
+    case (.newTokenOnce, .token) where plan.backend == .host && signIn == nil:
       guard attempt.remedies.insert(.newToken).inserted else { return nil }
-      token = nil
+      held.token = nil
       attempt.voucher = .host
     // A login that is linked to another identity, or not to this one: it is another person's, or
     // that identity is the user's.
@@ -137,17 +130,18 @@ extension SessionMachine {
   }
 
   private mutating func fail(_ attempt: Attempt, _ failure: UpstreamFailure, _ turn: inout Turn) {
-    lastFailure = (failure, turn.now)
+    lastFailure = PastFailure(failure: failure, at: turn.now)
     if signInFailed(attempt, failure, &turn) {
       return turn.actions.append(.announce(.failed(failure)))
     }
-    let pause = backOff.failed(failure.failureClass, chance: turn.chance)
-    work = .resting(Rest(failure, now: turn.now, pause: pause))
+    let pause = held.backOff.failed(failure.failureClass, chance: turn.chance)
+    held.pause = Rest(failure, now: turn.now, pause: pause)
+    work = .idle
     if let voucher = attempt.voucher, needsSignIn(failure.failureClass, voucher, attempt) {
       // A later sign-in brings its own.
       if voucher == .logins || voucher == .developerToken { forgetVouchers() }
       become(.tokensInvalid(voucher.refused), &turn)
     }
-    turn.actions.append(.announce(credentials == nil ? .failed(failure) : .degraded(failure)))
+    turn.actions.append(.announce(held.credentials == nil ? .failed(failure) : .degraded(failure)))
   }
 }

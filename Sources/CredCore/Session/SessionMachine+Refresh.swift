@@ -16,11 +16,12 @@ extension SessionMachine {
     switch work {
     case .fetching:
       return nil
-    case .resting(let rest):
-      let isAwaited = waiters.contains { isServedByRefresh($0) && $0.deadline > rest.until }
-      return isInUse || isAwaited ? rest.until : nil
     case .idle:
-      let renewal = isInUse ? credentials?.refreshAt : nil
+      if let pause = held.pause {
+        let isAwaited = waiters.contains { isServedByRefresh($0) && $0.deadline > pause.until }
+        return isInUse || isAwaited ? pause.until : nil
+      }
+      let renewal = isInUse ? held.credentials?.refreshAt : nil
       let wanted = waiters.compactMap { waiter in
         let start = earliestStart(for: waiter)
         return isServedByRefresh(waiter) && start < waiter.deadline ? start : nil
@@ -34,7 +35,7 @@ extension SessionMachine {
 
   /// Whether only a sign-in helps a waiter.
   func needsSignIn(_ waiter: Waiter) -> Bool {
-    if case .tokensInvalid = standing { return true }
+    if case .tokensInvalid = held.state { return true }
     return means == nil || !isServedByRefresh(waiter)
   }
 
@@ -43,8 +44,7 @@ extension SessionMachine {
   private func isHurried(_ now: Instant) -> Bool {
     waiters.contains { waiter in
       guard means != nil, waiter.arrived == now, isServedByRefresh(waiter) else { return false }
-      guard case .resting(let rest) = work else { return earliestStart(for: waiter) <= now }
-      return rest.callersFrom <= now
+      return (held.pause?.callersFrom ?? earliestStart(for: waiter)) <= now
     }
   }
 
@@ -56,17 +56,18 @@ extension SessionMachine {
 
   /// Who is not content with what came a moment ago waits a little for the next.
   func earliestStart(for waiter: Waiter) -> Instant {
-    let received = waiter.want == .token ? token?.received : credentials?.received
+    let received = waiter.want == .token ? held.token?.received : held.credentials?.received
     guard waiter.isDemanding, let received else { return waiter.arrived }
     return max(waiter.arrived, received + RefreshPolicy.demandInterval)
   }
 
   mutating func start(_ turn: inout Turn) {
     guard let means else { return }
+    held.pause = held.pause?.ended(turn.now)
     let isForToken = !waiters.isEmpty && waiters.allSatisfy { $0.want == .token }
     proceed(
       Attempt(
-        call: 0, goal: isForToken && signInProgress == nil ? .token : .credentials,
+        goal: isForToken && signIn == nil ? .token : .credentials,
         voucher: means.voucher), &turn)
   }
 }
@@ -74,17 +75,17 @@ extension SessionMachine {
 extension SessionMachine {
   /// Makes the next call of an attempt from what the session holds.
   mutating func proceed(_ attempt: Attempt, _ turn: inout Turn) {
-    guard let call = nextCall(for: attempt, turn.now) else { return work = .idle }
+    guard let call = nextCall(for: attempt, turn.now) else { return stopRefresh() }
     make(call, for: attempt, &turn)
   }
 
   /// Makes a call, whose answer is then the only one that is awaited.
   mutating func make(_ call: UpstreamCall, for attempt: Attempt, _ turn: inout Turn) {
     var attempt = attempt
-    lastCall += 1
-    attempt.call = lastCall
+    let id = turn.callIDs.next()
+    attempt.call = id
     work = .fetching(attempt)
-    turn.actions.append(.call(attempt.call, call))
+    turn.actions.append(.call(id, call))
   }
 
   private func nextCall(for attempt: Attempt, _ now: Instant) -> UpstreamCall? {
@@ -92,19 +93,22 @@ extension SessionMachine {
     switch means {
     case nil: return nil
     case .backend(_, let session):
-      if attempt.goal == .credentials, let token, isUsable(token, now), let identityID {
+      if attempt.goal == .credentials, let token = held.token, isUsable(token, now),
+        let identityID = held.identityID
+      {
         return exchange(token, identityID)
       }
       if readsFile { return .readTokenFile }
-      return .tokenCallback(identityID: identity(for: attempt), logins: logins, session: session)
+      return .tokenCallback(
+        identityID: identity(for: attempt), logins: held.logins, session: session)
     case .token:
-      guard let token, let identityID else { return nil }
+      guard let token = held.token, let identityID = held.identityID else { return nil }
       return exchange(token, identityID)
     case .tokenFile where readsFile: return .readTokenFile
     // Logins were added to the one of the file, which somebody else keeps fresh.
-    case .logins where readsFile && plan.tokenFileProvider.flatMap { logins[$0] } != nil:
+    case .logins where readsFile && plan.tokenFileProvider.flatMap { held.logins[$0] } != nil:
       return .readTokenFile
-    case .logins, .tokenFile: return directCall(logins, attempt)
+    case .logins, .tokenFile: return directCall(held.logins, attempt)
     case .guest: return directCall(LoginsMap(), attempt)
     }
   }
@@ -112,10 +116,10 @@ extension SessionMachine {
   /// The identity that a backend is told of.
   private func identity(for attempt: Attempt) -> IdentityID? {
     if attempt.remedies.contains(.withoutIdentity) { return nil }
-    switch standing {
+    switch held.state {
     // A client said whose that one is. Told of it, a backend would link its own user with it.
     case .signedIn(.developerToken), .tokensInvalid(.developerToken): return nil
-    default: return identityID
+    default: return held.identityID
     }
   }
 
@@ -126,18 +130,18 @@ extension SessionMachine {
       .getCredentials(
         identityID: identityID,
         logins: LoginsMap(developerToken: token.token, key: plan.developerLoginKey),
-        customRoleARN: customRoleARN)
+        customRoleARN: held.customRoleARN)
     case .basic: .assumeRole(identityID: identityID, token: token.token.token)
     }
   }
 
   /// Without a backend Cognito itself gives the identity, and in the basic flow the token.
   private func directCall(_ logins: LoginsMap, _ attempt: Attempt) -> UpstreamCall {
-    guard let identityID else { return .getID(logins: logins) }
+    guard let identityID = held.identityID else { return .getID(logins: logins) }
     switch (plan.flow, attempt.openIDToken) {
     case (.enhanced, _):
       return .getCredentials(
-        identityID: identityID, logins: logins, customRoleARN: customRoleARN)
+        identityID: identityID, logins: logins, customRoleARN: held.customRoleARN)
     case (.basic, nil): return .getOpenIDToken(identityID: identityID, logins: logins)
     case (.basic, let token?): return .assumeRole(identityID: identityID, token: token)
     }
@@ -177,11 +181,11 @@ extension SessionMachine {
 
   /// Nil where only a sign-in helps.
   var means: Means? {
-    switch standing {
+    switch held.state {
     case .signedIn(.host), .tokensInvalid(.host): .backend(.host, nil)
     case .signedIn(.password(let session)): .backend(.password(session), session)
     case .signedIn(.developerToken):
-      if token != nil, identityID != nil { .token } else { renewal }
+      if held.token != nil, held.identityID != nil { .token } else { renewal }
     case .signedIn(.logins): .logins
     case .signedIn(.tokenFile), .tokensInvalid(.tokenFile): .tokenFile
     case .tokensInvalid(.developerToken): renewal
@@ -213,8 +217,8 @@ struct Attempt: Sendable, Equatable {
     static let newIdentity = Remedies(rawValue: 8)
   }
 
-  /// The call that is awaited; an answer with another number is stale.
-  var call: UInt64
+  /// The call that is awaited, nil before the first; an outcome of another is stale.
+  var call: CallID?
   /// Where the chain ends.
   var goal: Waiter.Want
   var remedies: Remedies = []

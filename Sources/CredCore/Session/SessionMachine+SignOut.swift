@@ -11,8 +11,8 @@ extension SessionMachine {
     rest()
     forgetVouchers()
     forgetCredentials(&turn)
-    userName = nil
-    customRoleARN = nil
+    held.username = nil
+    held.customRoleARN = nil
     forgetIdentity(&turn)
     become(.signedOut(byUser: true), &turn)
   }
@@ -20,12 +20,12 @@ extension SessionMachine {
   /// Nothing of the person before is left; the new one never signed out, and may sign in unattended.
   mutating func changeUser(_ turn: inout Turn) {
     signOut(&turn)
-    standing = .signedOut(byUser: false)
+    held.state = .signedOut(byUser: false)
   }
 
   /// `credentials` is the mobile SDKs' clearCredentials, `identity` their clearKeychain.
   mutating func clear(_ scope: ClearScope, _ turn: inout Turn) {
-    if let progress = signInProgress {
+    if let progress = signIn {
       // On its way it fetches everything anew in any case. One that may yet be refused must not
       // bring back what was to be forgotten.
       guard !progress.isAccepted else { return }
@@ -34,12 +34,12 @@ extension SessionMachine {
     }
     forgetCredentials(&turn)
     // Whatever is on its way was asked for before.
-    if case .fetching = work { work = .idle }
+    if case .fetching = work { stopRefresh() }
     guard scope == .identity else { return }
     rest()
     forgetVouchers()
     forgetIdentity(&turn)
-    switch standing {
+    switch held.state {
     case .signedIn(.developerToken), .signedIn(.logins), .tokensInvalid:
       become(.signedOut(byUser: false), &turn)
     case .guest:
@@ -53,26 +53,32 @@ extension SessionMachine {
 
   /// Callers that only a sign-in could help are told so now.
   mutating func release(_ turn: inout Turn) {
-    guard signInProgress == nil else { return }
+    guard signIn == nil else { return }
     let released = waiters.filter(needsSignIn)
     waiters.removeAll(where: needsSignIn)
     for waiter in released { turn.actions.append(.refuse(waiter.id, signInRequired)) }
   }
 
   mutating func rest() {
+    stopRefresh()
+    held.backOff = BackOff()
+  }
+
+  /// What is under way is no longer awaited; failures still count.
+  mutating func stopRefresh() {
     work = .idle
-    backOff = BackOff()
+    held.pause = nil
   }
 
   mutating func forgetVouchers() {
-    token = nil
-    logins = LoginsMap()
-    expirations.removeAll()
+    held.token = nil
+    held.logins = LoginsMap()
+    held.loginExpirations.removeAll()
   }
 
   mutating func forgetCredentials(_ turn: inout Turn) {
-    guard credentials != nil else { return }
-    credentials = nil
+    guard held.credentials != nil else { return }
+    held.credentials = nil
     turn.actions.append(.credentialsChanged)
   }
 
@@ -81,16 +87,16 @@ extension SessionMachine {
   /// Whether what runs out is of interest: not what is refused already, and not what may never be
   /// accepted.
   private var awaitsExpirations: Bool {
-    if case .tokensInvalid = standing { return false }
-    return signInProgress?.isAccepted ?? true
+    if case .tokensInvalid = held.state { return false }
+    return signIn?.isAccepted ?? true
   }
 
   /// When to say that what the user signed in with runs out.
-  var expiryWarning: Instant? { awaitsExpirations ? expirations.nextWarning : nil }
+  var expiryWarning: Instant? { awaitsExpirations ? held.loginExpirations.nextWarning : nil }
 
   mutating func warnOfExpiry(_ turn: inout Turn) {
     guard awaitsExpirations else { return }
-    for (provider, end) in expirations.takeWarnings(at: turn.now) {
+    for (provider, end) in held.loginExpirations.takeWarnings(at: turn.now) {
       let left = max(Int((end - turn.now).inSeconds), 0)
       let message = "the token of \(provider) runs out in \(left) s; sign in with a new one"
       turn.actions.append(.announce(.expiring(ProtocolError(.tokenRejected, message))))
@@ -100,10 +106,10 @@ extension SessionMachine {
   /// Cognito refuses a request for one login that is over, though the others are good, and though
   /// the login has long been linked to what a backend vouches for.
   mutating func dropLoginsOver(at now: Instant) {
-    let kept = standing == .signedIn(.logins) || standing == .tokensInvalid(.logins) ? 1 : 0
-    for provider in expirations.over(at: now) where logins.logins.count > kept {
-      logins.remove(provider)
-      expirations.remove(provider)
+    let kept = held.state == .signedIn(.logins) || held.state == .tokensInvalid(.logins) ? 1 : 0
+    for provider in held.loginExpirations.over(at: now) where held.logins.logins.count > kept {
+      held.logins.remove(provider)
+      held.loginExpirations.remove(provider)
     }
   }
 }
@@ -118,8 +124,8 @@ extension SessionMachine {
     }
     plan = next
     // A pause was for what may be mended now.
-    if case .resting = work { rest() }
-    guard signInProgress != nil, work == .idle else { return }
+    if work == .idle, held.pause != nil { rest() }
+    guard signIn != nil, work == .idle else { return }
     start(&turn)
     // The new plan may have no way to go on with it.
     if work == .idle { abandonSignIn(signInRequired, &turn) }
@@ -128,23 +134,19 @@ extension SessionMachine {
   private mutating func dropWhatTheOldProfileGave(_ turn: inout Turn) {
     forgetCredentials(&turn)
     // What a sign-in that is refused goes back to.
-    signInProgress?.before.credentials = nil
+    signIn?.before.credentials = nil
     // What is under way was asked for in the old way; a password is asked about once, and what
     // comes after it is asked in the new way.
     if case .fetching = work, !awaitsPassword { rest() }
   }
 
-  private var awaitsPassword: Bool {
-    signInProgress.map { $0.way.isPassword && !$0.isAccepted } ?? false
-  }
-
   private mutating func beginAnew(_ turn: inout Turn) {
     abandonSignIn(
       ProtocolError(.signInFailed, "the profile's configuration changed in between"), &turn)
-    let byUser = standing == .signedOut(byUser: true)
+    let byUser = held.state == .signedOut(byUser: true)
     forgetUser(&turn)
     // Nobody signed out here, but who did before stays so.
-    standing = .signedOut(byUser: byUser)
+    held.state = .signedOut(byUser: byUser)
   }
 }
 

@@ -23,7 +23,7 @@ extension SessionMachine {
   private func answer(to waiter: Waiter, _ now: Instant, _ holdingOut: Bool) -> Action? {
     switch waiter.want {
     case .credentials:
-      if let credentials, credentials.servableUntil > now {
+      if let credentials = held.credentials, credentials.servableUntil > now {
         let isBest = credentials.freshUntil > now || waiter.minimumLife != nil
         if isGoodEnough(credentials, for: waiter, now) {
           if isBest { return .giveCredentials(waiter.id) }
@@ -33,7 +33,7 @@ extension SessionMachine {
         if let refusal = impossible(waiter, credentials, now) { return refusal }
       }
     case .token:
-      if let token, isProven {
+      if let token = held.token, isProven {
         if isGoodEnough(token, for: waiter, now) { return .giveToken(waiter.id) }
         if let refusal = impossible(waiter, token, now) { return refusal }
       }
@@ -45,8 +45,8 @@ extension SessionMachine {
 
   /// Not while Cognito is being asked what it says of a client's token.
   private var isProven: Bool {
-    guard let signInProgress, standing == .signedIn(.developerToken) else { return true }
-    return signInProgress.isAccepted || signInProgress.way != .tokens
+    guard let signIn, held.state == .signedIn(.developerToken) else { return true }
+    return signIn.isAccepted || signIn.way != .tokens
   }
 
   private func isGoodEnough(
@@ -67,7 +67,7 @@ extension SessionMachine {
   /// Whether a waiter is left with credentials that are merely still valid, while better ones are
   /// being fetched. In a pause after a failure nothing better will come in two seconds.
   func holdsOut(_ waiter: Waiter) -> Bool {
-    guard case .fetching = work, waiter.want == .credentials, credentials != nil else {
+    guard case .fetching = work, waiter.want == .credentials, held.credentials != nil else {
       return false
     }
     return waiter.minimumLife == nil && !waiter.mustRefresh
@@ -117,14 +117,13 @@ extension SessionMachine {
     case _ where needsSignIn(waiter):
       // It may come while the caller waits.
       return isLate ? signInRequired : nil
-    case .resting(let rest):
-      let isWorthWaiting = rest.failure.failureClass.isTransient && rest.until < waiter.deadline
-      guard isLate || !isWorthWaiting else { return nil }
-      var error = rest.failure.protocolError
-      if error.retryAfter != nil { error.retryAfter = max(rest.callersFrom - now, .zero) }
-      return error
     case .idle:
-      return isLate ? tooManyRequests(waiter, now) : nil
+      guard let pause = held.pause else { return isLate ? tooManyRequests(waiter, now) : nil }
+      let isWorthWaiting = pause.failure.failureClass.isTransient && pause.until < waiter.deadline
+      guard isLate || !isWorthWaiting else { return nil }
+      var error = pause.failure.protocolError
+      if error.retryAfter != nil { error.retryAfter = max(pause.callersFrom - now, .zero) }
+      return error
     }
   }
 
@@ -137,9 +136,9 @@ extension SessionMachine {
 
   var signInRequired: ProtocolError {
     let reason =
-      switch standing {
+      switch held.state {
       // Of one that was refused the end is forgotten too.
-      case .tokensInvalid(.developerToken) where !expirations.ends.isEmpty:
+      case .tokensInvalid(.developerToken) where !held.loginExpirations.ends.isEmpty:
         "the developer token has run out"
       case .tokensInvalid:
         lastFailure.map { "the sign-in is no longer accepted: \($0.failure.message)" }

@@ -6,53 +6,46 @@
 public struct SessionMachine: Sendable {
   /// Whether something is being fetched.
   indirect enum Work: Sendable, Equatable {
-    /// Nothing to do, or nothing that can be done without a sign-in.
+    /// Nothing is under way. With `held.pause` set it is a pause after a failure, which ends when
+    /// its time has come, or earlier for a caller in person. Goes to `fetching`.
     case idle
-    /// Goes to `idle` when it succeeds, to `resting` when it fails.
+    /// Goes to `idle`, with a pause where it fails.
     case fetching(Attempt)
-    /// Goes to `fetching` when the pause is over, or earlier for a caller in person.
-    case resting(Rest)
   }
 
   public internal(set) var plan: SessionPlan
-  public internal(set) var standing: Standing = .signedOut(byUser: false)
-  public internal(set) var identityID: IdentityID?
-  public internal(set) var logins = LoginsMap()
-  public internal(set) var token: HeldToken?
-  public internal(set) var credentials: HeldCredentials?
+  /// What is stored, and what a refused sign-in goes back to.
+  var held = Held()
   /// When somebody last asked. The daemon notes answers from its cache here too.
   public var lastAsked: Instant
   /// The last failure and when it happened; kept after a success, for whoever asks why.
-  @Rare public internal(set) var lastFailure: (failure: UpstreamFailure, at: Instant)? = nil
+  @Rare public internal(set) var lastFailure: PastFailure? = nil
   public internal(set) var refreshes = 0
-  /// Who signed in with a password.
-  var userName: String?
-  /// Which role a `login` chose.
-  var customRoleARN: String?
-  var expirations = LoginExpirations()
-  @Rare var signInProgress: SignInProgress? = nil
+  @Rare var signIn: SignIn? = nil
   /// What watchers know: what comes and goes between two announcements is no news.
   var told: (state: String, identityID: IdentityID?)
-  var backOff = BackOff()
   var work = Work.idle
   var waiters: [Waiter] = []
-  var lastCall: UInt64 = 0
 
   /// - Parameter identityID: one that is known from before.
   public init(plan: SessionPlan, identityID: IdentityID? = nil, now: Instant) {
     self.plan = plan
-    self.identityID = identityID
+    self.held.identityID = identityID
     self.lastAsked = now
     self.told = (Standing.signedOut(byUser: false).name, identityID)
   }
 
   /// Takes one event.
   ///
-  /// - Parameter random: decides jitter alone.
+  /// - Parameters:
+  ///   - callIDs: gives the ids of calls that begin.
+  ///   - random: decides jitter alone.
   public mutating func handle(
-    _ event: Event, now: Instant, random: inout some RandomNumberGenerator
+    _ event: Event, now: Instant, callIDs: inout CallIDs,
+    random: inout some RandomNumberGenerator
   ) -> [Action] {
-    var turn = Turn(now: now, chance: .random(in: 0..<1, using: &random))
+    var turn = Turn(now: now, chance: .random(in: 0..<1, using: &random), callIDs: callIDs)
+    defer { callIDs = turn.callIDs }
     dropUsedToken(turn.now)
     dropExpired(&turn)
     switch event {
@@ -74,7 +67,7 @@ public struct SessionMachine: Sendable {
       release(&turn)
     case .waiterLeft(let id):
       waiters.removeAll { $0.id == id }
-      if signInProgress?.id == id { signInProgress?.id = nil }
+      if signIn?.id == id { signIn?.id = nil }
     case .callFinished(let call, let outcome):
       finish(call, outcome, &turn)
     case .timePassed:
@@ -94,6 +87,7 @@ public struct SessionMachine: Sendable {
     let now: Instant
     /// Uniform in `0..<1`.
     let chance: Double
+    var callIDs: CallIDs
     var actions: [Action] = []
     /// The first waiter for whom something may be new.
     var firstToSettle = 0
@@ -103,69 +97,70 @@ public struct SessionMachine: Sendable {
   public var nextWake: Instant {
     var wake = Instant.distantFuture
     for waiter in waiters { wake = min(wake, holdsOut(waiter) ? waiter.patience : waiter.deadline) }
-    if let credentials { wake = min(wake, credentials.servableUntil) }
+    if let credentials = held.credentials { wake = min(wake, credentials.servableUntil) }
     if let nextStart { wake = min(wake, nextStart) }
     if let warning = expiryWarning { wake = min(wake, warning) }
-    if let progress = signInProgress, progress.id != nil { wake = min(wake, progress.deadline) }
+    if let progress = signIn, progress.id != nil { wake = min(wake, progress.deadline) }
     if let tokenEnd { wake = min(wake, tokenEnd) }
     return wake
   }
 
   /// Whether somebody asked since the last refresh. What nobody uses is not renewed.
   public var isInUse: Bool {
-    credentials.map { lastAsked > $0.received } ?? false
+    held.credentials.map { lastAsked > $0.received } ?? false
   }
 
   /// Until when the daemon may answer a plain `get` from its cache without asking the machine:
   /// before the refresh is due there is nothing to decide.
   public var quietUntil: Instant {
-    credentials.map { min($0.refreshAt, $0.freshUntil) } ?? Instant(nanoseconds: .min)
+    held.credentials.map { min($0.refreshAt, $0.freshUntil) } ?? Instant(nanoseconds: .min)
   }
 
   /// What expired is forgotten at once, not when somebody next looks.
   mutating func dropExpired(_ turn: inout Turn) {
-    if let credentials, credentials.servableUntil <= turn.now {
-      self.credentials = nil
+    if let credentials = held.credentials, credentials.servableUntil <= turn.now {
+      held.credentials = nil
       turn.actions.append(.credentialsChanged)
     }
     dropLoginsOver(at: turn.now)
     guard let tokenEnd, tokenEnd <= turn.now else { return }
-    token = nil
+    held.token = nil
     // Where a backend knows the user, it has the next one.
-    if standing == .signedIn(.developerToken), plan.backend != .host {
+    if held.state == .signedIn(.developerToken), plan.backend != .host {
       become(.tokensInvalid(.developerToken), &turn)
     }
   }
 
   /// A token of unknown end is used once, unless a client brought it: there is no other then.
   private mutating func dropUsedToken(_ now: Instant) {
-    guard let token, token.lifetime == nil, standing != .signedIn(.developerToken) else { return }
-    if token.usableUntil <= now { self.token = nil }
+    guard let token = held.token, token.lifetime == nil, held.state != .signedIn(.developerToken)
+    else { return }
+    if token.usableUntil <= now { held.token = nil }
   }
 
   /// When the token is forgotten, where it says how long it lasts.
   private var tokenEnd: Instant? {
-    guard let token, token.lifetime != nil else { return nil }
+    guard let token = held.token, token.lifetime != nil else { return nil }
     // The exchange of a client's token that has begun is worth its end.
-    if case .fetching = work, standing == .signedIn(.developerToken) { return nil }
+    if case .fetching = work, held.state == .signedIn(.developerToken) { return nil }
     return token.usableUntil
   }
 
   // MARK: News
 
   mutating func become(_ next: Standing, _ turn: inout Turn) {
-    standing = next
+    held.state = next
     tell(&turn)
   }
 
   mutating func adopt(_ identityID: IdentityID?, _ turn: inout Turn) {
-    self.identityID = identityID
+    held.identityID = identityID
     tell(&turn)
   }
 
   /// The user is somebody else from now on, or nobody.
   mutating func forgetIdentity(_ turn: inout Turn) {
-    identityID = nil
+    held.identityID = nil
     guard let previous = told.identityID else { return }
     turn.actions.append(.announce(.identityChanged(previous: previous, current: nil)))
     told.identityID = nil
@@ -174,16 +169,16 @@ public struct SessionMachine: Sendable {
   /// Announces what is new, once it is certain.
   mutating func tell(_ turn: inout Turn) {
     // A sign-in that is refused leaves everything as it was.
-    guard signInProgress?.isAccepted ?? true else { return }
+    guard signIn?.isAccepted ?? true else { return }
     // An identity that is dropped is followed by the next.
-    if let identityID, identityID != told.identityID {
+    if let identityID = held.identityID, identityID != told.identityID {
       turn.actions.append(
         .announce(.identityChanged(previous: told.identityID, current: identityID)))
       told.identityID = identityID
     }
-    if standing.name != told.state {
-      turn.actions.append(.announce(.state(standing)))
-      told.state = standing.name
+    if held.state.name != told.state {
+      turn.actions.append(.announce(.state(held.state)))
+      told.state = held.state.name
     }
   }
 }
@@ -207,8 +202,8 @@ extension SessionMachine {
     case released
     /// A waiting caller is gone.
     case waiterLeft(UInt64)
-    /// The call of that number ended.
-    case callFinished(UInt64, UpstreamOutcome)
+    /// The call with that id ended.
+    case callFinished(CallID, UpstreamOutcome)
     /// ``SessionMachine/nextWake`` has come.
     case timePassed
   }
@@ -217,8 +212,8 @@ extension SessionMachine {
 extension SessionMachine {
   /// What the daemon does for a session, in order.
   public enum Action: Sendable, Equatable {
-    /// Perform a call and bring its outcome back under that number.
-    case call(UInt64, UpstreamCall)
+    /// Perform a call and bring its outcome back under that id.
+    case call(CallID, UpstreamCall)
     /// Answer a waiter with the credentials of the session.
     case giveCredentials(UInt64)
     /// Answer a waiter with the token of the session.
@@ -235,16 +230,22 @@ extension SessionMachine {
 }
 
 extension SessionMachine {
-  /// Failed attempts since the last success.
-  public var failures: Int { backOff.failures }
+  public var standing: Standing { held.state }
+  public var identityID: IdentityID? { held.identityID }
+  public var logins: LoginsMap { held.logins }
+  public var token: HeldToken? { held.token }
+  public var credentials: HeldCredentials? { held.credentials }
 
-  /// The number of the call whose outcome is awaited; any other is stale.
-  public var awaitedCall: UInt64? {
+  /// Failed attempts since the last success.
+  public var failures: Int { held.backOff.failures }
+
+  /// The call whose outcome is awaited; any other is stale.
+  public var awaitedCall: CallID? {
     if case .fetching(let attempt) = work { attempt.call } else { nil }
   }
 
   /// Whether somebody waits for that call in person.
-  public var isAwaited: Bool { !waiters.isEmpty || signInProgress?.id != nil }
+  public var isAwaited: Bool { !waiters.isEmpty || signIn?.id != nil }
 
   /// Callers that wait right now.
   public var waiterCount: Int { waiters.count }
@@ -257,11 +258,12 @@ extension SessionMachine {
       return (nil, "under way")
     case _ where !canRefresh:
       return (nil, "after a sign-in")
-    case .resting(let rest):
-      let reason = Self.reason(of: rest.failure)
-      return (nextStart, nextStart == nil ? "when somebody asks, \(reason)" : reason)
     case .idle:
-      guard let credentials else { return (nil, "when somebody asks") }
+      if let pause = held.pause {
+        let reason = Self.reason(of: pause.failure)
+        return (nextStart, nextStart == nil ? "when somebody asks, \(reason)" : reason)
+      }
+      guard let credentials = held.credentials else { return (nil, "when somebody asks") }
       if isInUse { return (credentials.refreshAt, "half of the lifetime") }
       return (nil, "when somebody asks: not in use since the last refresh")
     }
@@ -275,6 +277,12 @@ extension SessionMachine {
     default: "after a failure"
     }
   }
+}
+
+/// A failure and when it happened.
+public struct PastFailure: Sendable, Equatable {
+  public let failure: UpstreamFailure
+  public let at: Instant
 }
 
 /// A change in a session that watchers and the journal hear of.

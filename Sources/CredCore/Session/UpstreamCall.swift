@@ -1,3 +1,27 @@
+/// Names one upstream call, from the machine that wants it to the outcome that comes back.
+///
+/// The same id stands for the call in the session's machine, in the queue of its endpoint and in the
+/// exchange. It is never used again: an outcome that comes late names no other call.
+public struct CallID: Hashable, Comparable, Sendable, CustomStringConvertible {
+  let number: UInt64
+
+  public static func < (one: CallID, other: CallID) -> Bool { one.number < other.number }
+
+  public var description: String { String(number) }
+}
+
+/// Gives the ids of calls, each once. A daemon has one.
+public struct CallIDs: Sendable {
+  private var last: UInt64 = 0
+
+  public init() {}
+
+  public mutating func next() -> CallID {
+    last += 1
+    return CallID(number: last)
+  }
+}
+
 /// What a session asks the daemon to do: one call, whose outcome comes back as an event.
 public enum UpstreamCall: Sendable, Equatable {
   /// Give user name and password to the backend.

@@ -15,7 +15,7 @@ public struct KnownIdentity: Sendable, Equatable {
   /// What is kept of a session; nil for nothing.
   public init?(uid: UInt32, user: String?, profile: Profile, snapshot: SessionSnapshot) {
     guard let identityID = snapshot.identityID else { return nil }
-    switch snapshot.standing {
+    switch snapshot.held.state {
     // A client said whose that one is: no backend is to be told of it.
     case .signedIn(.developerToken), .tokensInvalid(.developerToken): return nil
     case .guest: isGuests = true

@@ -25,34 +25,36 @@ extension SessionSnapshot {
   }
 
   func write(to writer: inout SnapshotWriter) {
-    writer.group(Tag.standing) { standing.write(to: &$0) }
-    writer.field(Tag.identityID, identityID?.description)
-    for login in logins.logins {
+    writer.group(Tag.standing) { held.state.write(to: &$0) }
+    writer.field(Tag.identityID, held.identityID?.description)
+    for login in held.logins.logins {
       writer.group(Tag.login) {
         $0.field(1, login.provider)
         $0.field(2, login.token)
       }
     }
-    for (provider, end) in expirations.ends.sorted(by: { $0.key < $1.key }) {
+    for (provider, end) in held.loginExpirations.ends.sorted(by: { $0.key < $1.key }) {
       writer.group(Tag.expiration) {
         $0.field(1, provider)
         $0.field(2, end.time)
         $0.field(3, end.isTold ? 1 as UInt8 : 0)
       }
     }
-    if let token { writer.group(Tag.token) { token.write(to: &$0) } }
-    if let credentials { writer.group(Tag.credentials) { credentials.write(to: &$0) } }
-    writer.field(Tag.userName, userName)
-    writer.field(Tag.customRoleARN, customRoleARN)
+    if let token = held.token { writer.group(Tag.token) { token.write(to: &$0) } }
+    if let credentials = held.credentials {
+      writer.group(Tag.credentials) { credentials.write(to: &$0) }
+    }
+    writer.field(Tag.userName, held.username)
+    writer.field(Tag.customRoleARN, held.customRoleARN)
     writer.field(Tag.lastAsked, lastAsked)
     writer.field(Tag.refreshes, Int64(refreshes))
-    writer.field(Tag.failures, Int64(backOff.failures))
-    writer.field(Tag.pause, backOff.previous)
-    if let rest {
+    writer.field(Tag.failures, Int64(held.backOff.failures))
+    writer.field(Tag.pause, held.backOff.previous)
+    if let pause = held.pause {
       writer.group(Tag.rest) {
-        $0.group(FailureTag.failure) { rest.failure.write(to: &$0) }
-        $0.field(FailureTag.at, rest.until)
-        $0.field(FailureTag.callersFrom, rest.callersFrom)
+        $0.group(FailureTag.failure) { pause.failure.write(to: &$0) }
+        $0.field(FailureTag.at, pause.until)
+        $0.field(FailureTag.callersFrom, pause.callersFrom)
       }
     }
     if let lastFailure {
@@ -70,11 +72,11 @@ extension SessionSnapshot {
     var logins: [(provider: String, token: Secret)] = []
     var ends: [String: LoginExpirations.End] = [:]
     var (failures, pause) = (0, BackOff.shortest)
-    self.init(standing: .signedOut(byUser: false), lastAsked: Instant(nanoseconds: 0))
+    self.init(lastAsked: Instant(nanoseconds: 0))
     while let field = try fields.next() {
       switch field.tag {
       case Tag.standing: standing = try Standing(reading: field.fields)
-      case Tag.identityID: identityID = try Self.identityID(field)
+      case Tag.identityID: held.identityID = try Self.identityID(field)
       case Tag.login:
         // The map itself refuses too many of them; before that they cost nothing.
         guard logins.count <= Limits.Upstream.logins else { throw .tooLong("logins") }
@@ -84,27 +86,27 @@ extension SessionSnapshot {
         ends[provider] = end
         // The logins', and that of a developer token.
         guard ends.count <= Limits.Upstream.logins + 1 else { throw .tooLong("expirations") }
-      case Tag.token: token = try HeldToken(reading: field.fields)
-      case Tag.credentials: credentials = try HeldCredentials(reading: field.fields)
-      case Tag.userName: userName = try field.text("user name")
-      case Tag.customRoleARN: customRoleARN = try field.text("custom role")
+      case Tag.token: held.token = try HeldToken(reading: field.fields)
+      case Tag.credentials: held.credentials = try HeldCredentials(reading: field.fields)
+      case Tag.userName: held.username = try field.text("user name")
+      case Tag.customRoleARN: held.customRoleARN = try field.text("custom role")
       case Tag.lastAsked: lastAsked = try field.instant("last use")
       case Tag.refreshes: refreshes = try field.count("refreshes")
       case Tag.failures: failures = try field.count("failures")
       case Tag.pause: pause = try field.duration("pause")
-      case Tag.rest: rest = try Self.rest(field.fields)
+      case Tag.rest: held.pause = try Self.rest(field.fields)
       case Tag.lastFailure: lastFailure = try Self.pastFailure(field.fields)
       default: break
       }
     }
     guard let standing else { throw .missing("standing") }
     guard let lastAsked else { throw .missing("last use") }
-    self.standing = standing
+    held.state = standing
     self.lastAsked = lastAsked
     guard let map = try? LoginsMap(logins) else { throw .invalid("logins") }
-    self.logins = map
-    expirations = LoginExpirations(ends)
-    backOff = BackOff(failures: failures, previous: pause)
+    held.logins = map
+    held.loginExpirations = LoginExpirations(ends)
+    held.backOff = BackOff(failures: failures, previous: pause)
   }
 
   private static func identityID(_ field: SnapshotReader.Field) throws(SnapshotError) -> IdentityID

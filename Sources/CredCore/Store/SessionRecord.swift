@@ -73,8 +73,9 @@ public struct SessionRecord: Sendable, Equatable {
     guard snapshot.isOfThisBoot(now) else { return nil }
     guard profile.identityFingerprint == identityFingerprint else {
       // Who signed out stays so, whatever would sign them in by itself now.
-      guard snapshot.standing == .signedOut(byUser: true) else { return nil }
-      return SessionSnapshot(standing: snapshot.standing, lastAsked: snapshot.lastAsked)
+      guard snapshot.held.state == .signedOut(byUser: true) else { return nil }
+      return SessionSnapshot(
+        held: Held(state: .signedOut(byUser: true)), lastAsked: snapshot.lastAsked)
     }
     return profile.credentialsFingerprint == credentialsFingerprint
       ? snapshot : snapshot.signInAlone

@@ -2,34 +2,21 @@
 ///
 /// Instants are of CLOCK_BOOTTIME and hold across a restart, not across a boot.
 public struct SessionSnapshot: Sendable, Equatable {
-  /// A failure and when it happened.
-  struct PastFailure: Sendable, Equatable {
-    let failure: UpstreamFailure
-    let at: Instant
-  }
-
-  var standing: Standing
-  public internal(set) var identityID: IdentityID?
-  var logins = LoginsMap()
-  var expirations = LoginExpirations()
-  var token: HeldToken?
-  var credentials: HeldCredentials?
-  var userName: String?
-  var customRoleARN: String?
+  var held: Held
   var lastAsked: Instant
   var refreshes = 0
-  var backOff = BackOff()
-  @Rare var rest: Rest? = nil
   @Rare var lastFailure: PastFailure? = nil
 
-  init(standing: Standing, lastAsked: Instant) {
-    self.standing = standing
+  init(held: Held = Held(), lastAsked: Instant) {
+    self.held = held
     self.lastAsked = lastAsked
   }
 
+  public var identityID: IdentityID? { held.identityID }
+
   /// Whether there is anything that a new session would not know by itself.
   public var isWorthKeeping: Bool {
-    var new = SessionSnapshot(standing: .signedOut(byUser: false), lastAsked: lastAsked)
+    var new = SessionSnapshot(lastAsked: lastAsked)
     new.refreshes = refreshes
     return self != new
   }
@@ -44,25 +31,25 @@ public struct SessionSnapshot: Sendable, Equatable {
   }
 
   private var isInUse: Bool {
-    credentials.map { lastAsked > $0.received } ?? false
+    held.credentials.map { lastAsked > $0.received } ?? false
   }
 
   /// Whether it can be of this boot: nothing in it happened later than now.
   func isOfThisBoot(_ now: Instant) -> Bool {
-    [lastAsked, credentials?.received, token?.received, lastFailure?.at]
+    [lastAsked, held.credentials?.received, held.token?.received, lastFailure?.at]
       .allSatisfy { $0.map { $0 <= now } ?? true }
   }
 
   /// The sign-in alone: for a profile whose credentials are others now.
   var signInAlone: SessionSnapshot {
     var kept = self
-    kept.credentials = nil
-    kept.refreshes = 0
-    kept.backOff = BackOff()
-    kept.rest = nil
-    kept.lastFailure = nil
+    kept.held.credentials = nil
+    kept.held.backOff = BackOff()
+    kept.held.pause = nil
     // A client's token is itself the sign-in; a backend has another.
-    if standing != .signedIn(.developerToken) { kept.token = nil }
+    if held.state != .signedIn(.developerToken) { kept.held.token = nil }
+    kept.refreshes = 0
+    kept.lastFailure = nil
     return kept
   }
 }
@@ -74,22 +61,10 @@ extension SessionMachine {
   /// The session as it is to be found again after a restart. A sign-in that is not accepted yet is
   /// not in it: a restart refuses it.
   public var snapshot: SessionSnapshot {
-    let isPending = !(signInProgress?.isAccepted ?? true)
-    let memory = isPending ? signInProgress?.before ?? memory : memory
-    var snapshot = SessionSnapshot(standing: memory.standing, lastAsked: lastAsked)
-    snapshot.identityID = memory.identityID
-    snapshot.logins = memory.logins
-    snapshot.expirations = memory.expirations
-    snapshot.token = memory.token
-    snapshot.credentials = memory.credentials
-    snapshot.userName = memory.userName
-    snapshot.customRoleARN = memory.customRoleARN
+    let refused = signIn.flatMap { $0.isAccepted ? nil : $0.before }
+    var snapshot = SessionSnapshot(held: refused ?? held, lastAsked: lastAsked)
     snapshot.refreshes = refreshes
-    snapshot.backOff = memory.backOff
-    if case .resting(let rest) = memory.work { snapshot.rest = rest }
-    snapshot.lastFailure = lastFailure.map {
-      SessionSnapshot.PastFailure(failure: $0.failure, at: $0.at)
-    }
+    snapshot.lastFailure = lastFailure
     return snapshot
   }
 
@@ -97,20 +72,14 @@ extension SessionMachine {
   ///
   /// - Parameter chance: uniform in `0..<1`; spreads refreshes that are overdue.
   public init(plan: SessionPlan, snapshot: SessionSnapshot, now: Instant, chance: Double) {
-    self.init(plan: plan, identityID: snapshot.identityID, now: now)
-    standing = snapshot.standing
-    told.state = snapshot.standing.name
-    logins = snapshot.logins
-    expirations = snapshot.expirations
-    token = snapshot.token
-    credentials = snapshot.credentials?.spreadIfOverdue(now, chance)
-    userName = snapshot.userName
-    customRoleARN = snapshot.customRoleARN
+    self.init(plan: plan, identityID: snapshot.held.identityID, now: now)
+    held = snapshot.held
+    held.credentials = held.credentials?.spreadIfOverdue(now, chance)
+    held.pause = held.pause?.spreadIfOver(now, chance)
+    told.state = held.state.name
     lastAsked = snapshot.lastAsked
     refreshes = snapshot.refreshes
-    backOff = snapshot.backOff
-    lastFailure = snapshot.lastFailure.map { ($0.failure, $0.at) }
-    if let rest = snapshot.rest { work = .resting(rest.spreadIfOver(now, chance)) }
+    lastFailure = snapshot.lastFailure
   }
 
   /// A session of which only the IdentityId is known, from before a reboot.
@@ -121,7 +90,7 @@ extension SessionMachine {
     let isOfUse = isGuests ? plan.allowsGuests : plan.worksUnattended || !plan.allowsGuests
     self.init(plan: plan, identityID: isOfUse ? identityID : nil, now: now)
     guard isGuests, isOfUse else { return }
-    standing = .guest
+    held.state = .guest
     told.state = Standing.guest.name
   }
 }

@@ -50,8 +50,8 @@ enum Base64 {
 }
 
 /// Hexadecimal digits: lower-case when written, as SigV4 and the sample server sign.
-enum Hex {
-  static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+public enum Hex {
+  public static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     var text: [UInt8] = []
     for byte in bytes {
       text.append(digits[Int(byte >> 4)])

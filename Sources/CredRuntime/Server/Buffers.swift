@@ -70,17 +70,3 @@ extension LineFramer {
     }
   }
 }
-
-extension [UInt8] {
-  static func == (known: Self, line: borrowing Span<UInt8>) -> Bool {
-    guard known.count == line.count else { return false }
-    return unsafe known.withUnsafeBufferPointer { known in
-      unsafe line.withUnsafeBufferPointer { line in
-        guard let known = known.baseAddress, let start = line.baseAddress else {
-          return true
-        }
-        return unsafe memcmp(known, start, line.count) == 0
-      }
-    }
-  }
-}

@@ -73,3 +73,84 @@ struct ImportedText {
 
   func error(_ what: String) -> ImportError { ImportedObject.error(at: member, what) }
 }
+
+/// The ids of pools, checked before they are written into a configuration.
+enum MobileID {
+  struct UserPool {
+    let id: String
+    /// Its key in the logins map.
+    let loginsKey: String
+  }
+
+  /// - Parameter region: what the file says beside the id, which names its region itself.
+  static func identityPool(
+    _ id: ImportedText, region: ImportedText?
+  ) throws(ImportError) -> String {
+    guard let pool = try? IdentityPoolID(id.text) else {
+      throw id.error("must be an identity pool's id, REGION:UUID")
+    }
+    try check(region, against: pool.region, "identity pool")
+    return pool.description
+  }
+
+  /// `REGION_` and letters and digits, at most 55 characters (Cognito user pools API reference,
+  /// UserPoolId).
+  static func userPool(_ id: ImportedText, region: ImportedText?) throws(ImportError) -> UserPool {
+    let parts = id.text.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2, id.text.utf8.count <= 55, let own = parts.first,
+      let endpoint = try? AWSEndpoint(.cognitoIdentity, region: own), !parts[1].isEmpty,
+      parts[1].utf8.allSatisfy(isLetterOrDigit)
+    else { throw id.error("must be a user pool's id, such as us-east-1_aB1cD2eF3") }
+    try check(region, against: endpoint.region, "user pool")
+    let suffix = AWSPartition(region: own).dnsSuffix
+    return UserPool(id: id.text, loginsKey: "cognito-idp.\(own).\(suffix)/\(id.text)")
+  }
+
+  private static func check(
+    _ region: ImportedText?, against own: String, _ what: String
+  ) throws(ImportError) {
+    guard let region, region.text != own else { return }
+    throw region.error(
+      "is \(region.text.quoted), but the \(what)'s id says \(own.quoted)")
+  }
+
+  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+      UInt8(ascii: "A")...UInt8(ascii: "Z"):
+      true
+    default: false
+    }
+  }
+}
+
+/// What is wrong with a file to be imported, and where.
+public struct ImportError: Error, Equatable, Sendable {
+  /// Bytes from the start of the file, counted from 0.
+  public var offset: Int
+  /// Lower-case, without a full stop; never a value, since these files hold client secrets too.
+  public var message: String
+}
+
+extension Failure {
+  /// `FILE:LINE:COLUMN: message`.
+  ///
+  /// - Parameter bytes: the file's content, in which the place is counted.
+  init(_ error: ImportError, in bytes: [UInt8], file: String) {
+    let before = bytes.prefix(error.offset)
+    let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+    let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    // Bytes that continue a character do not move the eye.
+    let column = before[start...].count { $0 & 0xC0 != 0x80 } + 1
+    self.init(.dataError, "\(file):\(line):\(column): \(error.message)")
+  }
+}
+
+/// The bounds of a file to be imported.
+public enum ImportLimits {
+  /// Bytes: an `amplify_outputs.json` with the model of a large API takes some hundred thousand.
+  public static let fileBytes = 4 << 20
+  /// Identity pools of one file: an app has one, seldom two.
+  static let pools = 100
+  static let json = JSONLimits(depth: 64, values: 200_000)
+}

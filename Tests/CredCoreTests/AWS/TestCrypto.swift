@@ -1,28 +1,21 @@
 import CredCore
-import Crypto
-import CryptoExtras
-import Foundation
+import enum SandboxKit.Cryptography
 
-/// What the runtime hands to the core, here straight from swift-crypto.
+/// What the runtime hands to the core, here by the sandbox's GnuTLS: it shares no code with the
+/// daemon's OpenSSL.
 struct TestCrypto: Digests, BlockCipher {
-  func sha256(_ bytes: [UInt8]) -> [UInt8] {
-    Array(SHA256.hash(data: bytes))
-  }
+  func sha256(_ bytes: [UInt8]) -> [UInt8] { Cryptography.sha256(bytes) }
 
   func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] {
-    Array(HMAC<SHA256>.authenticationCode(for: message, using: SymmetricKey(data: key)))
+    Cryptography.hmacSHA256(key: key, message: message)
   }
 
   func decryptAES128CBC(_ ciphertext: [UInt8], key: [UInt8], iv: [UInt8]) -> [UInt8]? {
-    guard let iv = try? AES._CBC.IV(ivBytes: iv) else { return nil }
-    return (try? AES._CBC.decrypt(ciphertext, using: SymmetricKey(data: key), iv: iv))
-      .map { Array($0) }
+    try? Cryptography.decryptAES128CBC(ciphertext, key: key, iv: iv)
   }
 
   /// The other side of it.
   func encryptAES128CBC(_ plain: [UInt8], key: [UInt8], iv: [UInt8]) -> [UInt8]? {
-    guard let iv = try? AES._CBC.IV(ivBytes: iv) else { return nil }
-    return (try? AES._CBC.encrypt(plain, using: SymmetricKey(data: key), iv: iv))
-      .map { Array($0) }
+    try? Cryptography.encryptAES128CBC(plain, key: key, iv: iv)
   }
 }

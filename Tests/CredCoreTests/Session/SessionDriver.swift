@@ -1,4 +1,4 @@
-@testable import CredCore
+@testable public import CredCore
 
 /// A session machine with a clock and dice of its own: events go in by name, and what the machine
 /// decided is kept in order.
@@ -7,13 +7,14 @@ struct SessionDriver {
 
   private(set) var machine: SessionMachine
   private(set) var now: Instant
+  private var callIDs = CallIDs()
   private var dice: SeededGenerator
   /// The number that the next waiter gets.
   private(set) var nextWaiter: UInt64 = 1
   /// Everything since the last ``forget()``.
   private(set) var actions: [Action] = []
-  /// The calls under way, by number.
-  private(set) var openCalls: [UInt64: UpstreamCall] = [:]
+  /// The calls under way.
+  private(set) var openCalls: [CallID: UpstreamCall] = [:]
   /// All calls ever made.
   private(set) var calls: [UpstreamCall] = []
 
@@ -46,6 +47,7 @@ struct SessionDriver {
       plan: machine.plan, snapshot: machine.snapshot, now: now,
       chance: .random(in: 0..<1, using: &dice))
     openCalls = [:]
+    callIDs = CallIDs()
   }
 
   // MARK: Events
@@ -53,9 +55,9 @@ struct SessionDriver {
   /// - Returns: what came of it.
   @discardableResult
   mutating func send(_ event: SessionMachine.Event) -> [Action] {
-    let new = machine.handle(event, now: now, random: &dice)
-    for case .call(let number, let call) in new {
-      openCalls[number] = call
+    let new = machine.handle(event, now: now, callIDs: &callIDs, random: &dice)
+    for case .call(let id, let call) in new {
+      openCalls[id] = call
       calls.append(call)
     }
     actions += new
@@ -86,7 +88,7 @@ struct SessionDriver {
   /// - Returns: the number under which it is answered.
   @discardableResult
   mutating func login(
-    _ signIn: SignIn, role: String? = nil, expires: Double? = nil,
+    _ signIn: SignInInput, role: String? = nil, expires: Double? = nil,
     loginsExpire: [String: Double] = [:], within seconds: Double = 30
   ) -> UInt64 {
     let id = nextWaiter
@@ -95,7 +97,7 @@ struct SessionDriver {
     send(
       .signInRequested(
         SignInRequest(
-          id: id, signIn: signIn, customRoleARN: role,
+          id: id, input: signIn, customRoleARN: role,
           expires: expires.map { now + .seconds(1) * $0 },
           loginsExpire: loginsExpire.mapValues { now + .seconds(1) * $0 },
           deadline: now + .seconds(1) * seconds)))
@@ -115,7 +117,7 @@ struct SessionDriver {
   }
 
   @discardableResult
-  mutating func finish(call: UInt64, _ outcome: UpstreamOutcome) -> [Action] {
+  mutating func finish(call: CallID, _ outcome: UpstreamOutcome) -> [Action] {
     openCalls[call] = nil
     return send(.callFinished(call, outcome))
   }
@@ -191,14 +193,12 @@ struct SessionDriver {
   }
 
   /// The call whose answer the machine takes.
-  var awaitedCall: UInt64? {
-    if case .fetching(let attempt) = machine.work { attempt.call } else { nil }
-  }
+  var awaitedCall: CallID? { machine.awaitedCall }
 
   /// Calls that something overtook: their answers will come, and mean nothing.
   ///
-  /// - Returns: their numbers.
-  mutating func takeStaleCalls() -> [UInt64] {
+  /// - Returns: their ids.
+  mutating func takeStaleCalls() -> [CallID] {
     let stale = openCalls.keys.filter { $0 != awaitedCall }
     for call in stale { openCalls[call] = nil }
     return stale
@@ -230,4 +230,8 @@ struct SessionDriver {
   mutating func useCache() {
     machine.lastAsked = now
   }
+}
+
+extension CallID: ExpressibleByIntegerLiteral {
+  public init(integerLiteral number: UInt64) { self.init(number: number) }
 }

@@ -9,7 +9,7 @@ struct SessionWalk {
   private var waiting: [UInt64: Instant] = [:]
   /// The same for logins.
   private var signingIn: [UInt64: Instant] = [:]
-  private var staleCalls: [UInt64] = []
+  private var staleCalls: [CallID] = []
   /// Until when the last credentials are good, by the tests' own reckoning.
   private var credentialsEnd: Instant?
   /// A login, a logout or a `clear` may have taken the credentials away.
@@ -76,7 +76,7 @@ struct SessionWalk {
   }
 
   private mutating func signIn() {
-    var ways: [SignIn] = [
+    var ways: [SignInInput] = [
       .developerToken(identityID: fixtures.other, token: fixtures.developerToken)
     ]
     if let logins = try? LoginsMap([("accounts.google.com", Secret("token"))]) {
@@ -89,7 +89,7 @@ struct SessionWalk {
     }
     let wait = pick([0.5, 30])
     signingIn[session.nextWaiter] = session.now + .seconds(1) * wait
-    let (way, lasting): (SignIn, Double?) = (pick(ways), pick([nil, -10, 100, 1000, 10_000]))
+    let (way, lasting): (SignInInput, Double?) = (pick(ways), pick([nil, -10, 100, 1000, 10_000]))
     switch way {
     case .password, .developerToken: newUsers[session.nextWaiter] = lastCall
     case .host, .logins: break
@@ -112,7 +112,8 @@ struct SessionWalk {
   private mutating func restart() {
     let before = session.machine.snapshot
     session.restart()
-    note(before.standing != session.machine.snapshot.standing, "another standing after a restart")
+    note(
+      before.held.state != session.machine.snapshot.held.state, "another standing after a restart")
     note(before.identityID != session.machine.identityID, "another identity after a restart")
     (waiting, signingIn, newUsers, staleCalls) = ([:], [:], [:], [])
     credentialsCall = credentialsCall <= formerCalls ? 0 : .max
@@ -152,22 +153,23 @@ struct SessionWalk {
       note(session.machine.refreshes != refreshes, "a stale reply was taken")
       return check("stale reply")
     }
-    guard let (number, call) = session.openCalls.first else {
+    guard let (id, call) = session.openCalls.first else {
       // Long gone, or never made: ignored.
-      session.finish(call: .random(in: 0...lastCall, using: &dice), fixtures.failed())
+      session.finish(
+        call: CallID(number: .random(in: 0...lastCall, using: &dice)), fixtures.failed())
       return check("unknown reply")
     }
     let outcome = outcome(of: call)
     switch outcome {
     case .credentials(_, _, let lifetime) where lifetime > .zero:
       credentialsEnd = session.now + lifetime
-      credentialsCall = number
+      credentialsCall = id.number
       mayBeGone = false
     // From here on it is somebody else's session.
-    case .signedIn: formerCalls = number
+    case .signedIn: formerCalls = id.number
     default: break
     }
-    session.finish(call: number, outcome)
+    session.finish(call: id, outcome)
     check("finished")
   }
 
@@ -234,9 +236,9 @@ struct SessionWalk {
     let (machine, now) = (session.machine, session.now)
     for action in session.actions {
       switch action {
-      case .call(let number, _):
-        note(number <= lastCall, "call \(number) again")
-        lastCall = number
+      case .call(let id, _):
+        note(id.number <= lastCall, "call \(id) again")
+        lastCall = id.number
       case .giveCredentials(let id):
         settle(id)
         note(machine.credentials.map { $0.servableUntil <= now } ?? true, "nothing to give")

@@ -107,7 +107,7 @@ import Testing
   }
 
   /// Found by the simulation: nobody would try again before half of the lifetime was over.
-  @Test func whatARefusedOneInterruptedIsNoLongerCountedAsFailing() {
+  @Test func theRetryThatARefusedOneInterruptedIsMadeAgainAtOnce() {
     var session = SessionDriver()
     session.signIn()
     session.sleep(2)
@@ -119,8 +119,11 @@ import Testing
     #expect(session.awaitedCall != nil)
     session.login(fixtures.tokenAtHand(fixtures.other))
     session.finish(fixtures.refusedToken)
-    #expect(session.machine.failures == 0)
+    #expect(session.machine.failures == 1)
+    #expect(session.awaitedCall != nil)
     #expect(session.machine.credentials != nil)
+    session.finish(fixtures.credentials())
+    #expect(session.machine.failures == 0)
   }
 
   @Test func anAcceptedFirstIsWhatARefusedSecondGoesBackTo() {

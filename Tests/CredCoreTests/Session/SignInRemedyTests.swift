@@ -7,7 +7,7 @@ import Testing
   private var facebook: LoginsMap { fixtures.map([Fixtures.facebook]) }
 
   /// Signed in, in the middle of a refresh.
-  private func refreshing(_ signIn: SignIn) -> SessionDriver {
+  private func refreshing(_ signIn: SignInInput) -> SessionDriver {
     var session = SessionDriver(.none)
     session.signIn(signIn)
     session.advance(by: 60)

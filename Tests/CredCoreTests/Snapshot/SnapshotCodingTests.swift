@@ -56,18 +56,19 @@ import Testing
   private func live(_ bytes: [UInt8], _ plan: SessionPlan, _ now: Instant) {
     guard let record = try? SessionRecord(reading: bytes[...]) else { return }
     var random = random
+    var callIDs = CallIDs()
     let again = try? SessionRecord(reading: record.encoded[...])
     #expect(again == record)
     var machine = SessionMachine(
       plan: plan, snapshot: record.snapshot, now: now, chance: 0.5)
-    _ = machine.handle(.timePassed, now: now, random: &random)
+    _ = machine.handle(.timePassed, now: now, callIDs: &callIDs, random: &random)
     _ = machine.handle(
       .asked(
         Waiter(id: 1, want: .credentials, minimumLife: .seconds(1), arrived: now, wait: .zero)),
-      now: now, random: &random)
-    _ = machine.handle(.timePassed, now: now + .seconds(1000), random: &random)
+      now: now, callIDs: &callIDs, random: &random)
+    _ = machine.handle(.timePassed, now: now + .seconds(1000), callIDs: &callIDs, random: &random)
     _ = (machine.nextWake, machine.nextRefresh, machine.snapshot.isWorthKeeping)
-    _ = machine.handle(.loggedOut, now: now, random: &random)
+    _ = machine.handle(.loggedOut, now: now, callIDs: &callIDs, random: &random)
     #expect(machine.credentials == nil)
   }
 
@@ -110,8 +111,8 @@ import Testing
     }
     let read = try SessionRecord(reading: record[...])
     #expect(read.snapshot.lastFailure == nil)
-    #expect(read.snapshot.rest == nil)
-    #expect(read.snapshot.credentials != nil)
+    #expect(read.snapshot.held.pause == nil)
+    #expect(read.snapshot.held.credentials != nil)
   }
 
   @Test func lengthsAreBounded() throws {

@@ -22,7 +22,7 @@ struct DisclosureTests {
     let identity = try IdentityID(Self.identity)
     var exec = ExecBackendSettings(command: ["/bin/true"])
     exec.environment = ["KEY": secret]
-    var attempt = Attempt(call: 0, goal: .credentials, voucher: .password(session))
+    var attempt = Attempt(goal: .credentials, voucher: .password(session))
     attempt.openIDToken = secret
     let json = try JSONValue.parse(Array(#"{"a":["\#(text)",{"b":"\#(text)"}]}"#.utf8))
     let sample = try #require(
@@ -36,7 +36,7 @@ struct DisclosureTests {
       HTTPReply(status: 200, body: secret),
       HTTPRequest(method: .post, url: "http://h", headers: [header], body: secret),
       UpstreamCall.signIn(username: "u", password: secret),
-      UpstreamOutcome.fileToken(secret), SignIn.password(username: "u", password: secret),
+      UpstreamOutcome.fileToken(secret), SignInInput.password(username: "u", password: secret),
       HeldToken(token, lifetime: nil, received: now),
       HeldCredentials(credentials, lifetime: .seconds(1), received: now, chance: 0),
       Standing.signedIn(.password(session)),

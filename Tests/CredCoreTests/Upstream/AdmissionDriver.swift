@@ -4,11 +4,11 @@
 struct AdmissionDriver {
   private(set) var admission: Admission
   private(set) var now = Instant.seconds(1000)
-  private(set) var admitted: [UInt64] = []
+  private(set) var admitted: [CallID] = []
   /// When each of them was.
   private(set) var times: [Instant] = []
-  private(set) var refused: [UInt64: UpstreamFailure] = [:]
-  private var lastCall: UInt64 = 0
+  private(set) var refused: [CallID: UpstreamFailure] = [:]
+  private var callIDs = CallIDs()
   /// 2026-01-01T00:00:00Z at the beginning.
   private let wallTime = WallTime(secondsSince1970: 1_767_225_600)
 
@@ -23,14 +23,14 @@ struct AdmissionDriver {
   mutating func ask(
     _ lane: String = "work", inPerson: Bool = false, isRetry: Bool = false,
     isOfUsersMaking: Bool = false
-  ) -> UInt64 {
-    lastCall += 1
+  ) -> CallID {
+    let id = callIDs.next()
     send(
       .asked(
         .init(
-          id: lastCall, lane: lane, isInPerson: inPerson, isRetry: isRetry,
+          id: id, lane: lane, isInPerson: inPerson, isRetry: isRetry,
           isOfUsersMaking: isOfUsersMaking)))
-    return lastCall
+    return id
   }
 
   mutating func send(_ event: Admission.Event) {
@@ -45,7 +45,7 @@ struct AdmissionDriver {
     }
   }
 
-  mutating func end(_ id: UInt64, _ failure: UpstreamFailure? = nil) {
+  mutating func end(_ id: CallID, _ failure: UpstreamFailure? = nil) {
     send(.ended(id, failure))
   }
 

@@ -34,9 +34,11 @@ import Testing
   @Test func otherLimitsHoldFromNowOn() {
     var admission = Admission(AdmissionDriver.upstream, .init(rate: .perMinute(1), width: 1))
     admission.adopt(.init(rate: .perSecond(100), width: 8))
-    let asked = (1...8).flatMap { id in
+    var callIDs = CallIDs()
+    let asked = (1...8).flatMap { _ in
       admission.handle(
-        .asked(.init(id: id, lane: "", isInPerson: false, isRetry: false)), now: .seconds(1),
+        .asked(.init(id: callIDs.next(), lane: "", isInPerson: false, isRetry: false)),
+        now: .seconds(1),
         wallTime: WallTime(milliseconds: 0))
     }
     #expect(asked.count == 8)

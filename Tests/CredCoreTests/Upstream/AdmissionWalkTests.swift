@@ -17,8 +17,8 @@ import Testing
     let rate = Rate.perSecond([1, 5, 30, 200].randomElement(using: &dice) ?? 1)
     let width = [1, 4, 32].randomElement(using: &dice) ?? 1
     var gate = AdmissionDriver(rate: rate, width: width)
-    var open: [UInt64: Instant] = [:]
-    var underWay: Set<UInt64> = []
+    var open: [CallID: Instant] = [:]
+    var underWay: Set<CallID> = []
     var seen = 0
     for _ in 0..<3000 {
       switch Int.random(in: 0..<10, using: &dice) {

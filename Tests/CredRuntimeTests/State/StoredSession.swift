@@ -20,6 +20,7 @@ enum StoredSession {
   }
 
   static func snapshot(_ secret: String, _ profile: Profile) throws -> SessionSnapshot {
+    var callIDs = CallIDs()
     var random = SystemRandomNumberGenerator()
     let now = Instant.seconds(1)
     let identity = try IdentityID("us-east-1:00000000-1111-2222-3333-444444444444")
@@ -28,9 +29,9 @@ enum StoredSession {
       .signInRequested(
         SignInRequest(
           id: 1,
-          signIn: .developerToken(
+          input: .developerToken(
             identityID: identity, token: try DeveloperToken(Secret(secret))),
-          deadline: now + .seconds(30))), now: now, random: &random)
+          deadline: now + .seconds(30))), now: now, callIDs: &callIDs, random: &random)
     let credentials = Credentials(
       accessKeyID: "ASIAEXAMPLEEXAMPLE00", secretAccessKey: Secret("key"),
       sessionToken: Secret("session"), expiration: WallTime(milliseconds: 0))
@@ -38,8 +39,9 @@ enum StoredSession {
     var none = NoChance()
     _ = machine.handle(
       .callFinished(
-        1, .credentials(credentials, identityID: identity, lifetime: .seconds(3600))),
-      now: now, random: &none)
+        try #require(machine.awaitedCall),
+        .credentials(credentials, identityID: identity, lifetime: .seconds(3600))),
+      now: now, callIDs: &callIDs, random: &none)
     return machine.snapshot
   }
 

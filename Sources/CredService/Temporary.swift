@@ -1,0 +1,3 @@
+import CredCore
+typealias SignInState = Standing
+extension SessionMachine { var state: Standing { standing } }
