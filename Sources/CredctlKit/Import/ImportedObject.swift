@@ -1,11 +1,11 @@
 internal import CredCore
 
-/// An object of a file to be imported. Every error names the key and its place.
+/// An object of an imported file. Every error names the key and its place.
 struct ImportedObject {
   let members: [JSONMember]
-  /// Its key; empty for the whole file.
+  /// The key of the object; empty for the whole file.
   let name: String
-  /// Where that key stands.
+  /// The place of that key.
   let offset: Int
 
   /// - Parameter bytes: the whole file.
@@ -66,7 +66,7 @@ struct ImportedObject {
   }
 }
 
-/// A string of a file to be imported, with the member it is the value of.
+/// A string of an imported file, with its member.
 struct ImportedText {
   let text: String
   let member: JSONMember
@@ -74,15 +74,15 @@ struct ImportedText {
   func error(_ what: String) -> ImportError { ImportedObject.error(at: member, what) }
 }
 
-/// The ids of pools, checked before they are written into a configuration.
+/// Checks the ids of pools, which go into a configuration.
 enum MobileID {
   struct UserPool {
     let id: String
-    /// Its key in the logins map.
+    /// The key of the pool in the logins map.
     let loginsKey: String
   }
 
-  /// - Parameter region: what the file says beside the id, which names its region itself.
+  /// - Parameter region: the region beside the id in the file. The id has a region too.
   static func identityPool(
     _ id: ImportedText, region: ImportedText?
   ) throws(ImportError) -> String {
@@ -93,13 +93,13 @@ enum MobileID {
     return pool.description
   }
 
-  /// `REGION_` and letters and digits, at most 55 characters (Cognito user pools API reference,
-  /// UserPoolId).
+  /// Accepts `REGION_` with letters and digits, at most 55 characters (Cognito user pools API
+  /// reference, UserPoolId).
   static func userPool(_ id: ImportedText, region: ImportedText?) throws(ImportError) -> UserPool {
     let parts = id.text.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, id.text.utf8.count <= 55, let own = parts.first,
       let endpoint = try? AWSEndpoint(.cognitoIdentity, region: own), !parts[1].isEmpty,
-      parts[1].utf8.allSatisfy(isLetterOrDigit)
+      parts[1].utf8.allSatisfy(\.isLetterOrDigit)
     else { throw id.error("must be a user pool's id, such as us-east-1_aB1cD2eF3") }
     try check(region, against: endpoint.region, "user pool")
     let suffix = AWSPartition(region: own).dnsSuffix
@@ -113,44 +113,35 @@ enum MobileID {
     throw region.error(
       "is \(region.text.quoted), but the \(what)'s id says \(own.quoted)")
   }
-
-  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-      UInt8(ascii: "A")...UInt8(ascii: "Z"):
-      true
-    default: false
-    }
-  }
 }
 
-/// What is wrong with a file to be imported, and where.
+/// An error in an imported file, with its place.
 public struct ImportError: Error, Equatable, Sendable {
   /// Bytes from the start of the file, counted from 0.
   public var offset: Int
-  /// Lower-case, without a full stop; never a value, since these files hold client secrets too.
+  /// Lower-case, without a full stop. It shows no value: these files have client secrets too.
   public var message: String
 }
 
 extension Failure {
   /// `FILE:LINE:COLUMN: message`.
   ///
-  /// - Parameter bytes: the file's content, in which the place is counted.
+  /// - Parameter bytes: the content of the file, to find the line and column.
   init(_ error: ImportError, in bytes: [UInt8], file: String) {
     let before = bytes.prefix(error.offset)
     let line = before.count { $0 == UInt8(ascii: "\n") } + 1
     let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-    // Bytes that continue a character do not move the eye.
+    // Continuation bytes of UTF-8 take no column.
     let column = before[start...].count { $0 & 0xC0 != 0x80 } + 1
     self.init(.dataError, "\(file):\(line):\(column): \(error.message)")
   }
 }
 
-/// The bounds of a file to be imported.
+/// The bounds of an imported file.
 public enum ImportLimits {
-  /// Bytes: an `amplify_outputs.json` with the model of a large API takes some hundred thousand.
+  /// Bytes. An `amplify_outputs.json` with the model of a large API has several 100,000.
   public static let fileBytes = 4 << 20
-  /// Identity pools of one file: an app has one, seldom two.
+  /// Identity pools of one file. An app has one, rarely two.
   static let pools = 100
   static let json = JSONLimits(depth: 64, values: 200_000)
 }

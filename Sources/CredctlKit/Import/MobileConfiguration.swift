@@ -1,33 +1,33 @@
 internal import CredCore
 
-/// The pools that a mobile app's configuration file names.
+/// The pools in the configuration file of a mobile app.
 struct MobileConfiguration: Equatable {
-  /// Which file it is; told by its content, since people rename files.
+  /// The kind of file. The content tells it, since people rename files.
   enum Kind: String {
-    /// Of the AWS mobile SDKs and AWSMobileClient.
+    /// The file of the AWS mobile SDKs and AWSMobileClient.
     case mobileSDK = "awsconfiguration.json"
-    /// Of Amplify's first generation.
+    /// The file of Amplify's first generation.
     case amplify = "amplifyconfiguration.json"
-    /// Of Amplify's second generation.
+    /// The file of Amplify's second generation.
     case amplifyOutputs = "amplify_outputs.json"
   }
 
   struct Pool: Equatable {
-    /// What the file calls it; nil where it has no name.
+    /// The name in the file; nil if there is none.
     var name: String?
     /// `REGION:UUID`, well-formed.
     var id: String
-    /// Nil where the file does not say.
+    /// Whether the pool has guests; nil if the file does not say.
     var allowsGuests: Bool?
-    /// What its users can sign in with.
+    /// The providers of its users' tokens.
     var logins: [Login] = []
   }
 
   /// A provider of the logins map.
   struct Login: Equatable {
-    /// Its key there.
+    /// The key in the logins map.
     var provider: String
-    /// What people call it.
+    /// The name for people.
     var title: String
   }
 
@@ -37,7 +37,7 @@ struct MobileConfiguration: Equatable {
 }
 
 extension MobileConfiguration {
-  /// - Throws: the first thing that is wrong, with its place.
+  /// - Throws: the first error, with its place.
   init(_ bytes: [UInt8]) throws(ImportError) {
     let file = try ImportedObject(file: bytes)
     if file.member("auth") != nil {
@@ -104,7 +104,7 @@ extension MobileConfiguration {
   private static func pool(
     ofOutputs auth: ImportedObject, _ file: ImportedObject
   ) throws(ImportError) -> Pool {
-    // The format's number is x.y; another x means another layout.
+    // The version is x.y; another x has another layout.
     if let version = try file.text("version"), version.text.prefix(while: { $0 != "." }) != "1" {
       throw version.error("must be 1 or 1.y: this format is not known")
     }
@@ -117,12 +117,12 @@ extension MobileConfiguration {
   }
 }
 
-/// `awsconfiguration.json`, which Amplify's first generation took over as the configuration of its
+/// `awsconfiguration.json`. Amplify's first generation has the same object as the configuration of its
 /// plug-in `awsCognitoAuthPlugin`.
 extension MobileConfiguration {
   static let plugInKeys = ["CredentialsProvider", "CognitoUserPool", "IdentityManager"]
 
-  /// Providers that apps signed in with by themselves, and their keys in the logins map (Cognito
+  /// The providers that an app signs in with by itself, and their keys in the logins map (Cognito
   /// developer guide, "External identity providers").
   private static let social: [(key: String, login: Login)] = [
     ("FacebookSignIn", Login(provider: "graph.facebook.com", title: "Facebook")),
@@ -148,7 +148,7 @@ extension MobileConfiguration {
       let entry = try ImportedObject(member)
       let id = try MobileID.identityPool(
         entry.required("PoolId"), region: entry.text("Region"))
-      // An app pairs the two kinds of pools by their names.
+      // An app pairs an identity pool with the user pool of the same name.
       let paired = userPools.filter { $0.name == member.key }
       let users = (paired.isEmpty ? userPools : paired).map(\.login)
       pools.append(Pool(name: member.key, id: id, logins: users.unique + social))
@@ -170,7 +170,7 @@ extension MobileConfiguration {
 }
 
 extension [MobileConfiguration.Login] {
-  /// Several app clients of one user pool are one login.
+  /// Each login once: several app clients may belong to one user pool.
   fileprivate var unique: Self {
     reduce(into: []) { logins, login in
       if !logins.contains(login) { logins.append(login) }

@@ -2,15 +2,15 @@ internal import CredCore
 
 /// The `[profile …]` sections for the pools of a mobile app.
 public struct ProfileSections: Equatable, Sendable {
-  /// Passes credd's configuration reader as it is; comments say what may be filled in.
+  /// credd can read it as it is. Comments name what a person may add.
   public let text: String
 
   /// - Parameters:
-  ///   - bytes: a file of one of the three kinds.
+  ///   - bytes: the content of the file.
   ///   - file: its name, for errors.
-  ///   - name: what the profile is called; the names of further pools are appended to it.
-  /// - Throws: a ``Failure`` with ``Sysexit/usage`` for the name, ``Sysexit/dataError`` for the
-  ///   file.
+  ///   - name: the name of the profile; further pools append their names to it.
+  /// - Throws: a ``Failure`` with ``Sysexit/usage`` for a wrong name, with ``Sysexit/dataError`` for a
+  ///   wrong file.
   public init(importing bytes: [UInt8], file: String, name: String?) throws(Failure) {
     if let name, !name.isProfileName {
       throw Failure(
@@ -65,7 +65,7 @@ public struct ProfileSections: Equatable, Sendable {
   }
 }
 
-/// Gives each pool of a file a profile's name of its own.
+/// Gives each pool of a file its own profile name.
 struct ProfileNames {
   private let wanted: String?
   private let isOnly: Bool
@@ -76,8 +76,8 @@ struct ProfileNames {
     isOnly = count == 1
   }
 
-  /// The wanted name, else `default`, for the only pool and for the one called `Default`; the
-  /// others' own names follow it.
+  /// The wanted name, or `default`, for the only pool and for the pool `Default`. Other pools append
+  /// their own names to the wanted name.
   mutating func next(for pool: String?) -> String {
     var name = wanted ?? ProfileName.default
     if let pool, !isOnly, pool != "Default" {
@@ -97,7 +97,7 @@ struct ProfileNames {
     return candidate
   }
 
-  /// Whatever a profile's name cannot hold becomes a hyphen.
+  /// Replaces characters that no profile name may have by hyphens.
   private static func wellFormed(_ text: String) -> String {
     let name = String(
       text.unicodeScalars.map { String($0).isProfileName ? Character($0) : "-" })
