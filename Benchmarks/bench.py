@@ -47,7 +47,7 @@ GROUPS = {
 
 
 def parse_arguments():
-    release = ROOT / ".build" / "release"
+    release = ROOT / "build" / "bin"
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0],
         epilog="Groups: " + "; ".join(f"{name} ({what})" for name, what in GROUPS.items()) + ".",
@@ -121,7 +121,7 @@ class Benchmark:
             return self.measure_serving(credd)
         for program in (programs.credd, programs.sandbox):
             if not program.exists():
-                raise workbench.BenchmarkError(f"missing: {program} (swift build -c release)")
+                raise workbench.BenchmarkError(f"missing: {program} (make release)")
         self.measure_all()
 
     def measure_all(self):

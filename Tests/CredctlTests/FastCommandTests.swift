@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test func theDaemonWaitsAsLongByDefault() {
-    #expect(.seconds(WaitLimits.defaultWait) == Limits.defaultWait)
+    #expect(.seconds(WaitLimits.defaultWait) == Limits.Line.defaultWait)
   }
 
   @Test(arguments: [
