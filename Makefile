@@ -16,9 +16,9 @@ DESTDIR ?=
 INSTALL_PACKAGES ?= scripts/install-dependencies
 
 # What each target needs beside the Swift toolchain.
-# g++ brings the archive of the C++ library that releases are linked with.
-BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4-openssl-dev libssl-dev \
-  libsystemd-dev
+# Swift's own library is linked with the C++ library that g++ brings.
+BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4-openssl-dev libgnutls28-dev \
+  libmicrohttpd-dev libssl-dev libsystemd-dev
 PYTHON_PACKAGES := python3 python3-venv
 DEMO_PACKAGES := curl netcat-openbsd
 # redis-server, ssh-agent and git's credential cache are credd's peers there.
@@ -64,13 +64,7 @@ release: $(BINARIES) ## build for use: static Swift, stripped, into build/bin
 $(BINARIES) &: $(SOURCES)
 	$(need_swift)
 	$(INSTALL_PACKAGES) $(BUILD_PACKAGES)
-	# Package.swift looks for it here first, where no shared library of that name is.
-	mkdir -p build/archives
-	compiler=$$(command -v clang || command -v c++ || command -v cc); \
-	  ln -sf "$$("$$compiler" -print-file-name=libstdc++.a)" build/archives/libstdc++.a
-	# Swift does not know that they depend on Sources/link-order; linking them takes seconds.
-	rm -f .build/release/credd .build/release/credctl
-	swift build --configuration release --static-swift-stdlib
+	swift build --configuration release --static-swift-stdlib --target Programs
 	mkdir -p build/bin
 	for program in $(PROGRAMS); do \
 	  strip --remove-section=.comment -o "build/bin/$$program.new" ".build/release/$$program"; \
@@ -82,9 +76,9 @@ MANUALS := $(patsubst docs/man/%,build/man/%,$(wildcard docs/man/*))
 .PHONY: man
 man: $(MANUALS) ## the manual pages with their version, into build/man
 
-build/man/%: docs/man/% Sources/CredctlKit/Version.swift
+build/man/%: docs/man/% Sources/CredCore/Version.swift
 	mkdir -p build/man
-	version=$$(sed -n 's/.*credctlVersion = "\(.*\)"/\1/p' Sources/CredctlKit/Version.swift); \
+	version=$$(sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/CredCore/Version.swift); \
 	  sed "s/@VERSION@/$${version:?}/" $< >$@
 
 .PHONY: demo
@@ -176,7 +170,7 @@ install: $(BINARIES) $(MANUALS) ## install programs, units, manuals under DESTDI
 	  contrib/credd.conf.example contrib/apparmor/usr.bin.credd systemd/examples/*.conf
 
 # What the package is called; `make deb VERSION=0.2.0` packs the same programs as another one.
-VERSION ?= $(shell sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/CredRuntime/Version.swift)
+VERSION ?= $(shell sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/CredCore/Version.swift)
 
 .PHONY: deb
 deb: $(BINARIES) ## pack a Debian package: build/credd_VERSION_ARCHITECTURE.deb

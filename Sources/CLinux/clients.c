@@ -5,7 +5,6 @@
 // that, and else never dropped on the loop's thread.
 #define _GNU_SOURCE
 #include "CLinux.h"
-#include "threads.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -75,17 +74,17 @@ ssize_t credd_receive(int client, void *buffer, size_t length) {
 }
 
 // Shared by the caller and one thread; the last of the two to let go frees it.
-struct burial {
+struct deferred_close {
   atomic_int holders;
   bool copied;
   sem_t begun, closed;
 };
 
-static void let_go(struct burial *burial) {
-  if (atomic_fetch_sub(&burial->holders, 1) > 1) return;
-  sem_destroy(&burial->begun);
-  sem_destroy(&burial->closed);
-  free(burial);
+static void let_go(struct deferred_close *closing) {
+  if (atomic_fetch_sub(&closing->holders, 1) > 1) return;
+  sem_destroy(&closing->begun);
+  sem_destroy(&closing->closed);
+  free(closing);
 }
 
 static void wait_for(sem_t *semaphore) {
@@ -95,34 +94,34 @@ static void wait_for(sem_t *semaphore) {
 
 // A table of descriptors of its own, so that this thread's end drops the last reference: a task
 // that ends does not linger.
-static void *bury(void *argument) {
-  struct burial *burial = argument;
-  burial->copied = unshare(CLONE_FILES) == 0;
-  sem_post(&burial->begun);
-  if (burial->copied) wait_for(&burial->closed);
-  let_go(burial);
+static void *hold_until_closed(void *argument) {
+  struct deferred_close *closing = argument;
+  closing->copied = unshare(CLONE_FILES) == 0;
+  sem_post(&closing->begun);
+  if (closing->copied) wait_for(&closing->closed);
+  let_go(closing);
   return NULL;
 }
 
 // Closes a descriptor without ever waiting for what is dropped with it.
 static void close_elsewhere(int descriptor) {
-  struct burial *burial = calloc(1, sizeof *burial);
-  if (!burial) {
+  struct deferred_close *closing = calloc(1, sizeof *closing);
+  if (!closing) {
     close(descriptor);
     return;
   }
-  atomic_init(&burial->holders, 2);
-  sem_init(&burial->begun, 0, 0);
-  sem_init(&burial->closed, 0, 0);
-  if (credd_start_thread(bury, burial, 64 * 1024) == 0) {
-    wait_for(&burial->begun);
+  atomic_init(&closing->holders, 2);
+  sem_init(&closing->begun, 0, 0);
+  sem_init(&closing->closed, 0, 0);
+  if (credd_start_thread(hold_until_closed, closing, 64 * 1024) == 0) {
+    wait_for(&closing->begun);
     close(descriptor);
-    sem_post(&burial->closed);
+    sem_post(&closing->closed);
   } else {
     close(descriptor);
-    let_go(burial);
+    let_go(closing);
   }
-  let_go(burial);
+  let_go(closing);
 }
 
 void credd_close_client(int client, bool may_carry_descriptors) {

@@ -2,6 +2,7 @@
 #include "CLinux.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -53,4 +54,10 @@ int credd_eventfd_signal(int descriptor) {
 int credd_eventfd_drain(int descriptor) {
   uint64_t value;
   return read(descriptor, &value, sizeof value) < 0 ? -errno : 0;
+}
+
+int credd_wait_readable(int descriptor, int milliseconds) {
+  struct pollfd entry = {.fd = descriptor, .events = POLLIN};
+  int count = poll(&entry, 1, milliseconds);
+  return count < 0 ? -errno : count;
 }

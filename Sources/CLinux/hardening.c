@@ -59,13 +59,3 @@ int credd_raise_descriptor_limit(void) {
   return 0;
 }
 
-int credd_random(void *buffer, size_t length) {
-  size_t filled = 0;
-  while (filled < length) {
-    ssize_t n = getrandom((char *)buffer + filled, length - filled, 0);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return -errno;
-    filled += (size_t)n;
-  }
-  return 0;
-}

@@ -60,10 +60,6 @@ int credd_open_private(int folder, const char *name) {
   return failure;
 }
 
-int64_t credd_file_size(int descriptor) {
-  struct stat status;
-  return fstat(descriptor, &status) < 0 ? -errno : status.st_size;
-}
 
 int credd_next_data(int descriptor, int64_t from, int64_t *begin, int64_t *end) {
   off_t data = lseek(descriptor, from, SEEK_DATA);

@@ -1,66 +1,52 @@
-internal import CredCore
-internal import Logging
+package import CredCore
+package import CredService
+internal import Glibc
+package import Logging
 
 /// SIGHUP: the configuration is read and checked whole, then taken into use, or not at all.
 extension Daemon {
   /// One reading under way.
-  struct Reloading {
+  struct Reload {
     /// Another SIGHUP came meanwhile: what is being read may be older than it.
     var isStale = false
-    /// Gives up on a reading that hangs.
-    let deadline: EventSource
   }
 
   /// Files are small and local, but groups may be asked of a network directory.
-  private static let patience: Duration = .seconds(30)
-
-  func reload() {
-    // What would be read now is for the next daemon to read.
-    guard !isStopping else { return }
-    guard reloading == nil else {
-      reloading?.isStale = true
-      return
-    }
-    ServiceNotification.send(
-      "RELOADING=1\nMONOTONIC_USEC=\(loop.monotonicMicroseconds)\nSTATUS=reading the configuration")
-    do throws(SystemError) {
-      let deadline = try loop.timer { [unowned self] _ in
-        self.assumeIsolated { $0.finishReload(.failure(.readingTookTooLong)) }
-      }
-      deadline.arm(at: loop.now + Self.patience)
-      reloading = Reloading(deadline: deadline)
-      try readAside()
-    } catch {
-      finishReload(.failure(error))
-    }
-  }
+  private static let reloadTime: Duration = .seconds(30)
 
   /// What a reading gives: the diagnostics, and the configuration where there are no errors.
   private struct Reading: Sendable {
     let diagnostics: [Diagnostic]
-    let settings: ActiveConfiguration?
+    let configuration: ResolvedConfiguration?
   }
 
-  private func readAside() throws(SystemError) {
-    let read = options.readConfiguration
-    let log = log
-    try loop.runAside {
+  func startReload() {
+    // The next daemon reads what would be read now.
+    guard !isStopping else { return }
+    guard reload == nil else {
+      reload?.isStale = true
+      return
+    }
+    ServiceNotification.send(
+      "RELOADING=1\nMONOTONIC_USEC=\(loop.monotonicMicroseconds)\nSTATUS=reading the configuration")
+    reload = Reload()
+    let (read, log) = (options.readConfiguration, log)
+    background.runOnce(.configuration, deadline: loop.now + Self.reloadTime) {
       read().map { reading in
         Reading(
           diagnostics: reading.diagnostics,
-          settings: reading.configuration.map { ActiveConfiguration($0, log: log) })
+          configuration: reading.configuration.map { ResolvedConfiguration($0, log: log) })
       }
-    } then: { [weak self] result in
-      self?.assumeIsolated { $0.finishReload(result) }
+    } completion: { [unowned self] result in
+      finishReload(result ?? .failure(.readingTookTooLong))
     }
   }
 
   private func finishReload(_ result: Result<Reading, SystemError>) {
-    // What comes after the deadline is not waited for any more.
-    guard let finished = reloading else { return }
-    reloading = nil
+    guard let finished = reload else { return }
+    reload = nil
     guard !isStopping else { return }
-    if finished.isStale { return reload() }
+    if finished.isStale { return startReload() }
     switch result {
     case .failure(let error):
       refuseConfiguration(["\(error)"])
@@ -68,8 +54,8 @@ extension Daemon {
       for diagnostic in reading.diagnostics where diagnostic.severity == .warning {
         log.warning("\(diagnostic)")
       }
-      if let settings = reading.settings {
-        adopt(settings)
+      if let configuration = reading.configuration {
+        apply(configuration)
       } else {
         refuseConfiguration(reading.diagnostics.filter { $0.severity == .error }.map(\.description))
       }
@@ -87,35 +73,38 @@ extension Daemon {
     service.reloadProblem = problems.first.map { $0 + more }
   }
 
-  private func adopt(_ settings: ActiveConfiguration) {
-    let daemon = settings.daemon
+  private func apply(_ configuration: ResolvedConfiguration) {
+    let daemon = configuration.daemon
     options.logThreshold?.current = Logger.Level(daemon.logLevel)
     server.limits = ServerLimits(daemon)
-    upstream.adopt(daemon)
-    let outcome = service.adopt(settings)
-    service.reloadProblem = nil
-    service.configured = loop.wallTime
-    limitIdleness()
+    http.limitConnections(to: daemon.upstreamConnections)
+    upstream.apply(daemon)
+    let outcome = service.apply(configuration)
+    limitIdleTime()
     log.log(
       .configurationLoaded, .notice, "configuration loaded",
       [
-        "profiles": "\(settings.profiles.count)", "added": "\(outcome.added)",
+        "profiles": "\(configuration.profiles.count)", "added": "\(outcome.added)",
         "changed": "\(outcome.changed)", "removed": "\(outcome.removed)",
       ])
   }
+}
 
-  var presentStatus: ServiceStatus {
-    let now = loop.now
-    let next = service.nextDue?.machine.nextRefresh.at
-    return ServiceStatus(
-      sessions: service.sessions.count, degraded: service.degraded,
-      nextRefresh: next.map { loop.wallTime + ($0 - now) },
-      trouble: service.reloadProblem.map { "configuration not reloaded: \($0)" }
-        ?? service.state.identities?.failure.map { "identities in memory alone: \($0)" })
+extension ResolvedConfiguration {
+  /// Asks the host's user database for groups, which may block. A group that does not exist admits
+  /// nobody, which is logged.
+  package init(_ configuration: Configuration, log: Logger) {
+    self.init(configuration) { name in
+      let id = HostNames.groupID(name)
+      if id == nil {
+        log.warning("the host has no group of that name", metadata: ["group": "\(name)"])
+      }
+      return id
+    }
   }
 }
 
 extension SystemError {
   fileprivate static let readingTookTooLong = SystemError(
-    "read the configuration: the host's user database did not answer", number: 110)
+    "read the configuration: the host's user database did not answer", number: ETIMEDOUT)
 }

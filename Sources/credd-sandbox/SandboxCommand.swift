@@ -26,10 +26,9 @@ struct SandboxCommand: ParsableCommand {
   var quiet = false
 
   func run() throws {
-    var signals = StopSignals()
-    let seed = try seeding.seed()
-    let sandbox = Sandbox(seed, issuer: try TokenIssuer(), randomSeed: .random(in: 0 ... .max))
-    let server = try SandboxServer(sandbox)
+    let sandbox = Sandbox(
+      try seeding.seed(), issuer: try seeding.issuer(), randomSeed: .random(in: 0 ... .max))
+    let server = try SandboxServer(sandbox, stopSignals: blockStopSignals())
     let urls = try listening.listen(on: server)
     if let readyFile {
       let text = urls.joined(separator: "\n") + "\n"
@@ -39,7 +38,16 @@ struct SandboxCommand: ParsableCommand {
       print("credd-sandbox: listening on \(urls.joined(separator: ", "))")
       fflush(nil)
     }
-    signals.wait()
-    try server.stop()
+    try server.serve()
+  }
+
+  /// SIGTERM and SIGINT, which the server waits for.
+  private func blockStopSignals() -> sigset_t {
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    unsafe sigaddset(&signals, SIGTERM)
+    unsafe sigaddset(&signals, SIGINT)
+    unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+    return signals
   }
 }

@@ -1,5 +1,6 @@
 import CredCore
 import CredRuntime
+import CredService
 import Glibc
 import Logging
 
@@ -89,9 +90,9 @@ struct Credd {
   /// daemon ends.
   private func refuse(_ problem: String, _ passed: PassedDescriptors?) {
     ServiceFailure.tell(problem, number: nil)
-    Apology.make(
+    ListeningSocket.refuseAll(
       "credd cannot start: its configuration is wrong",
-      to: passed?.listeners.map(\.descriptor) ?? [])
+      on: passed?.listeners.map(\.descriptor) ?? [])
   }
 
   private static func complain(_ line: String) {
@@ -113,17 +114,17 @@ struct Credd {
     }
     let loop = try EventLoop()
     let daemon = try Daemon(
-      loop: loop, settings: ActiveConfiguration(configuration, log: log), options: options,
-      log: log)
+      loop: loop, configuration: ResolvedConfiguration(configuration, log: log), options: options,
+      log: log, stores: passed.stores)
     guard passed.listeners.isEmpty else {
       let names = passed.listeners.map(\.name).joined(separator: " ")
-      return try run(daemon, passed, passed.listeners.map(\.descriptor), log, "systemd's \(names)")
+      return try run(daemon, passed.listeners.map(\.descriptor), log, "systemd's \(names)")
     }
     // Whoever connects is served by the uid that the kernel reports, so the daemon of the whole
     // host lets everyone connect; one that runs as a user is that user's alone.
-    let bound = try BoundSocket(
+    let bound = try ListeningSocket(
       path: line.socket, mode: ProcessHardening.isRoot ? 0o666 : 0o600)
-    try run(daemon, passed, [bound.descriptor], log, bound.path)
+    try run(daemon, [bound.descriptor], log, bound.path)
   }
 
   /// A daemon that may not is better than none: freed memory is wiped all the same.
@@ -136,11 +137,9 @@ struct Credd {
   }
 
   private func run(
-    _ daemon: Daemon, _ passed: PassedDescriptors, _ listeners: [Int32], _ log: Logger,
-    _ place: String
+    _ daemon: Daemon, _ listeners: [Int32], _ log: Logger, _ place: String
   ) throws(SystemError) {
-    try daemon.begin(
-      on: listeners, stores: passed.stores)
+    try daemon.begin(on: listeners)
     log.info("serving", metadata: ["socket": "\(place)", "version": "\(Version.current)"])
     _ = try daemon.loop.run()
   }

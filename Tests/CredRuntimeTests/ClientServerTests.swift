@@ -50,7 +50,7 @@ struct ClientServerTests {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
     client.send("x\n")
-    client.send([UInt8](repeating: UInt8(ascii: "a"), count: Limits.lineBytes + 1))
+    client.send([UInt8](repeating: UInt8(ascii: "a"), count: Limits.Line.bytes + 1))
     #expect(client.line() == "re:x")
     #expect(client.line()?.contains("RequestTooLarge") == true)
     #expect(client.rest() == "")
@@ -59,8 +59,8 @@ struct ClientServerTests {
   @Test func `a line of exactly the limit is taken`() throws {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
-    client.send([UInt8](repeating: UInt8(ascii: "a"), count: Limits.lineBytes) + [0x0A])
-    #expect(client.line()?.count == Limits.lineBytes + 3)
+    client.send([UInt8](repeating: UInt8(ascii: "a"), count: Limits.Line.bytes) + [0x0A])
+    #expect(client.line()?.count == Limits.Line.bytes + 3)
   }
 
   // MARK: Slow and stalled clients
@@ -103,7 +103,7 @@ struct ClientServerTests {
     #expect(try fixture.reaches { _, server in server.connections.contains { $0.backlog > 0 } })
     try fixture.run { _, server in
       for connection in server.connections {
-        server.reply([UInt8](repeating: 0x78, count: Limits.backlogBytes), to: connection)
+        server.reply([UInt8](repeating: 0x78, count: Limits.Client.backlogBytes), to: connection)
       }
       server.finishTurn()
     }

@@ -168,7 +168,7 @@ struct CommandRunnerTests {
   // MARK: Limits
 
   @Test func `output up to the limit is taken, one byte more is too much`() throws {
-    let size = Limits.execOutputBytes
+    let size = Limits.Upstream.commandOutputBytes
     #expect(try shell("head -c \(size) /dev/zero").standardOutput.count == size)
     #expect(try shell("head -c \(size + 1) /dev/zero").ending == .outputTooLarge)
     #expect(try shell("exec cat /dev/zero").ending == .outputTooLarge)

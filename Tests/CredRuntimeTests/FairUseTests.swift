@@ -78,8 +78,8 @@ struct FairUseTests {
 
   @Test func `unfinished lines of one user are bounded together`() throws {
     let fixture = try ServerFixture()
-    let half = [UInt8](repeating: UInt8(ascii: "a"), count: Limits.lineBytes - 1)
-    let fitting = Limits.unfinishedBytesPerUser / half.count
+    let half = [UInt8](repeating: UInt8(ascii: "a"), count: Limits.Line.bytes - 1)
+    let fitting = Limits.Client.unfinishedBytesPerUser / half.count
     let clients = try (0..<fitting).map { _ in try fixture.connect() }
     for client in clients { client.send(half) }
     #expect(
@@ -119,7 +119,7 @@ struct FairUseTests {
         server.connections.contains { $0.isClosing && $0.backlog > 0 }
       })
     let held = try fixture.run { _, server in server.connections.reduce(0) { $0 + $1.backlog } }
-    #expect(held < Limits.backlogBytesPerUser + 3 * (1_000_000 + 1000))
+    #expect(held < Limits.Client.backlogBytesPerUser + 3 * (1_000_000 + 1000))
     // Whoever reads gets what was theirs, and then the reason.
     let endings = deaf.map { client -> String in
       client.finishSending()
@@ -149,7 +149,7 @@ struct FairUseTests {
       }
       #expect(quick.line()?.utf8.count == event.count - 1)
     }
-    #expect(rounds > Limits.backlogBytes / event.count)
+    #expect(rounds > Limits.Client.backlogBytes / event.count)
     quick.send("x\n")
     #expect(quick.line() == "re:x")
     // What the kernel held is all there is, and no line of it is broken off by another one.

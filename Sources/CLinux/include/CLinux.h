@@ -45,14 +45,6 @@ int credd_raise_descriptor_limit(void);
 // that. -EPERM where the limit on locked memory can be neither lifted nor ignored.
 int credd_lock_memory(void);
 
-// How many objects the dynamic linker has loaded, the program among them.
-size_t credd_library_count(void);
-// Gives back what is resident of those that were loaded after the first `known` and is as in their
-// files: code and constants. What is used again comes back from the page cache.
-void credd_give_libraries_back(size_t known);
-
-// Random bytes from the kernel; never blocks after boot.
-int credd_random(void *buffer, size_t length);
 
 // One ready descriptor of an epoll instance, without the packed union of epoll_event.
 struct credd_ready {
@@ -109,16 +101,20 @@ int credd_peer_credentials(int descriptor, struct credd_peer *peer);
 // Supplementary groups of the peer; answers their number or -ERANGE with the number in `count`.
 int credd_peer_groups(int descriptor, gid_t *groups, uint32_t *count);
 
-// A user by uid, or by name where there is one, looked up on a thread of its own because NSS may ask a slow directory.
-// The answer arrives on `eventfd` once credd_lookup_take() gives a result.
-struct credd_lookup;
-struct credd_lookup *credd_lookup_start(uid_t uid, const char *name, bool with_groups, int eventfd);
-// 1: `uid` and `name` are the user's; 0: there is no such user; -EAGAIN: not yet; other -errno: it failed.
-int credd_lookup_take(struct credd_lookup *lookup, uid_t *uid, char *name, size_t capacity);
-// After a 1, the user's groups, where they were asked for: valid until the release.
-const gid_t *credd_lookup_groups(struct credd_lookup *lookup, size_t *count);
-// The caller is done; a thread that still runs frees it later.
-void credd_lookup_release(struct credd_lookup *lookup);
+// A user of the host's database.
+struct credd_user {
+  uid_t uid;
+  char name[257];
+  // To be freed; NULL where groups were not asked for.
+  gid_t *groups;
+  size_t group_count;
+};
+// A user by name, or by uid where `name` is NULL; may block for long, as NSS may ask a network.
+// 1: found; 0: there is no such user; -errno: the database did not say.
+int credd_look_up_user(uid_t uid, const char *name, bool with_groups, struct credd_user *user);
+// Starts a detached thread with all signals blocked, since signals are the loop's thread's; 0 or an
+// error number.
+int credd_start_thread(void *(*run)(void *), void *argument, size_t stack_size);
 // A group's id by name; may block, so only while the configuration is read. 1, 0 or -errno.
 int credd_group_id(const char *name, gid_t *gid);
 
@@ -164,7 +160,6 @@ int credd_set_nonblocking(int descriptor);
 int credd_memfd(const char *name);
 // Whether `descriptor` is such a file: 1, 0 or -errno.
 int credd_is_memfd(int descriptor);
-int64_t credd_file_size(int descriptor);
 // The next stretch of a file that is no hole, from `from` on: 1, 0 where there is none, or -errno.
 int credd_next_data(int descriptor, int64_t from, int64_t *begin, int64_t *end);
 // Whether a descriptor's file system is in memory: 1, 0 or -errno.
@@ -182,17 +177,10 @@ int credd_wipe_at(int descriptor, int64_t offset, int64_t length);
 // Gives back the whole pages of a stretch, which holds nothing any more.
 int credd_punch(int descriptor, int64_t offset, int64_t length);
 
-// Replaces `folder`/`name` by `bytes`, on a thread of its own because disks may hang: written aside
-// with mode 0600, synced, renamed, and the folder synced. The outcome arrives on `eventfd` once
-// credd_save_take() gives one. NULL where no thread can be had.
-struct credd_save;
-struct credd_save *credd_save_start(const char *folder, const char *name, const void *bytes,
-                                    size_t length, int eventfd);
-// 0: it is on disk; -EAGAIN: not yet; other -errno: it failed.
-int credd_save_take(struct credd_save *save);
-// The caller is done; a thread that still runs frees it later.
-void credd_save_release(struct credd_save *save);
+// Replaces `folder`/`name` by `bytes`: written aside with mode 0600, synced, renamed, and the folder
+// synced. Blocks, and disks may hang.
+int credd_replace_file(const char *folder, const char *name, const void *bytes, size_t length);
 // A regular file's content, to be freed; at most `limit` bytes and one, which says there are more.
 int credd_read_file(const char *path, size_t limit, char **bytes, size_t *length);
-// Waits for a descriptor: 1, 0 when the time is over, or -errno.
+// Waits for a descriptor to become readable: 1, 0 when the time is over, or -errno.
 int credd_wait_readable(int descriptor, int milliseconds);

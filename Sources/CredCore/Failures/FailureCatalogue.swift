@@ -1,6 +1,6 @@
 extension UpstreamFailure {
-  /// Every failure that the table knows for an upstream, for simulations: a new row is in it by
-  /// itself.
+  /// All failures of the table for an upstream, for simulations. New rows are included
+  /// automatically.
   package static func catalogue(of upstream: Upstream) -> [UpstreamFailure] {
     let transport = TransportFailure.allCases.map(FailureTable.transport)
     let spoiled = [
@@ -25,7 +25,7 @@ extension UpstreamFailure {
     }
   }
 
-  /// The same failure, with a time that the server asks for; for simulations.
+  /// The same failure with a pause that the server asks for; for simulations.
   package func asking(for pause: Duration) -> UpstreamFailure {
     UpstreamFailure(
       upstream: upstream, failureClass: failureClass.with(retryAfter: pause), code: code,
@@ -38,10 +38,10 @@ extension UpstreamFailure {
     UpstreamFailure(upstream, FailureTable.signIn(status: 401), retryAfter: nil, said: nil)
   }
 
-  /// What Cognito says of a token that is over, and of one that belongs to somebody else.
+  /// Cognito's refusal with this message, for example of an expired token; for simulations.
   package static func cognito(saying words: String) -> UpstreamFailure {
     let row =
-      FailureTable.cognito.first { !$0.saying.isEmpty && words.holds($0.saying) }
+      FailureTable.cognito.first { !$0.saying.isEmpty && words.contains(bytesOf: $0.saying) }
       ?? FailureTable.unknownRefusal
     return UpstreamFailure(.cognitoIdentity, row, retryAfter: nil, said: words)
   }

@@ -48,7 +48,7 @@ public final class Profile: Sendable, Equatable {
   }
 
   private static func endpoint(
-    _ service: AWSEndpoint.Service, _ settings: ProfileSettings, _ custom: ConfiguredURL?
+    _ service: AWSEndpoint.Service, _ settings: ProfileSettings, _ custom: HTTPURL?
   ) throws(InvalidInput) -> AWSEndpoint {
     // FIPS and dualstack choose among AWS's own hosts: the reader refuses them beside an endpoint.
     if let custom {
@@ -87,7 +87,7 @@ extension Profile {
       guard identityID.region != pool.region else { return nil }
       return ProtocolError(
         .invalidRequest,
-        "\"identity_id\" is of region \(identityID.region.quotedForMessage), and the pool of profile "
+        "\"identity_id\" is of region \(identityID.region.quoted), and the pool of profile "
           + "'\(settings.name)' of \(pool.region)")
     case .logins: return nil
     }

@@ -22,7 +22,7 @@ extension HeldToken {
     var lifetime: Duration?
     while let field = try fields.next() {
       switch field.tag {
-      case Tag.token: token = try field.secret("token", limit: 4 * Limits.tokenLength)
+      case Tag.token: token = try field.secret("token", limit: 4 * Limits.Upstream.tokenLength)
       case Tag.expiration: expiration = try field.wallTime("token's expiration")
       case Tag.received: received = try field.instant("token's arrival")
       case Tag.lifetime: lifetime = try field.duration("token's lifetime")
@@ -122,7 +122,7 @@ extension UpstreamFailure {
     writer.field(Tag.retryAfter, failureClass.retryAfter)
     writer.field(Tag.code, code.rawValue)
     // An upstream's text may be long. It is cut between characters.
-    writer.field(Tag.message, String(message.prefix(Limits.snapshotTextBytes / 32)))
+    writer.field(Tag.message, String(message.prefix(Limits.Store.textBytes / 32)))
     writer.field(Tag.severity, severity == .operatorMustAct ? 1 as UInt8 : 0)
     if isWithheld { writer.field(Tag.isWithheld, 1 as UInt8) }
   }

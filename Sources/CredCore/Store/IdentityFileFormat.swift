@@ -65,11 +65,11 @@ extension KnownIdentity {
 
   /// Reads ``line``; nil for other text.
   public init?(line: ArraySlice<UInt8>) {
-    guard line.count <= Limits.identityLineBytes else { return nil }
+    guard line.count <= Limits.Store.identityLineBytes else { return nil }
     let parts = line.split(separator: Self.tab, omittingEmptySubsequences: false)
     guard parts.count == 8 else { return nil }
     let fields = parts.compactMap { Self.text($0) }
-    guard fields.count == 8, let uid = UInt32(fields[0]), ProfileName.isWellFormed(fields[1]),
+    guard fields.count == 8, let uid = UInt32(fields[0]), fields[1].isProfileName,
       let identityID = try? IdentityID(fields[6])
     else { return nil }
     switch fields[7] {
@@ -143,8 +143,8 @@ public enum IdentityFileText {
 
   /// Reads a file, damaged or not.
   public static func read(_ text: [UInt8]) -> Content {
-    guard text.count <= Limits.identityFileBytes else {
-      return Content(damage: "it is larger than \(Limits.identityFileBytes) bytes")
+    guard text.count <= Limits.Store.identityFileBytes else {
+      return Content(damage: "it is larger than \(Limits.Store.identityFileBytes) bytes")
     }
     var lines = text.split(separator: newline, omittingEmptySubsequences: false)[...]
     guard lines.popFirst()?.elementsEqual(first) ?? false else {
@@ -158,8 +158,8 @@ public enum IdentityFileText {
         end = number
         break
       }
-      guard content.identities.count < Limits.sessions else {
-        content.damage = "it holds more than \(Limits.sessions) identities"
+      guard content.identities.count < Limits.Session.most else {
+        content.damage = "it holds more than \(Limits.Session.most) identities"
         return content
       }
       if let identity = KnownIdentity(line: line) {

@@ -80,13 +80,13 @@ extension SessionSnapshot {
       case Tag.identityID: held.identityID = try Self.identityID(field)
       case Tag.login:
         // The map refuses one too many. This bounds the work before that.
-        guard logins.count <= Limits.logins else { throw .tooLong("logins") }
+        guard logins.count <= Limits.Upstream.logins else { throw .tooLong("logins") }
         logins.append(try Self.login(field.fields))
       case Tag.expiration:
         let (provider, end) = try Self.expiration(field.fields)
         ends[provider] = end
         // One of each login and one of a developer token.
-        guard ends.count <= Limits.logins + 1 else { throw .tooLong("expirations") }
+        guard ends.count <= Limits.Upstream.logins + 1 else { throw .tooLong("expirations") }
       case Tag.token: held.token = try HeldToken(reading: field.fields)
       case Tag.credentials: held.credentials = try HeldCredentials(reading: field.fields)
       case Tag.username: held.username = try field.text("user name")
@@ -127,7 +127,7 @@ extension SessionSnapshot {
     while let field = try fields.next() {
       switch field.tag {
       case 1: provider = try field.text("provider")
-      case 2: token = try field.secret("login", limit: 4 * Limits.tokenLength)
+      case 2: token = try field.secret("login", limit: 4 * Limits.Upstream.tokenLength)
       default: break
       }
     }

@@ -40,7 +40,7 @@ public struct SessionRecord: Sendable, Equatable {
 
   /// Reads ``encoded`` of any version of the daemon. Unknown fields are ignored.
   public init(reading bytes: ArraySlice<UInt8>) throws(SnapshotError) {
-    guard bytes.count <= Limits.snapshotBytes else { throw .tooLong("session") }
+    guard bytes.count <= Limits.Store.sessionBytes else { throw .tooLong("session") }
     var fields = SnapshotReader(bytes)
     var (uid, identity, credentials): (UInt64?, UInt64?, UInt64?)
     var (profile, user): (String?, String?)
@@ -58,7 +58,7 @@ public struct SessionRecord: Sendable, Equatable {
     }
     guard let number = uid, let identity, let credentials else { throw .missing("fingerprint") }
     guard let uid = UInt32(exactly: number) else { throw .invalid("uid") }
-    guard let profile, ProfileName.isWellFormed(profile) else { throw .invalid("profile") }
+    guard let profile, profile.isProfileName else { throw .invalid("profile") }
     guard let snapshot else { throw .missing("session") }
     self.uid = uid
     self.profile = profile

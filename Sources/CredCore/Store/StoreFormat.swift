@@ -73,7 +73,7 @@ public struct StoreHeader: Sendable, Equatable {
 public struct StoredRecord: Sendable, Equatable {
   public static let headerBytes = 24
   /// The length of the largest frame.
-  public static let longest = headerBytes + padded(Limits.snapshotBytes)
+  public static let longest = headerBytes + padded(Limits.Store.sessionBytes)
 
   /// Grows with every record: of two records of one session the higher is the newer.
   public let sequence: UInt64
@@ -85,7 +85,7 @@ public struct StoredRecord: Sendable, Equatable {
   /// The length of a frame with a payload of that length.
   public static func frameBytes(payload count: Int) -> Int { headerBytes + padded(count) }
 
-  /// - Parameter payload: at most ``Limits/snapshotBytes``.
+  /// - Parameter payload: at most ``Limits/Store/sessionBytes``.
   public static func frame(_ payload: [UInt8], sequence: UInt64, marker: UInt64) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(frameBytes(payload: payload.count))
@@ -133,7 +133,7 @@ public struct StoredRecord: Sendable, Equatable {
       let length = UInt32(littleEndian: head.dropFirst(16).prefix(4)),
       let crc = UInt32(littleEndian: head.dropFirst(20))
     else { return isLast ? .damage : .incomplete }
-    guard length <= Limits.snapshotBytes else { return .damage }
+    guard length <= Limits.Store.sessionBytes else { return .damage }
     let payload = (place + headerBytes)..<(place + headerBytes + Int(length))
     guard payload.upperBound <= bytes.count else { return isLast ? .damage : .incomplete }
     let sum = CRC32C.update(.max, bytes.span, place..<(place + 20))

@@ -29,14 +29,14 @@ extension SnapshotReader.Field {
   var fields: SnapshotReader { SnapshotReader(value) }
 
   func secret(
-    _ name: String, limit: Int = Limits.snapshotSecretBytes
+    _ name: String, limit: Int = Limits.Store.secretBytes
   ) throws(SnapshotError) -> Secret {
     guard value.count <= limit else { throw .tooLong(name) }
     return Secret(Array(value))
   }
 
   func text(_ name: String) throws(SnapshotError) -> String {
-    guard value.count <= Limits.snapshotTextBytes else { throw .tooLong(name) }
+    guard value.count <= Limits.Store.textBytes else { throw .tooLong(name) }
     guard let text = String(validating: value, as: UTF8.self) else { throw .invalid(name) }
     return text
   }
@@ -92,7 +92,7 @@ extension FixedWidthInteger {
 ///
 /// The meaning of a tag never changes, and a tag out of use is not used again: an older daemon may
 /// read the fields of a newer one.
-struct SnapshotWriter: Undisclosed {
+struct SnapshotWriter: Redacted {
   private(set) var bytes: [UInt8] = []
 
   init(capacity: Int = 0) {

@@ -1,45 +1,56 @@
 internal import CLinux
 internal import CredCore
+internal import CredService
 internal import Glibc
 
 /// Runs the commands of `exec` backends: no shell, a clean environment, a process group of its own,
 /// a deadline after which the group is killed, bounded output.
-final class CommandRunner {
+final class CommandRunner: CommandRunning {
   private let loop: EventLoop
   /// By pid, until the process is reaped: so long the pid is not another one's.
   private var runs: [Int32: CommandRun] = [:]
+  /// Commands that could not be started; they fail in the next iteration.
+  private var failed: [(ExecOutcome) -> Void] = []
+  private var failureTimer: EventSource?
 
-  init(loop: EventLoop) {
+  init(loop: EventLoop) throws(SystemError) {
     self.loop = loop
+    failureTimer = try loop.timer { [unowned self] _ in self.reportFailures() }
   }
 
   /// Commands that run, or were given up on and still have to die.
   var underway: Int { runs.count }
 
-  /// - Parameter arguments: the absolute path first.
-  func run(
-    _ arguments: [String], environment: [(name: String, value: Secret)], input: Secret,
-    timeout: Duration
-  ) async -> ExecOutcome {
+  func run(_ command: Command, completion: @escaping (ExecOutcome) -> Void) {
     runs.values.forEach { $0.reapIfUnwatched() }
     var child = credd_child()
-    let variables = environment.map { variable in
+    let variables = command.environment.map { variable in
       Array("\(variable.name)=".utf8) + variable.value.bytes + [0]
     }
-    let result = unsafe Self.withCStrings(arguments.map { Array($0.utf8) + [0] }) { arguments in
+    let result = unsafe Self.withCStrings(command.arguments.map { Array($0.utf8) + [0] }) {
+      arguments in
       unsafe Self.withCStrings(variables) { environment in
         unsafe credd_spawn(arguments, environment, &child)
       }
     }
-    guard result == 0 else { return ExecOutcome(ending: .notStarted) }
-    return await withCheckedContinuation { continuation in
-      let pid = child.pid
-      let run = CommandRun(
-        child, input: input, loop: loop, done: { continuation.resume(returning: $0) },
-        reaped: { [weak self] in self?.runs[pid] = nil })
-      runs[pid] = run
-      run.start(timeout: timeout)
-    }
+    guard result == 0 else { return failLater(completion) }
+    let pid = child.pid
+    let run = CommandRun(
+      child, input: command.input, loop: loop, done: completion,
+      reaped: { [weak self] in self?.runs[pid] = nil })
+    runs[pid] = run
+    if !run.start(timeout: command.timeout) { failLater { _ in run.finish(.notStarted) } }
+  }
+
+  private func failLater(_ completion: @escaping (ExecOutcome) -> Void) {
+    failed.append(completion)
+    failureTimer?.arm(at: loop.now)
+  }
+
+  private func reportFailures() {
+    let due = failed
+    failed = []
+    for completion in due { completion(ExecOutcome(ending: .notStarted)) }
   }
 
   /// A NULL-terminated array of C strings, valid inside `body`.
@@ -108,7 +119,8 @@ final class CommandRun {
     closePipes()
   }
 
-  func start(timeout: Duration) {
+  /// False where the command cannot be watched.
+  func start(timeout: Duration) -> Bool {
     do throws(SystemError) {
       childSource = try loop.child(child.pid) { [unowned self] in self.ended($0) }
       outputSource = try loop.watch(child.standard_output, for: CREDD_EPOLL_IN) {
@@ -122,8 +134,9 @@ final class CommandRun {
       }
       timer = try loop.timer { [unowned self] _ in self.finish(.timedOut) }
       timer?.arm(at: loop.now + timeout)
+      return true
     } catch {
-      finish(.notStarted)
+      return false
     }
   }
 
@@ -141,7 +154,7 @@ final class CommandRun {
 
   private func readOutput() {
     let isWithin = drain(
-      child.standard_output, outputSource, into: &output, upTo: Limits.execOutputBytes)
+      child.standard_output, outputSource, into: &output, upTo: Limits.Upstream.commandOutputBytes)
     if !isWithin { finish(.outputTooLarge) }
   }
 
@@ -206,7 +219,7 @@ final class CommandRun {
   }
 
   /// Kills what the command left behind in the background, and the command itself if it still runs.
-  private func finish(_ ending: ExecOutcome.Ending) {
+  func finish(_ ending: ExecOutcome.Ending) {
     guard let done else { return }
     self.done = nil
     credd_kill_group(child.pid)

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import CredCore
+internal import CredService
 internal import Glibc
 internal import Logging
 
@@ -7,7 +8,7 @@ internal import Logging
 ///
 /// They are written some time after a change, by a thread, because disks may hang. Where they cannot
 /// be written they are kept in memory, and tried again.
-@safe final class IdentityFile {
+final class IdentityFile {
   static let name = "identities"
   /// What could not be read is kept aside under this name.
   static let damagedName = "identities.damaged"
@@ -18,53 +19,47 @@ internal import Logging
   /// From a failure to the next attempt.
   static let pause: Duration = .seconds(60)
   /// How long the end of the daemon waits for the disk.
-  static let farewellMilliseconds: Int32 = 2000
+  static let finalWaitMilliseconds: Int32 = 2000
+  /// A disk that takes longer counts as failing, though its thread is not given up.
+  static let timeout: Duration = .seconds(30)
 
   private let folder: String
-  private let loop: EventLoop
+  private let clock: any Clock
+  private let background: ThreadBackground
   private let log: Logger
-  private let wake: Int32
-  private var wakeSource: EventSource?
-  private var timer: EventSource?
-  private var lines: [Session.Key: [UInt8]] = [:]
+  private var timer: (any Timer)?
+  private var lines: [SessionKey: [UInt8]] = [:]
   /// Something is not in the file.
   private var isDirty = false
   private var isArmed = false
-  private var saving: OpaquePointer?
+  private var isSaving = false
   /// Why the last attempt failed; nil where it did not.
   private(set) var failure: String?
 
   /// - Parameter folder: the state directory; what is in it is read at once.
-  init(in folder: String, loop: EventLoop, log: Logger) throws(SystemError) {
+  init(in folder: String, clock: any Clock, background: ThreadBackground, log: Logger) {
     self.folder = folder
-    self.loop = loop
+    self.clock = clock
+    self.background = background
     self.log = log
-    wake = try SystemError.check(credd_eventfd(), "create an eventfd")
-    wakeSource = try loop.watch(wake, for: CREDD_EPOLL_IN) { [unowned self] _ in self.collect() }
-    timer = try loop.timer { [unowned self] _ in
+    timer = clock.makeTimer { [unowned self] in
       self.isArmed = false
       self.save()
     }
     read()
   }
 
-  deinit {
-    if let saving = unsafe saving { unsafe credd_save_release(saving) }
-    wakeSource = nil
-    credd_close(wake)
-  }
-
   /// What is known of a session.
-  func identity(_ key: Session.Key) -> KnownIdentity? {
+  func identity(_ key: SessionKey) -> KnownIdentity? {
     lines[key].flatMap { KnownIdentity(line: $0[...]) }
   }
 
-  /// Notes a session's identity, or that it has none.
-  func note(_ identity: KnownIdentity?, for key: Session.Key) {
+  /// Records a session's identity, or that it has none.
+  func record(_ identity: KnownIdentity?, for key: SessionKey) {
     let line = identity?.line
     guard lines[key] != line else { return }
     // As many as there can be sessions: another is known again after its next sign-in.
-    guard line == nil || lines[key] != nil || lines.count < Limits.sessions else { return }
+    guard line == nil || lines[key] != nil || lines.count < Limits.Session.most else { return }
     lines[key] = line
     change()
   }
@@ -75,9 +70,9 @@ internal import Logging
   }
 
   private func arm(_ delay: Duration) {
-    guard !isArmed, unsafe saving == nil else { return }
+    guard !isArmed, !isSaving else { return }
     isArmed = true
-    timer?.arm(at: loop.now + delay)
+    timer?.arm(at: clock.now + delay)
   }
 
   // MARK: Reading
@@ -86,7 +81,7 @@ internal import Logging
     let path = "\(folder)/\(Self.name)"
     var content: UnsafeMutablePointer<CChar>?
     var count = 0
-    let result = unsafe credd_read_file(path, Limits.identityFileBytes, &content, &count)
+    let result = unsafe credd_read_file(path, Limits.Store.identityFileBytes, &content, &count)
     guard result != -ENOENT else { return }
     guard result >= 0, let bytes = unsafe content else {
       return setAside(path, because: SystemError("read it", number: -result).description)
@@ -95,7 +90,7 @@ internal import Logging
     let text = unsafe [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
     let found = IdentityFileText.read(text)
     for identity in found.identities {
-      lines[Session.Key(uid: identity.uid, profile: identity.profile)] = identity.line
+      lines[SessionKey(uid: identity.uid, profile: identity.profile)] = identity.line
     }
     if let damage = found.damage {
       setAside(path, because: damage)
@@ -116,32 +111,33 @@ internal import Logging
   // MARK: Writing
 
   private func save() {
-    guard isDirty, unsafe saving == nil else { return }
-    let text = IdentityFileText.write(lines.values)
-    let started = unsafe text.withUnsafeBytes {
-      unsafe credd_save_start(folder, Self.name, $0.baseAddress, $0.count, wake)
-    }
-    guard let started = unsafe started else {
-      return fail(SystemError("start a thread", number: EAGAIN))
-    }
+    guard isDirty, !isSaving else { return }
     isDirty = false
-    unsafe saving = started
+    isSaving = true
+    let (folder, text) = (folder, IdentityFileText.write(lines.values))
+    background.run(.state, deadline: clock.now + Self.timeout) {
+      unsafe text.withUnsafeBytes {
+        unsafe credd_replace_file(folder, Self.name, $0.baseAddress, $0.count)
+      }
+    } completion: { [weak self] outcome in
+      self?.finish(outcome)
+    }
   }
 
-  /// A thread is done.
-  private func collect() {
-    _ = credd_eventfd_drain(wake)
-    guard let done = unsafe saving else { return }
-    let result = unsafe credd_save_take(done)
-    guard result != -EAGAIN else { return }
-    unsafe credd_save_release(done)
-    unsafe saving = nil
-    guard result == 0 else {
-      return fail(SystemError("write \(folder)/\(Self.name)", number: -result))
+  private func finish(_ outcome: BackgroundOutcome<Int32>) {
+    switch outcome {
+    case .finished(let result):
+      isSaving = false
+      guard result == 0 else {
+        return fail(SystemError("write \(folder)/\(Self.name)", number: -result))
+      }
+      if failure != nil { log.notice("IdentityIds are on disk again") }
+      failure = nil
+      if isDirty { change() }
+    case .overdue(let isRunning):
+      isSaving = isRunning
+      fail(SystemError("write \(folder)/\(Self.name)", number: ETIMEDOUT))
     }
-    if failure != nil { log.notice("IdentityIds are on disk again") }
-    failure = nil
-    if isDirty { change() }
   }
 
   /// Said once, however often it is tried.
@@ -157,12 +153,9 @@ internal import Logging
 
   /// The daemon ends: writes what is not written yet, and waits a moment for the disk.
   func finish() {
-    for _ in 0..<2 {
-      if unsafe saving == nil { save() }
-      guard unsafe saving != nil, credd_wait_readable(wake, Self.farewellMilliseconds) == 1 else {
-        return
-      }
-      collect()
+    for _ in 0..<2 where isDirty || isSaving {
+      save()
+      background.finish(.state, atMost: Self.finalWaitMilliseconds)
     }
   }
 }

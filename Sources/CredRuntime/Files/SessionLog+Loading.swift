@@ -1,10 +1,11 @@
 internal import CLinux
 internal import CredCore
+internal import CredService
 
 extension SessionLog {
   /// What a file held.
   struct Loaded {
-    var records: [Session.Key: SessionRecord] = [:]
+    var records: [SessionKey: SessionRecord] = [:]
     /// Records and parts of such that could not be read; they are wiped.
     var damaged = 0
   }
@@ -76,7 +77,7 @@ extension SessionLog {
       loaded.damaged += 1
       return try wipe(place)
     }
-    let key = Session.Key(uid: record.uid, profile: record.profile)
+    let key = SessionKey(uid: record.uid, profile: record.profile)
     // They are appended, so the one further behind is the newer.
     if let before = places[key] { try wipe(before) }
     note(key, place, stored.sequence)

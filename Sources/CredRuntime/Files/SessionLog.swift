@@ -1,5 +1,6 @@
 internal import CLinux
 internal import CredCore
+internal import CredService
 internal import Glibc
 
 /// Sessions in a file in memory, as a log of records: a session's new record is appended, then the
@@ -26,10 +27,10 @@ final class SessionLog {
   let descriptor: Int32
   let header: StoreHeader
   /// Of all records; smaller in tests.
-  var limit = Int64(Limits.storeBytes)
-  private(set) var places: [Session.Key: Place] = [:]
+  var limit = Int64(Limits.Store.bytes)
+  private(set) var places: [SessionKey: Place] = [:]
   /// In the order of the file; those whose session has a later record are passed over.
-  private var order: [(key: Session.Key, offset: Int64)] = []
+  private var order: [(key: SessionKey, offset: Int64)] = []
   private var oldest = 0
   /// Before it nothing is, and no page.
   private var begin = StoreHeader.recordsBegin
@@ -67,10 +68,10 @@ final class SessionLog {
   ///
   /// - Throws: where it could not be written. The one before is wiped all the same: what it says is
   ///   no longer so.
-  func put(_ payload: [UInt8], for key: Session.Key) throws(SystemError) {
+  func put(_ payload: [UInt8], for key: SessionKey) throws(SystemError) {
     let before = places[key]
     do throws(SystemError) {
-      guard payload.count <= Limits.snapshotBytes else {
+      guard payload.count <= Limits.Store.sessionBytes else {
         throw SystemError("store a session of \(payload.count) bytes", number: EFBIG)
       }
       guard liveBytes + Int64(payload.count) <= limit else {
@@ -86,14 +87,14 @@ final class SessionLog {
   }
 
   /// Wipes a session's record, if there is one.
-  func remove(_ key: Session.Key) {
+  func remove(_ key: SessionKey) {
     guard let place = places.removeValue(forKey: key) else { return }
     liveBytes -= place.bytes
     credd_wipe_at(descriptor, place.offset, place.bytes)
-    passOver()
+    advance()
   }
 
-  private func append(_ payload: [UInt8], _ key: Session.Key) throws(SystemError) {
+  private func append(_ payload: [UInt8], _ key: SessionKey) throws(SystemError) {
     sequence += 1
     let frame = StoredRecord.frame(payload, sequence: sequence, marker: header.marker)
     do throws(SystemError) {
@@ -106,7 +107,7 @@ final class SessionLog {
   }
 
   /// Takes a record into account: the newest of its session.
-  func note(_ key: Session.Key, _ place: Place, _ sequence: UInt64) {
+  func note(_ key: SessionKey, _ place: Place, _ sequence: UInt64) {
     if let before = places.updateValue(place, forKey: key) { liveBytes -= before.bytes }
     liveBytes += place.bytes
     order.append((key, place.offset))
@@ -136,7 +137,7 @@ final class SessionLog {
   // MARK: Moving
 
   private func moveOldest() throws(SystemError) {
-    passOver()
+    advance()
     var moves = 0
     while moves < Self.movesAtOnce, span > 2 * liveBytes + Self.slack, oldest < order.count {
       let key = order[oldest].key
@@ -148,13 +149,13 @@ final class SessionLog {
       else { throw SystemError("move a stored session", number: EIO) }
       try append(Array(frame[record.payload]), key)
       try wipe(place)
-      passOver()
+      advance()
       moves += 1
     }
   }
 
   /// Goes on to the oldest record that still counts.
-  private func passOver() {
+  private func advance() {
     while oldest < order.count, places[order[oldest].key]?.offset != order[oldest].offset {
       oldest += 1
     }

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import CSystemd
 internal import CredCore
+internal import CredService
 internal import Glibc
 internal import Logging
 
@@ -9,7 +10,7 @@ final class SessionStore {
   private let log: Logger
   private let sessions: SessionLog
   /// Those that could not be stored, which is said once of each.
-  private var failing: Set<Session.Key> = []
+  private var failing: Set<SessionKey> = []
 
   private init(_ sessions: SessionLog, _ log: Logger) {
     self.sessions = sessions
@@ -23,7 +24,7 @@ final class SessionStore {
   static func open(
     _ passed: [PassedDescriptors.Named], log: Logger,
     isWanted: Bool = ServiceNotification.isHeard
-  ) -> (store: SessionStore, records: [Session.Key: SessionRecord])? {
+  ) -> (store: SessionStore, records: [SessionKey: SessionRecord])? {
     guard isWanted else { return nil }
     let boot = bootID()
     let usable = passed.compactMap { passed in
@@ -77,8 +78,8 @@ final class SessionStore {
   private static func leave(
     _ sessions: SessionLog, _ name: String?, others: [String]
   ) throws(SystemError) {
-    let others = others.filter { $0 != PassedDescriptors.parkedName }
-    guard let name, name != PassedDescriptors.parkedName else {
+    let others = others.filter { $0 != PassedDescriptors.fileName }
+    guard let name, name != PassedDescriptors.fileName else {
       let names = ["a", "b", "c"].map { "\(PassedDescriptors.storeName)-\($0)" }
       try ServiceNotification.store(
         sessions.descriptor, as: names.first { !others.contains($0) } ?? names[0])
@@ -102,7 +103,7 @@ final class SessionStore {
   // MARK: Changes
 
   /// Stores a session as it is now, in place of what was stored of it.
-  func put(_ record: SessionRecord, for key: Session.Key) {
+  func put(_ record: SessionRecord, for key: SessionKey) {
     do throws(SystemError) {
       try sessions.put(record.encoded, for: key)
       failing.remove(key)
@@ -115,7 +116,7 @@ final class SessionStore {
   }
 
   /// Wipes what was stored of a session.
-  func remove(_ key: Session.Key) {
+  func remove(_ key: SessionKey) {
     sessions.remove(key)
     failing.remove(key)
   }
@@ -132,7 +133,7 @@ final class SessionStore {
 ///
 /// A copy of the store in the runtime directory, which is in memory as the store is: nobody but this
 /// user, and root, can read it, and it is gone when the next daemon has taken it up.
-struct ParkedSessions: ~Copyable {
+struct SessionsFile: ~Copyable {
   private static let name = "sessions"
 
   private let folder: Int32
@@ -207,24 +208,26 @@ struct ParkedSessions: ~Copyable {
 
 /// Sessions while no daemon runs.
 extension Daemon {
-  func park() {
-    guard let store = service.state.store else { return }
+  func writeSessionsFile() {
+    guard let store = storage?.store else { return }
     do throws(SystemError) {
       guard let folder = options.runtimeDirectory else {
         throw SystemError("find the unit's RuntimeDirectory=", number: 2)
       }
-      try ParkedSessions(in: folder).put(store)
+      try SessionsFile(in: folder).put(store)
     } catch {
       log.warning("the sessions may end with this daemon: \(error)")
     }
   }
 
-  /// What the last daemon parked, where there is any.
-  func takeParked() -> [PassedDescriptors.Named] {
-    guard let folder = options.runtimeDirectory else { return [] }
+  /// The sessions that the last daemon left in its file, if it did.
+  static func readSessionsFile(
+    in folder: String?, log: Logger
+  ) -> [PassedDescriptors.Named] {
+    guard let folder else { return [] }
     do throws(SystemError) {
-      guard let store = try ParkedSessions(in: folder).take() else { return [] }
-      return [PassedDescriptors.Named(descriptor: store, name: PassedDescriptors.parkedName)]
+      guard let store = try SessionsFile(in: folder).take() else { return [] }
+      return [PassedDescriptors.Named(descriptor: store, name: PassedDescriptors.fileName)]
     } catch {
       log.log(.sessionsDropped, .warning, "parked sessions cannot be used: \(error)")
       return []

@@ -1,27 +1,30 @@
 internal import CCurl
 internal import CLinux
 internal import CSystemd
-public import CredCore
+internal import CredCore
+internal import CredService
 internal import Glibc
-public import Logging
+internal import Logging
 
 /// Sends requests from the event loop, by libcurl, which is loaded for the first of them.
 ///
 /// Redirects are not followed, so a request never reaches another host than the one it names.
 /// TLS is never switched off: there is no setting for it.
-public final class HTTPClient {
+final class HTTPClient: HTTPSending {
   private let loop: EventLoop
   private let log: Logger
-  private let library: LateLibrary
+  private let library: Library
   private var connections: Int
   private var multi: CurlMulti?
 
   /// - Parameter connections: how many may be open at once; further requests queue.
-  public init(loop: EventLoop, connections: Int, log: Logger) {
+  init(
+    loop: EventLoop, clock: any Clock, background: any Background, connections: Int, log: Logger
+  ) {
     self.loop = loop
     self.log = log
     self.connections = connections
-    library = LateLibrary(.curl, loop: loop, log: log)
+    library = Library(.curl, clock: clock, background: background, log: log)
   }
 
   /// How many connections may be open at once from now on; further requests queue.
@@ -30,13 +33,17 @@ public final class HTTPClient {
     multi?.limitConnections(to: count)
   }
 
-  /// Sends a request and waits for the whole reply; always ends within the settings' timeout, which
+  /// Sends a request and takes the whole reply; always ends within the settings' timeout, which
   /// begins when libcurl is there.
-  public func send(
-    _ request: HTTPRequest, _ settings: HTTPSettings
-  ) async -> Result<HTTPReply, TransportFailure> {
-    guard await library.load(), let multi = usableMulti() else { return .failure(.noLibrary) }
-    return await multi.send(request, settings)
+  func send(
+    _ request: HTTPRequest, _ settings: HTTPSettings,
+    completion: @escaping (Result<HTTPReply, TransportFailure>) -> Void
+  ) {
+    if let multi { return multi.send(request, settings, completion) }
+    library.load { [unowned self] isLoaded in
+      guard isLoaded, let multi = usableMulti() else { return completion(.failure(.noLibrary)) }
+      multi.send(request, settings, completion)
+    }
   }
 
   private func usableMulti() -> CurlMulti? {
@@ -53,13 +60,16 @@ public final class HTTPClient {
 /// libcurl's multi interface on the event loop: connections and TLS sessions are reused, nothing
 /// blocks, no thread is made (but for libcurl's own resolver, while it resolves).
 ///
-/// libcurl is loaded before the first of them is made (``LateLibrary``).
+/// libcurl is loaded before the first of them is made (``Library``).
 @safe final class CurlMulti {
   private let loop: EventLoop
   private let multi: UnsafeMutableRawPointer
   private let tlsSessions: UnsafeMutableRawPointer
   private var timer: EventSource?
   private var sockets: [Int32: EventSource] = [:]
+  /// Transfers that could not begin; they fail in the next iteration.
+  private var failed: [() -> Void] = []
+  private var failureTimer: EventSource?
   /// Transfers under way, by their easy handle.
   private var transfers: [UnsafeMutableRawPointer: HTTPTransfer] = unsafe [:]
 
@@ -72,6 +82,11 @@ public final class HTTPClient {
     unsafe self.tlsSessions = share
     timer = try loop.timer { [unowned self] _ in
       self.act(on: CURL_SOCKET_TIMEOUT, 0)
+    }
+    failureTimer = try loop.timer { [unowned self] _ in
+      let due = failed
+      failed = []
+      for report in due { report() }
     }
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()
     unsafe credd_curl_multi_set_sockets(
@@ -107,29 +122,34 @@ public final class HTTPClient {
     unsafe credd_curl_share_end(tlsSessions)
   }
 
-  /// Sends a request and waits for the whole reply; always ends within the settings' timeout.
+  /// Sends a request and takes the whole reply; always ends within the settings' timeout.
   func send(
-    _ request: HTTPRequest, _ settings: HTTPSettings
-  ) async -> Result<HTTPReply, TransportFailure> {
+    _ request: HTTPRequest, _ settings: HTTPSettings,
+    _ completion: @escaping (Result<HTTPReply, TransportFailure>) -> Void
+  ) {
     // A new handle each time: a kept one would keep the last reply in its buffer. Connections, TLS
     // sessions and names live in `multi` and `tlsSessions`.
-    guard let handle = unsafe credd_curl_easy() else { return .failure(.connect) }
-    return await withCheckedContinuation { continuation in
-      let transfer = unsafe HTTPTransfer(handle, limit: settings.replyLimit) {
-        continuation.resume(returning: $0)
-      }
-      unsafe transfers[handle] = transfer
-      unsafe credd_curl_set_pointer(handle, CURLOPT_SHARE, UnsafeRawPointer(tlsSessions))
-      let result = transfer.prepare(request, settings)
-      guard result == CURLE_OK, unsafe credd_curl_multi_add(multi, handle) == CURLM_OK else {
-        return unsafe finish(handle, result == CURLE_OK ? CURLE_FAILED_INIT : result)
-      }
-      // libcurl's own timeout does not run while a transfer queues for a connection.
-      transfer.deadline = try? loop.timer { [unowned self] _ in
-        unsafe self.finish(handle, CURLE_OPERATION_TIMEDOUT)
-      }
-      transfer.deadline?.arm(at: loop.now + settings.timeout)
+    guard let handle = unsafe credd_curl_easy() else {
+      return failLater { completion(.failure(.connect)) }
     }
+    let transfer = unsafe HTTPTransfer(handle, limit: settings.replyLimit, done: completion)
+    unsafe transfers[handle] = transfer
+    unsafe credd_curl_set_pointer(handle, CURLOPT_SHARE, UnsafeRawPointer(tlsSessions))
+    let result = transfer.prepare(request, settings)
+    guard result == CURLE_OK, unsafe credd_curl_multi_add(multi, handle) == CURLM_OK else {
+      let failure = result == CURLE_OK ? CURLE_FAILED_INIT : result
+      return failLater { [unowned self] in unsafe finish(handle, failure) }
+    }
+    // libcurl's own timeout does not run while a transfer queues for a connection.
+    transfer.deadline = try? loop.timer { [unowned self] _ in
+      unsafe self.finish(handle, CURLE_OPERATION_TIMEDOUT)
+    }
+    transfer.deadline?.arm(at: loop.now + settings.timeout)
+  }
+
+  private func failLater(_ report: @escaping () -> Void) {
+    failed.append(report)
+    failureTimer?.arm(at: loop.now)
   }
 
   // MARK: libcurl asks
@@ -172,7 +192,9 @@ public final class HTTPClient {
   private func finish(_ handle: UnsafeMutableRawPointer, _ result: CURLcode) {
     guard let transfer = unsafe transfers.removeValue(forKey: handle) else { return }
     unsafe credd_curl_multi_remove(multi, handle)
-    transfer.finish(result)
+    let report = transfer.finish(result)
     unsafe credd_curl_easy_end(handle)
+    // Last: the completion may begin another transfer.
+    report()
   }
 }

@@ -160,13 +160,16 @@ internal import Glibc
 
   // MARK: After
 
-  func finish(_ result: CURLcode) {
+  /// Answers what calls the completion, for when the handle is gone.
+  func finish(_ result: CURLcode) -> () -> Void {
     guard result == CURLE_OK else {
-      return done(.failure(isTooLarge ? .tooLarge : TransportFailure(result)))
+      let failure = isTooLarge ? .tooLarge : TransportFailure(result)
+      return { [done] in done(.failure(failure)) }
     }
     var status = 0
     unsafe credd_curl_status(handle, &status)
-    done(.success(HTTPReply(status: status, headers: headers, body: Secret(body))))
+    let reply = HTTPReply(status: status, headers: headers, body: Secret(body))
+    return { [done] in done(.success(reply)) }
   }
 }
 

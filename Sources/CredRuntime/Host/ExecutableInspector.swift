@@ -1,10 +1,12 @@
 internal import CLinux
 internal import CredCore
+internal import CredService
 internal import Glibc
 internal import Synchronization
 
-/// What threads found out about programs; outlives the loop where a thread does.
-final class ExecutableResults: Sendable {
+/// Finds out what a process runs: the path of its file, and the digest of what is in it. Digests are
+/// kept as long as the file is the same. Blocks: for threads alone.
+final class ExecutableInspector: Sendable {
   /// A file and its content, so far as the kernel tells them apart. The time of its last change of
   /// status cannot be set by anybody.
   private struct File: Hashable {
@@ -25,32 +27,9 @@ final class ExecutableResults: Sendable {
   /// Digests kept: more than any configuration names.
   static let digestsKept = 1024
 
-  /// An eventfd, signalled when there are answers.
-  let wake: Int32
-  private let answers = Mutex<[UInt64: ExecutableDirectory.Answer]>([:])
   private let digests = Mutex<[File: String]>([:])
 
-  init() throws(SystemError) {
-    wake = try SystemError.check(credd_eventfd(), "create an eventfd")
-  }
-
-  deinit { credd_close(wake) }
-
-  func put(_ answer: ExecutableDirectory.Answer, _ number: UInt64) {
-    answers.withLock { $0[number] = answer }
-    _ = credd_eventfd_signal(wake)
-  }
-
-  func takeAll() -> [UInt64: ExecutableDirectory.Answer] {
-    _ = credd_eventfd_drain(wake)
-    return answers.withLock { answers in
-      defer { answers = [:] }
-      return answers
-    }
-  }
-
-  /// Blocks: for threads alone.
-  func executable(of pid: Int32, withDigest: Bool) -> ExecutableDirectory.Answer {
+  func executable(of pid: Int32, withDigest: Bool) -> ExecutableAnswer {
     var path = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
     var facts = credd_file_facts()
     let file = unsafe credd_process_executable(pid, withDigest, &path, path.count, &facts)
@@ -62,7 +41,7 @@ final class ExecutableResults: Sendable {
         validating: path.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     else { return .unknown("its path is not UTF-8") }
     guard withDigest else { return .executable(.init(path: name)) }
-    if let problem = LateLibrary.Name.crypto.load() {
+    if let problem = Library.Name.crypto.load() {
       return .unknown("libcrypto cannot be loaded: \(problem)")
     }
     guard let digest = digest(of: file, File(facts)) else {
@@ -86,9 +65,7 @@ final class ExecutableResults: Sendable {
     guard let bytes = Libcrypto().sha256(ofFile: descriptor, size: file.size) else { return nil }
     var facts = credd_file_facts()
     guard unsafe credd_file_facts(descriptor, &facts) == 0, File(facts) == file else { return nil }
-    let digest = bytes.map { byte in
-      (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }.joined()
+    let digest = String(decoding: Hex.encode(bytes), as: UTF8.self)
     digests.withLock { digests in
       if digests.count >= Self.digestsKept { digests = [:] }
       digests[file] = digest

@@ -1,26 +1,56 @@
 internal import CLinux
+internal import CredCore
+internal import CredService
 internal import Glibc
-internal import Logging
 
-/// Groups by name, looked up once while the configuration is taken into use: callers' groups come
-/// from the kernel as numbers.
-struct GroupDirectory {
-  let log: Logger
+/// Users, programs, files and environment of this host, from libc and the kernel.
+final class SystemQueries: HostQueries {
+  private let executables = ExecutableInspector()
 
-  /// Nil where there is no such group; that is said, because it admits nobody.
-  func id(_ name: String) -> UInt32? {
-    var gid: UInt32 = 0
-    guard unsafe credd_group_id(name, &gid) == 1 else {
-      log.warning("the host has no group of that name", metadata: ["group": "\(name)"])
-      return nil
+  func user(_ query: UserQuery) -> UserAnswer {
+    var found = unsafe credd_user()
+    let result =
+      switch query.key {
+      case .uid(let uid): unsafe credd_look_up_user(uid, nil, query.withGroups, &found)
+      case .name(let name):
+        name.utf8.count > Self.longestName
+          ? 0 : unsafe credd_look_up_user(0, name, query.withGroups, &found)
+      }
+    defer { unsafe free(found.groups) }
+    guard result == 1 else { return result == 0 ? .nobody : .unavailable }
+    let name = unsafe withUnsafeBytes(of: &found.name) {
+      unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
     }
-    return gid
+    let groups = unsafe UnsafeBufferPointer(start: found.groups, count: found.group_count)
+    return unsafe .user(UserEntry(uid: found.uid, name: name, groups: Array(groups)))
+  }
+
+  /// Of LOGIN_NAME_MAX.
+  private static let longestName = 256
+
+  func executable(of pid: Int32, withDigest: Bool) -> ExecutableAnswer {
+    executables.executable(of: pid, withDigest: withDigest)
+  }
+
+  func file(_ path: String, key: String) throws(InvalidInput) -> Secret {
+    try SecretFile.read(path, as: key)
+  }
+
+  func environment(_ name: String) -> String? {
+    unsafe getenv(name).map { unsafe String(cString: $0) }
   }
 }
 
-/// This host's name, for `{host}` in templates.
-enum HostName {
-  static var current: String {
+/// What names on this host stand for.
+public enum HostNames {
+  /// The id of a group; nil where there is none, or where the database does not say. May block.
+  public static func groupID(_ name: String) -> UInt32? {
+    var gid: UInt32 = 0
+    return unsafe credd_group_id(name, &gid) == 1 ? gid : nil
+  }
+
+  /// This host's name, for `{host}` in templates.
+  static var host: String {
     var name = [CChar](repeating: 0, count: 256)
     guard unsafe gethostname(&name, name.count - 1) == 0 else { return "localhost" }
     return String(

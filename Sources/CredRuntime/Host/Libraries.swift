@@ -1,14 +1,15 @@
 internal import CCrypto
 internal import CCurl
-internal import CLinux
 internal import CredCore
+internal import CredService
 internal import Logging
 
-/// A library that is loaded at need, on a thread: what libcurl brings along takes 10 ms, and would
-/// be half of a start.
-///
-/// The wait has no deadline of its own: the library is a file like the program itself.
-final class LateLibrary {
+/// A library that is loaded at need, in the background: what libcurl brings along takes 10 ms, which
+/// would be half of a start.
+final class Library {
+  /// A library is a file like the program itself: only a dead disk keeps it for so long.
+  private static let timeout: Duration = .seconds(30)
+
   enum Name: String, Sendable {
     case curl = "libcurl"
     case crypto = "libcrypto"
@@ -17,71 +18,73 @@ final class LateLibrary {
     ///
     /// - Returns: what stands in the way; nil where it is loaded.
     func load() -> String? {
-      let known = credd_library_count()
       var reason = [CChar](repeating: 0, count: 512)
       let result =
         switch self {
         case .curl: unsafe credd_curl_load(&reason, reason.count)
         case .crypto: unsafe credd_crypto_load(&reason, reason.count)
         }
-      guard result < 0 else {
-        // Loading read all their tables, with 64 KB about each page: 4 MB that nobody needs again.
-        credd_give_libraries_back(known)
-        return nil
-      }
+      guard result < 0 else { return nil }
       return String(
         decoding: reason.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
   }
 
   private let name: Name
-  private let loop: EventLoop
+  private let clock: any Clock
+  private let background: any Background
   private let log: Logger
   private var isLoaded = false
-  private var isLoading = false
-  /// Who came while it is loaded.
-  private var waiting: [CheckedContinuation<Void, Never>] = []
+  /// Calls that wait while it is loaded.
+  private var waiting: [(Bool) -> Void] = []
 
-  init(_ name: Name, loop: EventLoop, log: Logger) {
+  init(_ name: Name, clock: any Clock, background: any Background, log: Logger) {
     self.name = name
-    self.loop = loop
+    self.clock = clock
+    self.background = background
     self.log = log
   }
 
-  /// False where it cannot be loaded, which the log explains. Who asks next tries again.
-  func load() async -> Bool {
-    guard !isLoaded else { return true }
-    guard !isLoading else {
-      await withCheckedContinuation { waiting.append($0) }
-      return isLoaded
+  /// Loads it unless it is. The completion gets false where it cannot be loaded, which the log
+  /// explains; the next call tries again. It comes at once where the library is loaded.
+  func load(completion: @escaping (Bool) -> Void) {
+    guard !isLoaded else { return completion(true) }
+    waiting.append(completion)
+    guard waiting.count == 1 else { return }
+    let name = name
+    background.runOnce(.libraries, deadline: clock.now + Self.timeout) {
+      name.load()
+    } completion: { [unowned self] result in
+      finish(problem: result ?? "it took too long")
     }
-    isLoading = true
-    let problem = await loadAside()
-    isLoading = false
-    isLoaded = problem == nil
+  }
+
+  private func finish(problem: String?) {
     if let problem {
       log.error("\(name.rawValue) cannot be loaded", metadata: ["reason": "\(problem)"])
     }
-    for continuation in waiting { continuation.resume() }
+    isLoaded = problem == nil
+    let done = waiting
     waiting = []
-    return isLoaded
-  }
-
-  private func loadAside() async -> String? {
-    let name = name
-    return await withCheckedContinuation { continuation in
-      do throws(SystemError) {
-        try loop.runAside({ name.load() }, then: { continuation.resume(returning: $0) })
-      } catch {
-        // Where the host has no thread left, a pause is better than no answer.
-        continuation.resume(returning: name.load())
-      }
-    }
+    for completion in done { completion(problem == nil) }
   }
 }
 
-/// The hash functions and the cipher that the core leaves to a library. Who has one has loaded it:
-/// ``LateLibrary``.
+/// libcrypto, at need.
+final class CryptoLibrary: CryptoLoading {
+  private let library: Library
+
+  init(clock: any Clock, background: any Background, log: Logger) {
+    library = Library(.crypto, clock: clock, background: background, log: log)
+  }
+
+  func load(completion: @escaping ((any Crypto)?) -> Void) {
+    library.load { completion($0 ? Libcrypto() : nil) }
+  }
+}
+
+/// The hash functions and the cipher that the core leaves to a library. It is made only once the
+/// library is loaded: see ``CryptoLibrary``.
 struct Libcrypto: Digests, BlockCipher {
   private static let digestSize = Int(CREDD_SHA256_SIZE)
   private static let blockSize = Int(CREDD_AES_BLOCK_SIZE)

@@ -1,5 +1,6 @@
 internal import CLinux
 public import CredCore
+internal import CredService
 internal import Glibc
 public import Logging
 internal import Synchronization

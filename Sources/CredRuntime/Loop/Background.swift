@@ -1,7 +1,142 @@
+internal import CLinux
+internal import CredCore
+internal import CredService
 internal import Glibc
+internal import Synchronization
 
-/// A thread for what may block: never Dispatch's, whose pool would stay for good.
-enum SideThread {
+/// The one place where work runs on threads: each lane with its width, each piece of work with its
+/// deadline. Threads are never Dispatch's, whose pool would stay for good.
+///
+/// A thread that hangs is given up, not waited for. It keeps its place in its lane until it ends.
+final class ThreadBackground: Background {
+  private enum Progress {
+    case queued
+    case running
+    /// Running, and reported as overdue.
+    case overdue
+  }
+
+  private struct Job {
+    let lane: BackgroundLane
+    let deadline: Instant
+    var progress = Progress.queued
+    let work: @Sendable () -> Void
+    /// With nil once the work is done.
+    let report: (_ overdueAndRunning: Bool?) -> Void
+  }
+
+  private struct Lane {
+    /// Some may have been given up.
+    var queue: ArraySlice<UInt64> = []
+    /// Threads, those that hang included.
+    var threads = 0
+    var hanging = 0
+  }
+
+  private let loop: EventLoop
+  private let mailbox: Mailbox
+  private var source: EventSource?
+  private var timer: EventSource?
+  private var jobs: [UInt64: Job] = [:]
+  private var lanes = [Lane](repeating: Lane(), count: BackgroundLane.allCases.count)
+  private var lastJob: UInt64 = 0
+
+  init(loop: EventLoop) throws(SystemError) {
+    self.loop = loop
+    mailbox = try Mailbox()
+    source = try loop.watch(mailbox.descriptor, for: CREDD_EPOLL_IN) { [unowned self] _ in
+      self.collect()
+    }
+    timer = try loop.timer { [unowned self] _ in self.collect() }
+  }
+
+  func run<Value: Sendable>(
+    _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
+    completion: @escaping (BackgroundOutcome<Value>) -> Void
+  ) {
+    let slot = Slot<Value>()
+    lastJob += 1
+    // Where every thread hangs, the work has no chance: it is overdue in the next iteration.
+    let hangs = lanes[lane.rawValue].hanging >= lane.width
+    jobs[lastJob] = Job(
+      lane: lane, deadline: hangs ? loop.now : deadline, work: { slot.fill(work()) }
+    ) { overdueAndRunning in
+      if let overdueAndRunning {
+        completion(.overdue(isRunning: overdueAndRunning))
+      } else if let value = slot.take() {
+        completion(.finished(value))
+      }
+    }
+    lanes[lane.rawValue].queue.append(lastJob)
+    start(lane)
+    armTimer()
+  }
+
+  /// Waits for the work of a lane, at the end of the process.
+  func finish(_ lane: BackgroundLane, atMost milliseconds: Int32) {
+    while jobs.values.contains(where: { $0.lane == lane && $0.progress == .running }),
+      credd_wait_readable(mailbox.descriptor, milliseconds) == 1
+    {
+      collect()
+    }
+  }
+
+  // MARK: Threads
+
+  private func start(_ lane: BackgroundLane) {
+    while lanes[lane.rawValue].threads < lane.width,
+      let number = lanes[lane.rawValue].queue.first
+    {
+      if let job = jobs[number] {
+        // Where the host has no thread left, the work waits for its deadline.
+        guard
+          Thread.start({ [mailbox, work = job.work] in
+            work()
+            mailbox.put(number)
+          })
+        else { return }
+        jobs[number]?.progress = .running
+        lanes[lane.rawValue].threads += 1
+      }
+      lanes[lane.rawValue].queue.removeFirst()
+    }
+  }
+
+  /// Takes what is done, and gives up what is late. Completions come last: they may begin new work.
+  private func collect() {
+    let now = loop.now
+    var reports: [() -> Void] = []
+    for number in mailbox.takeAll() {
+      guard let job = jobs.removeValue(forKey: number) else { continue }
+      lanes[job.lane.rawValue].threads -= 1
+      if job.progress == .overdue { lanes[job.lane.rawValue].hanging -= 1 }
+      reports.append { job.report(nil) }
+    }
+    for (number, job) in jobs where job.deadline <= now && job.progress != .overdue {
+      let isRunning = job.progress == .running
+      if isRunning {
+        jobs[number]?.progress = .overdue
+        lanes[job.lane.rawValue].hanging += 1
+      } else {
+        jobs[number] = nil
+      }
+      reports.append { job.report(isRunning) }
+    }
+    BackgroundLane.allCases.forEach(start)
+    armTimer()
+    for report in reports { report() }
+  }
+
+  private func armTimer() {
+    timer?.arm(at: jobs.values.lazy.filter { $0.progress != .overdue }.map(\.deadline).min())
+  }
+}
+
+/// A detached thread.
+private enum Thread {
+  /// Enough for NSS modules and for reading a configuration.
+  private static let stackBytes = 1 << 20
+
   private final class Body {
     let run: @Sendable () -> Void
 
@@ -10,20 +145,56 @@ enum SideThread {
     }
   }
 
-  static func run(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
-    let argument = unsafe Unmanaged.passRetained(Body(body))
-    var thread = pthread_t()
-    let failure = unsafe pthread_create(
-      &thread, nil,
+  /// False where the host has no thread left.
+  static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
+    let argument = unsafe Unmanaged.passRetained(Body(run))
+    let failure = unsafe credd_start_thread(
       { argument in
         guard let argument = unsafe argument else { return nil }
         unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
         return nil
-      }, argument.toOpaque())
-    guard failure == 0 else {
-      unsafe argument.release()
-      throw SystemError("start a thread", number: failure)
+      }, argument.toOpaque(), stackBytes)
+    if failure != 0 { unsafe argument.release() }
+    return failure == 0
+  }
+}
+
+/// The numbers of jobs that threads have done, and a descriptor that says so. It outlives the loop
+/// where a thread does.
+private final class Mailbox: Sendable {
+  let descriptor: Int32
+  private let done = Mutex<[UInt64]>([])
+
+  init() throws(SystemError) {
+    descriptor = try SystemError.check(credd_eventfd(), "create an eventfd")
+  }
+
+  deinit { credd_close(descriptor) }
+
+  func put(_ number: UInt64) {
+    done.withLock { $0.append(number) }
+    _ = credd_eventfd_signal(descriptor)
+  }
+
+  func takeAll() -> [UInt64] {
+    _ = credd_eventfd_drain(descriptor)
+    return done.withLock { numbers in
+      defer { numbers = [] }
+      return numbers
     }
-    pthread_detach(thread)
+  }
+}
+
+/// One result on its way from a thread to the loop.
+private final class Slot<Value: Sendable>: Sendable {
+  private let value = Mutex<Value?>(nil)
+
+  func fill(_ result: Value) { value.withLock { $0 = result } }
+
+  func take() -> Value? {
+    value.withLock { value in
+      defer { value = nil }
+      return value
+    }
   }
 }

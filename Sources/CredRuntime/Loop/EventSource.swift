@@ -1,11 +1,12 @@
 internal import CLinux
 internal import CSystemd
 internal import CredCore
+internal import CredService
 internal import Glibc
 
 /// One sd-event source and its handler. Dropping the object removes the source, at the latest when
-/// its handler returns: who closes the descriptor in the handler says ``remove()`` first.
-@safe final class EventSource {
+/// its handler returns: call ``remove()`` before the handler closes the descriptor.
+@safe final class EventSource: Timer {
   typealias Handler = (_ value: UInt32) -> Void
 
   private let handler: Handler
@@ -40,12 +41,12 @@ internal import Glibc
   func arm(at deadline: Instant?) {
     guard let deadline else {
       setEnabled(false)
-      loop.isStale = true
+      loop.needsDispatch = true
       return
     }
     unsafe sd_event_source_set_time(source, UInt64(max(deadline.nanoseconds, 0)) / 1000 + 1)
     unsafe sd_event_source_set_enabled(source, Int32(SD_EVENT_ONESHOT))
-    loop.isStale = true
+    loop.needsDispatch = true
   }
 
   /// Changes what an I/O source waits for. False if the descriptor is not what was watched.
@@ -141,7 +142,7 @@ extension EventLoop {
       }, watched.context)
     try SystemError.check(result, "watch child \(pid)")
     // Without pidfds nothing would tell of a child that has ended by now.
-    isStale = true
+    needsDispatch = true
     return watched
   }
 

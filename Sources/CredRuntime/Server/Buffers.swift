@@ -56,7 +56,7 @@ extension LineFramer {
   static func line(in chunk: borrowing Span<UInt8>, at start: Int) -> Range<Int>? {
     guard start < chunk.count, chunk[start] > UInt8(ascii: " ") else { return nil }
     let end = fastNewline(in: chunk, from: start)
-    guard end < chunk.count, end - start <= Limits.lineBytes else { return nil }
+    guard end < chunk.count, end - start <= Limits.Line.bytes else { return nil }
     return start..<end
   }
 
@@ -67,20 +67,6 @@ extension LineFramer {
         let found = unsafe memchr(base + start, Int32(UInt8(ascii: "\n")), bytes.count - start)
       else { return bytes.count }
       return unsafe UnsafeRawPointer(found) - UnsafeRawPointer(base)
-    }
-  }
-}
-
-extension [UInt8] {
-  static func == (known: Self, line: borrowing Span<UInt8>) -> Bool {
-    guard known.count == line.count else { return false }
-    return unsafe known.withUnsafeBufferPointer { known in
-      unsafe line.withUnsafeBufferPointer { line in
-        guard let known = known.baseAddress, let start = line.baseAddress else {
-          return true
-        }
-        return unsafe memcmp(known, start, line.count) == 0
-      }
     }
   }
 }

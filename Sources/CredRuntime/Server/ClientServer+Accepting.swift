@@ -1,8 +1,9 @@
 internal import CLinux
 internal import CredCore
+internal import CredService
 internal import Glibc
 
-/// New clients, and those who find no place.
+/// New clients, and clients that find no place.
 extension ClientServer {
   /// Accepts clients from `listener`, which stays the caller's.
   func listen(on listener: Int32) throws(SystemError) {
@@ -26,7 +27,7 @@ extension ClientServer {
   }
 
   func accept(from listener: Int32, _ events: UInt32) {
-    // Who shuts a shared listener down leaves it ready for ever, with nobody to accept.
+    // A shared listener that another process shut down is ready for ever, with no client to accept.
     guard events & (CREDD_EPOLL_HUP | CREDD_EPOLL_ERR) == 0 else {
       loop.remove(listener)
       return listeners.removeAll { $0 == listener }
@@ -63,11 +64,11 @@ extension ClientServer {
   }
 
   private func admit(_ descriptor: Int32, _ now: Instant) {
-    guard let peer = try? Peer(of: descriptor) else {
+    guard let peer = try? Peer.connected(to: descriptor) else {
       return credd_close_client(descriptor, true)
     }
     if namesSenders { _ = credd_refuse_senders(descriptor) }
-    let connection = table.insert(descriptor, peer, now)
+    let connection = table.insert(descriptor, peer, self, now)
     guard table.count <= limits.connections,
       connection.user.connections <= limits.connectionsPerUser
     else {
@@ -84,6 +85,7 @@ extension ClientServer {
     guard loop.add(descriptor, Self.interest, connection.token) == 0 else {
       return close(connection)
     }
+    connection.client = receiver.connected(connection, connection)
     accepted += 1
     // The request is usually there already.
     connection.events = CREDD_EPOLL_IN
@@ -101,33 +103,33 @@ extension ClientServer {
 
 /// The end of the daemon, as clients see it.
 extension ClientServer {
-  /// Takes no more clients, answers what those there have asked by now, and calls `end` once: when
-  /// whoever was accepted has been heard, which takes clients that are just about to send a
-  /// millisecond, or after ``ServerLimits/lastWords``.
+  /// Takes no more clients, answers the requests that are there, and calls `end` once: when every
+  /// accepted client has sent something, which takes those that are about to send a millisecond, or
+  /// after ``ServerLimits/drainTime``.
   ///
-  /// Clients that nobody accepted stay in systemd's socket, for the next daemon.
-  func leave(_ end: @escaping () -> Void) throws(SystemError) {
+  /// Clients that were not accepted stay in systemd's socket, for the next daemon.
+  func drain(then end: @escaping () -> Void) throws(SystemError) {
     stopListening()
     let now = loop.now
     for connection in connections where wantsInput(connection) && connection.unread.isEmpty {
       turn(of: connection) { receive(connection, now) }
     }
-    finishTurn()
-    let latest = now + limits.lastWords
-    leaving = try loop.timer { [unowned self] _ in self.look(until: latest, end) }
+    writeReplies()
+    let latest = now + limits.drainTime
+    drainTimer = try loop.timer { [unowned self] _ in self.look(until: latest, end) }
     look(until: latest, end)
   }
 
   private func look(until latest: Instant, _ end: () -> Void) {
     let now = loop.now
-    let isEveryoneHeard = connections.allSatisfy {
-      !$0.isReady && ($0.hasSpoken || $0.isClosing)
+    let haveAllSent = connections.allSatisfy {
+      !$0.isReady && ($0.hasSentData || $0.isClosing)
     }
-    guard isEveryoneHeard || now >= latest else {
-      leaving?.arm(at: now + ServerLimits.lastLook)
+    guard haveAllSent || now >= latest else {
+      drainTimer?.arm(at: now + ServerLimits.drainCheck)
       return
     }
-    leaving?.arm(at: nil)
+    drainTimer?.arm(at: nil)
     end()
   }
 }

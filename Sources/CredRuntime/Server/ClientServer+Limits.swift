@@ -1,28 +1,23 @@
 internal import CredCore
 
-/// What is not granted: more time than others have, more memory than one user's share.
+/// Limits the time and memory that one user's connections take.
 extension ClientServer {
-  /// Has a request that took longer than a cached `get` count as several.
-  func charge(_ time: Duration) {
-    linesLeft -= Int(time / ServerLimits.lineTime)
-  }
-
-  /// Ends a connection with which its user holds more than their share. It is the one that grew:
-  /// those of the same user that finish their lines and take their replies are left alone.
+  /// Ends a connection with which its user holds more than the share. It is the one that grew: other
+  /// connections of the user are left alone.
   func holdToShare(_ connection: Connection) {
     connection.account()
     let user = connection.user
     guard !connection.isClosing else { return }
-    if connection.holdsPartialLine, user.unfinishedBytes > Limits.unfinishedBytesPerUser {
-      cut(connection, "unfinished request lines", Limits.unfinishedBytesPerUser)
+    if connection.holdsPartialLine, user.unfinishedBytes > Limits.Client.unfinishedBytesPerUser {
+      cut(connection, "unfinished request lines", Limits.Client.unfinishedBytesPerUser)
     } else if connection.backlog > 0,
-      user.backlogBytes - connection.backlog > Limits.backlogBytesPerUser
+      user.backlogBytes - connection.backlog > Limits.Client.backlogBytesPerUser
     {
-      cut(connection, "unread replies", Limits.backlogBytesPerUser)
+      cut(connection, "unread replies", Limits.Client.backlogBytesPerUser)
     }
   }
 
-  /// What is there to read before the refusal is still delivered.
+  /// The replies before the refusal are still delivered.
   private func cut(_ connection: Connection, _ what: String, _ limit: Int) {
     connection.isClosing = true
     connection.dropLines()
@@ -34,12 +29,12 @@ extension ClientServer {
   }
 }
 
-/// Clients that owe something.
+/// Clients that do not end a line, or do not take replies.
 extension ClientServer {
-  /// A client that owes the rest of a line, or the taking of its replies, has a deadline.
+  /// Such a client has a deadline.
   func noteStall(_ connection: Connection, _ now: Instant) {
     let isBlocked = connection.backlog > 0
-    guard isBlocked || (connection.parked == nil && connection.holdsPartialLine) else {
+    guard isBlocked || (!connection.isWaiting && connection.holdsPartialLine) else {
       noLongerStalled(connection)
       return
     }
@@ -67,7 +62,6 @@ extension ClientServer {
       }
       refuse(connection, ProtocolError(.timeout, "the request line was not finished in time"))
     }
-    finishTurn()
     stallTimer?.arm(at: stalled.isEmpty ? nil : now + limits.stallCheck)
   }
 }
@@ -79,15 +73,15 @@ public struct ServerLimits: Sendable, Equatable {
   public var connectionsPerUser: Int
 
   /// A client that began a line and does not end it is cut off after this long.
-  var partialLine: Duration = Limits.partialLineTime
+  var partialLine: Duration = Limits.Line.time
   /// A client that does not take its replies for this long is cut off.
   var blockedWrite: Duration = .seconds(30)
   /// How often deadlines of stalled clients are looked at, while there are any.
   var stallCheck: Duration = .seconds(1)
-  /// How long a daemon that ends waits for the first word of those it has accepted: they have
-  /// connected, so their request is under way.
-  var lastWords: Duration = .milliseconds(500)
-  /// When descriptors or memory ran out, nobody is accepted for this long.
+  /// How long a daemon that ends waits for the first bytes of the clients that it has accepted: they
+  /// have connected, so their request is under way.
+  var drainTime: Duration = .milliseconds(500)
+  /// When descriptors or memory ran out, no client is accepted for this long.
   var acceptPause: Duration = .milliseconds(100)
 
   public init(connections: Int, connectionsPerUser: Int) {
@@ -103,9 +97,9 @@ public struct ServerLimits: Sendable, Equatable {
   /// Read from one connection at once: enough for 400 pipelined requests, which are then answered
   /// ``turnLines`` at a time.
   static let readSize = 16 << 10
-  /// How long one user is served before the next one is, over all of their connections: what a user
-  /// who floods adds to another's answer. When all who wait have had a turn, new arrivals are looked
-  /// for, which takes less than 1 µs.
+  /// How long one user is served before the next one is, over all of the user's connections: what a
+  /// flood of one user adds to another's answer. After each round the loop polls, which takes less
+  /// than 1 µs.
   static let turnTime: Duration = .microseconds(25)
   /// Requests of one connection that are answered at once, by the time that a cached `get` takes;
   /// others count as many of them as fit into their time.
@@ -117,8 +111,8 @@ public struct ServerLimits: Sendable, Equatable {
   static let acceptsPerTurn = 4
   /// How long a daemon that cannot start answers its clients before it ends: long enough that
   /// systemd, which allows 20 starts by a socket in 2 s, is never near its limit; short enough for
-  /// who waits for `systemctl restart` to fail.
-  static let apologyNanoseconds: Int64 = 1_000_000_000
-  /// How often it looks whether they have been heard.
-  static let lastLook: Duration = .milliseconds(2)
+  /// a person who waits for `systemctl restart` to fail.
+  static let refusalNanoseconds: Int64 = 1_000_000_000
+  /// How often it looks whether they have sent something.
+  static let drainCheck: Duration = .milliseconds(2)
 }

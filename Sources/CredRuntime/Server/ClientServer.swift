@@ -1,55 +1,62 @@
 internal import CLinux
 internal import CredCore
+internal import CredService
 internal import Glibc
 
-/// The clients: accepts them, reads lines, writes replies.
+/// Accepts clients, reads lines, writes replies.
 ///
-/// epoll says once that there is something to read, not until it was read: those who wait for their
-/// turn cost nothing when others are looked for in between, which can thus be done often.
-@safe final class ClientServer: Crowd {
+/// Connections are edge-triggered: epoll says once that there is something to read. So connections
+/// that wait for their turn cost nothing when the loop polls for new ones, which it does after every
+/// round.
+@safe final class ClientServer: ReadinessReceiver {
   let loop: EventLoop
-  /// Who has something to do: what epoll said of them, or lines that were read and not answered.
+  /// Connections with something to do: epoll said so, or lines were read and not answered.
   let queue = ReadyQueue()
   /// Requests that may still be answered in this turn. Below zero where one took very long.
-  var linesLeft = 0
+  private var linesLeft = 0
   var listeners: [Int32] = []
-  /// See `credd_refuse_senders`: whether some who come may still have to be told.
+  /// Some clients may have connected before the kernel was told: see `credd_refuse_senders`.
   var namesSenders = false
   var acceptTimer: EventSource?
   var stallTimer: EventSource?
-  /// See ``leave(_:)``.
-  var leaving: EventSource?
-  /// When the clients that owe something are cut off, by token.
+  /// See ``drain(then:)``.
+  var drainTimer: EventSource?
+  /// When connections are cut off that do not end a line or do not take replies, by token.
   var stalled: [UInt64: Instant] = [:]
   let table = ConnectionTable()
   private let inputBuffer: UnsafeMutableBufferPointer<UInt8>
   private let output = OutputBuffer(capacity: ServerLimits.writeSize)
-  /// Whose turn it is: the owner of what is in `output`.
+  /// The connection whose turn it is, and whose replies are in `output`.
   private var current: Connection?
   /// Connections that were given replies outside their turns.
-  private var others: [Connection] = []
+  private var pendingReplies: [Connection] = []
+  /// Whether there are any, as a flag of its own: it is asked for in every iteration, and a look at
+  /// the array costs a check of exclusive access.
+  private var hasPendingReplies = false
   var limits: ServerLimits
-  unowned let handler: any RequestHandler
+  let receiver: any LineReceiving
   /// Connections accepted, and refused for a limit.
   var accepted: UInt64 = 0
   var refused: UInt64 = 0
 
-  /// Since when nobody is connected; means nothing while somebody is.
+  /// Since when no client is connected; means nothing while one is.
   private(set) var emptySince: Instant
 
-  init(loop: EventLoop, limits: ServerLimits, handler: any RequestHandler) throws(SystemError) {
+  init(
+    loop: EventLoop, limits: ServerLimits, receiver: any LineReceiving
+  ) throws(SystemError) {
     self.loop = loop
     emptySince = loop.now
     self.limits = limits
-    self.handler = handler
+    self.receiver = receiver
     unsafe inputBuffer = .allocate(capacity: ServerLimits.readSize)
     acceptTimer = try loop.timer { [unowned self] _ in self.resumeAccepting() }
     stallTimer = try loop.timer { [unowned self] _ in self.cutStalled() }
-    loop.crowd = self
+    loop.receiver = self
   }
 
   deinit {
-    loop.crowd = nil
+    loop.receiver = nil
     stopListening()
     while let user = queue.popUser() { while user.popReady() != nil {} }
     unsafe inputBuffer.deallocate()
@@ -57,17 +64,16 @@ internal import Glibc
 
   var connectionCount: Int { table.count }
 
-  /// The connection of that token, if it is still open.
-  func connection(_ token: UInt64) -> Connection? { table[token] }
-
   /// All open connections, in no order.
   var connections: [Connection] { table.all }
 
   // MARK: Serving
 
-  var isWaiting: Bool { !queue.isEmpty }
+  var isBusy: Bool { !queue.isEmpty || hasPendingReplies }
 
   func serve(_ ready: borrowing Span<credd_ready>) {
+    // Sources of the loop may have answered clients.
+    writeReplies()
     for index in ready.indices {
       let event = ready[index]
       if let connection = table[event.token] {
@@ -80,7 +86,7 @@ internal import Glibc
     serveRound()
   }
 
-  /// Gives each user who waits a turn.
+  /// Gives each user with something to do a turn.
   private func serveRound() {
     var users = queue.userCount
     while users > 0, let user = queue.popUser() {
@@ -88,10 +94,10 @@ internal import Glibc
       serve(user)
       if user.hasReady { queue.append(user) }
     }
-    finishTurn()
+    writeReplies()
   }
 
-  private func serve(_ user: UserShare) {
+  private func serve(_ user: UserQueue) {
     var now = loop.now
     let end = now + ServerLimits.turnTime
     while now < end, let connection = user.popReady() {
@@ -106,13 +112,13 @@ internal import Glibc
       connection.events &= ~CREDD_EPOLL_OUT
       flush(connection)
       takeUnread(connection, now)
-      settle(connection, now)
+      endTurn(connection, now)
     }
     guard !connection.isClosed else { return }
     if !connection.unread.isEmpty, canTakeLine(connection) {
       // What came later waits its turn.
       takeUnread(connection, now)
-      settle(connection, now)
+      endTurn(connection, now)
     } else if connection.hasInput, wantsInput(connection) {
       receive(connection, now)
     } else if connection.isGone {
@@ -121,7 +127,7 @@ internal import Glibc
   }
 
   func wantsInput(_ connection: Connection) -> Bool {
-    connection.parked == nil && connection.backlog == 0 && !connection.isInputFinished
+    !connection.isWaiting && connection.backlog == 0 && !connection.isInputFinished
       && !connection.isClosing
   }
 
@@ -129,8 +135,8 @@ internal import Glibc
     let count = unsafe connection.read(into: inputBuffer)
     switch count {
     case 1...:
-      connection.hasSpoken = true
-      if unsafe count < inputBuffer.count { connection.tookInput() }
+      connection.hasSentData = true
+      if unsafe count < inputBuffer.count { connection.readShort() }
       var position = 0
       let chunk = unsafe UnsafeMutableBufferPointer(rebasing: inputBuffer[..<count])
       unsafe takeLines(in: chunk.span, from: &position, connection, now)
@@ -141,14 +147,14 @@ internal import Glibc
       unsafe credd_wipe(inputBuffer.baseAddress, count)
     case 0:
       connection.isInputFinished = true
-      connection.noMoreInput()
+      connection.inputDrained()
       takeUnread(connection, now)
     case -Int(EAGAIN):
-      return connection.noMoreInput()
+      return connection.inputDrained()
     default:
       return close(connection)
     }
-    settle(connection, now)
+    endTurn(connection, now)
   }
 
   // MARK: Lines
@@ -157,22 +163,18 @@ internal import Glibc
     in chunk: borrowing Span<UInt8>, from position: inout Int, _ connection: Connection,
     _ now: Instant
   ) {
-    let handler = handler
     while position < chunk.count, linesLeft > 0, canTakeLine(connection) {
       if !connection.holdsPartialLine, let range = LineFramer.line(in: chunk, at: position) {
         position = range.upperBound + 1
-        linesLeft -= 1
-        handler.handle(chunk.extracting(range), from: connection, now: now)
+        take(chunk.extracting(range), connection, now)
         continue
       }
       switch connection.nextLine(in: chunk, from: &position) {
       case .line(let range):
-        linesLeft -= 1
-        handler.handle(chunk.extracting(range), from: connection, now: now)
+        take(chunk.extracting(range), connection, now)
       case .joined(let line):
-        linesLeft -= 1
         noLongerStalled(connection)  // the next partial line has a time of its own
-        handler.handle(line.span, from: connection, now: now)
+        take(line.span, connection, now)
       case .needsMore:
         return
       case .tooLarge:
@@ -193,55 +195,65 @@ internal import Glibc
     connection.unreadPosition = 0
     // `printf '{}' | nc -N`: the last line needs no newline.
     if connection.isInputFinished, canTakeLine(connection), let line = connection.lastLine() {
-      handler.handle(line.span, from: connection, now: now)
+      take(line.span, connection, now)
     }
   }
 
+  /// A request that takes longer than a cached answer counts as several.
+  private func take(_ line: borrowing Span<UInt8>, _ connection: Connection, _ now: Instant) {
+    guard let client = connection.client else { return }
+    linesLeft -= 1
+    let time = receiver.receive(line, from: client, now: now)
+    if time > .zero { linesLeft -= Int(time / ServerLimits.lineTime) }
+  }
+
   private func canTakeLine(_ connection: Connection) -> Bool {
-    connection.parked == nil && connection.backlog == 0 && !connection.isClosing
+    !connection.isWaiting && connection.backlog == 0 && !connection.isClosing
       && !connection.isClosed
   }
 
   // MARK: Replies
 
-  /// Gives a reply. In the connection's own turn it is written when the turn ends; else call
-  /// ``finishTurn()`` after the last reply.
+  /// Gives a reply. In the connection's own turn it is written when the turn ends, else in the next
+  /// iteration of the loop.
   func reply(_ bytes: [UInt8], to connection: Connection) {
     guard !connection.isClosed else { return }
     guard connection === current else {
-      if !connection.isOwedTurn { others.append(connection) }
-      connection.isOwedTurn = true
-      connection.owe(bytes)
+      if !connection.hasPendingReply { pendingReplies.append(connection) }
+      connection.hasPendingReply = true
+      hasPendingReplies = true
+      connection.enqueue(bytes)
       return
     }
     if connection.backlog == 0, output.append(bytes) { return }
     // Full: write first. What the peer does not take becomes its backlog, which stops its lines.
     if connection.backlog == 0 { flush(connection) }
     if connection.backlog > 0 || !output.append(bytes) {
-      connection.owe(bytes)
+      connection.enqueue(bytes)
     }
   }
 
   /// Writes what was given to connections outside their own turns, and goes on with their lines.
-  func finishTurn() {
-    guard !others.isEmpty else { return }
+  func writeReplies() {
+    guard hasPendingReplies else { return }
     let now = loop.now
     var index = 0
-    // It may grow meanwhile. Who has waited longest comes first.
-    while index < others.count {
-      let connection = others[index]
+    // It may grow meanwhile. The connection that has waited longest comes first.
+    while index < pendingReplies.count {
+      let connection = pendingReplies[index]
       index += 1
-      connection.isOwedTurn = false
+      connection.hasPendingReply = false
       guard !connection.isClosed else { continue }
       turn(of: connection) {
         flush(connection)
-        // Who does not listen to what they asked to hear.
-        guard connection.backlog <= Limits.backlogBytes else { return close(connection) }
+        // A watcher that does not read.
+        guard connection.backlog <= Limits.Client.backlogBytes else { return close(connection) }
         takeUnread(connection, now)
-        settle(connection, now)
+        endTurn(connection, now)
       }
     }
-    others.removeAll(keepingCapacity: true)
+    pendingReplies.removeAll(keepingCapacity: true)
+    hasPendingReplies = false
   }
 
   func turn(of connection: Connection, _ body: () -> Void) {
@@ -265,13 +277,13 @@ internal import Glibc
       return close(connection)
     }
     let rest = output.takeRest(after: max(sent, 0))
-    if !rest.isEmpty { connection.owe(rest) }
+    if !rest.isEmpty { connection.enqueue(rest) }
   }
 
   // MARK: After a turn
 
   /// Writes what was gathered, then decides what to wait for.
-  private func settle(_ connection: Connection, _ now: Instant) {
+  private func endTurn(_ connection: Connection, _ now: Instant) {
     guard !connection.isClosed else { return }
     flush(connection)
     guard !connection.isClosed else { return }
@@ -279,17 +291,17 @@ internal import Glibc
     if connection.backlog == 0 {
       let isDone =
         connection.isInputFinished && connection.unread.isEmpty
-        && !connection.holdsPartialLine && connection.parked == nil
+        && !connection.holdsPartialLine && !connection.isWaiting
       if connection.isClosing || isDone { return close(connection) }
     }
     let hasLines = !connection.unread.isEmpty && canTakeLine(connection)
     if hasLines || (connection.hasInput && wantsInput(connection)) || connection.isGone {
-      // Its turn is over before its lines are; or it left before it was answered.
+      // Its turn ended before its lines did; or it left before it was answered.
       queue.append(connection)
     }
-    if connection.awaitsRoom != (connection.backlog > 0) {
-      connection.awaitsRoom = connection.backlog > 0
-      let room = connection.awaitsRoom ? CREDD_EPOLL_OUT : 0
+    if connection.watchesWritable != (connection.backlog > 0) {
+      connection.watchesWritable = connection.backlog > 0
+      let room = connection.watchesWritable ? CREDD_EPOLL_OUT : 0
       loop.change(connection.descriptor, Self.interest | room, connection.token)
     }
     noteStall(connection, now)
@@ -306,6 +318,6 @@ internal import Glibc
     if table.count == 0 { emptySince = loop.now }
     stalled[connection.token] = nil
     // Its descriptor is closed with its last reference, which takes it out of the epoll instance.
-    handler.closed(connection)
+    if let client = connection.client { receiver.left(client) }
   }
 }

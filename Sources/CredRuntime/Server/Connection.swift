@@ -1,11 +1,15 @@
 internal import CLinux
 internal import CredCore
+internal import CredService
 
-/// One client. Owns its descriptor.
+/// One client's descriptor and buffers. Owns the descriptor.
 final class Connection {
   let descriptor: Int32
   let peer: Peer
-  let user: UserShare
+  let user: UserQueue
+  /// Nil for one that is refused.
+  var client: Client?
+  private unowned let server: ClientServer
   /// Index and generation in the server's table; what epoll hands back.
   let token: UInt64
   let accepted: Instant
@@ -18,7 +22,7 @@ final class Connection {
   /// Bytes of it. Like ``backlog`` a number of its own: what is changed by calls is checked at run
   /// time whenever it is read, which took a third of the instructions of a cached `get`.
   private(set) var partialBytes = 0
-  /// What was read behind a request that is being waited for, and how much of it is taken.
+  /// What was read behind a request that waits for its answer, and how much of it is taken.
   var unread: [UInt8] = []
   var unreadPosition = 0
   /// Bytes the peer has not taken yet, behind those it has.
@@ -27,57 +31,38 @@ final class Connection {
   /// Replies waiting to be written, in bytes.
   private(set) var backlog = 0
 
-  /// What of ``UserShare/unfinishedBytes`` and ``UserShare/backlogBytes`` is this connection's.
+  /// What of ``UserQueue/unfinishedBytes`` and ``UserQueue/backlogBytes`` is this connection's.
   var countedUnfinished = 0
   var countedBacklog = 0
-  /// In the ``ReadyQueue``, and who comes next there.
+  /// In the ``ReadyQueue``, and the connection that comes next there.
   var isReady = false
   var nextReady: Connection?
   /// What epoll reported and was not acted upon yet: it says each thing once.
   var events: UInt32 = 0
 
-  /// The request that is being waited for; meanwhile nothing more is read or taken.
-  var parked: ParkedRequest?
   /// The peer has sent something.
-  var hasSpoken = false
-  /// The peer has said its last word, but may still listen.
+  var hasSentData = false
+  /// The peer sends nothing more, but may still read.
   var isInputFinished = false
-  /// It was given replies outside its own turn, and waits for ``ClientServer/finishTurn()``.
-  var isOwedTurn = false
+  /// It was given replies outside its own turn: see ``ClientServer/writeReplies()``.
+  var hasPendingReply = false
   /// Close as soon as `outbound` is empty.
   var isClosing = false
   /// Gone from the table.
   var isClosed = false
-  /// It owes something, and has a deadline for it.
+  /// It has a deadline: see ``ClientServer/noteStall(_:_:)``.
   var isStalled = false
   /// Whether epoll reports when the peer takes replies again.
-  var awaitsRoom = false
-
-  /// The request line that may get a ``QuickAnswer``, and the last that did.
-  var quickLine: [UInt8] = []
-  var quickAnswer: QuickAnswer?
-  /// Until when what the last decision rests on counts, and whether that is of the user alone, and
-  /// not of the process that connected.
-  var decision = (until: Instant(nanoseconds: .min), isOfUser: false)
-  /// Set where the connection hears events.
-  var watch: Watch?
-  /// The issue of credentials that the audit knows this connection was handed.
-  var auditedIssue: UInt64 = 0
-  /// The program of the peer when it was last looked at, and until when that counts.
-  var executable: (answer: ExecutableDirectory.Answer, hasDigest: Bool, until: Instant)?
-  /// It is being looked at.
-  var isInspected = false
-  /// See ``groups()``.
-  fileprivate var knownGroups: [UInt32]?
-  /// See ``unit()``. Nil until asked for.
-  fileprivate var knownUnit: String??
+  var watchesWritable = false
 
   init(
-    descriptor: Int32, peer: Peer, user: UserShare, token: UInt64, accepted: Instant
+    descriptor: Int32, peer: Peer, user: UserQueue, token: UInt64, accepted: Instant,
+    server: ClientServer
   ) {
     self.descriptor = descriptor
     self.peer = peer
     self.user = user
+    self.server = server
     self.token = token
     self.accepted = accepted
     mayCarryDescriptors = credd_may_carry_descriptors(descriptor)
@@ -105,13 +90,13 @@ final class Connection {
 
   /// Less than was asked for was read: what comes next is said again. Not so the end, if that is
   /// what comes next, nor what lies behind out-of-band data, at which a read stops.
-  func tookInput() {
+  func readShort() {
     guard events & (CREDD_EPOLL_RDHUP | CREDD_EPOLL_HUP | CREDD_EPOLL_PRI) == 0 else { return }
     events &= ~CREDD_EPOLL_IN
   }
 
   /// Nothing was there, or nothing more ever comes.
-  func noMoreInput() {
+  func inputDrained() {
     events &= ~(CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP | CREDD_EPOLL_PRI)
   }
 
@@ -145,7 +130,7 @@ final class Connection {
   // MARK: Replies
 
   /// Adds to the backlog.
-  func owe(_ bytes: [UInt8]) {
+  func enqueue(_ bytes: [UInt8]) {
     // Mostly there is none: then the reply is shared, not copied.
     if backlog == 0 { outbound = bytes } else { outbound.append(contentsOf: bytes) }
     backlog += bytes.count
@@ -184,17 +169,19 @@ final class Connection {
   }
 }
 
-extension Connection {
-  /// The groups the kernel recorded for the peer; asked for once.
-  func groups() -> [UInt32] {
-    if let known = knownGroups { return known }
-    let groups = Peer.groups(of: descriptor, primary: peer.gid)
-    knownGroups = groups
-    return groups
-  }
+extension Connection: ReplySink {
+  func send(_ reply: [UInt8]) { server.reply(reply, to: self) }
 
-  /// Whether the very process that connected still lives, by the kernel's word.
-  func isPeerAlive() -> Bool {
+  /// Whether a request waits for its answer; meanwhile nothing more is read or taken.
+  var isWaiting: Bool { client?.isWaiting ?? false }
+}
+
+extension Connection: PeerFacts {
+  func groups() -> [UInt32] { Peer.groups(of: descriptor, primary: peer.gid) }
+
+  func unit() -> String? { CallerUnit.name(of: peer, on: descriptor, accepted: accepted) }
+
+  func isAlive() -> Bool {
     guard peer.pid > 0 else { return false }
     let pidfd = credd_peer_pidfd(descriptor)
     guard pidfd >= 0 else { return false }
@@ -202,13 +189,5 @@ extension Connection {
     return credd_pidfd_alive(pidfd) == 1
   }
 
-  /// The systemd unit that the peer was in when it was first asked for.
-  func unit() -> String? { knownUnit ?? presentUnit() }
-
-  /// The systemd unit of the peer now; nil once it has ended.
-  func presentUnit() -> String? {
-    let unit = CallerUnit.name(of: peer, on: descriptor, accepted: accepted)
-    if knownUnit == nil { knownUnit = .some(unit) }
-    return unit
-  }
+  func startTime() -> Instant? { CallerUnit.started(peer) }
 }

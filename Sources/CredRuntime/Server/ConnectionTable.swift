@@ -1,4 +1,5 @@
 internal import CredCore
+internal import CredService
 
 /// The open connections, found by the token that epoll hands back.
 final class ConnectionTable {
@@ -6,7 +7,7 @@ final class ConnectionTable {
   private var free: [Int] = []
   /// Never 0, which tokens have that are no connection's.
   private var generation: UInt32 = 0
-  private var users: [UInt32: UserShare] = [:]
+  private var users: [UInt32: UserQueue] = [:]
   private(set) var count = 0
 
   /// The connection of that token; nil if it is closed, even if its slot has another one by now.
@@ -18,7 +19,9 @@ final class ConnectionTable {
     return connection
   }
 
-  func insert(_ descriptor: Int32, _ peer: Peer, _ now: Instant) -> Connection {
+  func insert(
+    _ descriptor: Int32, _ peer: Peer, _ server: ClientServer, _ now: Instant
+  ) -> Connection {
     generation = max(generation &+ 1, 1)
     let index: Int
     if let reused = free.popLast() {
@@ -28,10 +31,10 @@ final class ConnectionTable {
       slots.append(nil)
     }
     let token = UInt64(generation) << 32 | UInt64(index)
-    let user = users[peer.uid] ?? UserShare(uid: peer.uid)
+    let user = users[peer.uid] ?? UserQueue(uid: peer.uid)
     users[peer.uid] = user
     let connection = Connection(
-      descriptor: descriptor, peer: peer, user: user, token: token, accepted: now)
+      descriptor: descriptor, peer: peer, user: user, token: token, accepted: now, server: server)
     slots[index] = connection
     count += 1
     user.connections += 1
@@ -51,8 +54,8 @@ final class ConnectionTable {
   var all: [Connection] { slots.compactMap { $0 } }
 }
 
-/// What one Unix user has of the server, over how many connections it may be spread.
-final class UserShare {
+/// What one Unix user has of the server, over all connections.
+final class UserQueue {
   let uid: UInt32
   /// Open ones.
   var connections = 0
@@ -61,14 +64,11 @@ final class UserShare {
   /// Bytes of replies that were not taken yet.
   var backlogBytes = 0
 
-  /// The last line and its answer that any of the connections may have.
-  var quickAnswer: QuickAnswer?
-
   /// Connections with something to do, linked by ``Connection/nextReady``.
   fileprivate var firstReady: Connection?
   fileprivate var lastReady: Connection?
   /// The next user in the queue.
-  fileprivate var next: UserShare?
+  fileprivate var next: UserQueue?
   fileprivate var isQueued = false
 
   init(uid: UInt32) {
@@ -97,8 +97,8 @@ final class UserShare {
 /// Connections that have something to do. Users take turns, however many connections they have; so
 /// do the connections of each. Linked through its elements: it allocates nothing.
 final class ReadyQueue {
-  private var first: UserShare?
-  private var last: UserShare?
+  private var first: UserQueue?
+  private var last: UserQueue?
   private(set) var userCount = 0
 
   var isEmpty: Bool { first == nil }
@@ -110,7 +110,7 @@ final class ReadyQueue {
     append(connection.user)
   }
 
-  func append(_ user: UserShare) {
+  func append(_ user: UserQueue) {
     guard !user.isQueued else { return }
     user.isQueued = true
     if let last { last.next = user } else { first = user }
@@ -118,8 +118,8 @@ final class ReadyQueue {
     userCount += 1
   }
 
-  /// Whose turn it is; still with the connections to serve.
-  func popUser() -> UserShare? {
+  /// The user whose turn it is; still with the connections to serve.
+  func popUser() -> UserQueue? {
     guard let user = first else { return nil }
     first = user.next
     if first == nil { last = nil }

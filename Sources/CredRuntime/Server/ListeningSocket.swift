@@ -3,13 +3,13 @@ internal import CredCore
 internal import Glibc
 
 /// A listening socket that credd bound itself, and removes again.
-public struct BoundSocket: ~Copyable {
+public struct ListeningSocket: ~Copyable {
   public let path: String
   public let descriptor: Int32
   /// What the path was when it was bound; another file there is none of ours.
   private let inode: (UInt64, UInt64)
 
-  /// - Parameter mode: of the socket file. Whoever may connect is still served by their uid alone.
+  /// - Parameter mode: of the socket file. A client is served by its uid alone, whatever the mode.
   public init(path: String, mode: UInt32, backlog: Int32 = 4096) throws(SystemError) {
     self.path = path
     descriptor = try unsafe SystemError.check(
@@ -30,21 +30,21 @@ public struct BoundSocket: ~Copyable {
   }
 }
 
-/// What a daemon says to its clients that cannot serve them and is about to end.
+/// The end of a daemon that cannot serve.
 ///
-/// systemd starts a daemon for the clients that wait in its socket. One that ended with them waiting
-/// would be started again at once, and after a few times systemd would close the socket until
-/// somebody resets it. So those who wait are answered, and for a moment those who come: they learn
-/// what is wrong, and the next one finds a daemon that looks whether it was mended.
-public enum Apology {
+/// systemd starts a daemon for the clients that wait in its socket. A daemon that ended with clients
+/// waiting would be started again at once, and after a few times systemd would close the socket until
+/// it is reset by hand. So waiting clients are answered, and for a moment new ones: they learn what
+/// is wrong, and a later one starts a daemon that looks whether it was mended.
+extension ListeningSocket {
   /// Answers every client with an error, then returns. Takes
-  /// ``ServerLimits/apologyNanoseconds``: no sooner does systemd start another one.
+  /// ``ServerLimits/refusalNanoseconds``: systemd starts no other daemon before.
   ///
   /// - Parameter listeners: non-blocking listening sockets; they stay open and untouched.
-  public static func make(_ message: String, to listeners: [Int32]) {
+  public static func refuseAll(_ message: String, on listeners: [Int32]) {
     guard !listeners.isEmpty else { return }
     let line = RenderedReply.error(ProtocolError(.internal, message)).bytes
-    let end = credd_boottime() + ServerLimits.apologyNanoseconds
+    let end = credd_boottime() + ServerLimits.refusalNanoseconds
     var polled = listeners.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     while true {
       for listener in listeners { answerAll(line, on: listener) }
@@ -58,7 +58,7 @@ public enum Apology {
     while true {
       let client = credd_accept(listener)
       guard client >= 0 else { return }
-      // It fits the empty buffer of a new connection; who is gone already misses nothing.
+      // It fits the empty buffer of a new connection. A client that has left misses nothing.
       _ = unsafe line.withUnsafeBytes { unsafe credd_send(client, $0.baseAddress, $0.count) }
       credd_close_client(client, credd_may_carry_descriptors(client))
     }

@@ -1,27 +1,16 @@
 internal import CLinux
 internal import CSystemd
 internal import CredCore
+internal import CredService
 internal import Glibc
 
-/// Who is at the other end of a connection, as the kernel recorded it at `connect`.
-struct Peer: Sendable {
-  let uid: UInt32
-  let gid: UInt32
-  let pid: Int32
-
-  init(uid: UInt32, gid: UInt32, pid: Int32) {
-    self.uid = uid
-    self.gid = gid
-    self.pid = pid
-  }
-
-  init(of descriptor: Int32) throws(SystemError) {
+extension Peer {
+  /// What the kernel recorded at `connect`.
+  static func connected(to descriptor: Int32) throws(SystemError) -> Peer {
     var peer = credd_peer()
     unsafe try SystemError.check(
       credd_peer_credentials(descriptor, &peer), "read peer credentials")
-    uid = peer.uid
-    gid = peer.gid
-    pid = peer.pid
+    return Peer(uid: peer.uid, gid: peer.gid, pid: peer.pid)
   }
 
   /// The peer's primary and supplementary groups at `connect`; needs no directory service.

@@ -30,8 +30,8 @@ public struct PassedDescriptors: Sendable {
 
   /// How the names of session stores begin.
   static let storeName = "sessions"
-  /// The name of one that was not passed: see ``ParkedSessions``.
-  static let parkedName = "parked"
+  /// The name of one that was not passed: see ``SessionsFile``.
+  static let fileName = "parked"
 
   public init() {}
 

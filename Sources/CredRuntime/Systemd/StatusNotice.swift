@@ -1,4 +1,5 @@
 internal import CredCore
+internal import CredService
 
 /// Keeps the line that `systemctl status` shows, without a message for every event.
 final class StatusNotice {

@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test func everyLifetimeIsRenewedInTimeAndSpread() {
-    var dice = SplitMix64(state: 1)
+    var dice = SeededGenerator(seed: 1)
     var wrong: [String] = []
     for seconds in Self.lifetimes {
       let lifetime = Duration.seconds(seconds)
@@ -48,7 +48,7 @@ import Testing
   /// 100,000 sessions that began at once: no second has more than three times its even share.
   @Test(arguments: [900, 1800, 3600, 43_200])
   func aHerdIsSpread(_ seconds: Int) {
-    var dice = SplitMix64(state: 7)
+    var dice = SeededGenerator(seed: 7)
     let lifetime = Duration.seconds(seconds)
     var due: [Int64: Int] = [:]
     for _ in 0..<100_000 {
@@ -86,7 +86,7 @@ import Testing
 
   /// Who was told to come back does not come back in one moment either.
   @Test func thoseWhoFoundNoPlaceComeBackSpread() {
-    var dice = SplitMix64(state: 3)
+    var dice = SeededGenerator(seed: 3)
     var returns: [Int64: Int] = [:]
     for _ in 0..<90_000 {
       var backOff = BackOff()

@@ -90,7 +90,7 @@ import Testing
 @Suite struct BackOffTests {
   @Test(arguments: 0..<50 as Range<UInt64>)
   func pausesStayWithinTheirBounds(_ seed: UInt64) {
-    var dice = Mutations(seed: seed)
+    var dice = SeededGenerator(seed: seed)
     var backOff = BackOff()
     var ceiling = Duration.seconds(3)
     for attempt in 1...40 {

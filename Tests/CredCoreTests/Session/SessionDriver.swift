@@ -8,7 +8,7 @@ struct SessionDriver {
   private(set) var machine: SessionMachine
   private(set) var now: Instant
   private var callIDs = CallIDs()
-  private var dice: Mutations
+  private var dice: SeededGenerator
   /// The number that the next waiter gets.
   private(set) var nextWaiter: UInt64 = 1
   /// Everything since the last ``forget()``.
@@ -31,13 +31,13 @@ struct SessionDriver {
 
   init(plan: SessionPlan, identityID: IdentityID? = nil, seed: UInt64 = 1) {
     now = .seconds(1000)
-    dice = Mutations(seed: seed)
+    dice = SeededGenerator(seed: seed)
     machine = SessionMachine(plan: plan, identityID: identityID, now: now)
   }
 
   init(machine: SessionMachine, seed: UInt64 = 1) {
     now = .seconds(1000)
-    dice = Mutations(seed: seed)
+    dice = SeededGenerator(seed: seed)
     self.machine = machine
   }
 

@@ -3,7 +3,7 @@
 /// A session to which anything happens in any order, and what must hold whatever happens.
 struct SessionWalk {
   private(set) var session: SessionDriver
-  private var dice: Mutations
+  private var dice: SeededGenerator
   private let fixtures = Fixtures()
   /// Who waits, and until when.
   private var waiting: [UInt64: Instant] = [:]
@@ -34,7 +34,7 @@ struct SessionWalk {
     session = SessionDriver(
       plan.backend, guests: plan.allowsGuests, flow: plan.flow,
       tokenFileProvider: plan.tokenFileProvider, seed: seed)
-    dice = Mutations(seed: seed ^ 0xABCD)
+    dice = SeededGenerator(seed: seed ^ 0xABCD)
   }
 
   mutating func step() {

@@ -4,7 +4,7 @@ import Testing
 
 /// Stored bytes that are not what they were.
 @Suite struct SnapshotCodingTests {
-  private var random: Mutations { Mutations(seed: 7) }
+  private var random: SeededGenerator { SeededGenerator(seed: 7) }
 
   private func bytes(_ story: SnapshotStory) throws -> [UInt8] {
     story.record(try fullProfile()).encoded
@@ -117,11 +117,11 @@ import Testing
 
   @Test func lengthsAreBounded() throws {
     var writer = SnapshotWriter()
-    writer.field(2, String(repeating: "p", count: Limits.snapshotTextBytes + 1))
+    writer.field(2, String(repeating: "p", count: Limits.Store.textBytes + 1))
     #expect(throws: SnapshotError.tooLong("profile")) {
       try SessionRecord(reading: writer.bytes[...])
     }
-    let large = [UInt8](repeating: 0, count: Limits.snapshotBytes + 1)
+    let large = [UInt8](repeating: 0, count: Limits.Store.sessionBytes + 1)
     #expect(throws: SnapshotError.tooLong("session")) { try SessionRecord(reading: large[...]) }
   }
 }

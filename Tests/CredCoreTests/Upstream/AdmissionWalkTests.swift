@@ -13,7 +13,7 @@ import Testing
 
   @Test(arguments: 0..<60 as Range<UInt64>)
   func everyCallEndsAndNoLimitIsExceeded(_ seed: UInt64) {
-    var dice = SplitMix64(state: seed)
+    var dice = SeededGenerator(seed: seed)
     let rate = Rate.perSecond([1, 5, 30, 200].randomElement(using: &dice) ?? 1)
     let width = [1, 4, 32].randomElement(using: &dice) ?? 1
     var gate = AdmissionDriver(rate: rate, width: width)

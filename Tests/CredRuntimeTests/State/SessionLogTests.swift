@@ -136,7 +136,7 @@ struct SessionLogTests {
 
   @Test func `the largest session is stored, and a larger one is an error`() throws {
     let sessions = try SessionLog(boot: boot)
-    let largest = [UInt8](repeating: 1, count: Limits.snapshotBytes)
+    let largest = [UInt8](repeating: 1, count: Limits.Store.sessionBytes)
     try sessions.put(largest, for: key(1))
     #expect(throws: SystemError.self) { try sessions.put(largest + [1], for: key(1)) }
     // What was stored before is no longer so.

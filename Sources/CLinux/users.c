@@ -1,0 +1,70 @@
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+// NGROUPS_MAX of Linux.
+#define GROUPS_MOST 65536
+
+static int look_up_groups(struct credd_user *user, gid_t primary) {
+  for (int size = 64; size <= GROUPS_MOST; size *= 8) {
+    gid_t *groups = calloc((size_t)size, sizeof *groups);
+    int count = size;
+    if (!groups) return -ENOMEM;
+    if (getgrouplist(user->name, primary, groups, &count) >= 0) {
+      user->groups = groups;
+      user->group_count = (size_t)count;
+      return 1;
+    }
+    free(groups);
+  }
+  return -ERANGE;
+}
+
+int credd_look_up_user(uid_t uid, const char *name, bool with_groups, struct credd_user *user) {
+  size_t size = 4096;
+  int result = -ENOMEM;
+  for (char *buffer = malloc(size); buffer; buffer = malloc(size)) {
+    struct passwd entry, *found = NULL;
+    int failure = name ? getpwnam_r(name, &entry, buffer, size, &found)
+                       : getpwuid_r(uid, &entry, buffer, size, &found);
+    if (failure == 0 && found) {
+      size_t length = strlen(entry.pw_name);
+      result = length < sizeof user->name ? 1 : -ENAMETOOLONG;
+      // A directory may answer to another spelling than it keeps; the one it keeps is the name.
+      if (result == 1) memcpy(user->name, entry.pw_name, length + 1);
+      user->uid = entry.pw_uid;
+      if (result == 1 && with_groups) result = look_up_groups(user, entry.pw_gid);
+    } else {
+      // POSIX lets "no such user" be 0 or one of these.
+      result = failure == 0 || failure == ENOENT || failure == ESRCH ? 0 : -failure;
+    }
+    free(buffer);
+    if (result != -ERANGE || size >= 1 << 20) break;
+    size *= 4;
+  }
+  return result;
+}
+
+int credd_group_id(const char *name, gid_t *gid) {
+  size_t size = 4096;
+  for (char *buffer = malloc(size); buffer; buffer = malloc(size)) {
+    struct group entry, *found = NULL;
+    int failure = getgrnam_r(name, &entry, buffer, size, &found);
+    free(buffer);
+    if (failure == ERANGE && size < 1 << 24) {
+      size *= 4;
+      continue;
+    }
+    if (failure == 0 && found) {
+      *gid = entry.gr_gid;
+      return 1;
+    }
+    return failure == 0 || failure == ENOENT || failure == ESRCH ? 0 : -failure;
+  }
+  return -ENOMEM;
+}

@@ -1,0 +1,85 @@
+internal import CLinux
+internal import CredCore
+internal import CredService
+internal import Logging
+
+/// Both clocks of the host. Watches the wall clock: whether somebody sets it, and what AWS says the
+/// time is.
+///
+/// Nothing that credd holds depends on the wall clock: deadlines and lifetimes are counted on
+/// CLOCK_BOOTTIME.
+final class SystemClock: Clock {
+  /// Jumps that are worth a word; NTP's small steps are not.
+  private static let worthSaying: Duration = .seconds(10)
+
+  private let loop: EventLoop
+  private let log: Logger
+  private let watch: Int32
+  private var source: EventSource?
+  /// The wall clock less CLOCK_BOOTTIME, which changes when the wall clock is set.
+  private var offset: Duration
+  private var clockSkew = ClockSkew()
+
+  init(loop: EventLoop, log: Logger) throws(SystemError) {
+    self.loop = loop
+    self.log = log
+    offset = Self.offset(loop)
+    watch = try SystemError.check(credd_clock_watch(), "watch the wall clock")
+    source = try loop.watch(watch, for: CREDD_EPOLL_IN) { [unowned self] _ in self.wasSet() }
+  }
+
+  deinit {
+    source = nil
+    credd_close(watch)
+  }
+
+  var now: Instant { loop.now }
+  var wallTime: WallTime { loop.wallTime }
+  var skew: Duration? { clockSkew.isOff ? clockSkew.skew : nil }
+
+  func makeTimer(_ fire: @escaping () -> Void) -> any Timer {
+    do throws(SystemError) {
+      return try loop.timer { _ in fire() }
+    } catch {
+      // Timers share one descriptor, which was opened at the start.
+      preconditionFailure("no memory is left for a timer")
+    }
+  }
+
+  func recordServerTime(_ time: WallTime) {
+    report(clockSkew.noted(server: time, local: loop.wallTime))
+  }
+
+  private func wasSet() {
+    guard credd_clock_watch_again(watch) >= 0 else {
+      source?.remove()
+      return log.debug("the wall clock is not watched any more")
+    }
+    let now = Self.offset(loop)
+    let jump = now - offset
+    offset = now
+    if jump > Self.worthSaying || jump < .zero - Self.worthSaying {
+      log.notice(
+        "the wall clock was set; sessions go on as before",
+        metadata: ["seconds": "\(Int(jump.inSeconds))"])
+    }
+    report(clockSkew.clockSet(by: jump))
+  }
+
+  private func report(_ news: ClockSkew.News?) {
+    switch news {
+    case .off(let skew):
+      let seconds = Int(skew.inSeconds)
+      log.log(
+        .clockOff, .warning,
+        "this host's clock is \(abs(seconds)) s \(seconds > 0 ? "slow" : "fast"), says AWS: set it",
+        ["seconds": "\(seconds)"])
+    case .right: log.notice("this host's clock is right again, says AWS")
+    case nil: break
+    }
+  }
+
+  private static func offset(_ loop: EventLoop) -> Duration {
+    loop.wallTime - WallTime(milliseconds: loop.now.nanoseconds / 1_000_000)
+  }
+}

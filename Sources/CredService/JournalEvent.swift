@@ -1,0 +1,48 @@
+package import Logging
+
+/// The events that a person searches the journal for, by their message ids (systemd.journal-fields
+/// (7)): `journalctl MESSAGE_ID=…`. An id never changes its meaning; `systemd/credd.catalog`
+/// explains each.
+package enum JournalEvent: String, CaseIterable, Sendable {
+  /// Credentials were given to a process, for the first time since they were fetched.
+  case credentialsGiven = "fa49fa7d50a447f891a95eaa44ec9dd5"
+  /// A user signed in, or is known again.
+  case signedIn = "47da057da31a4c58a5b95dea84fa47a5"
+  /// A user signed out, or was signed out.
+  case signedOut = "7b9de9ebfe8b42528f85473ecc139694"
+  /// The tokens of a user are no longer accepted.
+  case signInNeeded = "9e590e6e166f46f4a57ccfe6b0b8025e"
+  /// A user has another identity in the pool.
+  case identityChanged = "94e1741254274b42be1c6d57a7867104"
+  /// Credentials could not be fetched or renewed; those that are held go on serving.
+  case refreshFailed = "38ea56f3a2084aac945afc1520d47a1d"
+  /// A caller may not use a profile.
+  case accessRefused = "60c8f6f0da0740dca071e5e8376e27a7"
+  /// The configuration was read anew and is in force.
+  case configurationLoaded = "6ccb95d91700469784a933ca33289ed0"
+  /// The configuration was read anew and is unusable; the old one stays.
+  case configurationRefused = "c0f5b5e7e64f4df9bb6601cd708b5fb6"
+  /// Sessions came back from before a restart.
+  case sessionsRestored = "f1695e308fb343d7911f5808f2030dd4"
+  /// Sessions of before a restart could not be read.
+  case sessionsDropped = "9ee4298259eb49e79fab529c8c49a8d4"
+  /// Identities cannot be kept on disk.
+  case stateUnwritable = "71dfaad2bb1f455ea6cfdba203158cb1"
+  /// This host's clock is off by more than a minute.
+  case clockOff = "c436856a040245be8ee31f569f037f92"
+}
+
+extension Logger {
+  /// The metadata key that becomes the journal's `MESSAGE_ID=`, not a field of credd's own.
+  package static let messageID = "message_id"
+
+  /// Logs an event that people search for.
+  package func log(
+    _ event: JournalEvent, _ level: Level, _ message: @autoclosure () -> Message,
+    _ metadata: @autoclosure () -> Metadata = [:]
+  ) {
+    log(
+      level: level, message(),
+      metadata: metadata().merging([Self.messageID: "\(event.rawValue)"]) { $1 })
+  }
+}

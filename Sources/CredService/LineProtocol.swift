@@ -1,0 +1,144 @@
+package import CredCore
+
+/// The answer to a line that the same user sent before. Nothing is parsed, looked up or decided to
+/// give it: this is the hot path.
+final class CachedAnswer {
+  private let line: [UInt8]
+  let session: Session
+  /// From then on access is decided anew.
+  private let until: Instant
+
+  init(line: [UInt8], session: Session, until: Instant) {
+    self.line = line
+    self.session = session
+    self.until = until
+  }
+
+  /// Whether the session's reply answers this line now.
+  func fits(_ line: borrowing Span<UInt8>, _ now: Instant) -> Bool {
+    now < session.quietUntil && now < until && self.line == line
+  }
+}
+
+/// Lines in, replies out.
+extension SessionService: LineReceiving {
+  package func connected(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client {
+    let uid = facts.peer.uid
+    let user = users[uid] ?? ClientUser(uid: uid)
+    users[uid] = user
+    user.clientCount += 1
+    lastClient += 1
+    let client = Client(id: lastClient, user: user, facts: facts, sink: sink)
+    clients[client.id] = client
+    return client
+  }
+
+  package func receive(
+    _ line: borrowing Span<UInt8>, from client: Client, now: Instant
+  ) -> Duration {
+    requests += 1
+    if let cached = client.cachedAnswer ?? client.user.cachedAnswer, cached.fits(line, now),
+      let reply = cached.session.reply
+    {
+      let session = cached.session
+      if session.usedCredentials != session.credentialsNumber { markUsed(session, now) }
+      if client.auditedCredentials != session.credentialsNumber {
+        recordCredentialsGiven(session, client, now)
+      }
+      client.sink.send(reply.bytes)
+      return .zero
+    }
+    let begun = host.clock.now
+    parse(line, client, now)
+    return host.clock.now - begun
+  }
+
+  package func left(_ client: Client) {
+    stopWatching(client)
+    abandonWait(client, host.clock.now)
+    clients[client.id] = nil
+    client.user.clientCount -= 1
+    if client.user.clientCount == 0 { users[client.user.uid] = nil }
+  }
+
+  private func parse(_ line: borrowing Span<UInt8>, _ client: Client, _ now: Instant) {
+    if let known = parsedRequests.request(for: line) {
+      return begin(known, line, client, now)
+    }
+    do throws(RequestError) {
+      let request = try Request.parse(line.copied)
+      parsedRequests.remember(request, for: line)
+      begin(request, line, client, now)
+    } catch {
+      refuse(error.error, id: error.id, client)
+    }
+  }
+
+  private func begin(
+    _ request: Request, _ line: borrowing Span<UInt8>, _ client: Client, _ now: Instant
+  ) {
+    client.cachedAnswer = nil
+    if case .get(let get) = request.operation, get.isPlain, request.id == nil {
+      client.cachedLine = line.copied
+    }
+    route(request, client, now)
+  }
+
+  /// The client is gone, or may not wait any longer.
+  func abandonWait(_ client: Client, _ now: Instant) {
+    guard let waiting = endWait(client), let session = waiting.session else { return }
+    if waiting.request.isPasswordSignIn { passwordEnded(session.key.uid, .signInFailed) }
+    handle(.waiterLeft(client.id), session, now)
+  }
+}
+
+// MARK: Replies
+
+extension SessionService {
+  func give(_ reply: RenderedReply, _ request: Request, _ client: Client) {
+    guard let id = request.id else { return client.sink.send(reply.bytes) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(reply.bytes.count + id.json.count + 8)
+    reply.append(to: &bytes, id: id)
+    client.sink.send(bytes)
+  }
+
+  func refuse(_ error: ProtocolError, id: RequestID?, _ client: Client) {
+    var bytes: [UInt8] = []
+    RenderedReply.error(error).append(to: &bytes, id: id)
+    client.sink.send(bytes)
+  }
+
+  func giveState(of session: Session, _ request: Request, _ client: Client) {
+    give(
+      .session(
+        profile: session.key.profile, state: session.machine.state.reported,
+        identityID: session.machine.identityID),
+      request, client)
+  }
+}
+
+extension [UInt8] {
+  /// All bytes are compared, whatever the first ones say: without an early end the compiler compares
+  /// sixteen at a time.
+  static func == (known: Self, line: borrowing Span<UInt8>) -> Bool {
+    guard known.count == line.count else { return false }
+    var difference: UInt8 = 0
+    let known = known.span
+    for index in 0..<known.count { difference |= known[index] ^ line[index] }
+    return difference == 0
+  }
+}
+
+extension GetRequest {
+  /// Whether any fresh credentials of the caller's own will do.
+  var isPlain: Bool { minTTL == nil && !refresh && user == nil }
+}
+
+extension Request {
+  /// Whether a password came with it, so that its failure counts.
+  var isPasswordSignIn: Bool {
+    guard case .login(let login) = operation, case .password = login.signIn else { return false }
+    return true
+  }
+}

@@ -1,0 +1,182 @@
+import CredCore
+import Logging
+
+extension SessionService {
+  /// Passes on what happened to a session: to its user's watchers and to the log.
+  func announce(_ announcement: Announcement, _ session: Session) {
+    tellWatchers(announcement, session)
+    var log = log
+    log[metadataKey: "profile"] = "\(session.key.profile)"
+    log[metadataKey: "uid"] = "\(session.key.uid)"
+    if let name = session.userName { log[metadataKey: "user"] = "\(name)" }
+    switch announcement {
+    case .state(let state):
+      log.log(state.journalEvent, .info, "session is now \(state.reported)")
+    case .identityChanged(let previous?, let current?):
+      log.log(
+        .identityChanged, .notice, "identity changed",
+        ["previous": "\(previous)", "identity": "\(current)"])
+    case .identityChanged:
+      break
+    case .refreshed(let expiration):
+      log.debug("credentials refreshed", metadata: ["expiration": "\(expiration.iso8601)"])
+    case .expiring(let error):
+      log.info("\(error.message)")
+    case .degraded(let failure):
+      logFailure("refresh failed; the credentials at hand go on serving", failure, session, log)
+    case .failed(let failure):
+      logFailure("no credentials", failure, session, log)
+    }
+  }
+
+  private func logFailure(
+    _ what: String, _ failure: UpstreamFailure, _ session: Session, _ log: Logger
+  ) {
+    let subject = NoticeLimiter.Subject(
+      event: JournalEvent.refreshFailed.rawValue, profile: session.key.profile,
+      uid: session.key.uid, detail: failure.message)
+    guard let repeats = failureLimiter.admit(subject, now: host.clock.now) else { return }
+    var metadata: Logger.Metadata = ["code": "\(failure.code.rawValue)"]
+    if repeats > 0 { metadata["repeats"] = "\(repeats)" }
+    // A warning is for what only a person can mend.
+    log.log(
+      .refreshFailed, failure.severity == .operatorMustAct ? .warning : .info,
+      "\(what): \(failure.message)", metadata)
+  }
+}
+
+extension SignInState {
+  fileprivate var journalEvent: JournalEvent {
+    switch self {
+    case .signedIn, .guest: .signedIn
+    case .tokensInvalid: .signInNeeded
+    case .signedOut: .signedOut
+    }
+  }
+}
+
+/// The audit: which callers got credentials, and which were refused.
+extension SessionService {
+  /// Once for each process and each refresh.
+  func recordCredentialsGiven(_ session: Session, _ client: Client, _ now: Instant) {
+    client.auditedCredentials = session.credentialsNumber
+    let peer = client.peer
+    guard session.audited.isNew(peer.pid, now: now, started: client.facts.startTime) else {
+      return
+    }
+    session.audited.record(.init(pid: peer.pid, unit: client.unit()))
+    guard let credentials = session.machine.credentials else { return }
+    record("credentials given", session, client, now) {
+      $0["expiration"] = "\(credentials.credentials.expiration.iso8601)"
+    }
+  }
+
+  /// The same for a developer token, which is worth as much.
+  func recordTokenGiven(_ token: DeveloperToken, _ session: Session, _ client: Client) {
+    record("developer token given", session, client, host.clock.now) {
+      if let expiration = token.expiration { $0["expiration"] = "\(expiration.iso8601)" }
+    }
+  }
+
+  private func record(
+    _ message: Logger.Message, _ session: Session, _ client: Client, _ now: Instant,
+    _ add: (inout Logger.Metadata) -> Void
+  ) {
+    let unit = client.unit()
+    // The units of users' own managers are left out: users name them as they like.
+    let systemUnit = unit?.prefix { $0 != "/" } ?? ""
+    let subject = NoticeLimiter.Subject(
+      event: message.description, profile: session.key.profile, uid: session.key.uid,
+      detail: "\(client.peer.uid) \(systemUnit)")
+    guard let repeats = auditLimiter.admit(subject, now: now) else { return }
+    var metadata = callerMetadata(session.key.profile, client, unit, repeats)
+    if session.key.uid == client.peer.uid {
+      if let name = session.userName { metadata["user"] = "\(name)" }
+    } else {
+      // `uid` asked; these credentials are another user's.
+      metadata["for_uid"] = "\(session.key.uid)"
+      if let name = session.userName { metadata["for_user"] = "\(name)" }
+    }
+    if let identity = session.machine.identityID { metadata["identity"] = "\(identity)" }
+    add(&metadata)
+    log.log(.credentialsGiven, .info, message, metadata)
+  }
+
+  func recordRefusal(
+    of caller: Caller, to profile: String, _ client: Client, _ now: Instant
+  ) {
+    let subject = NoticeLimiter.Subject(
+      event: JournalEvent.accessRefused.rawValue, profile: profile, uid: caller.uid)
+    guard let repeats = refusalLimiter.admit(subject, now: now) else { return }
+    var metadata = callerMetadata(profile, client, client.unit(), repeats)
+    if let name = caller.userName { metadata["user"] = "\(name)" }
+    metadata["code"] = "\(ProtocolErrorCode.accessDenied.rawValue)"
+    if caller.isUnmapped { metadata["reason"] = "the kernel has no uid for it on this host" }
+    switch client.executable?.answer {
+    case .executable(let executable): metadata["executable"] = "\(executable.path)"
+    case .unknown(let reason): metadata["executable"] = "unknown: \(reason)"
+    case nil: break
+    }
+    log.log(
+      .accessRefused, .notice, "refused a caller that the profile does not allow", metadata)
+  }
+
+  private func callerMetadata(
+    _ profile: String, _ client: Client, _ unit: String?, _ repeats: Int
+  ) -> Logger.Metadata {
+    var metadata: Logger.Metadata = [
+      "profile": "\(profile)", "uid": "\(client.peer.uid)", "pid": "\(client.peer.pid)",
+    ]
+    if let unit { metadata["unit"] = "\(unit)" }
+    // So many like it were left out.
+    if repeats > 0 { metadata["repeats"] = "\(repeats)" }
+    return metadata
+  }
+}
+
+/// The processes that were given the present credentials of a session.
+struct AuditLedger {
+  /// The process that was given credentials last, for `status`.
+  struct Caller: Equatable {
+    let pid: Int32
+    let unit: String?
+  }
+
+  /// Processes remembered. With more, some are written down twice.
+  static let processesKept = 256
+
+  /// For this long a pid is taken for the same process without a look. The kernel gives no pid anew so
+  /// soon: it gives all others first.
+  static let trustedFor: Duration = .seconds(60)
+
+  /// The first process, and when it was last known to be the same. Most sessions have no other, and
+  /// need no dictionary.
+  private var first: (pid: Int32, seen: Instant)?
+  private var others: [Int32: Instant] = [:]
+  private(set) var lastCaller: Caller?
+
+  /// Other credentials from now on.
+  mutating func begin() {
+    first = nil
+    others = [:]
+  }
+
+  /// Whether this process was not given them before.
+  ///
+  /// - Parameter started: when the process began; nil where that cannot be told.
+  mutating func isNew(_ pid: Int32, now: Instant, started: () -> Instant?) -> Bool {
+    // Outside this daemon's pid namespace all processes have this number.
+    guard pid > 0 else { return true }
+    let seen = first?.pid == pid ? first?.seen : others[pid]
+    if first == nil || first?.pid == pid {
+      first = (pid, now)
+    } else {
+      if seen == nil, others.count >= Self.processesKept { others.removeAll(keepingCapacity: true) }
+      others[pid] = now
+    }
+    guard let seen else { return true }
+    return !(now - seen < Self.trustedFor || started().map { $0 <= seen } ?? false)
+  }
+
+  mutating func record(_ caller: Caller) { lastCaller = caller }
+}

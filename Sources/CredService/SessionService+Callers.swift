@@ -1,0 +1,97 @@
+import CredCore
+
+/// What has to be known of a client before a profile can be decided about: name, groups, unit,
+/// program.
+extension SessionService {
+  /// For a profile that does not exist, whatever any other needs: else the time that an answer takes
+  /// would tell which exist.
+  func needs(of profile: Profile?, forOthers: Bool) -> CallerNeeds {
+    if let profile { return CallerNeeds(profile, forOthers: forOthers) }
+    return forOthers ? configuration.needs.others : configuration.needs.own
+  }
+
+  func query(_ needs: CallerNeeds, about client: Client) -> UserQuery {
+    UserQuery(
+      .uid(client.peer.uid),
+      withGroups: !needs.groups.isEmpty && client.groups().contains(where: needs.groups.contains))
+  }
+
+  /// Nil while something is being looked up.
+  func caller(_ client: Client, _ needs: CallerNeeds, _ now: Instant) -> Caller? {
+    let uid = client.peer.uid
+    var caller = Caller(
+      uid: uid, groups: needs.groups.isEmpty ? [] : client.groups(),
+      isUnmapped: uid == host.process.overflowUID)
+    var until = now + UserDirectory.keptFor
+    let query = query(needs, about: client)
+    if needs.name || query.withGroups {
+      let answer = directory.answer(to: query, now: now) { [unowned self, id = client.id] in
+        self.callerKnown(id)
+      }
+      guard let answer else { return nil }
+      until = min(until, directory.freshUntil(query) ?? until)
+      if case .user(let user) = answer {
+        caller.userName = user.name
+        // Processes keep the groups that they were started with.
+        caller.groups.removeAll(where: user.withdrawn.contains)
+      }
+    }
+    if needs.executable {
+      guard let answer = executable(of: client, withDigest: needs.digest, now) else { return nil }
+      until = min(until, client.executable?.until ?? until)
+      if case .executable(let executable) = answer { caller.executable = executable }
+    }
+    if needs.unit { caller.unit = client.presentUnit() }
+    client.decision = (until, needs.groups.isEmpty && !needs.unit && !needs.executable)
+    return caller
+  }
+
+  /// Nil while it is being looked at.
+  private func executable(
+    of client: Client, withDigest: Bool, _ now: Instant
+  ) -> ExecutableAnswer? {
+    if let known = client.executable, now < known.until, known.hasDigest || !withDigest {
+      return known.answer
+    }
+    guard !client.isInspected else { return nil }
+    // Only the kernel's pidfd of the peer (Linux 6.5) makes its pid certain.
+    guard client.facts.isAlive() else {
+      return .unknown("it has ended, or the kernel is older than Linux 6.5")
+    }
+    client.isInspected = true
+    executables.inspect(pid: client.peer.pid, withDigest: withDigest, now: now) {
+      [unowned self, id = client.id] answer in
+      guard let client = clients[id] else { return }
+      client.isInspected = false
+      let isCertain = client.facts.isAlive()
+      client.executable = (
+        isCertain ? answer : .unknown("it ended meanwhile"), withDigest || !isCertain,
+        host.clock.now + ExecutableDirectory.keptFor
+      )
+      callerKnown(id)
+    }
+    return nil
+  }
+
+  /// What had to be known of the caller is known now, or known not to be.
+  func callerKnown(_ id: UInt64) {
+    guard let client = clients[id] else { return }
+    let now = host.clock.now
+    if let waiting = client.waiting, waiting.forCaller {
+      endWait(client)
+      route(waiting.request, client, now)
+    }
+    recheckAccess(of: client, now)
+  }
+
+  /// Whether a caller may see everyone's sessions; nil while it is being looked up.
+  func isAdmin(_ client: Client, _ now: Instant) -> Bool? {
+    guard client.peer.uid != 0 else { return true }
+    guard let group = configuration.adminGroup, client.groups().contains(group) else {
+      return false
+    }
+    var needs = CallerNeeds()
+    needs.groups = [group]
+    return caller(client, needs, now).map { $0.groups.contains(group) }
+  }
+}

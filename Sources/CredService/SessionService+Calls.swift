@@ -1,0 +1,82 @@
+import CredCore
+
+/// Upstream calls that sessions want.
+extension SessionService {
+  func start(_ call: UpstreamCall, _ id: CallID, _ session: Session) {
+    countForStatus(call)
+    if let old = session.call { host.upstream.cancel(old.id) }
+    let isInPerson = session.machine.isAwaited
+    session.call = (id, isInPerson)
+    if isInPerson { callAllowance.spent(by: session.key.uid, now: host.clock.now) }
+    host.upstream.start(
+      CallRequest(
+        id: id, call: call, profile: session.profile,
+        user: UnixUser(uid: session.key.uid, name: session.userName), isInPerson: isInPerson,
+        isRetry: session.machine.failures > 0)
+    ) { [unowned self, unowned session] outcome in
+      self.handle(.callFinished(id, outcome), session, self.host.clock.now)
+    }
+  }
+
+  private func countForStatus(_ call: UpstreamCall) {
+    switch call {
+    case .tokenCallback: backendCalls += 1
+    case .getCredentials, .assumeRole: exchanges += 1
+    case .signIn, .readTokenFile, .getID, .getOpenIDToken: break
+    }
+  }
+
+  /// A call that waits for its turn is put first or given up as its callers come and go.
+  func updateCall(of session: Session) {
+    guard let call = session.call else { return }
+    if session.machine.awaitedCall == nil {
+      cancelCall(of: session)
+    } else if !call.isInPerson, session.machine.isAwaited {
+      session.call?.isInPerson = true
+      host.upstream.prioritise(call.id)
+    }
+  }
+
+  /// The session wants no outcome any more.
+  func cancelCall(of session: Session) {
+    guard let call = session.call else { return }
+    session.call = nil
+    host.upstream.cancel(call.id)
+  }
+}
+
+/// What waiting clients are given.
+extension SessionService {
+  func giveCredentials(of session: Session, to waiter: UInt64) {
+    guard let (client, request) = endWait(waiter) else { return }
+    guard let reply = session.reply else { return refuse(.nothingHeld, id: request.id, client) }
+    recordCredentialsGiven(session, client, host.clock.now)
+    give(reply, request, client)
+  }
+
+  func giveToken(of session: Session, to waiter: UInt64) {
+    guard let (client, request) = endWait(waiter) else { return }
+    guard let held = session.machine.token, let identity = session.machine.identityID else {
+      return refuse(.nothingHeld, id: request.id, client)
+    }
+    recordTokenGiven(held.token, session, client)
+    give(.token(held.token, of: identity), request, client)
+  }
+
+  func giveState(of session: Session, to waiter: UInt64) {
+    guard let (client, request) = endWait(waiter) else { return }
+    if request.isPasswordSignIn { passwordEnded(session.key.uid, nil) }
+    giveState(of: session, request, client)
+  }
+
+  func refuse(_ waiter: UInt64, _ error: ProtocolError, _ session: Session) {
+    guard let (client, request) = endWait(waiter) else { return }
+    if request.isPasswordSignIn { passwordEnded(session.key.uid, error.code) }
+    refuse(error, id: request.id, client)
+  }
+
+  private func endWait(_ waiter: UInt64) -> (Client, Request)? {
+    guard let client = clients[waiter], let waiting = endWait(client) else { return nil }
+    return (client, waiting.request)
+  }
+}

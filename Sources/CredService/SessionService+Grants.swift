@@ -1,0 +1,89 @@
+import CredCore
+
+/// Access of clients that ask nothing more, because they watch or wait: it ends when the next request
+/// of the same client would be refused.
+extension SessionService {
+  /// A request waits in a session, unless it was answered at once.
+  func recordAccess(to session: Session, ofWaiting client: Client) {
+    guard let waiting = client.waiting, waiting.session === session else { return }
+    client.waiting?.allowedUntil = accessEnd(
+      session.profile, client, inNameOf: waiting.request.otherUser)
+  }
+
+  /// A client watches a session.
+  func recordAccess(to session: Session, ofWatching client: Client) {
+    client.watch?.allowedUntil = accessEnd(session.profile, client, inNameOf: nil)
+  }
+
+  /// How long the present decision counts. It is checked again then.
+  private func accessEnd(
+    _ profile: Profile, _ client: Client, inNameOf other: String?
+  ) -> Instant {
+    // An open profile needs no recheck.
+    if profile.access.isOpen, !profile.needsUserName, other == nil { return .distantFuture }
+    checkAccess(at: client.decision.until)
+    return client.decision.until
+  }
+
+  private func checkAccess(at time: Instant) {
+    guard time < nextAccessCheck else { return }
+    nextAccessCheck = time
+    accessTimer?.arm(at: time)
+  }
+
+  /// Decides anew about every client whose last decision counts no longer.
+  func recheckAccess(_ now: Instant) {
+    nextAccessCheck = .distantFuture
+    for client in clients.values { recheckAccess(of: client, now) }
+  }
+
+  func recheckAccess(of client: Client, _ now: Instant) {
+    recheckWatch(client, now)
+    recheckWait(client, now)
+    let next = [client.watch?.allowedUntil, client.waiting?.allowedUntil].compactMap(\.self).min()
+    if let next, next > now { checkAccess(at: next) }
+  }
+
+  private func recheckWatch(_ client: Client, _ now: Instant) {
+    guard let watch = client.watch, watch.allowedUntil <= now,
+      case .profile(let name) = watch.scope
+    else { return }
+    switch resolve(name, client, now) {
+    case .session(let session): recordAccess(to: session, ofWatching: client)
+    case .refused(let error) where error.endsAccess: endWatch(client, error, watch.id)
+    case .refused: client.watch?.allowedUntil = now + UserDirectory.failureKeptFor
+    // Comes back when more is known.
+    case .pending: break
+    }
+  }
+
+  private func recheckWait(_ client: Client, _ now: Instant) {
+    guard let waiting = client.waiting, let session = waiting.session, waiting.allowedUntil <= now
+    else { return }
+    switch resolve(session.key.profile, inNameOf: waiting.request.otherUser, client, now) {
+    case .session: recordAccess(to: session, ofWaiting: client)
+    case .refused(let error) where error.endsAccess:
+      abandonWait(client, now)
+      refuse(error, id: waiting.request.id, client)
+    case .refused: client.waiting?.allowedUntil = now + UserDirectory.failureKeptFor
+    case .pending: break
+    }
+  }
+
+  func endWatch(_ client: Client, _ error: ProtocolError, _ id: RequestID?) {
+    refuse(error, id: id, client)
+    stopWatching(client)
+  }
+}
+
+extension ProtocolError {
+  /// Whether it says that the caller may not, and not that something failed.
+  fileprivate var endsAccess: Bool { code == .accessDenied || code == .unknownProfile }
+}
+
+extension Request {
+  /// The user in whose name it is asked, where that is not the caller.
+  fileprivate var otherUser: String? {
+    if case .get(let get) = operation { get.user } else { nil }
+  }
+}

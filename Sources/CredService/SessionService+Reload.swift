@@ -1,0 +1,84 @@
+import CredCore
+
+/// Another configuration while the daemon runs.
+extension SessionService {
+  /// What a reload did to profiles.
+  package struct ReloadOutcome {
+    package var added = 0
+    package var changed = 0
+    package var removed = 0
+  }
+
+  /// Takes a configuration into use. Sessions of profiles that are as before notice nothing.
+  package func apply(_ next: ResolvedConfiguration) -> ReloadOutcome {
+    let previous = configuration.profiles
+    replaceConfiguration(next)
+    reloadProblem = nil
+    let changed = next.profiles.filter { name, profile in
+      previous[name].map { $0 != profile } ?? false
+    }
+    let removed = Set(previous.keys).subtracting(next.profiles.keys)
+    let now = host.clock.now
+    dismissCallers(of: removed)
+    for session in Array(sessions.values) {
+      if let profile = changed[session.key.profile] {
+        change(session, to: profile, now)
+      } else if removed.contains(session.key.profile) {
+        end(session)
+      }
+    }
+    decideAccessAnew(Set(changed.keys).union(removed), now)
+    return ReloadOutcome(
+      added: next.profiles.keys.count { previous[$0] == nil }, changed: changed.count,
+      removed: removed.count)
+  }
+
+  private func change(_ session: Session, to profile: Profile, _ now: Instant) {
+    let change = session.profile.change(to: profile)
+    session.profile = profile
+    // What is stored is of the old one.
+    session.saved = nil
+    handle(.profileChanged(profile.plan, change), session, now)
+  }
+
+  /// Once for all sessions: there may be 100,000, and 4096 clients.
+  private func dismissCallers(of profiles: Set<String>) {
+    guard !profiles.isEmpty else { return }
+    for client in clients.values {
+      guard let key = client.waiting?.session?.key, profiles.contains(key.profile),
+        let waiting = endWait(client)
+      else { continue }
+      if waiting.request.isPasswordSignIn { passwordEnded(key.uid, .signInFailed) }
+      refuse(Self.removed(key.profile), id: waiting.request.id, client)
+    }
+  }
+
+  /// Ends a session whose profile is gone. Its IdentityId stays known: the profile may come back.
+  private func end(_ session: Session) {
+    cancelCall(of: session)
+    if session.machine.state.reported != .signedOut {
+      announce(.state(.signedOut(byUser: false)), session)
+    }
+    remove(session)
+  }
+
+  /// Ends what the old rules allowed.
+  private func decideAccessAnew(_ profiles: Set<String>, _ now: Instant) {
+    for user in users.values { user.cachedAnswer = nil }
+    for client in clients.values {
+      client.cachedAnswer = nil
+      if let name = client.waiting?.session?.key.profile, profiles.contains(name) {
+        client.waiting?.allowedUntil = now
+      }
+      if let watch = client.watch, case .profile(let name) = watch.scope, profiles.contains(name) {
+        client.watch?.allowedUntil = now
+        if configuration.profiles[name] == nil { endWatch(client, Self.removed(name), watch.id) }
+      }
+      recheckAccess(of: client, now)
+    }
+  }
+
+  private static func removed(_ profile: String) -> ProtocolError {
+    ProtocolError(.unknownProfile, "profile '\(profile)' was removed from the configuration")
+  }
+}

@@ -1,0 +1,137 @@
+import CredCore
+
+/// `login`, `logout`, `clear` and `release`.
+extension SessionService {
+  /// How long a `login` may take in all; a person waits for it.
+  private static let signInTime: Duration = .seconds(30)
+
+  func signIn(
+    _ login: LoginRequest, _ session: Session, _ request: Request, _ client: Client,
+    _ now: Instant
+  ) {
+    if let error = session.profile.refusal(of: login) {
+      return refuse(error, id: request.id, client)
+    }
+    if let error = callLimitError(session.key.uid, now) ?? loginLimitError(login, session) {
+      return refuse(error, id: request.id, client)
+    }
+    if request.isPasswordSignIn {
+      if let error = passwordRefusal(session.key.uid, now) {
+        return refuse(error, id: request.id, client)
+      }
+      passwordsUnderWay.insert(session.key.uid)
+    }
+    wait(client, for: WaitingRequest(request, in: session))
+    let wall = host.clock.wallTime
+    handle(
+      .signInRequested(
+        SignInRequest(
+          id: client.id, input: login.signIn, customRoleARN: login.customRoleARN,
+          expires: login.signIn.tokenExpiration.map { now + ($0 - wall) },
+          loginsExpire: login.signIn.loginExpirations.mapValues { now + ($0 - wall) },
+          deadline: now + Self.signInTime)),
+      session, now)
+    recordAccess(to: session, ofWaiting: client)
+  }
+
+  /// One password at a time, and after failures not at once: else a guesser tries many together.
+  private func passwordRefusal(_ uid: UInt32, _ now: Instant) -> ProtocolError? {
+    if passwordsUnderWay.contains(uid) {
+      return ProtocolError(
+        .tooManyRequests, "another sign-in of yours is under way", retryAfter: .seconds(1))
+    }
+    return passwordLimiter.attempt(by: uid, now: now).map {
+      ProtocolError(.tooManyRequests, "too many sign-ins failed", retryAfter: $0)
+    }
+  }
+
+  /// A password was taken or refused, or its client left before that was known, which counts as a
+  /// failure.
+  func passwordEnded(_ uid: UInt32, _ result: ProtocolErrorCode?) {
+    passwordsUnderWay.remove(uid)
+    switch result {
+    case nil: passwordLimiter.succeeded(uid)
+    case .signInFailed: passwordLimiter.failed(uid, now: host.clock.now)
+    default: break
+    }
+  }
+
+  func clear(
+    _ scope: ClearScope, _ session: Session, _ request: Request, _ client: Client,
+    _ now: Instant
+  ) {
+    if let error = callLimitError(session.key.uid, now) {
+      return refuse(error, id: request.id, client)
+    }
+    handle(.cleared(scope), session, now)
+    giveState(of: session, request, client)
+  }
+
+  func release(
+    _ session: Session, _ request: Request, _ client: Client, _ now: Instant
+  ) {
+    let before = session.machine.waiterCount
+    handle(.released, session, now)
+    let released = before - session.machine.waiterCount
+    give(.released(profile: session.key.profile, waiters: released), request, client)
+  }
+
+  /// Forgets everything at once; with `global`, tells the backend before it answers.
+  func signOut(
+    global: Bool, _ session: Session, _ request: Request, _ client: Client, _ now: Instant
+  ) {
+    let signOut = global ? GlobalSignOut(callIDs.next(), session) : nil
+    handle(.loggedOut, session, now)
+    guard let signOut else { return giveState(of: session, request, client) }
+    if let error = callLimitError(session.key.uid, now) {
+      return refuse(Self.notToldBackend(error), id: request.id, client)
+    }
+    callAllowance.spent(by: session.key.uid, now: now)
+    wait(client, for: WaitingRequest(request))
+    host.upstream.signOut(signOut) { [unowned self, id = client.id] failure in
+      self.globalSignOutFinished(id, signOut.key, failure)
+    }
+  }
+
+  private static func notToldBackend(_ error: ProtocolError) -> ProtocolError {
+    // Asking again tells the backend nothing: what it would have to be told is forgotten here.
+    ProtocolError(
+      error.code, "signed out on this host, but not at the backend: \(error.message)")
+  }
+
+  /// The backend was told, or could not be.
+  private func globalSignOutFinished(
+    _ id: UInt64, _ key: SessionKey, _ failure: UpstreamFailure?
+  ) {
+    guard let client = clients[id], let waiting = client.waiting, waiting.session == nil,
+      !waiting.forCaller
+    else { return }
+    endWait(client)
+    if let failure {
+      refuse(Self.notToldBackend(failure.protocolError), id: waiting.request.id, client)
+    } else if let session = sessions[key] {
+      giveState(of: session, waiting.request, client)
+    } else {
+      // A reload took the profile away meanwhile.
+      give(
+        .session(profile: key.profile, state: .signedOut, identityID: nil), waiting.request,
+        client)
+    }
+  }
+}
+
+extension SignInInput {
+  /// When a developer token runs out, where it says.
+  fileprivate var tokenExpiration: WallTime? {
+    if case .developerToken(_, let token) = self { token.expiration } else { nil }
+  }
+
+  /// When logins run out, where they are JWTs that say.
+  fileprivate var loginExpirations: [String: WallTime] {
+    guard case .logins(let map) = self else { return [:] }
+    let ends = map.logins.compactMap { login in
+      (try? DeveloperToken(login.token))?.expiration.map { (login.provider, $0) }
+    }
+    return Dictionary(ends) { first, _ in first }
+  }
+}

@@ -1,0 +1,85 @@
+import CredCore
+
+extension SessionService {
+  /// `status`: the caller's own sessions; everyone's for root and the admin group.
+  func giveStatus(
+    all: Bool, _ request: Request, _ client: Client, _ now: Instant
+  ) {
+    let uid = client.peer.uid
+    guard let isAdmin = isAdmin(client, now) else {
+      return wait(client, for: WaitingRequest(request, forCaller: true))
+    }
+    guard !all || isAdmin else {
+      let who = configuration.daemon.adminGroup.map { "root and members of \($0)" } ?? "root"
+      return refuse(
+        ProtocolError(.accessDenied, "only \(who) may see everyone's sessions"), id: request.id,
+        client)
+    }
+    let shown = sessions.values.filter { all || $0.key.uid == uid }
+      .sorted { ($0.key.profile, $0.key.uid) < ($1.key.profile, $1.key.uid) }
+    let wall = host.clock.wallTime
+    let reports = shown.map { report($0, now, wall) }
+    give(.status(reports, of: daemonReport(now, isAdmin: isAdmin)), request, client)
+  }
+
+  private func daemonReport(_ now: Instant, isAdmin: Bool) -> DaemonReport {
+    DaemonReport(
+      version: Version.current, pid: host.process.pid, uptime: now - started,
+      sessions: sessions.count,
+      connections: clients.count, requests: requests, backendCalls: backendCalls,
+      exchanges: exchanges, configured: configured,
+      clockSkew: host.clock.skew,
+      // Names of files and backends are not for everyone.
+      reloadProblem: isAdmin ? reloadProblem : nil,
+      stateDirectory: isAdmin ? host.store?.problem : nil)
+  }
+
+  private func report(_ session: Session, _ now: Instant, _ wall: WallTime) -> SessionReport {
+    let machine = session.machine
+    func civil(_ instant: Instant) -> WallTime { wall + (instant - now) }
+    let next = machine.nextRefresh
+    return SessionReport(
+      profile: session.key.profile, user: session.userName, uid: session.key.uid,
+      state: machine.state.reported, identityID: machine.identityID,
+      expiration: machine.credentials?.credentials.expiration,
+      nextRefresh: next.at.map(civil), nextRefreshReason: next.reason,
+      lastError: machine.lastFailure.map {
+        SessionReport.LastError(
+          code: $0.failure.code, message: $0.failure.message, at: civil($0.at))
+      },
+      failures: machine.failures, lastRefresh: machine.credentials.map { civil($0.received) },
+      waiters: machine.waiterCount,
+      lastCaller: session.audited.lastCaller.map { .init(pid: $0.pid, unit: $0.unit) })
+  }
+}
+
+extension SessionService {
+  /// What systemd is told.
+  package var summary: ServiceStatus {
+    let now = host.clock.now
+    return ServiceStatus(
+      sessions: sessions.count, degraded: degraded,
+      nextRefresh: nextDue?.machine.nextRefresh.at.map { host.clock.wallTime + ($0 - now) },
+      trouble: reloadProblem.map { "configuration not reloaded: \($0)" }
+        ?? host.store?.problem.map { "identities in memory alone: \($0)" })
+  }
+}
+
+/// What `systemctl status` shows of the daemon in one line.
+package struct ServiceStatus: Equatable {
+  var sessions = 0
+  /// Sessions whose last refresh failed.
+  var degraded = 0
+  /// A time, not a span: nobody wakes up to count it down.
+  var nextRefresh: WallTime?
+  /// What an operator must know first: a reload that was refused, a state directory that fails.
+  var trouble: String?
+
+  package var text: String {
+    var parts = [sessions == 1 ? "1 session" : "\(sessions) sessions"]
+    if let nextRefresh { parts.append("next refresh at \(nextRefresh.iso8601)") }
+    if degraded > 0 { parts.append("\(degraded) degraded") }
+    if let trouble { parts.append(trouble) }
+    return parts.joined(separator: ", ")
+  }
+}

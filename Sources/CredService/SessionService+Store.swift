@@ -1,0 +1,73 @@
+import CredCore
+import Logging
+
+/// What outlives this process.
+extension SessionService {
+  /// Takes up what a former process left.
+  func restore() {
+    guard let records = host.store?.load(), !records.isEmpty else { return }
+    var restored = 0
+    for (key, record) in records {
+      if restore(key, record) {
+        restored += 1
+      } else {
+        host.store?.remove(key)
+      }
+    }
+    log.log(
+      .sessionsRestored, .info, "sessions restored",
+      ["sessions": "\(restored)", "dropped": "\(records.count - restored)"])
+  }
+
+  /// False where nothing of it holds any more.
+  private func restore(_ key: SessionKey, _ record: SessionRecord) -> Bool {
+    let now = host.clock.now
+    guard let profile = configuration.profiles[key.profile],
+      sessions.count < configuration.daemon.maxSessions,
+      let snapshot = record.snapshot(for: profile, now: now)
+    else { return false }
+    let machine = SessionMachine(
+      plan: profile.plan, snapshot: snapshot, now: now,
+      jitter: Double.random(in: 0..<1, using: &host.random))
+    let session = Session(key: key, profile: profile, userName: record.user, machine: machine)
+    session.saved = Session.Saved(snapshot: record.snapshot, userName: record.user)
+    credentialsChanged(session)
+    insert(session)
+    // The former process may have been killed before it wrote the file.
+    host.store?.setIdentity(
+      KnownIdentity(uid: key.uid, user: record.user, profile: profile, snapshot: snapshot),
+      for: key)
+    // What no longer holds is not stored any longer either.
+    if snapshot != record.snapshot { save(session) }
+    return true
+  }
+
+  /// A machine for a session that begins, with the IdentityId that it had before a reboot.
+  func newMachine(
+    _ key: SessionKey, _ profile: Profile, _ user: String?, _ now: Instant
+  ) -> SessionMachine {
+    guard let known = host.store?.identity(for: key), known.belongs(to: user, in: profile) else {
+      return SessionMachine(plan: profile.plan, now: now)
+    }
+    return SessionMachine(
+      plan: profile.plan, identityID: known.identityID, isGuests: known.isGuests, now: now)
+  }
+
+  /// Stores what an event changed, for the next process.
+  func save(_ session: Session) {
+    guard let store = host.store else { return }
+    let snapshot = session.machine.snapshot
+    if let saved = session.saved, saved.userName == session.userName,
+      saved.snapshot.isDurablyEqual(to: snapshot)
+    {
+      return
+    }
+    session.saved = Session.Saved(snapshot: snapshot, userName: session.userName)
+    let (uid, user, profile) = (session.key.uid, session.userName, session.profile)
+    store.setIdentity(
+      KnownIdentity(uid: uid, user: user, profile: profile, snapshot: snapshot), for: session.key)
+    guard snapshot.isWorthKeeping else { return store.remove(session.key) }
+    store.save(
+      SessionRecord(uid: uid, user: user, profile: profile, snapshot: snapshot), for: session.key)
+  }
+}

@@ -1,0 +1,43 @@
+import CredCore
+
+/// What one user may cause.
+extension SessionService {
+  /// Refuses a user that has caused too many upstream calls to insist on another.
+  func callLimitError(_ uid: UInt32, _ now: Instant) -> ProtocolError? {
+    callAllowance.pause(of: uid, now: now).map {
+      ProtocolError(
+        .tooManyRequests, "this user causes too many upstream calls: more than 2 a second",
+        retryAfter: $0)
+    }
+  }
+
+  /// Refuses logins with which a user's sessions would keep too much. A backend need not look at
+  /// logins, and then everything that was sent stays.
+  func loginLimitError(_ login: LoginRequest, _ session: Session) -> ProtocolError? {
+    guard case .logins(let added) = login.signIn else { return nil }
+    let uid = session.key.uid
+    let kept = configuration.profileNames.reduce(0) { sum, name in
+      guard let other = sessions[SessionKey(uid: uid, profile: name)], other !== session else {
+        return sum
+      }
+      return sum + other.machine.logins.byteCount
+    }
+    guard kept + added.byteCount > Limits.Session.loginBytesPerUser else { return nil }
+    return ProtocolError(
+      .tooManyRequests,
+      "this user's sessions keep more than \(Limits.Session.loginBytesPerUser) bytes of logins; "
+        + "sign out of other profiles")
+  }
+
+  /// Refuses a request whose user waits in too many other sessions. To join others in a session
+  /// costs nothing.
+  func waitLimitError(_ session: Session, _ client: Client) -> ProtocolError? {
+    guard session.machine.waiterCount == 0,
+      client.user.waitingSessions.count >= Limits.Client.waitingSessions
+    else { return nil }
+    return ProtocolError(
+      .tooManyRequests,
+      "requests of this user wait in \(Limits.Client.waitingSessions) other profiles already",
+      retryAfter: .seconds(1))
+  }
+}

@@ -1,0 +1,94 @@
+import CredCore
+import Logging
+
+/// `watch`: clients that hear what happens to sessions.
+extension SessionService {
+  /// Sends the present state, then every event. The server cuts off a watcher that does not read,
+  /// when its backlog is full.
+  func watch(
+    _ profile: String?, _ request: Request, _ client: Client, _ now: Instant
+  ) {
+    guard let profile else { return watchAll(request, client) }
+    withSession(profile, request, client, now) { session in
+      subscribe(client, to: .profile(profile), request.id)
+      recordAccess(to: session, ofWatching: client)
+      send(presentState(of: session), profile, client)
+    }
+  }
+
+  /// All of the caller's sessions. A profile that is open to everyone has a session, though nobody has
+  /// used it yet.
+  private func watchAll(_ request: Request, _ client: Client) {
+    subscribe(client, to: .all, request.id)
+    for (name, profile) in configuration.profiles.sorted(by: { $0.key < $1.key }) {
+      if let session = sessions[SessionKey(uid: client.peer.uid, profile: name)] {
+        send(presentState(of: session), name, client)
+      } else if profile.access.isOpen, client.peer.uid != host.process.overflowUID {
+        send(.state(.signedOut, identityID: nil), name, client)
+      }
+    }
+  }
+
+  private func subscribe(_ client: Client, to scope: Watch.Scope, _ id: RequestID?) {
+    client.watch = Watch(scope: scope, id: id)
+    watchers[client.peer.uid, default: []].insert(client.id)
+  }
+
+  func stopWatching(_ client: Client) {
+    guard client.watch != nil else { return }
+    client.watch = nil
+    let uid = client.peer.uid
+    watchers[uid]?.remove(client.id)
+    if watchers[uid]?.isEmpty ?? false { watchers[uid] = nil }
+  }
+
+  private func presentState(of session: Session) -> SessionEvent {
+    .state(session.machine.state.reported, identityID: session.machine.identityID)
+  }
+
+  private func send(_ event: SessionEvent, _ profile: String, _ client: Client) {
+    var bytes: [UInt8] = []
+    RenderedReply.event(event, profile: profile)
+      .append(to: &bytes, id: client.watch?.id)
+    client.sink.send(bytes)
+  }
+
+  /// Passes a session's news on to the watchers of its user.
+  func tellWatchers(_ announcement: Announcement, _ session: Session) {
+    guard let ids = watchers[session.key.uid], let event = event(announcement, session) else {
+      return
+    }
+    for id in ids {
+      guard let client = clients[id], let watch = client.watch,
+        watch.covers(session.key.profile)
+      else { continue }
+      send(event, session.key.profile, client)
+    }
+  }
+
+  private func event(_ announcement: Announcement, _ session: Session) -> SessionEvent? {
+    let machine = session.machine
+    switch announcement {
+    case .state(let state):
+      return .state(state.reported, identityID: machine.identityID)
+    case .identityChanged(let previous, let current?):
+      return .identityChanged(previous: previous, current: current)
+    case .identityChanged(_, nil):
+      // The state event that goes with it says so.
+      return nil
+    case .refreshed(let expiration):
+      guard let identity = machine.identityID else { return nil }
+      let now = host.clock.now
+      let next = machine.credentials.map { host.clock.wallTime + ($0.refreshAt - now) }
+      return .refreshed(identityID: identity, expiration: expiration, nextRefresh: next)
+    case .degraded(let failure):
+      return .degraded(
+        failure.protocolError, expiration: machine.credentials?.credentials.expiration)
+    case .failed:
+      // Callers that wait are told. There is nothing that could be degraded.
+      return nil
+    case .expiring(let error):
+      return .degraded(error, expiration: machine.credentials?.credentials.expiration)
+    }
+  }
+}

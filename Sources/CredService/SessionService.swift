@@ -1,0 +1,254 @@
+import CredCore
+import Logging
+
+/// What the daemon tells systemd depends on sessions: it is told when they change.
+package protocol SessionServiceDelegate: AnyObject {
+  func sessionsChanged()
+}
+
+/// Answers requests: finds out who asks, whether they may, which session is meant; asks the session's
+/// machine and does what the machine decides.
+///
+/// Complete when made, and used on one thread. `Host` is all that it knows of the world.
+package final class SessionService {
+  // The world and the configuration.
+  var host: Host
+  package private(set) var configuration: ResolvedConfiguration
+  package weak var delegate: (any SessionServiceDelegate)?
+
+  // Sessions.
+  package private(set) var sessions: [SessionKey: Session] = [:]
+  private var wakeQueue = WakeQueue()
+  private var wakeTimer: (any Timer)?
+  var callIDs = CallIDs()
+  /// Credentials that were received since the start.
+  private var credentialsCount: UInt64 = 0
+  /// Sessions whose last refresh failed.
+  package private(set) var degraded = 0
+
+  // Clients.
+  var clients: [UInt64: Client] = [:]
+  var lastClient: UInt64 = 0
+  /// Users with a client.
+  var users: [UInt32: ClientUser] = [:]
+  /// Clients that watch, by their user.
+  var watchers: [UInt32: Set<UInt64>] = [:]
+  var parsedRequests: ParsedRequestCache
+  let directory: UserDirectory
+  let executables: ExecutableDirectory
+  /// When access is decided anew for clients that wait or watch: see ``recheckAccess(_:)``.
+  var accessTimer: (any Timer)?
+  var nextAccessCheck = Instant.distantFuture
+
+  // What one user may cause.
+  var passwordLimiter = PasswordLimiter()
+  var callAllowance = CallAllowance()
+  /// Users whose password is being checked.
+  var passwordsUnderWay: Set<UInt32> = []
+
+  // What is logged, at most so often a minute.
+  var auditLimiter = NoticeLimiter(burst: 20)
+  var refusalLimiter = NoticeLimiter(burst: 1)
+  var failureLimiter = NoticeLimiter(burst: 1)
+
+  // What `status` says.
+  let started: Instant
+  /// Since when the configuration is in force.
+  var configured: WallTime
+  /// Why a newer one is not.
+  package var reloadProblem: String?
+  var requests = 0
+  var backendCalls = 0
+  var exchanges = 0
+
+  package init(host: Host, configuration: ResolvedConfiguration) {
+    self.host = host
+    self.configuration = configuration
+    let clock = host.clock
+    directory = UserDirectory(clock: clock, background: host.background, queries: host.queries)
+    executables = ExecutableDirectory(background: host.background, queries: host.queries)
+    parsedRequests = ParsedRequestCache(seed: self.host.random.next())
+    started = clock.now
+    configured = clock.wallTime
+    wakeTimer = clock.makeTimer { [unowned self] in self.wakeSessions() }
+    accessTimer = clock.makeTimer { [unowned self] in self.recheckAccess(clock.now) }
+    restore()
+  }
+
+  var log: Logger { host.log }
+
+  // MARK: Requests
+
+  /// Answers a request, perhaps for the second time: once the caller is known.
+  func route(_ request: Request, _ client: Client, _ now: Instant) {
+    switch request.operation {
+    case .get(let get):
+      withSession(get.profile, inNameOf: get.user, request, client, now) {
+        giveCredentials(get, $0, request, client, now)
+      }
+    case .token(let token):
+      withSession(token.profile, request, client, now) {
+        ask(
+          Waiter(
+            id: client.id, want: .token, minimumLife: token.minTTL, arrived: now, wait: token.wait),
+          in: $0, request, client, now)
+      }
+    case .identity(let profile):
+      withSession(profile, request, client, now) { giveState(of: $0, request, client) }
+    case .status(let all): giveStatus(all: all, request, client, now)
+    case .ping:
+      give(.ping(version: Version.current, pid: host.process.pid), request, client)
+    case .login(let login):
+      withSession(login.profile, request, client, now) { signIn(login, $0, request, client, now) }
+    case .logout(let profile, let global):
+      withSession(profile, request, client, now) {
+        signOut(global: global, $0, request, client, now)
+      }
+    case .clear(let profile, let scope):
+      withSession(profile, request, client, now) { clear(scope, $0, request, client, now) }
+    case .release(let profile):
+      withSession(profile, request, client, now) { release($0, request, client, now) }
+    case .watch(let profile): watch(profile, request, client, now)
+    }
+  }
+
+  private func giveCredentials(
+    _ get: GetRequest, _ session: Session, _ request: Request, _ client: Client, _ now: Instant
+  ) {
+    if get.isPlain, now < session.quietUntil, let reply = session.reply {
+      if session.usedCredentials != session.credentialsNumber { markUsed(session, now) }
+      if request.id == nil { cacheAnswer(session, client) }
+      if client.auditedCredentials != session.credentialsNumber {
+        recordCredentialsGiven(session, client, now)
+      }
+      return give(reply, request, client)
+    }
+    if get.refresh || get.minTTL.map({ !session.lasts($0, now) }) ?? false,
+      let error = callLimitError(session.key.uid, now)
+    {
+      return refuse(error, id: request.id, client)
+    }
+    ask(
+      Waiter(
+        id: client.id, want: .credentials, minimumLife: get.minTTL, mustRefresh: get.refresh,
+        arrived: now, wait: get.wait),
+      in: session, request, client, now)
+  }
+
+  /// The next such line takes the hot path.
+  private func cacheAnswer(_ session: Session, _ client: Client) {
+    let cached = CachedAnswer(
+      line: client.cachedLine, session: session, until: client.decision.until)
+    client.cachedAnswer = cached
+    if client.decision.isOfUser { client.user.cachedAnswer = cached }
+  }
+
+  private func ask(
+    _ waiter: Waiter, in session: Session, _ request: Request, _ client: Client, _ now: Instant
+  ) {
+    if let error = waitLimitError(session, client) {
+      return refuse(error, id: request.id, client)
+    }
+    wait(client, for: WaitingRequest(request, in: session))
+    handle(.asked(waiter), session, now)
+    recordAccess(to: session, ofWaiting: client)
+  }
+
+  // MARK: Sessions
+
+  /// Hands an event to a session's machine and does what it decides.
+  func handle(_ event: SessionMachine.Event, _ session: Session, _ now: Instant) {
+    let actions = session.machine.handle(
+      event, now: now, callIDs: &callIDs, random: &host.random)
+    perform(actions, session)
+  }
+
+  /// What the session now holds is saved before anything is sent: a call may use up what it holds.
+  private func perform(_ actions: [SessionMachine.Action], _ session: Session) {
+    save(session)
+    for action in actions {
+      switch action {
+      case .call(let id, let call): start(call, id, session)
+      case .credentialsChanged: credentialsChanged(session)
+      case .giveCredentials(let waiter): giveCredentials(of: session, to: waiter)
+      case .giveToken(let waiter): giveToken(of: session, to: waiter)
+      case .giveState(let waiter): giveState(of: session, to: waiter)
+      case .refuse(let waiter, let error): refuse(waiter, error, session)
+      case .announce(let announcement): announce(announcement, session)
+      }
+    }
+    session.dropReply()
+    updateCall(of: session)
+    reschedule(session)
+    countDegraded(session)
+    delegate?.sessionsChanged()
+  }
+
+  func credentialsChanged(_ session: Session) {
+    credentialsCount += 1
+    session.credentialsChanged(number: credentialsCount)
+  }
+
+  /// Takes a session into the table and the wake queue.
+  func insert(_ session: Session) {
+    sessions[session.key] = session
+    reschedule(session)
+    countDegraded(session)
+  }
+
+  /// Removes the session from the table, the store and the wake queue.
+  func remove(_ session: Session) {
+    sessions[session.key] = nil
+    host.store?.remove(session.key)
+    wakeQueue.remove(session)
+    if session.isDegraded { degraded -= 1 }
+  }
+
+  func replaceConfiguration(_ next: ResolvedConfiguration) {
+    configuration = next
+    configured = host.clock.wallTime
+  }
+
+  private func wakeSessions() {
+    let now = host.clock.now
+    while let session = wakeQueue.pop(now) { handle(.timePassed, session, now) }
+    wakeTimer?.arm(at: wakeQueue.next)
+  }
+
+  /// The session that is woken next.
+  package var nextDue: Session? { wakeQueue.first }
+
+  private func reschedule(_ session: Session) {
+    let before = wakeQueue.next
+    wakeQueue.update(session)
+    if wakeQueue.next != before { wakeTimer?.arm(at: wakeQueue.next) }
+  }
+
+  private func countDegraded(_ session: Session) {
+    let isDegraded = session.machine.failures > 0
+    guard isDegraded != session.isDegraded else { return }
+    session.isDegraded = isDegraded
+    degraded += isDegraded ? 1 : -1
+  }
+
+  /// The first use since a refresh makes the next refresh due in time.
+  func markUsed(_ session: Session, _ now: Instant) {
+    let wasInUse = session.machine.isInUse
+    session.machine.lastAsked = now
+    // From the second use on there is nothing to record.
+    if session.machine.isInUse { session.usedCredentials = session.credentialsNumber }
+    guard !wasInUse else { return }
+    reschedule(session)
+    save(session)
+  }
+
+  /// The daemon ends: every client that waits is told.
+  package func dismissWaiters() {
+    for client in clients.values {
+      guard let waiting = endWait(client) else { continue }
+      refuse(
+        ProtocolError(.shuttingDown, "the daemon is stopping; try again"), id: waiting.request.id,
+        client)
+    }
+  }
+}

@@ -1,0 +1,187 @@
+import CredCore
+
+/// What every backend is asked, by its type.
+extension UpstreamClient {
+  func prepareToken(
+    _ identityID: IdentityID?, _ logins: LoginsMap, _ session: BackendSession?,
+    _ profile: Profile, _ user: UnixUser, _ done: @escaping Completion<PreparedCall>
+  ) {
+    guard let backend = profile.backend, let provider = profile.settings.developerProvider else {
+      preconditionFailure("the plan of a profile without a backend makes no callbacks")
+    }
+    let query: TokenQuery
+    do throws(UpstreamFailure) {
+      let identifier = try Self.checked(.backend(backend.name)) { () throws(InvalidInput) in
+        try self.identifier(session?.developerUserIdentifier, of: user, profile)
+      }
+      query = TokenQuery(
+        pool: profile.pool, developerProvider: provider, userIdentifier: identifier,
+        identity: identityID, logins: logins)
+    } catch {
+      return done(.failure(error))
+    }
+    switch backend.kind {
+    case .http(let settings): httpToken(settings, backend, query, session, user, done)
+    case .exec(let settings): done(.success(execToken(settings, backend, query)))
+    case .cognito(let settings): cognitoToken(settings, backend, query, profile, user, done)
+    case .awsSample(let settings): sampleToken(settings, backend, query, session, done)
+    }
+  }
+
+  func prepareSignIn(
+    _ username: String, _ password: Secret, _ profile: Profile, _ user: UnixUser,
+    _ done: @escaping Completion<PreparedCall>
+  ) {
+    guard let backend = profile.backend, let provider = profile.settings.developerProvider else {
+      preconditionFailure("the plan of a profile without a backend takes no passwords")
+    }
+    switch backend.kind {
+    case .http(let settings):
+      httpSignIn(username, password, provider, settings, backend, user, done)
+    case .awsSample(let settings):
+      sampleSignIn(username, password, settings, backend, done)
+    case .exec, .cognito:
+      preconditionFailure("the plan of a backend that trusts the host takes no passwords")
+    }
+  }
+
+  // MARK: http
+
+  private func httpToken(
+    _ settings: HTTPBackendSettings, _ backend: BackendSettings, _ query: TokenQuery,
+    _ session: BackendSession?, _ user: UnixUser, _ done: @escaping Completion<PreparedCall>
+  ) {
+    let upstream = Upstream.backend(backend.name)
+    bearer(settings, session, upstream) { [unowned self] bearer in
+      done(
+        Result { () throws(UpstreamFailure) in
+          let bearer = try bearer.get()
+          let http = HTTPBackend(name: backend.name, headers: settings.headers, bearer: bearer)
+          let request = try Self.checked(upstream) { () throws(InvalidInput) in
+            try http.tokenRequest(
+              query, method: settings.method, url: try expand(settings.url, user, "url"))
+          }
+          return .exchange(
+            Exchange(
+              request: request, settings: settings.httpSettings(timeout: backend.timeout),
+              upstream: upstream
+            ) { [unowned self] reply throws(UpstreamFailure) in
+              outcome(try http.token(from: reply, to: query))
+            })
+        })
+    }
+  }
+
+  private func httpSignIn(
+    _ username: String, _ password: Secret, _ provider: String, _ settings: HTTPBackendSettings,
+    _ backend: BackendSettings, _ user: UnixUser, _ done: @escaping Completion<PreparedCall>
+  ) {
+    guard let url = settings.loginURL else {
+      preconditionFailure("a backend that takes passwords has a login_url")
+    }
+    let upstream = Upstream.backend(backend.name)
+    bearer(settings, nil, upstream) { [unowned self] bearer in
+      done(
+        Result { () throws(UpstreamFailure) in
+          let bearer = try bearer.get()
+          let http = HTTPBackend(name: backend.name, headers: settings.headers, bearer: bearer)
+          let request = try Self.checked(upstream) { () throws(InvalidInput) in
+            try http.signInRequest(
+              username: username, password: password, developerProvider: provider,
+              url: try expand(url, user, "login_url"))
+          }
+          return .exchange(
+            Exchange(
+              request: request, settings: settings.httpSettings(timeout: backend.timeout),
+              upstream: upstream
+            ) { reply throws(UpstreamFailure) in
+              .signedIn(try http.session(from: reply))
+            })
+        })
+    }
+  }
+
+  /// Tells the backend that a user has signed out; nothing happens where it has no `logout_url`.
+  func tellBackend(_ signOut: GlobalSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
+    guard let backend = signOut.profile.backend, case .http(let settings) = backend.kind,
+      let url = settings.logoutURL
+    else { return later { done(nil) } }
+    bearer(settings, signOut.backendSession, .backend(backend.name)) { [unowned self] bearer in
+      do throws(UpstreamFailure) {
+        let exchange = try signOutExchange(signOut, settings, backend, url, try bearer.get())
+        send(exchange) { result in
+          if case .failure(let failure) = result { done(failure) } else { done(nil) }
+        }
+      } catch {
+        later { done(error) }
+      }
+    }
+  }
+
+  private func signOutExchange(
+    _ signOut: GlobalSignOut, _ settings: HTTPBackendSettings, _ backend: BackendSettings,
+    _ url: URLTemplate, _ bearer: Secret?
+  ) throws(UpstreamFailure) -> Exchange<Void> {
+    let upstream = Upstream.backend(backend.name)
+    let profile = signOut.profile
+    guard let provider = profile.settings.developerProvider else {
+      preconditionFailure("a profile with a backend has a developer provider")
+    }
+    let http = HTTPBackend(name: backend.name, headers: settings.headers, bearer: bearer)
+    let request = try Self.checked(upstream) { () throws(InvalidInput) in
+      let known = signOut.backendSession?.developerUserIdentifier
+      let query = TokenQuery(
+        pool: profile.pool, developerProvider: provider,
+        userIdentifier: try identifier(known, of: signOut.user, profile),
+        identity: signOut.identityID)
+      return try http.signOutRequest(query, url: try expand(url, signOut.user, "logout_url"))
+    }
+    return Exchange(
+      request: request, settings: settings.httpSettings(timeout: backend.timeout),
+      upstream: upstream
+    ) { reply throws(UpstreamFailure) in
+      try http.checkSignOut(reply)
+    }
+  }
+
+  /// The user's own session with the backend, else credd's token for it.
+  private func bearer(
+    _ settings: HTTPBackendSettings, _ session: BackendSession?, _ upstream: Upstream,
+    _ done: @escaping Completion<Secret?>
+  ) {
+    if let session, !session.token.isEmpty { return done(.success(session.token)) }
+    readFileIfNamed(settings.bearerTokenFile, key: "bearer_token_file", for: upstream, done)
+  }
+
+  // MARK: exec
+
+  private func execToken(
+    _ settings: ExecBackendSettings, _ backend: BackendSettings, _ query: TokenQuery
+  ) -> PreparedCall {
+    let exec = ExecBackend(name: backend.name)
+    let command = Command(
+      settings.command, environment: Self.environment(settings.environment),
+      input: exec.standardInput(query), timeout: backend.timeout)
+    return .command(command) { [unowned self] output throws(UpstreamFailure) in
+      outcome(try exec.token(from: output, to: query))
+    }
+  }
+
+  /// A command sees nothing of credd's own environment.
+  static func environment(_ settings: [String: Secret]) -> [(name: String, value: Secret)] {
+    var environment = settings
+    environment["PATH"] = settings["PATH"] ?? Secret("/usr/local/bin:/usr/bin:/bin")
+    return environment.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
+  }
+}
+
+extension HTTPBackendSettings {
+  fileprivate func httpSettings(timeout: Duration) -> HTTPSettings {
+    var settings = HTTPSettings(timeout: timeout, replyLimit: Limits.Upstream.backendReplyBytes)
+    settings.caFile = caFile
+    settings.clientCertificate = clientCertificate
+    settings.clientKey = clientKey
+    settings.unixSocket = unixSocket
+    return settings
+  }
+}

@@ -1,0 +1,42 @@
+import CredCore
+
+/// Calls to one endpoint that wait for their turn: does what its ``Admission`` decides.
+final class CallQueue {
+  private var admission: Admission
+  private var waiting: [CallID: (UpstreamFailure?) -> Void] = [:]
+
+  init(_ upstream: Upstream, _ policy: Admission.Policy) {
+    admission = Admission(upstream, policy)
+  }
+
+  var nextWake: Instant { admission.nextWake }
+
+  func apply(_ policy: Admission.Policy) {
+    admission.adopt(policy)
+  }
+
+  /// Calls `body` once when the call may be made, or with the failure it ends with if it may not;
+  /// perhaps at once. Tell ``Admission/Event/ended(_:_:)`` of a call that was made.
+  func enter(
+    _ call: Admission.Call, _ clock: any Clock, _ body: @escaping (UpstreamFailure?) -> Void
+  ) {
+    waiting[call.id] = body
+    handle(.asked(call), clock)
+  }
+
+  /// Takes a call out of the queue. False where it has had its turn.
+  func withdraw(_ id: CallID, _ clock: any Clock) -> Bool {
+    guard waiting.removeValue(forKey: id) != nil else { return false }
+    handle(.cancelled(id), clock)
+    return true
+  }
+
+  func handle(_ event: Admission.Event, _ clock: any Clock) {
+    for action in admission.handle(event, now: clock.now, wallTime: clock.wallTime) {
+      switch action {
+      case .admit(let id): waiting.removeValue(forKey: id)?(nil)
+      case .refuse(let id, let failure): waiting.removeValue(forKey: id)?(failure)
+      }
+    }
+  }
+}

@@ -1,0 +1,194 @@
+package import CredCore
+
+/// One request with the way to read its reply.
+struct Exchange<Outcome> {
+  let request: HTTPRequest
+  let settings: HTTPSettings
+  let upstream: Upstream
+  let read: (HTTPReply) throws(UpstreamFailure) -> Outcome
+}
+
+/// What a call comes to once everything it needs is there.
+enum PreparedCall {
+  case exchange(Exchange<UpstreamOutcome>)
+  case command(Command, read: (ExecOutcome) throws(UpstreamFailure) -> UpstreamOutcome)
+  /// There is nothing to ask anybody.
+  case outcome(UpstreamOutcome)
+}
+
+extension UpstreamClient {
+  /// Makes a call whose turn has come. The outcome comes later, never within this function.
+  func make(
+    _ call: UpstreamCall, _ profile: Profile, _ user: UnixUser,
+    _ done: @escaping (UpstreamOutcome) -> Void
+  ) {
+    prepare(call, profile, user) { [unowned self] prepared in
+      switch prepared {
+      case .success(.exchange(let exchange)):
+        send(exchange) { done($0.outcome) }
+      case .success(.command(let command, let read)):
+        services.commands.run(command) { output in
+          done(Result { () throws(UpstreamFailure) in try read(output) }.outcome)
+        }
+      case .success(.outcome(let outcome)):
+        later { done(outcome) }
+      case .failure(let failure):
+        later { done(.failed(failure)) }
+      }
+    }
+  }
+
+  private func prepare(
+    _ call: UpstreamCall, _ profile: Profile, _ user: UnixUser,
+    _ done: @escaping Completion<PreparedCall>
+  ) {
+    switch call {
+    case .signIn(let username, let password):
+      prepareSignIn(username, password, profile, user, done)
+    case .readTokenFile:
+      readTokenFile(of: profile, done)
+    case .tokenCallback(let identityID, let logins, let session):
+      prepareToken(identityID, logins, session, profile, user, done)
+    case .getID(let logins):
+      done(Result { () throws(UpstreamFailure) in .exchange(try getID(logins, profile)) })
+    case .getOpenIDToken(let identityID, let logins):
+      done(.success(.exchange(getOpenIDToken(identityID, logins, profile))))
+    case .getCredentials(let identityID, let logins, let role):
+      done(.success(.exchange(getCredentials(identityID, logins, role, profile))))
+    case .assumeRole(let identityID, let token):
+      assumeRole(identityID, token, profile, user, done)
+    }
+  }
+
+  /// Sends a request and reads its reply.
+  func send<Outcome>(_ exchange: Exchange<Outcome>, _ done: @escaping Completion<Outcome>) {
+    services.http.send(exchange.request, exchange.settings) { [unowned self] result in
+      switch result {
+      case .failure(let failure):
+        done(.failure(.transport(failure, from: exchange.upstream)))
+      case .success(let reply):
+        recordServerTime(of: reply, from: exchange.upstream)
+        done(Result { () throws(UpstreamFailure) in try exchange.read(reply) })
+      }
+    }
+  }
+
+  private func recordServerTime(of reply: HTTPReply, from upstream: Upstream) {
+    switch upstream {
+    case .cognitoIdentity, .sts: if let time = reply.date { services.clock.recordServerTime(time) }
+    case .backend: break
+    }
+  }
+
+  // MARK: What calls need
+
+  /// Reads a small file that the configuration names. It may have been replaced since the last time.
+  func readFile(
+    _ path: String, key: String, for upstream: Upstream, _ done: @escaping Completion<Secret>
+  ) {
+    let queries = services.queries
+    let deadline = services.clock.now + Self.fileTimeout
+    services.background.runOnce(.files, deadline: deadline) {
+      Result { () throws(InvalidInput) in try queries.file(path, key: key) }
+    } completion: { result in
+      let overdue = InvalidInput(field: key, reason: "\(path) could not be read in time")
+      done((result ?? .failure(overdue)).mapError { .notSent($0, to: upstream) })
+    }
+  }
+
+  /// The same for a file that need not be configured.
+  func readFileIfNamed(
+    _ path: String?, key: String, for upstream: Upstream, _ done: @escaping Completion<Secret?>
+  ) {
+    guard let path else { return done(.success(nil)) }
+    readFile(path, key: key, for: upstream) { done($0.map { $0 }) }
+  }
+
+  /// What signs and decrypts, for the backends that want it.
+  func loadCrypto(for upstream: Upstream, _ done: @escaping Completion<any Crypto>) {
+    services.crypto.load { crypto in
+      done(crypto.map { .success($0) } ?? .failure(.transport(.noLibrary, from: upstream)))
+    }
+  }
+
+  /// Turns what stands in the way of a call into the failure of that call.
+  static func checked<R>(
+    _ upstream: Upstream, _ body: () throws(InvalidInput) -> R
+  ) throws(UpstreamFailure) -> R {
+    do { return try body() } catch { throw .notSent(error, to: upstream) }
+  }
+
+  // MARK: Lifetimes by the server's clock
+
+  func outcome(_ reply: TokenReply) -> UpstreamOutcome {
+    .token(
+      identityID: reply.identity, token: reply.token,
+      lifetime: reply.token.expiration.map { $0 - (reply.serverTime ?? services.clock.wallTime) })
+  }
+
+  func outcome(_ reply: CredentialsReply, _ identityID: IdentityID) -> UpstreamOutcome {
+    .credentials(
+      reply.credentials, identityID: reply.identity ?? identityID,
+      lifetime: reply.credentials.expiration - (reply.serverTime ?? services.clock.wallTime))
+  }
+
+  // MARK: Templates
+
+  /// The developer user identifier: the backend's own word for it, else the configured one.
+  func identifier(
+    _ known: String?, of user: UnixUser, _ profile: Profile
+  ) throws(InvalidInput) -> String {
+    if let known { return known }
+    let identifier = try expand(profile.settings.userIdentifier, user, "user_identifier")
+    guard identifier.unicodeScalars.count <= Limits.Upstream.userIdentifierLength else {
+      throw InvalidInput(field: "user_identifier", reason: "is too long for this user")
+    }
+    return identifier
+  }
+
+  func expand(
+    _ template: Template, _ user: UnixUser, _ key: String
+  ) throws(InvalidInput) -> String {
+    do {
+      return try template.expand(
+        user: user.name, uid: user.uid, host: services.hostName, encoding: .none)
+    } catch {
+      throw InvalidInput(field: key, reason: "\(error)")
+    }
+  }
+
+  func expand(
+    _ url: URLTemplate, _ user: UnixUser, _ key: String
+  ) throws(InvalidInput) -> String {
+    do {
+      return try url.expand(user: user.name, uid: user.uid, host: services.hostName)
+    } catch {
+      throw InvalidInput(field: key, reason: "\(error)")
+    }
+  }
+}
+
+extension Result<UpstreamOutcome, UpstreamFailure> {
+  fileprivate var outcome: UpstreamOutcome {
+    switch self {
+    case .success(let outcome): outcome
+    case .failure(let failure): .failed(failure)
+    }
+  }
+}
+
+extension Background {
+  /// Like ``run(_:deadline:_:completion:)``, with one completion: nil where the work is overdue. What
+  /// comes after that is dropped.
+  package func runOnce<Value: Sendable>(
+    _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
+    completion: @escaping (Value?) -> Void
+  ) {
+    var isDone = false
+    run(lane, deadline: deadline, work) { outcome in
+      guard !isDone else { return }
+      isDone = true
+      if case .finished(let value) = outcome { completion(value) } else { completion(nil) }
+    }
+  }
+}

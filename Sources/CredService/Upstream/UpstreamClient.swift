@@ -1,0 +1,245 @@
+package import CredCore
+
+/// Makes the calls of sessions: waits for their turn, turns them into exchanges, reads the replies.
+///
+/// Every call ends: its turn, its files, its request and its command have deadlines.
+package final class UpstreamClient: UpstreamPerforming {
+  /// What it takes to make calls.
+  package struct Services {
+    let clock: any Clock
+    let background: any Background
+    let queries: any HostQueries
+    let http: any HTTPSending
+    let commands: any CommandRunning
+    let crypto: any CryptoLoading
+    /// This host's name, for `{host}` in templates.
+    let hostName: String
+
+    package init(
+      clock: any Clock, background: any Background, queries: any HostQueries,
+      http: any HTTPSending, commands: any CommandRunning, crypto: any CryptoLoading,
+      hostName: String
+    ) {
+      self.clock = clock
+      self.background = background
+      self.queries = queries
+      self.http = http
+      self.commands = commands
+      self.crypto = crypto
+      self.hostName = hostName
+    }
+  }
+
+  typealias Completion<Value> = (Result<Value, UpstreamFailure>) -> Void
+
+  let services: Services
+  /// The limits of AWS's endpoints.
+  private(set) var settings: DaemonSettings
+  /// For uids of devices at sample servers.
+  var random: any RandomNumberGenerator
+  /// Developer credentials that a `credential_process` gave, by backend, until they run out.
+  var developerCredentials: [String: DeveloperCredentials] = [:]
+  private var queues: [Endpoint: CallQueue] = [:]
+  /// Calls that have begun or wait for their turn.
+  private var calls: [CallID: PendingCall] = [:]
+  /// Completions that are due but would come within `start`.
+  private var deferred: [() -> Void] = []
+  /// For all queues, and for what is deferred.
+  private var timer: (any Timer)?
+
+  private struct PendingCall {
+    /// Nil where the outcome is not wanted any more.
+    var completion: ((UpstreamOutcome) -> Void)?
+    let queue: CallQueue?
+  }
+
+  /// An exchange that takes longer is given up and tried again.
+  static let awsTimeout: Duration = .seconds(10)
+  /// The same for a small file that the configuration names.
+  static let fileTimeout: Duration = .seconds(5)
+
+  package init(
+    _ services: Services, settings: DaemonSettings, random: any RandomNumberGenerator
+  ) {
+    self.services = services
+    self.settings = settings
+    self.random = random
+    timer = services.clock.makeTimer { [unowned self] in self.timerFired() }
+  }
+
+  /// Backends and limits may be others now: nothing that belongs to the old ones is used again.
+  /// Queues stay, with their outages, and take their next call's limits.
+  package func apply(_ settings: DaemonSettings) {
+    self.settings = settings
+    developerCredentials = [:]
+  }
+
+  package var callCount: Int { calls.count }
+
+  // MARK: Calls
+
+  package func start(
+    _ request: CallRequest, completion: @escaping (UpstreamOutcome) -> Void
+  ) {
+    let queue = queue(for: request)
+    calls[request.id] = PendingCall(completion: completion, queue: queue)
+    guard let queue else {
+      return make(request.call, request.profile, request.user) { [unowned self] outcome in
+        self.finish(request.id, outcome)
+      }
+    }
+    let call = Admission.Call(
+      id: request.id, profile: request.profile.settings.name, isInPerson: request.isInPerson,
+      isRetry: request.isRetry, dependsOnUserInput: request.call.dependsOnUserInput)
+    queue.enter(call, services.clock) { [unowned self] refusal in
+      if let refusal { return later { [unowned self] in finish(request.id, .failed(refusal)) } }
+      make(request.call, request.profile, request.user) { [unowned self] outcome in
+        leave(queue, request.id, outcome.failure)
+        finish(request.id, outcome)
+      }
+    }
+    armTimer()
+  }
+
+  package func signOut(
+    _ request: GlobalSignOut, completion: @escaping (UpstreamFailure?) -> Void
+  ) {
+    guard let backend = request.profile.backend else { return later { completion(nil) } }
+    let queue = queue(of: backend)
+    calls[request.id] = PendingCall(completion: nil, queue: queue)
+    let call = Admission.Call(
+      id: request.id, profile: request.profile.settings.name, isInPerson: true, isRetry: false,
+      dependsOnUserInput: true)
+    let finish = { [unowned self] (failure: UpstreamFailure?) in
+      calls[request.id] = nil
+      completion(failure)
+    }
+    queue.enter(call, services.clock) { [unowned self] refusal in
+      if let refusal { return later { finish(refusal) } }
+      tellBackend(request) { [unowned self] failure in
+        leave(queue, request.id, failure)
+        finish(failure)
+      }
+    }
+    armTimer()
+  }
+
+  package func prioritise(_ id: CallID) {
+    calls[id]?.queue?.handle(.prioritised(id), services.clock)
+    armTimer()
+  }
+
+  package func cancel(_ id: CallID) {
+    guard let call = calls[id] else { return }
+    calls[id]?.completion = nil
+    guard let queue = call.queue, queue.withdraw(id, services.clock) else { return }
+    // It waited for its turn; nothing of it is under way.
+    calls[id] = nil
+    armTimer()
+  }
+
+  private func finish(_ id: CallID, _ outcome: UpstreamOutcome) {
+    calls.removeValue(forKey: id)?.completion?(outcome)
+  }
+
+  private func leave(_ queue: CallQueue, _ id: CallID, _ failure: UpstreamFailure?) {
+    queue.handle(.ended(id, failure), services.clock)
+    armTimer()
+  }
+
+  // MARK: Later
+
+  /// Runs `work` when the present event is over.
+  func later(_ work: @escaping () -> Void) {
+    deferred.append(work)
+    armTimer()
+  }
+
+  private func timerFired() {
+    let due = deferred
+    deferred = []
+    for work in due { work() }
+    let now = services.clock.now
+    for queue in queues.values where queue.nextWake <= now {
+      queue.handle(.timePassed, services.clock)
+    }
+    armTimer()
+  }
+
+  private func armTimer() {
+    guard deferred.isEmpty else { return arm(services.clock.now) }
+    let next = queues.values.map(\.nextWake).min() ?? .distantFuture
+    arm(next == .distantFuture ? nil : next)
+  }
+
+  private func arm(_ deadline: Instant?) { timer?.arm(at: deadline) }
+
+  // MARK: Queues
+
+  /// What has its own rate, width and outages: a backend, or one operation of AWS at one host.
+  private struct Endpoint: Hashable {
+    let upstream: Upstream
+    let operation: String
+    let host: String
+  }
+
+  /// Nil for a call that leaves the host alone.
+  private func queue(for request: CallRequest) -> CallQueue? {
+    let profile = request.profile
+    switch request.call {
+    case .readTokenFile:
+      return nil
+    case .signIn, .tokenCallback:
+      return profile.backend.map(queue)
+    case .getID:
+      return queue("GetId", profile.cognito.endpoint, settings.getIDRate)
+    case .getOpenIDToken:
+      return queue("GetOpenIdToken", profile.cognito.endpoint, settings.getOpenIDTokenRate)
+    case .getCredentials:
+      return queue(
+        "GetCredentialsForIdentity", profile.cognito.endpoint, settings.getCredentialsRate)
+    case .assumeRole:
+      return queue(
+        "AssumeRoleWithWebIdentity", profile.sts.endpoint, settings.assumeRoleRate, .sts)
+    }
+  }
+
+  private func queue(of backend: BackendSettings) -> CallQueue {
+    queue(
+      Endpoint(upstream: .backend(backend.name), operation: "", host: ""),
+      Admission.Policy(rate: backend.rateLimit, width: backend.maxParallel))
+  }
+
+  private func queue(
+    _ operation: String, _ endpoint: AWSEndpoint, _ rate: Rate,
+    _ upstream: Upstream = .cognitoIdentity
+  ) -> CallQueue {
+    queue(
+      Endpoint(upstream: upstream, operation: operation, host: endpoint.url),
+      // A service that hangs leaves connections for others.
+      Admission.Policy(rate: rate, width: max(1, settings.upstreamConnections / 2)))
+  }
+
+  private func queue(_ endpoint: Endpoint, _ policy: Admission.Policy) -> CallQueue {
+    if let queue = queues[endpoint] {
+      queue.apply(policy)
+      return queue
+    }
+    let queue = CallQueue(endpoint.upstream, policy)
+    queues[endpoint] = queue
+    return queue
+  }
+}
+
+extension UpstreamCall {
+  /// What one user made up is in it. That it fails says nothing about the calls of others.
+  fileprivate var dependsOnUserInput: Bool {
+    if case .signIn = self { true } else { false }
+  }
+}
+
+extension UpstreamOutcome {
+  fileprivate var failure: UpstreamFailure? {
+    if case .failed(let failure) = self { failure } else { nil }
+  }
+}

@@ -1,0 +1,112 @@
+import CredCore
+
+/// Users by uid or name, from the host's user database, which may ask a slow network directory:
+/// looked up in the background and kept for a minute.
+final class UserDirectory {
+  /// Also how long a membership that was withdrawn may count on.
+  static let keptFor: Duration = .seconds(60)
+  /// From this age on a name is looked up anew while the old one still serves.
+  static let renewedAfter: Duration = .seconds(45)
+  static let failureKeptFor: Duration = .seconds(5)
+  /// A database that takes longer counts as unavailable; the last known name goes on serving.
+  static let timeout: Duration = .seconds(2)
+  /// Look-ups under way and waiting: one for each client.
+  static let lookupsHeld = Limits.Client.connections
+  /// Names kept; one for each user of the host.
+  static let entriesKept = 100_000
+
+  private struct Entry {
+    var answer: UserAnswer
+    var since: Instant
+  }
+
+  private let clock: any Clock
+  private let background: any Background
+  private let queries: any HostQueries
+  private var entries: [UserQuery: Entry] = [:]
+  /// Look-ups under way, with the clients that wait for them.
+  private var lookups: [UserQuery: [() -> Void]] = [:]
+  /// Look-ups that missed their deadline and still run: no second thread joins them.
+  private var overdue: Set<UserQuery> = []
+  /// Every group that was ever listed for a uid.
+  private var listed: [UInt32: Set<UInt32>] = [:]
+
+  init(clock: any Clock, background: any Background, queries: any HostQueries) {
+    self.clock = clock
+    self.background = background
+    self.queries = queries
+  }
+
+  /// What is known now; nil if `then` will be called once more is known.
+  func answer(to query: UserQuery, now: Instant, then: @escaping () -> Void) -> UserAnswer? {
+    if let entry = entries[query] {
+      let age = now - entry.since
+      let limit = entry.answer == .unavailable ? Self.failureKeptFor : Self.keptFor
+      if age < limit {
+        if age >= Self.renewedAfter, lookups[query] == nil { lookUp(query, now, then: []) }
+        return entry.answer
+      }
+    }
+    if lookups[query] != nil {
+      lookups[query]?.append(then)
+      return nil
+    }
+    if lookUp(query, now, then: [then]) { return nil }
+    // A database that hangs changes nothing about the users it knows, however long it hangs.
+    return entries[query]?.answer ?? .unavailable
+  }
+
+  /// What was last known, however old it is.
+  func known(_ query: UserQuery) -> UserAnswer? { entries[query]?.answer }
+
+  /// How long what is known counts.
+  func freshUntil(_ query: UserQuery) -> Instant? {
+    entries[query].map { $0.since + Self.keptFor }
+  }
+
+  @discardableResult
+  private func lookUp(_ query: UserQuery, _ now: Instant, then: [() -> Void]) -> Bool {
+    guard !overdue.contains(query), lookups.count < Self.lookupsHeld else { return false }
+    lookups[query] = then
+    background.run(.users, deadline: now + Self.timeout) { [queries] in
+      queries.user(query)
+    } completion: { [weak self] outcome in
+      self?.finish(query, outcome)
+    }
+    return true
+  }
+
+  private func finish(_ query: UserQuery, _ outcome: BackgroundOutcome<UserAnswer>) {
+    let answer: UserAnswer
+    switch outcome {
+    case .finished(let found):
+      overdue.remove(query)
+      answer = found
+    case .overdue(let isRunning):
+      if isRunning { overdue.insert(query) }
+      answer = .unavailable
+    }
+    record(answer, for: query, clock.now)
+    for callback in lookups.removeValue(forKey: query) ?? [] { callback() }
+  }
+
+  private func record(_ found: UserAnswer, for query: UserQuery, _ now: Instant) {
+    let answer = withWithdrawals(found, query)
+    if entries.count >= Self.entriesKept { entries.removeAll() }
+    // A database that is unavailable changes nothing about the users it knew.
+    if answer == .unavailable, let known = entries[query], known.answer != .unavailable {
+      entries[query] = Entry(answer: known.answer, since: now)
+    } else {
+      entries[query] = Entry(answer: answer, since: now)
+    }
+  }
+
+  private func withWithdrawals(_ answer: UserAnswer, _ query: UserQuery) -> UserAnswer {
+    guard query.withGroups, case .user(var user) = answer else { return answer }
+    if listed.count >= Self.entriesKept, listed[user.uid] == nil { listed.removeAll() }
+    let all = listed[user.uid, default: []].union(user.groups)
+    listed[user.uid] = all
+    user.withdrawn = all.subtracting(user.groups)
+    return .user(user)
+  }
+}
