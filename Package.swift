@@ -125,7 +125,9 @@ let package = Package(
       ],
       swiftSettings: strict),
     // Not shipped: credd's machines in a simulated world.
-    .target(name: "SimulationKit", dependencies: ["CredCore"], swiftSettings: strict),
+    .target(
+      name: "SimulationKit", dependencies: ["CredCore", "CredService", logging],
+      swiftSettings: strict),
     .executableTarget(
       name: "credd-simulate", dependencies: ["SimulationKit", argumentParser],
       swiftSettings: strict),
