@@ -94,16 +94,23 @@ final class Oracle {
     guard let seal = sessions[index].lastAnswer?.seal else { return }
     check(seal, "credentials", index)
     guard sessions[index].wishes == 0, sessions[index].pending.isEmpty else { return }
-    let margin = min(.seconds(60), seal.lifetime * 0.1)
-    sessions[index].heldUntil = seal.end - margin
+    sessions[index].heldUntil = seal.servableUntil
   }
 
-  /// Upstream gave new credentials, which take the place of those before.
+  /// Upstream gave new credentials, which take the place of those before. Those of a guest that
+  /// nobody has been yet may be any guest's.
   func credentialsIssued(_ seal: Seal) {
-    let owner = seal.owner
-    guard let index = owner.isGuest ? guests[owner.guest]?.session : owner.session else { return }
-    let margin = min(.seconds(60), seal.lifetime * 0.1)
-    sessions[index].heldUntil = min(sessions[index].heldUntil, seal.end - margin)
+    let guest = seal.owner.guest
+    if let index = seal.owner.isGuest ? guests[guest]?.session : seal.owner.session {
+      return shorten(index, to: seal)
+    }
+    for index in sessions.indices where sessions[index].lastAnswer?.seal.owner.isGuest ?? false {
+      shorten(index, to: seal)
+    }
+  }
+
+  private func shorten(_ index: Int, to seal: Seal) {
+    sessions[index].heldUntil = min(sessions[index].heldUntil, seal.servableUntil)
   }
 
   /// A client was answered with a developer token.
@@ -145,7 +152,7 @@ final class Oracle {
 
   /// A `get` that any good credentials would have satisfied was refused.
   func plainGetRefused(_ code: String, _ index: Int) {
-    guard sessions[index].wishes == 0, sessions[index].pending.isEmpty,
+    guard code != "ShuttingDown", sessions[index].wishes == 0, sessions[index].pending.isEmpty,
       world.now < sessions[index].heldUntil
     else { return }
     world.violate(
@@ -221,7 +228,8 @@ final class Oracle {
     return sessions[index].changes
   }
 
-  func signOutEnds(_ changes: Int, _ index: Int) {
+  /// - Parameter changes: nil where nothing is known of it.
+  func signOutEnds(_ changes: Int?, _ index: Int) {
     sessions[index].signOuts = max(0, sessions[index].signOuts - 1)
     guard sessions[index].changes == changes else { return }
     sessions[index].pending = []

@@ -88,7 +88,14 @@ struct Seal {
   /// Whether credd could know the end: the server said it, with its own time beside it.
   let isEndKnown: Bool
 
+  /// Seconds by which credd may be wrong about an end: `Date` has whole ones.
+  static let slack = 1.1
   private static let length = 49
+
+  /// Until when credd must hand credentials out.
+  var servableUntil: Instant {
+    end - min(.seconds(60), lifetime * 0.1) - .seconds(1) * Self.slack
+  }
 
   var text: [UInt8] {
     var text: [UInt8] = [isEndKnown ? UInt8(ascii: "K") : UInt8(ascii: "U")]

@@ -209,7 +209,8 @@ final class SimulatedPeople {
     switch request.kind {
     case .get(isPlain: true): oracle.plainGetRefused(code, session)
     case .login: oracle.loginRefused(request.id, code, session)
-    case .logout(let changes): oracle.signOutEnds(changes, session)
+    // Signed out on this host, if not at the backend; unless nobody has looked at it yet.
+    case .logout(let changes): oracle.signOutEnds(code == "ShuttingDown" ? nil : changes, session)
     default: break
     }
     if ["Internal", "AccessDenied", "UnknownProfile"].contains(code) {

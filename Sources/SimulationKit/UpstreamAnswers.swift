@@ -194,7 +194,8 @@ extension SimulatedUpstreams {
   private func token(of owner: Owner, _ index: Int, isCognitos: Bool) -> UpstreamResult {
     let lifetime = lifetime(world.random.pick([60, 600, 900, 900, 900, 86_400]), index)
     let chance = isCognitos ? 9 : world.random.index(10)
-    let (hasEnd, hasDate) = (chance > 0, chance > 3)
+    // A command says no time.
+    let (hasEnd, hasDate) = (chance > 0, chance > 3 && !endpoints[index].isCommand)
     let seal = seal(owner, lifetime, isEndKnown: hasEnd && hasDate)
     let expires = hasEnd ? world.trueTime + .seconds(1) * lifetime : nil
     return .json(hasDate ? world.trueTime : nil) {
@@ -249,7 +250,7 @@ extension SimulatedUpstreams {
   /// `Date` has whole seconds, so credd counts up to one more. For what lasts longer than that,
   /// credd's own margin is larger.
   private func seal(_ owner: Owner, _ lifetime: Double, isEndKnown: Bool = true) -> Seal {
-    let slack = lifetime < 15 ? 1.1 : 0
+    let slack = lifetime < 15 ? Seal.slack : 0
     return Seal(
       owner, end: world.later(lifetime + slack), lifetime: .seconds(1) * lifetime,
       isEndKnown: isEndKnown)
