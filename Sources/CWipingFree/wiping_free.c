@@ -7,8 +7,10 @@
 // malloc"); its own are reachable as __libc_*. Sanitizers and valgrind bring their own allocator
 // and must keep it, so the replacement is compiled out with them.
 //
-// A static executable has glibc's own beside these and takes those, because these are weak. It is
-// linked with --wrap=free and --wrap=realloc instead, which lead every call to __wrap_*.
+// A static program, as credctl is, cannot have a second free(): libc.a defines free() in the same
+// object file as __libc_free(), and the linker refuses two definitions. So these are weak, and
+// libc.a's win. credctl is linked with --wrap=free and --wrap=realloc, which lead every call of them
+// to __wrap_*.
 #define _GNU_SOURCE
 #include "CWipingFree.h"
 

@@ -1,136 +1,164 @@
-/// The limits of the line protocol and of what credd holds, in one place, each with its reason.
-/// What one number allows a user to occupy is the product of the per-user ones.
+/// The limits that a client, a user, an upstream or an operator can meet, each with its reason.
+/// The sum that one user can occupy is the product of the limits for one user.
+///
+/// Numbers that only tune an algorithm are private, at the top of the file that uses them.
 public enum Limits {
-  // MARK: The line protocol
+  /// A request line and what it may ask for.
+  public enum Line {
+    /// Bytes of a request line without its newline: a `login` with 10 logins of 50,000 characters,
+    /// the most that Cognito takes.
+    public static let bytes = 512 << 10
+    /// From the first byte of a line to its newline. A program writes its line at once; a person
+    /// can type one into `nc` in this time.
+    public static let time = Duration.seconds(10)
+    /// Bytes of a request's `id`, which is kept while the request waits.
+    public static let idBytes = 256
+    /// Nesting and values of a line: a `login` with ten logins has 15 values in 2 levels.
+    public static let json = JSONLimits(depth: 4, values: 64)
+    /// How long a `get` waits for a refresh or a sign-in if it has no `wait`. A program that hangs
+    /// longer looks broken, and older Rust SDKs kill a credential_process after 5 s.
+    public static let defaultWait = Duration.seconds(5)
+    /// The longest `wait`, in seconds: a person can sign in within it, and no client waits for
+    /// ever.
+    public static let longestWaitSeconds = 300.0
+    /// The longest `min_ttl`, in seconds: AWS grants no role session longer than 12 hours.
+    public static let longestLifetimeSeconds = 43_200.0
+  }
 
-  /// Bytes of a request line without its newline: a `login` with 10 logins of 50,000 characters,
-  /// which is the most that Cognito takes.
-  public static let lineBytes = 512 << 10
-  /// For a line to become whole. A program writes its line at once; a person who types one into
-  /// `nc` is fast enough.
-  public static let partialLineTime = Duration.seconds(10)
-  /// Bytes of replies a client may leave unread before it is cut off: some 900 credentials.
-  public static let backlogBytes = 1 << 20
-  /// Bytes of a request's `id`, which is kept while the request is under way.
-  public static let requestIDBytes = 256
-  /// What a request line may hold as JSON: a `login` with ten logins has 15 values in 2 levels.
-  public static let requestJSON = JSONLimits(depth: 4, values: 64)
-  /// Characters of a profile's name: it goes into file names and log fields.
-  public static let profileNameLength = 64
-  /// What a `get` waits for a refresh or a sign-in where it does not say. A program that hangs
-  /// longer looks broken, and older Rust SDKs kill a credential_process after 5 s.
-  public static let defaultWait = Duration.seconds(5)
-  /// The longest `wait`, in seconds. A person signs in within it, and no waiter stays for ever.
-  public static let longestWaitSeconds = 300.0
-  /// The longest `min_ttl`, in seconds: AWS grants no role session longer than 12 hours.
-  public static let longestLifetimeSeconds = 43_200.0
+  /// The connections of all clients, and what the connections of one user occupy.
+  public enum Client {
+    /// Open connections, unless `max_connections` says otherwise. Each takes a descriptor and some
+    /// 100 bytes; the unit's `LimitNOFILE=` must be higher.
+    public static let connections = 4096
+    /// Open connections of one user, unless `max_connections_per_user` says otherwise: one user
+    /// must not take them all.
+    public static let connectionsPerUser = 64
+    /// Unread reply bytes of one connection, some 900 credentials. The daemon closes a connection
+    /// that has more.
+    public static let backlogBytes = 1 << 20
+    /// Unread reply bytes of one user's connections, the largest backlog not counted. Four times
+    /// the limit of one connection.
+    public static let backlogBytesPerUser = 4 * backlogBytes
+    /// Bytes of unfinished lines on one user's connections: four of the longest. 64 connections
+    /// could begin 32 MiB of them.
+    public static let unfinishedBytesPerUser = 4 * Line.bytes
+    /// Sessions of one user in which requests wait for an upstream at the same time. A program that
+    /// asks for every account of its user when it starts needs some ten. Each waiting session takes
+    /// a place in the queues that all profiles share.
+    public static let waitingSessions = 32
+  }
 
-  // MARK: Connections
+  /// Sessions and what they hold.
+  public enum Session {
+    /// Sessions (users times profiles) that `max_sessions` may allow. One takes some 4 KB with its
+    /// credentials, and 3 KB in the descriptor store.
+    public static let most = 100_000
+    /// Bytes of the logins that one user's sessions keep: eight sessions with as many logins as a
+    /// line holds, or thousands with logins of ordinary size.
+    public static let loginBytesPerUser = 8 * Line.bytes
+    /// Characters of a user name, Cognito's limit for a developer user identifier.
+    public static let usernameLength = Upstream.userIdentifierLength
+    /// Bytes of a password: longer than any password that a login system takes.
+    public static let passwordBytes = 4096
+  }
 
-  /// Open connections. Each takes a descriptor and some 100 bytes; the unit's `LimitNOFILE=` must
-  /// be above it.
-  public static let connections = 4096
-  /// Open connections of one Unix user, so that one cannot take them all.
-  public static let connectionsPerUser = 64
+  /// Replies of upstreams, and the limits of AWS on what credd sends.
+  public enum Upstream {
+    /// Bytes of a backend's reply: two tokens of 50,000 characters and room to spare.
+    public static let backendReplyBytes = 256 << 10
+    /// Bytes of a reply of Cognito or STS: a session token has less than 4 KB, an OpenID token at
+    /// most 50,000.
+    public static let awsReplyBytes = 64 << 10
+    /// Bytes that a backend's command may write: a token and the JSON around it.
+    public static let commandOutputBytes = 64 << 10
+    /// The longest `Retry-After` that credd obeys. A server that names a later time is asked again
+    /// after this one.
+    public static let longestRetryAfter = Duration.seconds(3600)
 
-  /// Bytes of unfinished lines that the connections of one user may hold together: four of the
-  /// longest, where 64 connections could begin 32 MiB of them.
-  public static let unfinishedBytesPerUser = 4 * lineBytes
-  /// Bytes of unread replies that the connections of one user may hold together, beside the one
-  /// that holds the most: what four who do not listen may leave each.
-  public static let backlogBytesPerUser = 4 * backlogBytes
-  /// Bytes of the logins that the sessions of one user may keep: eight sessions with as many as a
-  /// line holds, or thousands with logins of a usual size.
-  public static let loginBytesPerUser = 8 * lineBytes
-  /// Sessions of one user in which requests wait for upstream at the same time: a program that
-  /// starts with every account of its user asks for some ten. What waits there takes places in
-  /// the queues of every profile.
-  public static let waitingSessionsPerUser = 32
+    // MARK: Cognito API reference: GetId, GetCredentialsForIdentity
 
-  // MARK: The memo of parsed requests
+    /// Characters of an IdentityId or an IdentityPoolId.
+    public static let identityIDLength = 55
+    /// Logins in one map.
+    public static let logins = 10
+    /// Characters of a provider's name.
+    public static let providerLength = 128
+    /// Characters of a token.
+    public static let tokenLength = 50_000
 
-  /// Entries: far more than the distinct lines that the programs of one host send.
-  public static let memoEntries = 1024
-  /// Bytes of a line that is remembered: longer ones are rare and cost more to hold than to parse.
-  public static let memoLineBytes = 256
+    // MARK: Cognito API reference: GetOpenIdTokenForDeveloperIdentity
 
-  // MARK: Sessions and what upstream answers
+    /// Characters of a developer user identifier.
+    public static let userIdentifierLength = 1024
+    /// Seconds that a developer token lasts.
+    public static let tokenSeconds = 1...86_400
+    /// Principal tags of one token.
+    public static let principalTags = 50
+    /// Characters of a tag's name.
+    public static let tagNameLength = 1...128
+    /// Characters of a tag's value.
+    public static let tagValueLength = 1...256
 
-  /// Sessions held: users times profiles. One takes some 4 KB with its credentials, and
-  /// 3 KB in the descriptor store.
-  public static let sessions = 100_000
-  /// Bytes of a backend's reply: two tokens of 50,000 characters and room to spare.
-  public static let backendReplyBytes = 256 << 10
-  /// Bytes of a reply of Cognito or STS: a session token is under 4 KB, an OpenID token 50,000.
-  public static let cognitoReplyBytes = 64 << 10
-  /// Bytes a backend command may write: what its reply may hold, and a token.
-  public static let execOutputBytes = 64 << 10
+    // MARK: STS API reference: AssumeRoleWithWebIdentity
 
-  // MARK: What a login may carry (Cognito API reference, GetId and GetCredentialsForIdentity)
+    /// Characters of a role's or a policy's ARN; Cognito's CustomRoleArn has the same limit.
+    public static let roleARNLength = 20...2048
+    /// Characters of a role session's name.
+    public static let roleSessionNameLength = 2...64
+    /// Seconds that a role session lasts. The role's own maximum may be lower.
+    public static let roleSeconds = 900...43_200
+    /// Characters of a session policy.
+    public static let policyLength = 1...2048
+    /// Managed policies of one session.
+    public static let policyARNs = 10
+  }
 
-  /// Logins in one map.
-  public static let logins = 10
-  /// Characters of a provider's name.
-  public static let providerLength = 128
-  /// Characters of a token.
-  public static let tokenLength = 50_000
-  /// Characters of an IdentityId.
-  public static let identityIDLength = 55
-  /// Characters of a CustomRoleArn.
-  public static let customRoleARNLength = 20...2048
-  /// Characters of a user name, Cognito's limit for a developer user identifier.
-  public static let usernameLength = 1024
-  /// Bytes of a password: longer than any that a login system takes.
-  public static let passwordBytes = 4096
+  /// Configuration files. Each number is far above honest use. It keeps a file that is no
+  /// configuration (a core dump, a log) from costing more than a moment.
+  public enum Configuration {
+    /// Bytes of one file: 10,000 profiles of some 20 lines fit into a few files.
+    public static let fileBytes = 1 << 20
+    /// Bytes of one line without its end: the longest value is a list of names or an ARN of 2,048.
+    public static let lineBytes = 8 << 10
+    /// Files read together: the main file and those in its `.d` directory.
+    public static let files = 1024
+    /// Profiles in all files.
+    public static let profiles = 10_000
+    /// Backends in all files. Profiles share them, so a few are enough.
+    public static let backends = 1000
+    /// Diagnostics reported one by one; the rest is counted.
+    public static let diagnostics = 1000
+    /// Characters of a profile's or a backend's name, which goes into file names and log fields.
+    public static let profileNameLength = 64
+    /// Bytes of a path, `PATH_MAX` less its NUL.
+    public static let pathBytes = 4095
+    /// Bytes of a Unix socket's path, `sun_path` less its NUL.
+    public static let socketPathBytes = 107
+    /// Words of a command, the program included.
+    public static let commandWords = 256
+    /// Headers of one backend.
+    public static let headers = 64
+    /// Variables of one program.
+    public static let environmentVariables = 256
+    /// Bytes of a user's or group's name (`LOGIN_NAME_MAX`).
+    public static let accountNameBytes = 256
+  }
 
-  // MARK: What a restart and a reboot leave
-
-  /// Bytes of one session in the descriptor store: ten logins of 50,000 characters and two tokens.
-  public static let snapshotBytes = 1 << 20
-  /// Bytes of all sessions in the descriptor store, which are memory: 10 KB for each of the most
-  /// there can be. Users with many large logins must not fill the host with them.
-  public static let storeBytes = 1 << 30
-  /// Bytes of one text of a session; the longest is a user name of 1024 characters.
-  public static let snapshotTextBytes = 4096
-  /// Bytes of one secret of a session: as large as a backend's reply.
-  public static let snapshotSecretBytes = backendReplyBytes
-  /// Bytes of the file of IdentityIds: those of all sessions, at some 200 bytes each.
-  public static let identityFileBytes = 32 << 20
-  /// Bytes of one line of that file.
-  public static let identityLineBytes = 8192
-}
-
-/// What a configuration may measure. Each number is far above honest use and keeps a file that is
-/// not a configuration at all (a core dump, a log) from costing more than a moment.
-public enum ConfigurationLimits {
-  /// Bytes of one file: 10,000 profiles of some 20 lines spread over a few files.
-  public static let fileBytes = 1 << 20
-  /// Bytes of one line without its end: the longest value is a list of names or an ARN of 2,048.
-  public static let lineBytes = 8 << 10
-  /// Files read together: the main file and what lies in its `.d` directory.
-  public static let files = 1024
-  /// Profiles in all files.
-  public static let profiles = 10_000
-  /// Backends in all files. Profiles share them, so few are ever needed.
-  public static let backends = 1000
-  /// Diagnostics reported one by one; the rest is counted.
-  public static let diagnostics = 1000
-  /// Bytes of a path, `PATH_MAX` less its NUL.
-  public static let pathBytes = 4095
-  /// Bytes of a Unix socket's path, `sun_path` less its NUL.
-  public static let socketPathBytes = 107
-  /// Words of a command, the program included.
-  public static let commandWords = 256
-  /// Headers of one backend.
-  public static let headers = 64
-  /// Variables of one program.
-  public static let environmentVariables = 256
-  /// Bytes of a user's or group's name (`LOGIN_NAME_MAX`).
-  public static let accountNameBytes = 256
-  /// Characters of a developer user identifier (Cognito API reference, LookupDeveloperIdentity).
-  public static let userIdentifierLength = 1024
-  /// Principal tags of one token (Cognito API reference, GetOpenIdTokenForDeveloperIdentity).
-  public static let principalTags = 50
-  /// Managed policies of one session (STS API reference, AssumeRoleWithWebIdentity).
-  public static let policyARNs = 10
+  /// What outlives a restart (the descriptor store) and a reboot (the file of IdentityIds).
+  public enum Store {
+    /// Bytes of one session in the descriptor store: ten logins of 50,000 characters and two
+    /// tokens.
+    public static let sessionBytes = 1 << 20
+    /// Bytes of all sessions in the descriptor store, which is memory: 10 KB for each of
+    /// ``Session/most`` sessions. Users with many large logins must not fill the host with them.
+    public static let bytes = 1 << 30
+    /// Bytes of one text of a session; the longest is a user name of 1024 characters.
+    public static let textBytes = 4096
+    /// Bytes of one secret of a session: as large as a backend's reply.
+    public static let secretBytes = Upstream.backendReplyBytes
+    /// Bytes of the file of IdentityIds: some 200 bytes for each session.
+    public static let identityFileBytes = 32 << 20
+    /// Bytes of one line of that file.
+    public static let identityLineBytes = 8192
+  }
 }

@@ -83,7 +83,7 @@ extension SessionService {
     case .nobody, .unavailable:
       guard let number else {
         return .refused(
-          ProtocolError(.accessDenied, "the host knows no user \(other.quotedForMessage)"))
+          ProtocolError(.accessDenied, "the host knows no user \(other.quoted)"))
       }
       owner = Caller(uid: number, isUnmapped: number == host.process.overflowUID)
     }
@@ -91,7 +91,7 @@ extension SessionService {
       recordRefusal(of: caller, to: name, client, now)
       return .refused(
         ProtocolError(
-          .accessDenied, "profile '\(name)' is not available to \(other.quotedForMessage)"))
+          .accessDenied, "profile '\(name)' is not available to \(other.quoted)"))
     }
     return resolve(profile, for: owner, query, now)
   }

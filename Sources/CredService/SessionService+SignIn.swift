@@ -26,7 +26,7 @@ extension SessionService {
     handle(
       .signInRequested(
         SignInRequest(
-          id: client.id, signIn: login.signIn, customRoleARN: login.customRoleARN,
+          id: client.id, input: login.signIn, customRoleARN: login.customRoleARN,
           expires: login.signIn.tokenExpiration.map { now + ($0 - wall) },
           loginsExpire: login.signIn.loginExpirations.mapValues { now + ($0 - wall) },
           deadline: now + Self.signInTime)),
@@ -120,7 +120,7 @@ extension SessionService {
   }
 }
 
-extension SignIn {
+extension SignInInput {
   /// When a developer token runs out, where it says.
   fileprivate var tokenExpiration: WallTime? {
     if case .developerToken(_, let token) = self { token.expiration } else { nil }

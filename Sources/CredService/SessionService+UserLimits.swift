@@ -22,10 +22,10 @@ extension SessionService {
       }
       return sum + other.machine.logins.byteCount
     }
-    guard kept + added.byteCount > Limits.loginBytesPerUser else { return nil }
+    guard kept + added.byteCount > Limits.Session.loginBytesPerUser else { return nil }
     return ProtocolError(
       .tooManyRequests,
-      "this user's sessions keep more than \(Limits.loginBytesPerUser) bytes of logins; "
+      "this user's sessions keep more than \(Limits.Session.loginBytesPerUser) bytes of logins; "
         + "sign out of other profiles")
   }
 
@@ -33,11 +33,11 @@ extension SessionService {
   /// costs nothing.
   func waitLimitError(_ session: Session, _ client: Client) -> ProtocolError? {
     guard session.machine.waiterCount == 0,
-      client.user.waitingSessions.count >= Limits.waitingSessionsPerUser
+      client.user.waitingSessions.count >= Limits.Client.waitingSessions
     else { return nil }
     return ProtocolError(
       .tooManyRequests,
-      "requests of this user wait in \(Limits.waitingSessionsPerUser) other profiles already",
+      "requests of this user wait in \(Limits.Client.waitingSessions) other profiles already",
       retryAfter: .seconds(1))
   }
 }

@@ -35,7 +35,7 @@ package final class SessionService {
   var users: [UInt32: ClientUser] = [:]
   /// Clients that watch, by their user.
   var watchers: [UInt32: Set<UInt64>] = [:]
-  var parsedRequests: RequestMemo
+  var parsedRequests: ParsedRequestCache
   let directory: UserDirectory
   let executables: ExecutableDirectory
   /// When access is decided anew for clients that wait or watch: see ``recheckAccess(_:)``.
@@ -43,15 +43,15 @@ package final class SessionService {
   var nextAccessCheck = Instant.distantFuture
 
   // What one user may cause.
-  var passwordLimiter = SignInLimiter()
-  var callAllowance = UserAllowance()
+  var passwordLimiter = PasswordLimiter()
+  var callAllowance = CallAllowance()
   /// Users whose password is being checked.
   var passwordsUnderWay: Set<UInt32> = []
 
   // What is logged, at most so often a minute.
-  var auditLimiter = RepeatLimiter(burst: 20)
-  var refusalLimiter = RepeatLimiter(burst: 1)
-  var failureLimiter = RepeatLimiter(burst: 1)
+  var auditLimiter = NoticeLimiter(burst: 20)
+  var refusalLimiter = NoticeLimiter(burst: 1)
+  var failureLimiter = NoticeLimiter(burst: 1)
 
   // What `status` says.
   let started: Instant
@@ -69,7 +69,7 @@ package final class SessionService {
     let clock = host.clock
     directory = UserDirectory(clock: clock, background: host.background, queries: host.queries)
     executables = ExecutableDirectory(background: host.background, queries: host.queries)
-    parsedRequests = RequestMemo(seed: self.host.random.next())
+    parsedRequests = ParsedRequestCache(seed: self.host.random.next())
     started = clock.now
     configured = clock.wallTime
     wakeTimer = clock.makeTimer { [unowned self] in self.wakeSessions() }

@@ -11,7 +11,7 @@ final class UserDirectory {
   /// A database that takes longer counts as unavailable; the last known name goes on serving.
   static let timeout: Duration = .seconds(2)
   /// Look-ups under way and waiting: one for each client.
-  static let lookupsHeld = Limits.connections
+  static let lookupsHeld = Limits.Client.connections
   /// Names kept; one for each user of the host.
   static let entriesKept = 100_000
 
@@ -52,7 +52,9 @@ final class UserDirectory {
       return nil
     }
     if lookUp(query, now, then: [then]) { return nil }
-    // A database that hangs changes nothing about the users it knows, however long it hangs.
+    // A database that hangs changes nothing about the users it knows, however long it hangs. What is
+    // known counts anew: else a decision that rests on it would be made again and again.
+    entries[query]?.since = now
     return entries[query]?.answer ?? .unavailable
   }
 

@@ -1,6 +1,6 @@
 import CredCore
 
-/// Replies: the first two bytes choose status and headers, the rest is the body.
+/// Replies: the first two bytes select status and headers, the rest is the body.
 extension FuzzTarget {
   private static let statuses = [
     200, 200, 200, 201, 301, 400, 401, 403, 404, 409, 429, 500, 503, 511,
@@ -22,7 +22,7 @@ extension FuzzTarget {
     return HTTPReply(status: status, headers: headers, body: Secret(Array(bytes.dropFirst(2))))
   }
 
-  /// Nothing is a success that is none.
+  /// Only a reply with a successful status is read as a success.
   private func fault<Value>(
     _ status: Int, _ read: () throws(UpstreamFailure) -> Value
   ) -> String? {
@@ -64,13 +64,12 @@ extension FuzzTarget {
   func faultInBackendReplies(_ bytes: [UInt8]) -> String? {
     guard let query = try? query() else { return "no query" }
     let reply = reply(bytes)
-    let url = "https://auth.example.com/"
-    let callback = HTTPCallback(backend: "corp", url: url)
+    let backend = HTTPBackend(name: "corp")
     return fault(reply.status) { () throws(UpstreamFailure) in
-      try callback.reply(reply, to: query)
+      try backend.token(from: reply, to: query)
     }
       ?? fault(reply.status) { () throws(UpstreamFailure) in
-        try PasswordSignIn(backend: "corp", url: url).session(from: reply)
+        try backend.session(from: reply)
       }
   }
 
@@ -80,15 +79,15 @@ extension FuzzTarget {
     _ = try? DeveloperCredentials(file: Secret(bytes), section: "default", path: "/file")
     let status = Int32(bytes.first ?? 0) % 80
     return fault(status == 0 ? 200 : 500) { () throws(UpstreamFailure) in
-      try ExecCallback(backend: "script").reply(
-        ExecOutcome(
+      try ExecBackend(name: "script").token(
+        from: ExecOutcome(
           ending: .exited(status), standardOutput: Secret(Array(bytes.dropFirst())),
           standardError: bytes),
         to: query)
     }
   }
 
-  /// The cipher is none, so that what is fuzzed is what follows it.
+  /// Does not encrypt, so that the fuzzed bytes reach the reader behind the cipher.
   private struct NoCipher: BlockCipher, Digests {
     func decryptAES128CBC(_ ciphertext: [UInt8], key: [UInt8], iv: [UInt8]) -> [UInt8]? {
       ciphertext

@@ -25,11 +25,29 @@ struct SandboxCommand: ParsableCommand {
   @Flag(help: "Print nothing.")
   var quiet = false
 
+  @Flag(
+    help: "Show credentials: starts a sandbox, credd and credctl, and stops them again.")
+  var demo = false
+
+  @Flag(help: "With --demo: leaves them running until Ctrl-C.")
+  var keep = false
+
+  func validate() throws {
+    guard demo || !keep else { throw ValidationError("--keep is for --demo") }
+    guard !demo || Set(CommandLine.arguments.dropFirst()).isSubset(of: ["--demo", "--keep"]) else {
+      throw ValidationError("--demo takes no option but --keep")
+    }
+  }
+
   func run() throws {
-    var signals = StopSignals()
-    let seed = try seeding.seed()
-    let sandbox = Sandbox(seed, issuer: try TokenIssuer(), randomSeed: .random(in: 0 ... .max))
-    let server = try SandboxServer(sandbox)
+    if demo { return try Demo().run(keeps: keep) }
+    try serve()
+  }
+
+  private func serve() throws {
+    let sandbox = Sandbox(
+      try seeding.seed(), issuer: try seeding.issuer(), randomSeed: .random(in: 0 ... .max))
+    let server = try SandboxServer(sandbox, stopSignals: blockStopSignals())
     let urls = try listening.listen(on: server)
     if let readyFile {
       let text = urls.joined(separator: "\n") + "\n"
@@ -39,7 +57,16 @@ struct SandboxCommand: ParsableCommand {
       print("credd-sandbox: listening on \(urls.joined(separator: ", "))")
       fflush(nil)
     }
-    signals.wait()
-    try server.stop()
+    try server.serve()
+  }
+
+  /// SIGTERM and SIGINT, which the server waits for.
+  private func blockStopSignals() -> sigset_t {
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    unsafe sigaddset(&signals, SIGTERM)
+    unsafe sigaddset(&signals, SIGINT)
+    unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+    return signals
   }
 }

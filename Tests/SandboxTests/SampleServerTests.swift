@@ -1,5 +1,3 @@
-import Crypto
-import CryptoExtras
 import FoundationEssentials
 import Testing
 
@@ -44,10 +42,9 @@ import Testing
 
   private func decrypted(_ reply: HTTPReply, key: String) throws -> String {
     let sealed = try #require(Data(base64Encoded: String(reply.text.dropLast())))
-    let plain = try AES._CBC.decrypt(
-      sealed.dropFirst(16),
-      using: SymmetricKey(data: SampleProtocol.bytes(ofHexadecimal: key.prefix(32))),
-      iv: AES._CBC.IV(ivBytes: Array(sealed.prefix(16))))
+    let plain = try Cryptography.decryptAES128CBC(
+      Array(sealed.dropFirst(16)), key: SampleProtocol.bytes(ofHexadecimal: key.prefix(32)),
+      iv: Array(sealed.prefix(16)))
     return String(decoding: plain, as: UTF8.self)
   }
 

@@ -45,11 +45,6 @@ int credd_raise_descriptor_limit(void);
 // that. -EPERM where the limit on locked memory can be neither lifted nor ignored.
 int credd_lock_memory(void);
 
-// How many objects the dynamic linker has loaded, the program among them.
-size_t credd_library_count(void);
-// Gives back what is resident of those that were loaded after the first `known` and is as in their
-// files: code and constants. What is used again comes back from the page cache.
-void credd_give_libraries_back(size_t known);
 
 // One ready descriptor of an epoll instance, without the packed union of epoll_event.
 struct credd_ready {

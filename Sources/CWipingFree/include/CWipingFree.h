@@ -1,3 +1,3 @@
-// Linking this target makes free() wipe, in the whole program: see wiping_free.c. A target of its
-// own, because a statically linked program (credctl) cannot replace glibc's allocator.
+// Linking this target makes free() wipe, in the whole program; a static program needs --wrap too: see
+// wiping_free.c.
 #pragma once

@@ -1,21 +1,17 @@
-/// Amazon Cognito Identity, spoken as values: requests out, replies in.
+/// Amazon Cognito Identity: makes requests and reads replies.
 ///
-/// JSON 1.1 over POST (Cognito Identity API reference, 2014-06-30). The exchange calls are
-/// unsigned; only GetOpenIdTokenForDeveloperIdentity carries a signature.
+/// JSON 1.1 over POST (Cognito Identity API reference, 2014-06-30). Only
+/// GetOpenIdTokenForDeveloperIdentity is signed.
 public struct CognitoIdentity: Sendable, Equatable {
-  /// Seconds; what Cognito allows for a developer token.
-  public static let tokenDurations = 1...86_400
-  public static let maximumPrincipalTags = 50
-
   public let endpoint: AWSEndpoint
 
   public init(_ endpoint: AWSEndpoint) {
     self.endpoint = endpoint
   }
 
-  /// GetId: the identity of a guest, or of somebody with social, OIDC or SAML logins.
+  /// GetId: the identity of a guest, or of a user with social, OIDC or SAML logins.
   ///
-  /// - Throws: where the logins hold a developer token, which Cognito refuses here.
+  /// - Throws: if the logins hold a developer token, which Cognito refuses here.
   public func getID(
     pool: IdentityPoolID, accountID: String? = nil, logins: LoginsMap = LoginsMap()
   ) throws(InvalidInput) -> HTTPRequest {
@@ -32,8 +28,7 @@ public struct CognitoIdentity: Sendable, Equatable {
 
   /// GetCredentialsForIdentity: the enhanced flow.
   ///
-  /// - Parameter customRoleARN: one of the roles that the login itself names, or that the pool's
-  ///   role mapping allows.
+  /// - Parameter customRoleARN: one of the roles in the login, or in the pool's role mapping.
   public func getCredentials(
     identity: IdentityID, logins: LoginsMap = LoginsMap(), customRoleARN: String? = nil
   ) -> HTTPRequest {
@@ -54,20 +49,6 @@ public struct CognitoIdentity: Sendable, Equatable {
     }
   }
 
-  /// UnlinkIdentity: takes logins off an identity that they prove to be one's own.
-  public func unlinkIdentity(
-    _ identity: IdentityID, logins: LoginsMap, remove: [String]
-  ) -> HTTPRequest {
-    request("UnlinkIdentity") {
-      $0.field("IdentityId", identity.description)
-      $0.logins(logins)
-      $0.key("LoginsToRemove")
-      $0.beginArray()
-      for provider in remove { $0.string(provider) }
-      $0.endArray()
-    }
-  }
-
   func request(_ operation: String, _ members: (inout JSONWriter) -> Void) -> HTTPRequest {
     var writer = JSONWriter()
     writer.beginObject()
@@ -84,7 +65,7 @@ public struct CognitoIdentity: Sendable, Equatable {
 }
 
 extension CognitoIdentity {
-  /// Reads the answer to GetId.
+  /// Reads the reply to GetId.
   public static func identity(from reply: HTTPReply) throws(UpstreamFailure) -> IdentityID {
     let object = try success(reply)
     return try checked(.cognitoIdentity) { () throws(InvalidInput) in
@@ -92,7 +73,7 @@ extension CognitoIdentity {
     }
   }
 
-  /// Reads the answer to GetCredentialsForIdentity.
+  /// Reads the reply to GetCredentialsForIdentity.
   public static func credentials(
     from reply: HTTPReply
   ) throws(UpstreamFailure) -> CredentialsReply {
@@ -117,14 +98,14 @@ extension CognitoIdentity {
     }
   }
 
-  /// Reads the answer to GetOpenIdToken.
+  /// Reads the reply to GetOpenIdToken.
   public static func token(from reply: HTTPReply) throws(UpstreamFailure) -> TokenReply {
     let object = try success(reply)
     return try tokenReply(object, reply)
   }
 
-  /// Reads the answer to GetOpenIdTokenForDeveloperIdentity, in which errors of the signature are
-  /// those of the backend that credd itself is here.
+  /// Reads the reply to GetOpenIdTokenForDeveloperIdentity. An error about the signature is the
+  /// backend's: credd signs in its place.
   public static func developerToken(
     from reply: HTTPReply, backend: String
   ) throws(UpstreamFailure) -> TokenReply {
@@ -135,11 +116,6 @@ extension CognitoIdentity {
     }
     let object = try success(reply)
     return try tokenReply(object, reply)
-  }
-
-  /// Reads the answer to UnlinkIdentity, which has no content.
-  public static func unlinked(_ reply: HTTPReply) throws(UpstreamFailure) {
-    guard reply.isSuccess, !reply.looksLikeHTML else { throw failure(reply) }
   }
 
   private static func tokenReply(
@@ -155,7 +131,8 @@ extension CognitoIdentity {
 
   private static func success(_ reply: HTTPReply) throws(UpstreamFailure) -> JSONValue {
     guard reply.status == 200, !reply.looksLikeHTML else { throw failure(reply) }
-    return try JSONReply.object(reply.body, limit: Limits.cognitoReplyBytes, from: .cognitoIdentity)
+    return try JSONReply.object(
+      reply.body, limit: Limits.Upstream.awsReplyBytes, from: .cognitoIdentity)
   }
 
   private static func failure(_ reply: HTTPReply) -> UpstreamFailure {
@@ -165,7 +142,8 @@ extension CognitoIdentity {
   /// `{"__type": "ns#Name", "message": …}`, or the name in `x-amzn-ErrorType: Name:url`.
   private static func remoteError(_ reply: HTTPReply) -> RemoteError? {
     let body =
-      reply.body.count <= Limits.cognitoReplyBytes ? try? JSONValue.parse(reply.body.bytes) : nil
+      reply.body.count <= Limits.Upstream.awsReplyBytes
+      ? try? JSONValue.parse(reply.body.bytes) : nil
     guard let name = body?["__type"]?.text ?? reply.header("x-amzn-ErrorType") else { return nil }
     return RemoteError(name: name, message: body?["message"]?.secret ?? body?["Message"]?.secret)
   }

@@ -1,20 +1,14 @@
 /// AWS STS, AssumeRoleWithWebIdentity: the second step of the basic flow (STS API reference,
-/// 2011-06-15). Unsigned, form out, XML in.
+/// 2011-06-15). The request is an unsigned form, the reply XML.
 public struct STS: Sendable, Equatable {
-  /// Seconds; the role's own maximum may be lower.
-  public static let durations = 900...43_200
-  /// Characters, for the session policy itself.
-  public static let maximumPolicyLength = 2048
-  public static let maximumPolicyARNs = 10
-
-  /// What AssumeRoleWithWebIdentity is asked for.
+  /// The parameters of AssumeRoleWithWebIdentity.
   public struct RoleQuery: Sendable, Equatable {
     public var roleARN: String
     /// `[\w+=,.@-]{2,64}`.
     public var sessionName: String
-    /// Seconds; nil leaves it to AWS (one hour).
+    /// Seconds; nil for AWS's default, one hour.
     public var duration: Int?
-    /// A session policy in JSON, which can only narrow the role.
+    /// A session policy in JSON, which can only restrict the role.
     public var policy: String?
     public var policyARNs: [String]
 
@@ -36,7 +30,7 @@ public struct STS: Sendable, Equatable {
     self.endpoint = endpoint
   }
 
-  /// - Throws: where the query breaks one of the documented limits.
+  /// - Throws: if the query exceeds one of the documented limits.
   public func assumeRole(
     _ query: RoleQuery, token: Secret
   ) throws(InvalidInput) -> HTTPRequest {
@@ -57,11 +51,11 @@ public struct STS: Sendable, Equatable {
       headers: [HTTPHeader("Content-Type", FormBody.contentType)], body: Secret(form.bytes))
   }
 
-  /// Reads the answer. The account comes from the assumed role's ARN.
+  /// Reads the reply. The account is in the assumed role's ARN.
   public static func credentials(
     from reply: HTTPReply
   ) throws(UpstreamFailure) -> CredentialsReply {
-    guard reply.body.count <= Limits.cognitoReplyBytes else {
+    guard reply.body.count <= Limits.Upstream.awsReplyBytes else {
       throw .transport(.tooLarge, from: .sts)
     }
     guard reply.status == 200, !reply.looksLikeHTML else { throw failure(reply) }
@@ -116,29 +110,30 @@ public struct STS: Sendable, Equatable {
 }
 
 extension STS.RoleQuery {
-  /// The limits of the STS API reference, so that a mistake is named before any call.
+  /// Checks the limits of the STS API reference before a call.
   func check() throws(InvalidInput) {
     try Self.check(arn: roleARN, "RoleArn")
-    guard (2...64).contains(sessionName.utf8.count),
-      sessionName.holdsOnlyLettersDigits(or: "_+=,.@-")
+    guard Limits.Upstream.roleSessionNameLength.contains(sessionName.utf8.count),
+      sessionName.isRoleSessionText
     else {
       throw InvalidInput(
         field: "RoleSessionName", reason: "is not 2 to 64 letters, digits or any of _+=,.@-")
     }
-    if let duration, !STS.durations.contains(duration) {
+    if let duration, !Limits.Upstream.roleSeconds.contains(duration) {
       throw InvalidInput(field: "DurationSeconds", reason: "is not 900 to 43200")
     }
-    if let policy, !(1...STS.maximumPolicyLength).contains(policy.unicodeScalars.count) {
+    if let policy, !Limits.Upstream.policyLength.contains(policy.unicodeScalars.count) {
       throw InvalidInput(field: "Policy", reason: "is empty or over 2048 characters")
     }
-    guard policyARNs.count <= STS.maximumPolicyARNs else {
-      throw InvalidInput(field: "PolicyArns", reason: "are more than \(STS.maximumPolicyARNs)")
+    guard policyARNs.count <= Limits.Upstream.policyARNs else {
+      throw InvalidInput(field: "PolicyArns", reason: "are more than \(Limits.Upstream.policyARNs)")
     }
     for arn in policyARNs { try Self.check(arn: arn, "PolicyArns") }
   }
 
   private static func check(arn: String, _ field: String) throws(InvalidInput) {
-    guard (20...2048).contains(arn.unicodeScalars.count), arn.hasPrefix("arn:") else {
+    guard Limits.Upstream.roleARNLength.contains(arn.unicodeScalars.count), arn.hasPrefix("arn:")
+    else {
       throw InvalidInput(field: field, reason: "is no ARN of 20 to 2048 characters")
     }
   }

@@ -1,4 +1,4 @@
-/// AWS credentials of the organisation's own, with which a `cognito` backend signs.
+/// The organisation's AWS credentials, with which a `cognito` backend signs.
 public struct DeveloperCredentials: Sendable, Equatable {
   public let signer: SigV4
   /// Nil for long-lived keys.
@@ -22,19 +22,19 @@ public struct DeveloperCredentials: Sendable, Equatable {
     self.init(signer: SigV4(accessKeyID: id, secretAccessKey: Secret(key), sessionToken: token))
   }
 
-  /// From a section of a file in the manner of `~/.aws/credentials`.
+  /// From a section of a file in the format of `~/.aws/credentials`.
   public init(file: Secret, section: String, path: String) throws(InvalidInput) {
     var values: [String: Secret] = [:]
     var isInside = false
-    for line in file.bytes.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
-      let text = line.trimmingBlanks
+    for line in file.bytes.split(whereSeparator: \.isLineBreak) {
+      let text = line.trimmedOfBlanks
       if text.first == UInt8(ascii: "[") {
         isInside = Array(text) == Array("[\(section)]".utf8)
       } else if isInside, let equals = text.firstIndex(of: UInt8(ascii: "=")),
         text.first != UInt8(ascii: "#")
       {
-        let key = String(decoding: text[..<equals].trimmingBlanks, as: UTF8.self).lowercased()
-        values[key] = Secret(Array(text[(equals + 1)...].trimmingBlanks))
+        let key = String(decoding: text[..<equals].trimmedOfBlanks, as: UTF8.self).lowercased()
+        values[key] = Secret(Array(text[(equals + 1)...].trimmedOfBlanks))
       }
     }
     guard let id = values["aws_access_key_id"]?.exposedText(), !id.isEmpty,
@@ -48,7 +48,7 @@ public struct DeveloperCredentials: Sendable, Equatable {
         accessKeyID: id, secretAccessKey: key, sessionToken: values["aws_session_token"]))
   }
 
-  /// From what a credential_process printed (AWS SDKs and Tools Reference Guide, "Process
+  /// From the output of a credential_process (AWS SDKs and Tools Reference Guide, "Process
   /// credential provider").
   public init(processOutput: Secret) throws(InvalidInput) {
     let field = "credential_process"
@@ -67,14 +67,5 @@ public struct DeveloperCredentials: Sendable, Equatable {
       signer: SigV4(
         accessKeyID: id, secretAccessKey: key, sessionToken: object["SessionToken"]?.secret),
       expiration: expiration)
-  }
-}
-
-extension ArraySlice<UInt8> {
-  fileprivate var trimmingBlanks: ArraySlice<UInt8> {
-    let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
-    let front = drop(while: isBlank)
-    return front.prefix(
-      (front.lastIndex { !isBlank($0) } ?? front.startIndex - 1) + 1 - front.startIndex)
   }
 }

@@ -1,157 +1,23 @@
-/// The token callback over HTTP: `type = http`.
-public struct HTTPCallback: Sendable, Equatable {
+/// A backend of type `http`: the token callback, the sign-in at `login_url` and the sign-out at
+/// `logout_url`. Each is one request, made here, and one reply, read here.
+public struct HTTPBackend: Sendable, Equatable {
   /// The backend's name in the configuration.
-  public let backend: String
-  public let method: HTTPRequest.Method
-  /// With its placeholders expanded.
-  public let url: String
-  /// The configured ones.
+  public let name: String
+  /// The configured headers, sent with every request.
   public let headers: [HTTPHeader]
   /// Sent as `Authorization: Bearer`: the user's session token after a sign-in, else credd's own.
   public let bearer: Secret?
 
-  public init(
-    backend: String, method: HTTPRequest.Method = .post, url: String, headers: [HTTPHeader] = [],
-    bearer: Secret? = nil
-  ) {
-    self.backend = backend
-    self.method = method
-    self.url = url
+  public init(name: String, headers: [HTTPHeader] = [], bearer: Secret? = nil) {
+    self.name = name
     self.headers = headers
     self.bearer = bearer
   }
 
-  /// A `GET` carries nothing but URL and headers: the URL then says who the user is.
-  ///
-  /// - Throws: where the bearer token cannot stand in a header.
-  public func request(_ query: TokenQuery) throws(InvalidInput) -> HTTPRequest {
-    try BackendRequest.make(
-      method, url, headers: headers, bearer: bearer, json: method == .get ? nil : query.json)
-  }
+  private var upstream: Upstream { .backend(name) }
 
-  public func reply(
-    _ reply: HTTPReply, to query: TokenQuery
-  ) throws(UpstreamFailure) -> TokenReply {
-    let upstream = Upstream.backend(backend)
-    guard reply.isSuccess, !reply.looksLikeHTML else {
-      let sent = query.logins.logins.map(\.token) + (bearer.map { [$0] } ?? [])
-      throw .backend(reply, from: upstream, said: reply.explanation(hiding: sent))
-    }
-    return try query.reply(
-      from: reply.body, limit: Limits.backendReplyBytes, serverTime: reply.date, from: upstream)
-  }
-}
-
-/// A sign-in with user name and password at a backend's `login_url`.
-public struct PasswordSignIn: Sendable, Equatable {
-  /// What a sign-in gave.
-  public struct Session: Sendable, Equatable {
-    /// Sent as bearer token on the callbacks of this session.
-    public let token: Secret
-    /// Who the backend says the user is; nil leaves it to `user_identifier`.
-    public let userIdentifier: String?
-
-    public init(token: Secret, userIdentifier: String? = nil) {
-      self.token = token
-      self.userIdentifier = userIdentifier
-    }
-  }
-
-  /// The backend's name in the configuration.
-  public let backend: String
-  /// With its placeholders expanded.
-  public let url: String
-  public let headers: [HTTPHeader]
-  /// credd's own.
-  public let bearer: Secret?
-
-  public init(backend: String, url: String, headers: [HTTPHeader] = [], bearer: Secret? = nil) {
-    self.backend = backend
-    self.url = url
-    self.headers = headers
-    self.bearer = bearer
-  }
-
-  /// `POST {"Username","Password","DeveloperProviderName"}`.
-  public func request(
-    username: String, password: Secret, developerProvider: String
-  ) throws(InvalidInput) -> HTTPRequest {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.field("Username", username)
-    writer.field("Password", password)
-    writer.field("DeveloperProviderName", developerProvider)
-    writer.endObject()
-    return try BackendRequest.make(
-      .post, url, headers: headers, bearer: bearer, json: Secret(writer.bytes))
-  }
-
-  /// Reads `{"SessionToken","DeveloperUserIdentifier"?}`, each also with a lower-case first letter.
-  public func session(from reply: HTTPReply) throws(UpstreamFailure) -> Session {
-    let upstream = Upstream.backend(backend)
-    guard reply.isSuccess, !reply.looksLikeHTML else { throw .signIn(reply, from: upstream) }
-    let object = try JSONReply.object(reply.body, limit: Limits.backendReplyBytes, from: upstream)
-    return try checked(upstream) { () throws(InvalidInput) in
-      let token = try object.eitherSpelling("SessionToken").requiredSecret("SessionToken")
-      // It becomes a header.
-      guard token.bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-        throw InvalidInput(field: "SessionToken", reason: "is not printable ASCII")
-      }
-      let name = "DeveloperUserIdentifier"
-      let user = try object.eitherSpelling(name)
-      let isNamed = user[name].map { $0 != .null } ?? false
-      let identifier = isNamed ? try user.requiredText(name) : nil
-      guard (identifier?.unicodeScalars.count ?? 1) <= 1024 else {
-        throw InvalidInput(field: name, reason: "is over 1024 characters")
-      }
-      return Session(token: token, userIdentifier: identifier)
-    }
-  }
-}
-
-/// The call to a backend's `logout_url`, for `logout` with `global`.
-public struct SignOutCall: Sendable, Equatable {
-  /// The backend's name in the configuration.
-  public let backend: String
-  /// With its placeholders expanded.
-  public let url: String
-  public let headers: [HTTPHeader]
-  /// The session's token, else credd's own.
-  public let bearer: Secret?
-
-  public init(backend: String, url: String, headers: [HTTPHeader] = [], bearer: Secret? = nil) {
-    self.backend = backend
-    self.url = url
-    self.headers = headers
-    self.bearer = bearer
-  }
-
-  /// `POST {"IdentityPoolId","DeveloperProviderName","DeveloperUserIdentifier","IdentityId"?}`.
-  public func request(_ query: TokenQuery) throws(InvalidInput) -> HTTPRequest {
-    var named = query
-    named.logins = LoginsMap()
-    return try BackendRequest.make(
-      .post, url, headers: headers, bearer: bearer, json: named.json)
-  }
-
-  /// Signed out: any success, and whatever says that there was no such session.
-  public func check(_ reply: HTTPReply) throws(UpstreamFailure) {
-    switch reply.status {
-    case 401, 404, 410: return
-    case _ where reply.isSuccess && !reply.looksLikeHTML: return
-    default:
-      throw .backend(
-        reply, from: .backend(backend),
-        said: reply.explanation(hiding: bearer.map { [$0] } ?? []))
-    }
-  }
-}
-
-/// What all calls to a backend over HTTP have in common.
-enum BackendRequest {
-  static func make(
-    _ method: HTTPRequest.Method, _ url: String, headers: [HTTPHeader], bearer: Secret?,
-    json: Secret?
+  private func request(
+    _ url: String, _ method: HTTPRequest.Method = .post, json: Secret?
   ) throws(InvalidInput) -> HTTPRequest {
     var request = HTTPRequest(method: method, url: url)
     request.set("Accept", to: Secret("application/json"))
@@ -165,21 +31,117 @@ enum BackendRequest {
   }
 }
 
+// MARK: Token callback
+
+extension HTTPBackend {
+  /// Asks for a token. A `GET` has no body: its URL then names the user.
+  ///
+  /// - Parameter url: with its placeholders expanded.
+  /// - Throws: where the bearer token cannot stand in a header.
+  public func tokenRequest(
+    _ query: TokenQuery, method: HTTPRequest.Method = .post, url: String
+  ) throws(InvalidInput) -> HTTPRequest {
+    try request(url, method, json: method == .get ? nil : query.json)
+  }
+
+  /// Reads the answer to ``tokenRequest(_:method:url:)``.
+  public func token(
+    from reply: HTTPReply, to query: TokenQuery
+  ) throws(UpstreamFailure) -> TokenReply {
+    guard reply.isSuccess, !reply.looksLikeHTML else {
+      let sent = query.logins.logins.map(\.token) + (bearer.map { [$0] } ?? [])
+      throw .backend(reply, from: upstream, said: reply.explanation(hiding: sent))
+    }
+    return try query.reply(
+      from: reply.body, limit: Limits.Upstream.backendReplyBytes, serverTime: reply.date,
+      from: upstream)
+  }
+}
+
+// MARK: Sign-in
+
+extension HTTPBackend {
+  /// `POST {"Username","Password","DeveloperProviderName"}`.
+  ///
+  /// - Parameter url: with its placeholders expanded.
+  /// - Throws: where the bearer token cannot stand in a header.
+  public func signInRequest(
+    username: String, password: Secret, developerProvider: String, url: String
+  ) throws(InvalidInput) -> HTTPRequest {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.field("Username", username)
+    writer.field("Password", password)
+    writer.field("DeveloperProviderName", developerProvider)
+    writer.endObject()
+    return try request(url, json: Secret(writer.bytes))
+  }
+
+  /// Reads `{"SessionToken","DeveloperUserIdentifier"?}`, each also with a lower-case first letter.
+  public func session(from reply: HTTPReply) throws(UpstreamFailure) -> BackendSession {
+    guard reply.isSuccess, !reply.looksLikeHTML else { throw .signIn(reply, from: upstream) }
+    let object = try JSONReply.object(
+      reply.body, limit: Limits.Upstream.backendReplyBytes, from: upstream)
+    return try checked(upstream) { () throws(InvalidInput) in
+      let token = try object.memberInEitherCase("SessionToken").requiredSecret("SessionToken")
+      // It becomes a header.
+      guard token.bytes.allSatisfy(\.isVisible) else {
+        throw InvalidInput(field: "SessionToken", reason: "is not printable ASCII")
+      }
+      let name = "DeveloperUserIdentifier"
+      let user = try object.memberInEitherCase(name)
+      let isNamed = user[name].map { $0 != .null } ?? false
+      let identifier = isNamed ? try user.requiredText(name) : nil
+      let limit = Limits.Upstream.userIdentifierLength
+      guard (identifier?.unicodeScalars.count ?? 1) <= limit else {
+        throw InvalidInput(field: name, reason: "is over \(limit) characters")
+      }
+      return BackendSession(token: token, developerUserIdentifier: identifier)
+    }
+  }
+}
+
+// MARK: Sign-out
+
+extension HTTPBackend {
+  /// `POST {"IdentityPoolId","DeveloperProviderName","DeveloperUserIdentifier","IdentityId"?}`, for
+  /// `logout` with `global`.
+  ///
+  /// - Parameter url: with its placeholders expanded.
+  /// - Throws: where the bearer token cannot stand in a header.
+  public func signOutRequest(
+    _ query: TokenQuery, url: String
+  ) throws(InvalidInput) -> HTTPRequest {
+    var named = query
+    named.logins = LoginsMap()
+    return try request(url, json: named.json)
+  }
+
+  /// Accepts any success, and the statuses of a session that the backend does not know.
+  public func checkSignOut(_ reply: HTTPReply) throws(UpstreamFailure) {
+    switch reply.status {
+    case 401, 404, 410: return
+    case _ where reply.isSuccess && !reply.looksLikeHTML: return
+    default:
+      throw .backend(
+        reply, from: upstream, said: reply.explanation(hiding: bearer.map { [$0] } ?? []))
+    }
+  }
+}
+
 extension HTTPRequest {
-  /// One header of a name, the last one set: a configured one replaces ours, a bearer token all.
+  /// Replaces the header of that name: a configured one replaces credd's, a bearer token both.
   fileprivate mutating func set(_ name: String, to value: Secret) {
     let lower = name.lowercased()
     headers.removeAll { $0.name.lowercased() == lower }
     headers.append(HTTPHeader(name, value))
   }
 
-  /// `Authorization: Bearer`. A token file ends in a line break more often than not, so white
-  /// space around the token is taken off; within, it is an error.
+  /// `Authorization: Bearer`. A token file often ends in a line break, so white space around the
+  /// token is removed; within, it is an error.
   fileprivate mutating func authorize(bearer: Secret) throws(InvalidInput) {
-    let isSpace: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }
-    var token = bearer.bytes.drop(while: isSpace)
-    while let last = token.last, isSpace(last) { token.removeLast() }
-    guard !token.isEmpty, token.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+    let token = bearer.bytes.trimmed
+    guard !token.isEmpty, token.allSatisfy(\.isVisible) else {
       throw InvalidInput(field: "bearer token", reason: "is empty or not printable ASCII")
     }
     set("Authorization", to: Secret(Array("Bearer ".utf8) + token))
@@ -187,17 +149,19 @@ extension HTTPRequest {
 }
 
 extension HTTPReply {
-  /// What the backend says about an error: the `message` of a JSON body, or the first line of a
-  /// plain one. Nil for a web page, and where it repeats a secret that it was sent.
+  /// The backend's own explanation of an error: the `message` of a JSON body, or the first line of
+  /// a plain one. Nil for a web page, and where the text repeats a secret that was sent.
   func explanation(hiding secrets: [Secret]) -> String? {
-    guard !looksLikeHTML, body.count <= Limits.backendReplyBytes else { return nil }
+    guard !looksLikeHTML, body.count <= Limits.Upstream.backendReplyBytes else { return nil }
     let object = try? JSONValue.parse(body.bytes)
     let fields = ["message", "Message", "error_description", "error", "Error"]
     let said = fields.lazy.compactMap { object?[$0]?.secret }.first
     if object != nil, said == nil { return nil }
-    let line = said?.bytes[...] ?? body.bytes.prefix { $0 != 0x0A && $0 != 0x0D }
+    let line = said?.bytes[...] ?? body.bytes.prefix { !$0.isLineBreak }
     let head = line.prefix(4096)
-    guard !secrets.contains(where: { !$0.isEmpty && head.holds($0.bytes) }) else { return nil }
+    guard !secrets.contains(where: { !$0.isEmpty && head.contains(bytes: $0.bytes) }) else {
+      return nil
+    }
     return RemoteText.clean(head)
   }
 }

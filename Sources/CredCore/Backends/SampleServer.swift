@@ -1,12 +1,12 @@
-/// AWS's sample server for developer authentication: `type = aws-sample`.
+/// A backend of type `aws-sample`: AWS's sample server for developer authentication
+/// (amazon-cognito-developer-authentication-sample).
 ///
-/// Its requests are signed with a secret instead of carrying it, its replies encrypted with it, so
-/// that it can be used over plain HTTP. (amazon-cognito-developer-authentication-sample)
+/// Its requests are signed with a secret and its replies encrypted with it; neither contains it. So
+/// the protocol works over plain HTTP.
 public struct SampleServer: Sendable, Equatable {
-  /// In characters; longer ones are refused by the server's own rules.
+  /// Characters that the server's own rules allow.
   public static let usernameLengths = 3...128
   public static let passwordLengths = 6...128
-  public static let defaultAppName = "awscognitodeveloperauthenticationsample"
 
   /// The backend's name in the configuration.
   public let backend: String
@@ -14,21 +14,20 @@ public struct SampleServer: Sendable, Equatable {
   public let url: String
   /// Lower-case.
   let appName: String
-  /// The server's name as it goes into the salt.
+  /// The URL's host, a part of the salt.
   let host: String
 
-  /// - Parameter url: the server's base URL, to which `/login` and `/gettoken` are added.
-  /// - Parameter host: the name the server knows itself by, where it is not the URL's.
+  /// - Parameter url: the server's base URL, before `/login` and `/gettoken`.
   public init(
-    backend: String, url: String, appName: String = Self.defaultAppName, host: String? = nil
+    backend: String, url: String, appName: String = AWSSampleBackendSettings.standardAppName
   ) throws(InvalidInput) {
-    guard let parts = URLParts(url), parts.query.isEmpty else {
+    guard let parts = try? HTTPURL(url), parts.query == nil else {
       throw InvalidInput(field: "url", reason: "is not an http:// or https:// URL")
     }
     self.backend = backend
     self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
     self.appName = appName.lowercased()
-    self.host = host?.lowercased() ?? parts.host
+    self.host = parts.host
   }
 
   func request(_ path: String, _ form: FormBody) -> HTTPRequest {
@@ -42,10 +41,10 @@ public struct SampleServer: Sendable, Equatable {
     _ reply: HTTPReply, key: Secret, cipher: some BlockCipher
   ) throws(UpstreamFailure) -> Secret {
     let upstream = Upstream.backend(backend)
-    guard reply.body.count <= Limits.backendReplyBytes else {
+    guard reply.body.count <= Limits.Upstream.backendReplyBytes else {
       throw .transport(.tooLarge, from: upstream)
     }
-    let text = reply.body.bytes.filter { $0 != 0x0A && $0 != 0x0D && $0 != 0x20 }
+    let text = reply.body.bytes.filter { !$0.isLineBreak && $0 != UInt8(ascii: " ") }
     return try checked(upstream) { () throws(InvalidInput) in
       guard let bytes = Base64.decode(text, .standard), bytes.count >= 32,
         bytes.count.isMultiple(of: 16), let keyBytes = Hex.decode(key.bytes),
@@ -58,26 +57,26 @@ public struct SampleServer: Sendable, Equatable {
 }
 
 extension SampleServer {
-  /// A sign-in under way. It holds what the password was turned into, not the password.
+  /// A sign-in in progress. It holds a hash of the password, not the password.
   public struct SignIn: Sendable, Equatable {
     let username: String
     let uid: String
-    /// What the server stores: 64 hexadecimal digits.
+    /// The hash that the server stores: 64 hexadecimal digits.
     let salted: Secret
   }
 
   /// - Parameter uid: from ``SampleSession/makeUID(using:)``.
-  /// - Throws: where user name or password break the server's own rules.
+  /// - Throws: if the user name or the password breaks the server's own rules.
   public func signIn(
     username: String, password: Secret, uid: String, digests: some Digests
   ) throws(InvalidInput) -> SignIn {
     guard Self.usernameLengths.contains(username.utf8.count),
-      username.holdsOnlyLettersDigits(or: "_.@")
+      username.containsOnlyLettersDigits(or: "_.@")
     else {
       throw InvalidInput(
         field: "username", reason: "is not 3 to 128 letters, digits, '_', '.' or '@'")
     }
-    guard Self.passwordLengths.contains(LoginsMap.characters(password.bytes)) else {
+    guard Self.passwordLengths.contains(UTF8Sequence.codePoints(password.bytes)) else {
       throw InvalidInput(field: "password", reason: "is not 6 to 128 characters long")
     }
     let salt = Array((username + appName + host).utf8)
@@ -85,7 +84,7 @@ extension SampleServer {
     return SignIn(username: username, uid: uid, salted: Secret(salted))
   }
 
-  /// `/login`, signed at `now`; the server takes it within 15 minutes of its own clock.
+  /// `/login`, signed at `now`; the server accepts it within 15 minutes of its own clock.
   public func request(_ signIn: SignIn, digests: some Digests, now: WallTime) -> HTTPRequest {
     let timestamp = now.iso8601
     let signature = digests.hmacSHA256(key: signIn.salted.bytes, message: Array(timestamp.utf8))
@@ -97,7 +96,7 @@ extension SampleServer {
     return request("/login", form)
   }
 
-  /// Reads the answer: `{"key": …}`, encrypted with what the password was turned into.
+  /// Reads the reply to `/login`: `{"key": …}`, encrypted with the hash of the password.
   public func session(
     from reply: HTTPReply, of signIn: SignIn, cipher: some BlockCipher
   ) throws(UpstreamFailure) -> SampleSession {
@@ -106,7 +105,7 @@ extension SampleServer {
     let key = Secret(Array(signIn.salted.bytes.prefix(32)))
     let plain = try open(reply, key: key, cipher: cipher)
     let object = try JSONReply.object(
-      plain, limit: Limits.backendReplyBytes, limits: Self.jsonLimits, from: upstream)
+      plain, limit: Limits.Upstream.backendReplyBytes, limits: Self.jsonLimits, from: upstream)
     return try checked(upstream) { () throws(InvalidInput) in
       let key = try object.requiredSecret("key")
       guard SampleSession.isKey(key.bytes) else {
@@ -116,12 +115,12 @@ extension SampleServer {
     }
   }
 
-  /// The server puts a comma after the last member.
+  /// The server writes a comma after the last member.
   static var jsonLimits: JSONLimits { JSONLimits(allowsTrailingComma: true) }
 }
 
 extension SampleServer {
-  /// `/gettoken`, signed at `now`: the user's own login first, then the ones to link.
+  /// `/gettoken`, signed at `now`: the user's own login first, then the logins to link.
   public func request(
     _ query: TokenQuery, session: SampleSession, digests: some Digests, now: WallTime
   ) -> HTTPRequest {
@@ -146,7 +145,8 @@ extension SampleServer {
     return request("/gettoken", form)
   }
 
-  /// Reads the answer. A 401 means that the key is no longer valid: sign in again.
+  /// Reads the reply to `/gettoken`. A 401 means that the key is no longer valid: the user must
+  /// sign in again.
   public func reply(
     _ reply: HTTPReply, to query: TokenQuery, session: SampleSession, cipher: some BlockCipher
   ) throws(UpstreamFailure) -> TokenReply {
@@ -157,17 +157,18 @@ extension SampleServer {
     }
     let plain = try open(reply, key: session.key, cipher: cipher)
     return try query.reply(
-      from: plain, limit: Limits.backendReplyBytes, limits: Self.jsonLimits, serverTime: reply.date,
+      from: plain, limit: Limits.Upstream.backendReplyBytes, limits: Self.jsonLimits,
+      serverTime: reply.date,
       from: upstream)
   }
 }
 
-/// A sign-in at the sample server: a device's id and the key that the server gave it. A later
-/// sign-in with the same id makes the key invalid.
+/// The result of a sign-in at the sample server: a device's id and its key. A later sign-in with
+/// the same id makes the key invalid.
 public struct SampleSession: Sendable, Equatable {
   /// 32 lower-case hexadecimal digits.
   public let uid: String
-  /// 32 hexadecimal digits: signs as text, decrypts as the 16 bytes it stands for.
+  /// 32 hexadecimal digits: the text signs, the 16 bytes that it encodes decrypt.
   public let key: Secret
 
   init(uid: String, key: Secret) {
@@ -175,7 +176,7 @@ public struct SampleSession: Sendable, Equatable {
     self.key = key
   }
 
-  /// Reads ``packed``; nil for anything else.
+  /// Reads ``packed``; nil for any other text.
   public init?(packed: Secret) {
     let parts = packed.bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
     guard parts.count == 2, let uid = String(validating: parts[0], as: UTF8.self),
@@ -185,7 +186,7 @@ public struct SampleSession: Sendable, Equatable {
     self.key = Secret(Array(parts[1]))
   }
 
-  /// `uid:key`, for where other backends have a session token.
+  /// `uid:key`, in place of other backends' session token.
   public var packed: Secret {
     Secret(Array(uid.utf8) + [UInt8(ascii: ":")] + key.bytes)
   }

@@ -1,9 +1,9 @@
-/// Turns sections into settings and finds everything wrong with them.
+/// Turns sections into settings and reports all problems.
 struct ConfigurationReader {
   let environment: (String) -> String?
   var diagnostics: DiagnosticList
   private(set) var configuration = Configuration()
-  /// Every backend that has a header, even if its section is wrong: a profile may name it.
+  /// Every backend with a header, even if its section has errors: a profile may name it.
   private var backendHeaders: [(name: String, position: SourcePosition)] = []
   private var backendReferences: [(name: String, position: SourcePosition)] = []
   private var profileCount = 0
@@ -29,7 +29,7 @@ struct ConfigurationReader {
       diagnostics.error(at: section.position, Self.unknownSection(section))
       return
     }
-    // A section with a wrong header is read all the same, for the problems within it.
+    // A section with a wrong header is read too, to report the problems within it.
     let name = nameInHeader(of: section, kind: kind)
     switch kind {
     case .daemon: readDaemon(section)
@@ -43,13 +43,13 @@ struct ConfigurationReader {
     if section.words == ["default"] {
       return "unknown section [default]; did you mean '[profile default]'?"
     }
-    return "unknown section \(section.title.forMessage)"
+    return "unknown section \(section.title.singleQuoted)"
       + NearestName.suggestion(
         section.words[0], in: known.map(\.rawValue),
         otherwise: "; known are \(known.map(\.header).joined(separator: ", "))")
   }
 
-  /// The name a header gives; nil if there is none or, with an error, if it is wrong.
+  /// The name in a header; nil if there is none or it is wrong, which is an error.
   private mutating func nameInHeader(of section: INISection, kind: SectionKind) -> String? {
     switch (kind, section.words.count) {
     case (.daemon, 1):
@@ -57,7 +57,7 @@ struct ConfigurationReader {
     case (.daemon, _):
       diagnostics.error(at: section.position, "[daemon] has no name")
       return nil
-    case (_, 2) where section.words[1].isSectionName:
+    case (_, 2) where section.words[1].isProfileName:
       return section.words[1]
     case (_, 1):
       diagnostics.error(at: section.position, "\(section.title) needs a name: \(kind.header)")
@@ -66,7 +66,7 @@ struct ConfigurationReader {
       let name = section.words.dropFirst().joined(separator: " ")
       diagnostics.error(
         at: section.position,
-        "\(name.forMessage) is not \(ValueSyntax<String>.sectionName.name)")
+        "\(name.singleQuoted) is not \(ValueSyntax<String>.sectionName.name)")
       return nil
     }
   }
@@ -80,9 +80,9 @@ struct ConfigurationReader {
   private mutating func readBackend(_ section: INISection, name: String?) {
     if let name {
       backendHeaders.append((name, section.position))
-      if backendHeaders.count == ConfigurationLimits.backends + 1 {
+      if backendHeaders.count == Limits.Configuration.backends + 1 {
         diagnostics.error(
-          at: section.position, "more than \(ConfigurationLimits.backends) backends")
+          at: section.position, "more than \(Limits.Configuration.backends) backends")
       }
     }
     let type = section["type"].flatMap { entry in
@@ -96,9 +96,9 @@ struct ConfigurationReader {
 
   private mutating func readProfile(_ section: INISection, name: String?) {
     profileCount += 1
-    if profileCount == ConfigurationLimits.profiles + 1 {
+    if profileCount == Limits.Configuration.profiles + 1 {
       diagnostics.error(
-        at: section.position, "more than \(ConfigurationLimits.profiles) profiles")
+        at: section.position, "more than \(Limits.Configuration.profiles) profiles")
     }
     var settings = ProfileSettings(name: name ?? "", identityPoolID: "")
     assign(ConfigurationSchema.profile, from: section, to: &settings)
@@ -123,7 +123,7 @@ struct ConfigurationReader {
     let used = Set(backendReferences.map(\.name))
     for header in backendHeaders where !used.contains(header.name) {
       diagnostics.warning(
-        at: header.position, "no profile uses the backend \(header.name.forMessage)")
+        at: header.position, "no profile uses the backend \(header.name.singleQuoted)")
     }
   }
 
@@ -149,14 +149,14 @@ extension ConfigurationReader {
         let owners = named.flatMap(\.reference.types).map(\.rawValue)
         diagnostics.error(
           at: entry.position,
-          "\(entry.key.forMessage) belongs to backends of type "
+          "\(entry.key.singleQuoted) belongs to backends of type "
             + "\(owners.joined(separator: " or ")), not \(type.rawValue)")
       }
     }
     for key in keys.map(\.reference)
     where key.isRequired && key.applies(to: type) && section[key.name] == nil {
       diagnostics.error(
-        at: section.position, "\(section.title.forMessage) lacks '\(key.name)', \(key.syntax)")
+        at: section.position, "\(section.title.singleQuoted) lacks '\(key.name)', \(key.syntax)")
     }
   }
 
@@ -186,12 +186,12 @@ extension ConfigurationReader {
   private static func unknownKey(
     _ key: String, in section: INISection, _ known: [ConfigurationKeyReference]
   ) -> String {
-    let message = "unknown key \(key.forMessage) in \(section.title.forMessage)"
+    let message = "unknown key \(key.singleQuoted) in \(section.title.singleQuoted)"
     let owner = SectionKind.allCases.first { kind in
       ConfigurationSchema.references(of: kind).contains { $0.matches(key) }
     }
     if let owner { return "\(message); it belongs in \(owner.header)" }
-    // In `haeder.X-Team` it is the family that is misspelt, not the name after the dot.
+    // In `haeder.X-Team` the family is misspelt, not the name after the dot.
     if let dot = key.firstIndex(of: ".") {
       let families = known.filter(\.isFamily).map(\.name)
       if let family = NearestName.of(String(key[...dot]), in: families) {

@@ -3,12 +3,13 @@
 /// A line is blank, a comment, `[section]` or `key = value`. `;` and `#` start a comment at the
 /// start of a line or after white space, but not between double quotes. Lines end in LF or CRLF; a
 /// byte order mark at the start is skipped. There are no continuation lines. A section or a key
-/// given twice, in one file or in two, is an error: the order of files never decides what holds.
+/// given twice, in one file or in two, is an error: the order of files never decides which value
+/// applies.
 struct INIReader {
   private enum Current {
     /// Before the first section of a file.
     case none
-    /// Below a header that could not be read: its entries belong nowhere.
+    /// Below a header that could not be read: its entries are ignored.
     case unreadable
     case section(Int)
   }
@@ -20,13 +21,13 @@ struct INIReader {
   mutating func read(_ sources: [ConfigurationSource]) {
     for (index, source) in sources.enumerated() {
       let start = SourcePosition(file: source.name, line: 1, source: index)
-      guard index < ConfigurationLimits.files else {
-        diagnostics.error(at: start, "more than \(ConfigurationLimits.files) files")
+      guard index < Limits.Configuration.files else {
+        diagnostics.error(at: start, "more than \(Limits.Configuration.files) files")
         return
       }
-      guard source.bytes.count <= ConfigurationLimits.fileBytes else {
+      guard source.bytes.count <= Limits.Configuration.fileBytes else {
         diagnostics.error(
-          at: start, "the file is longer than \(ConfigurationLimits.fileBytes) bytes")
+          at: start, "the file is longer than \(Limits.Configuration.fileBytes) bytes")
         continue
       }
       read(source, index: index)
@@ -46,16 +47,16 @@ struct INIReader {
   }
 
   private mutating func read(_ line: ArraySlice<UInt8>, at position: SourcePosition) {
-    guard line.count <= ConfigurationLimits.lineBytes else {
+    guard line.count <= Limits.Configuration.lineBytes else {
       diagnostics.error(
-        at: position, "the line is longer than \(ConfigurationLimits.lineBytes) bytes")
+        at: position, "the line is longer than \(Limits.Configuration.lineBytes) bytes")
       return
     }
     if let (column, message) = INIReader.foreignCharacter(in: line) {
       diagnostics.error(at: position, column: column, message)
       return
     }
-    let text = line.trimmed
+    let text = line.trimmedOfBlanks
     guard let first = text.first, !first.startsComment else { return }
     if text.startIndex != line.startIndex {
       diagnostics.error(
@@ -74,7 +75,7 @@ struct INIReader {
       diagnostics.error(at: position, "the section's '[' has no ']'")
       return
     }
-    let rest = text[(end + 1)...].trimmed
+    let rest = text[(end + 1)...].trimmedOfBlanks
     guard rest.first?.startsComment ?? true else {
       diagnostics.error(at: position, "text follows the section's ']'")
       return
@@ -90,11 +91,11 @@ struct INIReader {
       current = .section(document.append(section))
       return
     }
-    // The entries join the first section, so that they too are checked and duplicates found.
+    // The entries join the first section: they are checked, and duplicates are found.
     current = .section(index)
     diagnostics.error(
       at: position,
-      "duplicate section \(section.title.forMessage); first at "
+      "duplicate section \(section.title.singleQuoted); first at "
         + "\(document.sections[index].position)")
   }
 
@@ -103,20 +104,20 @@ struct INIReader {
       diagnostics.error(at: position, "expected 'key = value', '[section]' or a comment")
       return
     }
-    let key = String(decoding: text[..<equals].trimmed, as: UTF8.self)
-    guard !key.isEmpty, key.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != 0x22 }) else {
+    let key = String(decoding: text[..<equals].trimmedOfBlanks, as: UTF8.self)
+    guard !key.isEmpty, key.utf8.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: "\"") }) else {
       diagnostics.error(
         at: position, key.isEmpty ? "the key before '=' is missing" : "a key is one plain word")
       return
     }
     let written = text[(equals + 1)...]
     guard let uncommented = INIReader.withoutComment(written) else {
-      diagnostics.error(at: position, "\(key.forMessage): a double quote is not closed")
+      diagnostics.error(at: position, "\(key.singleQuoted): a double quote is not closed")
       return
     }
-    let value = uncommented.trimmed
+    let value = uncommented.trimmedOfBlanks
     guard !value.isEmpty else {
-      diagnostics.error(at: position, "\(key.forMessage) has no value")
+      diagnostics.error(at: position, "\(key.singleQuoted) has no value")
       return
     }
     add(
@@ -129,20 +130,20 @@ struct INIReader {
       return
     case .none:
       diagnostics.error(
-        at: entry.position, "\(entry.key.forMessage) stands before the first [section]")
+        at: entry.position, "\(entry.key.singleQuoted) stands before the first [section]")
     case .section(let index):
       guard let first = document.append(entry, toSection: index) else { return }
       diagnostics.error(
         at: entry.position,
-        "duplicate key \(entry.key.forMessage) in \(document.sections[index].title.forMessage); "
+        "duplicate key \(entry.key.singleQuoted) in \(document.sections[index].title.singleQuoted); "
           + "first at \(first)")
     }
   }
 }
 
 extension INIReader {
-  /// The first thing in a line that no text has: a control character other than a tab, or bytes
-  /// that are not UTF-8. The column counts characters from 1.
+  /// The first character of a line that is not allowed: a control character other than a tab, or
+  /// bytes that are not UTF-8. The column counts characters from 1.
   static func foreignCharacter(in line: ArraySlice<UInt8>) -> (column: Int, message: String)? {
     if line.allSatisfy({ (0x20...0x7E).contains($0) || $0 == UInt8(ascii: "\t") }) { return nil }
     var parser = Unicode.UTF8.ForwardParser()
@@ -188,23 +189,10 @@ extension INIReader {
 }
 
 extension UInt8 {
-  /// White space within a line.
-  var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
-
   var startsComment: Bool { self == UInt8(ascii: ";") || self == UInt8(ascii: "#") }
 }
 
-extension ArraySlice<UInt8> {
-  /// Without white space at either end.
-  var trimmed: ArraySlice<UInt8> {
-    guard let first = firstIndex(where: { !$0.isBlank }),
-      let last = lastIndex(where: { !$0.isBlank })
-    else { return self[startIndex..<startIndex] }
-    return self[first...last]
-  }
-}
-
-/// The lines of all files, sorted into sections but not yet understood.
+/// The sections of all files, their values not yet read.
 struct INIDocument {
   private(set) var sections: [INISection] = []
   private var indexOfTitle: [String: Int] = [:]
@@ -218,15 +206,15 @@ struct INIDocument {
     return sections.count - 1
   }
 
-  /// Adds an entry, or returns the place of the one that has its key already.
+  /// Adds an entry; if the section has its key already, returns the place of the first one instead.
   mutating func append(_ entry: INIEntry, toSection index: Int) -> SourcePosition? {
     sections[index].append(entry)
   }
 }
 
-/// A section: `[profile work]` and the entries below it.
+/// A section: a header such as `[profile work]` and the entries below it.
 struct INISection {
-  /// What stands between the brackets: `["profile", "work"]`.
+  /// The words between the brackets: `["profile", "work"]`.
   let words: [String]
   let position: SourcePosition
   private(set) var entries: [INIEntry] = []
@@ -239,10 +227,10 @@ struct INISection {
 
   var title: String { "[" + words.joined(separator: " ") + "]" }
 
-  /// The entry with this key.
+  /// The entry with this key; nil if there is none.
   subscript(key: String) -> INIEntry? { indexOfKey[key].map { entries[$0] } }
 
-  /// Where a key stands, for a message about it; the header's place if it was not written.
+  /// The position of a key, for a message about it; the header's if the section has no such key.
   func position(of key: String) -> SourcePosition { self[key]?.position ?? position }
 
   fileprivate mutating func append(_ entry: INIEntry) -> SourcePosition? {
@@ -256,7 +244,7 @@ struct INISection {
 /// `key = value`.
 struct INIEntry {
   let key: String
-  /// Trimmed and without its comment, quotes as written: the key's type decides what they mean.
+  /// Trimmed and without its comment. Quotes are kept: the key's type reads them.
   let value: String
   let position: SourcePosition
 }

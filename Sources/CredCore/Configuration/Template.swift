@@ -14,15 +14,15 @@ public struct Template: Sendable, Equatable {
     case placeholder(Placeholder)
   }
 
-  /// How the values, not the text around them, are encoded.
+  /// How the values are encoded. The text around them is not.
   public enum Encoding: Sendable {
     case none
-    /// Everything but RFC 3986's unreserved characters as %XX of its UTF-8, so that no value ends
-    /// the path segment or the parameter it stands in.
+    /// Percent-encoded except for RFC 3986's unreserved characters: no value can end its path
+    /// segment or its parameter.
     case urlPath
   }
 
-  /// No two literals follow each other, and none is empty.
+  /// No literal is empty or follows another one.
   public let parts: [Part]
 
   /// `{user}`.
@@ -56,7 +56,7 @@ public struct Template: Sendable, Equatable {
     self.parts = parts
   }
 
-  /// As it is written.
+  /// As written in a configuration.
   public var text: String {
     parts.map { part in
       switch part {
@@ -76,7 +76,7 @@ public struct Template: Sendable, Equatable {
     guard let placeholder = Placeholder(rawValue: name) else {
       let known = Placeholder.allCases.map { "{\($0.rawValue)}" }
       throw InvalidValue(
-        "the placeholder \("{\(name)}".forMessage) is not known"
+        "the placeholder \("{\(name)}".singleQuoted) is not known"
           + NearestName.suggestion(
             "{\(name)}", in: known, otherwise: "; known are \(known.joined(separator: ", "))"))
     }
@@ -86,10 +86,10 @@ public struct Template: Sendable, Equatable {
 }
 
 extension Template {
-  /// Whether a uid without a name cannot use this.
+  /// Whether the template holds `{user}`, so that a uid without a name cannot use it.
   public var needsUserName: Bool { parts.contains(.placeholder(.user)) }
 
-  /// Whether it is the same text for everyone.
+  /// Whether the text is the same for all users.
   public var isConstant: Bool {
     parts.allSatisfy { if case .literal = $0 { true } else { false } }
   }
@@ -99,7 +99,7 @@ extension Template {
     parts.compactMap { if case .literal(let text) = $0 { text } else { nil } }
   }
 
-  /// The text for one caller. Throws where `user` is nil and needed, and for `.urlPath` where a
+  /// The text for one caller. Throws if `{user}` has no value. With `.urlPath` it also throws if a
   /// value makes a path segment `.` or `..`, which would lead to another resource.
   public func expand(
     user: String?, uid: UInt32, host: String, encoding: Encoding = .none
@@ -121,22 +121,12 @@ extension Template {
       }
       result += encoding == .none ? value : PercentEncoding.encode(value)
     }
-    if encoding == .urlPath, !isConstant, result.holdsDotSegment { throw .dotSegment }
+    if encoding == .urlPath, !isConstant, result.containsDotSegment { throw .dotSegment }
     return result
   }
 }
 
-extension String {
-  /// Whether a part between slashes is `.` or `..`, plain or percent-encoded: HTTP clients and
-  /// servers remove those together with the segment before.
-  var holdsDotSegment: Bool {
-    split { $0 == "/" || $0 == "?" }.contains { segment in
-      [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"].contains(segment.lowercased())
-    }
-  }
-}
-
-/// Why a template has no text for a caller.
+/// Why a template cannot be expanded for a caller.
 public enum TemplateError: Error, Sendable, Equatable {
   /// The template holds `{user}`, and the caller's uid has no name.
   case userNameNeeded
@@ -144,21 +134,12 @@ public enum TemplateError: Error, Sendable, Equatable {
   case dotSegment
 }
 
-/// A URL whose path and query may hold placeholders. Scheme, host and port may not: a user's name
-/// must never decide where a request goes.
+/// A URL with placeholders in its path or query. Scheme, host and port have none: a user's name
+/// must never choose the destination of a request.
 public struct URLTemplate: Sendable, Equatable {
   public let template: Template
-  /// The URL with a letter for each placeholder: for what does not depend on them.
-  let sample: ConfiguredURL
-
-  /// Whether the scheme is https.
-  public var isEncrypted: Bool { sample.isEncrypted }
-  /// The host in lower case; an IPv6 address without its brackets.
-  public var host: String { sample.host }
-  /// Nil where the scheme's own is meant.
-  public var port: Int? { sample.port }
-  /// See ``ConfiguredURL/isLoopback``.
-  public var isLoopback: Bool { sample.isLoopback }
+  /// The URL with a letter for each placeholder: it has the real scheme and host.
+  let sample: HTTPURL
 
   public init(_ text: String) throws(InvalidValue) {
     template = try Template(text)
@@ -170,16 +151,16 @@ public struct URLTemplate: Sendable, Equatable {
     let text = template.parts.map { part in
       if case .literal(let text) = part { text } else { "x" }
     }
-    sample = try ConfiguredURL(text.joined())
+    sample = try HTTPURL(text.joined())
   }
 
-  /// See ``ConfiguredURL/init(unread:)``.
+  /// See ``HTTPURL/init(unread:)``.
   init(unread: Void) {
     template = .user
-    sample = ConfiguredURL(unread: ())
+    sample = HTTPURL(unread: ())
   }
 
-  /// Whether a uid without a name cannot use this.
+  /// See ``Template/needsUserName``.
   public var needsUserName: Bool { template.needsUserName }
 
   /// The URL for one caller, the values percent-encoded. Throws as ``Template`` does.

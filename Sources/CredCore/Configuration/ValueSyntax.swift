@@ -1,6 +1,6 @@
-/// A type of value: how it is read, and what it is called.
+/// A type of value: its name and how to read it.
 struct ValueSyntax<Value>: Sendable {
-  /// With its article, for messages and for documentation: `a duration from 100ms to 1m`.
+  /// With an article, for messages and documentation: `a duration from 100ms to 1m`.
   let name: String
   /// Whether `${NAME}` is replaced.
   var takesVariables = false
@@ -17,13 +17,13 @@ struct ValueSyntax<Value>: Sendable {
 }
 
 extension ValueSyntax<String> {
-  /// A text for which `isValid` holds. It is repeated in the message, so it is no secret.
+  /// A text that `isValid` accepts. The message repeats it, so it must be no secret.
   static func text(
     _ name: String, where isValid: @escaping @Sendable (String) -> Bool
   ) -> ValueSyntax {
     ValueSyntax(name) { value throws(InvalidValue) in
       let text = try value.text()
-      guard isValid(text) else { throw InvalidValue("\(text.forMessage) is not \(name)") }
+      guard isValid(text) else { throw InvalidValue("\(text.singleQuoted) is not \(name)") }
       return text
     }
   }
@@ -36,7 +36,7 @@ extension ValueSyntax<Int> {
     return ValueSyntax(name) { value throws(InvalidValue) in
       let text = try value.text()
       guard text.utf8.allSatisfy(\.isDigit), let number = Int(text), range.contains(number) else {
-        throw InvalidValue("\(text.forMessage) is not \(name)")
+        throw InvalidValue("\(text.singleQuoted) is not \(name)")
       }
       return number
     }
@@ -50,26 +50,36 @@ extension ValueSyntax<Bool> {
       switch text {
       case "yes", "true", "on": return true
       case "no", "false", "off": return false
-      default: throw InvalidValue("\(text.forMessage) is neither yes nor no")
+      default: throw InvalidValue("\(text.singleQuoted) is neither yes nor no")
       }
     }
   }
 }
 
 extension ValueSyntax<Duration> {
-  /// - Parameter isWhole: whether only whole seconds will do, which is what AWS counts in.
-  static func duration(_ range: ClosedRange<Duration>, isWhole: Bool = false) -> ValueSyntax {
+  static func duration(_ range: ClosedRange<Duration>) -> ValueSyntax {
+    duration(range, isWhole: false)
+  }
+
+  /// Whole seconds, the unit of AWS.
+  static func seconds(_ range: ClosedRange<Int>) -> ValueSyntax {
+    duration(.seconds(range.lowerBound) ... .seconds(range.upperBound), isWhole: true)
+  }
+
+  private static func duration(
+    _ range: ClosedRange<Duration>, isWhole: Bool
+  ) -> ValueSyntax {
     let name = "a duration from \(range.lowerBound.written) to \(range.upperBound.written)"
     return ValueSyntax(name) { value throws(InvalidValue) in
       let text = try value.text()
       guard let duration = Duration(written: text) else {
-        throw InvalidValue("\(text.forMessage) is not a duration such as 500ms, 90s, 5m or 1h30m")
+        throw InvalidValue("\(text.singleQuoted) is not a duration such as 500ms, 90s, 5m or 1h30m")
       }
       guard range.contains(duration) else {
-        throw InvalidValue("\(text.forMessage) is not \(name)")
+        throw InvalidValue("\(text.singleQuoted) is not \(name)")
       }
       guard !isWhole || duration.components.attoseconds == 0 else {
-        throw InvalidValue("\(text.forMessage) is not a whole number of seconds")
+        throw InvalidValue("\(text.singleQuoted) is not a whole number of seconds")
       }
       return duration
     }
@@ -82,7 +92,7 @@ extension ValueSyntax<Rate> {
     return ValueSyntax(name) { value throws(InvalidValue) in
       let text = try value.text()
       guard let rate = Rate(written: text) else {
-        throw InvalidValue("\(text.forMessage) is not \(name), such as 25/s")
+        throw InvalidValue("\(text.singleQuoted) is not \(name), such as 25/s")
       }
       return rate
     }
@@ -99,7 +109,7 @@ where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == Strin
       let text = try value.text()
       guard let choice = Value(rawValue: text) else {
         throw InvalidValue(
-          "\(text.forMessage) is not known"
+          "\(text.singleQuoted) is not known"
             + NearestName.suggestion(
               text, in: known, otherwise: "; known are \(list)"))
       }
@@ -109,9 +119,9 @@ where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == Strin
 }
 
 extension ValueSyntax<String> {
-  static var path: ValueSyntax { path(limit: ConfigurationLimits.pathBytes) }
+  static var path: ValueSyntax { path(limit: Limits.Configuration.pathBytes) }
 
-  static var socketPath: ValueSyntax { path(limit: ConfigurationLimits.socketPathBytes) }
+  static var socketPath: ValueSyntax { path(limit: Limits.Configuration.socketPathBytes) }
 
   private static func path(limit: Int) -> ValueSyntax {
     ValueSyntax("an absolute path", takesVariables: true) { value throws(InvalidValue) in
@@ -120,16 +130,16 @@ extension ValueSyntax<String> {
   }
 }
 
-extension ValueSyntax<ConfiguredURL> {
-  /// A URL to which credd appends: without a query, its slashes at the end removed.
+extension ValueSyntax<HTTPURL> {
+  /// A URL without a query, its slashes at the end removed: credd appends to it.
   static var endpoint: ValueSyntax {
     ValueSyntax("a URL without a query") { value throws(InvalidValue) in
       var text = try value.text()
-      guard try !ConfiguredURL(text).hasQuery else {
+      guard try HTTPURL(text).query == nil else {
         throw InvalidValue("a URL here has no query ('?')")
       }
       while text.hasSuffix("/") { text.removeLast() }
-      return try ConfiguredURL(text)
+      return try HTTPURL(text)
     }
   }
 }
@@ -144,8 +154,8 @@ extension ValueSyntax<URLTemplate> {
 }
 
 extension ValueSyntax<Template> {
-  /// A template whose own text, without what it will be filled with, is at most `length`
-  /// characters, each of them one that `isValid` allows.
+  /// A template. Its text without the placeholders has at most `length` characters, and `isValid`
+  /// accepts it.
   static func template(
     length: Int, where isValid: @escaping @Sendable (String) -> Bool = { _ in true }
   ) -> ValueSyntax {
@@ -156,7 +166,7 @@ extension ValueSyntax<Template> {
         throw InvalidValue("is longer than \(length) characters")
       }
       guard template.literals.allSatisfy(isValid) else {
-        throw InvalidValue("\(text.forMessage) holds a character that is not allowed here")
+        throw InvalidValue("\(text.singleQuoted) holds a character that is not allowed here")
       }
       return template
     }
@@ -164,7 +174,7 @@ extension ValueSyntax<Template> {
 }
 
 extension ValueSyntax<[String]> {
-  /// Absolute paths of programs, each followed by as many digests as its file may have.
+  /// Absolute paths of programs, each followed by the digests that its file may have.
   static var executables: ValueSyntax {
     let name = "an absolute path, or sha256: and 64 hexadecimal digits after one"
     return ValueSyntax("a list, each word \(name)") { value throws(InvalidValue) in
@@ -177,9 +187,9 @@ extension ValueSyntax<[String]> {
           isPath
             || hasPath && word.hasPrefix(ExecutableRule.digestPrefix) && digest.utf8.count == 64
               && digest.utf8.allSatisfy(\.isHexDigit)
-        else { throw InvalidValue("\(word.forMessage) is not \(name)") }
-        guard word.utf8.count <= ConfigurationLimits.pathBytes else {
-          throw InvalidValue("is longer than \(ConfigurationLimits.pathBytes) bytes")
+        else { throw InvalidValue("\(word.singleQuoted) is not \(name)") }
+        guard word.utf8.count <= Limits.Configuration.pathBytes else {
+          throw InvalidValue("is longer than \(Limits.Configuration.pathBytes) bytes")
         }
         hasPath = hasPath || isPath
       }
@@ -187,28 +197,28 @@ extension ValueSyntax<[String]> {
     }
   }
 
-  /// A program and its arguments, split at white space; no shell reads them.
+  /// A program and its arguments, split at white space, without a shell.
   static var command: ValueSyntax {
     ValueSyntax("an absolute path and arguments") { value throws(InvalidValue) in
       let words = try value.words(separatedByCommas: false)
       guard let program = words.first, program.utf8.first == UInt8(ascii: "/") else {
         throw InvalidValue("the command must start with an absolute path; no shell looks for it")
       }
-      guard words.count <= ConfigurationLimits.commandWords else {
-        throw InvalidValue("the command has more than \(ConfigurationLimits.commandWords) words")
+      guard words.count <= Limits.Configuration.commandWords else {
+        throw InvalidValue("the command has more than \(Limits.Configuration.commandWords) words")
       }
       return words
     }
   }
 
-  /// A list whose every word is valid by itself.
+  /// A list. `isValid` accepts each of its words.
   static func list(
     of name: String, most: Int = .max, where isValid: @escaping @Sendable (String) -> Bool
   ) -> ValueSyntax {
     ValueSyntax("a list, each word \(name)") { value throws(InvalidValue) in
       let words = try value.words(separatedByCommas: true)
       if let wrong = words.first(where: { !isValid($0) }) {
-        throw InvalidValue("\(wrong.forMessage) is not \(name)")
+        throw InvalidValue("\(wrong.singleQuoted) is not \(name)")
       }
       guard words.count <= most else { throw InvalidValue("has more than \(most) words") }
       return words

@@ -1,5 +1,5 @@
 extension FailureTable {
-  // MARK: Answers of AWS without a known name
+  // MARK: Replies of AWS without a known error name
 
   static let serverFault = Row(
     .transient(retryAfter: nil), nil, .expected, " has a fault; it is tried again")
@@ -25,7 +25,7 @@ extension FailureTable {
     .transient(retryAfter: nil), nil, .expected,
     " fails too often to be tried again at once; it is tried again later")
 
-  // MARK: No answer, or none that makes sense
+  // MARK: No reply, or a reply that cannot be read
 
   static func transport(_ failure: TransportFailure) -> Row {
     switch failure {
@@ -50,7 +50,7 @@ extension FailureTable {
 
   static let html = away(
     " answered with a web page; check for a captive portal or a proxy", .operatorMustAct)
-  /// 407, which only a proxy says (RFC 9110 §15.5.8).
+  /// 407, which only a proxy sends (RFC 9110 §15.5.8).
   static let proxyRefuses = away(
     " cannot be reached: the proxy wants a user name and password; check the proxy",
     .operatorMustAct)
@@ -67,7 +67,7 @@ extension FailureTable {
 
   // MARK: A backend's statuses
 
-  /// What the status of a token callback means (contract, "Token callback").
+  /// The meaning of a token callback's status (contract, "Token callback").
   static func backend(status: Int) -> Row {
     switch status {
     case 401:
@@ -101,7 +101,7 @@ extension FailureTable {
     }
   }
 
-  /// What the status of a sign-in means, where it differs from that of a token callback.
+  /// The meaning of a sign-in's status; most are as in a token callback.
   static func signIn(status: Int) -> Row {
     switch status {
     case 400, 401, 403, 404, 422:

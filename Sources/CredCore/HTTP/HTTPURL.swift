@@ -1,16 +1,20 @@
 /// An absolute http or https URL without user name, password or fragment.
-public struct ConfiguredURL: Sendable, Equatable {
+public struct HTTPURL: Sendable, Equatable {
   /// As written.
   public let text: String
   /// Whether the scheme is https.
   public let isEncrypted: Bool
+  /// Host and, if the URL names one, port, as written.
+  let authority: String
   /// The host in lower case; an IPv6 address without its brackets.
   public let host: String
-  /// Nil where the scheme's own is meant.
-  public let port: Int?
+  /// Starts with `/`.
+  let path: String
+  /// Without its `?`; nil if the URL has none.
+  let query: String?
 
-  /// Whether what is sent stays on this host: `localhost` or a loopback address. A name that merely
-  /// resolves to one does not count, because resolving can change.
+  /// Whether requests stay on this host: `localhost` or a loopback address. A name that resolves to
+  /// a loopback address does not count, because it can resolve to another one later.
   public var isLoopback: Bool {
     if host == "localhost" || host == "::1" { return true }
     let octets = host.split(separator: ".", omittingEmptySubsequences: false)
@@ -18,11 +22,7 @@ public struct ConfiguredURL: Sendable, Equatable {
       && octets.allSatisfy { octet in UInt8(octet).map { String($0) == octet } ?? false }
   }
 
-  /// Whether a query follows the path.
-  var hasQuery: Bool { text.utf8.contains(UInt8(ascii: "?")) }
-
-  /// Throws on anything that is not a plain URL. A message never repeats path or query, which may
-  /// hold a key.
+  /// Throws on anything else. The message never repeats path or query, which may hold a key.
   public init(_ text: String) throws(InvalidValue) {
     let rest: Substring
     if text.hasPrefix("https://") {
@@ -32,26 +32,30 @@ public struct ConfiguredURL: Sendable, Equatable {
     } else {
       throw InvalidValue("a URL must start with https:// or http://")
     }
-    try ConfiguredURL.checkCharacters(rest)
+    try Self.checkCharacters(rest)
     let authority = rest.prefix { $0 != "/" && $0 != "?" }
     guard !authority.utf8.contains(UInt8(ascii: "@")) else {
       throw InvalidValue("a user name or password does not belong in a URL")
     }
-    (host, port) = try ConfiguredURL.split(authority)
-    let path = rest[authority.endIndex...]
-    guard !String(path).holdsDotSegment else {
+    host = try Self.host(of: authority)
+    let target = rest[authority.endIndex...]
+    guard !String(target).containsDotSegment else {
       throw InvalidValue("the URL's path holds '.' or '..'")
     }
-    guard !path.utf8.contains(where: { "[]".utf8.contains($0) }) else {
+    guard !target.utf8.contains(where: { "[]".utf8.contains($0) }) else {
       throw InvalidValue("brackets in a URL's path or query must be percent-encoded")
     }
+    let path = target.prefix { $0 != "?" }
     self.text = text
+    self.authority = String(authority)
+    self.path = path.isEmpty ? "/" : String(path)
+    query = path.endIndex == target.endIndex ? nil : String(target[path.endIndex...].dropFirst())
   }
 
-  /// What a required URL is before its key was read. Nobody sees it: without the key there is no
-  /// configuration.
+  /// A placeholder for a required URL until its key is read. It never leaves the reader: without
+  /// the key there is no configuration.
   init(unread: Void) {
-    (text, isEncrypted, host, port) = ("", true, "", nil)
+    (text, isEncrypted, authority, host, path, query) = ("", true, "", "", "/", nil)
   }
 
   private static func checkCharacters(_ rest: Substring) throws(InvalidValue) {
@@ -71,9 +75,8 @@ public struct ConfiguredURL: Sendable, Equatable {
     }
   }
 
-  private static func split(
-    _ authority: Substring
-  ) throws(InvalidValue) -> (host: String, port: Int?) {
+  /// The host in lower case. Checks the port too, which nothing but the HTTP library needs.
+  private static func host(of authority: Substring) throws(InvalidValue) -> String {
     let host: Substring
     let isValid: Bool
     if authority.first == "[" {
@@ -83,54 +86,24 @@ public struct ConfiguredURL: Sendable, Equatable {
         && host.utf8.allSatisfy { $0.isHexDigit || ":.".utf8.contains($0) }
     } else {
       host = authority.prefix { $0 != ":" }
-      isValid = host.holdsOnlyLettersDigits(or: "-._") && host.utf8.count <= 253
+      isValid = host.containsOnlyLettersDigits(or: "-._") && host.utf8.count <= 253
     }
     guard !host.isEmpty, isValid else { throw InvalidValue("the URL has no valid host") }
     let rest = authority.dropFirst(host.count + (authority.first == "[" ? 2 : 0))
-    guard !rest.isEmpty else { return (host.lowercased(), nil) }
+    guard !rest.isEmpty else { return host.lowercased() }
     guard rest.first == ":", rest.dropFirst().utf8.allSatisfy(\.isDigit),
       let port = UInt16(rest.dropFirst()), port > 0
     else { throw InvalidValue("the URL's port is not a number from 1 to 65535") }
-    return (host.lowercased(), Int(port))
+    return host.lowercased()
   }
 }
 
-/// The parts of an absolute URL that signatures are made over.
-struct URLParts: Equatable {
-  /// With the port where the URL names one.
-  let authority: String
-  /// Lower-case, without port and without the brackets of an IPv6 address.
-  let host: String
-  /// Starts with `/`.
-  let path: String
-  /// Without the `?`; empty where there is none.
-  let query: String
-
-  /// Nil for anything but `http://host…` and `https://host…` without a user part.
-  init?(_ url: String) {
-    let lower = url.lowercased()
-    guard let scheme = ["https://", "http://"].first(where: { lower.hasPrefix($0) }) else {
-      return nil
+extension String {
+  /// Whether a part between slashes is `.` or `..`, plain or percent-encoded: HTTP clients and
+  /// servers remove such a part together with the segment before it.
+  var containsDotSegment: Bool {
+    split { $0 == "/" || $0 == "?" }.contains { segment in
+      [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"].contains(segment.lowercased())
     }
-    let rest = url.dropFirst(scheme.count).prefix { $0 != "#" }
-    let authority = rest.prefix { $0 != "/" && $0 != "?" }
-    let target = rest.dropFirst(authority.count)
-    let path = target.prefix { $0 != "?" }
-    guard !authority.contains("@"), let host = Self.host(of: authority) else { return nil }
-    self.authority = String(authority)
-    self.host = host
-    self.path = path.isEmpty ? "/" : String(path)
-    self.query = String(target.dropFirst(path.count + 1))
-  }
-
-  private static func host(of authority: Substring) -> String? {
-    let host: Substring
-    if authority.hasPrefix("[") {
-      guard authority.contains("]") else { return nil }
-      host = authority.dropFirst().prefix { $0 != "]" }
-    } else {
-      host = authority.prefix { $0 != ":" }
-    }
-    return host.isEmpty ? nil : host.lowercased()
   }
 }

@@ -1,12 +1,12 @@
 /// `login`.
 public struct LoginRequest: Sendable, Equatable {
   public var profile: String
-  public var signIn: SignIn
+  public var signIn: SignInInput
   /// Which of the roles a SAML assertion carries (Cognito API reference, CustomRoleArn).
   public var customRoleARN: String?
 
   public init(
-    profile: String = ProfileName.default, signIn: SignIn, customRoleARN: String? = nil
+    profile: String = ProfileName.default, signIn: SignInInput, customRoleARN: String? = nil
   ) {
     self.profile = profile
     self.signIn = signIn
@@ -15,7 +15,7 @@ public struct LoginRequest: Sendable, Equatable {
 }
 
 /// What a user signs in with.
-public enum SignIn: Sendable, Equatable {
+public enum SignInInput: Sendable, Equatable {
   /// Nothing: the backend trusts this host. What brings a user back after a `logout`.
   case host
   /// Goes to the backend's `login_url`.
@@ -31,19 +31,19 @@ extension LoginRequest {
   init(_ object: RequestObject) throws(ProtocolError) {
     let role = try object.text("custom_role_arn")
     if let role {
-      let isARN = role.hasPrefix("arn:") && role.utf8.allSatisfy { (0x21...0x7E).contains($0) }
-      guard isARN, Limits.customRoleARNLength.contains(role.utf8.count) else {
+      let isARN = role.hasPrefix("arn:") && role.utf8.allSatisfy(\.isVisible)
+      guard isARN, Limits.Upstream.roleARNLength.contains(role.utf8.count) else {
         throw .invalid(
-          #""custom_role_arn" must be an ARN of \#(Limits.customRoleARNLength.lowerBound) to "#
-            + "\(Limits.customRoleARNLength.upperBound) characters")
+          #""custom_role_arn" must be an ARN of \#(Limits.Upstream.roleARNLength.lowerBound) to "#
+            + "\(Limits.Upstream.roleARNLength.upperBound) characters")
       }
     }
     self.init(
-      profile: try object.profile(), signIn: try SignIn(object), customRoleARN: role)
+      profile: try object.profile(), signIn: try SignInInput(object), customRoleARN: role)
   }
 }
 
-extension SignIn {
+extension SignInInput {
   private static let pairs = [("username", "password"), ("identity_id", "token")]
 
   fileprivate init(_ object: RequestObject) throws(ProtocolError) {
@@ -71,38 +71,40 @@ extension SignIn {
     }
   }
 
-  private static func password(_ object: RequestObject) throws(ProtocolError) -> SignIn {
+  private static func password(_ object: RequestObject) throws(ProtocolError) -> SignInInput {
     let username = try object.text("username") ?? ""
-    guard (1...Limits.usernameLength).contains(username.unicodeScalars.count),
+    guard (1...Limits.Session.usernameLength).contains(username.unicodeScalars.count),
       username.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
     else {
       throw .invalid(
-        "\"username\" must be 1 to \(Limits.usernameLength) characters without controls")
+        "\"username\" must be 1 to \(Limits.Session.usernameLength) characters without controls")
     }
     let password = try object.secret("password") ?? Secret("")
-    guard (1...Limits.passwordBytes).contains(password.count) else {
-      throw .invalid("\"password\" must be 1 to \(Limits.passwordBytes) bytes")
+    guard (1...Limits.Session.passwordBytes).contains(password.count) else {
+      throw .invalid("\"password\" must be 1 to \(Limits.Session.passwordBytes) bytes")
     }
     return .password(username: username, password: password)
   }
 
-  private static func developerToken(_ object: RequestObject) throws(ProtocolError) -> SignIn {
+  private static func developerToken(_ object: RequestObject) throws(ProtocolError) -> SignInInput {
     guard let identityID = try? IdentityID(object.text("identity_id") ?? "") else {
-      throw .invalid(#""identity_id" must be REGION:UUID of at most 55 characters"#)
+      throw .invalid(
+        "\"identity_id\" must be REGION:UUID of at most \(Limits.Upstream.identityIDLength) characters"
+      )
     }
     let secret = try object.secret("token") ?? Secret("")
     guard let token = try? DeveloperToken(secret) else {
-      throw .invalid("\"token\" must be 1 to \(Limits.tokenLength) characters")
+      throw .invalid("\"token\" must be 1 to \(Limits.Upstream.tokenLength) characters")
     }
     return .developerToken(identityID: identityID, token: token)
   }
 
-  private static func logins(_ value: JSONValue) throws(ProtocolError) -> SignIn {
+  private static func logins(_ value: JSONValue) throws(ProtocolError) -> SignInInput {
     guard case .object(let members) = value,
-      (1...Limits.logins).contains(members.count)
+      (1...Limits.Upstream.logins).contains(members.count)
     else {
       throw .invalid(
-        "\"logins\" must be an object of 1 to \(Limits.logins) providers and tokens")
+        "\"logins\" must be an object of 1 to \(Limits.Upstream.logins) providers and tokens")
     }
     var logins = LoginsMap()
     for member in members { try set(member, in: &logins) }
@@ -115,7 +117,7 @@ extension SignIn {
   private static func set(
     _ member: JSONMember, in logins: inout LoginsMap
   ) throws(ProtocolError) {
-    let provider = "provider \(member.key.quotedForMessage) at byte \(member.keyOffset)"
+    let provider = "provider \(member.key.quoted) at byte \(member.keyOffset)"
     // Cognito's providers are host names, ARNs and paths under them: ASCII all.
     guard member.key.utf8.allSatisfy({ $0 < 0x80 }) else {
       throw .invalid("\(provider) must be ASCII")

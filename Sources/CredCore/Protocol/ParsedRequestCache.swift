@@ -1,38 +1,43 @@
-/// Remembers what lines meant, so that a program that asks the same thing again is not parsed again:
-/// a hit takes 0.13 µs where a parse takes 1 µs (30 bytes, release build).
+/// Lines that are remembered: far more than the distinct lines that the programs of one host send.
+private let cachedLines = 1024
+/// Bytes of a line that is remembered: longer ones are rare and cost more to hold than to parse.
+private let cachedLineBytes = 256
+
+/// The requests of lines that were parsed before, because programs repeat the same line: a hit
+/// takes 0.13 µs, a parse 1 µs (30 bytes, release build).
 ///
-/// Direct-mapped: a line has one place, found by a keyed hash, and a hit allocates nothing. A line
-/// that was used since the last attempt on its place is spared once, so that a user who sends ever
-/// new lines (by chance or by design) does not push out the lines that others repeat; whatever that
-/// user achieves, the others' price is a parse.
-public struct RequestMemo: Sendable {
-  // One array for each field: a look-up then touches, and counts references of, only what it needs.
+/// The cache is direct-mapped: a keyed hash gives each line one place, and a hit allocates nothing.
+/// A line that was used keeps its place once when another line wants it. So a user that sends many
+/// different lines does not remove the lines that others repeat; if one is removed all the same, it
+/// is parsed again.
+public struct ParsedRequestCache: Sendable {
+  // One array for each field: a look-up reads, and counts references of, only the fields it needs.
   private var lines: [[UInt8]]
   private var requests: [Request?]
   private var wasUsed: [Bool]
   private let seed: UInt64
 
-  /// - Parameter seed: random and secret, so that nobody can choose lines that share a place.
+  /// - Parameter seed: random and secret: no client can choose lines that share a place.
   public init(seed: UInt64) {
     self.seed = seed
-    lines = Array(repeating: [], count: Limits.memoEntries)
-    requests = Array(repeating: nil, count: Limits.memoEntries)
-    wasUsed = Array(repeating: false, count: Limits.memoEntries)
+    lines = Array(repeating: [], count: cachedLines)
+    requests = Array(repeating: nil, count: cachedLines)
+    wasUsed = Array(repeating: false, count: cachedLines)
   }
 
-  /// What exactly these bytes meant before.
+  /// The request of exactly these bytes; nil if they are not in the cache.
   public mutating func request(for line: borrowing Span<UInt8>) -> Request? {
-    guard line.count <= Limits.memoLineBytes else { return nil }
+    guard line.count <= cachedLineBytes else { return nil }
     let place = place(of: line)
     guard Self.isEqual(lines[place], line) else { return nil }
     wasUsed[place] = true
     return requests[place]
   }
 
-  /// Remembers a line. A long one, one that held a secret, and one with an id, which its sender is
-  /// not going to repeat, are passed over.
+  /// Remembers a line, unless it is long, held a secret, or has an id: a client does not repeat an
+  /// id.
   public mutating func remember(_ request: Request, for line: borrowing Span<UInt8>) {
-    guard line.count <= Limits.memoLineBytes, request.operation.isFreeOfSecrets,
+    guard line.count <= cachedLineBytes, request.operation.isFreeOfSecrets,
       request.id == nil
     else { return }
     let place = place(of: line)
@@ -40,10 +45,7 @@ public struct RequestMemo: Sendable {
       wasUsed[place] = false
       return
     }
-    var copy: [UInt8] = []
-    copy.reserveCapacity(line.count)
-    for index in line.indices { copy.append(line[index]) }
-    lines[place] = copy
+    lines[place] = line.copied
     requests[place] = request
   }
 
@@ -58,7 +60,7 @@ public struct RequestMemo: Sendable {
         word = 0
       }
     }
-    return Int(Self.fold(Self.fold(hash, word), seed) % UInt64(Limits.memoEntries))
+    return Int(Self.fold(Self.fold(hash, word), seed) % UInt64(cachedLines))
   }
 
   private static func fold(_ hash: UInt64, _ word: UInt64) -> UInt64 {

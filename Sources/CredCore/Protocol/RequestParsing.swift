@@ -1,4 +1,4 @@
-/// The members of a request, read by key and type. Every error names the key.
+/// The members of a request, read by key and type. Errors name the key.
 struct RequestObject {
   private let value: JSONValue
   private let members: [JSONMember]
@@ -15,19 +15,19 @@ struct RequestObject {
     guard let value = value["id"] else { return nil }
     guard let id = RequestID(value) else {
       throw .invalid(
-        #""id" must be a string or a number of at most \#(Limits.requestIDBytes) bytes"#)
+        #""id" must be a string or a number of at most \#(Limits.Line.idBytes) bytes"#)
     }
     return id
   }
 
-  /// The operation, once every key is known to belong to it.
+  /// The operation. Throws if a key does not belong to it.
   func operation() throws(ProtocolError) -> OperationName {
     let names = OperationName.allCases.map(\.rawValue)
     let text = try text("op") ?? OperationName.get.rawValue
     guard let name = OperationName(rawValue: text) else {
       throw ProtocolError(
         .unknownOperation,
-        "unknown operation \(text.quotedForMessage)" + suggestion(for: text, among: names))
+        "unknown operation \(text.quoted)" + suggestion(for: text, among: names))
     }
     try checkKeys(of: name)
     return name
@@ -37,7 +37,7 @@ struct RequestObject {
     let keys = name.keys + OperationName.keysOfEvery
     guard let stray = members.first(where: { member in !keys.contains { member.isNamed($0) } })
     else { return }
-    let place = "\(stray.key.quotedForMessage) at byte \(stray.keyOffset)"
+    let place = "\(stray.key.quoted) at byte \(stray.keyOffset)"
     if OperationName.allCases.contains(where: { $0.keys.contains(stray.key) }) {
       throw .invalid(#"key \#(place) does not belong to "\#(name.rawValue)""#)
     }
@@ -64,7 +64,7 @@ extension RequestObject {
     return secret
   }
 
-  /// False where the key is missing.
+  /// False if the key is missing.
   func flag(_ key: String) throws(ProtocolError) -> Bool {
     guard let value = value[key] else { return false }
     guard let flag = value.bool else { throw .invalid("\"\(key)\" must be true or false") }
@@ -80,23 +80,24 @@ extension RequestObject {
     return .milliseconds(Int64(nearest: seconds * 1000))
   }
 
-  /// Another user's name, or uid in digits.
+  /// Another user's name, or its uid in digits.
   func user() throws(ProtocolError) -> String? {
     guard let name = try text("user") else { return nil }
     guard name.isAccountName, !name.utf8.contains(0) else {
       throw .invalid(
-        #""user" must be a name of 1 to \#(ConfigurationLimits.accountNameBytes) bytes, or a uid"#)
+        #""user" must be a name of 1 to \#(Limits.Configuration.accountNameBytes) bytes, or a uid"#)
     }
     return name
   }
 
   func profile() throws(ProtocolError) -> String {
     guard let name = try text("profile") else { return ProfileName.default }
-    guard ProfileName.isWellFormed(name) else {
+    guard name.isProfileName else {
       throw ProtocolError(
         .unknownProfile,
-        "\(name.quotedForMessage) cannot be a profile's name, which is 1 to "
-          + "\(Limits.profileNameLength) letters, digits, dots, hyphens and underscores")
+        "\(name.quoted) cannot be a profile's name, which is 1 to "
+          + "\(Limits.Configuration.profileNameLength) letters, digits, dots, hyphens and underscores"
+      )
     }
     return name
   }
@@ -130,9 +131,10 @@ extension GetRequest {
   fileprivate init(_ object: RequestObject) throws(ProtocolError) {
     self.init(
       profile: try object.profile(),
-      minTTL: try object.seconds("min_ttl", upTo: Limits.longestLifetimeSeconds),
+      minTTL: try object.seconds("min_ttl", upTo: Limits.Line.longestLifetimeSeconds),
       refresh: try object.flag("refresh"),
-      wait: try object.seconds("wait", upTo: Limits.longestWaitSeconds) ?? Limits.defaultWait,
+      wait: try object.seconds("wait", upTo: Limits.Line.longestWaitSeconds)
+        ?? Limits.Line.defaultWait,
       user: try object.user())
   }
 }
@@ -141,8 +143,9 @@ extension TokenRequest {
   fileprivate init(_ object: RequestObject) throws(ProtocolError) {
     self.init(
       profile: try object.profile(),
-      minTTL: try object.seconds("min_ttl", upTo: Limits.longestLifetimeSeconds),
-      wait: try object.seconds("wait", upTo: Limits.longestWaitSeconds) ?? Limits.defaultWait)
+      minTTL: try object.seconds("min_ttl", upTo: Limits.Line.longestLifetimeSeconds),
+      wait: try object.seconds("wait", upTo: Limits.Line.longestWaitSeconds)
+        ?? Limits.Line.defaultWait)
   }
 }
 
@@ -155,7 +158,7 @@ extension ClearScope {
   }
 }
 
-/// The values of `op`, and the keys each takes besides `op` and `id`.
+/// The values of `op`, and the keys of each besides `op` and `id`.
 enum OperationName: String, CaseIterable {
   case get, token, identity, login, logout, clear, release, status, watch, ping
 

@@ -1,30 +1,47 @@
-/// The character classes of the configuration's values. All of them are ASCII: what goes into a
-/// URL, an ARN or a header has no other letters.
+/// Classes of ASCII bytes. A byte beyond ASCII is in none of them.
 extension UInt8 {
-  var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+  public var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
   var isLowercase: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) }
 
-  var isLetterOrDigit: Bool { isDigit || (self | 0x20).isLowercase }
+  public var isLetterOrDigit: Bool { isDigit || (self | 0x20).isLowercase }
 
-  var isHexDigit: Bool {
-    isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self | 0x20)
+  var isHexDigit: Bool { Hex.value(of: self) != nil }
+
+  /// Printable, and not a space.
+  public var isVisible: Bool { (0x21...0x7E).contains(self) }
+
+  /// A space or a tab: white space within a line.
+  var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
+
+  /// A carriage return or a line feed.
+  var isLineBreak: Bool { self == UInt8(ascii: "\r") || self == UInt8(ascii: "\n") }
+
+  /// A space or one of the controls from tab to carriage return.
+  public var isWhiteSpace: Bool { self == UInt8(ascii: " ") || (0x09...0x0D).contains(self) }
+}
+
+extension BidirectionalCollection<UInt8> {
+  /// The bytes without white space at either end.
+  public var trimmed: SubSequence { trimmed(of: \.isWhiteSpace) }
+
+  /// The bytes without spaces and tabs at either end.
+  var trimmedOfBlanks: SubSequence { trimmed(of: \.isBlank) }
+
+  private func trimmed(of isSpace: (UInt8) -> Bool) -> SubSequence {
+    guard let first = firstIndex(where: { !isSpace($0) }),
+      let last = lastIndex(where: { !isSpace($0) })
+    else { return self[startIndex..<startIndex] }
+    return self[first...last]
   }
 }
 
-extension StringProtocol {
-  /// Whether every byte is an ASCII letter, a digit or one of `others`.
-  func holdsOnlyLettersDigits(or others: String) -> Bool {
-    utf8.allSatisfy { $0.isLetterOrDigit || others.utf8.contains($0) }
-  }
-}
-
-// The standard library's own look for a text in a text belongs to the module of regular expressions,
-// which would be an eighth of the daemon.
+// The standard library's search for a text within a text is part of its regular expressions, which
+// would be an eighth of the daemon.
 
 extension Collection<UInt8> {
-  /// Whether `other` stands somewhere in these bytes; an empty one does.
-  func holds(_ other: some Collection<UInt8>) -> Bool {
+  /// Whether `other` occurs in these bytes; an empty one does.
+  func contains(bytes other: some Collection<UInt8>) -> Bool {
     var rest = self[...]
     while rest.count >= other.count {
       if rest.starts(with: other) { return true }
@@ -35,12 +52,18 @@ extension Collection<UInt8> {
 }
 
 extension StringProtocol {
-  /// Whether `other` stands somewhere in this text, byte for byte.
-  func holds(_ other: String) -> Bool { utf8.holds(other.utf8) }
+  /// Whether `other` occurs in this text, byte for byte.
+  func contains(bytesOf other: String) -> Bool { utf8.contains(bytes: other.utf8) }
+
+  /// Whether every byte is an ASCII letter, a digit or one of `others`.
+  public func containsOnlyLettersDigits(or others: String) -> Bool {
+    utf8.allSatisfy { $0.isLetterOrDigit || others.utf8.contains($0) }
+  }
 }
 
 extension Span<UInt8> {
-  /// The same bytes as an array. Appending them to one takes 25 times as long: each has it checked.
+  /// The same bytes as an array. Appending them one by one to an array takes 25 times as long,
+  /// because each append is checked.
   public var copied: [UInt8] {
     [UInt8](capacity: count) { copy in
       for index in indices { copy.append(self[index]) }
@@ -73,5 +96,10 @@ enum UTF8Sequence {
       return nil
     }
     return length
+  }
+
+  /// Code points of a text, counted without decoding: each byte that does not continue one.
+  static func codePoints(_ bytes: [UInt8]) -> Int {
+    bytes.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 }
   }
 }

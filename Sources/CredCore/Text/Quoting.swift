@@ -1,35 +1,36 @@
 extension String {
-  /// The text in double quotes for an error message, as JSON has it; see ``shown(in:)``.
-  public var quotedForMessage: String { shown(in: "\"") }
+  /// The text in double quotes for a message, a quote within it escaped as in JSON.
+  ///
+  /// Characters that do not show (a bidirectional control, for example) are escaped, and the text
+  /// is cut after 64 characters: what a client sent can neither command a terminal nor fill a log.
+  public var quoted: String { quoted(by: "\"") }
 
-  /// The text in single quotes for a message about a configuration; see ``shown(in:)``.
-  var forMessage: String { shown(in: "'") }
+  /// The text in single quotes for a message about a configuration; else like ``quoted``.
+  var singleQuoted: String { quoted(by: "'") }
 
-  /// The text in quotes: what does not show (a bidirectional control, say) is escaped, what follows
-  /// the 64th character is cut, so that what somebody sent or wrote can neither command a terminal
-  /// nor fill a log.
-  private func shown(in quote: Unicode.Scalar) -> String {
-    var shown = String(quote)
-    for scalar in unicodeScalars.prefix(64) {
+  private func quoted(by quote: Unicode.Scalar) -> String {
+    let length = 64
+    var text = String(quote)
+    for scalar in unicodeScalars.prefix(length) {
       switch scalar.properties.generalCategory {
       case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
-        shown += scalar.escaped(asASCII: true)
+        text += scalar.escaped(asASCII: true)
       default:
-        if quote == "\"", scalar == quote || scalar == "\\" { shown += "\\" }
-        shown.unicodeScalars.append(scalar)
+        if quote == "\"", scalar == quote || scalar == "\\" { text += "\\" }
+        text.unicodeScalars.append(scalar)
       }
     }
-    return shown + (unicodeScalars.count > 64 ? "…" : "") + String(quote)
+    return text + (unicodeScalars.count > length ? "…" : "") + String(quote)
   }
 }
 
-/// Finds the name somebody probably meant.
+/// Suggests a known name for a misspelt one.
 public enum NearestName {
-  /// Beyond this no known name is near, and the table below would only cost time.
+  /// Longer texts are near no known name; the comparison would only cost time.
   private static let longestName = 64
 
-  /// The known name with the fewest edits away, the first of equals; nil if none is near: more than
-  /// a third of the text would have to change.
+  /// The known name with the fewest edits to `text`, the first of equals; nil if even that one
+  /// needs more edits than a third of the text.
   static func of(_ text: String, in known: [String]) -> String? {
     let wanted = normalized(text)
     guard !wanted.isEmpty, wanted.count <= longestName else { return nil }
@@ -49,7 +50,7 @@ public enum NearestName {
     of(text, in: known).map { "; did you mean '\($0)'?" } ?? otherwise
   }
 
-  /// Case and the kind of dash are the commonest slips: they count for nothing.
+  /// Lower case, and underscores for dashes: the commonest slips count as no edit.
   private static func normalized(_ text: String) -> [UInt8] {
     text.utf8.map { byte in
       switch byte {
@@ -60,7 +61,7 @@ public enum NearestName {
     }
   }
 
-  /// Edits, where swapping two neighbours counts as one (optimal string alignment).
+  /// The number of edits; swapping two neighbours counts as one (optimal string alignment).
   static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...b.count)

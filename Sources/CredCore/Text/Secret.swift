@@ -1,10 +1,10 @@
 /// Bytes that must not be shown: a token, a key, a password.
 ///
-/// Copies share one buffer. It has no description on purpose: it reaches the outside only where
-/// somebody asks for its bytes. The buffer is overwritten when the last copy goes, because in
-/// credd's programs `free` itself wipes (`CLinux/wiping_free.c`), which covers every library too.
-public struct Secret: Sendable, Equatable, Undisclosed {
-  /// The bytes themselves. Whoever copies them into a buffer of its own owns a second secret.
+/// Copies share one buffer. A secret has no description: its bytes reach the outside only where
+/// code asks for them. The buffer is overwritten when the last copy goes, because in credd's
+/// programs `free` itself wipes (`Sources/CWipingFree`), in every library too.
+public struct Secret: Sendable, Equatable, Redacted {
+  /// The bytes themselves. A copy of them in another buffer is a second secret.
   public let bytes: [UInt8]
 
   public init(_ bytes: [UInt8]) {
@@ -19,7 +19,7 @@ public struct Secret: Sendable, Equatable, Undisclosed {
   /// Length in bytes.
   public var count: Int { bytes.count }
 
-  /// Whether there is nothing to hide.
+  /// Whether there are no bytes.
   public var isEmpty: Bool { bytes.isEmpty }
 
   /// Appends the bytes to a buffer, which is then as secret as they are.
@@ -27,7 +27,7 @@ public struct Secret: Sendable, Equatable, Undisclosed {
     buffer.append(contentsOf: bytes)
   }
 
-  /// The bytes as text, for the one moment in which an API wants a `String`; nil if not UTF-8.
+  /// The bytes as text, for an API that wants a `String`; nil if they are not UTF-8.
   public func exposedText() -> String? {
     String(validating: bytes, as: UTF8.self)
   }
@@ -35,11 +35,11 @@ public struct Secret: Sendable, Equatable, Undisclosed {
 
 /// A value that holds secrets as plain bytes: neither `print` nor `dump` nor a debugger's summary
 /// shows them.
-public protocol Undisclosed: CustomStringConvertible, CustomDebugStringConvertible,
+public protocol Redacted: CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {}
 
-extension Undisclosed {
+extension Redacted {
   public var description: String { "<secret>" }
   public var debugDescription: String { description }
   public var customMirror: Mirror { Mirror(self, children: []) }

@@ -154,7 +154,7 @@ final class CommandRun {
 
   private func readOutput() {
     let isWithin = drain(
-      child.standard_output, outputSource, into: &output, upTo: Limits.execOutputBytes)
+      child.standard_output, outputSource, into: &output, upTo: Limits.Upstream.commandOutputBytes)
     if !isWithin { finish(.outputTooLarge) }
   }
 

@@ -59,7 +59,7 @@ final class IdentityFile {
     let line = identity?.line
     guard lines[key] != line else { return }
     // As many as there can be sessions: another is known again after its next sign-in.
-    guard line == nil || lines[key] != nil || lines.count < Limits.sessions else { return }
+    guard line == nil || lines[key] != nil || lines.count < Limits.Session.most else { return }
     lines[key] = line
     change()
   }
@@ -81,7 +81,7 @@ final class IdentityFile {
     let path = "\(folder)/\(Self.name)"
     var content: UnsafeMutablePointer<CChar>?
     var count = 0
-    let result = unsafe credd_read_file(path, Limits.identityFileBytes, &content, &count)
+    let result = unsafe credd_read_file(path, Limits.Store.identityFileBytes, &content, &count)
     guard result != -ENOENT else { return }
     guard result >= 0, let bytes = unsafe content else {
       return setAside(path, because: SystemError("read it", number: -result).description)

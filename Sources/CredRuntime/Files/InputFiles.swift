@@ -41,7 +41,7 @@ public enum ConfigurationFiles {
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
     // The reader refuses what is larger than its limit; more need not be read for that.
-    while bytes.count <= ConfigurationLimits.fileBytes {
+    while bytes.count <= Limits.Configuration.fileBytes {
       let count = unsafe chunk.withUnsafeMutableBytes {
         unsafe credd_read(descriptor, $0.baseAddress, $0.count)
       }

@@ -27,7 +27,7 @@ final class SessionLog {
   let descriptor: Int32
   let header: StoreHeader
   /// Of all records; smaller in tests.
-  var limit = Int64(Limits.storeBytes)
+  var limit = Int64(Limits.Store.bytes)
   private(set) var places: [SessionKey: Place] = [:]
   /// In the order of the file; those whose session has a later record are passed over.
   private var order: [(key: SessionKey, offset: Int64)] = []
@@ -71,7 +71,7 @@ final class SessionLog {
   func put(_ payload: [UInt8], for key: SessionKey) throws(SystemError) {
     let before = places[key]
     do throws(SystemError) {
-      guard payload.count <= Limits.snapshotBytes else {
+      guard payload.count <= Limits.Store.sessionBytes else {
         throw SystemError("store a session of \(payload.count) bytes", number: EFBIG)
       }
       guard liveBytes + Int64(payload.count) <= limit else {

@@ -56,7 +56,7 @@ extension LineFramer {
   static func line(in chunk: borrowing Span<UInt8>, at start: Int) -> Range<Int>? {
     guard start < chunk.count, chunk[start] > UInt8(ascii: " ") else { return nil }
     let end = fastNewline(in: chunk, from: start)
-    guard end < chunk.count, end - start <= Limits.lineBytes else { return nil }
+    guard end < chunk.count, end - start <= Limits.Line.bytes else { return nil }
     return start..<end
   }
 

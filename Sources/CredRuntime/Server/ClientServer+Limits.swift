@@ -8,12 +8,12 @@ extension ClientServer {
     connection.account()
     let user = connection.user
     guard !connection.isClosing else { return }
-    if connection.holdsPartialLine, user.unfinishedBytes > Limits.unfinishedBytesPerUser {
-      cut(connection, "unfinished request lines", Limits.unfinishedBytesPerUser)
+    if connection.holdsPartialLine, user.unfinishedBytes > Limits.Client.unfinishedBytesPerUser {
+      cut(connection, "unfinished request lines", Limits.Client.unfinishedBytesPerUser)
     } else if connection.backlog > 0,
-      user.backlogBytes - connection.backlog > Limits.backlogBytesPerUser
+      user.backlogBytes - connection.backlog > Limits.Client.backlogBytesPerUser
     {
-      cut(connection, "unread replies", Limits.backlogBytesPerUser)
+      cut(connection, "unread replies", Limits.Client.backlogBytesPerUser)
     }
   }
 
@@ -73,7 +73,7 @@ public struct ServerLimits: Sendable, Equatable {
   public var connectionsPerUser: Int
 
   /// A client that began a line and does not end it is cut off after this long.
-  var partialLine: Duration = Limits.partialLineTime
+  var partialLine: Duration = Limits.Line.time
   /// A client that does not take its replies for this long is cut off.
   var blockedWrite: Duration = .seconds(30)
   /// How often deadlines of stalled clients are looked at, while there are any.

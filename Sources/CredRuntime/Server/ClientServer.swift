@@ -13,7 +13,7 @@ internal import Glibc
   /// Connections with something to do: epoll said so, or lines were read and not answered.
   let queue = ReadyQueue()
   /// Requests that may still be answered in this turn. Below zero where one took very long.
-  private var linesLeft = 0
+  private(set) var linesLeft = 0
   var listeners: [Int32] = []
   /// Some clients may have connected before the kernel was told: see `credd_refuse_senders`.
   var namesSenders = false
@@ -30,6 +30,9 @@ internal import Glibc
   private var current: Connection?
   /// Connections that were given replies outside their turns.
   private var pendingReplies: [Connection] = []
+  /// Whether there are any, as a flag of its own: it is asked for in every iteration, and a look at
+  /// the array costs a check of exclusive access.
+  private var hasPendingReplies = false
   var limits: ServerLimits
   let receiver: any LineReceiving
   /// Connections accepted, and refused for a limit.
@@ -66,7 +69,7 @@ internal import Glibc
 
   // MARK: Serving
 
-  var isBusy: Bool { !queue.isEmpty || !pendingReplies.isEmpty }
+  var isBusy: Bool { !queue.isEmpty || hasPendingReplies }
 
   func serve(_ ready: borrowing Span<credd_ready>) {
     // Sources of the loop may have answered clients.
@@ -218,6 +221,7 @@ internal import Glibc
     guard connection === current else {
       if !connection.hasPendingReply { pendingReplies.append(connection) }
       connection.hasPendingReply = true
+      hasPendingReplies = true
       connection.enqueue(bytes)
       return
     }
@@ -231,7 +235,7 @@ internal import Glibc
 
   /// Writes what was given to connections outside their own turns, and goes on with their lines.
   func writeReplies() {
-    guard !pendingReplies.isEmpty else { return }
+    guard hasPendingReplies else { return }
     let now = loop.now
     var index = 0
     // It may grow meanwhile. The connection that has waited longest comes first.
@@ -243,12 +247,13 @@ internal import Glibc
       turn(of: connection) {
         flush(connection)
         // A watcher that does not read.
-        guard connection.backlog <= Limits.backlogBytes else { return close(connection) }
+        guard connection.backlog <= Limits.Client.backlogBytes else { return close(connection) }
         takeUnread(connection, now)
         endTurn(connection, now)
       }
     }
     pendingReplies.removeAll(keepingCapacity: true)
+    hasPendingReplies = false
   }
 
   func turn(of connection: Connection, _ body: () -> Void) {

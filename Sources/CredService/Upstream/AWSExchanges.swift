@@ -97,7 +97,7 @@ extension UpstreamClient {
   }
 
   func awsSettings(_ profile: Profile) -> HTTPSettings {
-    var settings = HTTPSettings(timeout: Self.awsTimeout, replyLimit: Limits.cognitoReplyBytes)
+    var settings = HTTPSettings(timeout: Self.awsTimeout, replyLimit: Limits.Upstream.awsReplyBytes)
     settings.caFile = profile.settings.caFile
     return settings
   }

@@ -56,19 +56,17 @@ extension UpstreamClient {
       done(
         Result { () throws(UpstreamFailure) in
           let bearer = try bearer.get()
-          let (callback, request) = try Self.checked(upstream) { () throws(InvalidInput) in
-            let callback = HTTPCallback(
-              backend: backend.name, method: settings.method == .get ? .get : .post,
-              url: try expand(settings.url, user, "url"), headers: try settings.checkedHeaders(),
-              bearer: bearer)
-            return (callback, try callback.request(query))
+          let http = HTTPBackend(name: backend.name, headers: settings.headers, bearer: bearer)
+          let request = try Self.checked(upstream) { () throws(InvalidInput) in
+            try http.tokenRequest(
+              query, method: settings.method, url: try expand(settings.url, user, "url"))
           }
           return .exchange(
             Exchange(
               request: request, settings: settings.httpSettings(timeout: backend.timeout),
               upstream: upstream
             ) { [unowned self] reply throws(UpstreamFailure) in
-              outcome(try callback.reply(reply, to: query))
+              outcome(try http.token(from: reply, to: query))
             })
         })
     }
@@ -86,25 +84,18 @@ extension UpstreamClient {
       done(
         Result { () throws(UpstreamFailure) in
           let bearer = try bearer.get()
-          let (call, request) = try Self.checked(upstream) { () throws(InvalidInput) in
-            let call = PasswordSignIn(
-              backend: backend.name, url: try expand(url, user, "login_url"),
-              headers: try settings.checkedHeaders(), bearer: bearer)
-            return (
-              call,
-              try call.request(
-                username: username, password: password, developerProvider: provider)
-            )
+          let http = HTTPBackend(name: backend.name, headers: settings.headers, bearer: bearer)
+          let request = try Self.checked(upstream) { () throws(InvalidInput) in
+            try http.signInRequest(
+              username: username, password: password, developerProvider: provider,
+              url: try expand(url, user, "login_url"))
           }
           return .exchange(
             Exchange(
               request: request, settings: settings.httpSettings(timeout: backend.timeout),
               upstream: upstream
             ) { reply throws(UpstreamFailure) in
-              let session = try call.session(from: reply)
-              return .signedIn(
-                BackendSession(
-                  token: session.token, developerUserIdentifier: session.userIdentifier))
+              .signedIn(try http.session(from: reply))
             })
         })
     }
@@ -136,22 +127,20 @@ extension UpstreamClient {
     guard let provider = profile.settings.developerProvider else {
       preconditionFailure("a profile with a backend has a developer provider")
     }
-    let (call, request) = try Self.checked(upstream) { () throws(InvalidInput) in
+    let http = HTTPBackend(name: backend.name, headers: settings.headers, bearer: bearer)
+    let request = try Self.checked(upstream) { () throws(InvalidInput) in
       let known = signOut.backendSession?.developerUserIdentifier
       let query = TokenQuery(
         pool: profile.pool, developerProvider: provider,
         userIdentifier: try identifier(known, of: signOut.user, profile),
         identity: signOut.identityID)
-      let call = SignOutCall(
-        backend: backend.name, url: try expand(url, signOut.user, "logout_url"),
-        headers: try settings.checkedHeaders(), bearer: bearer)
-      return (call, try call.request(query))
+      return try http.signOutRequest(query, url: try expand(url, signOut.user, "logout_url"))
     }
     return Exchange(
       request: request, settings: settings.httpSettings(timeout: backend.timeout),
       upstream: upstream
     ) { reply throws(UpstreamFailure) in
-      try call.check(reply)
+      try http.checkSignOut(reply)
     }
   }
 
@@ -169,12 +158,12 @@ extension UpstreamClient {
   private func execToken(
     _ settings: ExecBackendSettings, _ backend: BackendSettings, _ query: TokenQuery
   ) -> PreparedCall {
-    let callback = ExecCallback(backend: backend.name)
+    let exec = ExecBackend(name: backend.name)
     let command = Command(
       settings.command, environment: Self.environment(settings.environment),
-      input: callback.standardInput(query), timeout: backend.timeout)
+      input: exec.standardInput(query), timeout: backend.timeout)
     return .command(command) { [unowned self] output throws(UpstreamFailure) in
-      outcome(try callback.reply(output, to: query))
+      outcome(try exec.token(from: output, to: query))
     }
   }
 
@@ -188,19 +177,11 @@ extension UpstreamClient {
 
 extension HTTPBackendSettings {
   fileprivate func httpSettings(timeout: Duration) -> HTTPSettings {
-    var settings = HTTPSettings(timeout: timeout, replyLimit: Limits.backendReplyBytes)
+    var settings = HTTPSettings(timeout: timeout, replyLimit: Limits.Upstream.backendReplyBytes)
     settings.caFile = caFile
     settings.clientCertificate = clientCertificate
     settings.clientKey = clientKey
     settings.unixSocket = unixSocket
     return settings
-  }
-
-  fileprivate func checkedHeaders() throws(InvalidInput) -> [HTTPHeader] {
-    var checked: [HTTPHeader] = []
-    for header in headers {
-      checked.append(try HTTPHeader(checkingName: header.name, value: header.value))
-    }
-    return checked
   }
 }

@@ -166,7 +166,7 @@ extension UpstreamClient {
 
 extension AWSSampleBackendSettings {
   fileprivate func httpSettings(timeout: Duration) -> HTTPSettings {
-    var http = HTTPSettings(timeout: timeout, replyLimit: Limits.backendReplyBytes)
+    var http = HTTPSettings(timeout: timeout, replyLimit: Limits.Upstream.backendReplyBytes)
     http.caFile = caFile
     return http
   }

@@ -140,7 +140,7 @@ extension UpstreamClient {
   ) throws(InvalidInput) -> String {
     if let known { return known }
     let identifier = try expand(profile.settings.userIdentifier, user, "user_identifier")
-    guard identifier.unicodeScalars.count <= ConfigurationLimits.userIdentifierLength else {
+    guard identifier.unicodeScalars.count <= Limits.Upstream.userIdentifierLength else {
       throw InvalidInput(field: "user_identifier", reason: "is too long for this user")
     }
     return identifier

@@ -1,4 +1,3 @@
-import Crypto
 import FoundationEssentials
 
 /// Verifies AWS Signature Version 4 (header form), as Cognito's front door does.
@@ -41,11 +40,11 @@ enum SignatureV4 {
     try requireSigned(authorization.signedHeaders, in: request)
     let canonical = try canonicalRequest(request, signedHeaders: authorization.signedHeaders)
     let scope = authorization.scope.joined(separator: "/")
-    let hash = hexadecimal(SHA256.hash(data: canonical))
+    let hash = hexadecimal(Cryptography.sha256(canonical))
     let message = "AWS4-HMAC-SHA256\n\(time)\n\(scope)\n\(hash)"
     var key = Array(("AWS4" + secret).utf8)
     for part in authorization.scope { key = hmac(part, key) }
-    guard hexadecimal(hmac(message, key)) == authorization.signature else {
+    guard Cryptography.areEqual(hexadecimal(hmac(message, key)), authorization.signature) else {
       throw invalid(
         "The request signature we calculated does not match the signature you provided. Check your "
           + "AWS Secret Access Key and signing method. Consult the service documentation for "
@@ -136,7 +135,7 @@ enum SignatureV4 {
       lines.append(name + ":" + values.joined(separator: ","))
     }
     lines += ["", signedHeaders.joined(separator: ";")]
-    lines.append(hexadecimal(SHA256.hash(data: request.body)))
+    lines.append(hexadecimal(Cryptography.sha256(request.body)))
     return Array(lines.joined(separator: "\n").utf8)
   }
 
@@ -146,9 +145,7 @@ enum SignatureV4 {
   }
 
   private static func hmac(_ message: String, _ key: [UInt8]) -> [UInt8] {
-    Array(
-      HMAC<SHA256>.authenticationCode(
-        for: Array(message.utf8), using: SymmetricKey(data: key)))
+    Cryptography.hmacSHA256(key: key, message: Array(message.utf8))
   }
 
   static func invalid(_ message: String) -> ServiceError {

@@ -1,5 +1,4 @@
-import Crypto
-import CryptoExtras
+import FoundationEssentials
 
 /// Signs JSON Web Tokens with one RSA key and verifies what it signed.
 ///
@@ -9,6 +8,13 @@ public struct TokenIssuer: Sendable {
   public enum Algorithm: String, Sendable {
     case rs256 = "RS256"
     case rs512 = "RS512"
+
+    fileprivate var digest: RSAKey.Digest {
+      switch self {
+      case .rs256: .sha256
+      case .rs512: .sha512
+      }
+    }
   }
 
   /// Why a text is not a token of this issuer.
@@ -19,28 +25,35 @@ public struct TokenIssuer: Sendable {
     case unverified
   }
 
-  private let key: _RSA.Signing.PrivateKey
+  private let key: RSAKey
   private let keyID: String
 
   /// Makes a key of 2048 bits, which takes some tenths of a second.
   public init() throws {
-    key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
-    keyID = base64URL(Array(SHA256.hash(data: key.publicKey.derRepresentation)).prefix(12))
+    try self.init(key: RSAKey(bits: 2048))
+  }
+
+  /// - Parameter pem: an RSA key in PEM.
+  public init(pem: [UInt8]) throws {
+    try self.init(key: RSAKey(pem: pem))
+  }
+
+  private init(key: RSAKey) throws(Cryptography.Refused) {
+    self.key = key
+    keyID = base64URL(Cryptography.sha256(try key.publicKey).prefix(12))
+  }
+
+  /// The key in PEM, for another issuer of the same tokens.
+  public var pem: [UInt8] {
+    get throws { try key.pem }
   }
 
   /// The signed token.
   public func token(_ claims: JSON, algorithm: Algorithm = .rs512) throws -> String {
     let header: JSON = ["alg": .string(algorithm.rawValue), "kid": .string(keyID), "typ": "JWT"]
     let message = base64URL(header.bytes) + "." + base64URL(claims.bytes)
-    let bytes = Array(message.utf8)
-    let signature =
-      switch algorithm {
-      case .rs256:
-        try key.signature(for: SHA256.hash(data: bytes), padding: .insecurePKCS1v1_5)
-      case .rs512:
-        try key.signature(for: SHA512.hash(data: bytes), padding: .insecurePKCS1v1_5)
-      }
-    return message + "." + base64URL(signature.rawRepresentation)
+    let signature = try key.signature(of: Array(message.utf8), algorithm.digest)
+    return message + "." + base64URL(signature)
   }
 
   /// The claims without a look at the signature: enough to tell whose token it says it is.
@@ -66,17 +79,88 @@ public struct TokenIssuer: Sendable {
       throw .unverified
     }
     let message = Array((parts[0] + "." + parts[1]).utf8)
-    let signature = _RSA.Signing.RSASignature(rawRepresentation: signatureBytes)
-    let isValid =
-      switch algorithm {
-      case .rs256:
-        key.publicKey.isValidSignature(
-          signature, for: SHA256.hash(data: message), padding: .insecurePKCS1v1_5)
-      case .rs512:
-        key.publicKey.isValidSignature(
-          signature, for: SHA512.hash(data: message), padding: .insecurePKCS1v1_5)
-      }
-    guard isValid else { throw .unverified }
+    guard key.isValid(signatureBytes, of: message, algorithm.digest) else { throw .unverified }
     return claims
+  }
+}
+
+/// Base64 with the alphabet of RFC 4648 §4.
+func base64(_ bytes: some Collection<UInt8>) -> String {
+  Data(bytes).base64EncodedString()
+}
+
+/// Base64 without padding and with the URL-safe alphabet (RFC 7515 §2).
+func base64URL(_ bytes: some Collection<UInt8>) -> String {
+  String(
+    base64(bytes).compactMap { character in
+      switch character {
+      case "+": "-"
+      case "/": "_"
+      case "=": nil
+      default: character
+      }
+    })
+}
+
+/// The bytes of an unpadded URL-safe text; nil where it is anything else.
+func base64URLDecoded(_ text: some StringProtocol) -> [UInt8]? {
+  var plain = ""
+  for character in text {
+    switch character {
+    case "-": plain.append("+")
+    case "_": plain.append("/")
+    case "+", "/", "=": return nil
+    default: plain.append(character)
+    }
+  }
+  plain += String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4)
+  return Data(base64Encoded: plain).map(Array.init)
+}
+
+/// Lower-case hexadecimal.
+func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+  let digits = Array("0123456789abcdef".utf8)
+  var text: [UInt8] = []
+  for byte in bytes {
+    text.append(digits[Int(byte >> 4)])
+    text.append(digits[Int(byte & 15)])
+  }
+  return String(decoding: text, as: UTF8.self)
+}
+
+/// A fast generator for values that only have to differ. Seeded, so that a test can repeat a run.
+public struct SplitMix64: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  public init(seed: UInt64) {
+    state = seed
+  }
+
+  public mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+    return value ^ (value >> 31)
+  }
+
+  /// A text of so many characters of an alphabet.
+  mutating func text(_ count: Int, of alphabet: [UInt8]) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count)
+    for _ in 0..<count {
+      // The bias of the remainder is of no weight here.
+      bytes.append(alphabet[Int(next() % UInt64(alphabet.count))])
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// A version 4 UUID in lower case.
+  mutating func uuid() -> String {
+    let digits = Array(text(32, of: Array("0123456789abcdef".utf8)))
+    func part(_ range: Range<Int>) -> String { String(digits[range]) }
+    let variant = ["8", "9", "a", "b"][Int(next() % 4)]
+    return "\(part(0..<8))-\(part(8..<12))-4\(part(13..<16))-\(variant)\(part(17..<20))"
+      + "-\(part(20..<32))"
   }
 }

@@ -45,7 +45,7 @@ import Testing
 
   /// Any bytes are a pattern, and none is a crash.
   @Test func aTextFitsItselfWithItsSpecialCharactersInBrackets() {
-    var dice = Mutations(seed: 3)
+    var dice = SeededGenerator(seed: 3)
     let alphabet = Array("ab-!*?.@")
     for _ in 0..<500 {
       let length = Int.random(in: 0...12, using: &dice)
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func mutatedPatternsEndAndAgreeWithASlowerReading() {
-    var dice = Mutations(seed: 9)
+    var dice = SeededGenerator(seed: 9)
     let patternLetters = Array("ab*?[]!-")
     let textLetters = Array("ab[]!-")
     for _ in 0..<3000 {

@@ -55,7 +55,7 @@ struct ConfigurationExampleTests {
     http.clientCertificate = "/etc/cert.pem"
     http.clientKey = "/etc/key.pem"
     http.unixSocket = "/run/corp.sock"
-    http.headers = [.init(name: "X-Team", value: Secret("infra"))]
+    http.headers = [HTTPHeader("X-Team", Secret("infra"))]
     http.loginURL = try URLTemplate("https://auth.example.com/login")
     #expect(configuration.backends == ["corp": BackendSettings(name: "corp", kind: .http(http))])
 
@@ -66,7 +66,7 @@ struct ConfigurationExampleTests {
     work.allowUsers = ["alice", "bob"]
     work.allowGroups = ["developers"]
     work.allowUnits = ["billing.service"]
-    work.cognitoEndpoint = try ConfiguredURL("http://127.0.0.1:4599")
+    work.cognitoEndpoint = try HTTPURL("http://127.0.0.1:4599")
     #expect(configuration.profiles == ["work": work])
     #expect(configuration.backend(of: work)?.type == .http)
     #expect(work.region == "us-east-1")

@@ -1,4 +1,4 @@
-import CredCore
+@testable import CredCore
 import Testing
 
 /// Lines, sections, quotes and comments.
@@ -30,7 +30,7 @@ struct ConfigurationGrammarTests {
       return
     }
     #expect(settings.url.template == (try? Template("https://h/a;b")))
-    #expect(settings.headers == [.init(name: "X", value: Secret("a;b#c"))])
+    #expect(settings.headers == [HTTPHeader("X", Secret("a;b#c"))])
   }
 
   @Test(arguments: [
@@ -114,21 +114,21 @@ struct ConfigurationGrammarTests {
     #expect(reading.configuration == nil)
   }
 
-  @Test func limitsOfLineAndFile() {
-    let longest = "#" + String(repeating: "x", count: ConfigurationLimits.lineBytes - 1)
+  @Test(.disabled(if: TestRounds.isShort)) func limitsOfLineAndFile() {
+    let longest = "#" + String(repeating: "x", count: Limits.Configuration.lineBytes - 1)
     #expect(problems(plainProfile + longest + "\r\n").isEmpty)
     #expect(
       problems(plainProfile + longest + "x") == ["credd.conf:3: the line is longer than 8192 bytes"]
     )
-    let padding = String(repeating: "\n", count: ConfigurationLimits.fileBytes)
+    let padding = String(repeating: "\n", count: Limits.Configuration.fileBytes)
     #expect(problems(plainProfile + padding.dropLast(plainProfile.utf8.count)).isEmpty)
     #expect(
       problems(plainProfile + padding).first
         == "credd.conf:1: the file is longer than 1048576 bytes")
   }
 
-  @Test func limitOfProfiles() {
-    let count = ConfigurationLimits.profiles
+  @Test(.disabled(if: TestRounds.isShort)) func limitOfProfiles() {
+    let count = Limits.Configuration.profiles
     let files = (0..<2).map { half in
       let profiles = (0..<count / 2).map { index in
         "[profile p\(half)-\(index)]\nidentity_pool_id = \(examplePool)\n"
@@ -141,9 +141,9 @@ struct ConfigurationGrammarTests {
   }
 
   @Test func diagnosticsBeyondTheLimitAreCounted() {
-    let lines = String(repeating: "x\n", count: ConfigurationLimits.diagnostics + 7)
+    let lines = String(repeating: "x\n", count: Limits.Configuration.diagnostics + 7)
     let reading = reading(plainProfile + lines)
-    #expect(reading.diagnostics.count == ConfigurationLimits.diagnostics + 1)
+    #expect(reading.diagnostics.count == Limits.Configuration.diagnostics + 1)
     #expect(reading.diagnostics.last?.description == "7 more problems are not shown")
   }
 }

@@ -5,25 +5,12 @@ import Testing
 
 /// Whatever the bytes, there is a configuration or an error, and never a crash.
 struct ConfigurationMutationTests {
-  /// SplitMix64: the same sequence from the same seed everywhere.
-  struct Random: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return z ^ (z >> 31)
-    }
-  }
-
   @Test(arguments: 0..<8 as Range<UInt64>)
   func mutatedExamples(seed: UInt64) throws {
-    var random = Random(state: seed)
+    var random = SeededGenerator(seed: seed)
     let example = try ConfigurationExampleTests.shippedExample()
     let structural = Array("[]={}$\"\\;#\n\r \t,:/.%@\0\u{7F}\u{80}é".utf8) + [0xC0, 0xFF, 0xED]
-    for _ in 0..<60 {
+    for _ in 0..<TestRounds.of(60) {
       var bytes = example
       for _ in 0..<Int.random(in: 1...12, using: &random) {
         let index = Int.random(in: bytes.indices, using: &random)

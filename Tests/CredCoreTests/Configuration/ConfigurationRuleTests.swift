@@ -170,12 +170,12 @@ struct ConfigurationRuleTests {
   }
 
   @Test func headersAndVariablesAreLimited() {
-    let headers = (0...ConfigurationLimits.headers).map { "header.X\($0) = x" }
+    let headers = (0...Limits.Configuration.headers).map { "header.X\($0) = x" }
     #expect(
       problems(inBackend: "http", "url = https://h/\n" + headers.joined(separator: "\n")) == [
         "credd.conf:68: header.X64: more than 64 headers"
       ])
-    let variables = (0...ConfigurationLimits.environmentVariables).map { "environment.X\($0) = x" }
+    let variables = (0...Limits.Configuration.environmentVariables).map { "environment.X\($0) = x" }
     #expect(
       problems(inBackend: "exec", "command = /bin/x\n" + variables.joined(separator: "\n")) == [
         "credd.conf:260: environment.X256: more than 256 variables"

@@ -204,7 +204,7 @@ struct ConfigurationValueTests {
   }
 
   @Test func pathsHaveLimits() {
-    let long = "/" + String(repeating: "x", count: ConfigurationLimits.socketPathBytes)
+    let long = "/" + String(repeating: "x", count: Limits.Configuration.socketPathBytes)
     #expect(
       problems(inBackend: "http", "url = http://h/\nunix_socket = \(long)") == [
         "credd.conf:4: unix_socket: the path is longer than 107 bytes"

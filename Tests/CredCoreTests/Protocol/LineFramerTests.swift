@@ -110,13 +110,13 @@ import Testing
   @Test func thousandsOfTinyChunksCostNoMoreThanTheirBytes() {
     var framer = LineFramer()
     let piece = Array("x".utf8)
-    for _ in 0..<Limits.lineBytes {
+    for _ in 0..<Limits.Line.bytes {
       var position = 0
       guard framer.next(in: piece.span, from: &position) == .needsMore else {
         Issue.record("refused below the limit")
         return
       }
     }
-    #expect(framer.finish()?.count == Limits.lineBytes)
+    #expect(framer.finish()?.count == Limits.Line.bytes)
   }
 }

@@ -156,7 +156,7 @@ import Testing
     }
     let members = "\"logins\":{\(logins.joined(separator: ","))}"
     #expect(message(members) == nil)
-    #expect("{\"op\":\"login\",\(members)}".utf8.count < Limits.lineBytes)
+    #expect("{\"op\":\"login\",\(members)}".utf8.count < Limits.Line.bytes)
   }
 
   @Test func errorsDoNotQuoteSecrets() {

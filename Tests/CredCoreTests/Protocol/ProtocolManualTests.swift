@@ -40,23 +40,23 @@ struct ProtocolManualTests {
 
   /// What answers `TooManyRequests`, as the constants have it.
   private static let limits = [
-    "\(Limits.connections) connections, \(Limits.connectionsPerUser) of one user",
-    "\(Limits.unfinishedBytesPerUser >> 20) MiB of unfinished request lines of one user",
-    "\(Limits.backlogBytesPerUser >> 20) MiB of unread replies of one user",
-    "in at most \(Limits.waitingSessionsPerUser) sessions at once",
-    "\(UserAllowance.burst) upstream calls of one user at once, then "
-      + "\(Int(Duration.seconds(1) / UserAllowance.pause)) a second",
-    "After \(SignInLimiter.freeFailures) that were refused each next one has to wait, "
-      + "\(SignInLimiter.firstPause.components.seconds) seconds first and twice as long each time, "
-      + "up to \(SignInLimiter.longestPause.components.seconds / 60) minutes",
+    "\(Limits.Client.connections) connections, \(Limits.Client.connectionsPerUser) of one user",
+    "\(Limits.Client.unfinishedBytesPerUser >> 20) MiB of unfinished request lines of one user",
+    "\(Limits.Client.backlogBytesPerUser >> 20) MiB of unread replies of one user",
+    "in at most \(Limits.Client.waitingSessions) sessions at once",
+    "\(CallAllowance.burst) upstream calls of one user at once, then "
+      + "\(Int(Duration.seconds(1) / CallAllowance.pause)) a second",
+    "After \(PasswordLimiter.freeFailures) that were refused each next one has to wait, "
+      + "\(PasswordLimiter.firstPause.components.seconds) seconds first and twice as long each time, "
+      + "up to \(PasswordLimiter.longestPause.components.seconds / 60) minutes",
     "at most once in \(RefreshPolicy.demandInterval.components.seconds) second",
     "\(thousands(DaemonSettings().maxSessions)) sessions",
-    "at most \(thousands(Limits.sessions))",
-    "leaves \(Limits.backlogBytes >> 20) MiB of replies unread",
-    "at most \(Limits.lineBytes >> 10) KiB",
-    "within \(Limits.partialLineTime.components.seconds) seconds",
-    "at most \(Limits.requestJSON.values) values",
-    "at most \(Limits.requestIDBytes) bytes",
+    "at most \(thousands(Limits.Session.most))",
+    "leaves \(Limits.Client.backlogBytes >> 20) MiB of replies unread",
+    "at most \(Limits.Line.bytes >> 10) KiB",
+    "within \(Limits.Line.time.components.seconds) seconds",
+    "at most \(Limits.Line.json.values) values",
+    "at most \(Limits.Line.idBytes) bytes",
   ]
 
   private static func thousands(_ number: Int) -> String {

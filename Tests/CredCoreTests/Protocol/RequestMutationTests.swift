@@ -25,7 +25,7 @@ import Testing
 
   @Test(arguments: 0..<8)
   func damagedLinesGiveARequestOrAnError(seed: UInt64) throws {
-    var random = SplitMix64(state: seed)
+    var random = SeededGenerator(seed: seed)
     var errors = 0
     for _ in 0..<1500 {
       var line = Self.lines[Int.random(in: 0..<Self.lines.count, using: &random)]
@@ -55,13 +55,13 @@ import Testing
   }
 
   private func checkMemo(of line: [UInt8], gives request: Request) throws {
-    var memo = RequestMemo(seed: 5)
+    var memo = ParsedRequestCache(seed: 5)
     memo.remember(request, for: line.span)
     guard let remembered = memo.request(for: line.span) else { return }
     #expect(remembered == request && request.operation.isFreeOfSecrets)
   }
 
-  private static func damage(_ line: inout [UInt8], _ random: inout SplitMix64) {
+  private static func damage(_ line: inout [UInt8], _ random: inout SeededGenerator) {
     let place = Int.random(in: 0...line.count, using: &random)
     let end = min(line.count, place + Int.random(in: 1...12, using: &random))
     switch Int.random(in: 0..<6, using: &random) {
@@ -74,18 +74,5 @@ import Testing
       let piece = pieces[Int.random(in: 0..<pieces.count, using: &random)]
       line.insert(contentsOf: piece, at: place)
     }
-  }
-}
-
-/// A small generator whose sequence is the same everywhere (Steele, Lea and Flood, 2014).
-struct SplitMix64: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -7,15 +7,15 @@ extension Fixtures {
 
   // MARK: What users sign in with
 
-  func password(_ userName: String) -> SignIn {
+  func password(_ userName: String) -> SignInInput {
     .password(username: userName, password: Secret("secret of \(userName)"))
   }
 
-  func tokenAtHand(_ identity: IdentityID? = nil) -> SignIn {
+  func tokenAtHand(_ identity: IdentityID? = nil) -> SignInInput {
     .developerToken(identityID: identity ?? self.identity, token: developerToken)
   }
 
-  func logins(_ providers: String..., token: String = "token") -> SignIn {
+  func logins(_ providers: String..., token: String = "token") -> SignInInput {
     .logins(map(providers, token: token))
   }
 
@@ -95,7 +95,7 @@ extension SessionDriver {
   /// What `login` brought for a social user, with the identity that Cognito has for it.
   @discardableResult
   mutating func signIn(
-    _ signIn: SignIn, as identity: IdentityID? = nil, _ fixtures: Fixtures = Fixtures()
+    _ signIn: SignInInput, as identity: IdentityID? = nil, _ fixtures: Fixtures = Fixtures()
   ) -> UInt64 {
     let login = login(signIn)
     if case .getID = calls.last { finish(.identity(identity ?? fixtures.identity), after: 0) }
@@ -110,7 +110,9 @@ extension SessionDriver {
   }
 
   var states: [String] {
-    announcements.compactMap { if case .state(let standing) = $0 { standing.name } else { nil } }
+    announcements.compactMap {
+      if case .state(let state) = $0 { state.reported.rawValue } else { nil }
+    }
   }
 
   var identityChanges: [Announcement] {

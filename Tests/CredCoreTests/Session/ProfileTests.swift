@@ -21,7 +21,7 @@ import Testing
   private let corp = "[backend corp]\ntype = http\nurl = https://auth.example.com/token\n"
   private let use = "backend = corp\ndeveloper_provider = login.example.app\n"
 
-  private func login(_ signIn: SignIn, role: String? = nil) -> LoginRequest {
+  private func login(_ signIn: SignInInput, role: String? = nil) -> LoginRequest {
     LoginRequest(profile: "work", signIn: signIn, customRoleARN: role)
   }
 

@@ -7,12 +7,12 @@ import Testing
   static let lifetimes = 60...43_200
   let received = Instant.seconds(1_000_000)
 
-  private func refresh(_ lifetime: Duration, _ chance: Double) -> Duration {
-    RefreshPolicy.refreshTime(received: received, lifetime: lifetime, chance: chance) - received
+  private func refresh(_ lifetime: Duration, _ jitter: Double) -> Duration {
+    RefreshPolicy.refreshTime(received: received, lifetime: lifetime, jitter: jitter) - received
   }
 
   @Test func everyLifetimeIsRenewedInTimeAndSpread() {
-    var dice = SplitMix64(state: 1)
+    var dice = SeededGenerator(seed: 1)
     var wrong: [String] = []
     for seconds in Self.lifetimes {
       let lifetime = Duration.seconds(seconds)
@@ -48,7 +48,7 @@ import Testing
   /// 100,000 sessions that began at once: no second has more than three times its even share.
   @Test(arguments: [900, 1800, 3600, 43_200])
   func aHerdIsSpread(_ seconds: Int) {
-    var dice = SplitMix64(state: 7)
+    var dice = SeededGenerator(seed: 7)
     let lifetime = Duration.seconds(seconds)
     var due: [Int64: Int] = [:]
     for _ in 0..<100_000 {
@@ -86,14 +86,14 @@ import Testing
 
   /// Who was told to come back does not come back in one moment either.
   @Test func thoseWhoFoundNoPlaceComeBackSpread() {
-    var dice = SplitMix64(state: 3)
+    var dice = SeededGenerator(seed: 3)
     var returns: [Int64: Int] = [:]
     for _ in 0..<90_000 {
       var backOff = BackOff()
       var at = Duration.zero
       for _ in 0..<6 {
-        let chance = Double.random(in: 0..<1, using: &dice)
-        at += backOff.failed(.throttled(retryAfter: .seconds(5)), chance: chance)
+        let jitter = Double.random(in: 0..<1, using: &dice)
+        at += backOff.failed(.throttled(retryAfter: .seconds(5)), jitter: jitter)
       }
       returns[at.components.seconds, default: 0] += 1
     }

@@ -8,7 +8,7 @@ struct SessionDriver {
   private(set) var machine: SessionMachine
   private(set) var now: Instant
   private var callIDs = CallIDs()
-  private var dice: Mutations
+  private var dice: SeededGenerator
   /// The number that the next waiter gets.
   private(set) var nextWaiter: UInt64 = 1
   /// Everything since the last ``forget()``.
@@ -20,7 +20,7 @@ struct SessionDriver {
 
   init(
     _ backend: SessionPlan.BackendTrust = .host, guests: Bool = false,
-    flow: SessionPlan.Flow = .enhanced, tokenFileProvider: String? = nil,
+    flow: ProfileSettings.Flow = .enhanced, tokenFileProvider: String? = nil,
     identityID: IdentityID? = nil, seed: UInt64 = 1
   ) {
     self.init(
@@ -31,13 +31,13 @@ struct SessionDriver {
 
   init(plan: SessionPlan, identityID: IdentityID? = nil, seed: UInt64 = 1) {
     now = .seconds(1000)
-    dice = Mutations(seed: seed)
+    dice = SeededGenerator(seed: seed)
     machine = SessionMachine(plan: plan, identityID: identityID, now: now)
   }
 
   init(machine: SessionMachine, seed: UInt64 = 1) {
     now = .seconds(1000)
-    dice = Mutations(seed: seed)
+    dice = SeededGenerator(seed: seed)
     self.machine = machine
   }
 
@@ -45,7 +45,7 @@ struct SessionDriver {
   mutating func restart() {
     machine = SessionMachine(
       plan: machine.plan, snapshot: machine.snapshot, now: now,
-      chance: .random(in: 0..<1, using: &dice))
+      jitter: .random(in: 0..<1, using: &dice))
     openCalls = [:]
     callIDs = CallIDs()
   }
@@ -88,7 +88,7 @@ struct SessionDriver {
   /// - Returns: the number under which it is answered.
   @discardableResult
   mutating func login(
-    _ signIn: SignIn, role: String? = nil, expires: Double? = nil,
+    _ signIn: SignInInput, role: String? = nil, expires: Double? = nil,
     loginsExpire: [String: Double] = [:], within seconds: Double = 30
   ) -> UInt64 {
     let id = nextWaiter
@@ -97,7 +97,7 @@ struct SessionDriver {
     send(
       .signInRequested(
         SignInRequest(
-          id: id, signIn: signIn, customRoleARN: role,
+          id: id, input: signIn, customRoleARN: role,
           expires: expires.map { now + .seconds(1) * $0 },
           loginsExpire: loginsExpire.mapValues { now + .seconds(1) * $0 },
           deadline: now + .seconds(1) * seconds)))

@@ -3,7 +3,7 @@
 /// A session to which anything happens in any order, and what must hold whatever happens.
 struct SessionWalk {
   private(set) var session: SessionDriver
-  private var dice: Mutations
+  private var dice: SeededGenerator
   private let fixtures = Fixtures()
   /// Who waits, and until when.
   private var waiting: [UInt64: Instant] = [:]
@@ -21,7 +21,7 @@ struct SessionWalk {
   private var formerCalls: UInt64 = 0
   /// Logins that make their user another, with the last call before each.
   private var newUsers: [UInt64: UInt64] = [:]
-  private var toldState = "signedOut"
+  private var toldState = ReportedState.signedOut
   private var toldIdentity: IdentityID?
   /// What did not hold, and when.
   private(set) var violations: [String] = []
@@ -34,7 +34,7 @@ struct SessionWalk {
     session = SessionDriver(
       plan.backend, guests: plan.allowsGuests, flow: plan.flow,
       tokenFileProvider: plan.tokenFileProvider, seed: seed)
-    dice = Mutations(seed: seed ^ 0xABCD)
+    dice = SeededGenerator(seed: seed ^ 0xABCD)
   }
 
   mutating func step() {
@@ -76,7 +76,7 @@ struct SessionWalk {
   }
 
   private mutating func signIn() {
-    var ways: [SignIn] = [
+    var ways: [SignInInput] = [
       .developerToken(identityID: fixtures.other, token: fixtures.developerToken)
     ]
     if let logins = try? LoginsMap([("accounts.google.com", Secret("token"))]) {
@@ -89,7 +89,7 @@ struct SessionWalk {
     }
     let wait = pick([0.5, 30])
     signingIn[session.nextWaiter] = session.now + .seconds(1) * wait
-    let (way, lasting): (SignIn, Double?) = (pick(ways), pick([nil, -10, 100, 1000, 10_000]))
+    let (way, lasting): (SignInInput, Double?) = (pick(ways), pick([nil, -10, 100, 1000, 10_000]))
     switch way {
     case .password, .developerToken: newUsers[session.nextWaiter] = lastCall
     case .host, .logins: break
@@ -112,12 +112,13 @@ struct SessionWalk {
   private mutating func restart() {
     let before = session.machine.snapshot
     session.restart()
-    note(before.standing != session.machine.snapshot.standing, "another standing after a restart")
+    note(
+      before.held.state != session.machine.snapshot.held.state, "another state after a restart")
     note(before.identityID != session.machine.identityID, "another identity after a restart")
     (waiting, signingIn, newUsers, staleCalls) = ([:], [:], [:], [])
     credentialsCall = credentialsCall <= formerCalls ? 0 : .max
     (lastCall, formerCalls) = (0, 0)
-    toldState = session.machine.standing.name
+    toldState = session.machine.state.reported
     toldIdentity = session.machine.identityID
     // What was due meanwhile is due at once.
     while session.machine.nextWake <= session.now { wake() }
@@ -147,9 +148,9 @@ struct SessionWalk {
 
   private mutating func finish() {
     if let stale = staleCalls.popLast() {
-      let refreshes = session.machine.refreshes
+      let refreshes = session.machine.refreshCount
       session.finish(call: stale, fixtures.credentials())
-      note(session.machine.refreshes != refreshes, "a stale reply was taken")
+      note(session.machine.refreshCount != refreshes, "a stale reply was taken")
       return check("stale reply")
     }
     guard let (id, call) = session.openCalls.first else {
@@ -273,9 +274,9 @@ struct SessionWalk {
   /// Each piece of news is one, and follows from the one before.
   private mutating func hear(_ announcement: Announcement) {
     switch announcement {
-    case .state(let standing):
-      note(standing.name == toldState, "\(toldState) announced twice")
-      toldState = standing.name
+    case .state(let state):
+      note(state.reported == toldState, "\(toldState) announced twice")
+      toldState = state.reported
     case .identityChanged(let previous, let current):
       note(previous != toldIdentity || current == previous, "an identity that does not follow")
       toldIdentity = current

@@ -4,7 +4,7 @@ import Testing
 
 /// Stored bytes that are not what they were.
 @Suite struct SnapshotCodingTests {
-  private var random: Mutations { Mutations(seed: 7) }
+  private var random: SeededGenerator { SeededGenerator(seed: 7) }
 
   private func bytes(_ story: SnapshotStory) throws -> [UInt8] {
     story.record(try fullProfile()).encoded
@@ -13,9 +13,10 @@ import Testing
   @Test(arguments: SnapshotStory.allCases)
   func everyTruncationIsAnError(_ story: SnapshotStory) throws {
     let bytes = try bytes(story)
-    for count in 0..<bytes.count {
-      #expect(throws: SnapshotError.self) { try SessionRecord(reading: bytes.prefix(count)) }
+    let read = (0..<bytes.count).filter { count in
+      (try? SessionRecord(reading: bytes.prefix(count))) != nil
     }
+    #expect(read == [])
   }
 
   /// Whatever is read of damaged bytes, nothing traps, then or later.
@@ -24,7 +25,7 @@ import Testing
     let good = try bytes(story)
     let plan = story.session.machine.plan
     let now = story.session.now
-    for index in good.indices {
+    for index in stride(from: 0, to: good.count, by: TestRounds.isShort ? 10 : 1) {
       for bit in 0..<8 {
         var bytes = good
         bytes[index] ^= 1 << bit
@@ -37,7 +38,7 @@ import Testing
     var random = random
     let plan = SessionPlan(backend: .host)
     let good = try SnapshotStory.allCases.map { try bytes($0) }
-    for _ in 0..<20_000 {
+    for _ in 0..<TestRounds.of(20_000) {
       var bytes = good.randomElement(using: &random) ?? []
       for _ in 0..<Int.random(in: 1...8, using: &random) {
         let place = Int.random(in: bytes.indices, using: &random)
@@ -60,7 +61,7 @@ import Testing
     let again = try? SessionRecord(reading: record.encoded[...])
     #expect(again == record)
     var machine = SessionMachine(
-      plan: plan, snapshot: record.snapshot, now: now, chance: 0.5)
+      plan: plan, snapshot: record.snapshot, now: now, jitter: 0.5)
     _ = machine.handle(.timePassed, now: now, callIDs: &callIDs, random: &random)
     _ = machine.handle(
       .asked(
@@ -111,17 +112,17 @@ import Testing
     }
     let read = try SessionRecord(reading: record[...])
     #expect(read.snapshot.lastFailure == nil)
-    #expect(read.snapshot.rest == nil)
-    #expect(read.snapshot.credentials != nil)
+    #expect(read.snapshot.held.pause == nil)
+    #expect(read.snapshot.held.credentials != nil)
   }
 
   @Test func lengthsAreBounded() throws {
     var writer = SnapshotWriter()
-    writer.field(2, String(repeating: "p", count: Limits.snapshotTextBytes + 1))
+    writer.field(2, String(repeating: "p", count: Limits.Store.textBytes + 1))
     #expect(throws: SnapshotError.tooLong("profile")) {
       try SessionRecord(reading: writer.bytes[...])
     }
-    let large = [UInt8](repeating: 0, count: Limits.snapshotBytes + 1)
+    let large = [UInt8](repeating: 0, count: Limits.Store.sessionBytes + 1)
     #expect(throws: SnapshotError.tooLong("session")) { try SessionRecord(reading: large[...]) }
   }
 }

@@ -16,7 +16,7 @@ import Testing
     var after = before
     after.restart()
     #expect(after.machine.snapshot == before.machine.snapshot)
-    #expect(after.machine.standing == before.machine.standing)
+    #expect(after.machine.state == before.machine.state)
     #expect(after.machine.quietUntil == before.machine.quietUntil)
     #expect(after.wakesIn == before.wakesIn)
     #expect(after.machine.nextRefresh == before.machine.nextRefresh)
@@ -90,6 +90,24 @@ import Testing
     #expect(session.machine.failures == 1)
   }
 
+  @Test func failuresStillCountAfterARestartInTheMiddleOfARetry() {
+    var session = SnapshotStory.byHost.session
+    session.advance(by: 2000)
+    session.finish(fixtures.failed())
+    session.advance(by: 300)
+    #expect(session.awaitedCall != nil)
+    #expect(session.machine.failures == 1)
+    session.restart()
+    #expect(session.machine.failures == 1)
+    // The retry that was interrupted is made again, though not at once with all others.
+    #expect(session.awaitedCall == nil)
+    session.advance(by: 301)
+    #expect(session.awaitedCall != nil)
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.machine.failures == 0)
+  }
+
   @Test func warningIsNotRepeated() {
     var session = SnapshotStory.byLogins.session
     session.restart()
@@ -107,8 +125,8 @@ import Testing
     #expect(session.machine.snapshot == before)
     session.finish(fixtures.accepted("bob"))
     let after = session.machine.snapshot
-    #expect(after.userName == "bob")
-    #expect(after.credentials == nil)
+    #expect(after.held.username == "bob")
+    #expect(after.held.credentials == nil)
     #expect(after.identityID == nil)
   }
 
@@ -117,7 +135,7 @@ import Testing
     session.login(fixtures.tokenAtHand())
     #expect(!session.machine.snapshot.isWorthKeeping)
     session.finish(fixtures.credentials())
-    #expect(session.machine.snapshot.token?.token == fixtures.developerToken)
+    #expect(session.machine.snapshot.held.token?.token == fixtures.developerToken)
   }
 
   @Test func useAloneIsWrittenOnceARefresh() {
@@ -162,11 +180,11 @@ import Testing
     let now = story.session.now
     let changed = try fullProfile(use + change, backend: corp)
     let kept = try #require(record.snapshot(for: changed, now: now))
-    #expect(kept.credentials == nil)
-    #expect(kept.token == nil)
-    #expect(kept.standing == record.snapshot.standing)
+    #expect(kept.held.credentials == nil)
+    #expect(kept.held.token == nil)
+    #expect(kept.held.state == record.snapshot.held.state)
     #expect(kept.identityID == fixtures.identity)
-    #expect(kept.userName == "alice")
+    #expect(kept.held.username == "alice")
   }
 
   @Test func nothingElseCostsAnything() throws {
@@ -180,15 +198,15 @@ import Testing
     let record = SnapshotStory.signedOut.record(try fullProfile())
     let now = SnapshotStory.signedOut.session.now
     let kept = record.snapshot(for: try fullProfile(use, backend: corp), now: now)
-    #expect(kept?.standing == .signedOut(byUser: true))
+    #expect(kept?.held.state == .signedOut(byUser: true))
   }
 
   @Test func tokenAtHandIsItselfTheSignIn() throws {
     let record = SnapshotStory.byToken.record(try fullProfile())
     let now = SnapshotStory.byToken.session.now
     let kept = record.snapshot(for: try fullProfile("role_arn = \(Fixtures.role)\n"), now: now)
-    #expect(kept?.token?.token == fixtures.developerToken)
-    #expect(kept?.credentials == nil)
+    #expect(kept?.held.token?.token == fixtures.developerToken)
+    #expect(kept?.held.credentials == nil)
   }
 
   @Test func snapshotOfAnotherBootIsDropped() throws {

@@ -1,0 +1,148 @@
+#include "CSandboxCrypto.h"
+
+#include <gnutls/abstract.h>
+#include <gnutls/crypto.h>
+#include <gnutls/x509.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+int csandbox_sha256(const void *data, size_t length, uint8_t digest[]) {
+  return gnutls_hash_fast(GNUTLS_DIG_SHA256, data, length, digest) < 0 ? -1 : 0;
+}
+
+int csandbox_hmac_sha256(const void *key, size_t key_length, const void *data, size_t length,
+                         uint8_t code[]) {
+  return gnutls_hmac_fast(GNUTLS_MAC_SHA256, key, key_length, data, length, code) < 0 ? -1 : 0;
+}
+
+bool csandbox_equal(const void *one, const void *other, size_t length) {
+  return length == 0 || gnutls_memcmp(one, other, length) == 0;
+}
+
+static int aes128_cbc(const uint8_t key[], const uint8_t vector[], void *data, size_t length,
+                      int (*crypt)(gnutls_cipher_hd_t, void *, size_t)) {
+  const gnutls_datum_t key_datum = {(unsigned char *)key, CSANDBOX_AES_BLOCK_SIZE};
+  const gnutls_datum_t vector_datum = {(unsigned char *)vector, CSANDBOX_AES_BLOCK_SIZE};
+  gnutls_cipher_hd_t cipher;
+  if (gnutls_cipher_init(&cipher, GNUTLS_CIPHER_AES_128_CBC, &key_datum, &vector_datum) < 0) {
+    return -1;
+  }
+  int result = crypt(cipher, data, length);
+  gnutls_cipher_deinit(cipher);
+  return result < 0 ? -1 : 0;
+}
+
+int csandbox_aes128_cbc_encrypt(const uint8_t key[], const uint8_t vector[], void *data,
+                                size_t length) {
+  return aes128_cbc(key, vector, data, length, gnutls_cipher_encrypt);
+}
+
+int csandbox_aes128_cbc_decrypt(const uint8_t key[], const uint8_t vector[], void *data,
+                                size_t length) {
+  return aes128_cbc(key, vector, data, length, gnutls_cipher_decrypt);
+}
+
+struct csandbox_rsa {
+  gnutls_x509_privkey_t file;  // what can be written to a file
+  gnutls_privkey_t private;    // what can sign
+  gnutls_pubkey_t public;
+};
+
+void csandbox_rsa_free(struct csandbox_rsa *key) {
+  // What was not made is NULL, and taken as such.
+  gnutls_pubkey_deinit(key->public);
+  gnutls_privkey_deinit(key->private);
+  gnutls_x509_privkey_deinit(key->file);
+  free(key);
+}
+
+static struct csandbox_rsa *new_key(void) {
+  struct csandbox_rsa *key = calloc(1, sizeof *key);
+  if (!key) return NULL;
+  if (gnutls_x509_privkey_init(&key->file) < 0 || gnutls_privkey_init(&key->private) < 0 ||
+      gnutls_pubkey_init(&key->public) < 0) {
+    csandbox_rsa_free(key);
+    return NULL;
+  }
+  return key;
+}
+
+// Completes a key whose file is there.
+static struct csandbox_rsa *complete(struct csandbox_rsa *key) {
+  if (gnutls_x509_privkey_get_pk_algorithm(key->file) == GNUTLS_PK_RSA &&
+      gnutls_privkey_import_x509(key->private, key->file, 0) >= 0 &&
+      gnutls_pubkey_import_privkey(key->public, key->private, 0, 0) >= 0) {
+    return key;
+  }
+  csandbox_rsa_free(key);
+  return NULL;
+}
+
+struct csandbox_rsa *csandbox_rsa_generate(unsigned bits) {
+  struct csandbox_rsa *key = new_key();
+  if (!key) return NULL;
+  if (gnutls_x509_privkey_generate(key->file, GNUTLS_PK_RSA, bits, 0) < 0) {
+    csandbox_rsa_free(key);
+    return NULL;
+  }
+  return complete(key);
+}
+
+struct csandbox_rsa *csandbox_rsa_import(const char *pem, size_t length) {
+  if (length > UINT_MAX) return NULL;
+  struct csandbox_rsa *key = new_key();
+  if (!key) return NULL;
+  const gnutls_datum_t datum = {(unsigned char *)pem, (unsigned)length};
+  if (gnutls_x509_privkey_import(key->file, &datum, GNUTLS_X509_FMT_PEM) < 0) {
+    csandbox_rsa_free(key);
+    return NULL;
+  }
+  return complete(key);
+}
+
+// Copies what GnuTLS allocated, and frees it.
+static ptrdiff_t hand_over(gnutls_datum_t *datum, void *output, size_t capacity) {
+  ptrdiff_t size = datum->size <= capacity ? (ptrdiff_t)datum->size : -1;
+  if (size > 0) memcpy(output, datum->data, datum->size);
+  gnutls_free(datum->data);
+  return size;
+}
+
+ptrdiff_t csandbox_rsa_export(struct csandbox_rsa *key, char *pem, size_t capacity) {
+  gnutls_datum_t datum;
+  if (gnutls_x509_privkey_export2_pkcs8(key->file, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN,
+                                        &datum) < 0) {
+    return -1;
+  }
+  return hand_over(&datum, pem, capacity);
+}
+
+ptrdiff_t csandbox_rsa_public(struct csandbox_rsa *key, uint8_t *der, size_t capacity) {
+  gnutls_datum_t datum;
+  if (gnutls_pubkey_export2(key->public, GNUTLS_X509_FMT_DER, &datum) < 0) return -1;
+  return hand_over(&datum, der, capacity);
+}
+
+static gnutls_sign_algorithm_t algorithm(enum csandbox_digest digest) {
+  return digest == CSANDBOX_SHA256 ? GNUTLS_SIGN_RSA_SHA256 : GNUTLS_SIGN_RSA_SHA512;
+}
+
+ptrdiff_t csandbox_rsa_sign(struct csandbox_rsa *key, enum csandbox_digest digest,
+                            const void *message, size_t length, uint8_t *signature,
+                            size_t capacity) {
+  if (length > UINT_MAX) return -1;
+  const gnutls_datum_t data = {(unsigned char *)message, (unsigned)length};
+  gnutls_datum_t made;
+  if (gnutls_privkey_sign_data2(key->private, algorithm(digest), 0, &data, &made) < 0) return -1;
+  return hand_over(&made, signature, capacity);
+}
+
+bool csandbox_rsa_verifies(struct csandbox_rsa *key, enum csandbox_digest digest,
+                           const void *message, size_t length, const uint8_t *signature,
+                           size_t signature_length) {
+  if (length > UINT_MAX || signature_length > UINT_MAX) return false;
+  const gnutls_datum_t data = {(unsigned char *)message, (unsigned)length};
+  const gnutls_datum_t given = {(unsigned char *)signature, (unsigned)signature_length};
+  return gnutls_pubkey_verify_data2(key->public, algorithm(digest), 0, &data, &given) >= 0;
+}

@@ -1,0 +1,54 @@
+// The cryptography of the sandbox, by GnuTLS: another library than the daemon's, so that a fault in
+// one of the two cannot hide in the other. Swift sees these functions and not GnuTLS's headers,
+// whose handles, enumerations and allocated buffers would each need a wrapper of their own.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma clang assume_nonnull begin
+
+enum { CSANDBOX_SHA256_SIZE = 32, CSANDBOX_AES_BLOCK_SIZE = 16 };
+
+// 0, or -1 where memory ran out.
+int csandbox_sha256(const void *_Nullable data, size_t length, uint8_t digest[_Nonnull]);
+int csandbox_hmac_sha256(const void *_Nullable key, size_t key_length, const void *_Nullable data,
+                         size_t length, uint8_t code[_Nonnull]);
+
+// Both in the same time wherever they differ.
+bool csandbox_equal(const void *_Nullable one, const void *_Nullable other, size_t length);
+
+// AES-128 in CBC mode over whole blocks, in place; the padding is the caller's. Key and vector have
+// 16 bytes each. 0, or -1 where GnuTLS refuses.
+int csandbox_aes128_cbc_encrypt(const uint8_t key[_Nonnull], const uint8_t vector[_Nonnull],
+                                void *_Nullable data, size_t length);
+int csandbox_aes128_cbc_decrypt(const uint8_t key[_Nonnull], const uint8_t vector[_Nonnull],
+                                void *_Nullable data, size_t length);
+
+// A private RSA key with its public half.
+struct csandbox_rsa;
+
+enum csandbox_digest { CSANDBOX_SHA256, CSANDBOX_SHA512 };
+
+// NULL where GnuTLS refuses.
+struct csandbox_rsa *_Nullable csandbox_rsa_generate(unsigned bits);
+// Reads PKCS#1 or PKCS#8 in PEM, without a password. NULL where it is anything else.
+struct csandbox_rsa *_Nullable csandbox_rsa_import(const char *_Nullable pem, size_t length);
+void csandbox_rsa_free(struct csandbox_rsa *key);
+
+// All three write up to `capacity` bytes and return how many there are, or -1.
+// The private key in PEM (PKCS#8).
+ptrdiff_t csandbox_rsa_export(struct csandbox_rsa *key, char *_Nullable pem, size_t capacity);
+// The public key in DER (SubjectPublicKeyInfo).
+ptrdiff_t csandbox_rsa_public(struct csandbox_rsa *key, uint8_t *_Nullable der, size_t capacity);
+// The signature of RSASSA-PKCS1-v1_5.
+ptrdiff_t csandbox_rsa_sign(struct csandbox_rsa *key, enum csandbox_digest digest,
+                            const void *_Nullable message, size_t length, uint8_t *_Nullable signature,
+                            size_t capacity);
+
+bool csandbox_rsa_verifies(struct csandbox_rsa *key, enum csandbox_digest digest,
+                           const void *_Nullable message, size_t length, const uint8_t *_Nullable signature,
+                           size_t signature_length);
+
+#pragma clang assume_nonnull end

@@ -1,0 +1,149 @@
+import CSandboxHTTP
+import SandboxKit
+
+/// Why the sandbox cannot serve.
+struct ServerError: Error, CustomStringConvertible {
+  let description: String
+}
+
+/// The texts of a certificate and its key, in PEM.
+struct TLSFiles {
+  var certificate: String
+  var key: String
+  /// Clients must show a certificate of one of these authorities.
+  var clientAuthorities: String?
+}
+
+/// A listening socket with its connections, by libmicrohttpd. It calls its server from within
+/// ``run()`` alone.
+@safe struct HTTPListener: Equatable {
+  private let pointer: OpaquePointer
+
+  /// - Parameters:
+  ///   - socket: belongs to the listener from here on.
+  ///   - place: how messages name the socket.
+  ///   - server: outlives the listener.
+  init(
+    _ socket: Int32, _ place: String, tls: TLSFiles?, server: SandboxServer
+  ) throws(ServerError) {
+    var reason = [CChar](repeating: 0, count: 256)
+    let made = unsafe HTTPListener.with(tls) { tls in
+      var owner = unsafe HTTPListener.callbacks(of: server)
+      var limits = csandbox_limits(
+        connections: UInt32(SandboxServer.maximumConnections),
+        idle_seconds: UInt32(SandboxServer.idleTimeout), body: SandboxServer.maximumBody)
+      return unsafe csandbox_start(socket, &owner, &limits, tls, &reason, reason.count)
+    }
+    guard let made = unsafe made else {
+      let text = reason.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+      throw ServerError(
+        description: "cannot serve on \(place): \(String(decoding: text, as: UTF8.self))")
+    }
+    unsafe pointer = made
+  }
+
+  /// Readable when there is work.
+  var descriptor: Int32 { unsafe csandbox_descriptor(pointer) }
+
+  /// Does the work there is.
+  ///
+  /// - Returns: the milliseconds after which it has to run again even if its descriptor is not
+  ///   readable; nil: not before.
+  func run() -> Int? {
+    let wait = unsafe csandbox_run(pointer)
+    return wait < 0 ? nil : Int(wait)
+  }
+
+  /// Closes all connections. No call may be held.
+  func stop() { unsafe csandbox_stop(pointer) }
+
+  static func == (one: HTTPListener, other: HTTPListener) -> Bool {
+    unsafe one.pointer == other.pointer
+  }
+
+  private static func callbacks(of server: SandboxServer) -> csandbox_owner {
+    unsafe csandbox_owner(
+      context: Unmanaged.passUnretained(server).toOpaque(),
+      has_room: { unsafe HTTPListener.server($0).hasRoom },
+      connection_opened: { unsafe HTTPListener.server($0).connectionOpened() },
+      connection_closed: { unsafe HTTPListener.server($0).connectionClosed() },
+      received: { context, listener, call in
+        unsafe HTTPListener.server(context).received(
+          HTTPCall(pointer: call), by: HTTPListener(pointer: listener))
+      })
+  }
+
+  private static func server(_ context: UnsafeMutableRawPointer) -> SandboxServer {
+    unsafe Unmanaged<SandboxServer>.fromOpaque(context).takeUnretainedValue()
+  }
+
+  private init(pointer: OpaquePointer) {
+    unsafe self.pointer = pointer
+  }
+
+  private static func with(
+    _ tls: TLSFiles?, _ body: (UnsafePointer<csandbox_tls>?) -> OpaquePointer?
+  ) -> OpaquePointer? {
+    guard let tls else { return unsafe body(nil) }
+    return unsafe tls.certificate.withCString { certificate in
+      unsafe tls.key.withCString { key in
+        var texts = unsafe csandbox_tls(
+          certificate: certificate, key: key, client_authorities: nil)
+        guard let authorities = tls.clientAuthorities else { return unsafe body(&texts) }
+        return unsafe authorities.withCString { authorities in
+          unsafe texts.client_authorities = authorities
+          return unsafe body(&texts)
+        }
+      }
+    }
+  }
+}
+
+/// One request, and the reply to it. It is gone once it was replied to or reset, unless it is held;
+/// then once it was released.
+@safe struct HTTPCall {
+  private let pointer: OpaquePointer
+
+  fileprivate init(pointer: OpaquePointer) {
+    unsafe self.pointer = pointer
+  }
+
+  /// Its body is longer than the limit, and was discarded.
+  var isTooLong: Bool { unsafe csandbox_is_too_long(pointer) }
+
+  var request: HTTPRequest {
+    var headers: [HTTPField] = []
+    unsafe withUnsafeMutablePointer(to: &headers) { fields in
+      unsafe csandbox_each_field(pointer, fields) { context, name, value in
+        let field = unsafe HTTPField(String(cString: name), String(cString: value))
+        unsafe context.assumingMemoryBound(to: [HTTPField].self).pointee.append(field)
+      }
+    }
+    var length = 0
+    let bytes = unsafe csandbox_body(pointer, &length)
+    return HTTPRequest(
+      method: unsafe String(cString: csandbox_method(pointer)),
+      target: unsafe String(cString: csandbox_target(pointer)), headers: headers,
+      body: unsafe Array(UnsafeRawBufferPointer(start: bytes, count: length)))
+  }
+
+  /// - Parameter length: how much of the body goes out; where it is not all, the connection ends
+  ///   after it.
+  func reply(_ reply: HTTPReply, length: Int? = nil) {
+    let count = reply.body.count
+    unsafe csandbox_reply(pointer, UInt32(reply.status), reply.body, count, length ?? count)
+    for field in reply.headers { unsafe csandbox_reply_field(pointer, field.name, field.value) }
+  }
+
+  /// The client sees a reset (RST) of its connection; at a Unix socket its end.
+  func reset() { unsafe csandbox_reset(pointer) }
+
+  /// Keeps the call for later, while other connections go on.
+  ///
+  /// - Returns: the connection's descriptor.
+  func hold() -> Int32 { unsafe csandbox_hold(pointer) }
+
+  /// Goes on with a held call: sends its reply, or ends the connection where it has none. Its
+  /// listener has to run.
+  func release() { unsafe csandbox_release(pointer) }
+}

@@ -1,0 +1,271 @@
+import CredCore
+import Testing
+
+struct TokenCallbackTests {
+  static let url = "https://auth.example.com/cognito/token"
+  static let backend = HTTPBackend(name: "corp")
+  static let body = #"{"IdentityId":"\#(Samples.identityText)","Token":"token-of-alice"}"#
+
+  private func failure(_ reply: HTTPReply) -> UpstreamFailure? {
+    CredCoreTests.failure { () throws(UpstreamFailure) in
+      let query: TokenQuery
+      do { query = try Samples.query } catch { return }
+      _ = try Self.backend.token(from: reply, to: query)
+    }
+  }
+
+  @Test func post() throws {
+    var query = try Samples.query
+    query.identity = try Samples.identity
+    query.logins = try LoginsMap([("accounts.google.com", Secret("g"))])
+    let request = try HTTPBackend(
+      name: "corp",
+      headers: [HTTPHeader(checkingName: "X-Team", value: Secret("infra"))],
+      bearer: Secret("s3cret\n")
+    ).tokenRequest(query, url: Self.url)
+    #expect(request.method == .post)
+    #expect(request.url == Self.url)
+    #expect(Samples.header(request, "Content-Type") == "application/json")
+    #expect(Samples.header(request, "X-Team") == "infra")
+    #expect(Samples.header(request, "Authorization") == "Bearer s3cret")
+    #expect(
+      Samples.body(request)
+        == #"{"IdentityPoolId":"\#(Samples.poolText)","DeveloperProviderName":"login.example.app","#
+        + #""DeveloperUserIdentifier":"alice","IdentityId":"\#(Samples.identityText)","#
+        + #""Logins":{"accounts.google.com":"g"}}"#)
+  }
+
+  @Test func getSendsNothingButItsURL() throws {
+    let request = try Self.backend.tokenRequest(
+      Samples.query, method: .get, url: "https://a/b?user=alice")
+    #expect(request.method == .get)
+    #expect(request.body.isEmpty)
+    #expect(Samples.header(request, "Content-Type") == nil)
+    #expect(Samples.header(request, "Authorization") == nil)
+  }
+
+  @Test func configuredHeadersReplaceOursAndTheBearerTokenAll() throws {
+    let headers = [
+      try HTTPHeader(checkingName: "authorization", value: Secret("Basic x")),
+      try HTTPHeader(checkingName: "ACCEPT", value: Secret("text/json")),
+    ]
+    let backend = HTTPBackend(name: "corp", headers: headers, bearer: Secret("session"))
+    let request = try backend.tokenRequest(Samples.query, url: Self.url)
+    let names = request.headers.map { $0.name.lowercased() }
+    #expect(names.sorted() == ["accept", "authorization", "content-type"])
+    #expect(Samples.header(request, "Authorization") == "Bearer session")
+  }
+
+  @Test(arguments: ["", " \n", "a b", "a\r\nX: y", "é"])
+  func refusesABearerTokenThatIsNone(token: String) {
+    let backend = HTTPBackend(name: "corp", bearer: Secret(token))
+    #expect(throws: InvalidInput.self) { try backend.tokenRequest(Samples.query, url: Self.url) }
+  }
+
+  @Test(arguments: [("", "v"), ("a b", "v"), ("a:", "v"), ("é", "v"), ("a", "b\nc"), ("a", "\0")])
+  func refusesAHeaderThatIsNone(name: String, value: String) {
+    #expect(throws: InvalidInput.self) {
+      try HTTPHeader(checkingName: name, value: Secret(value))
+    }
+  }
+
+  @Test(arguments: [
+    body,
+    #"{"identityId":"\#(Samples.identityText)","token":"token-of-alice"}"#,
+    #"{"identityPoolId":"\#(Samples.poolText)","identityId":"\#(Samples.identityText)","#
+      + #""Token":"token-of-alice","expires":900}"#,
+    #"{"IdentityPoolId":null,"IdentityId":"\#(Samples.identityText)","Token":"token-of-alice"}"#,
+  ])
+  func readsBothSpellings(body: String) throws {
+    let reply = try Self.backend.token(from: Samples.reply(200, body), to: Samples.query)
+    #expect(reply.identity == (try Samples.identity))
+    #expect(reply.token.token == Secret("token-of-alice"))
+  }
+
+  @Test(arguments: [
+    #"{"IdentityPoolId":"us-east-1:0","IdentityId":"\#(Samples.identityText)","Token":"t"}"#,
+    #"{"IdentityId":"eu-west-1:99999999-8888-7777-6666-555555555555","Token":"t"}"#,
+    #"{"IdentityId":"\#(Samples.identityText)","Token":"\#(Samples.jwt(#"{"aud":"us-east-1:0"}"#))"}"#,
+  ])
+  func refusesAnotherPool(body: String) {
+    let failure = failure(Samples.reply(200, body))
+    #expect(failure?.failureClass == .permanentConfiguration)
+    #expect(failure?.code == .poolMisconfigured)
+    #expect(failure?.severity == .operatorMustAct)
+    #expect(failure?.message.hasPrefix("backend corp") == true)
+  }
+
+  @Test(arguments: [
+    (#"{"Token":"t"}"#, "IdentityId is missing"),
+    (#"{"IdentityId":"\#(Samples.identityText)"}"#, "Token is missing"),
+    (#"{"IdentityId":"\#(Samples.identityText)","Token":""}"#, "Token is empty"),
+    (#"{"IdentityId":"\#(Samples.identityText)","Token":7}"#, "Token is empty or no string"),
+    (#"{"IdentityId":"alice","Token":"t"}"#, "IdentityId is not of the form"),
+    (#"{"IdentityId":"a:1","identityId":"a:1","Token":"t"}"#, "IdentityId is there twice"),
+    (
+      #"{"IdentityId":"\#(Samples.identityText)","Token":"t","IdentityPoolId":1}"#,
+      "IdentityPoolId is no string"
+    ),
+    (#"{"IdentityId":"a","IdentityId":"b"}"#, "no JSON at byte"),
+    (#"["IdentityId"]"#, "is no object"), ("", "no JSON at byte 0"), ("ok", "no JSON"),
+    (#"{"Token":"t",}"#, "no JSON"),
+  ])
+  func namesWhatIsWrong(body: String, wrong: String) {
+    let failure = failure(Samples.reply(200, body))
+    #expect(failure?.message.contains(wrong) == true)
+    #expect(failure?.code == .backendUnavailable)
+    #expect(failure?.failureClass == .transient(retryAfter: nil))
+    #expect(failure?.severity == .operatorMustAct)
+  }
+
+  @Test func refusesWhatIsTooLarge() {
+    let body = #"{"x":"\#(String(repeating: "x", count: Limits.Upstream.backendReplyBytes))"}"#
+    #expect(failure(Samples.reply(200, body)) == .transport(.tooLarge, from: .backend("corp")))
+  }
+
+  @Test(
+    arguments: [
+      (302, .transient(retryAfter: nil), .backendUnavailable, .operatorMustAct),
+      (400, .permanentConfiguration, .backendRejected, .operatorMustAct),
+      (401, .signInRequired, .signInRequired, .expected),
+      (403, .refusedByBackend, .backendRejected, .expected),
+      (404, .unknownUser, .backendRejected, .expected),
+      (405, .permanentConfiguration, .backendRejected, .operatorMustAct),
+      (409, .retryWithoutIdentity, .identityConflict, .operatorMustAct),
+      (407, .transient(retryAfter: nil), .backendUnavailable, .operatorMustAct),
+      (408, .transient(retryAfter: nil), .backendUnavailable, .expected),
+      (429, .throttled(retryAfter: .seconds(9)), .throttled, .expected),
+      (500, .transient(retryAfter: nil), .backendUnavailable, .expected),
+      (502, .transient(retryAfter: nil), .backendUnavailable, .expected),
+      (503, .transient(retryAfter: .seconds(9)), .backendUnavailable, .expected),
+      (101, .transient(retryAfter: nil), .backendUnavailable, .operatorMustAct),
+      (999, .transient(retryAfter: nil), .backendUnavailable, .operatorMustAct),
+    ] as [(Int, FailureClass, ProtocolErrorCode, UpstreamFailure.Severity)])
+  func statuses(
+    status: Int, failureClass: FailureClass, code: ProtocolErrorCode,
+    severity: UpstreamFailure.Severity
+  ) {
+    let headers = status == 429 || status == 503 ? ["Retry-After": "9"] : [:]
+    let failure = failure(Samples.reply(status, #"{"message":"because"}"#, headers))
+    #expect(failure?.failureClass == failureClass)
+    #expect(failure?.code == code)
+    #expect(failure?.severity == severity)
+    #expect(failure?.message.hasSuffix("(status \(status): because)") == true)
+  }
+
+  @Test func aWebPageIsNoAnswer() {
+    let failure = failure(Samples.reply(200, "\n<html><h1>Sign in to HotelWiFi</h1>"))
+    #expect(failure?.message.contains("captive portal") == true)
+    #expect(failure?.message.contains("HotelWiFi") == false)
+    #expect(failure?.failureClass == .transient(retryAfter: nil))
+  }
+
+  @Test func neverRepeatsTheBearerToken() {
+    let backend = HTTPBackend(name: "corp", bearer: Secret("short-one"))
+    let failure = CredCoreTests.failure { () throws(UpstreamFailure) in
+      let query: TokenQuery
+      do { query = try Samples.query } catch { return }
+      _ = try backend.token(from: Samples.reply(403, "no such token: short-one"), to: query)
+    }
+    #expect(failure?.message.hasSuffix("(status 403)") == true)
+  }
+
+  @Test func neverTrapsOnMutations() throws {
+    var mutations = SeededGenerator(seed: 4)
+    let query = try Samples.query
+    for _ in 0..<3000 {
+      let reply = HTTPReply(
+        status: Bool.random(using: &mutations) ? 200 : 403, body: mutations.mutate(Self.body))
+      let token = try? Self.backend.token(from: reply, to: query)
+      #expect(token?.token.token.isEmpty != true)
+    }
+  }
+}
+
+struct PasswordSignInTests {
+  private let backend = HTTPBackend(name: "corp")
+
+  @Test func request() throws {
+    let request = try backend.signInRequest(
+      username: "alice", password: Secret("p\"w"), developerProvider: Samples.provider,
+      url: "https://auth.example.com/login")
+    #expect(request.url == "https://auth.example.com/login")
+    #expect(
+      Samples.body(request)
+        == #"{"Username":"alice","Password":"p\"w","DeveloperProviderName":"login.example.app"}"#)
+    #expect("\(request)".contains("p\"w") == false)
+  }
+
+  @Test func readsTheSession() throws {
+    let named = try backend.session(
+      from: Samples.reply(200, #"{"SessionToken":"s","DeveloperUserIdentifier":"u1"}"#))
+    #expect(named.token == Secret("s"))
+    #expect(named.developerUserIdentifier == "u1")
+    let plain = try backend.session(
+      from: Samples.reply(200, #"{"sessionToken":"s","developerUserIdentifier":null}"#))
+    #expect(plain.developerUserIdentifier == nil)
+  }
+
+  @Test(arguments: [
+    "{}", #"{"SessionToken":""}"#, #"{"SessionToken":"a\nb"}"#, #"{"SessionToken":"é"}"#,
+    #"{"SessionToken":"s","DeveloperUserIdentifier":""}"#,
+    #"{"SessionToken":"s","DeveloperUserIdentifier":"\#(String(repeating: "u", count: 1025))"}"#,
+    "[]", "",
+  ])
+  func refusesWhatIsNoSession(body: String) {
+    let failure = failure { () throws(UpstreamFailure) in
+      _ = try backend.session(from: Samples.reply(200, body))
+    }
+    #expect(failure?.code == .backendUnavailable)
+  }
+
+  @Test(
+    arguments: [
+      (400, .signInFailed, .signInFailed), (401, .signInFailed, .signInFailed),
+      (403, .signInFailed, .signInFailed), (404, .signInFailed, .signInFailed),
+      (429, .throttled(retryAfter: nil), .throttled),
+      (500, .transient(retryAfter: nil), .backendUnavailable),
+      (302, .transient(retryAfter: nil), .backendUnavailable),
+    ] as [(Int, FailureClass, ProtocolErrorCode)])
+  func statuses(status: Int, failureClass: FailureClass, code: ProtocolErrorCode) {
+    let failure = failure { () throws(UpstreamFailure) in
+      _ = try backend.session(from: Samples.reply(status, "wrong password: hunter2"))
+    }
+    #expect(failure?.failureClass == failureClass)
+    #expect(failure?.code == code)
+    #expect(failure?.message.contains("hunter2") == false)
+  }
+
+  @Test func neverTrapsOnMutations() {
+    var mutations = SeededGenerator(seed: 5)
+    let body = #"{"SessionToken":"s","DeveloperUserIdentifier":"u1"}"#
+    for _ in 0..<2000 {
+      let session = try? backend.session(from: HTTPReply(status: 200, body: mutations.mutate(body)))
+      #expect(session?.token.isEmpty != true)
+    }
+  }
+}
+
+struct GlobalSignOutTests {
+  private let backend = HTTPBackend(name: "corp", bearer: Secret("s"))
+
+  @Test func request() throws {
+    var query = try Samples.query
+    query.logins = try LoginsMap([("p", Secret("t"))])
+    let request = try backend.signOutRequest(query, url: "https://auth.example.com/logout")
+    #expect(request.url == "https://auth.example.com/logout")
+    #expect(Samples.header(request, "Authorization") == "Bearer s")
+    #expect(Samples.body(request).contains("Logins") == false)
+    #expect(Samples.body(request).contains(#""DeveloperUserIdentifier":"alice""#))
+  }
+
+  @Test(arguments: [200, 204, 401, 404, 410])
+  func done(status: Int) throws {
+    try backend.checkSignOut(Samples.reply(status, ""))
+  }
+
+  @Test(arguments: [302, 403, 429, 500])
+  func notDone(status: Int) {
+    #expect(throws: UpstreamFailure.self) { try backend.checkSignOut(Samples.reply(status, "")) }
+  }
+}

@@ -1,0 +1,65 @@
+import Testing
+
+@testable import CredCore
+
+struct HTTPURLTests {
+  @Test(
+    arguments: [
+      ("https://Auth.Example.com", true, "auth.example.com", ["Auth.Example.com", "/", nil]),
+      ("http://127.0.0.1:4599/x?y=%20", false, "127.0.0.1", ["127.0.0.1:4599", "/x", "y=%20"]),
+      ("https://[2001:db8::1]:8443/", true, "2001:db8::1", ["[2001:db8::1]:8443", "/", nil]),
+      ("https://h?x=/", true, "h", ["h", "/", "x=/"]),
+      ("https://h/a?", true, "h", ["h", "/a", ""]),
+    ] as [(String, Bool, String, [String?])])
+  func urls(text: String, isEncrypted: Bool, host: String, parts: [String?]) throws {
+    let url = try HTTPURL(text)
+    #expect(url.isEncrypted == isEncrypted)
+    #expect(url.host == host)
+    #expect([url.authority, url.path, url.query] == parts)
+    #expect(url.text == text)
+  }
+
+  @Test(arguments: [
+    ("ftp://h/", "a URL must start with https:// or http://"),
+    ("HTTPS://h/", "a URL must start with https:// or http://"),
+    ("h/x", "a URL must start with https:// or http://"),
+    ("https://", "the URL has no valid host"),
+    ("https:///x", "the URL has no valid host"),
+    ("https://:80/", "the URL has no valid host"),
+    ("https://h,x/", "the URL has no valid host"),
+    ("https://[::1/", "the URL has no valid host"),
+    ("https://[abc]/", "the URL has no valid host"),
+    ("https://h:/", "the URL's port is not a number from 1 to 65535"),
+    ("https://h:0/", "the URL's port is not a number from 1 to 65535"),
+    ("https://h:65536/", "the URL's port is not a number from 1 to 65535"),
+    ("https://h:+8/", "the URL's port is not a number from 1 to 65535"),
+    ("https://[::1]x/", "the URL's port is not a number from 1 to 65535"),
+    ("https://u:p@h/", "a user name or password does not belong in a URL"),
+    ("https://good@evil/", "a user name or password does not belong in a URL"),
+    ("https://h/#f", "a URL here has no fragment ('#')"),
+    ("https://h/a b", "the URL holds a character that must be percent-encoded"),
+    ("https://h/é", "the URL holds a character that must be percent-encoded"),
+    ("https://h\\x/", "the URL holds a character that must be percent-encoded"),
+    ("https://h/%2", "'%' in a URL must be followed by two hexadecimal digits"),
+    ("https://h/%zz", "'%' in a URL must be followed by two hexadecimal digits"),
+    ("https://h%41/", "the URL has no valid host"),
+    ("https://h/a/../b", "the URL's path holds '.' or '..'"),
+    ("https://h/%2e%2E", "the URL's path holds '.' or '..'"),
+    ("https://h/[x]", "brackets in a URL's path or query must be percent-encoded"),
+  ])
+  func refusedURLs(text: String, message: String) {
+    #expect(throws: InvalidValue(message)) { try HTTPURL(text) }
+  }
+
+  @Test(arguments: [
+    ("http://localhost/", true), ("http://LOCALHOST:80", true), ("http://127.0.0.1/", true),
+    ("http://127.255.3.4/", true), ("http://[::1]/", true),
+    ("http://localhost.example.com/", false),
+    ("http://127.0.0.1.example.com/", false), ("http://127.1/", false),
+    ("http://127.0.0.256/", false),
+    ("http://127.0.0.01/", false), ("http://0.0.0.0/", false), ("http://[::2]/", false),
+  ])
+  func loopback(text: String, isLoopback: Bool) throws {
+    #expect(try HTTPURL(text).isLoopback == isLoopback)
+  }
+}

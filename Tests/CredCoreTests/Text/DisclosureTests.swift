@@ -1,0 +1,150 @@
+import Foundation
+import Testing
+
+@testable import CredCore
+
+/// No way to print a value shows a secret that it holds.
+struct DisclosureTests {
+  private static let text = "Kq7vXw2nTz9bRd4m"
+  private static let secret = Secret(text)
+
+  /// One of each type that holds a secret.
+  private static func samples() throws -> [Any] {
+    let time = WallTime(secondsSince1970: 1_800_000_000)
+    let now = Instant(nanoseconds: 0)
+    let credentials = Credentials(
+      accessKeyID: "AKIA", secretAccessKey: secret, sessionToken: secret, expiration: time)
+    let token = DeveloperToken(known: secret, expiration: time)
+    let logins = try LoginsMap([("accounts.google.com", secret)])
+    let signer = SigV4(accessKeyID: "AKIA", secretAccessKey: secret, sessionToken: secret)
+    let header = HTTPHeader("Authorization", secret)
+    let session = BackendSession(token: secret, developerUserIdentifier: nil)
+    let identity = try IdentityID(Self.identity)
+    var exec = ExecBackendSettings(command: ["/bin/true"])
+    exec.environment = ["KEY": secret]
+    var attempt = Refresh(goal: .credentials, method: .password(session))
+    attempt.openIDToken = secret
+    let json = try JSONValue.parse(Array(#"{"a":["\#(text)",{"b":"\#(text)"}]}"#.utf8))
+    let sample = try #require(
+      SampleSession(packed: Secret(String(repeating: "a", count: 32) + ":" + hexadecimal)))
+    return [
+      secret, credentials, token, logins, logins.logins[0], signer, header, session, exec, attempt,
+      json, sample, DeveloperCredentials(signer: signer),
+      ExecOutcome(ending: .exited(0), standardOutput: secret),
+      HTTPBackend(name: "b", headers: [header], bearer: secret),
+      SampleServer.SignIn(username: "u", uid: "1", salted: secret),
+      HTTPReply(status: 200, body: secret),
+      HTTPRequest(method: .post, url: "http://h", headers: [header], body: secret),
+      UpstreamCall.signIn(username: "u", password: secret),
+      UpstreamOutcome.fileToken(secret), SignInInput.password(username: "u", password: secret),
+      HeldToken(token, lifetime: nil, received: now),
+      HeldCredentials(credentials, lifetime: .seconds(1), received: now, jitter: 0),
+      SignInState.signedIn(.password(session)),
+      try Request.parse(
+        Array(#"{"op":"login","username":"u","password":"\#(text)"}"#.utf8)),
+      RenderedReply.credentials(credentials), RenderedReply.token(token, of: identity),
+      writer, form, ConfigurationSource(name: "f", bytes: Array(text.utf8)),
+      JSONParser(bytes: Array(text.utf8), limits: .standard), framer(),
+    ]
+  }
+
+  private static let identity = "us-east-1:11111111-2222-3333-4444-555555555555"
+  private static let hexadecimal = "0123456789abcdef0123456789abcdef"
+
+  private static var writer: JSONWriter {
+    var writer = JSONWriter()
+    writer.string(secret)
+    return writer
+  }
+
+  private static var form: FormBody {
+    var form = FormBody()
+    form.append("token", secret)
+    return form
+  }
+
+  private static func framer() -> LineFramer {
+    var framer = LineFramer()
+    let bytes = Array(text.utf8)
+    var position = 0
+    _ = framer.next(in: bytes.span, from: &position)
+    return framer
+  }
+
+  /// As text, and as the numbers that an array of bytes is printed as.
+  private static let forms = [text, hexadecimal].flatMap { text in
+    [
+      String(text.prefix(8)), text.utf8.prefix(8).map { "\($0)" }.joined(separator: ", "),
+      text.utf8.prefix(8).map { "- \($0)" }.joined(separator: "\n"),
+    ]
+  }
+
+  private static func isDisclosed(by output: String) -> Bool {
+    let lines = output.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+    return forms.contains { output.contains($0) || lines.joined(separator: "\n").contains($0) }
+  }
+
+  @Test func nothingThatHoldsASecretShowsIt() throws {
+    for value in try Self.samples() {
+      var dumped = ""
+      dump([value], to: &dumped)
+      let outputs = [
+        "\(value)", String(describing: Optional.some(value)), String(reflecting: value),
+        String(reflecting: ["key": value]), dumped,
+      ]
+      for output in outputs {
+        #expect(!Self.isDisclosed(by: output), "\(type(of: value))")
+      }
+    }
+  }
+
+  /// Else the test above would pass whatever is printed.
+  @Test func whatIsNoSecretIsRecognised() {
+    var dumped = ""
+    dump(Array(Self.text.utf8), to: &dumped)
+    for output in [Self.text, "\(Array(Self.text.utf8))", dumped] {
+      #expect(Self.isDisclosed(by: output))
+    }
+  }
+
+  /// A type that is given a secret has its sample.
+  @Test func everyTypeWithASecretHasASample() throws {
+    let root = URL(filePath: #filePath).appending(path: "../../../../Sources").standardizedFileURL
+    let known = Set(try Self.samples().map { "\(type(of: $0))" })
+    var found: Set<String> = []
+    for module in ["CredCore", "CredRuntime"] {
+      let folder = root.appending(path: module).path
+      for file in FileManager.default.enumerator(atPath: folder) ?? .init() {
+        guard let name = file as? String, name.hasSuffix(".swift") else { continue }
+        found.formUnion(
+          Self.holders(in: try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)))
+      }
+    }
+    #expect(found.count > 16)
+    #expect(found.subtracting(known) == [])
+  }
+
+  /// The types of a file that have a stored `Secret`, or a case with one.
+  private static func holders(in text: String) -> Set<String> {
+    let kinds = ["struct ", "enum ", "class ", "actor "]
+    var types = ["", ""]
+    var holders: Set<String> = []
+    for line in text.split(separator: "\n") {
+      let depth = line.utf8.prefix { $0 == UInt8(ascii: " ") }.count / 2
+      // Most lines are neither: regular expressions are slow in a debug build.
+      if depth < 2, kinds.contains(where: line.contains(bytesOf:)),
+        let match = line.firstMatch(of: /\b(struct|enum|class|actor) (\w+)/)
+      {
+        types[depth] = String(match.output.2)
+      }
+      guard depth == 1 || depth == 2, line.contains(bytesOf: "Secret") else { continue }
+      let isStored =
+        line.contains(/^ +(public |private )*(let|var) \w+: [^={]*\bSecret\b[^={]*$/)
+        || depth == 1 && line.contains(/^ +(public )?var \w+: [^={]*\bSecret\b[^={]*=/)
+      let isLocal = depth == 2 && !line.contains("public ") && !line.contains(" let ")
+      let isCase = line.contains(/^  case \w+\(.*\bSecret\b/)
+      if isStored && !isLocal || isCase { holders.insert(types[depth - 1]) }
+    }
+    return holders
+  }
+}
