@@ -100,7 +100,10 @@ let package = Package(
       // The sandbox's cryptography checks the daemon's.
       name: "CredCoreTests", dependencies: ["CredCore", "SandboxKit"], swiftSettings: strict),
     .testTarget(
-      name: "CredRuntimeTests", dependencies: ["CredCore", "CredRuntime"], swiftSettings: strict),
+      name: "CredServiceTests", dependencies: ["CredCore", "CredService"], swiftSettings: strict),
+    .testTarget(
+      name: "CredRuntimeTests", dependencies: ["CredCore", "CredService", "CredRuntime"],
+      swiftSettings: strict),
     .testTarget(
       name: "CredctlTests", dependencies: ["CredCore", "CredctlKit", "credctl", argumentParser],
       swiftSettings: strict),

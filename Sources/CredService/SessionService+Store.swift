@@ -28,7 +28,7 @@ extension SessionService {
     else { return false }
     let machine = SessionMachine(
       plan: profile.plan, snapshot: snapshot, now: now,
-      chance: Double.random(in: 0..<1, using: &host.random))
+      jitter: Double.random(in: 0..<1, using: &host.random))
     let session = Session(key: key, profile: profile, userName: record.user, machine: machine)
     session.saved = Session.Saved(snapshot: record.snapshot, userName: record.user)
     credentialsChanged(session)

@@ -41,15 +41,15 @@ package final class SessionService {
   var nextAccessCheck = Instant.distantFuture
 
   // What one user may cause.
-  var passwordLimiter = SignInLimiter()
-  var callAllowance = UserAllowance()
+  var passwordLimiter = PasswordLimiter()
+  var callAllowance = CallAllowance()
   /// Users whose password is being checked.
   var passwordsUnderWay: Set<UInt32> = []
 
   // What is logged, at most so often a minute.
-  var auditLimiter = RepeatLimiter(burst: 20)
-  var refusalLimiter = RepeatLimiter(burst: 1)
-  var failureLimiter = RepeatLimiter(burst: 1)
+  var auditLimiter = NoticeLimiter(burst: 20)
+  var refusalLimiter = NoticeLimiter(burst: 1)
+  var failureLimiter = NoticeLimiter(burst: 1)
 
   // What `status` says.
   let started: Instant

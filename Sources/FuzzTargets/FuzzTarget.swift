@@ -100,7 +100,7 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
     // A session restored from it must work.
     var machine = SessionMachine(
       plan: SessionPlan(backend: .host), snapshot: record.snapshot, now: .seconds(1000),
-      chance: 0.5)
+      jitter: 0.5)
     var random = SystemRandomNumberGenerator()
     var callIDs = CallIDs()
     _ = machine.handle(.timePassed, now: .seconds(1000), callIDs: &callIDs, random: &random)

@@ -27,7 +27,7 @@ extension Simulation {
     tellGate(
       .asked(
         Admission.Call(
-          id: ticket, lane: "\(index % Scenario.plans.count)",
+          id: ticket, profile: "\(index % Scenario.plans.count)",
           isInPerson: session.machine.isAwaited, isRetry: session.machine.failures > 0)),
       endpoint)
   }
@@ -51,14 +51,14 @@ extension Simulation {
       withdraw(ticket)
     } else if !sessions[index].isHurried, sessions[index].machine.isAwaited {
       sessions[index].isHurried = true
-      if let endpoint = calls[ticket]?.endpoint { tellGate(.hurried(ticket), endpoint) }
+      if let endpoint = calls[ticket]?.endpoint { tellGate(.prioritised(ticket), endpoint) }
     }
   }
 
   private mutating func withdraw(_ ticket: CallID) {
     guard let call = calls[ticket], let endpoint = call.endpoint, !call.isAdmitted else { return }
     calls[ticket] = nil
-    tellGate(.withdrawn(ticket), endpoint)
+    tellGate(.cancelled(ticket), endpoint)
   }
 
   // MARK: Gates
@@ -164,7 +164,7 @@ extension Simulation {
       generation: call.generation)
     tellGate(
       .asked(
-        Admission.Call(id: ticket, lane: "again", isInPerson: true, isRetry: false)),
+        Admission.Call(id: ticket, profile: "again", isInPerson: true, isRetry: false)),
       endpoint)
   }
 }

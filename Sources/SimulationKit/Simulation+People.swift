@@ -139,7 +139,7 @@ extension Simulation {
 
   private mutating func clear(_ scope: ClearScope, _ index: Int) {
     send(.cleared(scope), to: index, isUsersWish: true)
-    if scope == .identity, sessions[index].machine.standing != .signedOut(byUser: true) {
+    if scope == .identity, sessions[index].machine.state != .signedOut(byUser: true) {
       sessions[index].allowed += sessions[index].unattended
     }
   }

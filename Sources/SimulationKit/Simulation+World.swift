@@ -50,7 +50,7 @@ extension Simulation {
     sessions[index].scheduledWake = .distantFuture
     guard !isLost else { return loseSession(index) }
     sessions[index].machine = SessionMachine(
-      plan: session.plan, snapshot: session.machine.snapshot, now: now, chance: dice.fraction())
+      plan: session.plan, snapshot: session.machine.snapshot, now: now, jitter: dice.fraction())
     render(index)
     if sessions[index].heldUntil > now, sessions[index].machine.credentials == nil {
       violate(.neverDropped, session: index, "credentials did not survive a restart")
@@ -124,7 +124,7 @@ extension Simulation {
   private mutating func admitsOneMore(_ index: Int) -> Bool {
     // Without an outage it is the rate at most that lets a call wait.
     guard endpoints[index].admission.outage != nil else { return true }
-    let call = Admission.Call(id: tickets.next(), lane: "", isInPerson: true, isRetry: false)
+    let call = Admission.Call(id: tickets.next(), profile: "", isInPerson: true, isRetry: false)
     return endpoints[index].admission.handle(
       .asked(call), now: now, wallTime: WallTime(milliseconds: 0)
     )
@@ -136,7 +136,7 @@ extension Simulation {
     for index in sessions.indices {
       for open in sessions[index].open { checkLateness(open, index) }
       // What the user signed in with has run out: a person's turn.
-      if case .tokensInvalid = sessions[index].machine.standing { continue }
+      if case .tokensInvalid = sessions[index].machine.state { continue }
       if sessions[index].machine.credentials == nil, sessions[index].lifetime > 900 {
         violate(.healthyAgain, session: index, "without credentials in the end")
       }

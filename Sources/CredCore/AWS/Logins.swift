@@ -93,8 +93,6 @@ public struct DeveloperToken: Sendable, Equatable {
   public let token: Secret
   /// `exp`.
   public let expiration: WallTime?
-  /// `iat`.
-  public let issuedAt: WallTime?
 
   /// - Throws: if it is empty or over 50,000 characters, which Cognito refuses.
   public init(_ token: Secret) throws(InvalidInput) {
@@ -104,14 +102,12 @@ public struct DeveloperToken: Sendable, Equatable {
     let claims = Self.claims(of: token)
     self.token = token
     self.expiration = Self.time(claims?["exp"])
-    self.issuedAt = Self.time(claims?["iat"])
   }
 
   /// A token whose claims were read before.
-  init(known token: Secret, expiration: WallTime?, issuedAt: WallTime?) {
+  init(known token: Secret, expiration: WallTime?) {
     self.token = token
     self.expiration = expiration
-    self.issuedAt = issuedAt
   }
 
   /// `aud`: the identity pool. It is not stored, because it is used only when the token arrives.

@@ -89,8 +89,8 @@ package final class UpstreamClient: UpstreamPerforming {
       }
     }
     let call = Admission.Call(
-      id: request.id, lane: request.profile.settings.name, isInPerson: request.isInPerson,
-      isRetry: request.isRetry, isOfUsersMaking: request.call.dependsOnUserInput)
+      id: request.id, profile: request.profile.settings.name, isInPerson: request.isInPerson,
+      isRetry: request.isRetry, dependsOnUserInput: request.call.dependsOnUserInput)
     queue.enter(call, services.clock) { [unowned self] refusal in
       if let refusal { return later { [unowned self] in finish(request.id, .failed(refusal)) } }
       make(request.call, request.profile, request.user) { [unowned self] outcome in
@@ -108,8 +108,8 @@ package final class UpstreamClient: UpstreamPerforming {
     let queue = queue(of: backend)
     calls[request.id] = PendingCall(completion: nil, queue: queue)
     let call = Admission.Call(
-      id: request.id, lane: request.profile.settings.name, isInPerson: true, isRetry: false,
-      isOfUsersMaking: true)
+      id: request.id, profile: request.profile.settings.name, isInPerson: true, isRetry: false,
+      dependsOnUserInput: true)
     let finish = { [unowned self] (failure: UpstreamFailure?) in
       calls[request.id] = nil
       completion(failure)
@@ -125,7 +125,7 @@ package final class UpstreamClient: UpstreamPerforming {
   }
 
   package func prioritise(_ id: CallID) {
-    calls[id]?.queue?.handle(.hurried(id), services.clock)
+    calls[id]?.queue?.handle(.prioritised(id), services.clock)
     armTimer()
   }
 

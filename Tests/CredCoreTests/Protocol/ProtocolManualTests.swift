@@ -44,11 +44,11 @@ struct ProtocolManualTests {
     "\(Limits.Client.unfinishedBytesPerUser >> 20) MiB of unfinished request lines of one user",
     "\(Limits.Client.backlogBytesPerUser >> 20) MiB of unread replies of one user",
     "in at most \(Limits.Client.waitingSessions) sessions at once",
-    "\(UserAllowance.burst) upstream calls of one user at once, then "
-      + "\(Int(Duration.seconds(1) / UserAllowance.pause)) a second",
-    "After \(SignInLimiter.freeFailures) that were refused each next one has to wait, "
-      + "\(SignInLimiter.firstPause.components.seconds) seconds first and twice as long each time, "
-      + "up to \(SignInLimiter.longestPause.components.seconds / 60) minutes",
+    "\(CallAllowance.burst) upstream calls of one user at once, then "
+      + "\(Int(Duration.seconds(1) / CallAllowance.pause)) a second",
+    "After \(PasswordLimiter.freeFailures) that were refused each next one has to wait, "
+      + "\(PasswordLimiter.firstPause.components.seconds) seconds first and twice as long each time, "
+      + "up to \(PasswordLimiter.longestPause.components.seconds / 60) minutes",
     "at most once in \(RefreshPolicy.demandInterval.components.seconds) second",
     "\(thousands(DaemonSettings().maxSessions)) sessions",
     "at most \(thousands(Limits.Session.most))",

@@ -14,7 +14,7 @@ struct DisclosureTests {
     let now = Instant(nanoseconds: 0)
     let credentials = Credentials(
       accessKeyID: "AKIA", secretAccessKey: secret, sessionToken: secret, expiration: time)
-    let token = DeveloperToken(known: secret, expiration: time, issuedAt: nil)
+    let token = DeveloperToken(known: secret, expiration: time)
     let logins = try LoginsMap([("accounts.google.com", secret)])
     let signer = SigV4(accessKeyID: "AKIA", secretAccessKey: secret, sessionToken: secret)
     let header = HTTPHeader("Authorization", secret)
@@ -22,7 +22,7 @@ struct DisclosureTests {
     let identity = try IdentityID(Self.identity)
     var exec = ExecBackendSettings(command: ["/bin/true"])
     exec.environment = ["KEY": secret]
-    var attempt = Attempt(goal: .credentials, voucher: .password(session))
+    var attempt = Refresh(goal: .credentials, method: .password(session))
     attempt.openIDToken = secret
     let json = try JSONValue.parse(Array(#"{"a":["\#(text)",{"b":"\#(text)"}]}"#.utf8))
     let sample = try #require(
@@ -38,8 +38,8 @@ struct DisclosureTests {
       UpstreamCall.signIn(username: "u", password: secret),
       UpstreamOutcome.fileToken(secret), SignInInput.password(username: "u", password: secret),
       HeldToken(token, lifetime: nil, received: now),
-      HeldCredentials(credentials, lifetime: .seconds(1), received: now, chance: 0),
-      Standing.signedIn(.password(session)),
+      HeldCredentials(credentials, lifetime: .seconds(1), received: now, jitter: 0),
+      SignInState.signedIn(.password(session)),
       try Request.parse(
         Array(#"{"op":"login","username":"u","password":"\#(text)"}"#.utf8)),
       RenderedReply.credentials(credentials), RenderedReply.token(token, of: identity),
