@@ -87,7 +87,9 @@ let package = Package(
       swiftSettings: strict),
     .target(name: "Programs", dependencies: ["credd", "credctl", "credd-sandbox"]),
     // Not shipped: credd's machines in a simulated world.
-    .target(name: "SimulationKit", dependencies: ["CredCore"], swiftSettings: strict),
+    .target(
+      name: "SimulationKit", dependencies: ["CredCore", "CredService", logging],
+      swiftSettings: strict),
     .executableTarget(
       name: "credd-simulate", dependencies: ["SimulationKit", argumentParser],
       swiftSettings: strict),

@@ -102,7 +102,7 @@ public enum WaitLimits {
   /// For a verb that the daemon answers from memory. Every longer wait gets as much added.
   public static let margin = 10
   /// How long the daemon waits for a sign-in if the request does not say.
-  /// Not computed from `Limits.defaultWait`, which would load 128-bit arithmetic at every `get`.
+  /// Not computed from `Limits.Line.defaultWait`, which would load 128-bit arithmetic at every `get`.
   public static let defaultWait = 5
   /// The longest `wait` that the daemon accepts.
   public static let longestWait = Int(Limits.Line.longestWaitSeconds)

@@ -40,7 +40,7 @@ struct CallQueueTests {
     let (first, early, late) = (ids.next(), ids.next(), ids.next())
     var made: [CallID] = []
     for id in [first, early, late] { queue.enter(call(id), clock) { _ in made.append(id) } }
-    queue.handle(.hurried(late), clock)
+    queue.handle(.prioritised(late), clock)
     queue.handle(.ended(first, nil), clock)
     #expect(made == [first, late])
   }

@@ -6,7 +6,7 @@ import Testing
   private let start = Instant.seconds(100)
 
   @Test func threeMistypedPasswordsCostNothing() {
-    var limiter = SignInLimiter()
+    var limiter = PasswordLimiter()
     for _ in 0..<3 {
       #expect(limiter.attempt(by: 1000, now: start) == nil)
       limiter.failed(1000, now: start)
@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test func eachFurtherOneCostsTwiceAsMuchUpToFiveMinutes() {
-    var limiter = SignInLimiter()
+    var limiter = PasswordLimiter()
     var now = start
     var pauses: [Duration] = []
     for _ in 0..<100 {
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test func aSuccessForgivesAll() {
-    var limiter = SignInLimiter()
+    var limiter = PasswordLimiter()
     for _ in 0..<10 { limiter.failed(1000, now: start) }
     limiter.succeeded(1000)
     #expect(limiter.attempt(by: 1000, now: start) == nil)
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func failuresAreForgottenAnHourAfterTheirPause() {
-    var limiter = SignInLimiter()
+    var limiter = PasswordLimiter()
     for _ in 0..<5 { limiter.failed(1000, now: start) }
     let end = start + .seconds(4)
     var early = limiter
@@ -52,16 +52,16 @@ import Testing
   }
 
   @Test func oneUsersMistakesAreNotAnothers() {
-    var limiter = SignInLimiter()
+    var limiter = PasswordLimiter()
     for _ in 0..<10 { limiter.failed(1000, now: start) }
     #expect(limiter.attempt(by: 1001, now: start) == nil)
     #expect(limiter.attempt(by: 0, now: start) == nil)
   }
 
   @Test func whoWaitsLongestIsRememberedWhenTheTableIsFull() {
-    var limiter = SignInLimiter()
+    var limiter = PasswordLimiter()
     for _ in 0..<20 { limiter.failed(1, now: start) }
-    for uid in 0..<UInt32(SignInLimiter.users) { limiter.failed(10_000 + uid, now: start) }
+    for uid in 0..<UInt32(PasswordLimiter.users) { limiter.failed(10_000 + uid, now: start) }
     #expect(limiter.attempt(by: 1, now: start) == .seconds(300))
   }
 }

@@ -110,7 +110,9 @@ extension SessionDriver {
   }
 
   var states: [String] {
-    announcements.compactMap { if case .state(let standing) = $0 { standing.name } else { nil } }
+    announcements.compactMap {
+      if case .state(let state) = $0 { state.reported.rawValue } else { nil }
+    }
   }
 
   var identityChanges: [Announcement] {

@@ -7,8 +7,8 @@ import Testing
   static let lifetimes = 60...43_200
   let received = Instant.seconds(1_000_000)
 
-  private func refresh(_ lifetime: Duration, _ chance: Double) -> Duration {
-    RefreshPolicy.refreshTime(received: received, lifetime: lifetime, chance: chance) - received
+  private func refresh(_ lifetime: Duration, _ jitter: Double) -> Duration {
+    RefreshPolicy.refreshTime(received: received, lifetime: lifetime, jitter: jitter) - received
   }
 
   @Test func everyLifetimeIsRenewedInTimeAndSpread() {
@@ -92,8 +92,8 @@ import Testing
       var backOff = BackOff()
       var at = Duration.zero
       for _ in 0..<6 {
-        let chance = Double.random(in: 0..<1, using: &dice)
-        at += backOff.failed(.throttled(retryAfter: .seconds(5)), chance: chance)
+        let jitter = Double.random(in: 0..<1, using: &dice)
+        at += backOff.failed(.throttled(retryAfter: .seconds(5)), jitter: jitter)
       }
       returns[at.components.seconds, default: 0] += 1
     }

@@ -20,7 +20,7 @@ struct SessionDriver {
 
   init(
     _ backend: SessionPlan.BackendTrust = .host, guests: Bool = false,
-    flow: SessionPlan.Flow = .enhanced, tokenFileProvider: String? = nil,
+    flow: ProfileSettings.Flow = .enhanced, tokenFileProvider: String? = nil,
     identityID: IdentityID? = nil, seed: UInt64 = 1
   ) {
     self.init(
@@ -45,7 +45,7 @@ struct SessionDriver {
   mutating func restart() {
     machine = SessionMachine(
       plan: machine.plan, snapshot: machine.snapshot, now: now,
-      chance: .random(in: 0..<1, using: &dice))
+      jitter: .random(in: 0..<1, using: &dice))
     openCalls = [:]
     callIDs = CallIDs()
   }

@@ -139,7 +139,7 @@ import Testing
     session.finish(fixtures.token(), after: 0)
     session.finish(fixtures.credentials(), after: 0)
     #expect(session.machine.failures == 0)
-    #expect(session.machine.refreshes == 2)
+    #expect(session.machine.refreshCount == 2)
   }
 
   // MARK: Words
@@ -172,7 +172,7 @@ import Testing
     session.ask(refresh: true)
     session.finish(fixtures.failed())
     #expect(session.announcements == [.degraded(fixtures.failure())])
-    #expect(session.machine.standing == .signedIn(.host))
+    #expect(session.machine.state == .signedIn(.host))
   }
 
   @Test func offlineSignsNobodyOut() {
@@ -183,7 +183,7 @@ import Testing
       session.advance(by: 300)
       fail(&session)
     }
-    #expect(session.machine.standing == .signedIn(.host))
+    #expect(session.machine.state == .signedIn(.host))
     #expect(session.machine.identityID == fixtures.identity)
     #expect(!session.announcements.contains { if case .state = $0 { true } else { false } })
   }

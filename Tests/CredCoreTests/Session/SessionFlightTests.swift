@@ -16,8 +16,8 @@ import Testing
     session.finish(fixtures.credentials())
     #expect(session.answer(to: waiter) == .credentials)
     #expect(session.calls.count == 2)
-    #expect(session.machine.standing == .signedIn(.host))
-    #expect(session.machine.refreshes == 1)
+    #expect(session.machine.state == .signedIn(.host))
+    #expect(session.machine.refreshCount == 1)
   }
 
   @Test func theReplyIsRenderedBeforeAnybodyIsGivenIt() {

@@ -18,7 +18,7 @@ import Testing
     #expect(session.calls == [fixtures.callback(fixtures.identity)])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.machine.refreshes == 2)
+    #expect(session.machine.refreshCount == 2)
   }
 
   @Test func whatNobodyAskedForSinceIsNotRenewed() {
@@ -39,7 +39,7 @@ import Testing
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
     session.advance(by: 24 * 3600)
-    #expect(session.machine.refreshes == 2)
+    #expect(session.machine.refreshCount == 2)
     #expect(session.calls.count == 2)
   }
 

@@ -26,14 +26,14 @@ import Testing
     #expect(session.machine.failures == 0)
   }
 
-  @Test func aNewTokenThatIsRefusedTooEndsTheAttempt() {
+  @Test func aNewTokenThatIsRefusedTooEndsTheRefresh() {
     var session = exchanging()
     session.finish(fixtures.failed(.newTokenOnce, .tokenRejected))
     session.finish(fixtures.token())
     session.finish(fixtures.failed(.newTokenOnce, .tokenRejected))
     #expect(session.calls.count == 3)
     #expect(session.answer(to: 2) == .refused(.tokenRejected))
-    #expect(session.machine.standing == .signedIn(.host))
+    #expect(session.machine.state == .signedIn(.host))
     #expect(session.machine.credentials != nil)
     // The next attempt does not begin with the token that was refused.
     #expect(session.machine.token == nil)

@@ -23,7 +23,7 @@ import Testing
     session.advance(by: 1000)
     let waiter = session.ask(refresh: true, wait: .seconds(20))
     session.finish(fixtures.failed(.signInRequired, .signInRequired))
-    #expect(session.machine.standing == .tokensInvalid(.host))
+    #expect(session.machine.state == .tokensInvalid(.host))
     #expect(session.announcements.first == .state(.tokensInvalid(.host)))
     // A sign-in may come while the caller waits.
     #expect(session.answer(to: waiter) == nil)
@@ -43,14 +43,14 @@ import Testing
     var session = SessionDriver()
     session.ask(wait: .zero)
     session.finish(fixtures.failed(.signInRequired, .signInRequired))
-    #expect(session.machine.standing == .tokensInvalid(.host))
+    #expect(session.machine.state == .tokensInvalid(.host))
     session.advance(by: 3600)
     #expect(session.calls.count == 1)
     let waiter = session.ask()
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
     #expect(session.answer(to: waiter) == .credentials)
-    #expect(session.machine.standing == .signedIn(.host))
+    #expect(session.machine.state == .signedIn(.host))
     #expect(session.announcements.contains(.state(.signedIn(.host))))
   }
 
@@ -76,7 +76,7 @@ import Testing
     #expect(session.calls.count == calls + 1)
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.machine.standing == .signedIn(.host))
+    #expect(session.machine.state == .signedIn(.host))
   }
 
   @Test func aCallerWhoWaitsLongerThanThePauseIsNoReasonToSpin() {
@@ -127,7 +127,7 @@ import Testing
     #expect(session.calls.last == fixtures.guestExchange())
     session.finish(fixtures.credentials())
     #expect(session.answer(to: waiter) == .credentials)
-    #expect(session.machine.standing == .guest)
+    #expect(session.machine.state == .guest)
     session.advance(by: 4 * 3600)
     session.ask()
     #expect(session.calls.count == 3)
@@ -161,7 +161,7 @@ import Testing
     #expect(session.answer(to: login) == .refused(.signInFailed))
     session.ask(wait: .zero)
     session.finish(fixtures.failed(.signInRequired, .signInRequired))
-    #expect(session.machine.standing == .tokensInvalid(.host))
+    #expect(session.machine.state == .tokensInvalid(.host))
   }
 
   @Test func aBareLoginEndsALogout() {
@@ -174,7 +174,7 @@ import Testing
     session.finish(fixtures.credentials())
     #expect(session.answer(to: waiter) == .credentials)
     #expect(session.answer(to: login) != nil)
-    #expect(session.machine.standing == .signedIn(.host))
+    #expect(session.machine.state == .signedIn(.host))
   }
 
   @Test func aGuestIsNoMemberOfAHostTrustingBackend() {

@@ -82,7 +82,7 @@ import Testing
     session.finish(fixtures.token(), after: 0.5)
     session.finish(fixtures.credentials(), after: 0.5)
     #expect(session.answer(to: waiter) == .credentials)
-    #expect(session.machine.refreshes == 2)
+    #expect(session.machine.refreshCount == 2)
     #expect(session.wakesIn > .seconds(600))
   }
 

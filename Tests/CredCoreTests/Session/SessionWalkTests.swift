@@ -21,7 +21,7 @@ import Testing
     var walk = SessionWalk(SessionPlan(backend: .host), seed: 1)
     for _ in 0..<2000 { walk.step() }
     #expect(walk.session.calls.count > 150)
-    #expect(walk.session.machine.refreshes > 20)
+    #expect(walk.session.machine.refreshCount > 20)
   }
 
   /// An hour of impatient callers, one a second, while nothing works.

@@ -111,6 +111,6 @@ import Testing
     session.ask(refresh: true)
     #expect(session.calls.last == fixtures.exchange(fixtures.map([Fixtures.google])))
     session.finish(fixtures.refusedToken)
-    #expect(session.machine.standing == .tokensInvalid(.logins))
+    #expect(session.machine.state == .tokensInvalid(.logins))
   }
 }

@@ -25,10 +25,10 @@ import Testing
         .readTokenFile, .getID(logins: login("one")), fixtures.exchange(login("one")),
       ])
     #expect(session.answer(to: get) == .credentials)
-    #expect(session.machine.standing == .signedIn(.tokenFile))
+    #expect(session.machine.state == .signedIn(.tokenFile))
   }
 
-  @Test func itIsReadAnewForEachAttempt() {
+  @Test func itIsReadAnewForEachRefresh() {
     var session = SessionDriver(plan: plan())
     session.ask()
     session.finish(.fileToken(Secret("one")))
@@ -47,7 +47,7 @@ import Testing
     session.finish(.fileToken(Secret("old")))
     session.finish(.identity(fixtures.identity))
     session.finish(fixtures.refusedToken)
-    #expect(session.machine.standing == .signedOut(byUser: false))
+    #expect(session.machine.state == .signedOut(byUser: false))
     session.advance(by: 5)
     let get = session.ask()
     session.finish(.fileToken(Secret("new")))
@@ -78,7 +78,7 @@ import Testing
     #expect(session.calls.last == fixtures.callback(logins: login("one"), session: nil))
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.machine.standing == .signedIn(.host))
+    #expect(session.machine.state == .signedIn(.host))
     session.advance(by: 60)
     session.ask(refresh: true)
     // The token at hand needs no callback, and so no file.
@@ -117,6 +117,6 @@ import Testing
     session.finish(fixtures.credentials())
     #expect(session.answer(to: login) == .state)
     #expect(session.answer(to: get) == .credentials)
-    #expect(session.machine.standing == .signedIn(.tokenFile))
+    #expect(session.machine.state == .signedIn(.tokenFile))
   }
 }

@@ -54,7 +54,7 @@ import Testing
         fixtures.assumeRole(),
       ])
     #expect(session.answer(to: get) == .credentials)
-    #expect(session.machine.standing == .guest)
+    #expect(session.machine.state == .guest)
     // That token is STS's alone, and is not kept.
     #expect(session.machine.token == nil)
     session.advance(by: 60)
@@ -102,7 +102,7 @@ import Testing
     #expect(session.calls.count == 4)
     #expect(session.answer(to: get) == .refused(.tokenRejected))
     // Cognito took the login: what STS has against its token is for the operator to mend.
-    #expect(session.machine.standing == .signedIn(.logins))
+    #expect(session.machine.state == .signedIn(.logins))
     session.advance(by: 5)
     let next = session.ask(refresh: true)
     session.finish(fixtures.token(600))
@@ -119,6 +119,6 @@ import Testing
     session.advance(by: 60)
     session.ask(refresh: true)
     session.finish(fixtures.refusedToken)
-    #expect(session.machine.standing == .tokensInvalid(.logins))
+    #expect(session.machine.state == .tokensInvalid(.logins))
   }
 }

@@ -16,7 +16,7 @@ import Testing
     #expect(session.calls.last == fixtures.exchange(fixtures.other))
     session.finish(fixtures.credentials(of: fixtures.other))
     #expect(session.answer(to: login) == .state)
-    #expect(session.machine.standing == .signedIn(.host))
+    #expect(session.machine.state == .signedIn(.host))
     #expect(
       session.announcements == [
         fixtures.changed(fixtures.identity, fixtures.other), fixtures.refreshed,

@@ -68,7 +68,7 @@ import Testing
     session.finish(fixtures.refusedToken)
     #expect(session.answer(to: login) == .refused(.tokenRejected))
     #expect(session.machine.logins == facebook)
-    #expect(session.machine.standing == .signedIn(.logins))
+    #expect(session.machine.state == .signedIn(.logins))
     #expect(session.announcements == [])
     let get = session.ask()
     #expect(session.answer(to: get) == .credentials)
@@ -80,7 +80,7 @@ import Testing
     session.advance(by: 60)
     let get = session.ask(refresh: true, wait: .seconds(60))
     session.finish(fixtures.refusedToken)
-    #expect(session.machine.standing == .tokensInvalid(.logins))
+    #expect(session.machine.state == .tokensInvalid(.logins))
     #expect(session.machine.logins.isEmpty)
     session.forgetAll()
     // With Facebook's token, which was refused, no login could ever succeed.

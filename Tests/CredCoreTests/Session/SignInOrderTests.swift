@@ -73,12 +73,12 @@ import Testing
     let second = session.login(fixtures.password("bob"))
     #expect(session.answer(to: first) == .refused(.signInFailed))
     session.finish(call: stale, fixtures.accepted("alice"))
-    #expect(session.machine.standing == .signedOut(byUser: false))
+    #expect(session.machine.state == .signedOut(byUser: false))
     session.finish(fixtures.accepted("bob"))
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
     #expect(session.answer(to: second) == .state)
-    #expect(session.machine.standing == .signedIn(.password(fixtures.session("bob"))))
+    #expect(session.machine.state == .signedIn(.password(fixtures.session("bob"))))
   }
 
   @Test func nothingOfTheFirstIsLeftInTheSecond() {
@@ -132,7 +132,7 @@ import Testing
     session.finish(fixtures.accepted("alice"))
     session.login(fixtures.password("bob"))
     session.finish(fixtures.refusedPassword)
-    #expect(session.machine.standing == .signedIn(.password(fixtures.session("alice"))))
+    #expect(session.machine.state == .signedIn(.password(fixtures.session("alice"))))
     let get = session.ask()
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
@@ -162,7 +162,7 @@ import Testing
     session.leave(login)
     session.finish(fixtures.refusedPassword)
     #expect(session.answer(to: login) == nil)
-    #expect(session.machine.standing == .signedOut(byUser: false))
+    #expect(session.machine.state == .signedOut(byUser: false))
   }
 
   @Test func whoLeavesIsSignedInAllTheSame() {

@@ -10,7 +10,7 @@ import Testing
     let login = session.login(fixtures.password("alice"))
     #expect(session.calls == [fixtures.givePassword("alice")])
     session.finish(fixtures.accepted("alice"))
-    #expect(session.machine.standing == .signedIn(.password(fixtures.session("alice"))))
+    #expect(session.machine.state == .signedIn(.password(fixtures.session("alice"))))
     #expect(session.calls.last == fixtures.callback(session: fixtures.session("alice")))
     session.finish(fixtures.token())
     #expect(session.calls.last == fixtures.exchange())
@@ -31,7 +31,7 @@ import Testing
     let login = session.login(fixtures.password("bob"))
     session.finish(fixtures.refusedPassword)
     #expect(session.answer(to: login) == .refused(.signInFailed))
-    #expect(session.machine.standing == .signedIn(.password(fixtures.session("alice"))))
+    #expect(session.machine.state == .signedIn(.password(fixtures.session("alice"))))
     #expect(session.machine.identityID == fixtures.identity)
     #expect(session.announcements == [])
     #expect(session.failures.map(\.code) == [.signInFailed])
@@ -51,7 +51,7 @@ import Testing
     let login = session.login(fixtures.password("bob"))
     session.finish(fixtures.failed(failureClass, .identityConflict))
     #expect(session.answer(to: login) == .refused(.identityConflict))
-    #expect(session.machine.standing == .signedIn(.password(fixtures.session("alice"))))
+    #expect(session.machine.state == .signedIn(.password(fixtures.session("alice"))))
     #expect(session.machine.identityID == fixtures.identity)
     #expect(session.calls == [fixtures.givePassword("bob")])
   }
@@ -76,7 +76,7 @@ import Testing
     let login = session.login(fixtures.password("alice"))
     session.finish(fixtures.away)
     #expect(session.answer(to: login) == .refused(.backendUnavailable))
-    #expect(session.machine.standing == .signedOut(byUser: false))
+    #expect(session.machine.state == .signedOut(byUser: false))
     #expect(session.announcements == [])
     // Nothing is left to do by itself.
     #expect(session.machine.nextWake == .distantFuture)
@@ -88,7 +88,7 @@ import Testing
     session.finish(fixtures.accepted("alice"))
     session.finish(fixtures.away)
     #expect(session.answer(to: login) == .state)
-    #expect(session.machine.standing.name == "signedIn")
+    #expect(session.machine.state.reported == .signedIn)
     let get = session.ask(wait: .seconds(60))
     session.advance(by: 10)
     #expect(session.calls.last == fixtures.callback(session: fixtures.session("alice")))
@@ -104,7 +104,7 @@ import Testing
     session.finish(fixtures.token())
     session.finish(fixtures.failed(.poolMisconfigured, .poolMisconfigured))
     #expect(session.answer(to: login) == .refused(.poolMisconfigured))
-    #expect(session.machine.standing.name == "signedIn")
+    #expect(session.machine.state.reported == .signedIn)
     session.advance(by: 5)
     let get = session.ask()
     session.finish(fixtures.credentials())
@@ -120,8 +120,8 @@ import Testing
     session.finish(fixtures.failed(.signInRequired, .signInRequired))
     #expect(session.states == ["tokensInvalid"])
     // Nobody takes it any more.
-    guard case .tokensInvalid(.password(let refused)) = session.machine.standing else {
-      return #expect(Bool(false), "\(session.machine.standing)")
+    guard case .tokensInvalid(.password(let refused)) = session.machine.state else {
+      return #expect(Bool(false), "\(session.machine.state)")
     }
     #expect(refused.token.isEmpty)
     // What is valid is served, and no attempt is made in vain.

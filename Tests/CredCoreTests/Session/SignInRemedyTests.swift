@@ -26,7 +26,7 @@ import Testing
     session.finish(fixtures.failed(failureClass, .tokenRejected))
     #expect(session.openCalls.isEmpty)
     #expect(session.calls.count == 3)
-    #expect(session.machine.standing == .signedIn(.logins))
+    #expect(session.machine.state == .signedIn(.logins))
   }
 
   @Test func loginsThatDoNotMatchAnOldIdentityFindTheirOwn() {
@@ -70,9 +70,9 @@ import Testing
   /// Whatever fails, and however often, a sign-in comes to an end with one answer.
   @Test(
     arguments: [SessionPlan.BackendTrust.none, .host, .password],
-    [SessionPlan.Flow.enhanced, .basic]
+    [ProfileSettings.Flow.enhanced, .basic]
   )
-  func aSignInEndsWhateverFails(_ backend: SessionPlan.BackendTrust, _ flow: SessionPlan.Flow) {
+  func aSignInEndsWhateverFails(_ backend: SessionPlan.BackendTrust, _ flow: ProfileSettings.Flow) {
     let signIns = [
       fixtures.tokenAtHand(), fixtures.logins(Fixtures.facebook), fixtures.password("alice"),
     ]

@@ -57,7 +57,7 @@ import Testing
     session.finish(fixtures.refusedToken)
     #expect(session.answer(to: login) == .refused(.tokenRejected))
     #expect(session.machine.identityID == fixtures.identity)
-    #expect(session.machine.standing == .signedIn(.developerToken))
+    #expect(session.machine.state == .signedIn(.developerToken))
     #expect(session.announcements == [])
     #expect(session.calls.count == 1)
     let get = session.ask()
@@ -182,7 +182,7 @@ import Testing
     #expect(session.calls == [fixtures.callback()])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.machine.standing == .signedIn(.host))
+    #expect(session.machine.state == .signedIn(.host))
     #expect(session.identityChanges == [fixtures.changed(fixtures.other, fixtures.identity)])
   }
 
@@ -205,7 +205,7 @@ import Testing
     let login = session.login(fixtures.tokenAtHand())
     session.finish(fixtures.refusedToken)
     #expect(session.answer(to: login) == .refused(.tokenRejected))
-    #expect(session.machine.standing == .signedOut(byUser: false))
+    #expect(session.machine.state == .signedOut(byUser: false))
     #expect(session.calls.count == 1)
   }
 }

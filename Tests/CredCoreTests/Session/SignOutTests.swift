@@ -91,7 +91,7 @@ import Testing
     session.send(.loggedOut)
     #expect(session.answer(to: login) == .refused(.signInFailed))
     session.finish(call: call, fixtures.accepted("alice"))
-    #expect(session.machine.standing == .signedOut(byUser: true))
+    #expect(session.machine.state == .signedOut(byUser: true))
     #expect(session.openCalls.isEmpty)
   }
 
@@ -114,10 +114,10 @@ import Testing
     session.forgetAll()
     session.beGuest()
     #expect(session.calls == [.getID(logins: LoginsMap()), fixtures.guestExchange()])
-    #expect(session.machine.standing == .guest)
+    #expect(session.machine.state == .guest)
     // Not even by forgetting the guest.
     session.send(.cleared(.identity))
-    #expect(session.machine.standing == .signedOut(byUser: true))
+    #expect(session.machine.state == .signedOut(byUser: true))
     session.forgetAll()
     session.ask()
     #expect(session.calls == [.getID(logins: LoginsMap())])
@@ -130,7 +130,7 @@ import Testing
     session.signIn()
     #expect(session.send(.cleared(.credentials)) == [.credentialsChanged])
     #expect(session.machine.identityID == fixtures.identity)
-    #expect(session.machine.standing == .signedIn(.host))
+    #expect(session.machine.state == .signedIn(.host))
     session.ask()
     #expect(session.calls == [fixtures.exchange()])
   }
@@ -176,7 +176,7 @@ import Testing
     var session = SessionDriver(.password)
     session.signIn("alice")
     session.send(.cleared(.identity))
-    #expect(session.machine.standing == .signedIn(.password(fixtures.session("alice"))))
+    #expect(session.machine.state == .signedIn(.password(fixtures.session("alice"))))
     session.ask()
     #expect(session.calls.last == fixtures.callback(session: fixtures.session("alice")))
   }
@@ -200,7 +200,7 @@ import Testing
     var session = SessionDriver(.none, guests: true)
     session.beGuest()
     session.send(.cleared(.identity))
-    #expect(session.machine.standing == .signedOut(byUser: false))
+    #expect(session.machine.state == .signedOut(byUser: false))
     session.ask()
     #expect(session.calls.last == .getID(logins: LoginsMap()))
   }
@@ -223,7 +223,7 @@ import Testing
     let waiting = [session.ask(wait: .seconds(60)), session.ask(.token, wait: .seconds(60))]
     session.send(.released)
     #expect(waiting.allSatisfy { session.answer(to: $0) == .refused(.signInRequired) })
-    #expect(session.machine.standing == .signedOut(byUser: false))
+    #expect(session.machine.state == .signedOut(byUser: false))
     #expect(session.announcements == [])
     #expect(session.machine.waiterCount == 0)
   }

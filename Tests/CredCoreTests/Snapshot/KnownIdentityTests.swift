@@ -85,7 +85,7 @@ import Testing
       plan: SessionPlan(backend: .host), identityID: fixtures.identity, isGuests: true,
       now: .seconds(1000))
     #expect(guest.identityID == nil)
-    #expect(guest.standing == .signedOut(byUser: false))
+    #expect(guest.state == .signedOut(byUser: false))
   }
 
   // MARK: The file

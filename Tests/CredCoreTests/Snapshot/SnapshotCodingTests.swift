@@ -61,7 +61,7 @@ import Testing
     let again = try? SessionRecord(reading: record.encoded[...])
     #expect(again == record)
     var machine = SessionMachine(
-      plan: plan, snapshot: record.snapshot, now: now, chance: 0.5)
+      plan: plan, snapshot: record.snapshot, now: now, jitter: 0.5)
     _ = machine.handle(.timePassed, now: now, callIDs: &callIDs, random: &random)
     _ = machine.handle(
       .asked(

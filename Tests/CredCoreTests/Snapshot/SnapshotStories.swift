@@ -1,6 +1,6 @@
 @testable import CredCore
 
-/// Sessions in every standing, each with as much to remember as it can have.
+/// Sessions in each state, with as much to store as it can have.
 enum SnapshotStory: String, CaseIterable {
   case byHost, byPassword, guest, byLogins, byToken, byTokenFile, refused, refusedPassword
   case signedOut, resting, throttled

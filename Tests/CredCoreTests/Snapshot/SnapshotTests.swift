@@ -16,7 +16,7 @@ import Testing
     var after = before
     after.restart()
     #expect(after.machine.snapshot == before.machine.snapshot)
-    #expect(after.machine.standing == before.machine.standing)
+    #expect(after.machine.state == before.machine.state)
     #expect(after.machine.quietUntil == before.machine.quietUntil)
     #expect(after.wakesIn == before.wakesIn)
     #expect(after.machine.nextRefresh == before.machine.nextRefresh)

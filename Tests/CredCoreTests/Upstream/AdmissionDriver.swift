@@ -21,15 +21,15 @@ struct AdmissionDriver {
 
   @discardableResult
   mutating func ask(
-    _ lane: String = "work", inPerson: Bool = false, isRetry: Bool = false,
-    isOfUsersMaking: Bool = false
+    _ profile: String = "work", inPerson: Bool = false, isRetry: Bool = false,
+    dependsOnUserInput: Bool = false
   ) -> CallID {
     let id = callIDs.next()
     send(
       .asked(
         .init(
-          id: id, lane: lane, isInPerson: inPerson, isRetry: isRetry,
-          isOfUsersMaking: isOfUsersMaking)))
+          id: id, profile: profile, isInPerson: inPerson, isRetry: isRetry,
+          dependsOnUserInput: dependsOnUserInput)))
     return id
   }
 

@@ -37,7 +37,7 @@ import Testing
     var callIDs = CallIDs()
     let asked = (1...8).flatMap { _ in
       admission.handle(
-        .asked(.init(id: callIDs.next(), lane: "", isInPerson: false, isRetry: false)),
+        .asked(.init(id: callIDs.next(), profile: "", isInPerson: false, isRetry: false)),
         now: .seconds(1),
         wallTime: WallTime(milliseconds: 0))
     }
@@ -57,7 +57,7 @@ import Testing
   @Test func aCallThatSomebodyWaitsForNowGoesFirst() {
     var gate = AdmissionDriver(width: 1)
     for _ in 0..<3 { gate.ask() }
-    gate.send(.hurried(3))
+    gate.send(.prioritised(3))
     gate.end(1)
     gate.end(3)
     #expect(gate.admitted == [1, 3, 2])
@@ -78,11 +78,11 @@ import Testing
   @Test func aWithdrawnCallIsNotMade() {
     var gate = AdmissionDriver(width: 1)
     for _ in 0..<3 { gate.ask() }
-    gate.send(.withdrawn(2))
+    gate.send(.cancelled(2))
     gate.end(1)
     #expect(gate.admitted == [1, 3])
     // Under way already: it goes on, and its end counts.
-    gate.send(.withdrawn(3))
+    gate.send(.cancelled(3))
     #expect(gate.admission.underWayCount == 1)
   }
 
@@ -239,12 +239,12 @@ import Testing
       upstream: AdmissionDriver.upstream, failureClass: failureClass, code: .throttled,
       message: "not you", severity: .expected)
     var gate = AdmissionDriver()
-    for _ in 0..<20 { gate.end(gate.ask(inPerson: true, isOfUsersMaking: true), failure) }
+    for _ in 0..<20 { gate.end(gate.ask(inPerson: true, dependsOnUserInput: true), failure) }
     #expect(gate.admission.outage == nil)
     // Nor does it prove that the upstream is back.
     gate.fail(5)
     gate.advance(by: 1)
-    gate.end(gate.ask(inPerson: true, isOfUsersMaking: true), failure)
+    gate.end(gate.ask(inPerson: true, dependsOnUserInput: true), failure)
     #expect(gate.admission.outage != nil)
     let next = gate.ask()
     #expect(gate.admitted.last == next)

@@ -28,9 +28,9 @@ import Testing
         open[call] = time
       case 4:
         let call = open.keys.sorted().randomElement(using: &dice) ?? 0
-        gate.send(.withdrawn(call))
+        gate.send(.cancelled(call))
         if !underWay.contains(call) { open[call] = nil }
-      case 5: gate.send(.hurried(open.keys.sorted().randomElement(using: &dice) ?? 0))
+      case 5: gate.send(.prioritised(open.keys.sorted().randomElement(using: &dice) ?? 0))
       case 6..<9:
         guard let call = underWay.sorted().randomElement(using: &dice) else { break }
         underWay.remove(call)

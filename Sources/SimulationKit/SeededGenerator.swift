@@ -1,5 +1,5 @@
-/// A small generator whose sequence is the same everywhere (Steele, Lea and Flood, 2014).
-public struct Dice: RandomNumberGenerator, Sendable {
+/// A small generator whose sequence is the same everywhere (SplitMix64; Steele, Lea and Flood, 2014).
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
   public init(seed: UInt64) {
@@ -13,6 +13,9 @@ public struct Dice: RandomNumberGenerator, Sendable {
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
     return mixed ^ (mixed >> 31)
   }
+
+  /// A generator of its own: what it is used for does not change this one's sequence.
+  mutating func fork() -> SeededGenerator { SeededGenerator(seed: next()) }
 
   /// Uniform in `0..<1`.
   mutating func fraction() -> Double {
@@ -33,8 +36,8 @@ public struct Dice: RandomNumberGenerator, Sendable {
     elements[index(elements.count)]
   }
 
-  /// Seconds around a mean, from nothing to three times as long: like waiting for a bus, without
-  /// the logarithm that a program without libm has to do without.
+  /// Seconds around a mean, from nothing to three times as long. Close to an exponential
+  /// distribution, without a logarithm: a program without libm has none.
   mutating func seconds(around mean: Double) -> Double {
     let fraction = fraction()
     return mean * 3 * fraction * fraction + 0.001

@@ -1,6 +1,7 @@
 public import CredCore
 
-/// What must hold at every step, whatever happens.
+/// What must hold at every step, whatever happens. All are read from replies to clients, from
+/// requests to upstreams and from timers; none looks into the service.
 public enum Invariant: String, Sendable, CaseIterable {
   /// No answer holds credentials that are over.
   case neverExpired
@@ -10,7 +11,7 @@ public enum Invariant: String, Sendable, CaseIterable {
   case neverDropped
   /// One call at a time for a session.
   case singleFlight
-  /// Every waiter is answered once, and by its deadline.
+  /// Every request is answered once, and by its deadline.
   case answeredInTime
   /// No endpoint is called more often than its rate allows, nor wider than its width.
   case withinRate
@@ -18,7 +19,7 @@ public enum Invariant: String, Sendable, CaseIterable {
   case boundedCalls
   /// Some time after all faults ended, everyone is served.
   case healthyAgain
-  /// Nobody asks to be woken in the past.
+  /// No timer is set again and again for a time that has come.
   case noSpin
 }
 
@@ -32,21 +33,6 @@ public struct Violation: Sendable, CustomStringConvertible {
 
   public var description: String {
     let whose = session.map { " session \($0)" } ?? ""
-    return "\(at.clock)\(whose): \(invariant.rawValue) is violated: \(detail)"
-  }
-}
-
-extension Instant {
-  /// Days, hours and seconds since the simulation began, for people.
-  var clock: String {
-    let milliseconds = nanoseconds / 1_000_000 - Simulation.beginning.nanoseconds / 1_000_000
-    let (hours, rest) = milliseconds.quotientAndRemainder(dividingBy: 3_600_000)
-    let (minutes, left) = rest.quotientAndRemainder(dividingBy: 60_000)
-    func digits(_ number: Int64, _ count: Int) -> String {
-      let text = String(number)
-      return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
-    }
-    return
-      "\(digits(hours, 2)):\(digits(minutes, 2)):\(digits(left / 1000, 2)).\(digits(left % 1000, 3))"
+    return "\(at.sinceBeginning)\(whose): \(invariant.rawValue) is violated: \(detail)"
   }
 }

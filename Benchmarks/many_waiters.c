@@ -1,15 +1,16 @@
-// herd: many clients that wait for one cold session, and how soon all of them have their answer.
+// many_waiters: many clients wait for one cold session; measures the time until all have an answer.
 //
-//   herd --socket PATH --line TEXT --clear TEXT --waiters N --rounds N
-//        --listener FD --upstream PORT
+//   many_waiters --socket PATH --line TEXT --clear TEXT --waiters N --rounds N
+//                --listener FD --upstream PORT
 //
-// It is the clients and, between the daemon and its upstream, the network: the daemon's exchange
-// comes to FD, a listening TCP socket, and goes on to PORT of this host. The reply is held back
-// until the daemon has read the requests of all who wait, so a round counts from the moment the
-// reply is handed over to the moment the last answer can be read. Nothing is read meanwhile: on
-// few processors the readers would slow the writer down. Between rounds `--clear` makes the session
-// cold again. The yardstick is a program that writes the same reply to as many sockets and does
-// nothing else. Prints a JSON object; times are in milliseconds, on the clock and of the processor.
+// This program is all of the clients, and also a relay between the daemon and its upstream: the
+// daemon's exchange comes to FD, a listening TCP socket, and goes on to PORT of this host. The
+// relay holds the reply back until the daemon has read the requests of all clients. A round counts
+// from the moment the relay sends the reply to the moment the last answer can be read. No client
+// reads before that: with few processors, readers would slow the writer down. Between rounds
+// `--clear` makes the session cold again. The yardstick is a process that only writes the same
+// reply to as many sockets. Prints a JSON object; times are in milliseconds, wall clock and
+// processor time.
 #define _GNU_SOURCE
 #include "yardstick.h"
 
@@ -27,13 +28,13 @@
 enum {
   MAX_WAITERS = 10000,
   MAX_ROUNDS = 100,
-  MAX_EXCHANGES = 8, // at once; one is what there should be
+  MAX_EXCHANGES = 8, // at once; there should be one
   MAX_BYTES = 64 * 1024,
   BATCH = 1024,
   ROUND_MS = 30000,
 };
 
-/// One connection of the daemon's, and the one that carries it on.
+/// One connection of the daemon's, and the connection to upstream that belongs to it.
 struct relay {
   int down, up;
   size_t held; // bytes of the reply
@@ -49,13 +50,13 @@ static int clients[MAX_WAITERS];
 static struct relay relays[MAX_EXCHANGES];
 static long exchanges;
 
-/// One round: from the exchange's end to the last answer.
+/// The times of one round: from the exchange's end to the last answer.
 struct taken {
   double clock, processor;
 };
 
 static void give_up(const char *what) {
-  fprintf(stderr, "herd: %s\n", what);
+  fprintf(stderr, "many_waiters: %s\n", what);
   exit(EXIT_UNAVAILABLE);
 }
 
@@ -77,14 +78,14 @@ static void send_all(int fd, const char *bytes, size_t length) {
 
 // --- The daemon's upstream -----------------------------------------------------------------------
 
-enum { LISTENER = MAX_EXCHANGES * 2 }; // in the relays' epoll; below it 2n is down, 2n+1 is up
+enum { LISTENER = MAX_EXCHANGES * 2 }; // its number in the relays' epoll; below: 2n down, 2n+1 up
 
 static void open_relay(int epoll) {
   int n = 0;
   while (n < MAX_EXCHANGES && relays[n].down > 0)
     n++;
   if (n == MAX_EXCHANGES)
-    give_up("more connections to upstream than can be right");
+    give_up("too many connections to upstream");
   struct relay *relay = &relays[n];
   relay->down = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
   relay->up = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -111,7 +112,7 @@ static bool is_whole(const struct relay *relay) {
          relay->held >= (size_t)(end + 4 - relay->reply) + strtoul(length + 15, NULL, 10);
 }
 
-/// Carries requests on and takes replies; these stay here.
+/// Passes requests on, and keeps the replies.
 static void relay_what_is_ready(int epoll, int milliseconds) {
   struct epoll_event events[MAX_EXCHANGES * 2 + 1];
   int n = epoll_wait(epoll, events, MAX_EXCHANGES * 2 + 1, milliseconds);
@@ -140,7 +141,7 @@ static void relay_what_is_ready(int epoll, int milliseconds) {
   }
 }
 
-/// The reply that is held back, when it is there.
+/// The relay that holds a whole reply, or NULL.
 static struct relay *held_reply(void) {
   for (int i = 0; i < MAX_EXCHANGES; i++)
     if (relays[i].down > 0 && is_whole(&relays[i]))
@@ -148,7 +149,7 @@ static struct relay *held_reply(void) {
   return NULL;
 }
 
-// --- Those who wait ------------------------------------------------------------------------------
+// --- The clients ---------------------------------------------------------------------------------
 
 static void connect_clients(void) {
   for (long i = 0; i < waiters; i++) {
@@ -163,7 +164,7 @@ static void ask(int fd, const char *request) {
   send_all(fd, "\n", 1);
 }
 
-/// Reads a whole reply, which is no error.
+/// Reads a whole reply; an error reply ends the program.
 static size_t take_reply(int fd, char *reply) {
   size_t length = 0;
   while (length == 0 || reply[length - 1] != '\n') {
@@ -179,7 +180,7 @@ static size_t take_reply(int fd, char *reply) {
   return length;
 }
 
-/// Whether the daemon has read all that was sent.
+/// Whether the daemon has read all requests.
 static bool are_read(void) {
   for (long i = 0; i < waiters; i++) {
     int unread;
@@ -191,7 +192,7 @@ static bool are_read(void) {
   return true;
 }
 
-/// An epoll on which each of `fds` is reported once, when it can be read.
+/// An epoll that reports each of `fds` once, when it can be read.
 static int watch_all(const int *fds) {
   int epoll = epoll_create1(EPOLL_CLOEXEC);
   for (long i = 0; i < waiters; i++)
@@ -199,7 +200,7 @@ static int watch_all(const int *fds) {
   return epoll;
 }
 
-/// Processor time of a process of one thread so far, by the scheduler's count.
+/// Processor time so far of a process with one thread, by the scheduler's count.
 static uint64_t processor_ns(pid_t pid) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
@@ -212,7 +213,9 @@ static uint64_t processor_ns(pid_t pid) {
 }
 
 /// - Parameters:
-///   - writer: the process that answers, and what it had spent `since`.
+///   - since: the start of the round, as now_ns() gives it.
+///   - writer: the process that answers.
+///   - spent: its processor time at `since`.
 static struct taken time_until_all_can_read(int epoll, uint64_t since, pid_t writer,
                                             uint64_t spent) {
   static struct epoll_event events[BATCH];
@@ -257,11 +260,11 @@ static struct taken measure(int relay_epoll, char *reply, size_t *length) {
   close(arrivals);
   for (long i = 0; i < waiters; i++)
     *length = take_reply(clients[i], reply);
-  relay_what_is_ready(relay_epoll, 0); // a second exchange would show here
+  relay_what_is_ready(relay_epoll, 0); // shows a second exchange, which would be a fault
   return taken;
 }
 
-/// As many sockets, one reply, no daemon.
+/// The same for as many sockets and one reply, without a daemon.
 static struct taken measure_bare(const char *reply, size_t length) {
   static int ours[MAX_WAITERS], theirs[MAX_WAITERS];
   int start_pipe[2];
@@ -319,8 +322,8 @@ static void parse(int count, char **words) {
     }
   if (!*address.sun_path || !line || !clear || waiters < 1 || waiters > MAX_WAITERS ||
       rounds < 1 || rounds > MAX_ROUNDS || listener < 0 || !upstream.sin_port) {
-    fprintf(stderr, "usage: herd --socket PATH --line TEXT --clear TEXT --waiters N --rounds N\n"
-                    "  --listener FD --upstream PORT\n");
+    fprintf(stderr, "usage: many_waiters --socket PATH --line TEXT --clear TEXT --waiters N\n"
+                    "  --rounds N --listener FD --upstream PORT\n");
     exit(EXIT_USAGE);
   }
 }
@@ -341,7 +344,7 @@ int main(int count, char **words) {
   int relay_epoll = epoll_create1(EPOLL_CLOEXEC);
   watch(relay_epoll, listener, EPOLLIN, LISTENER);
   connect_clients();
-  measure(relay_epoll, reply, &length); // the sign-in, which takes more than the exchange
+  measure(relay_epoll, reply, &length); // the first round is the sign-in, which makes more calls
   for (long i = 0; i < rounds; i++) {
     ask(clients[0], clear);
     take_reply(clients[0], reply);

@@ -1,6 +1,6 @@
-"""Many sessions: figures 10 and 11. As root, which connects as one Unix user after the other.
+"""Many sessions: figures 10 and 11. Needs root, to connect as one Unix user after the other.
 
-The sandbox stands for other machines, so it runs at a lower priority than credd and its yardstick.
+The sandbox stands for other machines, so it runs at a lower priority than credd and the yardstick.
 """
 
 import json
@@ -16,13 +16,13 @@ import workbench
 
 FIRST_USER = 1_000_000
 FEW = 10
-LOOKUPS_AT_A_TIME = 5  # each by another user, among ten too
-AT_A_TIME = 64  # sessions that are renewed, for credd and for its yardstick
-YARDSTICK_SHARE = 5  # the yardstick renews one for so many of credd's
+LOOKUPS_AT_A_TIME = 5  # each by another user, also among ten users
+AT_A_TIME = 64  # sessions renewed at once, by credd and by its yardstick
+YARDSTICK_SHARE = 5  # the yardstick renews one session for each five of credd's
 NICENESS = 10
-LONGEST = 600  # seconds for one share of the sessions
+LONGEST = 600  # seconds for one share of the sessions, at most
 SETTLE_SECONDS = 1
-# Beside the fastest that may be configured: a bound that 2 processors never reach.
+# Rates that 2 processors never reach, so that no rate limit slows the renewals.
 LIMITS = {
     "daemon": f"""\
 max_sessions = 100000
@@ -34,13 +34,13 @@ get_credentials_rate_limit = 10000/s""",
 COLD_REQUEST = '{"profile":"%s","wait":60}' % servers.PROFILE
 
 
-def crowd(run):
-    """Renews sessions in shares, the yardstick and credd in turns, then looks them up."""
+def measure(run):
+    """Yardstick and credd renew shares of the sessions in turns; then clients look them up."""
     if not has_users(FIRST_USER + run.options.sessions):
-        run.note("many users take root and their numbers; rows 10 and 11 are left out")
+        run.note("many users need root and a range of uids; rows 10 and 11 are left out")
         return {}
     bench, programs = run.bench, run.programs
-    base_url = servers.start_sandbox(bench, programs, "crowd-sandbox")
+    base_url = servers.start_sandbox(bench, programs, "many-sandbox")
     workbench.lower_priority(bench.processes[-1].pid, NICENESS)
     configuration = servers.configuration(base_url, **LIMITS)
     few = servers.start_configured(bench, programs, configuration, "few")
@@ -50,7 +50,7 @@ def crowd(run):
         )
         workbench.ask(many.socket, servers.REQUEST)
         before = workbench.memory(many.pid)["private"]
-        # One session is that of whoever runs this.
+        # One session belongs to the user that runs this program.
         share = (run.options.sessions - 1) // run.options.repeats
         results = renew_all(run, base_url, many, share)
         users = share * run.options.repeats
@@ -64,7 +64,7 @@ def crowd(run):
 
 
 def has_users(last):
-    """Whether this process may be each of them."""
+    """Whether this process may become each of these users."""
     if os.geteuid() != 0:
         return False
     ranges = pathlib.Path("/proc/self/uid_map").read_text().splitlines()
@@ -94,7 +94,7 @@ def checked(result, count):
 
 
 def renew(run, server, first, count):
-    """Has so many users ask for the first time."""
+    """Lets `count` users ask for the first time."""
     output = workbench.run(renewal_command(run, server, first, count), LONGEST + 60)
     return checked(json.loads(output), count)
 
@@ -107,7 +107,7 @@ def renew_bare(run, base_url, first, count):
 
 
 def p99_meanwhile(run, server, first, count):
-    """Of another user's cached gets, while so many sessions are renewed."""
+    """The p99 of another user's cached gets while credd renews `count` sessions."""
     command = renewal_command(run, server, first, count)
     renewal = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -156,16 +156,16 @@ def rates(ours, theirs, name):
     )
 
 
-# --- Finding one of them -------------------------------------------------------------------------
+# --- Looking one session up ----------------------------------------------------------------------
 
 
 def look_up(run, few, many, users):
-    """Each user connects and asks, in an order that is not that of their coming."""
+    """Each user connects and asks, in another order than that of the first requests."""
     options = run.options
     samples = {few.socket: [], many.socket: []}
     for _ in range(options.repeats):
         for server, count in ((few, FEW), (many, users)):
-            # The warm-up meets each user: what the audit says of a process, it says once.
+            # The warm-up connects as each user once, since credd logs each process only once.
             result = load.measure(
                 run.programs, server, "reconnect", options.seconds, options.warm_up,
                 "--users", FIRST_USER, "--user-count", count, "--connections", LOOKUPS_AT_A_TIME,
