@@ -29,8 +29,9 @@ $(sed 's/^/    /' "$log")"
 
 # results passed|failed|skipped LOG: how many tests ended like that.
 results() {
-  grep -vE ' Test (run with|case passing) ' "$2" |
-    grep -cE "^[^ ]+ +Test .* ($1 after [0-9.]+ seconds|$1(: |\.?$))"
+  local ending="$1 after [0-9.]+ seconds"
+  [[ $1 != skipped ]] || ending='skipped(: |\.?$)'
+  grep -vE ' Test (run with|case passing) ' "$2" | grep -cE "^[^ ]+ +Test .* $ending"
 }
 
 # The names of the tests in a log that failed, as `--filter` knows them.
