@@ -3,7 +3,7 @@ import Testing
 @testable import CredCore
 
 /// IdentityIds across a reboot.
-@Suite struct KnownIdentityTests {
+@Suite struct IdentityFileFormatTests {
   let fixtures = Fixtures()
 
   private func known(
@@ -14,7 +14,7 @@ import Testing
       snapshot: story.session.machine.snapshot)
   }
 
-  @Test func lineOfAUser() throws {
+  @Test func aUsersLineHasAllFields() throws {
     let known = try #require(try known(.byPassword))
     #expect(
       String(decoding: known.line, as: UTF8.self)
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: ["a\tb", "a\nb", "100%", "grün", "", nil])
-  func anyNameComesBack(_ user: String?) throws {
+  func anyUserNameIsReadBack(_ user: String?) throws {
     let known = try #require(try known(.guest, user: user))
     #expect(!known.line.contains(UInt8(ascii: "\n")))
     let read = try #require(KnownIdentity(line: known.line[...]))
@@ -31,12 +31,12 @@ import Testing
     #expect(read.isGuests)
   }
 
-  @Test func tokenAtHandAndALogoutLeaveNothing() throws {
+  @Test func aClientsTokenAndALogoutLeaveNoIdentity() throws {
     #expect(try known(.byToken) == nil)
     #expect(try known(.signedOut) == nil)
   }
 
-  @Test func itBelongsToOneUserInOnePool() throws {
+  @Test func anIdentityBelongsToOneUserInOnePool() throws {
     let known = try #require(try known(.byPassword))
     #expect(known.belongs(to: "alice", in: try fullProfile()))
     #expect(known.belongs(to: "alice", in: try fullProfile("fips = yes\n")))
@@ -45,7 +45,7 @@ import Testing
     #expect(!known.belongs(to: "alice", in: try fullProfile("user_identifier = {uid}\n")))
   }
 
-  @Test func aGuestsIdentityIsTakenAlongIntoASignIn() {
+  @Test func aSignInTakesOverAGuestsIdentity() {
     var session = SessionDriver(
       machine: SessionMachine(
         plan: SessionPlan(backend: .password, allowsGuests: true), identityID: fixtures.identity,
@@ -57,7 +57,7 @@ import Testing
     )
   }
 
-  @Test func aUsersIdentityIsNot() {
+  @Test func aSignInDoesNotTakeOverAUsersIdentity() {
     var session = SessionDriver(
       machine: SessionMachine(
         plan: SessionPlan(backend: .password), identityID: fixtures.identity, isGuests: false,
@@ -67,7 +67,7 @@ import Testing
     #expect(session.calls.last == fixtures.callback(session: fixtures.session("alice")))
   }
 
-  @Test func theHostsUserIsAskedForByTheirIdentity() {
+  @Test func aBackendIsToldTheKnownIdentityOfItsUser() {
     var session = SessionDriver(
       machine: SessionMachine(
         plan: SessionPlan(backend: .host), identityID: fixtures.identity, isGuests: false,
@@ -76,7 +76,7 @@ import Testing
     #expect(session.calls == [fixtures.callback(fixtures.identity)])
   }
 
-  @Test func aUsersIdentityIsNoGuests() {
+  @Test func aGuestDoesNotGetAUsersIdentity() {
     let plan = SessionPlan(backend: .none, allowsGuests: true)
     let machine = SessionMachine(
       plan: plan, identityID: fixtures.identity, isGuests: false, now: .seconds(1000))
@@ -103,7 +103,7 @@ import Testing
     #expect(IdentityFileText.read(IdentityFileText.write([[UInt8]]())).damage == nil)
   }
 
-  @Test func badLinesCostThemselvesAlone() throws {
+  @Test func aBadLineIsDroppedAlone() throws {
     var lines = try lines(3)
     lines[1] = Array("what is this".utf8)
     let content = IdentityFileText.read(IdentityFileText.write(lines))
@@ -111,14 +111,14 @@ import Testing
     #expect(content.damage == "line 3 is not understood")
   }
 
-  @Test func everyTruncationIsNoticed() throws {
+  @Test func aTruncatedFileIsNoticed() throws {
     let text = IdentityFileText.write(try lines(2))
     for count in 0..<(text.count - 1) {
       #expect(IdentityFileText.read(Array(text.prefix(count))).damage != nil)
     }
   }
 
-  @Test func anythingElseIsRefused() {
+  @Test func otherFilesAreRefused() {
     for text in ["", "credd-identities 2\nend 0\n", "\u{0}\u{0}\u{0}", "end 0\n"] {
       let content = IdentityFileText.read(Array(text.utf8))
       #expect(content.damage != nil)

@@ -3,7 +3,7 @@ import Testing
 @testable import CredCore
 
 @Suite struct AdmissionTests {
-  @Test func aCallOnAQuietDayIsMadeAtOnce() {
+  @Test func anIdleEndpointAdmitsACallAtOnce() {
     var gate = AdmissionDriver()
     let call = gate.ask()
     #expect(gate.admitted == [call])
@@ -12,7 +12,7 @@ import Testing
 
   // MARK: Rate and width
 
-  @Test func moreThanTheRateWaitsItsTurn() {
+  @Test func callsAboveTheRateWait() {
     var gate = AdmissionDriver(rate: .perSecond(5))
     for _ in 0..<4 { gate.ask() }
     #expect(gate.admitted == [1])
@@ -23,7 +23,7 @@ import Testing
     #expect(gate.admitted == [1, 2, 3, 4])
   }
 
-  @Test func moreThanTheWidthWaitsForAnEnd() {
+  @Test func callsAboveTheWidthWaitForAnEnd() {
     var gate = AdmissionDriver(width: 2)
     for _ in 0..<3 { gate.ask() }
     #expect(gate.admitted == [1, 2])
@@ -31,7 +31,7 @@ import Testing
     #expect(gate.admitted == [1, 2, 3])
   }
 
-  @Test func otherLimitsHoldFromNowOn() {
+  @Test func changedLimitsHoldFromTheNextCall() {
     var admission = Admission(AdmissionDriver.upstream, .init(rate: .perMinute(1), width: 1))
     admission.adopt(.init(rate: .perSecond(100), width: 8))
     var callIDs = CallIDs()
@@ -46,7 +46,7 @@ import Testing
 
   // MARK: Order
 
-  @Test func callersInPersonGoFirst() {
+  @Test func callsWithAWaitingClientGoFirst() {
     var gate = AdmissionDriver(width: 1)
     for _ in 0..<3 { gate.ask() }
     let person = gate.ask(inPerson: true)
@@ -54,7 +54,7 @@ import Testing
     #expect(gate.admitted == [1, person])
   }
 
-  @Test func aCallThatSomebodyWaitsForNowGoesFirst() {
+  @Test func aPrioritisedCallGoesFirst() {
     var gate = AdmissionDriver(width: 1)
     for _ in 0..<3 { gate.ask() }
     gate.send(.prioritised(3))
@@ -65,7 +65,7 @@ import Testing
     #expect(gate.admission.waitingCount == 0)
   }
 
-  @Test func profilesTakeTurnsHoweverManyCallsTheyHave() {
+  @Test func profilesTakeTurns() {
     var gate = AdmissionDriver(width: 1)
     gate.ask("busy")
     for _ in 0..<50 { gate.ask("busy") }
@@ -75,7 +75,7 @@ import Testing
     #expect(gate.admitted.contains(quiet))
   }
 
-  @Test func aWithdrawnCallIsNotMade() {
+  @Test func aCancelledCallIsNotMade() {
     var gate = AdmissionDriver(width: 1)
     for _ in 0..<3 { gate.ask() }
     gate.send(.cancelled(2))
@@ -86,7 +86,7 @@ import Testing
     #expect(gate.admission.underWayCount == 1)
   }
 
-  @Test func theQueueOfBackgroundRefreshesHasAnEnd() {
+  @Test func theQueueOfBackgroundRefreshesIsBounded() {
     var gate = AdmissionDriver(width: 1)
     for _ in 0...Admission.queueLimit { gate.ask() }
     let late = gate.ask()
@@ -95,7 +95,7 @@ import Testing
     #expect(gate.refused[person] == nil)
   }
 
-  @Test func nobodyWaitsForAPlaceForEver() {
+  @Test func aCallWaitsAtMostAMinute() {
     var gate = AdmissionDriver(width: 1)
     gate.ask()
     let second = gate.ask()
@@ -108,7 +108,7 @@ import Testing
 
   // MARK: Outages
 
-  @Test func afterFiveFailuresInARowNobodyIsSent() {
+  @Test func afterFiveFailuresInARowCallsStop() {
     var gate = AdmissionDriver()
     gate.fail(4)
     #expect(gate.admission.outage == nil)
@@ -125,7 +125,7 @@ import Testing
           + "be reached") == true)
   }
 
-  @Test func anAnswerInBetweenBeginsTheCountAnew() {
+  @Test func anAnswerResetsTheCountOfFailures() {
     var gate = AdmissionDriver()
     gate.fail(4)
     gate.end(gate.ask())
@@ -138,7 +138,7 @@ import Testing
     .signInRequired, .signInFailed, .refusedByBackend, .unknownUser, .conflict,
     .poolMisconfigured, .permanentConfiguration,
   ])
-  func whoIsRefusedWasAnswered(_ failureClass: FailureClass) {
+  func aRefusalCountsAsAnAnswer(_ failureClass: FailureClass) {
     var gate = AdmissionDriver()
     let refusal = UpstreamFailure(
       upstream: AdmissionDriver.upstream, failureClass: failureClass, code: .backendRejected,
@@ -147,7 +147,7 @@ import Testing
     #expect(gate.admission.outage == nil)
   }
 
-  @Test func oneCallFindsOutAndTheOthersWaitForIt() {
+  @Test func oneProbeIsMadeAndTheOtherCallsWaitForIt() {
     var gate = AdmissionDriver()
     gate.fail(5)
     gate.advance(by: 1)
@@ -159,7 +159,7 @@ import Testing
     #expect(Set(gate.admitted).isSuperset(of: others))
   }
 
-  @Test func aProbeThatFailsMakesThePauseLonger() {
+  @Test func aFailedProbeDoublesThePause() {
     var gate = AdmissionDriver()
     gate.fail(5)
     var pauses: [Duration] = []
@@ -167,19 +167,19 @@ import Testing
       gate.advance(by: 61)
       let probe = gate.ask()
       let waiting = gate.ask()
-      gate.end(probe, AdmissionDriver.away)
+      gate.end(probe, AdmissionDriver.unavailable)
       #expect(gate.refused[waiting] != nil)
       pauses.append(gate.admission.outage.map { $0.retryAt - gate.now } ?? .zero)
     }
     #expect(pauses.map(\.inSeconds) == [2, 4, 8, 16, 32, 60, 60, 60])
   }
 
-  @Test func aCallerInPersonTriesEarlier() {
+  @Test func aWaitingClientIsTriedEarlier() {
     var gate = AdmissionDriver()
     gate.fail(5)
     for _ in 0..<5 {
       gate.advance(by: 61)
-      gate.end(gate.ask(), AdmissionDriver.away)
+      gate.end(gate.ask(), AdmissionDriver.unavailable)
     }
     let hasty = gate.ask(inPerson: true)
     #expect(gate.refused[hasty] != nil)
@@ -190,7 +190,7 @@ import Testing
     #expect(gate.admitted.last == person)
   }
 
-  @Test func whatTheServerAsksForBindsEverybodyButNotForDays() {
+  @Test func retryAfterBindsAllCallsForAnHourAtMost() {
     var gate = AdmissionDriver()
     gate.fail(4)
     gate.fail(
@@ -212,7 +212,7 @@ import Testing
     #expect(gate.admission.outage.map { $0.retryAt - gate.now } == .seconds(3600))
   }
 
-  @Test func aLateAnswerOfACallFromBeforeEndsTheOutage() {
+  @Test func aLateAnswerToAnEarlierCallEndsTheOutage() {
     var gate = AdmissionDriver()
     let slow = gate.ask()
     gate.fail(5)
@@ -220,7 +220,7 @@ import Testing
     #expect(gate.admission.outage == nil)
   }
 
-  @Test func whatWasNotSentProvesNothing() {
+  @Test func aCallThatWasNotSentSaysNothingAboutTheEndpoint() {
     var gate = AdmissionDriver()
     gate.fail(5)
     gate.advance(by: 1)
@@ -234,7 +234,7 @@ import Testing
   }
 
   @Test(arguments: [FailureClass.transient(retryAfter: nil), .throttled(retryAfter: .seconds(900))])
-  func whatOneUserMakesUpEndsNothingForOthers(_ failureClass: FailureClass) {
+  func failuresOfUserInputDoNotStopOtherCalls(_ failureClass: FailureClass) {
     let failure = UpstreamFailure(
       upstream: AdmissionDriver.upstream, failureClass: failureClass, code: .throttled,
       message: "not you", severity: .expected)
@@ -254,7 +254,7 @@ import Testing
 
   // MARK: Retries
 
-  @Test func retriesThatFailAreAShareOfWhatSucceeds() {
+  @Test func failedRetriesAreAShareOfTheCallsThatSucceed() {
     var gate = AdmissionDriver(rate: .perSecond(10_000))
     var failed = 0
     for round in 0..<1000 {
@@ -262,22 +262,22 @@ import Testing
       let call = gate.ask(isRetry: isRetry)
       guard gate.admitted.last == call else { continue }
       if isRetry { failed += 1 }
-      gate.end(call, isRetry ? AdmissionDriver.away : nil)
+      gate.end(call, isRetry ? AdmissionDriver.unavailable : nil)
     }
     #expect(failed <= 20 + 500 / 5 + 1)
     #expect(failed >= 100)
   }
 
-  @Test func anUpstreamThatIsWellTakesAnyNumberOfRetries() {
+  @Test func anUpstreamThatWorksTakesAnyNumberOfRetries() {
     var gate = AdmissionDriver(rate: .perSecond(10_000))
     for _ in 0..<1000 { gate.end(gate.ask(isRetry: true)) }
     #expect(gate.admitted.count == 1000)
   }
 
-  @Test func aCallerInPersonMayAlwaysTryAgain() {
+  @Test func aWaitingClientsRetryIsAlwaysMade() {
     var gate = AdmissionDriver()
     for _ in 0..<40 {
-      gate.end(gate.ask(isRetry: true), AdmissionDriver.away)
+      gate.end(gate.ask(isRetry: true), AdmissionDriver.unavailable)
       gate.end(gate.ask())
     }
     #expect(gate.refused.count > 0)

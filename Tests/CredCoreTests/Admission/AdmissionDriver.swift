@@ -13,7 +13,7 @@ struct AdmissionDriver {
   private let wallTime = WallTime(secondsSince1970: 1_767_225_600)
 
   static let upstream = Upstream.backend("corp")
-  static let away = UpstreamFailure.transport(.connect, from: upstream)
+  static let unavailable = UpstreamFailure.transport(.connect, from: upstream)
 
   init(rate: Rate = .perSecond(1000), width: Int = 100) {
     admission = Admission(Self.upstream, .init(rate: rate, width: width))
@@ -50,7 +50,9 @@ struct AdmissionDriver {
   }
 
   /// Calls, admitted at once, that fail.
-  mutating func fail(_ count: Int = 1, _ failure: UpstreamFailure = away, inPerson: Bool = false) {
+  mutating func fail(
+    _ count: Int = 1, _ failure: UpstreamFailure = unavailable, inPerson: Bool = false
+  ) {
     for _ in 0..<count { end(ask(inPerson: inPerson), failure) }
   }
 

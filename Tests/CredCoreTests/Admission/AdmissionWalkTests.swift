@@ -75,11 +75,11 @@ import Testing
   @Test(arguments: [
     "", "25", "/s", "0/s", "-1/s", "10001/s", "1/h", "1/s/s", "1 /s", "+5/s", "1/S",
   ])
-  func otherTextsAreNone(_ text: String) {
+  func otherTextsAreNoRates(_ text: String) {
     #expect(Rate(written: text) == nil)
   }
 
-  @Test func aRateCounts() {
+  @Test func aRateCountsItsCalls() {
     #expect(Rate.perSecond(50).calls(in: .seconds(1800)) == 90_000)
     #expect(Rate.perMinute(90).calls(in: .seconds(2)) == 3)
     #expect(Rate.perSecond(200).burst == 40)

@@ -3,7 +3,7 @@ import Testing
 @testable import CredCore
 
 /// Stored bytes that are not what they were.
-@Suite struct SnapshotCodingTests {
+@Suite struct SessionCodingTests {
   private var random: SeededGenerator { SeededGenerator(seed: 7) }
 
   private func bytes(_ story: SnapshotStory) throws -> [UInt8] {
@@ -73,7 +73,7 @@ import Testing
     #expect(machine.credentials == nil)
   }
 
-  @Test func fieldsOfANewerDaemonArePassedOver() throws {
+  @Test func fieldsOfANewerDaemonAreIgnored() throws {
     let record = SnapshotStory.byPassword.record(try fullProfile())
     var writer = SnapshotWriter()
     writer.field(200, "from the future")
@@ -81,7 +81,7 @@ import Testing
     #expect(try SessionRecord(reading: newer[...]) == record)
   }
 
-  @Test func sessionsOfANewerDaemonTooInEveryGroup() throws {
+  @Test func fieldsOfANewerDaemonAreIgnoredInEveryGroup() throws {
     let record = SnapshotStory.throttled.record(try fullProfile())
     /// Adds an unknown field at the end of each group.
     func extended(_ bytes: ArraySlice<UInt8>, _ groups: Set<UInt8>, depth: Int) throws -> [UInt8] {
@@ -103,7 +103,7 @@ import Testing
     #expect(try SessionRecord(reading: newer[...]) == record)
   }
 
-  @Test func failureOfAnUnknownKindIsForgottenAlone() throws {
+  @Test func aFailureOfAnUnknownKindIsDroppedAlone() throws {
     var record = SnapshotStory.throttled.record(try fullProfile()).encoded
     let code = Array("Throttled".utf8)
     for start in record.indices.dropLast(code.count)

@@ -3,7 +3,7 @@ import Testing
 @testable import CredCore
 
 /// Sessions across a restart.
-@Suite struct SnapshotTests {
+@Suite struct SessionSnapshotTests {
   let fixtures = Fixtures()
 
   @Test(arguments: SnapshotStory.allCases)
@@ -20,12 +20,12 @@ import Testing
     #expect(after.machine.quietUntil == before.machine.quietUntil)
     #expect(after.wakesIn == before.wakesIn)
     #expect(after.machine.nextRefresh == before.machine.nextRefresh)
-    // Nobody hears of it.
+    // Nothing is announced.
     after.send(.timePassed)
     #expect(after.actions.isEmpty)
   }
 
-  @Test func cacheServesAndTheTokenIsUsedAgain() {
+  @Test func heldCredentialsAreServedAndTheTokenIsUsedAgain() {
     var session = SnapshotStory.byPassword.session
     session.advance(by: 60)
     session.restart()
@@ -36,7 +36,7 @@ import Testing
     #expect(session.calls == [fixtures.exchange()])
   }
 
-  @Test func refreshGoesOnUnattended() {
+  @Test func unattendedRefreshesContinue() {
     var session = SnapshotStory.byHost.session
     session.restart()
     session.advance(by: 2000)
@@ -61,7 +61,7 @@ import Testing
     #expect(delays.allSatisfy { (0...300).contains($0) })
   }
 
-  @Test func whatExpiredMeanwhileIsNotServed() {
+  @Test func credentialsThatExpiredMeanwhileAreNotServed() {
     var session = SnapshotStory.byPassword.session
     session.sleep(4000)
     session.restart()
@@ -73,7 +73,7 @@ import Testing
     #expect(session.calls.count == 1)
   }
 
-  @Test func logoutHolds() {
+  @Test func aLogoutHoldsAcrossARestart() {
     var session = SnapshotStory.signedOut.session
     session.restart()
     let get = session.ask(wait: .zero)
@@ -81,7 +81,7 @@ import Testing
     #expect(session.calls.isEmpty)
   }
 
-  @Test func pauseAfterAFailureHolds() {
+  @Test func aPauseHoldsAcrossARestart() {
     var session = SnapshotStory.resting.session
     session.restart()
     let get = session.ask()
@@ -90,7 +90,7 @@ import Testing
     #expect(session.machine.failures == 1)
   }
 
-  @Test func failuresStillCountAfterARestartInTheMiddleOfARetry() {
+  @Test func aRestartInTheMiddleOfARetryKeepsTheCountOfFailures() {
     var session = SnapshotStory.byHost.session
     session.advance(by: 2000)
     session.finish(fixtures.failed())
@@ -108,7 +108,7 @@ import Testing
     #expect(session.machine.failures == 0)
   }
 
-  @Test func warningIsNotRepeated() {
+  @Test func aWarningIsNotRepeatedAfterARestart() {
     var session = SnapshotStory.byLogins.session
     session.restart()
     session.send(.timePassed)
@@ -118,7 +118,7 @@ import Testing
     #expect(session.machine.logins.logins.map(\.provider) == [Fixtures.facebook])
   }
 
-  @Test func signInThatIsNotAcceptedIsNotStored() {
+  @Test func aPendingSignInIsNotStored() {
     var session = SnapshotStory.byPassword.session
     let before = session.machine.snapshot
     session.login(fixtures.password("bob"))
@@ -130,15 +130,15 @@ import Testing
     #expect(after.identityID == nil)
   }
 
-  @Test func tokenAtHandThatCognitoHasNotSeenIsNotStored() {
+  @Test func aClientsTokenIsStoredOnceCognitoHasAcceptedIt() {
     var session = SessionDriver(.none)
-    session.login(fixtures.tokenAtHand())
+    session.login(fixtures.clientToken())
     #expect(!session.machine.snapshot.isWorthKeeping)
     session.finish(fixtures.credentials())
     #expect(session.machine.snapshot.held.token?.token == fixtures.developerToken)
   }
 
-  @Test func useAloneIsWrittenOnceARefresh() {
+  @Test func useAloneIsStoredOnceARefresh() {
     var session = SessionDriver()
     session.signIn()
     session.advance(by: 1)
@@ -161,7 +161,7 @@ import Testing
     "guest = yes\n", "developer_provider = other\n", "user_identifier = {uid}\n",
     "web_identity_token_file = /run/t\nweb_identity_provider = oidc.example.com\n",
   ])
-  func anotherIdentityIsNotRestored(_ change: String) throws {
+  func aSessionOfAnotherIdentityIsNotRestored(_ change: String) throws {
     let now = SnapshotStory.byHost.session.now
     let record = SnapshotStory.byHost.record(try fullProfile(use, backend: corp))
     let lines = change.hasPrefix("developer") ? "backend = corp\n" : use
@@ -187,21 +187,21 @@ import Testing
     #expect(kept.held.username == "alice")
   }
 
-  @Test func nothingElseCostsAnything() throws {
+  @Test func otherChangesKeepTheSession() throws {
     let record = SnapshotStory.byPassword.record(try fullProfile(use, backend: corp))
     let changed = try fullProfile(use + "fips = yes\nallow_users = alice\n", backend: corp)
     let now = SnapshotStory.byPassword.session.now
     #expect(record.snapshot(for: changed, now: now) == record.snapshot)
   }
 
-  @Test func logoutHoldsWhateverChanged() throws {
+  @Test func aLogoutHoldsAcrossAnyChangeOfTheConfiguration() throws {
     let record = SnapshotStory.signedOut.record(try fullProfile())
     let now = SnapshotStory.signedOut.session.now
     let kept = record.snapshot(for: try fullProfile(use, backend: corp), now: now)
     #expect(kept?.held.state == .signedOut(byUser: true))
   }
 
-  @Test func tokenAtHandIsItselfTheSignIn() throws {
+  @Test func aClientsTokenSurvivesAChangeOfTheRole() throws {
     let record = SnapshotStory.byToken.record(try fullProfile())
     let now = SnapshotStory.byToken.session.now
     let kept = record.snapshot(for: try fullProfile("role_arn = \(Fixtures.role)\n"), now: now)

@@ -32,7 +32,7 @@ enum SnapshotStory: String, CaseIterable {
       session.finish(fixtures.credentials())
     case .byToken:
       session = SessionDriver(.none)
-      session.login(fixtures.tokenAtHand(), expires: 800)
+      session.login(fixtures.clientToken(), expires: 800)
       session.finish(fixtures.credentials())
     case .byTokenFile:
       session = SessionDriver(.none, tokenFileProvider: "oidc.example.com")

@@ -1,8 +1,8 @@
 import CredCore
 import Testing
 
-/// A password goes to the backend, whose session vouches for the user from then on.
-@Suite struct SignInPasswordTests {
+/// A password goes to the backend, whose session authenticates the user from then on.
+@Suite struct SignInTests {
   let fixtures = Fixtures()
 
   @Test func anAcceptedPasswordBringsATokenAndCredentials() {
@@ -39,8 +39,8 @@ import Testing
     #expect(session.answer(to: get) == .credentials)
   }
 
-  /// Found by simulation, seed 92: a 409 of `login_url` was mended by an exchange of the token of
-  /// whoever was signed in before, and the login was told that it had succeeded.
+  /// Found by simulation, seed 92: after a 409 of `login_url` the token of the former user was
+  /// exchanged, and the login was answered as a success.
   @Test(arguments: [
     FailureClass.retryWithoutIdentity, .newIdentity, .dropIdentityThenNewToken, .newTokenOnce,
   ])
@@ -56,7 +56,7 @@ import Testing
     #expect(session.calls == [fixtures.givePassword("bob")])
   }
 
-  @Test func whatTheFirstUserHasIsServedUntilTheSecondIsAccepted() {
+  @Test func credentialsOfTheFirstUserAreServedUntilTheSecondIsAccepted() {
     var session = SessionDriver(.password)
     session.signIn("alice")
     session.login(fixtures.password("bob"))
@@ -71,10 +71,10 @@ import Testing
     #expect(session.answer(to: late) == .credentials)
   }
 
-  @Test func aBackendThatIsAwayRefusesTheLogin() {
+  @Test func anUnavailableBackendFailsTheLogin() {
     var session = SessionDriver(.password)
     let login = session.login(fixtures.password("alice"))
-    session.finish(fixtures.away)
+    session.finish(fixtures.unavailable)
     #expect(session.answer(to: login) == .refused(.backendUnavailable))
     #expect(session.machine.state == .signedOut(byUser: false))
     #expect(session.announcements == [])
@@ -82,11 +82,11 @@ import Testing
     #expect(session.machine.nextWake == .distantFuture)
   }
 
-  @Test func afterThePasswordTheUserIsSignedInThoughTheRestIsAway() {
+  @Test func anAcceptedPasswordSignsInAlthoughTheExchangeFails() {
     var session = SessionDriver(.password)
     let login = session.login(fixtures.password("alice"))
     session.finish(fixtures.accepted("alice"))
-    session.finish(fixtures.away)
+    session.finish(fixtures.unavailable)
     #expect(session.answer(to: login) == .state)
     #expect(session.machine.state.reported == .signedIn)
     let get = session.ask(wait: .seconds(60))
@@ -97,7 +97,7 @@ import Testing
     #expect(session.answer(to: get) == .credentials)
   }
 
-  @Test func whatCannotBeMendedIsSaidAndTheSignInStands() {
+  @Test func aPermanentFailureAfterAnAcceptedPasswordIsReportedAndTheSignInStands() {
     var session = SessionDriver(.password)
     let login = session.login(fixtures.password("alice"))
     session.finish(fixtures.accepted("alice"))
@@ -111,7 +111,7 @@ import Testing
     #expect(session.answer(to: get) == .credentials)
   }
 
-  @Test func aSessionThatIsRefusedLaterIsHealedByALogin() {
+  @Test func aSessionThatIsRefusedLaterNeedsALogin() {
     var session = SessionDriver(.password)
     session.signIn("alice")
     session.forgetAll()
@@ -119,7 +119,7 @@ import Testing
     let first = session.ask(refresh: true, wait: .seconds(60))
     session.finish(fixtures.failed(.signInRequired, .signInRequired))
     #expect(session.states == ["tokensInvalid"])
-    // Nobody takes it any more.
+    // The backend does not accept it any more.
     guard case .tokensInvalid(.password(let refused)) = session.machine.state else {
       return #expect(Bool(false), "\(session.machine.state)")
     }
@@ -135,7 +135,7 @@ import Testing
     #expect(session.identityChanges == [])
   }
 
-  @Test func aNewSessionThatIsRefusedAtOnceSaysSo() {
+  @Test func aNewSessionThatIsRefusedAtOnceFailsTheLogin() {
     var session = SessionDriver(.password)
     let login = session.login(fixtures.password("alice"))
     session.finish(fixtures.accepted("alice"))
@@ -157,7 +157,7 @@ import Testing
         == fixtures.callback(fixtures.identity, session: fixtures.session("alice")))
   }
 
-  @Test func anotherUserDoesNotGetIt() {
+  @Test func anotherUserDoesNotKeepTheIdentity() {
     var session = SessionDriver(.password)
     session.signIn("alice")
     session.forgetAll()
@@ -188,7 +188,7 @@ import Testing
     #expect(session.identityChanges == [])
   }
 
-  @Test func aGuestWhoseIdentityIsNotTheUsersGetsTheUsers() {
+  @Test func aGuestGetsTheUsersOwnIdentityIfThereIsOne() {
     var session = SessionDriver(.password, guests: true)
     session.beGuest()
     session.forget()
@@ -201,7 +201,7 @@ import Testing
     #expect(session.identityChanges == [fixtures.changed(fixtures.identity, fixtures.other)])
   }
 
-  @Test func whoWasAGuestBeforeTheUserBeforeIsNobodysConcern() {
+  @Test func anEarlierGuestsIdentityIsNotKeptAfterAnotherUser() {
     var session = SessionDriver(.password, guests: true)
     session.beGuest()
     session.login(fixtures.password("alice"))
@@ -212,12 +212,186 @@ import Testing
     #expect(session.calls.last == fixtures.callback(session: fixtures.session("bob")))
   }
 
-  @Test func anIdentityOfAnotherKindOfSignInIsNotAUsersOfOld() {
+  @Test func anIdentityOfAnotherKindOfSignInIsNotKept() {
     var session = SessionDriver(.password)
     session.signIn("alice")
-    session.signIn(fixtures.tokenAtHand(fixtures.other), as: fixtures.other)
+    session.signIn(fixtures.clientToken(fixtures.other), as: fixtures.other)
     session.login(fixtures.password("alice"))
     session.finish(fixtures.accepted("alice"))
     #expect(session.calls.last == fixtures.callback(session: fixtures.session("alice")))
+  }
+}
+
+/// In which order clients are answered, and how often.
+@Suite struct SignInOrderTests {
+  let fixtures = Fixtures()
+
+  @Test func announcementsComeBeforeTheLoginsAnswerAndThatBeforeTheWaiters() {
+    var session = SessionDriver(.none)
+    let get = session.ask(wait: .seconds(60))
+    let login = session.login(fixtures.clientToken())
+    session.forget()
+    let actions = session.finish(fixtures.credentials())
+    #expect(
+      actions == [
+        .announce(fixtures.changed(nil, fixtures.identity)),
+        .announce(.state(.signedIn(.developerToken))), .credentialsChanged,
+        .announce(fixtures.refreshed), .giveState(login), .giveCredentials(get),
+      ])
+  }
+
+  @Test func aRefusedLoginLeavesTheWaitersWaiting() {
+    var session = SessionDriver(.none)
+    let get = session.ask(wait: .seconds(60))
+    session.login(fixtures.clientToken())
+    session.finish(fixtures.refusedToken)
+    #expect(session.answer(to: get) == nil)
+    session.signIn(fixtures.clientToken())
+    #expect(session.answer(to: get) == .credentials)
+  }
+
+  @Test func anAcceptedSignInWithoutCredentialsAnswersTheWaitersWithTheError() {
+    var session = SessionDriver(.password)
+    let get = session.ask(wait: .seconds(60))
+    session.login(fixtures.password("alice"))
+    session.finish(fixtures.accepted("alice"))
+    session.finish(fixtures.failed(.refusedByBackend, .backendRejected))
+    #expect(session.answer(to: get) == .refused(.backendRejected))
+  }
+
+  @Test func aRefusedPasswordRestartsTheInterruptedRefresh() {
+    var session = SessionDriver(.password)
+    session.signIn("alice")
+    session.advance(by: 60)
+    let get = session.ask(refresh: true)
+    session.login(fixtures.password("bob"))
+    session.finish(fixtures.refusedPassword)
+    #expect(session.calls.last == fixtures.exchange())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: get) == .credentials)
+  }
+
+  @Test func aRefusedLoginEndsNoPause() {
+    var session = SessionDriver(.password)
+    session.signIn("alice")
+    session.send(.cleared(.credentials))
+    session.ask()
+    session.finish(fixtures.failed(.throttled(retryAfter: .seconds(60)), .throttled))
+    session.login(fixtures.password("alice"))
+    session.finish(fixtures.refusedPassword)
+    session.forgetAll()
+    let get = session.ask()
+    #expect(session.answer(to: get) == .refused(.throttled))
+    #expect(session.calls == [])
+  }
+
+  // MARK: Overtaken
+
+  @Test func theLaterOfTwoSignInsWins() {
+    var session = SessionDriver(.password)
+    let first = session.login(fixtures.password("alice"))
+    let stale = session.openCalls.keys.max() ?? 0
+    let second = session.login(fixtures.password("bob"))
+    #expect(session.answer(to: first) == .refused(.signInFailed))
+    session.finish(call: stale, fixtures.accepted("alice"))
+    #expect(session.machine.state == .signedOut(byUser: false))
+    session.finish(fixtures.accepted("bob"))
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: second) == .state)
+    #expect(session.machine.state == .signedIn(.password(fixtures.session("bob"))))
+  }
+
+  @Test func nothingOfTheFirstSignInIsLeftInTheSecond() {
+    var session = SessionDriver(.none, guests: true)
+    session.beGuest()
+    session.login(fixtures.logins(Fixtures.facebook, token: "bad"))
+    session.login(fixtures.logins(Fixtures.google))
+    #expect(session.calls.last == fixtures.exchange(fixtures.map([Fixtures.google])))
+    session.login(fixtures.clientToken(fixtures.other))
+    session.login(fixtures.logins(Fixtures.google))
+    #expect(session.calls.last == fixtures.exchange(fixtures.map([Fixtures.google])))
+  }
+
+  @Test func ifBothSignInsAreRefusedTheStateIsThatBeforeTheFirst() {
+    var session = SessionDriver(.none)
+    session.signIn(fixtures.clientToken())
+    session.forget()
+    session.login(fixtures.logins(Fixtures.facebook))
+    session.login(fixtures.clientToken(fixtures.other))
+    session.finish(fixtures.refusedToken)
+    #expect(session.machine.identityID == fixtures.identity)
+    #expect(session.machine.logins.isEmpty)
+    #expect(session.announcements == [])
+    let get = session.ask()
+    #expect(session.answer(to: get) == .credentials)
+  }
+
+  /// Found by the simulation: the next refresh came at half of the lifetime only.
+  @Test func aRetryThatARefusedSignInInterruptedStartsAgainAtOnce() {
+    var session = SessionDriver()
+    session.signIn()
+    session.sleep(2)
+    session.ask(refresh: true, wait: .seconds(60))
+    session.finish(fixtures.failed())
+    #expect(session.machine.failures == 1)
+    session.sleep(until: session.machine.nextWake)
+    session.send(.timePassed)
+    #expect(session.awaitedCall != nil)
+    session.login(fixtures.clientToken(fixtures.other))
+    session.finish(fixtures.refusedToken)
+    #expect(session.machine.failures == 1)
+    #expect(session.awaitedCall != nil)
+    #expect(session.machine.credentials != nil)
+    session.finish(fixtures.credentials())
+    #expect(session.machine.failures == 0)
+  }
+
+  @Test func aRefusedSecondSignInGoesBackToTheAcceptedFirst() {
+    var session = SessionDriver(.password)
+    session.login(fixtures.password("alice"))
+    session.finish(fixtures.accepted("alice"))
+    session.login(fixtures.password("bob"))
+    session.finish(fixtures.refusedPassword)
+    #expect(session.machine.state == .signedIn(.password(fixtures.session("alice"))))
+    let get = session.ask()
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: get) == .credentials)
+  }
+
+  // MARK: Without a waiting client
+
+  @Test func aLoginIsAnsweredAtItsDeadlineAndGoesOn() {
+    var session = SessionDriver(.password)
+    let login = session.login(fixtures.password("alice"), within: 10)
+    #expect(session.wakesIn == .seconds(10))
+    session.advance(by: 10)
+    #expect(session.answer(to: login) == .refused(.timeout))
+    #expect(session.machine.nextWake == .distantFuture)
+    session.forget()
+    session.finish(fixtures.accepted("alice"))
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.states == ["signedIn"])
+    #expect(session.answer(to: login) == nil)
+  }
+
+  @Test func aClientThatLeavesDuringItsLoginIsNotAnswered() {
+    var session = SessionDriver(.password)
+    let login = session.login(fixtures.password("alice"))
+    session.leave(login)
+    session.finish(fixtures.refusedPassword)
+    #expect(session.answer(to: login) == nil)
+    #expect(session.machine.state == .signedOut(byUser: false))
+  }
+
+  @Test func aLoginSucceedsAlthoughItsClientHasLeft() {
+    var session = SessionDriver(.none)
+    let login = session.login(fixtures.clientToken())
+    session.leave(login)
+    session.finish(fixtures.credentials())
+    #expect(session.states == ["signedIn"])
+    #expect(session.answer(to: login) == nil)
   }
 }

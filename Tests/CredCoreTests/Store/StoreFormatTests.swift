@@ -3,7 +3,7 @@ import Testing
 @testable import CredCore
 
 /// How records stand in a store.
-@Suite struct StoredRecordTests {
+@Suite struct StoreFormatTests {
   private let marker: UInt64 = 0x1122_3344_5566_7788
 
   private func find(_ bytes: [UInt8], at place: Int = 0, isLast: Bool = true)
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func recordOfAnotherStoreIsNone() {
+  @Test func aRecordOfAnotherStoreIsDamage() {
     let foreign = StoredRecord.frame(Array("payload!".utf8), sequence: 1, marker: marker ^ 1)
     #expect(find(foreign) == .damage)
   }
@@ -61,7 +61,7 @@ import Testing
       ([UInt8](repeating: 0xFF, count: 32), 0x62A8_AB43),
       ((0..<32).map { UInt8($0) }, 0x46DD_794E), (Array("123456789".utf8), 0xE306_9283),
     ] as [([UInt8], UInt32)])
-  func checksumIsCastagnolis(_ bytes: [UInt8], _ crc: UInt32) {
+  func theChecksumIsCRC32C(_ bytes: [UInt8], _ crc: UInt32) {
     #expect(CRC32C.checksum(bytes.span) == crc)
   }
 
