@@ -87,7 +87,9 @@ let package = Package(
       swiftSettings: strict),
     .target(name: "Programs", dependencies: ["credd", "credctl", "credd-sandbox"]),
     // Not shipped: credd's machines in a simulated world.
-    .target(name: "SimulationKit", dependencies: ["CredCore"], swiftSettings: strict),
+    .target(
+      name: "SimulationKit", dependencies: ["CredCore", "CredService", logging],
+      swiftSettings: strict),
     .executableTarget(
       name: "credd-simulate", dependencies: ["SimulationKit", argumentParser],
       swiftSettings: strict),
@@ -100,7 +102,10 @@ let package = Package(
       // The sandbox's cryptography checks the daemon's.
       name: "CredCoreTests", dependencies: ["CredCore", "SandboxKit"], swiftSettings: strict),
     .testTarget(
-      name: "CredRuntimeTests", dependencies: ["CredCore", "CredRuntime"], swiftSettings: strict),
+      name: "CredServiceTests", dependencies: ["CredCore", "CredService"], swiftSettings: strict),
+    .testTarget(
+      name: "CredRuntimeTests", dependencies: ["CredCore", "CredService", "CredRuntime"],
+      swiftSettings: strict),
     .testTarget(
       name: "CredctlTests", dependencies: ["CredCore", "CredctlKit", "credctl", argumentParser],
       swiftSettings: strict),

@@ -8,7 +8,7 @@ import workbench
 
 
 def whole_processes(run, credd):
-    """All commands take turns within a repeat."""
+    """All commands take turns within each repeat."""
     bench, programs = run.bench, run.programs
     if not programs.credctl.exists():
         run.note(f"missing: {programs.credctl}; the rows of whole processes are left out")

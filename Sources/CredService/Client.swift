@@ -12,12 +12,11 @@ package final class Client {
   unowned let facts: any PeerFacts
   unowned let sink: any ReplySink
 
-  /// The request that it waits for. Changed by ``SessionService/wait(_:for:in:)`` and
-  /// ``SessionService/endWait(_:)`` alone.
+  /// The request that it waits for. It comes and goes by ``setWaiting(_:)`` alone.
   var waiting: WaitingRequest?
   /// The same as a flag of its own. Servers ask for it with every line, and ``waiting``, which is
   /// changed in place, costs a check of exclusive access at each look.
-  fileprivate var isWaitingNow = false
+  private var isWaitingNow = false
   /// Set where the client hears events.
   var watch: Watch?
 
@@ -46,6 +45,11 @@ package final class Client {
 
   /// Whether a request of the client waits for its answer.
   package var isWaiting: Bool { isWaitingNow }
+
+  func setWaiting(_ request: WaitingRequest?) {
+    waiting = request
+    isWaitingNow = request != nil
+  }
 
   /// The peer's groups at `connect`; the kernel is asked once.
   func groups() -> [UInt32] {
@@ -122,8 +126,7 @@ struct Watch {
 extension SessionService {
   /// Has a client wait for the answer to a request.
   func wait(_ client: Client, for waiting: WaitingRequest) {
-    client.waiting = waiting
-    client.isWaitingNow = true
+    client.setWaiting(waiting)
     guard let session = waiting.session else { return }
     client.user.waitingSessions[ObjectIdentifier(session), default: 0] += 1
   }
@@ -132,8 +135,7 @@ extension SessionService {
   @discardableResult
   func endWait(_ client: Client) -> WaitingRequest? {
     guard let waiting = client.waiting else { return nil }
-    client.waiting = nil
-    client.isWaitingNow = false
+    client.setWaiting(nil)
     guard let session = waiting.session else { return waiting }
     let place = ObjectIdentifier(session)
     let left = (client.user.waitingSessions[place] ?? 0) - 1

@@ -7,7 +7,7 @@ extension SessionService {
   func restore() {
     guard let records = host.store?.load(), !records.isEmpty else { return }
     var restored = 0
-    for (key, record) in records {
+    for (key, record) in records.sorted(by: { $0.key < $1.key }) {
       if restore(key, record) {
         restored += 1
       } else {

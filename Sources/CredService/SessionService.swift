@@ -29,6 +29,8 @@ package final class SessionService {
   // Clients.
   var clients: [UInt64: Client] = [:]
   var lastClient: UInt64 = 0
+  /// All, by their ids: what is done for many is done in one order in every process.
+  var clientsInOrder: [Client] { clients.values.sorted { $0.id < $1.id } }
   /// Users with a client.
   var users: [UInt32: ClientUser] = [:]
   /// Clients that watch, by their user.
@@ -244,7 +246,7 @@ package final class SessionService {
 
   /// The daemon ends: every client that waits is told.
   package func dismissWaiters() {
-    for client in clients.values {
+    for client in clientsInOrder {
       guard let waiting = endWait(client) else { continue }
       refuse(
         ProtocolError(.shuttingDown, "the daemon is stopping; try again"), id: waiting.request.id,

@@ -52,7 +52,9 @@ final class UserDirectory {
       return nil
     }
     if lookUp(query, now, then: [then]) { return nil }
-    // A database that hangs changes nothing about the users it knows, however long it hangs.
+    // A database that hangs changes nothing about the users it knows, however long it hangs. What is
+    // known counts anew: else a decision that rests on it would be made again and again.
+    entries[query]?.since = now
     return entries[query]?.answer ?? .unavailable
   }
 

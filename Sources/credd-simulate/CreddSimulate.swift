@@ -5,7 +5,7 @@ import SimulationKit
 struct CreddSimulate: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "credd-simulate",
-    abstract: "Run credd's machines in a simulated world, and check what credd promises.",
+    abstract: "Run credd's service in a simulated world, and check what credd promises.",
     discussion: """
       Each seed is a host of its own. The first violation ends the run with status 1; \
       --replay with its seed shows what led to it.
@@ -34,8 +34,7 @@ struct CreddSimulate: ParsableCommand {
     print("seeds \(first) to \(first + UInt64(seeds) - 1)")
     var total = Totals()
     for seed in first..<first + UInt64(seeds) {
-      var simulation = Simulation(Scenario(seed: seed, sessions: sessions, hours: hours))
-      let report = simulation.run()
+      let report = Simulation(Scenario(seed: seed, sessions: sessions, hours: hours)).run()
       total.add(report)
       if report.violation != nil {
         try show(seed)
@@ -49,8 +48,7 @@ struct CreddSimulate: ParsableCommand {
   private func show(_ seed: UInt64) throws {
     var scenario = Scenario(seed: seed, sessions: sessions, hours: hours)
     scenario.isTraced = true
-    var simulation = Simulation(scenario)
-    let report = simulation.run()
+    let report = Simulation(scenario).run()
     let lines = all ? report.trace : report.story
     for line in lines { print(line) }
     guard let violation = report.violation else { return print("seed \(seed): all is well") }
@@ -75,10 +73,9 @@ private struct Totals {
     let rate = Int(reports.sessionHours / max(seconds, 0.001))
     return """
       \(Int(reports.sessionHours)) session-hours, \(rate) a second; no violation
-      \(reports.events) events, \(reports.answers) answers (\(reports.refusals) refusals), \
-      \(reports.cacheHits) from the cache
-      \(reports.calls) calls (\(reports.failedCalls) failed), \(reports.heldBack) held back, \
-      \(reports.restarts) restarts
+      \(reports.steps) steps, \(reports.requests) requests, \(reports.answers) answers \
+      (\(reports.refusals) refusals)
+      \(reports.calls) calls (\(reports.failedCalls) failed), \(reports.restarts) restarts
       """
   }
 }

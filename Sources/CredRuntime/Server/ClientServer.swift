@@ -13,7 +13,7 @@ internal import Glibc
   /// Connections with something to do: epoll said so, or lines were read and not answered.
   let queue = ReadyQueue()
   /// Requests that may still be answered in this turn. Below zero where one took very long.
-  private var linesLeft = 0
+  private(set) var linesLeft = 0
   var listeners: [Int32] = []
   /// Some clients may have connected before the kernel was told: see `credd_refuse_senders`.
   var namesSenders = false

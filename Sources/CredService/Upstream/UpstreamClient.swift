@@ -40,6 +40,8 @@ package final class UpstreamClient: UpstreamPerforming {
   /// Developer credentials that a `credential_process` gave, by backend, until they run out.
   var developerCredentials: [String: DeveloperCredentials] = [:]
   private var queues: [Endpoint: CallQueue] = [:]
+  /// The same in the order in which they were first used, so that they take turns in one order.
+  private var queuesInOrder: [CallQueue] = []
   /// Calls that have begun or wait for their turn.
   private var calls: [CallID: PendingCall] = [:]
   /// Completions that are due but would come within `start`.
@@ -160,7 +162,7 @@ package final class UpstreamClient: UpstreamPerforming {
     deferred = []
     for work in due { work() }
     let now = services.clock.now
-    for queue in queues.values where queue.nextWake <= now {
+    for queue in queuesInOrder where queue.nextWake <= now {
       queue.handle(.timePassed, services.clock)
     }
     armTimer()
@@ -168,7 +170,7 @@ package final class UpstreamClient: UpstreamPerforming {
 
   private func armTimer() {
     guard deferred.isEmpty else { return arm(services.clock.now) }
-    let next = queues.values.map(\.nextWake).min() ?? .distantFuture
+    let next = queuesInOrder.map(\.nextWake).min() ?? .distantFuture
     arm(next == .distantFuture ? nil : next)
   }
 
@@ -227,6 +229,7 @@ package final class UpstreamClient: UpstreamPerforming {
     }
     let queue = CallQueue(endpoint.upstream, policy)
     queues[endpoint] = queue
+    queuesInOrder.append(queue)
     return queue
   }
 }

@@ -13,9 +13,10 @@ import Testing
   @Test(arguments: SnapshotStory.allCases)
   func everyTruncationIsAnError(_ story: SnapshotStory) throws {
     let bytes = try bytes(story)
-    for count in 0..<bytes.count {
-      #expect(throws: SnapshotError.self) { try SessionRecord(reading: bytes.prefix(count)) }
+    let read = (0..<bytes.count).filter { count in
+      (try? SessionRecord(reading: bytes.prefix(count))) != nil
     }
+    #expect(read == [])
   }
 
   /// Whatever is read of damaged bytes, nothing traps, then or later.
@@ -24,7 +25,7 @@ import Testing
     let good = try bytes(story)
     let plan = story.session.machine.plan
     let now = story.session.now
-    for index in good.indices {
+    for index in stride(from: 0, to: good.count, by: TestRounds.isShort ? 10 : 1) {
       for bit in 0..<8 {
         var bytes = good
         bytes[index] ^= 1 << bit
@@ -37,7 +38,7 @@ import Testing
     var random = random
     let plan = SessionPlan(backend: .host)
     let good = try SnapshotStory.allCases.map { try bytes($0) }
-    for _ in 0..<20_000 {
+    for _ in 0..<TestRounds.of(20_000) {
       var bytes = good.randomElement(using: &random) ?? []
       for _ in 0..<Int.random(in: 1...8, using: &random) {
         let place = Int.random(in: bytes.indices, using: &random)

@@ -11,10 +11,12 @@ final class ClientFixture: Sendable {
 
   init(connections: Int = 10) throws {
     thread = try LoopThread()
-    client = try thread.run {
-      OnLoop(
+    client = try thread.run { loop in
+      let log = Logger(label: "test")
+      return OnLoop(
         value: HTTPClient(
-          loop: $0.loop, connections: connections, log: Logger(label: "test")))
+          loop: loop, clock: try SystemClock(loop: loop, log: log),
+          background: try ThreadBackground(loop: loop), connections: connections, log: log))
     }
   }
 
@@ -26,10 +28,11 @@ final class ClientFixture: Sendable {
     _ request: HTTPRequest, timeout: Duration = .seconds(15), replyLimit: Int = 1000,
     _ change: @escaping @Sendable (inout HTTPSettings) -> Void = { _ in }
   ) throws -> Result<HTTPReply, TransportFailure> {
-    try thread.run { [client] _ in
+    try thread.wait { [client] _, done in
       var settings = HTTPSettings(timeout: timeout, replyLimit: replyLimit)
       change(&settings)
-      return await client.value.send(request, settings)
+      client.value.send(request, settings, completion: done)
+      return nil
     }
   }
 
@@ -37,19 +40,18 @@ final class ClientFixture: Sendable {
   func sendTogether(
     _ requests: [(HTTPRequest, timeout: Duration)]
   ) throws -> [Result<HTTPReply, TransportFailure>] {
-    try thread.run { [client] stage in
-      let tasks = requests.map { request, timeout in
-        Task(executorPreference: stage.loop) {
-          // A task is on the loop only if it captures the actor.
-          _ = stage
-          return await client.value.send(
-            request, HTTPSettings(timeout: timeout, replyLimit: 1000))
+    let results: [Int: Result<HTTPReply, TransportFailure>] = try thread.wait {
+      [client] _, done in
+      var results: [Int: Result<HTTPReply, TransportFailure>] = [:]
+      for (number, (request, timeout)) in requests.enumerated() {
+        client.value.send(request, HTTPSettings(timeout: timeout, replyLimit: 1000)) {
+          results[number] = $0
+          if results.count == requests.count { done(results) }
         }
       }
-      var results: [Result<HTTPReply, TransportFailure>] = []
-      for task in tasks { results.append(await task.value) }
-      return results
+      return nil
     }
+    return requests.indices.compactMap { results[$0] }
   }
 
   func get(_ url: String) throws -> Result<HTTPReply, TransportFailure> {

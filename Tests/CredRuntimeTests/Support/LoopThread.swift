@@ -1,34 +1,47 @@
 import CredCore
 import Foundation
+import Glibc
 import Synchronization
 
 @testable import CredRuntime
 
 /// An event loop on a thread of its own. The test's thread plays the world outside: it may block,
-/// and every wait of it has an end.
+/// and each of its waits has an end.
 final class LoopThread: Sendable {
-  let loop: EventLoop
-  let stage: Stage
-  private let ended = DispatchSemaphore(value: 0)
+  private struct Parts {
+    let loop: EventLoop
+    let source: EventSource
+  }
 
   /// Longer than anything here takes on a busy machine.
   static let patience: TimeInterval = 20
 
+  private let inbox: Inbox
+  private let parts: OnLoop<Parts>
+  private let ended = DispatchSemaphore(value: 0)
+
   init() throws {
+    let inbox = try Inbox()
     let created = DispatchSemaphore(value: 0)
-    let box = Box<Result<EventLoop, SystemError>>()
+    let box = Box<Result<OnLoop<Parts>, any Error>>()
     let ended = ended
     Thread.detachNewThread {
-      let result = Result { () throws(SystemError) in try EventLoop() }
+      let result = Result {
+        let loop = try EventLoop()
+        let source = try loop.watch(inbox.descriptor, for: 1) { [unowned loop] _ in
+          inbox.deliver(to: loop)
+        }
+        return OnLoop(value: Parts(loop: loop, source: source))
+      }
       box.set(result)
       created.signal()
-      if case .success(let loop) = result { _ = try? loop.run() }
+      if case .success(let parts) = result { _ = try? parts.value.loop.run() }
       ended.signal()
     }
     created.wait()
     guard let result = box.take() else { throw Late() }
-    loop = try result.get()
-    stage = Stage(loop: loop)
+    self.inbox = inbox
+    parts = try result.get()
   }
 
   deinit {
@@ -37,25 +50,36 @@ final class LoopThread: Sendable {
 
   /// Ends the loop; afterwards what lived on it may be dropped anywhere.
   func stop() {
-    let loop = loop
-    Task(executorPreference: loop) { loop.exit() }
+    inbox.post { $0.exit() }
     if ended.wait(timeout: .now() + Self.patience) == .success { ended.signal() }
   }
 
-  /// Runs `body` on the loop and waits for what it answers.
-  func run<R: Sendable>(
-    _ body: @escaping @Sendable (isolated Stage) async throws -> R
+  /// Runs `body` on the loop and waits for its answer.
+  func run<R: Sendable>(_ body: @escaping @Sendable (EventLoop) throws -> R) throws -> R {
+    try wait { loop, done in
+      done(try body(loop))
+      return nil
+    }
+  }
+
+  /// Begins something on the loop and waits until it calls its completion. What `body` answers, such
+  /// as a timer, is kept as long as this thread.
+  func wait<R: Sendable>(
+    _ body: @escaping @Sendable (EventLoop, @escaping (R) -> Void) throws -> Any?
   ) throws -> R {
     let box = Box<Result<R, any Error>>()
     let done = DispatchSemaphore(value: 0)
-    let stage = stage
-    Task(executorPreference: loop) {
+    inbox.post { [inbox] loop in
       do {
-        box.set(.success(try await stage.perform(body)))
+        let kept = try body(loop) { value in
+          box.set(.success(value))
+          done.signal()
+        }
+        inbox.keep(kept)
       } catch {
         box.set(.failure(error))
+        done.signal()
       }
-      done.signal()
     }
     guard done.wait(timeout: .now() + Self.patience) == .success, let result = box.take() else {
       throw Late()
@@ -64,7 +88,7 @@ final class LoopThread: Sendable {
   }
 
   /// Asks the loop again and again until `condition` holds. False if it never does.
-  func reaches(_ condition: @escaping @Sendable (isolated Stage) -> Bool) throws -> Bool {
+  func reaches(_ condition: @escaping @Sendable (EventLoop) -> Bool) throws -> Bool {
     let end = Date(timeIntervalSinceNow: Self.patience)
     while Date() < end {
       if try run({ condition($0) }) { return true }
@@ -76,22 +100,52 @@ final class LoopThread: Sendable {
   struct Late: Error {}
 }
 
-/// Everything that happens on the loop.
-actor Stage {
-  nonisolated let loop: EventLoop
+/// Closures on their way to a loop, and a pipe that tells it of them.
+private final class Inbox: Sendable {
+  typealias Work = @Sendable (EventLoop) -> Void
 
-  init(loop: EventLoop) {
-    self.loop = loop
+  /// Touched on the loop alone.
+  private final class Kept {
+    var all: [Any] = []
   }
 
-  nonisolated var unownedExecutor: UnownedSerialExecutor {
-    unsafe loop.asUnownedSerialExecutor()
+  let descriptor: Int32
+  private let sender: Int32
+  private let works = Mutex<[Work]>([])
+  private let kept = OnLoop(value: Kept())
+
+  init() throws {
+    var pair: [Int32] = [-1, -1]
+    guard unsafe pipe(&pair) == 0 else { throw POSIXError(.EMFILE) }
+    (descriptor, sender) = (pair[0], pair[1])
+    for end in pair {
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+    }
   }
 
-  func perform<R: Sendable>(
-    _ body: @Sendable (isolated Stage) async throws -> R
-  ) async rethrows -> R {
-    try await body(self)
+  deinit {
+    close(descriptor)
+    close(sender)
+  }
+
+  func post(_ work: @escaping Work) {
+    works.withLock { $0.append(work) }
+    _ = unsafe write(sender, "x", 1)
+  }
+
+  func deliver(to loop: EventLoop) {
+    var bytes = [UInt8](repeating: 0, count: 256)
+    while unsafe read(descriptor, &bytes, bytes.count) > 0 {}
+    let due = works.withLock { works in
+      defer { works = [] }
+      return works
+    }
+    for work in due { work(loop) }
+  }
+
+  func keep(_ value: Any?) {
+    if let value { kept.value.all.append(value) }
   }
 }
 

@@ -4,62 +4,71 @@ import Glibc
 import Testing
 
 @testable import CredRuntime
+@testable import CredService
 
 /// Does what the request lines say.
-final class ScriptedHandler: RequestHandler {
+final class ScriptedReceiver: LineReceiving {
   unowned var server: ClientServer?
   private(set) var lines = 0
   /// How many lines were left of the turn at each.
   private(set) var linesLeft: [Int] = []
-  private(set) var parked: [UInt64] = []
-  let closings = DispatchSemaphore(value: 0)
+  /// Clients whose request waits.
+  private(set) var waiting: [Client] = []
+  let departures = DispatchSemaphore(value: 0)
+  private var lastClient: UInt64 = 0
 
-  func handle(_ line: borrowing Span<UInt8>, from connection: Connection, now: Instant) {
+  func connected(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client {
+    lastClient += 1
+    return Client(
+      id: lastClient, user: ClientUser(uid: facts.peer.uid), facts: facts, sink: sink)
+  }
+
+  func receive(
+    _ line: borrowing Span<UInt8>, from client: Client, now: Instant
+  ) -> Duration {
     lines += 1
     if let server { linesLeft.append(server.linesLeft) }
     let text = String(decoding: line.copied, as: UTF8.self)
-    if text == "park", let request = try? Request.parse(Array("{}".utf8)) {
-      connection.parked = ParkedRequest(request: request, session: nil)
-      parked.append(connection.token)
-    } else if text == "long" {
-      server?.charge(ServerLimits.turnTime)
-      server?.reply(Array("re:long\n".utf8), to: connection)
+    if text == "wait", let request = try? Request.parse(Array("{}".utf8)) {
+      client.setWaiting(WaitingRequest(request))
+      waiting.append(client)
     } else if text.hasPrefix("big "), let size = Int(text.dropFirst(4)) {
-      server?.reply([UInt8](repeating: UInt8(ascii: "x"), count: size) + [0x0A], to: connection)
+      client.sink.send([UInt8](repeating: UInt8(ascii: "x"), count: size) + [0x0A])
     } else {
-      server?.reply(Array("re:\(text)\n".utf8), to: connection)
+      client.sink.send(Array("re:\(text)\n".utf8))
     }
+    return text == "long" ? ServerLimits.turnTime : .zero
   }
 
-  func closed(_ connection: Connection) {
-    closings.signal()
+  func left(_ client: Client) {
+    waiting.removeAll { $0 === client }
+    departures.signal()
   }
 
-  /// Answers everyone who is parked, as the end of a refresh does.
-  func answerParked() {
-    for token in parked {
-      guard let connection = server?.connection(token), connection.parked != nil else { continue }
-      connection.parked = nil
-      server?.reply(Array("at last\n".utf8), to: connection)
+  /// Answers all requests that wait, as the end of a refresh does.
+  func answerWaiting() {
+    let answered = waiting
+    waiting = []
+    for client in answered {
+      client.setWaiting(nil)
+      client.sink.send(Array("at last\n".utf8))
     }
-    parked = []
-    server?.finishTurn()
   }
 }
 
-/// A server on a loop, at a socket in a folder of its own. Handler and server are touched on the
+/// A server on a loop, at a socket in a folder of its own. Receiver and server are touched on the
 /// loop alone.
 final class ServerFixture: Sendable {
   let folder: TemporaryFolder
   let path: String
   let thread: LoopThread
-  private let parts: OnLoop<(handler: ScriptedHandler, server: ClientServer, socket: Listener)>
+  private let parts: OnLoop<(receiver: ScriptedReceiver, server: ClientServer, socket: Listener)>
 
   final class Listener {
-    let bound: BoundSocket
+    let bound: ListeningSocket
 
     init(_ path: String) throws(SystemError) {
-      bound = try BoundSocket(path: path, mode: 0o666)
+      bound = try ListeningSocket(path: path, mode: 0o666)
     }
   }
 
@@ -70,13 +79,13 @@ final class ServerFixture: Sendable {
     let path = "\(folder.path)/s"
     self.path = path
     thread = try LoopThread()
-    parts = try thread.run { stage in
-      let handler = ScriptedHandler()
-      let server = try ClientServer(loop: stage.loop, limits: limits, handler: handler)
-      handler.server = server
+    parts = try thread.run { loop in
+      let receiver = ScriptedReceiver()
+      let server = try ClientServer(loop: loop, limits: limits, receiver: receiver)
+      receiver.server = server
       let socket = try Listener(path)
       try server.listen(on: socket.bound.descriptor)
-      return OnLoop(value: (handler, server, socket))
+      return OnLoop(value: (receiver, server, socket))
     }
   }
 
@@ -89,15 +98,15 @@ final class ServerFixture: Sendable {
   }
 
   func run<R: Sendable>(
-    _ body: @escaping @Sendable (ScriptedHandler, ClientServer) throws -> R
+    _ body: @escaping @Sendable (ScriptedReceiver, ClientServer) throws -> R
   ) throws -> R {
-    try thread.run { [parts] _ in try body(parts.value.handler, parts.value.server) }
+    try thread.run { [parts] _ in try body(parts.value.receiver, parts.value.server) }
   }
 
   func reaches(
-    _ condition: @escaping @Sendable (ScriptedHandler, ClientServer) -> Bool
+    _ condition: @escaping @Sendable (ScriptedReceiver, ClientServer) -> Bool
   ) throws -> Bool {
-    try thread.reaches { [parts] _ in condition(parts.value.handler, parts.value.server) }
+    try thread.reaches { [parts] _ in condition(parts.value.receiver, parts.value.server) }
   }
 
   /// The listener's clients are named with every message they send, unless the server objects, which
@@ -130,7 +139,7 @@ final class ServerFixture: Sendable {
 
   /// Whether another connection was closed, once for each call.
   func sawClosing() throws -> Bool {
-    let closings = try thread.run { [parts] _ in parts.value.handler.closings }
-    return closings.wait(timeout: .now() + LoopThread.patience) == .success
+    let departures = try thread.run { [parts] _ in parts.value.receiver.departures }
+    return departures.wait(timeout: .now() + LoopThread.patience) == .success
   }
 }

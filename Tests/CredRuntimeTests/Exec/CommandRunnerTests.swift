@@ -1,0 +1,231 @@
+import CredCore
+import Foundation
+import Glibc
+import Testing
+
+@testable import CredRuntime
+@testable import CredService
+
+struct CommandRunnerTests {
+  /// Runs a command as an exec backend would be.
+  private func outcome(
+    _ arguments: [String], environment: [(name: String, value: Secret)] = [],
+    input: String = "", timeout: Duration = .seconds(15)
+  ) throws -> ExecOutcome {
+    signal(SIGPIPE, SIG_IGN)
+    let thread = try LoopThread()
+    // A killed command is reaped later: the thread keeps the runner as long as the loop turns.
+    return try thread.wait { loop, done in
+      let runner = try CommandRunner(loop: loop)
+      runner.run(
+        Command(arguments, environment: environment, input: Secret(input), timeout: timeout),
+        completion: done)
+      return runner
+    }
+  }
+
+  private func shell(
+    _ script: String, _ arguments: [String] = [], input: String = "",
+    timeout: Duration = .seconds(15)
+  ) throws -> ExecOutcome {
+    try outcome(
+      ["/bin/sh", "-c", script, "sh"] + arguments,
+      environment: [("PATH", Secret("/usr/bin:/bin"))], input: input, timeout: timeout)
+  }
+
+  @Test func `what it reads, writes and complains about`() throws {
+    let outcome = try shell("cat; echo oops >&2", input: "question")
+    #expect(outcome.ending == .exited(0))
+    #expect(outcome.standardOutput.exposedText() == "question")
+    #expect(outcome.standardError == Array("oops\n".utf8))
+  }
+
+  @Test(arguments: [0, 1, 67, 77, 127, 128, 130, 255] as [Int32])
+  func `exit statuses are told as they are`(_ status: Int32) throws {
+    #expect(try shell("exit \(status)").ending == .exited(status))
+  }
+
+  @Test(arguments: [SIGKILL, SIGTERM, SIGSEGV])
+  func `signals are told as they are`(_ signal: Int32) throws {
+    #expect(try shell("kill -\(signal) $$").ending == .killed(signal))
+  }
+
+  @Test(arguments: ["/no/such/command", "/etc/passwd", "/tmp"])
+  func `what cannot be executed is not started`(_ path: String) throws {
+    #expect(try outcome([path]).ending == .notStarted)
+  }
+
+  @Test func `arguments reach the command without a shell`() throws {
+    let arguments = ["a; echo b", "$(id)", "`id`", "$HOME", "*", "\"'", "", "-n", "ü\n"]
+    let outcome = try outcome(
+      ["/usr/bin/python3", "-c", "import sys; print('|'.join(sys.argv[1:]), end='')"] + arguments)
+    #expect(outcome.standardOutput.exposedText() == arguments.joined(separator: "|"))
+  }
+
+  @Test func `the environment holds what it is given and nothing else`() throws {
+    let outcome = try outcome(
+      ["/usr/bin/env"], environment: [("A", Secret("1=2 3")), ("B", Secret(""))])
+    #expect(outcome.standardOutput.exposedText() == "A=1=2 3\nB=\n")
+  }
+
+  @Test func `no descriptor but the standard streams is inherited, and the folder is the root`()
+    throws
+  {
+    let open = dup(2)  // without close-on-exec
+    defer { close(open) }
+    let outcome = try outcome([
+      "/usr/bin/python3", "-c",
+      "import os; print(sorted(map(int, os.listdir('/proc/self/fd'))), os.getcwd())",
+    ])
+    // Python lists the folder through a descriptor of its own.
+    #expect(outcome.standardOutput.exposedText() == "[0, 1, 2, 3] /\n")
+  }
+
+  @Test func `the limit on descriptors is the usual one, and the daemon keeps its own`() throws {
+    var before = rlimit()
+    unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &before)
+    var raised = before
+    raised.rlim_cur = before.rlim_max
+    unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised)
+    defer { unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &before) }
+    let outcome = try shell("ulimit -Sn")
+    #expect(outcome.standardOutput.exposedText() == "\(min(raised.rlim_cur, 1024))\n")
+    var after = rlimit()
+    unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &after)
+    #expect(after.rlim_cur == raised.rlim_cur)
+  }
+
+  @Test func `signals are neither blocked nor ignored`() throws {
+    let outcome = try shell("grep -E 'SigBlk|SigIgn' /proc/self/status")
+    let masks = outcome.standardOutput.exposedText()?.split(separator: "\n")
+      .compactMap { UInt64($0.drop { $0 != "\t" }.dropFirst(), radix: 16) }
+    // The C library keeps two of the real-time signals for itself.
+    #expect(masks?.map { $0 & 0x7FFF_FFFF } == [0, 0])
+  }
+
+  // MARK: The end of what does not end
+
+  @Test func `the deadline kills the whole group`() throws {
+    let folder = try TemporaryFolder()
+    let started = Date()
+    let outcome = try shell(
+      "sleep 600 & echo $! > \(folder.path)/pid; echo $$ >> \(folder.path)/pid; wait",
+      timeout: .milliseconds(400))
+    #expect(outcome.ending == .timedOut)
+    #expect(Date().timeIntervalSince(started) < 15)
+    let pids = try String(contentsOfFile: "\(folder.path)/pid", encoding: .utf8)
+      .split(separator: "\n").compactMap { pid_t($0) }
+    #expect(pids.count == 2)
+    #expect(pids.allSatisfy(isGone))
+  }
+
+  @Test func `what a command leaves in the background is killed and not waited for`() throws {
+    let started = Date()
+    let outcome = try shell("sleep 600 & echo $!")
+    #expect(outcome.ending == .exited(0))
+    #expect(Date().timeIntervalSince(started) < 15)
+    let pid = outcome.standardOutput.exposedText().flatMap { pid_t($0.dropLast()) }
+    #expect(pid.map(isGone) == true)
+  }
+
+  @Test func `a grandchild of another session that keeps the pipes open is not waited for`() throws
+  {
+    let started = Date()
+    let outcome = try shell("setsid sleep 30 & echo $!")
+    #expect(outcome.ending == .exited(0))
+    #expect(Date().timeIntervalSince(started) < 15)
+    outcome.standardOutput.exposedText().flatMap { pid_t($0.dropLast()) }.map {
+      _ = kill($0, SIGKILL)
+    }
+  }
+
+  @Test func `a command that ignores SIGTERM and left its group dies too`() throws {
+    let outcome = try outcome(
+      [
+        "/usr/bin/python3", "-c",
+        "import os, signal; signal.signal(15, signal.SIG_IGN); "
+          + "os.setpgid(0, os.getpgid(os.getppid())); signal.pause()",
+      ], timeout: .milliseconds(1500))
+    #expect(outcome.ending == .timedOut)
+  }
+
+  @Test func `no zombie is left behind`() throws {
+    for script in ["exit 0", "exit 3", "kill -9 $$"] { _ = try shell(script) }
+    signal(SIGPIPE, SIG_IGN)
+    let thread = try LoopThread()
+    let runner = try thread.run { OnLoop(value: try CommandRunner(loop: $0)) }
+    defer {
+      thread.stop()
+      withExtendedLifetime(runner) {}
+    }
+    let _: ExecOutcome = try thread.wait { _, done in
+      runner.value.run(
+        Command(
+          ["/bin/sleep", "600"], environment: [], input: Secret(""), timeout: .milliseconds(50)),
+        completion: done)
+      return nil
+    }
+    #expect(try thread.reaches { _ in runner.value.underway == 0 })
+  }
+
+  // MARK: Limits
+
+  @Test func `output up to the limit is taken, one byte more is too much`() throws {
+    let size = Limits.Upstream.commandOutputBytes
+    #expect(try shell("head -c \(size) /dev/zero").standardOutput.count == size)
+    #expect(try shell("head -c \(size + 1) /dev/zero").ending == .outputTooLarge)
+    #expect(try shell("exec cat /dev/zero").ending == .outputTooLarge)
+  }
+
+  @Test func `complaints beyond their limit are dropped`() throws {
+    let outcome = try shell("head -c 1000000 /dev/zero | tr '\\0' x >&2")
+    #expect(outcome.ending == .exited(0))
+    #expect(outcome.standardError.count == 4096)
+  }
+
+  @Test func `complaints without end keep the loop from nothing`() throws {
+    // Several, so that the pipe is full again before it is found empty.
+    let complain = String(repeating: "yes >&2 & ", count: 4)
+    #expect(try shell(complain + "yes >&2", timeout: .milliseconds(300)).ending == .timedOut)
+  }
+
+  @Test func `a large input goes through, and need not be read`() throws {
+    let input = String(repeating: "0123456789abcdef", count: 40_000)
+    let outcome = try shell("wc -c", input: input)
+    #expect(outcome.standardOutput.exposedText() == "640000\n")
+    #expect(try shell("exit 4", input: input).ending == .exited(4))
+    #expect(try shell("exec <&-; exit 5", input: input).ending == .exited(5))
+  }
+
+  @Test func `many commands run at once`() throws {
+    signal(SIGPIPE, SIG_IGN)
+    let thread = try LoopThread()
+    let endings: [Int: ExecOutcome.Ending] = try thread.wait { loop, done in
+      let runner = try CommandRunner(loop: loop)
+      var endings: [Int: ExecOutcome.Ending] = [:]
+      for number in 0..<20 {
+        let command = Command(
+          ["/bin/sh", "-c", "exit \(number)"], environment: [], input: Secret("x"),
+          timeout: .seconds(15))
+        runner.run(command) {
+          endings[number] = $0.ending
+          if endings.count == 20 { done(endings) }
+        }
+      }
+      return runner
+    }
+    #expect(endings.count == 20)
+    #expect(endings.allSatisfy { $0.value == .exited(Int32($0.key)) })
+  }
+
+  /// Killed, though perhaps not reaped yet by whoever inherited it.
+  private func isGone(_ pid: pid_t) -> Bool {
+    let end = Date(timeIntervalSinceNow: LoopThread.patience)
+    while Date() < end {
+      guard kill(pid, 0) == 0 else { return true }
+      let status = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ") Z"
+      if status.contains(") Z") || status.contains(") X") { return true }
+    }
+    return false
+  }
+}

@@ -1,0 +1,43 @@
+import CredCore
+import Glibc
+import Testing
+
+@testable import CredRuntime
+@testable import CredService
+
+/// What a pid alone can tell, where the kernel has no pidfd of the peer (spire#6035). With one, the
+/// tests on a booted systemd say more.
+struct CallerUnitTests {
+  private let now: Instant
+
+  init() throws {
+    now = try EventLoop().now
+  }
+
+  @Test func `an old process of the same user may be the peer`() {
+    let peer = Peer(uid: getuid(), gid: getgid(), pid: getpid())
+    #expect(CallerUnit.isOlder(peer, than: now))
+  }
+
+  @Test func `one that began after the connection is not`() throws {
+    let peer = Peer(uid: getuid(), gid: getgid(), pid: getpid())
+    #expect(!CallerUnit.isOlder(peer, than: Instant(nanoseconds: 1)))
+  }
+
+  @Test func `another user's is not`() {
+    let peer = Peer(uid: getuid() + 1, gid: getgid(), pid: getpid())
+    #expect(!CallerUnit.isOlder(peer, than: now))
+  }
+
+  @Test func `none is not`() {
+    // Above the largest pid that Linux gives.
+    let peer = Peer(uid: getuid(), gid: getgid(), pid: 1 << 22 + 1)
+    #expect(!CallerUnit.isOlder(peer, than: now))
+    #expect(CallerUnit.name(of: peer, on: -1, accepted: now) == nil)
+  }
+
+  @Test func `a peer outside this pid namespace has no unit`() {
+    let peer = Peer(uid: getuid(), gid: getgid(), pid: 0)
+    #expect(CallerUnit.name(of: peer, on: -1, accepted: now) == nil)
+  }
+}

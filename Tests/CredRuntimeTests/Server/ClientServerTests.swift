@@ -1,0 +1,309 @@
+import CredCore
+import Foundation
+import Glibc
+import Testing
+
+@testable import CredRuntime
+
+struct ClientServerTests {
+  @Test func `a pipeline is answered in order`() throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    client.send((0..<500).map { "line \($0)\n" }.joined())
+    #expect((0..<500).map { _ in client.line() } == (0..<500).map { "re:line \($0)" })
+  }
+
+  @Test func `a line may arrive byte by byte`() throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    for byte in "{\"op\":\"ping\"}\nx\n".utf8 { client.send([byte]) }
+    #expect(client.line() == "re:{\"op\":\"ping\"}")
+    #expect(client.line() == "re:x")
+  }
+
+  @Test func `blank lines are passed over`() throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    client.send("\n \t\r\n\nx\n")
+    #expect(client.line() == "re:x")
+    #expect(try fixture.run { receiver, _ in receiver.lines } == 1)
+  }
+
+  @Test(arguments: ["a\nb\n", "a\nb", "\n\na\nb"])
+  func `whoever finished sending still gets every answer`(_ text: String) throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    client.send(text)
+    client.finishSending()
+    #expect(client.rest() == "re:a\nre:b\n")
+    #expect(try fixture.sawClosing())
+  }
+
+  @Test func `nothing but an end of input closes without a word`() throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    client.finishSending()
+    #expect(client.rest() == "")
+  }
+
+  @Test func `a line over the limit is refused and the connection closed`() throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    client.send("x\n")
+    client.send([UInt8](repeating: UInt8(ascii: "a"), count: Limits.Line.bytes + 1))
+    #expect(client.line() == "re:x")
+    #expect(client.line()?.contains("RequestTooLarge") == true)
+    #expect(client.rest() == "")
+  }
+
+  @Test func `a line of exactly the limit is taken`() throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    client.send([UInt8](repeating: UInt8(ascii: "a"), count: Limits.Line.bytes) + [0x0A])
+    #expect(client.line()?.count == Limits.Line.bytes + 3)
+  }
+
+  // MARK: Slow and stalled clients
+
+  @Test func `a client that does not read is not read from`() throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    client.send(String(repeating: "big 100000\n", count: 100))
+    #expect(try fixture.reaches { _, server in server.connections.contains { $0.backlog > 0 } })
+    #expect(try fixture.run { receiver, _ in receiver.lines } < 20)
+    #expect((0..<100).allSatisfy { _ in client.line()?.count == 100_000 })
+    client.send("x\n")
+    #expect(client.line() == "re:x")
+  }
+
+  @Test func `a reply larger than every buffer arrives whole`() throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    client.send("a\nbig 3000000\nb\n")
+    #expect(client.line() == "re:a")
+    #expect(client.line()?.count == 3_000_000)
+    #expect(client.line() == "re:b")
+  }
+
+  @Test func `a client that never takes its replies is cut off`() throws {
+    var limits = ServerLimits(connections: 10, connectionsPerUser: 10)
+    limits.blockedWrite = .milliseconds(30)
+    limits.stallCheck = .milliseconds(10)
+    let fixture = try ServerFixture(limits)
+    let client = try fixture.connect()
+    client.send("big 1000000\n")
+    #expect(try fixture.sawClosing())
+    #expect(client.rest().utf8.count < 1_000_000)
+  }
+
+  @Test func `a client that is given more than the backlog's limit is cut off`() throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    client.send("big 1000000\n")
+    #expect(try fixture.reaches { _, server in server.connections.contains { $0.backlog > 0 } })
+    try fixture.run { _, server in
+      for connection in server.connections {
+        server.reply([UInt8](repeating: 0x78, count: Limits.Client.backlogBytes), to: connection)
+      }
+    }
+    #expect(try fixture.sawClosing())
+  }
+
+  @Test func `a line that is begun and not ended is refused after its time`() throws {
+    var limits = ServerLimits(connections: 10, connectionsPerUser: 10)
+    limits.partialLine = .milliseconds(30)
+    limits.stallCheck = .milliseconds(10)
+    let fixture = try ServerFixture(limits)
+    let (idle, stalled) = (try fixture.connect(), try fixture.connect())
+    stalled.send("{\"op\":")
+    #expect(stalled.line()?.contains("Timeout") == true)
+    #expect(stalled.rest() == "")
+    idle.send("x\n")
+    #expect(idle.line() == "re:x")
+  }
+
+  @Test func `each line that is begun has a time of its own`() throws {
+    var limits = ServerLimits(connections: 10, connectionsPerUser: 10)
+    limits.partialLine = .milliseconds(500)
+    limits.stallCheck = .milliseconds(10)
+    let fixture = try ServerFixture(limits)
+    let client = try fixture.connect()
+    let end = Date(timeIntervalSinceNow: 0.8)
+    client.send("a")
+    var isServed = true
+    while isServed, Date() < end {
+      client.send("\na")
+      isServed = client.line() == "re:a"
+    }
+    #expect(isServed)
+  }
+
+  // MARK: Limits and fairness
+
+  @Test func `connections over the limit are told so`() throws {
+    let fixture = try ServerFixture(ServerLimits(connections: 2, connectionsPerUser: 100))
+    let clients = [try fixture.connect(), try fixture.connect()]
+    for client in clients { client.send("x\n") }
+    #expect(clients.map { $0.line() } == ["re:x", "re:x"])
+    let third = try fixture.connect()
+    #expect(third.line()?.contains("TooManyRequests") == true)
+    #expect(third.rest() == "")
+    #expect(try fixture.run { _, server in server.refused } == 1)
+    clients[0].shutDown()
+    #expect(try fixture.reaches { _, server in server.connectionCount == 1 })
+    let fourth = try fixture.connect()
+    fourth.send("x\n")
+    #expect(fourth.line() == "re:x")
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "needs a second user"))
+  func `one user's connections leave the other users theirs`() throws {
+    let fixture = try ServerFixture(ServerLimits(connections: 100, connectionsPerUser: 1))
+    let first = try fixture.connect()
+    first.send("x\n")
+    #expect(first.line() == "re:x")
+    #expect(try fixture.connect().line()?.contains("TooManyRequests") == true)
+    unsafe chmod(fixture.folder.path, 0o755)
+    let other = Process()
+    let output = Pipe()
+    other.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+    other.arguments = [
+      "-c",
+      """
+      import os, socket, sys
+      os.setuid(65534)
+      s = socket.socket(socket.AF_UNIX)
+      s.connect(sys.argv[1])
+      s.sendall(b"y\\n")
+      print(s.makefile().readline(), end="")
+      """, fixture.path,
+    ]
+    other.standardOutput = output
+    try other.run()
+    let said = try output.fileHandleForReading.readToEnd()
+    #expect(said.map { String(decoding: $0, as: UTF8.self) } == "re:y\n")
+    // The place is free again when the first leaves.
+    first.shutDown()
+    #expect(try fixture.reaches { _, server in server.connectionCount == 0 })
+    let next = try fixture.connect()
+    next.send("z\n")
+    #expect(next.line() == "re:z")
+  }
+
+  @Test func `a client that floods does not starve another`() throws {
+    let fixture = try ServerFixture()
+    let (flood, other) = (try fixture.connect(), try fixture.connect())
+    let line = Array(String(repeating: "xxxxxxx\n", count: 4096).utf8)
+    Thread.detachNewThread { while flood.send(line) {} }
+    Thread.detachNewThread { while !flood.receive().isEmpty {} }
+    // Not before the flood has begun, however busy the machine is.
+    let end = Date(timeIntervalSinceNow: LoopThread.patience)
+    while try fixture.run({ receiver, _ in receiver.lines }) == 0, Date() < end {}
+    for _ in 0..<50 {
+      other.send("x\n")
+      #expect(other.line() == "re:x")
+    }
+    flood.shutDown()
+    #expect(try fixture.sawClosing())
+    #expect(try fixture.run { receiver, _ in receiver.lines } > 50)
+  }
+
+  /// As without descriptors (EMFILE), which would be taken from all other tests too.
+  @Test func `where accepting fails for long nothing spins and clients are served`() throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    client.send("x\n")
+    #expect(client.line() == "re:x")
+    let before = try fixture.run { _, _ in Self.threadTime() }
+    fixture.breakListener()
+    let end = Date(timeIntervalSinceNow: 0.4)
+    while Date() < end {
+      usleep(5000)
+      client.send("y\n")
+      #expect(client.line() == "re:y")
+    }
+    let used = try fixture.run { _, _ in Self.threadTime() } - before
+    #expect(used < 0.2)
+  }
+
+  private static func threadTime() -> Double {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  // MARK: Parked requests
+
+  @Test func `behind a parked request nothing is answered before it`() throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    client.send("a\nwait\nb\nwait\nc")
+    client.finishSending()
+    #expect(client.line() == "re:a")
+    #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
+    try fixture.run { receiver, _ in receiver.answerWaiting() }
+    #expect(client.line() == "at last")
+    #expect(client.line() == "re:b")
+    #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
+    try fixture.run { receiver, _ in receiver.answerWaiting() }
+    #expect(client.rest() == "at last\nre:c\n")
+  }
+
+  @Test func `a parked client that hangs up is noticed`() throws {
+    let fixture = try ServerFixture()
+    do {
+      let client = try fixture.connect()
+      client.send("wait\n")
+      #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
+    }
+    #expect(try fixture.sawClosing())
+    #expect(try fixture.run { _, server in server.connectionCount } == 0)
+    try fixture.run { receiver, _ in receiver.answerWaiting() }
+  }
+
+  @Test func `a parked client has no deadline for a line it began`() throws {
+    var limits = ServerLimits(connections: 10, connectionsPerUser: 10)
+    limits.partialLine = .milliseconds(20)
+    limits.stallCheck = .milliseconds(5)
+    let fixture = try ServerFixture(limits)
+    let (client, stalled) = (try fixture.connect(), try fixture.connect())
+    client.send("wait\nrest")
+    #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
+    stalled.send("begun")
+    #expect(stalled.line()?.contains("Timeout") == true)
+    #expect(try fixture.run { _, server in server.connectionCount } == 1)
+    try fixture.run { receiver, _ in receiver.answerWaiting() }
+    #expect(client.line() == "at last")
+    #expect(client.line()?.contains("Timeout") == true)
+  }
+
+  @Test func `many parked clients are answered in one turn`() throws {
+    let fixture = try ServerFixture()
+    let clients = try (0..<200).map { _ in try fixture.connect() }
+    for client in clients { client.send("wait\nx\n") }
+    #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 200 })
+    try fixture.run { receiver, _ in receiver.answerWaiting() }
+    #expect(clients.allSatisfy { $0.line() == "at last" && $0.line() == "re:x" })
+  }
+
+  // MARK: Listeners
+
+  @Test func `a server that ends leaves its listener open and its file alone`() throws {
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/passed"
+    let listener = try Socket.listening(at: path)
+    let thread = try LoopThread()
+    let served = try thread.run { loop in
+      let server = try ClientServer(
+        loop: loop, limits: ServerLimits(connections: 9, connectionsPerUser: 9),
+        receiver: ScriptedReceiver())
+      try server.listen(on: listener.descriptor)
+      server.stopListening()
+      return server.connectionCount
+    }
+    #expect(served == 0)
+    let client = try Socket(path: path)
+    client.send("x")
+    #expect(listener.accept()?.receive() == [UInt8(ascii: "x")])
+  }
+}

@@ -1,0 +1,130 @@
+import CredCore
+import Foundation
+import Glibc
+import Testing
+
+@testable import CredRuntime
+
+/// epoll says each thing once; nothing of it may be forgotten.
+struct EdgeTests {
+  /// One less and one more than what is read at once, and twice as much.
+  @Test(arguments: [-1, 0, 1, ServerLimits.readSize])
+  func `a read that is filled is followed by another`(_ more: Int) throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    let blank = [UInt8](repeating: UInt8(ascii: "\n"), count: ServerLimits.readSize + more - 2)
+    client.send(blank + Array("x\n".utf8))
+    #expect(client.line() == "re:x")
+    client.send(blank + Array("y\nz".utf8))
+    client.finishSending()
+    #expect(client.rest() == "re:y\nre:z\n")
+  }
+
+  /// A read stops before what is out of band, and nobody says that there is more behind it.
+  @Test func `what lies behind out-of-band data is read`() throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    for text in ["a\n", "b\n", "c\n"] {
+      client.send(text)
+      var urgent = UInt8(ascii: "\n")
+      #expect(unsafe send(client.descriptor, &urgent, 1, Int32(MSG_OOB)) == 1)
+    }
+    client.send("d\n")
+    #expect((0..<4).map { _ in client.line() } == ["re:a", "re:b", "re:c", "re:d"])
+  }
+
+  @Test func `what came while a request waits is read afterwards`() throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    client.send("wait\n")
+    #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
+    client.send("x\n")
+    client.send("y")
+    client.finishSending()
+    // The loop has heard of it, and has nothing to do about it.
+    let other = try fixture.connect()
+    other.send("z\n")
+    #expect(other.line() == "re:z")
+    try fixture.run { receiver, _ in receiver.answerWaiting() }
+    #expect(client.rest() == "at last\nre:x\nre:y\n")
+    #expect(try fixture.sawClosing())
+  }
+
+  /// All that epoll ever says of it comes at once.
+  @Test func `who leaves before the request is read is noticed`() throws {
+    let fixture = try ServerFixture()
+    for text in ["wait\n", "x\nwait\nx\n", "x\nhalf"] {
+      let client = try fixture.connect()
+      client.send("x\n")
+      #expect(client.line() == "re:x")
+      // The loop is busy with us meanwhile.
+      try fixture.run { _, _ in
+        client.send(text)
+        client.shutDown()
+      }
+      #expect(try fixture.sawClosing(), "\(text)")
+    }
+    #expect(try fixture.run { _, server in server.connectionCount } == 0)
+  }
+
+  /// As with PassCredentials= in a socket unit. Each message then names its sender, and a read ends
+  /// where another's begins.
+  @Test func `what two processes send on one connection is read`() throws {
+    let fixture = try ServerFixture()
+    try fixture.nameSenders()
+    let client = try fixture.connect()
+    for _ in 0..<3 {
+      // The loop is busy with us meanwhile.
+      try fixture.run { _, _ in
+        client.send("a\n")
+        let shell = Process()
+        shell.executableURL = URL(filePath: "/bin/sh")
+        shell.arguments = ["-c", "printf 'b\\n' >&0"]
+        shell.standardInput = FileHandle(fileDescriptor: client.descriptor, closeOnDealloc: false)
+        try shell.run()
+        shell.waitUntilExit()
+      }
+      #expect(client.line() == "re:a")
+      #expect(client.line() == "re:b")
+    }
+  }
+
+  @Test func `who leaves with lines behind one that waits is noticed`() throws {
+    let fixture = try ServerFixture()
+    do {
+      let client = try fixture.connect()
+      client.send("wait\nx\n")
+      #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
+      client.send("y\n")
+    }
+    #expect(try fixture.reaches { _, server in server.connectionCount == 0 })
+  }
+
+  @Test func `what came while replies were not taken is read afterwards`() throws {
+    let fixture = try ServerFixture()
+    let client = try fixture.connect()
+    // More than the kernel holds for who does not read.
+    client.send("big 1000000\n")
+    #expect(try fixture.reaches { _, server in server.connections.contains { $0.backlog > 0 } })
+    client.send("y\nz")
+    client.finishSending()
+    #expect(client.line()?.utf8.count == 1_000_000)
+    #expect(client.rest() == "re:y\nre:z\n")
+  }
+
+  /// A loop that was told of nothing sleeps.
+  @Test func `nobody is waited for by spinning`() throws {
+    let fixture = try ServerFixture()
+    let clients = try (0..<4).map { _ in try fixture.connect() }
+    clients[0].send("half")
+    clients[1].send("wait\nx\n")
+    clients[1].finishSending()
+    clients[2].send("wait\n")
+    #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 2 })
+    let turns = try fixture.run { _, server in server.loop.iterations }
+    clients[3].send("x\n")
+    #expect(clients[3].line() == "re:x")
+    // Theirs, ours, and what the fixture's own questions take.
+    #expect(try fixture.run { _, server in server.loop.iterations } - turns < 20)
+  }
+}

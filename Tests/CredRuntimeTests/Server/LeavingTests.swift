@@ -1,0 +1,55 @@
+import Testing
+
+@testable import CredRuntime
+
+/// A daemon that ends, as its clients see it.
+struct DrainTests {
+  /// Only the loop's thread touches it.
+  private final class End: @unchecked Sendable {
+    var count = 0
+  }
+
+  private func fixture(drainTime: Duration) throws -> ServerFixture {
+    var limits = ServerLimits(connections: 10, connectionsPerUser: 10)
+    limits.drainTime = drainTime
+    return try ServerFixture(limits)
+  }
+
+  private func drain(_ fixture: ServerFixture) throws -> End {
+    let end = End()
+    try fixture.run { _, server in try? server.drain { end.count += 1 } }
+    return end
+  }
+
+  @Test func `who was accepted and is about to ask is still answered`() throws {
+    let fixture = try fixture(drainTime: .seconds(60))
+    let (early, late) = (try fixture.connect(), try fixture.connect())
+    early.send("a\n")
+    #expect(early.line() == "re:a")
+    #expect(try fixture.reaches { _, server in server.connectionCount == 2 })
+    let end = try drain(fixture)
+    #expect(try fixture.run { _, _ in end.count } == 0)
+    late.send("b\n")
+    #expect(late.line() == "re:b")
+    #expect(try fixture.reaches { _, _ in end.count == 1 })
+  }
+
+  @Test func `nobody is waited for who has asked before`() throws {
+    let fixture = try fixture(drainTime: .seconds(60))
+    let client = try fixture.connect()
+    client.send("a\n")
+    #expect(client.line() == "re:a")
+    let end = try drain(fixture)
+    #expect(try fixture.run { _, _ in end.count } == 1)
+  }
+
+  @Test func `who says nothing is not waited for long`() throws {
+    let fixture = try fixture(drainTime: .milliseconds(20))
+    let client = try fixture.connect()
+    #expect(try fixture.reaches { _, server in server.connectionCount == 1 })
+    let end = try drain(fixture)
+    #expect(try fixture.reaches { _, _ in end.count == 1 })
+    client.send("too late\n")
+    #expect(try fixture.run { _, _ in end.count } == 1)
+  }
+}

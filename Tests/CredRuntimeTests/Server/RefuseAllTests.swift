@@ -1,0 +1,49 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import CredRuntime
+
+/// A daemon that cannot start.
+struct RefuseAllTests {
+  private let folder: TemporaryFolder
+
+  init() throws { folder = try TemporaryFolder() }
+
+  @Test func `who waits and who comes is told, and the socket stays`() throws {
+    let paths = ["\(folder.path)/a", "\(folder.path)/b"]
+    let sockets = try paths.map { OnLoop(value: try Listening($0)) }
+    let early = try paths.map { try Socket(path: $0) }
+    let done = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      ListeningSocket.refuseAll("it is wrong", on: sockets.map { $0.value.bound.descriptor })
+      done.signal()
+    }
+    let told =
+      #"{"Version":1,"Error":{"Code":"Internal","Message":"it is wrong"}}"#
+    #expect(early.map { $0.line() } == [told, told])
+    // Its time is not up yet: systemd would start the next one at once.
+    let late = try Socket(path: paths[1])
+    #expect(late.line() == told)
+    #expect(done.wait(timeout: .now() + 60) == .success)
+    // Nobody accepts any more, and nothing was removed.
+    #expect((try? Socket(path: paths[0])) != nil)
+  }
+
+  @Test func `without a socket there is nobody to wait for`() {
+    let before = ContinuousClock.now
+    ListeningSocket.refuseAll("it is wrong", on: [])
+    #expect(ContinuousClock.now - before < .nanoseconds(ServerLimits.refusalNanoseconds))
+  }
+
+  /// Non-blocking, as those of systemd are made.
+  private final class Listening {
+    let bound: ListeningSocket
+
+    init(_ path: String) throws {
+      bound = try ListeningSocket(path: path, mode: 0o600)
+      let flags = fcntl(bound.descriptor, F_GETFL)
+      _ = fcntl(bound.descriptor, F_SETFL, flags | O_NONBLOCK)
+    }
+  }
+}

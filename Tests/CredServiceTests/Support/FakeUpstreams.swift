@@ -1,0 +1,147 @@
+import CredCore
+import Foundation
+
+/// A backend, Cognito and STS that answer as the real ones do, each time with another token or
+/// other credentials.
+final class FakeUpstreams {
+  /// A fault of one operation.
+  struct Fault {
+    var answer: FakeHTTP.Answer
+    /// How often it happens; nil for ever.
+    var count: Int?
+
+    static func status(
+      _ status: Int, _ body: String = "", headers: [(String, String)] = [], count: Int? = nil
+    ) -> Fault {
+      Fault(answer: .reply(status, body, headers: headers), count: count)
+    }
+
+    static func failure(_ failure: TransportFailure, count: Int? = nil) -> Fault {
+      Fault(answer: .failure(failure), count: count)
+    }
+
+    static let hang = Fault(answer: .silence)
+  }
+
+  static let pool = "us-east-1:11111111-2222-3333-4444-555555555555"
+
+  var credentialLifetime = Duration.seconds(3600)
+  var tokenLifetime = Duration.seconds(900)
+  /// What an operation takes; zero unless set.
+  var delays: [String: Duration] = [:]
+  /// By the name of the operation: `token`, `login`, `GetCredentialsForIdentity` …
+  var faults: [String: Fault] = [:]
+  /// Users that may sign in, with their passwords.
+  var passwords = ["alice": "alice-password", "bob": "bob-password"]
+  /// Added to the time of AWS's own clock; nil where replies carry no `Date`.
+  var dateSkew: Duration?
+  /// How often each operation was called.
+  private(set) var calls: [String: Int] = [:]
+  private var identities: [String: Int] = [:]
+  private var issued = 0
+  private let clock: VirtualClock
+
+  init(_ clock: VirtualClock) {
+    self.clock = clock
+  }
+
+  func calls(_ operation: String) -> Int { calls[operation] ?? 0 }
+
+  func answer(_ request: HTTPRequest) -> FakeHTTP.Answer {
+    let operation = request.operation
+    calls[operation, default: 0] += 1
+    var answer = fault(operation) ?? reply(operation, request)
+    answer.time = max(answer.time, delays[operation] ?? .zero)
+    return answer
+  }
+
+  private func fault(_ operation: String) -> FakeHTTP.Answer? {
+    guard let fault = faults[operation] else { return nil }
+    if let count = fault.count { faults[operation]?.count = count - 1 }
+    if fault.count == 1 { faults[operation] = nil }
+    return fault.answer
+  }
+
+  private func reply(_ operation: String, _ request: HTTPRequest) -> FakeHTTP.Answer {
+    issued += 1
+    let json = request.json
+    switch operation {
+    case "token":
+      let user = json?["DeveloperUserIdentifier"]?.text ?? request.url
+      return ok(#"{"IdentityId":"\#(identity(of: user))","Token":"\#(token())"}"#)
+    case "login": return login(json)
+    case "logout": return ok("{}")
+    case "GetId":
+      return ok(#"{"IdentityId":"\#(identity(of: json?["Logins"] == nil ? "guest" : "logins"))"}"#)
+    case "GetOpenIdToken":
+      return ok(#"{"IdentityId":"\#(json?["IdentityId"]?.text ?? "")","Token":"\#(token())"}"#)
+    case "GetCredentialsForIdentity": return credentials(json?["IdentityId"]?.text ?? "")
+    case "AssumeRoleWithWebIdentity": return role()
+    default: return .reply(404, "")
+    }
+  }
+
+  private func ok(_ body: String) -> FakeHTTP.Answer {
+    guard let dateSkew else { return .reply(200, body) }
+    let date = Date(
+      timeIntervalSince1970: Double((clock.wallTime + dateSkew).milliseconds) / 1000)
+    let format = DateFormatter()
+    format.locale = Locale(identifier: "en_US_POSIX")
+    format.timeZone = TimeZone(identifier: "GMT")
+    format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+    return .reply(200, body, headers: [("Date", format.string(from: date))])
+  }
+
+  private func login(_ json: JSONValue?) -> FakeHTTP.Answer {
+    guard let name = json?["Username"]?.text, let known = passwords[name],
+      json?["Password"]?.text == known
+    else { return .reply(401, #"{"message":"wrong user name or password"}"#) }
+    return ok(#"{"SessionToken":"session-\#(issued)","DeveloperUserIdentifier":"\#(name)"}"#)
+  }
+
+  /// The same for a user each time.
+  func identity(of user: String) -> String {
+    let number = identities[user] ?? identities.count + 1
+    identities[user] = number
+    return "us-east-1:00000000-1111-2222-3333-\(String(format: "%012d", number))"
+  }
+
+  /// From now on a user has another identity.
+  func replaceIdentity(of user: String) { identities[user] = identities.count + 100 }
+
+  /// A JWT: it says when it ends.
+  private func token() -> String {
+    let end = serverTime + tokenLifetime
+    let claims = #"{"exp":\#(end.milliseconds / 1000),"aud":"\#(Self.pool)","n":\#(issued)}"#
+    let payload = Data(claims.utf8).base64EncodedString()
+      .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    return "e30.\(payload).c2ln"
+  }
+
+  private var serverTime: WallTime { clock.wallTime + (dateSkew ?? .zero) }
+
+  private var accessKeyID: String { "ASIAEXAMPLE" + String(format: "%09d", issued) }
+
+  private func credentials(_ identity: String) -> FakeHTTP.Answer {
+    let end = serverTime + credentialLifetime
+    return ok(
+      """
+      {"IdentityId":"\(identity)","Credentials":{"AccessKeyId":"\(accessKeyID)",\
+      "SecretKey":"secret","SessionToken":"session","Expiration":\(end.milliseconds / 1000)}}
+      """)
+  }
+
+  private func role() -> FakeHTTP.Answer {
+    let end = serverTime + credentialLifetime
+    return ok(
+      """
+      <AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">\
+      <AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>\(accessKeyID)</AccessKeyId>\
+      <SecretAccessKey>secret</SecretAccessKey><SessionToken>session</SessionToken>\
+      <Expiration>\(end.iso8601)</Expiration></Credentials>\
+      <AssumedRoleUser><Arn>arn:aws:sts::123456789012:assumed-role/r/s</Arn>\
+      <AssumedRoleId>A:s</AssumedRoleId></AssumedRoleUser>\
+      </AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>
+      """)
+  }
+}

@@ -1,0 +1,33 @@
+import CredCore
+import CredService
+
+/// What outlives a service, in memory: the next service on the same store finds it.
+final class MemoryStore: SessionStoring {
+  private(set) var records: [SessionKey: SessionRecord] = [:]
+  private(set) var identities: [SessionKey: KnownIdentity] = [:]
+  var problem: String?
+  private let trace: Trace
+
+  init(_ trace: Trace) {
+    self.trace = trace
+  }
+
+  func load() -> [SessionKey: SessionRecord] { records }
+
+  func save(_ record: SessionRecord, for key: SessionKey) {
+    trace.add("save \(key.profile)")
+    records[key] = record
+  }
+
+  func remove(_ key: SessionKey) {
+    trace.add("remove \(key.profile)")
+    records[key] = nil
+  }
+
+  func identity(for key: SessionKey) -> KnownIdentity? {
+    trace.add("identity of \(key.profile)")
+    return identities[key]
+  }
+
+  func setIdentity(_ identity: KnownIdentity?, for key: SessionKey) { identities[key] = identity }
+}

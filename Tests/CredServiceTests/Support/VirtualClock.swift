@@ -1,0 +1,92 @@
+import CredCore
+import CredService
+import Testing
+
+/// Time that moves only when a test moves it. Timers fire in the order of their deadlines, and those
+/// of one deadline in the order in which they were armed.
+final class VirtualClock: Clock {
+  private struct Armed {
+    let deadline: Instant
+    let order: UInt64
+    weak var timer: VirtualTimer?
+  }
+
+  private static let start = Instant.seconds(1000)
+  /// More timers than any test has: a service that arms one for the present again and again is
+  /// stopped here.
+  private static let mostFirings = 1_000_000
+
+  private(set) var now = VirtualClock.start
+  /// Added to the wall clock, as by somebody who sets it.
+  var wallClockJump = Duration.zero
+  var skew: Duration?
+  private(set) var serverTimes: [WallTime] = []
+  private var armed: [ObjectIdentifier: Armed] = [:]
+  private var lastOrder: UInt64 = 0
+
+  /// 2023-11-14T22:13:20Z at the start.
+  var wallTime: WallTime {
+    WallTime(milliseconds: 1_700_000_000_000) + (now - Self.start) + wallClockJump
+  }
+
+  func makeTimer(_ fire: @escaping () -> Void) -> any Timer { VirtualTimer(self, fire) }
+
+  func recordServerTime(_ time: WallTime) { serverTimes.append(time) }
+
+  /// The next time at which a timer fires.
+  var nextDeadline: Instant? { armed.values.map(\.deadline).min() }
+
+  // MARK: Moving
+
+  func advance(by duration: Duration) { advance(to: now + duration) }
+
+  func advance(to time: Instant) {
+    for _ in 0..<Self.mostFirings {
+      guard let next = nextTimer, next.deadline <= time else {
+        now = max(now, time)
+        return
+      }
+      now = max(now, next.deadline)
+      next.timer?.fireNow()
+    }
+    Issue.record("timers fire without end at \(now)")
+  }
+
+  /// Fires what is due now, and what that makes due.
+  func settle() { advance(to: now) }
+
+  private var nextTimer: Armed? {
+    armed.values.min { ($0.deadline, $0.order) < ($1.deadline, $1.order) }
+  }
+
+  fileprivate func arm(_ timer: VirtualTimer, at deadline: Instant?) {
+    lastOrder += 1
+    armed[ObjectIdentifier(timer)] = deadline.map {
+      Armed(deadline: $0, order: lastOrder, timer: timer)
+    }
+  }
+
+  fileprivate func forget(_ timer: ObjectIdentifier) { armed[timer] = nil }
+}
+
+/// Fires once each time it is armed. Dropping it disarms it.
+private final class VirtualTimer: Timer {
+  private weak var clock: VirtualClock?
+  private let fire: () -> Void
+
+  init(_ clock: VirtualClock, _ fire: @escaping () -> Void) {
+    self.clock = clock
+    self.fire = fire
+  }
+
+  deinit {
+    clock?.forget(ObjectIdentifier(self))
+  }
+
+  func arm(at deadline: Instant?) { clock?.arm(self, at: deadline) }
+
+  fileprivate func fireNow() {
+    clock?.arm(self, at: nil)
+    fire()
+  }
+}

@@ -1,0 +1,202 @@
+import CredCore
+import Testing
+
+@testable import CredService
+
+/// Users by uid or name: what is kept, when it is looked up anew, and what a slow database does.
+struct UserDirectoryTests {
+  private let clock = VirtualClock()
+  private let queries = FakeQueries()
+  private let background: FakeBackground
+  private let directory: UserDirectory
+  private let alice = UserAnswer.user(UserEntry(uid: 1000, name: "alice"))
+
+  init() {
+    background = FakeBackground(clock)
+    directory = UserDirectory(clock: clock, background: background, queries: queries)
+  }
+
+  private func ask(_ uid: UInt32 = 1000, _ then: @escaping () -> Void = {}) -> UserAnswer? {
+    directory.answer(to: UserQuery(.uid(uid)), now: clock.now, then: then)
+  }
+
+  @Test func `a user is looked up once and known afterwards`() {
+    var calls = 0
+    #expect(ask { calls += 1 } == nil)
+    #expect(calls == 0)
+    clock.settle()
+    #expect(calls == 1)
+    #expect(ask() == alice)
+    #expect(queries.asked == [UserQuery(.uid(1000))])
+  }
+
+  @Test func `a uid without a user`() {
+    _ = ask(3_999_999_999)
+    clock.settle()
+    #expect(ask(3_999_999_999) == .nobody)
+  }
+
+  @Test func `all that ask meanwhile are called, and one look-up is made`() {
+    var calls = 0
+    for _ in 0..<100 { #expect(ask { calls += 1 } == nil) }
+    clock.settle()
+    #expect(calls == 100)
+    #expect(queries.asked.count == 1)
+  }
+
+  @Test func `more look-ups than threads wait for their turn`() {
+    let count = 20 * BackgroundLane.users.width
+    background.time[.users] = .milliseconds(10)
+    var answered = 0
+    for uid in 0..<UInt32(count) { #expect(ask(3_000_000_000 + uid) { answered += 1 } == nil) }
+    #expect(background.running(.users) == BackgroundLane.users.width)
+    clock.advance(by: .milliseconds(10 * 20))
+    #expect(answered == count)
+    #expect((0..<UInt32(count)).allSatisfy { ask(3_000_000_000 + $0) == .nobody })
+  }
+
+  @Test func `an old name is looked up anew, and serves until a minute is over`() {
+    _ = ask()
+    clock.settle()
+    clock.advance(by: .seconds(44))
+    #expect(ask() == alice)
+    #expect(background.asked[.users] == 1)
+    background.time[.users] = .milliseconds(1500)
+    clock.advance(by: .seconds(15))
+    #expect(ask() == alice)
+    #expect(ask() == alice)
+    #expect(background.asked[.users] == 2)
+    clock.advance(by: .milliseconds(1200))
+    #expect(ask() == nil)
+    clock.advance(by: .milliseconds(300))
+    #expect(ask() == alice)
+    #expect(background.asked[.users] == 2)
+  }
+
+  // MARK: A slow database
+
+  @Test func `without an answer in time the last known name goes on serving`() {
+    _ = ask()
+    clock.settle()
+    background.time[.users] = .some(nil)
+    clock.advance(by: .seconds(61))
+    var calls = 0
+    #expect(ask { calls += 1 } == nil)
+    clock.advance(by: UserDirectory.timeout)
+    #expect(calls == 1)
+    #expect(ask() == alice)
+  }
+
+  @Test func `a user that was never known is unavailable after the deadline`() {
+    background.time[.users] = .some(nil)
+    var calls = 0
+    #expect(ask { calls += 1 } == nil)
+    clock.advance(by: UserDirectory.timeout - .milliseconds(1))
+    #expect(calls == 0)
+    clock.advance(by: .milliseconds(1))
+    #expect(calls == 1)
+    #expect(ask() == .unavailable)
+    clock.advance(by: UserDirectory.failureKeptFor - .milliseconds(1))
+    #expect(ask() == .unavailable)
+  }
+
+  @Test func `a hanging look-up is not joined by a second one`() {
+    background.time[.users] = .some(nil)
+    _ = ask()
+    for _ in 0..<20 {
+      clock.advance(by: UserDirectory.failureKeptFor + UserDirectory.timeout)
+      #expect(ask() == .unavailable)
+    }
+    #expect(background.asked[.users] == 1)
+    #expect(background.running(.users) == 1)
+    // Another user is looked up all the same.
+    background.time[.users] = .zero
+    #expect(ask(1001) == nil)
+    clock.settle()
+    #expect(ask(1001) == .user(UserEntry(uid: 1001, name: "bob")))
+  }
+
+  @Test func `what a hanging database said before counts for another minute each time`() {
+    _ = ask()
+    clock.settle()
+    background.time[.users] = .some(nil)
+    let query = UserQuery(.uid(1000))
+    for _ in 0..<10 {
+      clock.advance(by: .seconds(61))
+      _ = ask()
+      clock.advance(by: UserDirectory.timeout)
+      #expect(ask() == alice)
+      #expect(directory.freshUntil(query).map { $0 > clock.now } == true)
+    }
+    #expect(background.asked[.users] == 2)
+  }
+
+  @Test func `a late answer is used the next time`() {
+    background.time[.users] = .seconds(30)
+    var calls = 0
+    _ = ask { calls += 1 }
+    clock.advance(by: UserDirectory.timeout)
+    #expect(ask() == .unavailable)
+    clock.advance(by: .seconds(28))
+    #expect(calls == 1)
+    #expect(ask() == alice)
+    #expect(background.asked[.users] == 1)
+    // It hangs no more: the next look-up is made.
+    background.time[.users] = .zero
+    clock.advance(by: .seconds(61))
+    #expect(ask() == nil)
+    #expect(background.asked[.users] == 2)
+  }
+
+  @Test func `where every thread hangs the answer comes at once`() {
+    background.time[.users] = .some(nil)
+    for uid in 0..<UInt32(BackgroundLane.users.width) { _ = ask(uid) }
+    clock.advance(by: UserDirectory.timeout)
+    var calls = 0
+    #expect(ask(5000) { calls += 1 } == nil)
+    clock.settle()
+    #expect(calls == 1)
+    #expect(ask(5000) == .unavailable)
+    // Threads that come back are used again.
+    background.time[.users] = .zero
+    background.release(.users)
+    clock.settle()
+    _ = ask(1001)
+    clock.settle()
+    #expect(ask(1001) == .user(UserEntry(uid: 1001, name: "bob")))
+  }
+
+  @Test func `a failure is looked up again after five seconds`() {
+    queries.isUnavailable = true
+    _ = ask()
+    clock.settle()
+    #expect(ask() == .unavailable)
+    queries.isUnavailable = false
+    clock.advance(by: UserDirectory.failureKeptFor)
+    #expect(ask() == nil)
+    clock.settle()
+    #expect(ask() == alice)
+  }
+
+  // MARK: Groups
+
+  @Test func `a group that was listed and is not any more is withdrawn`() {
+    let query = UserQuery(.uid(1000), withGroups: true)
+    queries.setGroups([8, 500], of: 1000)
+    _ = directory.answer(to: query, now: clock.now, then: {})
+    clock.settle()
+    queries.setGroups([500], of: 1000)
+    clock.advance(by: UserDirectory.keptFor)
+    _ = directory.answer(to: query, now: clock.now, then: {})
+    clock.settle()
+    let entry = UserEntry(uid: 1000, name: "alice", groups: [500], withdrawn: [8])
+    #expect(directory.known(query) == .user(entry))
+    // Listed again, it counts again.
+    queries.setGroups([8, 500], of: 1000)
+    clock.advance(by: UserDirectory.keptFor)
+    _ = directory.answer(to: query, now: clock.now, then: {})
+    clock.settle()
+    #expect(
+      directory.known(query) == .user(UserEntry(uid: 1000, name: "alice", groups: [8, 500])))
+  }
+}
