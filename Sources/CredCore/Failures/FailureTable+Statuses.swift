@@ -16,9 +16,9 @@ extension FailureTable {
     .permanentConfiguration, nil, .operatorMustAct,
     " was not called, because the request would be invalid; check the profile and its backend")
 
-  // MARK: Held back by Admission
+  // MARK: Calls that Admission prevents
 
-  static let crowded = Row(
+  static let queueFull = Row(
     .throttled(retryAfter: nil), .throttled, .expected,
     " has more calls waiting than its rate limit lets through; it is tried again")
   static let retriesUsedUp = Row(

@@ -9,7 +9,7 @@ struct CallQueueTests {
   private var ids = CallIDs()
 
   private func call(_ id: CallID, isInPerson: Bool = false) -> Admission.Call {
-    Admission.Call(id: id, lane: "work", isInPerson: isInPerson, isRetry: false)
+    Admission.Call(id: id, profile: "work", isInPerson: isInPerson, isRetry: false)
   }
 
   @Test mutating func `one call at a time, and a withdrawn call is never made`() {
