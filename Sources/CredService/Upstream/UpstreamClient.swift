@@ -180,7 +180,7 @@ package final class UpstreamClient: UpstreamPerforming {
 
   private func armTimer() {
     guard deferred.isEmpty else { return arm(services.clock.now) }
-    let next = queuesInOrder.map(\.nextWake).min() ?? .distantFuture
+    let next = queuesInOrder.reduce(Instant.distantFuture) { min($0, $1.nextWake) }
     arm(next == .distantFuture ? nil : next)
   }
 
