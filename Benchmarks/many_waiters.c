@@ -250,7 +250,7 @@ static struct taken measure(int relay_epoll, char *reply, size_t *length) {
   while (!(relay = held_reply()) || !are_read()) {
     relay_what_is_ready(relay_epoll, 1);
     if (now_ns() > end)
-      give_up("the daemon asked nobody, or did not read all requests");
+      give_up("the daemon made no exchange, or did not read all requests");
   }
   pid_t writer = daemon_pid();
   uint64_t spent = processor_ns(writer), start = now_ns();

@@ -29,8 +29,9 @@ $(sed 's/^/    /' "$log")"
 
 # results passed|failed|skipped LOG: how many tests ended like that.
 results() {
-  grep -vE ' Test (run with|case passing) ' "$2" |
-    grep -cE "^[^ ]+ +Test .* ($1 after [0-9.]+ seconds|$1(: |\.?$))"
+  local ending="$1 after [0-9.]+ seconds"
+  [[ $1 != skipped ]] || ending='skipped(: |\.?$)'
+  grep -vE ' Test (run with|case passing) ' "$2" | grep -cE "^[^ ]+ +Test .* $ending"
 }
 
 # The names of the tests in a log that failed, as `--filter` knows them.
@@ -49,8 +50,8 @@ test_program() {
     >"$log" 2>&1 </dev/null
 }
 
-# Tests that this machine's kernel cannot run; all others that are skipped fail in CI.
-may_be_skipped='takes a kernel'
+# The reason of tests that a machine's kernel cannot run; all others that are skipped fail in CI.
+may_be_skipped='kernel'
 
 # tests NAME [OPTION…]: one line for all of them, and what those that failed said.
 tests() {
@@ -58,10 +59,10 @@ tests() {
   shift
   test_program "$log" "$@" || status=$?
   good=$(results passed "$log") bad=$(results failed "$log") skipped=$(results skipped "$log")
+  local left_out=()
   if [[ ${CI:-} == true ]]; then
-    local left_out
-    left_out=$(grep -E '^[^ ]+ +Test .* skipped' "$log" | grep -cvF "$may_be_skipped")
-    bad=$((bad + left_out)) skipped=$((skipped - left_out))
+    mapfile -t left_out < <(grep -E '^[^ ]+ +Test .* skipped' "$log" | grep -vF "$may_be_skipped")
+    bad=$((bad + ${#left_out[@]})) skipped=$((skipped - ${#left_out[@]}))
   fi
   # A crash, the time limit and a run without tests leave none that failed, and are failures.
   if ((bad == 0 && (status != 0 || good == 0))); then
@@ -72,6 +73,7 @@ tests() {
   local outcome=ok
   ((bad == 0)) || outcome=FAILED
   say "$(line "$name" "$outcome" "$began" "$good passed, $bad failed, $skipped skipped")"
+  ((${#left_out[@]} == 0)) || say "$(printf '    %s\n' "${left_out[@]}")"
   ((bad == 0)) || say "$(grep -E -A 12 '^[^ ]+ +Test .* (recorded an issue|failed after) ' "$log" |
     grep -vE '^[^ ]+ +(Test|Suite) .* (passed after|started)|^--$' | sed 's/^/    /' | head -n 400)"
   return $((bad > 0))

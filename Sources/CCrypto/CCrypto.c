@@ -18,7 +18,7 @@
   X(EVP_CIPHER_CTX_new) X(EVP_CIPHER_CTX_free) X(EVP_aes_128_cbc)                                 \
   X(EVP_DecryptInit_ex) X(EVP_DecryptUpdate) X(EVP_DecryptFinal_ex)
 
-// The one that the headers are of, and that the distribution's libcurl is linked with.
+// The version of the headers, which the distribution's libcurl is linked with too.
 #define NAME_OF(major) "libcrypto.so." #major
 #define NAME(major) NAME_OF(major)
 #define SONAME NAME(OPENSSL_VERSION_MAJOR)
@@ -37,7 +37,7 @@ static const char *load(void) {
 #undef X
   const char *problem = credd_load(SONAME, symbols, sizeof symbols / sizeof *symbols);
   if (problem) return problem;
-  // FIPS 180-2, B.1. A configuration of OpenSSL can take its algorithms away.
+  // Known answer: FIPS 180-2, B.1. A configuration of OpenSSL can disable algorithms.
   uint8_t digest[CREDD_SHA256_SIZE];
   static const uint8_t start[] = {0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea};
   if (credd_sha256("abc", 3, digest) < 0 || memcmp(digest, start, sizeof start) != 0)
@@ -57,7 +57,7 @@ int credd_sha256(const void *data, size_t length, uint8_t digest[CREDD_SHA256_SI
 int credd_hmac_sha256(const void *key, size_t key_length, const void *data, size_t length,
                       uint8_t code[CREDD_SHA256_SIZE]) {
   if (key_length > INT_MAX) return -1;
-  // NULL as a key means another thing: go on with the last one.
+  // With NULL as key, HMAC would continue with the last key.
   const void *some_key = key ? key : "";
   return crypto.HMAC(crypto.EVP_sha256(), some_key, (int)key_length, data, length, code, NULL)
              ? 0

@@ -117,7 +117,7 @@ CURL *credd_curl_multi_done(CURLM *multi, CURLcode *result) {
 
 CURLSH *credd_curl_share_tls_sessions(void) {
   CURLSH *share = curl.share_init();
-  // One thread: no lock functions are needed.
+  // Only one thread uses it, so it needs no lock functions.
   if (share) curl.share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
   return share;
 }

@@ -8,7 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Then the dynamic linker has written into pages that are read-only now: they are not the file's.
+// With text relocations, the dynamic linker has written into pages that are read-only now: they
+// differ from the file.
 static bool has_relocated_code(const struct dl_phdr_info *object) {
   for (size_t i = 0; i < object->dlpi_phnum; i++) {
     if (object->dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
@@ -21,14 +22,14 @@ static bool has_relocated_code(const struct dl_phdr_info *object) {
   return false;
 }
 
-enum { SEGMENTS_MAX = 16 };  // Linkers make four or five, and some notes.
+enum { SEGMENTS_MAX = 16 };  // Linkers make four or five segments, and some notes.
 
-// Relocated data lies in segments that are writable by the file's headers, so the pages of the
-// others are as the file has them. Before Linux 5.18 they stay.
+// By the file's headers, segments with relocated data are writable, so the pages of all other
+// segments are the same as in the file. Before Linux 5.18 the kernel does not give them back.
 static int give_back(struct dl_phdr_info *object, size_t size, void *context) {
   (void)size, (void)context;
   if (object->dlpi_phnum > SEGMENTS_MAX || has_relocated_code(object)) return 0;
-  // A copy: the headers are on a page that is given back, and reading them would load it again.
+  // Copy the headers: they are on a page that is given back, and reading them would load it again.
   ElfW(Phdr) segments[SEGMENTS_MAX];
   memcpy(segments, object->dlpi_phdr, object->dlpi_phnum * sizeof *segments);
   const uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -41,6 +42,6 @@ static int give_back(struct dl_phdr_info *object, size_t size, void *context) {
 }
 
 void credd_give_code_back(void) {
-  // Nothing is unloaded meanwhile: the walk holds the dynamic linker's lock.
+  // No library can be unloaded during the walk: it holds the dynamic linker's lock.
   dl_iterate_phdr(give_back, NULL);
 }

@@ -65,9 +65,9 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
   private func faultInRequest(_ line: [UInt8]) -> String? {
     do throws(RequestError) {
       let request = try Request.parse(line)
-      var memo = ParsedRequestCache(seed: 1)
-      memo.remember(request, for: line.span)
-      if let known = memo.request(for: line.span), known != request { return "the memo errs" }
+      var cache = ParsedRequestCache(seed: 1)
+      cache.remember(request, for: line.span)
+      if let known = cache.request(for: line.span), known != request { return "the cache errs" }
       return nil
     } catch {
       var reply: [UInt8] = []

@@ -97,7 +97,7 @@ final class SimulatedClock: Clock {
   var wallTime: WallTime { world.trueTime + world.skew }
   var skew: Duration? { known.isOff ? known.skew : nil }
 
-  func recordServerTime(_ time: WallTime) { _ = known.noted(server: time, local: wallTime) }
+  func recordServerTime(_ time: WallTime) { _ = known.compare(server: time, local: wallTime) }
 
   func makeTimer(_ fire: @escaping () -> Void) -> any Timer { Alarm(self, fire) }
 

@@ -15,8 +15,10 @@ struct DemoError: Error, CustomStringConvertible {
 
   init() {
     unsafe sigemptyset(&set)
-    for signal in [SIGCHLD, SIGINT, SIGTERM, SIGHUP] { unsafe sigaddset(&set, signal) }
+    for signal in [SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT] { unsafe sigaddset(&set, signal) }
     unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
+    // A reader that leaves, as head does, is no reason to leave the daemons behind.
+    signal(SIGPIPE, SIG_IGN)
   }
 
   /// The next signal; nil where none comes in time.
@@ -134,9 +136,12 @@ final class ChildProcess {
     var none = sigset_t()
     unsafe sigemptyset(&none)
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
+    var ignored = none
+    unsafe sigaddset(&ignored, SIGPIPE)
+    unsafe posix_spawnattr_setsigdefault(&attributes, &ignored)
     unsafe posix_spawnattr_setpgroup(&attributes, 0)
     unsafe posix_spawnattr_setflags(
-      &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
+      &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
     var words = unsafe command.map { unsafe strdup($0) } + [nil]
     var variables = unsafe environment.map { unsafe strdup($0) } + [nil]
     defer {

@@ -54,6 +54,7 @@ final class Demo {
     try write(tools, to: awsConfiguration)
     show(tools.trimmingSuffix("\n"))
     guard keeps else {
+      end()
       return title("Done; everything is stopped. 'credd-sandbox --demo --keep' leaves it running.")
     }
     title("Both daemons go on running until Ctrl-C. To try them, in another terminal:")

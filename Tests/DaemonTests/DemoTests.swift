@@ -36,6 +36,14 @@ struct DemoTests {
     try expectNothingLeft()
   }
 
+  @Test func stopsEverythingWhenItsReaderLeaves() throws {
+    let shell = try ChildProcess(
+      ["/bin/sh", "-c", "'\(Programs.sandbox)' --demo | head -n 1"],
+      environment: ["TMPDIR": try Stage.current().folder])
+    #expect(try shell.wait() == 0, "\(shell.errors)")
+    try expectNothingLeft()
+  }
+
   @Test(.enabled(if: OtherUser.canBe))
   func worksAsAnOrdinaryUser() throws {
     let folder = try Stage.current().newFile("bin")

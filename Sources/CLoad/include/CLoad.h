@@ -1,8 +1,9 @@
 // Loads a library when it is first needed: dlopen(3), a table of its functions, and a note in the
-// program that tells packagers of it.
+// program by which packagers find the library.
 //
-// Why not linked: libcurl brings 30 libraries along. Linked, an idle daemon takes twice the memory
-// and starts in more than twice the time; most starts restore their sessions and call nobody.
+// Why it is not linked: libcurl needs 30 libraries. If they are linked, an idle daemon takes twice
+// the memory and more than twice the time to start, and most starts restore their sessions without
+// a call.
 #pragma once
 
 #include <stddef.h>
@@ -14,14 +15,14 @@ struct credd_symbol {
   void *pointer;
 };
 
-// Loads a library and finds its functions. The program itself comes first in every look-up of a
-// symbol, so the library gets the free() that wipes (CWipingFree) all the same.
+// Loads a library and finds its functions. Symbol look-up starts with the program itself, so the
+// library uses the program's free(), which wipes (CWipingFree).
 //
-// NULL, or what stands in the way: valid until the next call of the thread.
+// NULL, or the problem: the text is valid until the thread's next call.
 const char *credd_load(const char *soname, const struct credd_symbol *symbols, size_t count);
 
-// Loads once for the whole process: `load` runs under a lock until it answers NULL. 0, or -1 with
-// what it answered in `reason`.
+// Loads once for the whole process: calls `load` under a lock, until it once returns NULL. 0, or -1
+// with the result of `load` in `reason`.
 int credd_load_once(int *is_loaded, const char *(*load)(void), char *reason, size_t size);
 
 // https://systemd.io/ELF_DLOPEN_METADATA: a note that names a library which a program loads by

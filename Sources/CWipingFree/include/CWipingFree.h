@@ -1,3 +1,3 @@
-// Linking this target makes free() wipe, in the whole program; a static program needs --wrap too: see
+// A program that links this target has a free() that wipes. A static program also needs --wrap: see
 // wiping_free.c.
 #pragma once

@@ -238,7 +238,7 @@ extension UpstreamFailure {
 
   /// A call that was not made because too many wait before it.
   static func queueFull(_ upstream: Upstream) -> Self {
-    var full = Self(upstream, FailureTable.crowded, retryAfter: .seconds(5), said: nil)
+    var full = Self(upstream, FailureTable.queueFull, retryAfter: .seconds(5), said: nil)
     full.isWithheld = true
     return full
   }

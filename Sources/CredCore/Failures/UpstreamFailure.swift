@@ -226,7 +226,7 @@ extension UpstreamFailure {
 
 extension UpstreamFailure {
   /// The token has expired already, for example because the backend caches tokens.
-  static let tokenIsOver = UpstreamFailure(
+  static let tokenExpired = UpstreamFailure(
     upstream: .cognitoIdentity, failureClass: .newTokenOnce, code: .tokenRejected,
     message: "the backend gave a token that has expired already; "
       + "it must fetch a new one, or this host's clock is wrong",
@@ -234,7 +234,7 @@ extension UpstreamFailure {
 
   /// The new credentials have expired already. As a success they would be refreshed at once, again
   /// and again.
-  static let credentialsAreOver = UpstreamFailure(
+  static let credentialsExpired = UpstreamFailure(
     upstream: .cognitoIdentity, failureClass: .transient(retryAfter: nil),
     code: .cognitoUnavailable,
     message: "the credentials that came have expired already; is this host's clock right?",

@@ -7,7 +7,7 @@ extension SessionMachine {
     guard case .refreshing(var refresh) = work, refresh.call == call else { return }
     switch outcome {
     case .credentials(_, _, let lifetime) where lifetime <= .zero:
-      outcomeReceived(call, .failed(.credentialsAreOver), &context)
+      outcomeReceived(call, .failed(.credentialsExpired), &context)
     case .signedIn(let session):
       passwordAccepted(session, refresh, &context)
     case .fileToken(let token):
@@ -17,7 +17,7 @@ extension SessionMachine {
       refresh.openIDToken = token.token
       startNextCall(refresh, &context)
     case .token(_, _, let lifetime?) where lifetime <= .zero:
-      outcomeReceived(call, .failed(.tokenIsOver), &context)
+      outcomeReceived(call, .failed(.tokenExpired), &context)
     case .token(let identityID, let token, let lifetime):
       setIdentity(identityID, &context)
       held.token = HeldToken(token, lifetime: lifetime, received: context.now)

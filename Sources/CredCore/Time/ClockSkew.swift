@@ -5,7 +5,7 @@
 /// 5 min off. So the daemon reports a clock that is off.
 public struct ClockSkew: Sendable, Equatable {
   /// A change that the daemon logs.
-  public enum News: Sendable, Equatable {
+  public enum Change: Sendable, Equatable {
     /// The clock is off: the server's time minus this host's.
     case off(Duration)
     /// The clock is right again.
@@ -17,7 +17,7 @@ public struct ClockSkew: Sendable, Equatable {
 
   /// The server's time minus this host's; zero until a server has replied.
   public private(set) var skew: Duration = .zero
-  private var told: Duration?
+  private var reported: Duration?
 
   public init() {}
 
@@ -25,27 +25,27 @@ public struct ClockSkew: Sendable, Equatable {
   public var isOff: Bool { abs(skew) > Self.tolerance }
 
   /// A reply of a server carried its time.
-  public mutating func noted(server: WallTime, local: WallTime) -> News? {
+  public mutating func compare(server: WallTime, local: WallTime) -> Change? {
     skew = server - local
-    return news()
+    return change()
   }
 
   /// The local clock was set: the known difference changes by as much.
   ///
   /// - Parameter jump: the new time minus the time without the change.
-  public mutating func clockSet(by jump: Duration) -> News? {
+  public mutating func clockSet(by jump: Duration) -> Change? {
     guard skew != .zero else { return nil }
     skew -= jump
-    return news()
+    return change()
   }
 
-  private mutating func news() -> News? {
+  private mutating func change() -> Change? {
     guard isOff else {
-      defer { told = nil }
-      return told == nil ? nil : .right
+      defer { reported = nil }
+      return reported == nil ? nil : .right
     }
-    if let told, abs(skew - told) <= Self.tolerance { return nil }
-    told = skew
+    if let reported, abs(skew - reported) <= Self.tolerance { return nil }
+    reported = skew
     return .off(skew)
   }
 

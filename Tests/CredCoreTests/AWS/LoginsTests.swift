@@ -41,7 +41,7 @@ struct DeveloperTokenTests {
     Samples.jwt(#"{"exp":-1}"#), Samples.jwt(#"{"exp":0}"#), Samples.jwt(#"{"exp":null}"#),
     Samples.jwt(#"{"exp":1767323945000}"#),
   ])
-  func whatIsNoTimeIsNone(text: String) throws {
+  func aClaimThatIsNoTimeIsIgnored(text: String) throws {
     let token = try DeveloperToken(Secret(text))
     #expect(token.expiration == nil)
     #expect(token.token.exposedText() == text)
@@ -75,7 +75,7 @@ struct LoginsMapTests {
     #expect(logins.logins.map(\.provider) == ["a"])
   }
 
-  @Test func tenAreTheMost() throws {
+  @Test func takesAtMostTenLogins() throws {
     var logins = try LoginsMap((0..<10).map { ("p\($0)", Secret("t")) })
     try logins.set("p3", token: Secret("other"))
     #expect(throws: InvalidInput.self) { try logins.set("p10", token: Secret("t")) }
@@ -98,7 +98,7 @@ struct LoginsMapTests {
     ("cognito-identity.cn-north-1.amazonaws.com.cn", true),
     ("cognito-idp.us-east-1.amazonaws.com/us-east-1_abc", false), ("accounts.google.com", false),
   ])
-  func knowsADeveloperToken(provider: String, isOne: Bool) throws {
+  func recognisesADeveloperToken(provider: String, isOne: Bool) throws {
     #expect(try LoginsMap([(provider, Secret("t"))]).holdsDeveloperToken == isOne)
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CredCore
 
-/// credd-protocol(7) against the protocol.
+/// credd-protocol(7) agrees with the protocol.
 struct ProtocolManualTests {
   private static func page() throws -> String {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -38,7 +38,7 @@ struct ProtocolManualTests {
     #expect(codes.count == ProtocolErrorCode.allCases.count)
   }
 
-  /// What answers `TooManyRequests`, as the constants have it.
+  /// The limits in the manual, with the figures of the constants.
   private static let limits = [
     "\(Limits.Client.connections) connections, \(Limits.Client.connectionsPerUser) of one user",
     "\(Limits.Client.unfinishedBytesPerUser >> 20) MiB of unfinished request lines of one user",
@@ -67,7 +67,7 @@ struct ProtocolManualTests {
   func hasEveryLimitWithItsFigure(_ limit: String) throws {
     let list = try #require(Self.page().components(separatedBy: ".Sh LIMITS\n").last)
       .components(separatedBy: "\n.Sh ")[0]
-    // Without macros and line breaks it is prose.
+    // Remove macros and line breaks.
     let text = list.replacing(/(?m)^\.[A-Z][a-z] ?/, with: "").replacing("\n", with: " ")
     #expect(text.contains(limit), "\(text)")
   }

@@ -136,7 +136,7 @@ struct SessionDriver {
     advance(to: now + .seconds(1) * seconds)
   }
 
-  /// The host sleeps: time passes and nobody is woken.
+  /// The host is suspended: time passes without `timePassed`.
   mutating func sleep(_ seconds: Double) {
     sleep(until: now + .seconds(1) * seconds)
   }
@@ -192,7 +192,7 @@ struct SessionDriver {
     }
   }
 
-  /// The call whose answer the machine takes.
+  /// The call whose outcome the machine awaits.
   var awaitedCall: CallID? { machine.awaitedCall }
 
   /// Calls that something overtook: their answers will come, and mean nothing.
@@ -226,7 +226,7 @@ struct SessionDriver {
     calls = []
   }
 
-  /// Somebody is served from the cache, as the daemon does it without asking the machine.
+  /// The daemon serves a caller from its cache, without an event.
   mutating func useCache() {
     machine.lastAsked = now
   }

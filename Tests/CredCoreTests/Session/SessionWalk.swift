@@ -5,7 +5,7 @@ struct SessionWalk {
   private(set) var session: SessionDriver
   private var dice: SeededGenerator
   private let fixtures = Fixtures()
-  /// Who waits, and until when.
+  /// The waiters and their deadlines.
   private var waiting: [UInt64: Instant] = [:]
   /// The same for logins.
   private var signingIn: [UInt64: Instant] = [:]
@@ -15,8 +15,8 @@ struct SessionWalk {
   /// A login, a logout or a `clear` may have taken the credentials away.
   private var mayBeGone = false
   private var lastCall: UInt64 = 0
-  /// The call that brought the credentials at hand, and the last one that was made for somebody
-  /// who has signed out since, or whose place another has taken.
+  /// The call that brought the held credentials, and the last call for a former user, who signed out
+  /// or was replaced.
   private var credentialsCall: UInt64 = 0
   private var formerCalls: UInt64 = 0
   /// Logins that make their user another, with the last call before each.
@@ -165,7 +165,7 @@ struct SessionWalk {
       credentialsEnd = session.now + lifetime
       credentialsCall = id.number
       mayBeGone = false
-    // From here on it is somebody else's session.
+    // From here on it is another user's session.
     case .signedIn: formerCalls = id.number
     default: break
     }

@@ -54,6 +54,9 @@ final class FakeBackground: Background {
     jobs.values.count { $0.lane == lane && $0.end != nil }
   }
 
+  /// Nothing that was begun finishes any more.
+  func dropAll() { jobs = [:] }
+
   /// What hangs in a lane finishes.
   func release(_ lane: BackgroundLane) {
     for (number, job) in jobs where job.lane == lane && job.end == .distantFuture {

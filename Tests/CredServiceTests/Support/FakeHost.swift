@@ -64,6 +64,8 @@ final class LogBook: Sendable {
     let level: Logger.Level
     let message: String
     let metadata: Logger.Metadata
+
+    subscript(key: String) -> String? { metadata[key].map { "\($0)" } }
   }
 
   private let kept = Mutex<[Entry]>([])

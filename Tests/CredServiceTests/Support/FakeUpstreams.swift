@@ -35,6 +35,8 @@ final class FakeUpstreams {
   var passwords = ["alice": "alice-password", "bob": "bob-password"]
   /// Added to the time of AWS's own clock; nil where replies carry no `Date`.
   var dateSkew: Duration?
+  /// Whether GetOpenIdTokenForDeveloperIdentity is answered. Signatures are not checked.
+  var answersDeveloperTokens = false
   /// How often each operation was called.
   private(set) var calls: [String: Int] = [:]
   private var identities: [String: Int] = [:]
@@ -73,6 +75,8 @@ final class FakeUpstreams {
     case "logout": return ok("{}")
     case "GetId":
       return ok(#"{"IdentityId":"\#(identity(of: json?["Logins"] == nil ? "guest" : "logins"))"}"#)
+    case "GetOpenIdTokenForDeveloperIdentity" where answersDeveloperTokens:
+      return ok(#"{"IdentityId":"\#(identity(of: "developer"))","Token":"\#(token())"}"#)
     case "GetOpenIdToken":
       return ok(#"{"IdentityId":"\#(json?["IdentityId"]?.text ?? "")","Token":"\#(token())"}"#)
     case "GetCredentialsForIdentity": return credentials(json?["IdentityId"]?.text ?? "")

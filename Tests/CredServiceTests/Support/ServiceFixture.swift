@@ -8,6 +8,8 @@ final class ServiceFixture {
   let host: FakeHost
   private(set) var service: SessionService
   private(set) var upstream: UpstreamClient
+  /// Of processes that were killed; their clients may be there still.
+  private var ended: [(SessionService, UpstreamClient)] = []
   /// Ids of groups by their names.
   static let groupIDs: [String: UInt32] = ["adm": 4, "mail": 8, "developers": 500]
 
@@ -59,8 +61,12 @@ final class ServiceFixture {
     return service.apply(configuration)
   }
 
-  /// The process is killed; the next one has the same store.
+  /// The process is killed, and nothing that was under way comes back. The next one has the same
+  /// store.
   func restart(_ text: String = Configured.usual()) throws {
+    host.clock.disarmAll()
+    host.background.dropAll()
+    ended.append((service, upstream))
     let configuration = try Self.resolved(text)
     upstream = host.makeUpstreamClient(configuration.daemon)
     service = SessionService(host: host.host(upstream), configuration: configuration)

@@ -35,8 +35,9 @@ final class TestClient: PeerFacts, ReplySink {
 
   var isWaiting: Bool { client?.isWaiting ?? false }
 
-  /// Sends a line, and does everything that is due at this moment.
+  /// Sends a line a moment later than whatever was before, and does everything that is due then.
   func send(_ line: String) {
+    clock.advance(by: .microseconds(1))
     sendOnly(line)
     clock.settle()
   }
@@ -64,11 +65,16 @@ final class TestClient: PeerFacts, ReplySink {
   /// Whether there is no reply that was not read.
   var hasReadAll: Bool { read == replies.count }
 
-  /// Sends a line and reads its reply.
+  /// Sends a line and waits for its reply, as long as it takes.
   func ask(_ line: String, _ location: SourceLocation = #_sourceLocation) throws -> Reply {
     send(line)
+    let end = clock.now + Self.patience
+    while hasReadAll, let next = clock.nextDeadline, next <= end { clock.advance(to: next) }
     return try next(location)
   }
+
+  /// Longer than any request may wait.
+  private static let patience = Duration.seconds(400)
 
   private func handOver() {
     while let client, !client.isWaiting, !unsent.isEmpty {

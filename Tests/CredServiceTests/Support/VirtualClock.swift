@@ -55,6 +55,9 @@ final class VirtualClock: Clock {
   /// Fires what is due now, and what that makes due.
   func settle() { advance(to: now) }
 
+  /// No timer that is armed now ever fires, as at the end of a process.
+  func disarmAll() { armed = [:] }
+
   private var nextTimer: Armed? {
     armed.values.min { ($0.deadline, $0.order) < ($1.deadline, $1.order) }
   }

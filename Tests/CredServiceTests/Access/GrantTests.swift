@@ -1,0 +1,125 @@
+import CredCore
+import Testing
+
+@testable import CredService
+
+/// Clients that watch or wait ask nothing more; their access is checked again all the same.
+struct GrantTests {
+  private func fixture(_ keys: String = "allow_groups = mail") throws -> ServiceFixture {
+    let fixture = try ServiceFixture(Configured.usual(profile: keys))
+    fixture.host.upstreams.faults["token"] = .hang
+    fixture.host.queries.setGroups([8], of: 1000)
+    return fixture
+  }
+
+  /// Makes the database known to the service.
+  private func lookUp(_ fixture: ServiceFixture) throws {
+    let client = fixture.connect(groups: [8])
+    #expect(try client.ask(#"{"op":"identity"}"#).state == "signedOut")
+  }
+
+  @Test func `a withdrawn membership ends the watch and the wait of its user`() throws {
+    // Requests wait for a sign-in.
+    let fixture = try ServiceFixture(Configured.password(profile: "allow_groups = mail"))
+    fixture.host.queries.setGroups([8], of: 1000)
+    try lookUp(fixture)
+    let start = fixture.now
+    let (watcher, waiter) = (fixture.connect(groups: [8]), fixture.connect(groups: [8]))
+    #expect(
+      try watcher.ask(#"{"op":"watch","profile":"default","id":7}"#)["Event"]?.text == "state")
+    waiter.send(#"{"wait":300,"id":8}"#)
+    waiter.send("{}")
+    #expect(fixture.service.sessions.values.map(\.machine.waiterCount) == [1])
+    // Withdrawn, and nothing was looked up yet.
+    fixture.host.queries.setGroups([], of: 1000)
+    fixture.advance(by: .seconds(59))
+    #expect(fixture.service.nextAccessCheck == start + .seconds(60))
+    #expect(waiter.hasReadAll && watcher.hasReadAll)
+    fixture.advance(by: .seconds(1))
+    for (client, id) in [(watcher, 7), (waiter, 8)] {
+      let reply = try client.next()
+      #expect(reply.errorCode == "AccessDenied" && reply["Id"]?.integer == Int64(id), "\(reply)")
+    }
+    // The next request of the same connection is refused too.
+    #expect(try waiter.next().errorCode == "AccessDenied")
+    #expect(fixture.service.sessions.values.map(\.machine.waiterCount) == [0])
+    #expect(fixture.service.watchers.isEmpty)
+    #expect(fixture.service.nextAccessCheck == .distantFuture)
+  }
+
+  @Test func `a member goes on, and is checked a minute later`() throws {
+    let fixture = try fixture()
+    try lookUp(fixture)
+    let watcher = fixture.connect(groups: [8])
+    #expect(try watcher.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text == "state")
+    // Another request renews what is known of the user after 45 s.
+    fixture.advance(by: .seconds(50))
+    try lookUp(fixture)
+    let renewed = fixture.now
+    fixture.advance(by: .seconds(11))
+    #expect(fixture.service.nextAccessCheck == renewed + .seconds(60))
+    fixture.host.queries.setGroups([], of: 1000)
+    fixture.advance(by: .seconds(48))
+    #expect(watcher.hasReadAll)
+    fixture.advance(by: .seconds(1))
+    #expect(try watcher.next().errorCode == "AccessDenied")
+  }
+
+  @Test func `an answer that is too old is looked up, and the check ends when it is known`() throws
+  {
+    let fixture = try fixture()
+    try lookUp(fixture)
+    let watcher = fixture.connect(groups: [8])
+    #expect(try watcher.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text == "state")
+    fixture.host.background.time[.users] = .seconds(1)
+    fixture.advance(by: .seconds(60))
+    #expect(fixture.service.nextAccessCheck == .distantFuture)
+    #expect(fixture.host.background.running(.users) == 1)
+    fixture.advance(by: .seconds(1))
+    #expect(fixture.service.nextAccessCheck < .distantFuture)
+    #expect(fixture.service.watchers.count == 1)
+    // For an hour, with the database asked once a minute.
+    let asked = fixture.host.queries.asked.count
+    fixture.advance(by: .seconds(3600))
+    #expect(watcher.hasReadAll)
+    #expect((55...62).contains(fixture.host.queries.asked.count - asked))
+  }
+
+  @Test func `an open profile needs no check`() throws {
+    let fixture = try fixture("")
+    let watcher = fixture.connect()
+    watcher.send(#"{"op":"watch","profile":"default"}"#)
+    #expect(watcher.replies.count == 1)
+    #expect(fixture.service.nextAccessCheck == .distantFuture)
+  }
+
+  @Test func `a database that hangs ends nobody's access`() throws {
+    let fixture = try fixture()
+    try lookUp(fixture)
+    let watcher = fixture.connect(groups: [8])
+    #expect(try watcher.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text == "state")
+    fixture.host.background.time[.users] = .some(nil)
+    fixture.advance(by: .seconds(600))
+    #expect(watcher.hasReadAll)
+    #expect(fixture.host.background.running(.users) == 1)
+    // When it answers again, it is believed.
+    fixture.host.queries.setGroups([], of: 1000)
+    fixture.host.background.time[.users] = .zero
+    fixture.host.background.release(.users)
+    fixture.advance(by: .seconds(60))
+    #expect(try watcher.next().errorCode == "AccessDenied")
+  }
+
+  @Test func `a client that left the admin group sees no other user's sessions`() throws {
+    let fixture = try ServiceFixture(Configured.usual(daemon: "admin_group = mail"))
+    fixture.host.queries.setGroups([8], of: 1000)
+    #expect(try fixture.ask(uid: 1001).accessKeyID != nil)
+    // The kernel goes on saying that the process has the group.
+    let member = fixture.connect(groups: [8])
+    let line = #"{"op":"status","all":true}"#
+    #expect(try member.ask(line)["Sessions"]?.count == 1)
+    fixture.host.queries.setGroups([], of: 1000)
+    fixture.advance(by: .seconds(61))
+    #expect(try member.ask(line).errorCode == "AccessDenied")
+  }
+}

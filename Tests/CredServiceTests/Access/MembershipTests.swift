@@ -1,0 +1,113 @@
+import CredCore
+import Testing
+
+@testable import CredService
+
+/// Memberships that change while connections live: the kernel goes on saying that the process has the
+/// group, as it does until a logout.
+struct MembershipTests {
+  private func fixture() throws -> ServiceFixture {
+    let text =
+      Configured.http() + Configured.profile("default", identifier: "{user}", "allow_groups = mail")
+        + """
+        [backend people]
+        type = http
+        url = http://127.0.0.1/token
+        login_url = http://127.0.0.1/login
+
+        """
+      + Configured.profile("personal", identifier: "{user}", "allow_groups = mail")
+      .replacing("= corp", with: "= people")
+    let fixture = try ServiceFixture(text)
+    fixture.host.queries.setGroups([8], of: 1000)
+    return fixture
+  }
+
+  /// A client that asks once a second hears of it, and so do one that watches and one that waits.
+  @Test func `a membership that is withdrawn ends within a minute on connections that live`() throws
+  {
+    let fixture = try fixture()
+    let (asking, watching, waiting) = (
+      fixture.connect(groups: [8]), fixture.connect(groups: [8]), fixture.connect(groups: [8])
+    )
+    #expect(try watching.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text == "state")
+    waiting.send(#"{"profile":"personal","wait":300}"#)
+    #expect(try asking.ask("{}").accessKeyID != nil)
+    fixture.host.queries.setGroups([], of: 1000)
+    let withdrawn = fixture.now
+    var served = 0
+    while try asking.ask("{}").errorCode == nil, served < 100 {
+      served += 1
+      fixture.advance(by: .seconds(1))
+    }
+    #expect(asking.replies.last?.errorCode == "AccessDenied")
+    #expect((40...61).contains(served))
+    #expect(fixture.now - withdrawn <= .seconds(62))
+    fixture.advance(by: .seconds(15))
+    for client in [watching, waiting] {
+      #expect(client.replies.last?.errorCode == "AccessDenied")
+      #expect(!client.isWaiting)
+    }
+    #expect(watching.client?.watch == nil)
+  }
+
+  @Test func `a process without the group is refused, whatever the database says of its user`()
+    throws
+  {
+    let fixture = try fixture()
+    #expect(try fixture.ask().errorCode == "AccessDenied")
+    #expect(try fixture.connect(groups: [8]).ask("{}").accessKeyID != nil)
+  }
+
+  /// Groups that the database never listed may come from elsewhere, such as pam_group.
+  @Test func `a group that the database never listed counts`() throws {
+    let fixture = try fixture()
+    fixture.host.queries.setGroups([], of: 1000)
+    let client = fixture.connect(groups: [8])
+    #expect(try client.ask("{}").accessKeyID != nil)
+    fixture.advance(by: .seconds(600))
+    #expect(try client.ask("{}").accessKeyID != nil)
+  }
+
+  @Test func `a database that is unavailable withdraws nothing`() throws {
+    let fixture = try fixture()
+    let client = fixture.connect(groups: [8])
+    #expect(try client.ask("{}").accessKeyID != nil)
+    fixture.host.queries.isUnavailable = true
+    for _ in 0..<20 {
+      fixture.advance(by: .seconds(61))
+      #expect(try client.ask("{}").accessKeyID != nil)
+    }
+    fixture.host.queries.isUnavailable = false
+    fixture.host.queries.setGroups([], of: 1000)
+    fixture.advance(by: .seconds(61))
+    #expect(try client.ask("{}").errorCode == "AccessDenied")
+  }
+
+  @Test func `a uid with another name is another person`() throws {
+    let fixture = try fixture()
+    let client = fixture.connect(groups: [8])
+    let alice = try client.ask("{}")
+    let identity = try client.ask(#"{"op":"identity"}"#)["IdentityId"]
+    fixture.host.queries.users[1000]?.name = "carol"
+    fixture.advance(by: .seconds(61))
+    let carol = try client.ask("{}")
+    #expect(carol.accessKeyID != nil && carol != alice)
+    #expect(try client.ask(#"{"op":"identity"}"#)["IdentityId"] != identity)
+    #expect(
+      fixture.host.log.messages.contains("a uid has another name now: its session begins anew"))
+  }
+
+  @Test func `a user without a name cannot use a profile that needs one`() throws {
+    let fixture = try ServiceFixture(
+      Configured.http() + Configured.profile("default", identifier: "{user}"))
+    let refused = try fixture.ask(uid: 4000)
+    #expect(refused.errorCode == "AccessDenied")
+    #expect(refused.errorMessage?.contains("no user name") == true)
+    // That the database does not answer is no reason to say so.
+    fixture.host.queries.isUnavailable = true
+    let unknown = try fixture.ask(uid: 4001)
+    #expect(unknown.errorCode == "Timeout")
+    #expect(unknown["Error"]?["RetryAfter"]?.integer == 5)
+  }
+}

@@ -1,0 +1,153 @@
+import CredCore
+import Testing
+
+@testable import CredService
+
+/// What one user may cause.
+struct UserLimitTests {
+  private static let login = #"{"op":"login","username":"alice","password":"alice-password"}"#
+
+  @Test func `a user that signs in again and again is slowed down`() throws {
+    let fixture = try ServiceFixture()
+    var refused: Reply?
+    for _ in 0..<200 where refused == nil {
+      let reply = try fixture.ask(#"{"op":"login"}"#)
+      if reply.errorCode != nil { refused = reply }
+    }
+    #expect(refused?.errorCode == "TooManyRequests")
+    #expect(refused?.errorMessage?.contains("upstream calls") == true)
+    #expect((refused?["Error"]?["RetryAfter"]?.double ?? 0) > 0)
+    // An ordinary request is answered, and another user is not slowed down.
+    #expect(try fixture.ask().accessKeyID != nil)
+    #expect(try fixture.ask(#"{"op":"login"}"#, uid: 1001).errorCode == nil)
+    // Two calls a second come back.
+    fixture.advance(by: .seconds(2))
+    #expect(try fixture.ask(#"{"op":"login"}"#).errorCode == nil)
+  }
+
+  @Test func `requests of one user wait in so many sessions and no more`() throws {
+    let limit = Limits.Client.waitingSessions
+    let profiles = (0...limit).map { Configured.profile("p\($0)") }.joined()
+    let fixture = try ServiceFixture(Configured.http() + profiles)
+    fixture.host.upstreams.faults["token"] = .hang
+    let waiting = (0..<limit).map { number in
+      let client = fixture.connect()
+      client.send(#"{"profile":"p\#(number)","wait":60}"#)
+      return client
+    }
+    #expect(waiting.allSatisfy { $0.isWaiting })
+    let line = #"{"profile":"p\#(limit)","wait":60}"#
+    let refused = try fixture.ask(line)
+    #expect(refused.errorCode == "TooManyRequests")
+    #expect(refused.errorMessage?.contains("32 other profiles") == true)
+    // To join those that wait already costs nothing.
+    let joining = fixture.connect()
+    joining.send(#"{"profile":"p0","wait":60}"#)
+    #expect(joining.isWaiting)
+    // Another user has places of its own.
+    let other = fixture.connect(uid: 1001)
+    other.send(line)
+    #expect(other.isWaiting)
+    // A place is free as soon as a client leaves.
+    waiting[limit - 1].leave()
+    let next = fixture.connect()
+    next.send(line)
+    #expect(next.isWaiting)
+    #expect(next.client?.user.waitingSessions.count == limit)
+  }
+
+  @Test func `places are given back when requests are answered`() throws {
+    let fixture = try ServiceFixture()
+    let client = fixture.connect()
+    fixture.host.upstreams.delays["token"] = .seconds(1)
+    for _ in 0..<3 { client.send("{}") }
+    #expect(client.client?.user.waitingSessions.count == 1)
+    fixture.advance(by: .seconds(1))
+    #expect(client.replies.count == 3)
+    #expect(client.client?.user.waitingSessions.isEmpty == true)
+    #expect(fixture.service.users.count == 1)
+    client.leave()
+    #expect(fixture.service.users.isEmpty && fixture.service.clients.isEmpty)
+  }
+
+  @Test func `one password of a user is checked at a time`() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    fixture.host.upstreams.delays["login"] = .milliseconds(1500)
+    let first = fixture.connect()
+    first.send(Self.login)
+    let second = fixture.connect()
+    second.send(Self.login)
+    let refused = try second.next()
+    #expect(refused.errorCode == "TooManyRequests")
+    #expect(refused.errorMessage?.contains("another sign-in of yours") == true)
+    // Another user's is checked beside it.
+    let other = fixture.connect(uid: 1001)
+    other.send(Self.login)
+    #expect(other.isWaiting)
+    fixture.advance(by: .milliseconds(1500))
+    #expect(try first.next().errorCode == nil)
+    #expect(try fixture.ask(Self.login).errorCode == nil)
+    #expect(fixture.host.upstreams.calls("login") == 3)
+  }
+
+  @Test func `a client that leaves while its password is checked counts as a failure`() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    fixture.host.upstreams.delays["login"] = .milliseconds(100)
+    let wrong = Self.login.replacing("alice-p", with: "no-p")
+    var refused: Reply?
+    for _ in 0..<20 where refused == nil {
+      let client = fixture.connect()
+      client.send(wrong)
+      refused = client.replies.first
+      client.leave()
+    }
+    #expect(refused?.errorMessage == "too many sign-ins failed")
+    #expect(fixture.service.passwordsUnderWay.isEmpty)
+  }
+
+  @Test func `wrong passwords are slowed down, and a right one ends that`() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    let wrong = Self.login.replacing("alice-p", with: "no-p")
+    var refused: Reply?
+    for _ in 0..<20 where refused == nil {
+      let reply = try fixture.ask(wrong)
+      if reply.errorCode == "TooManyRequests" { refused = reply }
+    }
+    let pause = try #require(refused?["Error"]?["RetryAfter"]?.double)
+    #expect(try fixture.ask(Self.login).errorCode == "TooManyRequests")
+    fixture.advance(by: .seconds(pause + 1))
+    #expect(try fixture.ask(Self.login).state == "signedIn")
+    #expect(try fixture.ask(wrong).errorCode == "SignInFailed")
+  }
+
+  @Test func `logins of one user's sessions are bounded together`() throws {
+    // Without a backend that sees them, sessions keep what they were sent.
+    let profiles = (0..<10).map { Configured.profile("p\($0)") }.joined()
+    let fixture = try ServiceFixture(Configured.http() + profiles)
+    let token = String(repeating: "x", count: 50_000)
+    let logins = (0..<10).map { #""login\#($0).example":"\#(token)""# }.joined(separator: ",")
+    var refused: Reply?
+    var kept = 0
+    for number in 0..<10 where refused == nil {
+      let reply = try fixture.ask(#"{"op":"login","profile":"p\#(number)","logins":{\#(logins)}}"#)
+      if reply.errorCode == "TooManyRequests" { refused = reply } else { kept += 1 }
+    }
+    #expect(refused?.errorMessage?.contains("bytes of logins") == true)
+    #expect(kept == Limits.Session.loginBytesPerUser / 500_000)
+    // The session that has them may replace them.
+    let again = try fixture.ask(#"{"op":"login","profile":"p0","logins":{\#(logins)}}"#)
+    #expect(again.errorCode == nil, "\(again)")
+  }
+
+  @Test func `sessions are as many as configured`() throws {
+    let fixture = try ServiceFixture(
+      Configured.usual(daemon: "max_sessions = 1") + Configured.profile("next"))
+    #expect(try fixture.ask().accessKeyID != nil)
+    let refused = try fixture.ask(#"{"profile":"next"}"#)
+    #expect(refused.errorCode == "TooManyRequests")
+    #expect(refused.errorMessage?.contains("max_sessions") == true)
+    // The place of a profile that is removed is free.
+    try fixture.reload(Configured.http(daemon: "max_sessions = 1") + Configured.profile("next"))
+    #expect(try fixture.ask(#"{"profile":"next"}"#).accessKeyID != nil)
+  }
+}

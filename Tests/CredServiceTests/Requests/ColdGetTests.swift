@@ -1,0 +1,123 @@
+import CredCore
+import Foundation
+import Testing
+
+@testable import CredService
+
+/// The steps of docs/architecture.md, "A cold get", watched at the seams.
+struct ColdGetTests {
+  static let steps = [
+    "A line becomes a request",
+    "The request is routed",
+    "The caller is looked up",
+    "The session is found or made",
+    "The machine is asked",
+    "The session is saved, then the call starts",
+    "The queue admits the call, and the request is sent",
+    "The machine takes the outcome",
+    "The clients that wait are answered",
+    "The server writes the replies",
+  ]
+
+  /// Checks that steps come in order, each once.
+  private struct Walk {
+    private(set) var taken = 0
+
+    mutating func step(
+      _ number: Int, _ title: String, _ location: SourceLocation = #_sourceLocation
+    ) {
+      taken += 1
+      #expect(number == taken, sourceLocation: location)
+      #expect(ColdGetTests.steps[number - 1] == title, sourceLocation: location)
+    }
+  }
+
+  @Test func `a cold get takes ten steps`() throws {
+    let fixture = try ServiceFixture(Self.configuration)
+    let (host, service) = (fixture.host, fixture.service)
+    host.background.time[.users] = .milliseconds(10)
+    host.upstreams.delays = [
+      "token": .milliseconds(50), "GetCredentialsForIdentity": .milliseconds(50),
+    ]
+    var walk = Walk()
+
+    walk.step(1, "A line becomes a request")
+    let (client, other) = (fixture.connect(pid: 42), fixture.connect(pid: 43))
+    client.sendOnly("{}")
+    #expect(service.requests == 1)
+    #expect(service.parsedRequests.request(for: Array("{}".utf8).span) != nil)
+
+    walk.step(2, "The request is routed")
+    #expect(client.isWaiting && client.replies.isEmpty)
+
+    walk.step(3, "The caller is looked up")
+    #expect(client.client?.waiting?.forCaller == true)
+    #expect(host.background.asked == [.users: 1])
+    #expect(service.sessions.isEmpty && host.trace.lines.isEmpty)
+    host.advance(by: .milliseconds(10))
+    #expect(host.queries.asked == [UserQuery(.uid(1000))])
+
+    walk.step(4, "The session is found or made")
+    #expect(host.trace.lines.first == "identity of default")
+    let session = try #require(service.sessions[SessionKey(uid: 1000, profile: "default")])
+    #expect(session.userName == "alice")
+
+    walk.step(5, "The machine is asked")
+    #expect(session.machine.waiterCount == 1)
+    let call = try #require(session.machine.awaitedCall)
+    #expect(client.client?.waiting?.session === session)
+
+    walk.step(6, "The session is saved, then the call starts")
+    #expect(Array(host.trace.lines.dropFirst()) == ["remove default", "send token"])
+    #expect(session.call?.id == call)
+
+    walk.step(7, "The queue admits the call, and the request is sent")
+    #expect(fixture.upstream.callCount == 1)
+    #expect(host.http.requests.first?.json?["DeveloperUserIdentifier"]?.text == "alice")
+    // A second client joins the call.
+    other.send("{}")
+    #expect(session.machine.waiterCount == 2 && fixture.upstream.callCount == 1)
+
+    walk.step(8, "The machine takes the outcome")
+    host.trace.clear()
+    host.advance(by: .milliseconds(50))
+    // Steps 6 and 7 once more, with the token that it now holds.
+    #expect(
+      host.trace.lines == ["reply token", "save default", "send GetCredentialsForIdentity"])
+    #expect(try #require(session.machine.awaitedCall) > call)
+    #expect(client.replies.isEmpty)
+
+    walk.step(9, "The clients that wait are answered")
+    host.trace.clear()
+    host.advance(by: .milliseconds(50))
+    #expect(host.trace.lines == ["reply GetCredentialsForIdentity", "save default"])
+    #expect(try client.next().accessKeyID != nil)
+    #expect(client.replies == other.replies)
+    #expect(host.log.messages.count { $0 == "credentials given" } == 2)
+
+    walk.step(10, "The server writes the replies")
+    // The service has handed each reply to its client's sink, once, and waits for nothing.
+    #expect(client.replies.count == 1 && !client.isWaiting && !other.isWaiting)
+    #expect(service.sessions.values.allSatisfy { $0.machine.waiterCount == 0 })
+    #expect(fixture.upstream.callCount == 0)
+    #expect(walk.taken == Self.steps.count)
+  }
+
+  /// The page numbers the steps as its list does: `1. **A line becomes a request.** …`.
+  @Test func `the page of the architecture names the ten steps`() throws {
+    let page = URL(filePath: #filePath).appending(path: "../../../../docs/architecture.md")
+      .standardizedFileURL
+    // The page is written in this round.
+    guard FileManager.default.fileExists(atPath: page.path) else { return }
+    let lines = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "\n")
+    for (index, title) in Self.steps.enumerated() {
+      let number = "\(index + 1). "
+      #expect(
+        lines.contains { $0.hasPrefix(number) && $0.contains(title) }, "\(number)\(title)")
+    }
+  }
+
+  /// The user identifier makes the service ask for the user's name.
+  private static let configuration =
+    Configured.http() + Configured.profile("default", identifier: "{user}")
+}
