@@ -9,12 +9,13 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   case mixedReplies
   /// `HostQueries`: the user database answers with another user's entry.
   case mixedUsers
-  /// `SessionStoring`: a restart finds records under the keys of others.
+  /// `SessionStoring`: a restart finds records under the keys of others, where no user's name in
+  /// them says so.
   case mixedRecords
   /// `LineReceiving`: after a failed call the session's credentials are cleared, though nobody asked.
   case dropOnFailure
-  /// `SessionStoring`: a restart finds some records as they were before their last change.
-  case lateStore
+  /// `SessionStoring`: a restart finds every other record alone.
+  case lostRecords
   /// `HTTPSending`: some requests are sent twice at the same time.
   case repeatedRequests
   /// `Timer`: a timer that is set for later does not fire.
@@ -37,7 +38,7 @@ public enum InjectedFault: String, Sendable, CaseIterable {
     switch self {
     case .stoppedClock: [.neverExpired]
     case .mixedReplies, .mixedUsers, .mixedRecords: [.neverForeign]
-    case .dropOnFailure, .lateStore: [.neverDropped]
+    case .dropOnFailure, .lostRecords: [.neverDropped]
     case .repeatedRequests: [.singleFlight]
     case .lostTimers, .lostLookups: [.answeredInTime]
     case .fastClock: [.withinRate]

@@ -24,8 +24,6 @@ struct ExpectedSession {
   var signOuts = 0
   /// Counts what would make a sign-out's answer say nothing any more.
   var changes = 0
-  /// A call that was overtaken may still be on its way out until then.
-  var settledAt = Instant(nanoseconds: .min)
   /// The uid is somebody else's, and the service has not been asked since.
   var isHandedOver = false
   /// The last answer with credentials, and what its seal says.
@@ -174,8 +172,6 @@ final class Oracle {
 
   func wishEnds(_ index: Int) {
     sessions[index].wishes = max(0, sessions[index].wishes - 1)
-    // What a call needs is read in the background.
-    sessions[index].settledAt = world.later(2 * SimulatedBackground.slowest)
     forgetHeld(index)
   }
 
@@ -286,7 +282,7 @@ final class Oracle {
     sessions[index].callsInHour += 1
     let session = sessions[index]
     if let flight = session.flight, flight.generation == owner.generation, session.wishes == 0,
-      !session.isHandedOver, session.settledAt <= world.now
+      !session.isHandedOver
     {
       world.violate(.singleFlight, session: index, "call \(call) begins beside \(flight.call)")
     }

@@ -154,7 +154,8 @@ extension WallTime {
   /// Seconds since 1970 with their milliseconds.
   var decimalSeconds: String {
     let fraction = String(milliseconds % 1000)
-    return "\(milliseconds / 1000)." + String(repeating: "0", count: 3 - fraction.utf8.count) + fraction
+    return "\(milliseconds / 1000)." + String(repeating: "0", count: 3 - fraction.utf8.count)
+      + fraction
   }
 }
 

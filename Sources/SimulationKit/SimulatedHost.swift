@@ -175,7 +175,7 @@ final class SimulatedBackground: Background {
   ) {
     switch world.fault {
     case .lostLookups where lane == .users && world.random.happens(0.01): return
-    case .lostFiles where lane == .files && world.random.happens(0.01): return
+    case .lostFiles where lane == .files && world.random.happens(0.1): return
     default: break
     }
     world.inProcess(after: Self.slowest * world.random.fraction()) { [world, users] in
@@ -191,8 +191,6 @@ final class SimulatedBackground: Background {
 final class SimulatedStore: SessionStoring {
   private let fault: InjectedFault?
   private var records: [SessionKey: SessionRecord] = [:]
-  /// What each record was before its last change.
-  private var former: [SessionKey: SessionRecord] = [:]
   private var identities: [SessionKey: KnownIdentity] = [:]
 
   init(_ fault: InjectedFault?) {
@@ -202,16 +200,13 @@ final class SimulatedStore: SessionStoring {
   let problem: String? = nil
 
   func load() -> [SessionKey: SessionRecord] {
-    if fault == .lateStore { records = former }
+    if fault == .lostRecords { records = records.filter { $0.key.uid % 2 == 0 } }
     if fault == .mixedRecords { exchangeUsers() }
     records = records.compactMapValues { try? SessionRecord(reading: $0.encoded[...]) }
     return records
   }
 
-  func save(_ record: SessionRecord, for key: SessionKey) {
-    if fault == .lateStore { former[key] = records[key] }
-    records[key] = record
-  }
+  func save(_ record: SessionRecord, for key: SessionKey) { records[key] = record }
 
   func remove(_ key: SessionKey) { records[key] = nil }
   func identity(for key: SessionKey) -> KnownIdentity? { identities[key] }
@@ -223,7 +218,10 @@ final class SimulatedStore: SessionStoring {
   private func exchangeUsers() {
     var exchanged: [SessionKey: SessionRecord] = [:]
     for (key, record) in records {
-      guard let user = SimulatedUsers.user(withUID: key.uid) else { continue }
+      guard record.user == nil, let user = SimulatedUsers.user(withUID: key.uid) else {
+        exchanged[key] = record
+        continue
+      }
       let uid = SimulatedUsers.uid(SimulatedUsers.partner(of: user))
       exchanged[SessionKey(uid: uid, profile: key.profile)] = record
     }

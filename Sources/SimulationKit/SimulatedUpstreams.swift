@@ -116,7 +116,8 @@ final class SimulatedUpstreams: HTTPSending, CommandRunning, CryptoLoading {
       let endpoint = endpoints[index]
       world.violate(
         .withinRate, session: nil,
-        "\(endpoint.name) is called more often than \(endpoint.perSecond)/s, \(endpoint.width) at once")
+        "\(endpoint.name) is called more often than \(endpoint.perSecond)/s, \(endpoint.width) at once"
+      )
     }
     if question.isOfSession { oracle.callBegins(call, for: question.owner) }
     let transit = transit(index)

@@ -109,12 +109,14 @@ extension SimulatedUpstreams {
   }
 
   private func role(_ request: HTTPRequest) -> UpstreamQuestion? {
-    guard let form = request.body.exposedText() else { return nil }
+    let form = request.body.bytes
+    let duration = form.field("DurationSeconds").flatMap {
+      Double(String(decoding: $0, as: UTF8.self))
+    }
     var question = UpstreamQuestion(
-      endpoint: endpoints.count - 1,
-      kind: .assumeRole(duration: form.field("DurationSeconds").flatMap(Double.init) ?? 3600))
+      endpoint: endpoints.count - 1, kind: .assumeRole(duration: duration ?? 3600))
     question.hasToken = true
-    question.token = form.field("WebIdentityToken").flatMap { Seal(Array($0.utf8)) }
+    question.token = form.field("WebIdentityToken").flatMap { Seal($0) }
     question.owner = question.token?.owner
     return question
   }
@@ -322,11 +324,12 @@ extension HTTPRequest {
   }
 }
 
-extension String {
+extension [UInt8] {
   /// A field of a form; the simulation's values need no decoding.
-  fileprivate func field(_ name: String) -> String? {
-    for pair in split(separator: "&") where pair.hasPrefix("\(name)=") {
-      return String(pair.dropFirst(name.utf8.count + 1))
+  fileprivate func field(_ name: String) -> ArraySlice<UInt8>? {
+    for pair in split(separator: UInt8(ascii: "&")) where pair.starts(with: name.utf8) {
+      let value = pair.dropFirst(name.utf8.count)
+      if value.first == UInt8(ascii: "=") { return value.dropFirst() }
     }
     return nil
   }

@@ -1,8 +1,9 @@
-import ArgumentParser
-import SimulationKit
+internal import ArgumentParser
+internal import SimulationKit
 
 /// Simulates hosts from seeds and says what did not hold.
-struct CreddSimulate: ParsableCommand {
+@main
+struct CreddSimulate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "credd-simulate",
     abstract: "Run credd's service in a simulated world, and check what credd promises.",
@@ -29,22 +30,34 @@ struct CreddSimulate: ParsableCommand {
   @Flag(help: "With --replay: print every step.")
   var all = false
 
-  func run() throws {
+  func run() async throws {
     if let replay { return try show(replay) }
     print("seeds \(first) to \(first + UInt64(seeds) - 1)")
     var total = Totals()
-    for seed in first..<first + UInt64(seeds) {
-      let report = Simulation(Scenario(seed: seed, sessions: sessions, hours: hours)).run()
-      total.add(report)
-      if report.violation != nil {
-        try show(seed)
-        throw ExitCode.failure
+    var failed: UInt64?
+    await withTaskGroup(of: (UInt64, SimulationReport).self) { group in
+      var waiting = (first..<first + UInt64(seeds))[...]
+      func startNext() {
+        guard failed == nil, let seed = waiting.popFirst() else { return }
+        let scenario = Scenario(seed: seed, sessions: sessions, hours: hours)
+        group.addTask { (seed, Simulation(scenario).run()) }
+      }
+      for _ in 0..<Self.atOnce { startNext() }
+      for await (seed, report) in group {
+        total.add(report)
+        if report.violation != nil { failed = min(failed ?? seed, seed) }
+        startNext()
       }
     }
+    if let failed { try show(failed) }
     print(total.words)
   }
 
-  /// Finds the shortest run of a seed that fails, and prints its steps.
+  /// Seeds that are simulated side by side. The runtime has as many threads as the host has
+  /// processors.
+  private static let atOnce = 64
+
+  /// Runs a seed once more, prints its steps, and fails if it does.
   private func show(_ seed: UInt64) throws {
     var scenario = Scenario(seed: seed, sessions: sessions, hours: hours)
     scenario.isTraced = true

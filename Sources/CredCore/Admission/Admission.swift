@@ -47,6 +47,8 @@ public struct Admission: Sendable {
     case prioritised(CallID)
     /// A call is no longer wanted. Ignored if it is under way or has ended.
     case cancelled(CallID)
+    /// An admitted call was cancelled before it was sent: nothing was learnt.
+    case notSent(CallID)
     /// An admitted call ended; with its failure, if it failed.
     case ended(CallID, UpstreamFailure?)
     /// ``nextWake`` has come.
@@ -112,6 +114,10 @@ public struct Admission: Sendable {
     case .asked(let call): accept(call, &context)
     case .prioritised(let id): queue.prioritise(id)
     case .cancelled(let id): queue.remove(id)
+    case .notSent(let id):
+      if let (_, isProbe) = underWay.removeValue(forKey: id) {
+        breaker.inconclusive(wasProbe: isProbe)
+      }
     case .ended(let id, let failure): end(id, failure, &context)
     case .timePassed: break
     }

@@ -29,7 +29,7 @@ public struct ParsedRequestCache: Sendable {
   public mutating func request(for line: borrowing Span<UInt8>) -> Request? {
     guard line.count <= cachedLineBytes else { return nil }
     let place = place(of: line)
-    guard Self.isEqual(lines[place], line) else { return nil }
+    guard lines[place].isEqual(to: line) else { return nil }
     wasUsed[place] = true
     return requests[place]
   }
@@ -67,11 +67,5 @@ public struct ParsedRequestCache: Sendable {
     // An odd number without structure: the fraction of the golden ratio.
     let product = (hash ^ word).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
     return product.high ^ product.low
-  }
-
-  private static func isEqual(_ known: [UInt8], _ line: borrowing Span<UInt8>) -> Bool {
-    guard known.count == line.count else { return false }
-    for index in line.indices where known[index] != line[index] { return false }
-    return true
   }
 }

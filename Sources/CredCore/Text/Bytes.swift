@@ -103,3 +103,15 @@ enum UTF8Sequence {
     bytes.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 }
   }
 }
+
+extension [UInt8] {
+  /// Whether a line has exactly these bytes. All of them are compared, whatever the first ones say:
+  /// without an early end the compiler compares sixteen at a time.
+  public func isEqual(to line: borrowing Span<UInt8>) -> Bool {
+    guard count == line.count else { return false }
+    var difference: UInt8 = 0
+    let known = span
+    for index in 0..<known.count { difference |= known[index] ^ line[index] }
+    return difference == 0
+  }
+}

@@ -86,7 +86,7 @@ package final class UpstreamClient: UpstreamPerforming {
     let queue = queue(for: request)
     calls[request.id] = PendingCall(completion: completion, queue: queue)
     guard let queue else {
-      return make(request.call, request.profile, request.user) { [unowned self] outcome in
+      return make(request) { [unowned self] outcome in
         self.finish(request.id, outcome)
       }
     }
@@ -95,7 +95,7 @@ package final class UpstreamClient: UpstreamPerforming {
       isRetry: request.isRetry, dependsOnUserInput: request.call.dependsOnUserInput)
     queue.enter(call, services.clock) { [unowned self] refusal in
       if let refusal { return later { [unowned self] in finish(request.id, .failed(refusal)) } }
-      make(request.call, request.profile, request.user) { [unowned self] outcome in
+      make(request) { [unowned self] outcome in
         leave(queue, request.id, outcome.failure)
         finish(request.id, outcome)
       }
@@ -140,6 +140,16 @@ package final class UpstreamClient: UpstreamPerforming {
     armTimer()
   }
 
+  /// Whether the outcome of a call is still wanted now that everything it needs is there. Where it is
+  /// not, the call gives its place to the next.
+  func mayBeSent(_ id: CallID) -> Bool {
+    if calls[id]?.completion != nil { return true }
+    let call = calls.removeValue(forKey: id)
+    call?.queue?.handle(.notSent(id), services.clock)
+    armTimer()
+    return false
+  }
+
   private func finish(_ id: CallID, _ outcome: UpstreamOutcome) {
     calls.removeValue(forKey: id)?.completion?(outcome)
   }
@@ -170,7 +180,7 @@ package final class UpstreamClient: UpstreamPerforming {
 
   private func armTimer() {
     guard deferred.isEmpty else { return arm(services.clock.now) }
-    let next = queuesInOrder.map(\.nextWake).min() ?? .distantFuture
+    let next = queuesInOrder.reduce(Instant.distantFuture) { min($0, $1.nextWake) }
     arm(next == .distantFuture ? nil : next)
   }
 

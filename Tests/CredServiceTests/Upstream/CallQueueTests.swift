@@ -72,4 +72,21 @@ struct CallQueueTests {
     queue.handle(.timePassed, clock)
     #expect(made == before + 1)
   }
+
+  @Test func `a call that is cancelled while its file is read is not sent`() throws {
+    let fixture = try ServiceFixture(Configured.usual(backend: "bearer_token_file = /token"))
+    fixture.host.queries.files["/token"] = "secret"
+    fixture.host.background.time[.files] = .seconds(1)
+    let client = fixture.connect()
+    client.send("{}")
+    fixture.advance(by: .milliseconds(500))
+    _ = try fixture.ask(#"{"op":"clear","what":"credentials"}"#)
+    fixture.advance(by: .milliseconds(700))
+    #expect(fixture.host.upstreams.calls("token") == 0)
+    #expect(client.isWaiting)
+    fixture.advance(by: .seconds(1))
+    #expect(fixture.host.upstreams.calls("token") == 1)
+    #expect(!client.isWaiting)
+    #expect(fixture.upstream.callCount == 0)
+  }
 }
