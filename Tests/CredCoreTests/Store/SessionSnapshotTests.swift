@@ -25,6 +25,13 @@ import Testing
     #expect(after.actions.isEmpty)
   }
 
+  /// There may be 100,000 of both. What few sessions have lies apart.
+  @Test func aSessionAndItsSnapshotStaySmall() {
+    #expect(MemoryLayout<SessionMachine>.size <= 256)
+    #expect(MemoryLayout<SessionSnapshot>.size <= 168)
+    #expect(MemoryLayout<Held>.size <= 144)
+  }
+
   @Test func heldCredentialsAreServedAndTheTokenIsUsedAgain() {
     var session = SnapshotStory.byPassword.session
     session.advance(by: 60)
