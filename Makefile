@@ -16,7 +16,7 @@ DESTDIR ?=
 INSTALL_PACKAGES ?= scripts/install-dependencies
 
 # What each target needs beside the Swift toolchain.
-# g++ brings the archive of the C++ library that releases are linked with.
+# Swift's own library is linked with the C++ library that g++ brings.
 BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4-openssl-dev libgnutls28-dev \
   libmicrohttpd-dev libssl-dev libsystemd-dev
 PYTHON_PACKAGES := python3 python3-venv
@@ -43,12 +43,14 @@ endef
 
 .PHONY: help
 help: ## this list
-	sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 16
+	sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 24
+
+ALL_PACKAGES := $(sort $(BUILD_PACKAGES) $(PYTHON_PACKAGES) $(DEMO_PACKAGES) $(BENCH_PACKAGES) \
+  $(TEST_PACKAGES) $(SANITIZE_PACKAGES) $(DEB_PACKAGES))
 
 .PHONY: deps
 deps: ## install the Debian packages and the Python environment that all targets need
-	$(INSTALL_PACKAGES) $(sort $(BUILD_PACKAGES) $(PYTHON_PACKAGES) $(DEMO_PACKAGES) \
-	  $(BENCH_PACKAGES) $(TEST_PACKAGES) $(SANITIZE_PACKAGES) $(DEB_PACKAGES))
+	$(INSTALL_PACKAGES) $(ALL_PACKAGES)
 	scripts/python-venv
 
 .PHONY: build
@@ -60,42 +62,53 @@ build: ## build for debugging, into .build/debug
 .PHONY: release
 release: $(BINARIES) ## build for use: static Swift, stripped, into build/bin
 
+# A folder of its own, so that a build for debugging can run beside it.
+RELEASE := build/release
 # credctl becomes a static executable by its settings in Package.swift.
+BUILD_RELEASE := swift build --configuration release --scratch-path $(RELEASE)
+
 $(BINARIES) &: $(SOURCES)
 	$(need_swift)
 	$(INSTALL_PACKAGES) $(BUILD_PACKAGES)
-	# Package.swift looks for it here first, where no shared library of that name is.
-	mkdir -p build/archives
-	compiler=$$(command -v clang || command -v c++ || command -v cc); \
-	  ln -sf "$$("$$compiler" -print-file-name=libstdc++.a)" build/archives/libstdc++.a
-	# Swift does not know that they depend on Sources/link-order; linking them takes seconds.
-	rm -f .build/release/credd .build/release/credctl
-	swift build --configuration release --static-swift-stdlib
+	scripts/step 'release build' $(BUILD_RELEASE) --static-swift-stdlib --target Programs
 	mkdir -p build/bin
 	for program in $(PROGRAMS); do \
-	  strip --remove-section=.comment -o "build/bin/$$program.new" ".build/release/$$program"; \
+	  strip --remove-section=.comment -o "build/bin/$$program.new" \
+	    "$(RELEASE)/release/$$program"; \
 	  mv "build/bin/$$program.new" "build/bin/$$program"; \
 	done
 
 MANUALS := $(patsubst docs/man/%,build/man/%,$(wildcard docs/man/*))
+SANDBOX_MANUALS := $(filter build/man/credd-sandbox.%,$(MANUALS))
 
 .PHONY: man
 man: $(MANUALS) ## the manual pages with their version, into build/man
 
-build/man/%: docs/man/% Sources/CredctlKit/Version.swift
+build/man/%: docs/man/% Sources/CredCore/Version.swift
 	mkdir -p build/man
-	version=$$(sed -n 's/.*credctlVersion = "\(.*\)"/\1/p' Sources/CredctlKit/Version.swift); \
+	version=$$(sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/CredCore/Version.swift); \
 	  sed "s/@VERSION@/$${version:?}/" $< >$@
 
 .PHONY: demo
-demo: $(BINARIES) ## show credentials arriving through credential_process; KEEP=1 leaves it running
-	$(INSTALL_PACKAGES) $(PYTHON_PACKAGES) $(DEMO_PACKAGES)
-	scripts/python-venv
+demo: ## show credentials arriving through credential_process; KEEP=1 leaves it running
+	$(need_swift)
+	scripts/step 'Debian packages' $(INSTALL_PACKAGES) \
+	  $(sort $(BUILD_PACKAGES) $(PYTHON_PACKAGES) $(DEMO_PACKAGES))
+	# The Python environment is made beside the build.
+	scripts/python-venv build/venv-demo scripts/requirements-demo.txt & python=$$!; \
+	  $(MAKE) release && wait "$$python"
 	scripts/demo build/bin
 
-.PHONY: test
-test: deps ## everything that a change has to pass
+.PHONY: check
+check: ## the inner loop: format, warnings, all unit tests, the long ones short
 	$(need_swift)
+	$(INSTALL_PACKAGES) $(BUILD_PACKAGES)
+	scripts/check
+
+.PHONY: test
+test: ## everything that a change has to pass
+	$(need_swift)
+	scripts/step 'Debian packages' $(INSTALL_PACKAGES) $(ALL_PACKAGES)
 	scripts/test
 
 .PHONY: bench
@@ -122,8 +135,8 @@ SESSIONS ?= 40
 .PHONY: simulate
 simulate: ## check the promises in SEEDS simulated worlds of HOURS hours; FIRST= or REPLAY= a seed
 	$(need_swift)
-	swift build --configuration release --product credd-simulate
-	.build/release/credd-simulate --seeds $(SEEDS) --hours $(HOURS) --sessions $(SESSIONS) \
+	$(BUILD_RELEASE) --product credd-simulate
+	$(RELEASE)/release/credd-simulate --seeds $(SEEDS) --hours $(HOURS) --sessions $(SESSIONS) \
 	  $(if $(FIRST),--first $(FIRST)) $(if $(REPLAY),--replay $(REPLAY))
 
 TARGET ?= all
@@ -145,7 +158,7 @@ FISH_COMPLETIONS ?= $(PREFIX)/share/fish/completions
 SYSTEMD ?= $(PREFIX)/lib/systemd
 DOCUMENTS = $(DESTDIR)$(PREFIX)/share/doc/credd
 
-# credd-sandbox is left out: it is for trying and testing, never for production.
+# credd-sandbox is for trying and testing, never for production: install-sandbox.
 .PHONY: install
 install: $(BINARIES) $(MANUALS) ## install programs, units, manuals under DESTDIR and PREFIX (/usr)
 	install -D --mode=755 --target-directory="$(DESTDIR)$(PREFIX)/bin" \
@@ -162,7 +175,7 @@ install: $(BINARIES) $(MANUALS) ## install programs, units, manuals under DESTDI
 	# Whoever has a configuration keeps it.
 	[[ -e "$(DESTDIR)/etc/credd/credd.conf" ]] || \
 	  install -D --mode=644 contrib/credd.conf "$(DESTDIR)/etc/credd/credd.conf"
-	for page in $(MANUALS); do \
+	for page in $(filter-out $(SANDBOX_MANUALS),$(MANUALS)); do \
 	  install -D --mode=644 --target-directory="$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}" \
 	    "$$page"; \
 	done
@@ -171,15 +184,25 @@ install: $(BINARIES) $(MANUALS) ## install programs, units, manuals under DESTDI
 	install -D --mode=644 contrib/completions/_credctl "$(DESTDIR)$(ZSH_COMPLETIONS)/_credctl"
 	install -D --mode=644 contrib/completions/credctl.fish "$(DESTDIR)$(FISH_COMPLETIONS)/credctl.fish"
 	ln -sf credctl.fish "$(DESTDIR)$(FISH_COMPLETIONS)/credd.fish"
-	install -D --mode=644 --target-directory="$(DOCUMENTS)" README.md SECURITY.md docs/*.md
+	install -D --mode=644 --target-directory="$(DOCUMENTS)" README.md SECURITY.md \
+	  $(filter-out docs/sandbox.md,$(wildcard docs/*.md))
 	install -D --mode=644 --target-directory="$(DOCUMENTS)/examples" \
 	  contrib/credd.conf.example contrib/apparmor/usr.bin.credd systemd/examples/*.conf
 
-# What the package is called; `make deb VERSION=0.2.0` packs the same programs as another one.
-VERSION ?= $(shell sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/CredRuntime/Version.swift)
+.PHONY: install-sandbox
+install-sandbox: $(BINARIES) $(MANUALS) ## install credd-sandbox and its manual, in the same way
+	install -D --mode=755 --target-directory="$(DESTDIR)$(PREFIX)/bin" build/bin/credd-sandbox
+	for page in $(SANDBOX_MANUALS); do \
+	  install -D --mode=644 --target-directory="$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}" \
+	    "$$page"; \
+	done
+	install -D --mode=644 --target-directory="$(DOCUMENTS)-sandbox" docs/sandbox.md
+
+# What the packages are called; `make deb VERSION=0.2.0` packs the same programs as another one.
+VERSION ?= $(shell sed -n 's/.*static let current = "\(.*\)"/\1/p' Sources/CredCore/Version.swift)
 
 .PHONY: deb
-deb: $(BINARIES) ## pack a Debian package: build/credd_VERSION_ARCHITECTURE.deb
+deb: $(BINARIES) ## pack Debian packages: build/{credd,credd-sandbox}_VERSION_ARCHITECTURE.deb
 	$(INSTALL_PACKAGES) $(DEB_PACKAGES)
 	scripts/build-deb "$(VERSION)"
 

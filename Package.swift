@@ -1,18 +1,16 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// What every Swift target of credd is built with. `NonisolatedNonsendingByDefault` keeps
-/// nonisolated `async` functions on the caller's executor, which is the event loop.
+/// What every Swift target of credd is built with.
 let strict: [SwiftSetting] = [
   .strictMemorySafety(),
   .treatAllWarnings(as: .error),
-  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// For what credd is made of: regular expressions would be an eighth of it. See Containment.swift.
+/// For what credd is made of: regular expressions would be an eighth of it. See CredCore/Text/Bytes.swift.
 let plain: [SwiftSetting] = [
   .unsafeFlags(["-Xfrontend", "-disable-implicit-string-processing-module-import"])
 ]
@@ -20,18 +18,6 @@ let plain: [SwiftSetting] = [
 let warnings: [CSetting] = [
   .treatAllWarnings(as: .error), .enableWarning("all"), .enableWarning("extra"),
 ]
-
-/// Links a release by lld, with what runs at a start side by side: scripts/link-order.
-func lean(_ program: String, _ flags: [String]) -> [LinkerSetting] {
-  let order = "\(Context.packageDirectory)/Sources/link-order/\(program)"
-  let all = flags + ["--symbol-ordering-file=\(order)", "--no-warn-symbol-ordering"]
-  // Of the C++ library Swift's runtime wants little; the Makefile puts it there as an archive alone.
-  let archives = [
-    "-L\(Context.packageDirectory)/build/archives", "-Xclang-linker", "-static-libgcc",
-  ]
-  let words = ["-use-ld=lld"] + archives + all.flatMap { ["-Xlinker", $0] }
-  return [.unsafeFlags(words, .when(configuration: .release))]
-}
 
 let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
@@ -52,9 +38,10 @@ let package = Package(
     .target(name: "CLinux", cSettings: warnings),
     .target(name: "CWipingFree", cSettings: warnings),
     .target(name: "CSystemd", cSettings: warnings, linkerSettings: [.linkedLibrary("systemd")]),
-    // These two load their libraries at need, and link none.
-    .target(name: "CCurl", cSettings: warnings),
-    .target(name: "CCrypto", cSettings: warnings),
+    // CCurl and CCrypto load their libraries at need, and link none.
+    .target(name: "CLoad", cSettings: warnings),
+    .target(name: "CCurl", dependencies: ["CLoad"], cSettings: warnings),
+    .target(name: "CCrypto", dependencies: ["CLoad"], cSettings: warnings),
     .target(name: "CredCore", swiftSettings: strict + plain),
     .target(
       name: "CredService", dependencies: ["CredCore", logging], swiftSettings: strict + plain),
@@ -67,45 +54,28 @@ let package = Package(
     .executableTarget(
       name: "credd", dependencies: ["CredCore", "CredService", "CredRuntime", logging],
       swiftSettings: strict + plain,
-      // All symbols are bound at the start, and the table of them is read-only from then on.
-      linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]
-        + lean(
-          "credd",
+      linkerSettings: [
+        .unsafeFlags(
           [
-            // 40,000 addresses to relocate in 5 KB, and not in 1 MB.
-            "-z", "pack-relative-relocs",
-            // What nobody looks up is no reason to keep a function. The allocator that wipes is
-            // looked up: by libraries that are loaded later.
-            "--no-export-dynamic", "--export-dynamic-symbol=free",
-            "--export-dynamic-symbol=realloc",
-          ])),
+            // All symbols are bound at the start, and the table of them is read-only from then on.
+            "-z", "now",
+            // Libraries look up free() and realloc() alone (Sources/CWipingFree), which linkers export
+            // anyway. The names of all other functions are 0.3 MB, read at each start.
+            "--no-export-dynamic",
+          ].flatMap { ["-Xlinker", $0] })
+      ]),
     .target(name: "CredctlKit", dependencies: ["CredCore"], swiftSettings: strict),
     .executableTarget(
       name: "credctl",
       dependencies: ["CredCore", "CredctlKit", "CLinux", "CWipingFree", argumentParser],
       swiftSettings: strict,
-      // No dynamic linker at start: build it with --static-swift-stdlib, as the Makefile does.
+      // A static program, so that `get` starts without a dynamic linker; it needs
+      // --static-swift-stdlib too, as in the Makefile. Sources/CWipingFree explains --wrap.
       linkerSettings: [
         .unsafeFlags(
-          ["-static-executable"]
-            + [
-              // Sources/CWipingFree
-              "--wrap=free", "--wrap=realloc",
-              // Sources/CLinux/quick_start.c
-              "--wrap=swift_copyAuxiliaryExecutablePath",
-            ].flatMap { ["-Xlinker", $0] },
+          ["-static-executable", "-Xlinker", "--wrap=free", "-Xlinker", "--wrap=realloc"],
           .when(configuration: .release))
-      ]
-        + lean(
-          "credctl",
-          [
-            // An index into .eh_frame, of 0.4 MB, that a static program has no use for: crtbeginT.o
-            // announces .eh_frame itself. gcc -static makes none either.
-            "--no-eh-frame-hdr",
-            // The names of Unicode's characters, 0.5 MB: who asked for one would abort. Nothing does;
-            // FoundationEssentials keeps them, for regular expressions.
-            "--defsym=_swift_stdlib_getScalarName=abort",
-          ])),
+      ]),
     .target(
       name: "CSandboxCrypto", cSettings: warnings, linkerSettings: [.linkedLibrary("gnutls")]),
     .target(
@@ -115,8 +85,11 @@ let package = Package(
     .executableTarget(
       name: "credd-sandbox", dependencies: ["SandboxKit", "CSandboxHTTP", argumentParser],
       swiftSettings: strict),
+    .target(name: "Programs", dependencies: ["credd", "credctl", "credd-sandbox"]),
     // Not shipped: credd's machines in a simulated world.
-    .target(name: "SimulationKit", dependencies: ["CredCore"], swiftSettings: strict),
+    .target(
+      name: "SimulationKit", dependencies: ["CredCore", "CredService", logging],
+      swiftSettings: strict),
     .executableTarget(
       name: "credd-simulate", dependencies: ["SimulationKit", argumentParser],
       swiftSettings: strict),
@@ -134,7 +107,8 @@ let package = Package(
       name: "CredRuntimeTests", dependencies: ["CredCore", "CredService", "CredRuntime"],
       swiftSettings: strict),
     .testTarget(
-      name: "CredctlTests", dependencies: ["CredCore", "CredctlKit"], swiftSettings: strict),
+      name: "CredctlTests", dependencies: ["CredCore", "CredctlKit", "credctl", argumentParser],
+      swiftSettings: strict),
     .testTarget(name: "SandboxTests", dependencies: ["SandboxKit"], swiftSettings: strict),
     .testTarget(
       name: "DaemonTests",

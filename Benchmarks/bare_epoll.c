@@ -1,5 +1,5 @@
-// bare_epoll: the yardstick server. It does what the kernel makes any server do (accept, epoll,
-// read, write) and nothing else: every line gets the same reply, unread.
+// bare_epoll: the yardstick server. It makes only the system calls that any server needs (accept,
+// epoll, read, write). It does not parse lines: every line gets the same reply.
 //
 //   bare_epoll SOCKET REPLY-FILE        SOCKET must not exist; ends on SIGTERM
 #define _GNU_SOURCE
@@ -14,7 +14,7 @@
 enum {
   MAX_DESCRIPTORS = 32768,
   MAX_REPLY = 64 * 1024,
-  REPEATS = 16, // replies laid end to end, so that a pipeline is answered with one write
+  REPEATS = 16, // copies of the reply in a row, so that one write answers a pipeline
   READ_SIZE = 64 * 1024,
   BATCH = 256,
 };
@@ -22,9 +22,9 @@ enum {
 static char replies[REPEATS * MAX_REPLY];
 static size_t reply_length, replies_length;
 
-/// Bytes still to be sent, by descriptor. The output is periodic, so this alone says where it
-/// goes on: no buffer is needed for a reader that is slow.
-static uint64_t owed[MAX_DESCRIPTORS];
+/// Bytes still to be sent, by descriptor. The output is periodic, so this number also gives the
+/// position in it: a slow reader needs no buffer.
+static uint64_t unsent[MAX_DESCRIPTORS];
 
 static void load_reply(const char *path) {
   FILE *file = fopen(path, "rb");
@@ -63,42 +63,42 @@ static void accept_all(int epoll, int listener) {
       close(fd);
       continue;
     }
-    owed[fd] = 0;
+    unsent[fd] = 0;
     watch(epoll, EPOLL_CTL_ADD, fd, EPOLLIN);
   }
 }
 
-/// Sends what is owed, as far as the socket takes it. False: the peer has gone.
+/// Sends unsent bytes, as far as the socket takes them. False: the peer has gone.
 static bool settle(int fd) {
-  while (owed[fd] > 0) {
-    size_t phase = (reply_length - owed[fd] % reply_length) % reply_length;
+  while (unsent[fd] > 0) {
+    size_t phase = (reply_length - unsent[fd] % reply_length) % reply_length;
     size_t span = replies_length - phase;
-    ssize_t n = send(fd, replies + phase, owed[fd] < span ? owed[fd] : span, MSG_NOSIGNAL);
+    ssize_t n = send(fd, replies + phase, unsent[fd] < span ? unsent[fd] : span, MSG_NOSIGNAL);
     if (n < 0)
       return errno == EAGAIN;
-    owed[fd] -= (uint64_t)n;
+    unsent[fd] -= (uint64_t)n;
   }
   return true;
 }
 
-/// One turn of one client: read once, answer every line that ended. False: it has gone.
+/// One turn of one client: reads once and answers every complete line. False: it has gone.
 static bool serve(int epoll, int fd) {
   static char input[READ_SIZE];
-  bool was_behind = owed[fd] > 0;
+  bool was_behind = unsent[fd] > 0;
   if (!was_behind) {
     ssize_t n = read(fd, input, sizeof input);
     if (n <= 0)
       return n < 0 && errno == EAGAIN;
     const char *end = input + n, *at = input;
     while ((at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
-      owed[fd] += reply_length;
+      unsent[fd] += reply_length;
       if (++at == end)
         break;
     }
   }
   if (!settle(fd))
     return false;
-  bool is_behind = owed[fd] > 0;
+  bool is_behind = unsent[fd] > 0;
   if (is_behind != was_behind)
     watch(epoll, EPOLL_CTL_MOD, fd, is_behind ? EPOLLOUT : EPOLLIN);
   return true;

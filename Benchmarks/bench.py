@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Measures credd against its peers in one run and prints one table.
 
-Whatever is compared takes turns, several times; the table gives medians and their ratio,
-build/bench.json every sample. Needs the release binaries, a C compiler with libcurl and, for the
-rows that name them, redis-server, ssh-agent, git, openssl and valgrind; what is missing is said and
-left out.
+credd and its peers take turns, several times. The table gives medians and their ratio;
+build/bench.json has every sample. This needs the release binaries, a C compiler with libcurl and,
+for the rows that name them, redis-server, ssh-agent, git, openssl and valgrind. If one of these is
+missing, a note says so and its rows are left out.
 """
 
 import argparse
@@ -12,11 +12,11 @@ import os
 import pathlib
 import sys
 
-import crowd
 import figures
 import footprint
 import hotpath
 import load
+import many_sessions
 import processes
 import report
 import servers
@@ -26,9 +26,9 @@ import workbench
 import yardsticks
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUSY = 0.5  # load average a processor above which the times are doubtful
+BUSY = 0.5  # above this load average for each processor, the times are doubtful
 
-# What --quick changes: all of it runs, nothing is judged.
+# What --quick changes: every group runs, and no goal is judged.
 QUICK = {
     "repeats": 1, "seconds": 0.3, "warm_up": 0.05, "spawns": 5, "starts": 2, "waiters": 50,
     "rounds": 1, "sessions": 300, "idle": 500, "rest": 1, "floods": ["mixed"],
@@ -40,14 +40,14 @@ GROUPS = {
     "instructions": "7",
     "start": "8",
     "footprint": "9, 12, 13",
-    "crowd": "10 and 11",
+    "sessions": "10 and 11",
     "size": "14",
     "wait": "15",
 }
 
 
 def parse_arguments():
-    release = ROOT / ".build" / "release"
+    release = ROOT / "build" / "bin"
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0],
         epilog="Groups: " + "; ".join(f"{name} ({what})" for name, what in GROUPS.items()) + ".",
@@ -57,26 +57,26 @@ def parse_arguments():
     parser.add_argument("--credctl", default=release / "credctl", **path)
     parser.add_argument("--sandbox", default=release / "credd-sandbox", **path)
     parser.add_argument(
-        "--credd-socket", help="put a server that already runs under load, and no more", **path
+        "--credd-socket", help="measure a server that already runs, under load only", **path
     )
     parser.add_argument("--output", default=ROOT / "build" / "bench.json", **path)
     parser.add_argument("--only", nargs="+", choices=GROUPS, default=list(GROUPS), metavar="GROUP")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=1.5, help="of each run of a load")
+    parser.add_argument("--seconds", type=float, default=1.5, help="length of each run of a load")
     parser.add_argument("--warm-up", type=float, default=0.3, help="seconds before each run")
-    parser.add_argument("--spawns", type=int, default=100, help="processes a repeat")
-    parser.add_argument("--starts", type=int, default=25, help="of daemons")
-    parser.add_argument("--waiters", type=int, default=1000, help="for one session")
-    parser.add_argument("--rounds", type=int, default=4, help="of waiting, a repeat")
+    parser.add_argument("--spawns", type=int, default=100, help="processes in each repeat")
+    parser.add_argument("--starts", type=int, default=25, help="daemons to start")
+    parser.add_argument("--waiters", type=int, default=1000, help="clients of one session")
+    parser.add_argument("--rounds", type=int, default=4, help="rounds of waiting in each repeat")
     parser.add_argument("--sessions", type=int, default=100_000)
-    parser.add_argument("--idle", type=int, default=20_000, help="connections")
-    parser.add_argument("--rest", type=float, default=5, help="seconds without a wake-up, at least")
+    parser.add_argument("--idle", type=int, default=20_000, help="idle connections")
+    parser.add_argument("--rest", type=float, default=5, help="seconds to leave a daemon alone")
     parser.add_argument("--floods", nargs="+", choices=figures.FLOODS, default=figures.FLOODS)
-    parser.add_argument("--quick", action="store_true", help="prove that it works; judge nothing")
+    parser.add_argument("--quick", action="store_true", help="run all groups; judge no goal")
     options = parser.parse_args()
     if options.quick:
         vars(options).update(QUICK)
-        # scripts/hot-path runs beside it, and takes longer than all the rest.
+        # scripts/hot-path counts instructions, and takes longer than all other groups together.
         options.only = [group for group in options.only if group != "instructions"]
     if options.credd_socket:
         options.only = [group for group in options.only if group in ("load", "flood", "process")]
@@ -87,22 +87,22 @@ def parse_arguments():
 
 
 class Benchmark:
-    """One whole run: what was asked for, what was found, and what must be said with it."""
+    """One whole run: its options, its results, and the notes that the table needs."""
 
     def __init__(self, options):
         self.options = options
         self.programs = servers.Programs(
             options.credd, options.credctl, options.sandbox, ROOT / "build" / "bench"
         )
-        self.bench = None  # while it runs
+        self.bench = None  # set while it runs
         self.results, self.notes = {}, []
 
     def say(self, text):
-        """Progress, which is not part of the result."""
+        """Prints progress, which is not part of the result."""
         print(f"bench: {text}", file=sys.stderr, flush=True)
 
     def note(self, text):
-        """Something the reader of the table must know."""
+        """Keeps a note for the reader of the table."""
         self.notes.append(text)
         self.say(text)
 
@@ -113,20 +113,20 @@ class Benchmark:
         self.bench, options, programs = bench, self.options, self.programs
         busy = os.getloadavg()[0] / (os.cpu_count() or 1)
         if busy > BUSY:
-            self.note(f"the machine is busy (load {busy:.1f} a processor): distrust the times")
+            self.note(f"the machine is busy (load {busy:.1f} a processor): do not trust the times")
         yardsticks.build(programs.yardsticks)
         if options.credd_socket:
             credd = servers.running_credd(options.credd_socket)
-            self.note(f"credd is whatever listens on {credd.socket}")
+            self.note(f"credd is the server that listens on {credd.socket}")
             return self.measure_serving(credd)
         for program in (programs.credd, programs.sandbox):
             if not program.exists():
-                raise workbench.BenchmarkError(f"missing: {program} (swift build -c release)")
+                raise workbench.BenchmarkError(f"missing: {program} (make release)")
         self.measure_all()
 
     def measure_all(self):
         bench, programs, results = self.bench, self.programs, self.results
-        # Left alone while all the others are measured.
+        # This daemon is left alone while the others are measured.
         resting = footprint.RestingDaemon(self) if self.has("footprint") else None
         base_url = servers.start_sandbox(bench, programs)
         if self.has("load", "flood", "process"):
@@ -145,8 +145,8 @@ class Benchmark:
             self.say("counting instructions")
             reply_length = self.learn_reply(base_url)
             results.update(hotpath.count(self, base_url, reply_length))
-        if self.has("crowd"):
-            results.update(crowd.crowd(self))
+        if self.has("sessions"):
+            results.update(many_sessions.measure(self))
         if resting:
             self.say("holding idle connections")
             results.update(resting.finish())
@@ -160,7 +160,7 @@ class Benchmark:
         return len(reply)
 
     def measure_serving(self, credd):
-        """What needs nothing of credd but its socket."""
+        """Measures what needs only credd's socket."""
         bench, results = self.bench, self.results
         reply_length = len(workbench.ask(credd.socket, servers.REQUEST))
         self.say(f"replies of {reply_length} bytes")

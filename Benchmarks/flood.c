@@ -1,9 +1,10 @@
-// flood: a user who takes all they can get from a Unix socket, in five ways at once.
+// flood: a user that takes as much as possible from a Unix socket server, in five ways at once.
 //
-// One thread on one epoll. Of `--connections`, a fifth each: asks without end and reads every reply
-// (pipelining); asks without end and never reads; sends a request byte by byte; begins lines that
-// are long and never end; connects, asks and leaves. Whoever is cut off comes back. `--kind` has
-// all of them do one of it; `--uid` makes the process that user's. It ends on SIGTERM.
+// One thread on one epoll. Each fifth of `--connections` does one of these: sends requests without
+// end and reads every reply (pipelining); sends requests without end and never reads; sends a
+// request byte by byte; sends long lines that never end; connects, asks and disconnects. A closed
+// connection is opened again. With `--kind` all connections do the same; `--uid` runs the process
+// as that user. It ends on SIGTERM.
 #define _GNU_SOURCE
 #include "yardstick.h"
 
@@ -22,7 +23,7 @@ static const char *const kind_names[] = {"pipelining", "slow-reader", "slow-writ
 struct client {
   int fd;
   enum kind kind;
-  size_t sent; // of what this kind sends
+  size_t sent; // bytes of the current request
 };
 
 static struct sockaddr_un address;
@@ -44,7 +45,7 @@ static void come(struct client *client) {
   if (client->fd < 0)
     FAIL(EXIT_SYSTEM, "socket");
   if (connect(client->fd, (struct sockaddr *)&address, sizeof address) < 0) {
-    // A full backlog: the next round tries again.
+    // The backlog is full: the next round tries again.
     if (errno != EAGAIN)
       FAIL(EXIT_UNAVAILABLE, "connect");
     return leave(client);
@@ -57,7 +58,7 @@ static void come(struct client *client) {
     FAIL(EXIT_SYSTEM, "epoll_ctl");
 }
 
-/// Sends a part of `bytes`, over and over.
+/// Sends the next part of `bytes`, and starts again at the end.
 static void go_on(struct client *client, const char *bytes, size_t length, size_t most) {
   size_t left = length - client->sent;
   ssize_t n = send(client->fd, bytes + client->sent, left < most ? left : most, MSG_NOSIGNAL);
@@ -132,7 +133,7 @@ int main(int count, char **words) {
   for (long i = 0; i < connections; i++)
     clients[i] = (struct client){.fd = -1, .kind = kind == MIXED ? i % KINDS : (enum kind)kind};
   for (;;) {
-    // Those who are gone come back a few at a time; who reconnects does it at once.
+    // A few closed connections are opened again in each round; RECONNECTING ones all at once.
     int returning = 8;
     for (long i = 0; i < connections; i++)
       if (clients[i].fd < 0 && (clients[i].kind == RECONNECTING || returning-- > 0))

@@ -1,4 +1,4 @@
-"""What a daemon takes while nobody asks: figures 9, 12, 13 and 14."""
+"""Memory, wake-ups and sizes of a daemon without requests: figures 9, 12, 13 and 14."""
 
 import contextlib
 import resource
@@ -10,7 +10,7 @@ import servers
 import workbench
 
 EXCHANGES = 20  # over TLS
-SETTLE_SECONDS = 7  # after the last exchange: its status line is told 5 s later at most
+SETTLE_SECONDS = 7  # after the last exchange; the status line for it follows within 5 s
 CERTIFICATE_DAYS = 2
 REFRESH = '{"profile":"%s","refresh":true,"wait":30}' % servers.PROFILE
 
@@ -24,7 +24,7 @@ def sizes(programs):
 
 
 def certificate(bench):
-    """A certificate for loopback that is its own authority, and its key."""
+    """A self-signed certificate for loopback, and its key."""
     certificate, key = bench.folder / "tls.pem", bench.folder / "tls.key"
     workbench.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
@@ -36,7 +36,7 @@ def certificate(bench):
 
 
 class RestingDaemon:
-    """A daemon that is asked some times over TLS and then left alone, beside all that follows."""
+    """A daemon that makes some exchanges over TLS and then gets no request while others do."""
 
     def __init__(self, run):
         self.run, bench = run, run.bench
@@ -56,13 +56,13 @@ class RestingDaemon:
         self.wake_ups = None
 
     def settle(self):
-        """Waits until nothing more is to be done for what was asked."""
+        """Waits until the daemon has finished all work for the exchanges."""
         time.sleep(max(self.left_alone_at - time.monotonic(), 0))
         self.since = time.monotonic()
         self.wake_ups = workbench.wake_ups(self.credd.pid)
 
     def finish(self):
-        """What it did while it was left alone, then what many idle connections add."""
+        """Counts its wake-ups while it was left alone, then measures many idle connections."""
         time.sleep(max(self.since + self.run.options.rest - time.monotonic(), 0))
         seconds = time.monotonic() - self.since
         woken = workbench.wake_ups(self.credd.pid) - self.wake_ups
@@ -77,7 +77,7 @@ class RestingDaemon:
         }
 
     def each_connection(self, count):
-        """Bytes for each of so many connections that have asked once and stay."""
+        """Bytes for each of `count` connections that have asked once and stay open."""
         count = min(count, allow_descriptors(self.credd.pid, count))
         workbench.ask(self.credd.socket, servers.REQUEST)
         before = workbench.memory(self.credd.pid)["rss"]
@@ -94,7 +94,7 @@ class RestingDaemon:
 
 
 def allow_descriptors(pid, count):
-    """Lets this process and another open so many more files; returns how many they may."""
+    """Lets this process and another one open `count` more files; returns how many they may open."""
     wanted = count + 200
     for process in (0, pid):
         soft, hard = resource.prlimit(process, resource.RLIMIT_NOFILE)
@@ -109,7 +109,7 @@ def allow_descriptors(pid, count):
 
 
 def after_load(pid):
-    """Of a daemon that has answered millions of requests."""
+    """Memory and threads of a daemon that has answered millions of requests."""
     memory = workbench.memory(pid)
     return {
         "rss, load": figures.Measured([memory["rss"]]),

@@ -1,6 +1,6 @@
-"""What a cached get costs in instructions and allocations: figure 7, by callgrind.
+"""Instructions and allocations of a cached get: figure 7, counted by callgrind.
 
-These counts are stable where times are not, so scripts/hot-path holds every change to them.
+Counts do not vary as times do, so scripts/hot-path checks them for every change.
 """
 
 import re
@@ -10,7 +10,7 @@ import figures
 import load
 import servers
 
-# Requests of two runs, whose difference leaves out what starting and stopping takes.
+# Requests of two runs. Their difference leaves out the cost of starting and stopping.
 COUNTS = (1000, 11000)
 ALLOCATORS = {
     "malloc", "calloc", "realloc", "memalign", "aligned_alloc", "posix_memalign",
@@ -19,7 +19,7 @@ START_SECONDS = 60  # under valgrind
 
 
 def profile(path):
-    """Instructions, and calls of an allocator by what is none, in callgrind's output."""
+    """Instructions, and calls of an allocator by other functions, in callgrind's output."""
     names, caller, callee = {}, "", ""
     instructions = allocations = 0
     with path.open(errors="replace") as lines:
@@ -28,7 +28,7 @@ def profile(path):
             if function:
                 is_callee, number, name = function.groups()
                 if name:
-                    names[number] = name.split("'")[0]  # malloc'2: called by itself
+                    names[number] = name.split("'")[0]  # malloc'2: a recursive call
                 if is_callee:
                     callee = names[number]
                 else:
@@ -42,12 +42,12 @@ def profile(path):
 
 
 def counted(bench, programs, kind, count, start):
-    """A server's whole life under callgrind with so many requests."""
+    """Runs a server under callgrind from start to end, with `count` requests."""
     output = bench.folder / f"{kind}-{count}.callgrind"
     under = ["valgrind", "--tool=callgrind", "-q", f"--callgrind-out-file={output}"]
     server = start(f"{kind}-{count}", under)
     result = load.measure(programs, server, "single", 60, 0, "--count", count)
-    bench.stop_last()  # callgrind writes at the end
+    bench.stop_last()  # callgrind writes its file when the server ends
     return result["requests"], *profile(output)
 
 
@@ -60,8 +60,8 @@ def each(bench, programs, kind, start):
 
 
 def of_credd(bench, programs, base_url):
-    """Allocations are rounded to a tenth: what the daemon does now and then, as writing its status
-    line, is not a request's."""
+    """Allocations are rounded to a tenth: they include rare work of the daemon that no request
+    causes, such as writing its status line."""
     instructions, allocations = each(
         bench, programs, "credd",
         lambda name, under: servers.start_credd(bench, programs, base_url, name, under),

@@ -1,4 +1,4 @@
-"""Servers under load: figures 1 to 5, and a quiet user beside one who floods."""
+"""Servers under load: figures 1 to 5, and a quiet user beside a user that floods the server."""
 
 import contextlib
 import json
@@ -9,7 +9,7 @@ import time
 import figures
 import workbench
 
-LOADGEN_GRACE = 60  # seconds beyond its own end, for the first reply and the connections
+LOADGEN_GRACE = 60  # seconds beyond the run itself, for the first reply and the connections
 
 LOADS = {
     "steady": ["--connections", 50],
@@ -18,7 +18,7 @@ LOADS = {
     "single": ["--connections", 1],
 }
 
-# Each figure's load, and where in what `measure` reports it is.
+# For each figure: its load, and its place in the result of `measure`.
 FIGURES = {
     "get": ("steady", ["requests_per_second"]),
     "get, p99": ("steady", ["latency_us", "p99"]),
@@ -33,7 +33,7 @@ FLOOD_SECONDS_TO_BEGIN = 0.3
 
 
 def measure(programs, server, load, seconds, warm_up, *more):
-    """One run of loadgen, without errors."""
+    """One run of loadgen; an error in a reply is a failure."""
     command = [programs.yardsticks / "loadgen", "--socket", server.socket, *server.request]
     command += ["--server", server.pid, *LOADS[load]]
     command += ["--seconds", seconds, "--warm-up", warm_up, "--json", *more]
@@ -44,7 +44,7 @@ def measure(programs, server, load, seconds, warm_up, *more):
 
 
 def under_load(run, rivals):
-    """Every load on every server, taking turns; the order changes with each repeat."""
+    """Runs every load on every server in turns; the order changes with each repeat."""
     options, samples = run.options, {}
     for repeat in range(options.repeats):
         run.say(f"repeat {repeat + 1} of {options.repeats}")
@@ -71,10 +71,10 @@ def pick(result, path):
 
 @contextlib.contextmanager
 def flood(programs, server, kind):
-    """50 connections of another user that do their worst.
+    """Floods the server from 50 connections of another user.
 
-    Who gets a processor is the scheduler's business, and all three want one: the flood gets what
-    the server and the quiet user leave.
+    Server, quiet user and flood compete for processors. The flood runs at the lowest priority, so
+    that it gets what the other two leave: the scheduler's choice is not what is measured.
     """
     command = ["nice", "-n", "19", programs.yardsticks / "flood", "--socket", server.socket, "--kind", kind]
     command += ["--uid", FLOOD_USER, *server.request]
@@ -90,16 +90,16 @@ def flood(programs, server, kind):
 
 
 def beside_a_flood(run, server):
-    """The p99 of one connection's requests, and what it is without the flood just before."""
+    """The p99 of one connection's requests beside a flood, and just before it without a flood."""
     if os.geteuid() != 0:
-        run.note("another user's flood takes root; its rows are left out")
+        run.note("a flood by another user needs root; its rows are left out")
         return {}
     options, results = run.options, {}
     for kind in options.floods:
         run.say(f"beside a flood: {kind}")
         quiet, beside = [], []
         for _ in range(options.repeats):
-            seconds = options.seconds / 2  # 10,000 requests, of which p99 is the slowest 100
+            seconds = options.seconds / 2  # 10,000 requests; the slowest 100 are above the p99
             alone = measure(run.programs, server, "single", seconds, options.warm_up)
             with flood(run.programs, server, kind):
                 among = measure(run.programs, server, "single", seconds, options.warm_up)

@@ -1,14 +1,16 @@
-// loadgen: the one load generator for every server the benchmarks compare.
+// loadgen: the load generator for all servers that the benchmarks compare.
 //
 // A single thread keeps `connections` connections to a Unix socket busy on one epoll. Each sends
-// `pipeline` requests in one write, takes every reply, and goes on; in `reconnect` mode each
-// request has a connection of its own. Every reply is framed and checked, so that a server cannot
-// win by answering less: it must begin and end like the first one, which must not be an error.
+// `pipeline` requests in one write, reads all replies, and starts again; in `reconnect` mode each
+// request has a connection of its own. Every reply is framed and checked, so that a server gains
+// nothing by answering less: it must begin and end like the first reply, which must not be an
+// error.
 //
-// With `--users FIRST` (as root) each connection is another Unix user's, one of `--user-count`.
+// With `--users FIRST` (as root) each connection belongs to another Unix user, one of
+// `--user-count`.
 //
-// Latency runs from before the write (`reconnect`: before connect) to the read that held the end
-// of the reply. It is kept in logarithmic buckets: exact to 1 %, no memory a request.
+// Latency counts from before the write (`reconnect`: before connect) to the read that gave the end
+// of the reply. Logarithmic buckets hold it: exact to 1 %, without memory for each request.
 #define _GNU_SOURCE
 #include "yardstick.h"
 
@@ -26,12 +28,12 @@ enum {
   MAX_PIPELINE = 1024,
   MAX_SECONDS = 3600,
   MAX_REQUEST = 512 * 1024,  // credd's own limit for a line
-  REPLY_BUFFER = 64 * 1024,  // one a connection; a longer reply is an error
-  SAMPLE = 24,               // of the first reply's head, which all others must share
-  CONNECT_SECONDS = 5,       // for a full backlog to drain
-  FIRST_REPLY_SECONDS = 30,  // a cold cache asks upstream first
+  REPLY_BUFFER = 64 * 1024,  // for each connection; a longer reply is an error
+  SAMPLE = 24,               // bytes of the first reply; every reply must start with them
+  CONNECT_SECONDS = 5,       // until a full backlog has room
+  FIRST_REPLY_SECONDS = 30,  // enough for a cold session, which asks upstream first
   BATCH = 256,
-  USER_STRIDE = 38977,       // a prime: users come in no order that anybody could foresee
+  USER_STRIDE = 38977,       // a prime, so that the order of users has no pattern
   SUB_BUCKETS = 128,         // a power of two: steps of under 1 %
   BUCKETS = SUB_BUCKETS * 58, // enough for any 64-bit count of nanoseconds
 };
@@ -39,8 +41,8 @@ enum {
 struct options {
   const char *socket, *request_file, *line;
   long connections, pipeline;
-  long first_user, user_count; // -1: whoever runs this
-  long server;                 // its process, whose processor time is read; 0: none
+  long first_user, user_count; // -1: the user that runs this program
+  long server;                 // pid of the server, to read its processor time; 0: none
   long long count;
   double seconds, warm_up;
   bool reconnect, resp, json;
@@ -49,7 +51,7 @@ struct options {
 struct connection {
   int fd;
   uint32_t awaited; // replies
-  size_t sent, held; // bytes of the batch, of the buffer
+  size_t sent, held; // bytes sent of the batch; bytes in the buffer
   uint64_t started;
   bool waits_to_write;
   char *buffer;
@@ -59,7 +61,7 @@ static struct options options = {
     .connections = 50, .pipeline = 1, .first_user = -1, .user_count = 1, .count = -1,
     .seconds = 3, .warm_up = 0.5};
 static struct sockaddr_un address;
-static char *request; // `pipeline` requests end to end
+static char *request; // `pipeline` requests in a row
 static size_t request_length, batch_length;
 static char first_reply[REPLY_BUFFER];
 static size_t first_length, sample_length;
@@ -69,7 +71,7 @@ static long long opened;
 
 static struct {
   uint64_t replies, errors, started, ended, slowest;
-  uint64_t server_ns; // at the start, then what was spent
+  uint64_t server_ns; // at the start; after the run, the difference
   uint64_t replies_in_warm_up;
   uint64_t buckets[BUCKETS];
 } measured;
@@ -111,14 +113,14 @@ static void record(uint64_t ns) {
 
 // --- Replies -------------------------------------------------------------------------------------
 
-/// Length of the whole reply that `bytes` begins with; 0: more is needed; -1: no reply of redis's.
+/// Length of the complete reply at the start of `bytes`; 0: more bytes are needed; -1: not RESP.
 static ssize_t frame_resp(const char *bytes, size_t length) {
   const char *end = memchr(bytes, '\n', length);
   if (!end)
     return 0;
   size_t head = (size_t)(end - bytes) + 1;
   if (bytes[0] != '$' || bytes[1] == '-')
-    return (ssize_t)head; // +OK, -ERR …, the null bulk: a line
+    return (ssize_t)head; // one line: +OK, -ERR …, the null bulk
   size_t body = 0;
   for (const char *digit = bytes + 1; *digit != '\r'; digit++) {
     if (*digit < '0' || *digit > '9' || body > REPLY_BUFFER)
@@ -142,7 +144,7 @@ static bool is_like_first(const char *reply, size_t length) {
          memcmp(reply + length - 2, first_reply + first_length - 2, 2) == 0;
 }
 
-/// Asks once, waiting, and keeps the reply to compare the others with.
+/// Asks once, blocking, and keeps the reply to compare the others with it.
 static void learn_first_reply(void) {
   struct timeval limit = {.tv_sec = FIRST_REPLY_SECONDS};
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -216,7 +218,7 @@ static void send_batch(struct connection *connection, uint64_t now) {
   go_on_sending(connection);
 }
 
-/// Connects; the kernel tells the server the effective user of this moment.
+/// Connects as the next user: the kernel tells the server the effective user at connect().
 static int connect_as_next_user(int fd) {
   static long next;
   if (options.first_user < 0)
@@ -236,8 +238,8 @@ static void open_connection(struct connection *connection) {
   struct timeval limit = {.tv_sec = CONNECT_SECONDS};
   opened++;
   int fd = connection->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  // Connecting blocks while the backlog is full, which is what a real client does; it holds at
-  // most one request of each connection, so that it does not happen with a usual backlog.
+  // connect() blocks while the backlog is full, as for a real client. The backlog holds at most one
+  // request of each connection, so a usual backlog is never full.
   if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0 ||
       connect_as_next_user(fd) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
     return give_up(connection);
@@ -247,7 +249,7 @@ static void open_connection(struct connection *connection) {
   send_batch(connection, now);
 }
 
-/// Takes the whole replies out of the buffer. False: what is there is not what was asked for.
+/// Takes complete replies out of the buffer. False: the buffer holds something else.
 static bool take_replies(struct connection *connection, uint64_t now) {
   const char *at = connection->buffer;
   size_t left = connection->held;
@@ -290,7 +292,7 @@ static void receive(struct connection *connection) {
     return send_batch(connection, now);
   close(connection->fd);
   connection->fd = -1;
-  // As many connections as replies are wanted: each of so many users is asked for once.
+  // With --count, open as many connections as replies are wanted, so each user asks once.
   if (options.count >= 0 && opened >= options.count)
     alive--;
   else
@@ -336,7 +338,7 @@ static void start_measuring(uint64_t now) {
 static void run(struct connection *connections) {
   uint64_t now = now_ns(), measure_at = now + (uint64_t)(options.warm_up * 1e9);
   uint64_t end = measure_at + (uint64_t)(MAX_SECONDS * 1e9);
-  // A warm-up meets each user once: what a server does for the first time it does not do again.
+  // The warm-up connects as each user once, so that work for a new user is not measured.
   bool is_warm_up = options.first_user >= 0 && options.warm_up > 0, measuring = false;
   uint64_t users_to_meet = is_warm_up ? (uint64_t)options.user_count : 0;
   alive = options.connections;
@@ -409,7 +411,7 @@ static void usage(void) {
           "  [--pipeline 1] [--seconds 3] [--warm-up 0.5] [--count N]\n"
           "  [--mode steady|reconnect] [--users FIRST --user-count N] [--server PID]\n"
           "  [--resp] [--json]\n"
-          "--resp: the server is redis; TEXT is then a command, its words parted by spaces\n");
+          "--resp: the server is redis; TEXT is a command of words with spaces between them\n");
   exit(EXIT_USAGE);
 }
 
@@ -450,7 +452,7 @@ static void parse(int count, char **arguments) {
     usage();
 }
 
-/// The request as redis wants it: an array of bulk strings.
+/// The request in RESP, redis's protocol: an array of bulk strings.
 static size_t encode_resp(const char *text, char *into) {
   char *copy = strdup(text), *at = into, *rest = NULL;
   if (!copy)

@@ -1,4 +1,4 @@
-"""Whole processes: figure 6, `credctl get` and its peers from spawn to wait."""
+"""Whole processes: figure 6, `credctl get`, `env`, `ping` and their peers from spawn to wait."""
 
 import json
 
@@ -8,15 +8,17 @@ import workbench
 
 
 def whole_processes(run, credd):
-    """All commands take turns within a repeat."""
+    """All commands take turns within each repeat."""
     bench, programs = run.bench, run.programs
     if not programs.credctl.exists():
         run.note(f"missing: {programs.credctl}; the rows of whole processes are left out")
         return {}
     client = [credd.socket, servers.REQUEST]
+    credctl = [programs.credctl, "--socket", credd.socket]
     commands = {
-        "credctl": [programs.credctl, "--socket", credd.socket, "get"]
-        + ["--profile", servers.PROFILE],
+        "get": [*credctl, "get", "--profile", servers.PROFILE],
+        "env": [*credctl, "env", "--profile", servers.PROFILE],
+        "ping": [*credctl, "ping"],
         "C client": [programs.yardsticks / "client", *client],
         "C client, static": [programs.yardsticks / "client-static", *client],
     }
@@ -38,4 +40,9 @@ def whole_processes(run, credd):
         timed = json.loads(workbench.run(spawn, 180, environment))
         for name, result in zip(commands, timed, strict=True):
             samples[name].append(result["wall_us"]["median"])
-    return {"process": figures.Measured(samples.pop("credctl"), samples)}
+    get, env, ping = (samples.pop(verb) for verb in ("get", "env", "ping"))
+    return {
+        "process": figures.Measured(get, samples),
+        "process, env": figures.Measured(env, {"credctl get": get}),
+        "process, ping": figures.Measured(ping, {"credctl get": get}),
+    }

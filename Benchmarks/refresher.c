@@ -1,10 +1,10 @@
-// refresher: the yardstick for renewing many sessions. The least that a libcurl program can do: for
-// each user a token callback, then GetCredentialsForIdentity with what came back; so many users at
-// a time, on one multi handle whose connections are kept.
+// refresher: the yardstick for renewing many sessions. It does the least that a libcurl program can
+// do: for each user a token callback, then GetCredentialsForIdentity with the reply. It serves
+// AT-A-TIME users at once, on one multi handle that keeps its connections.
 //
 //   refresher URL POOL PROVIDER FIRST-UID USERS AT-A-TIME
 //
-// Prints a JSON object; any reply that is not what was asked for ends the program.
+// Prints a JSON object; any unexpected reply ends the program.
 #define _GNU_SOURCE
 #include "yardstick.h"
 
@@ -44,7 +44,7 @@ static size_t keep(char *bytes, size_t size, size_t count, void *context) {
   return length;
 }
 
-/// The value of a string that JSON holds once; it has no escapes here.
+/// The value of a string member that occurs once; here it has no escapes.
 static bool find(const char *json, const char *name, char *value, size_t size) {
   char key[64];
   snprintf(key, sizeof key, "\"%s\":\"", name);
@@ -94,7 +94,7 @@ static void ask_for_credentials(struct session *session) {
   send_request(session, "/", cognito_headers);
 }
 
-/// A reply is there. False: this was the last one of its place.
+/// Handles a reply and starts the next call. False: this place has no user left.
 static bool go_on(struct session *session, CURLcode result) {
   long status = 0;
   curl_easy_getinfo(session->handle, CURLINFO_RESPONSE_CODE, &status);

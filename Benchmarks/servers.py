@@ -1,4 +1,4 @@
-"""The servers under comparison: credd with its sandbox, redis-server, and the bare C server."""
+"""The servers that are compared: credd with its sandbox, redis-server, and the bare C server."""
 
 import dataclasses
 import pathlib
@@ -7,11 +7,11 @@ import socket
 
 import workbench
 
-POOL = "us-east-1:11111111-2222-3333-4444-555555555555"  # credd-sandbox's own
+POOL = "us-east-1:11111111-2222-3333-4444-555555555555"  # credd-sandbox's default pool
 PROVIDER = "login.example.app"
 PROFILE = "bench"
 REQUEST = '{"op":"get","profile":"%s"}' % PROFILE
-SESSION_TOKEN_LENGTH = 800  # makes a reply of about 1 KB, as AWS's are
+SESSION_TOKEN_LENGTH = 800  # gives a reply of about 1 KB, as with AWS's tokens
 
 
 @dataclasses.dataclass
@@ -33,7 +33,7 @@ class Programs:
 def configuration(
     base_url, cognito_endpoint=None, daemon="", backend="", profile="", user="{user}"
 ):
-    """credd's configuration for one profile against the sandbox, with more lines by section."""
+    """credd's configuration for one profile and the sandbox; arguments add lines to sections."""
     return f"""\
 [daemon]
 max_connections = 32768
@@ -56,7 +56,7 @@ cognito_endpoint = {cognito_endpoint or base_url}
 
 
 def start_sandbox(bench, programs, name="sandbox", more=()):
-    """Returns its URL; where `more` has it serve TLS too, that of TLS."""
+    """Returns the sandbox's URL; with options for TLS in `more`, its https URL."""
     ready = bench.folder / f"{name}.ready"
     process = bench.start(
         name,
@@ -69,14 +69,14 @@ def start_sandbox(bench, programs, name="sandbox", more=()):
 
 
 def start_credd(bench, programs, base_url, name="credd", under=()):
-    """Starts credd, behind the command `under` where one is given. Nothing has been asked yet."""
+    """Starts credd, run by the command `under` if there is one. No request has been sent yet."""
     return start_configured(bench, programs, configuration(base_url), name, under=under)
 
 
 def start_configured(bench, programs, text, name, environment=None, under=()):
     path = bench.folder / f"{name}.sock"
     command = [*under, programs.credd, "--config", bench.file(f"{name}.conf", text)]
-    # A state folder of its own: what the user's daemon knows is none of the benchmark's business.
+    # A state folder of its own, so that the benchmark neither reads nor changes a user's.
     state = bench.folder / f"{name}.state"
     state.mkdir()
     process = bench.start(
@@ -89,14 +89,14 @@ def start_configured(bench, programs, text, name, environment=None, under=()):
 
 
 def running_credd(path):
-    """A server that somebody else started."""
+    """A server that was already running."""
     if not workbench.accepts(path):
         raise workbench.BenchmarkError(f"{path}: nothing listens there")
     return Server("credd", path, workbench.listener_pid(path), ["--line", REQUEST])
 
 
 def canned_reply(length):
-    """A line of the length and shape of credd's, without its secrets."""
+    """A line of the length and shape of credd's reply, without secrets."""
     head, tail = '{"Version":1,"SessionToken":"', '"}\n'
     return head + "x" * (length - len(head) - len(tail)) + tail
 
@@ -110,7 +110,7 @@ def start_bare(bench, programs, reply_length, name="bare", under=()):
 
 
 def start_redis(bench, reply_length):
-    """redis-server without persistence, holding one value as long as credd's reply."""
+    """redis-server without persistence; it holds one value as long as credd's reply."""
     program = shutil.which("redis-server")
     if not program:
         return None
@@ -126,7 +126,7 @@ def start_redis(bench, reply_length):
 
 
 def store(path, *words):
-    """One command to redis, which must answer +OK."""
+    """Sends one command to redis, which must answer +OK."""
     request = f"*{len(words)}\r\n" + "".join(f"${len(word)}\r\n{word}\r\n" for word in words)
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(workbench.REPLY_SECONDS)
@@ -138,7 +138,7 @@ def store(path, *words):
 
 
 def start_ssh_agent(bench):
-    """A throw-away ssh-agent that holds one key; returns the environment to reach it."""
+    """Starts a temporary ssh-agent that holds one key; returns the environment to reach it."""
     if not all(map(shutil.which, ["ssh-agent", "ssh-add", "ssh-keygen"])):
         return None
     path, key = bench.folder / "agent.sock", bench.folder / "key"
@@ -151,7 +151,7 @@ def start_ssh_agent(bench):
 
 
 def start_git_cache(bench):
-    """git's credential cache with one password in it; returns the socket to reach it."""
+    """Starts git's credential cache with one password in it; returns its socket."""
     if not shutil.which("git"):
         return None
     folder = bench.folder / "git"

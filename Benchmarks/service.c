@@ -1,13 +1,13 @@
-// service: what a service manager does for a daemon, and how long the daemon takes until it serves.
+// service: a service manager for one daemon; measures the time until the daemon serves.
 //
 //   service [--count N] --socket PATH [--ask LINE] -- COMMAND…
 //
-// Without --ask the daemon is started over and over; each time counts from before it is forked to
-// its READY=1. With --ask PATH is the service's own listening socket, and a client has connected
-// and asked before the daemon is started, as it is with a unit that is activated by its socket: the
-// time counts to the end of the reply. What the daemon leaves with its manager (FDSTORE=1) is
-// handed to the next one; its first start, which has nothing to take up, is not counted, and all
-// replies must be like its reply. Prints a JSON object with every time in milliseconds.
+// Without --ask it starts the daemon again and again; each time counts from before the fork to
+// READY=1. With --ask, it listens on PATH itself, and a client connects and asks before the daemon
+// starts, as with a socket-activated unit; each time then counts to the end of the reply. It keeps
+// the descriptors that the daemon stores (FDSTORE=1) and passes them to the next start. The first
+// start finds no stored sessions and is not counted; all later replies must equal its reply. Prints
+// a JSON array with every time in milliseconds.
 #define _GNU_SOURCE
 #include "yardstick.h"
 
@@ -24,7 +24,7 @@ enum {
   MAX_NAME = 64,
   MAX_REPLY = 64 * 1024,
   FIRST_PASSED = 3, // SD_LISTEN_FDS_START
-  LIFE_MS = 60000,  // for a daemon to serve, and to end
+  LIFE_MS = 60000,  // limit for a daemon to serve, and to end
 };
 
 struct stored {
@@ -50,11 +50,11 @@ static void give_up(const char *what) {
   exit(EXIT_UNAVAILABLE);
 }
 
-// --- What the daemon says ------------------------------------------------------------------------
+// --- Notifications of the daemon -----------------------------------------------------------------
 
 static void store(const char *name, int fd) {
   if (stored_count == MAX_STORED || strlen(name) >= MAX_NAME)
-    give_up("more was left with the service manager than it keeps");
+    give_up("the daemon stored more descriptors than this keeps");
   strcpy(stored[stored_count].name, name);
   stored[stored_count++].fd = fd;
 }
@@ -67,7 +67,7 @@ static void forget(const char *name) {
     }
 }
 
-/// Takes one message of sd_notify(3).
+/// Reads one message of sd_notify(3).
 static void take_notice(struct notices *notices) {
   char text[4096], control[CMSG_SPACE(sizeof(int))];
   struct iovec piece = {.iov_base = text, .iov_len = sizeof text - 1};
@@ -92,7 +92,7 @@ static void take_notice(struct notices *notices) {
   }
   if (drops)
     forget(name);
-  if (keeps && fd >= 0 && line) // without it each start is a first one
+  if (keeps && fd >= 0 && line) // without --ask each start is a first one
     store(name, fd);
   else if (fd >= 0)
     close(fd);
@@ -100,7 +100,7 @@ static void take_notice(struct notices *notices) {
 
 // --- One life of the daemon ----------------------------------------------------------------------
 
-/// In the child: leaves it with what it is passed, at the places where it looks for that.
+/// In the child: puts the passed descriptors where the daemon expects them.
 static void pass_descriptors(void) {
   int passed[MAX_STORED + 1], count = 0;
   char names[(MAX_STORED + 1) * (MAX_NAME + 1)] = "credd.socket", number[16];
@@ -109,7 +109,7 @@ static void pass_descriptors(void) {
     passed[count++] = stored[i].fd;
     strcat(strcat(names, ":"), stored[i].name);
   }
-  // Out of the way first: one may be where another belongs.
+  // Move all of them up first: one may have a number that another one needs.
   for (int i = 0; i < count; i++)
     passed[i] = fcntl(passed[i], F_DUPFD_CLOEXEC, FIRST_PASSED + MAX_STORED + 1);
   for (int i = 0; i < count; i++)
@@ -148,7 +148,7 @@ static void end_daemon(void) {
     take_notice(&last);
 }
 
-/// Waits for what one of two descriptors brings; `client` may be -1.
+/// Waits until one of the two descriptors is readable; `client` may be -1.
 static void wait_for(int client, struct notices *notices, bool *has_reply) {
   struct pollfd events[2] = {{.fd = notify, .events = POLLIN}, {.fd = client, .events = POLLIN}};
   if (poll(events, 2, LIFE_MS) <= 0)
@@ -252,7 +252,7 @@ int main(int words, char **arguments) {
     if (!memmem(first, first_length, "\"Expiration\":", 13))
       give_up(first);
   } else {
-    time_to_ready(); // the page cache
+    time_to_ready(); // fills the page cache
   }
   end_daemon();
   if (line && stored_count == 0)

@@ -1,10 +1,10 @@
-// spawn: times whole processes, from before they are started until they have been reaped.
+// spawn: times whole processes, from before the start until the process has been reaped.
 //
 //   spawn [--count N] [--stdin FILE] [--deadline SECONDS] -- COMMAND… [-- COMMAND…]…
 //
-// The commands take turns, so that whatever else the machine does meets them alike. Prints a JSON
-// array with one object a command, in order. A command that fails ends everything: its times
-// would say nothing.
+// The commands take turns, so that other work of the machine affects all of them alike. Prints a
+// JSON array with one object for each command, in order. If a command fails, spawn ends: times of a
+// command that fails mean nothing.
 #define _GNU_SOURCE
 #include "yardstick.h"
 
@@ -18,7 +18,7 @@
 enum {
   MAX_COMMANDS = 16,
   MAX_COUNT = 100000,
-  WARM_UP = 5, // the page cache and the dynamic linker's files; not counted
+  WARM_UP = 5, // uncounted runs, to fill the page cache
 };
 
 extern char **environ;
@@ -85,7 +85,7 @@ static void print(struct command *command, size_t count, const char *separator) 
          separator, count, p[0], p[1], p[2], (double)command->cpu_us / (double)count);
 }
 
-/// Cuts what follows the options at each `--`; returns the number of commands.
+/// Splits the arguments after the options at each `--`; returns the number of commands.
 static size_t split(char **arguments, struct command *commands) {
   size_t found = 0;
   while (*arguments) {

@@ -1,4 +1,4 @@
-"""How soon a daemon serves: figure 8, with service.c as the service manager."""
+"""The time until a daemon serves: figure 8, with service.c as the service manager."""
 
 import json
 
@@ -8,7 +8,7 @@ import workbench
 
 
 def start(run, base_url):
-    """To READY=1 with nothing to take up, and by its socket to an answer from a stored session."""
+    """Times starts to READY=1 without stored sessions, and starts by socket to a stored answer."""
     bench = run.bench
     config = bench.file("started.conf", servers.configuration(base_url))
     samples = {}

@@ -1,4 +1,4 @@
-"""Processes under a deadline: what starts the daemons a benchmark needs, and ends them again."""
+"""Starts the daemons and commands of a benchmark, each with a deadline, and ends them."""
 
 import json
 import os
@@ -14,22 +14,22 @@ import time
 
 START_SECONDS = 20  # for a daemon to take connections
 STOP_SECONDS = 5  # from SIGTERM to SIGKILL
-REPLY_SECONDS = 30  # a cold cache asks upstream first
+REPLY_SECONDS = 30  # enough for a cold session, which asks upstream first
 
 
 class BenchmarkError(Exception):
-    """The benchmark cannot go on; the text says why."""
+    """The benchmark cannot continue; the text says why."""
 
 
 class Process:
-    """A daemon that was started here, and its log."""
+    """A daemon that the workbench started, and its log."""
 
     def __init__(self, name, handle, log):
         self.name, self.handle, self.log = name, handle, log
         self.pid = handle.pid
 
     def check(self):
-        """Raises with the end of the log when the process has ended."""
+        """Raises an error with the end of the log if the process has ended."""
         if self.handle.poll() is not None:
             tail = self.log.read_text(errors="replace").strip().splitlines()[-5:]
             words = [f"{self.name} ended with status {self.handle.returncode}", *tail]
@@ -46,11 +46,12 @@ class Process:
 
 
 class Workbench:
-    """A temporary folder and the processes started in it. Leaving ends and removes them."""
+    """A temporary folder and the processes started in it. The end of the context ends and removes
+    them."""
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="credd-bench-"))
-        self.folder.chmod(0o711)  # other users reach the sockets in it
+        self.folder.chmod(0o711)  # other users must reach the sockets in it
         self.processes = []
         return self
 
@@ -58,7 +59,7 @@ class Workbench:
         try:
             if kind and issubclass(kind, Exception):
                 for process in self.processes:
-                    process.check()  # a daemon that died explains more than what missed it
+                    process.check()  # the end of a daemon explains more than the error after it
         finally:
             for process in reversed(self.processes):
                 process.stop()
@@ -113,7 +114,7 @@ def run(command, seconds, environment=None, text="", pass_fds=()):
 
 
 def wait_for(what, condition, process):
-    """Polls until `condition()` is true, the process has ended, or the time is up."""
+    """Polls until `condition()` is true, the process has ended, or the time has passed."""
     deadline = time.monotonic() + START_SECONDS
     while not condition():
         process.check()
@@ -132,7 +133,7 @@ def accepts(path):
 
 
 def ask(path, request):
-    """One request line to a line protocol's socket; returns the reply line, which is no error."""
+    """Sends one request line to a socket; returns the reply line. An error reply raises."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(REPLY_SECONDS)
         try:
@@ -151,7 +152,7 @@ def ask(path, request):
 
 
 def listener_pid(path):
-    """The process that listens on a socket, as the kernel knows it."""
+    """The pid of the process that listens on a socket, as the kernel reports it."""
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(str(path))
         size = struct.calcsize("3i")
@@ -180,7 +181,7 @@ def tasks(pid):
 
 
 def wake_ups(pid):
-    """How often the threads of a process have gone to sleep: as often as they were woken."""
+    """How often the threads of a process went to sleep, which is how often they were woken."""
     return sum(int(status(task)["voluntary_ctxt_switches"]) for task in tasks(pid))
 
 
@@ -190,7 +191,7 @@ def lower_priority(pid, niceness):
 
 
 class ServiceManager:
-    """Hears what a daemon tells its service manager, and keeps what it leaves there."""
+    """Receives a daemon's notifications, and keeps the descriptors that it stores."""
 
     def __init__(self, path):
         self.path, self.stored = path, []
@@ -202,7 +203,7 @@ class ServiceManager:
         return self
 
     def __exit__(self, *_):
-        # The daemon must not meet a full queue later: without the path it tells nobody.
+        # Nobody reads from now on. Without the path the daemon cannot fill the queue and block.
         self.path.unlink()
 
     def hear(self):
@@ -216,7 +217,7 @@ class ServiceManager:
 
 
 def end_on_sigterm():
-    """Makes SIGTERM unwind the stack, so that every workbench is cleared."""
+    """Makes SIGTERM unwind the stack, so that every workbench cleans up."""
 
     def leave(number, _):
         raise SystemExit(128 + number)

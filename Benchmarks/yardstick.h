@@ -1,4 +1,4 @@
-// What the benchmark programs share: a clock, a Unix socket address, and a way to give up.
+// Shared by the benchmark programs: a clock, a Unix socket address, and an exit with an error.
 #pragma once
 
 #include <stdint.h>

@@ -1,4 +1,4 @@
-"""The C programs, built as an ordinary user of a C compiler would build them."""
+"""Builds the C programs, with ordinary compiler flags."""
 
 import os
 import pathlib
@@ -8,13 +8,13 @@ import workbench
 
 SOURCES = pathlib.Path(__file__).resolve().parent
 FLAGS = ["-O2", "-Wall", "-Wextra", "-Werror"]
-PROGRAMS = {  # each with what is linked
+PROGRAMS = {  # each with its linker flags
     "bare_epoll": [],
     "client": [],
     "client-static": ["-static"],
     "flood": [],
-    "herd": [],
     "loadgen": [],
+    "many_waiters": [],
     "refresher": ["-lcurl"],
     "service": [],
     "spawn": [],

@@ -1,16 +1,15 @@
 #define _GNU_SOURCE
 #include "CCrypto.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "CLoad.h"
 
 #define FUNCTIONS(X)                                                                              \
   X(EVP_sha256) X(EVP_Digest) X(HMAC)                                                             \
@@ -19,31 +18,26 @@
   X(EVP_CIPHER_CTX_new) X(EVP_CIPHER_CTX_free) X(EVP_aes_128_cbc)                                 \
   X(EVP_DecryptInit_ex) X(EVP_DecryptUpdate) X(EVP_DecryptFinal_ex)
 
+// The version of the headers, which the distribution's libcurl is linked with too.
+#define NAME_OF(major) "libcrypto.so." #major
+#define NAME(major) NAME_OF(major)
+#define SONAME NAME(OPENSSL_VERSION_MAJOR)
+CREDD_DLOPEN_NOTE("crypto", "Backends that sign or decrypt, rules on programs by their digest",
+                  "recommended", SONAME);
+
 static struct {
 #define X(name) __typeof__(name) *name;
   FUNCTIONS(X)
 #undef X
 } crypto;
 
-static const char *find(void *library, const char *symbol, void *function) {
-  *(void **)function = dlsym(library, symbol);
-  return *(void **)function ? NULL : dlerror();
-}
-
-// The one that the headers are of, and that the distribution's libcurl is linked with.
-#define NAME_OF(major) "libcrypto.so." #major
-#define NAME(major) NAME_OF(major)
-
-// What stands in the way, or NULL.
 static const char *load(void) {
-  void *library = dlopen(NAME(OPENSSL_VERSION_MAJOR), RTLD_NOW | RTLD_LOCAL);
-  if (!library) return dlerror();
-  const char *problem = NULL;
-#define X(name) if (!problem) problem = find(library, #name, &crypto.name);
-  FUNCTIONS(X)
+#define X(name) {#name, &crypto.name},
+  static const struct credd_symbol symbols[] = {FUNCTIONS(X)};
 #undef X
+  const char *problem = credd_load(SONAME, symbols, sizeof symbols / sizeof *symbols);
   if (problem) return problem;
-  // FIPS 180-2, B.1. A configuration of OpenSSL can take its algorithms away.
+  // Known answer: FIPS 180-2, B.1. A configuration of OpenSSL can disable algorithms.
   uint8_t digest[CREDD_SHA256_SIZE];
   static const uint8_t start[] = {0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea};
   if (credd_sha256("abc", 3, digest) < 0 || memcmp(digest, start, sizeof start) != 0)
@@ -52,14 +46,8 @@ static const char *load(void) {
 }
 
 int credd_crypto_load(char *reason, size_t size) {
-  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  static int loaded;
-  pthread_mutex_lock(&lock);
-  const char *problem = loaded ? NULL : load();
-  loaded = !problem;
-  if (problem) snprintf(reason, size, "%s", problem);
-  pthread_mutex_unlock(&lock);
-  return problem ? -1 : 0;
+  static int is_loaded;
+  return credd_load_once(&is_loaded, load, reason, size);
 }
 
 int credd_sha256(const void *data, size_t length, uint8_t digest[CREDD_SHA256_SIZE]) {
@@ -69,7 +57,7 @@ int credd_sha256(const void *data, size_t length, uint8_t digest[CREDD_SHA256_SI
 int credd_hmac_sha256(const void *key, size_t key_length, const void *data, size_t length,
                       uint8_t code[CREDD_SHA256_SIZE]) {
   if (key_length > INT_MAX) return -1;
-  // NULL as a key means another thing: go on with the last one.
+  // With NULL as key, HMAC would continue with the last key.
   const void *some_key = key ? key : "";
   return crypto.HMAC(crypto.EVP_sha256(), some_key, (int)key_length, data, length, code, NULL)
              ? 0

@@ -1,8 +1,6 @@
 #include "CCurl.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdio.h>
+#include "CLoad.h"
 
 #define FUNCTIONS(X)                                                                              \
   X(global_init)                                                                                  \
@@ -12,41 +10,27 @@
   X(multi_socket_action) X(multi_info_read)                                                       \
   X(share_init) X(share_setopt) X(share_cleanup)
 
-// Not linked: the libraries that libcurl brings along would be 8 MB of a daemon that has nobody to
-// call, and 8 ms of each start. As the program itself comes first in every look-up of a symbol, they
-// get the wiping free() all the same.
+#define SONAME "libcurl.so.4"
+CREDD_DLOPEN_NOTE("http", "Calls to token backends, Cognito and STS", "required", SONAME);
+
 static struct {
 #define X(name) __typeof__(curl_##name) *name;
   FUNCTIONS(X)
 #undef X
 } curl;
 
-static const char *find(void *library, const char *symbol, void *function) {
-  *(void **)function = dlsym(library, symbol);
-  return *(void **)function ? NULL : dlerror();
-}
-
-// What stands in the way, or NULL.
 static const char *load(void) {
-  void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-  if (!library) return dlerror();
-  const char *problem = NULL;
-#define X(name) if (!problem) problem = find(library, "curl_" #name, &curl.name);
-  FUNCTIONS(X)
+#define X(name) {"curl_" #name, &curl.name},
+  static const struct credd_symbol symbols[] = {FUNCTIONS(X)};
 #undef X
+  const char *problem = credd_load(SONAME, symbols, sizeof symbols / sizeof *symbols);
   if (!problem && curl.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) problem = "it does not start";
   return problem;
 }
 
 int credd_curl_load(char *reason, size_t size) {
-  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  static int loaded;
-  pthread_mutex_lock(&lock);
-  const char *problem = loaded ? NULL : load();
-  loaded = !problem;
-  if (problem) snprintf(reason, size, "%s", problem);
-  pthread_mutex_unlock(&lock);
-  return problem ? -1 : 0;
+  static int is_loaded;
+  return credd_load_once(&is_loaded, load, reason, size);
 }
 
 CURL *credd_curl_easy(void) { return curl.easy_init(); }
@@ -133,7 +117,7 @@ CURL *credd_curl_multi_done(CURLM *multi, CURLcode *result) {
 
 CURLSH *credd_curl_share_tls_sessions(void) {
   CURLSH *share = curl.share_init();
-  // One thread: no lock functions are needed.
+  // Only one thread uses it, so it needs no lock functions.
   if (share) curl.share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
   return share;
 }

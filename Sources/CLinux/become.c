@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-// Both outlive an exec, so the next program would have to live with our choice. PR_SET_DUMPABLE is
-// reset by the kernel.
+// Both settings survive an exec, so the next program would inherit ours. The kernel itself resets
+// PR_SET_DUMPABLE.
 static struct rlimit inherited_core_limit;
 static struct sigaction inherited_pipe_action;
 
@@ -27,7 +27,7 @@ int credd_become(const char *const *arguments, const char *const *environment) {
   if (sigaction(SIGPIPE, &inherited_pipe_action, NULL) < 0) return -errno;
   execvpe(arguments[0], (char *const *)arguments, (char *const *)environment);
   int failure = errno;
-  // Whoever reads our error line may be gone.
+  // The reader of our error line may have closed its pipe.
   signal(SIGPIPE, SIG_IGN);
   return -failure;
 }

@@ -1,8 +1,8 @@
-// What clients send may carry descriptors (SCM_RIGHTS), which credd has no use for. Dropping one is
-// not free: a TCP socket with SO_LINGER keeps whoever drops the last reference waiting for as long
-// as its maker likes, up to hours. No option of ours prevents that, and neither close() nor read()
-// of the Unix socket can be told not to wait. So descriptors are not let in, where the kernel can do
-// that, and else never dropped on the loop's thread.
+// A client may send descriptors (SCM_RIGHTS), which credd does not use. To drop one can take long:
+// the process that drops the last reference to a TCP socket with SO_LINGER waits as long as the
+// socket's owner has set, up to hours. No option of the Unix socket prevents that, and neither
+// close() nor read() can be told not to wait. So the kernel refuses descriptors, if it can; if it
+// cannot, the loop's thread never drops one.
 #define _GNU_SOURCE
 #include "CLinux.h"
 
@@ -38,7 +38,7 @@ bool credd_refuse_senders(int socket) {
 
 void credd_refuse_descriptors(int listener) {
   int off = 0;
-  // Who connects from now on has it from the listener, before the first byte can be sent.
+  // New connections inherit the option from the listener, before their first byte can be sent.
   setsockopt(listener, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof off);
 }
 
@@ -53,7 +53,7 @@ bool credd_may_carry_descriptors(int client) {
     else if (!passes)
       return false;
   }
-  // Else the kernel would pass over out-of-band data, and drop what it carries, unseen.
+  // Without this, the kernel would skip out-of-band data and drop its descriptors unseen.
   setsockopt(client, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on);
   return true;
 }
@@ -62,10 +62,10 @@ ssize_t credd_receive(int client, void *buffer, size_t length) {
   struct iovec part = {buffer, length};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
   ssize_t count;
-  // They must not be received either: the close() of a descriptor asks its file system, which may be
-  // a user's (FUSE), to flush, and waits for the answer, whether or not it is the last one. A look
-  // takes no descriptor and no last reference. It ends with the first piece that carries some, for
-  // which there is no room here, which is said.
+  // credd must not receive descriptors: close() asks a descriptor's file system to flush and waits
+  // for the answer, also if it is not the last reference, and the file system may be a user's
+  // (FUSE). MSG_PEEK takes neither a descriptor nor a last reference. It stops at the first piece
+  // of data with descriptors; there is no room for them here, so the kernel sets MSG_CTRUNC.
   do count = recvmsg(client, &message, MSG_PEEK | MSG_DONTWAIT);
   while (count < 0 && errno == EINTR);
   if (count < 0) return -errno;
@@ -73,7 +73,7 @@ ssize_t credd_receive(int client, void *buffer, size_t length) {
   return count == 0 ? 0 : credd_read(client, buffer, (size_t)count);
 }
 
-// Shared by the caller and one thread; the last of the two to let go frees it.
+// Shared by the caller and one thread; the last holder frees it.
 struct deferred_close {
   atomic_int holders;
   bool copied;
@@ -92,8 +92,8 @@ static void wait_for(sem_t *semaphore) {
   }
 }
 
-// A table of descriptors of its own, so that this thread's end drops the last reference: a task
-// that ends does not linger.
+// This thread has its own table of descriptors, so that its end drops the last reference: the end
+// of a task does not wait for SO_LINGER.
 static void *hold_until_closed(void *argument) {
   struct deferred_close *closing = argument;
   closing->copied = unshare(CLONE_FILES) == 0;
@@ -103,7 +103,7 @@ static void *hold_until_closed(void *argument) {
   return NULL;
 }
 
-// Closes a descriptor without ever waiting for what is dropped with it.
+// Closes a descriptor without waiting for descriptors that are dropped with it.
 static void close_elsewhere(int descriptor) {
   struct deferred_close *closing = calloc(1, sizeof *closing);
   if (!closing) {
@@ -128,7 +128,7 @@ void credd_close_client(int client, bool may_carry_descriptors) {
   if (may_carry_descriptors) {
     char rest[4096];
     ssize_t count;
-    // Nothing more comes; what is there is looked through.
+    // No more data can arrive; the loop checks the data that is there.
     shutdown(client, SHUT_RDWR);
     do count = credd_receive(client, rest, sizeof rest);
     while (count > 0);

@@ -17,7 +17,7 @@ int64_t credd_walltime(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-// TFD_TIMER_CANCEL_ON_SET wants an absolute timer on the wall clock, which is due in 2262.
+// TFD_TIMER_CANCEL_ON_SET needs an absolute timer on the wall clock. This one is due in 2262.
 static int arm_clock_watch(int descriptor) {
   const struct itimerspec never = {.it_value = {.tv_sec = INT64_MAX / 1000000000}};
   int flags = TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET;

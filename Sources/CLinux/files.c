@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static int write_aside(int folder, const char *aside, const void *bytes, size_t length) {
-  // A new file, whatever a former process or somebody else left of that name.
+  // Create a new file; a file that an earlier process left under that name is removed.
   int file = credd_create_private(folder, aside);
   if (file < 0) return file;
   int result = credd_write_at(file, bytes, length, 0);
@@ -39,7 +39,7 @@ int credd_read_file(const char *path, size_t limit, char **bytes, size_t *length
   struct stat status;
   int result = fstat(file, &status) < 0 ? -errno : 0;
   if (result == 0 && !S_ISREG(status.st_mode)) result = -EINVAL;
-  // One byte more than may be there shows that there is more.
+  // Read one byte more than the limit, to see whether the file is longer.
   size_t capacity = 0;
   if (result == 0)
     capacity = (size_t)status.st_size < limit ? (size_t)status.st_size : limit + 1;

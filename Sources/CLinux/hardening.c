@@ -16,7 +16,7 @@
 void credd_wipe(void *memory, size_t length) { explicit_bzero(memory, length); }
 
 int credd_open_standard_streams(void) {
-  // The lowest free number is taken, so this fills 0, 1 and 2.
+  // open() takes the lowest free number, so this fills 0, 1 and 2.
   for (;;) {
     int descriptor = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (descriptor < 0) return -errno;
@@ -32,7 +32,7 @@ int credd_harden(void) {
   return 0;
 }
 
-// CAP_IPC_LOCK lifts the limit, which root in a container may not raise.
+// CAP_IPC_LOCK removes the limit; root in a container may not raise it.
 static int may_lock_any_memory(void) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
   struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
@@ -41,13 +41,13 @@ static int may_lock_any_memory(void) {
 }
 
 int credd_lock_memory(void) {
-  // Locked memory is counted by what is mapped, not by what is used: 8 MiB for a thread's stack,
-  // 64 MiB for an arena. At a limit the next allocation would fail, and the daemon with it.
+  // The kernel counts mapped memory, not used memory, as locked: 8 MiB for a thread's stack, 64 MiB
+  // for an arena. At the limit the next allocation would fail, and the daemon would end.
   const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
   if (setrlimit(RLIMIT_MEMLOCK, &none) < 0 && !may_lock_any_memory()) return -EPERM;
-  // Threads that look a name up need no arena of their own.
+  // Threads that look names up need no arena of their own.
   mallopt(M_ARENA_MAX, 1);
-  // On fault: pages that are never touched take no memory.
+  // MCL_ONFAULT: pages that are never used take no memory.
   return mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0 ? -errno : 0;
 }
 

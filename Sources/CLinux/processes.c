@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 int credd_pidfd_open(pid_t pid) {
-  // glibc has it since 2.36 only.
+  // glibc has pidfd_open() only since 2.36.
   long pidfd = syscall(SYS_pidfd_open, pid, 0);
   return pidfd < 0 ? -errno : (int)pidfd;
 }
@@ -36,7 +36,7 @@ uid_t credd_overflow_uid(void) {
   ssize_t count = descriptor < 0 ? -1 : read(descriptor, text, sizeof text - 1);
   if (descriptor >= 0) close(descriptor);
   unsigned uid;
-  // The kernel's own default, also where the sandbox hides /proc/sys.
+  // 65534 is the kernel's default; it also serves if the sandbox hides /proc/sys.
   return count > 0 && sscanf(text, "%u", &uid) == 1 ? uid : 65534;
 }
 
@@ -68,7 +68,7 @@ int credd_process_executable(pid_t pid, bool content, char *path, size_t capacit
   int result = length < 0 || fstat(descriptor, &running) < 0 ? -errno : 0;
   if (result == 0) {
     path[length] = 0;
-    // The length is cut where it is too long; then the path leads nowhere or elsewhere.
+    // A path that is too long is cut; then it leads to no file, or to another one.
     if (stat(path, &there) < 0 || there.st_dev != running.st_dev ||
         there.st_ino != running.st_ino || !S_ISREG(running.st_mode))
       result = -ESTALE;
@@ -85,7 +85,7 @@ int credd_process_facts(pid_t pid, uid_t *uid, int64_t *started) {
   char text[4096];
   int result = read_process_file(pid, "stat", text, sizeof text);
   if (result < 0) return result;
-  // The command's name, in brackets, may hold brackets and blanks itself.
+  // The command's name is in brackets, and may itself contain brackets and blanks.
   const char *rest = strrchr(text, ')');
   uint64_t ticks;
   // Fields 3 to 22 of proc(5): the state, eighteen numbers, the start in clock ticks.

@@ -49,7 +49,7 @@ static int fill_address(const char *path, struct sockaddr_un *address) {
   return 0;
 }
 
-// Removes the socket file of a daemon that is gone: nobody accepts there any more.
+// Removes the socket file of a daemon that has ended: no process listens on it.
 static int remove_stale(const char *path, const struct sockaddr_un *address) {
   struct stat status;
   if (lstat(path, &status) < 0) return -errno;
@@ -68,7 +68,7 @@ int credd_listen(const char *path, mode_t mode, int backlog) {
   if (result < 0) return result;
   int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listener < 0) return -errno;
-  // The mode is in place before anyone can connect: bind() honours the umask.
+  // bind() applies the umask, so the mode is set before any client can connect.
   mode_t old = umask((mode_t)(0777 & ~mode));
   int bound = bind(listener, (struct sockaddr *)&address, sizeof address);
   if (bound < 0 && errno == EADDRINUSE) {

@@ -32,12 +32,12 @@ static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attri
   return failure;
 }
 
-// Descriptors that a command may have open before it raises the limit itself: what systemd gives,
-// for programs that use select(2) break beyond.
+// The limit on open descriptors of a command, which may raise it itself. systemd uses the same
+// number, because programs with select(2) fail with more.
 #define COMMAND_DESCRIPTORS 1024
 
-// posix_spawn() cannot set limits, so the daemon's own is lowered meanwhile. What it has open stays
-// open; a thread that opens something in that moment may have to try again.
+// posix_spawn() cannot set limits, so this lowers the daemon's own limit during the call. Open
+// descriptors stay open; a thread that opens a file at that moment may have to try again.
 static int spawn_limited(pid_t *pid, const posix_spawn_file_actions_t *actions,
                          const posix_spawnattr_t *attributes, const char *const *arguments,
                          const char *const *environment) {
@@ -83,7 +83,7 @@ int credd_spawn(const char *const *arguments, const char *const *environment,
     close(error[0]);
     return -failure;
   }
-  // Only our ends are non-blocking: the child gets ordinary pipes.
+  // Only our ends are non-blocking: the child expects ordinary pipes.
   fcntl(input[1], F_SETFL, O_NONBLOCK);
   fcntl(output[0], F_SETFL, O_NONBLOCK);
   fcntl(error[0], F_SETFL, O_NONBLOCK);
@@ -95,6 +95,6 @@ int credd_spawn(const char *const *arguments, const char *const *environment,
 
 void credd_kill_group(pid_t leader) {
   kill(-leader, SIGKILL);
-  // It may have joined another group meanwhile.
+  // The process may have joined another group.
   kill(leader, SIGKILL);
 }

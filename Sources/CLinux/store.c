@@ -1,4 +1,4 @@
-// The file of stored sessions: memory that another process keeps open while this one restarts.
+// The file of stored sessions: memory that systemd keeps open while the daemon restarts.
 #define _GNU_SOURCE
 #include "CLinux.h"
 
@@ -17,7 +17,7 @@
 
 int credd_memfd(const char *name) {
   int descriptor = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-  // Linux before 6.3 does not know the last one.
+  // Linux before 6.3 does not know MFD_NOEXEC_SEAL.
   if (descriptor < 0 && errno == EINVAL)
     descriptor = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) return -errno;
@@ -104,7 +104,7 @@ int credd_wipe_at(int descriptor, int64_t offset, int64_t length) {
     if (result < 0) return result;
     done += (int64_t)part;
   }
-  // The zeros come first: a page that is given back keeps its content until it is used again.
+  // Write zeros first: a page that is given back keeps its content until it is used again.
   return credd_punch(descriptor, offset, length);
 }
 

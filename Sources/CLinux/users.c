@@ -35,12 +35,12 @@ int credd_look_up_user(uid_t uid, const char *name, bool with_groups, struct cre
     if (failure == 0 && found) {
       size_t length = strlen(entry.pw_name);
       result = length < sizeof user->name ? 1 : -ENAMETOOLONG;
-      // A directory may answer to another spelling than it keeps; the one it keeps is the name.
+      // The database may accept another spelling of a name; its own spelling is the name.
       if (result == 1) memcpy(user->name, entry.pw_name, length + 1);
       user->uid = entry.pw_uid;
       if (result == 1 && with_groups) result = look_up_groups(user, entry.pw_gid);
     } else {
-      // POSIX lets "no such user" be 0 or one of these.
+      // By POSIX, 0 or one of these numbers may mean "no such user".
       result = failure == 0 || failure == ENOENT || failure == ESRCH ? 0 : -failure;
     }
     free(buffer);

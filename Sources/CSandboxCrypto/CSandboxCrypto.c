@@ -44,13 +44,13 @@ int csandbox_aes128_cbc_decrypt(const uint8_t key[], const uint8_t vector[], voi
 }
 
 struct csandbox_rsa {
-  gnutls_x509_privkey_t file;  // what can be written to a file
-  gnutls_privkey_t private;    // what can sign
+  gnutls_x509_privkey_t file;  // the form that can be written to a file
+  gnutls_privkey_t private;    // the form that can sign
   gnutls_pubkey_t public;
 };
 
 void csandbox_rsa_free(struct csandbox_rsa *key) {
-  // What was not made is NULL, and taken as such.
+  // Parts that were not made are NULL; GnuTLS accepts that.
   gnutls_pubkey_deinit(key->public);
   gnutls_privkey_deinit(key->private);
   gnutls_x509_privkey_deinit(key->file);
@@ -68,7 +68,7 @@ static struct csandbox_rsa *new_key(void) {
   return key;
 }
 
-// Completes a key whose file is there.
+// Makes the other parts of a key from its file form.
 static struct csandbox_rsa *complete(struct csandbox_rsa *key) {
   if (gnutls_x509_privkey_get_pk_algorithm(key->file) == GNUTLS_PK_RSA &&
       gnutls_privkey_import_x509(key->private, key->file, 0) >= 0 &&
@@ -101,7 +101,7 @@ struct csandbox_rsa *csandbox_rsa_import(const char *pem, size_t length) {
   return complete(key);
 }
 
-// Copies what GnuTLS allocated, and frees it.
+// Copies bytes that GnuTLS allocated, and frees them.
 static ptrdiff_t hand_over(gnutls_datum_t *datum, void *output, size_t capacity) {
   ptrdiff_t size = datum->size <= capacity ? (ptrdiff_t)datum->size : -1;
   if (size > 0) memcpy(output, datum->data, datum->size);

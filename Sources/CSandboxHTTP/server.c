@@ -11,7 +11,7 @@
 
 #include "CSandboxHTTP.h"
 
-// Of one connection, for the header fields of a request and of its reply.
+// Memory of one connection, for the header fields of a request and of its reply.
 enum { CONNECTION_MEMORY = 128 * 1024 };
 
 struct csandbox_listener {
@@ -19,16 +19,16 @@ struct csandbox_listener {
   struct csandbox_owner owner;
   struct csandbox_limits limits;
   bool wants_client_certificate;
-  // Where libmicrohttpd's messages go while it starts.
+  // Receives libmicrohttpd's messages while it starts.
   char *reason;
   size_t reason_size;
 };
 
 enum progress {
-  NEW,       // its head is not there yet
-  READING,   // its body comes
-  HELD,      // its reply comes later
-  ANSWERED,  // it has a reply, or none, which ends the connection
+  NEW,       // the head has not arrived yet
+  READING,   // the body is arriving
+  HELD,      // the reply comes later
+  ANSWERED,  // there is a reply, or none, which ends the connection
 };
 
 struct csandbox_call {
@@ -54,7 +54,8 @@ static enum MHD_Result accept_policy(void *context, const struct sockaddr *addre
   return listener->owner.has_room(listener->owner.context) ? MHD_YES : MHD_NO;
 }
 
-// libmicrohttpd asks for a certificate, and takes any and none.
+// Refuses a client without a valid certificate: libmicrohttpd asks for one, and accepts any or
+// none.
 static int check_client(gnutls_session_t session) {
   gnutls_typed_vdata_st purpose = {GNUTLS_DT_KEY_PURPOSE_OID,
                                    (unsigned char *)GNUTLS_KP_TLS_WWW_CLIENT, 0};
@@ -86,7 +87,7 @@ static void connection_changed(void *context, struct MHD_Connection *connection,
 
 // Requests.
 
-// Called with the target before anything is decoded; what it returns goes along with the request.
+// Called with the target before it is decoded; libmicrohttpd keeps the result with the request.
 static void *request_began(void *context, const char *target, struct MHD_Connection *connection) {
   (void)context;
   struct csandbox_call *call = calloc(1, sizeof *call);
@@ -121,7 +122,7 @@ static bool announces_too_much(const struct csandbox_call *call, size_t limit) {
 static bool collect(struct csandbox_call *call, const char *data, size_t size, size_t limit) {
   if (call->is_too_long) return true;
   if (size > limit - call->length) {
-    // The rest is read and discarded: libmicrohttpd can reply before or after a body only.
+    // Read and discard the rest: libmicrohttpd can reply only before or after a body.
     call->is_too_long = true;
     return true;
   }
@@ -237,7 +238,7 @@ static struct MHD_Response *partial_response(const void *bytes, size_t length, s
 void csandbox_reply(struct csandbox_call *call, unsigned status, const void *body, size_t length,
                     size_t sent) {
   call->status = status;
-  // libmicrohttpd copies the bytes and does not write to them.
+  // libmicrohttpd copies the bytes and does not change them.
   call->response = sent < length ? partial_response(body, length, sent)
                                  : MHD_create_response_from_buffer(length, (void *)body,
                                                                    MHD_RESPMEM_MUST_COPY);
@@ -254,8 +255,8 @@ static int descriptor(const struct csandbox_call *call) {
 }
 
 void csandbox_reset(struct csandbox_call *call) {
-  // Linux sends a reset at once. SO_LINGER would send one at close alone, and libmicrohttpd ends the
-  // connection in the orderly way before.
+  // Makes Linux send a reset at once. SO_LINGER would send it only at close(), and libmicrohttpd
+  // ends the connection in the orderly way before that.
   const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
   connect(descriptor(call), &nobody, sizeof nobody);
 }
@@ -304,21 +305,22 @@ struct csandbox_listener *csandbox_start(int socket, const struct csandbox_owner
     }
   }
   options[count] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
-  // The owner says what the date is. No flag starts a thread.
+  // The caller gives the date. None of these flags starts a thread.
   unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK |
                    MHD_USE_ERROR_LOG | (tls ? MHD_USE_TLS : 0);
   listener->daemon = MHD_start_daemon(
       flags, 0, accept_policy, listener, handle, listener,
       MHD_OPTION_EXTERNAL_LOGGER, note, listener,
       MHD_OPTION_LISTEN_SOCKET, (MHD_socket)socket,
-      // One more than there may be, so that the policy is asked and nobody waits in the backlog.
+      // One more than the limit, so that the policy refuses a connection instead of leaving it
+      // waiting.
       MHD_OPTION_CONNECTION_LIMIT, limits->connections + 1,
       MHD_OPTION_CONNECTION_TIMEOUT, limits->idle_seconds,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
       MHD_OPTION_NOTIFY_CONNECTION, connection_changed, listener,
       MHD_OPTION_URI_LOG_CALLBACK, request_began, listener,
       MHD_OPTION_NOTIFY_COMPLETED, request_ended, listener,
-      // A request without Host is for the services to judge.
+      // The services decide what to do about a request without Host.
       MHD_OPTION_STRICT_FOR_CLIENT, -1,
       MHD_OPTION_ARRAY, options, MHD_OPTION_END);
   listener->reason = NULL;

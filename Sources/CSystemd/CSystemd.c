@@ -1,2 +1,3 @@
-// A target needs a source file; libsystemd's calls that credd uses are none of them variadic.
+// A target needs a source file. credd uses no variadic function of libsystemd, so no shim is
+// needed.
 #include "CSystemd.h"

@@ -1,14 +1,17 @@
-// Replaces free() and realloc() of the whole program by ones that overwrite what they give back.
+// Replaces free() and realloc() of the whole program by functions that overwrite the memory that
+// they give back.
 //
-// Why: a secret passes through Swift arrays and strings, libcurl's buffers and OpenSSL's; each of
-// them frees without wiping. mallopt(M_PERTURB) is meant for this, but glibc skips it for chunks
-// that go to the per-thread cache, which are all those up to 1032 bytes. Here every freed byte is
-// zero before the allocator sees it. glibc documents replacing these functions ("Replacing
-// malloc"); its own are reachable as __libc_*. Sanitizers and valgrind bring their own allocator
-// and must keep it, so the replacement is compiled out with them.
+// Why: a secret passes through Swift arrays and strings, and through buffers of libcurl and
+// OpenSSL; all of them free memory without wiping it. mallopt(M_PERTURB) is meant for this, but
+// glibc does not apply it to chunks of the per-thread cache, which are all chunks up to 1032 bytes.
+// Here every freed byte is zero before the allocator sees it. glibc documents the replacement of
+// these functions ("Replacing malloc"); its own functions have the names __libc_*. Sanitizers and
+// valgrind have their own allocator and must keep it, so the replacement is compiled out with them.
 //
-// A static executable has glibc's own beside these and takes those, because these are weak. It is
-// linked with --wrap=free and --wrap=realloc instead, which lead every call to __wrap_*.
+// A static program such as credctl cannot have a second free(): libc.a defines free() in the same
+// object file as __libc_free(), and the linker refuses two definitions. So these functions are
+// weak, and those of libc.a are used. credctl is linked with --wrap=free and --wrap=realloc, which
+// replace every call of them by a call of __wrap_*.
 #define _GNU_SOURCE
 #include "CWipingFree.h"
 
@@ -56,7 +59,7 @@ void *__wrap_realloc(void *memory, size_t size) {
     __wrap_free(memory);
     return NULL;
   }
-  // glibc would move the bytes and free the old place unwiped.
+  // glibc would move the bytes and free the old place without wiping it.
   size_t old = malloc_usable_size(memory);
   if (size <= old && size >= old / 2) {
     if (size < old) explicit_bzero((char *)memory + size, old - size);

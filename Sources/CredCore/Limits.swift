@@ -18,7 +18,8 @@ public enum Limits {
     /// How long a `get` waits for a refresh or a sign-in if it has no `wait`. A program that hangs
     /// longer looks broken, and older Rust SDKs kill a credential_process after 5 s.
     public static let defaultWait = Duration.seconds(5)
-    /// The longest `wait`, in seconds: a person can sign in within it, and no client waits for ever.
+    /// The longest `wait`, in seconds: a person can sign in within it, and no client waits for
+    /// ever.
     public static let longestWaitSeconds = 300.0
     /// The longest `min_ttl`, in seconds: AWS grants no role session longer than 12 hours.
     public static let longestLifetimeSeconds = 43_200.0
@@ -145,7 +146,8 @@ public enum Limits {
 
   /// What outlives a restart (the descriptor store) and a reboot (the file of IdentityIds).
   public enum Store {
-    /// Bytes of one session in the descriptor store: ten logins of 50,000 characters and two tokens.
+    /// Bytes of one session in the descriptor store: ten logins of 50,000 characters and two
+    /// tokens.
     public static let sessionBytes = 1 << 20
     /// Bytes of all sessions in the descriptor store, which is memory: 10 KB for each of
     /// ``Session/most`` sessions. Users with many large logins must not fill the host with them.

@@ -1,4 +1,4 @@
-/// The version of this build.
+/// The version of credd and credctl. The Makefile reads it for the manuals and the package.
 public enum Version {
   public static let current = "0.1.0"
 }

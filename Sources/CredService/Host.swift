@@ -305,13 +305,17 @@ package protocol CryptoLoading: AnyObject {
 // MARK: State
 
 /// Whose session it is, and in which profile.
-package struct SessionKey: Hashable, Sendable {
+package struct SessionKey: Hashable, Comparable, Sendable {
   package let uid: UInt32
   package let profile: String
 
   package init(uid: UInt32, profile: String) {
     self.uid = uid
     self.profile = profile
+  }
+
+  package static func < (one: SessionKey, other: SessionKey) -> Bool {
+    (one.uid, one.profile) < (other.uid, other.profile)
   }
 }
 

@@ -16,7 +16,7 @@ final class CachedAnswer {
 
   /// Whether the session's reply answers this line now.
   func fits(_ line: borrowing Span<UInt8>, _ now: Instant) -> Bool {
-    now < session.quietUntil && now < until && self.line == line
+    now < session.quietUntil && now < until && self.line.isEqual(to: line)
   }
 }
 
@@ -115,18 +115,6 @@ extension SessionService {
         profile: session.key.profile, state: session.machine.state.reported,
         identityID: session.machine.identityID),
       request, client)
-  }
-}
-
-extension [UInt8] {
-  /// All bytes are compared, whatever the first ones say: without an early end the compiler compares
-  /// sixteen at a time.
-  static func == (known: Self, line: borrowing Span<UInt8>) -> Bool {
-    guard known.count == line.count else { return false }
-    var difference: UInt8 = 0
-    let known = known.span
-    for index in 0..<known.count { difference |= known[index] ^ line[index] }
-    return difference == 0
   }
 }
 

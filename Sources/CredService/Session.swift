@@ -91,18 +91,6 @@ package struct GlobalSignOut: Sendable {
   }
 }
 
-extension SignInState {
-  /// In the words of the contract.
-  var reported: ReportedState {
-    switch self {
-    case .signedOut: .signedOut
-    case .guest: .guest
-    case .signedIn: .signedIn
-    case .tokensInvalid: .tokensInvalid
-    }
-  }
-}
-
 extension ProtocolError {
   /// For what cannot happen: the machine gives only what it holds. The caller is answered all the
   /// same.

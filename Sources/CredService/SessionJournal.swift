@@ -11,7 +11,7 @@ extension SessionService {
     if let name = session.userName { log[metadataKey: "user"] = "\(name)" }
     switch announcement {
     case .state(let state):
-      log.log(state.journalEvent, .info, "session is now \(state.name)")
+      log.log(state.journalEvent, .info, "session is now \(state.reported)")
     case .identityChanged(let previous?, let current?):
       log.log(
         .identityChanged, .notice, "identity changed",
@@ -32,7 +32,7 @@ extension SessionService {
   private func logFailure(
     _ what: String, _ failure: UpstreamFailure, _ session: Session, _ log: Logger
   ) {
-    let subject = RepeatLimiter.Subject(
+    let subject = NoticeLimiter.Subject(
       event: JournalEvent.refreshFailed.rawValue, profile: session.key.profile,
       uid: session.key.uid, detail: failure.message)
     guard let repeats = failureLimiter.admit(subject, now: host.clock.now) else { return }
@@ -85,7 +85,7 @@ extension SessionService {
     let unit = client.unit()
     // The units of users' own managers are left out: users name them as they like.
     let systemUnit = unit?.prefix { $0 != "/" } ?? ""
-    let subject = RepeatLimiter.Subject(
+    let subject = NoticeLimiter.Subject(
       event: message.description, profile: session.key.profile, uid: session.key.uid,
       detail: "\(client.peer.uid) \(systemUnit)")
     guard let repeats = auditLimiter.admit(subject, now: now) else { return }
@@ -105,7 +105,7 @@ extension SessionService {
   func recordRefusal(
     of caller: Caller, to profile: String, _ client: Client, _ now: Instant
   ) {
-    let subject = RepeatLimiter.Subject(
+    let subject = NoticeLimiter.Subject(
       event: JournalEvent.accessRefused.rawValue, profile: profile, uid: caller.uid)
     guard let repeats = refusalLimiter.admit(subject, now: now) else { return }
     var metadata = callerMetadata(profile, client, client.unit(), repeats)

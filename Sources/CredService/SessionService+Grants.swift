@@ -34,7 +34,7 @@ extension SessionService {
   /// Decides anew about every client whose last decision counts no longer.
   func recheckAccess(_ now: Instant) {
     nextAccessCheck = .distantFuture
-    for client in clients.values { recheckAccess(of: client, now) }
+    for client in clientsInOrder { recheckAccess(of: client, now) }
   }
 
   func recheckAccess(of client: Client, _ now: Instant) {

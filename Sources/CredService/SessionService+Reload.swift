@@ -20,10 +20,13 @@ extension SessionService {
     let removed = Set(previous.keys).subtracting(next.profiles.keys)
     let now = host.clock.now
     dismissCallers(of: removed)
-    for session in Array(sessions.values) {
+    let affected = sessions.values.filter {
+      changed[$0.key.profile] != nil || removed.contains($0.key.profile)
+    }
+    for session in affected.sorted(by: { $0.key < $1.key }) {
       if let profile = changed[session.key.profile] {
         change(session, to: profile, now)
-      } else if removed.contains(session.key.profile) {
+      } else {
         end(session)
       }
     }
@@ -44,7 +47,7 @@ extension SessionService {
   /// Once for all sessions: there may be 100,000, and 4096 clients.
   private func dismissCallers(of profiles: Set<String>) {
     guard !profiles.isEmpty else { return }
-    for client in clients.values {
+    for client in clientsInOrder {
       guard let key = client.waiting?.session?.key, profiles.contains(key.profile),
         let waiting = endWait(client)
       else { continue }
@@ -65,7 +68,7 @@ extension SessionService {
   /// Ends what the old rules allowed.
   private func decideAccessAnew(_ profiles: Set<String>, _ now: Instant) {
     for user in users.values { user.cachedAnswer = nil }
-    for client in clients.values {
+    for client in clientsInOrder {
       client.cachedAnswer = nil
       if let name = client.waiting?.session?.key.profile, profiles.contains(name) {
         client.waiting?.allowedUntil = now

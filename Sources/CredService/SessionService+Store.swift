@@ -7,7 +7,7 @@ extension SessionService {
   func restore() {
     guard let records = host.store?.load(), !records.isEmpty else { return }
     var restored = 0
-    for (key, record) in records {
+    for (key, record) in records.sorted(by: { $0.key < $1.key }) {
       if restore(key, record) {
         restored += 1
       } else {
@@ -28,7 +28,7 @@ extension SessionService {
     else { return false }
     let machine = SessionMachine(
       plan: profile.plan, snapshot: snapshot, now: now,
-      chance: Double.random(in: 0..<1, using: &host.random))
+      jitter: Double.random(in: 0..<1, using: &host.random))
     let session = Session(key: key, profile: profile, userName: record.user, machine: machine)
     session.saved = Session.Saved(snapshot: record.snapshot, userName: record.user)
     credentialsChanged(session)

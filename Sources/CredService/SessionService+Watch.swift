@@ -58,7 +58,7 @@ extension SessionService {
     guard let ids = watchers[session.key.uid], let event = event(announcement, session) else {
       return
     }
-    for id in ids {
+    for id in ids.sorted() {
       guard let client = clients[id], let watch = client.watch,
         watch.covers(session.key.profile)
       else { continue }

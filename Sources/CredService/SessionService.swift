@@ -29,6 +29,8 @@ package final class SessionService {
   // Clients.
   var clients: [UInt64: Client] = [:]
   var lastClient: UInt64 = 0
+  /// All, by their ids: what is done for many is done in one order in every process.
+  var clientsInOrder: [Client] { clients.values.sorted { $0.id < $1.id } }
   /// Users with a client.
   var users: [UInt32: ClientUser] = [:]
   /// Clients that watch, by their user.
@@ -41,15 +43,15 @@ package final class SessionService {
   var nextAccessCheck = Instant.distantFuture
 
   // What one user may cause.
-  var passwordLimiter = SignInLimiter()
-  var callAllowance = UserAllowance()
+  var passwordLimiter = PasswordLimiter()
+  var callAllowance = CallAllowance()
   /// Users whose password is being checked.
   var passwordsUnderWay: Set<UInt32> = []
 
   // What is logged, at most so often a minute.
-  var auditLimiter = RepeatLimiter(burst: 20)
-  var refusalLimiter = RepeatLimiter(burst: 1)
-  var failureLimiter = RepeatLimiter(burst: 1)
+  var auditLimiter = NoticeLimiter(burst: 20)
+  var refusalLimiter = NoticeLimiter(burst: 1)
+  var failureLimiter = NoticeLimiter(burst: 1)
 
   // What `status` says.
   let started: Instant
@@ -244,7 +246,7 @@ package final class SessionService {
 
   /// The daemon ends: every client that waits is told.
   package func dismissWaiters() {
-    for client in clients.values {
+    for client in clientsInOrder {
       guard let waiting = endWait(client) else { continue }
       refuse(
         ProtocolError(.shuttingDown, "the daemon is stopping; try again"), id: waiting.request.id,

@@ -1,6 +1,6 @@
 public import CredCore
 
-/// Credentials as the environment variables from which AWS's tools and SDKs take them.
+/// Credentials as the environment variables of AWS's tools and SDKs.
 public struct CredentialVariables: Sendable {
   public struct Variable: Sendable, Equatable {
     public let name: String
@@ -9,15 +9,15 @@ public struct CredentialVariables: Sendable {
 
   /// In the order in which they are printed.
   public let variables: [Variable]
-  /// What must not stand beside them, see ``contradicting``.
+  /// Names that must not be set beside them, see ``contradicting``.
   public let removed: [String]
 
-  /// Variables that lead an SDK to other credentials than those in its environment.
+  /// Variables that lead an SDK to other credentials.
   ///
   /// The SDK for JavaScript v3 prefers `AWS_PROFILE`, the one for .NET v3 the web identity. botocore
   /// reads `AWS_SECURITY_TOKEN`, the token's old name, before the present one, and
   /// `AWS_DEFAULT_PROFILE` like `AWS_PROFILE`. `AWS_ACCESS_KEY` and `AWS_SECRET_KEY` are old names of
-  /// the keys. An account's id that came with other credentials leads to the wrong endpoints.
+  /// the keys. The account's id of other credentials leads to wrong endpoints.
   static let contradicting = [
     "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SECURITY_TOKEN", "AWS_ACCESS_KEY", "AWS_SECRET_KEY",
     "AWS_WEB_IDENTITY_TOKEN_FILE",
@@ -31,13 +31,13 @@ public struct CredentialVariables: Sendable {
   private static let account = "AWS_ACCOUNT_ID"
 
   /// - Parameter reply: checked against ``ReplyShape/credentials``.
-  /// - Throws: a ``Failure`` where a value is not printable ASCII without spaces, which all of AWS's
-  ///   are: credd would not have sent it.
+  /// - Throws: a ``Failure`` if a value is not printable ASCII without spaces. All values of AWS are,
+  ///   and credd sends no others.
   public init(_ reply: JSONValue) throws(Failure) {
     var variables: [Variable] = []
     for (name, member) in Self.members {
       guard let value = reply[member]?.secret else { continue }
-      guard !value.isEmpty, value.bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+      guard !value.isEmpty, value.bytes.allSatisfy(\.isVisible) else {
         throw Failure(.unavailable, "the reply's \(member) is not printable ASCII")
       }
       variables.append(Variable(name: name, value: value))
@@ -47,7 +47,7 @@ public struct CredentialVariables: Sendable {
     removed = Self.contradicting + (hasAccount ? [] : [Self.account])
   }
 
-  /// An environment with these variables in place of what it said of them.
+  /// An environment with these variables in place of its own.
   ///
   /// - Parameter environment: entries as execve(2) has them, `NAME=value` in any encoding.
   public func merged(into environment: [[UInt8]]) -> [[UInt8]] {
@@ -61,5 +61,103 @@ public struct CredentialVariables: Sendable {
         variable.value.append(to: &entry)
         return entry
       }
+  }
+}
+
+/// How `credctl env` writes ``CredentialVariables``.
+public enum VariableFormat: String, CaseIterable, Sendable {
+  /// For `eval` in a POSIX shell.
+  case sh
+  /// For `source` in fish.
+  case fish
+  /// For docker's `--env-file` and systemd's `EnvironmentFile=`.
+  case dotenv
+  /// One object.
+  case json
+
+  /// The whole text with its last newline. It holds the secrets.
+  ///
+  /// - Throws: a ``Failure`` if readers of the format would disagree about a value.
+  public func text(of variables: CredentialVariables) throws(Failure) -> [UInt8] {
+    switch self {
+    case .sh: shellText(of: variables)
+    case .fish: fishText(of: variables)
+    case .dotenv: try dotenvText(of: variables)
+    case .json: jsonText(of: variables)
+    }
+  }
+
+  private func shellText(of variables: CredentialVariables) -> [UInt8] {
+    var text = Array("unset \(variables.removed.joined(separator: " "))\n".utf8)
+    for variable in variables.variables {
+      text += Array("export \(variable.name)='".utf8)
+      for byte in variable.value.bytes {
+        // A quote ends the quoted part, follows escaped, and begins the next part.
+        if byte == UInt8(ascii: "'") { text += #"'\''"#.utf8 } else { text.append(byte) }
+      }
+      text += "'\n".utf8
+    }
+    return text
+  }
+
+  private func fishText(of variables: CredentialVariables) -> [UInt8] {
+    // Global only: without -g fish would erase a universal variable from all of the user's shells.
+    var text = Array("set -eg \(variables.removed.joined(separator: " "))\n".utf8)
+    for variable in variables.variables {
+      text += Array("set -gx \(variable.name) '".utf8)
+      for byte in variable.value.bytes {
+        let isEscaped = byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\\")
+        if isEscaped { text.append(UInt8(ascii: "\\")) }
+        text.append(byte)
+      }
+      text += "'\n".utf8
+    }
+    return text
+  }
+
+  /// Docker keeps quotes as a part of the value, systemd removes them, Compose expands `$`. Only a
+  /// value that needs no quotes means the same to all of them.
+  private func dotenvText(of variables: CredentialVariables) throws(Failure) -> [UInt8] {
+    var text: [UInt8] = []
+    for variable in variables.variables {
+      guard variable.value.bytes.allSatisfy(Self.isPlain) else {
+        throw Failure(
+          .unavailable,
+          "\(variable.name) holds a character that readers of dotenv files disagree about: "
+            + "use another '--format'")
+      }
+      text += Array("\(variable.name)=".utf8)
+      variable.value.append(to: &text)
+      text += "\n".utf8
+    }
+    return text
+  }
+
+  private func jsonText(of variables: CredentialVariables) -> [UInt8] {
+    var writer = JSONWriter(capacity: 2048)
+    writer.beginObject()
+    for variable in variables.variables {
+      writer.key(variable.name)
+      writer.string(variable.value)
+    }
+    writer.endObject()
+    writer.endLine()
+    return writer.bytes
+  }
+
+  /// Base64, base64url, times and numbers.
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte.isLetterOrDigit || "+/=_-.:".utf8.contains(byte)
+  }
+}
+
+/// Words in the syntax of a POSIX shell.
+enum ShellWord {
+  /// The word in single quotes if the shell would change it.
+  static func quoted(_ word: String) -> String {
+    guard word.isEmpty || !word.containsOnlyLettersDigits(or: "_-./@:") else { return word }
+    return "'"
+      + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
+      + "'"
   }
 }

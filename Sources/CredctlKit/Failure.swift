@@ -1,11 +1,13 @@
-/// Why a verb failed: an exit status, and one line that says what to do about it.
+internal import CredCore
+
+/// Why a command failed: an exit status, and one line that says what to do.
 public struct Failure: Error, Equatable, Sendable {
   public var status: Sysexit
-  /// Lower-case, no full stop, never a secret. What came from outside is already plain text.
+  /// Lower-case, without a full stop, never a secret.
   public var message: String
-  /// The protocol's error code, where it was the daemon that refused.
+  /// The protocol's error code if the daemon refused the request.
   public var code: String?
-  /// The daemon ended before it could answer, as in a restart. Its successor may answer.
+  /// The daemon ended before it answered, as in a restart. The next daemon may answer.
   public var isEndOfDaemon = false
 
   public init(_ status: Sysexit, _ message: String, code: String? = nil) {
@@ -16,4 +18,129 @@ public struct Failure: Error, Equatable, Sendable {
 
   /// The line for standard error, with its newline.
   public var line: String { "credctl: \(PlainText.oneLine(message))\n" }
+}
+
+extension Failure {
+  /// Advises a shorter lifetime if the daemon found the request invalid. Only the lifetime in it may
+  /// be credctl's own choice.
+  public var advisingShorterLifetime: Failure {
+    guard code == ProtocolErrorCode.invalidRequest.rawValue else { return self }
+    var failure = self
+    failure.message += ": take less with '--min-ttl'"
+    return failure
+  }
+}
+
+extension Failure {
+  /// Whether the daemon refused a `login` because it needs a password.
+  public var wantsPassword: Bool { code == ProtocolErrorCode.signInRequired.rawValue }
+}
+
+/// The exit statuses of credctl, as in sysexits(3). By them a script can tell "ask again later" from
+/// "a person must act".
+public struct Sysexit: Equatable, Sendable {
+  public let code: Int32
+
+  private init(code: Int32) {
+    self.code = code
+  }
+
+  /// The answer is on standard output.
+  public static let success = Sysexit(code: 0)
+  /// The command line or a value in it is wrong (EX_USAGE).
+  public static let usage = Sysexit(code: 64)
+  /// The content of a given file is wrong (EX_DATAERR).
+  public static let dataError = Sysexit(code: 65)
+  /// credd does not run, or an administrator must correct its configuration (EX_UNAVAILABLE).
+  public static let unavailable = Sysexit(code: 69)
+  /// The answer could not be written (EX_IOERR).
+  public static let outputFailed = Sysexit(code: 74)
+  /// The same command may succeed later (EX_TEMPFAIL).
+  public static let tryAgain = Sysexit(code: 75)
+  /// The user must sign in, or may not do this (EX_NOPERM).
+  public static let notPermitted = Sysexit(code: 77)
+  /// `exec` found the command and could not run it; the same number as of env(1) and shells.
+  public static let cannotRun = Sysexit(code: 126)
+  /// `exec` did not find the command; the same number as of env(1) and shells.
+  public static let notFound = Sysexit(code: 127)
+}
+
+/// An `Error` object of the protocol.
+public struct Refusal: Equatable, Sendable {
+  public var code: String
+  public var message: String
+  /// Seconds after which another attempt makes sense.
+  public var retryAfter: Int?
+
+  public init(code: String, message: String, retryAfter: Int? = nil) {
+    self.code = code
+    self.message = message
+    self.retryAfter = retryAfter
+  }
+
+  init?(_ error: JSONValue) {
+    guard let code = error["Code"]?.text, let message = error["Message"]?.text else { return nil }
+    let seconds = error["RetryAfter"]?.double.flatMap {
+      $0 >= 0 ? Int(exactly: $0.rounded(.up)) : nil
+    }
+    self.init(code: code, message: message, retryAfter: seconds)
+  }
+}
+
+extension Failure {
+  /// The daemon's message, and what to do about it.
+  public init(_ refusal: Refusal, profile: String?) {
+    var row = RefusalTable.row(for: refusal.code, profile: profile)
+    // The daemon names a time if waiting helps. Without one a person must act first.
+    let isUpstream = ["BackendUnavailable", "CognitoUnavailable"].contains(refusal.code)
+    if isUpstream, refusal.retryAfter == nil { row.status = .unavailable }
+    var message = PlainText.oneLine(refusal.message.isEmpty ? refusal.code : refusal.message)
+    if let advice = Self.advice(refusal, row) {
+      // A line has one colon, and none after a semicolon: the advice would seem to explain only the
+      // last part.
+      let isJoined = message.contains(": ") || message.contains("; ")
+      message += (isJoined ? "; " : ": ") + advice
+    }
+    self.init(row.status, message, code: refusal.code)
+    isEndOfDaemon = refusal.code == ProtocolErrorCode.shuttingDown.rawValue
+  }
+
+  private static func advice(_ refusal: Refusal, _ row: RefusalTable.Row) -> String? {
+    // Time alone changes nothing if a person must act first.
+    if let seconds = refusal.retryAfter, row.status == .tryAgain {
+      return seconds > 0 ? "ask again in \(seconds) s" : "ask again"
+    }
+    // The daemon knows more than the table: it needs no advice beside a command of its own.
+    return refusal.message.contains("credctl ") ? nil : row.advice
+  }
+}
+
+/// What each error code of the protocol means to the user of credctl.
+///
+/// 64: the request is wrong. 69: nothing changes until an administrator acts. 75: the same command
+/// may succeed later. 77: the user must sign in, or is not allowed.
+struct RefusalTable {
+  struct Row {
+    var status: Sysexit
+    /// What to do, if the daemon's message does not say it.
+    var advice: String?
+  }
+
+  static func row(for code: String, profile: String?) -> Row {
+    let login = "'credctl login --profile \(ShellWord.quoted(profile ?? "default"))'"
+    return switch ProtocolErrorCode(rawValue: code) {
+    case .invalidRequest, .requestTooLarge, .unknownProfile: Row(status: .usage)
+    case .unknownOperation:
+      Row(status: .unavailable, advice: "credd is older than this credctl; upgrade and restart it")
+    case .accessDenied: Row(status: .notPermitted, advice: "ask the administrator for access")
+    case .signInRequired: Row(status: .notPermitted, advice: "sign in with \(login)")
+    case .signInFailed, .backendRejected, .tokenRejected: Row(status: .notPermitted)
+    case .identityConflict, .poolMisconfigured: Row(status: .unavailable)
+    case .tooManyRequests: Row(status: .tryAgain, advice: "try again later")
+    case .backendUnavailable, .cognitoUnavailable, .throttled, .timeout, .shuttingDown:
+      Row(status: .tryAgain)
+    // nil: a newer credd has codes that this credctl does not know.
+    case .internal, nil: Row(status: .unavailable, advice: "see 'journalctl -u credd'")
+    }
+  }
 }

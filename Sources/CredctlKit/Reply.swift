@@ -1,11 +1,61 @@
 public import CredCore
 
-/// Reads the daemon's line. Whatever listens at the socket, only what has the shape of a good reply
-/// gets to standard output.
+/// One request of the line protocol.
+public struct RequestLine: Sendable {
+  private var writer = JSONWriter(capacity: 256)
+
+  public init(operation: String, profile: String? = nil) {
+    writer.beginObject()
+    writer.key("op")
+    writer.string(operation)
+    if let profile { add("profile", profile) }
+  }
+
+  public mutating func add(_ key: String, _ value: String) {
+    writer.key(key)
+    writer.string(value)
+  }
+
+  public mutating func add(_ key: String, _ value: Secret) {
+    writer.key(key)
+    writer.string(value)
+  }
+
+  /// An object of provider → token.
+  public mutating func add(_ key: String, _ logins: [(provider: String, token: Secret)]) {
+    writer.key(key)
+    writer.beginObject()
+    for login in logins {
+      writer.key(login.provider)
+      writer.string(login.token)
+    }
+    writer.endObject()
+  }
+
+  public mutating func add(_ key: String, _ value: Bool) {
+    writer.key(key)
+    writer.bool(value)
+  }
+
+  public mutating func add(_ key: String, _ value: Seconds) {
+    writer.key(key)
+    writer.raw(value.json)
+  }
+
+  /// The line with its newline.
+  public consuming func finished() -> [UInt8] {
+    writer.endObject()
+    writer.endLine()
+    return writer.bytes
+  }
+}
+
+/// Checks the daemon's line. Another program may listen at the socket: only a reply of the right
+/// shape reaches standard output.
 public enum Reply {
   /// The reply as a value.
   ///
-  /// - Throws: a ``Failure`` where the daemon refused, or where this is no reply to the verb.
+  /// - Throws: a ``Failure`` if the daemon refused, or if the line is no reply to the request.
   public static func check(
     _ line: [UInt8], has shape: ReplyShape, profile: String?
   ) throws(Failure) -> JSONValue {
@@ -31,5 +81,50 @@ public enum Reply {
   private static func noReply(_ why: String) -> Failure {
     Failure(
       .unavailable, "the reply is not one of credd's, \(why): check that credd listens there")
+  }
+}
+
+/// The members that a good reply to a request has.
+public struct ReplyShape: Sendable {
+  /// Members that must be non-empty strings.
+  var texts: [String] = []
+  var objects: [String] = []
+  var arrays: [String] = []
+  /// The whole line must be printable ASCII: credctl prints it as it is, and standard output may be a
+  /// terminal.
+  var isPlain = false
+
+  // Computed: at every start one shape is used once.
+
+  /// The `credential_process` format.
+  public static var credentials: ReplyShape {
+    ReplyShape(
+      texts: ["AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"], isPlain: true)
+  }
+  public static var token: ReplyShape { ReplyShape(texts: ["IdentityId", "Token"]) }
+  /// `identity`, `login`, `logout`, `clear`.
+  public static var session: ReplyShape { ReplyShape(texts: ["Profile", "State"]) }
+  public static var status: ReplyShape { ReplyShape(objects: ["Daemon"], arrays: ["Sessions"]) }
+  public static var daemon: ReplyShape { ReplyShape(objects: ["Daemon"]) }
+  /// A line of `watch`.
+  public static var event: ReplyShape { ReplyShape(texts: ["Event", "Profile"]) }
+  public static var released: ReplyShape { ReplyShape(texts: ["Profile"]) }
+
+  /// The name of the first member that is missing or has another type.
+  func firstFault(in reply: JSONValue) -> String? {
+    guard reply["Version"]?.integer == 1 else { return "Version" }
+    if let name = texts.first(where: { reply[$0]?.secret?.isEmpty != false }) { return name }
+    if let name = objects.first(where: { !Self.isObject(reply[$0]) }) { return name }
+    return arrays.first { !Self.isArray(reply[$0]) }
+  }
+
+  private static func isObject(_ value: JSONValue?) -> Bool {
+    guard case .object = value else { return false }
+    return true
+  }
+
+  private static func isArray(_ value: JSONValue?) -> Bool {
+    guard case .array = value else { return false }
+    return true
   }
 }

@@ -1,6 +1,6 @@
 public import CredCore
 
-/// The reply to `status` as a person reads it.
+/// The reply to `status` for people.
 public struct StatusReport: Sendable {
   private let sessions: [JSONValue]
   private let daemon: DaemonLine
@@ -18,7 +18,7 @@ public struct StatusReport: Sendable {
   }
 
   /// The daemon in one line, then the sessions.
-  public func rendered(on surface: TextTable.Surface) -> String {
+  public func rendered(on display: TextTable.Display) -> String {
     let head = ([daemon.text] + daemon.troubles).map { $0 + "\n" }.joined()
     guard !sessions.isEmpty else { return head + "no sessions\n" }
     var table = TextTable(
@@ -27,7 +27,7 @@ public struct StatusReport: Sendable {
       ],
       shrinking: [(7, 32), (5, 9), (3, 16), (6, 12), (7, 10), (0, 8), (1, 8)])
     for session in sessions { table.append(cells(of: session)) }
-    return head + "\n" + table.rendered(on: surface)
+    return head + "\n" + table.rendered(on: display)
   }
 
   private func cells(of session: JSONValue) -> [TextTable.Cell] {
@@ -44,7 +44,7 @@ public struct StatusReport: Sendable {
     ]
   }
 
-  /// The last error stays to be seen after a success; only one that goes on is coloured.
+  /// The last error stays visible after a success. Only a present failure has a colour.
   private func error(_ error: JSONValue?, failures: Int64) -> TextTable.Cell {
     guard let error, let code = error["Code"]?.text else { return TextTable.Cell(nil) }
     var text = code
@@ -58,11 +58,11 @@ public struct StatusReport: Sendable {
   private func expiration(_ value: JSONValue?) -> TextTable.Cell {
     guard let seconds = secondsAhead(value) else { return TextTable.Cell(value?.text) }
     guard seconds > 0 else { return TextTable.Cell("expired", colour: .red) }
-    // Below 15 minutes the AWS CLI asks again on each call.
+    // The AWS CLI asks again at each call when less than 15 minutes are left.
     return TextTable.Cell(RelativeTime.phrase(seconds), colour: seconds < 900 ? .yellow : nil)
   }
 
-  /// When, and why then; or why not.
+  /// The time of the next refresh and its reason, or why there is none.
   private func refresh(_ session: JSONValue) -> String? {
     let time = session["NextRefresh"]
     let when = secondsAhead(time).map { RelativeTime.phrase(max(0, $0)) } ?? time?.text
@@ -84,6 +84,97 @@ public struct StatusReport: Sendable {
     case "signedIn", "guest": .green
     case "tokensInvalid": .yellow
     default: nil
+    }
+  }
+}
+
+/// The `Daemon` object of a reply in one line, and a line for each problem that a person should
+/// solve.
+public struct DaemonLine: Sendable {
+  public let text: String
+  /// Empty if there is no problem, or if the caller is no administrator.
+  public let troubles: [String]
+
+  /// Reads `credd 1.0, pid 42, up 3 h` from the members that are there.
+  public init(_ daemon: JSONValue?) {
+    var text = "credd"
+    if let version = daemon?["Version"]?.text { text += " \(version)" }
+    if let pid = daemon?["Pid"]?.integer { text += ", pid \(pid)" }
+    if let uptime = daemon?["Uptime"]?.integer, uptime >= 0 {
+      text += ", up \(RelativeTime.span(uptime.magnitude))"
+    }
+    self.text = PlainText.oneLine(text)
+    var troubles: [String] = []
+    if let problem = daemon?["ReloadError"]?.text {
+      troubles.append("the configuration was not reloaded: \(problem)")
+    }
+    if let problem = daemon?["StateDirectory"]?.text {
+      troubles.append("identities are in memory alone: \(problem)")
+    }
+    if let skew = daemon?["ClockSkew"]?.integer, skew != 0 {
+      let direction = skew > 0 ? "slow" : "fast"
+      troubles.append("this host's clock is \(skew.magnitude) s \(direction)")
+    }
+    self.troubles = troubles.map(PlainText.oneLine)
+  }
+}
+
+/// A line of `watch` for people.
+public enum EventLine {
+  /// `2026-01-01T00:00:00Z work: refreshed, expires in 60 min`.
+  ///
+  /// - Parameter event: checked against ``ReplyShape/event``.
+  public static func text(of event: JSONValue, now: WallTime) -> String {
+    let profile = event["Profile"]?.text ?? "-"
+    let text =
+      "\(now.iso8601) \(profile): \(([what(event)] + times(event, now)).joined(separator: ", "))"
+    return PlainText.oneLine(text)
+  }
+
+  private static func what(_ event: JSONValue) -> String {
+    let name = event["Event"]?.text ?? "-"
+    let identity = event["IdentityId"]?.text
+    switch name {
+    case "state":
+      return [event["State"]?.text ?? name, identity].compactMap { $0 }.joined(separator: " as ")
+    case "identityChanged":
+      let previous = event["PreviousIdentityId"]?.text ?? "none"
+      return "identity changed from \(previous) to \(identity ?? "none")"
+    case "degraded":
+      let error = event["Error"]
+      let code = error?["Code"]?.text ?? "unknown error"
+      return "degraded: "
+        + [code, error?["Message"]?.text].compactMap { $0 }.joined(separator: ": ")
+    default:
+      return name
+    }
+  }
+
+  private static func times(_ event: JSONValue, _ now: WallTime) -> [String] {
+    [("Expiration", "expires"), ("NextRefresh", "next refresh")].compactMap { key, words in
+      guard let text = event[key]?.text, let time = WallTime(iso8601: text) else { return nil }
+      return "\(words) \(RelativeTime.phrase((time.milliseconds - now.milliseconds) / 1000))"
+    }
+  }
+}
+
+/// Lengths of time in the largest unit that keeps two digits.
+public enum RelativeTime {
+  /// `in 42 min`, `now`, `5 min ago`.
+  ///
+  /// - Parameter seconds: from now; negative for the past.
+  public static func phrase(_ seconds: Int64) -> String {
+    let length = span(seconds.magnitude)
+    return seconds == 0 ? "now" : seconds > 0 ? "in \(length)" : "\(length) ago"
+  }
+
+  /// `42 min`, rounded down: credentials must not seem to last longer than they do.
+  public static func span(_ seconds: UInt64) -> String {
+    switch seconds {
+    case ..<120: "\(seconds) s"
+    case ..<7_200: "\(seconds / 60) min"
+    case ..<172_800: "\(seconds / 3_600) h"
+    default: "\(seconds / 86_400) days"
     }
   }
 }

@@ -1,3 +1,5 @@
+internal import CredCore
+
 /// A table in columns for people.
 public struct TextTable: Sendable {
   public struct Cell: Equatable, Sendable {
@@ -5,7 +7,7 @@ public struct TextTable: Sendable {
     public var colour: Colour?
 
     public init(_ text: String?, colour: Colour? = nil) {
-      // A cell is one line, and never empty: an empty one would shift what is read across.
+      // A cell is one line and never empty: an empty cell would shift the columns for scripts.
       let line = PlainText.oneLine(text ?? "")
       self.text = line.isEmpty ? "-" : line
       self.colour = colour
@@ -19,9 +21,9 @@ public struct TextTable: Sendable {
     case yellow = 33
   }
 
-  /// How the place it goes to shows text.
-  public struct Surface: Sendable {
-    /// Columns of the terminal; nil where nothing is cut.
+  /// What the output can show.
+  public struct Display: Sendable {
+    /// Columns of the terminal; nil if no line is cut.
     public var width: Int?
     public var hasColour: Bool
 
@@ -32,7 +34,7 @@ public struct TextTable: Sendable {
   }
 
   private let header: [String]
-  /// Columns that may be shortened to fit, and to what; in this order, until the line fits.
+  /// The columns to shorten, in this order, until the line fits; and their least widths.
   private let shrinking: [(column: Int, least: Int)]
   private var rows: [[Cell]] = []
 
@@ -49,10 +51,10 @@ public struct TextTable: Sendable {
 extension TextTable {
   private static let gap = 2
 
-  public func rendered(on surface: Surface) -> String {
-    let widths = columnWidths(fitting: surface.width)
+  public func rendered(on display: Display) -> String {
+    let widths = columnWidths(fitting: display.width)
     let lines = [header.map { Cell($0) }] + rows
-    return lines.map { line($0, widths: widths, hasColour: surface.hasColour) }.joined()
+    return lines.map { line($0, widths: widths, hasColour: display.hasColour) }.joined()
   }
 
   private func columnWidths(fitting width: Int?) -> [Int] {
@@ -87,5 +89,42 @@ extension TextTable {
 
   private static func fitted(_ text: String, to width: Int) -> String {
     text.count <= width ? text : text.prefix(width - 1) + "…"
+  }
+}
+
+/// Makes text from outside safe for a terminal.
+public enum PlainText {
+  /// Characters of an error line. The rest of a longer text from a daemon or a backend is cut.
+  public static let lengthLimit = 1000
+
+  /// The text on one line of at most ``lengthLimit`` characters. Control characters could command a
+  /// terminal, and format characters reorder or hide text: both are removed. A line break becomes a
+  /// space.
+  public static func oneLine(_ text: String) -> String {
+    // Most texts need no change. Looking at characters would load Unicode's tables.
+    let isPlain =
+      text.utf8.count <= lengthLimit && text.utf8.allSatisfy { $0 == 0x20 || $0.isVisible }
+    guard !isPlain else { return text }
+    var line = ""
+    var length = 0
+    for scalar in text.unicodeScalars {
+      guard length < lengthLimit else { return line + "…" }
+      switch scalar {
+      case "\n", "\r", "\t", "\u{85}", "\u{2028}", "\u{2029}":
+        guard line.unicodeScalars.last != " " else { continue }
+        line.unicodeScalars.append(" ")
+      case _ where isInvisible(scalar): continue
+      default: line.unicodeScalars.append(scalar)
+      }
+      length += 1
+    }
+    return line
+  }
+
+  private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format: true
+    default: false
+    }
   }
 }

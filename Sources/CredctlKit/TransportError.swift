@@ -1,8 +1,8 @@
-/// Why no reply came back over the socket.
+/// Why no reply came over the socket.
 public enum TransportError: Error, Equatable, Sendable {
-  /// Nobody listens at the path (ENOENT, ECONNREFUSED).
+  /// No process listens at the path (ENOENT, ECONNREFUSED).
   case noListener
-  /// The socket's file mode or its directory's keeps this user out (EACCES, EPERM).
+  /// The mode of the socket or of its directory excludes this user (EACCES, EPERM).
   case notPermitted
   /// The path does not fit in a socket address.
   case pathTooLong(limit: Int)
@@ -14,12 +14,12 @@ public enum TransportError: Error, Equatable, Sendable {
   case closedEarly
   /// The reply is longer than ``ReplyLimits/line``.
   case replyTooLong
-  /// A system call failed: its name, and what strerror(3) says.
+  /// A system call failed: its name, and the text of strerror(3).
   case system(call: String, text: String)
 }
 
 extension Failure {
-  /// What a person does about a failed exchange with the daemon.
+  /// Says what to do about a failed exchange with the daemon.
   public init(_ error: TransportError, at socket: SocketPath) {
     let path = socket.path
     switch error {
@@ -59,6 +59,50 @@ extension SocketPath {
     case .system: "start it with 'systemctl start credd.socket'"
     case .userManager: "start it with 'systemctl --user start credd.socket'"
     case .given: "start credd there, or correct --socket or $CREDD_SOCKET"
+    }
+  }
+}
+
+/// Where credd listens, and where the path comes from: the advice of an error depends on it.
+public struct SocketPath: Equatable, Sendable {
+  public enum Origin: Equatable, Sendable {
+    /// `--socket` or `$CREDD_SOCKET`.
+    case given
+    /// The user manager's socket.
+    case userManager
+    /// The system's socket.
+    case system
+  }
+
+  public var path: String
+  public var origin: Origin
+
+  /// The socket of `credd.socket` of the system manager.
+  public static let system = SocketPath(path: "/run/credd/credd.sock", origin: .system)
+
+  init(path: String, origin: Origin) {
+    self.path = path
+    self.origin = origin
+  }
+
+  /// Takes the first of: `--socket`, `$CREDD_SOCKET`, `$XDG_RUNTIME_DIR/credd/credd.sock` if this user
+  /// owns it, `/run/credd/credd.sock`. An empty variable counts as unset.
+  ///
+  /// `sudo` and `su` may keep `$XDG_RUNTIME_DIR` of another user. credctl must not give a password to
+  /// that user's daemon or take credentials from it.
+  ///
+  /// - Parameter isOwn: whether a path exists and belongs to this user.
+  public init(
+    argument: String?, environment: (String) -> String?, isOwn: (String) -> Bool
+  ) {
+    if let path = argument ?? environment("CREDD_SOCKET"), !path.isEmpty {
+      self.init(path: path, origin: .given)
+    } else if let directory = environment("XDG_RUNTIME_DIR"), !directory.isEmpty,
+      isOwn(directory + "/credd/credd.sock")
+    {
+      self.init(path: directory + "/credd/credd.sock", origin: .userManager)
+    } else {
+      self = .system
     }
   }
 }

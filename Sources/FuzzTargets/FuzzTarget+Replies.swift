@@ -1,6 +1,6 @@
 import CredCore
 
-/// Replies: the first two bytes choose status and headers, the rest is the body.
+/// Replies: the first two bytes select status and headers, the rest is the body.
 extension FuzzTarget {
   private static let statuses = [
     200, 200, 200, 201, 301, 400, 401, 403, 404, 409, 429, 500, 503, 511,
@@ -22,7 +22,7 @@ extension FuzzTarget {
     return HTTPReply(status: status, headers: headers, body: Secret(Array(bytes.dropFirst(2))))
   }
 
-  /// Nothing is a success that is none.
+  /// Only a reply with a successful status is read as a success.
   private func fault<Value>(
     _ status: Int, _ read: () throws(UpstreamFailure) -> Value
   ) -> String? {
@@ -87,7 +87,7 @@ extension FuzzTarget {
     }
   }
 
-  /// The cipher is none, so that what is fuzzed is what follows it.
+  /// Does not encrypt, so that the fuzzed bytes reach the reader behind the cipher.
   private struct NoCipher: BlockCipher, Digests {
     func decryptAES128CBC(_ ciphertext: [UInt8], key: [UInt8], iv: [UInt8]) -> [UInt8]? {
       ciphertext

@@ -1,24 +1,25 @@
 import CredCore
 
-/// What reads bytes that others wrote. Whatever they are, it must not trap, and must keep its word.
+/// The readers of bytes from outside. For any bytes they must not trap, and must keep the
+/// properties checked here.
 public enum FuzzTarget: String, Sendable, CaseIterable {
   /// The framer and a request line.
   case line
   case configuration
-  /// Replies of Cognito, STS, an HTTP backend, a command, the sample server.
+  /// Replies of Cognito, STS, an HTTP backend, a command and the sample server.
   case cognito
   case sts
   case backend
   case exec
   case sample
-  /// A session in the descriptor store, and what frames it.
+  /// A session in the descriptor store, and its frame.
   case snapshot
   /// The file of IdentityIds.
   case identities
 
   /// Reads `bytes` once.
   ///
-  /// - Returns: what is wrong with how they were read; nil where all is well.
+  /// - Returns: the property that the reader broke; nil if there is none.
   public func fault(reading bytes: [UInt8]) -> String? {
     switch self {
     case .line: faultInLines(bytes)
@@ -35,7 +36,7 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
 
   // MARK: Lines
 
-  /// Lines are the same in whatever pieces they come, and an error names a place within its line.
+  /// Lines do not depend on the chunks in which they arrive, and an error is one line.
   private func faultInLines(_ bytes: [UInt8]) -> String? {
     let whole = lines(bytes, inPiecesOf: max(bytes.count, 1))
     guard whole == lines(bytes, inPiecesOf: 3) else { return "pieces make other lines" }
@@ -64,9 +65,9 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
   private func faultInRequest(_ line: [UInt8]) -> String? {
     do throws(RequestError) {
       let request = try Request.parse(line)
-      var memo = ParsedRequestCache(seed: 1)
-      memo.remember(request, for: line.span)
-      if let known = memo.request(for: line.span), known != request { return "the memo errs" }
+      var cache = ParsedRequestCache(seed: 1)
+      cache.remember(request, for: line.span)
+      if let known = cache.request(for: line.span), known != request { return "the cache errs" }
       return nil
     } catch {
       var reply: [UInt8] = []
@@ -96,10 +97,10 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
       return "what was written cannot be read"
     }
     guard again == record else { return "what was written reads otherwise" }
-    // A session made from it must live.
+    // A session restored from it must work.
     var machine = SessionMachine(
       plan: SessionPlan(backend: .host), snapshot: record.snapshot, now: .seconds(1000),
-      chance: 0.5)
+      jitter: 0.5)
     var random = SystemRandomNumberGenerator()
     var callIDs = CallIDs()
     _ = machine.handle(.timePassed, now: .seconds(1000), callIDs: &callIDs, random: &random)

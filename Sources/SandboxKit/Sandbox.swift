@@ -89,3 +89,41 @@ public struct Sandbox: Sendable {
     return ServiceCall(service: .sts, operation: STSService.operation)
   }
 }
+
+/// What the server does with one request.
+public struct Answer: Sendable {
+  /// How a reply goes out.
+  public enum Delivery: Sendable, Equatable {
+    case whole
+    /// Half of the body under the full Content-Length, then the end of the connection.
+    case truncated
+    /// The connection is reset.
+    case reset
+    /// Nothing, until the caller goes.
+    case never
+  }
+
+  public var reply: HTTPReply
+  public var delivery = Delivery.whole
+  /// Seconds to wait first.
+  public var delay = 0.0
+  /// The `Date` field.
+  public var date: Date
+  /// The call counts as under way until ``Sandbox/ended(_:)``.
+  public var isCounted = false
+}
+
+/// An error as a service answers it: AWS's code and words.
+public struct ServiceError: Error, Equatable {
+  /// HTTP status.
+  public var status: Int
+  /// AWS's error code, as NotAuthorizedException.
+  public var code: String
+  public var message: String
+
+  public init(status: Int = 400, _ code: String, _ message: String) {
+    self.status = status
+    self.code = code
+    self.message = message
+  }
+}

@@ -1,156 +1,156 @@
 import CredCore
+import CredService
 
-/// A host with many sessions and the world around it, from a seed: credd's own machines, and a
-/// clock, a network, upstreams and people that are made up.
+/// A host with many sessions and the world around it, from a seed: credd's own service with its
+/// sessions, access, exchanges and records, and a clock, a network, upstreams, a store and people
+/// that are made up.
 ///
 /// After every step the invariants are checked; the first violation ends it.
-public struct Simulation {
-  static let beginning = Instant.seconds(100_000)
-  /// How long the calm lasts, and when in it everybody asks: all that a server asked for is over.
+public final class Simulation {
+  /// How long the calm lasts, and when in it everybody asks: all that a server asked for is over,
+  /// and so are the pauses after wrong passwords.
   static let calm = 900.0
-  static let calmBeforeAsking = 200.0
+  static let calmBeforeAsking = 320.0
+  /// The user who may see everything.
+  static let root = -1
 
-  let scenario: Scenario
-  var dice: Dice
-  var events = EventHeap()
-  var now = Simulation.beginning
-  /// The end of the last sleep: nobody could be answered before.
-  var awakeSince = Simulation.beginning
-  /// How far the wall clock is off.
-  var skew = Duration.zero
-  var isCalm = false
-  var isOver = false
-  var sessions: [SimulatedSession] = []
-  var endpoints: [Endpoint] = []
-  var calls: [CallID: SimulatedCall] = [:]
-  var tickets = CallIDs()
-  var callIDs = CallIDs()
-  var lastWaiter: UInt64 = 0
-  var report = SimulationReport()
-  let notebook: Notebook
-
-  /// Places of AWS's endpoints; backends come before them.
-  static let backends = 3
-  static let cognitoIDs = backends
-  static let cognitoTokens = backends + 1
-  static let cognitoCredentials = backends + 2
-  static let sts = backends + 3
+  private let world: World
+  private let oracle: Oracle
+  private let upstreams: SimulatedUpstreams
+  private let host: SimulatedHost
+  private let people: SimulatedPeople
 
   public init(_ scenario: Scenario) {
-    self.scenario = scenario
-    dice = Dice(seed: scenario.seed)
-    notebook = Notebook(isTraced: scenario.isTraced)
-    makeEndpoints()
-    for index in 0..<scenario.sessions {
-      let plan = Scenario.plans[index % Scenario.plans.count]
-      sessions.append(
-        SimulatedSession(
-          index, plan, backend: dice.index(Self.backends), dice: &dice, now: now))
-      events.put(.use(index), at: later(dice.seconds(around: 60)))
-      events.put(.act(index), at: later(dice.seconds(around: 3000)))
-    }
-    for endpoint in endpoints.indices {
-      events.put(.weather(endpoint), at: later(dice.seconds(around: 3600)))
-    }
-    let end = scenario.hours * 3600
-    events.put(.sleep, at: later(dice.seconds(around: 20_000)))
-    events.put(.clockJump, at: later(dice.seconds(around: 10_000)))
-    events.put(.restart, at: later(dice.seconds(around: 20_000)))
-    events.put(.hourBegins, at: later(3600))
-    events.put(.calm, at: later(end))
-    events.put(.end, at: later(end + Self.calm))
+    world = World(scenario)
+    let configuration = SimulatedConfiguration(&world.random)
+    // Those after the last come in the calm for the first time.
+    let sessions = scenario.sessions + SimulatedConfiguration.kinds.count
+    oracle = Oracle(world, configuration, sessions: sessions)
+    upstreams = SimulatedUpstreams(world, oracle, configuration)
+    host = SimulatedHost(
+      world, Self.resolve(configuration.text(sessions: sessions)), upstreams)
+    people = SimulatedPeople(world, host, oracle)
   }
 
-  private mutating func makeEndpoints() {
-    for name in ["corp", "lab", "shop"] {
-      let rate = Rate.perSecond(dice.pick([1, 5, 20, 50]))
-      endpoints.append(
-        Endpoint(.backend(name), .init(rate: rate, width: dice.pick([1, 2, 4, 16]))))
+  private static func resolve(_ text: String) -> ResolvedConfiguration {
+    let source = ConfigurationSource(name: "credd.conf", bytes: Array(text.utf8))
+    let reading = Configuration.read([source]) { _ in nil }
+    guard let configuration = reading.configuration else {
+      preconditionFailure("\(reading.diagnostics.map { "\($0)" })\n\(text)")
     }
-    for rate in [25, 200, 200] {
-      endpoints.append(Endpoint(.cognitoIdentity, .init(rate: .perSecond(rate), width: 32)))
-    }
-    endpoints.append(Endpoint(.sts, .init(rate: .perSecond(100), width: 32)))
+    return ResolvedConfiguration(configuration) { _ in nil }
   }
-
-  func later(_ seconds: Double) -> Instant { now + .seconds(1) * seconds }
 
   /// Runs to the end, or to the first violation.
-  public mutating func run() -> SimulationReport {
-    while !isOver, notebook.violation == nil, let event = events.pop() {
-      // While the host slept, nothing happened: what fell due is late.
-      now = max(now, event.at)
-      report.events += 1
-      perform(event)
-    }
-    let hours = (now - Self.beginning).inSeconds / 3600
-    report.sessionHours = hours * Double(scenario.sessions)
-    report.violation = notebook.violation
-    report.trace = notebook.trace
+  public func run() -> SimulationReport {
+    host.start()
+    upstreams.clear = { [unowned people] in people.intrude($0) }
+    people.begin(0..<world.scenario.sessions)
+    for happening in happenings { plan(happening) }
+    world.after(3600) { [self] in hourBegins() }
+    world.after(world.scenario.hours * 3600) { [self] in calmBegins() }
+    world.run()
+    var report = world.report
+    let hours = (world.now - World.beginning).inSeconds / 3600
+    report.sessionHours = hours * Double(world.scenario.sessions)
+    report.violation = world.trace.violation
+    report.trace = world.trace.lines
+    host.end()
+    upstreams.clear = nil
     return report
   }
 
-  private mutating func perform(_ event: EventHeap.Event) {
-    switch event.kind {
-    case .wakeSession(let session): wake(session: session, event.at)
-    case .wakeGate(let endpoint): wake(gate: endpoint, event.at)
-    case .reply(let ticket): deliver(ticket)
-    case .use(let session): use(session)
-    case .act(let session): act(session)
-    case .leave(let session, let waiter): leave(session, waiter)
-    case .weather(let endpoint): changeWeather(endpoint)
-    case .sleep: sleep()
-    case .clockJump: jump()
-    case .restart: restart()
-    case .hourBegins: beginHour()
-    case .calm: beginCalm()
-    case .finalAsk(let session): finalAsk(session)
-    case .finalSignIn(let session): signIn(session, isGood: true, isFinal: true)
-    case .end: end()
+  // MARK: What happens to the host
+
+  /// Something that happens again and again while there is trouble. A world with more of it has more
+  /// of these: reloads, snapshots, a user database that hangs.
+  private struct Happening {
+    /// Seconds until the first time, about.
+    let first: Double
+    /// Seconds until it happens again, about.
+    let act: () -> Double
+  }
+
+  private var happenings: [Happening] {
+    let conditions = upstreams.endpoints.indices.map { index in
+      Happening(first: 3600) { [self] in changeCondition(of: index) }
     }
+    return conditions + [
+      Happening(first: 20_000) { [self] in sleep() },
+      Happening(first: 10_000) { [self] in setClock() },
+      Happening(first: 20_000) { [self] in restart() },
+    ]
   }
 
-  // MARK: Waking
-
-  private mutating func wake(session index: Int, _ time: Instant) {
-    guard sessions[index].scheduledWake == time else { return }
-    sessions[index].scheduledWake = .distantFuture
-    if scenario.sabotage == .noWakes { return }
-    guard sessions[index].machine.nextWake <= now else { return reschedule(index) }
-    send(.timePassed, to: index)
+  private func plan(_ happening: Happening) {
+    func again(_ mean: Double) {
+      world.after(world.random.seconds(around: mean)) { [self] in
+        if !world.isCalm { again(happening.act()) }
+      }
+    }
+    again(happening.first)
   }
 
-  private mutating func wake(gate index: Int, _ time: Instant) {
-    guard endpoints[index].scheduledWake == time else { return }
-    endpoints[index].scheduledWake = .distantFuture
-    guard endpoints[index].admission.nextWake <= now else { return rescheduleGate(index) }
-    tellGate(.timePassed, index)
+  private func changeCondition(of index: Int) -> Double {
+    upstreams.changeCondition(of: index)
+    if case .fair = upstreams.endpoints[index].condition { return 7200 }
+    return world.random.pick([20, 300, 300, 3000, 10_000])
   }
 
-  mutating func reschedule(_ index: Int) {
-    let wake = sessions[index].machine.nextWake
-    guard wake < sessions[index].scheduledWake else { return }
-    sessions[index].scheduledWake = wake
-    events.put(.wakeSession(index), at: wake)
+  /// The host is suspended.
+  private func sleep() -> Double {
+    let seconds = world.random.seconds(around: world.random.pick([10, 1000, 20_000]))
+    let calmBegins = World.beginning + .seconds(1) * (world.scenario.hours * 3600)
+    world.sleep(until: min(world.later(seconds), calmBegins - .seconds(60)))
+    people.wokeUp()
+    world.trace("awake after \(seconds) s of sleep")
+    return 20_000
   }
 
-  mutating func rescheduleGate(_ index: Int) {
-    let wake = endpoints[index].admission.nextWake
-    guard wake < endpoints[index].scheduledWake else { return }
-    endpoints[index].scheduledWake = wake
-    events.put(.wakeGate(index), at: wake)
+  /// The wall clock is set, rightly or wrongly.
+  private func setClock() -> Double {
+    world.skew = .seconds(world.random.pick([0, 0, 1, -1, 60, -60, 3600, -3600, 86_400 * 365]))
+    world.trace("the wall clock is off by \(world.skew)")
+    return 10_000
   }
 
-  // MARK: Words
-
-  func violate(
-    _ invariant: Invariant, session: Int?, _ detail: @autoclosure () -> String
-  ) {
-    notebook.note(Violation(invariant: invariant, at: now, session: session, detail: detail()))
+  /// The service is stopped or killed, and another process takes its place.
+  private func restart() -> Double {
+    world.report.restarts += 1
+    let losesStore = world.random.happens(0.2)
+    let isKilled = world.random.happens(0.5)
+    world.trace(
+      "the service is \(isKilled ? "killed" : "stopped")"
+        + (losesStore ? ", and its sessions are lost" : ""))
+    if !isKilled { host.service?.dismissWaiters() }
+    host.kill(losingStore: losesStore)
+    people.disconnect()
+    oracle.restarted(withoutStore: losesStore)
+    host.start()
+    return 40_000
   }
 
-  func trace(_ line: @autoclosure () -> String) {
-    guard notebook.isTraced else { return }
-    notebook.write("\(now.clock) \(line())")
+  private func hourBegins() {
+    oracle.beginHour()
+    people.checkLateness()
+    world.after(3600) { [self] in hourBegins() }
+  }
+
+  // MARK: The calm
+
+  private func calmBegins() {
+    world.trace("all faults end")
+    world.isCalm = true
+    world.skew = .zero
+    upstreams.beginCalm()
+    for index in oracle.sessions.indices {
+      let delay = Self.calmBeforeAsking + 100 * Double(index) / Double(oracle.sessions.count)
+      world.after(delay) { [people] in people.askFinally(index) }
+    }
+    world.after(Self.calm - 1) { [people] in
+      people.checkLateness()
+      people.askForStatus()
+    }
+    world.after(Self.calm) { [world] in world.isOver = true }
   }
 }

@@ -2,7 +2,7 @@ import CredCore
 import CredctlKit
 import Glibc
 
-/// Asks the daemon one thing over a connection of its own.
+/// Sends one request to the daemon, over a connection of its own.
 struct Client {
   let socket: SocketPath
 
@@ -13,7 +13,7 @@ struct Client {
       isOwn: Self.isOwn)
   }
 
-  /// Whether there is something at a path that is this user's.
+  /// Whether a path exists and belongs to this user.
   private static func isOwn(_ path: String) -> Bool {
     var status = stat()
     return unsafe stat(path, &status) == 0 && status.st_uid == geteuid()
@@ -28,9 +28,8 @@ struct Client {
     return try askOnce(request, for: shape, profile: profile, seconds: seconds)
   }
 
-  /// The same for what may be asked twice. A daemon that ends, because it is restarted or crashed,
-  /// leaves some clients without an answer: they ask its successor, for whom they wait in systemd's
-  /// socket.
+  /// The same for a request that may be sent twice. A daemon that restarts or crashes leaves some
+  /// clients without a reply: they ask the next daemon, and wait for it in systemd's socket.
   func askAcrossRestart(
     _ request: consuming [UInt8], for shape: ReplyShape, profile: String?, seconds: Int
   ) throws(Failure) -> Answer {
@@ -58,14 +57,14 @@ struct Client {
     return Answer(buffer, reply: try Reply.check(buffer.line, has: shape, profile: profile))
   }
 
-  /// Asks for a stream of lines, and hands each one over until something fails.
+  /// Asks for a stream of lines and handles each, until something fails.
   func follow(
     _ request: consuming [UInt8], for shape: ReplyShape, profile: String?,
     _ handle: (Answer) throws(Failure) -> Void
   ) throws(Failure) -> Never {
     defer { request.wipe() }
     let buffer = ReplyBuffer()
-    // The present state comes at once; only then is silence no fault.
+    // The present state comes at once. After it the daemon may be silent for ever.
     let connection = try send(request, firstReplyInto: buffer, seconds: WaitLimits.margin)
     while true {
       let reply = try Reply.check(buffer.line, has: shape, profile: profile)
@@ -90,5 +89,50 @@ struct Client {
     } catch {
       throw Failure(error, at: socket)
     }
+  }
+}
+
+/// A reply of the right shape: the daemon's bytes, and their value.
+struct Answer {
+  let reply: JSONValue
+  private let buffer: ReplyBuffer
+
+  init(_ buffer: ReplyBuffer, reply: JSONValue) {
+    self.buffer = buffer
+    self.reply = reply
+  }
+
+  /// Prints the daemon's own line, byte by byte.
+  func print() throws(Failure) {
+    try StandardStream.output.write(buffer.lineWithNewline)
+  }
+
+  /// The daemon's version and process.
+  var daemon: String { DaemonLine(reply["Daemon"]).text }
+
+  /// How many waiting callers `release` ended.
+  var released: Int64 { reply["Released"]?.integer ?? 0 }
+
+  func text(_ name: String) -> String { PlainText.oneLine(reply[name]?.text ?? "-") }
+}
+
+/// The host's clocks.
+enum Clock {
+  /// For deadlines.
+  static var now: Instant {
+    let time = read(CLOCK_BOOTTIME)
+    return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+  }
+
+  /// For times that people read.
+  static var wallTime: WallTime {
+    let time = read(CLOCK_REALTIME)
+    return WallTime(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+  }
+
+  private static func read(_ clock: clockid_t) -> timespec {
+    var time = timespec()
+    unsafe clock_gettime(clock, &time)
+    return time
   }
 }

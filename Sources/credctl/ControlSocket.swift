@@ -2,14 +2,14 @@ import CredCore
 import CredctlKit
 import Glibc
 
-/// One connection to the daemon. Every call is bounded in time.
+/// One connection to the daemon. Every call has a time limit.
 struct ControlSocket: ~Copyable {
   private let descriptor: Descriptor
 
   init(connectingTo path: String, seconds: Int) throws(TransportError) {
     let address = try Self.address(of: path)
     let descriptor = Descriptor(owning: try Self.open())
-    // A full backlog blocks connect(2) on a Unix socket, a slow reader send(2): both obey this.
+    // A full backlog blocks connect(2) of a Unix socket, and a slow reader send(2). Both obey this.
     var limit = timeval(tv_sec: seconds, tv_usec: 0)
     unsafe setsockopt(
       descriptor.number, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -30,7 +30,7 @@ struct ControlSocket: ~Copyable {
       }
       switch errno {
       case EINTR: continue
-      // The daemon may have refused an over-long line and closed; its reply says why.
+      // The daemon may have refused a line that is too long, and closed; its reply says why.
       case EPIPE, ECONNRESET: return
       case EAGAIN: throw .replyTimedOut(seconds: seconds)
       default: throw Self.failure(of: "send")
@@ -80,7 +80,7 @@ extension ControlSocket {
     let opened = socket(AF_UNIX, type, 0)
     guard opened >= 0 else { throw failure(of: "socket") }
     guard opened <= STDERR_FILENO else { return opened }
-    // Started without standard output, a socket in its place would take the secrets back.
+    // If standard output is closed, the socket would get its number and the credentials with it.
     let moved = fcntl(opened, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
     guard moved >= 0 else { throw failure(of: "fcntl") }
     close(opened)
@@ -123,4 +123,15 @@ extension ControlSocket {
   private static func failure(of call: String) -> TransportError {
     .system(call: call, text: SystemError.text(of: errno))
   }
+}
+
+/// Owns a file descriptor and closes it.
+struct Descriptor: ~Copyable {
+  let number: CInt
+
+  init(owning number: CInt) {
+    self.number = number
+  }
+
+  deinit { close(number) }
 }

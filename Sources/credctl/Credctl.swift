@@ -1,7 +1,69 @@
 import ArgumentParser
+import CLinux
+import CredCore
 import CredctlKit
+import Glibc
 
-/// The command line of everything but the fast path.
+/// One run of credctl.
+///
+/// The buffers of requests and replies are wiped before it ends. The kernel frees what parsing
+/// copied; until then no other process of the user can read or dump this memory.
+@main enum Program {
+  static func main() {
+    exit(run(CommandLine.arguments.dropFirst()).code)
+  }
+
+  private static func run(_ arguments: ArraySlice<String>) -> Sysexit {
+    credd_harden_client()
+    do {
+      if let command = try FastCommand(arguments) {
+        try run(command)
+      } else {
+        try Credctl.run(Array(arguments))
+      }
+      return .success
+    } catch {
+      StandardStream.error.report(error.line)
+      return error.status
+    }
+  }
+
+  /// Runs a verb that programs and shells run often. It touches neither ArgumentParser nor
+  /// Foundation.
+  static func run(_ command: FastCommand) throws(Failure) {
+    switch command {
+    case .get(let options):
+      try credentials(options).print()
+    case .env(let options, let format):
+      var text = try format.text(of: variables(options))
+      defer { text.wipe() }
+      try StandardStream.output.write(text[...])
+    case .exec(let options, let command):
+      let environment = try variables(options).merged(into: Environment.entries)
+      throw Replacement.failure(becoming: command, environment: environment)
+    case .ping(let socket, let json):
+      let client = Client(socketArgument: socket)
+      let answer = try client.ask(RequestLine(operation: "ping").finished(), for: .daemon)
+      if json { try answer.print() } else { try StandardStream.output.write(answer.daemon + "\n") }
+    }
+  }
+
+  private static func variables(_ options: GetOptions) throws(Failure) -> CredentialVariables {
+    do {
+      return try CredentialVariables(credentials(options).reply)
+    } catch {
+      throw error.advisingShorterLifetime
+    }
+  }
+
+  private static func credentials(_ options: GetOptions) throws(Failure) -> Answer {
+    try Client(socketArgument: options.socket).askAcrossRestart(
+      options.request, for: .credentials, profile: options.profile,
+      seconds: options.waiting.timeout)
+  }
+}
+
+/// The whole command line, for ArgumentParser.
 struct Credctl: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "credctl",
@@ -17,7 +79,7 @@ struct Credctl: ParsableCommand {
       configuration is at fault; 74 output failed; 75 try again; 77 sign in first, or not \
       permitted.
       """,
-    version: credctlVersion,
+    version: Version.current,
     subcommands: [
       Get.self, Token.self, Identity.self, Status.self, Login.self, Logout.self,
       Clear.self, Release.self, Watch.self, Exec.self, Env.self, Import.self, Ping.self,
@@ -38,7 +100,7 @@ struct Credctl: ParsableCommand {
       throw failure
     } catch {
       guard exitCode(for: error) == .success else { throw usageFailure(message(for: error)) }
-      // A question for help, the version or a completion script.
+      // The user asked for help, the version or a completion script.
       try StandardStream.output.write(fullMessage(for: error) + "\n")
     }
   }

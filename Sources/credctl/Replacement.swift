@@ -2,12 +2,12 @@ import CLinux
 import CredctlKit
 import Glibc
 
-/// Another program in place of this one.
+/// Runs another program in place of this one.
 enum Replacement {
-  /// Becomes the command, which is found in `$PATH`; comes back only where it could not be run.
+  /// Looks for the command in `$PATH` and becomes it. Returns only if that fails.
   ///
-  /// - Parameter environment: it holds secrets. The kernel copies it to the new program and frees
-  ///   the old one's memory; where there is no new program the copy made here is wiped.
+  /// - Parameter environment: with secrets. The kernel copies it to the new program and frees this
+  ///   program's memory. If the command cannot be run, the copy made here is wiped.
   static func failure(becoming command: [String], environment: [[UInt8]]) -> Failure {
     let words = StringVector(command.map { Array($0.utf8) })
     let variables = StringVector(environment)
@@ -15,5 +15,56 @@ enum Replacement {
     let reason = SystemError.text(of: number)
     return Failure(
       number == ENOENT ? .notFound : .cannotRun, "cannot run '\(command[0])': \(reason)")
+  }
+}
+
+/// Strings for execve(2), in one buffer that is wiped at the end.
+@safe struct StringVector: ~Copyable {
+  private let text: UnsafeMutableBufferPointer<CChar>
+  private let vector: UnsafeMutableBufferPointer<UnsafePointer<CChar>?>
+
+  init(_ strings: [[UInt8]]) {
+    let size = strings.reduce(0) { $0 + $1.count + 1 }
+    unsafe text = .allocate(capacity: size)
+    unsafe text.initialize(repeating: 0)
+    unsafe vector = .allocate(capacity: strings.count + 1)
+    unsafe vector.initialize(repeating: nil)
+    var position = 0
+    for (index, string) in strings.enumerated() {
+      unsafe vector[index] = UnsafePointer(text.baseAddress?.advanced(by: position))
+      for byte in string {
+        unsafe text[position] = CChar(bitPattern: byte)
+        position += 1
+      }
+      position += 1
+    }
+  }
+
+  /// The last pointer is null. They are valid while the vector lives.
+  var pointers: UnsafePointer<UnsafePointer<CChar>?>? { unsafe UnsafePointer(vector.baseAddress) }
+
+  deinit {
+    unsafe credd_wipe(text.baseAddress, text.count)
+    unsafe text.deallocate()
+    unsafe vector.deallocate()
+  }
+}
+
+/// The environment of this process.
+enum Environment {
+  static func value(of name: String) -> String? {
+    unsafe getenv(name).map { unsafe String(cString: $0) }
+  }
+
+  /// The entries in their order. They may be any bytes.
+  static var entries: [[UInt8]] {
+    var entries: [[UInt8]] = []
+    var next = unsafe environ
+    while let entry = unsafe next.pointee {
+      unsafe entries.append(
+        Array(UnsafeRawBufferPointer(start: entry, count: strlen(entry))))
+      unsafe next += 1
+    }
+    return entries
   }
 }

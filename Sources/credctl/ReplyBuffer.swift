@@ -1,19 +1,20 @@
+import CLinux
 import CredctlKit
 
-/// The bytes of a reply. They hold secrets, so every buffer they were in is wiped.
+/// The bytes of a reply. They hold secrets, so every buffer of them is wiped.
 final class ReplyBuffer {
   private var bytes = [UInt8](repeating: 0, count: ReplyLimits.firstBuffer)
   private var filled = 0
-  /// Where the newline is.
+  /// The place of the newline.
   private var end: Int?
 
   var holdsLine: Bool { end != nil }
   var line: [UInt8] { Array(bytes[..<(end ?? filled)]) }
   var lineWithNewline: ArraySlice<UInt8> { bytes[..<(end.map { $0 + 1 } ?? filled)] }
 
-  /// Lets `read` fill the free space, and looks for the newline in what came.
+  /// Lets `read` fill the free space, and looks for the newline in the new bytes.
   ///
-  /// - Returns: what `read` did: a count, 0 at the end, or -1.
+  /// - Returns: the result of `read`: a count, 0 at the end, or -1.
   func fill(_ read: (UnsafeMutableRawBufferPointer) -> Int) throws(TransportError) -> Int {
     if filled == bytes.count { try grow() }
     let start = filled
@@ -26,7 +27,7 @@ final class ReplyBuffer {
     return count
   }
 
-  /// Makes room for the next line, of which a part may be here already.
+  /// Makes room for the next line. A part of it may be in the buffer already.
   func removeLine() {
     guard let end else { return }
     let rest = bytes[(end + 1)..<filled]
@@ -48,4 +49,11 @@ final class ReplyBuffer {
   }
 
   deinit { bytes.wipe() }
+}
+
+extension [UInt8] {
+  /// Overwrites the bytes. The array must have no other copy, or only this copy is wiped.
+  mutating func wipe() {
+    unsafe withUnsafeMutableBytes { unsafe credd_wipe($0.baseAddress, $0.count) }
+  }
 }

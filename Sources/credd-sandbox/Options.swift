@@ -54,7 +54,7 @@ struct ListeningOptions: ParsableArguments {
   }
 
   private func text(_ path: String) throws -> String {
-    String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+    String(decoding: try contents(of: path), as: UTF8.self)
   }
 }
 
@@ -136,7 +136,7 @@ struct SeedOptions: ParsableArguments {
       try write(issuer.pem, to: signingKey)
       return issuer
     }
-    let bytes = Array(try Data(contentsOf: URL(filePath: signingKey)))
+    let bytes = try contents(of: signingKey)
     do {
       return try TokenIssuer(pem: bytes)
     } catch {
@@ -160,11 +160,20 @@ struct SeedOptions: ParsableArguments {
       return SandboxSeed(
         pool: pool ?? SandboxSeed.defaultPool, provider: provider ?? SandboxSeed.defaultProvider)
     }
-    let bytes = Array(try Data(contentsOf: URL(filePath: config)))
+    let bytes = try contents(of: config)
     do {
       return try SandboxSeed(json: bytes)
     } catch {
       throw ValidationError("\(config): \(error.message)")
     }
+  }
+}
+
+/// A file of the command line.
+private func contents(of path: String) throws -> [UInt8] {
+  do {
+    return Array(try Data(contentsOf: URL(filePath: path)))
+  } catch {
+    throw ValidationError("\(path): cannot be read")
   }
 }

@@ -25,7 +25,26 @@ struct SandboxCommand: ParsableCommand {
   @Flag(help: "Print nothing.")
   var quiet = false
 
+  @Flag(
+    help: "Show credentials: starts a sandbox, credd and credctl, and stops them again.")
+  var demo = false
+
+  @Flag(help: "With --demo: leaves them running until Ctrl-C.")
+  var keep = false
+
+  func validate() throws {
+    guard demo || !keep else { throw ValidationError("--keep is for --demo") }
+    guard !demo || Set(CommandLine.arguments.dropFirst()).isSubset(of: ["--demo", "--keep"]) else {
+      throw ValidationError("--demo takes no option but --keep")
+    }
+  }
+
   func run() throws {
+    if demo { return try Demo().run(keeps: keep) }
+    try serve()
+  }
+
+  private func serve() throws {
     let sandbox = Sandbox(
       try seeding.seed(), issuer: try seeding.issuer(), randomSeed: .random(in: 0 ... .max))
     let server = try SandboxServer(sandbox, stopSignals: blockStopSignals())

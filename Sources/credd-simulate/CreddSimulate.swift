@@ -1,11 +1,12 @@
-import ArgumentParser
-import SimulationKit
+internal import ArgumentParser
+internal import SimulationKit
 
 /// Simulates hosts from seeds and says what did not hold.
-struct CreddSimulate: ParsableCommand {
+@main
+struct CreddSimulate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "credd-simulate",
-    abstract: "Run credd's machines in a simulated world, and check what credd promises.",
+    abstract: "Run credd's service in a simulated world, and check what credd promises.",
     discussion: """
       Each seed is a host of its own. The first violation ends the run with status 1; \
       --replay with its seed shows what led to it.
@@ -29,28 +30,38 @@ struct CreddSimulate: ParsableCommand {
   @Flag(help: "With --replay: print every step.")
   var all = false
 
-  func run() throws {
+  func run() async throws {
     if let replay { return try show(replay) }
     print("seeds \(first) to \(first + UInt64(seeds) - 1)")
     var total = Totals()
-    for seed in first..<first + UInt64(seeds) {
-      var simulation = Simulation(Scenario(seed: seed, sessions: sessions, hours: hours))
-      let report = simulation.run()
-      total.add(report)
-      if report.violation != nil {
-        try show(seed)
-        throw ExitCode.failure
+    var failed: UInt64?
+    await withTaskGroup(of: (UInt64, SimulationReport).self) { group in
+      var waiting = (first..<first + UInt64(seeds))[...]
+      func startNext() {
+        guard failed == nil, let seed = waiting.popFirst() else { return }
+        let scenario = Scenario(seed: seed, sessions: sessions, hours: hours)
+        group.addTask { (seed, Simulation(scenario).run()) }
+      }
+      for _ in 0..<Self.atOnce { startNext() }
+      for await (seed, report) in group {
+        total.add(report)
+        if report.violation != nil { failed = min(failed ?? seed, seed) }
+        startNext()
       }
     }
+    if let failed { try show(failed) }
     print(total.words)
   }
 
-  /// Finds the shortest run of a seed that fails, and prints its steps.
+  /// Seeds that are simulated side by side. The runtime has as many threads as the host has
+  /// processors.
+  private static let atOnce = 64
+
+  /// Runs a seed once more, prints its steps, and fails if it does.
   private func show(_ seed: UInt64) throws {
     var scenario = Scenario(seed: seed, sessions: sessions, hours: hours)
     scenario.isTraced = true
-    var simulation = Simulation(scenario)
-    let report = simulation.run()
+    let report = Simulation(scenario).run()
     let lines = all ? report.trace : report.story
     for line in lines { print(line) }
     guard let violation = report.violation else { return print("seed \(seed): all is well") }
@@ -75,10 +86,9 @@ private struct Totals {
     let rate = Int(reports.sessionHours / max(seconds, 0.001))
     return """
       \(Int(reports.sessionHours)) session-hours, \(rate) a second; no violation
-      \(reports.events) events, \(reports.answers) answers (\(reports.refusals) refusals), \
-      \(reports.cacheHits) from the cache
-      \(reports.calls) calls (\(reports.failedCalls) failed), \(reports.heldBack) held back, \
-      \(reports.restarts) restarts
+      \(reports.steps) steps, \(reports.requests) requests, \(reports.answers) answers \
+      (\(reports.refusals) refusals)
+      \(reports.calls) calls (\(reports.failedCalls) failed), \(reports.restarts) restarts
       """
   }
 }

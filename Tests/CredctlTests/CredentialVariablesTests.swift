@@ -28,7 +28,7 @@ import Testing
     "AWS_CREDENTIAL_EXPIRATION=2030-01-01T00:00:00Z",
   ]
 
-  @Test func replaceWhatTheEnvironmentSaidOfThem() throws {
+  @Test func replaceTheSameVariablesOfTheEnvironment() throws {
     let before = [
       "PATH=/bin", "AWS_SESSION_TOKEN=old", "AWS_PROFILE=p", "AWS_ACCESS_KEY_ID=old",
       "AWS_REGION=r",
@@ -47,12 +47,12 @@ import Testing
     #expect(try merged(["\(name)S=x", "X\(name)=x"]) == ["\(name)S=x", "X\(name)=x"] + ours)
   }
 
-  @Test func keepEntriesThatAreNoText() throws {
+  @Test func keepEntriesThatAreNotUTF8() throws {
     let entries: [[UInt8]] = [[0x41, 0x3D, 0xFF], [], [0x3D, 0x3D]]
     #expect(try CredentialVariables(reply()).merged(into: entries).starts(with: entries))
   }
 
-  @Test func nameTheAccountWhereItIsKnown() throws {
+  @Test func setTheAccountIfItIsKnown() throws {
     let account = #","AccountId":"123456789012""#
     #expect(try merged(["AWS_ACCOUNT_ID=9"], account) == ours + ["AWS_ACCOUNT_ID=123456789012"])
     #expect(try text(.dotenv, account).hasSuffix("AWS_ACCOUNT_ID=123456789012\n"))
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: [#"a\nb"#, #"a\u0001"#, "a b", "ü", #"\u007f"#])
-  func neverHoldWhatNoCredentialsHold(_ token: String) {
+  func refuseTokensThatAreNotPrintableASCII(_ token: String) {
     #expect(throws: Failure.self) { try CredentialVariables(reply(token: token)) }
   }
 
@@ -112,27 +112,27 @@ import Testing
   }
 
   @Test(arguments: ["'", "$", "#", #"\\"#, #"\""#, "`", "%", "!"])
-  func areRefusedWhereReadersOfDotenvDisagree(_ character: String) throws {
+  func dotenvRefusesCharactersThatItsReadersTreatDifferently(_ character: String) throws {
     #expect(throws: Failure.self) { try text(.dotenv, token: character) }
   }
 
-  // MARK: What is demanded
+  // MARK: How long they must last
 
-  @Test func mustLastAsLongAsAnSDKWants() throws {
+  @Test func mustBeValidFor15MinutesByDefault() throws {
     let options = GetOptions(
-      socket: nil, profile: "work", keeping: Patience(), refresh: true)
+      forEnvironment: "work", socket: nil, waiting: Waiting(), refresh: true)
     #expect(
       String(decoding: options.request, as: UTF8.self)
         == #"{"op":"get","profile":"work","min_ttl":900,"refresh":true}"# + "\n")
     let less = GetOptions(
-      socket: nil, profile: "work", keeping: try Patience(minimumLifetime: "0", wait: "1"),
-      refresh: false)
+      forEnvironment: "work", socket: nil,
+      waiting: try Waiting(minimumLifetime: "0", wait: "1"), refresh: false)
     #expect(
       String(decoding: less.request, as: UTF8.self)
         == #"{"op":"get","profile":"work","min_ttl":0,"wait":1}"# + "\n")
   }
 
-  @Test func tellHowToTakeLess() {
+  @Test func adviseAShorterLifetime() {
     let short = Failure(.usage, "min_ttl asks for 900 s, but …", code: "InvalidRequest")
     #expect(
       short.advisingShorterLifetime.message

@@ -47,7 +47,7 @@ import Testing
   @Test(arguments: [
     ["a=-", "b=-"], ["a=-", "a=@f"], (0...10).map { "p\($0)=@f" },
   ])
-  func refusesLists(_ texts: [String]) {
+  func refusesSourcesThatContradictEachOther(_ texts: [String]) {
     #expect(throws: Failure.self) { try LoginSource.list(texts) }
   }
 
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(arguments: [[], [0x20, 0x0A], [0xFF]] as [[UInt8]])
-  func refusesWhatIsNoToken(_ bytes: [UInt8]) {
+  func refusesTextsThatAreNoToken(_ bytes: [UInt8]) {
     #expect(throws: Failure.self) { try SecretText.token(bytes, name: "token") }
   }
 

@@ -2,7 +2,7 @@
 import CredctlKit
 import Testing
 
-/// Every line that credctl prints when the daemon refuses: whoever changes one sees how it reads.
+/// Every line that credctl prints when the daemon refuses a request. A changed line shows here.
 @Suite struct RefusalLineTests {
   private func line(_ error: ProtocolError) -> String {
     let seconds = error.retryAfter.map { Int($0.components.seconds) }

@@ -20,7 +20,7 @@ import Testing
     failure(#"{"Version":1,"Error":{"Code":"\#(code)","Message":"it failed"\#(rest)}}"#)
   }
 
-  @Test func takesCredentials() {
+  @Test func acceptsCredentials() {
     #expect(failure(Self.good) == nil)
   }
 
@@ -34,12 +34,12 @@ import Testing
     good.replacing("\"A\"", with: "\"A\u{9B}31m\""), good.replacing("\"A\"", with: "\"\u{202E}A\""),
     good + "\t",
   ])
-  func refusesWhatIsNoAnswer(_ line: String) {
+  func refusesLinesThatAreNoReply(_ line: String) {
     #expect(failure(line)?.status == .unavailable)
     #expect(failure(line)?.message.hasSuffix("check that credd listens there") == true)
   }
 
-  @Test func neverRepeatsTheReply() {
+  @Test func errorDoesNotRepeatTheReply() {
     let cut = String(Self.good.replacing("\"T\"", with: "\"TOPSECRET").dropLast())
     #expect(failure(cut)?.message.contains("TOPSECRET") == false)
   }
@@ -55,13 +55,13 @@ import Testing
     ("Throttled", .tryAgain), ("CognitoUnavailable", .unavailable), ("Timeout", .tryAgain),
     ("TooManyRequests", .tryAgain), ("ShuttingDown", .tryAgain),
   ])
-  func mapsEachCode(_ code: String, _ status: Sysexit) {
+  func hasAStatusForEachCode(_ code: String, _ status: Sysexit) {
     #expect(refusal(code)?.status == status)
   }
 
   /// The statuses that credd-protocol(7) gives.
   @Test(arguments: ProtocolErrorCode.allCases)
-  func endsAsTheManualSays(_ code: ProtocolErrorCode) throws {
+  func hasTheStatusOfTheManual(_ code: ProtocolErrorCode) throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent()
     let page = try String(
@@ -71,11 +71,11 @@ import Testing
   }
 
   @Test(arguments: ProtocolErrorCode.allCases)
-  func tellsNoCodeFromSuccess(_ code: ProtocolErrorCode) {
+  func everyErrorCodeIsAFailure(_ code: ProtocolErrorCode) {
     #expect(refusal(code.rawValue).map { [64, 69, 75, 77].contains($0.status.code) } == true)
   }
 
-  @Test func takesWhatTheProtocolWrites() throws {
+  @Test func acceptsTheDaemonsReplies() throws {
     let credentials = Credentials(
       accessKeyID: "A", secretAccessKey: Secret("S"), sessionToken: Secret("T"),
       expiration: WallTime(milliseconds: 0))
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func saysWhatToDo() {
+  @Test func advisesByTheCode() {
     #expect(
       refusal("SignInRequired")?.line
         == "credctl: it failed: sign in with 'credctl login --profile work'\n")
@@ -105,13 +105,13 @@ import Testing
     #expect(refusal("TooManyRequests")?.message == "it failed: try again later")
   }
 
-  @Test func knowsWhenAPasswordIsWanted() {
+  @Test func detectsThatAPasswordIsNeeded() {
     #expect(refusal("SignInRequired")?.wantsPassword == true)
     #expect(refusal("SignInFailed")?.wantsPassword == false)
     #expect(failure("no JSON")?.wantsPassword == false)
   }
 
-  @Test func leavesAMessageThatNamesACommandAlone() {
+  @Test func addsNothingToAMessageWithACommand() {
     let failure = Failure(
       Refusal(code: "SignInRequired", message: "run 'credctl login -p x'"), profile: "x")
     #expect(failure.message == "run 'credctl login -p x'")

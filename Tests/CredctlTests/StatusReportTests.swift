@@ -11,7 +11,7 @@ import Testing
   ) throws -> String {
     let reply = #"{"Version":1,"Sessions":[\#(sessions)],"Daemon":{"Version":"1.2","Pid":7}}"#
     return StatusReport(try JSONValue.parse(Array(reply.utf8)), now: Self.now)
-      .rendered(on: TextTable.Surface(width: width, hasColour: hasColour))
+      .rendered(on: TextTable.Display(width: width, hasColour: hasColour))
   }
 
   private static let session = #"""
@@ -31,11 +31,11 @@ import Testing
         """)
   }
 
-  @Test func saysThatThereIsNone() throws {
+  @Test func reportsThatThereAreNoSessions() throws {
     #expect(try report("") == "credd 1.2, pid 7\nno sessions\n")
   }
 
-  @Test func fillsWhatIsMissingOrStrange() throws {
+  @Test func showsADashForMissingAndWrongMembers() throws {
     let row = try report(
       #"""
       {"Profile":"a\u001bb","Uid":1000,"State":"signedOut","Expiration":"2025-12-31T00:00:00Z",
@@ -48,20 +48,20 @@ import Testing
     #expect(row.map(String.init) == expected)
   }
 
-  @Test func coloursAnErrorThatGoesOn() throws {
+  @Test func coloursOnlyAPresentError() throws {
     let error = #""LastError":{"Code":"Timeout","Message":"m"},"Failures":"#
     #expect(try report("{\(error)2}", hasColour: true).contains("\u{1B}[31mTimeout: m\u{1B}[0m"))
     #expect(try !report("{\(error)0}", hasColour: true).contains("\u{1B}"))
   }
 
-  @Test func saysHowLongTheDaemonRuns() throws {
+  @Test func showsTheUptime() throws {
     let daemon = try JSONValue.parse(Array(#"{"Version":"1","Pid":3,"Uptime":7300}"#.utf8))
     #expect(DaemonLine(daemon).text == "credd 1, pid 3, up 2 h")
     #expect(DaemonLine(nil).text == "credd")
     #expect(DaemonLine(daemon).troubles == [])
   }
 
-  @Test func saysWhatToMend() throws {
+  @Test func reportsProblemsOfTheDaemon() throws {
     let daemon = try JSONValue.parse(
       Array(
         #"{"ReloadError":"f:1:\nx","StateDirectory":"no space left on device","ClockSkew":-90}"#
@@ -83,7 +83,7 @@ import Testing
     #expect(lines.last?.hasSuffix("…") == true)
   }
 
-  @Test func coloursOnlyWhereAsked() throws {
+  @Test func hasColoursOnlyIfTheDisplayHas() throws {
     #expect(try report(Self.session, hasColour: true).contains("\u{1B}[32msignedIn\u{1B}[0m"))
     #expect(try !report(Self.session).contains("\u{1B}"))
   }
@@ -93,7 +93,31 @@ import Testing
     (7_200, "in 2 h"), (172_800, "in 2 days"), (-300, "5 min ago"),
     (Int64.min, "106751991167300 days ago"),
   ])
-  func saysTimesAsPeopleDo(_ seconds: Int64, _ phrase: String) {
+  func writesTimesForPeople(_ seconds: Int64, _ phrase: String) {
     #expect(RelativeTime.phrase(seconds) == phrase)
+  }
+}
+
+@Suite struct EventLineTests {
+  private func text(_ event: SessionEvent) throws -> String {
+    let reply = RenderedReply.event(event, profile: "work")
+    return EventLine.text(of: try JSONValue.parse(reply.bytes), now: WallTime(milliseconds: 0))
+  }
+
+  private let hour = WallTime(milliseconds: 7_200_000)
+
+  @Test func describesEachEvent() throws {
+    let b = try IdentityID("us-east-1:b")
+    #expect(try text(.state(.signedOut, identityID: nil)) == "1970-01-01T00:00:00Z work: signedOut")
+    #expect(try text(.state(.guest, identityID: b)).hasSuffix("work: guest as us-east-1:b"))
+    #expect(
+      try text(.identityChanged(previous: nil, current: b))
+        .hasSuffix("work: identity changed from none to us-east-1:b"))
+    #expect(
+      try text(.refreshed(identityID: b, expiration: hour, nextRefresh: nil))
+        .hasSuffix("work: refreshed, expires in 2 h"))
+    #expect(
+      try text(.degraded(ProtocolError(.timeout, "slow"), expiration: hour))
+        .hasSuffix("work: degraded: Timeout: slow, expires in 2 h"))
   }
 }

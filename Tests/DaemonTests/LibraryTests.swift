@@ -20,15 +20,28 @@ struct LibraryTests {
     #expect(try host.credctl("get", "--wait", "30").status == 0)
   }
 
-  /// To load a library, parts of its code run and its tables are read.
+  /// Packagers find what a program loads at need in a note: https://systemd.io/ELF_DLOPEN_METADATA.
+  @Test(.enabled(if: Programs.installed("objcopy") != nil, "takes Debian's binutils"))
+  func librariesLoadedAtNeedAreInANoteOfTheProgram() throws {
+    let libraries = try DlopenNote.libraries(of: Programs.credd)
+    #expect(libraries.map(\.soname) == ["libcrypto.so.3", "libcurl.so.4"])
+    #expect(libraries.map(\.priority) == ["recommended", "required"])
+    for library in libraries {
+      #expect(!library.feature.isEmpty && !library.description.isEmpty)
+      // It is the one that is loaded here.
+      #expect(
+        FileManager.default.fileExists(
+          atPath: "/usr/lib/\(Self.architecture)-linux-gnu/\(library.soname)"))
+    }
+  }
+
+  /// Loading runs parts of a library's code and reads its tables. Only what a call uses comes back.
   @Test(.enabled(if: MemoryScan.canBe, "reading credd's memory takes root"))
-  func whatALibraryTookToBeLoadedIsGivenBack() throws {
+  func codeThatOnlyLoadingNeededIsNotResident() throws {
     let host = try TestHost()
     let linked = try residentCode(of: host.daemon)
     #expect(try host.credctl("get").status == 0)
-    let now = try residentCode(of: host.daemon)
-    #expect(linked.keys.allSatisfy { now[$0, default: 0] > 0 })
-    let loaded = now.filter { linked[$0.key] == nil }
+    let loaded = try residentCode(of: host.daemon).filter { linked[$0.key] == nil }
     // The call used some of them.
     #expect(loaded.contains { $0.key.contains("/libcurl.so") && $0.value > 0 })
     #expect(loaded.contains { $0.value == 0 })

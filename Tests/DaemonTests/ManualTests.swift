@@ -54,6 +54,13 @@ struct ManualTests {
     #expect(flags(page.replacing("| -help", with: "")) == Set(tree.root.options))
   }
 
+  @Test
+  func theSandboxExplainsItsOptionsAndNoOthers() throws {
+    let page = try Repository.text("docs/man/credd-sandbox.1")
+    let tree = try CommandTree(of: Programs.sandbox)
+    #expect(flags(page) == Set(tree.root.options))
+  }
+
   @Test(arguments: ["credctl", "credd"])
   func statusesOfThePagesAreThoseOfThePrograms(_ program: String) throws {
     let page = try Repository.text("docs/man/\(program == "credd" ? "credd.8" : "credctl.1")")

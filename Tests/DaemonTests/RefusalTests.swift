@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// What a person reads where `credctl get` cannot: one line that says what to do.
@@ -144,11 +145,18 @@ struct RefusalTests {
       says: "no listener at \(folder)/none")
   }
 
-  @Test
+  @Test(.enabled(if: Programs.installed("nc") != nil, "takes nc(1)"))
   func somethingElseListensThere() throws {
     let path = try Stage.current().newFile("s")
-    _ = try Sandbox(["--unix-socket", path])
-    let outcome = try ChildRun(["--socket", path, "get"]).outcome
+    let reply = try Stage.current().newFile("reply")
+    try Data("HTTP/1.1 400 Bad Request\r\n\r\n".utf8).write(to: URL(filePath: reply))
+    _ = try ChildProcess([try #require(Programs.installed("nc")), "-lU", path], input: reply)
+    var outcome = try ChildRun(["--socket", path, "get"]).outcome
+    try Deadline.usual.wait(for: "a listener") {
+      guard outcome.errors.contains("no listener") else { return true }
+      outcome = try ChildRun(["--socket", path, "get"]).outcome
+      return false
+    }
     expectRefusal(outcome, status: 69, says: "not one of credd's")
   }
 

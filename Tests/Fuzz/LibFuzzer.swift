@@ -1,7 +1,7 @@
 import FuzzTargets
 import Glibc
 
-/// What libFuzzer calls with each input. Built by `scripts/fuzz`, not by SwiftPM.
+/// libFuzzer calls this with each input. `scripts/fuzz` builds it, not SwiftPM.
 private let target: FuzzTarget = {
   let name = unsafe getenv("FUZZ_TARGET").map { unsafe String(cString: $0) } ?? ""
   guard let target = FuzzTarget(rawValue: name) else {

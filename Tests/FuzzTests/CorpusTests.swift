@@ -4,8 +4,7 @@ import Testing
 
 @testable import FuzzTargets
 
-/// Every input that the fuzzer begins with, or that once broke something; each also damaged by
-/// chance.
+/// The fuzzer's initial inputs and those that once broke a reader, each also with random damage.
 struct CorpusTests {
   private static let corpus = URL(filePath: #filePath)
     .appending(path: "../../Fuzz/corpus").standardizedFileURL
@@ -17,14 +16,14 @@ struct CorpusTests {
   }
 
   @Test(arguments: FuzzTarget.allCases)
-  func everyKnownInputIsReadAsPromised(_ target: FuzzTarget) throws {
+  func everyCorpusInputIsReadCorrectly(_ target: FuzzTarget) throws {
     let inputs = try inputs(target)
     #expect(!inputs.isEmpty)
     for input in inputs { #expect(target.fault(reading: input) == nil) }
   }
 
   @Test(arguments: FuzzTarget.allCases)
-  func damagedInputsAreReadAsPromised(_ target: FuzzTarget) throws {
+  func damagedInputsAreReadCorrectly(_ target: FuzzTarget) throws {
     let inputs = try inputs(target)
     let seed = UInt64.random(in: 0..<1 << 32)
     var dice = Damage(seed: seed)
@@ -37,7 +36,7 @@ struct CorpusTests {
   }
 }
 
-/// What chance does to bytes.
+/// Damages bytes at random.
 struct Damage {
   private var state: UInt64
 

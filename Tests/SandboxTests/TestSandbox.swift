@@ -10,7 +10,7 @@ struct TestSandbox {
   static let role = "arn:aws:iam::123456789012:role/credd-authenticated"
 
   /// Making a key takes tenths of a second: one for all tests.
-  private static let issuer = Result { try TokenIssuer() }
+  static let issuer = Result { try TokenIssuer() }
 
   var sandbox: Sandbox
   /// 2015-09-22T18:08:03Z.

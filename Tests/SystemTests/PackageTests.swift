@@ -53,6 +53,44 @@ extension SystemTests {
       #expect(try machine.sh("systemctl is-active credd.socket") == "active")
     }
 
+    /// Without a toolchain: two packages and one command.
+    @Test
+    func sandboxPackageShowsCredentials() throws {
+      try machine.sh("apt-get install --yes /root/credd-sandbox_*.deb")
+      defer { _ = try? machine.run("dpkg --purge credd-sandbox") }
+      let began = ContinuousClock.now
+      let shown = try machine.sh("credd-sandbox --demo </dev/null", as: "alice")
+      #expect(shown.contains("\"AccessKeyId\":\"ASIA"))
+      #expect(ContinuousClock.now - began < .seconds(20))
+    }
+
+    /// Packagers find what credd loads at need in a note of the program: it survives strip(1).
+    @Test
+    func programNamesTheLibrariesThatItLoads() throws {
+      let note = try machine.sh(
+        """
+        objcopy --output-target=binary --only-section=.note.dlopen /usr/bin/credd /root/note
+        tr '\\0' '\\n' </root/note
+        """)
+      let depends = try machine.sh("dpkg-query --show --showformat='${Depends}' credd")
+      for (library, package) in [("libcurl.so.4", "libcurl4"), ("libcrypto.so.3", "libssl3")] {
+        #expect(note.contains(#""soname":["\#(library)"]"#))
+        #expect(depends.contains(package))
+      }
+    }
+
+    /// A library that is loaded later looks up free() in the program first.
+    @Test
+    func programExportsTheFreeThatWipes() throws {
+      let symbols = try machine.sh("readelf --dyn-syms --wide /usr/bin/credd")
+      for name in ["free", "realloc"] {
+        let exported = symbols.split(separator: "\n").filter { line in
+          line.hasSuffix(" \(name)") && line.contains(" FUNC ") && !line.contains(" UND ")
+        }
+        #expect(exported.count == 1, "\(name)")
+      }
+    }
+
     @Test
     func administratorsNoIsKept() throws {
       try machine.sh("systemctl disable --now credd.socket")

@@ -1,9 +1,9 @@
 # bash completion for credctl and credd.
 #
-# Installed as /usr/share/bash-completion/completions/credctl, with a link "credd" to it; needs
-# nothing of bash-completion but to be found.
+# Installed as /usr/share/bash-completion/completions/credctl, with a link "credd" to it. It uses no
+# function of bash-completion, which only has to find it.
 
-# Profiles of the caller's sessions: what credd tells them, if it does so at once.
+# Prints the profiles of the caller's sessions, if credd answers at once.
 _credctl_profiles() {
   local at=() name in_table=''
   [[ -z $1 ]] || at=(--socket "$1")
@@ -13,7 +13,7 @@ _credctl_profiles() {
     done
 }
 
-# _credctl_reply CANDIDATE…: those that the present word begins.
+# _credctl_reply CANDIDATE…: offers the candidates that start with the present word.
 _credctl_reply() {
   local candidate
   for candidate; do [[ $candidate != "$word"* ]] || COMPREPLY+=("$candidate"); done
@@ -25,7 +25,7 @@ _credctl_files() {
   mapfile -t COMPREPLY < <(compgen -f -- "$word")
 }
 
-# _credctl_command INDEX: the words from there on are another command's business.
+# _credctl_command INDEX: the command at INDEX completes the words after it.
 _credctl_command() {
   if declare -F _command_offset >/dev/null; then
     _command_offset "$1"
@@ -41,7 +41,7 @@ _credctl() {
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
   local verb='' socket='' index
   COMPREPLY=()
-  # "--format=json" comes as three words, since "=" is in COMP_WORDBREAKS.
+  # "--format=json" arrives as three words, since "=" is in COMP_WORDBREAKS.
   if [[ $word == '=' ]]; then
     word=''
   elif [[ $previous == '=' ]]; then

@@ -2,7 +2,7 @@
 #
 # Installed as /usr/share/fish/vendor_completions.d/credctl.fish, with a link "credd.fish" to it.
 
-# Profiles of the caller's sessions: what credd tells them, if it does so at once.
+# Prints the profiles of the caller's sessions, if credd answers at once.
 function __credctl_profiles
     set -l words (commandline -opc)
     set -l socket
@@ -13,7 +13,7 @@ function __credctl_profiles
     timeout 0.5 credctl status $socket 2>/dev/null </dev/null | string match -v -r '^(credd |no sessions|$)' | string match -v -r '^PROFILE ' | string replace -r ' .*' ''
 end
 
-# After "exec --", another command's completions.
+# After "exec --", the completions of that command apply.
 function __credctl_command
     set -l words (commandline -opc)
     if set -l index (contains -i -- -- $words)

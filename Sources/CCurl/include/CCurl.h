@@ -1,13 +1,13 @@
-// libcurl, loaded when the first request is sent. Its setters are variadic, which Swift cannot call:
-// one typed shim for each kind of value.
+// libcurl, loaded before the first request. Its setters are variadic, and Swift cannot call
+// variadic functions, so there is one typed shim for each kind of value.
 #pragma once
 
 #include <curl/curl.h>
 
-// Loads libcurl once for the whole process; any thread may. Takes some 10 ms, for it brings 30
-// libraries along. Everything below wants it loaded.
+// Loads libcurl once for the whole process. Any thread may call this; it takes some 10 ms, since
+// libcurl needs 30 libraries. Call it before any function below.
 //
-// 0, or -1 with what the dynamic linker says in `reason`.
+// 0, or -1 with the dynamic linker's message in `reason`.
 int credd_curl_load(char *reason, size_t size);
 
 typedef size_t (*credd_curl_data_callback)(char *data, size_t size, size_t count, void *context);
@@ -38,9 +38,9 @@ CURLMcode credd_curl_multi_set_sockets(CURLM *multi, credd_curl_socket_callback 
                                        void *context);
 CURLMcode credd_curl_multi_set_timer(CURLM *multi, credd_curl_timer_callback callback,
                                      void *context);
-// The next transfer that is done, with its result, else NULL.
+// The next finished transfer with its result, or NULL.
 CURL *credd_curl_multi_done(CURLM *multi, CURLcode *result);
 
-// One cache of TLS sessions for all transfers, so that a new connection resumes.
+// One cache of TLS sessions for all transfers, so that a new connection resumes a session.
 CURLSH *credd_curl_share_tls_sessions(void);
 void credd_curl_share_end(CURLSH *share);

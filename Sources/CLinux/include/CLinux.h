@@ -1,6 +1,7 @@
-// Kernel and libc calls that Swift cannot reach well: variadic functions, calls missing from the
-// Glibc module (accept4, eventfd, pidfds), packed structures, and what must not be optimised away.
-// Every function answers -errno on failure, as systemd's do, so that no caller reads errno late.
+// Kernel and libc calls that Swift cannot make well: variadic functions, calls missing from the
+// Glibc module (accept4, eventfd, pidfds), packed structures, and code that must not be optimised
+// away. Every function returns -errno on failure, as systemd's functions do, so that no caller
+// reads errno too late.
 #pragma once
 
 #include <stdbool.h>
@@ -21,35 +22,30 @@ int64_t credd_boottime(void);
 // CLOCK_REALTIME in milliseconds since 1970.
 int64_t credd_walltime(void);
 
-// A descriptor that becomes readable when somebody sets the wall clock.
+// A descriptor that becomes readable when the wall clock is set.
 int credd_clock_watch(void);
-// Arms it again: 1 where the clock was set since, 0 where not, or -errno.
+// Arms it again: 1 if the clock was set since, 0 if not, or -errno.
 int credd_clock_watch_again(int descriptor);
 
-// Overwrites memory in a way the compiler may not drop.
+// Overwrites memory; the compiler cannot remove the call.
 void credd_wipe(void *memory, size_t length);
 
-// Opens those of the descriptors 0 to 2 that are closed: a socket of that number would be written
-// to by whoever logs.
+// Opens those of the descriptors 0 to 2 that are closed: otherwise a socket could get such a
+// number, and the log would be written to it.
 int credd_open_standard_streams(void);
 // No core dumps, no ptrace by processes of the same uid, descriptors up to the hard limit.
 int credd_harden(void);
-// The same for a program that credd_become() may turn into another: the limit on core dumps is
-// lowered so that it can be raised again. A write to a closed pipe is an error, not a signal.
+// The same for a program that may call credd_become(): only the soft limit on core dumps is
+// lowered, so that it can be raised again. A write to a closed pipe is an error, not a signal.
 int credd_harden_client(void);
-// Becomes another program, found in $PATH as execvp(3) does, with core dumps and SIGPIPE as they
-// were before credd_harden_client(). Comes back with -errno where that fails.
+// Becomes another program, found in $PATH as by execvp(3), with core dumps and SIGPIPE as they were
+// before credd_harden_client(). Returns only on failure, with -errno.
 int credd_become(const char *const *arguments, const char *const *environment);
 int credd_raise_descriptor_limit(void);
 // Keeps all memory of the process, present and future, out of swap; its children do not inherit
-// that. -EPERM where the limit on locked memory can be neither lifted nor ignored.
+// this. -EPERM if the process may neither raise nor ignore the limit on locked memory.
 int credd_lock_memory(void);
 
-// How many objects the dynamic linker has loaded, the program among them.
-size_t credd_library_count(void);
-// Gives back what is resident of those that were loaded after the first `known` and is as in their
-// files: code and constants. What is used again comes back from the page cache.
-void credd_give_libraries_back(size_t known);
 
 // One ready descriptor of an epoll instance, without the packed union of epoll_event.
 struct credd_ready {
@@ -60,7 +56,8 @@ int credd_epoll_create(void);
 int credd_epoll_add(int epoll, int descriptor, uint32_t events, uint64_t token);
 int credd_epoll_change(int epoll, int descriptor, uint32_t events, uint64_t token);
 int credd_epoll_remove(int epoll, int descriptor);
-// What is ready, at most `capacity` of them; sleeps until there is some, or a signal came, if it may.
+// Returns at most `capacity` ready descriptors. If it may sleep, it sleeps until there is one, or
+// until a signal arrives.
 int credd_epoll_wait(int epoll, struct credd_ready *ready, int capacity, bool sleeps);
 
 // A counter that a thread uses to wake the loop.
@@ -71,56 +68,60 @@ int credd_eventfd_drain(int descriptor);
 // Sockets. Accepted and created descriptors are non-blocking and close-on-exec.
 int credd_accept(int listener);
 ssize_t credd_read(int descriptor, void *buffer, size_t length);
-// send(MSG_NOSIGNAL): a peer that left is an error, not a SIGPIPE.
+// send(MSG_NOSIGNAL): a closed connection is an error, not a SIGPIPE.
 ssize_t credd_send(int descriptor, const void *buffer, size_t length);
 // write() for pipes.
 ssize_t credd_write(int descriptor, const void *buffer, size_t length);
 void credd_close(int descriptor);
-// Has the kernel refuse descriptors that clients of this listener pass, where it can (Linux 6.16).
+// Tells the kernel to refuse descriptors that clients of this listener pass (from Linux 6.16 on).
 void credd_refuse_descriptors(int listener);
-// Has the kernel not note with each message who sent it (PassCredentials= of a socket unit): a read
-// would end between the messages of two processes, and less than was asked for would not mean that
-// all was read. True where it did so before; clients that connected by then have to be told too.
+// Tells the kernel not to add the sender to each message (PassCredentials= of a socket unit): with
+// it, a read ends between the messages of two processes, so a short read would not mean that all
+// was read. True if the option was set before; then clients that have already connected need this
+// call too.
 bool credd_refuse_senders(int socket);
-// Whether it lets them through on this connection, which then must be read by credd_receive() alone.
+// Whether the kernel lets descriptors through on this connection; then only credd_receive() may
+// read it.
 bool credd_may_carry_descriptors(int client);
-// read(), but -EBADMSG where what comes next carries descriptors; it stays unread.
+// read(), but -EBADMSG if the next data carries descriptors; that data stays unread.
 ssize_t credd_receive(int client, void *buffer, size_t length);
-// Never waits, whatever descriptors lie unread in it, which none do after a credd_receive() that was 0.
+// Closes a connection without waiting, even if it has unread descriptors. After credd_receive()
+// returned 0, there are none.
 void credd_close_client(int client, bool may_carry_descriptors);
-// A listening Unix stream socket at `path`. A stale socket file of a dead daemon is replaced; a
-// live one is -EADDRINUSE, anything else at the path -EEXIST.
+// A listening Unix stream socket at `path`. It replaces a stale socket file of a dead daemon.
+// -EADDRINUSE if a process listens there, -EEXIST if another file is there.
 int credd_listen(const char *path, mode_t mode, int backlog);
 // Whether `descriptor` is a listening AF_UNIX stream socket: 1, 0 or -errno.
 int credd_is_unix_listener(int descriptor);
 // Whether `descriptor` is a socket of any kind: 1, 0 or -errno.
 int credd_is_socket(int descriptor);
 
-// Who is at the other end, as the kernel knows it at connect().
+// The peer of a connection, as the kernel recorded it at connect().
 struct credd_peer {
   pid_t pid;
   uid_t uid;
   gid_t gid;
 };
 int credd_peer_credentials(int descriptor, struct credd_peer *peer);
-// Supplementary groups of the peer; answers their number or -ERANGE with the number in `count`.
+// Supplementary groups of the peer; their number is in `count`, also with -ERANGE.
 int credd_peer_groups(int descriptor, gid_t *groups, uint32_t *count);
 
 // A user of the host's database.
 struct credd_user {
   uid_t uid;
   char name[257];
-  // To be freed; NULL where groups were not asked for.
+  // The caller frees it; NULL if groups were not asked for.
   gid_t *groups;
   size_t group_count;
 };
-// A user by name, or by uid where `name` is NULL; may block for long, as NSS may ask a network.
-// 1: found; 0: there is no such user; -errno: the database did not say.
+// Looks up a user by name, or by uid if `name` is NULL. May block for long, as NSS may ask a
+// network. 1: found; 0: there is no such user; -errno: the database gave no answer.
 int credd_look_up_user(uid_t uid, const char *name, bool with_groups, struct credd_user *user);
-// Starts a detached thread with all signals blocked, since signals are the loop's thread's; 0 or an
-// error number.
+// Starts a detached thread with all signals blocked, since the loop's thread handles signals. 0 or
+// an error number.
 int credd_start_thread(void *(*run)(void *), void *argument, size_t stack_size);
-// A group's id by name; may block, so only while the configuration is read. 1, 0 or -errno.
+// A group's id by name. May block, so it is called only while the configuration is read. 1, 0 or
+// -errno.
 int credd_group_id(const char *name, gid_t *gid);
 
 // Runs a command with nothing but the given arguments and environment: pipes as standard streams,
@@ -133,59 +134,61 @@ struct credd_child {
 };
 int credd_spawn(const char *const *arguments, const char *const *environment,
                 struct credd_child *child);
-// Kills a child that is not reaped yet, and the process group that it was started as.
+// Kills a child that is not reaped yet, and the process group that it leads.
 void credd_kill_group(pid_t leader);
 
 // A pidfd of the peer as it was at connect() (Linux 6.5), or -errno.
 int credd_peer_pidfd(int descriptor);
-// A pidfd of whichever process has that pid now, or -errno.
+// A pidfd of the process that has that pid now, or -errno.
 int credd_pidfd_open(pid_t pid);
 // The real uid of a process and when it started, on CLOCK_BOOTTIME in nanoseconds rounded down to
 // the kernel's tick. 0 or -errno.
 int credd_process_facts(pid_t pid, uid_t *uid, int64_t *started);
-// What the kernel calls users that have no number in this user namespace (user_namespaces(7)).
+// The uid that the kernel reports for users without a uid in this user namespace
+// (user_namespaces(7)).
 uid_t credd_overflow_uid(void);
-// What tells a file and its content from all others, so far as the kernel can.
+// Facts that identify a file and its content, as far as the kernel knows them.
 struct credd_file_facts {
   uint64_t device, inode;
   int64_t size, modified, changed;
 };
-// Opens the file that a process runs and tells its path; readable where `content` will be wanted.
-// -ESTALE where that path leads to another file here: it was replaced, or is of another mount
-// namespace, in which users mount what they like where they like. -EACCES without CAP_SYS_PTRACE,
-// unless the process is this user's and dumpable (ptrace(2), PTRACE_MODE_READ_FSCREDS).
+// Opens the file that a process runs, readable if `content` is true, and gives its path.
+// -ESTALE if that path leads to another file here: the file was replaced, or is of another mount
+// namespace, in which users mount any file at any path. -EACCES without CAP_SYS_PTRACE, unless the
+// process belongs to this user and is dumpable (ptrace(2), PTRACE_MODE_READ_FSCREDS).
 int credd_process_executable(pid_t pid, bool content, char *path, size_t capacity,
                              struct credd_file_facts *facts);
 int credd_file_facts(int descriptor, struct credd_file_facts *facts);
-// Whether the process of a pidfd still lives: 1, 0 or -errno.
+// Whether the process of a pidfd is still alive: 1, 0 or -errno.
 int credd_pidfd_alive(int pidfd);
 int credd_set_nonblocking(int descriptor);
 
-// A file in memory that can be handed to another process; neither executable nor ever shorter.
+// A file in memory that can be passed to another process; it cannot be executed or shortened.
 int credd_memfd(const char *name);
 // Whether `descriptor` is such a file: 1, 0 or -errno.
 int credd_is_memfd(int descriptor);
-// The next stretch of a file that is no hole, from `from` on: 1, 0 where there is none, or -errno.
+// The next range of a file that is not a hole, from `from` on: 1, 0 if there is none, or -errno.
 int credd_next_data(int descriptor, int64_t from, int64_t *begin, int64_t *end);
 // Whether a descriptor's file system is in memory: 1, 0 or -errno.
 int credd_is_in_memory(int descriptor);
-// A new file `folder`/`name`, readable by its owner alone; what has that name already is removed.
+// Creates `folder`/`name`, which only its owner can read; removes a file that has that name.
 int credd_create_private(int folder, const char *name);
-// An existing one, if it is a regular file of this user, of no other name, that nobody else may
-// read; -EPERM if not.
+// Opens an existing one. -EPERM unless it is a regular file of this user, has no other name, and
+// only this user may read it.
 int credd_open_private(int folder, const char *name);
-// pread() and pwrite() of all of it; a read is short at the end of the file alone.
+// pread() and pwrite() of all bytes; a read is short only at the end of the file.
 ssize_t credd_read_at(int descriptor, void *buffer, size_t length, int64_t offset);
 int credd_write_at(int descriptor, const void *bytes, size_t length, int64_t offset);
-// Overwrites a stretch of a file with zeros and gives its pages back.
+// Overwrites a range of a file with zeros and gives its pages back.
 int credd_wipe_at(int descriptor, int64_t offset, int64_t length);
-// Gives back the whole pages of a stretch, which holds nothing any more.
+// Gives back the whole pages of a range whose content is no longer needed.
 int credd_punch(int descriptor, int64_t offset, int64_t length);
 
-// Replaces `folder`/`name` by `bytes`: written aside with mode 0600, synced, renamed, and the folder
-// synced. Blocks, and disks may hang.
+// Replaces `folder`/`name` by `bytes`: writes a new file with mode 0600, syncs it, renames it, and
+// syncs the folder. Blocks for as long as the disk does.
 int credd_replace_file(const char *folder, const char *name, const void *bytes, size_t length);
-// A regular file's content, to be freed; at most `limit` bytes and one, which says there are more.
+// The content of a regular file, which the caller frees: at most `limit` bytes, and one more byte
+// if the file is longer.
 int credd_read_file(const char *path, size_t limit, char **bytes, size_t *length);
-// Waits for a descriptor to become readable: 1, 0 when the time is over, or -errno.
+// Waits until a descriptor is readable: 1, 0 after that time, or -errno.
 int credd_wait_readable(int descriptor, int milliseconds);

@@ -1,6 +1,6 @@
-// The cryptography of the sandbox, by GnuTLS: another library than the daemon's, so that a fault in
-// one of the two cannot hide in the other. Swift sees these functions and not GnuTLS's headers,
-// whose handles, enumerations and allocated buffers would each need a wrapper of their own.
+// The cryptography of the sandbox, by GnuTLS. The daemon uses another library, so that the two
+// check each other. Swift sees only these functions: with GnuTLS's headers, each handle,
+// enumeration and allocated buffer would need a wrapper in Swift.
 #pragma once
 
 #include <stdbool.h>
@@ -11,16 +11,16 @@
 
 enum { CSANDBOX_SHA256_SIZE = 32, CSANDBOX_AES_BLOCK_SIZE = 16 };
 
-// 0, or -1 where memory ran out.
+// 0, or -1 if memory ran out.
 int csandbox_sha256(const void *_Nullable data, size_t length, uint8_t digest[_Nonnull]);
 int csandbox_hmac_sha256(const void *_Nullable key, size_t key_length, const void *_Nullable data,
                          size_t length, uint8_t code[_Nonnull]);
 
-// Both in the same time wherever they differ.
+// Compares in the same time, wherever the two differ.
 bool csandbox_equal(const void *_Nullable one, const void *_Nullable other, size_t length);
 
-// AES-128 in CBC mode over whole blocks, in place; the padding is the caller's. Key and vector have
-// 16 bytes each. 0, or -1 where GnuTLS refuses.
+// AES-128 in CBC mode over whole blocks, in place; the caller handles the padding. Key and vector
+// have 16 bytes each. 0, or -1 if GnuTLS refuses.
 int csandbox_aes128_cbc_encrypt(const uint8_t key[_Nonnull], const uint8_t vector[_Nonnull],
                                 void *_Nullable data, size_t length);
 int csandbox_aes128_cbc_decrypt(const uint8_t key[_Nonnull], const uint8_t vector[_Nonnull],
@@ -31,13 +31,13 @@ struct csandbox_rsa;
 
 enum csandbox_digest { CSANDBOX_SHA256, CSANDBOX_SHA512 };
 
-// NULL where GnuTLS refuses.
+// NULL if GnuTLS refuses.
 struct csandbox_rsa *_Nullable csandbox_rsa_generate(unsigned bits);
-// Reads PKCS#1 or PKCS#8 in PEM, without a password. NULL where it is anything else.
+// Reads PKCS#1 or PKCS#8 in PEM, without a password. NULL for anything else.
 struct csandbox_rsa *_Nullable csandbox_rsa_import(const char *_Nullable pem, size_t length);
 void csandbox_rsa_free(struct csandbox_rsa *key);
 
-// All three write up to `capacity` bytes and return how many there are, or -1.
+// These three functions write up to `capacity` bytes and return their number, or -1.
 // The private key in PEM (PKCS#8).
 ptrdiff_t csandbox_rsa_export(struct csandbox_rsa *key, char *_Nullable pem, size_t capacity);
 // The public key in DER (SubjectPublicKeyInfo).

@@ -1,8 +1,8 @@
-// The HTTP server of the sandbox, by libmicrohttpd, and the sockets and the epoll set around it.
-// libmicrohttpd is set up by variadic functions, which Swift cannot call; epoll and signalfd are
-// missing from Swift's Glibc module.
+// The HTTP server of the sandbox, by libmicrohttpd, with its sockets and its epoll set. Swift
+// cannot call the variadic functions that set libmicrohttpd up, and its Glibc module lacks epoll
+// and signalfd.
 //
-// Nothing here starts a thread: all callbacks come from within csandbox_run.
+// Nothing here starts a thread: csandbox_run makes all callbacks.
 #pragma once
 
 #include <signal.h>
@@ -14,22 +14,22 @@
 
 // Sockets. Both return a listening descriptor, or -errno.
 
-// On 127.0.0.1; port 0 takes any. `port` gets the one that was taken.
+// Listens on 127.0.0.1; port 0 takes a free port. `port` receives the port.
 int csandbox_listen_tcp(uint16_t *port);
-// A socket that lies there from an earlier time is replaced, any other file is not.
+// Replaces a socket file that an earlier program left, but no other file.
 int csandbox_listen_unix(const char *path);
 
 // Waiting.
 
 // An epoll set, or -errno.
 int csandbox_poller(void);
-// Of `watch` the descriptor's being readable is told, else only that the other side has ended its
-// sending or is gone. 0, or -errno.
+// csandbox_wait then reports that the descriptor is readable, or without `readable` only that the
+// other side has stopped sending or has closed. 0, or -errno.
 int csandbox_watch(int poller, int descriptor, bool readable, uint64_t token);
 void csandbox_unwatch(int poller, int descriptor);
-// The tokens of what is ready. -1 milliseconds: without end. How many there are, or -errno.
+// The tokens of ready descriptors. -1 milliseconds: no limit. Returns their number, or -errno.
 int csandbox_wait(int poller, int milliseconds, uint64_t *tokens, int capacity);
-// A descriptor that is readable once one of these blocked signals came, or -errno.
+// A descriptor that is readable when one of these blocked signals has arrived, or -errno.
 int csandbox_signals(const sigset_t *signals);
 
 // Serving.
@@ -41,12 +41,12 @@ struct csandbox_call;
 
 struct csandbox_owner {
   void *context;
-  // Whether a further connection is taken; else it is closed at once.
+  // Whether to accept a further connection; if not, it is closed at once.
   bool (*has_room)(void *context);
   void (*connection_opened)(void *context);
   void (*connection_closed)(void *context);
-  // A request is there as a whole, or is too long. It is replied to, reset or held before this
-  // returns, or its connection is closed.
+  // Called when a request is complete, or is too long. The callee replies to it, resets it or holds
+  // it before it returns; otherwise the connection is closed.
   void (*received)(void *context, struct csandbox_listener *listener, struct csandbox_call *call);
 };
 
@@ -60,52 +60,54 @@ struct csandbox_limits {
 struct csandbox_tls {
   const char *certificate;
   const char *key;
-  // Where given, a client must show a certificate of one of these.
+  // If given, a client must show a certificate of one of these authorities.
   const char *_Nullable client_authorities;
 };
 
-// Serves on a socket, which then belongs to the listener. NULL with what stands in the way in
+// Serves on a socket, which then belongs to the listener. NULL on failure, with the problem in
 // `reason`.
 struct csandbox_listener *_Nullable csandbox_start(int socket, const struct csandbox_owner *owner,
                                                    const struct csandbox_limits *limits,
                                                    const struct csandbox_tls *_Nullable tls,
                                                    char *reason, size_t size);
-// Readable when the listener has work.
+// A descriptor that is readable when the listener has work.
 int csandbox_descriptor(struct csandbox_listener *listener);
-// Does the work there is.
+// Does the work of the listener.
 //
-// After so many milliseconds at the latest it wants to run again; -1: not before its descriptor is
-// readable.
+// Returns the number of milliseconds after which it must run again at the latest; -1: only when its
+// descriptor is readable.
 int csandbox_run(struct csandbox_listener *listener);
-// Closes all connections. No call may be held.
+// Closes all connections. There must be no held call.
 void csandbox_stop(struct csandbox_listener *listener);
 
-// What was asked. All pointers are good until the call is replied to, reset, held or released.
+// The parts of a request. All pointers are valid until the call is replied to, reset, held or
+// released.
 const char *csandbox_method(struct csandbox_call *call);
 // The target as it was sent, percent-encoded.
 const char *csandbox_target(struct csandbox_call *call);
 const void *_Nullable csandbox_body(struct csandbox_call *call, size_t *length);
-// The body is longer than the limit; what came of it was discarded.
+// The body is longer than the limit; its bytes were discarded.
 bool csandbox_is_too_long(struct csandbox_call *call);
 void csandbox_each_field(struct csandbox_call *call, void *context,
                          void (*each)(void *context, const char *name, const char *value));
 
-// Replies with a copy of the body. Of `length` bytes only `sent` go out, if they are fewer, and then
-// the connection ends.
+// Replies with a copy of the body. If `sent` is smaller than `length`, only `sent` bytes are sent,
+// and then the connection ends.
 void csandbox_reply(struct csandbox_call *call, unsigned status, const void *_Nullable body,
                     size_t length, size_t sent);
 // After csandbox_reply. "Connection: close" ends the connection after the reply.
 void csandbox_reply_field(struct csandbox_call *call, const char *name, const char *value);
 
-// The client sees a reset of the connection, and no end of it. A Unix socket knows no reset: there
-// the connection ends.
+// Resets the connection instead of ending it. A Unix socket has no reset: there the connection
+// ends.
 void csandbox_reset(struct csandbox_call *call);
 
-// Leaves a call for later, from within `received`: other connections go on. The descriptor of its
-// connection, to be watched for the client's leaving.
+// Holds a call for a later reply; call this from within `received`. Other connections continue.
+// Returns the descriptor of the connection, so that the caller can watch whether the client closes
+// it.
 int csandbox_hold(struct csandbox_call *call);
-// Goes on with a held call: sends its reply, or closes the connection where there is none. The call
-// is gone; its listener has to run.
+// Continues a held call: sends its reply, or closes the connection if there is none. Afterwards the
+// call no longer exists, and its listener must run.
 void csandbox_release(struct csandbox_call *call);
 
 #pragma clang assume_nonnull end

@@ -1,5 +1,5 @@
-// libsystemd as credd uses it: sd-event is the loop, sd-daemon the notification protocol,
-// sd-journal the structured log.
+// The parts of libsystemd that credd uses: sd-event for the loop, sd-daemon for notifications,
+// sd-journal for the structured log.
 #pragma once
 
 #include <sys/types.h>

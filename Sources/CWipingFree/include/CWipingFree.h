@@ -1,3 +1,3 @@
-// Linking this target makes free() wipe, in the whole program: see wiping_free.c. A target of its
-// own, because a statically linked program (credctl) cannot replace glibc's allocator.
+// A program that links this target has a free() that wipes. A static program also needs --wrap: see
+// wiping_free.c.
 #pragma once

@@ -1,5 +1,5 @@
-/// Where a service of AWS is reached: its URL, following the endpoint rule sets that the SDKs share
-/// (botocore, `endpoint-rule-set-1.json` of `cognito-identity` and `sts`).
+/// The URL of an AWS service, by the endpoint rule sets that the SDKs share (botocore,
+/// `endpoint-rule-set-1.json` of `cognito-identity` and `sts`).
 public struct AWSEndpoint: Sendable, Hashable {
   public enum Service: String, Sendable {
     case cognitoIdentity = "cognito-identity"
@@ -7,13 +7,13 @@ public struct AWSEndpoint: Sendable, Hashable {
   }
 
   public let service: Service
-  /// The region requests are signed for.
+  /// The region in signatures.
   public let region: String
   /// `scheme://host[:port]/[path]`.
   public let url: String
 
-  /// - Parameter region: such as `eu-west-1`; must be letters, digits and hyphens, since it
-  ///   becomes part of a host name.
+  /// - Parameter region: such as `eu-west-1`. It becomes part of a host name.
+  /// - Throws: if the region is not letters, digits and hyphens.
   public init(
     _ service: Service, region: String, fips: Bool = false, dualStack: Bool = false
   ) throws(InvalidInput) {
@@ -25,9 +25,9 @@ public struct AWSEndpoint: Sendable, Hashable {
     self.url = "https://\(Self.host(service, region, fips: fips, dualStack: dualStack))/"
   }
 
-  /// An endpoint of the operator's own, such as an emulator or a proxy.
+  /// An operator's own endpoint, such as an emulator or a proxy.
   ///
-  /// - Throws: where the URL is none, or has a query.
+  /// - Throws: if the URL is none or has a query.
   public init(_ service: Service, region: String, custom: String) throws(InvalidInput) {
     guard let url = try? HTTPURL(custom), url.query == nil else {
       throw InvalidInput(field: "endpoint", reason: "is not an http:// or https:// URL")
@@ -45,7 +45,7 @@ public struct AWSEndpoint: Sendable, Hashable {
     let dual = "\(region).\(partition.dualStackDNSSuffix)"
     switch (service, fips, dualStack) {
     case (.cognitoIdentity, true, true):
-      // In these regions the FIPS host itself has IPv6 addresses.
+      // In these regions the FIPS host has IPv6 addresses too.
       let plainIsDual = ["us-east-1", "us-east-2", "us-west-1", "us-west-2"].contains(region)
       return "cognito-identity-fips.\(plainIsDual ? plain : dual)"
     case (.cognitoIdentity, true, false): return "cognito-identity-fips.\(plain)"
@@ -60,7 +60,7 @@ public struct AWSEndpoint: Sendable, Hashable {
   }
 }
 
-/// A family of regions with DNS names of its own (botocore, `partitions.json`).
+/// A group of regions with its own DNS names (botocore, `partitions.json`).
 public enum AWSPartition: String, Sendable, CaseIterable {
   case aws = "aws"
   case china = "aws-cn"
@@ -71,7 +71,7 @@ public enum AWSPartition: String, Sendable, CaseIterable {
   case isoE = "aws-iso-e"
   case isoF = "aws-iso-f"
 
-  /// The partition of a region; a region nobody has heard of yet belongs to `aws`, as in the SDKs.
+  /// The partition of a region; an unknown region belongs to `aws`, as in the SDKs.
   public init(region: String) {
     let prefixes: [(String, AWSPartition)] = [
       ("cn-", .china), ("us-gov-", .usGov), ("eusc-", .europeanSovereign), ("us-isob-", .isoB),
@@ -80,7 +80,7 @@ public enum AWSPartition: String, Sendable, CaseIterable {
     self = prefixes.first { region.hasPrefix($0.0) }?.1 ?? .aws
   }
 
-  /// What follows `service.region.` in a host name.
+  /// The host name after `service.region.`.
   public var dnsSuffix: String {
     switch self {
     case .aws, .usGov: "amazonaws.com"
@@ -93,7 +93,7 @@ public enum AWSPartition: String, Sendable, CaseIterable {
     }
   }
 
-  /// The same for hosts that also have IPv6 addresses.
+  /// Like ``dnsSuffix``, for hosts that have IPv6 addresses too.
   public var dualStackDNSSuffix: String {
     switch self {
     case .aws, .usGov: "api.aws"
@@ -108,15 +108,15 @@ public enum AWSPartition: String, Sendable, CaseIterable {
 }
 
 extension AWSPartition {
-  /// The key under which a developer token stands in the logins map of the enhanced flow.
+  /// The developer token's key in the logins map of the enhanced flow.
   ///
-  /// It is the principal that a role trusts in that region. Only that of `aws` is in Cognito's API
-  /// reference; those of China and GovCloud are in use in public, and the rest follow their rule.
-  /// A profile can set its own (`logins_key`).
+  /// It is the principal that a role trusts in that region. Cognito's API reference has only that
+  /// of `aws`; those of China and GovCloud are in public use, and the others follow their rule. A
+  /// profile can set its own (`logins_key`).
   public static func loginsKey(region: String) -> String {
     let partition = AWSPartition(region: region)
     if partition == .aws { return "cognito-identity.amazonaws.com" }
-    // The first region of GovCloud was given a name before there was a rule.
+    // The first region of GovCloud has a name that is older than the rule.
     if region == "us-gov-west-1" { return "cognito-identity-us-gov.amazonaws.com" }
     return "cognito-identity.\(region).\(partition.dnsSuffix)"
   }

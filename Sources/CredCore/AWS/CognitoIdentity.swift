@@ -1,7 +1,7 @@
-/// Amazon Cognito Identity, spoken as values: requests out, replies in.
+/// Amazon Cognito Identity: makes requests and reads replies.
 ///
-/// JSON 1.1 over POST (Cognito Identity API reference, 2014-06-30). The exchange calls are
-/// unsigned; only GetOpenIdTokenForDeveloperIdentity carries a signature.
+/// JSON 1.1 over POST (Cognito Identity API reference, 2014-06-30). Only
+/// GetOpenIdTokenForDeveloperIdentity is signed.
 public struct CognitoIdentity: Sendable, Equatable {
   public let endpoint: AWSEndpoint
 
@@ -9,9 +9,9 @@ public struct CognitoIdentity: Sendable, Equatable {
     self.endpoint = endpoint
   }
 
-  /// GetId: the identity of a guest, or of somebody with social, OIDC or SAML logins.
+  /// GetId: the identity of a guest, or of a user with social, OIDC or SAML logins.
   ///
-  /// - Throws: where the logins hold a developer token, which Cognito refuses here.
+  /// - Throws: if the logins hold a developer token, which Cognito refuses here.
   public func getID(
     pool: IdentityPoolID, accountID: String? = nil, logins: LoginsMap = LoginsMap()
   ) throws(InvalidInput) -> HTTPRequest {
@@ -28,8 +28,7 @@ public struct CognitoIdentity: Sendable, Equatable {
 
   /// GetCredentialsForIdentity: the enhanced flow.
   ///
-  /// - Parameter customRoleARN: one of the roles that the login itself names, or that the pool's
-  ///   role mapping allows.
+  /// - Parameter customRoleARN: one of the roles in the login, or in the pool's role mapping.
   public func getCredentials(
     identity: IdentityID, logins: LoginsMap = LoginsMap(), customRoleARN: String? = nil
   ) -> HTTPRequest {
@@ -66,7 +65,7 @@ public struct CognitoIdentity: Sendable, Equatable {
 }
 
 extension CognitoIdentity {
-  /// Reads the answer to GetId.
+  /// Reads the reply to GetId.
   public static func identity(from reply: HTTPReply) throws(UpstreamFailure) -> IdentityID {
     let object = try success(reply)
     return try checked(.cognitoIdentity) { () throws(InvalidInput) in
@@ -74,7 +73,7 @@ extension CognitoIdentity {
     }
   }
 
-  /// Reads the answer to GetCredentialsForIdentity.
+  /// Reads the reply to GetCredentialsForIdentity.
   public static func credentials(
     from reply: HTTPReply
   ) throws(UpstreamFailure) -> CredentialsReply {
@@ -99,14 +98,14 @@ extension CognitoIdentity {
     }
   }
 
-  /// Reads the answer to GetOpenIdToken.
+  /// Reads the reply to GetOpenIdToken.
   public static func token(from reply: HTTPReply) throws(UpstreamFailure) -> TokenReply {
     let object = try success(reply)
     return try tokenReply(object, reply)
   }
 
-  /// Reads the answer to GetOpenIdTokenForDeveloperIdentity, in which errors of the signature are
-  /// those of the backend that credd itself is here.
+  /// Reads the reply to GetOpenIdTokenForDeveloperIdentity. An error about the signature is the
+  /// backend's: credd signs in its place.
   public static func developerToken(
     from reply: HTTPReply, backend: String
   ) throws(UpstreamFailure) -> TokenReply {

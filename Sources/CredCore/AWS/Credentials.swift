@@ -4,7 +4,7 @@ public struct Credentials: Sendable, Equatable {
   public var secretAccessKey: Secret
   public var sessionToken: Secret
   public var expiration: WallTime
-  /// Twelve digits; known only where STS named the role that was assumed.
+  /// Twelve digits; nil unless STS named the assumed role.
   public var accountID: String?
 
   public init(
@@ -19,10 +19,10 @@ public struct Credentials: Sendable, Equatable {
   }
 }
 
-/// What credentials must look like before anybody is handed them.
+/// Checks of credentials in a reply.
 enum CredentialRules {
-  /// Longer than any session AWS grants (12 h; 36 h for a federated user), so that a value in the
-  /// wrong unit is found.
+  /// Longer than any session of AWS (12 h; 36 h for a federated user): finds a value in the wrong
+  /// unit.
   static let longestLifetime = Duration.seconds(48 * 3600)
 
   /// `\w{16,128}` (STS API reference, Credentials).
@@ -33,7 +33,7 @@ enum CredentialRules {
     return text
   }
 
-  /// Printable ASCII without spaces: all that AWS's keys and tokens are made of.
+  /// Printable ASCII without spaces: AWS's keys and tokens have no other characters.
   static func key(_ secret: Secret, _ field: String) throws(InvalidInput) -> Secret {
     guard !secret.isEmpty, secret.bytes.allSatisfy(\.isVisible) else {
       throw InvalidInput(field: field, reason: "is empty or not printable ASCII")
@@ -41,7 +41,7 @@ enum CredentialRules {
     return secret
   }
 
-  /// - Parameter now: the server's own time, where it gave one.
+  /// - Parameter now: the server's time; nil if the reply has none.
   static func expiration(_ time: WallTime?, at now: WallTime?) throws(InvalidInput) -> WallTime {
     guard let time else {
       throw InvalidInput(field: "Expiration", reason: "is missing or not a time")
@@ -53,13 +53,13 @@ enum CredentialRules {
   }
 }
 
-/// What an exchange gave.
+/// The result of an exchange.
 public struct CredentialsReply: Sendable, Equatable {
-  /// The identity the credentials are for, which may be another than the one asked with; nil where
-  /// the service does not say (STS).
+  /// The identity of the credentials, which may differ from the request's; nil if the service does
+  /// not return it (STS).
   public let identity: IdentityID?
   public let credentials: Credentials
-  /// The server's clock at the answer, from its `Date`: the lifetime counts from it.
+  /// The server's time, from the reply's `Date`: the lifetime counts from it.
   public let serverTime: WallTime?
 
   public init(identity: IdentityID?, credentials: Credentials, serverTime: WallTime? = nil) {
@@ -69,11 +69,11 @@ public struct CredentialsReply: Sendable, Equatable {
   }
 }
 
-/// An identity with the token that proves it.
+/// An identity with its token.
 public struct TokenReply: Sendable, Equatable {
   public let identity: IdentityID
   public let token: DeveloperToken
-  /// The server's clock at the answer, from its `Date`.
+  /// The server's time, from the reply's `Date`.
   public let serverTime: WallTime?
 
   public init(identity: IdentityID, token: DeveloperToken, serverTime: WallTime? = nil) {

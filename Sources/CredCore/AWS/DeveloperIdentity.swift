@@ -1,14 +1,14 @@
 extension CognitoIdentity {
-  /// What GetOpenIdTokenForDeveloperIdentity is asked for.
+  /// The parameters of GetOpenIdTokenForDeveloperIdentity.
   public struct DeveloperTokenQuery: Sendable, Equatable {
     public var pool: IdentityPoolID
-    /// The identity the user is known to have; nil lets Cognito find or make it.
+    /// The user's known identity; nil lets Cognito find or create it.
     public var identity: IdentityID?
     /// The developer provider's name in the pool.
     public var provider: String
     /// The user's name within that provider.
     public var userIdentifier: String
-    /// Further logins, to be linked to the same identity.
+    /// Further logins to link to the same identity.
     public var linked: LoginsMap
     /// Seconds; Cognito's own default is 900.
     public var tokenDuration: Int?
@@ -38,7 +38,7 @@ extension CognitoIdentity {
 
   /// GetOpenIdTokenForDeveloperIdentity, signed with developer credentials at `now`.
   ///
-  /// - Throws: where the query breaks one of Cognito's documented limits.
+  /// - Throws: if the query exceeds one of Cognito's documented limits.
   public func getOpenIDTokenForDeveloperIdentity(
     _ query: DeveloperTokenQuery, signer: SigV4, digests: some Digests, now: WallTime
   ) throws(InvalidInput) -> HTTPRequest {
@@ -65,8 +65,8 @@ extension CognitoIdentity {
 }
 
 extension CognitoIdentity.DeveloperTokenQuery {
-  /// Cognito API reference: DeveloperProviderName, DeveloperUserIdentifier, TokenDuration,
-  /// PrincipalTags.
+  /// Limits of DeveloperProviderName, DeveloperUserIdentifier, TokenDuration and PrincipalTags
+  /// (Cognito API reference).
   fileprivate func check() throws(InvalidInput) {
     guard provider.isDeveloperProvider else {
       throw InvalidInput(

@@ -2,7 +2,7 @@
 public struct IdentityID: Sendable, Hashable, CustomStringConvertible {
   public let description: String
 
-  /// - Throws: where Cognito itself would refuse it: `[\w-]+:[0-9a-f-]+`, at most 55 characters.
+  /// - Throws: if Cognito would refuse it: `[\w-]+:[0-9a-f-]+`, at most 55 characters.
   public init(_ text: String) throws(InvalidInput) {
     guard IdentityPoolID.isRegionalID(text) else {
       throw InvalidInput(field: "IdentityId", reason: "is not of the form REGION:UUID")
@@ -10,7 +10,7 @@ public struct IdentityID: Sendable, Hashable, CustomStringConvertible {
     self.description = text
   }
 
-  /// The region the identity lives in, which is that of its pool.
+  /// The region of the identity and of its pool.
   public var region: String { String(description.prefix { $0 != ":" }) }
 }
 
@@ -18,7 +18,8 @@ public struct IdentityID: Sendable, Hashable, CustomStringConvertible {
 public struct IdentityPoolID: Sendable, Hashable, CustomStringConvertible {
   public let description: String
 
-  /// - Throws: where Cognito itself would refuse it: `[\w-]+:[0-9a-f-]+`, at most 55 characters.
+  /// - Throws: if Cognito would refuse it (`[\w-]+:[0-9a-f-]+`, at most 55 characters), or if its
+  ///   region cannot be part of a host name.
   public init(_ text: String) throws(InvalidInput) {
     guard Self.isRegionalID(text), Self.isRegion(String(text.prefix { $0 != ":" })) else {
       throw InvalidInput(field: "IdentityPoolId", reason: "is not of the form REGION:UUID")
@@ -26,10 +27,10 @@ public struct IdentityPoolID: Sendable, Hashable, CustomStringConvertible {
     self.description = text
   }
 
-  /// The region the pool lives in.
+  /// The region of the pool.
   public var region: String { String(description.prefix { $0 != ":" }) }
 
-  /// The pattern that ids of pools and of identities share.
+  /// The pattern of both kinds of ids.
   static func isRegionalID(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     guard bytes.count <= Limits.Upstream.identityIDLength,
@@ -43,7 +44,8 @@ public struct IdentityPoolID: Sendable, Hashable, CustomStringConvertible {
       && suffix.allSatisfy { $0.isDigit || "abcdef-".utf8.contains($0) }
   }
 
-  /// Lower-case letters, digits and hyphens, a letter first: safe as a label of a host name.
+  /// Whether the text is lower-case letters, digits and hyphens with a letter first, as in a host
+  /// name.
   static func isRegion(_ text: String) -> Bool {
     guard let first = text.utf8.first, first.isLowercase, text.utf8.count <= 32 else {
       return false
@@ -53,11 +55,12 @@ public struct IdentityPoolID: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Something that Cognito would refuse by its own documented rules, refused before any call.
+/// A value that breaks a documented rule of Cognito, HTTP or credd, found before a call or in a
+/// reply.
 public struct InvalidInput: Error, Equatable, CustomStringConvertible {
-  /// What is wrong, in Cognito's or credd's own word for it.
+  /// The value's name, in Cognito's or credd's spelling.
   public let field: String
-  /// Never quotes a secret.
+  /// Follows the name in a message. Never quotes a secret.
   public let reason: String
 
   public init(field: String, reason: String) {

@@ -1,6 +1,6 @@
-/// Provider → token: what vouches for a user (Cognito API reference, Logins).
+/// The tokens that authenticate a user, by provider (Cognito API reference, Logins).
 ///
-/// Keeps its order, so that a request is the same bytes each time.
+/// The order is kept: equal logins are equal bytes in a request.
 public struct LoginsMap: Sendable, Equatable {
   public struct Login: Sendable, Equatable {
     public let provider: String
@@ -11,12 +11,13 @@ public struct LoginsMap: Sendable, Equatable {
 
   public init() {}
 
-  /// The one login that stands for a developer token in Cognito's requests.
+  /// The map with a developer token as its only login, for Cognito's requests.
   init(developerToken token: DeveloperToken, key: String) {
     logins = [Login(provider: key, token: token.token)]
   }
 
-  /// - Throws: for more than ten logins, a provider twice, or what ``set(_:token:)`` refuses.
+  /// - Throws: if there are more than ten logins, if a provider occurs twice, or if
+  ///   ``set(_:token:)`` throws.
   public init(_ logins: [(provider: String, token: Secret)]) throws(InvalidInput) {
     for (provider, token) in logins {
       guard self[provider] == nil else {
@@ -35,7 +36,9 @@ public struct LoginsMap: Sendable, Equatable {
     logins.first { $0.provider == provider }?.token
   }
 
-  /// Adds a login or replaces that provider's token.
+  /// Adds a login or replaces the provider's token.
+  ///
+  /// - Throws: if Cognito would refuse the provider's name or the token.
   public mutating func set(_ provider: String, token: Secret) throws(InvalidInput) {
     try Self.check(provider: provider)
     guard !token.isEmpty, UTF8Sequence.codePoints(token.bytes) <= Limits.Upstream.tokenLength else {
@@ -54,13 +57,13 @@ public struct LoginsMap: Sendable, Equatable {
     }
   }
 
-  /// Forgets a login, if it is there.
+  /// Removes the provider's login, if there is one.
   public mutating func remove(_ provider: String) {
     logins.removeAll { $0.provider == provider }
   }
 
-  /// Whether one of them is a developer token, which GetId refuses ("Can't pass in a Cognito
-  /// token"): the IdentityId that belongs to it comes from the backend.
+  /// Whether one of the logins is a developer token. GetId refuses it ("Can't pass in a Cognito
+  /// token"), because the backend gives the IdentityId with it.
   public var holdsDeveloperToken: Bool {
     logins.contains {
       $0.provider.hasPrefix("cognito-identity.") || $0.provider.hasPrefix("cognito-identity-")
@@ -83,17 +86,15 @@ public struct LoginsMap: Sendable, Equatable {
 
 /// An OpenID token that a backend got from GetOpenIdTokenForDeveloperIdentity.
 ///
-/// Its claims are read without verifying it, which only Cognito can: they say when to fetch the
-/// next one and help to name a mistake early. A token that is no JWT (an emulator's) has none.
+/// Its claims are read without verification, which only Cognito can do. They tell when to fetch the
+/// next token and find mistakes early. A token that is no JWT (an emulator's) has no claims.
 public struct DeveloperToken: Sendable, Equatable {
-  /// Sent to Cognito as it is.
+  /// Sent to Cognito unchanged.
   public let token: Secret
   /// `exp`.
   public let expiration: WallTime?
-  /// `iat`.
-  public let issuedAt: WallTime?
 
-  /// - Throws: where it is empty or over 50,000 characters, which Cognito refuses.
+  /// - Throws: if it is empty or over 50,000 characters, which Cognito refuses.
   public init(_ token: Secret) throws(InvalidInput) {
     guard !token.isEmpty, UTF8Sequence.codePoints(token.bytes) <= Limits.Upstream.tokenLength else {
       throw InvalidInput(field: "Token", reason: "is empty or over 50000 characters")
@@ -101,17 +102,15 @@ public struct DeveloperToken: Sendable, Equatable {
     let claims = Self.claims(of: token)
     self.token = token
     self.expiration = Self.time(claims?["exp"])
-    self.issuedAt = Self.time(claims?["iat"])
   }
 
-  /// One that was read before: its claims are not read again.
-  init(known token: Secret, expiration: WallTime?, issuedAt: WallTime?) {
+  /// A token whose claims were read before.
+  init(known token: Secret, expiration: WallTime?) {
     self.token = token
     self.expiration = expiration
-    self.issuedAt = issuedAt
   }
 
-  /// `aud`: the identity pool. Looked at once, when the token comes, so it is not kept beside it.
+  /// `aud`: the identity pool. It is not stored, because it is used only when the token arrives.
   public var audience: String? { Self.claims(of: token)?["aud"]?.text }
 
   /// The payload of a JWT (RFC 7519 §3): the middle one of three base64url parts.

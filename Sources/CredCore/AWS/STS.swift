@@ -1,14 +1,14 @@
 /// AWS STS, AssumeRoleWithWebIdentity: the second step of the basic flow (STS API reference,
-/// 2011-06-15). Unsigned, form out, XML in.
+/// 2011-06-15). The request is an unsigned form, the reply XML.
 public struct STS: Sendable, Equatable {
-  /// What AssumeRoleWithWebIdentity is asked for.
+  /// The parameters of AssumeRoleWithWebIdentity.
   public struct RoleQuery: Sendable, Equatable {
     public var roleARN: String
     /// `[\w+=,.@-]{2,64}`.
     public var sessionName: String
-    /// Seconds; nil leaves it to AWS (one hour).
+    /// Seconds; nil for AWS's default, one hour.
     public var duration: Int?
-    /// A session policy in JSON, which can only narrow the role.
+    /// A session policy in JSON, which can only restrict the role.
     public var policy: String?
     public var policyARNs: [String]
 
@@ -30,7 +30,7 @@ public struct STS: Sendable, Equatable {
     self.endpoint = endpoint
   }
 
-  /// - Throws: where the query breaks one of the documented limits.
+  /// - Throws: if the query exceeds one of the documented limits.
   public func assumeRole(
     _ query: RoleQuery, token: Secret
   ) throws(InvalidInput) -> HTTPRequest {
@@ -51,7 +51,7 @@ public struct STS: Sendable, Equatable {
       headers: [HTTPHeader("Content-Type", FormBody.contentType)], body: Secret(form.bytes))
   }
 
-  /// Reads the answer. The account comes from the assumed role's ARN.
+  /// Reads the reply. The account is in the assumed role's ARN.
   public static func credentials(
     from reply: HTTPReply
   ) throws(UpstreamFailure) -> CredentialsReply {
@@ -110,7 +110,7 @@ public struct STS: Sendable, Equatable {
 }
 
 extension STS.RoleQuery {
-  /// The limits of the STS API reference, so that a mistake is named before any call.
+  /// Checks the limits of the STS API reference before a call.
   func check() throws(InvalidInput) {
     try Self.check(arn: roleARN, "RoleArn")
     guard Limits.Upstream.roleSessionNameLength.contains(sessionName.utf8.count),

@@ -12,12 +12,13 @@ public struct SigV4: Sendable, Equatable {
     self.sessionToken = sessionToken
   }
 
-  /// The request with `X-Amz-Date`, `X-Amz-Security-Token` where there is one, and `Authorization`.
+  /// The request with `X-Amz-Date`, `Authorization` and, for temporary keys,
+  /// `X-Amz-Security-Token`.
   ///
-  /// All of the request's headers and its `Host` are signed.
+  /// All headers and `Host` are signed.
   ///
-  /// - Throws: where the URL has a query, which no API of credd's uses, or the credentials cannot
-  ///   stand in a header.
+  /// - Throws: if the URL has a query, which no call of credd has, or if the credentials cannot stand
+  ///   in a header.
   public func sign(
     _ request: HTTPRequest, for endpoint: AWSEndpoint, digests: some Digests, now: WallTime
   ) throws(InvalidInput) -> HTTPRequest {
@@ -46,7 +47,7 @@ public struct SigV4: Sendable, Equatable {
     return signed
   }
 
-  /// The request in the one spelling that both sides hash, and the names of its headers.
+  /// The canonical request, which both sides hash, and the names of its headers.
   private static func canonical(
     _ request: HTTPRequest, _ url: HTTPURL, _ digests: some Digests
   ) -> (bytes: [UInt8], names: String) {
@@ -63,7 +64,7 @@ public struct SigV4: Sendable, Equatable {
     return (bytes, names)
   }
 
-  /// Each part of the scope, hashed under the one before.
+  /// The key derived from the secret key and the scope's parts, one after the other.
   private func signingKey(_ scope: String, _ digests: some Digests) -> [UInt8] {
     var key = Array("AWS4".utf8) + secretAccessKey.bytes
     for part in scope.split(separator: "/") {
@@ -85,8 +86,8 @@ public struct SigV4: Sendable, Equatable {
   }
 }
 
-/// The hash functions that signatures need. The runtime hands in an implementation, so that the
-/// core neither depends on a crypto library nor contains one.
+/// The hash functions of signatures. The runtime implements them, so the core depends on no
+/// cryptographic library and contains none.
 public protocol Digests: Sendable {
   /// 32 bytes.
   func sha256(_ bytes: [UInt8]) -> [UInt8]
@@ -94,8 +95,8 @@ public protocol Digests: Sendable {
   func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8]
 }
 
-/// AES-128 in CBC mode with PKCS#7 padding, which the runtime hands in.
+/// AES-128 in CBC mode with PKCS#7 padding, implemented by the runtime.
 public protocol BlockCipher: Sendable {
-  /// Nil where key, IV, length or padding are wrong.
+  /// Nil if key, IV, length or padding are wrong.
   func decryptAES128CBC(_ ciphertext: [UInt8], key: [UInt8], iv: [UInt8]) -> [UInt8]?
 }

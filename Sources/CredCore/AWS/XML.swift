@@ -1,11 +1,11 @@
-/// One element of an answer of STS.
+/// An element of a reply of STS.
 struct XMLElement: Equatable {
   var name: String
   var children: [XMLElement] = []
-  /// Decoded; for an element with children, what stands between them.
+  /// Decoded; for an element with children, the text between them.
   var text = Secret([])
 
-  /// The one child of that name; nil where there is none, or more than one.
+  /// The only child of that name; nil if there is none or more than one.
   subscript(_ name: String) -> XMLElement? {
     let found = children.filter { $0.name == name }
     return found.count == 1 ? found[0] : nil
@@ -13,7 +13,7 @@ struct XMLElement: Equatable {
 }
 
 extension XMLElement {
-  /// The text of a child that must be there and hold something.
+  /// The text of a child that must exist and not be empty.
   func required(_ name: String) throws(InvalidInput) -> Secret {
     guard let child = self[name] else { throw InvalidInput(field: name, reason: "is missing") }
     guard child.children.isEmpty, !child.text.isEmpty else {
@@ -22,7 +22,7 @@ extension XMLElement {
     return child.text
   }
 
-  /// The same for what is not secret.
+  /// Like ``required(_:)``, for a text that is no secret.
   func requiredText(_ name: String) throws(InvalidInput) -> String {
     guard let text = try required(name).exposedText() else {
       throw InvalidInput(field: name, reason: "is not UTF-8")
@@ -31,7 +31,7 @@ extension XMLElement {
   }
 }
 
-/// Why a text is not the small XML that STS speaks.
+/// Why a text is not in the XML that ``XMLReader`` reads.
 struct XMLError: Error, Equatable {
   /// From the start of the text, in bytes.
   let offset: Int
@@ -39,8 +39,8 @@ struct XMLError: Error, Equatable {
 }
 
 /// Reads the XML of AWS's Query protocol: elements, attributes (skipped), text, the five entities
-/// and character references. No DTD, no comments, no CDATA, no processing instructions: nothing in
-/// it can name a file or grow.
+/// and character references. It refuses DTDs, comments, CDATA and processing instructions, so a
+/// text can neither name a file nor expand.
 struct XMLReader {
   static let maximumDepth = 16
   static let maximumElements = 256
@@ -100,7 +100,7 @@ struct XMLReader {
     return element
   }
 
-  /// Skips attributes; true after `/>`, false after `>`.
+  /// Skips attributes and the end of the tag. Returns true for `/>`, false for `>`.
   private mutating func attributesEndEmpty() throws(XMLError) -> Bool {
     while true {
       skipSpace()
@@ -128,7 +128,7 @@ struct XMLReader {
     return String(decoding: input[start..<offset], as: UTF8.self)
   }
 
-  /// `&amp;` and its kind, as UTF-8.
+  /// The character of an entity such as `&amp;`, as UTF-8.
   private mutating func reference() throws(XMLError) -> [UInt8] {
     let window = input[(offset + 1)...].prefix(12)
     guard let end = window.firstIndex(of: UInt8(ascii: ";")) else {

@@ -1,22 +1,22 @@
-/// Who may use a profile. Everyone with a uid of this host, where no list is given; else whoever
-/// stands on one of them. `allow_executables` narrows that, whoever else is admitted.
+/// Decides which callers may use a profile: every uid of this host if the profile has no list, else
+/// the users, groups and units on its lists. `allow_executables` narrows that further.
 public struct AccessRule: Sendable, Equatable {
   /// Names, or uids in digits.
   public let users: [String]
-  /// Already looked up: a group that does not exist admits nobody.
+  /// The ids of the groups. A group that does not exist has none, and admits nobody.
   public let groups: Set<UInt32>
-  /// Units with `*`, `?` and `[…]`.
+  /// Patterns of units, with `*`, `?` and `[…]`.
   public let units: [GlobPattern]
-  /// The caller's program must be one of these, where there are any.
+  /// If there are any, the caller's program must be one of these.
   public let executables: [ExecutableRule]
-  /// Who may ask in the name of others: names, or uids in digits.
+  /// Users that may ask in the name of others: names, or uids in digits.
   public let impersonators: [String]
-  /// Whether no list was given at all, not even one whose groups do not exist.
+  /// Whether the profile has no list at all, not even one of groups that do not exist.
   public let isOpen: Bool
-  /// Whether nobody is excluded for who they are.
+  /// Whether there is no list of users, groups or units.
   private let hasNoLists: Bool
 
-  /// - Parameter groupID: the id of a group by its name.
+  /// - Parameter groupID: finds a group's id by its name.
   public init(_ profile: ProfileSettings, groupID: (String) -> UInt32?) {
     users = profile.allowUsers
     groups = Set(profile.allowGroups.compactMap { Self.id($0) ?? groupID($0) })
@@ -28,28 +28,28 @@ public struct AccessRule: Sendable, Equatable {
     isOpen = hasNoLists && executables.isEmpty
   }
 
-  /// Whether the decision depends on the caller's name, which may take time to find out.
+  /// Whether the decision depends on the caller's name. To look that up may take time.
   public var needsUserName: Bool { users.contains { Self.id($0) == nil } }
   /// Whether it depends on the caller's unit.
   public var needsUnit: Bool { !units.isEmpty }
-  /// Whether it depends on the caller's groups, which change while connections live.
+  /// Whether it depends on the caller's groups, which may change during a connection.
   public var needsGroups: Bool { !groups.isEmpty }
   /// Whether it depends on the caller's program.
   public var needsExecutable: Bool { !executables.isEmpty }
-  /// Whether it depends on what the program's file holds.
+  /// Whether it depends on the content of the program's file.
   public var needsDigest: Bool { executables.contains { !$0.digests.isEmpty } }
-  /// Whether it depends on the caller's name who may act for others.
+  /// Whether the decision about impersonation depends on the caller's name.
   public var needsImpersonatorName: Bool { impersonators.contains { Self.id($0) == nil } }
 
   public func allows(_ caller: Caller) -> Bool { admits(caller) && allowsExecutable(of: caller) }
 
-  /// Whether a caller may ask in the name of another user. What the caller may have in their own
-  /// name is another matter.
+  /// Whether a caller may ask in the name of another user. That does not depend on what the caller
+  /// may have in its own name.
   public func allows(_ caller: Caller, for other: Caller) -> Bool {
     allowsImpersonation(by: caller) && admits(other)
   }
 
-  /// Whether a caller may act for anybody at all.
+  /// Whether a caller may ask in the name of others.
   public func allowsImpersonation(by caller: Caller) -> Bool {
     impersonators.contains { Self.means($0, caller) } && allowsExecutable(of: caller)
   }
@@ -63,8 +63,8 @@ public struct AccessRule: Sendable, Equatable {
   /// Whether the user, groups or unit are admitted.
   private func admits(_ caller: Caller) -> Bool {
     if users.contains(where: { Self.means($0, caller) }) { return true }
-    // A uid that means anybody is admitted by its name alone: a list that does not name it was
-    // not written with the users of containers in mind.
+    // The overflow uid stands for any user of any namespace. It is admitted only where the list of
+    // users names it.
     guard !caller.isUnmapped else { return false }
     if hasNoLists { return true }
     if caller.groups.contains(where: groups.contains) { return true }
@@ -72,30 +72,29 @@ public struct AccessRule: Sendable, Equatable {
     return units.contains { $0.matches(unit) }
   }
 
-  /// Digits are an id, even where somebody has them for a name.
+  /// Digits are an id, even if a user has them for a name.
   private static func id(_ entry: String) -> UInt32? {
     entry.utf8.allSatisfy { $0.isDigit } ? UInt32(entry) : nil
   }
 
-  /// Bytes are compared: to Swift, accents composed and decomposed are equal; to the host, they
-  /// are two users.
+  /// Compares bytes: Swift takes composed and decomposed accents as equal, the host as two users.
   private static func means(_ entry: String, _ caller: Caller) -> Bool {
     if let uid = id(entry) { return uid == caller.uid }
     return caller.userName?.utf8.elementsEqual(entry.utf8) ?? false
   }
 }
 
-/// A word of `allow_executables` with the digests that follow it.
+/// A path of `allow_executables` with the digests that follow it.
 public struct ExecutableRule: Sendable, Equatable {
-  /// Before a digest, in the configuration.
+  /// The prefix of a digest in the configuration.
   static let digestPrefix = "sha256:"
 
   /// An absolute path with `*`, `?` and `[…]`.
   let path: GlobPattern
-  /// One of these is the file's; any file will do where there is none.
+  /// The file's digest must be one of these; empty for any file.
   let digests: Set<String>
 
-  /// - Parameter words: paths, each followed by its digests; the reader has checked them.
+  /// - Parameter words: paths, each followed by its digests. The reader has checked them.
   static func list(_ words: [String]) -> [ExecutableRule] {
     var rules: [(path: String, digests: Set<String>)] = []
     for word in words {
@@ -115,19 +114,19 @@ public struct ExecutableRule: Sendable, Equatable {
   }
 }
 
-/// Who asks, as the kernel and the host's user database know it.
+/// The calling process, as the kernel and the host's user database describe it.
 public struct Caller: Sendable, Equatable {
   public var uid: UInt32
   /// Primary and supplementary groups.
   public var groups: [UInt32]
-  /// Nil for a uid without a name, and where nobody had to know it.
+  /// Nil for a uid without a name, and if no rule needs the name.
   public var userName: String?
-  /// The systemd unit of the calling process; nil where it has none or it could not be told.
+  /// The systemd unit of the process; nil if it has none or could not be determined.
   public var unit: String?
-  /// The file that the calling process runs; nil where it could not be told.
+  /// The file that the process runs; nil if it could not be determined.
   public var executable: Executable?
-  /// Whether the uid is what the kernel says for those it has no number for here (user_namespaces
-  /// (7)): anybody of any namespace.
+  /// Whether the uid is the overflow uid, which stands for all users that have no number in this
+  /// namespace (user_namespaces(7)).
   public var isUnmapped: Bool
 
   public init(
@@ -142,11 +141,11 @@ public struct Caller: Sendable, Equatable {
     self.isUnmapped = isUnmapped
   }
 
-  /// A program, as the kernel knows it.
+  /// A program's file.
   public struct Executable: Sendable, Equatable {
-    /// Absolute, without symbolic links.
+    /// The absolute path, without symbolic links.
     public var path: String
-    /// Of its content, 64 lower-case hexadecimal digits; nil where nobody had to know it.
+    /// The digest of its content in 64 lower-case hexadecimal digits; nil if no rule needs it.
     public var sha256: String?
 
     public init(path: String, sha256: String? = nil) {

@@ -1,5 +1,5 @@
-/// A pattern as in file names: `*` any run, `?` any one character, `[a-z]` and `[!a-z]` one of a set;
-/// none of them matches a `/`.
+/// A pattern as in file names: `*` matches any run of characters, `?` any character, `[a-z]` and
+/// `[!a-z]` a character of a set. None of them matches a `/`.
 public struct GlobPattern: Sendable, Equatable {
   private enum Element: Sendable, Equatable {
     case anyRun
@@ -34,11 +34,11 @@ public struct GlobPattern: Sendable, Equatable {
     self.elements = elements
   }
 
-  /// Whether the whole text fits. Takes time proportional to the product of both lengths at most.
+  /// Whether the whole text matches. The time is at most proportional to the product of both lengths.
   public func matches(_ text: String) -> Bool {
     let text = Array(text.unicodeScalars)
     var (position, index) = (0, 0)
-    /// Where the last `*` stands, and how much text it covers so far: the one place to go back to.
+    /// The last `*` and the text that it covers so far: the only place to go back to.
     var star: (position: Int, index: Int)?
     while index < text.count {
       if position < elements.count, elements[position] == .anyRun {
@@ -58,12 +58,12 @@ public struct GlobPattern: Sendable, Equatable {
     return elements[position...].allSatisfy { $0 == .anyRun }
   }
 
-  /// Reads a set from behind its `[`. Nil without the `]`: then the `[` is an ordinary character.
+  /// Reads a set after its `[`. Nil without a `]`: then the `[` is an ordinary character.
   private static func set(_ rest: inout Substring.UnicodeScalarView) -> Element? {
     var body = rest
     let isNegated = body.first == "!"
     if isNegated { body.removeFirst() }
-    // A `]` right at the start belongs to the set.
+    // A `]` at the start belongs to the set.
     guard let end = body.dropFirst().firstIndex(of: "]") else { return nil }
     rest = body[end...].dropFirst()
     body = body[..<end]
@@ -74,7 +74,7 @@ public struct GlobPattern: Sendable, Equatable {
         continue
       }
       body.removeFirst(2)
-      // `[z-a]` holds nothing.
+      // `[z-a]` is empty.
       if first <= last { ranges.append(first...last) }
     }
     return .oneOf(ranges, isNegated: isNegated)

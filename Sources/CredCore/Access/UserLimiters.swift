@@ -1,13 +1,13 @@
-/// Slows down guessing of passwords: after a few failures each further attempt of a user has to
-/// wait, longer each time.
-public struct SignInLimiter: Sendable {
-  /// Mistyped passwords that cost nothing.
+/// Slows down the guessing of passwords: after a few failures, a user has to wait before each further
+/// attempt, longer each time.
+public struct PasswordLimiter: Sendable {
+  /// Failures without a pause: people mistype passwords.
   static let freeFailures = 3
   static let firstPause: Duration = .seconds(2)
   static let longestPause: Duration = .seconds(5 * 60)
-  /// Failures are forgotten so long after the pause they led to.
+  /// How long failures count after the end of the last pause.
   static let memory: Duration = .seconds(60 * 60)
-  /// Users remembered; the one whose pause ends first is forgotten for another.
+  /// The most users with a record. The record whose pause ends first makes room for another.
   static let users = 4096
 
   private struct Record {
@@ -19,13 +19,13 @@ public struct SignInLimiter: Sendable {
 
   public init() {}
 
-  /// Nil if a user may try now, else how long they have to wait.
+  /// How long a user has to wait before the next attempt; nil for now.
   public func attempt(by uid: UInt32, now: Instant) -> Duration? {
     guard let record = records[uid], record.next > now else { return nil }
     return record.next - now
   }
 
-  /// A password was refused.
+  /// Counts a refused password.
   public mutating func failed(_ uid: UInt32, now: Instant) {
     let recent = records[uid].flatMap { now - $0.next < Self.memory ? $0.failures : nil }
     let failures = (recent ?? 0) + 1
@@ -41,37 +41,37 @@ public struct SignInLimiter: Sendable {
     records[uid] = Record(failures: failures, next: now + pause)
   }
 
-  /// A password was accepted: all is forgiven.
+  /// Forgets a user's failures after an accepted password.
   public mutating func succeeded(_ uid: UInt32) {
     records[uid] = nil
   }
 }
 
-/// Bounds the upstream calls that a user causes: by refreshes they insist on, sign-ins, and sessions
-/// they clear. What their programs ask for in the ordinary way is never refused, but counts.
+/// Limits the upstream calls that a user causes by forced refreshes, sign-ins and `clear`. Ordinary
+/// requests count, but are never refused.
 ///
-/// So many at once, then one after each pause; counted as time, as in ``TokenBucket``.
-public struct UserAllowance: Sendable {
-  /// Calls at once: a sign-in takes up to three, and a person tries again some times.
+/// A burst is allowed, then one call after each pause; counted as time, as in ``TokenBucket``.
+public struct CallAllowance: Sendable {
+  /// Calls at once: a sign-in takes up to three, and people try again.
   static let burst = 60
-  /// Two calls a second go on for ever: a twenty-fifth of a backend's standard rate.
+  /// After the burst two calls a second: a twenty-fifth of a backend's default rate.
   static let pause: Duration = .milliseconds(500)
-  /// Users remembered; those who made no call for half a minute need not be.
+  /// The most users with a record. A user without calls for half a minute needs none.
   static let users = 4096
 
-  /// When each user has made no call, as far as is counted.
+  /// When each user's burst is whole again.
   private var fullAt: [UInt32: Instant] = [:]
 
   public init() {}
 
-  /// Nil if a user may cause a call now, else how long they have to wait.
+  /// How long a user has to wait before causing a call; nil for now.
   public func pause(of uid: UInt32, now: Instant) -> Duration? {
     guard let full = fullAt[uid] else { return nil }
     let next = full - Self.pause * (Self.burst - 1)
     return next > now ? next - now : nil
   }
 
-  /// A call that somebody of this user waits for begins.
+  /// Counts a call for which a client of this user waits.
   public mutating func spent(by uid: UInt32, now: Instant) {
     if fullAt[uid] == nil, fullAt.count >= Self.users {
       fullAt = fullAt.filter { $0.value > now }
@@ -79,20 +79,20 @@ public struct UserAllowance: Sendable {
         fullAt[least.key] = nil
       }
     }
-    // What was not refused is not held against them for longer than the burst takes to come back.
+    // Calls that were not refused count no longer than a whole burst takes to come back.
     fullAt[uid] = min(max(fullAt[uid] ?? now, now) + Self.pause, now + Self.pause * Self.burst)
   }
 }
 
-/// Lets the first of equal notices through and counts the rest, so that a loop somewhere on the
-/// host cannot fill the journal.
-public struct RepeatLimiter: Sendable {
+/// Lets the first of equal notices pass and counts the rest, so that no program on the host can fill
+/// the journal.
+public struct NoticeLimiter: Sendable {
   /// What makes two notices equal.
   public struct Subject: Hashable, Sendable {
     public let event: String
     public let profile: String
     public let uid: UInt32
-    /// What else tells them apart: an error's code, a unit.
+    /// Another distinction: an error's code, a unit.
     public let detail: String
 
     public init(event: String, profile: String, uid: UInt32, detail: String = "") {
@@ -109,20 +109,22 @@ public struct RepeatLimiter: Sendable {
     var suppressed = 0
   }
 
-  /// How long equal notices count together.
+  /// How long equal notices are counted together.
   static let window: Duration = .seconds(60)
-  /// Subjects remembered; with more at once, the oldest windows are forgotten.
+  /// The most subjects at once.
   static let subjects = 4096
 
   private let burst: Int
   private var windows: [Subject: Window] = [:]
 
-  /// - Parameter burst: how many of a window pass.
+  /// - Parameter burst: how many notices of a window pass.
   public init(burst: Int) {
     self.burst = burst
   }
 
-  /// Whether to say it: nil if not, else how many like it were kept back since the last one.
+  /// Counts a notice.
+  ///
+  /// - Returns: nil if it is suppressed, else how many equal ones were suppressed since the last one.
   public mutating func admit(_ subject: Subject, now: Instant) -> Int? {
     guard let known = windows[subject], known.end > now else {
       let suppressed = windows[subject]?.suppressed ?? 0
@@ -141,7 +143,7 @@ public struct RepeatLimiter: Sendable {
   private mutating func makeRoom(_ now: Instant) {
     guard windows.count >= Self.subjects else { return }
     windows = windows.filter { $0.value.end > now }
-    // A flood of different subjects: what is forgotten may be said once more.
+    // Too many different subjects: after this a notice may pass that would have been suppressed.
     if windows.count >= Self.subjects { windows.removeAll() }
   }
 }

@@ -1,10 +1,10 @@
-/// Which calls to one endpoint are made, and when: within its rate and width, in a fair order, and
-/// hardly any while it does not answer.
+/// Decides which calls to one endpoint are made, and when: within its rate and width, in a fair order,
+/// and almost none while it is unavailable.
 ///
-/// Each endpoint has its own, so that one that is away holds up nobody else. Events go in, actions
-/// come out, as with ``SessionMachine``; ``nextWake`` says when time has to be told.
+/// Each endpoint has its own, so that an unavailable one delays no calls to others. Events go in,
+/// actions come out, as with ``SessionMachine``; ``nextWake`` is the time of the next `timePassed`.
 public struct Admission: Sendable {
-  /// What an endpoint bears.
+  /// The limits of an endpoint.
   public struct Policy: Sendable, Equatable {
     public var rate: Rate
     /// Calls under way at once.
@@ -16,38 +16,40 @@ public struct Admission: Sendable {
     }
   }
 
-  /// A call that wants to be made.
+  /// A call to be made.
   public struct Call: Sendable, Equatable {
     public let id: CallID
-    /// Whose turn it uses: the profile.
-    public let lane: String
-    /// Somebody waits for it.
+    /// Profiles take turns.
+    public let profile: String
+    /// Whether a client waits for it.
     public var isInPerson: Bool
-    /// One like it has failed just before.
+    /// Whether it repeats a call that failed.
     public let isRetry: Bool
-    /// What one user made up is in it, as in a sign-in. That it fails says nothing about the calls of
-    /// others: else whoever gets a backend to answer 429 or 500 to one name takes it from everyone.
-    public let isOfUsersMaking: Bool
+    /// Whether it contains input of a user, as a sign-in does. Its failure is then no sign of an
+    /// outage: otherwise a user who makes a backend answer 429 or 500 to one name could block the
+    /// backend for all users.
+    public let dependsOnUserInput: Bool
 
     public init(
-      id: CallID, lane: String, isInPerson: Bool, isRetry: Bool, isOfUsersMaking: Bool = false
+      id: CallID, profile: String, isInPerson: Bool, isRetry: Bool, dependsOnUserInput: Bool = false
     ) {
       self.id = id
-      self.lane = lane
+      self.profile = profile
       self.isInPerson = isInPerson
       self.isRetry = isRetry
-      self.isOfUsersMaking = isOfUsersMaking
+      self.dependsOnUserInput = dependsOnUserInput
     }
   }
 
-  /// What happens.
   public enum Event: Sendable {
     case asked(Call)
-    /// Somebody waits for a call that nobody waited for.
-    case hurried(CallID)
-    /// A call is wanted no longer. Ignored where it is under way or gone.
-    case withdrawn(CallID)
-    /// A call that was admitted ended; with its failure, if it failed.
+    /// A client waits for a call for which none waited before.
+    case prioritised(CallID)
+    /// A call is no longer wanted. Ignored if it is under way or has ended.
+    case cancelled(CallID)
+    /// An admitted call was cancelled before it was sent: nothing was learnt.
+    case notSent(CallID)
+    /// An admitted call ended; with its failure, if it failed.
     case ended(CallID, UpstreamFailure?)
     /// ``nextWake`` has come.
     case timePassed
@@ -56,13 +58,13 @@ public struct Admission: Sendable {
   /// What the daemon does, in order.
   public enum Action: Sendable, Equatable {
     case admit(CallID)
-    /// The call is not made; it ends with this failure.
+    /// The call is not made and ends with this failure.
     case refuse(CallID, UpstreamFailure)
   }
 
-  /// Background refreshes that wait. Callers in person have a connection each, which bounds them.
+  /// Waiting background refreshes. Calls of clients are limited by the number of connections.
   static let queueLimit = 10_000
-  /// How long a call waits for its turn. Longer, and the session had better rest.
+  /// How long a call waits for its turn. After that the session pauses instead.
   static let longestWait: Duration = .seconds(60)
 
   public let upstream: Upstream
@@ -70,8 +72,8 @@ public struct Admission: Sendable {
   private var bucket: TokenBucket
   private var breaker = CircuitBreaker()
   private var budget = RetryBudget()
-  private var queue = FairQueue()
-  /// By id, and which of them is a probe.
+  private var queue = AdmissionQueue()
+  /// Admitted calls, and whether each is a probe.
   private var underWay: [CallID: (call: Call, isProbe: Bool)] = [:]
   /// When the daemon must send `timePassed`, at the latest.
   public private(set) var nextWake = Instant.distantFuture
@@ -82,7 +84,7 @@ public struct Admission: Sendable {
     bucket = TokenBucket(policy.rate)
   }
 
-  /// Other limits from now on; what waits and what is under way goes on.
+  /// Takes other limits. Waiting calls and those under way go on.
   public mutating func adopt(_ policy: Policy) {
     guard policy != self.policy else { return }
     if policy.rate != self.policy.rate { bucket = TokenBucket(policy.rate) }
@@ -92,10 +94,10 @@ public struct Admission: Sendable {
   /// Calls that wait for their turn.
   public var waitingCount: Int { queue.count }
 
-  /// Calls that were let through and have not ended.
+  /// Calls that were admitted and have not ended.
   public var underWayCount: Int { underWay.count }
 
-  /// Since when the endpoint has not answered, and when it is called again; nil while it answers.
+  /// Since when the endpoint is unavailable, and when it is tried again; nil while it answers.
   public var outage: (since: Instant, retryAt: Instant)? {
     switch breaker.state {
     case .closed: nil
@@ -105,102 +107,105 @@ public struct Admission: Sendable {
 
   /// Takes one event.
   ///
-  /// - Parameter wallTime: `now` on the wall clock, for words alone.
+  /// - Parameter wallTime: `now` on the wall clock, for messages alone.
   public mutating func handle(_ event: Event, now: Instant, wallTime: WallTime) -> [Action] {
-    var turn = Turn(now: now, wallTime: wallTime)
+    var context = EventContext(now: now, wallTime: wallTime)
     switch event {
-    case .asked(let call):
-      accept(call, &turn)
-    case .hurried(let id):
-      queue.hurry(id)
-    case .withdrawn(let id):
-      queue.remove(id)
-    case .ended(let id, let failure):
-      end(id, failure, &turn)
-    case .timePassed:
-      break
+    case .asked(let call): accept(call, &context)
+    case .prioritised(let id): queue.prioritise(id)
+    case .cancelled(let id): queue.remove(id)
+    case .notSent(let id):
+      if let (_, isProbe) = underWay.removeValue(forKey: id) {
+        breaker.inconclusive(wasProbe: isProbe)
+      }
+    case .ended(let id, let failure): end(id, failure, &context)
+    case .timePassed: break
     }
-    dismissLate(&turn)
-    admit(&turn)
+    refuseLate(&context)
+    admit(&context)
     nextWake = soonest()
-    return turn.actions
+    return context.actions
   }
 
-  private struct Turn {
+  private struct EventContext {
     let now: Instant
     let wallTime: WallTime
     var actions: [Action] = []
   }
 
-  // MARK: Coming
+  // MARK: New calls
 
-  private mutating func accept(_ call: Call, _ turn: inout Turn) {
-    if case .refuse(let outage) = breaker.verdict(isInPerson: call.isInPerson, turn.now) {
-      return turn.actions.append(.refuse(call.id, away(outage, turn)))
+  private mutating func accept(_ call: Call, _ context: inout EventContext) {
+    if case .refuse(let outage) = breaker.verdict(isInPerson: call.isInPerson, context.now) {
+      return context.actions.append(.refuse(call.id, unavailable(outage, context)))
     }
     if !call.isInPerson {
       if queue.backgroundCount >= Self.queueLimit {
-        return turn.actions.append(.refuse(call.id, .crowded(upstream)))
+        return context.actions.append(.refuse(call.id, .queueFull(upstream)))
       }
-      if call.isRetry, let pause = budget.retry(turn.now) {
-        return turn.actions.append(.refuse(call.id, .retriesUsedUp(upstream, pause)))
+      if call.isRetry, let pause = budget.retry(context.now) {
+        return context.actions.append(.refuse(call.id, .retriesUsedUp(upstream, pause)))
       }
     }
-    queue.append(call, turn.now)
+    queue.append(call, context.now)
   }
 
-  private func away(_ outage: CircuitBreaker.Outage, _ turn: Turn) -> UpstreamFailure {
-    .away(
-      outage.failure, since: turn.wallTime + (outage.since - turn.now),
-      retryAt: turn.wallTime + (max(outage.retryAt, turn.now) - turn.now),
-      callersIn: max(outage.callersFrom - turn.now, .zero))
+  private func unavailable(
+    _ outage: CircuitBreaker.Outage, _ context: EventContext
+  ) -> UpstreamFailure {
+    .unavailable(
+      outage.failure, since: context.wallTime + (outage.since - context.now),
+      retryAt: context.wallTime + (max(outage.retryAt, context.now) - context.now),
+      callersIn: max(outage.callersFrom - context.now, .zero))
   }
 
-  // MARK: Going
+  // MARK: Waiting calls
 
-  private mutating func admit(_ turn: inout Turn) {
+  private mutating func admit(_ context: inout EventContext) {
     while !queue.isEmpty, underWay.count < policy.width {
       let isProbe: Bool
-      switch breaker.verdict(isInPerson: queue.hasCallers, turn.now) {
+      switch breaker.verdict(isInPerson: queue.hasCallers, context.now) {
       case .pass: isProbe = false
       case .probe: isProbe = true
-      // Refused where it waited for a place while the endpoint went away.
-      case .refuse(let outage): return refuseAll(away(outage, turn), &turn)
+      // The endpoint became unavailable while these calls waited.
+      case .refuse(let outage): return refuseAll(unavailable(outage, context), &context)
       case .wait: return
       }
-      guard bucket.take(turn.now) else { return }
+      guard bucket.take(context.now) else { return }
       guard let call = queue.popFirst() else { return }
       if isProbe { breaker.probeBegan() }
       underWay[call.id] = (call, isProbe)
-      turn.actions.append(.admit(call.id))
+      context.actions.append(.admit(call.id))
     }
   }
 
-  private mutating func end(_ id: CallID, _ failure: UpstreamFailure?, _ turn: inout Turn) {
+  private mutating func end(
+    _ id: CallID, _ failure: UpstreamFailure?, _ context: inout EventContext
+  ) {
     guard let (call, isProbe) = underWay.removeValue(forKey: id) else { return }
     if failure == nil { budget.succeeded(wasRetry: call.isRetry) }
-    if let failure, failure.failureClass.isTransient, call.isOfUsersMaking {
-      breaker.learntNothing(wasProbe: isProbe)
+    if let failure, failure.failureClass.isTransient, call.dependsOnUserInput {
+      breaker.inconclusive(wasProbe: isProbe)
     } else {
-      breaker.ended(failure, wasProbe: isProbe, turn.now)
+      breaker.ended(failure, wasProbe: isProbe, context.now)
     }
   }
 
-  private mutating func refuseAll(_ failure: UpstreamFailure, _ turn: inout Turn) {
-    for id in queue.removeAll() { turn.actions.append(.refuse(id, failure)) }
+  private mutating func refuseAll(_ failure: UpstreamFailure, _ context: inout EventContext) {
+    for id in queue.removeAll() { context.actions.append(.refuse(id, failure)) }
   }
 
-  private mutating func dismissLate(_ turn: inout Turn) {
-    while let oldest = queue.oldest(), oldest.arrived + Self.longestWait <= turn.now {
+  private mutating func refuseLate(_ context: inout EventContext) {
+    while let oldest = queue.oldest(), oldest.arrived + Self.longestWait <= context.now {
       queue.remove(oldest.id)
-      turn.actions.append(.refuse(oldest.id, .crowded(upstream)))
+      context.actions.append(.refuse(oldest.id, .queueFull(upstream)))
     }
   }
 
   private mutating func soonest() -> Instant {
     guard let oldest = queue.oldest() else { return .distantFuture }
     let late = oldest.arrived + Self.longestWait
-    // Whoever waits for a place or for a probe goes on when a call ends.
+    // If all places are taken, or a probe is under way, only the end of a call admits another.
     guard underWay.count < policy.width else { return late }
     if case .probing = breaker.state { return late }
     return min(late, bucket.nextToken)
@@ -208,12 +213,12 @@ public struct Admission: Sendable {
 }
 
 extension UpstreamFailure {
-  /// A call that was not made, because those before it were not answered.
+  /// A call that was not made because the endpoint is unavailable.
   ///
   /// - Parameters:
-  ///   - failure: the last of them.
-  ///   - callersIn: from when on a caller in person is a reason to try.
-  static func away(
+  ///   - failure: the last failure of the endpoint.
+  ///   - callersIn: when a call with a waiting client is tried.
+  static func unavailable(
     _ failure: UpstreamFailure, since: WallTime, retryAt: WallTime, callersIn: Duration
   ) -> Self {
     let (what, failureClass): (String, FailureClass) =
@@ -222,23 +227,23 @@ extension UpstreamFailure {
       } else {
         ("offline", .transient(retryAfter: callersIn))
       }
-    var away = Self(
+    var unavailable = Self(
       upstream: failure.upstream, failureClass: failureClass, code: failure.code,
       message:
         "\(what) since \(since.iso8601), retrying at \(retryAt.iso8601): \(failure.message)",
       severity: .expected)
-    away.isWithheld = true
-    return away
+    unavailable.isWithheld = true
+    return unavailable
   }
 
-  /// A call that found too many before it.
-  static func crowded(_ upstream: Upstream) -> Self {
-    var crowded = Self(upstream, FailureTable.crowded, retryAfter: .seconds(5), said: nil)
-    crowded.isWithheld = true
-    return crowded
+  /// A call that was not made because too many wait before it.
+  static func queueFull(_ upstream: Upstream) -> Self {
+    var full = Self(upstream, FailureTable.queueFull, retryAfter: .seconds(5), said: nil)
+    full.isWithheld = true
+    return full
   }
 
-  /// A retry too many, while most of them fail.
+  /// A retry that was not made because too many retries fail.
   static func retriesUsedUp(_ upstream: Upstream, _ pause: Duration) -> Self {
     var usedUp = Self(upstream, FailureTable.retriesUsedUp, retryAfter: pause, said: nil)
     usedUp.isWithheld = true

@@ -1,17 +1,17 @@
-/// Calls that wait for their turn: those that somebody waits for before all others, and among each
-/// kind one of each lane in turn, however many a lane has.
-struct FairQueue: Sendable {
+/// Calls that wait for their turn. Those with a waiting client go first; among each kind, the profiles
+/// take turns, however many calls one has.
+struct AdmissionQueue: Sendable {
   struct Entry: Sendable {
     var call: Admission.Call
     let arrived: Instant
   }
 
   private var entries: [CallID: Entry] = [:]
-  private var inPerson = Lanes()
-  private var background = Lanes()
-  /// All, by age; some have gone.
+  private var inPerson = ProfilesInTurn()
+  private var background = ProfilesInTurn()
+  /// All ids by age, with some of removed calls.
   private var ages = FIFO<CallID>()
-  /// Those nobody waits for.
+  /// Calls without a waiting client.
   private(set) var backgroundCount = 0
 
   var isEmpty: Bool { entries.isEmpty }
@@ -30,8 +30,8 @@ struct FairQueue: Sendable {
     prune()
   }
 
-  /// Somebody waits for it from now on.
-  mutating func hurry(_ id: CallID) {
+  /// Moves a call to those with a waiting client.
+  mutating func prioritise(_ id: CallID) {
     guard let call = entries[id]?.call, !call.isInPerson else { return }
     entries[id]?.call.isInPerson = true
     backgroundCount -= 1
@@ -45,7 +45,7 @@ struct FairQueue: Sendable {
     return call
   }
 
-  /// Takes the one whose turn it is.
+  /// Removes the call whose turn it is.
   mutating func popFirst() -> Admission.Call? {
     let id =
       if hasCallers {
@@ -56,13 +56,11 @@ struct FairQueue: Sendable {
     return id.flatMap { remove($0) }
   }
 
-  /// Takes all, in no order that matters.
   mutating func removeAll() -> [CallID] {
-    defer { self = FairQueue() }
+    defer { self = AdmissionQueue() }
     return entries.keys.sorted()
   }
 
-  /// When the oldest came.
   mutating func oldest() -> (id: CallID, arrived: Instant)? {
     while let id = ages.first {
       if let entry = entries[id] { return (id, entry.arrived) }
@@ -71,7 +69,7 @@ struct FairQueue: Sendable {
     return nil
   }
 
-  /// What is gone or has moved leaves its place behind; never more of those than this.
+  /// The most ids of removed or moved calls that stay in the lists.
   private static let slack = 1024
 
   private mutating func prune() {
@@ -84,33 +82,33 @@ struct FairQueue: Sendable {
   }
 }
 
-/// A queue a lane, and the lanes in turn.
-private struct Lanes: Sendable {
-  private var lanes: [String: FIFO<CallID>] = [:]
+/// One queue a profile. The profiles take turns.
+private struct ProfilesInTurn: Sendable {
+  private var queues: [String: FIFO<CallID>] = [:]
   private var turns = FIFO<String>()
   private(set) var count = 0
 
   mutating func append(_ call: Admission.Call) {
-    if lanes[call.lane] == nil { turns.append(call.lane) }
-    lanes[call.lane, default: FIFO()].append(call.id)
+    if queues[call.profile] == nil { turns.append(call.profile) }
+    queues[call.profile, default: FIFO()].append(call.id)
     count += 1
   }
 
   mutating func popFirst(where isThere: (CallID) -> Bool) -> CallID? {
-    while let lane = turns.popFirst() {
-      let found = pop(lane, isThere)
-      if lanes[lane]?.isEmpty ?? true {
-        lanes[lane] = nil
+    while let profile = turns.popFirst() {
+      let found = pop(profile, isThere)
+      if queues[profile]?.isEmpty ?? true {
+        queues[profile] = nil
       } else {
-        turns.append(lane)
+        turns.append(profile)
       }
       if let found { return found }
     }
     return nil
   }
 
-  private mutating func pop(_ lane: String, _ isThere: (CallID) -> Bool) -> CallID? {
-    while let id = lanes[lane]?.popFirst() {
+  private mutating func pop(_ profile: String, _ isThere: (CallID) -> Bool) -> CallID? {
+    while let id = queues[profile]?.popFirst() {
       count -= 1
       if isThere(id) { return id }
     }
@@ -118,13 +116,13 @@ private struct Lanes: Sendable {
   }
 
   mutating func removeAll(where isGone: (CallID) -> Bool) {
-    // A lane that is empty now keeps its turn and loses it when that comes.
-    for lane in lanes.keys.sorted() { lanes[lane]?.removeAll(where: isGone) }
-    count = lanes.values.reduce(0) { $0 + $1.count }
+    // A queue that becomes empty keeps its turn until that comes.
+    for profile in queues.keys.sorted() { queues[profile]?.removeAll(where: isGone) }
+    count = queues.values.reduce(0) { $0 + $1.count }
   }
 }
 
-/// A queue in an array: what was taken stays in front until it is half of it.
+/// A queue in an array. Removed elements stay in front until they are half of it.
 struct FIFO<Element: Sendable>: Sendable {
   private var elements: [Element] = []
   private var taken = 0

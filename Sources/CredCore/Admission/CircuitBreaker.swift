@@ -1,45 +1,45 @@
-/// Stops calls to an upstream that does not answer, and finds out with single calls when it does.
+/// Stops calls to an unavailable upstream, and tries single calls until it answers again.
 struct CircuitBreaker: Sendable {
   /// Failures in a row before calls stop.
   static let tolerance = 5
   static let shortestPause: Duration = .seconds(1)
-  /// A background refresh finds out within this time that the upstream is back.
+  /// A background refresh notices within this time that the upstream answers again.
   static let longestPause: Duration = .seconds(60)
-  /// A caller in person is a reason to look earlier, though not sooner than this after a failure.
+  /// A call with a waiting client is tried earlier, but not before this time after a failure.
   static let pauseForCallers: Duration = .seconds(1)
 
   enum State: Sendable {
     /// Goes to `open` after failures in a row.
     case closed
-    /// Goes to `probing` with the first call that is let through.
+    /// Goes to `probing` with the first call that is tried.
     case open(Outage)
-    /// One call is under way. Goes to `closed` if it is answered, else back to `open`.
+    /// One call is under way. Goes to `closed` if the upstream answers, else back to `open`.
     case probing(Outage)
   }
 
   /// Failures without an answer in between.
   struct Outage: Sendable {
-    /// When the first of them happened.
+    /// The time of the first.
     let since: Instant
     var failure: UpstreamFailure
     var pause: Duration
     var retryAt: Instant
-    /// The same for a caller in person.
+    /// The same for a call with a waiting client.
     var callersFrom: Instant
   }
 
-  /// What becomes of a call.
+  /// What happens to a call.
   enum Verdict: Sendable {
     case pass
-    /// Pass, as the only one.
+    /// Pass as the only call.
     case probe
-    /// The outcome of a probe decides.
+    /// Wait for the outcome of a probe.
     case wait
     case refuse(Outage)
   }
 
   private(set) var state = State.closed
-  /// Failures in a row while closed, the first one's time, and what the server asked for.
+  /// Failures in a row while closed, the time of the first, and the end of the longest `Retry-After`.
   private var failures = 0
   private var since = Instant(nanoseconds: 0)
   private var askedUntil = Instant(nanoseconds: .min)
@@ -58,19 +58,19 @@ struct CircuitBreaker: Sendable {
     state = .probing(outage)
   }
 
-  /// A call ended. Whoever refuses one user has answered, and so is there.
+  /// Takes the end of a call. An upstream that refuses one user has answered: it is available.
   mutating func ended(_ failure: UpstreamFailure?, wasProbe: Bool, _ now: Instant) {
     guard let failure else { return close() }
     switch failure.failureClass {
     case .transient, .throttled: failed(failure, wasProbe: wasProbe, now)
-    // It may not even have been sent.
-    case .permanentConfiguration: learntNothing(wasProbe: wasProbe)
+    // The call may not have been sent.
+    case .permanentConfiguration: inconclusive(wasProbe: wasProbe)
     default: close()
     }
   }
 
-  /// A call ended in a way that tells nothing of others: the next one finds out.
-  mutating func learntNothing(wasProbe: Bool) {
+  /// Takes the end of a call that says nothing about others. After a probe, the next call is one.
+  mutating func inconclusive(wasProbe: Bool) {
     if wasProbe, case .probing(let outage) = state { state = .open(outage) }
   }
 
@@ -91,7 +91,7 @@ struct CircuitBreaker: Sendable {
       guard failures >= Self.tolerance else { return }
       state = .open(outage(since, failure, pause: Self.shortestPause, now))
     case .open(let known):
-      // Begun before the others failed.
+      // It started before the outage.
       state = .open(outage(known.since, failure, pause: known.pause, now))
     case .probing(let known):
       guard wasProbe else { return }
@@ -105,7 +105,7 @@ struct CircuitBreaker: Sendable {
   ) -> Outage {
     Outage(
       since: since, failure: failure, pause: pause, retryAt: max(now + pause, askedUntil),
-      // What the server asked for binds callers too.
+      // Callers obey the server's `Retry-After` too.
       callersFrom: max(now + Self.pauseForCallers, askedUntil))
   }
 }

@@ -1,6 +1,6 @@
-/// So many calls in a time, `25/s` or `90/m`: never more than that for long.
+/// A number of calls a second or a minute: `25/s`, `90/m`.
 public struct Rate: Sendable, Hashable {
-  /// What a rate may be counted by.
+  /// The units of rates.
   public enum Unit: String, Sendable, CaseIterable {
     case second = "s"
     case minute = "m"
@@ -8,7 +8,7 @@ public struct Rate: Sendable, Hashable {
     public var duration: Duration { self == .second ? .seconds(1) : .seconds(60) }
   }
 
-  /// The most calls that may be written.
+  /// The highest number of calls in a configuration.
   static let most = 10_000
 
   /// Calls in one unit, from 1 to 10,000.
@@ -23,7 +23,7 @@ public struct Rate: Sendable, Hashable {
     self.unit = unit
   }
 
-  /// Reads what ``written`` gives; nil for anything else.
+  /// Reads ``written``; nil for other text.
   public init?(written text: String) {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, let unit = Unit(rawValue: String(parts[1])),
@@ -35,25 +35,25 @@ public struct Rate: Sendable, Hashable {
 
   public var written: String { "\(count)/\(unit.rawValue)" }
 
-  /// The time from one call to the next at this rate.
+  /// The time between two calls.
   public var pause: Duration { unit.duration / count }
 
-  /// How many calls it allows in a time.
+  /// The number of calls in a time.
   public func calls(in time: Duration) -> Double {
     time.inSeconds / unit.duration.inSeconds * Double(count)
   }
 
-  /// Calls that may be made at once after a quiet time: a fifth of a second's, so that not even
-  /// the first second exceeds a quota by much.
+  /// Calls at once after a quiet time: those of a fifth of a second, so that even the first second
+  /// exceeds a quota only a little.
   var burst: Int { max(1, Int(calls(in: .milliseconds(200)))) }
 }
 
-/// Lets calls through at a rate, and a few at once after a quiet time.
+/// Admits calls at a rate, and a burst after a quiet time.
 ///
 /// Tokens are counted as time (the generic cell rate algorithm, ITU-T I.371): exact, and one number.
 struct TokenBucket: Sendable {
   private let pause: Duration
-  /// What a full bucket is ahead of the rate.
+  /// How far a full bucket is ahead of the rate.
   private let allowance: Duration
   /// When the bucket will be full again.
   private var fullAt = Instant(nanoseconds: .min)
@@ -63,10 +63,10 @@ struct TokenBucket: Sendable {
     allowance = rate.pause * (rate.burst - 1)
   }
 
-  /// From when on there is a token.
+  /// When the next token is there.
   var nextToken: Instant { fullAt - allowance }
 
-  /// Takes a token; false where there is none.
+  /// Takes a token; false if there is none.
   mutating func take(_ now: Instant) -> Bool {
     guard nextToken <= now else { return false }
     fullAt = max(fullAt, now) + pause
@@ -74,22 +74,24 @@ struct TokenBucket: Sendable {
   }
 }
 
-/// Keeps retries a share of what succeeds, so that an upstream in trouble is not pushed further.
+/// Limits retries to a share of the calls that succeed, so that retries do not add to an overload.
 ///
-/// A retry takes a credit and gives it back if it succeeds; first tries that succeed earn a fifth
-/// of one. So an upstream that is well again takes any number of retries.
+/// A retry takes a credit and returns it if it succeeds; a first try that succeeds earns a fifth of
+/// one. So an upstream that works again receives any number of retries.
 struct RetryBudget: Sendable {
-  /// Failed retries that are always affordable after a quiet time.
+  /// Failed retries after a quiet time.
   static let capacity = 20.0
-  /// What a first try that succeeds earns.
+  /// The credit for a first try that succeeds.
   static let share = 0.2
-  /// Time alone earns one too: a session that is alone with its upstream goes on trying.
+  /// Time earns credits too, so that the only session of an upstream keeps trying.
   static let earnedEvery: Duration = .seconds(6)
 
   private var credit = capacity
   private var counted = Instant(nanoseconds: 0)
 
-  /// Pays for a retry; nil if it is paid for, else how long until it can be.
+  /// Takes a credit for a retry.
+  ///
+  /// - Returns: nil if there was one, else how long until there is.
   mutating func retry(_ now: Instant) -> Duration? {
     earn((now - counted).inSeconds / Self.earnedEvery.inSeconds)
     counted = now

@@ -1,4 +1,4 @@
-/// AWS credentials of the organisation's own, with which a `cognito` backend signs.
+/// The organisation's AWS credentials, with which a `cognito` backend signs.
 public struct DeveloperCredentials: Sendable, Equatable {
   public let signer: SigV4
   /// Nil for long-lived keys.
@@ -22,7 +22,7 @@ public struct DeveloperCredentials: Sendable, Equatable {
     self.init(signer: SigV4(accessKeyID: id, secretAccessKey: Secret(key), sessionToken: token))
   }
 
-  /// From a section of a file in the manner of `~/.aws/credentials`.
+  /// From a section of a file in the format of `~/.aws/credentials`.
   public init(file: Secret, section: String, path: String) throws(InvalidInput) {
     var values: [String: Secret] = [:]
     var isInside = false
@@ -48,7 +48,7 @@ public struct DeveloperCredentials: Sendable, Equatable {
         accessKeyID: id, secretAccessKey: key, sessionToken: values["aws_session_token"]))
   }
 
-  /// From what a credential_process printed (AWS SDKs and Tools Reference Guide, "Process
+  /// From the output of a credential_process (AWS SDKs and Tools Reference Guide, "Process
   /// credential provider").
   public init(processOutput: Secret) throws(InvalidInput) {
     let field = "credential_process"

@@ -1,9 +1,9 @@
-/// The token callback through a command: `type = exec`. The same JSON as over HTTP, on standard
-/// input and output.
+/// A backend of type `exec`: the token callback as a command. The JSON is that of an HTTP backend,
+/// on standard input and output.
 ///
 /// Exit statuses are those of `sysexits.h`: 0 success; 67 unknown user; 69 and 75 try again later;
-/// 77 refused; 64, 78, 126 and 127 a wrong configuration; anything else a fault of the command,
-/// which is tried again too. The first line of standard error goes into the message.
+/// 77 refused; 64, 78, 126 and 127 a wrong configuration; any other a fault of the command, which
+/// is retried too. The message quotes the first line of standard error.
 public struct ExecBackend: Sendable, Equatable {
   /// The backend's name in the configuration.
   public let name: String
@@ -12,12 +12,12 @@ public struct ExecBackend: Sendable, Equatable {
     self.name = name
   }
 
-  /// What the command reads: one line.
+  /// The command's standard input: one line.
   public func standardInput(_ query: TokenQuery) -> Secret {
     Secret(query.json.bytes + [UInt8(ascii: "\n")])
   }
 
-  /// Reads what the command wrote and how it ended.
+  /// Reads the command's output and exit status.
   public func token(
     from outcome: ExecOutcome, to query: TokenQuery
   ) throws(UpstreamFailure) -> TokenReply {
@@ -31,9 +31,10 @@ public struct ExecBackend: Sendable, Equatable {
 }
 
 extension UpstreamFailure {
-  /// A command that did not exit with 0.
+  /// A command did not exit with 0.
   ///
-  /// - Parameter logins: what it was given, which its standard error may repeat.
+  /// - Parameter logins: the logins in its input. Its standard error is not quoted if it repeats one
+  ///   of them.
   public static func exec(
     _ outcome: ExecOutcome, from upstream: Upstream, sent logins: LoginsMap = LoginsMap()
   ) -> Self {
@@ -53,23 +54,23 @@ extension UpstreamFailure {
   }
 }
 
-/// How a command that was run as a backend came out.
+/// The result of a backend's command.
 public struct ExecOutcome: Sendable, Equatable {
   public enum Ending: Sendable, Equatable {
     case exited(Int32)
-    /// By that signal.
+    /// Killed by this signal.
     case killed(Int32)
     /// Killed by credd at its deadline.
     case timedOut
-    /// Killed by credd for writing more than ``Limits/Upstream/commandOutputBytes``.
+    /// Killed by credd, because it wrote more than ``Limits/Upstream/commandOutputBytes``.
     case outputTooLarge
-    /// It could not be executed at all.
+    /// The command could not be executed.
     case notStarted
   }
 
   public var ending: Ending
   public var standardOutput: Secret
-  /// Only its first line is looked at.
+  /// Only its first line is used.
   public var standardError: [UInt8]
 
   public init(ending: Ending, standardOutput: Secret = Secret([]), standardError: [UInt8] = []) {

@@ -1,9 +1,10 @@
-/// AWS's sample server for developer authentication: `type = aws-sample`.
+/// A backend of type `aws-sample`: AWS's sample server for developer authentication
+/// (amazon-cognito-developer-authentication-sample).
 ///
-/// Its requests are signed with a secret instead of carrying it, its replies encrypted with it, so
-/// that it can be used over plain HTTP. (amazon-cognito-developer-authentication-sample)
+/// Its requests are signed with a secret and its replies encrypted with it; neither contains it. So
+/// the protocol works over plain HTTP.
 public struct SampleServer: Sendable, Equatable {
-  /// In characters; longer ones are refused by the server's own rules.
+  /// Characters that the server's own rules allow.
   public static let usernameLengths = 3...128
   public static let passwordLengths = 6...128
 
@@ -13,10 +14,10 @@ public struct SampleServer: Sendable, Equatable {
   public let url: String
   /// Lower-case.
   let appName: String
-  /// The server's name as it goes into the salt.
+  /// The URL's host, a part of the salt.
   let host: String
 
-  /// - Parameter url: the server's base URL, to which `/login` and `/gettoken` are added.
+  /// - Parameter url: the server's base URL, before `/login` and `/gettoken`.
   public init(
     backend: String, url: String, appName: String = AWSSampleBackendSettings.standardAppName
   ) throws(InvalidInput) {
@@ -56,16 +57,16 @@ public struct SampleServer: Sendable, Equatable {
 }
 
 extension SampleServer {
-  /// A sign-in under way. It holds what the password was turned into, not the password.
+  /// A sign-in in progress. It holds a hash of the password, not the password.
   public struct SignIn: Sendable, Equatable {
     let username: String
     let uid: String
-    /// What the server stores: 64 hexadecimal digits.
+    /// The hash that the server stores: 64 hexadecimal digits.
     let salted: Secret
   }
 
   /// - Parameter uid: from ``SampleSession/makeUID(using:)``.
-  /// - Throws: where user name or password break the server's own rules.
+  /// - Throws: if the user name or the password breaks the server's own rules.
   public func signIn(
     username: String, password: Secret, uid: String, digests: some Digests
   ) throws(InvalidInput) -> SignIn {
@@ -83,7 +84,7 @@ extension SampleServer {
     return SignIn(username: username, uid: uid, salted: Secret(salted))
   }
 
-  /// `/login`, signed at `now`; the server takes it within 15 minutes of its own clock.
+  /// `/login`, signed at `now`; the server accepts it within 15 minutes of its own clock.
   public func request(_ signIn: SignIn, digests: some Digests, now: WallTime) -> HTTPRequest {
     let timestamp = now.iso8601
     let signature = digests.hmacSHA256(key: signIn.salted.bytes, message: Array(timestamp.utf8))
@@ -95,7 +96,7 @@ extension SampleServer {
     return request("/login", form)
   }
 
-  /// Reads the answer: `{"key": …}`, encrypted with what the password was turned into.
+  /// Reads the reply to `/login`: `{"key": …}`, encrypted with the hash of the password.
   public func session(
     from reply: HTTPReply, of signIn: SignIn, cipher: some BlockCipher
   ) throws(UpstreamFailure) -> SampleSession {
@@ -114,12 +115,12 @@ extension SampleServer {
     }
   }
 
-  /// The server puts a comma after the last member.
+  /// The server writes a comma after the last member.
   static var jsonLimits: JSONLimits { JSONLimits(allowsTrailingComma: true) }
 }
 
 extension SampleServer {
-  /// `/gettoken`, signed at `now`: the user's own login first, then the ones to link.
+  /// `/gettoken`, signed at `now`: the user's own login first, then the logins to link.
   public func request(
     _ query: TokenQuery, session: SampleSession, digests: some Digests, now: WallTime
   ) -> HTTPRequest {
@@ -144,7 +145,8 @@ extension SampleServer {
     return request("/gettoken", form)
   }
 
-  /// Reads the answer. A 401 means that the key is no longer valid: sign in again.
+  /// Reads the reply to `/gettoken`. A 401 means that the key is no longer valid: the user must
+  /// sign in again.
   public func reply(
     _ reply: HTTPReply, to query: TokenQuery, session: SampleSession, cipher: some BlockCipher
   ) throws(UpstreamFailure) -> TokenReply {
@@ -161,12 +163,12 @@ extension SampleServer {
   }
 }
 
-/// A sign-in at the sample server: a device's id and the key that the server gave it. A later
-/// sign-in with the same id makes the key invalid.
+/// The result of a sign-in at the sample server: a device's id and its key. A later sign-in with
+/// the same id makes the key invalid.
 public struct SampleSession: Sendable, Equatable {
   /// 32 lower-case hexadecimal digits.
   public let uid: String
-  /// 32 hexadecimal digits: signs as text, decrypts as the 16 bytes it stands for.
+  /// 32 hexadecimal digits: the text signs, the 16 bytes that it encodes decrypt.
   public let key: Secret
 
   init(uid: String, key: Secret) {
@@ -174,7 +176,7 @@ public struct SampleSession: Sendable, Equatable {
     self.key = key
   }
 
-  /// Reads ``packed``; nil for anything else.
+  /// Reads ``packed``; nil for any other text.
   public init?(packed: Secret) {
     let parts = packed.bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
     guard parts.count == 2, let uid = String(validating: parts[0], as: UTF8.self),
@@ -184,7 +186,7 @@ public struct SampleSession: Sendable, Equatable {
     self.key = Secret(Array(parts[1]))
   }
 
-  /// `uid:key`, for where other backends have a session token.
+  /// `uid:key`, in place of other backends' session token.
   public var packed: Secret {
     Secret(Array(uid.utf8) + [UInt8(ascii: ":")] + key.bytes)
   }

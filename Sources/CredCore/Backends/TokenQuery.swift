@@ -1,11 +1,12 @@
-/// What every backend is asked: a token for one user of one developer provider in one pool.
+/// The request to every type of backend: a token for one user of one developer provider in one
+/// pool.
 public struct TokenQuery: Sendable, Equatable {
   public var pool: IdentityPoolID
   public var developerProvider: String
   public var userIdentifier: String
-  /// The identity the user is known to have, so that a guest's becomes the user's.
+  /// The user's known identity: a guest's identity becomes the user's.
   public var identity: IdentityID?
-  /// Social logins, for the backend to link.
+  /// Social logins that the backend links.
   public var logins: LoginsMap
 
   public init(
@@ -19,8 +20,8 @@ public struct TokenQuery: Sendable, Equatable {
     self.logins = logins
   }
 
-  /// `{"IdentityPoolId","DeveloperProviderName","DeveloperUserIdentifier"}`, and `"IdentityId"` and
-  /// `"Logins"` where there are any: what an HTTP callback and a command get.
+  /// `{"IdentityPoolId","DeveloperProviderName","DeveloperUserIdentifier","IdentityId"?,"Logins"?}`:
+  /// the body of an HTTP callback and the input of a command.
   public var json: Secret {
     var writer = JSONWriter()
     writer.beginObject()
@@ -36,11 +37,11 @@ public struct TokenQuery: Sendable, Equatable {
 
 extension TokenQuery {
   /// Reads `{"IdentityId","Token","IdentityPoolId"?}`, each also with a lower-case first letter;
-  /// what else is in there is the backend's own affair.
+  /// other members are ignored.
   ///
-  /// - Throws: for another pool than this query's, whether the reply names it, its identity lives
-  ///   in another region, or its token is meant for it: Cognito would refuse all three, less
-  ///   clearly.
+  /// - Throws: if the reply is malformed, or for another pool than this query's: by its name, by the
+  ///   identity's region, or by the token's audience. Cognito would refuse all three with a less
+  ///   clear message.
   func reply(
     from body: Secret, limit: Int, limits: JSONLimits = .standard, serverTime: WallTime? = nil,
     from upstream: Upstream
@@ -67,10 +68,10 @@ extension TokenQuery {
 }
 
 extension JSONValue {
-  /// An object with that member alone, found under its name or with a lower-case first letter, as
-  /// the samples of the mobile SDKs spell it; empty where it is missing.
+  /// An object with only that member. Its name may have a lower-case first letter, as in the
+  /// samples of the mobile SDKs. The object is empty if the member is missing.
   ///
-  /// - Throws: where both are there: then nobody can say which one is meant.
+  /// - Throws: if both spellings are there: it is unclear which one is meant.
   func memberInEitherCase(_ name: String) throws(InvalidInput) -> JSONValue {
     let lower = name.prefix(1).lowercased() + name.dropFirst()
     switch (self[name], self[lower]) {

@@ -2,41 +2,26 @@ extension ConfigurationSchema {
   static let backend: [ConfigurationKey<BackendDraft>] = common + http + exec + cognito + awsSample
 
   private static let common: [ConfigurationKey<BackendDraft>] = [
-    .init("type", \.type, .choice, required: true, "the protocol of the token callback"),
+    .init("type", \.type, .choice, required: true),
     .init(
-      "timeout", \.common.timeout, .duration(.milliseconds(100) ... .seconds(60)), standard: "5s",
-      "how long one callback may take"),
-    .init(
-      "max_parallel", \.common.maxParallel, .integer(1...1024), standard: "16",
-      "callbacks under way at once"),
-    .init(
-      "rate_limit", \.common.rateLimit, .rate, standard: "50/s",
-      "calls at most; 50/s is Cognito's quota for type = cognito"),
+      "timeout", \.common.timeout, .duration(.milliseconds(100) ... .seconds(60)), standard: "5s"),
+    .init("max_parallel", \.common.maxParallel, .integer(1...1024), standard: "16"),
+    .init("rate_limit", \.common.rateLimit, .rate, standard: "50/s"),
   ]
 
   private static let http: [ConfigurationKey<BackendDraft>] = [
-    .init("url", \.http.url, .url, required: true, of: [.http], "where tokens are asked for"),
-    .init("method", \.http.method, .choice, standard: "POST", of: [.http], "the HTTP method"),
+    .init("url", \.http.url, .url, required: true, of: [.http]),
+    .init("method", \.http.method, .choice, standard: "POST", of: [.http]),
+    .init("bearer_token_file", \.http.bearerTokenFile, .path, of: [.http]),
+    .init("ca_file", \.http.caFile, .path, of: [.http]),
+    .init("client_certificate", \.http.clientCertificate, .path, of: [.http]),
+    .init("client_key", \.http.clientKey, .path, of: [.http]),
+    .init("unix_socket", \.http.unixSocket, .socketPath, of: [.http]),
+    .init("login_url", \.http.loginURL, .url, of: [.http]),
+    .init("logout_url", \.http.logoutURL, .url, of: [.http]),
+    .init("allow_plain_http", \.http.allowPlainHTTP, .yesNo, standard: "no", of: [.http]),
     .init(
-      "bearer_token_file", \.http.bearerTokenFile, .path, of: [.http],
-      "a file whose content authenticates this host to the backend"),
-    .init(
-      "ca_file", \.http.caFile, .path, of: [.http], "authorities trusted, not the system's"),
-    .init(
-      "client_certificate", \.http.clientCertificate, .path, of: [.http],
-      "this host's certificate in PEM; the key may be in the same file"),
-    .init("client_key", \.http.clientKey, .path, of: [.http], "the certificate's key in PEM"),
-    .init(
-      "unix_socket", \.http.unixSocket, .socketPath, of: [.http],
-      "a socket to connect to, not the URL's host"),
-    .init(
-      "login_url", \.http.loginURL, .url, of: [.http], "where users sign in with a password"),
-    .init("logout_url", \.http.logoutURL, .url, of: [.http], "what a global sign-out calls"),
-    .init(
-      "allow_plain_http", \.http.allowPlainHTTP, .yesNo, standard: "no", of: [.http],
-      "whether http:// may lead to another host"),
-    .init(
-      family: "header.", syntax: "a text", of: [.http], "a header sent with every callback"
+      family: "header.", syntax: "a text", of: [.http]
     ) { value, name, draft throws(InvalidValue) in
       guard name.isHeaderName else { throw InvalidValue("not a header's name") }
       let lowercased = name.lowercased()
@@ -53,11 +38,9 @@ extension ConfigurationSchema {
   ]
 
   private static let exec: [ConfigurationKey<BackendDraft>] = [
+    .init("command", \.exec.command, .command, required: true, of: [.exec]),
     .init(
-      "command", \.exec.command, .command, required: true, of: [.exec],
-      "the program, asked in JSON on its standard input; no shell"),
-    .init(
-      family: "environment.", syntax: "a text", of: [.exec], "a variable the program gets"
+      family: "environment.", syntax: "a text", of: [.exec]
     ) { value, name, draft throws(InvalidValue) in
       guard name.isVariableName else { throw InvalidValue("not a variable's name") }
       guard draft.exec.environment.count < Limits.Configuration.environmentVariables else {
@@ -68,28 +51,19 @@ extension ConfigurationSchema {
   ]
 
   private static let cognito: [ConfigurationKey<BackendDraft>] = [
-    .init(
-      "credentials_file", \.cognito.credentialsFile, .path, of: [.cognito],
-      "developer AWS credentials in the manner of ~/.aws/credentials"),
+    .init("credentials_file", \.cognito.credentialsFile, .path, of: [.cognito]),
     .init(
       "credentials_profile", \.cognito.credentialsProfile, .sectionName, standard: "default",
-      of: [.cognito], "the section of that file"),
-    .init(
-      "credential_process", \.cognito.credentialProcess, .command, of: [.cognito],
-      "a program that prints developer AWS credentials"),
+      of: [.cognito]),
+    .init("credential_process", \.cognito.credentialProcess, .command, of: [.cognito]),
     .init(
       "token_duration", \.cognito.tokenDuration,
-      .duration(.seconds(1) ... .seconds(86_400), isWhole: true), standard: "15m", of: [.cognito],
-      "lifetime of the developer token"),
+      .seconds(Limits.Upstream.tokenSeconds),
+      standard: "15m", of: [.cognito]),
+    .init("cognito_endpoint", \.cognito.cognitoEndpoint, .endpoint, of: [.cognito]),
+    .init("allow_plain_http", \.cognito.allowPlainHTTP, .yesNo, standard: "no", of: [.cognito]),
     .init(
-      "cognito_endpoint", \.cognito.cognitoEndpoint, .endpoint, of: [.cognito],
-      "Cognito Identity's URL, not AWS's own"),
-    .init(
-      "allow_plain_http", \.cognito.allowPlainHTTP, .yesNo, standard: "no", of: [.cognito],
-      "whether an http:// endpoint may be on another host"),
-    .init(
-      family: "principal_tags.", syntax: tagValue.name, of: [.cognito],
-      "a tag of the session, for access control by attributes"
+      family: "principal_tags.", syntax: tagValue.name, of: [.cognito]
     ) { value, name, draft throws(InvalidValue) in
       guard Limits.Upstream.tagNameLength.contains(name.utf8.count),
         name.containsOnlyLettersDigits(or: "_.:/+@-")
@@ -104,19 +78,12 @@ extension ConfigurationSchema {
   ]
 
   private static let awsSample: [ConfigurationKey<BackendDraft>] = [
-    .init(
-      "url", \.awsSample.url, .endpoint, required: true, of: [.awsSample],
-      "what /login and /gettoken are appended to"),
+    .init("url", \.awsSample.url, .endpoint, required: true, of: [.awsSample]),
     .init(
       "app_name", \.awsSample.appName, .appName,
-      standard: AWSSampleBackendSettings.standardAppName, of: [.awsSample],
-      "the app's name, from which the server derives keys"),
-    .init(
-      "ca_file", \.awsSample.caFile, .path, of: [.awsSample],
-      "authorities trusted, not the system's"),
-    .init(
-      "allow_plain_http", \.awsSample.allowPlainHTTP, .yesNo, standard: "no", of: [.awsSample],
-      "whether http:// may lead to another host"),
+      standard: AWSSampleBackendSettings.standardAppName, of: [.awsSample]),
+    .init("ca_file", \.awsSample.caFile, .path, of: [.awsSample]),
+    .init("allow_plain_http", \.awsSample.allowPlainHTTP, .yesNo, standard: "no", of: [.awsSample]),
   ]
 
   private static var tagValue: ValueSyntax<Template> {

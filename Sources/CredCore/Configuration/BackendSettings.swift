@@ -1,4 +1,4 @@
-/// A `[backend NAME]` section: who vouches for users. Profiles share it.
+/// A `[backend NAME]` section: the service that authenticates users. Several profiles may use it.
 public struct BackendSettings: Sendable, Equatable {
   public enum Kind: Sendable, Equatable {
     case http(HTTPBackendSettings)
@@ -9,11 +9,11 @@ public struct BackendSettings: Sendable, Equatable {
 
   public internal(set) var name: String
   public var kind: Kind
-  /// How long one callback may take.
+  /// The longest time of one callback.
   public var timeout: Duration = .seconds(5)
-  /// Callbacks under way at once.
+  /// Callbacks at the same time.
   public var maxParallel = 16
-  /// How often it is called at most.
+  /// The highest rate of calls. The default is Cognito's quota for `type = cognito`.
   public var rateLimit = Rate.perSecond(50)
 
   public init(name: String, kind: Kind) {
@@ -30,7 +30,9 @@ public struct BackendSettings: Sendable, Equatable {
     }
   }
 
-  /// Whether a callback for a user of this identifier cannot be made for a uid without a name.
+  /// Whether a callback needs the user's name, which a uid may not have.
+  ///
+  /// - Parameter userIdentifier: the profile's template.
   public func needsUserName(userIdentifier: Template) -> Bool {
     switch kind {
     case .http(let http):
@@ -42,7 +44,7 @@ public struct BackendSettings: Sendable, Equatable {
   }
 }
 
-/// What `type` in a `[backend NAME]` section says: the protocol of the token callback.
+/// The `type` of a `[backend NAME]` section: the protocol of the token callback.
 public enum BackendType: String, Sendable, CaseIterable {
   case http
   case exec
@@ -50,10 +52,11 @@ public enum BackendType: String, Sendable, CaseIterable {
   case awsSample = "aws-sample"
 }
 
-/// A backend while its section is read: its type may stand below the keys that depend on it.
+/// A backend while its section is read. Its type may follow the keys that depend on it, so the
+/// draft has settings of every type.
 struct BackendDraft {
   var type: BackendType?
-  /// What all types have. Its kind is a placeholder.
+  /// The settings of every type; the kind is a placeholder.
   var common = BackendSettings(name: "", kind: .cognito(CognitoBackendSettings()))
   var http = HTTPBackendSettings(url: URLTemplate(unread: ()))
   var exec = ExecBackendSettings(command: [])
@@ -79,22 +82,22 @@ struct BackendDraft {
 public struct HTTPBackendSettings: Sendable, Equatable {
   public var url: URLTemplate
   public var method = HTTPRequest.Method.post
-  /// Its content goes into `Authorization: Bearer`.
+  /// Its content is sent as `Authorization: Bearer`.
   public var bearerTokenFile: String?
-  /// PEM file of the authorities trusted instead of the system's.
+  /// PEM file of certificate authorities, in place of the system's.
   public var caFile: String?
-  /// PEM file; the key may be in it.
+  /// PEM file, which may hold the key too.
   public var clientCertificate: String?
   public var clientKey: String?
-  /// Path of the socket to connect to instead of the URL's host.
+  /// Path of a socket to connect to in place of the URL's host.
   public var unixSocket: String?
-  /// Sent with every request, in the order of the file; no name twice, whatever its case.
+  /// Sent with every request, in the order of the file. No name occurs twice in any case.
   public var headers: [HTTPHeader] = []
-  /// Where users sign in with a password; nil if the backend trusts the host.
+  /// The URL of sign-ins with a password; nil if the backend trusts the host.
   public var loginURL: URLTemplate?
-  /// What `logout` with `global` calls.
+  /// The URL that `logout` with `global` calls.
   public var logoutURL: URLTemplate?
-  /// Whether http may leave this host.
+  /// Whether http:// to another host is allowed.
   public var allowPlainHTTP = false
 
   public init(url: URLTemplate) {
@@ -102,11 +105,11 @@ public struct HTTPBackendSettings: Sendable, Equatable {
   }
 }
 
-/// A backend of type `exec`: a program asked on its standard input, without a shell.
+/// A backend of type `exec`: a program that reads its standard input, without a shell.
 public struct ExecBackendSettings: Sendable, Equatable {
   /// The program's absolute path and its arguments.
   public var command: [String]
-  /// What the program gets besides a minimal environment. A value may be a key.
+  /// Variables added to a minimal environment. A value may be a key.
   public var environment: [String: Secret] = [:]
 
   public init(command: [String]) {
@@ -114,23 +117,24 @@ public struct ExecBackendSettings: Sendable, Equatable {
   }
 }
 
-/// A backend of type `cognito`: credd itself holds developer AWS credentials and asks Cognito for
-/// tokens. The region comes from the profile's identity pool. With neither file nor process the
-/// credentials come from credd's environment.
+/// A backend of type `cognito`: credd holds developer AWS credentials and asks Cognito for tokens.
+/// The region is that of the profile's identity pool. Without a file and a process the credentials
+/// come from credd's environment.
 public struct CognitoBackendSettings: Sendable, Equatable {
-  /// A file in the manner of `~/.aws/credentials`.
+  /// A file in the format of `~/.aws/credentials`.
   public var credentialsFile: String?
   /// The section of that file.
   public var credentialsProfile = "default"
   /// A program that prints credentials, and its arguments.
   public var credentialProcess: [String]?
-  /// Lifetime asked for: 1 s to 24 h (Cognito API reference, GetOpenIdTokenForDeveloperIdentity).
+  /// Requested lifetime of a token: 1 s to 24 h (Cognito API reference,
+  /// GetOpenIdTokenForDeveloperIdentity).
   public var tokenDuration: Duration = .seconds(15 * 60)
   /// At most ``Limits/Upstream/principalTags``.
   public var principalTags: [String: Template] = [:]
-  /// Instead of AWS's own.
+  /// In place of AWS's own.
   public var cognitoEndpoint: HTTPURL?
-  /// Whether http may leave this host.
+  /// Whether http:// to another host is allowed.
   public var allowPlainHTTP = false
 
   public init() {}
@@ -138,16 +142,16 @@ public struct CognitoBackendSettings: Sendable, Equatable {
 
 /// A backend of type `aws-sample`: Amazon's sample server for developer-authenticated identities.
 public struct AWSSampleBackendSettings: Sendable, Equatable {
-  /// What `/login` and `/gettoken` are appended to; does not end in a slash.
+  /// The base URL, before `/login` and `/gettoken`; without a slash at its end.
   public var url: HTTPURL
   /// The sample's own name for its app.
   public static let standardAppName = "awscognitodeveloperauthenticationsample"
 
   /// The server derives its keys from this name, among others; lower-case.
   public var appName = Self.standardAppName
-  /// PEM file of the authorities trusted instead of the system's.
+  /// PEM file of certificate authorities, in place of the system's.
   public var caFile: String?
-  /// Whether http may leave this host.
+  /// Whether http:// to another host is allowed.
   public var allowPlainHTTP = false
 
   public init(url: HTTPURL) {

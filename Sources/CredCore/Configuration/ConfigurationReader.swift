@@ -1,9 +1,9 @@
-/// Turns sections into settings and finds everything wrong with them.
+/// Turns sections into settings and reports all problems.
 struct ConfigurationReader {
   let environment: (String) -> String?
   var diagnostics: DiagnosticList
   private(set) var configuration = Configuration()
-  /// Every backend that has a header, even if its section is wrong: a profile may name it.
+  /// Every backend with a header, even if its section has errors: a profile may name it.
   private var backendHeaders: [(name: String, position: SourcePosition)] = []
   private var backendReferences: [(name: String, position: SourcePosition)] = []
   private var profileCount = 0
@@ -29,7 +29,7 @@ struct ConfigurationReader {
       diagnostics.error(at: section.position, Self.unknownSection(section))
       return
     }
-    // A section with a wrong header is read all the same, for the problems within it.
+    // A section with a wrong header is read too, to report the problems within it.
     let name = nameInHeader(of: section, kind: kind)
     switch kind {
     case .daemon: readDaemon(section)
@@ -49,7 +49,7 @@ struct ConfigurationReader {
         otherwise: "; known are \(known.map(\.header).joined(separator: ", "))")
   }
 
-  /// The name a header gives; nil if there is none or, with an error, if it is wrong.
+  /// The name in a header; nil if there is none or it is wrong, which is an error.
   private mutating func nameInHeader(of section: INISection, kind: SectionKind) -> String? {
     switch (kind, section.words.count) {
     case (.daemon, 1):
@@ -191,7 +191,7 @@ extension ConfigurationReader {
       ConfigurationSchema.references(of: kind).contains { $0.matches(key) }
     }
     if let owner { return "\(message); it belongs in \(owner.header)" }
-    // In `haeder.X-Team` it is the family that is misspelt, not the name after the dot.
+    // In `haeder.X-Team` the family is misspelt, not the name after the dot.
     if let dot = key.firstIndex(of: ".") {
       let families = known.filter(\.isFamily).map(\.name)
       if let family = NearestName.of(String(key[...dot]), in: families) {

@@ -1,5 +1,4 @@
-/// What keys must mean together. A key that is there but wrong counts as there: it has its own
-/// error already.
+/// Rules between keys. A key with a wrong value counts as present: it has its own error already.
 extension ConfigurationReader {
   mutating func check(_ backend: BackendDraft, _ section: INISection) {
     switch backend.type {
@@ -13,7 +12,7 @@ extension ConfigurationReader {
   }
 
   private mutating func check(_ http: HTTPBackendSettings, _ section: INISection) {
-    // With a Unix socket nothing leaves the host, whatever the URL says.
+    // With a Unix socket nothing leaves the host.
     let isAllowed = http.allowPlainHTTP || section["unix_socket"] != nil
     refusePlainHTTP("url", http.url.sample, section, isAllowed: isAllowed)
     refusePlainHTTP("login_url", http.loginURL?.sample, section, isAllowed: isAllowed)
@@ -47,7 +46,7 @@ extension ConfigurationReader {
     refusePlainHTTP(
       "cognito_endpoint", profile.cognitoEndpoint, section, isAllowed: profile.allowPlainHTTP)
     refusePlainHTTP("sts_endpoint", profile.stsEndpoint, section, isAllowed: profile.allowPlainHTTP)
-    // "Invalid login token. Can't pass in a Cognito token.": GetId refuses these.
+    // GetId refuses these: "Invalid login token. Can't pass in a Cognito token."
     if let provider = profile.webIdentityProvider, provider.hasPrefix("cognito-identity") {
       diagnostics.error(
         at: section.position(of: "web_identity_provider"),
@@ -67,7 +66,7 @@ extension ConfigurationReader {
       }
       return
     }
-    // Whoever writes a policy relies on it; the rest merely does nothing.
+    // An operator relies on a policy, so one without effect is an error; other keys are a warning.
     for key in ["policy_file", "policy_arns"] where section[key] != nil {
       diagnostics.error(
         at: section.position(of: key), "\(key): only 'flow = basic' can apply a policy")
@@ -99,9 +98,10 @@ extension ConfigurationReader {
   }
 }
 
-/// Whether the rate limits can renew what the other limits allow.
+/// Whether the rate limits can renew as many sessions as `max_sessions` allows.
 extension ConfigurationReader {
-  /// Credentials of the enhanced flow last an hour (Cognito API reference, GetCredentialsForIdentity).
+  /// Credentials of the enhanced flow last an hour (Cognito API reference,
+  /// GetCredentialsForIdentity).
   private static let enhancedLifetime: Duration = .seconds(3600)
 
   mutating func checkCapacity() {
@@ -118,7 +118,8 @@ extension ConfigurationReader {
     }
   }
 
-  /// Everyone's credentials are renewed once in half of their lifetime.
+  /// Warns if the rate cannot renew all sessions within the part of the lifetime after which a
+  /// refresh is due.
   private mutating func check(
     _ profile: String, _ limit: (key: String, rate: Rate), _ lifetime: Duration, _ place: String
   ) {

@@ -1,10 +1,10 @@
-/// A value as it stands in a file, to be read by its key's type.
+/// A value as written in a file, before its key's type reads it.
 ///
 /// Double quotes keep white space, commas, `;` and `#` as they are; within them `\"` and `\\` are
-/// the only escapes. A value is quoted as a whole or not at all; where it is a list or a command,
-/// that holds for each word. Outside quotes a backslash is itself.
+/// the only escapes. A value is quoted as a whole or not at all; in a list or a command this holds
+/// for each word. Outside quotes a backslash has no meaning.
 struct ConfigurationValue {
-  /// Trimmed, not empty, every quote closed.
+  /// Trimmed and not empty; every quote is closed.
   let written: String
   let environment: (String) -> String?
 
@@ -24,7 +24,7 @@ struct ConfigurationValue {
     return text
   }
 
-  /// The words of a command, or of a list, where commas separate too.
+  /// The words of a command or a list. Commas separate the words of a list too.
   func words(separatedByCommas: Bool) throws(InvalidValue) -> [String] {
     let bytes = Array(written.utf8)
     let separates = { (byte: UInt8) in
@@ -53,7 +53,7 @@ struct ConfigurationValue {
     return words
   }
 
-  /// Reads the quoted text whose opening quote is at `index`, which moves behind the closing one.
+  /// Reads the quoted text at `index` and moves `index` behind its closing quote.
   private static func unquote(_ bytes: [UInt8], _ index: inout Int) throws(InvalidValue) -> String {
     var text: [UInt8] = []
     index += 1
@@ -73,8 +73,8 @@ struct ConfigurationValue {
 }
 
 extension ConfigurationValue {
-  /// An absolute path, with `${NAME}` replaced by what the environment holds. Messages do not
-  /// repeat it: where a file with a token is asked for, somebody pastes the token.
+  /// An absolute path, with `${NAME}` replaced by the environment's value. Messages do not repeat
+  /// it: an operator may have pasted a token in place of the path of its file.
   func path(limit: Int = Limits.Configuration.pathBytes) throws(InvalidValue) -> String {
     let path = try substituted(text())
     guard path.utf8.first == UInt8(ascii: "/") else {
@@ -89,7 +89,7 @@ extension ConfigurationValue {
     return path
   }
 
-  /// The name of the first variable mentioned, for a key in which none is substituted.
+  /// The name of the first variable in the value, for a key without substitution.
   var mentionedVariable: Substring? {
     guard let (_, rest) = ConfigurationValue.splitAtVariable(written[...]) else { return nil }
     return ConfigurationValue.variableName(at: rest)
@@ -114,7 +114,7 @@ extension ConfigurationValue {
     return result + rest
   }
 
-  /// What stands before and after the first `${`.
+  /// The texts before and after the first `${`.
   private static func splitAtVariable(_ text: Substring) -> (before: Substring, after: Substring)? {
     var rest = text
     while let dollar = rest.firstIndex(of: "$") {
@@ -124,7 +124,7 @@ extension ConfigurationValue {
     return nil
   }
 
-  /// The name that `}` ends; nil if there is none.
+  /// The variable's name before the first `}`; nil if there is none.
   private static func variableName(at text: Substring) -> Substring? {
     guard let end = text.firstIndex(of: "}"), text[..<end].isVariableName else { return nil }
     return text[..<end]
@@ -137,7 +137,7 @@ extension ConfigurationValue {
 }
 
 extension StringProtocol {
-  /// Whether this can name an environment variable.
+  /// Whether this is a valid name of an environment variable.
   var isVariableName: Bool {
     guard let first = utf8.first, !first.isDigit else { return false }
     return utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "_") }

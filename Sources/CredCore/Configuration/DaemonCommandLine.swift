@@ -1,6 +1,6 @@
 /// credd's command line: a few long options, `--name value` or `--name=value`.
 ///
-/// Read by hand: a package for it would be a third of the program and of its start.
+/// credd reads it without a package, which would take a third of the program and of its start.
 public struct DaemonCommandLine: Equatable, Sendable {
   public enum Option: String, CaseIterable, Sendable {
     case config = "--config"
@@ -21,17 +21,17 @@ public struct DaemonCommandLine: Equatable, Sendable {
     public let description: String
   }
 
-  /// Read with the fragments beside it.
+  /// The main file; the fragments in its `.d` directory are read too.
   public private(set) var config = "/etc/credd/credd.conf"
-  /// Bound where systemd passed no socket.
+  /// The path to bind if systemd passed no socket.
   public private(set) var socket = "/run/credd/credd.sock"
   public private(set) var checkConfig = false
-  /// In place of the configured one.
+  /// Overrides the configured level.
   public private(set) var logLevel: LogLevel?
 
   public init() {}
 
-  /// What `--help` prints.
+  /// The output of `--help`.
   public static let help = """
     OVERVIEW: Serve AWS credentials for developer-authenticated identities over a
     Unix socket.
@@ -55,8 +55,8 @@ public struct DaemonCommandLine: Equatable, Sendable {
 
     """
 
-  /// Reads the arguments after the program's name. Who asks for help gets it, whatever else is
-  /// there; of an option given twice the last counts.
+  /// Reads the arguments after the program's name. `--help` wins over all other arguments, then
+  /// `--version`; of an option given twice the last counts.
   public static func read(_ arguments: [String]) throws(Misuse) -> Request {
     let words = arguments.prefix { $0 != "--" }
     if words.contains(where: { $0 == Option.help.rawValue || $0 == "-h" }) { return .help }
@@ -88,7 +88,7 @@ public struct DaemonCommandLine: Equatable, Sendable {
     }
   }
 
-  /// A value that starts with a dash must be attached: it is far more often the next option.
+  /// A value that starts with a dash must be attached by `=`: otherwise it is the next option.
   private static func value(
     _ name: String, _ attached: String?, _ rest: inout ArraySlice<String>
   ) throws(Misuse) -> String {

@@ -1,16 +1,16 @@
-/// Something a person should know about the configuration.
+/// An error in the configuration, or a warning about it.
 ///
-/// A message never repeats a value that can hold a secret.
+/// A message never repeats a value that may be a secret.
 public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
-  /// An error leaves no configuration; a warning does.
+  /// With an error there is no configuration; with a warning there is.
   public enum Severity: String, Sendable {
     case error, warning
   }
 
   public let severity: Severity
-  /// Nil where no single line is at fault.
+  /// Nil if the problem is not in one line.
   public let position: SourcePosition?
-  /// Counted in characters from 1; given where the eye would search the line for the fault.
+  /// In characters, counted from 1; given if the place in the line is hard to see.
   public let column: Int?
   /// Lower-case, without a full stop.
   public let message: String
@@ -24,7 +24,7 @@ public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
     self.message = message
   }
 
-  /// `FILE:LINE: message`, a warning marked as such.
+  /// `FILE:LINE: message`, or `FILE:LINE: warning: message`.
   public var description: String {
     var text = position.map { "\($0): " } ?? ""
     if severity == .warning { text += "warning: " }
@@ -34,7 +34,7 @@ public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// Collects diagnostics as they are found and gives them out in the order of the files.
+/// Collects diagnostics and sorts them in the order of the files.
 struct DiagnosticList {
   private var found: [Diagnostic] = []
   private var unshown = 0
@@ -51,7 +51,7 @@ struct DiagnosticList {
     add(.warning, at: position, column: nil, message)
   }
 
-  /// A message that nobody will see is not made: searching for a suggestion takes time.
+  /// A message beyond the limit is not built: the search for a suggestion takes time.
   private mutating func add(
     _ severity: Diagnostic.Severity, at position: SourcePosition?, column: Int?,
     _ message: () -> String
@@ -64,7 +64,7 @@ struct DiagnosticList {
       Diagnostic(severity: severity, position: position, column: column, message: message()))
   }
 
-  /// Everything found, in reading order; what no line is at fault for comes last.
+  /// All diagnostics in reading order; those without a line come last.
   func inOrder() -> [Diagnostic] {
     let keyed = found.enumerated().map { index, diagnostic in
       (
@@ -87,11 +87,11 @@ struct DiagnosticList {
 
 /// A line of the configuration.
 public struct SourcePosition: Sendable, Hashable, CustomStringConvertible {
-  /// The file's name as its ``ConfigurationSource`` gives it.
+  /// The name of the ``ConfigurationSource``.
   public let file: String
   /// Counted from 1.
   public let line: Int
-  /// Where the file stands in reading order: names need not sort that way.
+  /// The file's index in reading order, which need not be the order of names.
   let source: Int
 
   init(file: String, line: Int, source: Int) {
@@ -104,9 +104,9 @@ public struct SourcePosition: Sendable, Hashable, CustomStringConvertible {
   public var description: String { "\(file):\(line)" }
 }
 
-/// One configuration file as it was read: the core does no I/O of its own.
+/// One configuration file, read by the caller: the core does no I/O.
 public struct ConfigurationSource: Sendable, Redacted {
-  /// The name under which diagnostics speak of the file.
+  /// The file's name in diagnostics.
   public let name: String
   /// Its content, unchecked.
   public let bytes: [UInt8]
@@ -117,15 +117,15 @@ public struct ConfigurationSource: Sendable, Redacted {
   }
 }
 
-/// What came of reading configuration files.
+/// The result of reading configuration files.
 public struct ConfigurationReading: Sendable, Equatable {
-  /// Nil if there is an error among the diagnostics.
+  /// Nil if one of the diagnostics is an error.
   public let configuration: Configuration?
   /// In the order of the files.
   public let diagnostics: [Diagnostic]
 }
 
-/// A text that is not what it should be. The message says what is wrong and never holds a secret.
+/// Why a value or a text is not accepted. The message never holds a secret.
 public struct InvalidValue: Error, Sendable, Equatable {
   /// Lower-case, without a full stop.
   public let message: String

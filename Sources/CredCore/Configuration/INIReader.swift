@@ -3,12 +3,13 @@
 /// A line is blank, a comment, `[section]` or `key = value`. `;` and `#` start a comment at the
 /// start of a line or after white space, but not between double quotes. Lines end in LF or CRLF; a
 /// byte order mark at the start is skipped. There are no continuation lines. A section or a key
-/// given twice, in one file or in two, is an error: the order of files never decides what holds.
+/// given twice, in one file or in two, is an error: the order of files never decides which value
+/// applies.
 struct INIReader {
   private enum Current {
     /// Before the first section of a file.
     case none
-    /// Below a header that could not be read: its entries belong nowhere.
+    /// Below a header that could not be read: its entries are ignored.
     case unreadable
     case section(Int)
   }
@@ -90,7 +91,7 @@ struct INIReader {
       current = .section(document.append(section))
       return
     }
-    // The entries join the first section, so that they too are checked and duplicates found.
+    // The entries join the first section: they are checked, and duplicates are found.
     current = .section(index)
     diagnostics.error(
       at: position,
@@ -141,8 +142,8 @@ struct INIReader {
 }
 
 extension INIReader {
-  /// The first thing in a line that no text has: a control character other than a tab, or bytes
-  /// that are not UTF-8. The column counts characters from 1.
+  /// The first character of a line that is not allowed: a control character other than a tab, or
+  /// bytes that are not UTF-8. The column counts characters from 1.
   static func foreignCharacter(in line: ArraySlice<UInt8>) -> (column: Int, message: String)? {
     if line.allSatisfy({ (0x20...0x7E).contains($0) || $0 == UInt8(ascii: "\t") }) { return nil }
     var parser = Unicode.UTF8.ForwardParser()
@@ -191,7 +192,7 @@ extension UInt8 {
   var startsComment: Bool { self == UInt8(ascii: ";") || self == UInt8(ascii: "#") }
 }
 
-/// The lines of all files, sorted into sections but not yet understood.
+/// The sections of all files, their values not yet read.
 struct INIDocument {
   private(set) var sections: [INISection] = []
   private var indexOfTitle: [String: Int] = [:]
@@ -205,15 +206,15 @@ struct INIDocument {
     return sections.count - 1
   }
 
-  /// Adds an entry, or returns the place of the one that has its key already.
+  /// Adds an entry; if the section has its key already, returns the place of the first one instead.
   mutating func append(_ entry: INIEntry, toSection index: Int) -> SourcePosition? {
     sections[index].append(entry)
   }
 }
 
-/// A section: `[profile work]` and the entries below it.
+/// A section: a header such as `[profile work]` and the entries below it.
 struct INISection {
-  /// What stands between the brackets: `["profile", "work"]`.
+  /// The words between the brackets: `["profile", "work"]`.
   let words: [String]
   let position: SourcePosition
   private(set) var entries: [INIEntry] = []
@@ -226,10 +227,10 @@ struct INISection {
 
   var title: String { "[" + words.joined(separator: " ") + "]" }
 
-  /// The entry with this key.
+  /// The entry with this key; nil if there is none.
   subscript(key: String) -> INIEntry? { indexOfKey[key].map { entries[$0] } }
 
-  /// Where a key stands, for a message about it; the header's place if it was not written.
+  /// The position of a key, for a message about it; the header's if the section has no such key.
   func position(of key: String) -> SourcePosition { self[key]?.position ?? position }
 
   fileprivate mutating func append(_ entry: INIEntry) -> SourcePosition? {
@@ -243,7 +244,7 @@ struct INISection {
 /// `key = value`.
 struct INIEntry {
   let key: String
-  /// Trimmed and without its comment, quotes as written: the key's type decides what they mean.
+  /// Trimmed and without its comment. Quotes are kept: the key's type reads them.
   let value: String
   let position: SourcePosition
 }

@@ -1,5 +1,5 @@
 extension ValueSyntax<String> {
-  /// What profiles and backends are called.
+  /// The name of a profile or a backend.
   static var sectionName: ValueSyntax {
     text(
       "a name of 1 to \(Limits.Configuration.profileNameLength) letters, digits, '.', '_' and '-'",
@@ -10,8 +10,7 @@ extension ValueSyntax<String> {
     text("a user's or group's name", where: \.isAccountName)
   }
 
-  /// `[\w-]+:[0-9a-f-]+`, at most 55 characters (Cognito API reference, IdentityPoolId). The region
-  /// becomes part of a host name, so it must be fit for that.
+  /// See ``IdentityPoolID``.
   static var identityPoolID: ValueSyntax {
     text("an identity pool id (REGION:UUID)") {
       (try? IdentityPoolID($0)) != nil
@@ -40,7 +39,7 @@ extension ValueSyntax<String> {
     text("an AWS account's 12 digits", where: \.isAccountID)
   }
 
-  /// The sample server lower-cases it before it hashes it, so only one spelling is accepted.
+  /// The sample server hashes the name in lower case, so only that spelling is accepted.
   static var appName: ValueSyntax {
     text("an app's name in lower case") {
       $0.containsOnlyLettersDigits(or: "._-") && $0 == $0.lowercased()
@@ -69,14 +68,14 @@ extension String {
   /// AssumeRoleWithWebIdentity: `[\w+=,.@-]`).
   var isRoleSessionText: Bool { containsOnlyLettersDigits(or: "_+=,.@-") }
 
-  /// As liberal as directories are: they have names with spaces and backslashes. A colon would end
+  /// Directories have names with spaces and backslashes, so these are allowed. A colon would end
   /// the name in every user database.
   var isAccountName: Bool {
     (1...Limits.Configuration.accountNameBytes).contains(utf8.count)
       && !utf8.contains(UInt8(ascii: ":"))
   }
 
-  /// A unit's name, or a pattern that can match one: it ends in a type or in a wildcard.
+  /// Whether this is a unit's name or a pattern for one: it ends in a unit type or a wildcard.
   var isUnitPattern: Bool {
     let parts = split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count <= 2 else { return false }
@@ -92,8 +91,8 @@ extension String {
       }
   }
 
-  /// `arn:aws…:iam::ACCOUNT:` and then `resource`, as AWS's managed policies too are written, whose
-  /// account is `aws`.
+  /// Whether this is `arn:aws…:iam::ACCOUNT:` followed by `resource`. The account of a policy may
+  /// also be `aws`, that of AWS's managed policies.
   func isARN(of resource: String) -> Bool {
     let fields = split(separator: ":", maxSplits: 5, omittingEmptySubsequences: false)
     guard Limits.Upstream.roleARNLength.contains(utf8.count), fields.count == 6 else {
@@ -107,7 +106,7 @@ extension String {
       && fields[5].containsOnlyLettersDigits(or: "+=,.@_/-")
   }
 
-  /// A header's name: `token` of RFC 9110 §5.6.2.
+  /// Whether this is a header's name: `token` of RFC 9110 §5.6.2.
   var isHeaderName: Bool {
     !isEmpty && containsOnlyLettersDigits(or: "!#$%&'*+-.^_`|~")
   }

@@ -1,25 +1,25 @@
-/// Everything the configuration files say, checked.
+/// The checked content of the configuration files.
 public struct Configuration: Sendable, Equatable {
   public var daemon = DaemonSettings()
   /// By name.
   public var backends: [String: BackendSettings] = [:]
-  /// By name; `default` is the one a request means that names none.
+  /// By name. A request that names no profile means `default`.
   public var profiles: [String: ProfileSettings] = [:]
 
   public init() {}
 
-  /// The backend that a profile names.
+  /// The backend of a profile; nil if it has none.
   public func backend(of profile: ProfileSettings) -> BackendSettings? {
     profile.backend.flatMap { backends[$0] }
   }
 
-  /// Whether a uid without a name cannot use the profile.
+  /// Whether the profile needs the user's name, which a uid may not have.
   public func needsUserName(_ profile: ProfileSettings) -> Bool {
     if profile.flow == .basic, profile.roleSessionName.needsUserName { return true }
     return backend(of: profile)?.needsUserName(userIdentifier: profile.userIdentifier) ?? false
   }
 
-  /// Reads files in the order given. All problems are found at once.
+  /// Reads files in the given order and reports all problems at once.
   ///
   /// - Parameter environment: the value of a variable, for `${NAME}` in paths.
   public static func read(
@@ -37,20 +37,20 @@ public struct Configuration: Sendable, Equatable {
 
 /// The `[daemon]` section.
 public struct DaemonSettings: Sendable, Equatable {
-  /// Clients connected at once.
+  /// Open connections.
   public var maxConnections = Limits.Client.connections
-  /// Clients connected at once that one Unix user may have.
+  /// Open connections of one user.
   public var maxConnectionsPerUser = Limits.Client.connectionsPerUser
-  /// Its members, like root, may see every session's status. Nil: root alone.
+  /// Its members, like root, may see the status of all sessions. Nil: only root.
   public var adminGroup: String?
   public var logLevel = LogLevel.info
-  /// Connections to backends and AWS at once.
+  /// Open connections to backends and AWS.
   public var upstreamConnections = 64
-  /// How long nobody may be connected before the daemon ends; nil: it stays.
+  /// The daemon ends after this time without a connection; nil: it stays.
   public var exitOnIdle: Duration?
-  /// Sessions held at once.
+  /// Sessions in memory.
   public var maxSessions = 10_000
-  /// How often AWS is called at most. Its quotas are an account's, which other hosts share.
+  /// The highest rates of calls to AWS. AWS's quotas are for an account, which other hosts share.
   public var getIDRate = Rate.perSecond(25)
   public var getCredentialsRate = Rate.perSecond(200)
   public var getOpenIDTokenRate = Rate.perSecond(200)
@@ -59,11 +59,11 @@ public struct DaemonSettings: Sendable, Equatable {
   public init() {}
 }
 
-/// A `[profile NAME]` section: an identity pool, who may use it and how.
+/// A `[profile NAME]` section: an identity pool, its users and its flow.
 ///
-/// Equality decides on reload whether sessions of the profile can go on as they are.
+/// On reload, sessions of a profile with equal settings continue unchanged.
 public struct ProfileSettings: Sendable, Equatable {
-  /// How a token becomes credentials.
+  /// How a token is exchanged for credentials.
   public enum Flow: String, Sendable, CaseIterable {
     /// GetCredentialsForIdentity.
     case enhanced
@@ -76,49 +76,49 @@ public struct ProfileSettings: Sendable, Equatable {
   public var identityPoolID: String
   /// Never nil where `backend` is set.
   public var developerProvider: String?
-  /// The name of a backend that exists; nil where users sign in with tokens of their own.
+  /// The name of an existing backend; nil if users sign in with tokens of their own.
   public var backend: String?
-  /// At most ``Limits/Upstream/userIdentifierLength`` characters once expanded.
+  /// Expanded, at most ``Limits/Upstream/userIdentifierLength`` characters.
   public var userIdentifier = Template.user
   public var flow = Flow.enhanced
   /// Never nil in the basic flow; a custom role in the enhanced one.
   public var roleARN: String?
-  /// Basic flow: `[\w+=,.@-]{2,64}` once expanded.
+  /// Basic flow: expanded, `[\w+=,.@-]{2,64}`.
   public var roleSessionName = Template.user
-  /// Basic flow: lifetime asked for, 15 min to 12 h.
+  /// Basic flow: the requested lifetime, 15 min to 12 h.
   public var duration: Duration = .seconds(3600)
   /// Basic flow: file with a session policy.
   public var policyFile: String?
   /// Basic flow: managed session policies.
   public var policyARNs: [String] = []
-  /// Whether unauthenticated identities are handed out.
+  /// Whether users without a sign-in get an unauthenticated identity.
   public var guest = false
   /// The pool's AWS account, for GetId.
   public var accountID: String?
-  /// A file whose token is a login; set together with `webIdentityProvider`.
+  /// A file with a token that is a login; set together with `webIdentityProvider`.
   public var webIdentityTokenFile: String?
   /// The key of that login in the logins map.
   public var webIdentityProvider: String?
-  /// Nobody is excluded where this list and the three behind it are empty.
+  /// Every user may use the profile if this list and the next three are empty.
   public var allowUsers: [String] = []
   public var allowGroups: [String] = []
-  /// systemd units; `*`, `?` and `[…]` as in file names.
+  /// systemd units, with `*`, `?` and `[…]` as in file names.
   public var allowUnits: [String] = []
   /// Absolute paths with `*`, `?` and `[…]`, each followed by its `sha256:` digests.
   public var allowExecutables: [String] = []
-  /// Names or uids of those who may ask in the name of others.
+  /// Names or uids of the users that may ask in the name of others.
   public var impersonate: [String] = []
-  /// Instead of AWS's own; without a slash at its end.
+  /// In place of AWS's own; without a slash at its end.
   public var cognitoEndpoint: HTTPURL?
-  /// Instead of AWS's own; without a slash at its end.
+  /// In place of AWS's own; without a slash at its end.
   public var stsEndpoint: HTTPURL?
-  /// Whether http to an endpoint may leave this host.
+  /// Whether an http:// endpoint may be on another host.
   public var allowPlainHTTP = false
   public var fips = false
   public var dualstack = false
-  /// PEM file of the authorities trusted for the endpoints instead of the system's.
+  /// PEM file of certificate authorities for the endpoints, in place of the system's.
   public var caFile: String?
-  /// The developer token's key in the logins map; nil for that of the region's partition.
+  /// The developer token's key in the logins map; nil for the key of the region's partition.
   public var loginsKey: String?
 
   public init(name: String, identityPoolID: String) {
@@ -126,11 +126,11 @@ public struct ProfileSettings: Sendable, Equatable {
     self.identityPoolID = identityPoolID
   }
 
-  /// The AWS region, which the pool's id names.
+  /// The AWS region in the pool's id.
   public var region: String { String(identityPoolID.prefix { $0 != ":" }) }
 }
 
-/// How much the daemon logs: what is at the level and above it.
+/// How much the daemon logs: this level and those before it.
 public enum LogLevel: String, Sendable, CaseIterable {
   case error, warning, notice, info, debug
 }

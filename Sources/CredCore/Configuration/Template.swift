@@ -14,15 +14,15 @@ public struct Template: Sendable, Equatable {
     case placeholder(Placeholder)
   }
 
-  /// How the values, not the text around them, are encoded.
+  /// How the values are encoded. The text around them is not.
   public enum Encoding: Sendable {
     case none
-    /// Everything but RFC 3986's unreserved characters as %XX of its UTF-8, so that no value ends
-    /// the path segment or the parameter it stands in.
+    /// Percent-encoded except for RFC 3986's unreserved characters: no value can end its path
+    /// segment or its parameter.
     case urlPath
   }
 
-  /// No two literals follow each other, and none is empty.
+  /// No literal is empty or follows another one.
   public let parts: [Part]
 
   /// `{user}`.
@@ -56,7 +56,7 @@ public struct Template: Sendable, Equatable {
     self.parts = parts
   }
 
-  /// As it is written.
+  /// As written in a configuration.
   public var text: String {
     parts.map { part in
       switch part {
@@ -86,10 +86,10 @@ public struct Template: Sendable, Equatable {
 }
 
 extension Template {
-  /// Whether a uid without a name cannot use this.
+  /// Whether the template holds `{user}`, so that a uid without a name cannot use it.
   public var needsUserName: Bool { parts.contains(.placeholder(.user)) }
 
-  /// Whether it is the same text for everyone.
+  /// Whether the text is the same for all users.
   public var isConstant: Bool {
     parts.allSatisfy { if case .literal = $0 { true } else { false } }
   }
@@ -99,7 +99,7 @@ extension Template {
     parts.compactMap { if case .literal(let text) = $0 { text } else { nil } }
   }
 
-  /// The text for one caller. Throws where `user` is nil and needed, and for `.urlPath` where a
+  /// The text for one caller. Throws if `{user}` has no value. With `.urlPath` it also throws if a
   /// value makes a path segment `.` or `..`, which would lead to another resource.
   public func expand(
     user: String?, uid: UInt32, host: String, encoding: Encoding = .none
@@ -126,7 +126,7 @@ extension Template {
   }
 }
 
-/// Why a template has no text for a caller.
+/// Why a template cannot be expanded for a caller.
 public enum TemplateError: Error, Sendable, Equatable {
   /// The template holds `{user}`, and the caller's uid has no name.
   case userNameNeeded
@@ -134,11 +134,11 @@ public enum TemplateError: Error, Sendable, Equatable {
   case dotSegment
 }
 
-/// A URL whose path and query may hold placeholders. Scheme, host and port may not: a user's name
-/// must never decide where a request goes.
+/// A URL with placeholders in its path or query. Scheme, host and port have none: a user's name
+/// must never choose the destination of a request.
 public struct URLTemplate: Sendable, Equatable {
   public let template: Template
-  /// The URL with a letter for each placeholder: for what does not depend on them.
+  /// The URL with a letter for each placeholder: it has the real scheme and host.
   let sample: HTTPURL
 
   public init(_ text: String) throws(InvalidValue) {
@@ -160,7 +160,7 @@ public struct URLTemplate: Sendable, Equatable {
     sample = HTTPURL(unread: ())
   }
 
-  /// Whether a uid without a name cannot use this.
+  /// See ``Template/needsUserName``.
   public var needsUserName: Bool { template.needsUserName }
 
   /// The URL for one caller, the values percent-encoded. Throws as ``Template`` does.

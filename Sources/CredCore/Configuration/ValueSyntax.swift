@@ -1,6 +1,6 @@
-/// A type of value: how it is read, and what it is called.
+/// A type of value: its name and how to read it.
 struct ValueSyntax<Value>: Sendable {
-  /// With its article, for messages and for documentation: `a duration from 100ms to 1m`.
+  /// With an article, for messages and documentation: `a duration from 100ms to 1m`.
   let name: String
   /// Whether `${NAME}` is replaced.
   var takesVariables = false
@@ -17,7 +17,7 @@ struct ValueSyntax<Value>: Sendable {
 }
 
 extension ValueSyntax<String> {
-  /// A text for which `isValid` holds. It is repeated in the message, so it is no secret.
+  /// A text that `isValid` accepts. The message repeats it, so it must be no secret.
   static func text(
     _ name: String, where isValid: @escaping @Sendable (String) -> Bool
   ) -> ValueSyntax {
@@ -57,8 +57,18 @@ extension ValueSyntax<Bool> {
 }
 
 extension ValueSyntax<Duration> {
-  /// - Parameter isWhole: whether only whole seconds will do, which is what AWS counts in.
-  static func duration(_ range: ClosedRange<Duration>, isWhole: Bool = false) -> ValueSyntax {
+  static func duration(_ range: ClosedRange<Duration>) -> ValueSyntax {
+    duration(range, isWhole: false)
+  }
+
+  /// Whole seconds, the unit of AWS.
+  static func seconds(_ range: ClosedRange<Int>) -> ValueSyntax {
+    duration(.seconds(range.lowerBound) ... .seconds(range.upperBound), isWhole: true)
+  }
+
+  private static func duration(
+    _ range: ClosedRange<Duration>, isWhole: Bool
+  ) -> ValueSyntax {
     let name = "a duration from \(range.lowerBound.written) to \(range.upperBound.written)"
     return ValueSyntax(name) { value throws(InvalidValue) in
       let text = try value.text()
@@ -121,7 +131,7 @@ extension ValueSyntax<String> {
 }
 
 extension ValueSyntax<HTTPURL> {
-  /// A URL to which credd appends: without a query, its slashes at the end removed.
+  /// A URL without a query, its slashes at the end removed: credd appends to it.
   static var endpoint: ValueSyntax {
     ValueSyntax("a URL without a query") { value throws(InvalidValue) in
       var text = try value.text()
@@ -144,8 +154,8 @@ extension ValueSyntax<URLTemplate> {
 }
 
 extension ValueSyntax<Template> {
-  /// A template whose own text, without what it will be filled with, is at most `length`
-  /// characters, each of them one that `isValid` allows.
+  /// A template. Its text without the placeholders has at most `length` characters, and `isValid`
+  /// accepts it.
   static func template(
     length: Int, where isValid: @escaping @Sendable (String) -> Bool = { _ in true }
   ) -> ValueSyntax {
@@ -164,7 +174,7 @@ extension ValueSyntax<Template> {
 }
 
 extension ValueSyntax<[String]> {
-  /// Absolute paths of programs, each followed by as many digests as its file may have.
+  /// Absolute paths of programs, each followed by the digests that its file may have.
   static var executables: ValueSyntax {
     let name = "an absolute path, or sha256: and 64 hexadecimal digits after one"
     return ValueSyntax("a list, each word \(name)") { value throws(InvalidValue) in
@@ -187,7 +197,7 @@ extension ValueSyntax<[String]> {
     }
   }
 
-  /// A program and its arguments, split at white space; no shell reads them.
+  /// A program and its arguments, split at white space, without a shell.
   static var command: ValueSyntax {
     ValueSyntax("an absolute path and arguments") { value throws(InvalidValue) in
       let words = try value.words(separatedByCommas: false)
@@ -201,7 +211,7 @@ extension ValueSyntax<[String]> {
     }
   }
 
-  /// A list whose every word is valid by itself.
+  /// A list. `isValid` accepts each of its words.
   static func list(
     of name: String, most: Int = .max, where isValid: @escaping @Sendable (String) -> Bool
   ) -> ValueSyntax {

@@ -1,48 +1,37 @@
-extension UpstreamFailure {
-  /// Every failure that the table knows for an upstream, for simulations: a new row is in it by
-  /// itself.
-  package static func catalogue(of upstream: Upstream) -> [UpstreamFailure] {
-    let transport = TransportFailure.allCases.map(FailureTable.transport)
-    let spoiled = [
-      FailureTable.html, FailureTable.proxyRefuses, FailureTable.redirect,
-      FailureTable.malformedReply,
-      FailureTable.serverFault,
-      FailureTable.throttledByStatus, FailureTable.wrongPool, FailureTable.notSent,
-    ]
-    let own: [FailureTable.Row] =
+extension HTTPReply {
+  /// A reply for every failure that the table knows of an upstream, for simulations: a new row is in
+  /// it by itself.
+  package static func failures(of upstream: Upstream) -> [HTTPReply] {
+    let statuses =
+      [301, 400, 403, 407, 429, 500, 502, 503, 511].map { HTTPReply(status: $0, body: Secret([])) }
+    let unusable = ["<!DOCTYPE html><html></html>", "{}", "{\"IdentityId\":"].map {
+      HTTPReply(status: 200, body: Secret($0))
+    }
+    let unknown = FailureTable.Row("NewException", .signInRequired, nil, .expected, "")
+    let own: [HTTPReply] =
       switch upstream {
       case .cognitoIdentity:
-        FailureTable.cognito + FailureTable.anyService + [FailureTable.unknownRefusal]
-      case .sts: FailureTable.sts + FailureTable.anyService + [FailureTable.unknownRefusal]
+        (FailureTable.cognito + FailureTable.anyService + [unknown]).map(json)
+      case .sts: (FailureTable.sts + FailureTable.anyService + [unknown]).map(xml)
       case .backend:
-        [301, 400, 401, 403, 404, 408, 409, 429, 500, 502, 503, 511].map(FailureTable.backend)
-          + [1, 67, 69, 75, 77, 78].map { FailureTable.exec(exitStatus: $0) }
-          + [FailureTable.execNotStarted, FailureTable.execKilled]
-          + FailureTable.signature
+        [401, 404, 408, 409].map { HTTPReply(status: $0, body: Secret([])) }
+          + FailureTable.signature.map(json)
       }
-    return (transport + spoiled + own).map {
-      UpstreamFailure(upstream, $0, retryAfter: nil, said: nil)
-    }
+    return statuses + unusable + own
   }
 
-  /// The same failure, with a time that the server asks for; for simulations.
-  package func asking(for pause: Duration) -> UpstreamFailure {
-    UpstreamFailure(
-      upstream: upstream, failureClass: failureClass.with(retryAfter: pause), code: code,
-      message: message,
-      severity: severity)
+  private static func json(_ row: FailureTable.Row) -> HTTPReply {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.field("__type", row.name)
+    writer.field("message", row.saying)
+    writer.endObject()
+    return HTTPReply(status: 400, body: Secret(writer.bytes))
   }
 
-  /// The refusal of a wrong password, for simulations.
-  package static func wrongPassword(from upstream: Upstream) -> UpstreamFailure {
-    UpstreamFailure(upstream, FailureTable.signIn(status: 401), retryAfter: nil, said: nil)
-  }
-
-  /// What Cognito says of a token that is over, and of one that belongs to somebody else.
-  package static func cognito(saying words: String) -> UpstreamFailure {
-    let row =
-      FailureTable.cognito.first { !$0.saying.isEmpty && words.contains(bytesOf: $0.saying) }
-      ?? FailureTable.unknownRefusal
-    return UpstreamFailure(.cognitoIdentity, row, retryAfter: nil, said: words)
+  private static func xml(_ row: FailureTable.Row) -> HTTPReply {
+    let error = "<Code>\(row.name)</Code><Message>\(row.saying)</Message>"
+    return HTTPReply(
+      status: 400, body: Secret("<ErrorResponse><Error>\(error)</Error></ErrorResponse>"))
   }
 }

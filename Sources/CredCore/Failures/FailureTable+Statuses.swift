@@ -1,5 +1,5 @@
 extension FailureTable {
-  // MARK: Answers of AWS without a known name
+  // MARK: Replies of AWS without a known error name
 
   static let serverFault = Row(
     .transient(retryAfter: nil), nil, .expected, " has a fault; it is tried again")
@@ -16,50 +16,51 @@ extension FailureTable {
     .permanentConfiguration, nil, .operatorMustAct,
     " was not called, because the request would be invalid; check the profile and its backend")
 
-  // MARK: Held back by Admission
+  // MARK: Calls that Admission prevents
 
-  static let crowded = Row(
+  static let queueFull = Row(
     .throttled(retryAfter: nil), .throttled, .expected,
     " has more calls waiting than its rate limit lets through; it is tried again")
   static let retriesUsedUp = Row(
     .transient(retryAfter: nil), nil, .expected,
     " fails too often to be tried again at once; it is tried again later")
 
-  // MARK: No answer, or none that makes sense
+  // MARK: No reply, or a reply that cannot be read
 
   static func transport(_ failure: TransportFailure) -> Row {
     switch failure {
     case .nameResolution:
-      away(": its host name cannot be resolved; check the network, DNS and the URL")
-    case .connect: away(" cannot be reached; check the network, the URL and the proxy")
-    case .tls: away(": the TLS handshake failed; it is tried again", .operatorMustAct)
+      unavailable(": its host name cannot be resolved; check the network, DNS and the URL")
+    case .connect: unavailable(" cannot be reached; check the network, the URL and the proxy")
+    case .tls: unavailable(": the TLS handshake failed; it is tried again", .operatorMustAct)
     case .certificate:
-      away(
+      unavailable(
         ": its certificate is not trusted for this host; check ca_file, this host's clock, or a "
           + "captive portal", .operatorMustAct)
-    case .timeout: away(" did not answer in time; it is tried again")
-    case .reset: away(" broke the connection off; it is tried again")
-    case .tooLarge: away(" sent more than its limit; the answer was dropped", .operatorMustAct)
-    case .malformed: away(" did not answer in HTTP; check the URL", .operatorMustAct)
+    case .timeout: unavailable(" did not answer in time; it is tried again")
+    case .reset: unavailable(" broke the connection off; it is tried again")
+    case .tooLarge:
+      unavailable(" sent more than its limit; the answer was dropped", .operatorMustAct)
+    case .malformed: unavailable(" did not answer in HTTP; check the URL", .operatorMustAct)
     case .noLibrary:
-      away(
+      unavailable(
         " cannot be called: a library cannot be loaded on this host; check credd's journal and the "
           + "packages of libcurl and OpenSSL", .operatorMustAct)
     }
   }
 
-  static let html = away(
+  static let html = unavailable(
     " answered with a web page; check for a captive portal or a proxy", .operatorMustAct)
-  /// 407, which only a proxy says (RFC 9110 §15.5.8).
-  static let proxyRefuses = away(
+  /// 407, which only a proxy sends (RFC 9110 §15.5.8).
+  static let proxyRefuses = unavailable(
     " cannot be reached: the proxy wants a user name and password; check the proxy",
     .operatorMustAct)
-  static let redirect = away(
+  static let redirect = unavailable(
     " wants to redirect, which credd does not follow; check the URL, or for a captive portal",
     .operatorMustAct)
-  static let malformedReply = away(" sent a reply that cannot be used", .operatorMustAct)
+  static let malformedReply = unavailable(" sent a reply that cannot be used", .operatorMustAct)
 
-  private static func away(
+  private static func unavailable(
     _ message: String, _ severity: UpstreamFailure.Severity = .expected
   ) -> Row {
     Row(.transient(retryAfter: nil), nil, severity, message)
@@ -67,7 +68,7 @@ extension FailureTable {
 
   // MARK: A backend's statuses
 
-  /// What the status of a token callback means (contract, "Token callback").
+  /// The meaning of a token callback's status (contract, "Token callback").
   static func backend(status: Int) -> Row {
     switch status {
     case 401:
@@ -83,13 +84,13 @@ extension FailureTable {
         .unknownUser, .backendRejected, .expected,
         " does not know this user: ask those who run it, or check user_identifier and url")
     case 407: proxyRefuses
-    case 408: away(" did not get the request in time; it is tried again")
+    case 408: unavailable(" did not get the request in time; it is tried again")
     case 409:
       Row(
         .retryWithoutIdentity, .identityConflict, .operatorMustAct,
         " finds this user or one of the logins at another identity: unlink or merge them")
     case 429: throttledByStatus
-    case 503: away(" is not available now; it is tried again")
+    case 503: unavailable(" is not available now; it is tried again")
     case 511: html  // Network Authentication Required, RFC 6585 §6
     case 500...599: serverFault
     case 300..<400: redirect
@@ -101,7 +102,7 @@ extension FailureTable {
     }
   }
 
-  /// What the status of a sign-in means, where it differs from that of a token callback.
+  /// The meaning of a sign-in's status; most are as in a token callback.
   static func signIn(status: Int) -> Row {
     switch status {
     case 400, 401, 403, 404, 422:
@@ -123,19 +124,20 @@ extension FailureTable {
     case 67:  // EX_NOUSER
       backend(status: 404)
     case 69, 75:  // EX_UNAVAILABLE, EX_TEMPFAIL
-      away(" is not available now; it is tried again")
+      unavailable(" is not available now; it is tried again")
     case 77:  // EX_NOPERM
       backend(status: 403)
     case 64, 78, 126, 127:  // EX_USAGE, EX_CONFIG; not executable, not found
       Row(
         .permanentConfiguration, .backendUnavailable, .operatorMustAct,
         ": its command cannot be run as configured; check command")
-    default: away(": its command failed; it is tried again", .operatorMustAct)
+    default: unavailable(": its command failed; it is tried again", .operatorMustAct)
     }
   }
 
   static let execNotStarted = Row(
     .permanentConfiguration, .backendUnavailable, .operatorMustAct,
     ": its command cannot be started; check command and its permissions")
-  static let execKilled = away(": its command was killed; it is tried again", .operatorMustAct)
+  static let execKilled = unavailable(
+    ": its command was killed; it is tried again", .operatorMustAct)
 }

@@ -1,16 +1,18 @@
-/// What every failure of Cognito, STS and a backend means: the one table.
+/// The meaning of every failure of Cognito, STS and backends: the one table.
 ///
-/// A row says how a failure is recognised, what the session does about it, what a client is told,
-/// who must act, and the words for a person, which follow the upstream's name ("Cognito …"). The
-/// first row that fits is taken, so the narrower ones come first. Here are the errors that have a
-/// name; those known by a status or from the transport are in `FailureTable+Statuses.swift`.
+/// A row has the error's name, the session's reaction, the error code for clients, the severity,
+/// and the message, which follows the upstream's name ("Cognito …"). The first row that fits
+/// applies, so narrower rows come first. This file has the errors with a name; errors known by
+/// status or transport are in FailureTable+Statuses.swift. To add an error of Cognito's, add a row
+/// here.
+///
 /// Sources: the errors of the Cognito Identity and STS API references; messages as seen in public
 /// threads of the SDKs.
 enum FailureTable {
   struct Row: Sendable {
-    /// The error's name without namespace; empty in rows that are not found by name.
+    /// The error's name without its namespace; empty in rows that are not found by name.
     let name: String
-    /// Part of the error's message, for names that mean several things.
+    /// Part of the error's message, for names with several meanings; empty otherwise.
     let saying: String
     let failureClass: FailureClass
     /// Nil: the upstream's own "unavailable".
@@ -30,7 +32,7 @@ enum FailureTable {
       self.message = message
     }
 
-    /// For what is recognised by a status or by the transport.
+    /// For a failure that is recognised by a status or by the transport.
     init(
       _ failureClass: FailureClass, _ code: ProtocolErrorCode?,
       _ severity: UpstreamFailure.Severity, _ message: String
@@ -45,7 +47,7 @@ enum FailureTable {
   // MARK: Errors of AWS by name
 
   static let cognito: [Row] = [
-    // NotAuthorizedException means many things; only its message tells them apart.
+    // NotAuthorizedException has many meanings; only its message distinguishes them.
     Row(
       "NotAuthorizedException", saying: "Token expired", .newTokenOnce, .tokenRejected, .expected,
       " says the token has expired: a new one is needed; try again"),
@@ -147,7 +149,7 @@ enum FailureTable {
       " refuses a parameter: check role_arn, role_session_name and duration"),
   ]
 
-  /// Every service of AWS can answer with these.
+  /// Errors of all AWS services.
   static let anyService: [Row] = [
     Row(
       "TooManyRequestsException", throttled, .throttled, .expected,
@@ -172,7 +174,7 @@ enum FailureTable {
       " is not available; it is tried again"),
   ]
 
-  /// What Cognito says to the signature of `type = cognito`: here it is the backend.
+  /// Cognito's errors about the signature of a `type = cognito` backend: they are the backend's.
   static let signature: [Row] = [
     Row(
       "ExpiredTokenException", transient, nil, .operatorMustAct,

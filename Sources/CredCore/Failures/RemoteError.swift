@@ -1,11 +1,11 @@
-/// An error as an AWS service names it.
+/// An error in a reply of AWS.
 struct RemoteError: Equatable {
   /// Without `namespace#` and `:url`.
   let name: String
-  /// Fit to be shown.
+  /// Cleaned for credd's own messages.
   let message: String?
 
-  /// Nil where the name is none: then it came from something else than the service.
+  /// Nil if the name is no error name: the reply did not come from the service.
   init?(name: some StringProtocol, message: Secret?) {
     let local = name.split(separator: "#").last?.split(separator: ":").first ?? ""
     guard (1...128).contains(local.utf8.count), local.containsOnlyLettersDigits(or: "._") else {
@@ -22,19 +22,19 @@ struct RemoteError: Equatable {
   var description: String { message.map { "\(name): \($0)" } ?? name }
 }
 
-/// Text that somebody else wrote, made fit for one line of credd's own.
+/// Makes an upstream's text fit for one line of credd's.
 enum RemoteText {
-  /// In characters.
+  /// Characters of a cleaned text.
   static let maximumLength = 200
 
-  /// A run of characters as they occur in tokens, keys and signatures is taken for one from here
-  /// on. IdentityIds (36 after the colon) and role ARNs have separators that end a run.
+  /// From this length on, a run of the characters of tokens, keys and signatures counts as a
+  /// secret. IdentityIds (36 after the colon) and role ARNs have separators that end a run.
   private static let secretRun = 24
 
-  /// The text without control characters and line breaks, without what may be a token, cut to 200
-  /// characters; nil where nothing is left.
+  /// The text without control characters, line breaks and possible tokens, cut to 200 characters;
+  /// nil if nothing is left.
   static func clean(_ bytes: some Collection<UInt8>) -> String? {
-    // Read no more than can matter: an answer may be all message.
+    // The rest of a long message is not read.
     let text = String(decoding: bytes.prefix(maximumLength * 8), as: UTF8.self)
     var cleaned = ""
     for word in text.split(whereSeparator: isSeparator) {
@@ -45,7 +45,7 @@ enum RemoteText {
     return cleaned.isEmpty ? nil : String(cleaned.prefix(maximumLength))
   }
 
-  /// Spaces, line breaks and whatever else does not show.
+  /// Whether the character is white space or does not show.
   private static func isSeparator(_ character: Character) -> Bool {
     character.unicodeScalars.contains {
       switch $0.properties.generalCategory {
@@ -77,8 +77,8 @@ enum RemoteText {
     return byte.isLetterOrDigit || "-_.+/=~%".utf8.contains(byte)
   }
 
-  /// Long, and with a digit: no word of a language. A long word without one, such as an error's
-  /// name, stays; so does a UUID, which is in every IdentityId.
+  /// Whether the run is long and has a digit. A long word without a digit, such as an error's name,
+  /// is no secret; nor is a UUID, which is part of every IdentityId.
   private static func looksSecret(_ run: String) -> Bool {
     guard !run.contains(bytesOf: "eyJ") else { return true }  // a JWT's header, however short
     guard run.count >= secretRun else { return false }

@@ -1,24 +1,24 @@
-/// Why a call to Cognito, to STS or to a backend gave nothing, and what follows from it.
+/// Why a call to Cognito, STS or a backend failed, and what the session does about it.
 ///
-/// The core makes them from `FailureTable` alone. Holds no secret.
+/// Failures of replies come from `FailureTable`. A failure holds no secret.
 public struct UpstreamFailure: Error, Sendable, Equatable {
-  /// Who has to do something about it, and so at which level it is logged.
+  /// Whether an operator must act, which decides the level of the log message.
   public enum Severity: Sendable {
-    /// Part of normal life: an expired token, a network that is away.
+    /// Normal operation: an expired token, an unreachable network.
     case expected
-    /// Stays until a person changes something.
+    /// It lasts until an operator changes something.
     case operatorMustAct
   }
 
   public let upstream: Upstream
-  /// What the session does about it.
+  /// The session's reaction.
   public let failureClass: FailureClass
-  /// What a client of the line protocol is told, where the session can do nothing more.
+  /// The error code for clients, if the session cannot recover.
   public let code: ProtocolErrorCode
-  /// One line for a person: what happened and what to do.
+  /// One line: what happened and what to do.
   public let message: String
   public let severity: Severity
-  /// No call was made: ``Admission`` held it back.
+  /// True if ``Admission`` prevented the call.
   public internal(set) var isWithheld = false
 
   public init(
@@ -42,8 +42,8 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
 }
 
 extension UpstreamFailure {
-  /// What a client is told: with a time where time alone may heal it, and none where a person must
-  /// act first.
+  /// The error for clients. It has a retry time only if a later retry may succeed without a
+  /// person's action.
   public var protocolError: ProtocolError {
     let pause = failureClass.retryAfter ?? .seconds(1)
     return ProtocolError(code, message, retryAfter: failureClass.isTransient ? pause : nil)
@@ -51,7 +51,7 @@ extension UpstreamFailure {
 }
 
 extension Upstream {
-  /// The code for "it cannot be used now".
+  /// The error code of an upstream that cannot be used now.
   var unavailable: ProtocolErrorCode {
     switch self {
     case .cognitoIdentity, .sts: .cognitoUnavailable
@@ -71,26 +71,26 @@ extension FailureClass {
   }
 }
 
-/// What a session does about a failure of an upstream call. None of them is final: even the last
-/// ones are tried again after a long back-off, because an operator may have mended the cause.
+/// A session's reaction to a failed upstream call. None is final: even the last ones are retried
+/// after a long back-off, because an operator may have removed the cause.
 public enum FailureClass: Sendable, Hashable {
-  /// Back off with jitter and try again; no sooner than what the server asked for.
+  /// Back off with jitter and try again, not before the server's `Retry-After`.
   case transient(retryAfter: Duration?)
-  /// The same, and the rate limit has been too generous.
+  /// Like `transient`; in addition, the rate of calls was too high.
   case throttled(retryAfter: Duration?)
-  /// Ask the backend for a new token, once; if it happens again with that one, back off.
+  /// Ask the backend for a new token, once; if that one fails too, back off.
   case newTokenOnce
-  /// Forget the IdentityId, then ask the backend for a new token, once.
+  /// Drop the IdentityId, then ask the backend for a new token, once.
   case dropIdentityThenNewToken
-  /// Ask the backend again, without telling it an IdentityId.
+  /// Ask the backend again without an IdentityId.
   case retryWithoutIdentity
-  /// Forget the IdentityId and get a new one, once; if it happens again, the pool is wrong.
+  /// Drop the IdentityId and get a new one, once; if that one fails too, the pool is wrong.
   case newIdentity
-  /// Only the user can go on: sign in, again.
+  /// The user must sign in.
   case signInRequired
   /// A sign-in was refused: wrong user name or password.
   case signInFailed
-  /// The backend knows the user and says no.
+  /// The backend knows the user and refuses.
   case refusedByBackend
   /// The backend does not know the user.
   case unknownUser
@@ -101,7 +101,7 @@ public enum FailureClass: Sendable, Hashable {
   /// credd's configuration, or the backend, must be changed.
   case permanentConfiguration
 
-  /// Whether time alone may heal it.
+  /// Whether a later retry may succeed without a person's action.
   public var isTransient: Bool {
     switch self {
     case .transient, .throttled: true
@@ -109,7 +109,7 @@ public enum FailureClass: Sendable, Hashable {
     }
   }
 
-  /// How long the server asked to be left alone.
+  /// The pause that the server asked for.
   public var retryAfter: Duration? {
     switch self {
     case .transient(let delay), .throttled(let delay): delay
@@ -118,11 +118,11 @@ public enum FailureClass: Sendable, Hashable {
   }
 }
 
-/// Whom credd called.
+/// The service that credd called.
 public enum Upstream: Sendable, Hashable, CustomStringConvertible {
   case cognitoIdentity
   case sts
-  /// By the name of its section in the configuration.
+  /// With the name of its section in the configuration.
   case backend(String)
 
   public var description: String {
@@ -134,52 +134,52 @@ public enum Upstream: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Why no answer arrived, or none that could be taken for one.
+/// Why no reply arrived, or none that is HTTP.
 public enum TransportFailure: Error, Sendable, Hashable, CaseIterable {
   /// The host name could not be resolved.
   case nameResolution
-  /// No connection: refused, unreachable, or the proxy said no.
+  /// No connection: it was refused, the host is unreachable, or the proxy refused.
   case connect
-  /// The TLS handshake failed, without a doubt about who is at the other end.
+  /// The TLS handshake failed for another reason than the certificate.
   case tls
-  /// The certificate is not one that credd may trust for that host.
+  /// The server's certificate is not trusted for that host.
   case certificate
   /// The deadline passed.
   case timeout
-  /// The connection broke before the answer was whole.
+  /// The connection broke before the end of the reply.
   case reset
-  /// More bytes than the upstream's limit in ``Limits``.
+  /// The reply exceeds its limit in ``Limits/Upstream``.
   case tooLarge
-  /// Not HTTP.
+  /// The reply is not HTTP.
   case malformed
-  /// The library that speaks HTTP and TLS cannot be loaded on this host.
+  /// The library for HTTP and TLS cannot be loaded on this host.
   case noLibrary
 }
 
 extension UpstreamFailure {
-  /// No answer arrived.
+  /// No reply arrived.
   public static func transport(_ failure: TransportFailure, from upstream: Upstream) -> Self {
     Self(upstream, FailureTable.transport(failure), retryAfter: nil, said: nil)
   }
 
-  /// A request that was not sent, because Cognito or HTTP does not allow it.
+  /// A request was not sent, because Cognito or HTTP does not allow it.
   public static func notSent(_ input: InvalidInput, to upstream: Upstream) -> Self {
     Self(upstream, FailureTable.notSent, retryAfter: nil, said: input.description)
   }
 
-  /// A success that is none: what is missing or absurd in it.
+  /// A successful reply lacks something, or has an impossible value.
   static func malformed(_ input: InvalidInput, from upstream: Upstream) -> Self {
     Self(upstream, FailureTable.malformedReply, retryAfter: nil, said: input.description)
   }
 
-  /// An answer for another pool than the one asked for.
+  /// The reply is for another pool than the request.
   static func wrongPool(from upstream: Upstream) -> Self {
     Self(upstream, FailureTable.wrongPool, retryAfter: nil, said: nil)
   }
 
-  /// An answer of Cognito or STS that is not a success.
+  /// An unsuccessful reply of Cognito or STS.
   ///
-  /// - Parameter error: its name without namespace and its message, where the answer had them.
+  /// - Parameter error: the error in the reply; nil if it has none.
   static func aws(
     _ reply: HTTPReply, _ error: RemoteError?, from upstream: Upstream, table: [FailureTable.Row]
   ) -> Self {
@@ -189,7 +189,9 @@ extension UpstreamFailure {
     return Self(upstream, row, retryAfter: reply.retryAfter, said: error?.description)
   }
 
-  /// An answer of a backend to a token callback that is not a success.
+  /// An unsuccessful reply to a token callback.
+  ///
+  /// - Parameter said: the backend's explanation.
   static func backend(_ reply: HTTPReply, from upstream: Upstream, said: String?) -> Self {
     let row =
       reply.looksLikeHTML && reply.isSuccess
@@ -199,8 +201,7 @@ extension UpstreamFailure {
       said: "status \(reply.status)\(said.map { ": \($0)" } ?? "")")
   }
 
-  /// An answer of a backend to a sign-in that is not a success. What it says is left out: it may
-  /// well repeat the password.
+  /// An unsuccessful reply to a sign-in. Its text is left out, because it may repeat the password.
   static func signIn(_ reply: HTTPReply, from upstream: Upstream) -> Self {
     let row =
       reply.looksLikeHTML && reply.isSuccess
@@ -224,15 +225,16 @@ extension UpstreamFailure {
 }
 
 extension UpstreamFailure {
-  /// A backend that keeps tokens for later may hand out one that is no good any more.
-  static let tokenIsOver = UpstreamFailure(
+  /// The token has expired already, for example because the backend caches tokens.
+  static let tokenExpired = UpstreamFailure(
     upstream: .cognitoIdentity, failureClass: .newTokenOnce, code: .tokenRejected,
     message: "the backend gave a token that has expired already; "
       + "it must fetch a new one, or this host's clock is wrong",
     severity: .operatorMustAct)
 
-  /// A success that would be asked for again at once, without end.
-  static let credentialsAreOver = UpstreamFailure(
+  /// The new credentials have expired already. As a success they would be refreshed at once, again
+  /// and again.
+  static let credentialsExpired = UpstreamFailure(
     upstream: .cognitoIdentity, failureClass: .transient(retryAfter: nil),
     code: .cognitoUnavailable,
     message: "the credentials that came have expired already; is this host's clock right?",

@@ -1,4 +1,4 @@
-/// A request to send, as a value: the core makes it, the runtime's HTTP layer performs it.
+/// A request as a value: the core makes it, the runtime's HTTP layer sends it.
 public struct HTTPRequest: Sendable, Equatable {
   public enum Method: String, Sendable, CaseIterable {
     case get = "GET"
@@ -8,7 +8,7 @@ public struct HTTPRequest: Sendable, Equatable {
   public var method: Method
   /// An absolute `http` or `https` URL, percent-encoded.
   public var url: String
-  /// `Host` and `Content-Length` are not among them: the HTTP layer derives both.
+  /// Without `Host` and `Content-Length`: the HTTP layer derives both.
   public var headers: [HTTPHeader]
   /// Empty for a `GET`.
   public var body: Secret
@@ -21,28 +21,28 @@ public struct HTTPRequest: Sendable, Equatable {
   }
 }
 
-/// One header of a request. The value is a ``Secret`` because `Authorization` is one, and because
-/// a request is then printed without any of its values.
+/// One header of a request. The value is a ``Secret`` because `Authorization` holds one; a request
+/// is then printed without any value.
 public struct HTTPHeader: Sendable, Equatable {
   public let name: String
   public let value: Secret
 
-  /// For names and values that credd itself makes up.
+  /// For names and values of credd's own.
   init(_ name: String, _ value: String) {
     self.name = name
     self.value = Secret(value)
   }
 
-  /// For what was checked already.
+  /// For names and values that were checked before.
   init(_ name: String, _ value: Secret) {
     self.name = name
     self.value = value
   }
 
-  /// For what a configuration, a file or a caller brought in.
+  /// For names and values from a configuration, a file or a client.
   ///
-  /// - Throws: when the name is no token of RFC 9110 or the value holds a control character: a
-  ///   line break would let a token smuggle in a second header.
+  /// - Throws: if the name is no token of RFC 9110 or the value holds a control character. A line
+  ///   break in a token would add a second header.
   public init(checkingName name: String, value: Secret) throws(InvalidInput) {
     guard name.isHeaderName else {
       throw InvalidInput(field: "header name", reason: "is not a header name")
@@ -55,8 +55,7 @@ public struct HTTPHeader: Sendable, Equatable {
   }
 }
 
-/// An answer that arrived whole. The HTTP layer drops one over its limit, and
-/// follows no redirect.
+/// A complete reply. The HTTP layer drops a reply over its limit and follows no redirect.
 public struct HTTPReply: Sendable, Equatable {
   public struct Header: Sendable, Equatable {
     public let name: String
@@ -79,7 +78,7 @@ public struct HTTPReply: Sendable, Equatable {
     self.body = body
   }
 
-  /// The first header of that name, whatever its case (RFC 9110 §5.1).
+  /// The first header of that name in any case (RFC 9110 §5.1).
   public func header(_ name: String) -> String? {
     let wanted = name.lowercased()
     return headers.first { $0.name.lowercased() == wanted }?.value
@@ -88,8 +87,8 @@ public struct HTTPReply: Sendable, Equatable {
   /// Whether the status says that the request succeeded.
   public var isSuccess: Bool { (200..<300).contains(status) }
 
-  /// What a captive portal or a proxy sends in place of an answer. The content type is of no use:
-  /// emulators of Cognito send JSON as `text/html`.
+  /// Whether the body is a web page, from a captive portal or a proxy. The content type does not
+  /// tell: emulators of Cognito send JSON as `text/html`.
   var looksLikeHTML: Bool {
     let start = body.bytes.drop(while: \.isWhiteSpace).prefix(14)
     let text = String(decoding: start, as: UTF8.self).lowercased()
@@ -98,36 +97,37 @@ public struct HTTPReply: Sendable, Equatable {
 }
 
 extension HTTPReply {
-  /// How long the server asked to be left alone; a date counts from its own `Date`.
+  /// The pause that the server asks for, at most ``Limits/Upstream/longestRetryAfter``. A date
+  /// counts from the server's own `Date`.
   var retryAfter: Duration? {
     header("Retry-After").flatMap { Duration(retryAfter: $0, now: date) }
       .map { min($0, Limits.Upstream.longestRetryAfter) }
   }
 
-  /// The server's time at the answer: lifetimes are counted from it, so that a wrong local clock
-  /// does no harm.
+  /// The server's time when it replied. Lifetimes count from it, so a wrong local clock does no
+  /// harm.
   public var date: WallTime? { header("Date").flatMap { WallTime(httpDate: $0) } }
 }
 
 extension HTTPRequest {
-  /// Whether the request goes to a loopback address, and so never leaves this host.
+  /// Whether the request goes to a loopback address and so does not leave this host.
   public var staysOnHost: Bool {
     (try? HTTPURL(url))?.isLoopback ?? false
   }
 }
 
-/// How a request is sent, apart from what it says.
+/// How a request is sent.
 public struct HTTPSettings: Sendable, Equatable {
-  /// From start to last byte.
+  /// From the start to the last byte of the reply.
   public var timeout: Duration
-  /// Largest reply body in bytes; more is a failure.
+  /// Bytes of the largest reply body; more is a failure.
   public var replyLimit: Int
   /// Certificate authorities in PEM, in place of the system's.
   public var caFile: String?
   /// Client certificate and key, PEM files.
   public var clientCertificate: String?
   public var clientKey: String?
-  /// Connect to this Unix socket; the URL's host is then only a name.
+  /// The Unix socket to connect to; the URL's host is then only a name.
   public var unixSocket: String?
 
   public init(timeout: Duration, replyLimit: Int) {

@@ -1,6 +1,6 @@
-/// Reading an answer that must be one JSON object.
+/// Reads a reply that must be one JSON object.
 enum JSONReply {
-  /// - Throws: a malformed reply where it is too large, no JSON or no object.
+  /// - Throws: `.tooLarge` above `limit` bytes, a malformed reply if the body is no JSON object.
   static func object(
     _ body: Secret, limit: Int, limits: JSONLimits = .standard, from upstream: Upstream
   ) throws(UpstreamFailure) -> JSONValue {
@@ -9,7 +9,7 @@ enum JSONReply {
     do throws(JSONError) {
       value = try JSONValue.parse(body.bytes, limits: limits)
     } catch {
-      // The parser's message may quote what it met, so only the place is passed on.
+      // The parser's message may quote a key, so only the position is passed on.
       throw .malformed(
         InvalidInput(field: "the reply", reason: "is no JSON at byte \(error.offset)"),
         from: upstream)
@@ -21,7 +21,7 @@ enum JSONReply {
   }
 }
 
-/// Runs checks of a reply; what they find is a malformed reply of that upstream.
+/// Runs checks of a reply; an error of theirs becomes a malformed reply of that upstream.
 func checked<Value>(
   _ upstream: Upstream, _ body: () throws(InvalidInput) -> Value
 ) throws(UpstreamFailure) -> Value {
@@ -33,7 +33,7 @@ func checked<Value>(
 }
 
 extension JSONValue {
-  /// A member that must be a string with something in it.
+  /// The value of a member that must be a string and not empty.
   func requiredSecret(_ name: String) throws(InvalidInput) -> Secret {
     guard let value = self[name] else { throw InvalidInput(field: name, reason: "is missing") }
     guard let secret = value.secret, !secret.isEmpty else {
@@ -42,7 +42,7 @@ extension JSONValue {
     return secret
   }
 
-  /// The same for what is not secret.
+  /// Like ``requiredSecret(_:)``, for a text that is no secret.
   func requiredText(_ name: String) throws(InvalidInput) -> String {
     guard let text = try requiredSecret(name).exposedText() else {
       throw InvalidInput(field: name, reason: "is not UTF-8")

@@ -1,5 +1,5 @@
 extension JSONParser {
-  /// The bytes of the string whose opening quote stands at the position, escapes undone.
+  /// The string at the position, escapes undone. The position is at the opening quote.
   mutating func parseString() throws(JSONError) -> [UInt8] {
     let quote = position
     position += 1
@@ -12,7 +12,7 @@ extension JSONParser {
     return try parseEscapedString(quote: quote, plain: start..<position)
   }
 
-  /// Goes on where the first backslash of a string stands.
+  /// Continues at the first backslash of a string.
   private mutating func parseEscapedString(
     quote: Int, plain: Range<Int>
   ) throws(JSONError) -> [UInt8] {
@@ -27,7 +27,7 @@ extension JSONParser {
     return content
   }
 
-  /// Steps over text up to the next quote or backslash, which then stands at the position.
+  /// Moves the position to the next quote or backslash.
   private mutating func skipPlainText(from quote: Int) throws(JSONError) {
     while let byte = current {
       switch byte {
@@ -66,7 +66,8 @@ extension JSONParser {
     }
   }
 
-  /// The scalar of `\uXXXX` or of a surrogate pair `\uD83D\uDE00`, from behind the first `u`.
+  /// The scalar of `\uXXXX` or of a surrogate pair `\uD83D\uDE00`. The position is after the first
+  /// `u`.
   private mutating func parseUnicodeEscape(
     _ backslash: Int
   ) throws(JSONError) -> Unicode.Scalar {

@@ -1,4 +1,5 @@
-/// The recursive descent behind ``JSONValue/parse(_:limits:)``; recursion ends at `limits.depth`.
+/// The recursive descent parser of ``JSONValue/parse(_:limits:)``; recursion ends at
+/// `limits.depth`.
 struct JSONParser: Redacted {
   let bytes: [UInt8]
   let limits: JSONLimits
@@ -51,7 +52,7 @@ struct JSONParser: Redacted {
 // MARK: Arrays and objects
 
 extension JSONParser {
-  /// Steps over the opening bracket at the position, one level deeper.
+  /// Passes the opening bracket at the position and counts one more level.
   private mutating func descend() throws(JSONError) {
     guard depth < limits.depth else {
       throw error("nested deeper than \(limits.depth) levels")
@@ -91,7 +92,7 @@ extension JSONParser {
     return members
   }
 
-  /// A key and its colon, up to the value.
+  /// A key. The position is then at the value after the colon.
   private mutating func parseKey() throws(JSONError) -> String {
     guard current == UInt8(ascii: "\"") else { throw error("expected a key in quotes") }
     let key = String(decoding: try parseString(), as: UTF8.self)
@@ -101,7 +102,8 @@ extension JSONParser {
     return key
   }
 
-  /// Takes the comma or the closing bracket after an element; whether another element follows.
+  /// Takes the comma or the closing bracket after an element. Returns whether another element
+  /// follows.
   private mutating func continuesAfterElement(
     close: UInt8, expected: String
   ) throws(JSONError) -> Bool {
@@ -130,7 +132,7 @@ extension JSONParser {
     return value
   }
 
-  /// Steps over the byte if it stands at the position.
+  /// Passes the byte if it is at the position.
   private mutating func skip(_ byte: UInt8) -> Bool {
     guard current == byte else { return false }
     position += 1
@@ -144,14 +146,14 @@ extension JSONParser {
   }
 }
 
-/// The keys an object has had so far. Few keys are compared one by one, many are hashed, so that
-/// an object of 100,000 keys costs no quadratic time.
+/// The keys of an object so far. Few keys are compared one by one, many are hashed: an object with
+/// 100,000 keys does not take quadratic time.
 private struct KeySet {
   private static let hashedFrom = 8
   private var hashed: Set<String> = []
 
-  /// Whether the key is new. Canonically equivalent spellings count as one key, because they would
-  /// be one in every dictionary they end up in.
+  /// Whether the key is new. Canonically equivalent spellings count as one key, because a Swift
+  /// dictionary treats them as one.
   mutating func insert(_ key: String, after members: [JSONMember]) -> Bool {
     guard members.count >= Self.hashedFrom else {
       return !members.contains { $0.key == key }
@@ -188,7 +190,7 @@ extension JSONParser {
     current?.isDigit ?? false
   }
 
-  /// Steps over at least one digit.
+  /// Passes the digits at the position, at least one.
   private mutating func skipDigits() throws(JSONError) {
     guard isAtDigit else { throw error("expected a digit") }
     while isAtDigit { position += 1 }

@@ -1,6 +1,6 @@
-/// A JSON text as a value (RFC 8259), the one representation credd reads lines and replies into.
+/// A JSON text as a value (RFC 8259): request lines and replies are read into it.
 ///
-/// credd has a reader of its own because the line protocol needs the position of every key, exact
+/// credd has its own reader because the line protocol needs the position of every key, exact
 /// limits, and strings that stay secrets. Numbers are kept as they were written.
 public enum JSONValue: Sendable, Equatable {
   case null
@@ -10,10 +10,10 @@ public enum JSONValue: Sendable, Equatable {
   case array([JSONValue])
   case object([JSONMember])
 
-  /// Reads exactly one JSON text; white space may surround it, nothing else may.
+  /// Reads exactly one JSON text; only white space may surround it.
   ///
-  /// Stricter than RFC 8259 asks: duplicate keys, nesting beyond `limits.depth`, unpaired
-  /// surrogates and NUL are errors, because each has been used to make two readers disagree.
+  /// Stricter than RFC 8259: duplicate keys, nesting beyond `limits.depth`, unpaired surrogates and
+  /// NUL are errors, because two readers may understand each of them differently.
   public static func parse(
     _ bytes: [UInt8], limits: JSONLimits = .standard
   ) throws(JSONError) -> JSONValue {
@@ -21,22 +21,22 @@ public enum JSONValue: Sendable, Equatable {
     return try parser.parseText()
   }
 
-  /// The value of a member, where this is an object that has one of that name.
+  /// The value of the member with that name; nil if this is no object or has no such member.
   public subscript(_ key: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.isNamed(key) }?.value
   }
 
-  /// A string that is not secret.
+  /// A string that is no secret; nil if this is no string.
   public var text: String? { secret?.exposedText() }
 
-  /// A string.
+  /// A string; nil if this is none.
   public var secret: Secret? {
     guard case .string(let secret) = self else { return nil }
     return secret
   }
 
-  /// A number written without fraction and exponent that an `Int64` holds.
+  /// A number without fraction and exponent that fits into an `Int64`.
   public var integer: Int64? {
     guard case .number(let digits) = self else { return nil }
     return Int64(digits)
@@ -59,7 +59,7 @@ public enum JSONValue: Sendable, Equatable {
 /// One name and value of a JSON object, in the order of the text.
 public struct JSONMember: Sendable, Equatable {
   public var key: String
-  /// Where the key's opening quote stands: bytes from the start of the text.
+  /// Position of the key's opening quote: bytes from the start of the text.
   public var keyOffset: Int
   public var value: JSONValue
 
@@ -69,14 +69,14 @@ public struct JSONMember: Sendable, Equatable {
     self.value = value
   }
 
-  /// Whether the key is this name, byte for byte. `==` on strings would also take the Kelvin sign
-  /// for a K.
+  /// Whether the key is this name, byte for byte. `==` on strings also matches canonically
+  /// equivalent ones: the Kelvin sign equals a K.
   func isNamed(_ name: String) -> Bool {
     key.utf8.elementsEqual(name.utf8)
   }
 }
 
-/// Why a text is not JSON, and where. Never quotes a value, because values may be secret.
+/// Why a text is not JSON, and where. Never quotes a value, which may be a secret.
 public struct JSONError: Error, Equatable, Sendable {
   /// Bytes from the start of the text, counted from 0.
   public var offset: Int
@@ -89,16 +89,16 @@ public struct JSONError: Error, Equatable, Sendable {
   }
 }
 
-/// What ``JSONValue/parse(_:limits:)`` takes. The size of a text is its owner's limit.
+/// Limits of ``JSONValue/parse(_:limits:)``. The caller limits the size of the text.
 public struct JSONLimits: Sendable, Equatable {
-  /// How many arrays and objects may stand inside each other. The parser recurses this deep.
+  /// Arrays and objects within each other. The parser recurses as deep.
   public var depth: Int
 
-  /// How many values there may be in all, each element and member counted. What half a megabyte of
-  /// tiny ones costs to build (some 20 ms) is time that everybody else waits.
+  /// Values in all, each element and member counted. Half a megabyte of tiny values takes some 20
+  /// ms to build, and all other clients wait for as long.
   public var values: Int
 
-  /// Takes `[1,]` and `{"a":1,}`: the developer authentication sample server writes them.
+  /// Whether `[1,]` and `{"a":1,}` are read: AWS's sample server writes them.
   public var allowsTrailingComma: Bool
 
   public init(depth: Int = 32, values: Int = 10_000, allowsTrailingComma: Bool = false) {
@@ -107,6 +107,6 @@ public struct JSONLimits: Sendable, Equatable {
     self.allowsTrailingComma = allowsTrailingComma
   }
 
-  /// 32 levels, 10,000 values, no trailing commas: far more than any reply that credd reads.
+  /// 32 levels, 10,000 values, no trailing commas: far above any honest reply.
   public static let standard = JSONLimits()
 }

@@ -1,11 +1,11 @@
-/// Appends compact JSON to a buffer: no white space, keys in the order they are written.
+/// Appends compact JSON to a buffer: no white space, keys in the order of the calls.
 ///
-/// Whoever calls it keeps brackets balanced and puts a key before each member's value.
+/// The caller keeps brackets balanced and writes a key before each member's value.
 public struct JSONWriter: Sendable, Redacted {
   public private(set) var bytes: [UInt8]
   private var needsComma = false
 
-  /// - Parameter capacity: bytes to reserve, so that a text of known size is never copied.
+  /// - Parameter capacity: bytes to reserve. A text of known size is then never copied.
   public init(capacity: Int = 0) {
     bytes = []
     bytes.reserveCapacity(capacity)
@@ -24,9 +24,9 @@ public struct JSONWriter: Sendable, Redacted {
 
   public mutating func string(_ text: String) {
     beginValue()
-    // A `String` is valid UTF-8, so only quotes, backslashes and controls need a look.
+    // A `String` is valid UTF-8: only quotes, backslashes and controls are escaped.
     bytes.append(UInt8(ascii: "\""))
-    // Nearly all are as they are.
+    // Most texts need no escape.
     if text.utf8.contains(where: Self.isEscaped) {
       for byte in text.utf8 { appendEscaped(byte) }
     } else {
@@ -35,7 +35,7 @@ public struct JSONWriter: Sendable, Redacted {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Bytes that are not UTF-8 become U+FFFD, so that the text is always JSON.
+  /// Bytes that are not UTF-8 become U+FFFD: the text is always JSON.
   public mutating func string(_ secret: Secret) {
     beginValue()
     let content = secret.bytes
@@ -68,7 +68,7 @@ public struct JSONWriter: Sendable, Redacted {
     bytes.append(contentsOf: json)
   }
 
-  /// Ends the text with a newline, which makes it a line of the protocol.
+  /// Appends the newline that ends a line of the protocol.
   public mutating func endLine() {
     bytes.append(UInt8(ascii: "\n"))
   }
@@ -110,7 +110,7 @@ extension JSONWriter {
   }
 }
 
-/// The members of responses: what is nil is left out.
+/// The members of replies. A member whose value is nil is left out.
 extension JSONWriter {
   mutating func field(_ name: String, _ value: String?) {
     guard let value else { return }
@@ -155,7 +155,7 @@ extension JSONWriter {
 }
 
 extension Duration {
-  /// Whole seconds, never fewer than there are and never negative.
+  /// Whole seconds, rounded up, never negative.
   fileprivate var secondsRoundedUp: Int64 {
     let (seconds, attoseconds) = components
     return max(0, attoseconds > 0 ? seconds + 1 : seconds)
@@ -163,7 +163,7 @@ extension Duration {
 }
 
 extension JSONWriter {
-  /// `"Logins":{…}`; nothing where there are none, since Cognito takes an empty map for a guest.
+  /// `"Logins":{…}`; nothing if there are none, because an empty map means a guest to Cognito.
   mutating func logins(_ logins: LoginsMap) {
     guard !logins.isEmpty else { return }
     key("Logins")

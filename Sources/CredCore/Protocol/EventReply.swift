@@ -1,15 +1,15 @@
-/// What a watcher is told.
+/// An event that `watch` reports.
 public enum SessionEvent: Sendable, Equatable {
-  /// The state now: first when a watch begins, then whenever it changes.
+  /// The session's state: once when a watch begins, then at each change.
   case state(ReportedState, identityID: IdentityID?)
-  /// Upstream gave the user another identity.
+  /// Cognito gave the user another identity.
   case identityChanged(previous: IdentityID?, current: IdentityID)
-  /// There are new credentials.
+  /// The session has new credentials.
   case refreshed(identityID: IdentityID, expiration: WallTime, nextRefresh: WallTime?)
-  /// A refresh failed. What is at hand serves until `expiration`, if there is anything.
+  /// A refresh failed. The held credentials, if there are any, are valid until `expiration`.
   case degraded(ProtocolError, expiration: WallTime?)
 
-  /// The `Event` of the line.
+  /// The value of `Event`.
   public var name: String {
     switch self {
     case .state: "state"

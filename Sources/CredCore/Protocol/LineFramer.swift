@@ -1,7 +1,7 @@
 /// Cuts a byte stream into request lines.
 ///
-/// A line that lies within one chunk is handed out as a range of it, uncopied. Only what is left
-/// over at the end of a chunk is kept, and each byte is looked at once, however small the chunks.
+/// A line within one chunk is returned as a range of the chunk, without a copy. Only an unfinished
+/// line is kept, and each byte is examined once, however small the chunks.
 ///
 /// ```swift
 /// var position = 0
@@ -15,23 +15,24 @@
 /// }
 /// ```
 public struct LineFramer: Sendable, Redacted {
-  /// What comes next in a chunk.
+  /// The next part of a chunk.
   public enum Step: Sendable, Equatable {
-    /// A whole line: where it stands in the chunk, its newline left out.
+    /// A whole line: its range in the chunk, without the newline.
     case line(Range<Int>)
     /// A line that began in an earlier chunk.
     case joined([UInt8])
-    /// The chunk is used up.
+    /// The chunk has no further line.
     case needsMore
-    /// A line is over the limit. The stream is lost: every later step says the same.
+    /// A line is over the limit. Every later step returns this too, because the start of the next
+    /// line is unknown.
     case tooLarge
   }
 
   private let limit: Int
-  /// The beginning of a line. In pieces: an array that grows is copied over and over, which takes
-  /// 1 ms for a line at the limit; its pieces take 12 µs.
+  /// The beginning of a line, in pieces. One growing array is copied again and again, which takes
+  /// 1 ms for a line at the limit; pieces take 12 µs.
   private var pieces: [[UInt8]] = []
-  /// Bytes kept of a line that has begun and not ended.
+  /// Bytes of the unfinished line.
   public private(set) var partialBytes = 0
   private var isOverLimit = false
 
@@ -40,13 +41,13 @@ public struct LineFramer: Sendable, Redacted {
     self.limit = limit
   }
 
-  /// Whether a line has begun and not ended: its time is limited.
+  /// Whether a line is unfinished: ``Limits/Line/time`` limits that.
   public var holdsPartialLine: Bool { partialBytes > 0 }
 
-  /// The next line of the chunk at or after `position`, which moves behind it. Lines of nothing but
-  /// spaces, tabs and carriage returns are passed over.
+  /// The next line of the chunk at or after `position`, which moves behind it. Lines that hold only
+  /// spaces, tabs and carriage returns are skipped.
   ///
-  /// - Parameter newline: finds the next newline at or after a place, or else the chunk's end.
+  /// - Parameter newline: returns the position of the next newline, or the chunk's end.
   public mutating func next(
     in chunk: borrowing Span<UInt8>, from position: inout Int,
     newline: (borrowing Span<UInt8>, Int) -> Int = newline
@@ -74,7 +75,7 @@ public struct LineFramer: Sendable, Redacted {
     return isOverLimit ? .tooLarge : .needsMore
   }
 
-  /// The last line of a stream whose sender did not end it: `printf '{}' | nc -N` means a request.
+  /// The last line of a stream, if it has no newline: `printf '{}' | nc -N` is a request.
   public mutating func finish() -> [UInt8]? {
     takeKept()
   }
@@ -93,10 +94,10 @@ public struct LineFramer: Sendable, Redacted {
     for index in range { pieces[pieces.count - 1].append(chunk[index]) }
   }
 
-  /// Up to how many bytes what comes is added to the last piece. What goes beyond is a piece itself.
+  /// Bytes are added to the last piece up to this size; beyond it they are a new piece.
   private static let mergedBytes = 4 << 10
 
-  /// The kept bytes, unless they are blank.
+  /// The unfinished line, now finished; nil if it is blank.
   private mutating func takeKept() -> [UInt8]? {
     var line = pieces.first ?? []
     if pieces.count > 1 {
@@ -108,7 +109,7 @@ public struct LineFramer: Sendable, Redacted {
     return Self.isBlank(line.span, 0..<line.count) ? nil : line
   }
 
-  /// Where the next newline stands; the chunk's end where there is none.
+  /// The position of the next newline, or the chunk's end.
   public static func newline(in chunk: borrowing Span<UInt8>, from start: Int) -> Int {
     var index = start
     while index < chunk.count, chunk[index] != UInt8(ascii: "\n") { index += 1 }

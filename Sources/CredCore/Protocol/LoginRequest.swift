@@ -2,7 +2,7 @@
 public struct LoginRequest: Sendable, Equatable {
   public var profile: String
   public var signIn: SignInInput
-  /// Which of the roles a SAML assertion carries (Cognito API reference, CustomRoleArn).
+  /// One of the roles in a SAML assertion (Cognito API reference, CustomRoleArn).
   public var customRoleARN: String?
 
   public init(
@@ -16,18 +16,18 @@ public struct LoginRequest: Sendable, Equatable {
 
 /// What a user signs in with.
 public enum SignInInput: Sendable, Equatable {
-  /// Nothing: the backend trusts this host. What brings a user back after a `logout`.
+  /// No credentials: the backend trusts this host. Signs a user in again after a `logout`.
   case host
   /// Goes to the backend's `login_url`.
   case password(username: String, password: Secret)
-  /// A developer token that the caller has already, with the IdentityId it is for.
+  /// A developer token of the client, with its IdentityId.
   case developerToken(identityID: IdentityID, token: DeveloperToken)
   /// Tokens of social, OpenID Connect or SAML providers; never a developer token.
   case logins(LoginsMap)
 }
 
 extension LoginRequest {
-  /// Refuses what Cognito would refuse by its documented limits, before anybody is called.
+  /// Checks Cognito's documented limits, before any call.
   init(_ object: RequestObject) throws(ProtocolError) {
     let role = try object.text("custom_role_arn")
     if let role {
@@ -118,7 +118,7 @@ extension SignInInput {
     _ member: JSONMember, in logins: inout LoginsMap
   ) throws(ProtocolError) {
     let provider = "provider \(member.key.quoted) at byte \(member.keyOffset)"
-    // Cognito's providers are host names, ARNs and paths under them: ASCII all.
+    // Cognito's providers are host names, ARNs and paths under them, all in ASCII.
     guard member.key.utf8.allSatisfy({ $0 < 0x80 }) else {
       throw .invalid("\(provider) must be ASCII")
     }

@@ -1,14 +1,14 @@
-/// One response line, rendered once and sent as often as it is asked for.
+/// One reply line, rendered once and sent to each client that asks for it.
 ///
 /// It may hold credentials and is as secret as they are, so it has no description.
 public struct RenderedReply: Sendable, Equatable, Redacted {
   /// A JSON object and a newline.
   public let bytes: [UInt8]
 
-  /// Renders `{"Version":1,…}` and a newline. The version is that of the credential_process format
-  /// and leads every reply.
+  /// Renders `{"Version":1,…}` and a newline. The version is that of the credential_process format;
+  /// every reply begins with it.
   ///
-  /// - Parameter capacity: bytes to reserve, so that a reply with secrets is never copied.
+  /// - Parameter capacity: bytes to reserve. A reply with secrets is then never copied.
   init(capacity: Int = 256, _ members: (inout JSONWriter) -> Void) {
     var writer = JSONWriter(capacity: capacity)
     writer.beginObject()
@@ -19,7 +19,7 @@ public struct RenderedReply: Sendable, Equatable, Redacted {
     bytes = writer.bytes
   }
 
-  /// Appends the line; with the id of the request it answers as its last member.
+  /// Appends the line, with the request's id as its last member.
   public func append(to buffer: inout [UInt8], id: RequestID? = nil) {
     guard let id else {
       buffer.append(contentsOf: bytes)
@@ -35,7 +35,7 @@ public struct RenderedReply: Sendable, Equatable, Redacted {
 }
 
 extension RenderedReply {
-  /// The answer to `get`: exactly the credential_process format, in its documented order.
+  /// The reply to `get`: exactly the credential_process format, in its documented order.
   public static func credentials(_ credentials: Credentials) -> RenderedReply {
     RenderedReply(capacity: 256 + credentials.sessionToken.count) { writer in
       writer.field("AccessKeyId", credentials.accessKeyID)
@@ -46,7 +46,7 @@ extension RenderedReply {
     }
   }
 
-  /// The answer to `token`. `Expiration` is missing where the token does not say.
+  /// The reply to `token`. It has no `Expiration` if the token has none.
   public static func token(_ token: DeveloperToken, of identityID: IdentityID) -> RenderedReply {
     RenderedReply(capacity: 256 + token.token.count) { writer in
       writer.field("IdentityId", identityID)
@@ -55,7 +55,7 @@ extension RenderedReply {
     }
   }
 
-  /// The answer to `identity`, `login`, `logout` and `clear`: how the session stands now.
+  /// The reply to `identity`, `login`, `logout` and `clear`: the session's state.
   public static func session(
     profile: String, state: ReportedState, identityID: IdentityID? = nil
   ) -> RenderedReply {
@@ -66,9 +66,9 @@ extension RenderedReply {
     }
   }
 
-  /// The answer to `release`.
+  /// The reply to `release`.
   ///
-  /// - Parameter waiters: how many callers were let go.
+  /// - Parameter waiters: the number of waiting requests that were answered.
   public static func released(profile: String, waiters: Int) -> RenderedReply {
     RenderedReply { writer in
       writer.field("Profile", profile)
@@ -76,7 +76,7 @@ extension RenderedReply {
     }
   }
 
-  /// The answer to `ping`.
+  /// The reply to `ping`.
   public static func ping(version: String, pid: Int32) -> RenderedReply {
     RenderedReply { writer in
       writer.field("Daemon") { writer in
@@ -91,13 +91,13 @@ extension RenderedReply {
   }
 }
 
-/// An error as a client is told it.
+/// An error in a reply.
 public struct ProtocolError: Error, Equatable, Sendable {
   public var code: ProtocolErrorCode
-  /// One line that says what to do, without a secret. It may quote what the client itself sent, so
-  /// it goes to that client and not into a log.
+  /// One line that says what to do, without a secret. It may quote the client's request, so it is
+  /// sent to that client and not logged.
   public var message: String
-  /// When asking again may help; told in whole seconds, rounded up.
+  /// The time after which a new request may succeed; sent in whole seconds, rounded up.
   public var retryAfter: Duration?
 
   public init(_ code: ProtocolErrorCode, _ message: String, retryAfter: Duration? = nil) {
@@ -106,13 +106,13 @@ public struct ProtocolError: Error, Equatable, Sendable {
     self.retryAfter = retryAfter
   }
 
-  /// For a line over the limit. The connection is closed after it, since nobody knows where the
-  /// next request starts.
+  /// A line is over the limit. The daemon closes the connection after this reply, because the start
+  /// of the next request is unknown.
   public static let requestTooLarge = ProtocolError(
     .requestTooLarge, "a request line must not be longer than \(Limits.Line.bytes) bytes")
 }
 
-/// Every error code that a reply can carry; scripts rely on the spelling.
+/// The error codes of replies. Scripts depend on the spelling.
 public enum ProtocolErrorCode: String, Sendable, Hashable, CaseIterable {
   case invalidRequest = "InvalidRequest"
   case requestTooLarge = "RequestTooLarge"

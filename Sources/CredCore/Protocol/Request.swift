@@ -1,4 +1,4 @@
-/// One line from a client, read.
+/// A parsed line of a client.
 public struct Request: Sendable, Equatable {
   public var id: RequestID?
   public var operation: Operation
@@ -11,7 +11,7 @@ public struct Request: Sendable, Equatable {
   /// Reads a line without its newline.
   ///
   /// `{}` asks for the credentials of the profile `default`. Keys that the operation does not have
-  /// are refused, because a mistyped `min_ttl` that is ignored shows only when it hurts.
+  /// are errors: a client would notice a misspelt `min_ttl` only when its credentials expire early.
   ///
   /// - Throws: `InvalidRequest`, `UnknownOperation` or `UnknownProfile`. Positions are bytes from
   ///   the start of the line, counted from 0.
@@ -35,10 +35,10 @@ public struct Request: Sendable, Equatable {
   }
 }
 
-/// Why a line is not a request, and which request it would have been.
+/// Why a line is no request, with the request's id.
 public struct RequestError: Error, Equatable, Sendable {
   public var error: ProtocolError
-  /// The request's own id, where it could still be read.
+  /// Nil if the line has no id or it could not be read.
   public var id: RequestID?
 
   public init(_ error: ProtocolError, id: RequestID? = nil) {
@@ -47,9 +47,9 @@ public struct RequestError: Error, Equatable, Sendable {
   }
 }
 
-/// What a client calls its request: a string or a number that comes back with the reply.
+/// A client's name for its request: a string or a number that the reply repeats.
 public struct RequestID: Sendable, Hashable {
-  /// The value as JSON, ready to be put into a reply. A number is spelled as it came.
+  /// The value as JSON for the reply. A number keeps its spelling.
   public let json: [UInt8]
 
   public init(_ number: Int64) {
@@ -62,7 +62,7 @@ public struct RequestID: Sendable, Hashable {
     json = writer.bytes
   }
 
-  /// Nil for what is neither a string nor a number, or longer than `Limits.Line.idBytes`.
+  /// Nil if the value is no string or number, or longer than ``Limits/Line/idBytes``.
   init?(_ value: JSONValue) {
     var writer = JSONWriter()
     switch value {
@@ -77,7 +77,7 @@ public struct RequestID: Sendable, Hashable {
   }
 }
 
-/// What a client asks for (the `op` of a line).
+/// A request's operation (the `op` of a line).
 public enum Operation: Sendable, Equatable {
   /// Credentials, in the credential_process format.
   case get(GetRequest)
@@ -86,18 +86,18 @@ public enum Operation: Sendable, Equatable {
   /// State and IdentityId, without any upstream call.
   case identity(profile: String)
   case login(LoginRequest)
-  /// - Parameter global: tell the backend too.
+  /// - Parameter global: whether the backend's `logout_url` is called too.
   case logout(profile: String, global: Bool)
   case clear(profile: String, ClearScope)
-  /// Callers that wait for a sign-in get an error now.
+  /// Requests that wait for a sign-in fail at once.
   case release(profile: String)
-  /// - Parameter all: every user's sessions, for root and the admin group.
+  /// - Parameter all: the sessions of all users, for root and the admin group.
   case status(all: Bool)
-  /// - Parameter profile: nil for all of the caller's.
+  /// - Parameter profile: nil for all profiles of the caller.
   case watch(profile: String?)
   case ping
 
-  /// Whether the line that said this held no secret and may therefore be remembered.
+  /// Whether the request's line held no secret and so may be cached.
   public var isFreeOfSecrets: Bool {
     if case .login = self { false } else { true }
   }
@@ -106,13 +106,14 @@ public enum Operation: Sendable, Equatable {
 /// `get`.
 public struct GetRequest: Sendable, Equatable {
   public var profile: String
-  /// Refresh first where the credentials have less than this left.
+  /// The lifetime that the credentials must have left; otherwise they are refreshed first.
   public var minTTL: Duration?
-  /// Refresh first in any case.
+  /// Whether they are refreshed first in any case.
   public var refresh: Bool
-  /// How long the caller will wait for a refresh or a sign-in.
+  /// The longest wait for a refresh or a sign-in.
   public var wait: Duration
-  /// In whose name, by name or uid; nil for the caller's own. The profile must allow it.
+  /// The user, by name or uid, in whose name the caller asks; nil for the caller itself. The
+  /// profile must allow it.
   public var user: String?
 
   public init(
@@ -130,9 +131,9 @@ public struct GetRequest: Sendable, Equatable {
 /// `token`.
 public struct TokenRequest: Sendable, Equatable {
   public var profile: String
-  /// Fetch a new token first where the one at hand has less than this left.
+  /// The lifetime that the held token must have left; otherwise a new one is fetched first.
   public var minTTL: Duration?
-  /// How long the caller will wait for a new token or a sign-in.
+  /// The longest wait for a new token or a sign-in.
   public var wait: Duration
 
   public init(
@@ -145,7 +146,7 @@ public struct TokenRequest: Sendable, Equatable {
   }
 }
 
-/// What `clear` forgets.
+/// What `clear` removes.
 public enum ClearScope: String, Sendable, CaseIterable {
   /// The credentials; the identity stays.
   case credentials

@@ -1,4 +1,4 @@
-/// The members of a request, read by key and type. Every error names the key.
+/// The members of a request, read by key and type. Errors name the key.
 struct RequestObject {
   private let value: JSONValue
   private let members: [JSONMember]
@@ -20,7 +20,7 @@ struct RequestObject {
     return id
   }
 
-  /// The operation, once every key is known to belong to it.
+  /// The operation. Throws if a key does not belong to it.
   func operation() throws(ProtocolError) -> OperationName {
     let names = OperationName.allCases.map(\.rawValue)
     let text = try text("op") ?? OperationName.get.rawValue
@@ -64,7 +64,7 @@ extension RequestObject {
     return secret
   }
 
-  /// False where the key is missing.
+  /// False if the key is missing.
   func flag(_ key: String) throws(ProtocolError) -> Bool {
     guard let value = value[key] else { return false }
     guard let flag = value.bool else { throw .invalid("\"\(key)\" must be true or false") }
@@ -80,7 +80,7 @@ extension RequestObject {
     return .milliseconds(Int64(nearest: seconds * 1000))
   }
 
-  /// Another user's name, or uid in digits.
+  /// Another user's name, or its uid in digits.
   func user() throws(ProtocolError) -> String? {
     guard let name = try text("user") else { return nil }
     guard name.isAccountName, !name.utf8.contains(0) else {
@@ -158,7 +158,7 @@ extension ClearScope {
   }
 }
 
-/// The values of `op`, and the keys each takes besides `op` and `id`.
+/// The values of `op`, and the keys of each besides `op` and `id`.
 enum OperationName: String, CaseIterable {
   case get, token, identity, login, logout, clear, release, status, watch, ping
 

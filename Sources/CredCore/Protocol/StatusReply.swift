@@ -1,5 +1,5 @@
 extension RenderedReply {
-  /// The answer to `status`.
+  /// The reply to `status`.
   public static func status(_ sessions: [SessionReport], of daemon: DaemonReport) -> RenderedReply {
     RenderedReply(capacity: 512 + 512 * sessions.count) { writer in
       writer.key("Sessions")
@@ -57,29 +57,29 @@ extension JSONWriter {
   }
 }
 
-/// The daemon as `status` shows it. Counters run from its start.
+/// The daemon's part of `status`. Counters start at zero with the daemon.
 public struct DaemonReport: Sendable, Equatable {
   public var version: String
   public var pid: Int32
   public var uptime: Duration
-  /// Held right now.
+  /// Sessions in memory.
   public var sessions: Int
-  /// Open right now.
+  /// Open connections.
   public var connections: Int
-  /// Lines answered.
+  /// Answered lines.
   public var requests: Int
-  /// Calls of a token callback.
+  /// Token callbacks.
   public var backendCalls: Int
-  /// Tokens exchanged for credentials.
+  /// Exchanges of a token for credentials.
   public var exchanges: Int
-  /// Since when the configuration is in force.
+  /// When the daemon applied its configuration.
   public var configured: WallTime
-  /// AWS's time less this host's, where they are more than a minute apart.
+  /// AWS's time minus this host's, if they differ by more than a minute.
   public var clockSkew: Duration?
-  /// Why a newer one is not; nil where there is none, and for whoever is no administrator.
+  /// Why a newer configuration was not applied; nil if there is none. Only for administrators.
   public var reloadProblem: String?
-  /// Why IdentityIds are not on disk; nil where they are, or where there is no state directory, and
-  /// for whoever is no administrator.
+  /// Why IdentityIds are not saved on disk; nil if they are, or if there is no state directory.
+  /// Only for administrators.
   public var stateDirectory: String?
 
   public init(
@@ -103,7 +103,7 @@ public struct DaemonReport: Sendable, Equatable {
   }
 }
 
-/// A session as `status` shows it. Nothing in it is secret.
+/// A session's part of `status`. It holds no secret.
 public struct SessionReport: Sendable, Equatable {
   public var profile: String
   /// Nil for a uid without a name.
@@ -111,24 +111,24 @@ public struct SessionReport: Sendable, Equatable {
   public var uid: UInt32
   public var state: ReportedState
   public var identityID: IdentityID?
-  /// When the credentials at hand run out.
+  /// The expiration of the held credentials.
   public var expiration: WallTime?
   public var nextRefresh: WallTime?
-  /// Why then: a few words for a person.
+  /// The reason for that time, in a few words.
   public var nextRefreshReason: String?
   public var lastError: LastError?
-  /// Failed attempts since the last success.
+  /// Failed refreshes since the last success.
   public var failures: Int
   public var lastRefresh: WallTime?
-  /// Callers that wait right now.
+  /// Waiting requests.
   public var waiters: Int
-  /// Who was handed credentials last.
+  /// The process that got credentials last.
   public var lastCaller: LastCaller?
 
-  /// A process that was handed credentials.
+  /// A process that got credentials.
   public struct LastCaller: Sendable, Equatable {
     public var pid: Int32
-    /// Its systemd unit, where it could be told.
+    /// Its systemd unit; nil if it is unknown.
     public var unit: String?
 
     public init(pid: Int32, unit: String?) {
@@ -137,7 +137,7 @@ public struct SessionReport: Sendable, Equatable {
     }
   }
 
-  /// The last failure, kept after a later success.
+  /// The last failure. A later success does not remove it.
   public struct LastError: Sendable, Equatable {
     public var code: ProtocolErrorCode
     public var message: String

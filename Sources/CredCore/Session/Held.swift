@@ -1,45 +1,50 @@
 /// All that a session holds of its user.
 ///
-/// The machine works on it, a sign-in that is refused puts back the one from before, and a snapshot
-/// stores it: what is added here is rolled back and stored without another line there.
+/// The machine changes it, a refused sign-in restores the value from before, and a snapshot stores
+/// it. A new field is rolled back and compared without further code; only its coding is to be added.
 struct Held: Sendable, Equatable {
-  var state = Standing.signedOut(byUser: false)
+  var state = SignInState.signedOut(byUser: false)
   var identityID: IdentityID?
   var logins = LoginsMap()
   var loginExpirations = LoginExpirations()
   var token: HeldToken?
   var credentials: HeldCredentials?
-  /// Of a user who signed in with a password.
+  /// The name of a user who signed in with a password.
   var username: String?
   /// The role that a `login` chose.
   var customRoleARN: String?
-  /// Counts failures while they are tried again, too.
+  /// Counts failures until a refresh succeeds.
   var backOff = BackOff()
-  /// The pause after a refresh that failed. While the next one is under way it is over; should that
-  /// be interrupted, it is made again.
-  @Rare var pause: Rest? = nil
+  /// The pause after a failed refresh. It has ended while the next refresh is under way; if that is
+  /// interrupted, another one starts at once.
+  @Boxed var pause: Pause? = nil
+
+  /// Whether a caller asked after these credentials were received.
+  func isInUse(lastAsked: Instant) -> Bool {
+    credentials.map { lastAsked > $0.received } ?? false
+  }
 }
 
-/// Credentials as a session keeps them: with what is known of their life on this host's clock.
+/// Credentials with their lifetime on this host's clock.
 ///
-/// A class because it never changes: the session and what was last stored of it share one.
+/// A class because it never changes: a session and its snapshot share one.
 public final class HeldCredentials: Sendable, Equatable {
   public let credentials: Credentials
   public let received: Instant
-  /// How long they last, counted by the server's clock.
+  /// Counted by the server's clock.
   public let lifetime: Duration
   /// When they are renewed.
   public let refreshAt: Instant
 
-  init(_ credentials: Credentials, lifetime: Duration, received: Instant, chance: Double) {
+  init(_ credentials: Credentials, lifetime: Duration, received: Instant, jitter: Double) {
     self.credentials = credentials
     self.received = received
     self.lifetime = lifetime
     self.refreshAt = RefreshPolicy.refreshTime(
-      received: received, lifetime: lifetime, chance: chance)
+      received: received, lifetime: lifetime, jitter: jitter)
   }
 
-  /// As they were before a restart.
+  /// Credentials with a known time of renewal.
   init(_ credentials: Credentials, lifetime: Duration, received: Instant, refreshAt: Instant) {
     self.credentials = credentials
     self.received = received
@@ -60,13 +65,14 @@ public final class HeldCredentials: Sendable, Equatable {
   }
 }
 
-/// A developer token as a session keeps it. A class for the same reason as ``HeldCredentials``.
+/// A developer token with its lifetime on this host's clock. A class for the same reason as
+/// ``HeldCredentials``.
 public final class HeldToken: Sendable, Equatable {
   public let token: DeveloperToken
   public let received: Instant
-  /// What was left of it when it came, by the server's clock; nil where its `exp` is unknown.
+  /// The remaining time at arrival, by the server's clock; nil where `exp` is unknown.
   public let lifetime: Duration?
-  /// Until when it is used again. A token that does not say when it expires is used once.
+  /// Until when it is used again. A token without `exp` is used once.
   public let usableUntil: Instant
 
   init(_ token: DeveloperToken, lifetime: Duration?, received: Instant) {
@@ -85,17 +91,19 @@ public final class HeldToken: Sendable, Equatable {
       && one.lifetime == other.lifetime && one.usableUntil == other.usableUntil
   }
 
-  /// When it ends, on this host's clock; nil where that is unknown.
+  /// When it expires, on this host's clock; nil where that is unknown.
   public var expires: Instant? { lifetime.map { received + $0 } }
 }
 
-/// When the tokens that a user signed in with run out, by their provider, as far as they say.
+/// When the tokens that a client brought expire, by provider. Providers whose token does not say
+/// are not in it.
 struct LoginExpirations: Sendable, Equatable {
-  /// How long before its end somebody is told.
+  /// How long before its end a warning is announced.
   static let warning: Duration = .seconds(5 * 60)
 
   struct End: Sendable, Equatable {
     let time: Instant
+    /// Whether the warning was announced.
     var isTold = false
   }
 
@@ -105,10 +113,10 @@ struct LoginExpirations: Sendable, Equatable {
     self.ends = ends
   }
 
-  /// Notes a provider's new token.
+  /// Sets the end of a provider's new token.
   ///
-  /// - Parameter end: nil where it does not say. One that seems to be over when it comes is left to
-  ///   Cognito: this host's clock may be wrong.
+  /// - Parameter end: nil where the token does not say. One that is past at arrival is ignored: this
+  ///   host's clock may be wrong, and Cognito decides.
   mutating func set(_ provider: String, end: Instant?, now: Instant) {
     ends[provider] = end.flatMap { $0 > now ? End(time: $0) : nil }
   }
@@ -121,17 +129,17 @@ struct LoginExpirations: Sendable, Equatable {
     ends = [:]
   }
 
-  /// Providers whose token is over.
-  func over(at now: Instant) -> [String] {
+  /// Providers whose token has expired.
+  func expired(at now: Instant) -> [String] {
     ends.filter { $0.value.time <= now }.keys.sorted()
   }
 
-  /// When somebody is to be told next.
+  /// When the next warning is due.
   var nextWarning: Instant? {
     ends.values.filter { !$0.isTold }.map { $0.time - Self.warning }.min()
   }
 
-  /// What to tell now, each once.
+  /// The warnings that are due, each once.
   mutating func takeWarnings(at now: Instant) -> [(provider: String, end: Instant)] {
     let due = ends.filter { !$0.value.isTold && $0.value.time - Self.warning <= now }
     for provider in due.keys { ends[provider]?.isTold = true }
@@ -139,10 +147,9 @@ struct LoginExpirations: Sendable, Equatable {
   }
 }
 
-/// A value that hardly ever is there, and then lies apart from its owner: sessions are many, and keep
-/// no room for what few of them have.
+/// An optional stored out of line: nil costs one pointer. For parts that few of many sessions have.
 @propertyWrapper
-public struct Rare<Value: Sendable>: Sendable {
+public struct Boxed<Value: Sendable>: Sendable {
   private indirect enum Content {
     case none
     case some(Value)
@@ -160,6 +167,6 @@ public struct Rare<Value: Sendable>: Sendable {
   }
 }
 
-extension Rare: Equatable where Value: Equatable {
+extension Boxed: Equatable where Value: Equatable {
   public static func == (one: Self, other: Self) -> Bool { one.wrappedValue == other.wrappedValue }
 }

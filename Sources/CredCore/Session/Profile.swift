@@ -1,7 +1,7 @@
-/// A profile with all that follows from its configuration.
+/// A profile with everything that is derived from its configuration.
 ///
-/// A class because it never changes and is handed around with every request and held by every
-/// session: a struct of its size has some 40 references to count with each copy.
+/// A class because it never changes, and every request and every session has a reference to it: each
+/// copy of a struct of its size would count some 40 references.
 public final class Profile: Sendable, Equatable {
   public let settings: ProfileSettings
   public let backend: BackendSettings?
@@ -10,14 +10,14 @@ public final class Profile: Sendable, Equatable {
   public let sts: STS
   public let plan: SessionPlan
   public let access: AccessRule
-  /// A uid without a name cannot use it.
+  /// Whether a uid without a name cannot use it.
   public let needsUserName: Bool
-  /// Where it changed, a stored session is another's.
+  /// If it changes, a stored session is dropped.
   public let identityFingerprint: Fingerprint
-  /// Where it changed, stored credentials are fetched anew.
+  /// If it changes, stored credentials are fetched anew.
   public let credentialsFingerprint: Fingerprint
 
-  /// - Throws: for what the configuration reader has refused already.
+  /// - Throws: for values that the configuration reader refuses before.
   public init(
     _ settings: ProfileSettings, in configuration: Configuration, groupID: (String) -> UInt32?
   ) throws(InvalidInput) {
@@ -30,7 +30,7 @@ public final class Profile: Sendable, Equatable {
     access = AccessRule(settings, groupID: groupID)
     needsUserName = configuration.needsUserName(settings)
     plan = SessionPlan(
-      backend: Self.trust(backend), flow: settings.flow == .basic ? .basic : .enhanced,
+      backend: Self.trust(backend), flow: settings.flow,
       allowsGuests: settings.guest, tokenFileProvider: settings.webIdentityProvider,
       developerLoginKey: settings.loginsKey ?? AWSPartition.loginsKey(region: pool.region))
     identityFingerprint = Fingerprint(identityOf: settings, backend, plan)
@@ -50,7 +50,7 @@ public final class Profile: Sendable, Equatable {
   private static func endpoint(
     _ service: AWSEndpoint.Service, _ settings: ProfileSettings, _ custom: HTTPURL?
   ) throws(InvalidInput) -> AWSEndpoint {
-    // FIPS and dualstack choose among AWS's own hosts; the reader refuses them beside an endpoint.
+    // FIPS and dualstack choose among AWS's own hosts: the reader refuses them beside an endpoint.
     if let custom {
       return try AWSEndpoint(service, region: settings.region, custom: custom.text)
     }
@@ -69,7 +69,7 @@ public final class Profile: Sendable, Equatable {
 }
 
 extension Profile {
-  /// Why a `login` cannot be meant for this profile; found out before anybody is called.
+  /// Why a `login` does not fit this profile; checked before any call.
   public func refusal(of login: LoginRequest) -> ProtocolError? {
     if login.customRoleARN != nil, plan.flow == .basic {
       return ProtocolError(
@@ -96,7 +96,7 @@ extension Profile {
   private var refusalOfHost: ProtocolError? {
     if plan.worksUnattended { return nil }
     guard plan.backend != .password else {
-      // By this code a client knows that it should ask the user for one.
+      // At this code a client asks the user for a password.
       return ProtocolError(.signInRequired, "profile '\(settings.name)' needs a password")
     }
     return ProtocolError(
@@ -108,38 +108,31 @@ extension Profile {
 
 /// What a profile's configuration means for its sessions.
 public struct SessionPlan: Sendable, Equatable {
-  /// How the profile's backend knows a user.
+  /// How the profile's backend authenticates a user. The names of the cases are part of stored
+  /// fingerprints.
   public enum BackendTrust: Sendable, Equatable {
     /// There is no backend.
     case none
-    /// It believes credd: the first `get` signs in by itself.
+    /// The backend trusts the host: the first `get` signs in by itself.
     case host
-    /// It wants a password first.
+    /// The backend requires a password.
     case password
   }
 
-  /// How a token becomes credentials.
-  public enum Flow: Sendable, Equatable {
-    /// GetCredentialsForIdentity.
-    case enhanced
-    /// AssumeRoleWithWebIdentity.
-    case basic
-  }
-
   public var backend: BackendTrust
-  public var flow: Flow
+  public var flow: ProfileSettings.Flow
   /// Unauthenticated identities are allowed.
   public var allowsGuests: Bool
-  /// The provider whose token a file holds: a login that needs nobody.
+  /// The provider of the token in the profile's token file, which signs in unattended.
   public var tokenFileProvider: String?
-  /// The key under which a developer token stands in `Logins`; it depends on the partition.
+  /// The key of a developer token in `Logins`; it depends on the partition.
   public var developerLoginKey: String
 
-  /// Something vouches for the user without anybody's doing.
+  /// Whether a session signs in without a `login`.
   public var worksUnattended: Bool { backend == .host || tokenFileProvider != nil }
 
   public init(
-    backend: BackendTrust, flow: Flow = .enhanced, allowsGuests: Bool = false,
+    backend: BackendTrust, flow: ProfileSettings.Flow = .enhanced, allowsGuests: Bool = false,
     tokenFileProvider: String? = nil,
     developerLoginKey: String = "cognito-identity.amazonaws.com"
   ) {

@@ -1,147 +1,170 @@
 extension SessionMachine {
-  mutating func finish(_ call: CallID, _ outcome: UpstreamOutcome, _ turn: inout Turn) {
-    // An answer to a call that a logout or a correction overtook: nobody waits for it.
-    guard case .fetching(let attempt) = work, attempt.call == call else { return }
+  /// Takes the outcome of a call. An outcome that is no longer awaited is dropped: a logout, a
+  /// sign-in or a `clear` came in between.
+  mutating func outcomeReceived(
+    _ call: CallID, _ outcome: UpstreamOutcome, _ context: inout EventContext
+  ) {
+    guard case .refreshing(var refresh) = work, refresh.call == call else { return }
     switch outcome {
     case .credentials(_, _, let lifetime) where lifetime <= .zero:
-      finish(call, .failed(.credentialsAreOver), &turn)
+      outcomeReceived(call, .failed(.credentialsExpired), &context)
     case .signedIn(let session):
-      passwordAccepted(session, attempt, &turn)
+      passwordAccepted(session, refresh, &context)
     case .fileToken(let token):
-      fileRead(token, attempt, &turn)
-    case .token(let identityID, let token, _) where attempt.awaitsOpenIDToken(means):
-      adopt(identityID, &turn)
-      var attempt = attempt
-      attempt.openIDToken = token.token
-      proceed(attempt, &turn)
+      tokenFileRead(token, refresh, &context)
+    case .token(let identityID, let token, _) where !isBackendAsked:
+      setIdentity(identityID, &context)
+      refresh.openIDToken = token.token
+      startNextCall(refresh, &context)
     case .token(_, _, let lifetime?) where lifetime <= .zero:
-      finish(call, .failed(.tokenIsOver), &turn)
+      outcomeReceived(call, .failed(.tokenExpired), &context)
     case .token(let identityID, let token, let lifetime):
-      adopt(identityID, &turn)
-      held.token = HeldToken(token, lifetime: lifetime, received: turn.now)
-      if let voucher = attempt.voucher { become(.signedIn(voucher), &turn) }
-      if attempt.goal == .token { succeed(&turn) } else { proceed(attempt, &turn) }
+      setIdentity(identityID, &context)
+      held.token = HeldToken(token, lifetime: lifetime, received: context.now)
+      if let method = refresh.method { setState(.signedIn(method), &context) }
+      if refresh.goal == .token { succeed(&context) } else { startNextCall(refresh, &context) }
     case .identity(let identityID):
-      adopt(identityID, &turn)
-      proceed(attempt, &turn)
+      setIdentity(identityID, &context)
+      startNextCall(refresh, &context)
     case .credentials(let credentials, let identityID, let lifetime):
-      adopt(identityID, &turn)
-      become(attempt.voucher.map { .signedIn($0) } ?? .guest, &turn)
-      acceptSignIn(&turn)
-      held.credentials = HeldCredentials(
-        credentials, lifetime: lifetime, received: turn.now, chance: turn.chance)
-      refreshes += 1
-      turn.actions.append(.credentialsChanged)
-      turn.actions.append(.announce(.refreshed(expiration: credentials.expiration)))
-      succeed(&turn)
+      credentialsReceived(credentials, of: identityID, lifetime, refresh, &context)
     case .failed(let failure):
-      if !awaitsPassword, let remedied = remedy(attempt, failure, &turn) {
-        return proceed(remedied, &turn)
+      if !awaitsPassword, let next = remedy(refresh, failure, &context) {
+        return startNextCall(next, &context)
       }
-      fail(attempt, failure, &turn)
+      fail(refresh, failure, &context)
     }
   }
 
-  private mutating func succeed(_ turn: inout Turn) {
-    rest()
-    signInSucceeded(&turn)
+  private mutating func credentialsReceived(
+    _ credentials: Credentials, of identityID: IdentityID, _ lifetime: Duration,
+    _ refresh: Refresh, _ context: inout EventContext
+  ) {
+    setIdentity(identityID, &context)
+    setState(refresh.method.map { .signedIn($0) } ?? .guest, &context)
+    acceptSignIn(&context)
+    held.credentials = HeldCredentials(
+      credentials, lifetime: lifetime, received: context.now, jitter: context.jitter)
+    refreshCount += 1
+    context.actions.append(.credentialsChanged)
+    context.actions.append(.announce(.refreshed(expiration: credentials.expiration)))
+    succeed(&context)
   }
 
-  private mutating func fileRead(_ token: Secret, _ attempt: Attempt, _ turn: inout Turn) {
-    var attempt = attempt
-    attempt.hasReadTokenFile = true
+  private mutating func succeed(_ context: inout EventContext) {
+    endRefresh()
+    signInSucceeded(&context)
+  }
+
+  private mutating func tokenFileRead(
+    _ token: Secret, _ refresh: Refresh, _ context: inout EventContext
+  ) {
+    var refresh = refresh
+    refresh.hasReadTokenFile = true
     do {
       try held.logins.set(plan.tokenFileProvider ?? "", token: token)
-      proceed(attempt, &turn)
+      startNextCall(refresh, &context)
     } catch {
-      fail(attempt, .notSent(error, to: .cognitoIdentity), &turn)
+      fail(refresh, .notSent(error, to: .cognitoIdentity), &context)
     }
   }
 
-  /// What Cognito's errors ask for, each once in an attempt; nil where nothing is left to try.
+  // MARK: Remedies
+
+  /// Whether the refresh asks a backend for its token. Without one, a token is GetOpenIdToken's.
+  private var isBackendAsked: Bool {
+    if case .backend = tokenSource { true } else { false }
+  }
+
+  /// Prepares another call after a failure that one can mend. Each remedy is tried once in a
+  /// refresh; nil where none is left.
   private mutating func remedy(
-    _ attempt: Attempt, _ failure: UpstreamFailure, _ turn: inout Turn
-  ) -> Attempt? {
-    // Only a backend has another token to give.
-    guard case .backend = means else { return remedyWithoutBackend(attempt, failure, &turn) }
-    var attempt = attempt
+    _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
+  ) -> Refresh? {
+    // Only a backend can give another token.
+    guard isBackendAsked else { return remedyWithoutBackend(refresh, failure, &context) }
+    var refresh = refresh
     switch failure.failureClass {
     case .newTokenOnce:
-      // The next attempt must not begin with it either.
+      // Dropped in any case, so that the next refresh does not begin with it.
       held.token = nil
-      guard attempt.remedies.insert(.newToken).inserted else { return nil }
+      guard refresh.remedies.insert(.newToken).inserted else { return nil }
     case .dropIdentityThenNewToken:
       held.token = nil
-      guard attempt.remedies.insert(.droppedIdentity).inserted else { return nil }
-      adopt(nil, &turn)
+      guard refresh.remedies.insert(.droppedIdentity).inserted else { return nil }
+      setIdentity(nil, &context)
     case .newIdentity:
       held.token = nil
-      guard attempt.remedies.insert(.newIdentity).inserted else { return nil }
-      adopt(nil, &turn)
+      guard refresh.remedies.insert(.newIdentity).inserted else { return nil }
+      setIdentity(nil, &context)
     case .retryWithoutIdentity:
-      guard attempt.remedies.insert(.withoutIdentity).inserted else { return nil }
+      guard refresh.remedies.insert(.withoutIdentity).inserted else { return nil }
     default:
       return nil
     }
-    return attempt
+    return refresh
   }
 
-  /// Guests and other logins get a new identity from Cognito itself.
+  /// Guests and logins get a new identity from Cognito itself.
   private mutating func remedyWithoutBackend(
-    _ attempt: Attempt, _ failure: UpstreamFailure, _ turn: inout Turn
-  ) -> Attempt? {
-    var attempt = attempt
-    switch (failure.failureClass, means) {
-    case (.newTokenOnce, _) where attempt.openIDToken != nil:
-      guard attempt.remedies.insert(.newToken).inserted else { return nil }
-      attempt.openIDToken = nil
-    // The backend knows this user too. A sign-in with a bad token is a bad sign-in all the same.
+    _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
+  ) -> Refresh? {
+    var refresh = refresh
+    switch (failure.failureClass, tokenSource) {
+    case (.newTokenOnce, _) where refresh.openIDToken != nil:
+      guard refresh.remedies.insert(.newToken).inserted else { return nil }
+      refresh.openIDToken = nil
+    // The backend knows this user too. During a sign-in a bad token fails the sign-in instead.
     case (.newTokenOnce, .token) where plan.backend == .host && signIn == nil:
-      guard attempt.remedies.insert(.newToken).inserted else { return nil }
+      guard refresh.remedies.insert(.newToken).inserted else { return nil }
       held.token = nil
-      attempt.voucher = .host
-    // A login that is linked to another identity, or not to this one: it is another person's, or
-    // that identity is the user's.
+      refresh.method = .host
+    // The login belongs to another identity than the held one: GetId finds it.
     case (.newIdentity, .guest), (.newIdentity, .logins), (.newIdentity, .tokenFile),
       (.dropIdentityThenNewToken, .guest), (.dropIdentityThenNewToken, .logins),
       (.dropIdentityThenNewToken, .tokenFile), (.conflict, .logins), (.conflict, .tokenFile):
-      guard attempt.remedies.insert(.newIdentity).inserted else { return nil }
-      attempt.openIDToken = nil
-      adopt(nil, &turn)
+      guard refresh.remedies.insert(.newIdentity).inserted else { return nil }
+      refresh.openIDToken = nil
+      setIdentity(nil, &context)
     default:
       return nil
     }
-    return attempt
+    return refresh
   }
 
-  /// Whether a failure means that the user has to vouch for themselves again.
-  private func needsSignIn(
-    _ failureClass: FailureClass, _ voucher: Voucher, _ attempt: Attempt
+  // MARK: Failure
+
+  private mutating func fail(
+    _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
+  ) {
+    lastFailure = PastFailure(failure: failure, at: context.now)
+    if signInFailed(refresh, failure, &context) {
+      return context.actions.append(.announce(.failed(failure)))
+    }
+    let pause = held.backOff.failed(failure.failureClass, jitter: context.jitter)
+    held.pause = Pause(failure, now: context.now, pause: pause)
+    work = .idle
+    if let method = refresh.method, refuses(failure.failureClass, method, refresh) {
+      // The next sign-in brings its own tokens.
+      if method == .logins || method == .developerToken { removeTokens() }
+      setState(.tokensInvalid(method.withoutToken), &context)
+    }
+    context.actions.append(
+      .announce(held.credentials == nil ? .failed(failure) : .degraded(failure)))
+  }
+
+  /// Whether a failure means that the user has to sign in again.
+  private func refuses(
+    _ failureClass: FailureClass, _ method: SignInMethod, _ refresh: Refresh
   ) -> Bool {
-    switch (failureClass, voucher) {
+    switch (failureClass, method) {
     case (.signInRequired, _), (.newTokenOnce, .developerToken),
       (.dropIdentityThenNewToken, .developerToken):
       true
-    // Cognito took the logins, and STS does not take Cognito's token: that is the operator's.
-    case (.newTokenOnce, .logins): attempt.openIDToken == nil
+    // If Cognito accepted the logins and STS refuses Cognito's token, the operator has to act.
+    case (.newTokenOnce, .logins): refresh.openIDToken == nil
     default:
       false
     }
-  }
-
-  private mutating func fail(_ attempt: Attempt, _ failure: UpstreamFailure, _ turn: inout Turn) {
-    lastFailure = PastFailure(failure: failure, at: turn.now)
-    if signInFailed(attempt, failure, &turn) {
-      return turn.actions.append(.announce(.failed(failure)))
-    }
-    let pause = held.backOff.failed(failure.failureClass, chance: turn.chance)
-    held.pause = Rest(failure, now: turn.now, pause: pause)
-    work = .idle
-    if let voucher = attempt.voucher, needsSignIn(failure.failureClass, voucher, attempt) {
-      // A later sign-in brings its own.
-      if voucher == .logins || voucher == .developerToken { forgetVouchers() }
-      become(.tokensInvalid(voucher.refused), &turn)
-    }
-    turn.actions.append(.announce(held.credentials == nil ? .failed(failure) : .degraded(failure)))
   }
 }

@@ -1,129 +1,141 @@
+// MARK: When a refresh starts
+
 extension SessionMachine {
-  /// Starts a refresh if its time has come, or if a caller in person is a reason to hurry.
-  mutating func startIfDue(_ turn: inout Turn) {
-    if case .fetching(var attempt) = work {
-      // A caller who wants credentials joins a fetch that was for a token alone.
-      if waiters.contains(where: { $0.want == .credentials }) { attempt.goal = .credentials }
-      work = .fetching(attempt)
-    } else if nextStart.map({ $0 <= turn.now }) ?? false || isHurried(turn.now) {
-      start(&turn)
+  /// Starts a refresh if its time has come or a new caller is a reason to start it now.
+  mutating func startIfDue(_ context: inout EventContext) {
+    if case .refreshing(var refresh) = work {
+      // A caller that wants credentials extends a refresh that was for a token alone.
+      if waiters.contains(where: { $0.want == .credentials }) { refresh.goal = .credentials }
+      work = .refreshing(refresh)
+    } else if nextStart.map({ $0 <= context.now }) ?? false || callerStartsRefresh(context.now) {
+      startRefresh(&context)
     }
   }
 
-  /// When a refresh starts if nothing happens before; nil where it takes an event first.
+  /// When the next refresh starts if no event comes before; nil where it takes an event first.
   var nextStart: Instant? {
-    guard means != nil else { return nil }
-    switch work {
-    case .fetching:
-      return nil
-    case .idle:
-      if let pause = held.pause {
-        let isAwaited = waiters.contains { isServedByRefresh($0) && $0.deadline > pause.until }
-        return isInUse || isAwaited ? pause.until : nil
-      }
-      let renewal = isInUse ? held.credentials?.refreshAt : nil
-      let wanted = waiters.compactMap { waiter in
-        let start = earliestStart(for: waiter)
-        return isServedByRefresh(waiter) && start < waiter.deadline ? start : nil
-      }
-      return (wanted + [renewal].compactMap(\.self)).min()
+    guard work == .idle, canRefresh else { return nil }
+    if let pause = held.pause {
+      let isAwaited = waiters.contains { isServedByRefresh($0) && $0.deadline > pause.until }
+      return isInUse || isAwaited ? pause.until : nil
     }
+    let renewal = isInUse ? held.credentials?.refreshAt : nil
+    let wanted = waiters.compactMap { waiter in
+      let start = earliestStart(for: waiter)
+      return isServedByRefresh(waiter) && start < waiter.deadline ? start : nil
+    }
+    return (wanted + [renewal].compactMap(\.self)).min()
   }
 
-  /// Whether a refresh could do anything for a session as it stands.
-  var canRefresh: Bool { means != nil }
+  /// Whether a refresh is possible in this state.
+  var canRefresh: Bool { tokenSource != nil }
 
-  /// Whether only a sign-in helps a waiter.
+  /// Whether a waiter can only be answered after a sign-in.
   func needsSignIn(_ waiter: Waiter) -> Bool {
     if case .tokensInvalid = held.state { return true }
-    return means == nil || !isServedByRefresh(waiter)
+    return !canRefresh || !isServedByRefresh(waiter)
   }
 
-  /// Whether somebody asked just now who is worth an attempt before the pause is over, and even
-  /// one that they have no time to wait for. Who was answered from the cache is not.
-  private func isHurried(_ now: Instant) -> Bool {
+  /// Whether a caller that came with this event starts a refresh before the pause is over. Its own
+  /// deadline does not matter: the next caller has the result.
+  private func callerStartsRefresh(_ now: Instant) -> Bool {
     waiters.contains { waiter in
-      guard means != nil, waiter.arrived == now, isServedByRefresh(waiter) else { return false }
+      guard canRefresh, waiter.arrived == now, isServedByRefresh(waiter) else { return false }
       return (held.pause?.callersFrom ?? earliestStart(for: waiter)) <= now
     }
   }
 
-  /// Tokens come from a backend alone; guests and other logins never have one.
+  /// Only a backend gives tokens; guests and logins have none.
   private func isServedByRefresh(_ waiter: Waiter) -> Bool {
     guard waiter.want == .token else { return true }
-    return if case .backend = means { true } else { false }
+    return if case .backend = tokenSource { true } else { false }
   }
 
-  /// Who is not content with what came a moment ago waits a little for the next.
+  /// A caller that wants better than what just arrived waits for a minimum interval.
   func earliestStart(for waiter: Waiter) -> Instant {
     let received = waiter.want == .token ? held.token?.received : held.credentials?.received
     guard waiter.isDemanding, let received else { return waiter.arrived }
     return max(waiter.arrived, received + RefreshPolicy.demandInterval)
   }
 
-  mutating func start(_ turn: inout Turn) {
-    guard let means else { return }
-    held.pause = held.pause?.ended(turn.now)
-    let isForToken = !waiters.isEmpty && waiters.allSatisfy { $0.want == .token }
-    proceed(
-      Attempt(
-        goal: isForToken && signIn == nil ? .token : .credentials,
-        voucher: means.voucher), &turn)
+  mutating func startRefresh(_ context: inout EventContext) {
+    guard let tokenSource else { return }
+    held.pause = held.pause?.ended(context.now)
+    let isForToken =
+      signIn == nil && !waiters.isEmpty && waiters.allSatisfy { $0.want == .token }
+    startNextCall(
+      Refresh(goal: isForToken ? .token : .credentials, method: tokenSource.method), &context)
+  }
+
+  /// Drops the refresh, its pause and the count of failures.
+  mutating func endRefresh() {
+    stopRefresh()
+    held.backOff = BackOff()
+  }
+
+  /// Drops the refresh and its pause. Failures still count.
+  mutating func stopRefresh() {
+    work = .idle
+    held.pause = nil
   }
 }
 
+// MARK: - Which call is next
+
 extension SessionMachine {
-  /// Makes the next call of an attempt from what the session holds.
-  mutating func proceed(_ attempt: Attempt, _ turn: inout Turn) {
-    guard let call = nextCall(for: attempt, turn.now) else { return stopRefresh() }
-    make(call, for: attempt, &turn)
+  /// Starts the next call of a refresh, chosen by what the session holds.
+  mutating func startNextCall(_ refresh: Refresh, _ context: inout EventContext) {
+    guard let call = nextCall(for: refresh, context.now) else { return stopRefresh() }
+    startCall(call, for: refresh, &context)
   }
 
-  /// Makes a call, whose answer is then the only one that is awaited.
-  mutating func make(_ call: UpstreamCall, for attempt: Attempt, _ turn: inout Turn) {
-    var attempt = attempt
-    let id = turn.callIDs.next()
-    attempt.call = id
-    work = .fetching(attempt)
-    turn.actions.append(.call(id, call))
+  /// Starts a call. From here on only its outcome is awaited.
+  mutating func startCall(
+    _ call: UpstreamCall, for refresh: Refresh, _ context: inout EventContext
+  ) {
+    var refresh = refresh
+    let id = context.callIDs.next()
+    refresh.call = id
+    work = .refreshing(refresh)
+    context.actions.append(.call(id, call))
   }
 
-  private func nextCall(for attempt: Attempt, _ now: Instant) -> UpstreamCall? {
-    let readsFile = plan.tokenFileProvider != nil && !attempt.hasReadTokenFile
-    switch means {
+  private func nextCall(for refresh: Refresh, _ now: Instant) -> UpstreamCall? {
+    let readsFile = plan.tokenFileProvider != nil && !refresh.hasReadTokenFile
+    switch tokenSource {
     case nil: return nil
     case .backend(_, let session):
-      if attempt.goal == .credentials, let token = held.token, isUsable(token, now),
+      if refresh.goal == .credentials, let token = held.token, isUsable(token, now),
         let identityID = held.identityID
       {
         return exchange(token, identityID)
       }
       if readsFile { return .readTokenFile }
       return .tokenCallback(
-        identityID: identity(for: attempt), logins: held.logins, session: session)
+        identityID: identityForBackend(refresh), logins: held.logins, session: session)
     case .token:
       guard let token = held.token, let identityID = held.identityID else { return nil }
       return exchange(token, identityID)
     case .tokenFile where readsFile: return .readTokenFile
-    // Logins were added to the one of the file, which somebody else keeps fresh.
+    // A client added logins to the file's own, which another program keeps fresh.
     case .logins where readsFile && plan.tokenFileProvider.flatMap { held.logins[$0] } != nil:
       return .readTokenFile
-    case .logins, .tokenFile: return directCall(held.logins, attempt)
-    case .guest: return directCall(LoginsMap(), attempt)
+    case .logins, .tokenFile: return directCall(held.logins, refresh)
+    case .guest: return directCall(LoginsMap(), refresh)
     }
   }
 
-  /// The identity that a backend is told of.
-  private func identity(for attempt: Attempt) -> IdentityID? {
-    if attempt.remedies.contains(.withoutIdentity) { return nil }
+  /// The identity that a token callback carries.
+  private func identityForBackend(_ refresh: Refresh) -> IdentityID? {
+    if refresh.remedies.contains(.withoutIdentity) { return nil }
     switch held.state {
-    // A client said whose that one is. Told of it, a backend would link its own user with it.
+    // A client claimed this identity. A backend that received it would link its own user with it.
     case .signedIn(.developerToken), .tokensInvalid(.developerToken): return nil
     default: return held.identityID
     }
   }
 
-  /// A developer token for credentials.
+  /// Exchanges a developer token for credentials.
   private func exchange(_ token: HeldToken, _ identityID: IdentityID) -> UpstreamCall {
     switch plan.flow {
     case .enhanced:
@@ -135,10 +147,10 @@ extension SessionMachine {
     }
   }
 
-  /// Without a backend Cognito itself gives the identity, and in the basic flow the token.
-  private func directCall(_ logins: LoginsMap, _ attempt: Attempt) -> UpstreamCall {
+  /// Without a backend Cognito gives the identity and, in the basic flow, the token.
+  private func directCall(_ logins: LoginsMap, _ refresh: Refresh) -> UpstreamCall {
     guard let identityID = held.identityID else { return .getID(logins: logins) }
-    switch (plan.flow, attempt.openIDToken) {
+    switch (plan.flow, refresh.openIDToken) {
     case (.enhanced, _):
       return .getCredentials(
         identityID: identityID, logins: logins, customRoleARN: held.customRoleARN)
@@ -147,30 +159,32 @@ extension SessionMachine {
     }
   }
 
-  /// A token without an expiration serves the attempt that fetched it, and no other.
+  /// A token of unknown lifetime is used in the refresh that received it, and never again.
   private func isUsable(_ token: HeldToken, _ now: Instant) -> Bool {
     token.usableUntil > now || (token.received == now && token.usableUntil == token.received)
   }
 }
 
+// MARK: - Where the tokens come from
+
 extension SessionMachine {
-  /// What a refresh goes by.
-  enum Means {
-    /// A backend gives the token.
-    case backend(Voucher, BackendSession?)
+  /// What a refresh starts from.
+  enum TokenSource {
+    /// A backend gives a developer token.
+    case backend(SignInMethod, BackendSession?)
     /// The developer token that a client brought.
     case token
     /// Logins of other providers.
     case logins
-    /// The one login of those that a file holds.
+    /// One login, which a file holds.
     case tokenFile
-    /// Nothing: an unauthenticated identity.
+    /// No token: an unauthenticated identity.
     case guest
 
-    /// What the user will have signed in by; nil for guests.
-    var voucher: Voucher? {
+    /// How the user is signed in after a success; nil for guests.
+    var method: SignInMethod? {
       switch self {
-      case .backend(let voucher, _): voucher
+      case .backend(let method, _): method
       case .token: .developerToken
       case .logins: .logins
       case .tokenFile: .tokenFile
@@ -180,26 +194,28 @@ extension SessionMachine {
   }
 
   /// Nil where only a sign-in helps.
-  var means: Means? {
+  var tokenSource: TokenSource? {
     switch held.state {
     case .signedIn(.host), .tokensInvalid(.host): .backend(.host, nil)
     case .signedIn(.password(let session)): .backend(.password(session), session)
     case .signedIn(.developerToken):
-      if held.token != nil, held.identityID != nil { .token } else { renewal }
+      if held.token != nil, held.identityID != nil { .token } else { sourceOfNextToken }
     case .signedIn(.logins): .logins
     case .signedIn(.tokenFile), .tokensInvalid(.tokenFile): .tokenFile
-    case .tokensInvalid(.developerToken): renewal
+    case .tokensInvalid(.developerToken): sourceOfNextToken
     case .tokensInvalid: nil
-    case .signedOut(byUser: false): unattendedMeans
+    case .signedOut(byUser: false): unattendedSource
     case .signedOut(byUser: true), .guest: plan.allowsGuests ? .guest : nil
     }
   }
 
-  /// What has another token when the one that a client brought is used up.
-  private var renewal: Means? { plan.backend == .host ? .backend(.host, nil) : nil }
+  /// What replaces a developer token that a client brought and that has expired.
+  private var sourceOfNextToken: TokenSource? {
+    plan.backend == .host ? .backend(.host, nil) : nil
+  }
 
-  /// What needs nobody: used unless the user signed out on purpose.
-  private var unattendedMeans: Means? {
+  /// What works without a `login`. Not used after a logout.
+  private var unattendedSource: TokenSource? {
     if plan.backend == .host { return .backend(.host, nil) }
     if plan.tokenFileProvider != nil { return .tokenFile }
     return plan.allowsGuests ? .guest : nil
@@ -207,8 +223,8 @@ extension SessionMachine {
 }
 
 /// One refresh under way: a chain of upstream calls, one at a time.
-struct Attempt: Sendable, Equatable {
-  /// The remedies that were tried. Each is tried once, so that no attempt can go round in circles.
+struct Refresh: Sendable, Equatable {
+  /// The remedies that were tried. Each is tried once, so that a refresh always ends.
   struct Remedies: OptionSet, Sendable {
     let rawValue: UInt8
     static let newToken = Remedies(rawValue: 1)
@@ -217,19 +233,14 @@ struct Attempt: Sendable, Equatable {
     static let newIdentity = Remedies(rawValue: 8)
   }
 
-  /// The call that is awaited, nil before the first; an outcome of another is stale.
+  /// The call that is awaited; nil before the first. The outcome of another call is stale.
   var call: CallID?
   /// Where the chain ends.
   var goal: Waiter.Want
   var remedies: Remedies = []
-  /// The standing that a success leads to: a guest's where it is nil.
-  var voucher: Voucher?
-  /// The token of GetOpenIdToken, on its way to STS.
+  /// How the user is signed in after a success; nil for guests.
+  var method: SignInMethod?
+  /// The token of GetOpenIdToken, for STS.
   var openIDToken: Secret?
   var hasReadTokenFile = false
-
-  /// Whether a token that arrives is GetOpenIdToken's, not a backend's.
-  func awaitsOpenIDToken(_ means: SessionMachine.Means?) -> Bool {
-    if case .backend = means { false } else { true }
-  }
 }

@@ -1,104 +1,89 @@
 extension SessionMachine {
   /// A `login` that is being carried out.
   ///
-  /// Until it is accepted the session stands as if it had succeeded, and nobody is told.
+  /// Until it is accepted the session is in the state that success leads to, and nothing is
+  /// announced.
   struct SignIn: Sendable {
-    /// Whom to answer; nil once they are answered or gone.
-    var id: UInt64?
-    let deadline: Instant
-    let way: Way
-    /// What a refused sign-in goes back to: it changes nothing.
-    var before: Held
-    var state = State.calling
-
     enum State: Sendable, Equatable {
-      /// Goes to `accepted`, or the sign-in ends.
+      /// A call is under way. Goes to `accepted`, or the sign-in is rolled back.
       case calling
-      /// From here on the user is signed in, whatever becomes of the rest.
+      /// The user is signed in; a failure from here on is the session's own.
       case accepted
     }
+
+    /// What a refused sign-in goes back to.
+    var before: Held
+    var state = State.calling
+    let kind: SignInInput.Kind
+    let deadline: Instant
+    /// The client to answer; nil once it is answered or gone.
+    var client: UInt64?
 
     var isAccepted: Bool { state == .accepted }
   }
 
-  /// How somebody signs in.
-  enum Way: Sendable, Equatable {
-    case host
-    case password(userName: String)
-    case tokens
+  // MARK: Start
 
-    init(_ input: SignInInput) {
-      switch input {
-      case .host: self = .host
-      case .password(let name, _): self = .password(userName: name)
-      case .developerToken, .logins: self = .tokens
-      }
-    }
-
-    var isPassword: Bool { if case .password = self { true } else { false } }
-  }
-
-  // MARK: Beginning
-
-  mutating func beginSignIn(_ request: SignInRequest, _ turn: inout Turn) {
-    // The later of two wins; whatever the earlier one fetched is no longer awaited.
-    abandonSignIn(
-      ProtocolError(.signInFailed, "another sign-in to the same profile took its place"), &turn)
+  mutating func beginSignIn(_ request: SignInRequest, _ context: inout EventContext) {
+    // The later of two sign-ins wins. The outcome of the earlier one's call is dropped.
+    cancelSignIn(
+      ProtocolError(.signInFailed, "another sign-in to the same profile took its place"), &context)
     signIn = SignIn(
-      id: request.id, deadline: request.deadline, way: Way(request.input), before: held)
+      before: held, kind: request.input.kind, deadline: request.deadline, client: request.id)
     held.customRoleARN = request.customRoleARN
-    rest()
+    endRefresh()
     switch request.input {
     case .password(let name, let password):
-      return make(
+      return startCall(
         .signIn(username: name, password: password),
-        for: Attempt(goal: .credentials, voucher: nil), &turn)
-    case .host: signInByHost(&turn)
-    case .developerToken(let identityID, let token): take(token, of: identityID, request, &turn)
-    case .logins(let added): take(added, request, &turn)
+        for: Refresh(goal: .credentials, method: nil), &context)
+    case .host: signInByHost(&context)
+    case .developerToken(let identityID, let token):
+      useDeveloperToken(token, of: identityID, request, &context)
+    case .logins(let added): useLogins(added, request, &context)
     }
-    start(&turn)
-    // A sign-in by the host where nothing works unattended: no call will ever end it.
-    if case .fetching = work { return }
-    abandonSignIn(signInRequired, &turn)
+    startRefresh(&context)
+    if case .refreshing = work { return }
+    // A sign-in by the host in a profile that has no source of tokens: no outcome would end it.
+    cancelSignIn(signInRequired, &context)
   }
 
-  private mutating func signInByHost(_ turn: inout Turn) {
+  private mutating func signInByHost(_ context: inout EventContext) {
     switch held.state {
-    // Whoever vouches already is asked anew; what is valid is kept in the meantime.
+    // The source of tokens is asked again. What is valid stays until it has answered.
     case .signedIn(.host), .tokensInvalid(.host), .signedIn(.tokenFile): return
     // A guest's identity becomes the user's.
     case .signedOut, .guest: break
-    case .signedIn, .tokensInvalid: adopt(nil, &turn)
+    case .signedIn, .tokensInvalid: setIdentity(nil, &context)
     }
-    forgetVouchers()
-    forgetCredentials(&turn)
+    removeTokens()
+    forgetCredentials(&context)
     held.username = nil
     held.state = .signedOut(byUser: false)
   }
 
-  private mutating func take(
+  private mutating func useDeveloperToken(
     _ developerToken: DeveloperToken, of identityID: IdentityID, _ request: SignInRequest,
-    _ turn: inout Turn
+    _ context: inout EventContext
   ) {
-    forgetVouchers()
-    forgetCredentials(&turn)
+    removeTokens()
+    forgetCredentials(&context)
     held.username = nil
-    adopt(identityID, &turn)
-    // One that seems to be over is left to Cognito: this host's clock may be wrong.
-    let lifetime = request.expires.flatMap { $0 > turn.now ? $0 - turn.now : nil }
-    held.token = HeldToken(developerToken, lifetime: lifetime, received: turn.now)
-    // Where a backend has the next one, nobody needs to be told.
+    setIdentity(identityID, &context)
+    // Cognito decides about a token that seems to have expired: this host's clock may be wrong.
+    let lifetime = request.expires.flatMap { $0 > context.now ? $0 - context.now : nil }
+    held.token = HeldToken(developerToken, lifetime: lifetime, received: context.now)
+    // A backend that trusts the host gives the next token: no warning is needed.
     if plan.backend != .host {
-      held.loginExpirations.set(plan.developerLoginKey, end: request.expires, now: turn.now)
+      held.loginExpirations.set(plan.developerLoginKey, end: request.expires, now: context.now)
     }
     held.state = .signedIn(.developerToken)
   }
 
-  /// Logins are replaced provider by provider. With a backend they go to it, to be linked; without
-  /// one they speak for themselves.
-  private mutating func take(
-    _ added: LoginsMap, _ request: SignInRequest, _ turn: inout Turn
+  /// Adds logins; those of the same providers are replaced. With a backend they are sent to it to be
+  /// linked, without one they sign the user in.
+  private mutating func useLogins(
+    _ added: LoginsMap, _ request: SignInRequest, _ context: inout EventContext
   ) {
     let isLinked: Bool
     switch held.state {
@@ -106,42 +91,42 @@ extension SessionMachine {
     case .signedOut, .guest: isLinked = plan.backend == .host
     case .signedIn, .tokensInvalid: isLinked = false
     }
-    if !isLinked { leaveForLogins(&turn) }
+    if !isLinked { prepareForLogins(&context) }
     held.token = nil
-    add(added, request, turn.now)
+    add(added, request, context.now)
     switch held.state {
     case .signedOut where isLinked, .guest where isLinked:
-      forgetCredentials(&turn)
+      forgetCredentials(&context)
       held.state = .signedOut(byUser: false)
     case _ where isLinked:
-      // The same user, still vouched for: what is valid stays until the backend has answered.
+      // The user stays the same: what is valid stays until the backend has answered.
       break
     default:
-      forgetCredentials(&turn)
+      forgetCredentials(&context)
       held.state = .signedIn(.logins)
     }
   }
 
-  /// What logins that speak for themselves leave behind.
-  private mutating func leaveForLogins(_ turn: inout Turn) {
+  /// Drops what logins that sign the user in do not take over.
+  private mutating func prepareForLogins(_ context: inout EventContext) {
     switch held.state {
-    // A guest's identity becomes theirs; more logins of one user are linked to one identity.
+    // They take over a guest's identity, and the identity of the user's other logins.
     case .guest, .signedOut, .signedIn(.logins), .signedIn(.tokenFile): break
-    // One of the old ones was refused, and would be again.
-    case .tokensInvalid(.logins), .tokensInvalid(.tokenFile): forgetVouchers()
-    // Another kind of sign-in. Where the logins are linked to its identity, GetId finds it again.
+    // One of the held logins was refused, and would be again.
+    case .tokensInvalid(.logins), .tokensInvalid(.tokenFile): removeTokens()
+    // Another kind of sign-in. If the logins are linked to its identity, GetId finds it again.
     case .signedIn, .tokensInvalid:
-      forgetVouchers()
-      adopt(nil, &turn)
+      removeTokens()
+      setIdentity(nil, &context)
     }
     held.username = nil
   }
 
   private mutating func add(_ added: LoginsMap, _ request: SignInRequest, _ now: Instant) {
-    dropLoginsOver(at: now)
+    removeExpiredLogins(at: now)
     var next = held.logins
     for login in added.logins where (try? next.set(login.provider, token: login.token)) == nil {
-      // More than ten together: the new ones count.
+      // Together they are too many: the new ones replace the held ones.
       next = added
       held.loginExpirations.removeAll()
       break
@@ -152,117 +137,137 @@ extension SessionMachine {
     }
   }
 
-  // MARK: On the way
+  // MARK: Acceptance
 
-  /// Whether a backend is being asked about a password. Another call could only succeed for the user
-  /// who was signed in before.
+  /// Whether the backend is checking a password. No other call can make up for its refusal: it could
+  /// only succeed for the user who was signed in before.
   var awaitsPassword: Bool {
-    signIn.map { $0.way.isPassword && !$0.isAccepted } ?? false
+    guard let signIn, case .password = signIn.kind else { return false }
+    return !signIn.isAccepted
   }
 
   mutating func passwordAccepted(
-    _ session: BackendSession, _ attempt: Attempt, _ turn: inout Turn
+    _ session: BackendSession, _ refresh: Refresh, _ context: inout EventContext
   ) {
-    guard case .password(let name) = signIn?.way else {
-      preconditionFailure("a password is given to a backend by a sign-in alone")
+    guard case .password(let name) = signIn?.kind else {
+      preconditionFailure("only a sign-in sends a password to a backend")
     }
-    // Another user's identity must not become this one's; a guest's may, that is what it is for.
-    if name != held.username && held.state != .guest { adopt(nil, &turn) }
-    forgetVouchers()
-    forgetCredentials(&turn)
+    // Another user's identity must not become this one's. A guest's identity does.
+    if name != held.username && held.state != .guest { setIdentity(nil, &context) }
+    removeTokens()
+    forgetCredentials(&context)
     held.username = name
     held.state = .signedIn(.password(session))
-    acceptSignIn(&turn)
-    var attempt = attempt
-    attempt.voucher = .password(session)
-    proceed(attempt, &turn)
+    acceptSignIn(&context)
+    var refresh = refresh
+    refresh.method = .password(session)
+    startNextCall(refresh, &context)
   }
 
-  /// From here on the session stands as it says, and everybody may know.
-  mutating func acceptSignIn(_ turn: inout Turn) {
+  mutating func acceptSignIn(_ context: inout EventContext) {
     signIn?.state = .accepted
-    tell(&turn)
+    announceChanges(&context)
   }
 
-  // MARK: Ending
+  // MARK: End
 
-  /// What a sign-in wanted is there.
-  mutating func signInSucceeded(_ turn: inout Turn) {
-    acceptSignIn(&turn)
-    if let id = signIn?.id { turn.actions.append(.giveState(id)) }
+  mutating func signInSucceeded(_ context: inout EventContext) {
+    acceptSignIn(&context)
+    if let client = signIn?.client { context.actions.append(.giveState(client)) }
     signIn = nil
   }
 
-  /// A sign-in's attempt failed. True if the session is again what it was before; false if the
-  /// failure is the session's own.
+  /// Ends a sign-in whose refresh failed.
+  ///
+  /// - Returns: whether the failure ended there; false if it counts as the session's own.
   mutating func signInFailed(
-    _ attempt: Attempt, _ failure: UpstreamFailure, _ turn: inout Turn
+    _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
   ) -> Bool {
-    guard let progress = signIn else { return false }
-    // With upstream away nobody can say that the tokens are bad: they are kept and tried again.
-    // Nobody has tokens yet where a password, or the host, is still to be believed.
+    guard let ended = signIn else { return false }
+    // An unavailable upstream did not refuse the tokens: they are kept and tried again. A sign-in by
+    // password or by the host has no tokens yet.
     if failure.failureClass.isTransient, case .signedIn = held.state,
-      progress.isAccepted || !progress.way.isPassword
+      ended.isAccepted || !awaitsPassword
     {
-      signInSucceeded(&turn)
+      signInSucceeded(&context)
       return false
     }
-    if let id = progress.id { turn.actions.append(.refuse(id, Self.refusal(of: failure))) }
+    if let client = ended.client {
+      context.actions.append(.refuse(client, Self.refusal(of: failure)))
+    }
     signIn = nil
-    if progress.isAccepted { return false }
-    rollBack(progress, &turn)
-    // The very thing that a refresh would try next: it has failed already.
-    return progress.way != .host || means?.voucher != attempt.voucher
+    if ended.isAccepted { return false }
+    rollBack(ended, &context)
+    // The session's own next refresh would try the same: the failure counts for it.
+    return ended.kind != .host || tokenSource?.method != refresh.method
   }
 
-  /// A sign-in is overtaken by something else that the user wants. It counts as refused: the backend
-  /// has seen the password, whatever it says of it.
-  mutating func abandonSignIn(_ error: ProtocolError, _ turn: inout Turn) {
-    guard let progress = signIn else { return }
+  /// Refuses a sign-in because of another wish of the user. It is rolled back although the backend
+  /// may still accept the password.
+  mutating func cancelSignIn(_ error: ProtocolError, _ context: inout EventContext) {
+    guard let ended = signIn else { return }
     signIn = nil
-    if let id = progress.id { turn.actions.append(.refuse(id, error)) }
-    if progress.isAccepted { return }
-    rollBack(progress, &turn)
+    if let client = ended.client { context.actions.append(.refuse(client, error)) }
+    if ended.isAccepted { return }
+    rollBack(ended, &context)
   }
 
   /// Restores the state before the sign-in. Watchers were not told of the sign-in, so nothing is
   /// announced.
-  private mutating func rollBack(_ refused: SignIn, _ turn: inout Turn) {
+  private mutating func rollBack(_ refused: SignIn, _ context: inout EventContext) {
     held = refused.before
     work = .idle
-    turn.actions.append(.credentialsChanged)
-    dropExpired(&turn)
+    context.actions.append(.credentialsChanged)
+    dropExpired(&context)
   }
 
-  /// What a `login` is told. That a sign-in is required would be no answer to it: by that code a
-  /// client knows that a password is wanted.
+  /// The error for a `login`. `SignInRequired` would be wrong: to clients it means that a password is
+  /// needed.
   private static func refusal(of failure: UpstreamFailure) -> ProtocolError {
     var error = failure.protocolError
     if error.code == .signInRequired { error.code = .signInFailed }
     return error
   }
 
-  /// A sign-in that takes too long goes on, but nobody waits for it any more.
-  mutating func settleSignIn(_ turn: inout Turn) {
-    guard let progress = signIn, let id = progress.id, progress.deadline <= turn.now
+  /// Answers the client of a sign-in that takes too long. The sign-in goes on.
+  mutating func timeOutSignIn(_ context: inout EventContext) {
+    guard let client = signIn?.client, let deadline = signIn?.deadline, deadline <= context.now
     else { return }
-    signIn?.id = nil
-    turn.actions.append(
-      .refuse(id, ProtocolError(.timeout, "no answer from upstream yet; the sign-in goes on")))
+    signIn?.client = nil
+    context.actions.append(
+      .refuse(client, ProtocolError(.timeout, "no answer from upstream yet; the sign-in goes on")))
   }
 }
 
-/// A `login` that a session is to carry out.
+extension SignInInput {
+  /// The kind of a sign-in, without its secrets.
+  enum Kind: Sendable, Equatable {
+    case host
+    case password(username: String)
+    /// A developer token or logins.
+    case tokens
+  }
+
+  var kind: Kind {
+    switch self {
+    case .host: .host
+    case .password(let name, _): .password(username: name)
+    case .developerToken, .logins: .tokens
+    }
+  }
+}
+
+/// A `login` for a session to carry out.
 public struct SignInRequest: Sendable, Equatable {
-  /// Whom to answer; given by the daemon.
+  /// The client to answer; the daemon gives it.
   public let id: UInt64
   public let input: SignInInput
   public let customRoleARN: String?
-  /// When a developer token runs out, on this host's clock; nil where it does not say.
+  /// When the developer token expires, on this host's clock; nil where it does not say.
   public let expires: Instant?
   /// The same for logins, by provider.
   public let loginsExpire: [String: Instant]
-  /// When whoever asked is answered one way or the other.
+  /// When the client is answered at the latest.
   public let deadline: Instant
 
   public init(

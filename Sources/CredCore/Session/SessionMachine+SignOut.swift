@@ -1,168 +1,158 @@
 extension SessionMachine {
-  /// Forgets everything; what is under way is no longer awaited.
-  mutating func signOut(_ turn: inout Turn) {
-    abandonSignIn(
-      ProtocolError(.signInFailed, "a logout of the same profile came in between"), &turn)
-    forgetUser(&turn)
+  /// Drops everything. The outcome of a call under way is dropped too.
+  mutating func signOut(_ context: inout EventContext) {
+    cancelSignIn(
+      ProtocolError(.signInFailed, "a logout of the same profile came in between"), &context)
+    forgetUser(&context)
   }
 
-  /// Nothing of the user is left.
-  mutating func forgetUser(_ turn: inout Turn) {
-    rest()
-    forgetVouchers()
-    forgetCredentials(&turn)
+  private mutating func forgetUser(_ context: inout EventContext) {
+    endRefresh()
+    removeTokens()
+    forgetCredentials(&context)
     held.username = nil
     held.customRoleARN = nil
-    forgetIdentity(&turn)
-    become(.signedOut(byUser: true), &turn)
+    forgetIdentity(&context)
+    setState(.signedOut(byUser: true), &context)
   }
 
-  /// Nothing of the person before is left; the new one never signed out, and may sign in unattended.
-  mutating func changeUser(_ turn: inout Turn) {
-    signOut(&turn)
+  /// Drops everything of the person before. The new person never signed out, so an unattended sign-in
+  /// is allowed.
+  mutating func changeUser(_ context: inout EventContext) {
+    signOut(&context)
     held.state = .signedOut(byUser: false)
   }
 
   /// `credentials` is the mobile SDKs' clearCredentials, `identity` their clearKeychain.
-  mutating func clear(_ scope: ClearScope, _ turn: inout Turn) {
-    if let progress = signIn {
-      // On its way it fetches everything anew in any case. One that may yet be refused must not
-      // bring back what was to be forgotten.
-      guard !progress.isAccepted else { return }
-      abandonSignIn(
-        ProtocolError(.signInFailed, "a clear of the same profile came in between"), &turn)
+  mutating func clear(_ scope: ClearScope, _ context: inout EventContext) {
+    if let signIn {
+      // An accepted sign-in fetches everything anew. A pending one could be rolled back to what is to
+      // be dropped.
+      guard !signIn.isAccepted else { return }
+      cancelSignIn(
+        ProtocolError(.signInFailed, "a clear of the same profile came in between"), &context)
     }
-    forgetCredentials(&turn)
-    // Whatever is on its way was asked for before.
-    if case .fetching = work { stopRefresh() }
+    forgetCredentials(&context)
+    // The call under way was made for what is dropped.
+    if case .refreshing = work { stopRefresh() }
     guard scope == .identity else { return }
-    rest()
-    forgetVouchers()
-    forgetIdentity(&turn)
+    endRefresh()
+    removeTokens()
+    forgetIdentity(&context)
     switch held.state {
     case .signedIn(.developerToken), .signedIn(.logins), .tokensInvalid:
-      become(.signedOut(byUser: false), &turn)
+      setState(.signedOut(byUser: false), &context)
     case .guest:
-      // Where something else works unattended, a guest is who signed out of it.
-      become(.signedOut(byUser: plan.worksUnattended), &turn)
+      // In a profile that signs in unattended, a session is a guest's only after a logout.
+      setState(.signedOut(byUser: plan.worksUnattended), &context)
     case .signedIn(.host), .signedIn(.tokenFile), .signedIn(.password), .signedOut:
-      // These vouch for the user again without anything that was forgotten.
+      // These sign in again without what was dropped.
       break
     }
   }
 
-  /// Callers that only a sign-in could help are told so now.
-  mutating func release(_ turn: inout Turn) {
+  /// Refuses the callers that only a sign-in could help.
+  mutating func release(_ context: inout EventContext) {
     guard signIn == nil else { return }
     let released = waiters.filter(needsSignIn)
     waiters.removeAll(where: needsSignIn)
-    for waiter in released { turn.actions.append(.refuse(waiter.id, signInRequired)) }
+    for waiter in released { context.actions.append(.refuse(waiter.id, signInRequired)) }
   }
 
-  mutating func rest() {
-    stopRefresh()
-    held.backOff = BackOff()
-  }
-
-  /// What is under way is no longer awaited; failures still count.
-  mutating func stopRefresh() {
-    work = .idle
-    held.pause = nil
-  }
-
-  mutating func forgetVouchers() {
+  mutating func removeTokens() {
     held.token = nil
     held.logins = LoginsMap()
     held.loginExpirations.removeAll()
   }
 
-  mutating func forgetCredentials(_ turn: inout Turn) {
+  mutating func forgetCredentials(_ context: inout EventContext) {
     guard held.credentials != nil else { return }
     held.credentials = nil
-    turn.actions.append(.credentialsChanged)
+    context.actions.append(.credentialsChanged)
   }
 
-  // MARK: Vouchers that run out
+  // MARK: Tokens and logins that expire
 
-  /// Whether what runs out is of interest: not what is refused already, and not what may never be
-  /// accepted.
-  private var awaitsExpirations: Bool {
+  /// Whether to warn: not of tokens that were refused, nor of those that are not accepted yet.
+  private var warnsOfExpiry: Bool {
     if case .tokensInvalid = held.state { return false }
     return signIn?.isAccepted ?? true
   }
 
-  /// When to say that what the user signed in with runs out.
-  var expiryWarning: Instant? { awaitsExpirations ? held.loginExpirations.nextWarning : nil }
+  /// When the next warning is due.
+  var expiryWarning: Instant? { warnsOfExpiry ? held.loginExpirations.nextWarning : nil }
 
-  mutating func warnOfExpiry(_ turn: inout Turn) {
-    guard awaitsExpirations else { return }
-    for (provider, end) in held.loginExpirations.takeWarnings(at: turn.now) {
-      let left = max(Int((end - turn.now).inSeconds), 0)
+  mutating func warnOfExpiry(_ context: inout EventContext) {
+    guard warnsOfExpiry else { return }
+    for (provider, end) in held.loginExpirations.takeWarnings(at: context.now) {
+      let left = max(Int((end - context.now).inSeconds), 0)
       let message = "the token of \(provider) runs out in \(left) s; sign in with a new one"
-      turn.actions.append(.announce(.expiring(ProtocolError(.tokenRejected, message))))
+      context.actions.append(.announce(.expiring(ProtocolError(.tokenRejected, message))))
     }
   }
 
-  /// Cognito refuses a request for one login that is over, though the others are good, and though
-  /// the login has long been linked to what a backend vouches for.
-  mutating func dropLoginsOver(at now: Instant) {
+  /// Removes expired logins: Cognito refuses a request for one of them, even if the others are good
+  /// or a backend has linked it. A session that is signed in by logins keeps its last one.
+  mutating func removeExpiredLogins(at now: Instant) {
     let kept = held.state == .signedIn(.logins) || held.state == .tokensInvalid(.logins) ? 1 : 0
-    for provider in held.loginExpirations.over(at: now) where held.logins.logins.count > kept {
+    for provider in held.loginExpirations.expired(at: now) where held.logins.logins.count > kept {
       held.logins.remove(provider)
       held.loginExpirations.remove(provider)
     }
   }
 }
 
+// MARK: - A changed profile
+
 extension SessionMachine {
-  /// The profile's configuration is another one. Who waits goes on waiting, for what comes of it.
-  mutating func changeProfile(_ next: SessionPlan, _ change: ProfileChange, _ turn: inout Turn) {
+  /// Takes another configuration of the profile. Waiters keep waiting.
+  mutating func changeProfile(
+    _ next: SessionPlan, _ change: ProfileChange, _ context: inout EventContext
+  ) {
     switch change {
     case .nothingHeld: break
-    case .credentials: dropWhatTheOldProfileGave(&turn)
-    case .identity: beginAnew(&turn)
+    case .credentials: dropCredentialsOfOldProfile(&context)
+    case .identity: beginAnew(&context)
     }
     plan = next
-    // A pause was for what may be mended now.
-    if work == .idle, held.pause != nil { rest() }
+    // The change may have removed the cause of a failure.
+    if work == .idle, held.pause != nil { endRefresh() }
     guard signIn != nil, work == .idle else { return }
-    start(&turn)
-    // The new plan may have no way to go on with it.
-    if work == .idle { abandonSignIn(signInRequired, &turn) }
+    startRefresh(&context)
+    // The new profile may have no source of tokens for the sign-in.
+    if work == .idle { cancelSignIn(signInRequired, &context) }
   }
 
-  private mutating func dropWhatTheOldProfileGave(_ turn: inout Turn) {
-    forgetCredentials(&turn)
-    // What a sign-in that is refused goes back to.
+  private mutating func dropCredentialsOfOldProfile(_ context: inout EventContext) {
+    forgetCredentials(&context)
     signIn?.before.credentials = nil
-    // What is under way was asked for in the old way; a password is asked about once, and what
-    // comes after it is asked in the new way.
-    if case .fetching = work, !awaitsPassword { rest() }
+    // The call under way asks in the old way. The check of a password does not depend on it, and must
+    // not be repeated.
+    if case .refreshing = work, !awaitsPassword { endRefresh() }
   }
 
-  private mutating func beginAnew(_ turn: inout Turn) {
-    abandonSignIn(
-      ProtocolError(.signInFailed, "the profile's configuration changed in between"), &turn)
+  private mutating func beginAnew(_ context: inout EventContext) {
+    cancelSignIn(
+      ProtocolError(.signInFailed, "the profile's configuration changed in between"), &context)
     let byUser = held.state == .signedOut(byUser: true)
-    forgetUser(&turn)
-    // Nobody signed out here, but who did before stays so.
+    forgetUser(&context)
+    // The change is no logout; an earlier logout still holds.
     held.state = .signedOut(byUser: byUser)
   }
 }
 
-/// What a change of its profile's configuration means for a session.
+/// What a changed configuration of its profile means for a session.
 public enum ProfileChange: Sendable, Equatable {
-  /// Nothing that the session holds depends on what changed.
+  /// Nothing that the session holds depends on the change.
   case nothingHeld
-  /// The credentials are no longer what the profile would give: fetched anew. The user stays.
+  /// The profile would give other credentials: they are fetched anew. The user stays signed in.
   case credentials
-  /// The user would be another one, or known by other means: the session begins anew.
+  /// The identity or the kind of sign-in would be another: the session begins anew.
   case identity
 }
 
 extension Profile {
-  /// What a session of this profile may keep when the profile is `next` from now on: the same as
-  /// across a restart.
+  /// What a session keeps when its profile becomes `next`: the same as across a restart.
   public func change(to next: Profile) -> ProfileChange {
     if identityFingerprint != next.identityFingerprint { return .identity }
     return credentialsFingerprint == next.credentialsFingerprint ? .nothingHeld : .credentials

@@ -1,18 +1,18 @@
 extension SessionMachine {
-  /// Answers everyone who can be answered now, and everyone whose time is up.
+  /// Answers each waiter that can be answered now, and each whose deadline has passed.
   ///
-  /// - Parameter holdingOut: before a refresh could start, when those who would rather have
-  ///   something better keep waiting.
-  mutating func settleWaiters(_ turn: inout Turn, holdingOut: Bool) {
-    // While a call is under way only its outcome changes what those before could hope for, and a
-    // deadline is an event of its own: who comes then costs no look at all who wait.
-    let start = awaitedCall != nil ? turn.firstToSettle : 0
-    let first = waiters[start...].firstIndex { answer(to: $0, turn.now, holdingOut) != nil }
+  /// - Parameter beforeRefresh: true before a refresh may start. Then nobody is refused, and a
+  ///   waiter that prefers fresher credentials is not answered with valid ones yet.
+  mutating func answerWaiters(_ context: inout EventContext, beforeRefresh: Bool) {
+    // While a call is under way, a new request changes nothing for the waiters before it: only the
+    // outcome or a deadline does, and both are events of their own.
+    let start = awaitedCall != nil ? context.firstToAnswer : 0
+    let first = waiters[start...].firstIndex { answer(to: $0, context.now, beforeRefresh) != nil }
     guard let first else { return }
     var waiting = Array(waiters[..<first])
     for waiter in waiters[first...] {
-      if let action = answer(to: waiter, turn.now, holdingOut) {
-        turn.actions.append(action)
+      if let action = answer(to: waiter, context.now, beforeRefresh) {
+        context.actions.append(action)
       } else {
         waiting.append(waiter)
       }
@@ -20,33 +20,33 @@ extension SessionMachine {
     waiters = waiting
   }
 
-  private func answer(to waiter: Waiter, _ now: Instant, _ holdingOut: Bool) -> Action? {
+  private func answer(to waiter: Waiter, _ now: Instant, _ beforeRefresh: Bool) -> Action? {
     switch waiter.want {
     case .credentials:
       if let credentials = held.credentials, credentials.servableUntil > now {
         let isBest = credentials.freshUntil > now || waiter.minimumLife != nil
         if isGoodEnough(credentials, for: waiter, now) {
           if isBest { return .giveCredentials(waiter.id) }
-          let holdsOut = holdingOut || (holdsOut(waiter) && now < waiter.patience)
-          if !holdsOut { return .giveCredentials(waiter.id) }
+          let waits = waitsForFresher(waiter) && now < waiter.acceptsStaleFrom
+          if !beforeRefresh && !waits { return .giveCredentials(waiter.id) }
         }
-        if let refusal = impossible(waiter, credentials, now) { return refusal }
+        if let refusal = cannotBeMet(waiter, credentials, now) { return refusal }
       }
     case .token:
-      if let token = held.token, isProven {
+      if let token = held.token, isTokenAccepted {
         if isGoodEnough(token, for: waiter, now) { return .giveToken(waiter.id) }
-        if let refusal = impossible(waiter, token, now) { return refusal }
+        if let refusal = cannotBeMet(waiter, token, now) { return refusal }
       }
     }
-    return holdingOut ? nil : refusal(of: waiter, now).map { .refuse(waiter.id, $0) }
+    return beforeRefresh ? nil : refusal(of: waiter, now).map { .refuse(waiter.id, $0) }
   }
 
-  // MARK: What will do
+  // MARK: What a waiter accepts
 
-  /// Not while Cognito is being asked what it says of a client's token.
-  private var isProven: Bool {
+  /// False until Cognito has accepted a token that a client brought.
+  private var isTokenAccepted: Bool {
     guard let signIn, held.state == .signedIn(.developerToken) else { return true }
-    return signIn.isAccepted || signIn.way != .tokens
+    return signIn.isAccepted || signIn.kind != .tokens
   }
 
   private func isGoodEnough(
@@ -64,10 +64,10 @@ extension SessionMachine {
     return !waiter.mustRefresh && token.usableUntil > now
   }
 
-  /// Whether a waiter is left with credentials that are merely still valid, while better ones are
-  /// being fetched. In a pause after a failure nothing better will come in two seconds.
-  func holdsOut(_ waiter: Waiter) -> Bool {
-    guard case .fetching = work, waiter.want == .credentials, held.credentials != nil else {
+  /// Whether a waiter gives a refresh some time before it takes credentials that are merely valid.
+  /// In a pause it does not: nothing fresher comes that soon.
+  func waitsForFresher(_ waiter: Waiter) -> Bool {
+    guard case .refreshing = work, waiter.want == .credentials, held.credentials != nil else {
       return false
     }
     return waiter.minimumLife == nil && !waiter.mustRefresh
@@ -75,20 +75,20 @@ extension SessionMachine {
 
   // MARK: Refusals
 
-  /// A wish that no refresh can fulfil.
-  private func impossible(
+  /// The refusal of a `min_ttl` that no refresh can meet.
+  private func cannotBeMet(
     _ waiter: Waiter, _ credentials: HeldCredentials, _ now: Instant
   ) -> Action? {
     guard let minimum = waiter.minimumLife else { return nil }
     let isNew = credentials.received >= waiter.arrived
-    // Who forces a refresh wants to see what it brings: the role may allow more by now.
+    // A forced refresh is carried out first: the role may allow a longer lifetime by now.
     let isTooShort =
       isNew ? credentials.expires - now < minimum : credentials.lifetime < minimum
     guard isTooShort, isNew || !waiter.mustRefresh else { return nil }
     return tooShort(waiter, minimum, "credentials of this profile last", credentials.lifetime)
   }
 
-  private func impossible(
+  private func cannotBeMet(
     _ waiter: Waiter, _ token: HeldToken, _ now: Instant
   ) -> Action? {
     guard let minimum = waiter.minimumLife, let lifetime = token.lifetime,
@@ -105,39 +105,34 @@ extension SessionMachine {
     return .refuse(waiter.id, ProtocolError(.invalidRequest, message))
   }
 
-  /// Why a waiter has to go without, if it is time to say so.
+  /// Why a waiter gets nothing; nil while it may still be answered.
   private func refusal(of waiter: Waiter, _ now: Instant) -> ProtocolError? {
     let isLate = waiter.deadline <= now
-    switch work {
-    case .fetching:
+    if case .refreshing = work {
       guard isLate else { return nil }
       return ProtocolError(
-        .timeout, "no answer from upstream yet; the refresh goes on",
-        retryAfter: .seconds(1))
-    case _ where needsSignIn(waiter):
-      // It may come while the caller waits.
-      return isLate ? signInRequired : nil
-    case .idle:
-      guard let pause = held.pause else { return isLate ? tooManyRequests(waiter, now) : nil }
-      let isWorthWaiting = pause.failure.failureClass.isTransient && pause.until < waiter.deadline
-      guard isLate || !isWorthWaiting else { return nil }
-      var error = pause.failure.protocolError
-      if error.retryAfter != nil { error.retryAfter = max(pause.callersFrom - now, .zero) }
-      return error
+        .timeout, "no answer from upstream yet; the refresh goes on", retryAfter: .seconds(1))
     }
+    // A `login` may come before the deadline.
+    if needsSignIn(waiter) { return isLate ? signInRequired : nil }
+    guard let pause = held.pause else { return isLate ? tooManyRequests(waiter, now) : nil }
+    let isWorthWaiting = pause.failure.failureClass.isTransient && pause.until < waiter.deadline
+    guard isLate || !isWorthWaiting else { return nil }
+    var error = pause.failure.protocolError
+    if error.retryAfter != nil { error.retryAfter = max(pause.callersFrom - now, .zero) }
+    return error
   }
 
-  /// For who demands better than what came a moment ago and cannot wait.
+  /// For a caller that wants better than what just arrived and does not wait for the next refresh.
   private func tooManyRequests(_ waiter: Waiter, _ now: Instant) -> ProtocolError {
     ProtocolError(
-      .tooManyRequests, "refreshed a moment ago",
-      retryAfter: earliestStart(for: waiter) - now)
+      .tooManyRequests, "refreshed a moment ago", retryAfter: earliestStart(for: waiter) - now)
   }
 
   var signInRequired: ProtocolError {
     let reason =
       switch held.state {
-      // Of one that was refused the end is forgotten too.
+      // The end of a refused token is dropped with the token, so this one expired.
       case .tokensInvalid(.developerToken) where !held.loginExpirations.ends.isEmpty:
         "the developer token has run out"
       case .tokensInvalid:
@@ -153,21 +148,20 @@ extension SessionMachine {
 
 /// A request that could not be answered at once.
 public struct Waiter: Sendable, Equatable {
-  /// What is waited for.
   public enum Want: Sendable, Equatable {
     case credentials
     case token
   }
 
-  /// Given by the daemon; unique in its lifetime.
+  /// The daemon gives it; unique as long as the daemon runs.
   public let id: UInt64
   public let want: Want
-  /// The caller has no use for what lasts shorter.
+  /// The least remaining lifetime that the caller accepts.
   public let minimumLife: Duration?
-  /// Only what is received from now on will do.
+  /// The caller accepts only what is received from now on.
   public let mustRefresh: Bool
   public let arrived: Instant
-  /// When the caller is answered one way or the other.
+  /// When the caller is answered at the latest.
   public let deadline: Instant
 
   public init(
@@ -182,9 +176,9 @@ public struct Waiter: Sendable, Equatable {
     self.deadline = arrived + wait
   }
 
-  /// Whether the caller wants something better than what is good for others.
+  /// Whether the caller wants better than what others are given.
   var isDemanding: Bool { mustRefresh || minimumLife != nil }
 
-  /// Until when a caller waits for something better than what is merely still valid.
-  var patience: Instant { min(arrived + RefreshPolicy.grace, deadline) }
+  /// From when on the caller accepts credentials that are merely valid.
+  var acceptsStaleFrom: Instant { min(arrived + RefreshPolicy.grace, deadline) }
 }

@@ -1,215 +1,206 @@
-/// One Unix user in one profile: who they are, what they hold, what is being fetched for whom.
+/// One Unix user in one profile: the sign-in, the credentials, the call under way and the callers
+/// that wait.
 ///
-/// Events go in, actions come out; the daemon performs them. The machine reads no clock and draws
-/// no numbers of its own. After every event the daemon reads ``nextWake`` and sends `timePassed`
-/// when it has come, so there are no timers to cancel and none can be stale.
+/// Events go in, actions come out, and the daemon performs them. The machine reads no clock and draws
+/// no random numbers. After every event the daemon reads ``nextWake`` and sends `timePassed` at that
+/// time: no timer has to be cancelled, and none can be stale.
 public struct SessionMachine: Sendable {
-  /// Whether something is being fetched.
+  /// Whether a refresh is under way.
   indirect enum Work: Sendable, Equatable {
-    /// Nothing is under way. With `held.pause` set it is a pause after a failure, which ends when
-    /// its time has come, or earlier for a caller in person. Goes to `fetching`.
+    /// Goes to `refreshing`. With `held.pause` set, the last refresh failed: the next one starts at
+    /// the end of the pause, or earlier for a new caller.
     case idle
-    /// Goes to `idle`, with a pause where it fails.
-    case fetching(Attempt)
+    /// Goes to `idle`; `held.pause` is then set if the refresh failed.
+    case refreshing(Refresh)
   }
 
   public internal(set) var plan: SessionPlan
   /// What is stored, and what a refused sign-in goes back to.
   var held = Held()
-  /// When somebody last asked. The daemon notes answers from its cache here too.
+  /// The time of the last request. The daemon updates it when it answers from its cache.
   public var lastAsked: Instant
-  /// The last failure and when it happened; kept after a success, for whoever asks why.
-  @Rare public internal(set) var lastFailure: PastFailure? = nil
-  public internal(set) var refreshes = 0
-  @Rare var signIn: SignIn? = nil
-  /// What watchers know: what comes and goes between two announcements is no news.
-  var told: (state: String, identityID: IdentityID?)
+  /// Kept after a success, for `status`.
+  @Boxed public internal(set) var lastFailure: PastFailure? = nil
+  /// Successful refreshes.
+  public internal(set) var refreshCount = 0
+  @Boxed var signIn: SignIn? = nil
+  /// What watchers were told last. A change that is undone before the next announcement is not
+  /// announced.
+  var announced: (state: ReportedState, identityID: IdentityID?)
   var work = Work.idle
   var waiters: [Waiter] = []
 
-  /// - Parameter identityID: one that is known from before.
+  /// - Parameter identityID: known from an earlier session.
   public init(plan: SessionPlan, identityID: IdentityID? = nil, now: Instant) {
     self.plan = plan
-    self.held.identityID = identityID
-    self.lastAsked = now
-    self.told = (Standing.signedOut(byUser: false).name, identityID)
+    lastAsked = now
+    held.identityID = identityID
+    announced = (held.state.reported, identityID)
   }
 
   /// Takes one event.
   ///
   /// - Parameters:
-  ///   - callIDs: gives the ids of calls that begin.
-  ///   - random: decides jitter alone.
+  ///   - callIDs: gives the ids of calls that start.
+  ///   - random: used for jitter alone.
   public mutating func handle(
     _ event: Event, now: Instant, callIDs: inout CallIDs,
     random: inout some RandomNumberGenerator
   ) -> [Action] {
-    var turn = Turn(now: now, chance: .random(in: 0..<1, using: &random), callIDs: callIDs)
-    defer { callIDs = turn.callIDs }
-    dropUsedToken(turn.now)
-    dropExpired(&turn)
-    switch event {
-    case .asked(let waiter):
-      lastAsked = now
-      if awaitedCall != nil, turn.actions.isEmpty { turn.firstToSettle = waiters.count }
-      waiters.append(waiter)
-    case .signInRequested(let request):
-      beginSignIn(request, &turn)
-    case .loggedOut:
-      signOut(&turn)
-    case .userChanged:
-      changeUser(&turn)
-    case .profileChanged(let plan, let change):
-      changeProfile(plan, change, &turn)
-    case .cleared(let scope):
-      clear(scope, &turn)
-    case .released:
-      release(&turn)
-    case .waiterLeft(let id):
-      waiters.removeAll { $0.id == id }
-      if signIn?.id == id { signIn?.id = nil }
-    case .callFinished(let call, let outcome):
-      finish(call, outcome, &turn)
-    case .timePassed:
-      break
-    }
-    dropExpired(&turn)
-    settleSignIn(&turn)
-    settleWaiters(&turn, holdingOut: true)
-    startIfDue(&turn)
-    settleWaiters(&turn, holdingOut: false)
-    warnOfExpiry(&turn)
-    return turn.actions
+    var context = EventContext(
+      now: now, jitter: .random(in: 0..<1, using: &random), callIDs: callIDs)
+    defer { callIDs = context.callIDs }
+    dropUsedToken(context.now)
+    dropExpired(&context)
+    take(event, &context)
+    dropExpired(&context)
+    timeOutSignIn(&context)
+    answerWaiters(&context, beforeRefresh: true)
+    startIfDue(&context)
+    answerWaiters(&context, beforeRefresh: false)
+    warnOfExpiry(&context)
+    return context.actions
   }
 
-  /// One event's surroundings and what comes of it.
-  struct Turn {
+  private mutating func take(_ event: Event, _ context: inout EventContext) {
+    switch event {
+    case .asked(let waiter):
+      lastAsked = context.now
+      if awaitedCall != nil, context.actions.isEmpty { context.firstToAnswer = waiters.count }
+      waiters.append(waiter)
+    case .signInRequested(let request): beginSignIn(request, &context)
+    case .loggedOut: signOut(&context)
+    case .userChanged: changeUser(&context)
+    case .profileChanged(let plan, let change): changeProfile(plan, change, &context)
+    case .cleared(let scope): clear(scope, &context)
+    case .released: release(&context)
+    case .waiterLeft(let id):
+      waiters.removeAll { $0.id == id }
+      if signIn?.client == id { signIn?.client = nil }
+    case .callFinished(let call, let outcome): outcomeReceived(call, outcome, &context)
+    case .timePassed: break
+    }
+  }
+
+  /// What an event needs, and the actions that it leads to.
+  struct EventContext {
     let now: Instant
     /// Uniform in `0..<1`.
-    let chance: Double
+    let jitter: Double
     var callIDs: CallIDs
     var actions: [Action] = []
-    /// The first waiter for whom something may be new.
-    var firstToSettle = 0
+    /// The first waiter to whom the event may have brought an answer.
+    var firstToAnswer = 0
   }
 
   /// When the daemon must send `timePassed`, at the latest.
   public var nextWake: Instant {
     var wake = Instant.distantFuture
-    for waiter in waiters { wake = min(wake, holdsOut(waiter) ? waiter.patience : waiter.deadline) }
+    for waiter in waiters {
+      wake = min(wake, waitsForFresher(waiter) ? waiter.acceptsStaleFrom : waiter.deadline)
+    }
     if let credentials = held.credentials { wake = min(wake, credentials.servableUntil) }
     if let nextStart { wake = min(wake, nextStart) }
     if let warning = expiryWarning { wake = min(wake, warning) }
-    if let progress = signIn, progress.id != nil { wake = min(wake, progress.deadline) }
+    if let signIn, signIn.client != nil { wake = min(wake, signIn.deadline) }
     if let tokenEnd { wake = min(wake, tokenEnd) }
     return wake
   }
 
-  /// Whether somebody asked since the last refresh. What nobody uses is not renewed.
-  public var isInUse: Bool {
-    held.credentials.map { lastAsked > $0.received } ?? false
-  }
+  // MARK: Expiry
 
-  /// Until when the daemon may answer a plain `get` from its cache without asking the machine:
-  /// before the refresh is due there is nothing to decide.
-  public var quietUntil: Instant {
-    held.credentials.map { min($0.refreshAt, $0.freshUntil) } ?? Instant(nanoseconds: .min)
-  }
-
-  /// What expired is forgotten at once, not when somebody next looks.
-  mutating func dropExpired(_ turn: inout Turn) {
-    if let credentials = held.credentials, credentials.servableUntil <= turn.now {
+  /// Drops what has expired. Runs before and after each event, so that nothing expired is used.
+  mutating func dropExpired(_ context: inout EventContext) {
+    if let credentials = held.credentials, credentials.servableUntil <= context.now {
       held.credentials = nil
-      turn.actions.append(.credentialsChanged)
+      context.actions.append(.credentialsChanged)
     }
-    dropLoginsOver(at: turn.now)
-    guard let tokenEnd, tokenEnd <= turn.now else { return }
+    removeExpiredLogins(at: context.now)
+    guard let tokenEnd, tokenEnd <= context.now else { return }
     held.token = nil
-    // Where a backend knows the user, it has the next one.
+    // A backend that trusts the host gives the next token.
     if held.state == .signedIn(.developerToken), plan.backend != .host {
-      become(.tokensInvalid(.developerToken), &turn)
+      setState(.tokensInvalid(.developerToken), &context)
     }
   }
 
-  /// A token of unknown end is used once, unless a client brought it: there is no other then.
+  /// Drops a token of unknown lifetime after its one use. A token that a client brought stays: there
+  /// is no other.
   private mutating func dropUsedToken(_ now: Instant) {
     guard let token = held.token, token.lifetime == nil, held.state != .signedIn(.developerToken)
     else { return }
     if token.usableUntil <= now { held.token = nil }
   }
 
-  /// When the token is forgotten, where it says how long it lasts.
+  /// When the token is dropped; nil where its lifetime is unknown.
   private var tokenEnd: Instant? {
     guard let token = held.token, token.lifetime != nil else { return nil }
-    // The exchange of a client's token that has begun is worth its end.
-    if case .fetching = work, held.state == .signedIn(.developerToken) { return nil }
+    // An exchange of a client's token that has started may succeed after the token's end.
+    if case .refreshing = work, held.state == .signedIn(.developerToken) { return nil }
     return token.usableUntil
   }
 
-  // MARK: News
+  // MARK: State
 
-  mutating func become(_ next: Standing, _ turn: inout Turn) {
+  mutating func setState(_ next: SignInState, _ context: inout EventContext) {
     held.state = next
-    tell(&turn)
+    announceChanges(&context)
   }
 
-  mutating func adopt(_ identityID: IdentityID?, _ turn: inout Turn) {
+  mutating func setIdentity(_ identityID: IdentityID?, _ context: inout EventContext) {
     held.identityID = identityID
-    tell(&turn)
+    announceChanges(&context)
   }
 
-  /// The user is somebody else from now on, or nobody.
-  mutating func forgetIdentity(_ turn: inout Turn) {
+  /// Drops the identity and announces that at once: no other identity follows.
+  mutating func forgetIdentity(_ context: inout EventContext) {
     held.identityID = nil
-    guard let previous = told.identityID else { return }
-    turn.actions.append(.announce(.identityChanged(previous: previous, current: nil)))
-    told.identityID = nil
+    guard let previous = announced.identityID else { return }
+    context.actions.append(.announce(.identityChanged(previous: previous, current: nil)))
+    announced.identityID = nil
   }
 
-  /// Announces what is new, once it is certain.
-  mutating func tell(_ turn: inout Turn) {
-    // A sign-in that is refused leaves everything as it was.
+  /// Announces a new state and a new identity. Waits until a sign-in is accepted, because a refused
+  /// one changes nothing.
+  mutating func announceChanges(_ context: inout EventContext) {
     guard signIn?.isAccepted ?? true else { return }
-    // An identity that is dropped is followed by the next.
-    if let identityID = held.identityID, identityID != told.identityID {
-      turn.actions.append(
-        .announce(.identityChanged(previous: told.identityID, current: identityID)))
-      told.identityID = identityID
+    // A dropped identity is announced together with the one that replaces it.
+    if let identityID = held.identityID, identityID != announced.identityID {
+      context.actions.append(
+        .announce(.identityChanged(previous: announced.identityID, current: identityID)))
+      announced.identityID = identityID
     }
-    if held.state.name != told.state {
-      turn.actions.append(.announce(.state(held.state)))
-      told.state = held.state.name
+    if held.state.reported != announced.state {
+      context.actions.append(.announce(.state(held.state)))
+      announced.state = held.state.reported
     }
   }
 }
 
 extension SessionMachine {
-  /// What happens to a session.
   public enum Event: Sendable {
-    /// A request came that the cache alone could not answer.
+    /// A request came that the cache could not answer.
     case asked(Waiter)
-    /// A user signs in; answered by `giveState` or `refuse`.
+    /// A `login`; answered by `giveState` or `refuse`.
     case signInRequested(SignInRequest)
-    /// The user signed out: everything is forgotten, and nothing signs in again by itself.
+    /// The user signed out: everything is dropped, and nothing signs in again by itself.
     case loggedOut
-    /// The uid has another name: another person, of whom nothing is known.
+    /// The uid has another name: it is another person's now.
     case userChanged
-    /// The profile's configuration is another one.
+    /// The profile has another configuration.
     case profileChanged(SessionPlan, ProfileChange)
-    /// Credentials, or the identity too, are to be forgotten.
+    /// Credentials, or the identity too, are to be dropped.
     case cleared(ClearScope)
-    /// Callers that wait for a sign-in are to wait no longer.
+    /// Callers that wait for a sign-in are to be refused now.
     case released
-    /// A waiting caller is gone.
+    /// A waiting client is gone.
     case waiterLeft(UInt64)
     /// The call with that id ended.
     case callFinished(CallID, UpstreamOutcome)
     /// ``SessionMachine/nextWake`` has come.
     case timePassed
   }
-}
 
-extension SessionMachine {
   /// What the daemon does for a session, in order.
   public enum Action: Sendable, Equatable {
     /// Perform a call and bring its outcome back under that id.
@@ -218,55 +209,63 @@ extension SessionMachine {
     case giveCredentials(UInt64)
     /// Answer a waiter with the token of the session.
     case giveToken(UInt64)
-    /// Answer a `login` with how the session stands.
+    /// Answer a `login` with the state of the session.
     case giveState(UInt64)
     /// Answer a waiter with an error.
     case refuse(UInt64, ProtocolError)
-    /// The credentials are others now, or gone: render or forget the reply.
+    /// The credentials were replaced or dropped: the rendered reply is no longer valid.
     case credentialsChanged
-    /// Tell whoever watches.
+    /// Tell watchers and the journal.
     case announce(Announcement)
   }
 }
 
+// MARK: - What the daemon reads
+
 extension SessionMachine {
-  public var standing: Standing { held.state }
+  public var state: SignInState { held.state }
   public var identityID: IdentityID? { held.identityID }
   public var logins: LoginsMap { held.logins }
   public var token: HeldToken? { held.token }
   public var credentials: HeldCredentials? { held.credentials }
 
-  /// Failed attempts since the last success.
+  /// Failed refreshes since the last success.
   public var failures: Int { held.backOff.failures }
 
   /// The call whose outcome is awaited; any other is stale.
   public var awaitedCall: CallID? {
-    if case .fetching(let attempt) = work { attempt.call } else { nil }
+    if case .refreshing(let refresh) = work { refresh.call } else { nil }
   }
 
-  /// Whether somebody waits for that call in person.
-  public var isAwaited: Bool { !waiters.isEmpty || signIn?.id != nil }
+  /// Whether a client waits for that call.
+  public var isAwaited: Bool { !waiters.isEmpty || signIn?.client != nil }
 
-  /// Callers that wait right now.
+  /// Callers that wait now.
   public var waiterCount: Int { waiters.count }
 
-  /// When the next refresh begins, and why then, in words for a person. Without a time it takes
-  /// an event first.
+  /// Whether a caller asked since the last refresh. Unused credentials are not renewed.
+  public var isInUse: Bool { held.isInUse(lastAsked: lastAsked) }
+
+  /// Until when the daemon may answer a plain `get` from its cache without an event: before the
+  /// refresh is due the machine has nothing to decide.
+  public var quietUntil: Instant {
+    held.credentials.map { min($0.refreshAt, $0.freshUntil) } ?? Instant(nanoseconds: .min)
+  }
+
+  /// When the next refresh starts, and why then, for people. Without a time it takes an event first.
   public var nextRefresh: (at: Instant?, reason: String) {
     switch work {
-    case .fetching:
-      return (nil, "under way")
-    case _ where !canRefresh:
-      return (nil, "after a sign-in")
-    case .idle:
-      if let pause = held.pause {
-        let reason = Self.reason(of: pause.failure)
-        return (nextStart, nextStart == nil ? "when somebody asks, \(reason)" : reason)
-      }
-      guard let credentials = held.credentials else { return (nil, "when somebody asks") }
-      if isInUse { return (credentials.refreshAt, "half of the lifetime") }
-      return (nil, "when somebody asks: not in use since the last refresh")
+    case .refreshing: return (nil, "under way")
+    case .idle: break
     }
+    guard canRefresh else { return (nil, "after a sign-in") }
+    if let pause = held.pause {
+      let reason = Self.reason(of: pause.failure)
+      return (nextStart, nextStart == nil ? "when somebody asks, \(reason)" : reason)
+    }
+    guard let credentials = held.credentials else { return (nil, "when somebody asks") }
+    if isInUse { return (credentials.refreshAt, "half of the lifetime") }
+    return (nil, "when somebody asks: not in use since the last refresh")
   }
 
   private static func reason(of failure: UpstreamFailure) -> String {
@@ -285,15 +284,15 @@ public struct PastFailure: Sendable, Equatable {
   public let at: Instant
 }
 
-/// A change in a session that watchers and the journal hear of.
+/// A change that watchers and the journal are told of.
 public enum Announcement: Sendable, Equatable {
-  case state(Standing)
+  case state(SignInState)
   case identityChanged(previous: IdentityID?, current: IdentityID?)
   case refreshed(expiration: WallTime)
-  /// A refresh failed while the credentials at hand are still good.
+  /// A refresh failed; the session still has valid credentials.
   case degraded(UpstreamFailure)
-  /// An attempt failed, and there are no credentials that could serve meanwhile.
+  /// A refresh failed, and the session has no credentials.
   case failed(UpstreamFailure)
-  /// What the user signed in with runs out soon.
+  /// A token or login of the user expires soon.
   case expiring(ProtocolError)
 }

@@ -1,7 +1,7 @@
 /// Names one upstream call, from the machine that wants it to the outcome that comes back.
 ///
 /// The same id stands for the call in the session's machine, in the queue of its endpoint and in the
-/// exchange. It is never used again: an outcome that comes late names no other call.
+/// exchange. It is never used again: a late outcome names no other call.
 public struct CallID: Hashable, Comparable, Sendable, CustomStringConvertible {
   let number: UInt64
 
@@ -22,21 +22,21 @@ public struct CallIDs: Sendable {
   }
 }
 
-/// What a session asks the daemon to do: one call, whose outcome comes back as an event.
+/// One call that a session asks for. Its outcome comes back as an event.
 public enum UpstreamCall: Sendable, Equatable {
-  /// Give user name and password to the backend.
+  /// Sends user name and password to the backend.
   case signIn(username: String, password: Secret)
-  /// Read the profile's `web_identity_token_file`.
+  /// Reads the profile's `web_identity_token_file`.
   case readTokenFile
-  /// Ask the backend for an IdentityId and a developer token.
+  /// Asks the backend for an IdentityId and a developer token.
   case tokenCallback(identityID: IdentityID?, logins: LoginsMap, session: BackendSession?)
-  /// GetId, for guests and logins other than the developer's.
+  /// GetId, for guests and for logins other than the developer's.
   case getID(logins: LoginsMap)
-  /// GetOpenIdToken: in the basic flow, for the same.
+  /// GetOpenIdToken, in the basic flow, for the same users.
   case getOpenIDToken(identityID: IdentityID, logins: LoginsMap)
   /// GetCredentialsForIdentity: the enhanced flow.
   ///
-  /// `customRoleARN` comes from a `login` and goes before the profile's own.
+  /// `customRoleARN` comes from a `login` and replaces the profile's own.
   case getCredentials(identityID: IdentityID, logins: LoginsMap, customRoleARN: String? = nil)
   /// AssumeRoleWithWebIdentity: the basic flow.
   case assumeRole(identityID: IdentityID, token: Secret)
@@ -44,15 +44,15 @@ public enum UpstreamCall: Sendable, Equatable {
 
 /// How a call ended.
 public enum UpstreamOutcome: Sendable, Equatable {
-  /// The backend took the password.
+  /// The backend accepted the password.
   case signedIn(BackendSession)
-  /// What the token file holds.
+  /// The content of the token file.
   case fileToken(Secret)
-  /// A token callback or GetOpenIdToken succeeded. `lifetime` is what is left of the token by the
-  /// server's clock.
+  /// The result of a token callback or GetOpenIdToken. `lifetime` is the token's remaining time by
+  /// the server's clock.
   case token(identityID: IdentityID, token: DeveloperToken, lifetime: Duration?)
   case identity(IdentityID)
-  /// `lifetime` is what the credentials have left, by the server's clock.
+  /// `lifetime` is the remaining time of the credentials by the server's clock.
   case credentials(Credentials, identityID: IdentityID, lifetime: Duration)
   case failed(UpstreamFailure)
 }

@@ -2,8 +2,7 @@ extension HeldToken {
   private enum Tag {
     static let token: UInt8 = 1
     static let expiration: UInt8 = 2
-    static let issuedAt: UInt8 = 3
-    // 4 was the token's audience.
+    // Not to be used again: 3 was the token's `iat`, 4 its audience.
     static let received: UInt8 = 5
     static let lifetime: UInt8 = 6
   }
@@ -11,7 +10,6 @@ extension HeldToken {
   func write(to writer: inout SnapshotWriter) {
     writer.field(Tag.token, token.token)
     writer.field(Tag.expiration, token.expiration)
-    writer.field(Tag.issuedAt, token.issuedAt)
     writer.field(Tag.received, received)
     writer.field(Tag.lifetime, lifetime)
   }
@@ -19,14 +17,13 @@ extension HeldToken {
   convenience init(reading reader: SnapshotReader) throws(SnapshotError) {
     var fields = reader
     var token: Secret?
-    var (expiration, issuedAt): (WallTime?, WallTime?)
+    var expiration: WallTime?
     var received: Instant?
     var lifetime: Duration?
     while let field = try fields.next() {
       switch field.tag {
       case Tag.token: token = try field.secret("token", limit: 4 * Limits.Upstream.tokenLength)
       case Tag.expiration: expiration = try field.wallTime("token's expiration")
-      case Tag.issuedAt: issuedAt = try field.wallTime("token's age")
       case Tag.received: received = try field.instant("token's arrival")
       case Tag.lifetime: lifetime = try field.duration("token's lifetime")
       default: break
@@ -34,8 +31,8 @@ extension HeldToken {
     }
     guard let token, !token.isEmpty, let received else { throw .missing("token") }
     self.init(
-      DeveloperToken(known: token, expiration: expiration, issuedAt: issuedAt),
-      lifetime: lifetime, received: received)
+      DeveloperToken(known: token, expiration: expiration), lifetime: lifetime,
+      received: received)
   }
 }
 
@@ -105,7 +102,7 @@ extension UpstreamFailure {
     static let isWithheld: UInt8 = 8
   }
 
-  /// The kinds of failures by number; a new one is added at the end.
+  /// The kinds of failures. The index is stored: a new kind goes to the end.
   private static let kinds: [FailureClass] = [
     .transient(retryAfter: nil), .throttled(retryAfter: nil), .newTokenOnce,
     .dropIdentityThenNewToken, .retryWithoutIdentity, .newIdentity, .signInRequired, .signInFailed,
@@ -120,17 +117,17 @@ extension UpstreamFailure {
       writer.field(Tag.upstream, 2 as UInt8)
       writer.field(Tag.backend, name)
     }
-    let kind = Self.kinds.firstIndex(of: failureClass.withoutDelay) ?? 0
+    let kind = Self.kinds.firstIndex(of: failureClass.with(retryAfter: nil)) ?? 0
     writer.field(Tag.kind, UInt8(truncatingIfNeeded: kind))
     writer.field(Tag.retryAfter, failureClass.retryAfter)
     writer.field(Tag.code, code.rawValue)
-    // Cut between characters; what upstream said may be long.
+    // An upstream's text may be long. It is cut between characters.
     writer.field(Tag.message, String(message.prefix(Limits.Store.textBytes / 32)))
     writer.field(Tag.severity, severity == .operatorMustAct ? 1 as UInt8 : 0)
     if isWithheld { writer.field(Tag.isWithheld, 1 as UInt8) }
   }
 
-  /// Nil where a newer daemon wrote of a kind, a code or an upstream that this one does not know.
+  /// Nil where a newer daemon stored a kind, a code or an upstream that this one does not know.
   static func read(_ reader: SnapshotReader) throws(SnapshotError) -> UpstreamFailure? {
     var fields = reader
     var (number, kind, severity): (UInt8?, UInt8?, UInt8) = (nil, nil, 0)
@@ -161,21 +158,9 @@ extension UpstreamFailure {
       let code = ProtocolErrorCode(rawValue: code)
     else { return nil }
     var failure = UpstreamFailure(
-      upstream: upstream, failureClass: kinds[Int(kind)].with(delay: delay), code: code,
+      upstream: upstream, failureClass: kinds[Int(kind)].with(retryAfter: delay), code: code,
       message: message, severity: severity == 1 ? .operatorMustAct : .expected)
     failure.isWithheld = isWithheld
     return failure
-  }
-}
-
-extension FailureClass {
-  fileprivate var withoutDelay: FailureClass { with(delay: nil) }
-
-  fileprivate func with(delay: Duration?) -> FailureClass {
-    switch self {
-    case .transient: .transient(retryAfter: delay)
-    case .throttled: .throttled(retryAfter: delay)
-    default: self
-    }
   }
 }

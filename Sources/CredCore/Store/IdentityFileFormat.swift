@@ -1,4 +1,5 @@
-/// An IdentityId that outlives a reboot: one line of the file in the state directory. No secret.
+/// An IdentityId that is kept across a boot: one line of the file in the state directory. It is no
+/// secret.
 public struct KnownIdentity: Sendable, Equatable {
   public let uid: UInt32
   public let profile: String
@@ -12,15 +13,15 @@ public struct KnownIdentity: Sendable, Equatable {
   /// An unauthenticated identity.
   public let isGuests: Bool
 
-  /// What is kept of a session; nil for nothing.
+  /// The identity that is kept of a session; nil for none.
   public init?(uid: UInt32, user: String?, profile: Profile, snapshot: SessionSnapshot) {
     guard let identityID = snapshot.identityID else { return nil }
     switch snapshot.held.state {
-    // A client said whose that one is: no backend is to be told of it.
+    // A client claimed this identity: no backend is to receive it.
     case .signedIn(.developerToken), .tokensInvalid(.developerToken): return nil
     case .guest: isGuests = true
     case .signedOut(byUser: true):
-      // Whoever signed out and has an identity since then is on the way to be a guest.
+      // An identity after a logout is a guest's whose credentials have not arrived yet.
       isGuests = true
     case .signedOut(byUser: false):
       isGuests = profile.plan.allowsGuests && !profile.plan.worksUnattended
@@ -35,11 +36,11 @@ public struct KnownIdentity: Sendable, Equatable {
     self.identityID = identityID
   }
 
-  /// Whether it is that of a user in a profile as it is configured now.
+  /// Whether it belongs to a user in a profile as it is configured now.
   public func belongs(to user: String?, in profile: Profile) -> Bool {
     let settings = profile.settings
     guard self.user == user, pool == settings.identityPoolID else { return false }
-    // A guest's has nothing to do with any provider.
+    // A guest's identity depends on no provider.
     return isGuests
       || provider == settings.developerProvider && identifier == settings.userIdentifier.text
   }
@@ -58,11 +59,11 @@ extension KnownIdentity {
       line.append(Self.tab)
       Self.append(field, to: &line)
     }
-    // As long as it is: there are as many as sessions.
+    // Without spare capacity: there are as many lines as sessions.
     return Array(line[...])
   }
 
-  /// Reads ``line``; nil for anything else.
+  /// Reads ``line``; nil for other text.
   public init?(line: ArraySlice<UInt8>) {
     guard line.count <= Limits.Store.identityLineBytes else { return nil }
     let parts = line.split(separator: Self.tab, omittingEmptySubsequences: false)
@@ -87,7 +88,7 @@ extension KnownIdentity {
 
   private static let tab = UInt8(ascii: "\t")
 
-  /// Controls, blanks and the percent sign as `%XX`.
+  /// Appends a field, with controls, blanks and percent signs as `%XX`.
   private static func append(_ text: String, to line: inout [UInt8]) {
     for byte in text.utf8 {
       if byte <= 0x20 || byte == 0x7F || byte == UInt8(ascii: "%") {
@@ -115,8 +116,8 @@ extension KnownIdentity {
   }
 }
 
-/// The text of the file of IdentityIds: a first line with the format's version, a line for each
-/// identity, a last line with their number.
+/// The text of the file of IdentityIds: a first line with the version of the format, one line an
+/// identity, a last line with their count.
 public enum IdentityFileText {
   private static let first = Array("credd-identities 1".utf8)
   private static let newline = UInt8(ascii: "\n")
@@ -133,14 +134,14 @@ public enum IdentityFileText {
     return text
   }
 
-  /// What a file holds.
+  /// The content of a file.
   public struct Content: Sendable, Equatable {
     public var identities: [KnownIdentity] = []
-    /// What is wrong with it, in words for a person; the rest of it is good.
+    /// What is wrong with the file, for people. The identities are good all the same.
     public var damage: String?
   }
 
-  /// Reads a file, however damaged.
+  /// Reads a file, damaged or not.
   public static func read(_ text: [UInt8]) -> Content {
     guard text.count <= Limits.Store.identityFileBytes else {
       return Content(damage: "it is larger than \(Limits.Store.identityFileBytes) bytes")

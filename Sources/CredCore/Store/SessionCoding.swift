@@ -1,19 +1,20 @@
 extension SessionSnapshot {
-  /// The tags of a session's fields.
+  /// The tags of a session's fields. A tag keeps its meaning for ever.
   private enum Tag {
-    static let standing: UInt8 = 1
+    static let state: UInt8 = 1
     static let identityID: UInt8 = 2
     static let login: UInt8 = 3
     static let expiration: UInt8 = 4
     static let token: UInt8 = 5
     static let credentials: UInt8 = 6
-    static let userName: UInt8 = 7
+    static let username: UInt8 = 7
     static let customRoleARN: UInt8 = 8
     static let lastAsked: UInt8 = 9
-    static let refreshes: UInt8 = 10
+    static let refreshCount: UInt8 = 10
     static let failures: UInt8 = 11
-    static let pause: UInt8 = 12
-    static let rest: UInt8 = 13
+    /// The last pause of the back-off, from which the next one grows.
+    static let previousPause: UInt8 = 12
+    static let pause: UInt8 = 13
     static let lastFailure: UInt8 = 14
   }
 
@@ -25,7 +26,7 @@ extension SessionSnapshot {
   }
 
   func write(to writer: inout SnapshotWriter) {
-    writer.group(Tag.standing) { held.state.write(to: &$0) }
+    writer.group(Tag.state) { held.state.write(to: &$0) }
     writer.field(Tag.identityID, held.identityID?.description)
     for login in held.logins.logins {
       writer.group(Tag.login) {
@@ -44,14 +45,14 @@ extension SessionSnapshot {
     if let credentials = held.credentials {
       writer.group(Tag.credentials) { credentials.write(to: &$0) }
     }
-    writer.field(Tag.userName, held.username)
+    writer.field(Tag.username, held.username)
     writer.field(Tag.customRoleARN, held.customRoleARN)
     writer.field(Tag.lastAsked, lastAsked)
-    writer.field(Tag.refreshes, Int64(refreshes))
+    writer.field(Tag.refreshCount, Int64(refreshCount))
     writer.field(Tag.failures, Int64(held.backOff.failures))
-    writer.field(Tag.pause, held.backOff.previous)
+    writer.field(Tag.previousPause, held.backOff.previous)
     if let pause = held.pause {
-      writer.group(Tag.rest) {
+      writer.group(Tag.pause) {
         $0.group(FailureTag.failure) { pause.failure.write(to: &$0) }
         $0.field(FailureTag.at, pause.until)
         $0.field(FailureTag.callersFrom, pause.callersFrom)
@@ -67,46 +68,46 @@ extension SessionSnapshot {
 
   init(reading fields: SnapshotReader) throws(SnapshotError) {
     var fields = fields
-    var standing: Standing?
+    var state: SignInState?
     var lastAsked: Instant?
     var logins: [(provider: String, token: Secret)] = []
     var ends: [String: LoginExpirations.End] = [:]
-    var (failures, pause) = (0, BackOff.shortest)
+    var (failures, previousPause) = (0, BackOff.shortest)
     self.init(lastAsked: Instant(nanoseconds: 0))
     while let field = try fields.next() {
       switch field.tag {
-      case Tag.standing: standing = try Standing(reading: field.fields)
+      case Tag.state: state = try SignInState(reading: field.fields)
       case Tag.identityID: held.identityID = try Self.identityID(field)
       case Tag.login:
-        // The map itself refuses too many of them; before that they cost nothing.
+        // The map refuses one too many. This bounds the work before that.
         guard logins.count <= Limits.Upstream.logins else { throw .tooLong("logins") }
         logins.append(try Self.login(field.fields))
       case Tag.expiration:
         let (provider, end) = try Self.expiration(field.fields)
         ends[provider] = end
-        // The logins', and that of a developer token.
+        // One of each login and one of a developer token.
         guard ends.count <= Limits.Upstream.logins + 1 else { throw .tooLong("expirations") }
       case Tag.token: held.token = try HeldToken(reading: field.fields)
       case Tag.credentials: held.credentials = try HeldCredentials(reading: field.fields)
-      case Tag.userName: held.username = try field.text("user name")
+      case Tag.username: held.username = try field.text("user name")
       case Tag.customRoleARN: held.customRoleARN = try field.text("custom role")
       case Tag.lastAsked: lastAsked = try field.instant("last use")
-      case Tag.refreshes: refreshes = try field.count("refreshes")
+      case Tag.refreshCount: refreshCount = try field.count("refreshCount")
       case Tag.failures: failures = try field.count("failures")
-      case Tag.pause: pause = try field.duration("pause")
-      case Tag.rest: held.pause = try Self.rest(field.fields)
+      case Tag.previousPause: previousPause = try field.duration("pause")
+      case Tag.pause: held.pause = try Self.pause(field.fields)
       case Tag.lastFailure: lastFailure = try Self.pastFailure(field.fields)
       default: break
       }
     }
-    guard let standing else { throw .missing("standing") }
+    guard let state else { throw .missing("state") }
     guard let lastAsked else { throw .missing("last use") }
-    held.state = standing
+    held.state = state
     self.lastAsked = lastAsked
     guard let map = try? LoginsMap(logins) else { throw .invalid("logins") }
     held.logins = map
     held.loginExpirations = LoginExpirations(ends)
-    held.backOff = BackOff(failures: failures, previous: pause)
+    held.backOff = BackOff(failures: failures, previous: previousPause)
   }
 
   private static func identityID(_ field: SnapshotReader.Field) throws(SnapshotError) -> IdentityID
@@ -153,12 +154,12 @@ extension SessionSnapshot {
     return (provider, LoginExpirations.End(time: time, isTold: isTold))
   }
 
-  /// Nil where the failure is of a kind that this daemon does not know: it is for information, and
-  /// an attempt more does no harm.
-  private static func rest(_ reader: SnapshotReader) throws(SnapshotError) -> Rest? {
+  /// Nil where this daemon does not know the kind of the failure: without the pause, the session
+  /// starts one refresh more.
+  private static func pause(_ reader: SnapshotReader) throws(SnapshotError) -> Pause? {
     let (failure, at, callersFrom) = try failure(reader)
     guard let failure, let at, let callersFrom else { return nil }
-    return Rest(failure, until: at, callersFrom: callersFrom)
+    return Pause(failure, until: at, callersFrom: callersFrom)
   }
 
   private static func pastFailure(_ reader: SnapshotReader) throws(SnapshotError) -> PastFailure? {
@@ -186,10 +187,10 @@ extension SessionSnapshot {
   }
 }
 
-extension Standing {
+extension SignInState {
   private enum Tag {
     static let kind: UInt8 = 1
-    static let voucher: UInt8 = 2
+    static let method: UInt8 = 2
     static let session: UInt8 = 3
     static let developerUserIdentifier: UInt8 = 4
   }
@@ -199,37 +200,37 @@ extension Standing {
     case .signedOut(byUser: false): writer.field(Tag.kind, 0 as UInt8)
     case .signedOut(byUser: true): writer.field(Tag.kind, 1 as UInt8)
     case .guest: writer.field(Tag.kind, 2 as UInt8)
-    case .signedIn(let voucher):
+    case .signedIn(let method):
       writer.field(Tag.kind, 3 as UInt8)
-      Self.write(voucher, to: &writer)
-    case .tokensInvalid(let voucher):
+      Self.write(method, to: &writer)
+    case .tokensInvalid(let method):
       writer.field(Tag.kind, 4 as UInt8)
-      Self.write(voucher, to: &writer)
+      Self.write(method, to: &writer)
     }
   }
 
-  private static func write(_ voucher: Voucher, to writer: inout SnapshotWriter) {
-    switch voucher {
-    case .host: writer.field(Tag.voucher, 0 as UInt8)
+  private static func write(_ method: SignInMethod, to writer: inout SnapshotWriter) {
+    switch method {
+    case .host: writer.field(Tag.method, 0 as UInt8)
     case .password(let session):
-      writer.field(Tag.voucher, 1 as UInt8)
+      writer.field(Tag.method, 1 as UInt8)
       writer.field(Tag.session, session.token)
       writer.field(Tag.developerUserIdentifier, session.developerUserIdentifier)
-    case .developerToken: writer.field(Tag.voucher, 2 as UInt8)
-    case .logins: writer.field(Tag.voucher, 3 as UInt8)
-    case .tokenFile: writer.field(Tag.voucher, 4 as UInt8)
+    case .developerToken: writer.field(Tag.method, 2 as UInt8)
+    case .logins: writer.field(Tag.method, 3 as UInt8)
+    case .tokenFile: writer.field(Tag.method, 4 as UInt8)
     }
   }
 
   init(reading reader: SnapshotReader) throws(SnapshotError) {
     var fields = reader
-    var (kind, voucher): (UInt8?, UInt8?)
+    var (kind, method): (UInt8?, UInt8?)
     var session: Secret?
     var identifier: String?
     while let field = try fields.next() {
       switch field.tag {
-      case Tag.kind: kind = try field.byte("standing")
-      case Tag.voucher: voucher = try field.byte("voucher")
+      case Tag.kind: kind = try field.byte("state")
+      case Tag.method: method = try field.byte("method")
       case Tag.session: session = try field.secret("backend session")
       case Tag.developerUserIdentifier: identifier = try field.text("developer user identifier")
       default: break
@@ -239,15 +240,15 @@ extension Standing {
     case 0: self = .signedOut(byUser: false)
     case 1: self = .signedOut(byUser: true)
     case 2: self = .guest
-    case 3: self = .signedIn(try Self.voucher(voucher, session, identifier))
-    case 4: self = .tokensInvalid(try Self.voucher(voucher, session, identifier))
-    default: throw .invalid("standing")
+    case 3: self = .signedIn(try Self.method(method, session, identifier))
+    case 4: self = .tokensInvalid(try Self.method(method, session, identifier))
+    default: throw .invalid("state")
     }
   }
 
-  private static func voucher(
+  private static func method(
     _ kind: UInt8?, _ session: Secret?, _ identifier: String?
-  ) throws(SnapshotError) -> Voucher {
+  ) throws(SnapshotError) -> SignInMethod {
     switch kind {
     case 0: return .host
     case 1:
@@ -256,7 +257,7 @@ extension Standing {
     case 2: return .developerToken
     case 3: return .logins
     case 4: return .tokenFile
-    default: throw .invalid("voucher")
+    default: throw .invalid("method")
     }
   }
 }

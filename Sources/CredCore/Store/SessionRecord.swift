@@ -1,4 +1,4 @@
-/// A session in the descriptor store: whose it is, for which profile, and what it knows.
+/// A stored session: user, profile, fingerprints of the configuration, and snapshot.
 public struct SessionRecord: Sendable, Equatable {
   private enum Tag {
     static let uid: UInt8 = 1
@@ -11,7 +11,7 @@ public struct SessionRecord: Sendable, Equatable {
 
   public let uid: UInt32
   public let profile: String
-  /// The uid's name when it was written, so that another person with that uid does not get it.
+  /// The uid's name at that time. Another person with this uid does not get the session.
   public let user: String?
   let identityFingerprint: Fingerprint
   let credentialsFingerprint: Fingerprint
@@ -26,7 +26,7 @@ public struct SessionRecord: Sendable, Equatable {
     self.snapshot = snapshot
   }
 
-  /// As it is stored. It holds secrets.
+  /// The stored bytes. They hold secrets.
   public var encoded: [UInt8] {
     var writer = SnapshotWriter(capacity: 8192)
     writer.field(Tag.uid, UInt64(uid))
@@ -38,7 +38,7 @@ public struct SessionRecord: Sendable, Equatable {
     return writer.bytes
   }
 
-  /// Reads ``encoded``, of this daemon's version or another's: unknown fields are passed over.
+  /// Reads ``encoded`` of any version of the daemon. Unknown fields are ignored.
   public init(reading bytes: ArraySlice<UInt8>) throws(SnapshotError) {
     guard bytes.count <= Limits.Store.sessionBytes else { throw .tooLong("session") }
     var fields = SnapshotReader(bytes)
@@ -68,11 +68,11 @@ public struct SessionRecord: Sendable, Equatable {
     self.snapshot = snapshot
   }
 
-  /// What of it still holds for a profile as it is configured now; nil for nothing.
+  /// What a profile as it is configured now can use of it; nil for nothing.
   public func snapshot(for profile: Profile, now: Instant) -> SessionSnapshot? {
     guard snapshot.isOfThisBoot(now) else { return nil }
     guard profile.identityFingerprint == identityFingerprint else {
-      // Who signed out stays so, whatever would sign them in by itself now.
+      // A logout holds, even in a profile that would sign in unattended.
       guard snapshot.held.state == .signedOut(byUser: true) else { return nil }
       return SessionSnapshot(
         held: Held(state: .signedOut(byUser: true)), lastAsked: snapshot.lastAsked)
@@ -82,9 +82,9 @@ public struct SessionRecord: Sendable, Equatable {
   }
 }
 
-/// Whether settings are the same as before a restart: 64 bits that differ when they do (FNV-1a).
+/// A hash of settings (FNV-1a, 64 bits): equal if they are the same as before a restart.
 ///
-/// Not against an adversary: who writes the configuration rules over the sessions anyway.
+/// It need not withstand an attacker: only root writes the configuration.
 public struct Fingerprint: Sendable, Hashable {
   public private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -94,7 +94,7 @@ public struct Fingerprint: Sendable, Hashable {
     self.value = value
   }
 
-  /// A text with its length, so that no two lists of texts look the same; nil is not the empty one.
+  /// Adds a text with its length, so that different lists of texts differ. Nil is not the empty text.
   mutating func add(_ text: String?) {
     add(byte: text == nil ? 0 : 1)
     guard let text else { return }
@@ -113,7 +113,7 @@ public struct Fingerprint: Sendable, Hashable {
 }
 
 extension Fingerprint {
-  /// Of all that decides which identity a user has, and who vouches for them.
+  /// Covers the settings that decide which identity a user has and how the user is authenticated.
   init(identityOf settings: ProfileSettings, _ backend: BackendSettings?, _ plan: SessionPlan) {
     self.init()
     add(settings.identityPoolID)
@@ -127,8 +127,8 @@ extension Fingerprint {
     add(settings.webIdentityTokenFile)
   }
 
-  /// Of that, and all that decides which credentials an identity gets. Where they are fetched is
-  /// for the next call to know.
+  /// Covers those and the settings that decide which credentials an identity gets. Endpoints are not
+  /// among them.
   init(credentialsOf settings: ProfileSettings, of identity: Fingerprint) {
     self = identity
     add(settings.flow.rawValue)

@@ -1,11 +1,12 @@
-/// What of a session outlives the daemon: all that was accepted, nothing that is under way.
+/// The part of a session that is stored for the next process: everything that was accepted, nothing
+/// that is under way.
 ///
-/// Instants are of CLOCK_BOOTTIME and hold across a restart, not across a boot.
+/// Its instants are of CLOCK_BOOTTIME, which continues across a restart and begins anew at a boot.
 public struct SessionSnapshot: Sendable, Equatable {
   var held: Held
   var lastAsked: Instant
-  var refreshes = 0
-  @Rare var lastFailure: PastFailure? = nil
+  var refreshCount = 0
+  @Boxed var lastFailure: PastFailure? = nil
 
   init(held: Held = Held(), lastAsked: Instant) {
     self.held = held
@@ -14,41 +15,38 @@ public struct SessionSnapshot: Sendable, Equatable {
 
   public var identityID: IdentityID? { held.identityID }
 
-  /// Whether there is anything that a new session would not know by itself.
+  /// Whether it differs from the snapshot of a new session.
   public var isWorthKeeping: Bool {
     var new = SessionSnapshot(lastAsked: lastAsked)
-    new.refreshes = refreshes
+    new.refreshCount = refreshCount
     return self != new
   }
 
-  /// Whether it differs in more than when exactly somebody last asked, which alone is not worth
-  /// writing down.
+  /// Whether storing `other` can be left out. The exact time of the last request is not stored by
+  /// itself, only whether the session is in use.
   public func isDurablyEqual(to other: SessionSnapshot) -> Bool {
-    guard isInUse == other.isInUse else { return false }
+    guard held.isInUse(lastAsked: lastAsked) == other.held.isInUse(lastAsked: other.lastAsked)
+    else { return false }
     var other = other
     other.lastAsked = lastAsked
     return self == other
   }
 
-  private var isInUse: Bool {
-    held.credentials.map { lastAsked > $0.received } ?? false
-  }
-
-  /// Whether it can be of this boot: nothing in it happened later than now.
+  /// Whether it can be of this boot: none of its instants is in the future.
   func isOfThisBoot(_ now: Instant) -> Bool {
     [lastAsked, held.credentials?.received, held.token?.received, lastFailure?.at]
       .allSatisfy { $0.map { $0 <= now } ?? true }
   }
 
-  /// The sign-in alone: for a profile whose credentials are others now.
+  /// The sign-in alone, for a profile that gives other credentials now.
   var signInAlone: SessionSnapshot {
     var kept = self
     kept.held.credentials = nil
     kept.held.backOff = BackOff()
     kept.held.pause = nil
-    // A client's token is itself the sign-in; a backend has another.
+    // A token that a client brought is the sign-in itself. A backend gives another.
     if held.state != .signedIn(.developerToken) { kept.held.token = nil }
-    kept.refreshes = 0
+    kept.refreshCount = 0
     kept.lastFailure = nil
     return kept
   }
@@ -58,57 +56,57 @@ extension SessionMachine {
   /// How long overdue refreshes are spread after a restart.
   static let overdueSpread: Duration = .seconds(5 * 60)
 
-  /// The session as it is to be found again after a restart. A sign-in that is not accepted yet is
-  /// not in it: a restart refuses it.
+  /// What the next process restores. A sign-in that is not accepted yet is not in it: a restart
+  /// refuses it.
   public var snapshot: SessionSnapshot {
     let refused = signIn.flatMap { $0.isAccepted ? nil : $0.before }
     var snapshot = SessionSnapshot(held: refused ?? held, lastAsked: lastAsked)
-    snapshot.refreshes = refreshes
+    snapshot.refreshCount = refreshCount
     snapshot.lastFailure = lastFailure
     return snapshot
   }
 
-  /// A session as it was before a restart. Nobody hears of it: nothing is new.
+  /// Restores a session. Nothing is announced.
   ///
-  /// - Parameter chance: uniform in `0..<1`; spreads refreshes that are overdue.
-  public init(plan: SessionPlan, snapshot: SessionSnapshot, now: Instant, chance: Double) {
+  /// - Parameter jitter: uniform in `0..<1`; spreads refreshes that are overdue.
+  public init(plan: SessionPlan, snapshot: SessionSnapshot, now: Instant, jitter: Double) {
     self.init(plan: plan, identityID: snapshot.held.identityID, now: now)
     held = snapshot.held
-    held.credentials = held.credentials?.spreadIfOverdue(now, chance)
-    held.pause = held.pause?.spreadIfOver(now, chance)
-    told.state = held.state.name
+    held.credentials = held.credentials?.delayIfOverdue(now, jitter)
+    held.pause = held.pause?.delayIfOverdue(now, jitter)
+    announced.state = held.state.reported
     lastAsked = snapshot.lastAsked
-    refreshes = snapshot.refreshes
+    refreshCount = snapshot.refreshCount
     lastFailure = snapshot.lastFailure
   }
 
-  /// A session of which only the IdentityId is known, from before a reboot.
+  /// A session of which only the IdentityId is known, from before a boot.
   ///
-  /// - Parameter isGuests: an unauthenticated identity, which the user takes along into a sign-in.
+  /// - Parameter isGuests: whether the identity is unauthenticated. A later sign-in takes it over.
   public init(plan: SessionPlan, identityID: IdentityID, isGuests: Bool, now: Instant) {
-    // A user's identity is none that a guest could use, nor a guest's one of the host's users.
+    // A guest cannot use a user's identity, and a backend's user cannot use a guest's.
     let isOfUse = isGuests ? plan.allowsGuests : plan.worksUnattended || !plan.allowsGuests
     self.init(plan: plan, identityID: isOfUse ? identityID : nil, now: now)
     guard isGuests, isOfUse else { return }
     held.state = .guest
-    told.state = Standing.guest.name
+    announced.state = .guest
   }
 }
 
 extension HeldCredentials {
-  /// Those whose refresh was due meanwhile: it comes soon, but not at once with all others.
-  fileprivate func spreadIfOverdue(_ now: Instant, _ chance: Double) -> HeldCredentials {
+  /// Delays an overdue refresh, so that sessions do not all refresh at once after a restart.
+  fileprivate func delayIfOverdue(_ now: Instant, _ jitter: Double) -> HeldCredentials {
     guard refreshAt <= now, servableUntil > now else { return self }
     let time = min(SessionMachine.overdueSpread, (servableUntil - now) * 0.5)
     return HeldCredentials(
-      credentials, lifetime: lifetime, received: received, refreshAt: now + time * chance)
+      credentials, lifetime: lifetime, received: received, refreshAt: now + time * jitter)
   }
 }
 
-extension Rest {
-  fileprivate func spreadIfOver(_ now: Instant, _ chance: Double) -> Rest {
+extension Pause {
+  fileprivate func delayIfOverdue(_ now: Instant, _ jitter: Double) -> Pause {
     guard until <= now else { return self }
-    return Rest(
-      failure, until: now + SessionMachine.overdueSpread * chance, callersFrom: callersFrom)
+    return Pause(
+      failure, until: now + SessionMachine.overdueSpread * jitter, callersFrom: callersFrom)
   }
 }

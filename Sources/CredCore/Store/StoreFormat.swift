@@ -1,20 +1,20 @@
-/// The first bytes of a session store.
+/// The first bytes of a store of sessions.
 public struct StoreHeader: Sendable, Equatable {
   public static let byteCount = 64
-  /// Where the first record may stand: the header has the first page for itself, so that the pages
-  /// of old records can be given back.
+  /// Where the first record may begin. The header has the first page to itself, so that pages of old
+  /// records can be given back to the kernel.
   public static let recordsBegin: Int64 = 4096
-  /// Of the whole format. A reader takes no other; within one, fields may be added.
+  /// The version of the whole format. A reader accepts no other. Fields may be added within one.
   public static let version: UInt32 = 1
 
   private static let magic = Array("CREDDSES".utf8)
 
-  /// Which boot the instants are of; zeros where the kernel did not say.
+  /// The boot id; zeros where the kernel gave none.
   public let boot: [UInt8]
-  /// Of two stores, which one is newer.
+  /// Higher in the newer of two stores.
   public let generation: UInt64
-  /// How each record of this store begins. It is random and never 0, so that no token can hold what
-  /// looks like a record.
+  /// The first eight bytes of each record of this store. Random and never 0, so that no secret can
+  /// contain a forged record.
   public let marker: UInt64
 
   /// - Parameter boot: 16 bytes.
@@ -56,7 +56,7 @@ public struct StoreHeader: Sendable, Equatable {
     guard bytes.count == Self.byteCount, bytes.starts(with: Self.magic),
       let version = UInt32(littleEndian: bytes[8..<12])
     else { throw .damaged }
-    // Before the checksum: another format may have another header.
+    // Checked before the checksum: another format may have another header.
     guard version == Self.version else { throw .version(version) }
     let content = Array(bytes.dropLast(4))
     guard UInt32(littleEndian: bytes.suffix(4)) == CRC32C.checksum(content.span),
@@ -68,21 +68,21 @@ public struct StoreHeader: Sendable, Equatable {
   }
 }
 
-/// The frame of a record in a session store: marker, sequence, length, CRC-32C of all but itself,
-/// payload; padded to eight bytes. Zeros stand between records, where others were.
+/// The frame of a record in a store: marker, sequence, length, CRC-32C of all but itself, payload,
+/// padding to eight bytes. Zeros are where records were removed.
 public struct StoredRecord: Sendable, Equatable {
   public static let headerBytes = 24
-  /// The largest frame there can be.
+  /// The length of the largest frame.
   public static let longest = headerBytes + padded(Limits.Store.sessionBytes)
 
-  /// Grows with every record, so that of two of one session the higher is the newer.
+  /// Grows with every record: of two records of one session the higher is the newer.
   public let sequence: UInt64
-  /// Where its payload is in the bytes that were searched.
+  /// The place of the payload in the bytes that were searched.
   public let payload: Range<Int>
 
   static func padded(_ count: Int) -> Int { (count + 7) & ~7 }
 
-  /// Bytes that a record with such a payload takes.
+  /// The length of a frame with a payload of that length.
   public static func frameBytes(payload count: Int) -> Int { headerBytes + padded(count) }
 
   /// - Parameter payload: at most ``Limits/Store/sessionBytes``.
@@ -99,24 +99,24 @@ public struct StoredRecord: Sendable, Equatable {
     return bytes
   }
 
-  /// What stands at a place of a store.
+  /// What ``find(in:at:marker:isLast:)`` found.
   public enum Finding: Sendable, Equatable {
     case record(StoredRecord)
-    /// Eight bytes of nothing.
+    /// Eight zero bytes.
     case empty
-    /// Eight bytes of something that is no record.
+    /// Eight bytes that begin no record.
     case damage
-    /// More bytes are needed to tell.
+    /// More bytes are needed.
     case incomplete
-    /// Nothing follows.
+    /// The end of the store.
     case end
   }
 
-  /// Looks at one place.
+  /// Reads what is at one place.
   ///
   /// - Parameters:
-  ///   - place: a multiple of eight from where the store's bytes begin.
-  ///   - isLast: nothing follows these bytes.
+  ///   - place: a multiple of eight, from the first of the bytes.
+  ///   - isLast: whether the store ends with these bytes.
   public static func find(
     in bytes: [UInt8], at place: Int, marker: UInt64, isLast: Bool
   ) -> Finding {
@@ -142,20 +142,20 @@ public struct StoredRecord: Sendable, Equatable {
   }
 }
 
-/// CRC-32C (Castagnoli; RFC 3720 appendix B.4), eight bytes a step: finds what a torn write left,
-/// not what somebody forged.
+/// CRC-32C (Castagnoli; RFC 3720 appendix B.4), eight bytes a step. It detects torn writes, not
+/// forgeries.
 enum CRC32C {
   static func checksum(_ bytes: borrowing Span<UInt8>) -> UInt32 {
     ~update(.max, bytes, 0..<bytes.count)
   }
 
-  /// Goes on from the complement of a checksum.
+  /// Continues from the complement of a checksum.
   ///
   /// - Parameter range: within `bytes`.
   static func update(
     _ crc: UInt32, _ bytes: borrowing Span<UInt8>, _ range: Range<Int>
   ) -> UInt32 {
-    // Looked up once: the global is made at its first use, which each use would ask about.
+    // A local: each use of the global would check whether it is initialised.
     let tables = Self.tables
     func table(_ row: Int, _ value: UInt32) -> UInt32 { tables[row &* 256 &+ Int(value & 0xFF)] }
     var crc = crc
@@ -180,7 +180,7 @@ enum CRC32C {
       | UInt32(bytes[index &+ 3]) << 24
   }
 
-  /// Eight tables of 256: what a byte means with so many bytes behind it.
+  /// Eight tables of 256 entries: the effect of a byte that 0 to 7 bytes follow.
   private static let tables: [UInt32] = {
     var tables = (0..<256 as Range<UInt32>).map { byte in
       (0..<8).reduce(byte) { crc, _ in crc & 1 == 0 ? crc >> 1 : crc >> 1 ^ 0x82F6_3B78 }

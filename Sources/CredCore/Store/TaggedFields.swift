@@ -1,6 +1,6 @@
-/// Reads what ``SnapshotWriter`` wrote, or anything else: no input makes it trap.
+/// Reads tagged fields. No input makes it trap.
 struct SnapshotReader {
-  /// One field, whose value is read as whatever its tag means.
+  /// One field. The tag decides how its value is read.
   struct Field {
     let tag: UInt8
     let value: ArraySlice<UInt8>
@@ -67,17 +67,17 @@ extension SnapshotReader.Field {
     .nanoseconds(try integer(name))
   }
 
-  /// A number of things that happened.
+  /// Reads a count.
   func count(_ name: String) throws(SnapshotError) -> Int {
     let count = try integer(name)
-    // One of these a nanosecond is more than there can be, and one more still fits.
+    // More than can happen at one a nanosecond, and small enough to add to.
     guard (0..<(1 << 62)).contains(count) else { throw .invalid(name) }
     return Int(count)
   }
 }
 
 extension FixedWidthInteger {
-  /// Nil unless there are exactly as many bytes as it has.
+  /// Nil unless the bytes are exactly as many as the integer's.
   init?(littleEndian bytes: some Collection<UInt8>) {
     guard bytes.count * 8 == Self.bitWidth else { return nil }
     self = 0
@@ -87,10 +87,11 @@ extension FixedWidthInteger {
   }
 }
 
-/// Appends tagged fields: one byte of tag, four of length, the value. Numbers are little-endian.
+/// Appends tagged fields: one byte of tag, four of length, the value. Numbers are little-endian. Nil
+/// is left out.
 ///
-/// What is nil is left out. A tag's meaning never changes, and the number of one that is no longer
-/// written is not used again: an older daemon may read what a newer one wrote.
+/// The meaning of a tag never changes, and a tag out of use is not used again: an older daemon may
+/// read the fields of a newer one.
 struct SnapshotWriter: Redacted {
   private(set) var bytes: [UInt8] = []
 
@@ -149,15 +150,15 @@ extension [UInt8] {
   }
 }
 
-/// Why stored bytes are no session.
+/// Why stored bytes cannot be read as a session.
 public enum SnapshotError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// They end in the middle of a field.
+  /// The bytes end in the middle of a field.
   case truncated
   /// A field is longer than it may be.
   case tooLong(String)
-  /// A field holds what this daemon does not understand.
+  /// A field has a value that this daemon does not understand.
   case invalid(String)
-  /// A field that must be there is not.
+  /// A required field is missing.
   case missing(String)
 
   public var description: String {

@@ -1,10 +1,10 @@
 /// Classes of ASCII bytes. A byte beyond ASCII is in none of them.
 extension UInt8 {
-  var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+  public var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
   var isLowercase: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) }
 
-  var isLetterOrDigit: Bool { isDigit || (self | 0x20).isLowercase }
+  public var isLetterOrDigit: Bool { isDigit || (self | 0x20).isLowercase }
 
   var isHexDigit: Bool { Hex.value(of: self) != nil }
 
@@ -56,7 +56,7 @@ extension StringProtocol {
   func contains(bytesOf other: String) -> Bool { utf8.contains(bytes: other.utf8) }
 
   /// Whether every byte is an ASCII letter, a digit or one of `others`.
-  func containsOnlyLettersDigits(or others: String) -> Bool {
+  public func containsOnlyLettersDigits(or others: String) -> Bool {
     utf8.allSatisfy { $0.isLetterOrDigit || others.utf8.contains($0) }
   }
 }
@@ -101,5 +101,17 @@ enum UTF8Sequence {
   /// Code points of a text, counted without decoding: each byte that does not continue one.
   static func codePoints(_ bytes: [UInt8]) -> Int {
     bytes.reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 }
+  }
+}
+
+extension [UInt8] {
+  /// Whether a line has exactly these bytes. All of them are compared, whatever the first ones say:
+  /// without an early end the compiler compares sixteen at a time.
+  public func isEqual(to line: borrowing Span<UInt8>) -> Bool {
+    guard count == line.count else { return false }
+    var difference: UInt8 = 0
+    let known = span
+    for index in 0..<known.count { difference |= known[index] ^ line[index] }
+    return difference == 0
   }
 }

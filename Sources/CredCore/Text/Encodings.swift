@@ -7,8 +7,8 @@ enum Base64 {
     case url
   }
 
-  /// The bytes, or nil where the text has a foreign character or an impossible length. Padding may
-  /// be missing; where present it must be right.
+  /// The bytes; nil if a character is not of the alphabet or the length is impossible. Padding may
+  /// be missing; if it is there it must be right.
   static func decode(_ text: some Sequence<UInt8>, _ alphabet: Alphabet) -> [UInt8]? {
     var output: [UInt8] = []
     var bits: UInt32 = 0
@@ -49,7 +49,7 @@ enum Base64 {
   }
 }
 
-/// Lower-case hexadecimal, as SigV4 and the sample server's signatures are written.
+/// Hexadecimal digits: lower-case when written, as SigV4 and the sample server sign.
 public enum Hex {
   public static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     var text: [UInt8] = []
@@ -60,7 +60,7 @@ public enum Hex {
     return text
   }
 
-  /// The bytes, or nil for an odd length or a foreign character; either case is read.
+  /// The bytes; nil for an odd length or a character that is no digit. Either case is read.
   static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     guard text.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []
@@ -90,8 +90,8 @@ public enum Hex {
   }
 }
 
-/// RFC 3986 §2: everything but the unreserved characters becomes `%XX`. That is what SigV4 signs
-/// and what every form decoder reads back; a space is `%20`, never `+`.
+/// RFC 3986 §2: each byte becomes `%XX` unless it is an unreserved character. SigV4 signs this
+/// spelling and every form decoder reads it; a space is `%20`, never `+`.
 enum PercentEncoding {
   static func encode(_ text: String) -> String {
     var bytes: [UInt8] = []

@@ -1,8 +1,8 @@
 /// Bytes that must not be shown: a token, a key, a password.
 ///
-/// Copies share one buffer. A secret has no description: its bytes reach the outside only where code
-/// asks for them. The buffer is overwritten when the last copy goes, because in credd's programs
-/// `free` itself wipes (`Sources/CWipingFree`), in every library too.
+/// Copies share one buffer. A secret has no description: its bytes reach the outside only where
+/// code asks for them. The buffer is overwritten when the last copy goes, because in credd's
+/// programs `free` itself wipes (`Sources/CWipingFree`), in every library too.
 public struct Secret: Sendable, Equatable, Redacted {
   /// The bytes themselves. A copy of them in another buffer is a second secret.
   public let bytes: [UInt8]

@@ -1,51 +1,51 @@
-/// How far this host's wall clock is off, by what AWS says the time is.
+/// The difference between this host's wall clock and AWS's.
 ///
-/// credd itself counts lifetimes by the server's clock and loses nothing. Clients compare an
-/// `Expiration` with the local clock, and SigV4 refuses requests that are 5 min off, so a person must
-/// know (field-notes 20).
+/// credd counts lifetimes by the server's clock, so a wrong local clock costs it nothing. Clients
+/// compare an `Expiration` with the local clock, and AWS refuses a SigV4 signature whose time is
+/// 5 min off. So the daemon reports a clock that is off.
 public struct ClockSkew: Sendable, Equatable {
-  /// What a person is told.
-  public enum News: Sendable, Equatable {
-    /// The clock is off: server's time less this host's.
+  /// A change that the daemon logs.
+  public enum Change: Sendable, Equatable {
+    /// The clock is off: the server's time minus this host's.
     case off(Duration)
-    /// It is right again.
+    /// The clock is right again.
     case right
   }
 
-  /// HTTP's `Date` has whole seconds, and a reply may have been on its way for some.
+  /// A difference that is ignored: HTTP's `Date` has whole seconds, and a reply travels for some.
   static let tolerance: Duration = .seconds(60)
 
-  /// Server's time less this host's; zero where no server has said.
+  /// The server's time minus this host's; zero until a server has replied.
   public private(set) var skew: Duration = .zero
-  private var told: Duration?
+  private var reported: Duration?
 
   public init() {}
 
   /// Whether the clock is off by more than a minute.
   public var isOff: Bool { abs(skew) > Self.tolerance }
 
-  /// A server said what time it is.
-  public mutating func noted(server: WallTime, local: WallTime) -> News? {
+  /// A reply of a server carried its time.
+  public mutating func compare(server: WallTime, local: WallTime) -> Change? {
     skew = server - local
-    return news()
+    return change()
   }
 
-  /// Somebody set the clock; what is known of it moves along.
+  /// The local clock was set: the known difference changes by as much.
   ///
-  /// - Parameter jump: the new time less the one that it would have been.
-  public mutating func clockSet(by jump: Duration) -> News? {
+  /// - Parameter jump: the new time minus the time without the change.
+  public mutating func clockSet(by jump: Duration) -> Change? {
     guard skew != .zero else { return nil }
     skew -= jump
-    return news()
+    return change()
   }
 
-  private mutating func news() -> News? {
+  private mutating func change() -> Change? {
     guard isOff else {
-      defer { told = nil }
-      return told == nil ? nil : .right
+      defer { reported = nil }
+      return reported == nil ? nil : .right
     }
-    if let told, abs(skew - told) <= Self.tolerance { return nil }
-    told = skew
+    if let reported, abs(skew - reported) <= Self.tolerance { return nil }
+    reported = skew
     return .off(skew)
   }
 

@@ -10,8 +10,8 @@ extension WallTime {
   /// Reads an HTTP date (RFC 9110 §5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`, and the two obsolete
   /// forms `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`.
   ///
-  /// The name of the day must be one, but need not fit the date. A year of two digits is 1970 to
-  /// 2069.
+  /// The weekday must be a weekday's name, but need not fit the date. A year of two digits is 1970
+  /// to 2069.
   public init?(httpDate text: String) {
     var scanner = TimeScanner(text)
     let time: CivilTime?
@@ -79,7 +79,7 @@ extension CivilTime {
   }
 }
 
-/// Reads the fixed fields of a written time, one after the other.
+/// Reads the fields of a written time, one after the other.
 struct TimeScanner {
   private var rest: ArraySlice<UInt8>
 
@@ -89,7 +89,7 @@ struct TimeScanner {
 
   var isAtEnd: Bool { rest.isEmpty }
 
-  /// Takes exactly `count` digits, or nothing.
+  /// Takes exactly `count` digits, or none.
   mutating func number(digits count: Int) -> Int? {
     let digits = rest.prefix(count)
     guard digits.count == count, digits.allSatisfy(\.isDigit) else { return nil }
@@ -97,7 +97,7 @@ struct TimeScanner {
     return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
   }
 
-  /// Takes all digits that follow, at least one.
+  /// Takes all digits up to the next other character; nil if there is none.
   mutating func digits() -> String? {
     let digits = rest.prefix(while: \.isDigit)
     guard !digits.isEmpty else { return nil }
@@ -105,20 +105,20 @@ struct TimeScanner {
     return String(decoding: digits, as: UTF8.self)
   }
 
-  /// Takes the text if it follows.
+  /// Takes the text if it is next.
   mutating func take(_ text: String) -> Bool {
     guard rest.starts(with: text.utf8) else { return false }
     rest = rest.dropFirst(text.utf8.count)
     return true
   }
 
-  /// Takes the first of the texts that follows.
+  /// Takes the first of the texts that is next.
   mutating func take(anyOf texts: String...) -> Bool {
     for text in texts where take(text) { return true }
     return false
   }
 
-  /// Takes one of the names; its index.
+  /// Takes one of the names and returns its index.
   mutating func name(of names: [String]) -> Int? {
     guard let index = names.firstIndex(where: { rest.starts(with: $0.utf8) }) else { return nil }
     rest = rest.dropFirst(names[index].utf8.count)
@@ -127,9 +127,9 @@ struct TimeScanner {
 }
 
 extension Duration {
-  /// Reads a `Retry-After` header (RFC 9110 §10.2.3): seconds, or an HTTP date that counts from
-  /// `now`, best the server's own `Date`. A date in the past is zero; seconds saturate at 2³¹ - 1,
-  /// so whoever waits sets a ceiling of its own.
+  /// Reads a `Retry-After` header (RFC 9110 §10.2.3): seconds, or an HTTP date, which counts from
+  /// `now` (preferably the server's own `Date`). A date in the past is zero. Seconds saturate at
+  /// 2³¹ - 1; the caller applies its own upper limit.
   public init?(retryAfter text: String, now: WallTime?) {
     var scanner = TimeScanner(text)
     if let digits = scanner.digits() {

@@ -1,8 +1,8 @@
 /// A point on the host's monotonic clock that also counts suspended time (CLOCK_BOOTTIME).
 ///
-/// Every deadline and every validity check in credd uses this clock: it never jumps, and a laptop
-/// that slept wakes up with its credentials rightly expired. The core never reads a clock; it is
-/// handed instants.
+/// Every deadline and every validity check in credd uses this clock. It never jumps, and it runs
+/// while a laptop sleeps, so credentials are expired when it wakes up. The core never reads a
+/// clock: callers pass instants.
 public struct Instant: Comparable, Hashable, Sendable {
   /// Nanoseconds since boot.
   public var nanoseconds: Int64
@@ -22,7 +22,7 @@ public struct Instant: Comparable, Hashable, Sendable {
     lhs.nanoseconds < rhs.nanoseconds
   }
 
-  /// Saturates instead of overflowing, so that `distantFuture + anything` stays there.
+  /// Saturates instead of overflowing: `distantFuture` plus a duration is `distantFuture`.
   public static func + (lhs: Instant, rhs: Duration) -> Instant {
     let (sum, overflow) = lhs.nanoseconds.addingReportingOverflow(rhs.wholeNanoseconds)
     return Instant(nanoseconds: overflow ? (rhs < .zero ? .min : .max) : sum)
@@ -38,12 +38,12 @@ public struct Instant: Comparable, Hashable, Sendable {
 }
 
 extension Duration {
-  /// The duration in whole nanoseconds, saturated to what an `Int64` holds.
+  /// Whole nanoseconds, saturated to the range of `Int64`.
   public var wholeNanoseconds: Int64 {
     Int64(clamping: attoseconds / 1_000_000_000)
   }
 
-  /// The duration in seconds, with its fraction.
+  /// Seconds, with their fraction.
   public var inSeconds: Double {
     let (seconds, attoseconds) = components
     return Double(seconds) + Double(attoseconds) * 1e-18

@@ -1,7 +1,7 @@
-/// A point in civil time: what AWS means by `Expiration` and HTTP by `Date`.
+/// A point in civil time: AWS's `Expiration`, HTTP's `Date`.
 ///
-/// Only for what is read from or shown to the outside. Whether something is still valid is decided
-/// on ``Instant``.
+/// Used for times that are read from outside or shown. Whether something is still valid is decided
+/// by ``Instant``.
 public struct WallTime: Comparable, Hashable, Sendable {
   /// Milliseconds since 1970-01-01T00:00:00Z, leap seconds not counted.
   public var milliseconds: Int64
@@ -10,7 +10,7 @@ public struct WallTime: Comparable, Hashable, Sendable {
     self.milliseconds = milliseconds
   }
 
-  /// Saturates, because the number is a server's and may be anything; not-a-number is 1970.
+  /// Saturates, because a server may send any number; not-a-number is 1970.
   public init(secondsSince1970 seconds: Double) {
     self.milliseconds = Int64(nearest: seconds * 1000)
   }
@@ -32,9 +32,9 @@ public struct WallTime: Comparable, Hashable, Sendable {
 }
 
 extension Int64 {
-  /// The number cut to a whole one and to what fits; not-a-number is 0.
+  /// The number without its fraction, saturated; not-a-number is 0.
   ///
-  /// `rounded()` would be shorter, but needs libm, which a program without C imports does not link.
+  /// `rounded()` needs libm, which a program without C imports does not link.
   init(saturating value: Double) {
     switch value {
     case -0x1p63..<0x1p63: self = Int64(value)
@@ -51,15 +51,15 @@ extension Int64 {
 }
 
 extension WallTime {
-  /// The last second that four digits of a year can name.
+  /// The last second of the year 9999.
   private static let lastSecond: Int64 = 253_402_300_799
   /// The first second of the year 0.
   private static let firstSecond: Int64 = -62_167_219_200
 
   /// `YYYY-MM-DDTHH:MM:SSZ`, the one spelling that every AWS SDK reads.
   ///
-  /// Fractions are cut off, so that an expiration is never written later than it is. Years outside
-  /// 0 to 9999 become the nearest time inside.
+  /// Fractions are cut off, so that an expiration is never written later than it is. A time outside
+  /// the years 0 to 9999 becomes the nearest time within them.
   public var iso8601: String {
     var text: [UInt8] = []
     text.reserveCapacity(20)
@@ -89,9 +89,9 @@ extension WallTime {
     if let separator { buffer.append(UInt8(ascii: separator)) }
   }
 
-  /// Reads `YYYY-MM-DDTHH:MM[:SS[.fraction]]` with a zone: `Z`, `+HH:MM`, `+HHMM` or `+HH`; also
-  /// with a space for the `T`. A time without a zone is nil, because it could mean anything.
-  /// Fractions beyond milliseconds are cut off.
+  /// Reads `YYYY-MM-DDTHH:MM[:SS[.fraction]]` with a zone: `Z`, `+HH:MM`, `+HHMM` or `+HH`; a space
+  /// may stand for the `T`. A time without a zone is nil, because it is ambiguous. Fractions beyond
+  /// milliseconds are cut off.
   public init?(iso8601 text: String) {
     var scanner = TimeScanner(text)
     guard let year = scanner.number(digits: 4), scanner.take("-"),
@@ -110,7 +110,7 @@ extension WallTime {
 }
 
 extension TimeScanner {
-  /// `:SS` and a fraction in milliseconds; zeros where there are none, nil where they are broken.
+  /// `:SS` and a fraction in milliseconds; zeros if they are missing, nil if they are malformed.
   fileprivate mutating func secondAndFraction() -> (second: Int, milliseconds: Int)? {
     guard take(":") else { return (0, 0) }
     guard let second = number(digits: 2) else { return nil }
@@ -136,8 +136,8 @@ extension TimeScanner {
 
 /// A date and time of day in UTC by the proleptic Gregorian calendar, without leap seconds.
 ///
-/// Days are counted in 400-year eras that start on 1 March, which puts the leap day at the end of
-/// the year and makes every formula exact for all dates.
+/// Days are counted in 400-year eras that start on 1 March: the leap day is then the last day of a
+/// year, and every formula is exact for all dates.
 struct CivilTime: Equatable {
   var year: Int
   /// 1 to 12.
@@ -146,13 +146,13 @@ struct CivilTime: Equatable {
   var day: Int
   var hour = 0
   var minute = 0
-  /// 60 is taken for a leap second and means the same as second 0 of the next minute.
+  /// 60 is a leap second and means second 0 of the next minute.
   var second = 0
 
   private static let daysFromMarch0000To1970 = 719_468
   private static let daysPerEra = 146_097
 
-  /// Whole seconds since 1970; nil for a date or time that no calendar and clock has.
+  /// Whole seconds since 1970; nil for a date or a time of day that does not exist.
   var secondsSince1970: Int64? {
     guard (0...9999).contains(year), (1...12).contains(month),
       (1...Self.days(inMonth: month, of: year)).contains(day),
@@ -182,7 +182,7 @@ struct CivilTime: Equatable {
 }
 
 extension CivilTime {
-  /// The civil time of a second, before 1970 too.
+  /// The civil time of a second, which may lie before 1970.
   init(secondsSince1970 seconds: Int64) {
     let days = Int(seconds).dividedDown(by: 86_400)
     let secondOfDay = Int(seconds) - days * 86_400
@@ -211,8 +211,8 @@ extension BinaryInteger {
 }
 
 extension WallTime {
-  /// A time that a server may mean: from 2001 to 2286, the ten-digit epoch seconds. Milliseconds
-  /// in place of seconds, zero, infinity and NaN are nil.
+  /// Reads seconds from 2001 to 2286, the numbers of ten digits. Milliseconds in place of seconds,
+  /// zero, infinity and NaN are nil.
   init?(plausibleSecondsSince1970 seconds: Double) {
     guard seconds >= 1e9, seconds < 1e10 else { return nil }
     self.init(secondsSince1970: seconds)

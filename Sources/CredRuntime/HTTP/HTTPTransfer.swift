@@ -154,8 +154,8 @@ internal import Glibc
     // A status line starts the headers of another reply: a proxy's, or an interim one.
     if line.hasPrefix("HTTP/") { return headers.removeAll() }
     guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return }
-    let value = line[line.index(after: colon)...].trimmingWhiteSpace
-    headers.append(HTTPReply.Header(name: String(line[..<colon]), value: String(value)))
+    let value = String(decoding: line.utf8[colon...].dropFirst().trimmed, as: UTF8.self)
+    headers.append(HTTPReply.Header(name: String(line[..<colon]), value: value))
   }
 
   // MARK: After
@@ -170,14 +170,6 @@ internal import Glibc
     unsafe credd_curl_status(handle, &status)
     let reply = HTTPReply(status: status, headers: headers, body: Secret(body))
     return { [done] in done(.success(reply)) }
-  }
-}
-
-extension Substring {
-  fileprivate var trimmingWhiteSpace: Substring {
-    let start = drop { $0.isWhitespace }
-    guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
-    return start[...last]
   }
 }
 

@@ -1,6 +1,5 @@
 internal import CCrypto
 internal import CCurl
-internal import CLinux
 internal import CredCore
 internal import CredService
 internal import Logging
@@ -19,18 +18,13 @@ final class Library {
     ///
     /// - Returns: what stands in the way; nil where it is loaded.
     func load() -> String? {
-      let known = credd_library_count()
       var reason = [CChar](repeating: 0, count: 512)
       let result =
         switch self {
         case .curl: unsafe credd_curl_load(&reason, reason.count)
         case .crypto: unsafe credd_crypto_load(&reason, reason.count)
         }
-      guard result < 0 else {
-        // Loading read all their tables, with 64 KB about each page: 4 MB that nobody needs again.
-        credd_give_libraries_back(known)
-        return nil
-      }
+      guard result < 0 else { return nil }
       return String(
         decoding: reason.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }

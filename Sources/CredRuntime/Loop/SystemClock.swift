@@ -47,7 +47,7 @@ final class SystemClock: Clock {
   }
 
   func recordServerTime(_ time: WallTime) {
-    report(clockSkew.noted(server: time, local: loop.wallTime))
+    report(clockSkew.compare(server: time, local: loop.wallTime))
   }
 
   private func wasSet() {
@@ -66,8 +66,8 @@ final class SystemClock: Clock {
     report(clockSkew.clockSet(by: jump))
   }
 
-  private func report(_ news: ClockSkew.News?) {
-    switch news {
+  private func report(_ change: ClockSkew.Change?) {
+    switch change {
     case .off(let skew):
       let seconds = Int(skew.inSeconds)
       log.log(

@@ -86,7 +86,7 @@ extension UpstreamClient {
     readFile(path, key: key, for: .cognitoIdentity) { content in
       done(
         Result { () throws(UpstreamFailure) in
-          let token = try content.get().trimmed
+          let token = Secret(Array(try content.get().bytes.trimmed))
           guard !token.isEmpty else {
             throw .notSent(
               InvalidInput(field: key, reason: "\(path) is empty"), to: .cognitoIdentity)
@@ -100,16 +100,5 @@ extension UpstreamClient {
     var settings = HTTPSettings(timeout: Self.awsTimeout, replyLimit: Limits.Upstream.awsReplyBytes)
     settings.caFile = profile.settings.caFile
     return settings
-  }
-}
-
-extension Secret {
-  /// Without the white space that editors and `echo` put around it.
-  fileprivate var trimmed: Secret {
-    let isSpace: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }
-    guard let first = bytes.firstIndex(where: { !isSpace($0) }),
-      let last = bytes.lastIndex(where: { !isSpace($0) })
-    else { return Secret([]) }
-    return Secret(Array(bytes[first...last]))
   }
 }

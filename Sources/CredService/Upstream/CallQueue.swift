@@ -27,7 +27,7 @@ final class CallQueue {
   /// Takes a call out of the queue. False where it has had its turn.
   func withdraw(_ id: CallID, _ clock: any Clock) -> Bool {
     guard waiting.removeValue(forKey: id) != nil else { return false }
-    handle(.withdrawn(id), clock)
+    handle(.cancelled(id), clock)
     return true
   }
 

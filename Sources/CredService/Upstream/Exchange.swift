@@ -17,12 +17,11 @@ enum PreparedCall {
 }
 
 extension UpstreamClient {
-  /// Makes a call whose turn has come. The outcome comes later, never within this function.
-  func make(
-    _ call: UpstreamCall, _ profile: Profile, _ user: UnixUser,
-    _ done: @escaping (UpstreamOutcome) -> Void
-  ) {
-    prepare(call, profile, user) { [unowned self] prepared in
+  /// Makes a call whose turn has come. The outcome comes later, never within this function; for a
+  /// call that is cancelled before it is sent, never.
+  func make(_ request: CallRequest, _ done: @escaping (UpstreamOutcome) -> Void) {
+    prepare(request.call, request.profile, request.user) { [unowned self] prepared in
+      guard mayBeSent(request.id) else { return }
       switch prepared {
       case .success(.exchange(let exchange)):
         send(exchange) { done($0.outcome) }

@@ -40,6 +40,8 @@ package final class UpstreamClient: UpstreamPerforming {
   /// Developer credentials that a `credential_process` gave, by backend, until they run out.
   var developerCredentials: [String: DeveloperCredentials] = [:]
   private var queues: [Endpoint: CallQueue] = [:]
+  /// The same in the order in which they were first used, so that they take turns in one order.
+  private var queuesInOrder: [CallQueue] = []
   /// Calls that have begun or wait for their turn.
   private var calls: [CallID: PendingCall] = [:]
   /// Completions that are due but would come within `start`.
@@ -84,16 +86,16 @@ package final class UpstreamClient: UpstreamPerforming {
     let queue = queue(for: request)
     calls[request.id] = PendingCall(completion: completion, queue: queue)
     guard let queue else {
-      return make(request.call, request.profile, request.user) { [unowned self] outcome in
+      return make(request) { [unowned self] outcome in
         self.finish(request.id, outcome)
       }
     }
     let call = Admission.Call(
-      id: request.id, lane: request.profile.settings.name, isInPerson: request.isInPerson,
-      isRetry: request.isRetry, isOfUsersMaking: request.call.dependsOnUserInput)
+      id: request.id, profile: request.profile.settings.name, isInPerson: request.isInPerson,
+      isRetry: request.isRetry, dependsOnUserInput: request.call.dependsOnUserInput)
     queue.enter(call, services.clock) { [unowned self] refusal in
       if let refusal { return later { [unowned self] in finish(request.id, .failed(refusal)) } }
-      make(request.call, request.profile, request.user) { [unowned self] outcome in
+      make(request) { [unowned self] outcome in
         leave(queue, request.id, outcome.failure)
         finish(request.id, outcome)
       }
@@ -108,8 +110,8 @@ package final class UpstreamClient: UpstreamPerforming {
     let queue = queue(of: backend)
     calls[request.id] = PendingCall(completion: nil, queue: queue)
     let call = Admission.Call(
-      id: request.id, lane: request.profile.settings.name, isInPerson: true, isRetry: false,
-      isOfUsersMaking: true)
+      id: request.id, profile: request.profile.settings.name, isInPerson: true, isRetry: false,
+      dependsOnUserInput: true)
     let finish = { [unowned self] (failure: UpstreamFailure?) in
       calls[request.id] = nil
       completion(failure)
@@ -125,7 +127,7 @@ package final class UpstreamClient: UpstreamPerforming {
   }
 
   package func prioritise(_ id: CallID) {
-    calls[id]?.queue?.handle(.hurried(id), services.clock)
+    calls[id]?.queue?.handle(.prioritised(id), services.clock)
     armTimer()
   }
 
@@ -136,6 +138,16 @@ package final class UpstreamClient: UpstreamPerforming {
     // It waited for its turn; nothing of it is under way.
     calls[id] = nil
     armTimer()
+  }
+
+  /// Whether the outcome of a call is still wanted now that everything it needs is there. Where it is
+  /// not, the call gives its place to the next.
+  func mayBeSent(_ id: CallID) -> Bool {
+    if calls[id]?.completion != nil { return true }
+    let call = calls.removeValue(forKey: id)
+    call?.queue?.handle(.notSent(id), services.clock)
+    armTimer()
+    return false
   }
 
   private func finish(_ id: CallID, _ outcome: UpstreamOutcome) {
@@ -160,7 +172,7 @@ package final class UpstreamClient: UpstreamPerforming {
     deferred = []
     for work in due { work() }
     let now = services.clock.now
-    for queue in queues.values where queue.nextWake <= now {
+    for queue in queuesInOrder where queue.nextWake <= now {
       queue.handle(.timePassed, services.clock)
     }
     armTimer()
@@ -168,7 +180,7 @@ package final class UpstreamClient: UpstreamPerforming {
 
   private func armTimer() {
     guard deferred.isEmpty else { return arm(services.clock.now) }
-    let next = queues.values.map(\.nextWake).min() ?? .distantFuture
+    let next = queuesInOrder.reduce(Instant.distantFuture) { min($0, $1.nextWake) }
     arm(next == .distantFuture ? nil : next)
   }
 
@@ -227,6 +239,7 @@ package final class UpstreamClient: UpstreamPerforming {
     }
     let queue = CallQueue(endpoint.upstream, policy)
     queues[endpoint] = queue
+    queuesInOrder.append(queue)
     return queue
   }
 }

@@ -1,11 +1,11 @@
 internal import CredCore
 
-/// An object of a file to be imported. Every error names the key and its place.
+/// An object of an imported file. Every error names the key and its place.
 struct ImportedObject {
   let members: [JSONMember]
-  /// Its key; empty for the whole file.
+  /// The key of the object; empty for the whole file.
   let name: String
-  /// Where that key stands.
+  /// The place of that key.
   let offset: Int
 
   /// - Parameter bytes: the whole file.
@@ -66,10 +66,82 @@ struct ImportedObject {
   }
 }
 
-/// A string of a file to be imported, with the member it is the value of.
+/// A string of an imported file, with its member.
 struct ImportedText {
   let text: String
   let member: JSONMember
 
   func error(_ what: String) -> ImportError { ImportedObject.error(at: member, what) }
+}
+
+/// Checks the ids of pools, which go into a configuration.
+enum MobileID {
+  struct UserPool {
+    let id: String
+    /// The key of the pool in the logins map.
+    let loginsKey: String
+  }
+
+  /// - Parameter region: the region beside the id in the file. The id has a region too.
+  static func identityPool(
+    _ id: ImportedText, region: ImportedText?
+  ) throws(ImportError) -> String {
+    guard let pool = try? IdentityPoolID(id.text) else {
+      throw id.error("must be an identity pool's id, REGION:UUID")
+    }
+    try check(region, against: pool.region, "identity pool")
+    return pool.description
+  }
+
+  /// Accepts `REGION_` with letters and digits, at most 55 characters (Cognito user pools API
+  /// reference, UserPoolId).
+  static func userPool(_ id: ImportedText, region: ImportedText?) throws(ImportError) -> UserPool {
+    let parts = id.text.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2, id.text.utf8.count <= 55, let own = parts.first,
+      let endpoint = try? AWSEndpoint(.cognitoIdentity, region: own), !parts[1].isEmpty,
+      parts[1].utf8.allSatisfy(\.isLetterOrDigit)
+    else { throw id.error("must be a user pool's id, such as us-east-1_aB1cD2eF3") }
+    try check(region, against: endpoint.region, "user pool")
+    let suffix = AWSPartition(region: own).dnsSuffix
+    return UserPool(id: id.text, loginsKey: "cognito-idp.\(own).\(suffix)/\(id.text)")
+  }
+
+  private static func check(
+    _ region: ImportedText?, against own: String, _ what: String
+  ) throws(ImportError) {
+    guard let region, region.text != own else { return }
+    throw region.error(
+      "is \(region.text.quoted), but the \(what)'s id says \(own.quoted)")
+  }
+}
+
+/// An error in an imported file, with its place.
+public struct ImportError: Error, Equatable, Sendable {
+  /// Bytes from the start of the file, counted from 0.
+  public var offset: Int
+  /// Lower-case, without a full stop. It shows no value: these files have client secrets too.
+  public var message: String
+}
+
+extension Failure {
+  /// `FILE:LINE:COLUMN: message`.
+  ///
+  /// - Parameter bytes: the content of the file, to find the line and column.
+  init(_ error: ImportError, in bytes: [UInt8], file: String) {
+    let before = bytes.prefix(error.offset)
+    let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+    let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+    // Continuation bytes of UTF-8 take no column.
+    let column = before[start...].count { $0 & 0xC0 != 0x80 } + 1
+    self.init(.dataError, "\(file):\(line):\(column): \(error.message)")
+  }
+}
+
+/// The bounds of an imported file.
+public enum ImportLimits {
+  /// Bytes. An `amplify_outputs.json` with the model of a large API has several 100,000.
+  public static let fileBytes = 4 << 20
+  /// Identity pools of one file. An app has one, rarely two.
+  static let pools = 100
+  static let json = JSONLimits(depth: 64, values: 200_000)
 }

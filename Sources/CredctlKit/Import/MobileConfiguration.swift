@@ -1,35 +1,179 @@
-/// The pools that a mobile app's configuration file names.
+internal import CredCore
+
+/// The pools in the configuration file of a mobile app.
 struct MobileConfiguration: Equatable {
-  /// Which file it is; told by its content, since people rename files.
+  /// The kind of file. The content tells it, since people rename files.
   enum Kind: String {
-    /// Of the AWS mobile SDKs and AWSMobileClient.
+    /// The file of the AWS mobile SDKs and AWSMobileClient.
     case mobileSDK = "awsconfiguration.json"
-    /// Of Amplify's first generation.
+    /// The file of Amplify's first generation.
     case amplify = "amplifyconfiguration.json"
-    /// Of Amplify's second generation.
+    /// The file of Amplify's second generation.
     case amplifyOutputs = "amplify_outputs.json"
   }
 
   struct Pool: Equatable {
-    /// What the file calls it; nil where it has no name.
+    /// The name in the file; nil if there is none.
     var name: String?
     /// `REGION:UUID`, well-formed.
     var id: String
-    /// Nil where the file does not say.
+    /// Whether the pool has guests; nil if the file does not say.
     var allowsGuests: Bool?
-    /// What its users can sign in with.
+    /// The providers of its users' tokens.
     var logins: [Login] = []
   }
 
   /// A provider of the logins map.
   struct Login: Equatable {
-    /// Its key there.
+    /// The key in the logins map.
     var provider: String
-    /// What people call it.
+    /// The name for people.
     var title: String
   }
 
   var kind: Kind
   /// At least one.
   var pools: [Pool]
+}
+
+extension MobileConfiguration {
+  /// - Throws: the first error, with its place.
+  init(_ bytes: [UInt8]) throws(ImportError) {
+    let file = try ImportedObject(file: bytes)
+    if file.member("auth") != nil {
+      try self.init(amplify: file)
+    } else if file.member("aws_cognito_identity_pool_id") != nil {
+      try self.init(javaScript: file)
+    } else if Self.plugInKeys.contains(where: { file.member($0) != nil }) {
+      self.init(kind: .mobileSDK, pools: try Self.pools(ofPlugIn: file))
+    } else {
+      let names = [Kind.mobileSDK, .amplify, .amplifyOutputs].map(\.rawValue)
+      throw ImportError(
+        offset: 0,
+        message: "neither \(names[0]), \(names[1]) nor \(names[2]): there is no \"auth\" and no "
+          + "\"CredentialsProvider\"")
+    }
+  }
+
+  /// The second generation writes the pools into `auth`, the first below a plug-in's name.
+  private init(amplify file: ImportedObject) throws(ImportError) {
+    guard let auth = try file.object("auth") else { throw Self.noPool(in: file) }
+    guard let plugIns = try auth.object("plugins") else {
+      kind = .amplifyOutputs
+      pools = [try Self.pool(ofOutputs: auth, file)]
+      return
+    }
+    guard let plugIn = try plugIns.object("awsCognitoAuthPlugin") else {
+      throw ImportError(
+        offset: plugIns.offset, message: "\"plugins\" of \"auth\" lack \"awsCognitoAuthPlugin\"")
+    }
+    kind = .amplify
+    pools = try Self.pools(ofPlugIn: plugIn)
+  }
+
+  /// Amplify for JavaScript writes the first generation's file flat.
+  private init(javaScript file: ImportedObject) throws(ImportError) {
+    let id = try file.required("aws_cognito_identity_pool_id")
+    let region = try file.text("aws_cognito_region")
+    kind = .amplify
+    pools = [
+      Pool(
+        id: try MobileID.identityPool(id, region: region),
+        logins: try Self.logins(ofUserPool: file.text("aws_user_pools_id"), region: nil))
+    ]
+  }
+
+  static func noPool(in object: ImportedObject) -> ImportError {
+    let place = object.name.isEmpty ? "the file" : object.name.quoted
+    return ImportError(
+      offset: object.offset,
+      message: "\(place) names no identity pool, and only an identity pool gives AWS credentials")
+  }
+
+  /// - Parameter id: nil gives none.
+  static func logins(
+    ofUserPool id: ImportedText?, region: ImportedText?
+  ) throws(ImportError) -> [Login] {
+    guard let id else { return [] }
+    let pool = try MobileID.userPool(id, region: region)
+    return [Login(provider: pool.loginsKey, title: "the user pool \(pool.id)")]
+  }
+
+  // MARK: amplify_outputs.json
+
+  private static func pool(
+    ofOutputs auth: ImportedObject, _ file: ImportedObject
+  ) throws(ImportError) -> Pool {
+    // The version is x.y; another x has another layout.
+    if let version = try file.text("version"), version.text.prefix(while: { $0 != "." }) != "1" {
+      throw version.error("must be 1 or 1.y: this format is not known")
+    }
+    guard let id = try auth.text("identity_pool_id") else { throw noPool(in: auth) }
+    let region = try auth.text("aws_region")
+    return Pool(
+      id: try MobileID.identityPool(id, region: region),
+      allowsGuests: try auth.flag("unauthenticated_identities_enabled"),
+      logins: try logins(ofUserPool: auth.text("user_pool_id"), region: region))
+  }
+}
+
+/// `awsconfiguration.json`. Amplify's first generation has the same object as the configuration of its
+/// plug-in `awsCognitoAuthPlugin`.
+extension MobileConfiguration {
+  static let plugInKeys = ["CredentialsProvider", "CognitoUserPool", "IdentityManager"]
+
+  /// The providers that an app signs in with by itself, and their keys in the logins map (Cognito
+  /// developer guide, "External identity providers").
+  private static let social: [(key: String, login: Login)] = [
+    ("FacebookSignIn", Login(provider: "graph.facebook.com", title: "Facebook")),
+    ("GoogleSignIn", Login(provider: "accounts.google.com", title: "Google")),
+    ("AmazonSignIn", Login(provider: "www.amazon.com", title: "Amazon")),
+    ("AppleSignIn", Login(provider: "appleid.apple.com", title: "Apple")),
+  ]
+
+  static func pools(ofPlugIn plugIn: ImportedObject) throws(ImportError) -> [Pool] {
+    guard let provider = try plugIn.object("CredentialsProvider") else {
+      throw noPool(in: plugIn)
+    }
+    guard let identities = try provider.object("CognitoIdentity"), !identities.members.isEmpty
+    else { throw noPool(in: provider) }
+    guard identities.members.count <= ImportLimits.pools else {
+      throw ImportError(
+        offset: identities.offset, message: "more than \(ImportLimits.pools) identity pools")
+    }
+    let userPools = try userPools(plugIn)
+    let social = social.filter { plugIn.member($0.key) != nil }.map(\.login)
+    var pools: [Pool] = []
+    for member in identities.members {
+      let entry = try ImportedObject(member)
+      let id = try MobileID.identityPool(
+        entry.required("PoolId"), region: entry.text("Region"))
+      // An app pairs an identity pool with the user pool of the same name.
+      let paired = userPools.filter { $0.name == member.key }
+      let users = (paired.isEmpty ? userPools : paired).map(\.login)
+      pools.append(Pool(name: member.key, id: id, logins: users.unique + social))
+    }
+    return pools
+  }
+
+  private static func userPools(
+    _ plugIn: ImportedObject
+  ) throws(ImportError) -> [(name: String, login: Login)] {
+    var pools: [(name: String, login: Login)] = []
+    for member in try plugIn.object("CognitoUserPool")?.members ?? [] {
+      let entry = try ImportedObject(member)
+      let logins = try logins(ofUserPool: entry.required("PoolId"), region: entry.text("Region"))
+      pools += logins.map { (member.key, $0) }
+    }
+    return pools
+  }
+}
+
+extension [MobileConfiguration.Login] {
+  /// Each login once: several app clients may belong to one user pool.
+  fileprivate var unique: Self {
+    reduce(into: []) { logins, login in
+      if !logins.contains(login) { logins.append(login) }
+    }
+  }
 }

@@ -2,15 +2,15 @@ internal import CredCore
 
 /// The `[profile …]` sections for the pools of a mobile app.
 public struct ProfileSections: Equatable, Sendable {
-  /// Passes credd's configuration reader as it is; comments say what may be filled in.
+  /// credd can read it as it is. Comments name what a person may add.
   public let text: String
 
   /// - Parameters:
-  ///   - bytes: a file of one of the three kinds.
+  ///   - bytes: the content of the file.
   ///   - file: its name, for errors.
-  ///   - name: what the profile is called; the names of further pools are appended to it.
-  /// - Throws: a ``Failure`` with ``Sysexit/usage`` for the name, ``Sysexit/dataError`` for the
-  ///   file.
+  ///   - name: the name of the profile; further pools append their names to it.
+  /// - Throws: a ``Failure`` with ``Sysexit/usage`` for a wrong name, with ``Sysexit/dataError`` for a
+  ///   wrong file.
   public init(importing bytes: [UInt8], file: String, name: String?) throws(Failure) {
     if let name, !name.isProfileName {
       throw Failure(
@@ -62,5 +62,45 @@ public struct ProfileSections: Equatable, Sendable {
     case false?: "guest = no"
     case nil: "; guest = yes  ; where the pool gives unauthenticated identities"
     }
+  }
+}
+
+/// Gives each pool of a file its own profile name.
+struct ProfileNames {
+  private let wanted: String?
+  private let isOnly: Bool
+  private var given: Set<String> = []
+
+  init(wanted: String?, count: Int) {
+    self.wanted = wanted
+    isOnly = count == 1
+  }
+
+  /// The wanted name, or `default`, for the only pool and for the pool `Default`. Other pools append
+  /// their own names to the wanted name.
+  mutating func next(for pool: String?) -> String {
+    var name = wanted ?? ProfileName.default
+    if let pool, !isOnly, pool != "Default" {
+      name = [wanted, Self.wellFormed(pool)].compactMap { $0 }.joined(separator: "-")
+    }
+    return unused(String(name.prefix(Limits.Configuration.profileNameLength)))
+  }
+
+  private mutating func unused(_ name: String) -> String {
+    var candidate = name
+    var number = 2
+    while !given.insert(candidate).inserted {
+      let suffix = "-\(number)"
+      candidate = name.prefix(Limits.Configuration.profileNameLength - suffix.utf8.count) + suffix
+      number += 1
+    }
+    return candidate
+  }
+
+  /// Replaces characters that no profile name may have by hyphens.
+  private static func wellFormed(_ text: String) -> String {
+    let name = String(
+      text.unicodeScalars.map { String($0).isProfileName ? Character($0) : "-" })
+    return name.isEmpty ? "pool" : name
   }
 }

@@ -77,3 +77,118 @@ enum TokenBackend {
     ServiceError(status: 403, "Forbidden", "user '\(name)' is disabled")
   }
 }
+
+/// One token callback: which user, in which pool.
+struct TokenCallback {
+  var pool: String
+  var user: String
+  var identity: String?
+  /// Public logins to link to the user.
+  var logins: [String: String] = [:]
+
+  init(pool: String, user: String, identity: String?, logins: [String: String]) {
+    self.pool = pool
+    self.user = user
+    self.identity = identity
+    self.logins = logins
+  }
+
+  /// `POST /token`.
+  init(bodyOf request: HTTPRequest, in state: SandboxState) throws(ServiceError) {
+    var fields = try FieldReader(bodyOf: request)
+    pool = try fields.text("IdentityPoolId")
+    let provider = try fields.text("DeveloperProviderName")
+    user = try fields.text("DeveloperUserIdentifier")
+    identity = try fields.optionalText("IdentityId")
+    logins = try fields.map("Logins") ?? [:]
+    try fields.finish()
+    guard let known = state.pools[pool] else {
+      throw fields.fault("IdentityPoolId", "is not a pool of this backend")
+    }
+    guard provider == known.developerProvider else {
+      throw fields.fault("DeveloperProviderName", "is not the provider of the pool")
+    }
+    guard logins[provider] == nil else {
+      throw fields.fault("Logins.\(provider)", "must not name the developer provider")
+    }
+  }
+
+  /// `GET /token/{user}`, with `?pool=` where there is more than one.
+  init(pathOf request: HTTPRequest, in state: SandboxState) throws(ServiceError) {
+    guard let user = percentDecoded(request.path.dropFirst("/token/".count)), !user.isEmpty else {
+      throw ServiceError("InvalidRequest", "the path must end in a user")
+    }
+    self.user = user
+    guard let pool = FormParameters(request.query)["pool"] ?? state.defaultPool,
+      state.pools[pool] != nil
+    else { throw ServiceError("InvalidRequest", "pool is not a pool of this backend") }
+    self.pool = pool
+  }
+}
+
+extension SandboxState {
+  /// A pool that nothing is in, for replies that speak of the wrong one.
+  static let strangePool = "us-east-1:99999999-9999-4999-8999-999999999999"
+
+  /// Answers a token callback.
+  mutating func token(
+    _ call: TokenCallback, for request: HTTPRequest, fault: Fault.Kind?, at now: Date
+  ) throws(ServiceError) -> HTTPReply {
+    try authorize(request, for: call.user)
+    var output = try vouch(for: call, fault: fault, at: now)
+    output["IdentityPoolId"] = .string(
+      fault == .wrongPool ? SandboxState.strangePool : call.pool)
+    return HTTPReply(json: .object(output))
+  }
+
+  /// IdentityId and Token for a user.
+  mutating func vouch(
+    for call: TokenCallback, fault: Fault.Kind?, at now: Date
+  ) throws(ServiceError) -> [String: JSON] {
+    var call = call
+    let provider = try pool(call.pool).developerProvider ?? ""
+    if fault == .changedIdentity {
+      // As if somebody had deleted the identity in the console.
+      if let old = pools[call.pool]?.owner(of: Login(provider: provider, subject: call.user)) {
+        pools[call.pool]?.remove(old)
+      }
+      call.identity = nil
+    }
+    let logins = call.logins.merging([provider: call.user]) { $1 }
+    let asked = DeveloperTokenRequest(pool: call.pool, identity: call.identity, logins: logins)
+    let aLittle = Double(lifetimes.tokens) + 60
+    do {
+      let made = try developerToken(
+        asked, at: fault == .expiredToken ? now.addingTimeInterval(-aLittle) : now)
+      return made.members ?? [:]
+    } catch {
+      var refusal = error
+      if ["ResourceConflictException", "DeveloperUserAlreadyRegisteredException"].contains(
+        error.code)
+      {
+        refusal.status = 409
+      }
+      throw refusal
+    }
+  }
+
+  private mutating func authorize(
+    _ request: HTTPRequest, for name: String
+  ) throws(ServiceError) {
+    let bearer = request.bearerToken
+    let holder = bearer.flatMap { users.holder(ofSession: $0) }
+    guard backendToken == nil || bearer == backendToken || holder != nil else {
+      throw ServiceError(status: 401, "Unauthorized", "the backend token is missing or wrong")
+    }
+    guard let user = users.user(name) else {
+      throw ServiceError(status: 404, "NotFound", "user '\(name)' is not known")
+    }
+    guard !user.isDisabled else { throw TokenBackend.disabled(name) }
+    guard holder == nil || holder == name else {
+      throw ServiceError(status: 403, "Forbidden", "the session is another user's")
+    }
+    guard holder == name || !users.needsSession(user) else {
+      throw ServiceError(status: 401, "Unauthorized", "user '\(name)' must sign in")
+    }
+  }
+}

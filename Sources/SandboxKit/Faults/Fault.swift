@@ -64,3 +64,134 @@ struct Fault: Sendable, Equatable {
     service == call.service && (operation == nil || operation == call.operation)
   }
 }
+
+extension Fault {
+  /// Bytes of an oversized body: more than any limit of credd's.
+  static let oversizedBody = 8 << 20
+
+  /// The reply that stands in for the service's own; nil for kinds that let the service answer.
+  func reply(to call: ServiceCall) -> HTTPReply? {
+    var reply: HTTPReply
+    switch kind {
+    case .status:
+      reply = statusReply(for: call)
+    case .throttle:
+      reply = errorReply(
+        for: call, Fault.throttling(call.service, status: status, code: error, message: message))
+    case .oversize:
+      reply = HTTPReply(
+        headers: [HTTPField("Content-Type", "application/json")],
+        body: Array("{\"Padding\":\"".utf8)
+          + [UInt8](repeating: UInt8(ascii: "x"), count: Fault.oversizedBody) + Array("\"}".utf8))
+    case .malformed:
+      reply = HTTPReply(
+        headers: [HTTPField("Content-Type", "application/json")],
+        body: Array((body ?? "{\"IdentityId\": <").utf8))
+    case .html:
+      let page = "<!DOCTYPE html><html><body><h1>Welcome to the network</h1></body></html>"
+      reply = HTTPReply(
+        status: status ?? 200, headers: [HTTPField("Content-Type", "text/html")],
+        body: Array((body ?? page).utf8))
+    case .redirect:
+      reply = HTTPReply(
+        status: status ?? 302, headers: [HTTPField("Location", location ?? "http://127.0.0.1:1/")])
+    case .delay, .hang, .reset, .truncate, .dateSkew, .expiredToken, .changedIdentity, .wrongPool:
+      return nil
+    }
+    if let retryAfter { reply.headers.append(HTTPField("Retry-After", retryAfter)) }
+    return reply
+  }
+
+  private func statusReply(for call: ServiceCall) -> HTTPReply {
+    if let error {
+      let status = status ?? (error == "InternalErrorException" ? 500 : 400)
+      return errorReply(
+        for: call, ServiceError(status: status, error, message ?? "made by the sandbox"))
+    }
+    return HTTPReply(
+      status: status ?? 500, headers: [HTTPField("Content-Type", "text/plain")],
+      body: Array((body ?? "").utf8))
+  }
+
+  private func errorReply(for call: ServiceCall, _ error: ServiceError) -> HTTPReply {
+    switch call.service {
+    case .cognito: CognitoService.reply(with: error)
+    case .sts:
+      STSService.reply(with: error, requestID: "00000000-0000-4000-8000-000000000000")
+    case .backend: TokenBackend.reply(with: error)
+    case .sample: SampleServer.reply(with: error)
+    }
+  }
+
+  private static func throttling(
+    _ service: Service, status: Int?, code: String?, message: String?
+  ) -> ServiceError {
+    let text = message ?? "Rate exceeded"
+    return switch service {
+    case .cognito:
+      ServiceError(status: status ?? 400, code ?? "TooManyRequestsException", text)
+    case .sts: ServiceError(status: status ?? 400, code ?? "Throttling", text)
+    case .backend, .sample: ServiceError(status: status ?? 429, code ?? "TooManyRequests", text)
+    }
+  }
+}
+
+/// The faults to come, in the order in which they were asked for.
+struct FaultPlan: Sendable {
+  static let maximumFaults = 256
+
+  private(set) var faults: [Fault] = []
+
+  mutating func add(_ fault: Fault) throws(ServiceError) {
+    guard faults.count < FaultPlan.maximumFaults else {
+      throw ServiceError("LimitExceeded", "more than \(FaultPlan.maximumFaults) faults planned")
+    }
+    faults.append(fault)
+  }
+
+  mutating func clear() { faults = [] }
+
+  /// The first fault that hits this call, which is then one call nearer to its end.
+  mutating func take(for call: ServiceCall) -> Fault? {
+    guard let index = faults.firstIndex(where: { $0.hits(call) }) else { return nil }
+    let fault = faults[index]
+    if let count = fault.count {
+      if count > 1 { faults[index].count = count - 1 } else { faults.remove(at: index) }
+    }
+    return fault
+  }
+}
+
+extension Fault {
+  /// Reads the body of `POST /control/fault`.
+  init(_ reader: FieldReader) throws(ServiceError) {
+    var fields = reader
+    let serviceName = try fields.text("Service")
+    guard let service = Service(rawValue: serviceName) else {
+      throw fields.fault(
+        "Service", "must be one of " + Service.allCases.map(\.rawValue).joined(separator: ", "))
+    }
+    let kindName = try fields.text("Kind")
+    guard let kind = Kind(rawValue: kindName) else {
+      throw fields.fault(
+        "Kind", "must be one of " + Kind.allCases.map(\.rawValue).joined(separator: ", "))
+    }
+    self.init(service: service, kind: kind)
+    operation = try fields.optionalText("Operation")
+    let count = try fields.integer("Count", in: -1...1_000_000) ?? 1
+    guard count != 0 else { throw fields.fault("Count", "must not be 0") }
+    self.count = count < 0 ? nil : count
+    let day = 86_400.0
+    seconds = try fields.number("Seconds", in: -10 * day...10 * day) ?? 0
+    guard kind == .dateSkew || seconds >= 0 else {
+      throw fields.fault("Seconds", "must not be negative")
+    }
+    status = try fields.integer("Status", in: 200...599)
+    body = try fields.optionalText("Body")
+    error = try fields.optionalText("Error")
+    message = try fields.optionalText("Message")
+    retryAfter = try fields.textOrInteger("RetryAfter")
+    location = try fields.optionalText("Location")
+    try fields.finish()
+  }
+}

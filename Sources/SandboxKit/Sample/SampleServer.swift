@@ -86,3 +86,174 @@ struct SampleCall {
     ServiceError(status: 401, "Unauthorized", message)
   }
 }
+
+/// The three calls of the sample server.
+extension SandboxState {
+  mutating func register(_ call: SampleCall) throws(ServiceError) -> String {
+    let name = try call.required("username")
+    let password = try call.required("password")
+    guard (3...128).contains(name.utf8.count),
+      name.utf8.allSatisfy({ InputRule.isWord($0) || ".@".utf8.contains($0) })
+    else { throw ServiceError("InvalidParameter", "Invalid username") }
+    guard (6...128).contains(password.unicodeScalars.count) else {
+      throw ServiceError("InvalidParameter", "Invalid password")
+    }
+    guard users.existing(name) == nil else {
+      throw ServiceError(status: 406, "Duplicate", "Duplicate registration")
+    }
+    var user = User(name: name, password: password)
+    user.saltedPassword = SampleProtocol.salted(password, user: name, host: call.host)
+    guard users.store(user) else {
+      throw ServiceError(status: 500, "LimitExceeded", "Too many users")
+    }
+    return "Successfully registered user: \(name)"
+  }
+
+  mutating func login(_ call: SampleCall, at now: Date) throws(ServiceError) -> String {
+    let name = try call.required("username")
+    let uid = try call.required("uid")
+    let signature = try call.required("signature")
+    let timestamp = try call.timestamp(at: now)
+    guard let user = users.user(name), !user.isDisabled else {
+      throw SampleCall.unauthorized("Unknown user")
+    }
+    // A user of the seed never registered under a host name: whichever is used will do.
+    let salted =
+      user.saltedPassword ?? SampleProtocol.salted(user.password, user: name, host: call.host)
+    let expected = SampleProtocol.signature(of: timestamp, key: salted)
+    guard Cryptography.areEqual(expected, signature) else {
+      throw SampleCall.unauthorized("Error matching signature")
+    }
+    let key = random.text(32, of: Array("0123456789abcdef".utf8))
+    try devices.store(DeviceDirectory.Device(user: name, key: key), as: uid)
+    return try SampleProtocol.encrypted(
+      SampleProtocol.keyReply(key), key: salted, vector: vector())
+  }
+
+  mutating func getToken(
+    _ call: SampleCall, fault: Fault.Kind?, at now: Date
+  ) throws(ServiceError) -> String {
+    let uid = try call.required("uid")
+    let signature = try call.required("signature")
+    let timestamp = try call.timestamp(at: now)
+    guard let device = devices[uid] else { throw SampleCall.unauthorized("Unknown uid") }
+    let identity = call.parameters["identityId"]
+    let logins = call.logins
+    let message = timestamp + logins.map { $0.provider + $0.token }.joined() + (identity ?? "")
+    let expected = SampleProtocol.signature(of: message, key: device.key)
+    guard Cryptography.areEqual(expected, signature) else {
+      throw SampleCall.unauthorized("Error matching signature")
+    }
+    guard let user = users.existing(device.user), !user.isDisabled, let poolID = defaultPool else {
+      throw SampleCall.unauthorized("Unknown user")
+    }
+    let token = try sampleToken(
+      poolID, identity: identity, logins: logins, device: device, fault: fault, at: now)
+    return try SampleProtocol.encrypted(token, key: device.key, vector: vector())
+  }
+
+  /// The token as the sample spells it, with the comma that makes it no JSON.
+  private mutating func sampleToken(
+    _ poolID: String, identity: String?, logins: [(provider: String, token: String)],
+    device: DeviceDirectory.Device, fault: Fault.Kind?, at now: Date
+  ) throws(ServiceError) -> String {
+    let provider = try pool(poolID).developerProvider
+    guard logins.contains(where: { $0.provider == provider && $0.token == device.user }) else {
+      throw SampleCall.unauthorized("User mismatch for device and logins map")
+    }
+    let others = logins.filter { $0.provider != provider }
+    let call = TokenCallback(
+      pool: poolID, user: device.user, identity: identity,
+      logins: Dictionary(others.map { ($0.provider, $0.token) }) { first, _ in first })
+    let output: [String: JSON]
+    do {
+      output = try vouch(for: call, fault: fault, at: now)
+    } catch {
+      throw ServiceError(status: 500, error.code, "Error getting token")
+    }
+    let shownPool = fault == .wrongPool ? SandboxState.strangePool : poolID
+    return "{\"identityPoolId\": \"\(shownPool)\", "
+      + "\"identityId\": \"\(output["IdentityId"]?.text ?? "")\", "
+      + "\"token\": \"\(output["Token"]?.text ?? "")\",}"
+  }
+
+  private mutating func vector() -> [UInt8] {
+    (0..<16).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+  }
+}
+
+/// The cryptography of the developer-authentication sample: HMAC-SHA256 signatures in hexadecimal
+/// and AES-128-CBC replies.
+enum SampleProtocol {
+  static let defaultAppName = "awscognitodeveloperauthenticationsample"
+  /// How far a timestamp may be off, seconds.
+  static let tolerance = 900.0
+
+  /// Lower-case hexadecimal HMAC-SHA256; key and message are UTF-8 texts.
+  static func signature(of message: String, key: String) -> String {
+    hexadecimal(Cryptography.hmacSHA256(key: Array(key.utf8), message: Array(message.utf8)))
+  }
+
+  /// What the server stores instead of the password.
+  static func salted(
+    _ password: String, user: String, app: String = defaultAppName, host: String
+  ) -> String {
+    signature(of: user + app.lowercased() + host.lowercased(), key: password)
+  }
+
+  /// The reply body: base64 of the initialization vector and the ciphertext.
+  ///
+  /// - Parameters:
+  ///   - key: 32 hexadecimal digits or more; the first 32 count.
+  ///   - vector: 16 bytes.
+  static func encrypted(
+    _ text: String, key: String, vector: [UInt8]
+  ) throws(ServiceError) -> String {
+    do {
+      let sealed = try Cryptography.encryptAES128CBC(
+        Array(text.utf8), key: bytes(ofHexadecimal: key.prefix(32)), iv: vector)
+      return base64(vector + sealed)
+    } catch {
+      throw ServiceError(status: 500, "InternalError", "the reply cannot be encrypted")
+    }
+  }
+
+  /// The plain text of a login's reply, with the sample's own tab.
+  static func keyReply(_ key: String) -> String { "{\t\"key\": \"\(key)\"}" }
+
+  static func bytes(ofHexadecimal text: some StringProtocol) -> [UInt8] {
+    let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+    return stride(from: 0, to: digits.count - 1, by: 2).map {
+      UInt8(digits[$0] << 4 | digits[$0 + 1])
+    }
+  }
+}
+
+/// The devices that signed in at the sample server: uid → user and key.
+struct DeviceDirectory: Sendable {
+  struct Device: Sendable {
+    var user: String
+    /// 32 hexadecimal digits. A new login makes a new one, which voids the earlier.
+    var key: String
+  }
+
+  static let maximumDevices = 100_000
+
+  private var devices: [String: Device] = [:]
+
+  subscript(_ uid: String) -> Device? { devices[uid] }
+
+  mutating func store(_ device: Device, as uid: String) throws(ServiceError) {
+    guard devices[uid] != nil || devices.count < DeviceDirectory.maximumDevices else {
+      throw ServiceError(status: 500, "LimitExceeded", "too many devices")
+    }
+    devices[uid] = device
+  }
+
+  /// How many devices were forgotten.
+  mutating func revoke(user: String) -> Int {
+    let before = devices.count
+    devices = devices.filter { $0.value.user != user }
+    return before - devices.count
+  }
+}

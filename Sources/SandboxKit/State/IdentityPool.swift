@@ -118,3 +118,94 @@ struct IdentityPool: Sendable {
     ServiceError("ResourceNotFoundException", "Identity '\(id)' not found.")
   }
 }
+
+extension IdentityPool {
+  /// Finds or makes the identity of a developer's user (GetOpenIdTokenForDeveloperIdentity).
+  ///
+  /// - Parameters:
+  ///   - others: public logins to link besides.
+  ///   - asked: the IdentityId that the developer passed, if any.
+  mutating func register(
+    _ login: Login, others: Set<Login>, as asked: String?, random: inout SplitMix64
+  ) throws(ServiceError) -> String {
+    let all = others.union([login])
+    guard let asked else { return try identity(with: all, random: &random) }
+    guard let identity = survivor(of: asked) else { throw IdentityPool.notFound(asked) }
+    guard !identity.isClosed else { throw LoginCheck.forbidden(asked) }
+    if let owner = owner(of: login), owner != identity.id {
+      throw ServiceError(
+        "DeveloperUserAlreadyRegisteredException",
+        "The developer user identifier is already registered with another identity.")
+    }
+    try link(all, to: identity.id)
+    return identity.id
+  }
+}
+
+extension IdentityPool {
+  /// Public logins alone: at least one must be the identity's. A guest who signs in becomes the
+  /// identity that the login belongs to already, if there is one ("Switching identities", Cognito
+  /// developer guide).
+  ///
+  /// - Returns: the id under which the user goes on.
+  mutating func signIn(
+    with logins: Set<Login>, as identity: Identity
+  ) throws(ServiceError) -> String {
+    let owners = self.owners(of: logins)
+    guard owners.count <= 1 else { throw IdentityPool.conflict }
+    guard identity.isGuest || owners.contains(identity.id) else { throw LoginCheck.mismatch }
+    let owner = owners.first ?? identity.id
+    try merge(identity.id, into: owner)
+    try link(logins, to: owner)
+    return owner
+  }
+}
+
+/// A public provider that a pool accepts.
+struct LoginProvider: Sendable, Equatable {
+  enum Kind: Sendable, Equatable {
+    /// JSON Web Tokens: Google, Apple, Cognito user pools, OpenID Connect.
+    case openID
+    /// Access tokens that only the provider understands: Facebook, Amazon.
+    case opaque
+    /// Assertions, for a provider that is named by its ARN.
+    case saml
+  }
+
+  let name: String
+  /// The client id for which tokens are issued.
+  let audience: String
+
+  var kind: Kind {
+    if name.hasPrefix("arn:"), name.contains(":saml-provider/") { return .saml }
+    switch name {
+    case "graph.facebook.com", "www.amazon.com", "api.twitter.com": return .opaque
+    default: return .openID
+    }
+  }
+
+  /// `iss` of the provider's tokens.
+  var issuer: String { "https://" + name }
+}
+
+/// An IAM role, with as much of its trust policy as web identities need.
+struct Role: Sendable, Equatable {
+  let arn: String
+  /// The pool whose tokens the role trusts: the condition on `aud`.
+  var pool: String
+  /// The condition on `amr`: `authenticated`, else `unauthenticated`.
+  var trustsAuthenticated: Bool
+  /// Seconds. IAM allows 3600 to 43200.
+  var maximumSessionDuration: Int
+  /// May be asked for as CustomRoleArn.
+  var isCustom: Bool
+
+  /// The last part of the ARN.
+  var name: String { String(arn.split(separator: "/").last ?? "") }
+
+  /// The account in the ARN.
+  var account: String {
+    let parts = arn.split(separator: ":", omittingEmptySubsequences: false)
+    return parts.count > 4 ? String(parts[4]) : ""
+  }
+}

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// Signs JSON Web Tokens with one RSA key and verifies what it signed.
 ///
 /// Cognito signs its OpenID tokens with RS512. The same key stands for the social providers too,
@@ -79,5 +81,86 @@ public struct TokenIssuer: Sendable {
     let message = Array((parts[0] + "." + parts[1]).utf8)
     guard key.isValid(signatureBytes, of: message, algorithm.digest) else { throw .unverified }
     return claims
+  }
+}
+
+/// Base64 with the alphabet of RFC 4648 §4.
+func base64(_ bytes: some Collection<UInt8>) -> String {
+  Data(bytes).base64EncodedString()
+}
+
+/// Base64 without padding and with the URL-safe alphabet (RFC 7515 §2).
+func base64URL(_ bytes: some Collection<UInt8>) -> String {
+  String(
+    base64(bytes).compactMap { character in
+      switch character {
+      case "+": "-"
+      case "/": "_"
+      case "=": nil
+      default: character
+      }
+    })
+}
+
+/// The bytes of an unpadded URL-safe text; nil where it is anything else.
+func base64URLDecoded(_ text: some StringProtocol) -> [UInt8]? {
+  var plain = ""
+  for character in text {
+    switch character {
+    case "-": plain.append("+")
+    case "_": plain.append("/")
+    case "+", "/", "=": return nil
+    default: plain.append(character)
+    }
+  }
+  plain += String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4)
+  return Data(base64Encoded: plain).map(Array.init)
+}
+
+/// Lower-case hexadecimal.
+func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+  let digits = Array("0123456789abcdef".utf8)
+  var text: [UInt8] = []
+  for byte in bytes {
+    text.append(digits[Int(byte >> 4)])
+    text.append(digits[Int(byte & 15)])
+  }
+  return String(decoding: text, as: UTF8.self)
+}
+
+/// A fast generator for values that only have to differ. Seeded, so that a test can repeat a run.
+public struct SplitMix64: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  public init(seed: UInt64) {
+    state = seed
+  }
+
+  public mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var value = state
+    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+    return value ^ (value >> 31)
+  }
+
+  /// A text of so many characters of an alphabet.
+  mutating func text(_ count: Int, of alphabet: [UInt8]) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count)
+    for _ in 0..<count {
+      // The bias of the remainder is of no weight here.
+      bytes.append(alphabet[Int(next() % UInt64(alphabet.count))])
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// A version 4 UUID in lower case.
+  mutating func uuid() -> String {
+    let digits = Array(text(32, of: Array("0123456789abcdef".utf8)))
+    func part(_ range: Range<Int>) -> String { String(digits[range]) }
+    let variant = ["8", "9", "a", "b"][Int(next() % 4)]
+    return "\(part(0..<8))-\(part(8..<12))-4\(part(13..<16))-\(variant)\(part(17..<20))"
+      + "-\(part(20..<32))"
   }
 }

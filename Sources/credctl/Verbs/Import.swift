@@ -2,7 +2,7 @@ import ArgumentParser
 import CredCore
 import CredctlKit
 
-/// Asks no daemon: it turns one file into another.
+/// Converts a file; it talks to no daemon.
 struct Import: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print profile sections for the identity pools of a mobile app.",

@@ -43,10 +43,10 @@ struct Login: SessionVerb {
   var customRoleArn: String?
 
   func validate() throws {
-    let ways = [
+    let means = [
       username != nil || passwordStdin, identityId != nil || tokenStdin, !login.isEmpty,
     ]
-    guard ways.count(where: { $0 }) <= 1 else {
+    guard means.count(where: { $0 }) <= 1 else {
       throw ValidationError("give a password, a developer token, or '--login', not several")
     }
     guard (identityId != nil) == tokenStdin else {
@@ -71,7 +71,7 @@ struct Login: SessionVerb {
     }
   }
 
-  /// Only the daemon knows whether the profile's backend trusts this host, so it is asked first.
+  /// The daemon alone knows whether the profile's backend trusts this host, so credctl asks it first.
   private func signInByHost() throws(Failure) {
     do {
       try signIn { _ in }

@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-/// What botocore 1.43 makes of the endpoint rule sets of both services.
+/// The expected hosts are botocore 1.43's, from the endpoint rule sets of both services.
 struct AWSEndpointTests {
   struct Row: Sendable {
     struct Flags: OptionSet, Sendable {
@@ -203,14 +203,14 @@ struct AWSEndpointTests {
   }
 
   @Test(arguments: ["ftp://a", "127.0.0.1:4599", "http://", "http://u@h/", "http://h/?a=b", ""])
-  func refusesWhatIsNoURL(url: String) {
+  func refusesAnInvalidURL(url: String) {
     #expect(throws: InvalidInput.self) {
       try AWSEndpoint(.sts, region: "us-east-1", custom: url)
     }
   }
 
   @Test(arguments: ["", "US-EAST-1", "us-east-1.evil.example", "us_east", "-us", "us-", "a/b"])
-  func refusesWhatIsNoRegion(region: String) {
+  func refusesAnInvalidRegion(region: String) {
     #expect(throws: InvalidInput.self) { try AWSEndpoint(.cognitoIdentity, region: region) }
   }
 

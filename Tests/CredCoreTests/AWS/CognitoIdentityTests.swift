@@ -48,7 +48,7 @@ struct CognitoIdentityTests {
     (Samples.provider, "alice", 900, ["", "a"]), (Samples.provider, "alice", 900, ["a", "a"]),
     (Samples.provider, "alice", 900, (0...50).map { "t\($0)" }),
   ])
-  func developerQueriesKeepTheLimits(
+  func developerQueriesRespectCognitosLimits(
     provider: String, user: String, duration: Int, tags: [String]
   ) throws {
     let query = CognitoIdentity.DeveloperTokenQuery(
@@ -107,13 +107,13 @@ struct CognitoReplyTests {
   }
 
   @Test(arguments: ["", "null", "[]", "{", "\"ok\"", "{}{}", "\u{FEFF}{}", "<xml/>"])
-  func refusesWhatIsNoObject(body: String) {
+  func refusesAReplyThatIsNoObject(body: String) {
     #expect(throws: UpstreamFailure.self) {
       try CognitoIdentity.identity(from: Samples.reply(200, body))
     }
   }
 
-  @Test func refusesWhatIsTooLarge() {
+  @Test func refusesALargeReply() {
     let body =
       #"{"IdentityId":"\#(Samples.identityText)","#
       + #""x":"\#(String(repeating: "x", count: Limits.Upstream.awsReplyBytes))"}"#

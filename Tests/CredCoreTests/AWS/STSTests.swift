@@ -8,7 +8,7 @@ struct STSTests {
     STS(try AWSEndpoint(.sts, region: "us-east-1"))
   }
 
-  /// The body is botocore's for the same call, but for `+` (space) which is `%20` here.
+  /// The body is botocore's for the same call, except that a space is `%20`, not `+`.
   @Test func request() throws {
     let query = STS.RoleQuery(
       roleARN: Self.roleARN, sessionName: "alice@host", duration: 3600,
@@ -80,7 +80,7 @@ struct STSTests {
   }
 
   @Test(arguments: ["arn:aws:sts::12345:assumed-role/r/a", "arn", "", "x:aws:sts::123456789012:a"])
-  func anotherARNHasNoAccount(arn: String) throws {
+  func anARNOfAnotherFormHasNoAccount(arn: String) throws {
     let body = Self.body.replacing("arn:aws:sts::123456789012:assumed-role/r/alice", with: arn)
     #expect(try STS.credentials(from: Samples.reply(200, body)).credentials.accountID == nil)
   }
@@ -102,7 +102,7 @@ struct STSTests {
     ("<Audience/>", String(repeating: "<a>", count: 40), "the reply"),
     ("<Audience/>", String(repeating: "<a/>", count: 300), "the reply"),
   ])
-  func namesWhatIsWrong(old: String, new: String, field: String) {
+  func namesTheProblem(old: String, new: String, field: String) {
     let body = Self.body.replacing(old, with: new) + (old == new ? "<a/>" : "")
     let failure = failure { () throws(UpstreamFailure) in
       _ = try STS.credentials(from: Samples.reply(200, body, CognitoReplyTests.date))

@@ -1,8 +1,8 @@
 import CredCore
 import enum SandboxKit.Cryptography
 
-/// What the runtime hands to the core, here by the sandbox's GnuTLS: it shares no code with the
-/// daemon's OpenSSL.
+/// The core's cryptographic protocols, implemented with the sandbox's GnuTLS, which shares no code
+/// with the daemon's OpenSSL.
 struct TestCrypto: Digests, BlockCipher {
   func sha256(_ bytes: [UInt8]) -> [UInt8] { Cryptography.sha256(bytes) }
 
@@ -14,7 +14,7 @@ struct TestCrypto: Digests, BlockCipher {
     try? Cryptography.decryptAES128CBC(ciphertext, key: key, iv: iv)
   }
 
-  /// The other side of it.
+  /// The inverse of ``decryptAES128CBC(_:key:iv:)``.
   func encryptAES128CBC(_ plain: [UInt8], key: [UInt8], iv: [UInt8]) -> [UInt8]? {
     try? Cryptography.encryptAES128CBC(plain, key: key, iv: iv)
   }

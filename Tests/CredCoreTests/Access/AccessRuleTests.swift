@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-/// Who may use a profile (field-notes 16).
+/// The users that may use a profile (field-notes 16).
 @Suite struct AccessRuleTests {
   private func rule(
     users: [String] = [], groups: [String] = [], units: [String] = [],
@@ -16,7 +16,7 @@ import Testing
     return AccessRule(profile) { ["developers": 500, "wheel": 10][$0] }
   }
 
-  @Test func withoutAListEveryoneMay() {
+  @Test func withoutAListEveryUserIsAdmitted() {
     #expect(rule().isOpen)
     #expect(rule().allows(Caller(uid: 65_534)))
   }
@@ -32,7 +32,7 @@ import Testing
     #expect(rule(users: ["65534"]).allows(stranger))
   }
 
-  @Test func aListAdmitsWhoStandsOnIt() {
+  @Test func aListAdmitsItsUsersAlone() {
     let rule = rule(users: ["alice", "1002"])
     #expect(rule.allows(Caller(uid: 1001, userName: "alice")))
     #expect(rule.allows(Caller(uid: 1002)))
@@ -44,7 +44,7 @@ import Testing
     #expect(!rule(users: ["alice"]).allows(Caller(uid: 0, groups: [0], userName: "root")))
   }
 
-  @Test func aNameIsTakenByTheLetter() {
+  @Test func namesAreComparedByteForByte() {
     let rule = rule(users: ["alice", "jos\u{E9}"])
     #expect(!rule.allows(Caller(uid: 1, userName: "Alice")))
     #expect(!rule.allows(Caller(uid: 1, userName: "alice ")))
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: ["+0", "-0"])
-  func aSignIsNoDigit(_ entry: String) {
+  func aUidWithASignIsAName(_ entry: String) {
     #expect(!rule(users: [entry]).allows(Caller(uid: 0)))
     #expect(rule(users: [entry]).allows(Caller(uid: 5, userName: entry)))
     #expect(!rule(groups: [entry]).allows(Caller(uid: 5, groups: [0])))
@@ -80,7 +80,7 @@ import Testing
     #expect(!rule.allows(Caller(uid: 0, groups: [0, 10, 500])))
   }
 
-  @Test func unitsAdmitTheirProcesses() {
+  @Test func aUnitAdmitsItsProcesses() {
     let rule = rule(units: ["billing.service", "job-*.service"])
     #expect(rule.needsUnit)
     #expect(rule.allows(Caller(uid: 1, unit: "billing.service")))
@@ -92,12 +92,12 @@ import Testing
 
   /// Users name the units of their own manager as they like.
   @Test(arguments: ["*", "*.service", "billing.service", "?*", "[!x]*", "user@1.service?billing*"])
-  func unitsOfUsersDoNotPassForTheSystems(_ pattern: String) {
+  func aUsersUnitIsNoSystemUnit(_ pattern: String) {
     let rule = rule(units: [pattern])
     #expect(!rule.allows(Caller(uid: 1, unit: "user@1.service/billing.service")))
   }
 
-  @Test func unitsOfUsersAreNamedWithTheirManager() {
+  @Test func aUsersUnitIsNamedWithItsManager() {
     let rule = rule(units: ["user@1.service/app-*.service", "user@?.service/x[a-z].scope"])
     #expect(rule.allows(Caller(uid: 1, unit: "user@1.service/app-7.service")))
     #expect(rule.allows(Caller(uid: 1, unit: "user@2.service/xb.scope")))
@@ -105,7 +105,7 @@ import Testing
     #expect(!rule.allows(Caller(uid: 1, unit: "app-7.service")))
   }
 
-  @Test func oneListIsEnough() {
+  @Test func oneOfSeveralListsSuffices() {
     let rule = rule(users: ["alice"], groups: ["wheel"], units: ["a.service"])
     #expect(rule.allows(Caller(uid: 1, userName: "alice")))
     #expect(rule.allows(Caller(uid: 1, groups: [10])))
@@ -115,7 +115,7 @@ import Testing
 
   private static let digest = String(repeating: "0f", count: 32)
 
-  @Test func programsNarrowWhatTheListsAdmit() {
+  @Test func programsNarrowTheLists() {
     let rule = rule(users: ["alice"], executables: ["/opt/*/agent"])
     let agent = Caller.Executable(path: "/opt/a/agent")
     #expect(rule.allows(Caller(uid: 1, userName: "alice", executable: agent)))
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func programsAloneLeaveTheProfileToEveryoneWhoRunsThem() {
+  @Test func programsAloneAdmitEveryUserThatRunsThem() {
     let rule = rule(executables: ["/usr/bin/agent"])
     #expect(!rule.isOpen)
     #expect(rule.allows(Caller(uid: 7, executable: .init(path: "/usr/bin/agent"))))
@@ -135,7 +135,7 @@ import Testing
     #expect(!rule.allows(Caller(uid: 0)))
   }
 
-  @Test func aDigestIsOfTheFileBeforeIt() {
+  @Test func aDigestBelongsToThePathBeforeIt() {
     let rule = rule(executables: [
       "/bin/a", "sha256:\(Self.digest.uppercased())", "sha256:" + String(repeating: "1", count: 64),
       "/bin/b",
@@ -151,20 +151,20 @@ import Testing
     #expect(allows("/bin/b", nil))
   }
 
-  @Test func nobodyActsForOthersUnlessListed() {
+  @Test func onlyListedUsersImpersonate() {
     let alice = Caller(uid: 7, userName: "alice")
     #expect(!rule().allows(Caller(uid: 0, userName: "root"), for: alice))
     #expect(!rule(users: ["bob"]).allows(Caller(uid: 8, userName: "bob"), for: alice))
     let rule = rule(users: ["alice"], impersonate: ["root", "900"])
     #expect(rule.allows(Caller(uid: 0, userName: "root"), for: alice))
     #expect(rule.allows(Caller(uid: 900), for: alice))
-    // Only for those who may use the profile, and not in their own name.
+    // Only for users that may use the profile, and not in the caller's own name.
     #expect(!rule.allows(Caller(uid: 900), for: Caller(uid: 8, userName: "bob")))
     #expect(!rule.allows(Caller(uid: 0, userName: "root")))
     #expect(!rule.allows(alice, for: Caller(uid: 7, userName: "alice")))
   }
 
-  @Test func actingForOthersTakesTheRightProgramToo() {
+  @Test func impersonationNeedsAnAllowedProgramToo() {
     let rule = rule(executables: ["/bin/a"], impersonate: ["0"])
     let bob = Caller(uid: 8, userName: "bob")
     #expect(rule.allows(Caller(uid: 0, executable: .init(path: "/bin/a")), for: bob))

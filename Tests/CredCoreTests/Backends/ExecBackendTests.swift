@@ -12,7 +12,7 @@ struct ExecBackendTests {
     }
   }
 
-  @Test func speaksTheJSONOfTheHTTPCallback() throws {
+  @Test func sharesTheJSONOfTheHTTPBackend() throws {
     let input = try backend.standardInput(Samples.query)
     #expect(
       input.exposedText()
@@ -45,7 +45,7 @@ struct ExecBackendTests {
     ending: ExecOutcome.Ending, failureClass: FailureClass, code: ProtocolErrorCode,
     severity: UpstreamFailure.Severity
   ) {
-    // What it wrote before it failed does not count.
+    // The output of a command that fails is ignored.
     let failure = failure(
       ExecOutcome(
         ending: ending, standardOutput: Secret(TokenCallbackTests.body),

@@ -44,7 +44,7 @@ struct TokenCallbackTests {
     #expect(Samples.header(request, "Authorization") == nil)
   }
 
-  @Test func configuredHeadersReplaceOursAndTheBearerTokenAll() throws {
+  @Test func configuredHeadersReplaceCreddsAndTheBearerTokenBoth() throws {
     let headers = [
       try HTTPHeader(checkingName: "authorization", value: Secret("Basic x")),
       try HTTPHeader(checkingName: "ACCEPT", value: Secret("text/json")),
@@ -57,13 +57,13 @@ struct TokenCallbackTests {
   }
 
   @Test(arguments: ["", " \n", "a b", "a\r\nX: y", "é"])
-  func refusesABearerTokenThatIsNone(token: String) {
+  func refusesAnInvalidBearerToken(token: String) {
     let backend = HTTPBackend(name: "corp", bearer: Secret(token))
     #expect(throws: InvalidInput.self) { try backend.tokenRequest(Samples.query, url: Self.url) }
   }
 
   @Test(arguments: [("", "v"), ("a b", "v"), ("a:", "v"), ("é", "v"), ("a", "b\nc"), ("a", "\0")])
-  func refusesAHeaderThatIsNone(name: String, value: String) {
+  func refusesAnInvalidHeader(name: String, value: String) {
     #expect(throws: InvalidInput.self) {
       try HTTPHeader(checkingName: name, value: Secret(value))
     }
@@ -110,7 +110,7 @@ struct TokenCallbackTests {
     (#"["IdentityId"]"#, "is no object"), ("", "no JSON at byte 0"), ("ok", "no JSON"),
     (#"{"Token":"t",}"#, "no JSON"),
   ])
-  func namesWhatIsWrong(body: String, wrong: String) {
+  func namesTheProblem(body: String, wrong: String) {
     let failure = failure(Samples.reply(200, body))
     #expect(failure?.message.contains(wrong) == true)
     #expect(failure?.code == .backendUnavailable)
@@ -118,7 +118,7 @@ struct TokenCallbackTests {
     #expect(failure?.severity == .operatorMustAct)
   }
 
-  @Test func refusesWhatIsTooLarge() {
+  @Test func refusesALargeReply() {
     let body = #"{"x":"\#(String(repeating: "x", count: Limits.Upstream.backendReplyBytes))"}"#
     #expect(failure(Samples.reply(200, body)) == .transport(.tooLarge, from: .backend("corp")))
   }
@@ -153,7 +153,7 @@ struct TokenCallbackTests {
     #expect(failure?.message.hasSuffix("(status \(status): because)") == true)
   }
 
-  @Test func aWebPageIsNoAnswer() {
+  @Test func aWebPageIsNoReply() {
     let failure = failure(Samples.reply(200, "\n<html><h1>Sign in to HotelWiFi</h1>"))
     #expect(failure?.message.contains("captive portal") == true)
     #expect(failure?.message.contains("HotelWiFi") == false)
@@ -212,7 +212,7 @@ struct PasswordSignInTests {
     #"{"SessionToken":"s","DeveloperUserIdentifier":"\#(String(repeating: "u", count: 1025))"}"#,
     "[]", "",
   ])
-  func refusesWhatIsNoSession(body: String) {
+  func refusesAnInvalidSession(body: String) {
     let failure = failure { () throws(UpstreamFailure) in
       _ = try backend.session(from: Samples.reply(200, body))
     }
@@ -260,12 +260,12 @@ struct GlobalSignOutTests {
   }
 
   @Test(arguments: [200, 204, 401, 404, 410])
-  func done(status: Int) throws {
+  func statusesOfASignOut(status: Int) throws {
     try backend.checkSignOut(Samples.reply(status, ""))
   }
 
   @Test(arguments: [302, 403, 429, 500])
-  func notDone(status: Int) {
+  func statusesOfAFailedSignOut(status: Int) {
     #expect(throws: UpstreamFailure.self) { try backend.checkSignOut(Samples.reply(status, "")) }
   }
 }

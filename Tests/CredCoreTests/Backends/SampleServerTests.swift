@@ -129,7 +129,7 @@ struct SampleServerTests {
     ("bo", "secret123"), ("bob!", "secret123"), ("bob", "short"), ("", "secret123"),
     ("bob", String(repeating: "p", count: 129)),
   ])
-  func keepsTheServersRules(username: String, password: String) {
+  func checksTheServersRules(username: String, password: String) {
     #expect(throws: InvalidInput.self) {
       try server().signIn(
         username: username, password: Secret(password), uid: Self.uid, digests: crypto)
@@ -137,7 +137,7 @@ struct SampleServerTests {
   }
 
   @Test(arguments: ["", ":", "\(uid):", "\(uid):xyz", "\(uid)\(key)", "\(uid):\(key):"])
-  func refusesWhatIsNoPackedSession(text: String) {
+  func refusesAnInvalidPackedSession(text: String) {
     #expect(SampleSession(packed: Secret(text)) == nil)
   }
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CredCore
 
-/// What users are called is data wherever it goes.
+/// A user's name is data in every request, whatever its characters.
 struct TokenQueryTests {
   /// Names that would end a string, a line, a word or a path segment, or begin an escape.
   private static let names = [
@@ -13,7 +13,7 @@ struct TokenQueryTests {
   ]
 
   @Test(arguments: names)
-  func aNameIsOneStringOfTheQueryAndNothingElse(_ name: String) throws {
+  func aNameIsOnlyOneStringOfTheRequest(_ name: String) throws {
     var query = try Samples.query
     query.userIdentifier = name
     let backend = HTTPBackend(name: "corp")
@@ -24,7 +24,7 @@ struct TokenQueryTests {
     #expect(request.url == plain.url)
     #expect(request.headers.count == plain.headers.count)
     let input = try #require(ExecBackend(name: "corp").standardInput(query).exposedText())
-    // One line, which a command reads whole.
+    // The command's input is one line.
     #expect(input.utf8.filter { $0 == 0x0A }.count == 1 && input.utf8.last == 0x0A)
     for text in [Samples.body(request), input] {
       let value = try JSONValue.parse(Array(text.utf8), limits: Limits.Line.json)

@@ -4,14 +4,14 @@ import Testing
 
 /// Whether a rate limit can renew the sessions that `max_sessions` allows.
 struct ConfigurationCapacityTests {
-  @Test func theStandardsAreEnough() {
+  @Test func theDefaultRatesAreSufficient() {
     #expect(problems(inProfile: "") == [])
     #expect(problems(inBackend: "exec", "command = /bin/token") == [])
   }
 
-  /// 90,000 sessions of an hour are renewed in half an hour at 50/s, and not one more.
+  /// A rate of 50/s renews exactly 90,000 sessions in half an hour.
   @Test(arguments: [(90_000, true), (90_001, false)])
-  func aBackendMustKeepUp(_ sessions: Int, _ isEnough: Bool) {
+  func warnsIfABackendsRateIsTooLow(_ sessions: Int, _ isEnough: Bool) {
     let found = problems(
       "[daemon]\nmax_sessions = \(sessions)\n[backend b]\ntype = exec\ncommand = /x\n"
         + userOfBackend)
@@ -21,7 +21,7 @@ struct ConfigurationCapacityTests {
     #expect(found == (isEnough ? [] : [warning]))
   }
 
-  @Test func theExchangeMustKeepUp() {
+  @Test func warnsIfTheRateOfExchangesIsTooLow() {
     #expect(
       problems("[daemon]\nget_credentials_rate_limit = 5/s\n" + plainProfile) == [
         "credd.conf:3: warning: get_credentials_rate_limit: 5/s renews 9000 sessions of 1h, and "
@@ -29,7 +29,7 @@ struct ConfigurationCapacityTests {
       ])
   }
 
-  @Test func shorterSessionsNeedMore() {
+  @Test func shorterSessionsNeedAHigherRate() {
     let basic =
       "[daemon]\nassume_role_rate_limit = 10/s\n" + plainProfile
       + "flow = basic\nrole_arn = arn:aws:iam::123456789012:role/x\nduration = "
@@ -41,7 +41,7 @@ struct ConfigurationCapacityTests {
       ])
   }
 
-  @Test func whatIsNoRateIsRefused() {
+  @Test func refusesAnInvalidRate() {
     #expect(
       problems(inBackend: "exec", "command = /x\nrate_limit = fast") == [
         "credd.conf:4: rate_limit: 'fast' is not a rate from 1/m to 10000/s, such as 25/s"

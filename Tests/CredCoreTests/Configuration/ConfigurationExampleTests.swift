@@ -3,9 +3,9 @@ import Testing
 
 @testable import CredCore
 
-/// The design's example, the example that is shipped, and the schema they must agree with.
+/// The examples and the manual agree with the schema.
 struct ConfigurationExampleTests {
-  /// design.md §2.3, one key a line.
+  /// A configuration with one key of each kind on its own line.
   static let design = """
     [daemon]
     max_connections = 4096
@@ -102,8 +102,7 @@ struct ConfigurationExampleTests {
     }
   }
 
-  /// credd.conf(5) against the schema: every key of every type of backend, with its default, and
-  /// none that is not there.
+  /// credd.conf(5) has every key of every type of backend, with its default, and no other key.
   @Test func theManualHasEveryKeyWithItsDefault() throws {
     let written = try Self.manualKeys()
     var known: Set<[String]> = []
@@ -117,7 +116,7 @@ struct ConfigurationExampleTests {
     #expect(written.subtracting(known).sorted { $0.joined() < $1.joined() } == [])
   }
 
-  /// Section, type of backend, key and default, as credd.conf(5) has them.
+  /// Section, type of backend, key and default of each key in credd.conf(5).
   private static func manualKeys() throws -> Set<[String]> {
     let page = try String(
       contentsOf: root.appending(path: "docs/man/credd.conf.5"), encoding: .utf8)
@@ -137,8 +136,8 @@ struct ConfigurationExampleTests {
     return keys
   }
 
-  /// What the schema calls the standard is what the settings start with.
-  @Test func documentedStandardsAreTheRealOnes() throws {
+  /// The defaults in the schema are the initial values of the settings.
+  @Test func documentedDefaultsAreTheRealOnes() throws {
     func check<Settings>(_ keys: [ConfigurationKey<Settings>], _ settings: Settings) throws {
       for key in keys {
         guard let standard = key.reference.standard else { continue }
@@ -153,7 +152,7 @@ struct ConfigurationExampleTests {
     try check(ConfigurationSchema.profile, ProfileSettings(name: "p", identityPoolID: examplePool))
   }
 
-  @Test func noKeyIsThereTwice() {
+  @Test func noKeyOccursTwice() {
     for kind in SectionKind.allCases {
       for type in BackendType.allCases.map(Optional.some) + [nil] {
         let names = ConfigurationSchema.references(of: kind).filter { $0.applies(to: type) }
@@ -163,7 +162,7 @@ struct ConfigurationExampleTests {
     }
   }
 
-  @Test func reloadSeesWhatChanged() throws {
+  @Test func settingsDifferAfterAChange() throws {
     let before = try #require(reading(Self.design, environment: Self.environment).configuration)
     let again = try #require(reading(Self.design, environment: Self.environment).configuration)
     #expect(before == again)

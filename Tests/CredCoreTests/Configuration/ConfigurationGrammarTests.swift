@@ -38,7 +38,7 @@ struct ConfigurationGrammarTests {
     (#""a \"b\" \\ c"  ; d"#, #"a "b" \ c"#),
     (#"a\b"#, #"a\b"#),
   ])
-  func quotesKeepWhatIsBetween(written: String, meant: String) {
+  func quotesKeepTheirContent(written: String, meant: String) {
     guard
       case .http(let settings) = backend("http", "url = https://h/\nheader.X = \(written)")?.kind
     else {
@@ -80,7 +80,7 @@ struct ConfigurationGrammarTests {
       reading.diagnostics.map(\.description) == ["f:3: the line is not valid UTF-8 (column 8)"])
   }
 
-  @Test func entriesBelowABrokenHeaderAreLeftAlone() {
+  @Test func entriesBelowABrokenHeaderAreIgnored() {
     #expect(
       problems(plainProfile + "[oops\nnonsense = 1\n") == [
         "credd.conf:3: the section's '[' has no ']'"
@@ -94,7 +94,7 @@ struct ConfigurationGrammarTests {
       ])
   }
 
-  @Test func aFileDoesNotContinueTheSectionOfTheOneBefore() {
+  @Test func aFileDoesNotContinueAnEarlierFilesSection() {
     let reading = reading([("a", plainProfile), ("b", "guest = yes\n")])
     #expect(
       reading.diagnostics.map(\.description) == ["b:1: 'guest' stands before the first [section]"])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CredCore
 
-/// Whatever the bytes, there is a configuration or an error, and never a crash.
+/// Any bytes give a configuration or an error, never a crash.
 struct ConfigurationMutationTests {
   @Test(arguments: 0..<8 as Range<UInt64>)
   func mutatedExamples(seed: UInt64) throws {

@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-/// What keys must mean together.
+/// Rules between keys.
 struct ConfigurationRuleTests {
   static let role = "role_arn = arn:aws:iam::123456789012:role/x"
 
@@ -56,7 +56,7 @@ struct ConfigurationRuleTests {
       ])
   }
 
-  @Test func shortDurationsAreWarnedAbout() {
+  @Test func warnsAboutShortDurations() {
     let basic = "flow = basic\n\(Self.role)\n"
     #expect(problems(inProfile: basic + "duration = 30m").isEmpty)
     #expect(profile(basic + "duration = 12h")?.duration == .seconds(43_200))
@@ -72,7 +72,7 @@ struct ConfigurationRuleTests {
       ])
   }
 
-  @Test func sessionNamesHoldWhatStsAllows() {
+  @Test func roleSessionNamesHaveTheCharactersOfSTS() {
     let basic = "flow = basic\n\(Self.role)\n"
     #expect(problems(inProfile: basic + "role_session_name = {user}@{host}+=,.-_").isEmpty)
     #expect(
@@ -132,7 +132,7 @@ struct ConfigurationRuleTests {
       problems(inBackend: "http", "url = https://h/\n\(lines)") == ["credd.conf:4: \(message)"])
   }
 
-  @Test func aHeaderIsOneWhateverItsCase() {
+  @Test func headerNamesIgnoreCase() {
     #expect(
       problems(inBackend: "http", "url = https://h/\nheader.X-A = 1\nheader.x-a = 2") == [
         "credd.conf:5: header.x-a: duplicate header: case does not count in names of headers"
@@ -196,7 +196,7 @@ struct ConfigurationRuleTests {
     }
   }
 
-  @Test func whoNeedsAUserName() throws {
+  @Test func settingsThatNeedAUserName() throws {
     let text = """
       [backend post]
       type = http

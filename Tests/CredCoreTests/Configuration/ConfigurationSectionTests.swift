@@ -57,7 +57,7 @@ struct ConfigurationSectionTests {
       problems(inBackend: "http", "url = https://h/\n\(line)") == ["credd.conf:4: \(message)"])
   }
 
-  @Test func keyOfSeveralTypesNamesThemAll() {
+  @Test func anErrorNamesAllTypesThatHaveTheKey() {
     #expect(
       problems(inBackend: "exec", "command = /bin/x\nca_file = /x") == [
         "credd.conf:4: 'ca_file' belongs to backends of type http or aws-sample, not exec"
@@ -76,7 +76,7 @@ struct ConfigurationSectionTests {
       ])
   }
 
-  @Test func typeMayStandLast() {
+  @Test func typeMayComeLast() {
     let text = "[backend b]\ncommand = /bin/x\ntype = exec\n" + userOfBackend
     #expect(reading(text).configuration?.backends["b"]?.type == .exec)
   }
@@ -92,7 +92,7 @@ struct ConfigurationSectionTests {
       ])
   }
 
-  @Test func backendThatIsNotThere() {
+  @Test func missingBackend() {
     let found = problems(
       "[backend corp]\ntype = cognito\n" + plainProfile + "backend = crop\ndeveloper_provider = d\n"
     )
@@ -103,14 +103,14 @@ struct ConfigurationSectionTests {
       ])
   }
 
-  @Test func backendWithErrorsIsStillThere() {
+  @Test func aBackendWithErrorsCountsAsPresent() {
     #expect(
       problems(inBackend: "http", "url = ftp://h/") == [
         "credd.conf:3: url: a URL must start with https:// or http://"
       ])
   }
 
-  @Test func backendMayStandInALaterFile() {
+  @Test func backendMayBeInALaterFile() {
     let reading = reading([
       ("a", userOfBackend), ("b", "[backend b]\ntype = exec\ncommand = /bin/x\n"),
     ])

@@ -1,9 +1,9 @@
 import CredCore
 
-/// A pool id that is valid.
+/// A valid pool id.
 let examplePool = "us-east-1:11111111-2222-3333-4444-555555555555"
 
-/// A profile, so that nothing but what a test is about is reported.
+/// A valid profile: without one there is a warning.
 let plainProfile = "[profile p]\nidentity_pool_id = \(examplePool)\n"
 
 /// Reads one file, `credd.conf`.
@@ -19,18 +19,18 @@ func reading(
     environment: { environment[$0] })
 }
 
-/// What is reported about one file.
+/// The diagnostics of one file.
 func problems(_ text: String, environment: [String: String] = [:]) -> [String] {
   reading(text, environment: environment).diagnostics.map(\.description)
 }
 
-/// What is reported about `lines` below the header and what the section requires; their first is
-/// line 1 of the file as `shown`.
+/// The diagnostics of a profile with these lines; the first of them is line 3 of the file.
 func problems(inProfile lines: String) -> [String] {
   problems("[profile p]\nidentity_pool_id = \(examplePool)\n\(lines)\n")
 }
 
-/// A backend's section with these lines from line 3 on, and a profile that uses it.
+/// The diagnostics of a backend with these lines and a profile that uses it; the first of them is
+/// line 3 of the file.
 func problems(inBackend type: String, _ lines: String) -> [String] {
   problems("[backend b]\ntype = \(type)\n\(lines)\n" + userOfBackend)
 }

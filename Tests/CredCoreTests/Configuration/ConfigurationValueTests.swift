@@ -2,7 +2,7 @@ import Testing
 
 @testable import CredCore
 
-/// What each type of value takes and refuses.
+/// The values that each type accepts and refuses.
 struct ConfigurationValueTests {
   @Test(
     arguments: [

@@ -25,7 +25,7 @@ struct DaemonCommandLineTests {
     }
   }
 
-  @Test func nothing() throws {
+  @Test func noArguments() throws {
     let line = try line("")
     #expect(line.config == "/etc/credd/credd.conf")
     #expect(line.socket == "/run/credd/credd.sock")
@@ -38,7 +38,7 @@ struct DaemonCommandLineTests {
       "--config a --socket b=c --check-config --log-level debug",
       "--log-level=info --log-level=debug --socket=b=c --config=a --check-config --",
     ])
-  func everything(_ words: String) throws {
+  func allOptions(_ words: String) throws {
     let line = try line(words)
     #expect(line.config == "a")
     #expect(line.socket == "b=c")
@@ -55,7 +55,7 @@ struct DaemonCommandLineTests {
       ("--help", .help), ("-h", .help), ("--bad --help", .help), ("--version --help", .help),
       ("--version", .version), ("--config a --version", .version),
     ] as [(String, Request)])
-  func questions(_ words: String, _ request: Request) throws {
+  func helpAndVersion(_ words: String, _ request: Request) throws {
     #expect(try read(words) == request)
   }
 

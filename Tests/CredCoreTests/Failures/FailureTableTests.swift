@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-/// Every row of the error table, from the bytes on the wire to what follows from them.
+/// Every row of the error table, from the bytes of a reply to the session's reaction.
 struct FailureTableTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let name: String
@@ -154,7 +154,7 @@ struct FailureTableTests {
       (400, "{}", transient, .cognitoUnavailable), (204, "", transient, .cognitoUnavailable),
       (400, #"{"__type":"<script>"}"#, transient, .cognitoUnavailable),
     ] as [(Int, String, FailureClass, ProtocolErrorCode)])
-  func answersWithoutAName(
+  func repliesWithoutAnErrorName(
     status: Int, body: String, failureClass: FailureClass, code: ProtocolErrorCode
   ) {
     for failure in [exchange(Samples.reply(status, body)), assume(Samples.reply(status, body))] {
@@ -244,7 +244,7 @@ extension FailureTableTests {
     #expect(failure.message.hasSuffix("(RoleArn is no ARN)"))
   }
 
-  @Test func aClientIsToldWhenToComeBack() {
+  @Test func retryableErrorsHaveARetryTime() {
     let failure = UpstreamFailure(
       upstream: .sts, failureClass: .throttled(retryAfter: .seconds(7)), code: .throttled,
       message: "slow down", severity: .expected)
@@ -281,11 +281,11 @@ struct RemoteTextTests {
     ("DeveloperUserAlreadyRegisteredException", ": DeveloperUserAlreadyRegisteredException"),
     ("\n\t ", ""),
   ])
-  func isCleaned(said: String, expected: String) {
+  func foreignTextIsCleaned(said: String, expected: String) {
     #expect(shown(said) == expected)
   }
 
-  @Test func isCut() {
+  @Test func foreignTextIsCut() {
     #expect(shown(String(repeating: "word ", count: 1000)).count == 202)
     #expect(shown(String(repeating: "é", count: 5000)).count == 202)
   }

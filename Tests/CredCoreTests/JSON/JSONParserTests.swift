@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func takesTrailingCommasForOnePeer() throws {
+  @Test func takesTrailingCommasIfAllowed() throws {
     let limits = JSONLimits(allowsTrailingComma: true)
     let value = try JSONValue.parse(Array(#"{"a":[1, ],"b":2, }"#.utf8), limits: limits)
     #expect(value["a"] == .array([.number("1")]))

@@ -2,7 +2,7 @@ import CredCore
 import Testing
 
 @Suite struct LineFramerTests {
-  /// Every line the chunks hold, and whether the limit was met.
+  /// All lines in the chunks, and whether one was over the limit.
   private func frame(
     _ chunks: [String], with framer: inout LineFramer
   ) -> (lines: [String], tooLarge: Bool) {
@@ -35,7 +35,7 @@ import Testing
     #expect(position == 8)
   }
 
-  @Test func joinsWhatWasSplit() {
+  @Test func joinsALineAcrossChunks() {
     var framer = LineFramer()
     #expect(
       frame(["a", "b", "\nc\n\r", "\n", "d", "\n"], with: &framer).lines == ["ab", "c", "d"])
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  /// Longer than the pieces in which it is kept.
+  /// The line is longer than the pieces in which the framer keeps it.
   @Test(arguments: [1, 7, 4096, 16 << 10, 40_000, 200_000])
   func aLongLineIsJoinedFromAllItsPieces(_ size: Int) {
     let line = (0..<100_000).map { UInt8(ascii: "a") + UInt8($0 % 23) }
@@ -99,7 +99,7 @@ import Testing
     #expect(framer.finish() == nil)
   }
 
-  @Test func anEndlessLineIsFoundWithoutItsEnd() {
+  @Test func anEndlessLineIsRefusedBeforeItsEnd() {
     var framer = LineFramer(limit: 4)
     #expect(frame(["12", "34"], with: &framer) == ([], false))
     #expect(frame(["5"], with: &framer) == ([], true))
@@ -107,7 +107,7 @@ import Testing
     #expect(frame(["    ", " "], with: &blank) == ([], true))
   }
 
-  @Test func thousandsOfTinyChunksCostNoMoreThanTheirBytes() {
+  @Test func thousandsOfTinyChunksTakeLinearTime() {
     var framer = LineFramer()
     let piece = Array("x".utf8)
     for _ in 0..<Limits.Line.bytes {

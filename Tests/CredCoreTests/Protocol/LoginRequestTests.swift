@@ -70,7 +70,7 @@ import Testing
     #""username":"u","password":"p","logins":{"a":"t"}"#,
     #""username":"u","password":"p","identity_id":"a:0","token":"t""#,
   ])
-  func takesExactlyOneWay(members: String) {
+  func takesExactlyOneKindOfSignIn(members: String) {
     #expect(
       message(members)
         == #""login" takes one of "username" with "password", "identity_id" with "token", "#

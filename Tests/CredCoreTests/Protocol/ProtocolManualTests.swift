@@ -3,7 +3,7 @@ import Testing
 
 @testable import CredCore
 
-/// credd-protocol(7) against the protocol.
+/// credd-protocol(7) agrees with the protocol.
 struct ProtocolManualTests {
   private static func page() throws -> String {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -38,17 +38,17 @@ struct ProtocolManualTests {
     #expect(codes.count == ProtocolErrorCode.allCases.count)
   }
 
-  /// What answers `TooManyRequests`, as the constants have it.
+  /// The limits in the manual, with the figures of the constants.
   private static let limits = [
     "\(Limits.Client.connections) connections, \(Limits.Client.connectionsPerUser) of one user",
     "\(Limits.Client.unfinishedBytesPerUser >> 20) MiB of unfinished request lines of one user",
     "\(Limits.Client.backlogBytesPerUser >> 20) MiB of unread replies of one user",
     "in at most \(Limits.Client.waitingSessions) sessions at once",
-    "\(UserAllowance.burst) upstream calls of one user at once, then "
-      + "\(Int(Duration.seconds(1) / UserAllowance.pause)) a second",
-    "After \(SignInLimiter.freeFailures) that were refused each next one has to wait, "
-      + "\(SignInLimiter.firstPause.components.seconds) seconds first and twice as long each time, "
-      + "up to \(SignInLimiter.longestPause.components.seconds / 60) minutes",
+    "\(CallAllowance.burst) upstream calls of one user at once, then "
+      + "\(Int(Duration.seconds(1) / CallAllowance.pause)) a second",
+    "After \(PasswordLimiter.freeFailures) that were refused each next one has to wait, "
+      + "\(PasswordLimiter.firstPause.components.seconds) seconds first and twice as long each time, "
+      + "up to \(PasswordLimiter.longestPause.components.seconds / 60) minutes",
     "at most once in \(RefreshPolicy.demandInterval.components.seconds) second",
     "\(thousands(DaemonSettings().maxSessions)) sessions",
     "at most \(thousands(Limits.Session.most))",
@@ -67,7 +67,7 @@ struct ProtocolManualTests {
   func hasEveryLimitWithItsFigure(_ limit: String) throws {
     let list = try #require(Self.page().components(separatedBy: ".Sh LIMITS\n").last)
       .components(separatedBy: "\n.Sh ")[0]
-    // Without macros and line breaks it is prose.
+    // Remove macros and line breaks.
     let text = list.replacing(/(?m)^\.[A-Z][a-z] ?/, with: "").replacing("\n", with: " ")
     #expect(text.contains(limit), "\(text)")
   }

@@ -30,7 +30,7 @@ import Testing
     #expect(text(reply).hasSuffix(#""2024-05-06T07:08:09Z","AccountId":"123456789012"}"# + "\n"))
   }
 
-  @Test func anIDIsSplicedIn() {
+  @Test func anIDIsTheLastMember() {
     let reply = RenderedReply.ping(version: "1.2", pid: 77)
     let plain = #"{"Version":1,"Daemon":{"Version":"1.2","Pid":77}"#
     #expect(text(reply) == plain + "}\n")

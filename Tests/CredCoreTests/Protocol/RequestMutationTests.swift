@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-/// Valid lines, damaged by chance: whatever comes in gives a request or an error, and never a trap.
+/// Damaged lines give a request or an error, never a crash.
 @Suite struct RequestMutationTests {
   private static let lines = [
     "{}",
@@ -32,7 +32,7 @@ import Testing
       for _ in 0..<Int.random(in: 1...4, using: &random) { Self.damage(&line, &random) }
       do {
         let request = try Request.parse(line)
-        try checkMemo(of: line, gives: request)
+        try checkCache(of: line, gives: request)
       } catch let error as RequestError {
         errors += 1
         try checkReply(to: error, line: line)
@@ -41,7 +41,7 @@ import Testing
     #expect(errors > 700)
   }
 
-  /// What is told to the client is one line of JSON that shows no controls.
+  /// The reply is one line of JSON without control characters in its message.
   private func checkReply(to error: RequestError, line: [UInt8]) throws {
     var reply: [UInt8] = []
     RenderedReply.error(error.error).append(to: &reply, id: error.id)
@@ -54,10 +54,10 @@ import Testing
     #expect(!hasControls && error.error.message.utf8.count < 1024)
   }
 
-  private func checkMemo(of line: [UInt8], gives request: Request) throws {
-    var memo = ParsedRequestCache(seed: 5)
-    memo.remember(request, for: line.span)
-    guard let remembered = memo.request(for: line.span) else { return }
+  private func checkCache(of line: [UInt8], gives request: Request) throws {
+    var cache = ParsedRequestCache(seed: 5)
+    cache.remember(request, for: line.span)
+    guard let remembered = cache.request(for: line.span) else { return }
     #expect(remembered == request && request.operation.isFreeOfSecrets)
   }
 

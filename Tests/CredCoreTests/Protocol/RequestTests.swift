@@ -95,12 +95,12 @@ import Testing
           + "and underscores"
       ),
     ] as [(String, ProtocolErrorCode, String)])
-  func namesWhatIsWrong(line: String, code: ProtocolErrorCode, message: String) {
+  func namesTheProblem(line: String, code: ProtocolErrorCode, message: String) {
     #expect(throws: RequestError(ProtocolError(code, message))) { try Self.parse(line) }
   }
 
   @Test(arguments: ["", "é", "a b", "a\u{0}", "../x"])
-  func refusesWhatIsNoProfileName(name: String) {
+  func refusesAnInvalidProfileName(name: String) {
     #expect(!name.isProfileName)
   }
 

@@ -77,7 +77,7 @@ import Testing
     #expect(error.message.contains("basic"))
   }
 
-  @Test func tokenFileNeedsNobody() throws {
+  @Test func aTokenFileSignsInUnattended() throws {
     let profile = try profile(
       "web_identity_token_file = /run/token\nweb_identity_provider = oidc.example.com\n")
     #expect(profile.plan.tokenFileProvider == "oidc.example.com")

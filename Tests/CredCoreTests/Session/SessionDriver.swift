@@ -20,7 +20,7 @@ struct SessionDriver {
 
   init(
     _ backend: SessionPlan.BackendTrust = .host, guests: Bool = false,
-    flow: SessionPlan.Flow = .enhanced, tokenFileProvider: String? = nil,
+    flow: ProfileSettings.Flow = .enhanced, tokenFileProvider: String? = nil,
     identityID: IdentityID? = nil, seed: UInt64 = 1
   ) {
     self.init(
@@ -45,7 +45,7 @@ struct SessionDriver {
   mutating func restart() {
     machine = SessionMachine(
       plan: machine.plan, snapshot: machine.snapshot, now: now,
-      chance: .random(in: 0..<1, using: &dice))
+      jitter: .random(in: 0..<1, using: &dice))
     openCalls = [:]
     callIDs = CallIDs()
   }
@@ -136,7 +136,7 @@ struct SessionDriver {
     advance(to: now + .seconds(1) * seconds)
   }
 
-  /// The host sleeps: time passes and nobody is woken.
+  /// The host is suspended: time passes without `timePassed`.
   mutating func sleep(_ seconds: Double) {
     sleep(until: now + .seconds(1) * seconds)
   }
@@ -192,7 +192,7 @@ struct SessionDriver {
     }
   }
 
-  /// The call whose answer the machine takes.
+  /// The call whose outcome the machine awaits.
   var awaitedCall: CallID? { machine.awaitedCall }
 
   /// Calls that something overtook: their answers will come, and mean nothing.
@@ -226,7 +226,7 @@ struct SessionDriver {
     calls = []
   }
 
-  /// Somebody is served from the cache, as the daemon does it without asking the machine.
+  /// The daemon serves a caller from its cache, without an event.
   mutating func useCache() {
     machine.lastAsked = now
   }

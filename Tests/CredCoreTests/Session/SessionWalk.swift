@@ -5,7 +5,7 @@ struct SessionWalk {
   private(set) var session: SessionDriver
   private var dice: SeededGenerator
   private let fixtures = Fixtures()
-  /// Who waits, and until when.
+  /// The waiters and their deadlines.
   private var waiting: [UInt64: Instant] = [:]
   /// The same for logins.
   private var signingIn: [UInt64: Instant] = [:]
@@ -15,13 +15,13 @@ struct SessionWalk {
   /// A login, a logout or a `clear` may have taken the credentials away.
   private var mayBeGone = false
   private var lastCall: UInt64 = 0
-  /// The call that brought the credentials at hand, and the last one that was made for somebody
-  /// who has signed out since, or whose place another has taken.
+  /// The call that brought the held credentials, and the last call for a former user, who signed out
+  /// or was replaced.
   private var credentialsCall: UInt64 = 0
   private var formerCalls: UInt64 = 0
   /// Logins that make their user another, with the last call before each.
   private var newUsers: [UInt64: UInt64] = [:]
-  private var toldState = "signedOut"
+  private var toldState = ReportedState.signedOut
   private var toldIdentity: IdentityID?
   /// What did not hold, and when.
   private(set) var violations: [String] = []
@@ -113,12 +113,12 @@ struct SessionWalk {
     let before = session.machine.snapshot
     session.restart()
     note(
-      before.held.state != session.machine.snapshot.held.state, "another standing after a restart")
+      before.held.state != session.machine.snapshot.held.state, "another state after a restart")
     note(before.identityID != session.machine.identityID, "another identity after a restart")
     (waiting, signingIn, newUsers, staleCalls) = ([:], [:], [:], [])
     credentialsCall = credentialsCall <= formerCalls ? 0 : .max
     (lastCall, formerCalls) = (0, 0)
-    toldState = session.machine.standing.name
+    toldState = session.machine.state.reported
     toldIdentity = session.machine.identityID
     // What was due meanwhile is due at once.
     while session.machine.nextWake <= session.now { wake() }
@@ -148,9 +148,9 @@ struct SessionWalk {
 
   private mutating func finish() {
     if let stale = staleCalls.popLast() {
-      let refreshes = session.machine.refreshes
+      let refreshes = session.machine.refreshCount
       session.finish(call: stale, fixtures.credentials())
-      note(session.machine.refreshes != refreshes, "a stale reply was taken")
+      note(session.machine.refreshCount != refreshes, "a stale reply was taken")
       return check("stale reply")
     }
     guard let (id, call) = session.openCalls.first else {
@@ -165,7 +165,7 @@ struct SessionWalk {
       credentialsEnd = session.now + lifetime
       credentialsCall = id.number
       mayBeGone = false
-    // From here on it is somebody else's session.
+    // From here on it is another user's session.
     case .signedIn: formerCalls = id.number
     default: break
     }
@@ -274,9 +274,9 @@ struct SessionWalk {
   /// Each piece of news is one, and follows from the one before.
   private mutating func hear(_ announcement: Announcement) {
     switch announcement {
-    case .state(let standing):
-      note(standing.name == toldState, "\(toldState) announced twice")
-      toldState = standing.name
+    case .state(let state):
+      note(state.reported == toldState, "\(toldState) announced twice")
+      toldState = state.reported
     case .identityChanged(let previous, let current):
       note(previous != toldIdentity || current == previous, "an identity that does not follow")
       toldIdentity = current

@@ -6,7 +6,7 @@ import Testing
   let fixtures = Fixtures()
   private var facebook: LoginsMap { fixtures.map([Fixtures.facebook]) }
 
-  @Test func theyTakeGetIdAndAnExchange() {
+  @Test func loginsTakeGetIdAndAnExchange() {
     var session = SessionDriver(.none)
     let login = session.login(fixtures.logins(Fixtures.facebook))
     #expect(session.calls == [.getID(logins: facebook)])
@@ -21,7 +21,7 @@ import Testing
       ])
   }
 
-  @Test func laterRefreshesKnowTheIdentity() {
+  @Test func laterRefreshesOfLoginsSkipGetId() {
     var session = SessionDriver(.none)
     session.signIn(fixtures.logins(Fixtures.facebook))
     session.forgetAll()
@@ -49,7 +49,7 @@ import Testing
     #expect(session.machine.logins[Fixtures.google] == Secret("accounts.google.com's token"))
   }
 
-  @Test func beyondTenTheNewOnesCount() {
+  @Test func withMoreThanTenLoginsTheNewOnesReplaceTheOld() {
     var session = SessionDriver(.none)
     let nine = (1...9).map { "p\($0).example" }
     session.signIn(.logins(fixtures.map(nine)))
@@ -60,7 +60,7 @@ import Testing
       session.machine.logins == fixtures.map([Fixtures.google, "p9.example"], token: "new"))
   }
 
-  @Test func aRefusedOneLeavesTheOthersAlone() {
+  @Test func aRefusedLoginLeavesTheOthers() {
     var session = SessionDriver(.none)
     session.signIn(fixtures.logins(Fixtures.facebook))
     session.forgetAll()
@@ -68,19 +68,19 @@ import Testing
     session.finish(fixtures.refusedToken)
     #expect(session.answer(to: login) == .refused(.tokenRejected))
     #expect(session.machine.logins == facebook)
-    #expect(session.machine.standing == .signedIn(.logins))
+    #expect(session.machine.state == .signedIn(.logins))
     #expect(session.announcements == [])
     let get = session.ask()
     #expect(session.answer(to: get) == .credentials)
   }
 
-  @Test func afterARefusalInBetweenOnlyTheNewOnesCount() {
+  @Test func afterARefusalOnlyNewLoginsAreUsed() {
     var session = SessionDriver(.none)
     session.signIn(fixtures.logins(Fixtures.facebook))
     session.advance(by: 60)
     let get = session.ask(refresh: true, wait: .seconds(60))
     session.finish(fixtures.refusedToken)
-    #expect(session.machine.standing == .tokensInvalid(.logins))
+    #expect(session.machine.state == .tokensInvalid(.logins))
     #expect(session.machine.logins.isEmpty)
     session.forgetAll()
     // With Facebook's token, which was refused, no login could ever succeed.
@@ -91,7 +91,7 @@ import Testing
     #expect(session.states == ["signedIn"])
   }
 
-  @Test func theRoleOfTheLoginIsAskedForEachTime() {
+  @Test func theRoleOfALoginIsRequestedInEachRefresh() {
     var session = SessionDriver(.none)
     session.login(fixtures.logins("saml"), role: Fixtures.role)
     session.finish(.identity(fixtures.identity))
@@ -106,7 +106,7 @@ import Testing
     #expect(session.calls.last == fixtures.exchange(fixtures.map(["saml"])))
   }
 
-  @Test func aRefusedLoginLeavesTheRoleAlone() {
+  @Test func aRefusedLoginKeepsTheRole() {
     var session = SessionDriver(.password)
     session.login(fixtures.logins("saml"), role: Fixtures.role)
     session.finish(.identity(fixtures.identity))
@@ -119,7 +119,7 @@ import Testing
       session.calls.last == fixtures.exchange(fixtures.map(["saml"]), role: Fixtures.role))
   }
 
-  @Test func theyAreForgottenOnLogout() {
+  @Test func aLogoutForgetsLogins() {
     var session = SessionDriver(.none)
     session.signIn(fixtures.logins(Fixtures.facebook))
     session.send(.loggedOut)
@@ -129,12 +129,225 @@ import Testing
     #expect(session.calls == [.getID(logins: fixtures.map([Fixtures.google]))])
   }
 
-  @Test func thereIsNoTokenToGive() {
+  @Test func loginsHaveNoTokenToGive() {
     var session = SessionDriver(.none)
     session.signIn(fixtures.logins(Fixtures.facebook))
     let token = session.ask(.token)
     session.advance(by: 5)
     #expect(session.answer(to: token) == .refused(.signInRequired))
     #expect(session.refusal(of: token)?.message == "this sign-in has no developer token")
+  }
+}
+
+/// Logins beside a backend: it is told of them, links them, and says which identity results.
+@Suite struct LinkedLoginsTests {
+  let fixtures = Fixtures()
+  private var facebook: LoginsMap { fixtures.map([Fixtures.facebook]) }
+
+  @Test func theCallbackCarriesTheLoginsAndItsIdentityReplacesTheHeldOne() {
+    var session = SessionDriver()
+    session.signIn()
+    let login = session.login(fixtures.logins(Fixtures.facebook))
+    #expect(
+      session.calls == [fixtures.callback(fixtures.identity, logins: facebook, session: nil)])
+    session.finish(fixtures.token(of: fixtures.other))
+    #expect(session.calls.last == fixtures.exchange(fixtures.other))
+    session.finish(fixtures.credentials(of: fixtures.other))
+    #expect(session.answer(to: login) == .state)
+    #expect(session.machine.state == .signedIn(.host))
+    #expect(
+      session.announcements == [
+        fixtures.changed(fixtures.identity, fixtures.other), fixtures.refreshed,
+      ])
+  }
+
+  @Test func aPasswordSessionsCallbackCarriesTheLogins() {
+    var session = SessionDriver(.password)
+    session.signIn("alice")
+    session.login(fixtures.logins(Fixtures.facebook))
+    let alice = fixtures.session("alice")
+    #expect(
+      session.calls.last == fixtures.callback(fixtures.identity, logins: facebook, session: alice))
+  }
+
+  @Test func aNewSessionSignsInWithLogins() {
+    var session = SessionDriver()
+    let login = session.login(fixtures.logins(Fixtures.facebook))
+    #expect(session.calls == [fixtures.callback(logins: facebook, session: nil)])
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: login) == .state)
+    #expect(session.states == ["signedIn"])
+  }
+
+  @Test func aGuestsLoginIsLinkedByTheBackend() {
+    var session = SessionDriver(.host, guests: true)
+    session.send(.loggedOut)
+    session.beGuest()
+    session.forgetAll()
+    session.login(fixtures.logins(Fixtures.facebook))
+    #expect(
+      session.calls == [fixtures.callback(fixtures.identity, logins: facebook, session: nil)])
+  }
+
+  @Test func validCredentialsStayUntilTheBackendHasLinked() {
+    var session = SessionDriver()
+    session.signIn()
+    let login = session.login(fixtures.logins(Fixtures.facebook))
+    let before = session.ask()
+    #expect(session.answer(to: before) == .credentials)
+    session.finish(fixtures.unavailable)
+    // The user is signed in as before; the link is tried again.
+    #expect(session.answer(to: login) == .state)
+    let after = session.ask()
+    #expect(session.answer(to: after) == .credentials)
+    #expect(session.machine.logins == facebook)
+  }
+
+  @Test func aRefusedLinkChangesNothing() {
+    var session = SessionDriver()
+    session.signIn()
+    let login = session.login(fixtures.logins(Fixtures.facebook))
+    session.finish(fixtures.failed(.permanentConfiguration, .backendRejected))
+    #expect(session.answer(to: login) == .refused(.backendRejected))
+    #expect(session.machine.logins.isEmpty)
+    #expect(session.machine.token != nil)
+    #expect(session.announcements == [])
+    // It is no failure of the session itself.
+    #expect(session.machine.failures == 0)
+    let get = session.ask()
+    #expect(session.answer(to: get) == .credentials)
+  }
+
+  @Test func anExpiredLinkedLoginIsNotSent() {
+    var session = SessionDriver()
+    session.signIn(lifetime: 7200)
+    session.login(
+      fixtures.logins(Fixtures.facebook), loginsExpire: [Fixtures.facebook: 600])
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials(7200))
+    session.advance(by: 1000)
+    session.ask(refresh: true)
+    #expect(session.calls.last == fixtures.callback(fixtures.identity))
+  }
+
+  @Test func withoutAPasswordLoginsSignInByThemselves() {
+    var session = SessionDriver(.password)
+    session.login(fixtures.logins(Fixtures.facebook))
+    #expect(session.calls == [.getID(logins: facebook)])
+  }
+}
+
+/// Tokens that users brought run out; watchers hear of it before.
+@Suite struct LoginExpiryTests {
+  let fixtures = Fixtures()
+
+  private func warnings(_ session: SessionDriver) -> [String] {
+    session.announcements.compactMap {
+      if case .expiring(let error) = $0 { error.message } else { nil }
+    }
+  }
+
+  private func social(_ ends: [String: Double]) -> SessionDriver {
+    var session = SessionDriver(.none)
+    session.login(.logins(fixtures.map(ends.keys.sorted())), loginsExpire: ends)
+    session.finish(.identity(fixtures.identity), after: 0)
+    session.finish(fixtures.credentials(12 * 3600), after: 0)
+    return session
+  }
+
+  @Test func oneWarningComesFiveMinutesBeforeTheEnd() {
+    var session = social([Fixtures.google: 3600])
+    session.advance(by: 3299)
+    #expect(warnings(session) == [])
+    session.advance(by: 1)
+    let expected = "the token of accounts.google.com runs out in 300 s; sign in with a new one"
+    #expect(warnings(session) == [expected])
+    session.advance(by: 3600)
+    #expect(warnings(session) == [expected])
+  }
+
+  @Test func eachProviderHasItsOwnWarning() {
+    var session = social([Fixtures.google: 3600, Fixtures.facebook: 7200])
+    session.advance(by: 7000)
+    #expect(warnings(session).count == 2)
+  }
+
+  @Test func aLaterLoginDoesNotHideTheWarningOfAnEarlierOne() {
+    var session = social([Fixtures.google: 3600])
+    session.login(fixtures.logins(Fixtures.facebook))
+    session.finish(fixtures.credentials(12 * 3600))
+    session.advance(by: 3400)
+    #expect(warnings(session).count == 1)
+  }
+
+  @Test func aNewTokenPostponesTheWarning() {
+    var session = social([Fixtures.google: 3600])
+    session.advance(by: 3000)
+    session.login(fixtures.logins(Fixtures.google), loginsExpire: [Fixtures.google: 3600])
+    session.finish(fixtures.credentials(12 * 3600))
+    session.advance(by: 3200)
+    #expect(warnings(session) == [])
+    session.advance(by: 200)
+    #expect(warnings(session).count == 1)
+  }
+
+  @Test func aLoginThatEndsSoonIsWarnedOfWhenItIsAccepted() {
+    var session = SessionDriver(.none)
+    session.login(fixtures.logins(Fixtures.google), loginsExpire: [Fixtures.google: 60])
+    #expect(warnings(session) == [])
+    session.finish(.identity(fixtures.identity), after: 0)
+    session.finish(fixtures.credentials(), after: 0)
+    #expect(
+      warnings(session) == [
+        "the token of accounts.google.com runs out in 60 s; sign in with a new one"
+      ])
+  }
+
+  @Test func aRefusedLoginCausesNoWarning() {
+    var session = SessionDriver(.none)
+    session.login(fixtures.logins(Fixtures.google), loginsExpire: [Fixtures.google: 600])
+    session.finish(fixtures.refusedToken)
+    session.advance(by: 600)
+    #expect(warnings(session) == [])
+    #expect(session.machine.nextWake == .distantFuture)
+  }
+
+  @Test func aForgottenLoginCausesNoWarning() {
+    for event in [SessionMachine.Event.loggedOut, .cleared(.identity)] {
+      var session = social([Fixtures.google: 600])
+      session.send(event)
+      session.advance(by: 600)
+      #expect(warnings(session) == [])
+    }
+  }
+
+  @Test func aDeveloperTokenIsWarnedOfUnlessABackendGivesTheNext() {
+    var alone = SessionDriver(.none)
+    alone.login(fixtures.clientToken(), expires: 900)
+    alone.finish(fixtures.credentials())
+    alone.advance(by: 600)
+    #expect(warnings(alone).count == 1)
+    var backed = SessionDriver(.host)
+    backed.login(fixtures.clientToken(), expires: 900)
+    backed.finish(fixtures.credentials())
+    backed.advance(by: 900)
+    #expect(warnings(backed) == [])
+  }
+
+  @Test func anExpiredLoginIsLeftOutBesideValidOnes() {
+    var session = social([Fixtures.google: 600, Fixtures.facebook: 7200])
+    session.advance(by: 700)
+    session.ask(refresh: true)
+    #expect(session.calls.last == fixtures.exchange(fixtures.map([Fixtures.facebook])))
+  }
+
+  @Test func theLastLoginIsSentEvenIfItHasExpired() {
+    var session = social([Fixtures.google: 600])
+    session.advance(by: 700)
+    session.ask(refresh: true)
+    #expect(session.calls.last == fixtures.exchange(fixtures.map([Fixtures.google])))
+    session.finish(fixtures.refusedToken)
+    #expect(session.machine.state == .tokensInvalid(.logins))
   }
 }

@@ -1,13 +1,14 @@
 import CredCore
 import Testing
 
-/// A developer token at hand, with its IdentityId: the developer sign-in of AWSMobileClient.
+/// A developer token that a client brings, with its IdentityId: the developer sign-in of
+/// AWSMobileClient.
 @Suite struct SignInTokenTests {
   let fixtures = Fixtures()
 
-  @Test func itIsExchangedWithoutAskingAnybody() {
+  @Test func aClientsTokenIsExchangedWithoutACallback() {
     var session = SessionDriver(.none)
-    let login = session.login(fixtures.tokenAtHand(), expires: 900)
+    let login = session.login(fixtures.clientToken(), expires: 900)
     #expect(session.calls == [fixtures.exchange()])
     #expect(session.announcements == [])
     session.finish(fixtures.credentials())
@@ -19,11 +20,11 @@ import Testing
       ])
   }
 
-  @Test func anotherIdentityIsAdopted() {
+  @Test func aClientsTokenBringsItsIdentity() {
     var session = SessionDriver(.none)
-    session.signIn(fixtures.tokenAtHand())
+    session.signIn(fixtures.clientToken())
     session.forgetAll()
-    session.signIn(fixtures.tokenAtHand(fixtures.other), as: fixtures.other)
+    session.signIn(fixtures.clientToken(fixtures.other), as: fixtures.other)
     #expect(session.calls == [fixtures.exchange(fixtures.other)])
     #expect(
       session.announcements == [
@@ -31,42 +32,42 @@ import Testing
       ])
   }
 
-  @Test func cognitosWordForTheIdentityGoesBeforeTheClients() {
+  @Test func cognitosIdentityReplacesTheClients() {
     var session = SessionDriver(.none)
-    session.login(fixtures.tokenAtHand())
+    session.login(fixtures.clientToken())
     session.finish(fixtures.credentials(of: fixtures.other))
     #expect(session.machine.identityID == fixtures.other)
     #expect(session.identityChanges == [fixtures.changed(nil, fixtures.other)])
   }
 
-  @Test func theOldUsersCredentialsAreNotServedMeanwhile() {
+  @Test func theFormerUsersCredentialsAreNotServedDuringTheExchange() {
     var session = SessionDriver(.none)
-    session.signIn(fixtures.tokenAtHand())
-    session.login(fixtures.tokenAtHand(fixtures.other))
+    session.signIn(fixtures.clientToken())
+    session.login(fixtures.clientToken(fixtures.other))
     let get = session.ask()
     #expect(session.answer(to: get) == nil)
     session.finish(fixtures.credentials(of: fixtures.other))
     #expect(session.answer(to: get) == .credentials)
   }
 
-  @Test func aBadOneIsRefusedAndNobodyHearsOfIt() {
+  @Test func aBadTokenIsRefusedAndNotAnnounced() {
     var session = SessionDriver(.none)
-    session.signIn(fixtures.tokenAtHand())
+    session.signIn(fixtures.clientToken())
     session.forgetAll()
-    let login = session.login(fixtures.tokenAtHand(fixtures.other))
+    let login = session.login(fixtures.clientToken(fixtures.other))
     session.finish(fixtures.refusedToken)
     #expect(session.answer(to: login) == .refused(.tokenRejected))
     #expect(session.machine.identityID == fixtures.identity)
-    #expect(session.machine.standing == .signedIn(.developerToken))
+    #expect(session.machine.state == .signedIn(.developerToken))
     #expect(session.announcements == [])
     #expect(session.calls.count == 1)
     let get = session.ask()
     #expect(session.answer(to: get) == .credentials)
   }
 
-  @Test func withCognitoAwayItIsKeptAndTriedAgain() {
+  @Test func aClientsTokenIsKeptWhileCognitoIsUnavailable() {
     var session = SessionDriver(.none)
-    let login = session.login(fixtures.tokenAtHand(), expires: 900)
+    let login = session.login(fixtures.clientToken(), expires: 900)
     session.finish(fixtures.failed(.transient(retryAfter: nil), .cognitoUnavailable))
     #expect(session.answer(to: login) == .state)
     #expect(
@@ -79,9 +80,9 @@ import Testing
     #expect(session.answer(to: get) == .credentials)
   }
 
-  @Test func whenItRunsOutTheTokensAreInvalidAndWhatIsValidIsServed() {
+  @Test func anExpiredTokenMakesTheStateTokensInvalidAndValidCredentialsAreServed() {
     var session = SessionDriver(.none)
-    session.login(fixtures.tokenAtHand(), expires: 900)
+    session.login(fixtures.clientToken(), expires: 900)
     session.finish(fixtures.credentials(), after: 0)
     session.forgetAll()
     session.advance(by: 839)
@@ -95,15 +96,15 @@ import Testing
     session.advance(by: 299)
     #expect(session.answer(to: waiting) == nil)
     #expect(session.calls == [])
-    session.login(fixtures.tokenAtHand(), expires: 900)
+    session.login(fixtures.clientToken(), expires: 900)
     session.finish(fixtures.credentials())
     #expect(session.answer(to: waiting) == .credentials)
     #expect(session.states == ["tokensInvalid", "signedIn"])
   }
 
-  @Test func whoWaitsInVainLearnsThatItRanOut() {
+  @Test func aWaiterIsToldThatTheTokenHasExpired() {
     var session = SessionDriver(.none)
-    session.login(fixtures.tokenAtHand(), expires: 900)
+    session.login(fixtures.clientToken(), expires: 900)
     session.finish(fixtures.credentials(30))
     session.advance(by: 900)
     let get = session.ask()
@@ -112,9 +113,9 @@ import Testing
     #expect(session.refusal(of: get)?.message == "the developer token has run out")
   }
 
-  @Test func anExchangeThatHasBegunIsWorthTheTokensEnd() {
+  @Test func anExchangeUnderWayMayOutlastItsToken() {
     var session = SessionDriver(.none)
-    let login = session.login(fixtures.tokenAtHand(), expires: 10)
+    let login = session.login(fixtures.clientToken(), expires: 10)
     session.advance(by: 15)
     #expect(session.states == [])
     session.finish(fixtures.credentials())
@@ -122,18 +123,18 @@ import Testing
     #expect(session.states == ["signedIn", "tokensInvalid"])
   }
 
-  @Test func oneThatSeemsToBeOverIsCognitosToJudge() {
+  @Test func aTokenThatSeemsExpiredIsSentToCognito() {
     var session = SessionDriver(.none)
-    let login = session.login(fixtures.tokenAtHand(), expires: -3600)
+    let login = session.login(fixtures.clientToken(), expires: -3600)
     #expect(session.calls == [fixtures.exchange()])
     session.finish(fixtures.credentials())
     #expect(session.answer(to: login) == .state)
     #expect(session.states == ["signedIn"])
   }
 
-  @Test func oneThatIsRefusedLaterNeedsALogin() {
+  @Test func aTokenThatIsRefusedLaterNeedsALogin() {
     var session = SessionDriver(.none)
-    session.signIn(fixtures.tokenAtHand())
+    session.signIn(fixtures.clientToken())
     session.forgetAll()
     session.advance(by: 60)
     let get = session.ask(refresh: true, wait: .seconds(60))
@@ -143,36 +144,36 @@ import Testing
     #expect(session.machine.token == nil)
     let late = session.ask(refresh: true, wait: .zero)
     #expect(session.refusal(of: late)?.message.contains("no longer accepted") == true)
-    session.signIn(fixtures.tokenAtHand())
+    session.signIn(fixtures.clientToken())
     #expect(session.answer(to: get) == .credentials)
   }
 
-  @Test func itIsWhatATokenRequestGets() {
+  @Test func aTokenRequestGetsTheClientsToken() {
     var session = SessionDriver(.none)
-    session.login(fixtures.tokenAtHand(), expires: 900)
+    session.login(fixtures.clientToken(), expires: 900)
     session.finish(fixtures.credentials())
     let token = session.ask(.token)
     #expect(session.answer(to: token) == .token)
     #expect(session.calls.count == 1)
   }
 
-  @Test func nobodyGetsItBeforeItIsAccepted() {
+  @Test func aClientsTokenIsNotGivenBeforeItIsAccepted() {
     var session = SessionDriver(.none)
     let token = session.ask(.token, wait: .seconds(60))
-    session.login(fixtures.tokenAtHand(), expires: 900)
+    session.login(fixtures.clientToken(), expires: 900)
     #expect(session.answer(to: token) == nil)
     session.finish(fixtures.refusedToken)
     #expect(session.answer(to: token) == nil)
-    session.login(fixtures.tokenAtHand(), expires: 900)
+    session.login(fixtures.clientToken(), expires: 900)
     session.finish(fixtures.credentials())
     #expect(session.answer(to: token) == .token)
   }
 
   // MARK: Beside a backend
 
-  @Test func aBackendThatTrustsTheHostHasTheNextOne() {
+  @Test func aBackendThatTrustsTheHostGivesTheNextToken() {
     var session = SessionDriver(.host)
-    session.login(fixtures.tokenAtHand(fixtures.other), expires: 900)
+    session.login(fixtures.clientToken(fixtures.other), expires: 900)
     session.finish(fixtures.credentials(of: fixtures.other))
     session.forgetAll()
     session.advance(by: 1000)
@@ -182,13 +183,13 @@ import Testing
     #expect(session.calls == [fixtures.callback()])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.machine.standing == .signedIn(.host))
+    #expect(session.machine.state == .signedIn(.host))
     #expect(session.identityChanges == [fixtures.changed(fixtures.other, fixtures.identity)])
   }
 
-  @Test func itHasOneInTheMiddleOfARefreshToo() {
+  @Test func aBackendGivesTheNextTokenWithinARefresh() {
     var session = SessionDriver(.host)
-    session.signIn(fixtures.tokenAtHand())
+    session.signIn(fixtures.clientToken())
     session.forgetAll()
     session.advance(by: 60)
     let get = session.ask(refresh: true)
@@ -200,12 +201,132 @@ import Testing
     #expect(session.states == [])
   }
 
-  @Test func aBadTokenIsABadSignInThereToo() {
+  @Test func aBadTokenFailsTheSignInBesideABackendToo() {
     var session = SessionDriver(.host)
-    let login = session.login(fixtures.tokenAtHand())
+    let login = session.login(fixtures.clientToken())
     session.finish(fixtures.refusedToken)
     #expect(session.answer(to: login) == .refused(.tokenRejected))
-    #expect(session.machine.standing == .signedOut(byUser: false))
+    #expect(session.machine.state == .signedOut(byUser: false))
     #expect(session.calls.count == 1)
+  }
+}
+
+/// A token file is a login without a client.
+@Suite struct TokenFileTests {
+  let fixtures = Fixtures()
+  private static let issuer = "oidc.example"
+
+  private func plan(_ backend: SessionPlan.BackendTrust = .none) -> SessionPlan {
+    SessionPlan(backend: backend, tokenFileProvider: Self.issuer)
+  }
+
+  private func login(_ token: String) -> LoginsMap {
+    (try? LoginsMap([(Self.issuer, Secret(token))])) ?? LoginsMap()
+  }
+
+  @Test func aGetSignsInByTheTokenFile() {
+    var session = SessionDriver(plan: plan())
+    let get = session.ask()
+    session.finish(.fileToken(Secret("one")))
+    session.finish(.identity(fixtures.identity))
+    session.finish(fixtures.credentials())
+    #expect(
+      session.calls == [
+        .readTokenFile, .getID(logins: login("one")), fixtures.exchange(login("one")),
+      ])
+    #expect(session.answer(to: get) == .credentials)
+    #expect(session.machine.state == .signedIn(.tokenFile))
+  }
+
+  @Test func theTokenFileIsReadForEachRefresh() {
+    var session = SessionDriver(plan: plan())
+    session.ask()
+    session.finish(.fileToken(Secret("one")))
+    session.finish(.identity(fixtures.identity))
+    session.finish(fixtures.credentials())
+    session.forgetAll()
+    session.advance(by: 60)
+    session.ask(refresh: true)
+    session.finish(.fileToken(Secret("two")))
+    #expect(session.calls == [.readTokenFile, fixtures.exchange(login("two"))])
+  }
+
+  @Test func anExpiredFileTokenIsRetriedWithTheNextOne() {
+    var session = SessionDriver(plan: plan())
+    session.ask()
+    session.finish(.fileToken(Secret("old")))
+    session.finish(.identity(fixtures.identity))
+    session.finish(fixtures.refusedToken)
+    #expect(session.machine.state == .signedOut(byUser: false))
+    session.advance(by: 5)
+    let get = session.ask()
+    session.finish(.fileToken(Secret("new")))
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: get) == .credentials)
+  }
+
+  @Test func anUnreadableTokenFileIsAFailureLikeOthers() {
+    var session = SessionDriver(plan: plan())
+    let get = session.ask()
+    session.finish(fixtures.failed(.permanentConfiguration, .cognitoUnavailable))
+    #expect(session.answer(to: get) == .refused(.cognitoUnavailable))
+    #expect(session.openCalls.isEmpty)
+  }
+
+  @Test func anEmptyTokenFileIsRefusedBeforeAnyCall() {
+    var session = SessionDriver(plan: plan())
+    let get = session.ask()
+    session.finish(.fileToken(Secret("")))
+    #expect(session.calls == [.readTokenFile])
+    #expect(session.answer(to: get) == .refused(.cognitoUnavailable))
+  }
+
+  @Test func besideABackendTheFilesLoginIsLinked() {
+    var session = SessionDriver(plan: plan(.host))
+    session.ask()
+    session.finish(.fileToken(Secret("one")))
+    #expect(session.calls.last == fixtures.callback(logins: login("one"), session: nil))
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.machine.state == .signedIn(.host))
+    session.advance(by: 60)
+    session.ask(refresh: true)
+    // The held token needs no callback, and so no file.
+    #expect(session.calls.last == fixtures.exchange())
+  }
+
+  @Test func addedLoginsDoNotMakeTheFilesLoginStale() {
+    var session = SessionDriver(plan: plan())
+    session.ask()
+    session.finish(.fileToken(Secret("one")))
+    session.finish(.identity(fixtures.identity))
+    session.finish(fixtures.credentials())
+    session.forgetAll()
+    let login = session.login(fixtures.logins(Fixtures.google))
+    session.finish(.fileToken(Secret("two")))
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: login) == .state)
+    #expect(session.calls.first == .readTokenFile)
+    #expect(session.machine.logins[Self.issuer] == Secret("two"))
+    #expect(session.machine.logins.logins.count == 2)
+  }
+
+  @Test func afterALogoutALoginUsesTheTokenFileAgain() {
+    var session = SessionDriver(plan: plan())
+    session.ask()
+    session.finish(.fileToken(Secret("one")))
+    session.finish(.identity(fixtures.identity))
+    session.finish(fixtures.credentials())
+    session.send(.loggedOut)
+    session.forgetAll()
+    let get = session.ask(wait: .seconds(60))
+    #expect(session.calls == [])
+    let login = session.login(.host)
+    session.finish(.fileToken(Secret("two")))
+    session.finish(.identity(fixtures.identity))
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: login) == .state)
+    #expect(session.answer(to: get) == .credentials)
+    #expect(session.machine.state == .signedIn(.tokenFile))
   }
 }

@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-/// From one way of being somebody to another: what is kept, cleared and fetched anew (the mobile
+/// From one kind of sign-in to another: what is kept, dropped and fetched anew (the mobile
 /// SDKs' behaviour, aws-facts 3).
 @Suite struct SignInTransitionTests {
   let fixtures = Fixtures()
@@ -31,25 +31,25 @@ import Testing
     #expect(session.identityChanges == [fixtures.changed(fixtures.identity, fixtures.other)])
   }
 
-  @Test func aGuestWhoseLoginIsRefusedIsAGuestStill() {
+  @Test func aGuestStaysAGuestAfterARefusedLogin() {
     var session = SessionDriver(.none, guests: true)
     session.beGuest()
     session.forgetAll()
     let login = session.login(fixtures.logins(Fixtures.facebook))
     session.finish(fixtures.refusedToken)
     #expect(session.answer(to: login) == .refused(.tokenRejected))
-    #expect(session.machine.standing == .guest)
+    #expect(session.machine.state == .guest)
     #expect(session.machine.identityID == fixtures.identity)
     #expect(session.announcements == [])
     let get = session.ask()
     #expect(session.answer(to: get) == .credentials)
   }
 
-  @Test func aGuestWithATokenAtHandIsThatIdentity() {
+  @Test func aGuestWithADeveloperTokenGetsItsIdentity() {
     var session = SessionDriver(.none, guests: true)
     session.beGuest()
     session.forgetAll()
-    session.signIn(fixtures.tokenAtHand(fixtures.other), as: fixtures.other)
+    session.signIn(fixtures.clientToken(fixtures.other), as: fixtures.other)
     #expect(session.calls == [fixtures.exchange(fixtures.other)])
     #expect(
       session.announcements == [
@@ -58,9 +58,9 @@ import Testing
       ])
   }
 
-  @Test func fromADeveloperToSocialLoginsGetIdSaysWhoTheyAre() {
+  @Test func fromADeveloperTokenToLoginsGetIdGivesTheIdentity() {
     var session = SessionDriver(.none)
-    session.signIn(fixtures.tokenAtHand())
+    session.signIn(fixtures.clientToken())
     session.forgetAll()
     session.login(fixtures.logins(Fixtures.facebook))
     #expect(session.calls == [.getID(logins: facebook)])
@@ -70,7 +70,7 @@ import Testing
     #expect(session.announcements == [fixtures.refreshed])
   }
 
-  @Test func fromARefusedPasswordSessionToo() {
+  @Test func fromARefusedPasswordToLoginsGetIdGivesTheIdentity() {
     var session = SessionDriver(.password)
     session.signIn("alice")
     session.advance(by: 1000)
@@ -85,15 +85,15 @@ import Testing
     #expect(session.states == ["signedIn"])
   }
 
-  @Test func fromSocialLoginsToADeveloperTheLoginsAreForgotten() {
+  @Test func fromLoginsToADeveloperTokenTheLoginsAreForgotten() {
     var session = SessionDriver(.none)
     session.signIn(fixtures.logins(Fixtures.facebook))
-    session.signIn(fixtures.tokenAtHand(fixtures.other), as: fixtures.other)
+    session.signIn(fixtures.clientToken(fixtures.other), as: fixtures.other)
     #expect(session.machine.logins.isEmpty)
     #expect(session.calls.last == fixtures.exchange(fixtures.other))
   }
 
-  @Test func fromSocialLoginsToAPasswordToo() {
+  @Test func fromLoginsToAPasswordTheLoginsAreForgotten() {
     var session = SessionDriver(.password)
     session.signIn(fixtures.logins(Fixtures.facebook))
     session.login(fixtures.password("alice"))
@@ -101,9 +101,9 @@ import Testing
     #expect(session.calls.last == fixtures.callback(session: fixtures.session("alice")))
   }
 
-  @Test func aHostSignInAfterATokenAtHandDoesNotPassItsIdentityOn() {
+  @Test func aHostSignInAfterAClientsTokenDropsItsIdentity() {
     var session = SessionDriver(.host)
-    session.signIn(fixtures.tokenAtHand(fixtures.other), as: fixtures.other)
+    session.signIn(fixtures.clientToken(fixtures.other), as: fixtures.other)
     session.forgetAll()
     session.login(.host)
     #expect(session.calls == [fixtures.callback()])
@@ -115,7 +115,7 @@ import Testing
 
   // MARK: The host
 
-  @Test func aHostSignInOfAGuestTakesTheIdentityAlong() {
+  @Test func aHostSignInTakesOverAGuestsIdentity() {
     var session = SessionDriver(.host, guests: true)
     session.send(.loggedOut)
     session.beGuest()
@@ -127,27 +127,27 @@ import Testing
     #expect(session.states == ["signedIn"])
   }
 
-  @Test func whoIsSignedInByTheHostKeepsWhatIsValid() {
+  @Test func aSecondHostSignInKeepsValidCredentials() {
     var session = SessionDriver()
     session.signIn()
     let login = session.login(.host)
     #expect(session.calls == [fixtures.exchange()])
     let get = session.ask()
     #expect(session.answer(to: get) == .credentials)
-    session.finish(fixtures.away)
+    session.finish(fixtures.unavailable)
     #expect(session.answer(to: login) == .state)
     #expect(session.machine.credentials != nil)
   }
 
-  @Test func withTheBackendAwayALoginAfterALogoutIsRefusedAndMayBeTriedAgain() {
+  @Test func anUnavailableBackendFailsALoginAfterALogoutWhichMayBeRepeated() {
     var session = SessionDriver()
     session.signIn()
     session.send(.loggedOut)
     session.forgetAll()
     let first = session.login(.host)
-    session.finish(fixtures.away)
+    session.finish(fixtures.unavailable)
     #expect(session.answer(to: first) == .refused(.backendUnavailable))
-    #expect(session.machine.standing == .signedOut(byUser: true))
+    #expect(session.machine.state == .signedOut(byUser: true))
     let second = session.login(.host)
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
@@ -155,24 +155,24 @@ import Testing
     #expect(session.states == ["signedIn"])
   }
 
-  @Test func aHostSignInThatFailsIsAnAttemptThatFailed() {
+  @Test func aFailedHostSignInCountsAsAFailedRefresh() {
     var session = SessionDriver()
     let get = session.ask(wait: .seconds(60))
     let login = session.login(.host)
     session.finish(fixtures.failed(.unknownUser, .backendRejected))
     #expect(session.answer(to: login) == .refused(.backendRejected))
-    // Who waited has the answer too, without another call.
+    // The waiter is answered too, without another call.
     #expect(session.answer(to: get) == .refused(.backendRejected))
     #expect(session.calls.count == 2)
     #expect(session.openCalls.count == 1)
     #expect(session.machine.failures == 1)
   }
 
-  @Test func aHostThatIsRefusedIsHealedByALogin() {
+  @Test func aLoginEndsARefusalOfTheHost() {
     var session = SessionDriver()
     let get = session.ask(wait: .seconds(60))
     session.finish(fixtures.failed(.signInRequired, .signInRequired))
-    #expect(session.machine.standing == .tokensInvalid(.host))
+    #expect(session.machine.state == .tokensInvalid(.host))
     let login = session.login(.host)
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
@@ -181,7 +181,7 @@ import Testing
     #expect(session.states == ["tokensInvalid", "signedIn"])
   }
 
-  @Test func whereNothingWorksUnattendedAHostSignInIsRefusedAtOnce() {
+  @Test func withoutAnUnattendedSourceAHostSignInIsRefusedAtOnce() {
     var session = SessionDriver(.password)
     let login = session.login(.host)
     #expect(session.answer(to: login) == .refused(.signInRequired))

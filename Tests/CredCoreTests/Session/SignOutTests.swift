@@ -1,11 +1,12 @@
-import CredCore
 import Testing
+
+@testable import CredCore
 
 /// `logout`, `clear` and `release`.
 @Suite struct SignOutTests {
   let fixtures = Fixtures()
 
-  @Test func everythingIsForgotten() {
+  @Test func aLogoutForgetsEverything() {
     var session = SessionDriver()
     session.signIn()
     session.login(fixtures.logins(Fixtures.facebook), role: Fixtures.role)
@@ -29,14 +30,14 @@ import Testing
     #expect(session.calls.last == fixtures.exchange())
   }
 
-  @Test func anotherPersonOfTheSameUidGetsNothingOfTheOneBefore() {
+  @Test func anotherPersonOfTheSameUidGetsNothingOfTheFormer() {
     var session = SessionDriver()
     session.signIn()
     session.send(.userChanged)
     let machine = session.machine
     #expect(machine.credentials == nil && machine.token == nil && machine.identityID == nil)
     session.forgetAll()
-    // Unlike after a logout the host vouches for them at once, and without the old IdentityId.
+    // Unlike after a logout the host signs in at once, and without the old IdentityId.
     let get = session.ask()
     #expect(session.calls == [fixtures.callback()])
     session.finish(fixtures.token())
@@ -44,7 +45,7 @@ import Testing
     #expect(session.answer(to: get) == .credentials)
   }
 
-  @Test func whatWasOnItsWayForTheOneBeforeIsDropped() {
+  @Test func aCallForTheFormerPersonIsDropped() {
     var session = SessionDriver()
     session.ask(wait: .seconds(60))
     let callback = session.openCalls.keys.max() ?? 0
@@ -55,14 +56,14 @@ import Testing
     #expect(session.machine.token == nil)
   }
 
-  @Test func aSecondLogoutIsNoNews() {
+  @Test func aSecondLogoutIsNotAnnounced() {
     var session = SessionDriver()
     session.send(.loggedOut)
     session.forget()
     #expect(session.send(.loggedOut) == [])
   }
 
-  @Test func theHostDoesNotSilentlyReturn() {
+  @Test func theHostDoesNotSignInAgainAfterALogout() {
     var session = SessionDriver()
     session.signIn()
     session.send(.loggedOut)
@@ -73,7 +74,7 @@ import Testing
     #expect(session.calls == [])
   }
 
-  @Test func lateRepliesAreDropped() {
+  @Test func outcomesAfterALogoutAreDropped() {
     var session = SessionDriver()
     session.ask(wait: .seconds(60))
     let callback = session.openCalls.keys.max() ?? 0
@@ -84,18 +85,18 @@ import Testing
     #expect(session.machine.identityID == nil && session.machine.token == nil)
   }
 
-  @Test func soIsALatePassword() {
+  @Test func anAcceptedPasswordAfterALogoutIsDropped() {
     var session = SessionDriver(.password)
     let login = session.login(fixtures.password("alice"))
     let call = session.openCalls.keys.max() ?? 0
     session.send(.loggedOut)
     #expect(session.answer(to: login) == .refused(.signInFailed))
     session.finish(call: call, fixtures.accepted("alice"))
-    #expect(session.machine.standing == .signedOut(byUser: true))
+    #expect(session.machine.state == .signedOut(byUser: true))
     #expect(session.openCalls.isEmpty)
   }
 
-  @Test func whoWaitsGoesOnWaitingForALogin() {
+  @Test func waitersKeepWaitingAfterALogout() {
     var session = SessionDriver()
     let get = session.ask(wait: .seconds(60))
     session.send(.loggedOut)
@@ -107,17 +108,17 @@ import Testing
     #expect(session.answer(to: get) == .credentials)
   }
 
-  @Test func aGuestMayFollowAndNothingElse() {
+  @Test func afterALogoutOnlyAGuestIsFetched() {
     var session = SessionDriver(.host, guests: true)
     session.signIn()
     session.send(.loggedOut)
     session.forgetAll()
     session.beGuest()
     #expect(session.calls == [.getID(logins: LoginsMap()), fixtures.guestExchange()])
-    #expect(session.machine.standing == .guest)
+    #expect(session.machine.state == .guest)
     // Not even by forgetting the guest.
     session.send(.cleared(.identity))
-    #expect(session.machine.standing == .signedOut(byUser: true))
+    #expect(session.machine.state == .signedOut(byUser: true))
     session.forgetAll()
     session.ask()
     #expect(session.calls == [.getID(logins: LoginsMap())])
@@ -125,17 +126,17 @@ import Testing
 
   // MARK: clear
 
-  @Test func clearingCredentialsKeepsTheRest() {
+  @Test func clearingCredentialsKeepsTheSignIn() {
     var session = SessionDriver()
     session.signIn()
     #expect(session.send(.cleared(.credentials)) == [.credentialsChanged])
     #expect(session.machine.identityID == fixtures.identity)
-    #expect(session.machine.standing == .signedIn(.host))
+    #expect(session.machine.state == .signedIn(.host))
     session.ask()
     #expect(session.calls == [fixtures.exchange()])
   }
 
-  @Test func whatWasOnItsWayBeforeIsNotTaken() {
+  @Test func anOutcomeFromBeforeAClearIsDropped() {
     var session = SessionDriver()
     session.signIn()
     session.advance(by: 60)
@@ -149,7 +150,7 @@ import Testing
     #expect(session.answer(to: get) == .credentials)
   }
 
-  @Test func aServerThatAskedForPeaceHasIt() {
+  @Test func aClearKeepsThePause() {
     var session = SessionDriver()
     session.ask()
     session.finish(fixtures.failed(.throttled(retryAfter: .seconds(60)), .throttled))
@@ -159,7 +160,7 @@ import Testing
     #expect(session.calls.count == 1)
   }
 
-  @Test func clearingTheIdentityForgetsItAndSaysSo() {
+  @Test func clearingTheIdentityForgetsAndAnnouncesIt() {
     var session = SessionDriver()
     session.signIn()
     session.send(.cleared(.identity))
@@ -172,17 +173,17 @@ import Testing
     #expect(session.identityChanges == [fixtures.changed(nil, fixtures.identity)])
   }
 
-  @Test func aPasswordsSessionOutlivesTheIdentity() {
+  @Test func clearingTheIdentityKeepsAPasswordSession() {
     var session = SessionDriver(.password)
     session.signIn("alice")
     session.send(.cleared(.identity))
-    #expect(session.machine.standing == .signedIn(.password(fixtures.session("alice"))))
+    #expect(session.machine.state == .signedIn(.password(fixtures.session("alice"))))
     session.ask()
     #expect(session.calls.last == fixtures.callback(session: fixtures.session("alice")))
   }
 
-  @Test func whatVouchedByItselfIsGoneWithTheIdentity() {
-    let signIns = [fixtures.tokenAtHand(), fixtures.logins(Fixtures.facebook)]
+  @Test func clearingTheIdentityEndsASignInByTokens() {
+    let signIns = [fixtures.clientToken(), fixtures.logins(Fixtures.facebook)]
     for signIn in signIns {
       var session = SessionDriver(.none)
       session.signIn(signIn)
@@ -196,16 +197,16 @@ import Testing
     }
   }
 
-  @Test func aGuestIsANewGuest() {
+  @Test func clearingTheIdentityMakesANewGuest() {
     var session = SessionDriver(.none, guests: true)
     session.beGuest()
     session.send(.cleared(.identity))
-    #expect(session.machine.standing == .signedOut(byUser: false))
+    #expect(session.machine.state == .signedOut(byUser: false))
     session.ask()
     #expect(session.calls.last == .getID(logins: LoginsMap()))
   }
 
-  @Test func aSignInThatMayFailDoesNotBringBackWhatWasCleared() {
+  @Test func aPendingSignInDoesNotRestoreWhatWasCleared() {
     var session = SessionDriver(.password)
     session.signIn("alice")
     let login = session.login(fixtures.password("alice"))
@@ -218,17 +219,17 @@ import Testing
 
   // MARK: release
 
-  @Test func whoWaitsForASignInIsReleased() {
+  @Test func releaseRefusesWaitersForASignIn() {
     var session = SessionDriver(.password)
     let waiting = [session.ask(wait: .seconds(60)), session.ask(.token, wait: .seconds(60))]
     session.send(.released)
     #expect(waiting.allSatisfy { session.answer(to: $0) == .refused(.signInRequired) })
-    #expect(session.machine.standing == .signedOut(byUser: false))
+    #expect(session.machine.state == .signedOut(byUser: false))
     #expect(session.announcements == [])
     #expect(session.machine.waiterCount == 0)
   }
 
-  @Test func whoWaitsForARefreshIsNot() {
+  @Test func releaseKeepsWaitersForARefresh() {
     var session = SessionDriver()
     let get = session.ask()
     session.send(.released)
@@ -238,11 +239,167 @@ import Testing
     #expect(session.answer(to: get) == .credentials)
   }
 
-  @Test func norWhoseSignInIsOnItsWay() {
+  @Test func releaseKeepsWaitersOfASignInUnderWay() {
     var session = SessionDriver(.password)
     let get = session.ask(wait: .seconds(60))
     session.login(fixtures.password("alice"))
     session.send(.released)
     #expect(session.answer(to: get) == nil)
+  }
+}
+
+/// A profile whose configuration changes under its sessions.
+@Suite struct ProfileChangeTests {
+  let fixtures = Fixtures()
+
+  // MARK: What a change means
+
+  private static let base = """
+    [backend corp]
+    type = http
+    url = https://auth.example.com/token
+    [backend other]
+    type = http
+    url = https://auth.example.com/token
+    [backend script]
+    type = exec
+    command = /bin/true
+    [profile work]
+    identity_pool_id = eu-west-1:11111111-2222-3333-4444-555555555555
+    developer_provider = login.example.app
+    backend = corp
+    role_arn = arn:aws:iam::123456789012:role/a
+    """
+
+  private func profile(_ text: String) throws -> Profile {
+    let reading = Configuration.read(
+      [ConfigurationSource(name: "credd.conf", bytes: Array(text.utf8))], environment: { _ in nil })
+    let configuration = try #require(reading.configuration, "\(reading.diagnostics)")
+    return try Profile(try #require(configuration.profiles["work"]), in: configuration) { _ in nil }
+  }
+
+  @Test(arguments: [
+    ("auth.example.com", "auth2.example.com", ProfileChange.nothingHeld),
+    ("backend = corp", "backend = corp\nallow_users = alice", .nothingHeld),
+    ("backend = corp", "backend = corp\nfips = yes", .nothingHeld),
+    ("role/a", "role/b", .credentials),
+    ("backend = corp", "backend = corp\nflow = basic", .credentials),
+    ("backend = corp", "backend = other", .identity),
+    ("backend = corp", "backend = script", .identity),
+    ("type = http\nurl", "type = http\nlogin_url = https://auth.example.com/login\nurl", .identity),
+    ("login.example.app", "login.example.com", .identity),
+    ("backend = corp", "backend = corp\nuser_identifier = {uid}", .identity),
+    ("555555555555", "666666666666", .identity),
+    ("backend = corp", "backend = corp\nguest = yes", .identity),
+  ])
+  func aSessionKeepsWhatTheNewProfileWouldGive(
+    _ old: String, _ new: String, _ change: ProfileChange
+  ) throws {
+    let before = try profile(Self.base)
+    let after = try profile(Self.base.replacing(old, with: new, maxReplacements: 1))
+    #expect(before != after)
+    #expect(before.change(to: after) == change)
+    #expect(after.change(to: before) == change)
+    #expect(before.change(to: before) == .nothingHeld)
+  }
+
+  // MARK: What a session makes of it
+
+  private let plan = SessionPlan(backend: .host)
+
+  @Test func anIrrelevantChangeKeepsEverything() {
+    var session = SessionDriver()
+    session.signIn()
+    let held = session.machine.credentials
+    session.forget()
+    #expect(session.send(.profileChanged(plan, .nothingHeld)) == [])
+    #expect(session.machine.credentials == held)
+  }
+
+  @Test func aPauseEndsWhenTheProfileChanges() {
+    var session = SessionDriver()
+    let get = session.ask(wait: .seconds(60))
+    session.finish(fixtures.failed(.permanentConfiguration, .poolMisconfigured))
+    #expect(session.answer(to: get) != nil)
+    session.forgetAll()
+    session.send(.profileChanged(plan, .nothingHeld))
+    session.ask()
+    #expect(session.calls == [fixtures.callback()])
+  }
+
+  @Test func anotherRoleGivesOtherCredentialsToTheSameUser() {
+    var session = SessionDriver()
+    session.signIn()
+    session.forgetAll()
+    session.send(.profileChanged(plan, .credentials))
+    #expect(session.machine.credentials == nil)
+    #expect(session.machine.identityID == fixtures.identity)
+    let get = session.ask()
+    // The token is the user's, whatever the role.
+    #expect(session.calls == [fixtures.exchange()])
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: get) == .credentials)
+  }
+
+  @Test func aCallForTheOldRoleIsDroppedAndMadeAnew() {
+    var session = SessionDriver()
+    let get = session.ask(wait: .seconds(60))
+    session.finish(fixtures.token())
+    let exchange = session.openCalls.keys.max() ?? 0
+    session.forgetAll()
+    var basic = plan
+    basic.flow = .basic
+    session.send(.profileChanged(basic, .credentials))
+    session.finish(call: exchange, fixtures.credentials())
+    #expect(session.machine.credentials == nil)
+    #expect(session.answer(to: get) == nil)
+    guard case .assumeRole? = session.calls.last else {
+      Issue.record("asked for \(session.calls)")
+      return
+    }
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: get) == .credentials)
+  }
+
+  @Test func anotherPoolBeginsTheSessionAnew() {
+    var session = SessionDriver()
+    session.signIn()
+    session.forgetAll()
+    session.send(.profileChanged(plan, .identity))
+    let machine = session.machine
+    #expect(machine.credentials == nil && machine.token == nil && machine.identityID == nil)
+    session.ask()
+    #expect(session.calls == [fixtures.callback()])
+  }
+
+  @Test func aLogoutHoldsAcrossAnotherPool() {
+    var session = SessionDriver()
+    session.signIn()
+    session.send(.loggedOut)
+    session.forgetAll()
+    session.send(.profileChanged(plan, .identity))
+    let get = session.ask(wait: .zero)
+    #expect(session.calls == [])
+    #expect(session.answer(to: get) == .refused(.signInRequired))
+  }
+
+  @Test func aSignInThatTheNewProfileDoesNotAllowIsRefused() {
+    var session = SessionDriver()
+    let login = session.login(.host)
+    session.send(.profileChanged(SessionPlan(backend: .none), .identity))
+    #expect(session.answer(to: login) == .refused(.signInFailed))
+    #expect(session.machine.nextWake == .distantFuture)
+  }
+
+  @Test func aPasswordUnderCheckIsNotSentAgain() {
+    var session = SessionDriver(.password)
+    let login = session.login(.password(username: "alice", password: Secret("x")))
+    let before = session.calls.count
+    session.send(.profileChanged(SessionPlan(backend: .password), .credentials))
+    #expect(session.calls.count == before)
+    session.finish(.signedIn(BackendSession(token: Secret("s"), developerUserIdentifier: nil)))
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: login) == .state)
   }
 }

@@ -1,6 +1,6 @@
 import CredCore
 
-/// What the tests of Cognito, STS and the backends share.
+/// Sample values for the tests of Cognito, STS and the backends.
 enum Samples {
   static let poolText = "us-east-1:11111111-2222-3333-4444-555555555555"
   static let identityText = "us-east-1:99999999-8888-7777-6666-555555555555"
@@ -32,7 +32,7 @@ enum Samples {
       body: Secret(body))
   }
 
-  /// `header.payload.signature` of which only the payload means something.
+  /// `header.payload.signature`; only the payload has a meaning.
   static func jwt(_ payload: String) -> String {
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
     var text = ""
@@ -61,7 +61,7 @@ enum Samples {
   }
 }
 
-/// The failure that `body` throws; nil where it succeeds.
+/// The failure that `body` throws; nil if it succeeds.
 func failure(_ body: () throws(UpstreamFailure) -> Void) -> UpstreamFailure? {
   do throws(UpstreamFailure) {
     try body()

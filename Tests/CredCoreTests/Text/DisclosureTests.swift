@@ -3,7 +3,7 @@ import Testing
 
 @testable import CredCore
 
-/// No way to print a value shows a secret that it holds.
+/// Printing a value never shows a secret in it.
 struct DisclosureTests {
   private static let text = "Kq7vXw2nTz9bRd4m"
   private static let secret = Secret(text)
@@ -14,7 +14,7 @@ struct DisclosureTests {
     let now = Instant(nanoseconds: 0)
     let credentials = Credentials(
       accessKeyID: "AKIA", secretAccessKey: secret, sessionToken: secret, expiration: time)
-    let token = DeveloperToken(known: secret, expiration: time, issuedAt: nil)
+    let token = DeveloperToken(known: secret, expiration: time)
     let logins = try LoginsMap([("accounts.google.com", secret)])
     let signer = SigV4(accessKeyID: "AKIA", secretAccessKey: secret, sessionToken: secret)
     let header = HTTPHeader("Authorization", secret)
@@ -22,7 +22,7 @@ struct DisclosureTests {
     let identity = try IdentityID(Self.identity)
     var exec = ExecBackendSettings(command: ["/bin/true"])
     exec.environment = ["KEY": secret]
-    var attempt = Attempt(goal: .credentials, voucher: .password(session))
+    var attempt = Refresh(goal: .credentials, method: .password(session))
     attempt.openIDToken = secret
     let json = try JSONValue.parse(Array(#"{"a":["\#(text)",{"b":"\#(text)"}]}"#.utf8))
     let sample = try #require(
@@ -38,8 +38,8 @@ struct DisclosureTests {
       UpstreamCall.signIn(username: "u", password: secret),
       UpstreamOutcome.fileToken(secret), SignInInput.password(username: "u", password: secret),
       HeldToken(token, lifetime: nil, received: now),
-      HeldCredentials(credentials, lifetime: .seconds(1), received: now, chance: 0),
-      Standing.signedIn(.password(session)),
+      HeldCredentials(credentials, lifetime: .seconds(1), received: now, jitter: 0),
+      SignInState.signedIn(.password(session)),
       try Request.parse(
         Array(#"{"op":"login","username":"u","password":"\#(text)"}"#.utf8)),
       RenderedReply.credentials(credentials), RenderedReply.token(token, of: identity),
@@ -71,7 +71,7 @@ struct DisclosureTests {
     return framer
   }
 
-  /// As text, and as the numbers that an array of bytes is printed as.
+  /// The text, and the numbers as which an array of bytes is printed.
   private static let forms = [text, hexadecimal].flatMap { text in
     [
       String(text.prefix(8)), text.utf8.prefix(8).map { "\($0)" }.joined(separator: ", "),
@@ -84,7 +84,7 @@ struct DisclosureTests {
     return forms.contains { output.contains($0) || lines.joined(separator: "\n").contains($0) }
   }
 
-  @Test func nothingThatHoldsASecretShowsIt() throws {
+  @Test func noTypeShowsItsSecret() throws {
     for value in try Self.samples() {
       var dumped = ""
       dump([value], to: &dumped)
@@ -98,8 +98,8 @@ struct DisclosureTests {
     }
   }
 
-  /// Else the test above would pass whatever is printed.
-  @Test func whatIsNoSecretIsRecognised() {
+  /// Without this, the test above might pass whatever is printed.
+  @Test func theCheckRecognisesAShownSecret() {
     var dumped = ""
     dump(Array(Self.text.utf8), to: &dumped)
     for output in [Self.text, "\(Array(Self.text.utf8))", dumped] {
@@ -107,7 +107,7 @@ struct DisclosureTests {
     }
   }
 
-  /// A type that is given a secret has its sample.
+  /// Every type with a stored secret has a sample above.
   @Test func everyTypeWithASecretHasASample() throws {
     let root = URL(filePath: #filePath).appending(path: "../../../../Sources").standardizedFileURL
     let known = Set(try Self.samples().map { "\(type(of: $0))" })

@@ -21,7 +21,7 @@ struct EncodingTests {
   }
 
   @Test(arguments: ["Z", "Zm9vZ", "Zg=", "Z===", "Zg==Zg==", "Z g=", "=", "Zm9v====", "Zm9v="])
-  func noBase64(text: String) {
+  func refusesInvalidBase64(text: String) {
     #expect(Base64.decode(text.utf8, .standard) == nil)
   }
 
@@ -47,12 +47,12 @@ struct ContainmentTests {
       ("aab", "ab", true), ("abc", "abcd", false), ("abc", "ac", false), ("abc", "C", false),
       ("", "", true), ("", "a", false), ("ä", "\u{A4}", false),
     ])
-  func texts(_ text: String, _ part: String, _ isThere: Bool) {
+  func findsATextWithinAText(_ text: String, _ part: String, _ isThere: Bool) {
     #expect(text.contains(bytesOf: part) == isThere)
     #expect(text[...].contains(bytesOf: part) == isThere)
   }
 
-  @Test func bytes() {
+  @Test func findsBytesWithinBytes() {
     #expect([UInt8(0), 7, 7, 9].contains(bytes: [7, 9]))
     #expect(![UInt8(0), 7, 7, 9].contains(bytes: [9, 7]))
   }

@@ -2,49 +2,49 @@ import Testing
 
 @testable import CredCore
 
-/// A wrong local clock is a person's business (field-notes 20).
+/// The daemon reports a wrong local clock once, and its correction.
 @Suite struct ClockSkewTests {
   private let noon = WallTime(milliseconds: 1_700_000_000_000)
 
   @Test(arguments: [0, 1, -1, 60, -60])
-  func whatIsWithinAMinuteIsNoNews(_ seconds: Int) {
+  func aDifferenceOfAMinuteIsIgnored(_ seconds: Int) {
     var clock = ClockSkew()
-    #expect(clock.noted(server: noon + .seconds(seconds), local: noon) == nil)
+    #expect(clock.compare(server: noon + .seconds(seconds), local: noon) == nil)
     #expect(!clock.isOff)
   }
 
   @Test(arguments: [61, -61, 86_400, -86_400])
-  func moreIsSaidOnce(_ seconds: Int) {
+  func aLargerDifferenceIsReportedOnce(_ seconds: Int) {
     var clock = ClockSkew()
-    #expect(clock.noted(server: noon + .seconds(seconds), local: noon) == .off(.seconds(seconds)))
-    #expect(clock.noted(server: noon + .seconds(seconds), local: noon) == nil)
+    #expect(clock.compare(server: noon + .seconds(seconds), local: noon) == .off(.seconds(seconds)))
+    #expect(clock.compare(server: noon + .seconds(seconds), local: noon) == nil)
     #expect(clock.isOff)
-    // Still off, and about as much.
+    // A difference that changes by a minute is not reported again.
     let more = seconds + 60 * seconds.signum()
-    #expect(clock.noted(server: noon + .seconds(more), local: noon) == nil)
+    #expect(clock.compare(server: noon + .seconds(more), local: noon) == nil)
   }
 
-  @Test func whenItIsRightAgainThatIsSaidToo() {
+  @Test func aCorrectedClockIsReported() {
     var clock = ClockSkew()
-    #expect(clock.noted(server: noon + .seconds(300), local: noon) == .off(.seconds(300)))
-    #expect(clock.noted(server: noon, local: noon) == .right)
-    #expect(clock.noted(server: noon, local: noon) == nil)
+    #expect(clock.compare(server: noon + .seconds(300), local: noon) == .off(.seconds(300)))
+    #expect(clock.compare(server: noon, local: noon) == .right)
+    #expect(clock.compare(server: noon, local: noon) == nil)
   }
 
-  @Test func whoSetsTheClockMendsItAtOnce() {
+  @Test func settingTheClockCorrectsTheDifference() {
     var clock = ClockSkew()
-    #expect(clock.noted(server: noon + .seconds(300), local: noon) == .off(.seconds(300)))
+    #expect(clock.compare(server: noon + .seconds(300), local: noon) == .off(.seconds(300)))
     #expect(clock.clockSet(by: .seconds(299)) == .right)
     #expect(!clock.isOff)
   }
 
-  @Test func orPutsItOff() {
+  @Test func settingTheClockWronglyIsReported() {
     var clock = ClockSkew()
-    #expect(clock.noted(server: noon + .seconds(1), local: noon) == nil)
+    #expect(clock.compare(server: noon + .seconds(1), local: noon) == nil)
     #expect(clock.clockSet(by: .seconds(3600)) == .off(.seconds(-3599)))
   }
 
-  @Test func beforeAnyServerSpokeNobodyKnows() {
+  @Test func aChangeBeforeTheFirstReplyIsIgnored() {
     var clock = ClockSkew()
     #expect(clock.clockSet(by: .seconds(3600)) == nil)
     #expect(!clock.isOff)

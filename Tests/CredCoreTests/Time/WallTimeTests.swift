@@ -53,7 +53,7 @@ import Testing
     "2024-05-06T07:08:09Z ", " 2024-05-06T07:08:09Z", "24-05-06T07:08:09Z", "1714979289",
     "2024-05-06T07:08:0\u{0661}Z",
   ])
-  func refusesWhatIsNoTime(text: String) {
+  func refusesAnInvalidTime(text: String) {
     #expect(WallTime(iso8601: text) == nil)
   }
 
@@ -79,7 +79,7 @@ import Testing
     "Sun, 06 Nov 1994 08:49:37 GMT+1", "Sun Nov 6 08:49:37 1994", "06 Nov 1994 08:49:37 GMT",
     "Sunday, 06 Nov 1994 08:49:37 GMT", "Sun, 06 nov 1994 08:49:37 GMT",
   ])
-  func refusesWhatIsNoHTTPDate(text: String) {
+  func refusesAnInvalidHTTPDate(text: String) {
     #expect(WallTime(httpDate: text) == nil)
   }
 

@@ -9,7 +9,7 @@ struct CallQueueTests {
   private var ids = CallIDs()
 
   private func call(_ id: CallID, isInPerson: Bool = false) -> Admission.Call {
-    Admission.Call(id: id, lane: "work", isInPerson: isInPerson, isRetry: false)
+    Admission.Call(id: id, profile: "work", isInPerson: isInPerson, isRetry: false)
   }
 
   @Test mutating func `one call at a time, and a withdrawn call is never made`() {
@@ -40,7 +40,7 @@ struct CallQueueTests {
     let (first, early, late) = (ids.next(), ids.next(), ids.next())
     var made: [CallID] = []
     for id in [first, early, late] { queue.enter(call(id), clock) { _ in made.append(id) } }
-    queue.handle(.hurried(late), clock)
+    queue.handle(.prioritised(late), clock)
     queue.handle(.ended(first, nil), clock)
     #expect(made == [first, late])
   }
@@ -71,5 +71,22 @@ struct CallQueueTests {
     clock.advance(to: due)
     queue.handle(.timePassed, clock)
     #expect(made == before + 1)
+  }
+
+  @Test func `a call that is cancelled while its file is read is not sent`() throws {
+    let fixture = try ServiceFixture(Configured.usual(backend: "bearer_token_file = /token"))
+    fixture.host.queries.files["/token"] = "secret"
+    fixture.host.background.time[.files] = .seconds(1)
+    let client = fixture.connect()
+    client.send("{}")
+    fixture.advance(by: .milliseconds(500))
+    _ = try fixture.ask(#"{"op":"clear","what":"credentials"}"#)
+    fixture.advance(by: .milliseconds(700))
+    #expect(fixture.host.upstreams.calls("token") == 0)
+    #expect(client.isWaiting)
+    fixture.advance(by: .seconds(1))
+    #expect(fixture.host.upstreams.calls("token") == 1)
+    #expect(!client.isWaiting)
+    #expect(fixture.upstream.callCount == 0)
   }
 }

@@ -7,7 +7,7 @@ import Testing
     try ProfileSections(importing: Array(file.utf8), file: "app.json", name: name).text
   }
 
-  /// What credd makes of it, if it has nothing to say about it, not even a warning.
+  /// The configuration that credd reads from the output, without an error or a warning.
   private func configuration(_ file: String, name: String? = nil) throws -> Configuration? {
     let text = try sections(file, name: name)
     let reading = Configuration.read(
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func writesWhatIsKnownAndSaysWhatIsMissing() throws {
+  @Test func writesKnownKeysAndNamesTheMissingOnes() throws {
     #expect(
       try sections(MobileFiles.mobileSDK, name: "work") == """
         ; The identity pool of awsconfiguration.json, CognitoIdentity "Default".
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test(arguments: [("true", true), ("false", false)])
-  func guestsAreAsTheFileSays(_ written: String, _ allowed: Bool) throws {
+  func guestsFollowTheFile(_ written: String, _ allowed: Bool) throws {
     let file = MobileFiles.outputs(guests: written)
     #expect(try configuration(file, name: "w")?.profiles["w"]?.guest == allowed)
     #expect(try sections(file).contains("\nguest = \(allowed ? "yes" : "no")\n"))
@@ -192,7 +192,7 @@ extension ProfileSectionsTests {
       "3:3: not valid JSON: duplicate key \"UserAgent\""
     ),
   ])
-  func saysWhereAFileIsWrong(_ file: String, _ complaint: String) {
+  func namesThePlaceOfAnErrorInAFile(_ file: String, _ complaint: String) {
     #expect(failure(file) == Failure(.dataError, "app.json:\(complaint)"))
   }
 
@@ -221,9 +221,9 @@ extension ProfileSectionsTests {
     #expect(failure?.line.utf8.count { $0 == 0x0A } == 1)
   }
 
-  /// No cut and no changed byte of a good file may break out of the answer.
+  /// credd can read the output, even if the file was damaged.
   @Test(arguments: [MobileFiles.mobileSDK, MobileFiles.amplify, MobileFiles.outputs()])
-  func whateverComesOutCreddCanRead(_ file: String) {
+  func creddReadsEveryResult(_ file: String) {
     let bytes = Array(file.utf8)
     for place in stride(from: 0, to: bytes.count, by: 3) {
       for change in [UInt8(ascii: "\""), UInt8(ascii: "]"), 0x0A, 0xFF] {

@@ -14,7 +14,10 @@ struct Sandbox {
   init(_ options: [String] = []) throws {
     let ready = try Stage.current().newFile("ready")
     let process = try ChildProcess(
-      [Programs.sandbox, "--port", "0", "--ready-file", ready, "--quiet"] + options)
+      [
+        Programs.sandbox, "--port", "0", "--ready-file", ready, "--quiet", "--signing-key",
+        Programs.signingKey,
+      ] + options)
     try Deadline.usual.wait(for: "credd-sandbox") {
       if let status = process.status { throw Overdue("credd-sandbox: it ended with \(status)") }
       return FileManager.default.fileExists(atPath: ready)

@@ -3,7 +3,7 @@ import Glibc
 
 /// A client's end of a stream, with a deadline on everything.
 final class StreamSocket {
-  private let descriptor: Int32
+  let descriptor: Int32
   private var received: [UInt8] = []
 
   init(unixPath path: String) throws {
@@ -87,7 +87,7 @@ final class StreamSocket {
     return count > 0
   }
 
-  private func wait(for events: Int32, _ deadline: Deadline) throws {
+  func wait(for events: Int32, _ deadline: Deadline) throws {
     var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
     guard unsafe poll(&entry, 1, deadline.milliseconds) > 0 else { throw Overdue("the other side") }
   }

@@ -31,7 +31,7 @@ final class Machine: Sendable {
     let folder = URL(filePath: repository + "/build")
     let files = try? FileManager.default.contentsOfDirectory(
       at: folder, includingPropertiesForKeys: [.contentModificationDateKey])
-    return files?.filter { $0.pathExtension == "deb" }
+    return files?.filter { $0.pathExtension == "deb" && $0.lastPathComponent.hasPrefix("credd_") }
       .max { modified($0) < modified($1) }?.lastPathComponent
   }()
 
@@ -79,6 +79,7 @@ final class Machine: Sendable {
         --unix-socket /run/sandbox/http.sock --ready-file /run/sandbox/ready --quiet
       rm -f /var/lib/man-db/auto-update
       cp /srv/credd/build/\(package) /root/credd.deb
+      cp /srv/credd/build/credd-sandbox_*.deb /root
       """, leader)
     guard prepared.status == 0 else { throw Unexpected("the machine: \(prepared)") }
     return try run("apt-get install --yes /root/credd.deb", leader)

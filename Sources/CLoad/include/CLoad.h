@@ -1,0 +1,39 @@
+// Loads a library when it is first needed: dlopen(3), a table of its functions, and a note in the
+// program by which packagers find the library.
+//
+// Why it is not linked: libcurl needs 30 libraries. If they are linked, an idle daemon takes twice
+// the memory and more than twice the time to start, and most starts restore their sessions without
+// a call.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+// One function of a library: its name, and the pointer that receives its address.
+struct credd_symbol {
+  const char *name;
+  void *pointer;
+};
+
+// Loads a library and finds its functions. Symbol look-up starts with the program itself, so the
+// library uses the program's free(), which wipes (CWipingFree).
+//
+// NULL, or the problem: the text is valid until the thread's next call.
+const char *credd_load(const char *soname, const struct credd_symbol *symbols, size_t count);
+
+// Loads once for the whole process: calls `load` under a lock, until it once returns NULL. 0, or -1
+// with the result of `load` in `reason`.
+int credd_load_once(int *is_loaded, const char *(*load)(void), char *reason, size_t size);
+
+// https://systemd.io/ELF_DLOPEN_METADATA: a note that names a library which a program loads by
+// dlopen(). `priority` is "required", "recommended" or "suggested". Linkers and strip(1) keep it.
+#define CREDD_DLOPEN_NOTE(feature, description, priority, soname)                                 \
+  CREDD_DLOPEN_NOTE_OF("[{\"feature\":\"" feature "\",\"description\":\"" description             \
+                       "\",\"priority\":\"" priority "\",\"soname\":[\"" soname "\"]}]")
+
+#define CREDD_DLOPEN_NOTE_OF(json)                                                                \
+  __attribute__((used, section(".note.dlopen"), aligned(4))) static const struct {                \
+    uint32_t name_size, content_size, type;                                                       \
+    char name[4];                                                                                 \
+    __attribute__((aligned(4))) char content[sizeof(json)];                                       \
+  } credd_dlopen_note = {4, sizeof(json), 0x407c0c0a, "FDO", json}

@@ -1,3 +1,0 @@
-import CredCore
-typealias SignInState = Standing
-extension SessionMachine { var state: Standing { standing } }

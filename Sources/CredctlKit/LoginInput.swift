@@ -1,0 +1,111 @@
+public import CredCore
+
+/// One `--login PROVIDER=@FILE` or `--login PROVIDER=-`: where credctl reads a provider's token.
+///
+/// Every user of the host could read a token on the command line.
+public struct LoginSource: Equatable, Sendable {
+  public enum Place: Equatable, Sendable {
+    case file(String)
+    case standardInput
+  }
+
+  public let provider: String
+  public let place: Place
+
+  /// - Throws: a ``Failure`` with ``Sysexit/usage``. It does not repeat the text after `=`.
+  public init(_ text: String) throws(Failure) {
+    // ARNs of SAML providers and names of user pools have no `=`, so the first one ends the provider.
+    guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
+      throw Failure(.usage, "option '--login' takes PROVIDER=@FILE or PROVIDER=-")
+    }
+    provider = String(text[..<equals])
+    let source = text[text.index(after: equals)...]
+    if source == "-" {
+      place = .standardInput
+    } else if source.hasPrefix("@"), source.count > 1 {
+      place = .file(String(source.dropFirst()))
+    } else {
+      throw Failure(
+        .usage,
+        "option '--login \(provider)=' takes @FILE or -, not a token: others would see it")
+    }
+  }
+
+  /// Reads several sources: each provider once, at most one on standard input.
+  public static func list(_ texts: [String]) throws(Failure) -> [LoginSource] {
+    var sources: [LoginSource] = []
+    for text in texts {
+      let source = try LoginSource(text)
+      guard !sources.contains(where: { $0.provider == source.provider }) else {
+        throw Failure(.usage, "option '--login' names \(source.provider) twice")
+      }
+      sources.append(source)
+    }
+    guard sources.count(where: { $0.place == .standardInput }) <= 1 else {
+      throw Failure(.usage, "option '--login' reads standard input for one provider only")
+    }
+    guard sources.count <= Limits.Upstream.logins else {
+      throw Failure(.usage, "option '--login' takes \(Limits.Upstream.logins) providers at most")
+    }
+    return sources
+  }
+}
+
+/// A line that the user types into a raw terminal, without echo.
+public struct PasswordLine: Sendable {
+  public enum Step: Equatable, Sendable {
+    case more
+    case done(Secret)
+    case cancelled
+  }
+
+  private var bytes: [UInt8] = []
+
+  public init() {}
+
+  /// Takes a byte from the terminal.
+  public mutating func typed(_ byte: UInt8) -> Step {
+    switch byte {
+    case 0x0A, 0x0D: return .done(Secret(bytes))
+    case 0x03: return .cancelled  // ^C
+    case 0x04 where bytes.isEmpty: return .cancelled  // ^D
+    case 0x08, 0x7F: removeCharacter()
+    case 0x15: bytes.removeAll(keepingCapacity: true)  // ^U
+    case 0x00..<0x20: break
+    default:
+      guard bytes.count < InputLimits.secret else { return .cancelled }
+      bytes.append(byte)
+    }
+    return .more
+  }
+
+  private mutating func removeCharacter() {
+    // UTF-8 continuation bytes belong to the character before them.
+    while let last = bytes.popLast(), last & 0xC0 == 0x80 {}
+  }
+}
+
+/// Finds the secret in the text of a file or a pipe.
+public enum SecretText {
+  /// The text without the white space that editors and `echo` put around it.
+  ///
+  /// - Parameter name: the name of the secret, for the error.
+  public static func token(_ bytes: [UInt8], name: String) throws(Failure) -> Secret {
+    try checked(Array(bytes.trimmed), name: name)
+  }
+
+  /// The first line without its line break. Spaces belong to a password.
+  public static func password(_ bytes: [UInt8]) throws(Failure) -> Secret {
+    var line = Array(bytes.prefix { $0 != 0x0A })
+    if line.last == 0x0D { line.removeLast() }
+    return try checked(line, name: "password")
+  }
+
+  private static func checked(_ bytes: [UInt8], name: String) throws(Failure) -> Secret {
+    guard !bytes.isEmpty else { throw Failure(.usage, "the \(name) is empty") }
+    guard String(validating: bytes, as: UTF8.self) != nil else {
+      throw Failure(.usage, "the \(name) is not UTF-8 text")
+    }
+    return Secret(bytes)
+  }
+}

@@ -1,2 +1,0 @@
-/// The version `credctl --version` prints.
-public let credctlVersion = "0.1.0"

@@ -1,0 +1,2 @@
+// What is shipped, as one target: `swift build --target Programs` builds and links the three
+// programs, and neither simulation nor fuzzing nor tests.

@@ -1,0 +1,75 @@
+/// The organisation's users and their sign-in sessions.
+struct UserDirectory: Sendable {
+  static let maximumUsers = IdentityPool.maximumIdentities
+  static let maximumSessions = 100_000
+
+  /// Any name that is asked for becomes a user.
+  var allowsAnyUser = false
+  /// The token callback wants a session from every user.
+  var requiresSession = false
+  private var users: [String: User] = [:]
+  private var sessions: [String: String] = [:]
+
+  /// The user, made at once where any name is welcome. nil if unknown.
+  mutating func user(_ name: String) -> User? {
+    if let user = users[name] { return user }
+    guard allowsAnyUser, !name.isEmpty, users.count < UserDirectory.maximumUsers else {
+      return nil
+    }
+    let user = User(name: name, password: UserDirectory.defaultPassword(of: name))
+    users[name] = user
+    return user
+  }
+
+  /// A user that is there already.
+  func existing(_ name: String) -> User? { users[name] }
+
+  /// False where the directory is full.
+  @discardableResult
+  mutating func store(_ user: User) -> Bool {
+    guard users[user.name] != nil || users.count < UserDirectory.maximumUsers else { return false }
+    users[user.name] = user
+    return true
+  }
+
+  func needsSession(_ user: User) -> Bool { requiresSession || user.requiresSession }
+
+  /// Whose session this is.
+  func holder(ofSession token: String) -> String? { sessions[token] }
+
+  mutating func openSession(for name: String, token: String) {
+    if sessions.count >= UserDirectory.maximumSessions { sessions.removeAll() }
+    sessions[token] = name
+  }
+
+  @discardableResult
+  mutating func closeSession(_ token: String) -> Bool {
+    sessions.removeValue(forKey: token) != nil
+  }
+
+  /// How many sessions were closed.
+  mutating func closeSessions(of name: String) -> Int {
+    let before = sessions.count
+    sessions = sessions.filter { $0.value != name }
+    return before - sessions.count
+  }
+
+  mutating func closeAllSessions() -> Int {
+    defer { sessions.removeAll() }
+    return sessions.count
+  }
+
+  /// What a user signs in with when nobody gave a password.
+  static func defaultPassword(of name: String) -> String { name + "-password" }
+}
+
+/// A user of the organisation's own login system.
+struct User: Sendable {
+  let name: String
+  var password: String
+  var isDisabled = false
+  /// The token callback wants the user's own session.
+  var requiresSession = false
+  /// What the sample server stores instead of the password, once the user has registered there.
+  var saltedPassword: String?
+}

@@ -1,0 +1,50 @@
+/// Faults that the simulation injects at a seam of the service. Each is one that a daemon might
+/// have, and each invariant must catch its own.
+///
+/// A new fault is a case here, a row in ``caughtBy``, and a condition at the seam where it happens.
+public enum InjectedFault: String, Sendable, CaseIterable {
+  /// `Clock`: the service's clock stands still while the host sleeps.
+  case stoppedClock
+  /// `HTTPSending`: a connection answers a request with the reply to the one before it.
+  case mixedReplies
+  /// `HostQueries`: the user database answers with another user's entry.
+  case mixedUsers
+  /// `SessionStoring`: a restart finds records under the keys of others, where no user's name in
+  /// them says so.
+  case mixedRecords
+  /// `LineReceiving`: after a failed call the session's credentials are cleared, though nobody asked.
+  case dropOnFailure
+  /// `SessionStoring`: a restart finds every other record alone.
+  case lostRecords
+  /// `HTTPSending`: some requests are sent twice at the same time.
+  case repeatedRequests
+  /// `Timer`: a timer that is set for later does not fire.
+  case lostTimers
+  /// `Background`: the completion of some look-ups of users never comes.
+  case lostLookups
+  /// `Clock`: the rate limits are counted on a clock that is a thousand times too fast.
+  case fastClock
+  /// `HTTPSending`: a request that fails is sent again every second, outside of all queues.
+  case eagerRetries
+  /// `HTTPSending`: after one failure every further request of the first session fails.
+  case poison
+  /// `Background`: the completion of reading a file never comes.
+  case lostFiles
+  /// `Clock`: the service is told a time that is a second old.
+  case slowClock
+
+  /// What must catch it.
+  public var caughtBy: [Invariant] {
+    switch self {
+    case .stoppedClock: [.neverExpired]
+    case .mixedReplies, .mixedUsers, .mixedRecords: [.neverForeign]
+    case .dropOnFailure, .lostRecords: [.neverDropped]
+    case .repeatedRequests: [.singleFlight]
+    case .lostTimers, .lostLookups: [.answeredInTime]
+    case .fastClock: [.withinRate]
+    case .eagerRetries: [.boundedCalls]
+    case .poison, .lostFiles: [.healthyAgain]
+    case .slowClock: [.noSpin]
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import CredCore
+import CredService
+import Synchronization
+
+/// The user database and the files of the host.
+final class SimulatedQueries: HostQueries {
+  private struct State {
+    var now = World.beginning
+    /// Counts the people to whom each uid was given.
+    var generations: [Int: Int] = [:]
+  }
+
+  private let state = Mutex(State())
+  private let swapsUsers: Bool
+
+  init(swapsUsers: Bool) {
+    self.swapsUsers = swapsUsers
+  }
+
+  func setTime(_ now: Instant) { state.withLock { $0.now = now } }
+
+  /// A uid is given to somebody else.
+  func handOver(_ user: Int) { state.withLock { $0.generations[user, default: 0] += 1 } }
+
+  func user(_ query: UserQuery) -> UserAnswer {
+    guard case .uid(let uid) = query.key, let user = SimulatedUsers.user(withUID: uid) else {
+      return .nobody
+    }
+    let named = swapsUsers ? SimulatedUsers.partner(of: user) : user
+    let generation = state.withLock { $0.generations[user] ?? 0 }
+    return .user(
+      UserEntry(
+        uid: uid, name: SimulatedUsers.name(named, generation: generation),
+        groups: query.withGroups ? [100] : []))
+  }
+
+  func executable(of pid: Int32, withDigest: Bool) -> ExecutableAnswer {
+    .executable(Caller.Executable(path: "/usr/bin/app"))
+  }
+
+  func file(_ path: String, key: String) throws(InvalidInput) -> Secret {
+    if path == SimulatedConfiguration.keysFile {
+      return Secret("[default]\naws_access_key_id = AKIA\naws_secret_access_key = key\n")
+    }
+    guard let session = SimulatedUsers.session(ofTokenFile: path) else {
+      throw InvalidInput(field: key, reason: "there is no \(path)")
+    }
+    let end = state.withLock { $0.now } + .seconds(3000)
+    return Secret(
+      Seal(
+        Owner(session: session, generation: 0, .logins), end: end, lifetime: .seconds(3000),
+        isEndKnown: false
+      ).text + [UInt8(ascii: "\n")])
+  }
+
+  func environment(_ name: String) -> String? { nil }
+}

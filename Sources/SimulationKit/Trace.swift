@@ -1,0 +1,75 @@
+import CredCore
+
+/// What is written down while a simulation runs.
+final class Trace {
+  private(set) var violation: Violation?
+  private(set) var lines: [String] = []
+  let isKept: Bool
+
+  init(isKept: Bool) {
+    self.isKept = isKept
+  }
+
+  func write(_ line: String) { lines.append(line) }
+
+  /// The first is what counts: the rest may follow from it.
+  func note(_ violation: Violation) {
+    if self.violation == nil { self.violation = violation }
+  }
+}
+
+/// What a simulation did.
+public struct SimulationReport: Sendable {
+  public internal(set) var sessionHours = 0.0
+  public internal(set) var steps = 0
+  /// Lines that clients sent.
+  public internal(set) var requests = 0
+  public internal(set) var answers = 0
+  public internal(set) var refusals = 0
+  /// Requests that upstreams got.
+  public internal(set) var calls = 0
+  public internal(set) var failedCalls = 0
+  public internal(set) var restarts = 0
+  public internal(set) var violation: Violation?
+  /// The steps, where they were traced.
+  public internal(set) var trace: [String] = []
+
+  /// The report of nothing.
+  public static let none = SimulationReport()
+
+  public mutating func add(_ other: SimulationReport) {
+    sessionHours += other.sessionHours
+    steps += other.steps
+    requests += other.requests
+    answers += other.answers
+    refusals += other.refusals
+    calls += other.calls
+    failedCalls += other.failedCalls
+    restarts += other.restarts
+  }
+
+  /// Of the traced steps, the last that concern the violation's session, or all of them where it
+  /// has none.
+  public var story: [String] {
+    guard let session = violation?.session else { return Array(trace.suffix(60)) }
+    let own = trace.filter { line in
+      line.contains(" session \(session):") || !line.contains(" session ")
+    }
+    return Array(own.suffix(60))
+  }
+}
+
+extension Instant {
+  /// Hours, minutes and seconds since the simulation began, for people.
+  var sinceBeginning: String {
+    let milliseconds = (nanoseconds - World.beginning.nanoseconds) / 1_000_000
+    let (hours, rest) = milliseconds.quotientAndRemainder(dividingBy: 3_600_000)
+    let (minutes, left) = rest.quotientAndRemainder(dividingBy: 60_000)
+    func digits(_ number: Int64, _ count: Int) -> String {
+      let text = String(number)
+      return String(repeating: "0", count: max(0, count - text.utf8.count)) + text
+    }
+    return
+      "\(digits(hours, 2)):\(digits(minutes, 2)):\(digits(left / 1000, 2)).\(digits(left % 1000, 3))"
+  }
+}

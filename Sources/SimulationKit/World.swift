@@ -1,0 +1,76 @@
+import CredCore
+
+/// What all parts of a simulation share: time, chance, the schedule, and what is written down.
+final class World {
+  /// On CLOCK_BOOTTIME.
+  static let beginning = Instant.seconds(100_000)
+  /// The true time then; lifetimes that servers give are counted from it.
+  static let epoch = WallTime(milliseconds: 1_800_000_000_000)
+
+  let scenario: Scenario
+  let trace: Trace
+  var random: SeededGenerator
+  var schedule = Schedule()
+  var report = SimulationReport()
+  private(set) var now = World.beginning
+  /// The end of the last sleep: nobody could be answered before.
+  private(set) var awakeSince = World.beginning
+  /// How long the host slept in all.
+  private(set) var slept = Duration.zero
+  /// How far the host's wall clock is off.
+  var skew = Duration.zero
+  /// All faults have ended.
+  var isCalm = false
+  var isOver = false
+  /// The number of the present process.
+  var process = 0
+
+  init(_ scenario: Scenario) {
+    self.scenario = scenario
+    random = SeededGenerator(seed: scenario.seed)
+    trace = Trace(isKept: scenario.isTraced)
+  }
+
+  var fault: InjectedFault? { scenario.fault }
+  /// What a right clock says.
+  var trueTime: WallTime { Self.epoch + (now - Self.beginning) }
+
+  func later(_ seconds: Double) -> Instant { now + .seconds(1) * seconds }
+
+  func after(_ seconds: Double, _ step: @escaping () -> Void) {
+    schedule.put(at: later(seconds), step)
+  }
+
+  /// The same, for a step of the present process.
+  func inProcess(after seconds: Double, _ step: @escaping () -> Void) {
+    schedule.put(at: later(seconds), process: process, step)
+  }
+
+  /// Runs until the end, or to the first violation.
+  func run() {
+    while !isOver, trace.violation == nil, let entry = schedule.pop() {
+      // While the host slept, nothing happened: what fell due is late.
+      if entry.at > now { now = entry.at }
+      guard entry.process == 0 || entry.process == process else { continue }
+      report.steps += 1
+      entry.step()
+    }
+  }
+
+  /// The host is suspended: the clock of deadlines goes on, and nothing happens.
+  func sleep(until time: Instant) {
+    guard time > now else { return }
+    slept += time - now
+    now = time
+    awakeSince = now
+  }
+
+  func violate(_ invariant: Invariant, session: Int?, _ detail: @autoclosure () -> String) {
+    trace.note(Violation(invariant: invariant, at: now, session: session, detail: detail()))
+  }
+
+  func trace(session: Int? = nil, _ words: @autoclosure () -> String) {
+    guard trace.isKept else { return }
+    trace.write("\(now.sinceBeginning) \(session.map { "session \($0): " } ?? "")\(words())")
+  }
+}

@@ -1,0 +1,108 @@
+import ArgumentParser
+import CredctlKit
+
+/// A verb that talks to the daemon.
+protocol Verb: ParsableCommand {
+  var program: Credctl { get }
+  var connection: SocketOption { get }
+}
+
+extension Verb {
+  /// The value of `--socket`; after the verb it counts more than before it.
+  var socket: String? { connection.socket ?? program.socket }
+  var client: Client { Client(socketArgument: socket) }
+}
+
+/// A verb that ``FastCommand`` reads too. ArgumentParser explains it, and reads the arguments that
+/// ``FastCommand`` leaves to it; both run the same code.
+protocol FastVerb: Verb {
+  func fastCommand() throws(Failure) -> FastCommand
+}
+
+extension FastVerb {
+  func run() throws { try Program.run(fastCommand()) }
+}
+
+/// A verb that replies with a session's state: one line for people, or the daemon's.
+protocol SessionVerb: Verb {
+  var selection: ProfileOption { get }
+  var format: JSONFlag { get }
+}
+
+extension SessionVerb {
+  func showSession(_ request: consuming RequestLine, seconds: Int) throws(Failure) {
+    let answer = try client.ask(
+      request.finished(), for: .session, profile: selection.profile, seconds: seconds)
+    guard !format.json else { return try answer.print() }
+    let line = "\(answer.text("Profile")) \(answer.text("State")) \(answer.text("IdentityId"))\n"
+    try StandardStream.output.write(line)
+  }
+}
+
+/// A verb that puts credentials into an environment, where a program keeps them until they expire.
+protocol EnvironmentVerb: FastVerb {
+  var selection: ProfileOption { get }
+  var lifetime: EnvironmentOptions { get }
+}
+
+extension EnvironmentVerb {
+  func getOptions() throws(Failure) -> GetOptions {
+    GetOptions(
+      forEnvironment: selection.profile, socket: socket,
+      waiting: try Waiting(minimumLifetime: lifetime.minTtl, wait: lifetime.wait),
+      refresh: lifetime.refresh)
+  }
+}
+
+/// `--min-ttl`, `--wait` and `--refresh` of ``EnvironmentVerb``.
+struct EnvironmentOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Refuse credentials that are valid for less. (default: 900)", valueName: "seconds"))
+  var minTtl: String?
+
+  @Option(help: WaitingOptions.waitHelp)
+  var wait: String?
+
+  @Flag(help: Get.refreshHelp)
+  var refresh = false
+}
+
+/// `--min-ttl` and `--wait`.
+struct WaitingOptions: ParsableArguments {
+  static let waitHelp = ArgumentHelp(
+    "Wait this long for a sign-in, such as 30 or 0.2; 300 at most. (default: 5)",
+    valueName: "seconds")
+
+  @Option(help: ArgumentHelp("Ask for one valid at least this long.", valueName: "seconds"))
+  var minTtl: String?
+
+  @Option(help: Self.waitHelp)
+  var wait: String?
+
+  func read() throws(Failure) -> Waiting {
+    try Waiting(minimumLifetime: minTtl, wait: wait)
+  }
+}
+
+/// `--socket`, before the verb or after it.
+struct SocketOption: ParsableArguments {
+  static let help = ArgumentHelp(
+    "The daemon's socket; else $CREDD_SOCKET, else the user's or the system's credd.",
+    valueName: "path")
+
+  @Option(help: Self.help)
+  var socket: String?
+}
+
+/// `--profile`.
+struct ProfileOption: ParsableArguments {
+  @Option(name: .shortAndLong, help: "The profile of credd's configuration.")
+  var profile = "default"
+}
+
+/// `--json`.
+struct JSONFlag: ParsableArguments {
+  @Flag(help: "Print the daemon's line of JSON.")
+  var json = false
+}

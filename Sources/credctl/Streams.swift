@@ -1,0 +1,160 @@
+import CLinux
+import CredCore
+import CredctlKit
+import Glibc
+
+/// Standard output and standard error. A write returns after the last byte; nothing is buffered.
+enum StandardStream: CInt {
+  case output = 1
+  case error = 2
+
+  /// - Throws: a ``Failure`` if a byte could not be written: a full disk, a closed pipe.
+  func write(_ bytes: ArraySlice<UInt8>) throws(Failure) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = unsafe rest.withUnsafeBytes {
+        unsafe Glibc.write(rawValue, $0.baseAddress, $0.count)
+      }
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EAGAIN {
+        waitForRoom()
+      } else if errno != EINTR {
+        let reason = SystemError.text(of: errno)
+        throw Failure(.outputFailed, "cannot write to standard output: \(reason)")
+      }
+    }
+  }
+
+  func write(_ text: String) throws(Failure) {
+    try write(Array(text.utf8)[...])
+  }
+
+  /// Writes a line of which no failure could be reported.
+  func report(_ line: String) {
+    try? write(line)
+  }
+
+  /// Another process may have made the stream non-blocking and rely on it: it stays so.
+  private func waitForRoom() {
+    var entry = pollfd(fd: rawValue, events: Int16(POLLOUT), revents: 0)
+    _ = unsafe poll(&entry, 1, -1)
+  }
+
+  var isTerminal: Bool { isatty(rawValue) == 1 }
+
+  /// What the stream can show. Only a table on a terminal is cut and has colours (no-color.org).
+  var display: TextTable.Display {
+    guard isTerminal else { return TextTable.Display(width: nil, hasColour: false) }
+    var size = winsize()
+    let known = unsafe ioctl(rawValue, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+    let isPlain =
+      Environment.value(of: "NO_COLOR")?.isEmpty == false
+      || Environment.value(of: "TERM") ?? "dumb" == "dumb"
+    return TextTable.Display(width: known ? Int(size.ws_col) : nil, hasColour: !isPlain)
+  }
+}
+
+/// Reads secrets from standard input and from files.
+enum SecretFile {
+  /// - Parameter limit: in bytes; more is an error.
+  static func standardInput(limit: Int = InputLimits.secret) throws(Failure) -> [UInt8] {
+    try contents(of: STDIN_FILENO, name: "standard input", limit: limit)
+  }
+
+  /// - Parameter limit: in bytes; more is an error.
+  static func contents(
+    ofFile path: String, limit: Int = InputLimits.secret
+  ) throws(Failure) -> [UInt8] {
+    let number = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard number >= 0 else {
+      throw Failure(.usage, "cannot open \(path): \(SystemError.text(of: errno))")
+    }
+    let descriptor = Descriptor(owning: number)
+    return try contents(of: descriptor.number, name: path, limit: limit)
+  }
+
+  private static func contents(
+    of descriptor: CInt, name: String, limit: Int
+  ) throws(Failure) -> [UInt8] {
+    // One byte over the limit shows that there is more. The buffer never moves, so one wipe is enough.
+    var bytes = [UInt8](repeating: 0, count: limit + 1)
+    defer { bytes.wipe() }
+    var filled = 0
+    while filled < bytes.count {
+      let count = unsafe bytes.withUnsafeMutableBytes { all in
+        unsafe read(descriptor, all.baseAddress?.advanced(by: filled), all.count - filled)
+      }
+      if count == 0 { return Array(bytes[..<filled]) }
+      if count > 0 {
+        filled += count
+      } else if errno != EINTR {
+        throw Failure(.usage, "cannot read \(name): \(SystemError.text(of: errno))")
+      }
+    }
+    throw Failure(.dataError, "\(name) holds more than \(limit) bytes")
+  }
+}
+
+/// The terminal of the user, even if the standard streams are no terminal.
+struct Terminal: ~Copyable {
+  private let descriptor: Descriptor
+
+  /// - Throws: a ``Failure`` if there is no terminal.
+  init() throws(Failure) {
+    let number = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard number >= 0 else {
+      throw Failure(.usage, "no terminal to ask for the password: use '--password-stdin'")
+    }
+    descriptor = Descriptor(owning: number)
+  }
+
+  /// Asks for a password without echo.
+  func password(prompt: String) throws(Failure) -> Secret {
+    var before = termios()
+    guard unsafe tcgetattr(descriptor.number, &before) == 0 else { throw Self.unusable() }
+    // In raw mode ^C is a byte and no signal: a signal would end credctl with the echo still off.
+    var silent = before
+    unsafe cfmakeraw(&silent)
+    show(PlainText.oneLine(prompt))
+    guard unsafe tcsetattr(descriptor.number, TCSAFLUSH, &silent) == 0 else {
+      throw Self.unusable()
+    }
+    defer {
+      unsafe tcsetattr(descriptor.number, TCSAFLUSH, &before)
+      show("\n")
+    }
+    return try readLine()
+  }
+
+  private func readLine() throws(Failure) -> Secret {
+    var line = PasswordLine()
+    while true {
+      var byte: UInt8 = 0
+      let count = unsafe read(descriptor.number, &byte, 1)
+      if count < 0, errno == EINTR { continue }
+      guard count == 1 else { throw Self.unusable() }
+      switch line.typed(byte) {
+      case .more: continue
+      case .done(let password): return password
+      case .cancelled: throw Failure(.notPermitted, "sign-in cancelled")
+      }
+    }
+  }
+
+  private func show(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = unsafe bytes.withUnsafeBytes { unsafe write(descriptor.number, $0.baseAddress, $0.count) }
+  }
+
+  private static func unusable() -> Failure {
+    Failure(.usage, "the terminal cannot ask for a password: use '--password-stdin'")
+  }
+}
+
+/// The C library's text for an error number.
+enum SystemError {
+  static func text(of number: CInt) -> String {
+    unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
+  }
+}

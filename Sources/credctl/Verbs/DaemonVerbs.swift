@@ -1,0 +1,55 @@
+import ArgumentParser
+import CredctlKit
+
+struct Status: Verb {
+  static let configuration = CommandConfiguration(
+    abstract: "Show sessions: state, identity, when they expire and renew, the last error.")
+
+  @ParentCommand var program: Credctl
+  @OptionGroup var connection: SocketOption
+  @OptionGroup var format: JSONFlag
+
+  @Flag(help: "Every user's sessions; for root and the administrators' group.")
+  var all = false
+
+  func run() throws {
+    var request = RequestLine(operation: "status")
+    if all { request.add("all", true) }
+    let answer = try client.ask(request.finished(), for: .status)
+    guard !format.json else { return try answer.print() }
+    let report = StatusReport(answer.reply, now: Clock.wallTime)
+    try StandardStream.output.write(report.rendered(on: StandardStream.output.display))
+  }
+}
+
+struct Watch: Verb {
+  static let configuration = CommandConfiguration(
+    abstract: "Print what happens to sessions as it happens, until it is interrupted.")
+
+  @ParentCommand var program: Credctl
+  @OptionGroup var connection: SocketOption
+  @OptionGroup var format: JSONFlag
+
+  @Option(name: .shortAndLong, help: "One profile's session; else all of yours.")
+  var profile: String?
+
+  func run() throws {
+    let request = RequestLine(operation: "watch", profile: profile)
+    try client.follow(request.finished(), for: .event, profile: profile) { event throws(Failure) in
+      guard !format.json else { return try event.print() }
+      let line = EventLine.text(of: event.reply, now: Clock.wallTime)
+      try StandardStream.output.write(line + "\n")
+    }
+  }
+}
+
+struct Ping: FastVerb {
+  static let configuration = CommandConfiguration(
+    abstract: "Check that credd answers; print its version and process.")
+
+  @ParentCommand var program: Credctl
+  @OptionGroup var connection: SocketOption
+  @OptionGroup var format: JSONFlag
+
+  func fastCommand() -> FastCommand { .ping(socket: socket, json: format.json) }
+}

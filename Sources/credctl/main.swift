@@ -1,4 +1,0 @@
-import CredctlKit
-import Glibc
-
-exit(Program.run(Array(CommandLine.arguments.dropFirst())).code)

@@ -1,3 +1,0 @@
-internal import ArgumentParser
-
-CreddSimulate.main()

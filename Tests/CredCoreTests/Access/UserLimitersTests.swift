@@ -1,0 +1,146 @@
+import Testing
+
+@testable import CredCore
+
+@Suite struct PasswordLimiterTests {
+  private let start = Instant.seconds(100)
+
+  @Test func threeFailuresCauseNoPause() {
+    var limiter = PasswordLimiter()
+    for _ in 0..<3 {
+      #expect(limiter.attempt(by: 1000, now: start) == nil)
+      limiter.failed(1000, now: start)
+    }
+    #expect(limiter.attempt(by: 1000, now: start) == nil)
+    limiter.failed(1000, now: start)
+    #expect(limiter.attempt(by: 1000, now: start) == .seconds(2))
+  }
+
+  @Test func eachFurtherFailureDoublesThePauseUpToFiveMinutes() {
+    var limiter = PasswordLimiter()
+    var now = start
+    var pauses: [Duration] = []
+    for _ in 0..<100 {
+      limiter.failed(1000, now: now)
+      let pause = limiter.attempt(by: 1000, now: now) ?? .zero
+      pauses.append(pause)
+      now = now + pause
+      #expect(limiter.attempt(by: 1000, now: now) == nil)
+    }
+    #expect(Array(pauses[..<7]) == [0, 0, 0, 2, 4, 8, 16].map { Duration.seconds($0) })
+    #expect(pauses.last == .seconds(300))
+  }
+
+  @Test func aSuccessClearsTheFailures() {
+    var limiter = PasswordLimiter()
+    for _ in 0..<10 { limiter.failed(1000, now: start) }
+    limiter.succeeded(1000)
+    #expect(limiter.attempt(by: 1000, now: start) == nil)
+    limiter.failed(1000, now: start)
+    #expect(limiter.attempt(by: 1000, now: start) == nil)
+  }
+
+  @Test func failuresAreForgottenAnHourAfterTheirPause() {
+    var limiter = PasswordLimiter()
+    for _ in 0..<5 { limiter.failed(1000, now: start) }
+    let end = start + .seconds(4)
+    var early = limiter
+    early.failed(1000, now: end + .seconds(3599))
+    #expect(early.attempt(by: 1000, now: end + .seconds(3599)) == .seconds(8))
+    limiter.failed(1000, now: end + .seconds(3600))
+    #expect(limiter.attempt(by: 1000, now: end + .seconds(3600)) == nil)
+  }
+
+  @Test func failuresOfOneUserDoNotCountForAnother() {
+    var limiter = PasswordLimiter()
+    for _ in 0..<10 { limiter.failed(1000, now: start) }
+    #expect(limiter.attempt(by: 1001, now: start) == nil)
+    #expect(limiter.attempt(by: 0, now: start) == nil)
+  }
+
+  @Test func aFullTableForgetsThePauseThatEndsFirst() {
+    var limiter = PasswordLimiter()
+    for _ in 0..<20 { limiter.failed(1, now: start) }
+    for uid in 0..<UInt32(PasswordLimiter.users) { limiter.failed(10_000 + uid, now: start) }
+    #expect(limiter.attempt(by: 1, now: start) == .seconds(300))
+  }
+}
+
+struct CallAllowanceTests {
+  private let start = Instant(nanoseconds: 1_000_000_000)
+
+  @Test func aBurstIsAllowedAndThenARate() {
+    var allowance = CallAllowance()
+    for _ in 0..<CallAllowance.burst {
+      #expect(allowance.pause(of: 1, now: start) == nil)
+      allowance.spent(by: 1, now: start)
+    }
+    #expect(allowance.pause(of: 1, now: start) == CallAllowance.pause)
+    let later = start + CallAllowance.pause
+    #expect(allowance.pause(of: 1, now: later) == nil)
+    allowance.spent(by: 1, now: later)
+    #expect(allowance.pause(of: 1, now: later) == CallAllowance.pause)
+  }
+
+  @Test func callsOfOneUserDoNotCountForAnother() {
+    var allowance = CallAllowance()
+    for _ in 0..<CallAllowance.burst { allowance.spent(by: 1, now: start) }
+    #expect(allowance.pause(of: 2, now: start) == nil)
+  }
+
+  @Test func callsThatAreNeverRefusedCauseNoLongWait() {
+    var allowance = CallAllowance()
+    for _ in 0..<10_000 { allowance.spent(by: 1, now: start) }
+    #expect(allowance.pause(of: 1, now: start) == CallAllowance.pause)
+  }
+
+  @Test func aFullTableForgetsTheUserWithTheFewestCalls() {
+    var allowance = CallAllowance()
+    for _ in 0..<CallAllowance.burst { allowance.spent(by: 0, now: start) }
+    for uid in 1..<UInt32(CallAllowance.users + 100) { allowance.spent(by: uid, now: start) }
+    #expect(allowance.pause(of: 0, now: start) != nil)
+  }
+}
+
+/// No program on the host may fill the journal.
+@Suite struct NoticeLimiterTests {
+  private let start = Instant.seconds(1000)
+
+  private func subject(_ uid: UInt32 = 1000, _ detail: String = "") -> NoticeLimiter.Subject {
+    NoticeLimiter.Subject(event: "refused", profile: "work", uid: uid, detail: detail)
+  }
+
+  @Test func theFirstNoticePassesAndTheOthersAreCounted() {
+    var limiter = NoticeLimiter(burst: 1)
+    #expect(limiter.admit(subject(), now: start) == 0)
+    for second in 1..<60 {
+      #expect(limiter.admit(subject(), now: start + .seconds(second)) == nil)
+    }
+    #expect(limiter.admit(subject(), now: start + .seconds(60)) == 59)
+    #expect(limiter.admit(subject(), now: start + .seconds(61)) == nil)
+    #expect(limiter.admit(subject(), now: start + .seconds(200)) == 1)
+  }
+
+  @Test func allNoticesOfABurstPass() {
+    var limiter = NoticeLimiter(burst: 3)
+    let passed = (0..<10).map { _ in limiter.admit(subject(), now: start) }
+    #expect(passed == [0, 0, 0] + [Int?](repeating: nil, count: 7))
+  }
+
+  @Test func aDifferentNoticeIsNoRepeat() {
+    var limiter = NoticeLimiter(burst: 1)
+    #expect(limiter.admit(subject(), now: start) == 0)
+    #expect(limiter.admit(subject(1001), now: start) == 0)
+    #expect(limiter.admit(subject(1000, "a.service"), now: start) == 0)
+    #expect(limiter.admit(subject(1000, "b.service"), now: start) == 0)
+    #expect(limiter.admit(subject(1000, "a.service"), now: start) == nil)
+  }
+
+  @Test func theNumberOfSubjectsIsBounded() {
+    var limiter = NoticeLimiter(burst: 1)
+    for uid in 0..<20_000 as Range<UInt32> { #expect(limiter.admit(subject(uid), now: start) == 0) }
+    // The latest is still known; the oldest may be said once more.
+    #expect(limiter.admit(subject(19_999), now: start) == nil)
+    #expect(limiter.admit(subject(0), now: start) == 0)
+  }
+}

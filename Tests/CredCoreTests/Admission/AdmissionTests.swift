@@ -1,0 +1,287 @@
+import Testing
+
+@testable import CredCore
+
+@Suite struct AdmissionTests {
+  @Test func anIdleEndpointAdmitsACallAtOnce() {
+    var gate = AdmissionDriver()
+    let call = gate.ask()
+    #expect(gate.admitted == [call])
+    #expect(gate.admission.nextWake == .distantFuture)
+  }
+
+  // MARK: Rate and width
+
+  @Test func callsAboveTheRateWait() {
+    var gate = AdmissionDriver(rate: .perSecond(5))
+    for _ in 0..<4 { gate.ask() }
+    #expect(gate.admitted == [1])
+    #expect(gate.admission.nextWake == gate.now + .milliseconds(200))
+    gate.advance(by: 0.2)
+    #expect(gate.admitted == [1, 2])
+    gate.advance(by: 0.4)
+    #expect(gate.admitted == [1, 2, 3, 4])
+  }
+
+  @Test func callsAboveTheWidthWaitForAnEnd() {
+    var gate = AdmissionDriver(width: 2)
+    for _ in 0..<3 { gate.ask() }
+    #expect(gate.admitted == [1, 2])
+    gate.end(2)
+    #expect(gate.admitted == [1, 2, 3])
+  }
+
+  @Test func changedLimitsHoldFromTheNextCall() {
+    var admission = Admission(AdmissionDriver.upstream, .init(rate: .perMinute(1), width: 1))
+    admission.adopt(.init(rate: .perSecond(100), width: 8))
+    var callIDs = CallIDs()
+    let asked = (1...8).flatMap { _ in
+      admission.handle(
+        .asked(.init(id: callIDs.next(), profile: "", isInPerson: false, isRetry: false)),
+        now: .seconds(1),
+        wallTime: WallTime(milliseconds: 0))
+    }
+    #expect(asked.count == 8)
+  }
+
+  // MARK: Order
+
+  @Test func callsWithAWaitingClientGoFirst() {
+    var gate = AdmissionDriver(width: 1)
+    for _ in 0..<3 { gate.ask() }
+    let person = gate.ask(inPerson: true)
+    gate.end(1)
+    #expect(gate.admitted == [1, person])
+  }
+
+  @Test func aPrioritisedCallGoesFirst() {
+    var gate = AdmissionDriver(width: 1)
+    for _ in 0..<3 { gate.ask() }
+    gate.send(.prioritised(3))
+    gate.end(1)
+    gate.end(3)
+    #expect(gate.admitted == [1, 3, 2])
+    gate.end(2)
+    #expect(gate.admission.waitingCount == 0)
+  }
+
+  @Test func profilesTakeTurns() {
+    var gate = AdmissionDriver(width: 1)
+    gate.ask("busy")
+    for _ in 0..<50 { gate.ask("busy") }
+    let quiet = gate.ask("quiet")
+    gate.end(1)
+    gate.end(2)
+    #expect(gate.admitted.contains(quiet))
+  }
+
+  @Test func aCancelledCallIsNotMade() {
+    var gate = AdmissionDriver(width: 1)
+    for _ in 0..<3 { gate.ask() }
+    gate.send(.cancelled(2))
+    gate.end(1)
+    #expect(gate.admitted == [1, 3])
+    // Under way already: it goes on, and its end counts.
+    gate.send(.cancelled(3))
+    #expect(gate.admission.underWayCount == 1)
+  }
+
+  @Test func theQueueOfBackgroundRefreshesIsBounded() {
+    var gate = AdmissionDriver(width: 1)
+    for _ in 0...Admission.queueLimit { gate.ask() }
+    let late = gate.ask()
+    #expect(gate.refused[late]?.failureClass == .throttled(retryAfter: .seconds(5)))
+    let person = gate.ask(inPerson: true)
+    #expect(gate.refused[person] == nil)
+  }
+
+  @Test func aCallWaitsAtMostAMinute() {
+    var gate = AdmissionDriver(width: 1)
+    gate.ask()
+    let second = gate.ask()
+    gate.advance(by: 59)
+    #expect(gate.refused[second] == nil)
+    gate.advance(by: 1)
+    #expect(gate.refused[second]?.code == .throttled)
+    #expect(gate.admission.waitingCount == 0)
+  }
+
+  // MARK: Outages
+
+  @Test func afterFiveFailuresInARowCallsStop() {
+    var gate = AdmissionDriver()
+    gate.fail(4)
+    #expect(gate.admission.outage == nil)
+    gate.fail()
+    #expect(gate.admission.outage?.since == gate.now)
+    let refused = gate.ask()
+    #expect(gate.admitted.count == 5)
+    let failure = gate.refused[refused]
+    #expect(failure?.isWithheld == true)
+    #expect(failure?.failureClass == .transient(retryAfter: .seconds(1)))
+    #expect(
+      failure?.message.hasPrefix(
+        "offline since 2026-01-01T00:00:00Z, retrying at 2026-01-01T00:00:01Z: backend corp cannot "
+          + "be reached") == true)
+  }
+
+  @Test func anAnswerResetsTheCountOfFailures() {
+    var gate = AdmissionDriver()
+    gate.fail(4)
+    gate.end(gate.ask())
+    gate.fail(4)
+    #expect(gate.admission.outage == nil)
+  }
+
+  @Test(arguments: [
+    FailureClass.newTokenOnce, .dropIdentityThenNewToken, .retryWithoutIdentity, .newIdentity,
+    .signInRequired, .signInFailed, .refusedByBackend, .unknownUser, .conflict,
+    .poolMisconfigured, .permanentConfiguration,
+  ])
+  func aRefusalCountsAsAnAnswer(_ failureClass: FailureClass) {
+    var gate = AdmissionDriver()
+    let refusal = UpstreamFailure(
+      upstream: AdmissionDriver.upstream, failureClass: failureClass, code: .backendRejected,
+      message: "no", severity: .expected)
+    gate.fail(20, refusal)
+    #expect(gate.admission.outage == nil)
+  }
+
+  @Test func oneProbeIsMadeAndTheOtherCallsWaitForIt() {
+    var gate = AdmissionDriver()
+    gate.fail(5)
+    gate.advance(by: 1)
+    let probe = gate.ask()
+    let others = [gate.ask(), gate.ask(inPerson: true)]
+    #expect(gate.admitted.last == probe && gate.admission.underWayCount == 1)
+    gate.end(probe)
+    #expect(gate.admission.outage == nil)
+    #expect(Set(gate.admitted).isSuperset(of: others))
+  }
+
+  @Test func aFailedProbeDoublesThePause() {
+    var gate = AdmissionDriver()
+    gate.fail(5)
+    var pauses: [Duration] = []
+    for _ in 0..<8 {
+      gate.advance(by: 61)
+      let probe = gate.ask()
+      let waiting = gate.ask()
+      gate.end(probe, AdmissionDriver.unavailable)
+      #expect(gate.refused[waiting] != nil)
+      pauses.append(gate.admission.outage.map { $0.retryAt - gate.now } ?? .zero)
+    }
+    #expect(pauses.map(\.inSeconds) == [2, 4, 8, 16, 32, 60, 60, 60])
+  }
+
+  @Test func aWaitingClientIsTriedEarlier() {
+    var gate = AdmissionDriver()
+    gate.fail(5)
+    for _ in 0..<5 {
+      gate.advance(by: 61)
+      gate.end(gate.ask(), AdmissionDriver.unavailable)
+    }
+    let hasty = gate.ask(inPerson: true)
+    #expect(gate.refused[hasty] != nil)
+    gate.advance(by: 1)
+    let background = gate.ask()
+    #expect(gate.refused[background] != nil)
+    let person = gate.ask(inPerson: true)
+    #expect(gate.admitted.last == person)
+  }
+
+  @Test func retryAfterBindsAllCallsForAnHourAtMost() {
+    var gate = AdmissionDriver()
+    gate.fail(4)
+    gate.fail(
+      1,
+      UpstreamFailure(
+        upstream: AdmissionDriver.upstream, failureClass: .throttled(retryAfter: .seconds(30)),
+        code: .throttled, message: "busy", severity: .expected))
+    gate.advance(by: 29)
+    let early = gate.ask(inPerson: true)
+    #expect(gate.refused[early]?.failureClass == .throttled(retryAfter: .seconds(1)))
+    gate.advance(by: 1)
+    let probe = gate.ask(inPerson: true)
+    #expect(gate.admitted.last == probe)
+    gate.end(
+      probe,
+      UpstreamFailure(
+        upstream: AdmissionDriver.upstream, failureClass: .throttled(retryAfter: .seconds(1 << 40)),
+        code: .throttled, message: "busy", severity: .expected))
+    #expect(gate.admission.outage.map { $0.retryAt - gate.now } == .seconds(3600))
+  }
+
+  @Test func aLateAnswerToAnEarlierCallEndsTheOutage() {
+    var gate = AdmissionDriver()
+    let slow = gate.ask()
+    gate.fail(5)
+    gate.end(slow)
+    #expect(gate.admission.outage == nil)
+  }
+
+  @Test func aCallThatWasNotSentSaysNothingAboutTheEndpoint() {
+    var gate = AdmissionDriver()
+    gate.fail(5)
+    gate.advance(by: 1)
+    gate.end(
+      gate.ask(),
+      .notSent(InvalidInput(field: "url", reason: "is bad"), to: AdmissionDriver.upstream)
+    )
+    #expect(gate.admission.outage != nil)
+    let next = gate.ask()
+    #expect(gate.admitted.last == next)
+  }
+
+  @Test(arguments: [FailureClass.transient(retryAfter: nil), .throttled(retryAfter: .seconds(900))])
+  func failuresOfUserInputDoNotStopOtherCalls(_ failureClass: FailureClass) {
+    let failure = UpstreamFailure(
+      upstream: AdmissionDriver.upstream, failureClass: failureClass, code: .throttled,
+      message: "not you", severity: .expected)
+    var gate = AdmissionDriver()
+    for _ in 0..<20 { gate.end(gate.ask(inPerson: true, dependsOnUserInput: true), failure) }
+    #expect(gate.admission.outage == nil)
+    // Nor does it prove that the upstream is back.
+    gate.fail(5)
+    gate.advance(by: 1)
+    gate.end(gate.ask(inPerson: true, dependsOnUserInput: true), failure)
+    #expect(gate.admission.outage != nil)
+    let next = gate.ask()
+    #expect(gate.admitted.last == next)
+    gate.end(next)
+    #expect(gate.admission.outage == nil)
+  }
+
+  // MARK: Retries
+
+  @Test func failedRetriesAreAShareOfTheCallsThatSucceed() {
+    var gate = AdmissionDriver(rate: .perSecond(10_000))
+    var failed = 0
+    for round in 0..<1000 {
+      let isRetry = round % 2 == 0
+      let call = gate.ask(isRetry: isRetry)
+      guard gate.admitted.last == call else { continue }
+      if isRetry { failed += 1 }
+      gate.end(call, isRetry ? AdmissionDriver.unavailable : nil)
+    }
+    #expect(failed <= 20 + 500 / 5 + 1)
+    #expect(failed >= 100)
+  }
+
+  @Test func anUpstreamThatWorksTakesAnyNumberOfRetries() {
+    var gate = AdmissionDriver(rate: .perSecond(10_000))
+    for _ in 0..<1000 { gate.end(gate.ask(isRetry: true)) }
+    #expect(gate.admitted.count == 1000)
+  }
+
+  @Test func aWaitingClientsRetryIsAlwaysMade() {
+    var gate = AdmissionDriver()
+    for _ in 0..<40 {
+      gate.end(gate.ask(isRetry: true), AdmissionDriver.unavailable)
+      gate.end(gate.ask())
+    }
+    #expect(gate.refused.count > 0)
+    let person = gate.ask(inPerson: true, isRetry: true)
+    #expect(gate.admitted.last == person)
+  }
+}

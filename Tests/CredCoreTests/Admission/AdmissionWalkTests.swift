@@ -1,0 +1,88 @@
+import Testing
+
+@testable import CredCore
+
+/// Anything in any order, and what must hold: the reckoning is the test's own.
+@Suite struct AdmissionWalkTests {
+  private static let lanes = ["a", "b", "c"]
+  private static let failures: [FailureClass?] = [
+    nil, nil, nil, .transient(retryAfter: nil), .transient(retryAfter: .seconds(3)),
+    .throttled(retryAfter: nil), .throttled(retryAfter: .seconds(40)), .unknownUser,
+    .permanentConfiguration,
+  ]
+
+  @Test(arguments: 0..<UInt64(TestRounds.of(60)))
+  func everyCallEndsAndNoLimitIsExceeded(_ seed: UInt64) {
+    var dice = SeededGenerator(seed: seed)
+    let rate = Rate.perSecond([1, 5, 30, 200].randomElement(using: &dice) ?? 1)
+    let width = [1, 4, 32].randomElement(using: &dice) ?? 1
+    var gate = AdmissionDriver(rate: rate, width: width)
+    var open: [CallID: Instant] = [:]
+    var underWay: Set<CallID> = []
+    var seen = 0
+    for _ in 0..<3000 {
+      switch Int.random(in: 0..<10, using: &dice) {
+      case 0..<4:
+        let (time, lane) = (gate.now, Self.lanes.randomElement(using: &dice) ?? "")
+        let call = gate.ask(lane, inPerson: .random(using: &dice), isRetry: .random(using: &dice))
+        open[call] = time
+      case 4:
+        let call = open.keys.sorted().randomElement(using: &dice) ?? 0
+        gate.send(.cancelled(call))
+        if !underWay.contains(call) { open[call] = nil }
+      case 5: gate.send(.prioritised(open.keys.sorted().randomElement(using: &dice) ?? 0))
+      case 6..<9:
+        guard let call = underWay.sorted().randomElement(using: &dice) else { break }
+        underWay.remove(call)
+        let failure = (Self.failures.randomElement(using: &dice) ?? nil).map {
+          UpstreamFailure(
+            upstream: AdmissionDriver.upstream, failureClass: $0, code: .backendUnavailable,
+            message: "no", severity: .expected)
+        }
+        gate.end(call, failure)
+      default: gate.advance(by: .random(in: 0..<2, using: &dice))
+      }
+      for id in gate.admitted[seen...] {
+        #expect(open.removeValue(forKey: id) != nil, "\(id) admitted twice or unasked")
+        underWay.insert(id)
+      }
+      seen = gate.admitted.count
+      for id in gate.refused.keys { open[id] = nil }
+      #expect(underWay.count <= width && underWay.count == gate.admission.underWayCount)
+      #expect(gate.admission.waitingCount == open.count)
+      #expect(gate.admission.nextWake > gate.now)
+      #expect(open.values.allSatisfy { gate.now - $0 <= .seconds(60) })
+    }
+    checkRate(gate.times, rate)
+  }
+
+  /// In no second more than the rate and a burst.
+  private func checkRate(_ times: [Instant], _ rate: Rate) {
+    let most = rate.count + rate.burst
+    let isTooEarly = times.indices.dropFirst(most).contains { index in
+      times[index] - times[index - most] < .seconds(1)
+    }
+    #expect(!isTooEarly)
+  }
+}
+
+@Suite struct RateTests {
+  @Test(arguments: ["1/s", "25/s", "10000/s", "90/m", "1/m"])
+  func aRateIsReadAsItIsWritten(_ text: String) {
+    #expect(Rate(written: text)?.written == text)
+  }
+
+  @Test(arguments: [
+    "", "25", "/s", "0/s", "-1/s", "10001/s", "1/h", "1/s/s", "1 /s", "+5/s", "1/S",
+  ])
+  func otherTextsAreNoRates(_ text: String) {
+    #expect(Rate(written: text) == nil)
+  }
+
+  @Test func aRateCountsItsCalls() {
+    #expect(Rate.perSecond(50).calls(in: .seconds(1800)) == 90_000)
+    #expect(Rate.perMinute(90).calls(in: .seconds(2)) == 3)
+    #expect(Rate.perSecond(200).burst == 40)
+    #expect(Rate.perMinute(1).burst == 1)
+  }
+}

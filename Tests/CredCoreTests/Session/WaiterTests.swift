@@ -1,0 +1,433 @@
+import CredCore
+import Testing
+
+/// How long a caller waits, and for what (field-notes 3, 10).
+@Suite struct WaiterTests {
+  let fixtures = Fixtures()
+
+  // MARK: Deadlines
+
+  @Test func everyWaitEndsAtItsDeadline() {
+    var session = SessionDriver()
+    let short = session.ask(wait: .seconds(2))
+    let long = session.ask(wait: .seconds(7))
+    #expect(session.wakesIn == .seconds(2))
+    session.advance(by: 2)
+    #expect(session.answer(to: short) == .refused(.timeout))
+    #expect(session.answer(to: long) == nil)
+    session.advance(by: 5)
+    #expect(session.answer(to: long) == .refused(.timeout))
+    #expect(session.machine.waiterCount == 0)
+    // The refresh goes on; the next caller gets its result.
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.machine.credentials != nil)
+    #expect(session.calls.count == 2)
+  }
+
+  @Test func aNewCallerDuringACallEndsNoOtherWait() {
+    var session = SessionDriver()
+    let short = session.ask(wait: .seconds(2))
+    session.sleep(3)
+    let impatient = session.ask(wait: .zero)
+    #expect(session.answer(to: impatient) == .refused(.timeout))
+    #expect(session.answer(to: short) == nil)
+    // Their own time is an event, and it is due.
+    #expect(session.machine.nextWake <= session.now)
+    session.advance(by: 0)
+    #expect(session.answer(to: short) == .refused(.timeout))
+  }
+
+  @Test func aCallerThatDoesNotWaitStartsARefresh() {
+    var session = SessionDriver()
+    let waiter = session.ask(wait: .zero)
+    #expect(session.answer(to: waiter) == .refused(.timeout))
+    #expect(session.refusal(of: waiter)?.retryAfter == .seconds(1))
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    let next = session.ask(wait: .zero)
+    #expect(session.answer(to: next) == .credentials)
+  }
+
+  @Test func aCallerThatDoesNotWaitTakesValidCredentials() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 2800)
+    let waiter = session.ask(wait: .zero)
+    #expect(session.answer(to: waiter) == .credentials)
+    #expect(session.calls == [fixtures.callback(fixtures.identity)])
+  }
+
+  // MARK: Less than 15 minutes left
+
+  @Test func belowFifteenMinutesAGetWaitsTwoSecondsForFresherCredentials() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 2701)
+    let waiter = session.ask()
+    #expect(session.answer(to: waiter) == nil)
+    #expect(session.wakesIn == .seconds(2))
+    session.advance(by: 1.999)
+    #expect(session.answer(to: waiter) == nil)
+    session.advance(by: 0.001)
+    #expect(session.answer(to: waiter) == .credentials)
+    #expect(session.calls.count == 1)
+  }
+
+  @Test func fresherCredentialsThatArriveInTimeAreGiven() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 2701)
+    let waiter = session.ask()
+    session.finish(fixtures.token(), after: 0.5)
+    session.finish(fixtures.credentials(), after: 0.5)
+    #expect(session.answer(to: waiter) == .credentials)
+    #expect(session.machine.refreshCount == 2)
+    #expect(session.wakesIn > .seconds(600))
+  }
+
+  @Test func afterAFailureValidCredentialsAreGivenAtOnce() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 2701)
+    let first = session.ask()
+    session.finish(fixtures.failed())
+    #expect(session.answer(to: first) == .credentials)
+    let second = session.ask()
+    #expect(session.answer(to: second) == .credentials)
+    #expect(session.calls.count == 1)
+  }
+
+  @Test func aboveFifteenMinutesAGetDoesNotWait() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 2699)
+    let waiter = session.ask()
+    #expect(session.answer(to: waiter) == .credentials)
+    // The renewal was due, and begins behind the answer.
+    #expect(session.calls.count == 1)
+  }
+
+  // MARK: refresh
+
+  @Test func aForcedRefreshIsNotAnsweredFromTheCache() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 60)
+    let waiter = session.ask(refresh: true)
+    #expect(session.answer(to: waiter) == nil)
+    #expect(session.calls == [fixtures.exchange()])
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: waiter) == .credentials)
+  }
+
+  @Test func forcedRefreshesAreASecondApart() {
+    var session = SessionDriver()
+    session.signIn()
+    let waiters = (0..<50).map { _ in
+      session.advance(by: 0.01)
+      return session.ask(refresh: true)
+    }
+    #expect(session.calls == [])
+    #expect(session.wakesIn == .milliseconds(500))
+    session.advance(by: 0.5)
+    #expect(session.calls.count == 1)
+    session.finish(fixtures.credentials())
+    #expect(waiters.allSatisfy { session.answer(to: $0) == .credentials })
+    #expect(session.calls.count == 1)
+  }
+
+  @Test func aForcedRefreshWithoutAWaitIsToldToTryAgain() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 0.25)
+    let none = session.ask(refresh: true, wait: .zero)
+    #expect(session.answer(to: none) == .refused(.tooManyRequests))
+    #expect(session.refusal(of: none)?.retryAfter == .milliseconds(750))
+    let short = session.ask(refresh: true, wait: .milliseconds(500))
+    session.advance(by: 0.5)
+    #expect(session.answer(to: short) == .refused(.tooManyRequests))
+    #expect(session.calls == [])
+  }
+
+  @Test func aFailedForcedRefreshIsReportedAndKeepsTheCredentials() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 60)
+    let forced = session.ask(refresh: true)
+    session.finish(fixtures.failed(.permanentConfiguration, .backendRejected))
+    #expect(session.answer(to: forced) == .refused(.backendRejected))
+    let plain = session.ask()
+    #expect(session.answer(to: plain) == .credentials)
+  }
+
+  // MARK: min_ttl
+
+  @Test func aMinimumLifeIsServedFromTheCacheIfItSuffices() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 600)
+    let exact = session.ask(minimumLife: .seconds(3000))
+    #expect(session.answer(to: exact) == .credentials)
+    let modest = session.ask(minimumLife: .zero)
+    #expect(session.answer(to: modest) == .credentials)
+    #expect(session.calls == [])
+  }
+
+  @Test func aMinimumLifeAboveTheRemainingOneForcesARefresh() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 601)
+    let waiter = session.ask(minimumLife: .seconds(3000))
+    #expect(session.answer(to: waiter) == nil)
+    #expect(session.calls == [fixtures.exchange()])
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: waiter) == .credentials)
+  }
+
+  @Test func aMinimumLifeBelowFifteenMinutesIsServedAtOnce() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 3000)
+    let waiter = session.ask(minimumLife: .seconds(300))
+    #expect(session.answer(to: waiter) == .credentials)
+  }
+
+  @Test func aKnownImpossibleMinimumLifeIsRefusedAtOnce() {
+    var session = SessionDriver()
+    session.signIn()
+    let waiter = session.ask(minimumLife: .seconds(3601))
+    #expect(session.answer(to: waiter) == .refused(.invalidRequest))
+    #expect(
+      session.refusal(of: waiter)?.message
+        == "min_ttl asks for 3601 s, but credentials of this profile last 3600 s")
+    #expect(session.calls == [])
+  }
+
+  @Test func anImpossibleMinimumLifeIsRefusedAfterOneRefresh() {
+    var session = SessionDriver()
+    let waiter = session.ask(minimumLife: .seconds(7200), wait: .seconds(300))
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: waiter) == .refused(.invalidRequest))
+    #expect(session.calls.count == 2)
+  }
+
+  @Test func aForcedRefreshShowsWhetherLifetimesHaveGrown() {
+    var session = SessionDriver()
+    session.signIn(lifetime: 900)
+    session.advance(by: 60)
+    let waiter = session.ask(minimumLife: .seconds(1800), refresh: true)
+    #expect(session.calls == [fixtures.exchange()])
+    session.finish(fixtures.credentials(3600))
+    #expect(session.answer(to: waiter) == .credentials)
+  }
+
+  @Test func aMinimumLifeNearTheWholeCausesFewRefreshes() {
+    var session = SessionDriver()
+    session.signIn()
+    for _ in 0..<1000 {
+      session.advance(by: 0.01)
+      session.ask(minimumLife: .seconds(3600), wait: .seconds(1))
+      session.finish(fixtures.credentials(), after: 0)
+    }
+    #expect((9...10).contains(session.calls.count))
+  }
+
+  @Test func aTokensMinimumLifeMayBeImpossibleToo() {
+    var session = SessionDriver()
+    session.signIn(tokenLifetime: 900)
+    session.advance(by: 100)
+    let possible = session.ask(.token, minimumLife: .seconds(850))
+    session.finish(fixtures.token(900))
+    #expect(session.answer(to: possible) == .token)
+    session.advance(by: 100)
+    let impossible = session.ask(.token, minimumLife: .seconds(1000))
+    session.finish(fixtures.token(900))
+    #expect(session.answer(to: impossible) == .refused(.invalidRequest))
+    #expect(session.calls.count == 2)
+  }
+}
+
+/// signedOut, signedIn, tokensInvalid, guest: what leads where, and what a `get` does there.
+@Suite struct SignInStateTests {
+  let fixtures = Fixtures()
+
+  /// Signed in, then refused by the backend while the credentials are good.
+  private func refused() -> SessionDriver {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 1000)
+    session.ask(refresh: true, wait: .zero)
+    session.finish(fixtures.token(), after: 0)
+    session.finish(fixtures.failed(.signInRequired, .signInRequired), after: 0)
+    session.forget()
+    return session
+  }
+
+  @Test func aBackendThatRefusesMakesTheTokensInvalid() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 1000)
+    let waiter = session.ask(refresh: true, wait: .seconds(20))
+    session.finish(fixtures.failed(.signInRequired, .signInRequired))
+    #expect(session.machine.state == .tokensInvalid(.host))
+    #expect(session.announcements.first == .state(.tokensInvalid(.host)))
+    // A sign-in may come while the caller waits.
+    #expect(session.answer(to: waiter) == nil)
+    session.advance(by: 20)
+    #expect(session.answer(to: waiter) == .refused(.signInRequired))
+    #expect(
+      session.refusal(of: waiter)?.message == "the sign-in is no longer accepted: it failed")
+  }
+
+  @Test func validCredentialsAreServedWithInvalidTokens() {
+    var session = refused()
+    let waiter = session.ask()
+    #expect(session.answer(to: waiter) == .credentials)
+  }
+
+  @Test func aBackendThatTrustsTheHostIsAskedAgainForANewCaller() {
+    var session = SessionDriver()
+    session.ask(wait: .zero)
+    session.finish(fixtures.failed(.signInRequired, .signInRequired))
+    #expect(session.machine.state == .tokensInvalid(.host))
+    session.advance(by: 3600)
+    #expect(session.calls.count == 1)
+    let waiter = session.ask()
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: waiter) == .credentials)
+    #expect(session.machine.state == .signedIn(.host))
+    #expect(session.announcements.contains(.state(.signedIn(.host))))
+  }
+
+  @Test func aBackendThatAcceptsAgainServesTheWaiters() {
+    var session = SessionDriver()
+    session.ask(wait: .zero)
+    session.finish(fixtures.failed(.signInRequired, .signInRequired))
+    let patient = session.ask(wait: .seconds(60))
+    #expect(session.calls.count == 1)
+    session.advance(by: 6)
+    session.ask()
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: patient) == .credentials)
+  }
+
+  @Test func invalidTokensInUseAreTriedAgainAfterThePause() {
+    var session = refused()
+    session.useCache()
+    session.advance(by: 1)
+    let calls = session.calls.count
+    session.advance(by: 300)
+    #expect(session.calls.count == calls + 1)
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.machine.state == .signedIn(.host))
+  }
+
+  @Test func aCallerThatWaitsLongerThanThePauseCausesNoBusyLoop() {
+    var session = SessionDriver()
+    session.ask(wait: .zero)
+    session.finish(fixtures.failed(.signInRequired, .signInRequired))
+    session.advance(by: 3)
+    let waiter = session.ask(wait: .seconds(300))
+    session.advance(by: 297)
+    #expect(session.calls.count == 2)
+    session.finish(fixtures.failed(.signInRequired, .signInRequired), after: 0)
+    session.advance(by: 3)
+    #expect(session.answer(to: waiter) == .refused(.signInRequired))
+    #expect(session.calls.count == 2)
+  }
+
+  // MARK: Signed out
+
+  @Test func aGetWaitsForALoginIfAPasswordIsNeeded() {
+    var session = SessionDriver(.password)
+    let waiter = session.ask(wait: .seconds(5))
+    let hasty = session.ask(wait: .zero)
+    #expect(session.answer(to: hasty) == .refused(.signInRequired))
+    #expect(session.calls == [])
+    #expect(session.wakesIn == .seconds(5))
+    session.advance(by: 5)
+    #expect(session.answer(to: waiter) == .refused(.signInRequired))
+    #expect(session.refusal(of: waiter)?.message == "nobody is signed in")
+    #expect(session.machine.nextWake == .distantFuture)
+  }
+
+  @Test(arguments: [SessionPlan.BackendTrust.none, .password])
+  func aForcedRefreshDoesNotReplaceALogin(_ backend: SessionPlan.BackendTrust) {
+    var session = SessionDriver(backend)
+    let waiter = session.ask(minimumLife: .seconds(60), refresh: true, wait: .seconds(60))
+    #expect(session.wakesIn == .seconds(60))
+    session.advance(by: 60)
+    #expect(session.answer(to: waiter) == .refused(.signInRequired))
+  }
+
+  // MARK: Guests
+
+  @Test func aGuestMakesGetIdOnce() {
+    var session = SessionDriver(.none, guests: true)
+    let waiter = session.ask()
+    #expect(session.calls == [.getID(logins: LoginsMap())])
+    session.finish(.identity(fixtures.identity))
+    #expect(session.calls.last == fixtures.guestExchange())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: waiter) == .credentials)
+    #expect(session.machine.state == .guest)
+    session.advance(by: 4 * 3600)
+    session.ask()
+    #expect(session.calls.count == 3)
+    #expect(session.calls.last == fixtures.guestExchange())
+  }
+
+  @Test func aGuestsMissingIdentityIsReplacedOnce() {
+    var session = SessionDriver(.password, guests: true, identityID: Fixtures().identity)
+    let waiter = session.ask()
+    session.finish(fixtures.failed(.newIdentity, .poolMisconfigured))
+    #expect(session.calls.last == .getID(logins: LoginsMap()))
+    session.finish(.identity(fixtures.other))
+    session.finish(fixtures.failed(.newIdentity, .poolMisconfigured))
+    #expect(session.answer(to: waiter) == .refused(.poolMisconfigured))
+    #expect(session.calls.count == 3)
+  }
+
+  @Test func aGuestHasNoTokenAndCausesNoCallForOne() {
+    var session = SessionDriver(.none, guests: true)
+    let waiter = session.ask(.token, minimumLife: .seconds(60), wait: .seconds(60))
+    #expect(session.calls == [])
+    session.advance(by: 60)
+    #expect(session.answer(to: waiter) == .refused(.signInRequired))
+    #expect(session.calls == [])
+  }
+
+  @Test func aLoginIsNeverAnsweredWithSignInRequired() {
+    var session = SessionDriver(.host)
+    let login = session.login(.host)
+    session.finish(fixtures.failed(.signInRequired, .signInRequired))
+    #expect(session.answer(to: login) == .refused(.signInFailed))
+    session.ask(wait: .zero)
+    session.finish(fixtures.failed(.signInRequired, .signInRequired))
+    #expect(session.machine.state == .tokensInvalid(.host))
+  }
+
+  @Test func aBareLoginEndsALogout() {
+    var session = SessionDriver(.host)
+    session.send(.loggedOut)
+    let waiter = session.ask(wait: .seconds(60))
+    #expect(session.calls == [])
+    let login = session.login(.host)
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: waiter) == .credentials)
+    #expect(session.answer(to: login) != nil)
+    #expect(session.machine.state == .signedIn(.host))
+  }
+
+  @Test func aBackendThatTrustsTheHostNeedsNoGuest() {
+    var session = SessionDriver(.host, guests: true)
+    session.ask()
+    #expect(session.calls == [fixtures.callback()])
+  }
+}

@@ -1,0 +1,217 @@
+import Testing
+
+@testable import CredCore
+
+/// Sessions across a restart.
+@Suite struct SessionSnapshotTests {
+  let fixtures = Fixtures()
+
+  @Test(arguments: SnapshotStory.allCases)
+  func sessionIsTheSameAfterARestart(_ story: SnapshotStory) throws {
+    let profile = try fullProfile()
+    let record = story.record(profile)
+    let read = try SessionRecord(reading: record.encoded[...])
+    #expect(read == record)
+    let before = story.session
+    var after = before
+    after.restart()
+    #expect(after.machine.snapshot == before.machine.snapshot)
+    #expect(after.machine.state == before.machine.state)
+    #expect(after.machine.quietUntil == before.machine.quietUntil)
+    #expect(after.wakesIn == before.wakesIn)
+    #expect(after.machine.nextRefresh == before.machine.nextRefresh)
+    // Nothing is announced.
+    after.send(.timePassed)
+    #expect(after.actions.isEmpty)
+  }
+
+  @Test func heldCredentialsAreServedAndTheTokenIsUsedAgain() {
+    var session = SnapshotStory.byPassword.session
+    session.advance(by: 60)
+    session.restart()
+    let get = session.ask()
+    #expect(session.answer(to: get) == .credentials)
+    session.advance(by: 1)
+    session.ask(refresh: true)
+    #expect(session.calls == [fixtures.exchange()])
+  }
+
+  @Test func unattendedRefreshesContinue() {
+    var session = SnapshotStory.byHost.session
+    session.restart()
+    session.advance(by: 2000)
+    #expect(session.calls.count == 1)
+  }
+
+  @Test func overdueRefreshesAreSpread() {
+    var delays: Set<Int> = []
+    for seed in 0..<20 as Range<UInt64> {
+      var session = SessionDriver(seed: seed)
+      session.signIn()
+      session.advance(by: 1)
+      session.useCache()
+      // The host was busy with something else when it was due.
+      session.sleep(2200)
+      session.restart()
+      let get = session.ask()
+      #expect(session.answer(to: get) == .credentials)
+      delays.insert(Int(session.wakesIn.inSeconds))
+    }
+    #expect(delays.count > 10)
+    #expect(delays.allSatisfy { (0...300).contains($0) })
+  }
+
+  @Test func credentialsThatExpiredMeanwhileAreNotServed() {
+    var session = SnapshotStory.byPassword.session
+    session.sleep(4000)
+    session.restart()
+    session.send(.timePassed)
+    #expect(session.machine.credentials == nil)
+    #expect(session.actions == [.credentialsChanged])
+    let get = session.ask()
+    #expect(session.answer(to: get) == nil)
+    #expect(session.calls.count == 1)
+  }
+
+  @Test func aLogoutHoldsAcrossARestart() {
+    var session = SnapshotStory.signedOut.session
+    session.restart()
+    let get = session.ask(wait: .zero)
+    #expect(session.answer(to: get) == .refused(.signInRequired))
+    #expect(session.calls.isEmpty)
+  }
+
+  @Test func aPauseHoldsAcrossARestart() {
+    var session = SnapshotStory.resting.session
+    session.restart()
+    let get = session.ask()
+    #expect(session.answer(to: get) == .refused(.backendUnavailable))
+    #expect(session.calls.isEmpty)
+    #expect(session.machine.failures == 1)
+  }
+
+  @Test func aRestartInTheMiddleOfARetryKeepsTheCountOfFailures() {
+    var session = SnapshotStory.byHost.session
+    session.advance(by: 2000)
+    session.finish(fixtures.failed())
+    session.advance(by: 300)
+    #expect(session.awaitedCall != nil)
+    #expect(session.machine.failures == 1)
+    session.restart()
+    #expect(session.machine.failures == 1)
+    // The retry that was interrupted is made again, though not at once with all others.
+    #expect(session.awaitedCall == nil)
+    session.advance(by: 301)
+    #expect(session.awaitedCall != nil)
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.machine.failures == 0)
+  }
+
+  @Test func aWarningIsNotRepeatedAfterARestart() {
+    var session = SnapshotStory.byLogins.session
+    session.restart()
+    session.send(.timePassed)
+    #expect(session.announcements.isEmpty)
+    session.advance(by: 200)
+    session.ask(refresh: true)
+    #expect(session.machine.logins.logins.map(\.provider) == [Fixtures.facebook])
+  }
+
+  @Test func aPendingSignInIsNotStored() {
+    var session = SnapshotStory.byPassword.session
+    let before = session.machine.snapshot
+    session.login(fixtures.password("bob"))
+    #expect(session.machine.snapshot == before)
+    session.finish(fixtures.accepted("bob"))
+    let after = session.machine.snapshot
+    #expect(after.held.username == "bob")
+    #expect(after.held.credentials == nil)
+    #expect(after.identityID == nil)
+  }
+
+  @Test func aClientsTokenIsStoredOnceCognitoHasAcceptedIt() {
+    var session = SessionDriver(.none)
+    session.login(fixtures.clientToken())
+    #expect(!session.machine.snapshot.isWorthKeeping)
+    session.finish(fixtures.credentials())
+    #expect(session.machine.snapshot.held.token?.token == fixtures.developerToken)
+  }
+
+  @Test func useAloneIsStoredOnceARefresh() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 1)
+    let unused = session.machine.snapshot
+    session.useCache()
+    let used = session.machine.snapshot
+    #expect(!used.isDurablyEqual(to: unused))
+    session.advance(by: 1)
+    session.useCache()
+    #expect(session.machine.snapshot.isDurablyEqual(to: used))
+    #expect(session.machine.snapshot != used)
+  }
+
+  // MARK: A configuration that changed meanwhile
+
+  private let corp = "[backend corp]\ntype = http\nurl = https://auth.example.com/token\n"
+  private let use = "backend = corp\ndeveloper_provider = login.example.app\n"
+
+  @Test(arguments: [
+    "guest = yes\n", "developer_provider = other\n", "user_identifier = {uid}\n",
+    "web_identity_token_file = /run/t\nweb_identity_provider = oidc.example.com\n",
+  ])
+  func aSessionOfAnotherIdentityIsNotRestored(_ change: String) throws {
+    let now = SnapshotStory.byHost.session.now
+    let record = SnapshotStory.byHost.record(try fullProfile(use, backend: corp))
+    let lines = change.hasPrefix("developer") ? "backend = corp\n" : use
+    let changed = try fullProfile(lines + change, backend: corp)
+    #expect(record.snapshot(for: try fullProfile(use, backend: corp), now: now) == record.snapshot)
+    #expect(record.snapshot(for: changed, now: now) == nil)
+  }
+
+  @Test(arguments: [
+    "role_arn = arn:aws:iam::123456789012:role/other\n",
+    "flow = basic\nrole_arn = arn:aws:iam::123456789012:role/other\nduration = 2h\n",
+  ])
+  func otherCredentialsAreFetchedForTheSameSignIn(_ change: String) throws {
+    let story = SnapshotStory.byPassword
+    let record = story.record(try fullProfile(use, backend: corp))
+    let now = story.session.now
+    let changed = try fullProfile(use + change, backend: corp)
+    let kept = try #require(record.snapshot(for: changed, now: now))
+    #expect(kept.held.credentials == nil)
+    #expect(kept.held.token == nil)
+    #expect(kept.held.state == record.snapshot.held.state)
+    #expect(kept.identityID == fixtures.identity)
+    #expect(kept.held.username == "alice")
+  }
+
+  @Test func otherChangesKeepTheSession() throws {
+    let record = SnapshotStory.byPassword.record(try fullProfile(use, backend: corp))
+    let changed = try fullProfile(use + "fips = yes\nallow_users = alice\n", backend: corp)
+    let now = SnapshotStory.byPassword.session.now
+    #expect(record.snapshot(for: changed, now: now) == record.snapshot)
+  }
+
+  @Test func aLogoutHoldsAcrossAnyChangeOfTheConfiguration() throws {
+    let record = SnapshotStory.signedOut.record(try fullProfile())
+    let now = SnapshotStory.signedOut.session.now
+    let kept = record.snapshot(for: try fullProfile(use, backend: corp), now: now)
+    #expect(kept?.held.state == .signedOut(byUser: true))
+  }
+
+  @Test func aClientsTokenSurvivesAChangeOfTheRole() throws {
+    let record = SnapshotStory.byToken.record(try fullProfile())
+    let now = SnapshotStory.byToken.session.now
+    let kept = record.snapshot(for: try fullProfile("role_arn = \(Fixtures.role)\n"), now: now)
+    #expect(kept?.held.token?.token == fixtures.developerToken)
+    #expect(kept?.held.credentials == nil)
+  }
+
+  @Test func snapshotOfAnotherBootIsDropped() throws {
+    let profile = try fullProfile()
+    let record = SnapshotStory.byPassword.record(profile)
+    #expect(record.snapshot(for: profile, now: .seconds(1)) == nil)
+  }
+}

@@ -1,0 +1,157 @@
+import CredCore
+import CredctlKit
+import Testing
+
+@Suite struct FastCommandTests {
+  private func options(_ arguments: String...) throws -> GetOptions? {
+    guard case .get(let options) = try FastCommand(arguments[...]) else { return nil }
+    return options
+  }
+
+  private func request(_ arguments: String...) throws -> String? {
+    guard case .get(let options) = try FastCommand(arguments[...]) else { return nil }
+    return String(decoding: options.request, as: UTF8.self)
+  }
+
+  private func complaint(_ arguments: [String]) -> String? {
+    do throws(Failure) {
+      _ = try FastCommand(arguments[...])
+      return nil
+    } catch {
+      #expect(error.status == .usage)
+      return error.message
+    }
+  }
+
+  // MARK: get
+
+  @Test func rendersTheRequest() throws {
+    #expect(try request("get") == "{\"op\":\"get\",\"profile\":\"default\"}\n")
+    #expect(
+      try request("get", "--profile", "work", "--min-ttl=900", "--refresh", "--wait", "0")
+        == "{\"op\":\"get\",\"profile\":\"work\",\"min_ttl\":900,\"wait\":0,\"refresh\":true}\n")
+  }
+
+  @Test func asksInTheNameOfAnotherUser() throws {
+    #expect(
+      try request("get", "--user", #"a"b"#)
+        == "{\"op\":\"get\",\"profile\":\"default\",\"user\":\"a\\\"b\"}\n")
+    #expect(complaint(["get", "--user"]) == "option '--user' needs a value")
+  }
+
+  @Test(arguments: [
+    ("0.2", "0.2"), ("5", "5"), ("5.0", "5"), ("007.050", "7.05"), ("0.001", "0.001"),
+    ("299.999", "299.999"), ("300.000", "300"),
+  ])
+  func acceptsFractionsOfASecond(_ text: String, _ json: String) throws {
+    #expect(
+      try request("get", "--wait", text)
+        == "{\"op\":\"get\",\"profile\":\"default\",\"wait\":\(json)}\n")
+  }
+
+  @Test(arguments: [
+    "", ".", ".5", "5.", "1.2.3", "0.0001", "1e2", "+1", "-0", " 1", "1 ", "1,5", "٣", "0x1",
+    "1000000", "300.001", "301",
+  ])
+  func refusesOtherTextsForSeconds(_ text: String) {
+    #expect(throws: Failure.self) { try Waiting(minimumLifetime: nil, wait: text) }
+  }
+
+  @Test func escapesTheProfile() throws {
+    #expect(
+      try request("get", "--profile=a\"\\\n") == #"{"op":"get","profile":"a\"\\\u000a"}"# + "\n")
+  }
+
+  @Test func readsTheSocketBeforeAndAfterTheVerb() throws {
+    #expect(try options("--socket", "/a", "get")?.socket == "/a")
+    #expect(try options("get", "--socket=/b")?.socket == "/b")
+    #expect(try options("--socket=/a", "get", "--socket", "/b")?.socket == "/b")
+  }
+
+  @Test func waitsLongerThanTheDaemon() throws {
+    #expect(try options("get")?.waiting.timeout == 15)
+    #expect(try options("get", "--wait", "300")?.waiting.timeout == 310)
+    #expect(try options("get", "--wait", "0.2")?.waiting.timeout == 11)
+  }
+
+  @Test func theDaemonWaitsAsLongByDefault() {
+    #expect(.seconds(WaitLimits.defaultWait) == Limits.Line.defaultWait)
+  }
+
+  @Test(arguments: [
+    (["get", "--profile"], "option '--profile' needs a value"),
+    (["get", "--profile="], "option '--profile' needs a value"),
+    (["get", "--profile", "--refresh"], "option '--profile' needs a value"),
+    (["--socket"], "option '--socket' needs a value"),
+    (["get", "--refresh=yes"], "option '--refresh' takes no value"),
+    (
+      ["get", "--min-ttl", "1h"],
+      "option '--min-ttl' takes seconds from 0 to 43200, such as 5 or 0.2, not '1h'"
+    ),
+    (
+      ["get", "--min-ttl=-1"],
+      "option '--min-ttl' takes seconds from 0 to 43200, such as 5 or 0.2, not '-1'"
+    ),
+    (
+      ["get", "--wait", "301"],
+      "option '--wait' takes seconds from 0 to 300, such as 5 or 0.2, not '301'"
+    ),
+    (
+      ["get", "--wait", "99999999999999999999"],
+      "option '--wait' takes seconds from 0 to 300, such as 5 or 0.2, not '99999999999999999999'"
+    ),
+    (["get", "--min_ttl", "1"], "unknown option '--min_ttl' for get: see 'credctl help get'"),
+    (["get", "work"], "unexpected argument 'work': did you mean '--profile work'?"),
+  ])
+  func refusesWithAReason(_ arguments: [String], _ reason: String) {
+    #expect(complaint(arguments) == reason)
+  }
+
+  // MARK: env, exec, ping
+
+  @Test func environmentGetsCredentialsThatLast() throws {
+    guard case .env(let options, .json) = try FastCommand(["env", "--format", "json"]) else {
+      Issue.record("not read")
+      return
+    }
+    #expect(
+      String(decoding: options.request, as: UTF8.self)
+        == "{\"op\":\"get\",\"profile\":\"default\",\"min_ttl\":900}\n")
+  }
+
+  @Test func commandStartsAfterTheTerminator() throws {
+    let command = ["get", "--socket", "/x", "--", "-h"]
+    guard
+      case .exec(let options, command) = try FastCommand(
+        (["--socket=/a", "exec", "-p", "work", "--min-ttl=60", "--"] + command)[...])
+    else {
+      Issue.record("not read")
+      return
+    }
+    #expect(options.socket == "/a")
+    #expect(options.profile == "work")
+    #expect(options.waiting.minimumLifetime == Seconds(milliseconds: 60_000))
+  }
+
+  @Test func readsPing() throws {
+    #expect(try FastCommand(["ping"]) == .ping(socket: nil, json: false))
+    #expect(
+      try FastCommand(["--socket", "/a", "ping", "--json", "--socket=/b"])
+        == .ping(socket: "/b", json: true))
+  }
+
+  @Test(arguments: [
+    [], ["status"], ["--help"], ["--version"], ["help", "get"], ["get", "--help"],
+    ["get", "--profile", "x", "-h"], ["--socket", "/a", "status"], ["getx"],
+    ["ping", "-h"], ["ping", "x"], ["ping", "--"], ["ping", "--profile", "x"],
+    ["ping", "--json=1"],
+    ["ping", "--js"], ["ping", "--socket"],
+    ["env", "--help"], ["env", "--format", "csh"], ["env", "--format"], ["env", "--wait", "301"],
+    ["env", "--refresh=1"], ["env", "--user", "x"], ["env", "--prof", "x"], ["env", "x"],
+    ["exec"], ["exec", "--"], ["exec", "true"], ["exec", "true", "--", "true"],
+    ["exec", "--=x", "true"], ["exec", "-h", "--", "true"], ["exec", "--format=sh", "--", "true"],
+  ])
+  func leavesTheRestToArgumentParser(_ arguments: [String]) throws {
+    #expect(try FastCommand(arguments[...]) == nil)
+  }
+}

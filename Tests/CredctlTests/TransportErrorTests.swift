@@ -1,0 +1,42 @@
+import CredctlKit
+import Testing
+
+@Suite struct TransportErrorTests {
+  private func resolve(
+    _ argument: String? = nil, _ environment: [String: String] = [:], existing: String = ""
+  ) -> SocketPath {
+    SocketPath(argument: argument, environment: { environment[$0] }, isOwn: { $0 == existing })
+  }
+
+  @Test func takesTheFirstPathThatIsSet() {
+    let environment = ["CREDD_SOCKET": "/env", "XDG_RUNTIME_DIR": "/run/user/7"]
+    let user = "/run/user/7/credd/credd.sock"
+    #expect(resolve("/arg", environment, existing: user).path == "/arg")
+    #expect(resolve(nil, environment, existing: user).path == "/env")
+    #expect(resolve(nil, ["XDG_RUNTIME_DIR": "/run/user/7"], existing: user).path == user)
+    #expect(resolve(nil, ["XDG_RUNTIME_DIR": "/run/user/7"]).path == "/run/credd/credd.sock")
+    #expect(resolve(nil, ["CREDD_SOCKET": "", "XDG_RUNTIME_DIR": ""]) == .system)
+  }
+
+  @Test func advisesByTheOriginOfThePath() {
+    let user = "/run/user/7/credd/credd.sock"
+    func message(_ socket: SocketPath) -> String { Failure(.noListener, at: socket).message }
+    #expect(
+      message(.system)
+        == "credd is not running (no listener at /run/credd/credd.sock): "
+        + "start it with 'systemctl start credd.socket'")
+    #expect(
+      message(resolve(nil, ["XDG_RUNTIME_DIR": "/run/user/7"], existing: user))
+        .hasSuffix("start it with 'systemctl --user start credd.socket'"))
+    #expect(message(resolve("/arg")).hasSuffix("or correct --socket or $CREDD_SOCKET"))
+  }
+
+  @Test func endsWithTheStatusOfTheError() {
+    #expect(Failure(.noListener, at: .system).status == .unavailable)
+    #expect(Failure(.notPermitted, at: .system).status == .notPermitted)
+    #expect(Failure(.replyTimedOut(seconds: 15), at: .system).status == .tryAgain)
+    #expect(Failure(.closedEarly, at: .system).status == .tryAgain)
+    #expect(Failure(.replyTooLong, at: .system).status == .unavailable)
+    #expect(Failure(.pathTooLong(limit: 107), at: .system).status == .usage)
+  }
+}

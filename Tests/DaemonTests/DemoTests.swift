@@ -1,0 +1,113 @@
+import Foundation
+import Testing
+
+/// `credd-sandbox --demo` shows credentials, and leaves nothing behind.
+@Suite(.onStage)
+struct DemoTests {
+  /// Its temporary folder is made in the test's own.
+  private func demo(
+    _ options: [String] = [], under prefix: [String] = [], program: String = Programs.sandbox,
+    path: String = Programs.folder
+  ) throws -> ChildProcess {
+    try ChildProcess(
+      prefix + [program, "--demo"] + options,
+      environment: ["TMPDIR": try Stage.current().folder, "PATH": path])
+  }
+
+  private func expectNothingLeft() throws {
+    let files = try FileManager.default.contentsOfDirectory(atPath: Stage.current().folder)
+    #expect(!files.contains { $0.hasPrefix("credd-demo") })
+  }
+
+  private func expectCredentials(_ output: String) {
+    #expect(output.matches(of: /\$ credctl get --profile demo\n\{"AccessKeyId":"ASIA/).count == 2)
+    #expect(output.contains("credential_process = \(Programs.folder)/credctl get --profile demo\n"))
+    #expect(output.contains(/first \d+\.\d ms, second \d+\.\d ms/))
+    #expect(SecretShapes.found(in: output) == [])
+    // A terminal alone gets bold and dim text.
+    #expect(!output.contains("\u{1B}"))
+  }
+
+  @Test func showsCredentialsAndStopsEverything() throws {
+    let demo = try demo()
+    #expect(try demo.wait() == 0, "\(demo.errors)")
+    expectCredentials(demo.output)
+    #expect(demo.errors == "")
+    try expectNothingLeft()
+  }
+
+  @Test func stopsEverythingWhenItsReaderLeaves() throws {
+    let shell = try ChildProcess(
+      ["/bin/sh", "-c", "'\(Programs.sandbox)' --demo | head -n 1"],
+      environment: ["TMPDIR": try Stage.current().folder])
+    #expect(try shell.wait() == 0, "\(shell.errors)")
+    try expectNothingLeft()
+  }
+
+  @Test(.enabled(if: OtherUser.canBe))
+  func worksAsAnOrdinaryUser() throws {
+    let folder = try Stage.current().newFile("bin")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    for program in [Programs.credd, Programs.credctl, Programs.sandbox] {
+      let copy = try Stage.current().executable(program)
+      let name = URL(filePath: program).lastPathComponent
+      try FileManager.default.moveItem(atPath: copy, toPath: folder + "/" + name)
+    }
+    let demo = try ChildProcess(
+      try OtherUser.daemon.prefix + [folder + "/credd-sandbox", "--demo"],
+      environment: ["PATH": "/nowhere"])
+    #expect(try demo.wait() == 0, "\(demo.errors)")
+    #expect(demo.output.contains(#"{"AccessKeyId":"ASIA"#))
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM])
+  func aKeptOneServesUntilItIsInterrupted(_ signal: Int32) throws {
+    let demo = try demo(["--keep"])
+    func exported(_ name: String) -> String? {
+      demo.output.split(separator: "\n").first { $0.hasPrefix("export \(name)=") }
+        .map { String($0.dropFirst("export \(name)=".count)) }
+    }
+    try Deadline.usual.wait(for: "the last line") {
+      try #require(demo.status == nil, "\(demo.errors)")
+      return demo.output.contains("aws configure list")
+    }
+    expectCredentials(demo.output)
+    let socket = try #require(exported("CREDD_SOCKET"))
+    let get = try ChildProcess([Programs.credctl, "get"], environment: ["CREDD_SOCKET": socket])
+    #expect(try get.wait() != 0, "the demonstration has a profile named demo alone")
+    let named = try ChildProcess(
+      [Programs.credctl, "get", "-p", "demo"], environment: ["CREDD_SOCKET": socket])
+    #expect(try named.wait() == 0, "\(named.errors)")
+    let tools = try String(
+      contentsOfFile: #require(exported("AWS_CONFIG_FILE")), encoding: .utf8)
+    #expect(tools.contains("[profile demo]"))
+    demo.send(signal)
+    #expect(try demo.wait() == 0, "\(demo.errors)")
+    #expect(throws: CallFailed.self) { try StreamSocket(unixPath: socket) }
+    try expectNothingLeft()
+  }
+
+  @Test(arguments: ["credd", "credctl"])
+  func saysWhichProgramIsMissing(_ missing: String) throws {
+    let folder = try Stage.current().newFile("bin")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    for name in Set(["credd", "credctl", "credd-sandbox"]).subtracting([missing]) {
+      let copy = try Stage.current().executable(Programs.folder + "/" + name)
+      try FileManager.default.moveItem(atPath: copy, toPath: folder + "/" + name)
+    }
+    let demo = try demo(program: folder + "/credd-sandbox", path: "/nowhere:\(folder)")
+    #expect(try demo.wait() == 1)
+    #expect(demo.errors.hasPrefix("Error: \(missing) is missing: "))
+    try expectNothingLeft()
+  }
+
+  @Test(arguments: [
+    (["--demo", "--port", "0"], "--demo takes no option but --keep"),
+    (["--keep"], "--keep is for --demo"),
+  ])
+  func refusesOtherOptions(_ arguments: [String], _ message: String) throws {
+    let process = try ChildProcess([Programs.sandbox] + arguments)
+    #expect(try process.wait() == 64)
+    #expect(process.errors.contains(message))
+  }
+}

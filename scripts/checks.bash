@@ -1,0 +1,92 @@
+# Functions of scripts/check and scripts/test: each check prints one line with its seconds; one that
+# fails also prints what it said. Sourced, with `output` set to a folder for logs.
+# shellcheck shell=bash
+: "${output:?}"
+
+# say TEXT: whole, though checks run side by side.
+say() { flock "$output/lock" printf '%s\n' "$1"; }
+
+# line NAME ok|FAILED BEGIN [MORE]
+line() { printf '%-42s %-6s %4d s%s' "$1" "$2" $((SECONDS - $3)) "${4:+  $4}"; }
+
+# count PASSED FAILED SKIPPED
+count() { echo "$@" >>"$output/counts"; }
+
+# check NAME COMMAND…
+check() {
+  local name=$1 began=$SECONDS log=$output/${1//[^A-Za-z0-9]/-}.log
+  shift
+  if "$@" >"$log" 2>&1 </dev/null; then
+    count 1 0 0
+    say "$(line "$name" ok "$began")"
+  else
+    count 0 1 0
+    say "$(line "$name" FAILED "$began")
+$(sed 's/^/    /' "$log")"
+    return 1
+  fi
+}
+
+# results passed|failed|skipped LOG: how many tests ended like that.
+results() {
+  local ending="$1 after [0-9.]+ seconds"
+  [[ $1 != skipped ]] || ending='skipped(: |\.?$)'
+  grep -vE ' Test (run with|case passing) ' "$2" | grep -cE "^[^ ]+ +Test .* $ending"
+}
+
+# The names of the tests in a log that failed, as `--filter` knows them.
+failures() {
+  grep -vE ' Test (run with|case passing) ' "$@" |
+    sed -nE 's/^[^ ]+ +Test (.*) failed after [0-9.]+ seconds.*/\1/p' |
+    sed -E 's/ with [0-9]+ test cases?$//; s/^"(.*)"$/\1/; s/\([^()]*\)$//'
+}
+
+# test_program LOG [OPTION…]: the tests of the debug build, which is there.
+test_program() {
+  local log=$1
+  shift
+  timeout --kill-after=10 "${TEST_TIMEOUT:-1800}" \
+    .build/debug/creddPackageTests.xctest --testing-library swift-testing "$@" \
+    >"$log" 2>&1 </dev/null
+}
+
+# The reason of tests that a machine's kernel cannot run; all others that are skipped fail in CI.
+may_be_skipped='kernel'
+
+# tests NAME [OPTION…]: one line for all of them, and what those that failed said.
+tests() {
+  local name=$1 began=$SECONDS log=$output/${1//[^A-Za-z0-9]/-}.log status=0 good bad skipped
+  shift
+  test_program "$log" "$@" || status=$?
+  good=$(results passed "$log") bad=$(results failed "$log") skipped=$(results skipped "$log")
+  local left_out=()
+  if [[ ${CI:-} == true ]]; then
+    mapfile -t left_out < <(grep -E '^[^ ]+ +Test .* skipped' "$log" | grep -vF "$may_be_skipped")
+    bad=$((bad + ${#left_out[@]})) skipped=$((skipped - ${#left_out[@]}))
+  fi
+  # A crash, the time limit and a run without tests leave none that failed, and are failures.
+  if ((bad == 0 && (status != 0 || good == 0))); then
+    bad=1
+    say "$(tail -n 40 "$log" | sed 's/^/    /')"
+  fi
+  count "$good" "$bad" "$skipped"
+  local outcome=ok
+  ((bad == 0)) || outcome=FAILED
+  say "$(line "$name" "$outcome" "$began" "$good passed, $bad failed, $skipped skipped")"
+  ((${#left_out[@]} == 0)) || say "$(printf '    %s\n' "${left_out[@]}")"
+  ((bad == 0)) || say "$(grep -E -A 12 '^[^ ]+ +Test .* (recorded an issue|failed after) ' "$log" |
+    grep -vE '^[^ ]+ +(Test|Suite) .* (passed after|started)|^--$' | sed 's/^/    /' | head -n 400)"
+  return $((bad > 0))
+}
+
+# The closing line; ends with 1 where anything failed.
+total() {
+  local passed=0 failed=0 skipped=0 good bad without
+  while read -r good bad without; do
+    passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + without))
+  done <"$output/counts"
+  local more=''
+  ((skipped == 0)) || more=", $skipped skipped"
+  echo "$passed passed, $failed failed$more"
+  ((failed == 0))
+}
