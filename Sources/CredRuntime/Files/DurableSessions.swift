@@ -13,8 +13,12 @@ final class DurableSessions: SessionStoring {
   /// - Parameters:
   ///   - stores: passed by the service manager.
   ///   - identities: nil where there is no state directory.
-  init?(_ stores: [PassedDescriptors.Named], identities: IdentityFile?, log: Logger) {
-    let opened = SessionStore.open(stores, log: log)
+  ///   - isWanted: whether a service manager would keep sessions.
+  init?(
+    _ stores: [PassedDescriptors.Named], identities: IdentityFile?, log: Logger,
+    isWanted: Bool = ServiceNotification.isHeard
+  ) {
+    let opened = SessionStore.open(stores, log: log, isWanted: isWanted)
     store = opened?.store
     records = opened?.records ?? [:]
     self.identities = identities

@@ -1,0 +1,147 @@
+import CredCore
+import Foundation
+import Glibc
+import Testing
+
+@testable import CredRuntime
+@testable import CredService
+
+/// Questions to this very host.
+struct SystemQueriesTests {
+  private let queries = SystemQueries()
+
+  @Test func `root has its name and number`() {
+    let root = UserAnswer.user(UserEntry(uid: 0, name: "root"))
+    #expect(queries.user(UserQuery(.uid(0))) == root)
+    #expect(queries.user(UserQuery(.name("root"))) == root)
+  }
+
+  @Test func `users that are not there`() {
+    #expect(queries.user(UserQuery(.uid(3_999_999_999))) == .nobody)
+    #expect(queries.user(UserQuery(.name("no-such-user"))) == .nobody)
+    #expect(queries.user(UserQuery(.name(""))) == .nobody)
+    #expect(queries.user(UserQuery(.name(String(repeating: "x", count: 100_000)))) == .nobody)
+  }
+
+  @Test func `groups are listed if they are asked for`() throws {
+    guard case .user(let entry) = queries.user(UserQuery(.uid(0), withGroups: true)) else {
+      Issue.record("root is not there")
+      return
+    }
+    #expect(entry.groups.contains(0))
+    #expect(entry.name == "root" && entry.withdrawn.isEmpty)
+  }
+
+  @Test func `more look-ups than threads are all answered`() throws {
+    let thread = try LoopThread()
+    let count = 20 * BackgroundLane.users.width
+    let answers: [UInt32: UserAnswer] = try thread.wait { [queries] loop, done in
+      let background = try ThreadBackground(loop: loop)
+      let clock = try SystemClock(loop: loop, log: Heard().logger)
+      let directory = UserDirectory(clock: clock, background: background, queries: queries)
+      let uids = (0..<UInt32(count)).map { 3_000_000_000 + $0 }
+      var answered = 0
+      for uid in uids {
+        let first = directory.answer(to: UserQuery(.uid(uid)), now: loop.now) {
+          answered += 1
+          guard answered == count else { return }
+          done(
+            Dictionary(
+              uniqueKeysWithValues: uids.map {
+                ($0, directory.known(UserQuery(.uid($0))) ?? .unavailable)
+              }
+            ))
+        }
+        #expect(first == nil)
+      }
+      return (directory, background, clock)
+    }
+    #expect(answers.count == count)
+    #expect(answers.values.allSatisfy { $0 == .nobody })
+  }
+
+  @Test func `this process runs its own program`() throws {
+    let path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    #expect(queries.executable(of: getpid(), withDigest: false) == .executable(.init(path: path)))
+    guard case .unknown = queries.executable(of: 1 << 22 + 1, withDigest: false) else {
+      Issue.record("a pid that is not there has a program")
+      return
+    }
+  }
+
+  @Test func `the digest is of the file's content`() throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sleep")
+    process.arguments = ["60"]
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    defer { kill(process.processIdentifier, SIGKILL) }
+    // Until exec, it still runs this program.
+    var answer = queries.executable(of: process.processIdentifier, withDigest: true)
+    let end = Date(timeIntervalSinceNow: LoopThread.patience)
+    while Date() < end {
+      if case .executable(let found) = answer, found.path.hasSuffix("sleep") { break }
+      answer = queries.executable(of: process.processIdentifier, withDigest: true)
+    }
+    guard case .executable(let executable) = answer else {
+      Issue.record("\(answer)")
+      return
+    }
+    let sum = Process()
+    let output = Pipe()
+    sum.executableURL = URL(fileURLWithPath: "/usr/bin/sha256sum")
+    sum.arguments = [executable.path]
+    sum.standardOutput = output
+    try sum.run()
+    let said = String(
+      decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    #expect(executable.sha256 == said.split(separator: " ").first.map(String.init))
+    // Kept as long as the file is the same.
+    #expect(queries.executable(of: process.processIdentifier, withDigest: true) == answer)
+  }
+
+  // MARK: Files and environment
+
+  @Test func `a secret file is read whole, up to its limit`() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("token", "secret\n")
+    #expect(try queries.file(path, key: "k").exposedText() == "secret\n")
+    let limit = String(repeating: "x", count: SecretFile.sizeLimit)
+    try folder.write("token", limit)
+    #expect(try queries.file(path, key: "k").count == SecretFile.sizeLimit)
+    try folder.write("token", limit + "x")
+    #expect(failure(path)?.reason.contains("is larger than 65536 bytes") == true)
+  }
+
+  @Test func `what cannot be read is named under its key`() throws {
+    let folder = try TemporaryFolder()
+    let missing = failure("\(folder.path)/none")
+    #expect(missing?.field == "bearer_token_file")
+    #expect(missing?.reason.contains("cannot read \(folder.path)/none") == true)
+    #expect(failure(folder.path) != nil)
+  }
+
+  /// Opening a pipe that nobody writes to would wait for ever.
+  @Test func `a pipe keeps nobody waiting`() throws {
+    let folder = try TemporaryFolder()
+    #expect(unsafe mkfifo("\(folder.path)/pipe", 0o600) == 0)
+    #expect(try queries.file("\(folder.path)/pipe", key: "k").isEmpty)
+  }
+
+  @Test func `variables of the environment`() {
+    unsafe setenv("CREDD_TEST_VARIABLE", "a value", 1)
+    defer { unsafe unsetenv("CREDD_TEST_VARIABLE") }
+    #expect(queries.environment("CREDD_TEST_VARIABLE") == "a value")
+    #expect(queries.environment("CREDD_NO_SUCH_VARIABLE") == nil)
+  }
+
+  private func failure(_ path: String) -> InvalidInput? {
+    do throws(InvalidInput) {
+      _ = try queries.file(path, key: "bearer_token_file")
+      return nil
+    } catch {
+      return error
+    }
+  }
+}
