@@ -7,7 +7,7 @@ import Testing
   .onStage,
   .enabled(
     if: OtherUser.canBe && PythonScript.canRun && Programs.installed("unshare") != nil,
-    "takes root, who can be other users, python3, unshare(1)"))
+    "takes root, which can be other users, python3, unshare(1)"))
 struct MembershipTests {
   /// Asks once a second on one connection until it is refused. Meanwhile one watches and one waits
   /// for a sign-in; both are to hear of it.

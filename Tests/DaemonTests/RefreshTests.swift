@@ -10,7 +10,7 @@ struct RefreshTests {
     try host.sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":0.5}"#)
     var callers = try (0..<100).map { _ in try host.connect() }
     for caller in callers { try caller.send("{\"wait\":30}\n") }
-    // One who leaves, the first at that, disturbs nobody.
+    // A caller that leaves, here the first, disturbs no other.
     callers.removeFirst()
     let first = try callers[0].reply()
     #expect(first["AccessKeyId"] != nil)
@@ -40,7 +40,7 @@ struct RefreshTests {
     }
     let first = try host.ask(#"{"profile":"used"}"#)
     #expect(try host.ask(#"{"profile":"idle"}"#)["AccessKeyId"] != nil)
-    // Asked once more, it counts as in use; nobody asks again until it was renewed.
+    // Asked once more, it counts as in use; no client asks again until it was renewed.
     #expect(try host.ask(#"{"profile":"used"}"#) == first)
     try Deadline.usual.wait(for: "the refresh ahead") {
       host.log.split(separator: "\n").count {
@@ -67,7 +67,7 @@ struct RefreshTests {
   func aFailedBackgroundRefreshIsTriedAgainBeforeExpiry() throws {
     let host = try TestHost(sandbox: ["--credential-lifetime", "12"])
     let first = try host.credentials()
-    // In use, so it is renewed at half-life, with nobody waiting; that fails.
+    // In use, so it is renewed at half-life, while no client waits; that fails.
     #expect(try host.credentials() == first)
     try host.sandbox.plan(#"{"Service":"cognito","Kind":"status","Status":500}"#)
     try Deadline.usual.wait(for: "the second attempt") { try host.sandbox.exchanges == 3 }
@@ -93,7 +93,7 @@ struct RefreshTests {
   }
 
   @Test
-  func whoLeavesTakesNobodysRefreshAlong() throws {
+  func aRefreshContinuesWhenACallerLeaves() throws {
     let host = try TestHost()
     try host.sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":0.5}"#)
     var first: StreamSocket? = try host.beginToAsk(#"{"wait":30}"#)
