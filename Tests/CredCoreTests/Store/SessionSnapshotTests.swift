@@ -115,6 +115,21 @@ import Testing
     #expect(session.machine.failures == 0)
   }
 
+  @Test(arguments: 0..<20 as Range<UInt64>)
+  func aRetryThatARestartInterruptedStartsBeforeTheCredentialsExpire(_ seed: UInt64) {
+    var session = SessionDriver(seed: seed)
+    session.signIn()
+    session.advance(by: 1)
+    session.useCache()
+    session.advance(by: 2000)
+    session.finish(fixtures.failed())
+    session.advance(by: 1300)
+    #expect(session.awaitedCall != nil)
+    session.restart()
+    let left = session.machine.credentials.map { $0.servableUntil - session.now }
+    #expect(left.map { session.wakesIn <= $0 * 0.5 } == true)
+  }
+
   @Test func aWarningIsNotRepeatedAfterARestart() {
     var session = SnapshotStory.byLogins.session
     session.restart()
