@@ -21,16 +21,10 @@ final class ExecutableDirectory {
   func inspect(
     pid: Int32, withDigest: Bool, now: Instant, then: @escaping (ExecutableAnswer) -> Void
   ) {
-    var isAnswered = false
-    background.run(.programs, deadline: now + Self.timeout) { [queries] in
+    background.runOnce(.programs, deadline: now + Self.timeout) { [queries] in
       queries.executable(of: pid, withDigest: withDigest)
-    } completion: { outcome in
-      guard !isAnswered else { return }
-      isAnswered = true
-      switch outcome {
-      case .finished(let answer): then(answer)
-      case .overdue: then(.unknown("its file did not answer in time"))
-      }
+    } completion: { answer in
+      then(answer ?? .unknown("its file did not answer in time"))
     }
   }
 }

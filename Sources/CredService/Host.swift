@@ -107,6 +107,22 @@ package protocol Background: AnyObject {
     completion: @escaping (BackgroundOutcome<Value>) -> Void)
 }
 
+extension Background {
+  /// Like ``run(_:deadline:_:completion:)``, with one completion: nil if the work is overdue. A
+  /// later result is dropped.
+  package func runOnce<Value: Sendable>(
+    _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
+    completion: @escaping (Value?) -> Void
+  ) {
+    var isDone = false
+    run(lane, deadline: deadline, work) { outcome in
+      guard !isDone else { return }
+      isDone = true
+      if case .finished(let value) = outcome { completion(value) } else { completion(nil) }
+    }
+  }
+}
+
 /// Questions to the host that may block: asked on a ``BackgroundLane`` only.
 package protocol HostQueries: Sendable {
   func user(_ query: UserQuery) -> UserAnswer

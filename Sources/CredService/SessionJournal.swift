@@ -4,7 +4,7 @@ import Logging
 extension SessionService {
   /// Passes on what happened to a session: to its user's watchers and to the log.
   func announce(_ announcement: Announcement, _ session: Session) {
-    tellWatchers(announcement, session)
+    sendEvent(announcement, session)
     var log = log
     log[metadataKey: "profile"] = "\(session.key.profile)"
     log[metadataKey: "uid"] = "\(session.key.uid)"

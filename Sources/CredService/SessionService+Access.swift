@@ -68,7 +68,7 @@ extension SessionService {
       return .refused(
         ProtocolError(.accessDenied, "you may not act for others in profile '\(name)'"))
     }
-    let number = other.utf8.allSatisfy({ (0x30...0x39).contains($0) }) ? UInt32(other) : nil
+    let number = other.utf8.allSatisfy(\.isDigit) ? UInt32(other) : nil
     let query = UserQuery(
       number.map { .uid($0) } ?? .name(other), withGroups: profile.access.needsGroups)
     let owner: Caller

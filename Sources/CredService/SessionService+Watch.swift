@@ -54,7 +54,7 @@ extension SessionService {
   }
 
   /// Passes a session's news on to the watchers of its user.
-  func tellWatchers(_ announcement: Announcement, _ session: Session) {
+  func sendEvent(_ announcement: Announcement, _ session: Session) {
     guard let ids = watchers[session.key.uid], let event = event(announcement, session) else {
       return
     }

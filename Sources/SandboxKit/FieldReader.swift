@@ -100,8 +100,8 @@ struct FieldReader {
 
   /// Refuses what nobody asked for: a misspelt field must not pass silently.
   func finish() throws(ServiceError) {
-    if let stranger = members.keys.filter({ !known.contains($0) }).min() {
-      throw fault(stranger, "is not a known field")
+    if let unknown = members.keys.filter({ !known.contains($0) }).min() {
+      throw fault(unknown, "is not a known field")
     }
   }
 

@@ -13,7 +13,7 @@ final class Trace {
   func write(_ line: String) { lines.append(line) }
 
   /// The first is what counts: the rest may follow from it.
-  func note(_ violation: Violation) {
+  func record(_ violation: Violation) {
     if self.violation == nil { self.violation = violation }
   }
 }

@@ -66,7 +66,7 @@ final class World {
   }
 
   func violate(_ invariant: Invariant, session: Int?, _ detail: @autoclosure () -> String) {
-    trace.note(Violation(invariant: invariant, at: now, session: session, detail: detail()))
+    trace.record(Violation(invariant: invariant, at: now, session: session, detail: detail()))
   }
 
   func trace(session: Int? = nil, _ words: @autoclosure () -> String) {

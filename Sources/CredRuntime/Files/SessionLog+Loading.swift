@@ -80,7 +80,7 @@ extension SessionLog {
     let key = SessionKey(uid: record.uid, profile: record.profile)
     // They are appended, so the one further behind is the newer.
     if let before = places[key] { try wipe(before) }
-    note(key, place, stored.sequence)
+    self.record(key, place, stored.sequence)
     loaded.records[key] = record
   }
 }

@@ -103,11 +103,11 @@ final class SessionLog {
       credd_wipe_at(descriptor, end, Int64(frame.count))
       throw error
     }
-    note(key, Place(offset: end, bytes: Int64(frame.count)), sequence)
+    record(key, Place(offset: end, bytes: Int64(frame.count)), sequence)
   }
 
   /// Takes a record into account: the newest of its session.
-  func note(_ key: SessionKey, _ place: Place, _ sequence: UInt64) {
+  func record(_ key: SessionKey, _ place: Place, _ sequence: UInt64) {
     if let before = places.updateValue(place, forKey: key) { liveBytes -= before.bytes }
     liveBytes += place.bytes
     order.append((key, place.offset))

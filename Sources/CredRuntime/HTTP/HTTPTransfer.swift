@@ -53,7 +53,7 @@ internal import Glibc
     if let caFile = settings.caFile {
       text(CURLOPT_CAINFO, caFile)
       // libcurl goes on trusting the system's directory of authorities unless it is told not to.
-      note(unsafe credd_curl_set_text(handle, CURLOPT_CAPATH, nil))
+      record(unsafe credd_curl_set_text(handle, CURLOPT_CAPATH, nil))
     }
     text(CURLOPT_SSLCERT, settings.clientCertificate)
     text(CURLOPT_SSLKEY, settings.clientKey)
@@ -77,17 +77,17 @@ internal import Glibc
     return setUp
   }
 
-  private func note(_ result: CURLcode) {
+  private func record(_ result: CURLcode) {
     if setUp == CURLE_OK { setUp = result }
   }
 
   private func text(_ option: CURLoption, _ value: String?) {
     guard let value else { return }
-    note(unsafe credd_curl_set_text(handle, option, value))
+    record(unsafe credd_curl_set_text(handle, option, value))
   }
 
   private func number(_ option: CURLoption, _ value: Int) {
-    note(unsafe credd_curl_set_long(handle, option, value))
+    record(unsafe credd_curl_set_long(handle, option, value))
   }
 
   private func setHeaders(_ headers: [HTTPHeader]) {
@@ -104,14 +104,14 @@ internal import Glibc
         }
       }
     }
-    note(unsafe credd_curl_set_pointer(handle, CURLOPT_HTTPHEADER, headerList))
+    record(unsafe credd_curl_set_pointer(handle, CURLOPT_HTTPHEADER, headerList))
   }
 
   private func setBody(_ bytes: [UInt8]) {
     number(CURLOPT_POST, 1)
-    note(unsafe credd_curl_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, bytes.count))
+    record(unsafe credd_curl_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, bytes.count))
     unsafe bytes.withUnsafeBytes {
-      note(unsafe credd_curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, $0.baseAddress))
+      record(unsafe credd_curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, $0.baseAddress))
     }
   }
 

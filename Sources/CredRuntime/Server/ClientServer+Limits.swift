@@ -4,7 +4,7 @@ internal import CredCore
 extension ClientServer {
   /// Ends a connection with which its user holds more than the share. It is the one that grew: other
   /// connections of the user are left alone.
-  func holdToShare(_ connection: Connection) {
+  func enforceShare(_ connection: Connection) {
     connection.account()
     let user = connection.user
     guard !connection.isClosing else { return }
@@ -32,10 +32,10 @@ extension ClientServer {
 /// Clients that do not end a line, or do not take replies.
 extension ClientServer {
   /// Such a client has a deadline.
-  func noteStall(_ connection: Connection, _ now: Instant) {
+  func updateStallDeadline(_ connection: Connection, _ now: Instant) {
     let isBlocked = connection.backlog > 0
     guard isBlocked || (!connection.isWaiting && connection.holdsPartialLine) else {
-      noLongerStalled(connection)
+      clearStallDeadline(connection)
       return
     }
     guard !connection.isStalled else { return }
@@ -45,13 +45,13 @@ extension ClientServer {
       now + (isBlocked ? limits.blockedWrite : limits.partialLine)
   }
 
-  func noLongerStalled(_ connection: Connection) {
+  func clearStallDeadline(_ connection: Connection) {
     guard connection.isStalled else { return }
     connection.isStalled = false
     stalled[connection.token] = nil
   }
 
-  func cutStalled() {
+  func closeStalled() {
     let now = loop.now
     for (token, deadline) in stalled where deadline <= now {
       stalled[token] = nil

@@ -51,7 +51,7 @@ internal import Glibc
     self.receiver = receiver
     unsafe inputBuffer = .allocate(capacity: ServerLimits.readSize)
     acceptTimer = try loop.timer { [unowned self] _ in self.resumeAccepting() }
-    stallTimer = try loop.timer { [unowned self] _ in self.cutStalled() }
+    stallTimer = try loop.timer { [unowned self] _ in self.closeStalled() }
     loop.receiver = self
   }
 
@@ -173,7 +173,7 @@ internal import Glibc
       case .line(let range):
         take(chunk.extracting(range), connection, now)
       case .joined(let line):
-        noLongerStalled(connection)  // the next partial line has a time of its own
+        clearStallDeadline(connection)  // the next partial line has a time of its own
         take(line.span, connection, now)
       case .needsMore:
         return
@@ -268,7 +268,7 @@ internal import Glibc
     if connection.backlog > 0 {
       let sent = connection.sendBacklog()
       guard sent >= 0 || sent == -Int(EAGAIN) else { return close(connection) }
-      if sent > 0 { noLongerStalled(connection) }
+      if sent > 0 { clearStallDeadline(connection) }
       return
     }
     guard !output.isEmpty else { return }
@@ -287,7 +287,7 @@ internal import Glibc
     guard !connection.isClosed else { return }
     flush(connection)
     guard !connection.isClosed else { return }
-    holdToShare(connection)
+    enforceShare(connection)
     if connection.backlog == 0 {
       let isDone =
         connection.isInputFinished && connection.unread.isEmpty
@@ -304,7 +304,7 @@ internal import Glibc
       let room = connection.watchesWritable ? CREDD_EPOLL_OUT : 0
       loop.change(connection.descriptor, Self.interest | room, connection.token)
     }
-    noteStall(connection, now)
+    updateStallDeadline(connection, now)
   }
 
   static let interest =

@@ -50,7 +50,7 @@ final class Connection {
   var isClosing = false
   /// Gone from the table.
   var isClosed = false
-  /// It has a deadline: see ``ClientServer/noteStall(_:_:)``.
+  /// It has a deadline: see ``ClientServer/updateStallDeadline(_:_:)``.
   var isStalled = false
   /// Whether epoll reports when the peer takes replies again.
   var watchesWritable = false

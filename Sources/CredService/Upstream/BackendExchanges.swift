@@ -102,7 +102,7 @@ extension UpstreamClient {
   }
 
   /// Tells the backend that a user has signed out; nothing happens where it has no `logout_url`.
-  func tellBackend(_ signOut: GlobalSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
+  func signOutAtBackend(_ signOut: GlobalSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
     guard let backend = signOut.profile.backend, case .http(let settings) = backend.kind,
       let url = settings.logoutURL
     else { return later { done(nil) } }

@@ -12,7 +12,7 @@ final class CallQueue {
   var nextWake: Instant { admission.nextWake }
 
   func apply(_ policy: Admission.Policy) {
-    admission.adopt(policy)
+    admission.apply(policy)
   }
 
   /// Calls `body` once when the call may be made, or with the failure it ends with if it may not;

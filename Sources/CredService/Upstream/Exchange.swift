@@ -1,4 +1,4 @@
-package import CredCore
+import CredCore
 
 /// One request with the way to read its reply.
 struct Exchange<Outcome> {
@@ -172,22 +172,6 @@ extension Result<UpstreamOutcome, UpstreamFailure> {
     switch self {
     case .success(let outcome): outcome
     case .failure(let failure): .failed(failure)
-    }
-  }
-}
-
-extension Background {
-  /// Like ``run(_:deadline:_:completion:)``, with one completion: nil where the work is overdue. What
-  /// comes after that is dropped.
-  package func runOnce<Value: Sendable>(
-    _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
-    completion: @escaping (Value?) -> Void
-  ) {
-    var isDone = false
-    run(lane, deadline: deadline, work) { outcome in
-      guard !isDone else { return }
-      isDone = true
-      if case .finished(let value) = outcome { completion(value) } else { completion(nil) }
     }
   }
 }

@@ -96,7 +96,7 @@ package final class UpstreamClient: UpstreamPerforming {
     queue.enter(call, services.clock) { [unowned self] refusal in
       if let refusal { return later { [unowned self] in finish(request.id, .failed(refusal)) } }
       make(request) { [unowned self] outcome in
-        leave(queue, request.id, outcome.failure)
+        callEnded(queue, request.id, outcome.failure)
         finish(request.id, outcome)
       }
     }
@@ -118,8 +118,8 @@ package final class UpstreamClient: UpstreamPerforming {
     }
     queue.enter(call, services.clock) { [unowned self] refusal in
       if let refusal { return later { finish(refusal) } }
-      tellBackend(request) { [unowned self] failure in
-        leave(queue, request.id, failure)
+      signOutAtBackend(request) { [unowned self] failure in
+        callEnded(queue, request.id, failure)
         finish(failure)
       }
     }
@@ -154,7 +154,7 @@ package final class UpstreamClient: UpstreamPerforming {
     calls.removeValue(forKey: id)?.completion?(outcome)
   }
 
-  private func leave(_ queue: CallQueue, _ id: CallID, _ failure: UpstreamFailure?) {
+  private func callEnded(_ queue: CallQueue, _ id: CallID, _ failure: UpstreamFailure?) {
     queue.handle(.ended(id, failure), services.clock)
     armTimer()
   }
