@@ -1,11 +1,11 @@
 import CredCore
 
-/// The programs that connected processes run. Files may be large and on slow disks: they are looked
-/// at in the background.
+/// The programs of connected processes. Their files may be large and on slow disks, so they are
+/// read in the background.
 final class ExecutableDirectory {
-  /// From the question on, the wait for a thread included.
+  /// The time for an answer, including the wait for a thread.
   static let timeout: Duration = .seconds(5)
-  /// How long an answer counts for a client: its process may run another program by then.
+  /// How long an answer is valid: later the process may run another program.
   static let keptFor: Duration = .seconds(60)
 
   private let background: any Background
@@ -16,8 +16,8 @@ final class ExecutableDirectory {
     self.queries = queries
   }
 
-  /// Finds out what a process runs; `then` is called later. The caller must check that it was the
-  /// same process all the while.
+  /// Finds the program of a process; `then` is called later. The caller must check that the process
+  /// has not ended meanwhile.
   func inspect(
     pid: Int32, withDigest: Bool, now: Instant, then: @escaping (ExecutableAnswer) -> Void
   ) {

@@ -8,11 +8,11 @@ struct Exchange<Outcome> {
   let read: (HTTPReply) throws(UpstreamFailure) -> Outcome
 }
 
-/// What a call comes to once everything it needs is there.
+/// A call that is ready to be made.
 enum PreparedCall {
   case exchange(Exchange<UpstreamOutcome>)
   case command(Command, read: (ExecOutcome) throws(UpstreamFailure) -> UpstreamOutcome)
-  /// There is nothing to ask anybody.
+  /// The outcome is known without a request.
   case outcome(UpstreamOutcome)
 }
 
@@ -103,14 +103,14 @@ extension UpstreamClient {
     readFile(path, key: key, for: upstream) { done($0.map { $0 }) }
   }
 
-  /// What signs and decrypts, for the backends that want it.
+  /// The crypto library, for backends that sign and decrypt.
   func loadCrypto(for upstream: Upstream, _ done: @escaping Completion<any Crypto>) {
     services.crypto.load { crypto in
       done(crypto.map { .success($0) } ?? .failure(.transport(.noLibrary, from: upstream)))
     }
   }
 
-  /// Turns what stands in the way of a call into the failure of that call.
+  /// Turns a problem before the call into the failure of the call.
   static func checked<R>(
     _ upstream: Upstream, _ body: () throws(InvalidInput) -> R
   ) throws(UpstreamFailure) -> R {
@@ -133,7 +133,7 @@ extension UpstreamClient {
 
   // MARK: Templates
 
-  /// The developer user identifier: the backend's own word for it, else the configured one.
+  /// The developer user identifier: the backend's own, else the configured one.
   func identifier(
     _ known: String?, of user: UnixUser, _ profile: Profile
   ) throws(InvalidInput) -> String {
