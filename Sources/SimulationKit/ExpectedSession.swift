@@ -1,32 +1,32 @@
 import CredCore
 
-/// What the simulation knows to be true of a session, whatever the service says.
+/// The simulation's own knowledge of a session, independent of the service.
 struct ExpectedSession {
   let index: Int
   let profile: SimulatedProfile
-  /// Apps ask about as often as this.
+  /// The mean time between two requests of apps.
   let gap: Double
   /// How long its credentials last.
   let lifetime: Double
-  /// Counts the people to whom the uid was given, as far as the service can know.
+  /// The number of the person who has the uid, as far as the service can know.
   var generation = 0
-  /// Whose credentials may be answered.
+  /// Owners whose credentials may be answered.
   var allowed: [Owner] = []
-  /// Whose may be answered once a login has succeeded, by the request that brought it.
+  /// Further owners, allowed once their login has succeeded, by the request of the login.
   var pending: [(request: UInt64, owners: [Owner])] = []
   /// The user signed out, and did not sign in since.
   var isSignedOut = false
-  /// Until when credentials that were answered must be answered again.
+  /// Until this time, credentials that were answered must be answered again.
   var heldUntil = Instant(nanoseconds: .min)
-  /// Requests under way that may take credentials away, or a call's place.
+  /// Requests under way that may remove credentials or replace a call.
   var wishes = 0
-  /// Of those, sign-outs.
+  /// The sign-outs among them.
   var signOuts = 0
-  /// Counts what would make a sign-out's answer say nothing any more.
+  /// Counts changes: after a change, the answer of an earlier sign-out proves nothing.
   var changes = 0
-  /// The uid is somebody else's, and the service has not been asked since.
+  /// The uid belongs to another person, and the service has had no request since.
   var isHandedOver = false
-  /// The last answer with credentials, and what its seal says.
+  /// The last answer with credentials, and its seal.
   var lastAnswer: (reply: [UInt8], seal: Seal)?
   /// The call under way.
   var flight: (call: Int, generation: Int)?
@@ -46,17 +46,17 @@ struct ExpectedSession {
 
   var user: Int { SimulatedUsers.user(ofSession: index) }
 
-  /// The file's account stays the same, whoever has the uid.
+  /// The account of a token file stays the same when the uid is given to another person.
   func owner(_ kind: Owner.Kind) -> Owner {
     let isFiles = profile.hasTokenFile && kind == .logins
     return Owner(session: index, generation: isFiles ? 0 : generation, kind)
   }
 
-  /// Who needs nobody to sign in.
+  /// Owners that need no sign-in.
   var unattended: [Owner] { [owner(.host), owner(.logins), .anyGuest] }
 
-  /// The most calls that an hour of this session can explain: refreshes, what users did, and
-  /// back-off, each with a chain of calls and their remedies.
+  /// The most calls that are plausible in an hour: for refreshes, requests and back-off, each with
+  /// a chain of calls and their repetitions.
   var mostCallsInHour: Int {
     let refreshes = Int(3600 / (0.19 * min(lifetime, 90))) + 1
     return 8 * (refreshes + requestsInHour + 60)

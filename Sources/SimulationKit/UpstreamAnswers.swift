@@ -1,6 +1,6 @@
 import CredCore
 
-/// What backends, Cognito and STS answer: they know whose each token is, and when it ends.
+/// The answers of backends, Cognito and STS: they know each token's owner and end.
 extension SimulatedUpstreams {
   func answer(to question: UpstreamQuestion) -> UpstreamResult {
     switch question.kind {
@@ -28,7 +28,7 @@ extension SimulatedUpstreams {
       return token.end <= world.now ? .sts("ExpiredTokenException") : nil
     }
     guard question.hasToken else {
-      // Nobody can speak for a user without a login.
+      // Without a login only guests get an answer.
       return question.identity.map(\.isGuest) ?? true
         ? nil : .cognito("Access to Identity is forbidden.")
     }
@@ -73,7 +73,7 @@ extension SimulatedUpstreams {
   private func token(of owner: Owner, _ index: Int, isCognitos: Bool) -> UpstreamResult {
     let lifetime = lifetime(world.random.pick([60, 600, 900, 900, 900, 86_400]), index)
     let chance = isCognitos ? 9 : world.random.index(10)
-    // A command says no time.
+    // A command reports no time.
     let (hasEnd, hasDate) = (chance > 0, chance > 3 && !endpoints[index].isCommand)
     let seal = seal(owner, lifetime, isEndKnown: hasEnd && hasDate)
     let expires = hasEnd ? world.trueTime + .seconds(1) * lifetime : nil

@@ -1,12 +1,12 @@
 import CredCore
 import CredService
 
-/// What an upstream is asked, read from the bytes of a request.
+/// A request to an upstream, read from its bytes.
 struct UpstreamQuestion {
   enum Kind {
     case login(isRight: Bool)
     case logout
-    /// For a token; signed where Cognito itself is asked.
+    /// A token callback; signed if it goes to Cognito itself.
     case token(isSigned: Bool)
     case getID
     case getOpenIDToken
@@ -14,18 +14,18 @@ struct UpstreamQuestion {
     case assumeRole(duration: Double)
   }
 
-  /// A place in ``SimulatedUpstreams/endpoints``.
+  /// An index in ``SimulatedUpstreams/endpoints``.
   let endpoint: Int
   let kind: Kind
-  /// Of the one who asks, where the request says.
+  /// The owner that the request is for, if the request names one.
   var owner: Owner?
-  /// The token that is to be exchanged, and whether there is one at all.
+  /// The token to exchange, and whether there is one.
   var token: Seal?
   var hasToken = false
-  /// Whose the identity is that the request names.
+  /// The owner of the identity in the request.
   var identity: Owner?
 
-  /// Whether it is one of the calls of which a session makes one at a time.
+  /// Whether a session makes only one such call at a time.
   var isOfSession: Bool { if case .logout = kind { false } else { true } }
 
   var words: String {
@@ -78,7 +78,7 @@ extension SimulatedUpstreams {
       endpoint: endpoint, kind: .login(isRight: isRight), owner: number.map(Owner.init(number:)))
   }
 
-  /// A user who signed in is whom the session token names; else it is the host's user.
+  /// After a sign-in the session token names the user; otherwise it is the host's user.
   private func callback(
     _ body: JSONValue?, _ bearer: Seal?, isSigned: Bool, _ endpoint: Int
   ) -> UpstreamQuestion? {
