@@ -86,7 +86,7 @@ let package = Package(
       name: "credd-sandbox", dependencies: ["SandboxKit", "CSandboxHTTP", argumentParser],
       swiftSettings: strict),
     .target(name: "Programs", dependencies: ["credd", "credctl", "credd-sandbox"]),
-    // Not shipped: credd's machines in a simulated world.
+    // Not shipped: the service in a simulated world.
     .target(
       name: "SimulationKit", dependencies: ["CredCore", "CredService", logging],
       swiftSettings: strict),

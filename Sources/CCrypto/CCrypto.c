@@ -46,8 +46,8 @@ static const char *load(void) {
 }
 
 int credd_crypto_load(char *reason, size_t size) {
-  static int is_loaded;
-  return credd_load_once(&is_loaded, load, reason, size);
+  static struct credd_once once = CREDD_ONCE;
+  return credd_load_once(&once, load, reason, size);
 }
 
 int credd_sha256(const void *data, size_t length, uint8_t digest[CREDD_SHA256_SIZE]) {

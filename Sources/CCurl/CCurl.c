@@ -29,8 +29,8 @@ static const char *load(void) {
 }
 
 int credd_curl_load(char *reason, size_t size) {
-  static int is_loaded;
-  return credd_load_once(&is_loaded, load, reason, size);
+  static struct credd_once once = CREDD_ONCE;
+  return credd_load_once(&once, load, reason, size);
 }
 
 CURL *credd_curl_easy(void) { return curl.easy_init(); }

@@ -1,7 +1,6 @@
 #include "CLoad.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 
 #include "give_back.h"
@@ -17,16 +16,20 @@ const char *credd_load(const char *soname, const struct credd_symbol *symbols, s
   return NULL;
 }
 
-int credd_load_once(int *is_loaded, const char *(*load)(void), char *reason, size_t size) {
-  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  pthread_mutex_lock(&lock);
-  const char *problem = *is_loaded ? NULL : load();
-  *is_loaded = !problem;
-  if (problem) {
-    snprintf(reason, size, "%s", problem);
-  } else {
-    credd_give_code_back();
+int credd_load_once(struct credd_once *once, const char *(*load)(void), char *reason,
+                    size_t size) {
+  int result = 0;
+  pthread_mutex_lock(&once->lock);
+  if (!once->is_loaded) {
+    const char *problem = load();
+    if (problem) {
+      snprintf(reason, size, "%s", problem);
+      result = -1;
+    } else {
+      once->is_loaded = true;
+      credd_give_code_back();
+    }
   }
-  pthread_mutex_unlock(&lock);
-  return problem ? -1 : 0;
+  pthread_mutex_unlock(&once->lock);
+  return result;
 }

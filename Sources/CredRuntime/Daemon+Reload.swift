@@ -3,25 +3,25 @@ package import CredService
 internal import Glibc
 package import Logging
 
-/// SIGHUP: the configuration is read and checked whole, then taken into use, or not at all.
+/// SIGHUP: reads and checks the whole configuration, then applies all of it or nothing.
 extension Daemon {
   /// One reading under way.
   struct Reload {
-    /// Another SIGHUP came meanwhile: what is being read may be older than it.
+    /// Another SIGHUP came meanwhile: the text being read may be out of date.
     var isStale = false
   }
 
-  /// Files are small and local, but groups may be asked of a network directory.
+  /// Files are small and local, but the user database may ask a network directory for groups.
   private static let reloadTime: Duration = .seconds(30)
 
-  /// What a reading gives: the diagnostics, and the configuration where there are no errors.
+  /// The result of a reading: the diagnostics, and the configuration if there are no errors.
   private struct Reading: Sendable {
     let diagnostics: [Diagnostic]
     let configuration: ResolvedConfiguration?
   }
 
   func startReload() {
-    // The next daemon reads what would be read now.
+    // The next daemon will read the configuration itself.
     guard !isStopping else { return }
     guard reload == nil else {
       reload?.isStale = true
@@ -92,7 +92,7 @@ extension Daemon {
 
 extension ResolvedConfiguration {
   /// Asks the host's user database for groups, which may block. A group that does not exist admits
-  /// nobody, which is logged.
+  /// no user and is logged.
   package init(_ configuration: Configuration, log: Logger) {
     self.init(configuration) { name in
       let id = HostNames.groupID(name)

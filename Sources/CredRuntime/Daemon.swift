@@ -5,8 +5,8 @@ package import CredService
 internal import Glibc
 package import Logging
 
-/// The daemon: builds the house, passes signals on, and ends it. Everything is made once, complete,
-/// and used on the loop's thread.
+/// The daemon: makes all parts, handles signals, and ends. Each part is made once, complete, and
+/// used on the loop's thread.
 public final class Daemon {
   public let loop: EventLoop
   let options: DaemonOptions
@@ -22,11 +22,11 @@ public final class Daemon {
   private var idleExit: IdleExit?
   private var signals: [EventSource] = []
   private(set) var isStopping = false
-  /// Nobody restarts the daemon: its sessions wait for the one that the next client starts.
+  /// No daemon follows at once: the sessions wait until the next client starts one.
   private var keepsSessions = false
 
   /// - Parameter stores: the sessions of a former process, which the service manager kept.
-  /// - Throws: where the system refuses what the daemon cannot do without.
+  /// - Throws: if the system refuses something that the daemon needs.
   package init(
     loop: EventLoop, configuration: ResolvedConfiguration, options: DaemonOptions, log: Logger,
     stores: [PassedDescriptors.Named] = []
@@ -83,7 +83,7 @@ public final class Daemon {
     ServiceNotification.send("READY=1")
   }
 
-  /// Without systemd's socket nothing would start the daemon again.
+  /// Without systemd's socket no client would start the daemon again.
   func limitIdleTime() {
     let limit = service.configuration.daemon.exitOnIdle
     if limit != nil, !options.isActivated {
@@ -95,7 +95,7 @@ public final class Daemon {
   // MARK: The end
 
   private func stopUnused() {
-    // A daemon that was told to end has other reasons, and leaves no file.
+    // If the daemon was told to end, it writes no file.
     guard !isStopping else { return }
     log.info("nobody was connected for a while")
     keepsSessions = true
@@ -116,7 +116,7 @@ public final class Daemon {
   }
 
   private func finish() {
-    // Clients may have asked while the last ones were heard.
+    // Requests may have arrived while the last clients were answered.
     service.dismissWaiters()
     server.writeReplies()
     storage?.identities?.finish()
@@ -129,17 +129,17 @@ extension Daemon: SessionServiceDelegate {
   package func sessionsChanged() { status?.update() }
 }
 
-/// What the command line and the surroundings say, which no reload changes.
+/// Options from the command line and the environment; no reload changes them.
 public struct DaemonOptions: Sendable {
-  /// Reads the configuration anew; runs in the background.
+  /// Reads the configuration again; runs in the background.
   let readConfiguration: @Sendable () -> Result<ConfigurationReading, SystemError>
-  /// The level of all loggers; nil where the command line settled it.
+  /// The level of all loggers; nil if the command line sets it.
   let logThreshold: LogThreshold?
-  /// The listening sockets are systemd's, which starts the daemon when a client connects.
+  /// The listening sockets belong to systemd: it starts the daemon when a client connects.
   let isActivated: Bool
-  /// Where IdentityIds are kept; nil for nowhere.
+  /// The directory of IdentityIds; nil if they are not kept.
   let stateDirectory: String?
-  /// Where sessions wait while no daemon runs; nil for nowhere.
+  /// The directory of the sessions while no daemon runs; nil if they are not kept.
   let runtimeDirectory: String?
 
   public init(
@@ -156,9 +156,9 @@ public struct DaemonOptions: Sendable {
   }
 }
 
-/// Ends a daemon that no client uses, where the configuration wants it.
+/// Ends an idle daemon if the configuration asks for it.
 final class IdleExit {
-  /// How soon to look again where the time is up but a call is still under way.
+  /// How soon to check again if the time is up but a call is still under way.
   private static let pause: Duration = .seconds(1)
 
   private let loop: EventLoop
@@ -183,7 +183,7 @@ final class IdleExit {
     timer = try loop.timer { [unowned self] _ in self.check() }
   }
 
-  /// Looks when the time may be up; connections that come and go cost nothing.
+  /// Checks when the time may be up; connections do not reset the timer.
   private func check() {
     guard let limit else {
       timer?.arm(at: nil)

@@ -1,11 +1,10 @@
 internal import CLinux
 internal import Glibc
 
-/// What a process that holds secrets does first.
+/// The first steps of a process that holds secrets.
 public enum ProcessHardening {
-  /// Standard streams that exist, no core dumps, no tracing by others of the same user, as many
-  /// descriptors as allowed; a peer that leaves is no reason to die, and who asks the daemon to
-  /// stop while it starts is heard as soon as the loop turns: a bound socket is never left behind.
+  /// Opens missing standard streams; forbids core dumps and tracing; raises the descriptor limit. A
+  /// closed peer is an error, not a signal. SIGTERM during the start is handled once the loop runs.
   ///
   /// - Throws: where the kernel refuses; a daemon that cannot protect its secrets does not start.
   public static func apply() throws(SystemError) {
@@ -16,7 +15,7 @@ public enum ProcessHardening {
     for signal in [SIGTERM, SIGINT, SIGHUP] { EventLoop.block(signal) }
   }
 
-  /// Keeps every page that this process uses out of swap, those of libraries and stacks included.
+  /// Keeps every page of this process out of swap, including pages of libraries and stacks.
   ///
   /// - Throws: where the kernel refuses, as it does in a user's service: the limit is 8 MiB there.
   public static func lockMemory() throws(SystemError) {

@@ -1,6 +1,7 @@
 import CredCore
 
-/// One peer that may ask: what the kernel says of it, what it waits for, what it watches.
+/// A connected client: the kernel's facts about it, the request that waits, the events that it
+/// watches.
 ///
 /// A server makes one for each connection by ``LineReceiving/connected(_:_:)``. A client waits for
 /// at most one request: its server takes no further line while ``isWaiting``.
@@ -12,10 +13,10 @@ package final class Client {
   unowned let facts: any PeerFacts
   unowned let sink: any ReplySink
 
-  /// The request that it waits for. It comes and goes by ``setWaiting(_:)`` alone.
+  /// The request that waits for its answer. Only ``setWaiting(_:)`` changes it.
   var waiting: WaitingRequest?
-  /// The same as a flag of its own. Servers ask for it with every line, and ``waiting``, which is
-  /// changed in place, costs a check of exclusive access at each look.
+  /// Whether ``waiting`` is set. A separate flag, because servers read it with every line: reading
+  /// ``waiting`` costs a check of exclusive access.
   private var isWaitingNow = false
   /// Set where the client hears events.
   var watch: Watch?
@@ -23,14 +24,14 @@ package final class Client {
   /// The line that may get a ``CachedAnswer``, and the last answer that it got.
   var cachedLine: [UInt8] = []
   var cachedAnswer: CachedAnswer?
-  /// How long the last decision about this client counts, and whether it rests on the user alone
-  /// and not on the process.
+  /// How long the last decision about this client is valid, and whether it depends only on the
+  /// user, not on the process.
   var decision = (until: Instant(nanoseconds: .min), isOfUser: false)
-  /// The number of the credentials that the audit knows this client was given.
+  /// The number of the credentials that the audit has recorded for this client.
   var auditedCredentials: UInt64 = 0
-  /// The program of the peer when it was last looked at, and how long that counts.
+  /// The program of the peer at the last inspection, and how long the result is valid.
   var executable: (answer: ExecutableAnswer, hasDigest: Bool, until: Instant)?
-  /// The program is being looked at.
+  /// Whether the program is being inspected.
   var isInspected = false
   private var knownGroups: [UInt32]?
   private var knownUnit: String??
@@ -59,7 +60,7 @@ package final class Client {
     return groups
   }
 
-  /// The systemd unit that the peer was in when it was first asked for.
+  /// The systemd unit of the peer at the first query.
   func unit() -> String? { knownUnit ?? presentUnit() }
 
   /// The systemd unit of the peer now; nil once it has ended.
@@ -74,9 +75,9 @@ package final class Client {
 final class ClientUser {
   let uid: UInt32
   var clientCount = 0
-  /// The last line and its answer that any client of the user may have.
+  /// The last line and its answer, valid for every client of the user.
   var cachedAnswer: CachedAnswer?
-  /// Sessions in which requests of this user wait, with the number of requests.
+  /// The sessions in which this user's requests wait, each with their number.
   var waitingSessions: [ObjectIdentifier: Int] = [:]
 
   init(uid: UInt32) {
@@ -87,12 +88,12 @@ final class ClientUser {
 /// A request that waits for its answer.
 struct WaitingRequest {
   let request: Request
-  /// The session it waits in. Nil while the caller is looked up, after which the request is answered
-  /// from the start, and while a global sign-out is under way.
+  /// The session of the request. Nil while the caller is looked up (the request then starts again),
+  /// and during a global sign-out.
   let session: Session?
-  /// The caller is being looked up.
+  /// Whether the caller is being looked up.
   let forCaller: Bool
-  /// How long the decision to let it wait counts.
+  /// How long the decision to let it wait is valid.
   var allowedUntil = Instant.distantFuture
 
   init(_ request: Request, in session: Session? = nil, forCaller: Bool = false) {
@@ -102,7 +103,7 @@ struct WaitingRequest {
   }
 }
 
-/// What a client listens to.
+/// The events that a client watches.
 struct Watch {
   enum Scope {
     case all
@@ -110,9 +111,9 @@ struct Watch {
   }
 
   let scope: Scope
-  /// Comes back with every line.
+  /// The server repeats it in every line.
   let id: RequestID?
-  /// How long the decision to let it listen counts.
+  /// How long the decision to let it watch is valid.
   var allowedUntil = Instant.distantFuture
 
   func covers(_ name: String) -> Bool {
@@ -124,14 +125,15 @@ struct Watch {
 }
 
 extension SessionService {
-  /// Has a client wait for the answer to a request.
+  /// Makes a client wait for the answer to a request.
   func wait(_ client: Client, for waiting: WaitingRequest) {
     client.setWaiting(waiting)
     guard let session = waiting.session else { return }
     client.user.waitingSessions[ObjectIdentifier(session), default: 0] += 1
   }
 
-  /// The client is answered now, or left. Nil where it does not wait.
+  /// Ends the wait of a client that gets its answer or has disconnected. Returns nil if it does not
+  /// wait.
   @discardableResult
   func endWait(_ client: Client) -> WaitingRequest? {
     guard let waiting = client.waiting else { return nil }

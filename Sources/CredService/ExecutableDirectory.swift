@@ -1,11 +1,11 @@
 import CredCore
 
-/// The programs that connected processes run. Files may be large and on slow disks: they are looked
-/// at in the background.
+/// The programs of connected processes. Their files may be large and on slow disks, so they are
+/// read in the background.
 final class ExecutableDirectory {
-  /// From the question on, the wait for a thread included.
+  /// The time for an answer, including the wait for a thread.
   static let timeout: Duration = .seconds(5)
-  /// How long an answer counts for a client: its process may run another program by then.
+  /// How long an answer is valid: later the process may run another program.
   static let keptFor: Duration = .seconds(60)
 
   private let background: any Background
@@ -16,21 +16,15 @@ final class ExecutableDirectory {
     self.queries = queries
   }
 
-  /// Finds out what a process runs; `then` is called later. The caller must check that it was the
-  /// same process all the while.
+  /// Finds the program of a process; `then` is called later. The caller must check that the process
+  /// has not ended meanwhile.
   func inspect(
     pid: Int32, withDigest: Bool, now: Instant, then: @escaping (ExecutableAnswer) -> Void
   ) {
-    var isAnswered = false
-    background.run(.programs, deadline: now + Self.timeout) { [queries] in
+    background.runOnce(.programs, deadline: now + Self.timeout) { [queries] in
       queries.executable(of: pid, withDigest: withDigest)
-    } completion: { outcome in
-      guard !isAnswered else { return }
-      isAnswered = true
-      switch outcome {
-      case .finished(let answer): then(answer)
-      case .overdue: then(.unknown("its file did not answer in time"))
-      }
+    } completion: { answer in
+      then(answer ?? .unknown("its file did not answer in time"))
     }
   }
 }

@@ -1,14 +1,14 @@
 package import CredCore
 package import Logging
 
-/// What the session service asks of the world, as values and small protocols: the kernel's word, the
-/// user database, threads, upstream services, files. Tests and simulations bring their own.
+/// All that the session service needs from outside: clock, threads, user database, upstreams,
+/// files. Tests and simulations have their own.
 package struct Host {
   package let clock: any Clock
   package let background: any Background
   package let queries: any HostQueries
   package let upstream: any UpstreamPerforming
-  /// Nil where nothing outlives the process.
+  /// Nil if nothing is kept for the next process.
   package let store: (any SessionStoring)?
   package var random: any RandomNumberGenerator
   package let process: ProcessFacts
@@ -33,8 +33,7 @@ package struct Host {
 /// What stays the same while the process lives.
 package struct ProcessFacts: Sendable {
   package let pid: Int32
-  /// The uid that the kernel gives for a user that has no number in this user namespace
-  /// (user_namespaces(7)).
+  /// The kernel's uid for a user without a number in this user namespace (user_namespaces(7)).
   package let overflowUID: UInt32
 
   package init(pid: Int32, overflowUID: UInt32) {
@@ -49,14 +48,14 @@ package struct ProcessFacts: Sendable {
 package protocol Clock: AnyObject {
   /// On CLOCK_BOOTTIME: all deadlines.
   var now: Instant { get }
-  /// On CLOCK_REALTIME: what people and AWS read.
+  /// On CLOCK_REALTIME: for people and AWS.
   var wallTime: WallTime { get }
-  /// How far the wall clock is behind AWS's, where that is worth a word.
+  /// How far the wall clock is behind AWS's; nil if small.
   var skew: Duration? { get }
 
   /// A timer, not armed yet. Dropping it disarms it.
   func makeTimer(_ fire: @escaping () -> Void) -> any Timer
-  /// A server of AWS said what time it is.
+  /// Takes the time that a server of AWS reported.
   func recordServerTime(_ time: WallTime)
 }
 
@@ -67,7 +66,7 @@ package protocol Timer: AnyObject {
 
 // MARK: Work that may block
 
-/// Work that shares its threads: what hangs in one lane leaves the others alone.
+/// A kind of work with its own threads: work that hangs in one lane does not delay another.
 package enum BackgroundLane: Int, CaseIterable, Sendable {
   /// The user database, which may ask a network directory.
   case users
@@ -82,7 +81,7 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
   /// The configuration, at a reload.
   case configuration
 
-  /// Threads at once, those that hang included.
+  /// The most threads at once, including those that hang.
   package var width: Int {
     switch self {
     case .users: 16
@@ -95,19 +94,35 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
 
 package enum BackgroundOutcome<Value> {
   case finished(Value)
-  /// Not done by its deadline; or not begun, because every thread of the lane hangs. Work that is
-  /// still running may yet finish: then `finished` follows.
+  /// The work missed its deadline, or could not begin because every thread of the lane hangs. If
+  /// running work finishes later, `finished` follows.
   case overdue(isRunning: Bool)
 }
 
-/// Runs what may block on threads. Completions come on the loop's thread, never within `run`.
+/// Runs blocking work on threads. Completions run on the loop's thread, never within `run`.
 package protocol Background: AnyObject {
   func run<Value: Sendable>(
     _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
     completion: @escaping (BackgroundOutcome<Value>) -> Void)
 }
 
-/// Questions to the host that may block: asked on a ``BackgroundLane`` only.
+extension Background {
+  /// Like ``run(_:deadline:_:completion:)``, with one completion: nil if the work is overdue. A
+  /// later result is dropped.
+  package func runOnce<Value: Sendable>(
+    _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
+    completion: @escaping (Value?) -> Void
+  ) {
+    var isDone = false
+    run(lane, deadline: deadline, work) { outcome in
+      guard !isDone else { return }
+      isDone = true
+      if case .finished(let value) = outcome { completion(value) } else { completion(nil) }
+    }
+  }
+}
+
+/// Queries to the host that may block: call them on a ``BackgroundLane`` only.
 package protocol HostQueries: Sendable {
   func user(_ query: UserQuery) -> UserAnswer
   func executable(of pid: Int32, withDigest: Bool) -> ExecutableAnswer
@@ -125,7 +140,7 @@ package struct UserQuery: Hashable, Sendable {
   }
 
   package var key: Key
-  /// Costs more: directories look through all groups.
+  /// Also looks up groups. This costs more: directories search all groups.
   package var withGroups = false
 
   package init(_ key: Key, withGroups: Bool = false) {
@@ -140,7 +155,7 @@ package struct UserEntry: Equatable, Sendable {
   package var name: String
   /// Empty unless the query asked for them.
   package var groups: [UInt32] = []
-  /// Groups that the database listed for this user since the daemon started, and no longer does.
+  /// Groups that the database listed for this user since the daemon's start, but no longer lists.
   package var withdrawn: Set<UInt32> = []
 
   package init(uid: UInt32, name: String, groups: [UInt32] = [], withdrawn: Set<UInt32> = []) {
@@ -155,7 +170,7 @@ package enum UserAnswer: Equatable, Sendable {
   case user(UserEntry)
   /// The host knows no such user.
   case nobody
-  /// The database did not answer, and never has to this query.
+  /// The database did not answer, and has never answered this query.
   case unavailable
 }
 
@@ -181,16 +196,16 @@ package struct Peer: Sendable {
   }
 }
 
-/// What the kernel says of a client.
+/// The kernel's facts about a client.
 package protocol PeerFacts: AnyObject {
   var peer: Peer { get }
   /// Primary and supplementary groups at `connect`.
   func groups() -> [UInt32]
-  /// The systemd unit of the peer now; nil where there is none, or where it cannot be told.
+  /// The peer's present systemd unit; nil if there is none or it is uncertain.
   func unit() -> String?
-  /// Whether the very process that connected still lives.
+  /// Whether the process that connected still lives.
   func isAlive() -> Bool
-  /// When the process began that has the peer's pid now; nil where it is not the peer's user's.
+  /// When the present process of the peer's pid began; nil if it belongs to another user.
   func startTime() -> Instant?
 }
 
@@ -204,9 +219,9 @@ package protocol LineReceiving: AnyObject {
   func connected(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client
   /// Answers a line through the client's sink, at once or later.
   ///
-  /// - Returns: what it took beyond the time of a cached answer.
+  /// - Returns: the time that it took beyond that of a cached answer.
   func receive(_ line: borrowing Span<UInt8>, from client: Client, now: Instant) -> Duration
-  /// The client is gone.
+  /// Removes a client that has disconnected.
   func left(_ client: Client)
 }
 
@@ -224,16 +239,16 @@ package struct UnixUser: Sendable, Equatable {
   }
 }
 
-/// A session's call with all that it takes to make it.
+/// A session's call with everything needed to make it.
 package struct CallRequest: Sendable {
   package let id: CallID
   package let call: UpstreamCall
-  /// As it was when the call began, whatever a reload does meanwhile.
+  /// The profile when the call began; a reload does not change it.
   package let profile: Profile
   package let user: UnixUser
   /// A caller waits for it.
   package let isInPerson: Bool
-  /// The call before it failed.
+  /// Whether the former call failed.
   package let isRetry: Bool
 
   package init(
@@ -253,13 +268,13 @@ package struct CallRequest: Sendable {
 /// after `cancel`.
 package protocol UpstreamPerforming: AnyObject {
   func start(_ request: CallRequest, completion: @escaping (UpstreamOutcome) -> Void)
-  /// A caller waits for a call that nobody waited for.
+  /// Prioritises a call, because a caller now waits for it.
   func prioritise(_ id: CallID)
-  /// The outcome is not wanted any more. A call that is under way goes on.
+  /// Drops the outcome. A call that is under way continues.
   func cancel(_ id: CallID)
-  /// Tells a backend that a user signed out everywhere. The failure, if it failed.
+  /// Reports a global sign-out to the backend. The completion gets the failure, if any.
   func signOut(_ request: GlobalSignOut, completion: @escaping (UpstreamFailure?) -> Void)
-  /// Calls that have begun or wait for their turn.
+  /// The number of calls that have begun or wait for their turn.
   var callCount: Int { get }
 }
 
@@ -272,7 +287,7 @@ package protocol HTTPSending: AnyObject {
 
 /// A command to run: no shell, and no environment but this.
 package struct Command: Sendable {
-  /// The absolute path first.
+  /// The first argument is the absolute path.
   package let arguments: [String]
   package let environment: [(name: String, value: Secret)]
   package let input: Secret
@@ -297,14 +312,15 @@ package protocol CommandRunning: AnyObject {
 /// Hashes and a cipher.
 package typealias Crypto = BlockCipher & Digests
 
-/// Loads a crypto library at need. The completion gets nil where there is none; it may come at once.
+/// Loads a crypto library when it is first needed. The completion gets nil if there is none; it may
+/// run at once.
 package protocol CryptoLoading: AnyObject {
   func load(completion: @escaping ((any Crypto)?) -> Void)
 }
 
 // MARK: State
 
-/// Whose session it is, and in which profile.
+/// The user and the profile of a session.
 package struct SessionKey: Hashable, Comparable, Sendable {
   package let uid: UInt32
   package let profile: String
@@ -319,15 +335,15 @@ package struct SessionKey: Hashable, Comparable, Sendable {
   }
 }
 
-/// Where sessions are found again: after a restart whole, after a reboot as far as their
-/// IdentityIds. Nothing here blocks or fails; what cannot be stored is reported by `problem`.
+/// Keeps whole sessions over a restart, and their IdentityIds over a reboot. No function blocks or
+/// fails; `problem` reports what cannot be stored.
 package protocol SessionStoring: AnyObject {
-  /// What a former process left. Asked once, before anything is saved.
+  /// The state of the former process. Read once, before anything is saved.
   func load() -> [SessionKey: SessionRecord]
   func save(_ record: SessionRecord, for key: SessionKey)
   func remove(_ key: SessionKey)
   func identity(for key: SessionKey) -> KnownIdentity?
   func setIdentity(_ identity: KnownIdentity?, for key: SessionKey)
-  /// Why IdentityIds are kept in memory alone; nil where they are on disk.
+  /// Why IdentityIds are only in memory; nil if they are on disk.
   var problem: String? { get }
 }

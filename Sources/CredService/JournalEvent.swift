@@ -18,9 +18,9 @@ package enum JournalEvent: String, CaseIterable, Sendable {
   case refreshFailed = "38ea56f3a2084aac945afc1520d47a1d"
   /// A caller may not use a profile.
   case accessRefused = "60c8f6f0da0740dca071e5e8376e27a7"
-  /// The configuration was read anew and is in force.
+  /// The configuration was read again and is in force.
   case configurationLoaded = "6ccb95d91700469784a933ca33289ed0"
-  /// The configuration was read anew and is unusable; the old one stays.
+  /// The configuration was read again and is unusable; the old one stays.
   case configurationRefused = "c0f5b5e7e64f4df9bb6601cd708b5fb6"
   /// Sessions came back from before a restart.
   case sessionsRestored = "f1695e308fb343d7911f5808f2030dd4"

@@ -1,11 +1,11 @@
 package import CredCore
 
-/// The answer to a line that the same user sent before. Nothing is parsed, looked up or decided to
-/// give it: this is the hot path.
+/// The answer to a line that the same user sent before. This is the hot path: it needs no parsing,
+/// look-up or decision.
 final class CachedAnswer {
   private let line: [UInt8]
   let session: Session
-  /// From then on access is decided anew.
+  /// After this time access is decided again.
   private let until: Instant
 
   init(line: [UInt8], session: Session, until: Instant) {
@@ -84,7 +84,7 @@ extension SessionService: LineReceiving {
     route(request, client, now)
   }
 
-  /// The client is gone, or may not wait any longer.
+  /// Ends the wait of a client that has disconnected or may not wait any longer.
   func abandonWait(_ client: Client, _ now: Instant) {
     guard let waiting = endWait(client), let session = waiting.session else { return }
     if waiting.request.isPasswordSignIn { passwordEnded(session.key.uid, .signInFailed) }
@@ -119,12 +119,12 @@ extension SessionService {
 }
 
 extension GetRequest {
-  /// Whether any fresh credentials of the caller's own will do.
+  /// Whether any fresh credentials of the caller are an answer.
   var isPlain: Bool { minTTL == nil && !refresh && user == nil }
 }
 
 extension Request {
-  /// Whether a password came with it, so that its failure counts.
+  /// Whether the request has a password, so that a failure counts.
   var isPasswordSignIn: Bool {
     guard case .login(let login) = operation, case .password = login.signIn else { return false }
     return true

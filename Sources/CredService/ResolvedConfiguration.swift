@@ -1,16 +1,17 @@
 package import CredCore
 
-/// A configuration with what the host says about the names in it.
+/// A configuration with the ids of its groups.
 package struct ResolvedConfiguration: Sendable {
   package let configuration: Configuration
   package let profiles: [String: Profile]
   /// Their names, sorted.
   let profileNames: [String]
-  /// Those that are not for everyone.
+  /// The profiles that are not open to every user.
   let restricted: [Profile]
-  /// What has to be known of a caller to decide about all of them, in their own name or in others'.
+  /// What to look up about a caller before access to all profiles is decided: for the caller's own
+  /// sessions, and for others'.
   let needs: (own: CallerNeeds, others: CallerNeeds)
-  /// Nil where root alone may see everyone's sessions.
+  /// Nil if only root may see all sessions.
   let adminGroup: UInt32?
 
   /// - Parameter groupID: the id of a group by its name; may block.
@@ -34,11 +35,11 @@ package struct ResolvedConfiguration: Sendable {
   package var daemon: DaemonSettings { configuration.daemon }
 }
 
-/// What has to be known of a caller before access to a profile is decided.
+/// What to look up about a caller before access to a profile is decided.
 struct CallerNeeds: Sendable {
   /// The user's name.
   var name = false
-  /// Members of these groups may be admitted, so it matters whether they still are members.
+  /// Groups whose members may be admitted: their membership must be current.
   var groups: Set<UInt32> = []
   var unit = false
   var executable = false
@@ -46,7 +47,7 @@ struct CallerNeeds: Sendable {
 
   init() {}
 
-  /// - Parameter forOthers: the caller asks in somebody else's name.
+  /// - Parameter forOthers: whether the caller asks for another user.
   init(_ profile: Profile, forOthers: Bool) {
     let access = profile.access
     executable = access.needsExecutable
@@ -60,7 +61,7 @@ struct CallerNeeds: Sendable {
     }
   }
 
-  /// What any of them needs.
+  /// The union of all needs.
   init(_ profiles: some Sequence<Profile>, forOthers: Bool) {
     for profile in profiles {
       let other = CallerNeeds(profile, forOthers: forOthers)

@@ -1,15 +1,15 @@
 import CredCore
 
-/// A session's machine with what the service keeps beside it.
+/// A session's machine with the service's own state of the session.
 package final class Session {
   let key: SessionKey
-  /// As the configuration has it now.
+  /// The profile in the present configuration.
   var profile: Profile
   /// Nil for a uid without a name.
   var userName: String?
   var machine: SessionMachine
 
-  /// What was last saved for the next process.
+  /// The state that was last saved for the next process.
   struct Saved {
     let snapshot: SessionSnapshot
     let userName: String?
@@ -17,17 +17,17 @@ package final class Session {
 
   var saved: Saved?
   private var rendered: RenderedReply?
-  /// Until then a plain `get` is answered by ``reply`` without asking the machine.
+  /// Until this time ``reply`` answers a plain `get`, without the machine.
   private(set) var quietUntil = Instant(nanoseconds: .min)
-  /// Tells these credentials from all others that the daemon ever held; 0 where there are none.
+  /// The number of these credentials, unique in the life of the daemon; 0 if there are none.
   private(set) var credentialsNumber: UInt64 = 0
-  /// The number of the credentials that are known to be in use.
+  /// The number of the last credentials whose use was recorded.
   var usedCredentials: UInt64 = 0
-  /// The processes that were given these credentials.
+  /// The processes that got these credentials.
   var audited = AuditLedger()
-  /// Counted by the service among those whose last refresh failed.
+  /// Whether the service counts it among sessions whose last refresh failed.
   var isDegraded = false
-  /// The call that the machine waits for, and whether upstream knows that a caller waits.
+  /// The call that the machine waits for, and whether it was prioritised for a caller.
   var call: (id: CallID, isInPerson: Bool)?
   /// The session's place in the ``WakeQueue``; nil while it need not be woken.
   var wakePlace: Int?
@@ -39,13 +39,12 @@ package final class Session {
     self.machine = machine
   }
 
-  /// Whether the credentials last that long.
+  /// Whether the credentials are valid for that long.
   func lasts(_ time: Duration, _ now: Instant) -> Bool {
     machine.credentials.map { $0.expires - now >= time } ?? false
   }
 
-  /// The answer to a `get`, rendered once for each refresh and only if somebody asks; nil without
-  /// credentials.
+  /// The answer to a `get`, rendered at the first `get` after a refresh; nil without credentials.
   var reply: RenderedReply? {
     if rendered == nil {
       rendered = machine.credentials.map { RenderedReply.credentials($0.credentials) }
@@ -53,8 +52,8 @@ package final class Session {
     return rendered
   }
 
-  /// Forgets the rendered reply. Most sessions are asked once, by a process that then keeps the
-  /// credentials: they need no second copy.
+  /// Drops the rendered reply. Most sessions get one request, from a process that then keeps the
+  /// credentials: a second copy is not needed.
   func dropReply() { rendered = nil }
 
   /// Call whenever the machine's credentials changed.
@@ -68,7 +67,7 @@ package final class Session {
   }
 }
 
-/// What a backend is told when a user signs out everywhere: taken before the session forgets it.
+/// The content of a global sign-out for a backend, taken before the session drops it.
 package struct GlobalSignOut: Sendable {
   let id: CallID
   let key: SessionKey
@@ -92,8 +91,7 @@ package struct GlobalSignOut: Sendable {
 }
 
 extension ProtocolError {
-  /// For what cannot happen: the machine gives only what it holds. The caller is answered all the
-  /// same.
+  /// The answer if the machine granted credentials that it does not hold, which cannot happen.
   static let nothingHeld = ProtocolError(
     .internal, "the session holds nothing to give; report this")
 }

@@ -2,9 +2,9 @@ import CredCore
 import Logging
 
 extension SessionService {
-  /// Passes on what happened to a session: to its user's watchers and to the log.
+  /// Reports an event of a session to its user's watchers and to the log.
   func announce(_ announcement: Announcement, _ session: Session) {
-    tellWatchers(announcement, session)
+    sendEvent(announcement, session)
     var log = log
     log[metadataKey: "profile"] = "\(session.key.profile)"
     log[metadataKey: "uid"] = "\(session.key.uid)"
@@ -38,7 +38,7 @@ extension SessionService {
     guard let repeats = failureLimiter.admit(subject, now: host.clock.now) else { return }
     var metadata: Logger.Metadata = ["code": "\(failure.code.rawValue)"]
     if repeats > 0 { metadata["repeats"] = "\(repeats)" }
-    // A warning is for what only a person can mend.
+    // A warning is for a problem that only a person can correct.
     log.log(
       .refreshFailed, failure.severity == .operatorMustAct ? .warning : .info,
       "\(what): \(failure.message)", metadata)
@@ -71,7 +71,7 @@ extension SessionService {
     }
   }
 
-  /// The same for a developer token, which is worth as much.
+  /// The same for a developer token, which gives the same access.
   func recordTokenGiven(_ token: DeveloperToken, _ session: Session, _ client: Client) {
     record("developer token given", session, client, host.clock.now) {
       if let expiration = token.expiration { $0["expiration"] = "\(expiration.iso8601)" }
@@ -83,7 +83,7 @@ extension SessionService {
     _ add: (inout Logger.Metadata) -> Void
   ) {
     let unit = client.unit()
-    // The units of users' own managers are left out: users name them as they like.
+    // Units of users' own managers are left out: users choose their names.
     let systemUnit = unit?.prefix { $0 != "/" } ?? ""
     let subject = NoticeLimiter.Subject(
       event: message.description, profile: session.key.profile, uid: session.key.uid,
@@ -93,7 +93,7 @@ extension SessionService {
     if session.key.uid == client.peer.uid {
       if let name = session.userName { metadata["user"] = "\(name)" }
     } else {
-      // `uid` asked; these credentials are another user's.
+      // `uid` is the caller; the credentials belong to this user.
       metadata["for_uid"] = "\(session.key.uid)"
       if let name = session.userName { metadata["for_user"] = "\(name)" }
     }
@@ -128,44 +128,44 @@ extension SessionService {
       "profile": "\(profile)", "uid": "\(client.peer.uid)", "pid": "\(client.peer.pid)",
     ]
     if let unit { metadata["unit"] = "\(unit)" }
-    // So many like it were left out.
+    // The number of suppressed entries of this kind.
     if repeats > 0 { metadata["repeats"] = "\(repeats)" }
     return metadata
   }
 }
 
-/// The processes that were given the present credentials of a session.
+/// The processes that got the present credentials of a session.
 struct AuditLedger {
-  /// The process that was given credentials last, for `status`.
+  /// The last process that got credentials, for `status`.
   struct Caller: Equatable {
     let pid: Int32
     let unit: String?
   }
 
-  /// Processes remembered. With more, some are written down twice.
+  /// The number of remembered processes. With more, some are recorded twice.
   static let processesKept = 256
 
-  /// For this long a pid is taken for the same process without a look. The kernel gives no pid anew so
-  /// soon: it gives all others first.
+  /// For this long a pid is assumed to be the same process. The kernel uses all other pids before
+  /// it reuses one.
   static let trustedFor: Duration = .seconds(60)
 
-  /// The first process, and when it was last known to be the same. Most sessions have no other, and
-  /// need no dictionary.
+  /// The first process, and when it was last identified. Most sessions have no other, so they need
+  /// no dictionary.
   private var first: (pid: Int32, seen: Instant)?
   private var others: [Int32: Instant] = [:]
   private(set) var lastCaller: Caller?
 
-  /// Other credentials from now on.
+  /// Starts again with other credentials.
   mutating func begin() {
     first = nil
     others = [:]
   }
 
-  /// Whether this process was not given them before.
+  /// Whether this is the first time that the process gets the credentials.
   ///
-  /// - Parameter started: when the process began; nil where that cannot be told.
+  /// - Parameter started: when the process began; nil if unknown.
   mutating func isNew(_ pid: Int32, now: Instant, started: () -> Instant?) -> Bool {
-    // Outside this daemon's pid namespace all processes have this number.
+    // All processes outside this daemon's pid namespace have this number.
     guard pid > 0 else { return true }
     let seen = first?.pid == pid ? first?.seen : others[pid]
     if first == nil || first?.pid == pid {

@@ -2,17 +2,17 @@ import CredCore
 import Logging
 
 extension SessionService {
-  /// What a profile's name means for a caller.
+  /// The result of looking up a profile's name for a caller.
   enum Resolution {
     case session(Session)
     case refused(ProtocolError)
-    /// The caller is being looked up; then the request is routed again.
+    /// The caller is being looked up; the request is routed again afterwards.
     case pending
   }
 
-  /// Runs `body` with the caller's session, at once or when the caller is known, or refuses.
+  /// Runs `body` with the caller's session, at once or when the caller is known; or refuses.
   ///
-  /// - Parameter other: the user whose session it is instead, if the caller may act for them.
+  /// - Parameter other: another user, whose session is used if the caller may act for that user.
   func withSession(
     _ profile: String, inNameOf other: String? = nil, _ request: Request, _ client: Client,
     _ now: Instant, _ body: (Session) -> Void
@@ -24,9 +24,9 @@ extension SessionService {
     }
   }
 
-  /// Decides from what the kernel says of the caller, never from what the request says.
+  /// Decides by the kernel's facts about the caller, never by the request.
   ///
-  /// - Parameter other: the user in whose name the caller asks; nil for the caller's own.
+  /// - Parameter other: the user for whom the caller asks; nil for the caller.
   func resolve(
     _ name: String, inNameOf other: String? = nil, _ client: Client, _ now: Instant
   ) -> Resolution {
@@ -68,7 +68,7 @@ extension SessionService {
       return .refused(
         ProtocolError(.accessDenied, "you may not act for others in profile '\(name)'"))
     }
-    let number = other.utf8.allSatisfy({ (0x30...0x39).contains($0) }) ? UInt32(other) : nil
+    let number = other.utf8.allSatisfy(\.isDigit) ? UInt32(other) : nil
     let query = UserQuery(
       number.map { .uid($0) } ?? .name(other), withGroups: profile.access.needsGroups)
     let owner: Caller
@@ -98,7 +98,7 @@ extension SessionService {
 
   // MARK: Sessions
 
-  /// The session of an admitted caller, made where there is none yet.
+  /// The session of an admitted caller, created if there is none.
   private func session(of profile: Profile, for caller: Caller, now: Instant) -> Session? {
     let key = SessionKey(uid: caller.uid, profile: profile.settings.name)
     if let session = sessions[key] {
@@ -113,7 +113,7 @@ extension SessionService {
     return session
   }
 
-  /// A uid that was given to another person must not bring them the identity of the one before.
+  /// If a uid is given to another person, that person must not get the former person's identity.
   private func userNameChanged(_ session: Session, _ name: String, _ now: Instant) {
     let known = session.userName
     guard known != name else { return }
@@ -127,7 +127,7 @@ extension SessionService {
 
   // MARK: Refusals
 
-  /// A caller who may not use every profile does not learn which ones exist.
+  /// A caller that may not use every profile does not learn which ones exist.
   private func unknown(_ name: String, _ caller: Caller) -> ProtocolError {
     guard !caller.isUnmapped, configuration.restricted.allSatisfy({ $0.access.allows(caller) })
     else { return Self.notForYou(name) }

@@ -1,10 +1,9 @@
 import CredCore
 
-/// What has to be known of a client before a profile can be decided about: name, groups, unit,
-/// program.
+/// Looks up a client before access to a profile is decided: name, groups, unit, program.
 extension SessionService {
-  /// For a profile that does not exist, whatever any other needs: else the time that an answer takes
-  /// would tell which exist.
+  /// For an unknown profile, the needs of all profiles: the time of the answer must not show which
+  /// exist.
   func needs(of profile: Profile?, forOthers: Bool) -> CallerNeeds {
     if let profile { return CallerNeeds(profile, forOthers: forOthers) }
     return forOthers ? configuration.needs.others : configuration.needs.own
@@ -32,7 +31,7 @@ extension SessionService {
       until = min(until, directory.freshUntil(query) ?? until)
       if case .user(let user) = answer {
         caller.userName = user.name
-        // Processes keep the groups that they were started with.
+        // Processes keep the groups of their start.
         caller.groups.removeAll(where: user.withdrawn.contains)
       }
     }
@@ -46,7 +45,7 @@ extension SessionService {
     return caller
   }
 
-  /// Nil while it is being looked at.
+  /// Nil while the program is being inspected.
   private func executable(
     of client: Client, withDigest: Bool, _ now: Instant
   ) -> ExecutableAnswer? {
@@ -73,7 +72,7 @@ extension SessionService {
     return nil
   }
 
-  /// What had to be known of the caller is known now, or known not to be.
+  /// Continues after a look-up of the caller, successful or not.
   func callerKnown(_ id: UInt64) {
     guard let client = clients[id] else { return }
     let now = host.clock.now
@@ -84,7 +83,7 @@ extension SessionService {
     recheckAccess(of: client, now)
   }
 
-  /// Whether a caller may see everyone's sessions; nil while it is being looked up.
+  /// Whether a caller may see all sessions; nil while the caller is being looked up.
   func isAdmin(_ client: Client, _ now: Instant) -> Bool? {
     guard client.peer.uid != 0 else { return true }
     guard let group = configuration.adminGroup, client.groups().contains(group) else {

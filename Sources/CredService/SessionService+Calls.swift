@@ -1,6 +1,6 @@
 import CredCore
 
-/// Upstream calls that sessions want.
+/// Makes the upstream calls of sessions.
 extension SessionService {
   func start(_ call: UpstreamCall, _ id: CallID, _ session: Session) {
     countForStatus(call)
@@ -26,7 +26,8 @@ extension SessionService {
     }
   }
 
-  /// A call that waits for its turn is put first or given up as its callers come and go.
+  /// Prioritises a session's call when a caller waits for it; cancels a call that is no longer
+  /// needed.
   func updateCall(of session: Session) {
     guard let call = session.call else { return }
     if session.machine.awaitedCall == nil {
@@ -37,7 +38,7 @@ extension SessionService {
     }
   }
 
-  /// The session wants no outcome any more.
+  /// Drops the outcome of a session's call.
   func cancelCall(of session: Session) {
     guard let call = session.call else { return }
     session.call = nil
@@ -45,7 +46,7 @@ extension SessionService {
   }
 }
 
-/// What waiting clients are given.
+/// Answers waiting clients.
 extension SessionService {
   func giveCredentials(of session: Session, to waiter: UInt64) {
     guard let (client, request) = endWait(waiter) else { return }

@@ -1,21 +1,21 @@
 import CredCore
 
-/// Access of clients that ask nothing more, because they watch or wait: it ends when the next request
-/// of the same client would be refused.
+/// The access of clients that watch or wait. It ends when the client's next request would be
+/// refused.
 extension SessionService {
-  /// A request waits in a session, unless it was answered at once.
+  /// Makes a request wait in a session, unless it was answered at once.
   func recordAccess(to session: Session, ofWaiting client: Client) {
     guard let waiting = client.waiting, waiting.session === session else { return }
     client.waiting?.allowedUntil = accessEnd(
       session.profile, client, inNameOf: waiting.request.otherUser)
   }
 
-  /// A client watches a session.
+  /// Starts a client's watch of a session.
   func recordAccess(to session: Session, ofWatching client: Client) {
     client.watch?.allowedUntil = accessEnd(session.profile, client, inNameOf: nil)
   }
 
-  /// How long the present decision counts. It is checked again then.
+  /// How long the present decision is valid. It is checked again then.
   private func accessEnd(
     _ profile: Profile, _ client: Client, inNameOf other: String?
   ) -> Instant {
@@ -31,7 +31,7 @@ extension SessionService {
     accessTimer?.arm(at: time)
   }
 
-  /// Decides anew about every client whose last decision counts no longer.
+  /// Decides again about every client whose last decision is no longer valid.
   func recheckAccess(_ now: Instant) {
     nextAccessCheck = .distantFuture
     for client in clientsInOrder { recheckAccess(of: client, now) }
@@ -52,7 +52,7 @@ extension SessionService {
     case .session(let session): recordAccess(to: session, ofWatching: client)
     case .refused(let error) where error.endsAccess: endWatch(client, error, watch.id)
     case .refused: client.watch?.allowedUntil = now + UserDirectory.failureKeptFor
-    // Comes back when more is known.
+    // The check runs again when the look-up ends.
     case .pending: break
     }
   }
@@ -77,12 +77,12 @@ extension SessionService {
 }
 
 extension ProtocolError {
-  /// Whether it says that the caller may not, and not that something failed.
+  /// Whether the error denies access; other errors are failures.
   fileprivate var endsAccess: Bool { code == .accessDenied || code == .unknownProfile }
 }
 
 extension Request {
-  /// The user in whose name it is asked, where that is not the caller.
+  /// The user for whom the caller asks, if not the caller.
   fileprivate var otherUser: String? {
     if case .get(let get) = operation { get.user } else { nil }
   }

@@ -2,14 +2,14 @@ import CredCore
 
 /// Another configuration while the daemon runs.
 extension SessionService {
-  /// What a reload did to profiles.
+  /// The changes of profiles by a reload.
   package struct ReloadOutcome {
     package var added = 0
     package var changed = 0
     package var removed = 0
   }
 
-  /// Takes a configuration into use. Sessions of profiles that are as before notice nothing.
+  /// Applies a configuration. Sessions of unchanged profiles are not affected.
   package func apply(_ next: ResolvedConfiguration) -> ReloadOutcome {
     let previous = configuration.profiles
     replaceConfiguration(next)
@@ -39,7 +39,7 @@ extension SessionService {
   private func change(_ session: Session, to profile: Profile, _ now: Instant) {
     let change = session.profile.change(to: profile)
     session.profile = profile
-    // What is stored is of the old one.
+    // The stored state belongs to the old profile.
     session.saved = nil
     handle(.profileChanged(profile.plan, change), session, now)
   }
@@ -65,7 +65,7 @@ extension SessionService {
     remove(session)
   }
 
-  /// Ends what the old rules allowed.
+  /// Ends waits and watches that the new rules do not allow.
   private func decideAccessAnew(_ profiles: Set<String>, _ now: Instant) {
     for user in users.values { user.cachedAnswer = nil }
     for client in clientsInOrder {

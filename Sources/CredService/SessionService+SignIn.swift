@@ -34,7 +34,8 @@ extension SessionService {
     recordAccess(to: session, ofWaiting: client)
   }
 
-  /// One password at a time, and after failures not at once: else a guesser tries many together.
+  /// One password at a time, with a pause after failures: otherwise a program could try many
+  /// passwords at once.
   private func passwordRefusal(_ uid: UInt32, _ now: Instant) -> ProtocolError? {
     if passwordsUnderWay.contains(uid) {
       return ProtocolError(
@@ -45,8 +46,8 @@ extension SessionService {
     }
   }
 
-  /// A password was taken or refused, or its client left before that was known, which counts as a
-  /// failure.
+  /// Records whether a password was accepted. If its client disconnected before the answer, that
+  /// counts as a failure.
   func passwordEnded(_ uid: UInt32, _ result: ProtocolErrorCode?) {
     passwordsUnderWay.remove(uid)
     switch result {
@@ -76,7 +77,8 @@ extension SessionService {
     give(.released(profile: session.key.profile, waiters: released), request, client)
   }
 
-  /// Forgets everything at once; with `global`, tells the backend before it answers.
+  /// Drops everything at once; with `global`, reports the sign-out to the backend before it
+  /// answers.
   func signOut(
     global: Bool, _ session: Session, _ request: Request, _ client: Client, _ now: Instant
   ) {
@@ -94,12 +96,12 @@ extension SessionService {
   }
 
   private static func notToldBackend(_ error: ProtocolError) -> ProtocolError {
-    // Asking again tells the backend nothing: what it would have to be told is forgotten here.
+    // A second request would not reach the backend: its content is already dropped here.
     ProtocolError(
       error.code, "signed out on this host, but not at the backend: \(error.message)")
   }
 
-  /// The backend was told, or could not be.
+  /// Ends a global sign-out after the backend's answer.
   private func globalSignOutFinished(
     _ id: UInt64, _ key: SessionKey, _ failure: UpstreamFailure?
   ) {
@@ -112,7 +114,7 @@ extension SessionService {
     } else if let session = sessions[key] {
       giveState(of: session, waiting.request, client)
     } else {
-      // A reload took the profile away meanwhile.
+      // A reload removed the profile meanwhile.
       give(
         .session(profile: key.profile, state: .signedOut, identityID: nil), waiting.request,
         client)
@@ -121,12 +123,12 @@ extension SessionService {
 }
 
 extension SignInInput {
-  /// When a developer token runs out, where it says.
+  /// When a developer token expires, if the token says.
   fileprivate var tokenExpiration: WallTime? {
     if case .developerToken(_, let token) = self { token.expiration } else { nil }
   }
 
-  /// When logins run out, where they are JWTs that say.
+  /// When logins expire, if they are JWTs that say.
   fileprivate var loginExpirations: [String: WallTime] {
     guard case .logins(let map) = self else { return [:] }
     let ends = map.logins.compactMap { login in

@@ -1,7 +1,7 @@
 import CredCore
 
 extension SessionService {
-  /// `status`: the caller's own sessions; everyone's for root and the admin group.
+  /// `status`: the caller's own sessions; for root and the admin group, all sessions.
   func giveStatus(
     all: Bool, _ request: Request, _ client: Client, _ now: Instant
   ) {
@@ -29,7 +29,7 @@ extension SessionService {
       connections: clients.count, requests: requests, backendCalls: backendCalls,
       exchanges: exchanges, configured: configured,
       clockSkew: host.clock.skew,
-      // Names of files and backends are not for everyone.
+      // Only administrators see names of files and backends.
       reloadProblem: isAdmin ? reloadProblem : nil,
       stateDirectory: isAdmin ? host.store?.problem : nil)
   }
@@ -54,7 +54,7 @@ extension SessionService {
 }
 
 extension SessionService {
-  /// What systemd is told.
+  /// The status for systemd.
   package var summary: ServiceStatus {
     let now = host.clock.now
     return ServiceStatus(
@@ -65,14 +65,14 @@ extension SessionService {
   }
 }
 
-/// What `systemctl status` shows of the daemon in one line.
+/// The daemon's status in one line, for `systemctl status`.
 package struct ServiceStatus: Equatable {
   var sessions = 0
   /// Sessions whose last refresh failed.
   var degraded = 0
-  /// A time, not a span: nobody wakes up to count it down.
+  /// A time, not a duration: a duration would need regular updates.
   var nextRefresh: WallTime?
-  /// What an operator must know first: a reload that was refused, a state directory that fails.
+  /// The most important problem for an operator: a refused reload, or a state directory that fails.
   var trouble: String?
 
   package var text: String {

@@ -1,9 +1,9 @@
 import CredCore
 import Logging
 
-/// What outlives this process.
+/// State that is kept for the next process.
 extension SessionService {
-  /// Takes up what a former process left.
+  /// Restores the sessions of the former process.
   func restore() {
     guard let records = host.store?.load(), !records.isEmpty else { return }
     var restored = 0
@@ -19,7 +19,7 @@ extension SessionService {
       ["sessions": "\(restored)", "dropped": "\(records.count - restored)"])
   }
 
-  /// False where nothing of it holds any more.
+  /// False if nothing of it is valid any more.
   private func restore(_ key: SessionKey, _ record: SessionRecord) -> Bool {
     let now = host.clock.now
     guard let profile = configuration.profiles[key.profile],
@@ -37,7 +37,7 @@ extension SessionService {
     host.store?.setIdentity(
       KnownIdentity(uid: key.uid, user: record.user, profile: profile, snapshot: snapshot),
       for: key)
-    // What no longer holds is not stored any longer either.
+    // Removes stored state that is no longer valid.
     if snapshot != record.snapshot { save(session) }
     return true
   }
@@ -53,7 +53,7 @@ extension SessionService {
       plan: profile.plan, identityID: known.identityID, isGuests: known.isGuests, now: now)
   }
 
-  /// Stores what an event changed, for the next process.
+  /// Stores the changes of an event, for the next process.
   func save(_ session: Session) {
     guard let store = host.store else { return }
     let snapshot = session.machine.snapshot

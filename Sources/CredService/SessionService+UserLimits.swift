@@ -1,8 +1,8 @@
 import CredCore
 
-/// What one user may cause.
+/// Limits what one user may cause.
 extension SessionService {
-  /// Refuses a user that has caused too many upstream calls to insist on another.
+  /// The refusal of a request that forces an upstream call, if its user has caused too many.
   func callLimitError(_ uid: UInt32, _ now: Instant) -> ProtocolError? {
     callAllowance.pause(of: uid, now: now).map {
       ProtocolError(
@@ -11,8 +11,8 @@ extension SessionService {
     }
   }
 
-  /// Refuses logins with which a user's sessions would keep too much. A backend need not look at
-  /// logins, and then everything that was sent stays.
+  /// Refuses logins if a user's sessions would then store too much. A backend may ignore logins:
+  /// then everything that a client sent is stored.
   func loginLimitError(_ login: LoginRequest, _ session: Session) -> ProtocolError? {
     guard case .logins(let added) = login.signIn else { return nil }
     let uid = session.key.uid
@@ -29,8 +29,8 @@ extension SessionService {
         + "sign out of other profiles")
   }
 
-  /// Refuses a request whose user waits in too many other sessions. To join others in a session
-  /// costs nothing.
+  /// Refuses a request whose user waits in too many other sessions. Further requests in the same
+  /// session are free.
   func waitLimitError(_ session: Session, _ client: Client) -> ProtocolError? {
     guard session.machine.waiterCount == 0,
       client.user.waitingSessions.count >= Limits.Client.waitingSessions

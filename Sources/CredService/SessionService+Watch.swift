@@ -1,9 +1,9 @@
 import CredCore
 import Logging
 
-/// `watch`: clients that hear what happens to sessions.
+/// `watch`: sends events of sessions to clients.
 extension SessionService {
-  /// Sends the present state, then every event. The server cuts off a watcher that does not read,
+  /// Sends the present state, then every event. The server disconnects a watcher that does not read
   /// when its backlog is full.
   func watch(
     _ profile: String?, _ request: Request, _ client: Client, _ now: Instant
@@ -16,8 +16,8 @@ extension SessionService {
     }
   }
 
-  /// All of the caller's sessions. A profile that is open to everyone has a session, though nobody has
-  /// used it yet.
+  /// All of the caller's sessions. A profile that is open to every user counts as a session even
+  /// before its first use.
   private func watchAll(_ request: Request, _ client: Client) {
     subscribe(client, to: .all, request.id)
     for (name, profile) in configuration.profiles.sorted(by: { $0.key < $1.key }) {
@@ -53,8 +53,8 @@ extension SessionService {
     client.sink.send(bytes)
   }
 
-  /// Passes a session's news on to the watchers of its user.
-  func tellWatchers(_ announcement: Announcement, _ session: Session) {
+  /// Sends an event of a session to the watchers of its user.
+  func sendEvent(_ announcement: Announcement, _ session: Session) {
     guard let ids = watchers[session.key.uid], let event = event(announcement, session) else {
       return
     }
@@ -85,7 +85,7 @@ extension SessionService {
       return .degraded(
         failure.protocolError, expiration: machine.credentials?.credentials.expiration)
     case .failed:
-      // Callers that wait are told. There is nothing that could be degraded.
+      // Waiting callers get the error. There are no credentials that could be degraded.
       return nil
     case .expiring(let error):
       return .degraded(error, expiration: machine.credentials?.credentials.expiration)

@@ -1,17 +1,17 @@
 import CredCore
 import Logging
 
-/// What the daemon tells systemd depends on sessions: it is told when they change.
+/// The status for systemd depends on sessions: the daemon is notified when they change.
 package protocol SessionServiceDelegate: AnyObject {
   func sessionsChanged()
 }
 
-/// Answers requests: finds out who asks, whether they may, which session is meant; asks the session's
-/// machine and does what the machine decides.
+/// Answers requests: identifies the caller, checks its access, finds the session, asks the
+/// session's machine and carries out its decisions.
 ///
-/// Complete when made, and used on one thread. `Host` is all that it knows of the world.
+/// Complete after `init`, and used on one thread. `Host` is its only access to the outside.
 package final class SessionService {
-  // The world and the configuration.
+  // Host and configuration.
   var host: Host
   package private(set) var configuration: ResolvedConfiguration
   package weak var delegate: (any SessionServiceDelegate)?
@@ -29,7 +29,7 @@ package final class SessionService {
   // Clients.
   var clients: [UInt64: Client] = [:]
   var lastClient: UInt64 = 0
-  /// All, by their ids: what is done for many is done in one order in every process.
+  /// All clients by id, so that work for many has the same order in every process.
   var clientsInOrder: [Client] { clients.values.sorted { $0.id < $1.id } }
   /// Users with a client.
   var users: [UInt32: ClientUser] = [:]
@@ -38,7 +38,7 @@ package final class SessionService {
   var parsedRequests: ParsedRequestCache
   let directory: UserDirectory
   let executables: ExecutableDirectory
-  /// When access is decided anew for clients that wait or watch: see ``recheckAccess(_:)``.
+  /// When access is decided again for clients that wait or watch: see ``recheckAccess(_:)``.
   var accessTimer: (any Timer)?
   var nextAccessCheck = Instant.distantFuture
 
@@ -48,7 +48,7 @@ package final class SessionService {
   /// Users whose password is being checked.
   var passwordsUnderWay: Set<UInt32> = []
 
-  // What is logged, at most so often a minute.
+  // Limits of log entries in a minute.
   var auditLimiter = NoticeLimiter(burst: 20)
   var refusalLimiter = NoticeLimiter(burst: 1)
   var failureLimiter = NoticeLimiter(burst: 1)
@@ -57,7 +57,7 @@ package final class SessionService {
   let started: Instant
   /// Since when the configuration is in force.
   var configured: WallTime
-  /// Why a newer one is not.
+  /// Why a newer configuration was refused.
   package var reloadProblem: String?
   var requests = 0
   var backendCalls = 0
@@ -158,14 +158,14 @@ package final class SessionService {
 
   // MARK: Sessions
 
-  /// Hands an event to a session's machine and does what it decides.
+  /// Passes an event to a session's machine and carries out its decisions.
   func handle(_ event: SessionMachine.Event, _ session: Session, _ now: Instant) {
     let actions = session.machine.handle(
       event, now: now, callIDs: &callIDs, random: &host.random)
     perform(actions, session)
   }
 
-  /// What the session now holds is saved before anything is sent: a call may use up what it holds.
+  /// Saves the session's state before a request is sent: a call may use up a token.
   private func perform(_ actions: [SessionMachine.Action], _ session: Session) {
     save(session)
     for action in actions {
@@ -191,7 +191,7 @@ package final class SessionService {
     session.credentialsChanged(number: credentialsCount)
   }
 
-  /// Takes a session into the table and the wake queue.
+  /// Adds a session to the table and the wake queue.
   func insert(_ session: Session) {
     sessions[session.key] = session
     reschedule(session)
@@ -244,7 +244,7 @@ package final class SessionService {
     save(session)
   }
 
-  /// The daemon ends: every client that waits is told.
+  /// Refuses every waiting client at the end of the daemon.
   package func dismissWaiters() {
     for client in clientsInOrder {
       guard let waiting = endWait(client) else { continue }

@@ -1,18 +1,18 @@
 import CredCore
 
-/// Users by uid or name, from the host's user database, which may ask a slow network directory:
-/// looked up in the background and kept for a minute.
+/// Users by uid or name, from the host's user database. It may ask a slow network directory, so
+/// users are looked up in the background and kept for a minute.
 final class UserDirectory {
-  /// Also how long a membership that was withdrawn may count on.
+  /// How long an answer is valid, and so also a withdrawn membership.
   static let keptFor: Duration = .seconds(60)
-  /// From this age on a name is looked up anew while the old one still serves.
+  /// From this age a name is looked up again; the old answer is used meanwhile.
   static let renewedAfter: Duration = .seconds(45)
   static let failureKeptFor: Duration = .seconds(5)
-  /// A database that takes longer counts as unavailable; the last known name goes on serving.
+  /// A database that takes longer counts as unavailable; the last known name is used.
   static let timeout: Duration = .seconds(2)
   /// Look-ups under way and waiting: one for each client.
   static let lookupsHeld = Limits.Client.connections
-  /// Names kept; one for each user of the host.
+  /// The number of kept names; one for each user of the host.
   static let entriesKept = 100_000
 
   private struct Entry {
@@ -37,7 +37,7 @@ final class UserDirectory {
     self.queries = queries
   }
 
-  /// What is known now; nil if `then` will be called once more is known.
+  /// The present answer; nil if `then` will be called when the look-up ends.
   func answer(to query: UserQuery, now: Instant, then: @escaping () -> Void) -> UserAnswer? {
     if let entry = entries[query] {
       let age = now - entry.since
@@ -52,16 +52,16 @@ final class UserDirectory {
       return nil
     }
     if lookUp(query, now, then: [then]) { return nil }
-    // A database that hangs changes nothing about the users it knows, however long it hangs. What is
-    // known counts anew: else a decision that rests on it would be made again and again.
+    // While a database hangs, the known users stay valid, however long. The answer's validity is
+    // extended: otherwise a decision based on it would be made again and again.
     entries[query]?.since = now
     return entries[query]?.answer ?? .unavailable
   }
 
-  /// What was last known, however old it is.
+  /// The last known answer, however old.
   func known(_ query: UserQuery) -> UserAnswer? { entries[query]?.answer }
 
-  /// How long what is known counts.
+  /// How long the known answer is valid.
   func freshUntil(_ query: UserQuery) -> Instant? {
     entries[query].map { $0.since + Self.keptFor }
   }
@@ -95,7 +95,7 @@ final class UserDirectory {
   private func record(_ found: UserAnswer, for query: UserQuery, _ now: Instant) {
     let answer = withWithdrawals(found, query)
     if entries.count >= Self.entriesKept { entries.removeAll() }
-    // A database that is unavailable changes nothing about the users it knew.
+    // An unavailable database does not change known users.
     if answer == .unavailable, let known = entries[query], known.answer != .unavailable {
       entries[query] = Entry(answer: known.answer, since: now)
     } else {

@@ -21,7 +21,7 @@ struct WakeQueue {
   /// Sessions that will be woken.
   var count: Int { heap.count }
 
-  /// Wakes the session at the time its machine asks for, and at no other.
+  /// Sets the session's only wake time to the time that its machine asks for.
   mutating func update(_ session: Session) {
     let wake = session.machine.nextWake
     switch session.wakePlace {
@@ -43,7 +43,7 @@ struct WakeQueue {
     if let place = session.wakePlace { remove(place) }
   }
 
-  /// The next session whose time has come. Its entry is gone: call ``update(_:)`` afterwards.
+  /// Removes and returns the next session that is due. Call ``update(_:)`` afterwards.
   mutating func pop(_ now: Instant) -> Session? {
     guard let first = heap.first, first.at <= now else { return nil }
     remove(0)

@@ -2,7 +2,7 @@ import CSandboxCrypto
 
 /// The cryptography of the sandbox: GnuTLS's, where the daemon has OpenSSL's.
 public enum Cryptography {
-  /// What GnuTLS refuses: a key or a vector of a wrong length, or there is no memory.
+  /// An error of GnuTLS: a key or a vector of a wrong length, or no memory.
   public struct Refused: Error {}
 
   private static let blockSize = Int(CSANDBOX_AES_BLOCK_SIZE)
@@ -21,7 +21,7 @@ public enum Cryptography {
     return code
   }
 
-  /// Compares two texts in a time that does not tell where they differ.
+  /// Compares two texts in a time that does not depend on where they differ.
   public static func areEqual(_ one: String, _ other: String) -> Bool {
     let (one, other) = (Array(one.utf8), Array(other.utf8))
     guard one.count == other.count else { return false }

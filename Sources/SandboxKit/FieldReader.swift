@@ -1,4 +1,4 @@
-/// Reads a JSON object field by field, and complains by the field's name.
+/// Reads a JSON object field by field; errors name the field.
 struct FieldReader {
   private let members: [String: JSON]
   /// Where the object stands, as `Pools[0]`; empty at the top.
@@ -98,10 +98,10 @@ struct FieldReader {
     return readers
   }
 
-  /// Refuses what nobody asked for: a misspelt field must not pass silently.
+  /// Refuses unknown fields: a misspelt field must not pass silently.
   func finish() throws(ServiceError) {
-    if let stranger = members.keys.filter({ !known.contains($0) }).min() {
-      throw fault(stranger, "is not a known field")
+    if let unknown = members.keys.filter({ !known.contains($0) }).min() {
+      throw fault(unknown, "is not a known field")
     }
   }
 

@@ -11,8 +11,8 @@ public struct HTTPRequest: Sendable {
   public var headers: [HTTPField]
   public var body: [UInt8]
 
-  /// - Parameter target: the request target, path and query; or with scheme and authority before
-  ///   it, as one who takes this server for its proxy sends it (RFC 9112 §3.2.2).
+  /// - Parameter target: the request target: path and query, preceded by scheme and authority if
+  ///   the client uses this server as a proxy (RFC 9112 §3.2.2).
   public init(method: String, target: String, headers: [HTTPField] = [], body: [UInt8] = []) {
     self.method = method
     var target = Substring(target)
@@ -32,7 +32,7 @@ public struct HTTPRequest: Sendable {
     headers.first { $0.name.lowercased() == name.lowercased() }?.value
   }
 
-  /// What `Authorization: Bearer …` carries.
+  /// The token of `Authorization: Bearer …`.
   public var bearerToken: String? {
     guard let value = header("Authorization"), value.lowercased().hasPrefix("bearer ") else {
       return nil
@@ -84,8 +84,8 @@ public struct HTTPReply: Sendable, Equatable {
 struct FormParameters {
   private var values: [String: String] = [:]
 
-  /// - Parameter text: `name=value&…`, percent-encoded. The first of two equal names counts. What
-  ///   is not UTF-8 once decoded is left out.
+  /// - Parameter text: `name=value&…`, percent-encoded. Of two equal names the first is used.
+  ///   Parameters that are not UTF-8 once decoded are left out.
   init(_ text: String) {
     for pair in text.split(separator: "&") {
       let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -14,7 +14,7 @@ public enum JSON: Sendable, Equatable {
   case array([JSON])
   case object([String: JSON])
 
-  /// Reads one document; nil for what is not JSON.
+  /// Reads one document; nil if it is not JSON.
   public init?(parsing bytes: [UInt8]) {
     guard let value = try? JSONDecoder().decode(JSON.self, from: Data(bytes)) else { return nil }
     self = value

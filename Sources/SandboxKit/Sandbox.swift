@@ -17,12 +17,12 @@ public struct Sandbox: Sendable {
 
   public mutating func connectionClosed() { counters.connectionClosed() }
 
-  /// The answer is out, or its caller has gone.
+  /// The answer was sent, or its client has disconnected.
   public mutating func ended(_ answer: Answer) {
     if answer.isCounted { counters.ended() }
   }
 
-  /// Answers one request. Who gets a counted answer calls ``ended(_:)`` once it is out.
+  /// Answers one request. After a counted answer is sent, call ``ended(_:)``.
   public mutating func answer(_ request: HTTPRequest, at now: Date) -> Answer {
     if request.path.hasPrefix(ControlService.prefix) {
       return Answer(reply: ControlService.reply(to: request, in: &self, at: now), date: now)
@@ -54,7 +54,7 @@ public struct Sandbox: Sendable {
       answer.date = now.addingTimeInterval(fault.seconds)
     default: break
     }
-    // What hangs or is reset has not happened: a service that never answers has done nothing.
+    // A call that hangs or is reset has no effect, as if the service never got it.
     guard answer.delivery == .whole || answer.delivery == .truncated else { return answer }
     answer.reply =
       fault.reply(to: call)
@@ -73,7 +73,7 @@ public struct Sandbox: Sendable {
     }
   }
 
-  /// Which service a request is for: the services share one port.
+  /// The service of a request: the services share one port.
   private static func call(of request: HTTPRequest) -> ServiceCall? {
     if let operation = TokenBackend.operation(of: request) {
       return ServiceCall(service: .backend, operation: operation)
@@ -90,16 +90,16 @@ public struct Sandbox: Sendable {
   }
 }
 
-/// What the server does with one request.
+/// The server's answer to one request.
 public struct Answer: Sendable {
-  /// How a reply goes out.
+  /// How a reply is sent.
   public enum Delivery: Sendable, Equatable {
     case whole
     /// Half of the body under the full Content-Length, then the end of the connection.
     case truncated
     /// The connection is reset.
     case reset
-    /// Nothing, until the caller goes.
+    /// Nothing, until the client disconnects.
     case never
   }
 

@@ -1,15 +1,15 @@
 import CredCore
 
-/// How an endpoint fares for a while. Other troubles of upstreams go here.
+/// The condition of an endpoint for some time. Add other troubles of upstreams here.
 enum Condition {
   case fair
-  /// Every call ends like this.
+  /// Every call ends with this result.
   case failing(UpstreamResult)
-  /// Some do.
+  /// Some calls end with this result.
   case unsteady([UpstreamResult], probability: Double)
-  /// Answers take their time, and some too long.
+  /// Answers are slow; some are too late.
   case slow(Double)
-  /// What it gives lasts only so many seconds.
+  /// Its tokens and credentials last only this many seconds.
   case shortLived(Double)
 
   var words: String {
@@ -24,7 +24,7 @@ enum Condition {
   }
 }
 
-/// What a call comes to.
+/// The result of a call.
 enum UpstreamResult {
   case reply(HTTPReply)
   case transport(TransportFailure)
@@ -78,13 +78,13 @@ struct Endpoint {
       repeating: Instant(nanoseconds: 0), count: rate + max(1, rate / 5))
   }
 
-  /// Another process does not know what the one before it has sent.
+  /// A new process does not know the calls of the former one.
   mutating func restart() {
     underWay = 0
     for index in recent.indices { recent[index] = Instant(nanoseconds: 0) }
   }
 
-  /// Counts a call. False where it is one too many.
+  /// Counts a call. False if the call exceeds the limit.
   mutating func take(_ now: Instant) -> Bool {
     let oldest = recent[nextRecent]
     recent[nextRecent] = now

@@ -12,9 +12,9 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   /// `SessionStoring`: a restart finds records under the keys of others, where no user's name in
   /// them says so.
   case mixedRecords
-  /// `LineReceiving`: after a failed call the session's credentials are cleared, though nobody asked.
+  /// `LineReceiving`: after a failed call the session's credentials are cleared without a request.
   case dropOnFailure
-  /// `SessionStoring`: a restart finds every other record alone.
+  /// `SessionStoring`: a restart finds only every other record.
   case lostRecords
   /// `HTTPSending`: some requests are sent twice at the same time.
   case repeatedRequests
@@ -30,7 +30,7 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   case poison
   /// `Background`: the completion of reading a file never comes.
   case lostFiles
-  /// `Clock`: the service is told a time that is a second old.
+  /// `Clock`: the service gets a time that is a second old.
   case slowClock
 
   /// What must catch it.

@@ -1,25 +1,25 @@
 public import CredCore
 
-/// What must hold at every step, whatever happens. All are read from replies to clients, from
-/// requests to upstreams and from timers; none looks into the service.
+/// Conditions that must hold after every step. They are checked from replies to clients, requests
+/// to upstreams and timers, never from the service's inner state.
 public enum Invariant: String, Sendable, CaseIterable {
-  /// No answer holds credentials that are over.
+  /// No answer holds expired credentials.
   case neverExpired
-  /// No answer holds credentials of somebody else than the session's user.
+  /// No answer holds credentials of another user than the session's.
   case neverForeign
-  /// Credentials that are still good stay until the user does something about them.
+  /// Valid credentials stay until the user changes or removes them.
   case neverDropped
   /// One call at a time for a session.
   case singleFlight
   /// Every request is answered once, and by its deadline.
   case answeredInTime
-  /// No endpoint is called more often than its rate allows, nor wider than its width.
+  /// No endpoint gets more calls than its rate allows, nor more at once than its width.
   case withinRate
-  /// A session calls no more than its refreshes, its users and its back-off explain.
+  /// A session makes no more calls than its refreshes, requests and back-off explain.
   case boundedCalls
-  /// Some time after all faults ended, everyone is served.
+  /// Some time after all faults ended, every session gets credentials.
   case healthyAgain
-  /// No timer is set again and again for a time that has come.
+  /// No timer is set again and again for a time in the past.
   case noSpin
 }
 
@@ -27,7 +27,7 @@ public enum Invariant: String, Sendable, CaseIterable {
 public struct Violation: Sendable, CustomStringConvertible {
   public let invariant: Invariant
   public let at: Instant
-  /// Nil where it is an endpoint's.
+  /// Nil if the violation concerns an endpoint.
   public let session: Int?
   public let detail: String
 

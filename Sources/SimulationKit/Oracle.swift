@@ -1,73 +1,10 @@
 import CredCore
 
-/// What the simulation knows to be true of a session, whatever the service says.
-struct ExpectedSession {
-  let index: Int
-  let profile: SimulatedProfile
-  /// Apps ask about as often as this.
-  let gap: Double
-  /// How long its credentials last.
-  let lifetime: Double
-  /// Counts the people to whom the uid was given, as far as the service can know.
-  var generation = 0
-  /// Whose credentials may be answered.
-  var allowed: [Owner] = []
-  /// Whose may be answered once a login has succeeded, by the request that brought it.
-  var pending: [(request: UInt64, owners: [Owner])] = []
-  /// The user signed out, and did not sign in since.
-  var isSignedOut = false
-  /// Until when credentials that were answered must be answered again.
-  var heldUntil = Instant(nanoseconds: .min)
-  /// Requests under way that may take credentials away, or a call's place.
-  var wishes = 0
-  /// Of those, sign-outs.
-  var signOuts = 0
-  /// Counts what would make a sign-out's answer say nothing any more.
-  var changes = 0
-  /// The uid is somebody else's, and the service has not been asked since.
-  var isHandedOver = false
-  /// The last answer with credentials, and what its seal says.
-  var lastAnswer: (reply: [UInt8], seal: Seal)?
-  /// The call under way.
-  var flight: (call: Int, generation: Int)?
-  /// Since the hour began.
-  var callsInHour = 0
-  var requestsInHour = 0
-  var finallySignedIn = false
-
-  init(_ index: Int, _ profile: SimulatedProfile, _ random: inout SeededGenerator) {
-    self.index = index
-    self.profile = profile
-    gap = random.pick([20, 120, 600, 600, 3000, 10_000])
-    let usual: Double = random.pick([90, 900, 1800, 3600, 3600, 3600, 43_200])
-    lifetime = profile.isBasic ? Double(profile.duration) : usual
-    allowed = unattended
-  }
-
-  var user: Int { SimulatedUsers.user(ofSession: index) }
-
-  /// The file's account stays the same, whoever has the uid.
-  func owner(_ kind: Owner.Kind) -> Owner {
-    let isFiles = profile.hasTokenFile && kind == .logins
-    return Owner(session: index, generation: isFiles ? 0 : generation, kind)
-  }
-
-  /// Who needs nobody to sign in.
-  var unattended: [Owner] { [owner(.host), owner(.logins), .anyGuest] }
-
-  /// The most calls that an hour of this session can explain: refreshes, what users did, and
-  /// back-off, each with a chain of calls and their remedies.
-  var mostCallsInHour: Int {
-    let refreshes = Int(3600 / (0.19 * min(lifetime, 90))) + 1
-    return 8 * (refreshes + requestsInHour + 60)
-  }
-}
-
-/// Knows what may be answered, and checks what is.
+/// Knows which answers are allowed, and checks the answers.
 final class Oracle {
   let world: World
   private(set) var sessions: [ExpectedSession] = []
-  /// Which session was given a guest's identity first.
+  /// The first session that got each guest identity.
   private var guests: [Int: (session: Int, generation: Int)] = [:]
 
   init(_ world: World, _ configuration: SimulatedConfiguration, sessions count: Int) {
@@ -97,8 +34,8 @@ final class Oracle {
     sessions[index].heldUntil = seal.servableUntil
   }
 
-  /// Upstream gave new credentials, which take the place of those before. Those of a guest that
-  /// nobody has been yet may be any guest's.
+  /// Upstream gave new credentials, which replace the former ones. Credentials of a new guest may
+  /// belong to any guest.
   func credentialsIssued(_ seal: Seal) {
     let guest = seal.owner.guest
     if let index = seal.owner.isGuest ? guests[guest]?.session : seal.owner.session {
@@ -133,7 +70,7 @@ final class Oracle {
         "\(what) given of owner \(seal.owner.number), not of "
           + "\(sessions[index].allowed.map(\.number))")
     }
-    // A sign-in that nobody waits for any more has succeeded.
+    // A sign-in has succeeded after its client stopped waiting.
     sessions[index].allowed = success.owners
     sessions[index].pending = []
     sessions[index].isSignedOut = false
@@ -150,7 +87,7 @@ final class Oracle {
     return known == (index, generation)
   }
 
-  /// A `get` that any good credentials would have satisfied was refused.
+  /// A `get` was refused that any valid credentials would have satisfied.
   func plainGetRefused(_ code: String, _ index: Int) {
     guard code != "ShuttingDown", sessions[index].wishes == 0, sessions[index].pending.isEmpty,
       world.now < sessions[index].heldUntil
@@ -164,7 +101,7 @@ final class Oracle {
 
   func requestMade(_ index: Int) { sessions[index].requestsInHour += 1 }
 
-  /// A request begins that may take credentials away, or a call's place.
+  /// A request begins that may remove credentials or replace a call.
   func wishBegins(_ index: Int) {
     sessions[index].wishes += 1
     forgetHeld(index)
@@ -194,8 +131,8 @@ final class Oracle {
 
   func loginAccepted(_ owners: [Owner], _ index: Int) {
     let session = sessions[index]
-    // A login is added to whom a backend vouches for, and one by the host keeps whom it vouches
-    // for already, with what is valid, be it of the token that a client brought before.
+    // A login of either kind keeps an identity that a backend vouches for, and everything of it
+    // that is still valid, even from a token that a client sent earlier.
     let isAdded = [.logins, .host].contains { owners.first == session.owner($0) }
     let isKept = isAdded && session.allowed.contains(where: \.isVouchedFor)
     let staysOpen = isKept || session.signOuts > 0
@@ -204,13 +141,13 @@ final class Oracle {
     sessions[index].isSignedOut = false
   }
 
-  /// One that merely takes too long may yet succeed.
+  /// A login that timed out may still succeed.
   func loginRefused(_ request: UInt64, _ code: String, _ index: Int) {
     if code != "Timeout" { sessions[index].pending.removeAll { $0.request == request } }
   }
 
-  /// The backend's answer to a password arrives. If nothing else was wanted since, the session is
-  /// that person's, whatever becomes of the rest.
+  /// The backend accepts a password. If no later request changed the session, it now belongs to
+  /// that person, even if later calls fail.
   func passwordTaken(_ owner: Owner) {
     guard let index = owner.session, sessions[index].pending.last?.owners == [owner] else { return }
     sessions[index].allowed = [owner]
@@ -218,9 +155,9 @@ final class Oracle {
     sessions[index].isSignedOut = false
   }
 
-  /// From now on the session may be a guest's. Until the answer nobody knows.
+  /// From now on the session may belong to a guest: this is unknown until the answer.
   ///
-  /// - Returns: what ``signOutEnds(_:_:)`` has to be told.
+  /// - Returns: the argument for ``signOutEnds(_:_:)``.
   func signOutBegins(_ index: Int) -> Int {
     sessions[index].signOuts += 1
     sessions[index].allowed += sessions[index].pending.flatMap(\.owners) + [.anyGuest]
@@ -228,7 +165,7 @@ final class Oracle {
     return sessions[index].changes
   }
 
-  /// - Parameter changes: nil where nothing is known of it.
+  /// - Parameter changes: nil if the outcome is unknown.
   func signOutEnds(_ changes: Int?, _ index: Int) {
     sessions[index].signOuts = max(0, sessions[index].signOuts - 1)
     guard sessions[index].changes == changes else { return }
@@ -238,13 +175,13 @@ final class Oracle {
   }
 
   func identityCleared(_ index: Int) {
-    // It may have been a guest who was known; a sign-in without an answer may have succeeded.
+    // The cleared identity may have been a guest's; a sign-in without an answer may have succeeded.
     if sessions[index].isSignedOut, sessions[index].pending.isEmpty { return }
     sessions[index].allowed += sessions[index].unattended
     sessions[index].changes += 1
   }
 
-  /// The uid is another person's, who must find nothing of the one before.
+  /// The uid is given to another person, who must get nothing of the former person.
   func userChanged(_ user: Int) {
     for index in SimulatedUsers.sessions(ofUser: user)
     where sessions.indices.contains(index) && sessions[index].profile.knowsUserNames {
@@ -254,7 +191,7 @@ final class Oracle {
     }
   }
 
-  /// The service is another process, which knows all that was stored.
+  /// The service is a new process that knows everything that was stored.
   func restarted(withoutStore: Bool) {
     for index in sessions.indices {
       sessions[index].flight = nil
@@ -276,7 +213,7 @@ final class Oracle {
 
   // MARK: Calls
 
-  /// - Parameter owner: nil where a request does not say for whom it is.
+  /// - Parameter owner: nil if the request does not name its owner.
   func callBegins(_ call: Int, for owner: Owner?) {
     guard let owner, let index = owner.session else { return }
     sessions[index].callsInHour += 1
@@ -309,7 +246,7 @@ final class Oracle {
 
   // MARK: The calm
 
-  /// In the calm only a sign-in may still be wanted, and once.
+  /// In the calm a session may need a sign-in, but only once.
   ///
   /// - Returns: whether to sign in and to ask again.
   func finallyRefused(_ code: String, isAsk: Bool, _ index: Int) -> Bool {
@@ -321,9 +258,9 @@ final class Oracle {
     return true
   }
 
-  /// What `status` says in the end.
+  /// Checks `status` at the end.
   func finalStatus(_ index: Int, state: String, failures: Int64, hasCredentials: Bool) {
-    // What the user signed in with has run out: a person's turn.
+    // The user's logins have expired: only the user can sign in again.
     if state == "tokensInvalid" { return }
     if !hasCredentials, sessions[index].lifetime > 900 {
       world.violate(.healthyAgain, session: index, "without credentials in the end")

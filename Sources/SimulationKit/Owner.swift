@@ -1,10 +1,10 @@
 import CredCore
 
-/// Whose a token, an identity or credentials are: a number that everything simulated carries, and by
-/// which a mix-up is found.
+/// The owner of a token, an identity or credentials: a number in everything simulated, which
+/// reveals a mix-up.
 ///
-/// A session has several owners in its life: the Unix user may be another person some day, and each
-/// may sign in as several.
+/// A session may have several owners in its life: the uid may be given to another person, and each
+/// person may sign in as several users.
 struct Owner: Hashable {
   /// How a person is known.
   enum Kind: Int {
@@ -18,7 +18,7 @@ struct Owner: Hashable {
     number = session << 16 | (generation & 0xFFF) << 4 | kind.rawValue
   }
 
-  /// An identity that Cognito gave to a guest. Cognito does not know which.
+  /// An identity that Cognito gave to a guest. Cognito does not know to which one.
   init(guest: Int) {
     number = Self.guests | guest
   }
@@ -39,10 +39,10 @@ struct Owner: Hashable {
   /// Nil for a guest.
   var session: Int? { isGuest ? nil : number >> 16 }
 
-  /// Counts the people to whom the uid was given.
+  /// The number of the person who has the uid.
   var generation: Int { number >> 4 & 0xFFF }
 
-  /// Whether a backend knows them.
+  /// Whether a backend knows the owner.
   var isVouchedFor: Bool {
     !isGuest && [Kind.host, .alice, .bob].contains { $0.rawValue == number & 0xF }
   }
@@ -78,14 +78,14 @@ struct Owner: Hashable {
   }
 }
 
-/// What a token or a session token really says, in place of a signature: whose it is, and when it
-/// ends. The real readers pass it on as they pass on every other.
+/// The true content of a token or a session token, in place of a signature: its owner and its end.
+/// The real readers pass it on unread.
 struct Seal {
   let owner: Owner
-  /// From then on nobody may be given it.
+  /// After this time no client may get it.
   let end: Instant
   let lifetime: Duration
-  /// Whether credd could know the end: the server said it, with its own time beside it.
+  /// Whether credd could know the end: the server reported it together with its own time.
   let isEndKnown: Bool
 
   /// Seconds by which credd may be wrong about an end: `Date` has whole ones.
@@ -126,7 +126,7 @@ struct Seal {
     isEndKnown = seal.first == UInt8(ascii: "K")
   }
 
-  /// A token that is a JWT with an expiration, or one that is none.
+  /// A token: a JWT with an expiration, or an opaque text.
   func token(expires: WallTime?) -> [UInt8] {
     guard let expires else { return text }
     let claims = #"{"exp":\#(expires.decimalSeconds)}"#

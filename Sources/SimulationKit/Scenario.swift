@@ -1,13 +1,13 @@
 import CredCore
 
-/// What a simulation is made of. Everything else follows from the seed.
+/// The parameters of a simulation. Everything else follows from the seed.
 public struct Scenario: Sendable {
   public var seed: UInt64
   public var sessions: Int
   /// Hours of trouble; a calm of a quarter of an hour follows.
   public var hours: Double
   public var fault: InjectedFault?
-  /// Whether every step is written down.
+  /// Whether every step is traced.
   public var isTraced = false
 
   public init(seed: UInt64, sessions: Int = 40, hours: Double = 24, fault: InjectedFault? = nil) {
@@ -18,7 +18,7 @@ public struct Scenario: Sendable {
   }
 }
 
-/// A profile of the simulated host: what the simulation knows of it beside its text.
+/// A profile of the simulated host, as the simulation knows it beside its text.
 struct SimulatedProfile {
   enum Trust { case host, password, none }
 
@@ -30,18 +30,18 @@ struct SimulatedProfile {
   let allowsGuests: Bool
   /// A file with a token signs in by itself.
   let hasTokenFile: Bool
-  /// A place in ``SimulatedConfiguration/backends``.
+  /// An index in ``SimulatedConfiguration/backends``.
   let backend: Int?
   /// Of the basic flow, in seconds.
   let duration: Int
 
-  /// Whether the user's name is known to the service, so that it notices another one.
+  /// Whether the service knows the user's name, so that it notices a change of the name.
   var knowsUserNames: Bool { backend != nil || isBasic }
   var worksUnattended: Bool { trust == .host || hasTokenFile }
 }
 
-/// The configuration of a host, as text and as what the simulation has to know of it. Other keys,
-/// backends and profiles go here.
+/// The configuration of a host, as text and as the simulation knows it. Add other keys, backends
+/// and profiles here.
 struct SimulatedConfiguration {
   struct Backend {
     let name: String

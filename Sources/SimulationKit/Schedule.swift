@@ -1,12 +1,13 @@
 import CredCore
 
-/// What happens when: a binary heap of steps. Steps of the same instant happen in the order they
-/// were put.
+/// The future steps, in a binary heap. Steps of the same instant happen in the order in which they
+/// were added.
 struct Schedule {
   struct Entry {
     let at: Instant
     fileprivate let order: UInt64
-    /// The process that the step belongs to: with it, the step is gone. 0 for what outlives processes.
+    /// The process of the step: the step is dropped when the process ends. 0 for steps that no
+    /// process owns.
     let process: Int
     let step: () -> Void
   }
@@ -43,7 +44,7 @@ struct Schedule {
     return first
   }
 
-  /// Drops what would follow, and with it everything that the steps hold.
+  /// Drops all future steps, and all objects that they hold.
   mutating func removeAll() { heap = [] }
 
   private static func precedes(_ one: Entry, _ other: Entry) -> Bool {

@@ -14,7 +14,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// A generator of its own: what it is used for does not change this one's sequence.
+  /// A separate generator: its use does not change the sequence of this one.
   mutating func fork() -> SeededGenerator { SeededGenerator(seed: next()) }
 
   /// Uniform in `0..<1`.

@@ -1,8 +1,8 @@
 import CredCore
 
-/// What programs and people do.
+/// Actions of programs and people.
 extension SimulatedPeople {
-  /// Everybody has something to do from now on.
+  /// Starts the actions of all sessions.
   func begin(_ sessions: Range<Int>) {
     for index in sessions {
       world.after(world.random.seconds(around: 60)) { [self] in use(index) }
@@ -16,7 +16,7 @@ extension SimulatedPeople {
     if world.isCalm { return }
     if !absent.contains(oracle.sessions[index].user) { ask(index) }
     var gap = oracle.sessions[index].gap
-    // Some come in bursts, and at times nobody is there for hours.
+    // Some requests come in bursts; at times there are none for hours.
     switch world.random.index(50) {
     case 0: gap = 20_000
     case 1..<8: gap = 0.3
@@ -73,7 +73,7 @@ extension SimulatedPeople {
     send("login", members, .login(owners), index, patience: 30, isFinal: isFinal)
   }
 
-  /// A way to sign in to such a profile, as members of a line, and who the user is then.
+  /// A way to sign in to such a profile, as members of a line, and the owners after it.
   private func way(_ index: Int, isGood: Bool) -> (members: String, owners: [Owner]) {
     let session = oracle.sessions[index]
     let host = [session.owner(.host), session.owner(.logins)]
@@ -99,7 +99,7 @@ extension SimulatedPeople {
     return (#","identity_id":"\#(owner.identity)","token":"\#(token)""#, [owner] + linked)
   }
 
-  /// Where it does not say when it ends, or the clock is wrong, only Cognito knows.
+  /// If the token has no expiration, or the clock is wrong, only Cognito knows its end.
   private func token(of owner: Owner, isGood: Bool) -> String {
     let lifetime = isGood ? 3000.0 : -5
     let seal = Seal(
@@ -129,8 +129,8 @@ extension SimulatedPeople {
     }
   }
 
-  /// A uid is given to another person: after its processes have ended, and for longer than a name is
-  /// kept, nobody uses it.
+  /// A uid is given to another person. Before that its processes end, and it is unused for longer
+  /// than a name is kept.
   private func handOver(_ user: Int) {
     guard absent.insert(user).inserted else { return }
     world.trace("uid \(SimulatedUsers.uid(user)) is given to somebody else")
@@ -144,7 +144,7 @@ extension SimulatedPeople {
 
   // MARK: The calm
 
-  /// Everybody asks once, and once for what is new.
+  /// Every session gets one request, and one for fresh credentials.
   func askFinally(_ index: Int) {
     send("get", #","wait":15"#, .get(isPlain: true), index, patience: 15, isFinal: true)
     world.after(100) { [self] in

@@ -2,12 +2,11 @@ import CredCore
 import CredService
 import Logging
 
-/// The host that a service runs on: a process at a time, with everything that the service asks of
-/// the world in its place. What is simulated stands at the seams of `CredService/Host.swift`;
-/// everything behind them is the daemon's own.
+/// The host of a service, which runs as one process at a time. The simulation replaces the
+/// protocols of `CredService/Host.swift`; everything else is the daemon's own code.
 ///
-/// Other conduct of the host goes here, into the class of its seam: a user database that hangs or
-/// renames users, a store that is full, a program that is replaced.
+/// Add other conduct of the host to the class of its protocol: a user database that hangs or
+/// renames users, a full store, a replaced program.
 final class SimulatedHost {
   let world: World
   let resolved: ResolvedConfiguration
@@ -16,7 +15,7 @@ final class SimulatedHost {
   private let store: SimulatedStore
   private var upstreamClient: UpstreamClient?
   private(set) var service: SessionService?
-  /// The time that servers hand in with a line.
+  /// The time that a server passes with a line.
   private(set) var clock: SimulatedClock
 
   init(_ world: World, _ resolved: ResolvedConfiguration, _ upstreams: SimulatedUpstreams) {
@@ -28,10 +27,10 @@ final class SimulatedHost {
     clock = SimulatedClock(world, nil)
   }
 
-  /// A process begins, with what is in the store.
+  /// A process begins with the content of the store.
   func start() {
     world.process += 1
-    // The clock of the rate limits, where it is another.
+    // The clock of the rate limits, if it is a separate one.
     let isFast = world.fault == .fastClock
     clock = SimulatedClock(world, isFast ? nil : world.fault)
     let limitsClock = isFast ? SimulatedClock(world, .fastClock) : clock
@@ -50,9 +49,9 @@ final class SimulatedHost {
       configuration: resolved)
   }
 
-  /// The process is killed: nothing of it is left but the store.
+  /// The process is killed: only the store remains.
   ///
-  /// - Parameter losingStore: IdentityIds alone survive.
+  /// - Parameter losingStore: only IdentityIds survive.
   func kill(losingStore: Bool) {
     service = nil
     upstreamClient = nil
@@ -60,7 +59,7 @@ final class SimulatedHost {
     if losingStore { store.loseRecords() }
   }
 
-  /// Drops all that the steps of the schedule and the service hold of each other.
+  /// Breaks the references between the schedule's steps and the service.
   func end() {
     world.schedule.removeAll()
     service = nil
@@ -72,7 +71,7 @@ final class SimulatedHost {
 
 /// Both clocks of the host. Timers fire from the schedule.
 final class SimulatedClock: Clock {
-  /// What is set for now is no spin, nor is a chain of calls that all fail before they are sent.
+  /// A timer set for now is no spin; nor is a chain of calls that all fail before they are sent.
   private static let firesAtOnce = 1000
   private static let haste = 1000.0
 
@@ -101,7 +100,7 @@ final class SimulatedClock: Clock {
 
   func makeTimer(_ fire: @escaping () -> Void) -> any Timer { Alarm(self, fire) }
 
-  /// When in the world's time it is so late on this clock.
+  /// The simulation's time at a time of this clock.
   private func inWorld(_ time: Instant) -> Instant {
     switch fault {
     case .fastClock: World.beginning + (time - World.beginning) * (1 / Self.haste)
@@ -155,8 +154,7 @@ final class SimulatedClock: Clock {
 
 // MARK: Work that may block
 
-/// Work takes some milliseconds and is done in time. Lanes that hang, and deadlines that pass, go
-/// here.
+/// Work takes some milliseconds and ends in time. Add hanging lanes and missed deadlines here.
 final class SimulatedBackground: Background {
   /// The longest that a look-up takes, in seconds.
   static let slowest = 0.02

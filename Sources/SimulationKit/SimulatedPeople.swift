@@ -1,7 +1,7 @@
 import CredCore
 import CredService
 
-/// One connection of a Unix user: a program or a person behind it.
+/// One connection of a Unix user's program or terminal.
 final class SimulatedClient: PeerFacts, ReplySink {
   let user: Int
   let peer: Peer
@@ -34,7 +34,7 @@ struct OpenRequest {
     case logout(changes: Int)
     case clear(ClearScope)
     case release
-    /// A fault's doing: whatever comes back is of no interest.
+    /// An injected request: its answer is ignored.
     case intrusion
     case status
   }
@@ -42,13 +42,13 @@ struct OpenRequest {
   let id: UInt64
   let session: Int
   let kind: Kind
-  /// How long it may take, and until when.
+  /// How long the answer may take, and until when.
   let patience: Double
   var deadline: Instant
   /// In the calm, when it must succeed.
   var isFinal = false
 
-  /// Whether it may take credentials away, or a call's place.
+  /// Whether it may remove credentials or replace a call.
   var isWish: Bool {
     switch kind {
     case .login, .logout, .clear: true
@@ -57,7 +57,7 @@ struct OpenRequest {
   }
 }
 
-/// The users of the host with their connections: sends lines, and takes the replies to the oracle.
+/// The users of the host with their connections: sends lines, and passes the replies to the oracle.
 ///
 /// What people do is in `SimulatedActs.swift`. Pipelining, watchers and other operations go there
 /// and into ``OpenRequest/Kind``.
@@ -73,7 +73,7 @@ final class SimulatedPeople {
   private var waiting: [UInt64: SimulatedClient] = [:]
   private var lastRequest: UInt64 = 0
   private var lastPID: Int32 = 100
-  /// Users whose uid is being given to somebody else: nobody is there.
+  /// Users whose uid is being given to another person: they send no requests.
   var absent: Set<Int> = []
 
   init(_ world: World, _ host: SimulatedHost, _ oracle: Oracle) {
@@ -124,7 +124,7 @@ final class SimulatedPeople {
     return request.id
   }
 
-  /// A look-up of the user may come first.
+  /// The service may look up the user first.
   private func deadline(_ patience: Double) -> Instant {
     world.later(patience + 2 * SimulatedBackground.slowest)
   }
@@ -209,7 +209,8 @@ final class SimulatedPeople {
     switch request.kind {
     case .get(isPlain: true): oracle.plainGetRefused(code, session)
     case .login: oracle.loginRefused(request.id, code, session)
-    // Signed out on this host, if not at the backend; unless nobody has looked at it yet.
+    // The user is signed out on this host, even if not at the backend; unless the service has not
+    // read the request yet.
     case .logout(let changes): oracle.signOutEnds(code == "ShuttingDown" ? nil : changes, session)
     default: break
     }
@@ -248,7 +249,7 @@ final class SimulatedPeople {
     }
   }
 
-  /// The host was asleep: what was not yet heard begins to wait now.
+  /// The host was asleep: the time of waiting requests begins again.
   func wokeUp() {
     for id in waiting.keys.sorted() {
       guard let request = waiting[id]?.request else { continue }

@@ -6,7 +6,7 @@ import Synchronization
 final class SimulatedQueries: HostQueries {
   private struct State {
     var now = World.beginning
-    /// Counts the people to whom each uid was given.
+    /// The number of the person who has each uid.
     var generations: [Int: Int] = [:]
   }
 
@@ -19,7 +19,7 @@ final class SimulatedQueries: HostQueries {
 
   func setTime(_ now: Instant) { state.withLock { $0.now = now } }
 
-  /// A uid is given to somebody else.
+  /// A uid is given to another person.
   func handOver(_ user: Int) { state.withLock { $0.generations[user, default: 0] += 1 } }
 
   func user(_ query: UserQuery) -> UserAnswer {

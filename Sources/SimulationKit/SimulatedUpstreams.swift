@@ -3,8 +3,8 @@ import CredService
 
 /// The network, with backends, Cognito and STS at its other end.
 ///
-/// Reads real requests and gives real replies. `UpstreamAnswers.swift` says what they
-/// answer, `Conditions.swift` how they fail. Another kind of upstream is an endpoint here.
+/// Reads real requests and gives real replies. `UpstreamAnswers.swift` has the answers,
+/// `Conditions.swift` the failures. To add a kind of upstream, add an endpoint here.
 final class SimulatedUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   let world: World
   let oracle: Oracle
@@ -12,7 +12,7 @@ final class SimulatedUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   var endpoints: [Endpoint] = []
   /// How long the credentials of each guest's identity last.
   var guests: [Double] = [3600]
-  /// What the fault ``InjectedFault/dropOnFailure`` does to a session.
+  /// Clears a session, for the fault ``InjectedFault/dropOnFailure``.
   var clear: ((Int) -> Void)?
 
   /// By URL.
@@ -45,7 +45,7 @@ final class SimulatedUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     endpoints.append(Endpoint("AssumeRoleWithWebIdentity", .sts, rate: 100, width: 32))
   }
 
-  /// The process is gone that waited for the replies.
+  /// The process that waited for the replies has ended.
   func forgetCalls() {
     for index in endpoints.indices { endpoints[index].restart() }
   }
@@ -164,7 +164,7 @@ final class SimulatedUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     return answer(to: question)
   }
 
-  /// What the network makes of a result, with the faults that it may have.
+  /// Delivers a result over the network, with the network's faults.
   private func pass(
     _ result: UpstreamResult, _ question: UpstreamQuestion, _ timeout: Double,
     _ completion: @escaping (UpstreamResult) -> Void
@@ -190,7 +190,7 @@ final class SimulatedUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   }
 }
 
-/// Nobody checks the signatures of the simulation.
+/// The simulation's signatures are not checked.
 private struct NoCrypto: Digests, BlockCipher {
   func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(repeating: 0, count: 32) }
 

@@ -1,14 +1,13 @@
 import CredCore
 import CredService
 
-/// A host with many sessions and the world around it, from a seed: credd's own service with its
-/// sessions, access, exchanges and records, and a clock, a network, upstreams, a store and people
-/// that are made up.
+/// A host with many sessions, made from a seed. The service is credd's own, with sessions, access,
+/// exchanges and records. The clock, network, upstreams, store and people are simulated.
 ///
 /// After every step the invariants are checked; the first violation ends it.
 public final class Simulation {
-  /// How long the calm lasts, and when in it everybody asks: all that a server asked for is over,
-  /// and so are the pauses after wrong passwords.
+  /// How long the calm lasts, and after which part of it every session gets a request: by then the
+  /// pauses that servers asked for, and those after wrong passwords, have ended.
   static let calm = 900.0
   static let calmBeforeAsking = 320.0
   /// The user who may see everything.
@@ -23,7 +22,7 @@ public final class Simulation {
   public init(_ scenario: Scenario) {
     world = World(scenario)
     let configuration = SimulatedConfiguration(&world.random)
-    // Those after the last come in the calm for the first time.
+    // The additional sessions get their first request in the calm.
     let sessions = scenario.sessions + SimulatedConfiguration.kinds.count
     oracle = Oracle(world, configuration, sessions: sessions)
     upstreams = SimulatedUpstreams(world, oracle, configuration)
@@ -62,8 +61,8 @@ public final class Simulation {
 
   // MARK: What happens to the host
 
-  /// Something that happens again and again while there is trouble. A world with more of it has more
-  /// of these: reloads, snapshots, a user database that hangs.
+  /// An event that recurs until the calm. Add further events here: reloads, snapshots, a user
+  /// database that hangs.
   private struct Happening {
     /// Seconds until the first time, about.
     let first: Double

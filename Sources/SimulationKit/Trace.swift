@@ -1,6 +1,6 @@
 import CredCore
 
-/// What is written down while a simulation runs.
+/// The record of a running simulation.
 final class Trace {
   private(set) var violation: Violation?
   private(set) var lines: [String] = []
@@ -12,13 +12,13 @@ final class Trace {
 
   func write(_ line: String) { lines.append(line) }
 
-  /// The first is what counts: the rest may follow from it.
-  func note(_ violation: Violation) {
+  /// Only the first is kept: others may follow from it.
+  func record(_ violation: Violation) {
     if self.violation == nil { self.violation = violation }
   }
 }
 
-/// What a simulation did.
+/// The results of a simulation.
 public struct SimulationReport: Sendable {
   public internal(set) var sessionHours = 0.0
   public internal(set) var steps = 0
@@ -31,10 +31,10 @@ public struct SimulationReport: Sendable {
   public internal(set) var failedCalls = 0
   public internal(set) var restarts = 0
   public internal(set) var violation: Violation?
-  /// The steps, where they were traced.
+  /// The steps, if they were traced.
   public internal(set) var trace: [String] = []
 
-  /// The report of nothing.
+  /// The empty report.
   public static let none = SimulationReport()
 
   public mutating func add(_ other: SimulationReport) {
@@ -48,8 +48,7 @@ public struct SimulationReport: Sendable {
     restarts += other.restarts
   }
 
-  /// Of the traced steps, the last that concern the violation's session, or all of them where it
-  /// has none.
+  /// The last traced steps that concern the violation's session, or any session if it names none.
   public var story: [String] {
     guard let session = violation?.session else { return Array(trace.suffix(60)) }
     let own = trace.filter { line in

@@ -1,129 +1,6 @@
 import CredCore
-import CredService
 
-/// What an upstream is asked, read from the bytes of a request.
-struct UpstreamQuestion {
-  enum Kind {
-    case login(isRight: Bool)
-    case logout
-    /// For a token; signed where Cognito itself is asked.
-    case token(isSigned: Bool)
-    case getID
-    case getOpenIDToken
-    case getCredentials
-    case assumeRole(duration: Double)
-  }
-
-  /// A place in ``SimulatedUpstreams/endpoints``.
-  let endpoint: Int
-  let kind: Kind
-  /// Of the one who asks, where the request says.
-  var owner: Owner?
-  /// The token that is to be exchanged, and whether there is one at all.
-  var token: Seal?
-  var hasToken = false
-  /// Whose the identity is that the request names.
-  var identity: Owner?
-
-  /// Whether it is one of the calls of which a session makes one at a time.
-  var isOfSession: Bool { if case .logout = kind { false } else { true } }
-
-  var words: String {
-    switch kind {
-    case .login: "a sign-in"
-    case .logout: "a sign-out"
-    case .token: "a token callback"
-    case .getID: "GetId"
-    case .getOpenIDToken: "GetOpenIdToken"
-    case .getCredentials: "GetCredentialsForIdentity"
-    case .assumeRole: "AssumeRoleWithWebIdentity"
-    }
-  }
-}
-
-// MARK: Reading
-
-extension SimulatedUpstreams {
-  func read(_ request: HTTPRequest) -> UpstreamQuestion? {
-    if let address = addresses[request.url] {
-      let body = try? JSONValue.parse(request.body.bytes)
-      if address.isLogin { return login(body, address.endpoint) }
-      let bearer = request.header("Authorization").flatMap { Seal($0.bytes) }
-      if address.isLogout {
-        return UpstreamQuestion(endpoint: address.endpoint, kind: .logout, owner: bearer?.owner)
-      }
-      return callback(body, bearer, isSigned: false, address.endpoint)
-    }
-    guard let target = request.header("X-Amz-Target")?.exposedText() else { return role(request) }
-    let operation = target.split(separator: ".").last.map(String.init) ?? ""
-    let body = try? JSONValue.parse(request.body.bytes)
-    if operation == "GetOpenIdTokenForDeveloperIdentity" {
-      return configuration.backends.firstIndex { $0.type == "cognito" }.flatMap {
-        callback(body, nil, isSigned: true, $0)
-      }
-    }
-    return identityCall(operation, body)
-  }
-
-  func read(_ command: Command) -> UpstreamQuestion? {
-    configuration.backends.firstIndex { $0.command == command.arguments.first }.flatMap {
-      callback(try? JSONValue.parse(command.input.bytes), nil, isSigned: false, $0)
-    }
-  }
-
-  private func login(_ body: JSONValue?, _ endpoint: Int) -> UpstreamQuestion {
-    let number = (body?["Username"]?.secret).flatMap { Int($0.bytes) }
-    let isRight = body?["Password"]?.text == SimulatedPeople.password
-    return UpstreamQuestion(
-      endpoint: endpoint, kind: .login(isRight: isRight), owner: number.map(Owner.init(number:)))
-  }
-
-  /// A user who signed in is whom the session token names; else it is the host's user.
-  private func callback(
-    _ body: JSONValue?, _ bearer: Seal?, isSigned: Bool, _ endpoint: Int
-  ) -> UpstreamQuestion? {
-    let identifier =
-      isSigned
-      ? body?["Logins"]?["login.example.app"]?.text : body?["DeveloperUserIdentifier"]?.text
-    let owner = bearer?.owner ?? identifier.flatMap(SimulatedUsers.owner(ofIdentifier:))
-    return UpstreamQuestion(endpoint: endpoint, kind: .token(isSigned: isSigned), owner: owner)
-  }
-
-  private func identityCall(_ operation: String, _ body: JSONValue?) -> UpstreamQuestion? {
-    let kind: UpstreamQuestion.Kind
-    switch operation {
-    case "GetId": kind = .getID
-    case "GetOpenIdToken": kind = .getOpenIDToken
-    case "GetCredentialsForIdentity": kind = .getCredentials
-    default: return nil
-    }
-    guard let endpoint = endpoints.firstIndex(where: { $0.name == operation }) else { return nil }
-    var question = UpstreamQuestion(endpoint: endpoint, kind: kind)
-    question.identity = (body?["IdentityId"]?.text).flatMap(Owner.init(identity:))
-    if case .object(let logins) = body?["Logins"], let first = logins.first {
-      question.hasToken = true
-      question.token = (first.value.secret).flatMap { Seal($0.bytes) }
-    }
-    question.owner = question.token?.owner ?? question.identity
-    return question
-  }
-
-  private func role(_ request: HTTPRequest) -> UpstreamQuestion? {
-    let form = request.body.bytes
-    let duration = form.field("DurationSeconds").flatMap {
-      Double(String(decoding: $0, as: UTF8.self))
-    }
-    var question = UpstreamQuestion(
-      endpoint: endpoints.count - 1, kind: .assumeRole(duration: duration ?? 3600))
-    question.hasToken = true
-    question.token = form.field("WebIdentityToken").flatMap { Seal($0) }
-    question.owner = question.token?.owner
-    return question
-  }
-}
-
-// MARK: Answering
-
+/// The answers of backends, Cognito and STS: they know each token's owner and end.
 extension SimulatedUpstreams {
   func answer(to question: UpstreamQuestion) -> UpstreamResult {
     switch question.kind {
@@ -151,7 +28,7 @@ extension SimulatedUpstreams {
       return token.end <= world.now ? .sts("ExpiredTokenException") : nil
     }
     guard question.hasToken else {
-      // Nobody can speak for a user without a login.
+      // Without a login only guests get an answer.
       return question.identity.map(\.isGuest) ?? true
         ? nil : .cognito("Access to Identity is forbidden.")
     }
@@ -196,7 +73,7 @@ extension SimulatedUpstreams {
   private func token(of owner: Owner, _ index: Int, isCognitos: Bool) -> UpstreamResult {
     let lifetime = lifetime(world.random.pick([60, 600, 900, 900, 900, 86_400]), index)
     let chance = isCognitos ? 9 : world.random.index(10)
-    // A command says no time.
+    // A command reports no time.
     let (hasEnd, hasDate) = (chance > 0, chance > 3 && !endpoints[index].isCommand)
     let seal = seal(owner, lifetime, isEndKnown: hasEnd && hasDate)
     let expires = hasEnd ? world.trueTime + .seconds(1) * lifetime : nil
@@ -315,22 +192,5 @@ extension JSONWriter {
   fileprivate mutating func field(_ name: String, _ value: Secret) {
     key(name)
     string(value)
-  }
-}
-
-extension HTTPRequest {
-  fileprivate func header(_ name: String) -> Secret? {
-    headers.first { $0.name == name }?.value
-  }
-}
-
-extension [UInt8] {
-  /// A field of a form; the simulation's values need no decoding.
-  fileprivate func field(_ name: String) -> ArraySlice<UInt8>? {
-    for pair in split(separator: UInt8(ascii: "&")) where pair.starts(with: name.utf8) {
-      let value = pair.dropFirst(name.utf8.count)
-      if value.first == UInt8(ascii: "=") { return value.dropFirst() }
-    }
-    return nil
   }
 }

@@ -1,6 +1,6 @@
 import CredCore
 
-/// What all parts of a simulation share: time, chance, the schedule, and what is written down.
+/// The shared state of a simulation: time, random numbers, the schedule and the trace.
 final class World {
   /// On CLOCK_BOOTTIME.
   static let beginning = Instant.seconds(100_000)
@@ -13,7 +13,7 @@ final class World {
   var schedule = Schedule()
   var report = SimulationReport()
   private(set) var now = World.beginning
-  /// The end of the last sleep: nobody could be answered before.
+  /// The end of the last sleep: no answer was possible during it.
   private(set) var awakeSince = World.beginning
   /// How long the host slept in all.
   private(set) var slept = Duration.zero
@@ -32,7 +32,7 @@ final class World {
   }
 
   var fault: InjectedFault? { scenario.fault }
-  /// What a right clock says.
+  /// The time of a correct clock.
   var trueTime: WallTime { Self.epoch + (now - Self.beginning) }
 
   func later(_ seconds: Double) -> Instant { now + .seconds(1) * seconds }
@@ -49,7 +49,7 @@ final class World {
   /// Runs until the end, or to the first violation.
   func run() {
     while !isOver, trace.violation == nil, let entry = schedule.pop() {
-      // While the host slept, nothing happened: what fell due is late.
+      // Nothing happened while the host slept: steps that became due are late.
       if entry.at > now { now = entry.at }
       guard entry.process == 0 || entry.process == process else { continue }
       report.steps += 1
@@ -66,7 +66,7 @@ final class World {
   }
 
   func violate(_ invariant: Invariant, session: Int?, _ detail: @autoclosure () -> String) {
-    trace.note(Violation(invariant: invariant, at: now, session: session, detail: detail()))
+    trace.record(Violation(invariant: invariant, at: now, session: session, detail: detail()))
   }
 
   func trace(session: Int? = nil, _ words: @autoclosure () -> String) {

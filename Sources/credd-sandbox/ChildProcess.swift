@@ -17,11 +17,11 @@ struct DemoError: Error, CustomStringConvertible {
     unsafe sigemptyset(&set)
     for signal in [SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT] { unsafe sigaddset(&set, signal) }
     unsafe pthread_sigmask(SIG_BLOCK, &set, nil)
-    // A reader that leaves, as head does, is no reason to leave the daemons behind.
+    // If a reader closes the output, as head does, the daemons must still be stopped.
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// The next signal; nil where none comes in time.
+  /// The next signal; nil if none comes in time.
   func next(within time: Duration) -> Int32? {
     var set = set
     let (seconds, attoseconds) = time.components
@@ -30,7 +30,7 @@ struct DemoError: Error, CustomStringConvertible {
     return signal > 0 ? signal : nil
   }
 
-  /// Returns at any child's end, or after the time; throws where the demonstration has to end.
+  /// Returns when a child ends, or after the time; throws if the demonstration must end.
   func pause(_ time: Duration) throws(DemoError) {
     guard let signal = next(within: max(time, .zero)), signal != SIGCHLD else { return }
     throw DemoError(description: "interrupted", isInterruption: true)
@@ -62,7 +62,7 @@ final class ChildProcess {
 
   var output: String { ChildProcess.text(outputPath) }
 
-  /// Waits until `isDone`, and throws where the process ends before, or the time does.
+  /// Waits until `isDone`; throws if the process ends before, or after the time.
   func wait(
     for what: String, within limit: Duration, until isDone: () throws(DemoError) -> Bool
   ) throws(DemoError) {
@@ -88,7 +88,7 @@ final class ChildProcess {
     guard status == nil else { throw failure("ended by itself") }
   }
 
-  /// Asks it to end, and makes it where it does not.
+  /// Asks the process to end, and kills it if it does not.
   func stop() {
     for (signal, patience) in [(SIGTERM, Duration.seconds(3)), (SIGKILL, .seconds(3))] {
       guard status == nil else { return }
@@ -117,7 +117,7 @@ final class ChildProcess {
     String(decoding: (try? Data(contentsOf: URL(filePath: path))) ?? Data(), as: UTF8.self)
   }
 
-  /// In a process group of its own, so that Ctrl-C reaches the demonstration alone, which stops its
+  /// The process has its own group, so that Ctrl-C reaches only the demonstration, which stops its
   /// processes in order.
   private static func spawn(
     _ command: [String], _ environment: [String], _ streams: [(path: String, flags: Int32)]

@@ -15,7 +15,7 @@ final class Demo {
   /// The daemons, in the order of their start.
   private var daemons: [ChildProcess] = []
 
-  /// Finds the programs first, so that nothing is made where one is missing.
+  /// Finds the programs first, so that nothing is created if one is missing.
   init() throws(DemoError) {
     credd = try Demo.program("credd")
     credctl = try Demo.program("credctl")
@@ -131,7 +131,7 @@ extension Demo {
   private func start(
     _ command: [String], _ more: [String: String] = [:]
   ) throws(DemoError) -> ChildProcess {
-    // What the caller's shell says of proxies, of AWS or of another credd stays outside.
+    // Variables of the caller's shell for proxies, AWS or another credd are not passed on.
     let own = ["PATH": Demo.searchPath, "CREDD_SOCKET": socket]
     return try ChildProcess(
       command, environment: own.merging(more) { $1 }, folder: folder, signals: signals)
@@ -163,7 +163,7 @@ extension Demo {
   private static let searchPath =
     ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
 
-  /// Beside this program, as it was built, or else where the shell would find it.
+  /// The program beside this one, or else in the PATH.
   private static func program(_ name: String) throws(DemoError) -> String {
     let own = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
       .deletingLastPathComponent().path

@@ -14,8 +14,7 @@ struct TLSFiles {
   var clientAuthorities: String?
 }
 
-/// A listening socket with its connections, by libmicrohttpd. It calls its server from within
-/// ``run()`` alone.
+/// A listening socket with its connections, by libmicrohttpd. Only ``run()`` calls its server.
 @safe struct HTTPListener: Equatable {
   private let pointer: OpaquePointer
 
@@ -45,7 +44,7 @@ struct TLSFiles {
   /// Readable when there is work.
   var descriptor: Int32 { unsafe csandbox_descriptor(pointer) }
 
-  /// Does the work there is.
+  /// Does the pending work.
   ///
   /// - Returns: the milliseconds after which it has to run again even if its descriptor is not
   ///   readable; nil: not before.
@@ -99,8 +98,8 @@ struct TLSFiles {
   }
 }
 
-/// One request, and the reply to it. It is gone once it was replied to or reset, unless it is held;
-/// then once it was released.
+/// One request and its reply. It exists until it is answered or reset, or, if held, until it is
+/// released.
 @safe struct HTTPCall {
   private let pointer: OpaquePointer
 
@@ -127,8 +126,8 @@ struct TLSFiles {
       body: unsafe Array(UnsafeRawBufferPointer(start: bytes, count: length)))
   }
 
-  /// - Parameter length: how much of the body goes out; where it is not all, the connection ends
-  ///   after it.
+  /// - Parameter length: how much of the body is sent; if not all, the connection is closed after
+  ///   it.
   func reply(_ reply: HTTPReply, length: Int? = nil) {
     let count = reply.body.count
     unsafe csandbox_reply(pointer, UInt32(reply.status), reply.body, count, length ?? count)
@@ -143,7 +142,7 @@ struct TLSFiles {
   /// - Returns: the connection's descriptor.
   func hold() -> Int32 { unsafe csandbox_hold(pointer) }
 
-  /// Goes on with a held call: sends its reply, or ends the connection where it has none. Its
-  /// listener has to run.
+  /// Continues a held call: sends its reply, or closes the connection if it has none. Its listener
+  /// must run.
   func release() { unsafe csandbox_release(pointer) }
 }

@@ -58,7 +58,7 @@ struct ListeningOptions: ParsableArguments {
   }
 }
 
-/// What is in the sandbox at its start.
+/// The initial content of the sandbox.
 struct SeedOptions: ParsableArguments {
   @Option(help: "JSON seed; the options below override it.")
   var config: String?
@@ -144,7 +144,7 @@ struct SeedOptions: ParsableArguments {
     }
   }
 
-  /// Readable by its owner alone, and complete from the first moment: another sandbox may look.
+  /// Only the owner can read the file, and it is complete at once: another sandbox may read it.
   private func write(_ pem: [UInt8], to path: String) throws {
     let unfinished = "\(path).\(getpid())"
     let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]

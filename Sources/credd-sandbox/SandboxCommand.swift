@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import SandboxKit
 
-/// `credd-sandbox`: reads its arguments, serves until it is told to stop.
+/// `credd-sandbox`: reads its arguments, serves until a stop signal.
 @main
 struct SandboxCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -5,8 +5,8 @@ import SandboxKit
 
 /// Serves one sandbox on loopback: TCP, TLS and a Unix socket.
 ///
-/// One thread serves, so that nothing needs a lock. A call that is answered later is held, and the
-/// other connections go on.
+/// One thread serves, so no lock is needed. A call that is answered later is held, while other
+/// connections continue.
 final class SandboxServer {
   /// Further connections are closed at once.
   static let maximumConnections = 2048
@@ -16,7 +16,7 @@ final class SandboxServer {
 
   private struct Service {
     let listener: HTTPListener
-    /// When it has work even if no connection moves.
+    /// When it has work even without an event of a connection.
     var nextRun: ContinuousClock.Instant?
   }
 
@@ -24,7 +24,7 @@ final class SandboxServer {
   private struct HeldCall {
     let call: HTTPCall
     let answer: Answer
-    /// The connection's, watched for the client's leaving.
+    /// The connection's descriptor, watched for a disconnect.
     let descriptor: Int32
     let service: Int
   }
@@ -38,7 +38,8 @@ final class SandboxServer {
   private var services: [Service] = []
   private var held: [UInt64: HeldCall] = [:]
   private var lastToken = firstCallToken
-  /// Delayed answers, the latest first. It stays until its time if its client leaves before.
+  /// Delayed answers, the latest first. An answer stays until its time even if its client
+  /// disconnects.
   private var delays: [(end: ContinuousClock.Instant, token: UInt64)] = []
   private let poller: Int32
 
@@ -155,7 +156,7 @@ extension SandboxServer {
     let descriptor = call.hold()
     held[lastToken] = HeldCall(
       call: call, answer: answer, descriptor: descriptor, service: service)
-    // A call that cannot be watched is held all the same.
+    // A call that cannot be watched is still held.
     _ = csandbox_watch(poller, descriptor, false, lastToken)
     guard answer.delivery != .never else { return }
     let end = ContinuousClock.now + .seconds(answer.delay)
@@ -172,7 +173,7 @@ extension SandboxServer {
     }
   }
 
-  /// Lets a held call go, with its reply or because its client left.
+  /// Releases a held call, with its reply or because its client disconnected.
   private func release(_ token: UInt64, at now: ContinuousClock.Instant) {
     guard let call = held.removeValue(forKey: token) else { return }
     sandbox.ended(call.answer)

@@ -4,7 +4,7 @@ import CredService
 import Glibc
 import Logging
 
-/// The credential daemon, as its command line has it.
+/// The credential daemon, as its command line configures it.
 struct Credd {
   private let line: DaemonCommandLine
 
@@ -86,8 +86,8 @@ struct Credd {
     return Ending(status: EX_CONFIG)
   }
 
-  /// Nothing changes until somebody mends it: who waits in a socket of systemd's is told before the
-  /// daemon ends.
+  /// Answers waiting clients with the error, then ends: only a person can correct the
+  /// configuration.
   private func refuse(_ problem: String, _ passed: PassedDescriptors?) {
     ServiceFailure.tell(problem, number: nil)
     ListeningSocket.refuseAll(
@@ -120,14 +120,14 @@ struct Credd {
       let names = passed.listeners.map(\.name).joined(separator: " ")
       return try run(daemon, passed.listeners.map(\.descriptor), log, "systemd's \(names)")
     }
-    // Whoever connects is served by the uid that the kernel reports, so the daemon of the whole
-    // host lets everyone connect; one that runs as a user is that user's alone.
+    // The daemon of the whole host lets every user connect: the kernel's uid decides. A user's
+    // daemon serves that user.
     let bound = try ListeningSocket(
       path: line.socket, mode: ProcessHardening.isRoot ? 0o666 : 0o600)
     try run(daemon, [bound.descriptor], log, bound.path)
   }
 
-  /// A daemon that may not is better than none: freed memory is wiped all the same.
+  /// Without the permission the daemon starts all the same: it still wipes freed memory.
   private func lockMemory(_ log: Logger) {
     do throws(SystemError) {
       try ProcessHardening.lockMemory()

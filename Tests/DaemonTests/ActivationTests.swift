@@ -11,7 +11,7 @@ struct ActivationTests {
     return status.st_mode & 0o7777
   }
 
-  /// Its path is there before anybody listens.
+  /// Its path is there before a process listens.
   private func waitForListener(_ manager: ChildProcess) throws {
     try Deadline.usual.wait(for: "the socket") { manager.errors.contains("Listening on") }
   }
@@ -41,7 +41,7 @@ struct ActivationTests {
   }
 
   @Test
-  func ownSocketIsMadeForEveryoneAndRemoved() throws {
+  func ownSocketIsMadeForAllUsersAndRemoved() throws {
     let host = try TestHost()
     #expect(mode(host.socketPath) == (geteuid() == 0 ? 0o666 : 0o600))
     #expect(try host.stopDaemon() == 0)
@@ -87,7 +87,7 @@ struct ActivationTests {
     ])
     try waitForListener(daemon)
     let socket = try StreamSocket(unixPath: path)
-    // Who is connected keeps it alive, however little they say.
+    // A connected client keeps it alive, however little it sends.
     for _ in 0..<3 {
       try socket.send("{}\n")
       #expect(try socket.reply()["AccessKeyId"] != nil)

@@ -107,7 +107,7 @@ struct AnswerTests {
   }
 
   @Test
-  func identityAsksNobody() throws {
+  func identityCallsNoServer() throws {
     let host = try TestHost()
     let before = try host.ask(#"{"op":"identity"}"#)
     #expect(

@@ -10,7 +10,7 @@ struct AuditTests {
   }
 
   @Test
-  func whoeverIsHandedCredentialsIsNamedOnceForEachIssue() throws {
+  func eachCallerIsNamedOnceForEachIssueOfCredentials() throws {
     let host = try TestHost()
     let socket = try host.connect()
     for _ in 0..<5 {
@@ -29,7 +29,7 @@ struct AuditTests {
     // Another process is another caller.
     #expect(try host.credctl("get").status == 0)
     #expect(given(host).count == 2)
-    // After a refresh everyone is named anew.
+    // After a refresh each caller is named anew.
     try socket.send(#"{"refresh":true}"# + "\n{}\n")
     #expect(try socket.reply()["AccessKeyId"] != nil)
     #expect(try socket.reply()["AccessKeyId"] != nil)

@@ -1,7 +1,7 @@
 import Testing
 
-/// Who calls is what the kernel says, and decides what they get.
-@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, who can be other users"))
+/// The kernel says which user calls, and that decides what the caller gets.
+@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, which can be other users"))
 struct CallerTests {
   private func host(_ keys: String = "") throws -> TestHost {
     try TestHost(sandbox: ["--any-user"]) { sandbox in

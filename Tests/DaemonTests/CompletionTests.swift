@@ -50,7 +50,7 @@ struct CompletionTests {
   }
 
   @Test
-  func bashAsksForProfilesAndIsSilentWhereNobodyAnswers() throws {
+  func bashAsksForProfilesAndIsSilentWhereNoDaemonAnswers() throws {
     let host = try TestHost()
     #expect(try complete(["credctl", "get", "--profile", ""], host.socketPath) == [])
     try host.ask()

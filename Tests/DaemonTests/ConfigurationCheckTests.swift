@@ -36,7 +36,7 @@ struct ConfigurationCheckTests {
     #expect(process.errors.isEmpty)
   }
 
-  /// systemd sets CREDENTIALS_DIRECTORY for the service alone, not for who checks its configuration.
+  /// systemd sets CREDENTIALS_DIRECTORY for the service alone, not for a check at the prompt.
   @Test
   func exampleIsSilenceAtThePrompt() throws {
     let example = URL(filePath: #filePath).deletingLastPathComponent()

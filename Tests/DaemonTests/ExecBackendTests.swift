@@ -78,7 +78,7 @@ struct ExecBackendTests {
     #expect(pids.count == 2)
     try Deadline.usual.wait(for: "the end of what it started") {
       pids.allSatisfy { pid in
-        // A zombie that nobody has reaped yet has ended too.
+        // A zombie that is not reaped yet has ended too.
         let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
         return status.map { $0.contains(") Z ") } ?? true
       }

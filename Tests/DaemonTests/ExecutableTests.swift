@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// Profiles for programs. The daemon runs as root here, who may see what others' processes run.
-@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, who can be other users"))
+/// Profiles for programs. The daemon runs as root here, which may see what others' processes run.
+@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, which can be other users"))
 struct ExecutableTests {
   private func host(_ keys: String, as user: OtherUser? = nil) throws -> TestHost {
     try TestHost(sandbox: ["--any-user"]) { sandbox in
@@ -56,7 +56,7 @@ struct ExecutableTests {
   }
 
   @Test
-  func aProgramNarrowsWhomTheListsAdmit() throws {
+  func aProgramNarrowsWhatTheListsAdmit() throws {
     let program = try Stage.current().executable(Programs.credctl)
     let host = try host("allow_users = games\nallow_executables = \(program)")
     #expect(try host.credctl(program, as: .games, "get").status == 0)

@@ -5,7 +5,7 @@ import Testing
 /// What one user may have of upstream.
 @Suite(.onStage)
 struct FairUseTests {
-  @Test func whoSignsInAgainAndAgainIsSlowedDown() throws {
+  @Test func aUserThatSignsInAgainAndAgainIsSlowedDown() throws {
     let host = try TestHost()
     var refused: JSON?
     for _ in 0..<200 where refused == nil {
@@ -41,9 +41,9 @@ struct FairUseTests {
     let refused = try host.ask(#"{"profile":"p\#(limit)"}"#)
     #expect(refused.errorCode == "TooManyRequests")
     #expect(refused.errorMessage?.contains("32 other profiles") == true)
-    // Who joins those that wait already costs nothing.
+    // A client that joins waiting ones costs nothing.
     #expect(try host.ask(#"{"profile":"p0","wait":0}"#).errorCode != "TooManyRequests")
-    // A place is free as soon as somebody leaves.
+    // A place is free as soon as a client leaves.
     waiting.removeLast()
     try Deadline.usual.wait(for: "a place") {
       try host.ask(#"{"profile":"p\#(limit)","wait":0}"#).errorCode != "TooManyRequests"

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// `exit_on_idle`: the daemon ends, its sessions do not (field-notes 23).
+/// `exit_on_idle`: the daemon ends, its sessions do not.
 @Suite(.onStage)
 struct IdleTests {
   /// A folder in memory, or on a disk.
@@ -19,7 +19,7 @@ struct IdleTests {
     }
   }
 
-  /// What systemd 252 does when a service ends by itself, and what it does when somebody connects.
+  /// What systemd 252 does when a service ends by itself, and what it does when a client connects.
   private func startNext(_ host: TestHost) throws {
     #expect(try host.daemon.wait() == 0)
     host.manager?.emptyStore()
@@ -34,7 +34,7 @@ struct IdleTests {
     let before = try host.ask()
     #expect(before["AccessKeyId"] != nil)
     #expect(try host.daemon.wait() == 0)
-    // Nobody else can read what waits there.
+    // No other user can read what is stored there.
     var status = stat()
     #expect(unsafe stat("\(folder)/sessions", &status) == 0)
     #expect(status.st_mode & 0o7777 == 0o600)

@@ -1,7 +1,7 @@
 import Testing
 
-/// Who may ask in the name of others: nobody, unless a profile says so.
-@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, who can be other users"))
+/// The users that may ask in the name of others: none, unless a profile says so.
+@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, which can be other users"))
 struct ImpersonationTests {
   private func host(_ keys: String = "") throws -> TestHost {
     try TestHost(sandbox: ["--any-user"]) { sandbox in
@@ -33,7 +33,7 @@ struct ImpersonationTests {
   }
 
   @Test
-  func whoIsListedGetsTheOthersSessionAndBothAreNamedInTheLog() throws {
+  func aListedUserGetsTheOthersSessionAndBothAreNamedInTheLog() throws {
     let host = try host("impersonate = root")
     let credctl = try Stage.current().executable(Programs.credctl)
     let own = try host.credctl(credctl, as: .games, "get")
@@ -55,7 +55,7 @@ struct ImpersonationTests {
   }
 
   @Test
-  func onlyForWhomTheProfileAdmits() throws {
+  func onlyForUsersThatTheProfileAdmits() throws {
     let host = try host("impersonate = root\nallow_users = daemon\nallow_groups = games")
     #expect(try host.ask(#"{"user":"daemon"}"#)["AccessKeyId"] != nil)
     #expect(try host.ask(#"{"user":"games"}"#)["AccessKeyId"] != nil)

@@ -7,7 +7,7 @@ import Testing
 @Suite(
   .onStage,
   .enabled(
-    if: OtherUser.canBe && PythonScript.canRun, "takes root, who can be other users, and python3")
+    if: OtherUser.canBe && PythonScript.canRun, "takes root, which can be other users, and python3")
 )
 struct IsolationTests {
   static let users = [
@@ -39,13 +39,13 @@ struct IsolationTests {
     #"{"op":"nonsense"}"#,
   ]
 
-  /// Sends all lines, pipelined, in an order and in pieces of chance, on several connections, while
+  /// Sends all lines, pipelined, in random order and random pieces, on several connections, while
   /// others watch; prints every reply.
   private static let client = """
     import json, random, selectors, socket, sys, time
     path, seed, connections = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     lines = sys.argv[4:]
-    dice = random.Random(seed)
+    generator = random.Random(seed)
     poll = selectors.DefaultSelector()
     deadline = time.monotonic() + 100
     class Client:
@@ -57,19 +57,19 @@ struct IsolationTests {
             poll.register(self.socket, selectors.EVENT_READ | selectors.EVENT_WRITE, self)
         def turn(self, events):
             if events & selectors.EVENT_WRITE and self.text:
-                sent = self.socket.send(self.text[:dice.choice([1, 7, 60, 4000])])
+                sent = self.socket.send(self.text[:generator.choice([1, 7, 60, 4000])])
                 self.text = self.text[sent:]
                 if not self.text:
                     poll.modify(self.socket, selectors.EVENT_READ, self)
             if events & selectors.EVENT_READ:
-                part = self.socket.recv(dice.choice([1, 100, 65536]))
+                part = self.socket.recv(generator.choice([1, 100, 65536]))
                 assert part or not self.expected, 'closed'
                 self.seen += part
         def done(self):
             return self.seen.count(b'\\n') >= self.expected
     clients = []
     for _ in range(connections):
-        order = dice.sample(lines, len(lines))
+        order = generator.sample(lines, len(lines))
         clients.append(Client('\\n'.join(order).encode() + b'\\n', len(order)))
     watchers = [Client(b'{"op":"watch"}\\n', 1), Client(b'{"op":"watch","profile":"5"}\\n', 1)]
     while not all(client.done() for client in clients + watchers):

@@ -2,12 +2,12 @@ import Foundation
 import Glibc
 import Testing
 
-/// A socket that anybody can reach, in every way there is: each gets their own session or a refusal,
-/// as ssh-agent's own tests ask of it.
+/// A socket that all users can reach, in every way there is: each gets its own session or a
+/// refusal, as ssh-agent's own tests ask of it.
 @Suite(
   .onStage,
   .enabled(
-    if: OtherUser.canBe && PythonScript.canRun, "takes root, who can be other users, and python3")
+    if: OtherUser.canBe && PythonScript.canRun, "takes root, which can be other users, and python3")
 )
 struct LooseSocketTests {
   /// Asks for credentials through each path it is given.
@@ -41,7 +41,7 @@ struct LooseSocketTests {
   }
 
   @Test
-  func aLooseModeShowsNobodyAnothersSession() throws {
+  func aLooseModeShowsNoUserAnothersSession() throws {
     let host = try host()
     let keys = try keys(host)
     let script = try PythonScript(Self.ask)
@@ -51,7 +51,7 @@ struct LooseSocketTests {
   }
 
   @Test
-  func aLooseModeAdmitsNobodyWhomAProfileDoesNot() throws {
+  func aLooseModeAdmitsNoUserThatAProfileDoesNot() throws {
     let host = try host("allow_users = games")
     let script = try PythonScript(Self.ask)
     #expect(try script.lines(host, as: .daemon) == ["AccessDenied"])
@@ -75,7 +75,7 @@ struct LooseSocketTests {
   }
 
   @Test(.enabled(if: Programs.installed("unshare") != nil, "takes unshare(1)"))
-  func throughABindMountEachIsWhoTheyAre() throws {
+  func throughABindMountEachCallerIsItsOwnUser() throws {
     let host = try host()
     let keys = try keys(host)
     let place = try Stage.current().newFile("mounted")
@@ -92,7 +92,7 @@ struct LooseSocketTests {
   }
 
   @Test(.enabled(if: Programs.installed("unshare") != nil, "takes unshare(1)"))
-  func throughAUserNamespaceEachIsWhoTheyAre() throws {
+  func throughAUserNamespaceEachCallerIsItsOwnUser() throws {
     let host = try host()
     let keys = try keys(host)
     let unshare = try #require(Programs.installed("unshare"))
@@ -105,7 +105,8 @@ struct LooseSocketTests {
     }
   }
 
-  /// Credentials of a connection are those of who connected, whatever becomes of the process.
+  /// Credentials of a connection are those of the user that connected, whatever becomes of the
+  /// process.
   @Test
   func afterASetuidNewConnectionsAreTheNewUsers() throws {
     let host = try host()
@@ -132,9 +133,9 @@ struct LooseSocketTests {
     #expect(try script.lines(host) == [keys.games, keys.root, keys.games])
   }
 
-  /// Who hands on a connection hands on what it was: never another's.
+  /// A connection that is passed on stays what it was: never another user's.
   @Test
-  func anInheritedDescriptorIsWhoConnected() throws {
+  func anInheritedDescriptorIsOfTheUserThatConnected() throws {
     let host = try host()
     let keys = try keys(host)
     let script = try PythonScript(
@@ -161,7 +162,7 @@ struct LooseSocketTests {
       print(key(socket.socket(fileno=fds[0])))
       print(key(connected()))
       """)
-    // The first was games', who gave it away and is gone.
+    // The first was that of games, whose process passed it on and ended.
     #expect(try script.lines(host) == [keys.games, keys.daemon])
   }
 }

@@ -82,7 +82,7 @@ struct MemoryLineTests {
     try socket.send("\n")
     let reply = try socket.reply()
     #expect(reply.errorCode == line.code)
-    // Only a name is said again, and to who said it.
+    // Only a name is repeated, and only to the client that sent it.
     #expect("\(reply)".contains(secret) == line.isName)
     #expect(!host.log.contains(secret))
     try host.expectNone(["line": secret])

@@ -28,7 +28,7 @@ struct MemoryTests {
     let secrets = try host.credentials().secrets()
     try host.expectAll(secrets)
     try host.sandbox.plan(#"{"Service":"cognito","Kind":"status","Status":503,"Count":-1}"#)
-    // They count as expired before they are; then nobody may be handed them any more.
+    // They count as expired before they are; then no caller may get them any more.
     try Deadline.usual.wait(for: "expiry") {
       try host.ask(#"{"wait":0}"#)["AccessKeyId"] == nil
     }
@@ -144,7 +144,7 @@ struct MemoryTests {
     try host.expectNone(secrets)
   }
 
-  @Test(.enabled(if: OtherUser.canBe, "takes root, who can be other users"))
+  @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
   func nothingIsLeftOfWhatWasAskedForOthers() throws {
     let host = try TestHost(sandbox: ["--any-user"], managed: true) { sandbox in
       Configuration.http(url: sandbox.url + "/token")

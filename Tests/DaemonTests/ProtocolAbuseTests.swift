@@ -1,6 +1,6 @@
 import Testing
 
-/// Clients that do wrong: each gets a clear error, and nobody else notices.
+/// Clients that do wrong: each gets a clear error, and no other client notices.
 @Suite(.onStage)
 struct ProtocolAbuseTests {
   /// One wrong line and what is said to it.
@@ -74,7 +74,7 @@ struct ProtocolAbuseTests {
       let reply = try socket.reply()
       #expect(reply.errorCode == abuse.code, "\(abuse.name): \(reply)")
       #expect(reply.errorMessage?.contains(abuse.words) == true, "\(abuse.name): \(reply)")
-      // The connection lives on, and so does everyone else's.
+      // The connection lives on, and so do all others.
       try socket.send("{\"op\":\"ping\"}\n")
       #expect(try socket.reply()["Daemon"] != nil, "\(abuse.name)")
       try bystander.send("{\"op\":\"ping\"}\n")
@@ -145,7 +145,7 @@ struct ProtocolAbuseTests {
   }
 
   @Test
-  func whoNeverReadsHarmsNobody() throws {
+  func aClientThatNeverReadsHarmsNoOther() throws {
     let host = try TestHost()
     let flood = try host.connect()
     let request = Array(String(repeating: "{\"op\":\"ping\"}\n", count: 1000).utf8)

@@ -143,7 +143,7 @@ struct RealClientsTests {
 
   // MARK: Another Cognito
 
-  /// Vouches for whoever is asked about, as a backend with developer credentials does.
+  /// Vouches for every user it is asked about, as a backend with developer credentials does.
   private static let backend = """
     import boto3, json, sys
     query = json.load(sys.stdin)

@@ -10,7 +10,7 @@ struct RefreshTests {
     try host.sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":0.5}"#)
     var callers = try (0..<100).map { _ in try host.connect() }
     for caller in callers { try caller.send("{\"wait\":30}\n") }
-    // One who leaves, the first at that, disturbs nobody.
+    // A caller that leaves, here the first, disturbs no other.
     callers.removeFirst()
     let first = try callers[0].reply()
     #expect(first["AccessKeyId"] != nil)
@@ -55,7 +55,7 @@ struct RefreshTests {
   }
 
   @Test
-  func whoLeavesTakesNobodysRefreshAlong() throws {
+  func aRefreshContinuesWhenACallerLeaves() throws {
     let host = try TestHost()
     try host.sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":0.5}"#)
     var first: StreamSocket? = try host.beginToAsk(#"{"wait":30}"#)

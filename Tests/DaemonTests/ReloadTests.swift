@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// SIGHUP: the configuration is read anew, whole or not at all (field-notes 22).
+/// SIGHUP: the configuration is read anew, whole or not at all.
 @Suite(.onStage)
 struct ReloadTests {
   /// Writes another configuration and waits until credd has read it.
@@ -103,7 +103,7 @@ struct ReloadTests {
   }
 
   @Test(.enabled(if: geteuid() == 0))
-  func whoIsNoLongerAllowedIsRefusedAtOnce() throws {
+  func aUserThatIsNoLongerAllowedIsRefusedAtOnce() throws {
     let host = try TestHost()
     let socket = try host.connect()
     for _ in 0..<2 {

@@ -36,7 +36,7 @@ struct RestartTests {
     #expect(try host.sandbox.exchanges == 2)
   }
 
-  @Test func whoConnectsMeanwhileIsAnsweredAfterwards() throws {
+  @Test func aClientThatConnectsMeanwhileIsAnsweredAfterwards() throws {
     let host = try TestHost(managed: true)
     let credentials = try host.credentials()
     let calls = try host.sandbox.allCalls

@@ -54,7 +54,7 @@ struct SandboxServerTests {
     }
   }
 
-  @Test func aDelayedAnswerHoldsUpNobody() throws {
+  @Test func aDelayedAnswerDelaysNoOtherClient() throws {
     let sandbox = try Sandbox()
     try sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":0.6}"#)
     try sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":0.3}"#)

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// What nobody may see.
+/// What no user may see.
 @Suite(.onStage)
 struct SecrecyTests {
   @Test
@@ -89,7 +89,7 @@ struct SecrecyTests {
     }
   }
 
-  /// Those who mistype configuration mistype around secrets.
+  /// People mistype configuration next to secrets.
   @Test
   func whatAReloadRefusesIsSaidWithoutTheSecretsInIt() throws {
     let host = try TestHost(managed: true)

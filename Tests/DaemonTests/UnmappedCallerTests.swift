@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// Callers from user namespaces.
-@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, who can be other users"))
+@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, which can be other users"))
 struct UnmappedCallerTests {
   private func host(_ keys: String = "") throws -> TestHost {
     try TestHost(sandbox: ["--any-user"]) { sandbox in
@@ -31,7 +31,7 @@ struct UnmappedCallerTests {
   }
 
   @Test(.enabled(if: Programs.installed("unshare") != nil, "takes unshare(1)"))
-  func rootOfAUserNamespaceIsWhoMadeIt() throws {
+  func rootOfAUserNamespaceIsTheUserThatMadeIt() throws {
     let host = try host()
     let unshare = try #require(Programs.installed("unshare"))
     let credctl = try Stage.current().executable(Programs.credctl)
@@ -51,7 +51,7 @@ struct UnmappedCallerTests {
     }
   }
 
-  /// credd in a container that maps root alone: whoever else reaches its socket is unmapped.
+  /// credd in a container that maps root alone: every other user of its socket is unmapped.
   @Test(.enabled(if: Programs.installed("unshare") != nil, "takes unshare(1)"))
   func strangersToTheDaemonsNamespaceShareNoSession() throws {
     let stage = try Stage.current()

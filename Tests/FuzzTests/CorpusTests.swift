@@ -26,10 +26,10 @@ struct CorpusTests {
   func damagedInputsAreReadCorrectly(_ target: FuzzTarget) throws {
     let inputs = try inputs(target)
     let seed = UInt64.random(in: 0..<1 << 32)
-    var dice = Damage(seed: seed)
+    var generator = Damage(seed: seed)
     for _ in 0..<300 {
-      var input = dice.pick(inputs)
-      for _ in 0..<dice.number(4) + 1 { dice.damage(&input, dice.pick(inputs)) }
+      var input = generator.pick(inputs)
+      for _ in 0..<generator.number(4) + 1 { generator.damage(&input, generator.pick(inputs)) }
       guard let fault = target.fault(reading: input) else { continue }
       Issue.record("\(target) with seed \(seed): \(fault): \(Data(input).base64EncodedString())")
     }

@@ -75,7 +75,7 @@ import Testing
     #expect(test.cognito("GetCredentialsForIdentity", ["IdentityId": guest]).status == 200)
   }
 
-  @Test func aGuestWhoSignsInBecomesTheKnownIdentity() throws {
+  @Test func aGuestThatSignsInBecomesTheKnownIdentity() throws {
     var test = try TestSandbox { $0.pools[0].allowsGuests = true }
     let token = test.social(Self.google, "s")
     let known = test.cognito("GetId", Self.getID([Self.google: token])).json?["IdentityId"]

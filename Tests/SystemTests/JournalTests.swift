@@ -12,7 +12,7 @@ extension SystemTests {
     private let given = "MESSAGE_ID=fa49fa7d50a447f891a95eaa44ec9dd5"
 
     @Test
-    func whoGotCredentialsIsOnRecord() throws {
+    func usersThatGotCredentialsAreOnRecord() throws {
       let uid = try machine.sh("id --user alice")
       let run = "systemd-run --quiet --wait --pipe --collect --uid=alice --unit=billing"
       let reply = try machine.sh("\(run) credctl get")

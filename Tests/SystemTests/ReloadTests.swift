@@ -24,7 +24,7 @@ extension SystemTests {
       #expect(try machine.property("ActiveState") == "active")
     }
 
-    /// Whoever asks after `systemctl reload` meets the new configuration, each time.
+    /// A request after `systemctl reload` meets the new configuration, each time.
     @Test
     func reloadEndsWhenItIsDone() throws {
       try machine.sh("mkdir -p /etc/credd/credd.conf.d && systemctl start credd.service")
@@ -36,7 +36,7 @@ extension SystemTests {
       }
     }
 
-    /// Nothing changes until somebody mends it: clients are told, and systemd does not try on and on.
+    /// Nothing changes until a person mends it: clients are told, and systemd does not retry.
     @Test
     func socketOfAnotherKindIsNamed() throws {
       try machine.dropIn("credd.socket", "[Socket]\nListenStream=127.0.0.1:4598")
@@ -66,7 +66,7 @@ extension SystemTests {
       #expect(try machine.property("ActiveState") == "active")
       #expect(try machine.property("MainPID") == pid)
       #expect(try machine.accessKey(of: "alice") == key)
-      // Who goes around systemctl is told the same.
+      // A SIGHUP without systemctl gets the same warning.
       try machine.sh("kill -HUP \(pid)")
       try machine.wait(for: "the warning") {
         try machine.journal("MESSAGE_ID=c0f5b5e7e64f4df9bb6601cd708b5fb6").count == 1

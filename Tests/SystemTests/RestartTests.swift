@@ -10,7 +10,7 @@ extension SystemTests {
 
     /// Three users ask as fast as they can while the daemon is restarted five times.
     @Test
-    func restartsUnderLoadFailNoRequestAndAskNobody() throws {
+    func restartsUnderLoadFailNoRequestAndCallNoUpstream() throws {
       let users = ["alice", "bob", "carol"]
       for user in users { _ = try machine.accessKey(of: user) }
       let calls = try machine.upstreamCalls
@@ -52,7 +52,7 @@ extension SystemTests {
       #expect(try machine.upstreamCalls == calls)
     }
 
-    /// Nobody types a password again because the daemon was restarted.
+    /// No user types a password again because the daemon was restarted.
     @Test
     func signInSurvives() throws {
       try machine.configure(

@@ -60,7 +60,7 @@ extension SystemTests {
         \(Machine.profile("default", at: "http://127.0.0.1:4601"))
         """)
       _ = try machine.accessKey(of: "alice")
-      // Nobody else's certificate will do.
+      // No other certificate is accepted.
       try machine.sh("cp /etc/ssl/certs/ISRG_Root_X1.pem /etc/credd/ca.pem")
       try machine.sh("systemctl restart credd.service")
       let refused = try machine.attempt("credctl get", as: "bob")

@@ -32,7 +32,7 @@ extension SystemTests {
       #expect(status.contains("active (running)"))
       #expect(try machine.property("ActiveState") == "inactive", "the host's was asked")
       try machine.sh("systemctl --user reload credd.service", as: "carol")
-      // Nobody else gets at it, and without it the host's is asked.
+      // No other user gets at it, and without it the host's is asked.
       let socket = "/run/user/$(id -u carol)/credd/credd.sock"
       #expect(try machine.attempt("credctl --socket \(socket) get", as: "alice").status == 77)
       try machine.sh("systemctl --user disable --now credd.socket credd.service", as: "carol")

@@ -6,6 +6,8 @@
 // a call.
 #pragma once
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,9 +23,17 @@ struct credd_symbol {
 // NULL, or the problem: the text is valid until the thread's next call.
 const char *credd_load(const char *soname, const struct credd_symbol *symbols, size_t count);
 
-// Loads once for the whole process: calls `load` under a lock, until it once returns NULL. 0, or -1
+// Whether one library is loaded. Each has a lock of its own: a library on a dead disk leaves the
+// others alone.
+struct credd_once {
+  pthread_mutex_t lock;
+  bool is_loaded;
+};
+#define CREDD_ONCE {PTHREAD_MUTEX_INITIALIZER, false}
+
+// Loads once for the whole process: calls `load` under the lock, until it once returns NULL. 0, or -1
 // with the result of `load` in `reason`.
-int credd_load_once(int *is_loaded, const char *(*load)(void), char *reason, size_t size);
+int credd_load_once(struct credd_once *once, const char *(*load)(void), char *reason, size_t size);
 
 // https://systemd.io/ELF_DLOPEN_METADATA: a note that names a library which a program loads by
 // dlopen(). `priority` is "required", "recommended" or "suggested". Linkers and strip(1) keep it.

@@ -85,7 +85,7 @@ public struct Admission: Sendable {
   }
 
   /// Takes other limits. Waiting calls and those under way go on.
-  public mutating func adopt(_ policy: Policy) {
+  public mutating func apply(_ policy: Policy) {
     guard policy != self.policy else { return }
     if policy.rate != self.policy.rate { bucket = TokenBucket(policy.rate) }
     self.policy = policy

@@ -104,7 +104,7 @@ struct LoginExpirations: Sendable, Equatable {
   struct End: Sendable, Equatable {
     let time: Instant
     /// Whether the warning was announced.
-    var isTold = false
+    var isAnnounced = false
   }
 
   private(set) var ends: [String: End] = [:]
@@ -136,13 +136,13 @@ struct LoginExpirations: Sendable, Equatable {
 
   /// When the next warning is due.
   var nextWarning: Instant? {
-    ends.values.filter { !$0.isTold }.map { $0.time - Self.warning }.min()
+    ends.values.filter { !$0.isAnnounced }.map { $0.time - Self.warning }.min()
   }
 
   /// The warnings that are due, each once.
   mutating func takeWarnings(at now: Instant) -> [(provider: String, end: Instant)] {
-    let due = ends.filter { !$0.value.isTold && $0.value.time - Self.warning <= now }
-    for provider in due.keys { ends[provider]?.isTold = true }
+    let due = ends.filter { !$0.value.isAnnounced && $0.value.time - Self.warning <= now }
+    for provider in due.keys { ends[provider]?.isAnnounced = true }
     return due.map { ($0.key, $0.value.time) }.sorted { $0.end < $1.end }
   }
 }

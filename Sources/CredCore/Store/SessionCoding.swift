@@ -38,7 +38,7 @@ extension SessionSnapshot {
       writer.group(Tag.expiration) {
         $0.field(1, provider)
         $0.field(2, end.time)
-        $0.field(3, end.isTold ? 1 as UInt8 : 0)
+        $0.field(3, end.isAnnounced ? 1 as UInt8 : 0)
       }
     }
     if let token = held.token { writer.group(Tag.token) { token.write(to: &$0) } }
@@ -141,17 +141,17 @@ extension SessionSnapshot {
     var fields = reader
     var provider: String?
     var time: Instant?
-    var isTold = false
+    var isAnnounced = false
     while let field = try fields.next() {
       switch field.tag {
       case 1: provider = try field.text("provider")
       case 2: time = try field.instant("expiration")
-      case 3: isTold = try field.byte("expiration") != 0
+      case 3: isAnnounced = try field.byte("expiration") != 0
       default: break
       }
     }
     guard let provider, let time else { throw .missing("expiration") }
-    return (provider, LoginExpirations.End(time: time, isTold: isTold))
+    return (provider, LoginExpirations.End(time: time, isAnnounced: isAnnounced))
   }
 
   /// Nil where this daemon does not know the kind of the failure: without the pause, the session

@@ -73,7 +73,7 @@ extension SessionMachine {
     self.init(plan: plan, identityID: snapshot.held.identityID, now: now)
     held = snapshot.held
     held.credentials = held.credentials?.delayIfOverdue(now, jitter)
-    held.pause = held.pause?.delayIfOverdue(now, jitter)
+    held.pause = held.pause?.delayIfOverdue(now, jitter, held.credentials)
     announced.state = held.state.reported
     lastAsked = snapshot.lastAsked
     refreshCount = snapshot.refreshCount
@@ -104,9 +104,15 @@ extension HeldCredentials {
 }
 
 extension Pause {
-  fileprivate func delayIfOverdue(_ now: Instant, _ jitter: Double) -> Pause {
+  /// The same for an overdue retry. Credentials that are held do not expire meanwhile.
+  fileprivate func delayIfOverdue(
+    _ now: Instant, _ jitter: Double, _ credentials: HeldCredentials?
+  ) -> Pause {
     guard until <= now else { return self }
-    return Pause(
-      failure, until: now + SessionMachine.overdueSpread * jitter, callersFrom: callersFrom)
+    var time = SessionMachine.overdueSpread
+    if let credentials, credentials.servableUntil > now {
+      time = min(time, (credentials.servableUntil - now) * 0.5)
+    }
+    return Pause(failure, until: now + time * jitter, callersFrom: callersFrom)
   }
 }

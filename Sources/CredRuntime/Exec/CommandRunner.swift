@@ -7,7 +7,7 @@ internal import Glibc
 /// a deadline after which the group is killed, bounded output.
 final class CommandRunner: CommandRunning {
   private let loop: EventLoop
-  /// By pid, until the process is reaped: so long the pid is not another one's.
+  /// By pid, until the child is reaped: no other process can have the pid before.
   private var runs: [Int32: CommandRun] = [:]
   /// Commands that could not be started; they fail in the next iteration.
   private var failed: [(ExecOutcome) -> Void] = []
@@ -18,7 +18,7 @@ final class CommandRunner: CommandRunning {
     failureTimer = try loop.timer { [unowned self] _ in self.reportFailures() }
   }
 
-  /// Commands that run, or were given up on and still have to die.
+  /// Commands that run, or that were killed and have not been reaped.
   var underway: Int { runs.count }
 
   func run(_ command: Command, completion: @escaping (ExecOutcome) -> Void) {
@@ -75,8 +75,8 @@ final class CommandRunner: CommandRunning {
   }
 }
 
-/// One command under way. Owns its pipes, kills what is left of its process group at the end, and
-/// stays until the command itself is reaped.
+/// One command under way. Owns its pipes, kills the rest of its process group at the end, and
+/// exists until the child is reaped.
 final class CommandRun {
   private let child: credd_child
   private let loop: EventLoop
@@ -94,15 +94,15 @@ final class CommandRun {
   private var done: ((ExecOutcome) -> Void)?
   private let reaped: () -> Void
 
-  /// Read of one stream at once: what a pipe holds, unless the command made it larger. One that
-  /// writes as fast as it is read does not keep the loop from anything else, its deadline included.
+  /// Bytes of one read: a pipe's usual capacity. The limit keeps a fast writer from blocking the
+  /// loop.
   private static let readAtOnce = 64 << 10
   /// Of standard error only the first line is used.
   private static let errorOutputKept = 4096
 
   /// - Parameters:
-  ///   - done: called once, with how it came out; a command that will not die is not waited for.
-  ///   - reaped: called when the process is gone and the object may go too.
+  ///   - done: called once with the result; does not wait for the child to die.
+  ///   - reaped: called when the child is reaped; the object may then be released.
   init(
     _ child: credd_child, input: Secret, loop: EventLoop, done: @escaping (ExecOutcome) -> Void,
     reaped: @escaping () -> Void
@@ -119,7 +119,7 @@ final class CommandRun {
     closePipes()
   }
 
-  /// False where the command cannot be watched.
+  /// False if the command cannot be watched.
   func start(timeout: Duration) -> Bool {
     do throws(SystemError) {
       childSource = try loop.child(child.pid) { [unowned self] in self.ended($0) }
@@ -159,7 +159,7 @@ final class CommandRun {
   }
 
   private func readErrorOutput() {
-    // What is beyond the limit is read and dropped, so that the command does not block on it.
+    // Output beyond the limit is read and dropped, so that the command does not block.
     if !drain(child.standard_error, errorSource, into: &errorOutput, upTo: Self.errorOutputKept) {
       errorOutput.removeLast(errorOutput.count - Self.errorOutputKept)
     }
@@ -205,7 +205,7 @@ final class CommandRun {
 
   // MARK: The end
 
-  /// The child is a zombie while this runs: its pid and its group are still its own.
+  /// The child is a zombie while this runs: no other process can have its pid or group.
   private func ended(_ ending: EventLoop.ChildEnding) {
     if done != nil {
       readOutput()
@@ -218,7 +218,7 @@ final class CommandRun {
     reaped()
   }
 
-  /// Kills what the command left behind in the background, and the command itself if it still runs.
+  /// Kills the background processes of the command, and the command itself if it still runs.
   func finish(_ ending: ExecOutcome.Ending) {
     guard let done else { return }
     self.done = nil
@@ -228,8 +228,8 @@ final class CommandRun {
     done(ExecOutcome(ending: ending, standardOutput: Secret(output), standardError: errorOutput))
   }
 
-  /// Reaps a command whose end nobody reports, because it could not be watched. Never waits: even
-  /// a killed process may hang on a dead file server.
+  /// Reaps a command that could not be watched. Never waits: even a killed process may hang on a
+  /// dead file server.
   func reapIfUnwatched() {
     guard childSource == nil else { return }
     var status: Int32 = 0

@@ -10,17 +10,17 @@ internal import Logging
 /// be written they are kept in memory, and tried again.
 final class IdentityFile {
   static let name = "identities"
-  /// What could not be read is kept aside under this name.
+  /// An unreadable file is renamed to this.
   static let damagedName = "identities.damaged"
   /// From a change to its being written, at least; several changes are written together.
   static let delay: Duration = .seconds(1)
-  /// The same for each identity in the file, so that a large one is not written all the time.
+  /// An additional delay for each identity, so that a large file is not written all the time.
   static let delayForEach: Duration = .microseconds(100)
   /// From a failure to the next attempt.
   static let pause: Duration = .seconds(60)
   /// How long the end of the daemon waits for the disk.
   static let finalWaitMilliseconds: Int32 = 2000
-  /// A disk that takes longer counts as failing, though its thread is not given up.
+  /// A disk that takes longer counts as failing; its thread goes on.
   static let timeout: Duration = .seconds(30)
 
   private let folder: String
@@ -29,11 +29,11 @@ final class IdentityFile {
   private let log: Logger
   private var timer: (any Timer)?
   private var lines: [SessionKey: [UInt8]] = [:]
-  /// Something is not in the file.
+  /// Whether the file is out of date.
   private var isDirty = false
   private var isArmed = false
   private var isSaving = false
-  /// Why the last attempt failed; nil where it did not.
+  /// Why the last attempt failed; nil if it succeeded.
   private(set) var failure: String?
 
   /// - Parameter folder: the state directory; what is in it is read at once.
@@ -49,7 +49,7 @@ final class IdentityFile {
     read()
   }
 
-  /// What is known of a session.
+  /// The known identity of a session.
   func identity(_ key: SessionKey) -> KnownIdentity? {
     lines[key].flatMap { KnownIdentity(line: $0[...]) }
   }
@@ -140,7 +140,7 @@ final class IdentityFile {
     }
   }
 
-  /// Said once, however often it is tried.
+  /// Logged once, however often writing fails.
   private func fail(_ error: SystemError) {
     isDirty = true
     if failure == nil {
@@ -151,7 +151,7 @@ final class IdentityFile {
     arm(Self.pause)
   }
 
-  /// The daemon ends: writes what is not written yet, and waits a moment for the disk.
+  /// Writes pending changes at the end of the daemon; waits a moment for the disk.
   func finish() {
     for _ in 0..<2 where isDirty || isSaving {
       save()

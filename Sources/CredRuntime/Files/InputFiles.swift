@@ -40,7 +40,7 @@ public enum ConfigurationFiles {
     defer { credd_close(descriptor) }
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 64 << 10)
-    // The reader refuses what is larger than its limit; more need not be read for that.
+    // The reader refuses larger files, so no more needs to be read.
     while bytes.count <= Limits.Configuration.fileBytes {
       let count = unsafe chunk.withUnsafeMutableBytes {
         unsafe credd_read(descriptor, $0.baseAddress, $0.count)
@@ -53,11 +53,11 @@ public enum ConfigurationFiles {
   }
 }
 
-/// A small file with a secret in it, read anew for each use so that it can be replaced.
+/// A small file with a secret in it, read again for each use so that it can be replaced.
 enum SecretFile {
   static let sizeLimit = 64 << 10
 
-  /// - Throws: in words that name the file, for the operator.
+  /// - Throws: an error for the operator that names the file.
   static func read(_ path: String, as key: String) throws(InvalidInput) -> Secret {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw unreadable(path, key, errno) }

@@ -3,17 +3,17 @@ internal import CredCore
 internal import CredService
 
 extension SessionLog {
-  /// What a file held.
+  /// The content of a file.
   struct Loaded {
     var records: [SessionKey: SessionRecord] = [:]
-    /// Records and parts of such that could not be read; they are wiped.
+    /// Records, or parts of records, that could not be read; they are wiped.
     var damaged = 0
   }
 
-  /// Read at once; the largest record fits.
+  /// Bytes of one read; the largest record fits.
   private static let window = Int64((1 << 20) + StoredRecord.longest)
 
-  /// Reads all records. What is none, or is older than another of the same session, is wiped.
+  /// Reads all records. Wipes damaged ones and older ones of the same session.
   func load() throws(SystemError) -> Loaded {
     var loaded = Loaded()
     var from = StoreHeader.recordsBegin
@@ -28,7 +28,7 @@ extension SessionLog {
     return loaded
   }
 
-  /// A stretch without holes; records do not go beyond it.
+  /// Loads a range without holes; no record crosses its end.
   private func load(from begin: Int64, to stop: Int64, _ loaded: inout Loaded) throws(SystemError) {
     var base = begin
     var gap: Int64?
@@ -78,9 +78,9 @@ extension SessionLog {
       return try wipe(place)
     }
     let key = SessionKey(uid: record.uid, profile: record.profile)
-    // They are appended, so the one further behind is the newer.
+    // Records are appended, so the later one is newer.
     if let before = places[key] { try wipe(before) }
-    note(key, place, stored.sequence)
+    self.record(key, place, stored.sequence)
     loaded.records[key] = record
   }
 }

@@ -3,12 +3,12 @@ internal import CredCore
 internal import CredService
 internal import Glibc
 
-/// Sessions in a file in memory, as a log of records: a session's new record is appended, then the
-/// one before it is overwritten with zeros.
+/// Sessions in a file in memory, as a log of records: credd appends a session's new record, then
+/// overwrites the old one with zeros.
 ///
-/// The oldest records are moved to the end, a few at each append, when most of the file is such
-/// zeros: their pages are given back, so the file takes little more memory than the sessions in it,
-/// and no pause is needed to tidy it up. Its offsets grow for ever, which 2^63 bytes allow.
+/// When most of the file is zeros, each append moves a few of the oldest records to the end and
+/// frees their pages. So the file takes little more memory than its sessions, and no long pause is
+/// needed. Offsets only grow; 2^63 bytes suffice.
 final class SessionLog {
   struct Place: Equatable {
     let offset: Int64
@@ -16,8 +16,7 @@ final class SessionLog {
     let bytes: Int64
   }
 
-  /// How much of the file may be zeros before records are moved: as much as there are records, and
-  /// this besides.
+  /// Records are moved when the zeros exceed the records by this many bytes.
   static let slack: Int64 = 1 << 20
   /// Records moved at one append, so that no event takes long.
   static let movesAtOnce = 4
@@ -29,23 +28,23 @@ final class SessionLog {
   /// Of all records; smaller in tests.
   var limit = Int64(Limits.Store.bytes)
   private(set) var places: [SessionKey: Place] = [:]
-  /// In the order of the file; those whose session has a later record are passed over.
+  /// Records in the order of the file; an entry is skipped if its session has a later record.
   private var order: [(key: SessionKey, offset: Int64)] = []
   private var oldest = 0
-  /// Before it nothing is, and no page.
+  /// The file is empty before this offset.
   private var begin = StoreHeader.recordsBegin
   private var end = StoreHeader.recordsBegin
   private var sequence: UInt64 = 0
   /// Bytes of all records.
   private(set) var liveBytes: Int64 = 0
 
-  /// Takes over `descriptor` with what is in it: see ``load()``.
+  /// Owns `descriptor` and uses its content: see ``load()``.
   init(descriptor: Int32, header: StoreHeader) {
     self.descriptor = descriptor
     self.header = header
   }
 
-  /// A new one, which nobody else has yet.
+  /// Creates a new file.
   convenience init(boot: [UInt8], generation: UInt64 = 1) throws(SystemError) {
     var random = SystemRandomNumberGenerator()
     let header = StoreHeader(boot: boot, generation: generation, marker: random.next())
@@ -64,10 +63,10 @@ final class SessionLog {
 
   // MARK: Writing
 
-  /// Writes a session's record and wipes the one before.
+  /// Writes a session's record and wipes the old one.
   ///
-  /// - Throws: where it could not be written. The one before is wiped all the same: what it says is
-  ///   no longer so.
+  /// - Throws: where it could not be written. The old record is wiped in any case: it is out of
+  ///   date.
   func put(_ payload: [UInt8], for key: SessionKey) throws(SystemError) {
     let before = places[key]
     do throws(SystemError) {
@@ -103,11 +102,11 @@ final class SessionLog {
       credd_wipe_at(descriptor, end, Int64(frame.count))
       throw error
     }
-    note(key, Place(offset: end, bytes: Int64(frame.count)), sequence)
+    record(key, Place(offset: end, bytes: Int64(frame.count)), sequence)
   }
 
-  /// Takes a record into account: the newest of its session.
-  func note(_ key: SessionKey, _ place: Place, _ sequence: UInt64) {
+  /// Records the place of the newest record of a session.
+  func record(_ key: SessionKey, _ place: Place, _ sequence: UInt64) {
     if let before = places.updateValue(place, forKey: key) { liveBytes -= before.bytes }
     liveBytes += place.bytes
     order.append((key, place.offset))
@@ -125,7 +124,7 @@ final class SessionLog {
       credd_wipe_at(descriptor, place.offset, place.bytes), "wipe a stored session")
   }
 
-  /// Leaves nothing of a store that is given up.
+  /// Wipes a whole store that is no longer used.
   static func wipeAll(of descriptor: Int32) {
     var (from, begin, end): (Int64, Int64, Int64) = (0, 0, 0)
     while unsafe credd_next_data(descriptor, from, &begin, &end) == 1 {
@@ -154,7 +153,7 @@ final class SessionLog {
     }
   }
 
-  /// Goes on to the oldest record that still counts.
+  /// Advances to the oldest record that is still in use.
   private func advance() {
     while oldest < order.count, places[order[oldest].key]?.offset != order[oldest].offset {
       oldest += 1
@@ -177,7 +176,7 @@ final class SessionLog {
     try SystemError.check(result, "write to the session store")
   }
 
-  /// Fewer bytes than asked for at the end of the file alone.
+  /// Returns fewer bytes than requested only at the end of the file.
   static func read(
     _ count: Int64, at offset: Int64, from descriptor: Int32
   ) throws(SystemError) -> [UInt8] {

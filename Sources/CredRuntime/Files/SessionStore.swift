@@ -9,7 +9,7 @@ internal import Logging
 final class SessionStore {
   private let log: Logger
   private let sessions: SessionLog
-  /// Those that could not be stored, which is said once of each.
+  /// Sessions that could not be stored; each is logged once.
   private var failing: Set<SessionKey> = []
 
   private init(_ sessions: SessionLog, _ log: Logger) {
@@ -17,10 +17,9 @@ final class SessionStore {
     self.log = log
   }
 
-  /// The store that was passed, or else a new one, and the sessions in it. Nil where nobody would
-  /// keep it.
+  /// The passed store, or else a new one, and the sessions in it. Nil without a service manager.
   ///
-  /// What cannot be used is dropped with a warning: a daemon without its sessions fetches them anew.
+  /// Drops unusable stores with a warning: the daemon then fetches credentials anew.
   static func open(
     _ passed: [PassedDescriptors.Named], log: Logger,
     isWanted: Bool = ServiceNotification.isHeard
@@ -73,8 +72,7 @@ final class SessionStore {
     return nil
   }
 
-  /// Leaves it with the service manager, under a name that nothing else there has, and then has the
-  /// others removed: at no moment there is none.
+  /// Stores the new file under an unused name, then removes the others: one is always stored.
   private static func leave(
     _ sessions: SessionLog, _ name: String?, others: [String]
   ) throws(SystemError) {
@@ -86,14 +84,14 @@ final class SessionStore {
       return Set(others).forEach(ServiceNotification.remove)
     }
     for other in Set(others) where other != name { ServiceNotification.remove(other) }
-    // Passed, and alone under its name: it is there already.
+    // The passed store is the only one of its name: systemd has it already.
     guard others.count(where: { $0 == name }) > 1 else { return }
     // systemd takes no descriptor twice, so here the old name goes first.
     ServiceNotification.remove(name)
     try ServiceNotification.store(sessions.descriptor, as: name)
   }
 
-  /// Zeros where the kernel does not say.
+  /// The boot's id; zeros if the kernel does not report it.
   static func bootID() -> [UInt8] {
     var id = sd_id128_t()
     guard unsafe sd_id128_get_boot(&id) >= 0 else { return [UInt8](repeating: 0, count: 16) }
@@ -102,7 +100,7 @@ final class SessionStore {
 
   // MARK: Changes
 
-  /// Stores a session as it is now, in place of what was stored of it.
+  /// Stores a session's present state in place of the former one.
   func put(_ record: SessionRecord, for key: SessionKey) {
     do throws(SystemError) {
       try sessions.put(record.encoded, for: key)
@@ -115,31 +113,30 @@ final class SessionStore {
     }
   }
 
-  /// Wipes what was stored of a session.
+  /// Wipes the stored state of a session.
   func remove(_ key: SessionKey) {
     sessions.remove(key)
     failing.remove(key)
   }
 
-  /// The file that holds them.
+  /// The file that holds the sessions.
   var descriptor: Int32 { sessions.descriptor }
 
-  /// Sessions in it.
+  /// The number of stored sessions.
   var count: Int { sessions.places.count }
 }
 
-/// Sessions while no daemon runs: `exit_on_idle` ends it, and systemd before 254 then forgets what it
-/// has in store (it keeps that over a restart alone).
+/// The sessions while no daemon runs. systemd before 254 drops its store when the service ends.
 ///
-/// A copy of the store in the runtime directory, which is in memory as the store is: nobody but this
-/// user, and root, can read it, and it is gone when the next daemon has taken it up.
+/// A copy of the store in the runtime directory, which is in memory too. Only this user and root
+/// can read it. The next daemon reads the file, wipes it and removes it.
 struct SessionsFile: ~Copyable {
   private static let name = "sessions"
 
   private let folder: Int32
 
   /// - Parameter path: the runtime directory.
-  /// - Throws: where it is none, or one on a disk, where no secret may be written.
+  /// - Throws: if `path` is no directory, or is on a disk: no secret may be written to a disk.
   init(in path: String) throws(SystemError) {
     let opened = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard opened >= 0 else { throw SystemError("open \(path)", number: errno) }
@@ -154,7 +151,7 @@ struct SessionsFile: ~Copyable {
     credd_close(folder)
   }
 
-  /// Puts a copy of the store in place of one that may be there.
+  /// Writes a copy of the store; replaces an older file.
   func put(_ store: borrowing SessionStore) throws(SystemError) {
     let file = unsafe try SystemError.check(
       credd_create_private(folder, Self.name), "create the file of sessions")
@@ -167,8 +164,8 @@ struct SessionsFile: ~Copyable {
     }
   }
 
-  /// What was left there, as a store that nobody else has; the file is wiped and removed. Nil where
-  /// there is none.
+  /// The sessions of the file, copied to a new store; the file is wiped and removed. Nil if there
+  /// is no file.
   func take() throws(SystemError) -> Int32? {
     let file = unsafe credd_open_private(folder, Self.name)
     guard file != -ENOENT else { return nil }
@@ -187,7 +184,7 @@ struct SessionsFile: ~Copyable {
     return store
   }
 
-  /// Copies what is no hole, to the same place.
+  /// Copies the data ranges, not the holes.
   private static func copy(_ source: Int32, to target: Int32) throws(SystemError) {
     let window: Int64 = 1 << 20
     var (from, begin, end): (Int64, Int64, Int64) = (0, 0, 0)
@@ -197,7 +194,7 @@ struct SessionsFile: ~Copyable {
       from = begin
       while from < end {
         let bytes = try SessionLog.read(min(window, end - from), at: from, from: source)
-        // Somebody cut it off.
+        // Another process truncated the file.
         guard !bytes.isEmpty else { return }
         try SessionLog.write(bytes, at: from, to: target)
         from += Int64(bytes.count)
@@ -220,7 +217,7 @@ extension Daemon {
     }
   }
 
-  /// The sessions that the last daemon left in its file, if it did.
+  /// The sessions in the last daemon's file, if there is one.
   static func readSessionsFile(
     in folder: String?, log: Logger
   ) -> [PassedDescriptors.Named] {

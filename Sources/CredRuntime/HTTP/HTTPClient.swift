@@ -6,10 +6,10 @@ internal import CredService
 internal import Glibc
 internal import Logging
 
-/// Sends requests from the event loop, by libcurl, which is loaded for the first of them.
+/// Sends requests from the event loop by libcurl, which is loaded for the first request.
 ///
-/// Redirects are not followed, so a request never reaches another host than the one it names.
-/// TLS is never switched off: there is no setting for it.
+/// Redirects are not followed, so a request reaches only the host that it names. TLS is never
+/// switched off: there is no setting for it.
 final class HTTPClient: HTTPSending {
   private let loop: EventLoop
   private let log: Logger

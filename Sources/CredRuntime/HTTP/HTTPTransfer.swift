@@ -34,16 +34,15 @@ internal import Glibc
 
   // MARK: Before
 
-  /// Sets every option. Anything but `CURLE_OK`: the transfer must not start, because it would not
-  /// be as safe as it was meant.
+  /// Sets every option. After an error the transfer must not start: it could be insecure.
   func prepare(_ request: HTTPRequest, _ settings: HTTPSettings) -> CURLcode {
     text(CURLOPT_URL, request.url)
     text(CURLOPT_PROTOCOLS_STR, "http,https")
-    // A path is sent as it was checked: ".." in it would otherwise be resolved.
+    // Sends the path as it was checked: libcurl would otherwise resolve ".." in it.
     number(CURLOPT_PATH_AS_IS, 1)
     number(CURLOPT_NOSIGNAL, 1)
-    // A name server that does not answer: at the deadline libcurl would else wait for its resolver
-    // thread, and the loop with it.
+    // Without this, libcurl would wait at the deadline for a resolver thread whose name server does
+    // not answer, and the loop would block.
     number(CURLOPT_QUICK_EXIT, 1)
     number(CURLOPT_FOLLOWLOCATION, 0)
     number(CURLOPT_TIMEOUT_MS, max(1, Int(settings.timeout.inSeconds * 1000)))
@@ -52,8 +51,8 @@ internal import Glibc
     number(CURLOPT_SSL_VERIFYHOST, 2)
     if let caFile = settings.caFile {
       text(CURLOPT_CAINFO, caFile)
-      // libcurl goes on trusting the system's directory of authorities unless it is told not to.
-      note(unsafe credd_curl_set_text(handle, CURLOPT_CAPATH, nil))
+      // By default libcurl also trusts the system's directory of authorities.
+      record(unsafe credd_curl_set_text(handle, CURLOPT_CAPATH, nil))
     }
     text(CURLOPT_SSLCERT, settings.clientCertificate)
     text(CURLOPT_SSLKEY, settings.clientKey)
@@ -61,7 +60,7 @@ internal import Glibc
     text(CURLOPT_KEYPASSWD, "")
     text(CURLOPT_UNIX_SOCKET_PATH, settings.unixSocket)
     text(CURLOPT_USERAGENT, "credd/\(Version.current)")
-    // What stays on this host is nobody's business, least of all a proxy's.
+    // A request to this host uses no proxy.
     if request.staysOnHost || settings.unixSocket != nil { text(CURLOPT_NOPROXY, "*") }
     setHeaders(request.headers)
     if request.method == .post { setBody(request.body.bytes) }
@@ -77,17 +76,17 @@ internal import Glibc
     return setUp
   }
 
-  private func note(_ result: CURLcode) {
+  private func record(_ result: CURLcode) {
     if setUp == CURLE_OK { setUp = result }
   }
 
   private func text(_ option: CURLoption, _ value: String?) {
     guard let value else { return }
-    note(unsafe credd_curl_set_text(handle, option, value))
+    record(unsafe credd_curl_set_text(handle, option, value))
   }
 
   private func number(_ option: CURLoption, _ value: Int) {
-    note(unsafe credd_curl_set_long(handle, option, value))
+    record(unsafe credd_curl_set_long(handle, option, value))
   }
 
   private func setHeaders(_ headers: [HTTPHeader]) {
@@ -104,14 +103,14 @@ internal import Glibc
         }
       }
     }
-    note(unsafe credd_curl_set_pointer(handle, CURLOPT_HTTPHEADER, headerList))
+    record(unsafe credd_curl_set_pointer(handle, CURLOPT_HTTPHEADER, headerList))
   }
 
   private func setBody(_ bytes: [UInt8]) {
     number(CURLOPT_POST, 1)
-    note(unsafe credd_curl_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, bytes.count))
+    record(unsafe credd_curl_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, bytes.count))
     unsafe bytes.withUnsafeBytes {
-      note(unsafe credd_curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, $0.baseAddress))
+      record(unsafe credd_curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, $0.baseAddress))
     }
   }
 
@@ -160,7 +159,7 @@ internal import Glibc
 
   // MARK: After
 
-  /// Answers what calls the completion, for when the handle is gone.
+  /// Returns a closure that calls the completion, to be run after the handle is freed.
   func finish(_ result: CURLcode) -> () -> Void {
     guard result == CURLE_OK else {
       let failure = isTooLarge ? .tooLarge : TransportFailure(result)
@@ -174,7 +173,7 @@ internal import Glibc
 }
 
 extension TransportFailure {
-  /// What libcurl's result means for a session.
+  /// The failure that a libcurl result stands for.
   init(_ result: CURLcode) {
     switch result {
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:

@@ -4,11 +4,11 @@ internal import CredService
 internal import Glibc
 internal import Synchronization
 
-/// Finds out what a process runs: the path of its file, and the digest of what is in it. Digests are
-/// kept as long as the file is the same. Blocks: for threads alone.
+/// Reads the path and the digest of the program that a process runs. Keeps digests while the file
+/// stays the same. Blocks: call it on a thread.
 final class ExecutableInspector: Sendable {
-  /// A file and its content, so far as the kernel tells them apart. The time of its last change of
-  /// status cannot be set by anybody.
+  /// A file and its content, as far as the kernel distinguishes them. No process can set the time
+  /// of the last status change.
   private struct File: Hashable {
     let device: UInt64
     let inode: UInt64
@@ -24,7 +24,7 @@ final class ExecutableInspector: Sendable {
 
   /// Bytes of a file that is hashed: the largest programs of a host have 200 MB.
   static let largestFile: Int64 = 256 << 20
-  /// Digests kept: more than any configuration names.
+  /// The number of kept digests: more than any configuration names.
   static let digestsKept = 1024
 
   private let digests = Mutex<[File: String]>([:])
@@ -35,7 +35,7 @@ final class ExecutableInspector: Sendable {
     let file = unsafe credd_process_executable(pid, withDigest, &path, path.count, &facts)
     guard file >= 0 else { return .unknown(Self.reason(-file)) }
     defer { credd_close(file) }
-    // Bytes that are no text match no pattern that was one.
+    // A path that is not UTF-8 matches no pattern.
     guard
       let name = String(
         validating: path.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)

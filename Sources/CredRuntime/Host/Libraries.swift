@@ -4,19 +4,19 @@ internal import CredCore
 internal import CredService
 internal import Logging
 
-/// A library that is loaded at need, in the background: what libcurl brings along takes 10 ms, which
-/// would be half of a start.
+/// A library, loaded in the background when it is first needed. libcurl and its libraries take 10
+/// ms, half the time of a start.
 final class Library {
-  /// A library is a file like the program itself: only a dead disk keeps it for so long.
+  /// Loading takes this long only if the disk hangs.
   private static let timeout: Duration = .seconds(30)
 
   enum Name: String, Sendable {
     case curl = "libcurl"
     case crypto = "libcrypto"
 
-    /// Loads it unless it is. Blocks: for threads alone.
+    /// Loads the library if needed. Blocks: call it on a thread.
     ///
-    /// - Returns: what stands in the way; nil where it is loaded.
+    /// - Returns: the problem; nil if the library is loaded.
     func load() -> String? {
       var reason = [CChar](repeating: 0, count: 512)
       let result =
@@ -35,7 +35,7 @@ final class Library {
   private let background: any Background
   private let log: Logger
   private var isLoaded = false
-  /// Calls that wait while it is loaded.
+  /// Callers that wait for the library.
   private var waiting: [(Bool) -> Void] = []
 
   init(_ name: Name, clock: any Clock, background: any Background, log: Logger) {
@@ -45,8 +45,9 @@ final class Library {
     self.log = log
   }
 
-  /// Loads it unless it is. The completion gets false where it cannot be loaded, which the log
-  /// explains; the next call tries again. It comes at once where the library is loaded.
+  /// Loads the library if needed. If that fails, the reason is logged and the completion gets
+  /// false; the next call tries again. If the library is loaded already, the completion runs at
+  /// once.
   func load(completion: @escaping (Bool) -> Void) {
     guard !isLoaded else { return completion(true) }
     waiting.append(completion)
@@ -70,7 +71,7 @@ final class Library {
   }
 }
 
-/// libcrypto, at need.
+/// libcrypto, loaded when it is needed.
 final class CryptoLibrary: CryptoLoading {
   private let library: Library
 
@@ -83,8 +84,8 @@ final class CryptoLibrary: CryptoLoading {
   }
 }
 
-/// The hash functions and the cipher that the core leaves to a library. It is made only once the
-/// library is loaded: see ``CryptoLibrary``.
+/// The hash functions and the cipher, from libcrypto. Make it only after the library is loaded: see
+/// ``CryptoLibrary``.
 struct Libcrypto: Digests, BlockCipher {
   private static let digestSize = Int(CREDD_SHA256_SIZE)
   private static let blockSize = Int(CREDD_AES_BLOCK_SIZE)
@@ -96,8 +97,8 @@ struct Libcrypto: Digests, BlockCipher {
     return digest
   }
 
-  /// The digest of the first `size` bytes of a file; nil where it has fewer. Blocks: for threads
-  /// alone.
+  /// The digest of the first `size` bytes of a file; nil if it has fewer. Blocks: call it on a
+  /// thread.
   func sha256(ofFile descriptor: Int32, size: Int64) -> [UInt8]? {
     var digest = [UInt8](repeating: 0, count: Self.digestSize)
     return unsafe credd_sha256_file(descriptor, size, &digest) == 0 ? digest : nil

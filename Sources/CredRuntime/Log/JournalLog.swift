@@ -23,7 +23,7 @@ struct JournalLogHandler: LogHandler {
 
   func fields(of event: LogEvent) -> [String] {
     let metadata = metadata.merging(event.metadata ?? [:]) { $1 }
-    // Fields alone are seen by nobody who reads along.
+    // MESSAGE repeats the fields: `journalctl` shows only it.
     var fields = [
       "MESSAGE=\(event.text(with: metadata))", "PRIORITY=\(event.level.priority)",
       "SYSLOG_IDENTIFIER=credd",

@@ -5,9 +5,9 @@ internal import Glibc
 
 /// The one loop of the daemon: epoll for clients, sd-event for everything else.
 ///
-/// All that it waits for hangs on one epoll instance: clients, by the thousand, and sd-event with all
-/// its sources. With the clients as one source of sd-event, each iteration would take a second
-/// epoll_wait and sd-event's own work; with a source for each client, an iteration for each.
+/// One epoll instance watches thousands of clients, and sd-event with all its sources. If all
+/// clients were one source of sd-event, each iteration would need a second epoll_wait. If each
+/// client were a source, each would need its own iteration.
 ///
 /// Created, run and used on one thread.
 @safe public final class EventLoop {
@@ -16,23 +16,23 @@ internal import Glibc
   private let ready: UnsafeMutableBufferPointer<credd_ready>
   /// Served beside sd-event's sources.
   unowned var receiver: (any ReadinessReceiver)?
-  /// sd-event has something to do: a source is ready, or a timer was set and the kernel does not know
-  /// of it yet.
+  /// sd-event needs an iteration: a source is ready, or the kernel does not know of a new timer
+  /// yet.
   var needsDispatch = true
-  /// What ``run()`` answers, once it is to end. sd-event has no part in it: a loop of its that has
-  /// ended refuses to run again.
+  /// The result of ``run()``, set when it must end. sd-event's own exit is not used: it would
+  /// refuse to run again.
   private var ending: Int32?
-  /// How often the loop woke up or looked: a loop that spins is seen by it.
+  /// The number of iterations: it shows a loop that spins.
   private(set) var iterations: UInt64 = 0
 
-  /// The token of sd-event in epoll, which is no client's: see ``ReadinessReceiver``.
+  /// The token of sd-event in epoll; no client has it: see ``ReadinessReceiver``.
   private static let sources: UInt64 = 0xFFFF_FFFF
   /// Ready descriptors taken in one iteration.
   private static let readyAtOnce = 256
   /// How long sd-event's sources are dispatched before clients are served again.
   private static let sourceTime: Duration = .microseconds(25)
 
-  /// Throws where the kernel has no descriptors or memory left.
+  /// Throws if the kernel has no descriptors or memory left.
   public init() throws(SystemError) {
     var event: OpaquePointer?
     try unsafe SystemError.check(sd_event_new(&event), "create the event loop")
@@ -53,7 +53,7 @@ internal import Glibc
     unsafe sd_event_unref(event)
   }
 
-  /// Dispatches events until ``exit(code:)``; answers its code.
+  /// Dispatches events until ``exit(code:)``; returns its code.
   public func run() throws(SystemError) -> Int32 {
     while true {
       if let ending { return ending }
@@ -66,7 +66,7 @@ internal import Glibc
     ending = code
   }
 
-  /// Tells the watchdog of systemd that the loop still turns, if the unit asks for it.
+  /// Reports to systemd's watchdog that the loop still runs, if the unit asks for it.
   public func superviseByWatchdog() throws(SystemError) {
     unsafe try SystemError.check(sd_event_set_watchdog(event, 1), "set up the watchdog")
   }
@@ -100,17 +100,18 @@ internal import Glibc
     for index in ready.indices where unsafe ready[index].token == Self.sources {
       needsDispatch = true
     }
-    // Before the clients: a client that asks after `kill -HUP` finds it received.
+    // sd-event comes before the clients: a request sent after `kill -HUP` is answered after the
+    // signal is received.
     if needsDispatch { try dispatch() }
     guard ending == nil else { return }
     unsafe receiver?.serve(ready.span)
   }
 
-  /// Gives the sources of sd-event that are ready their turns, for a while.
+  /// Dispatches ready sources of sd-event, for a limited time.
   private func dispatch() throws(SystemError) {
     let end = now + Self.sourceTime
     repeat {
-      // The kernel is told of timers that were armed.
+      // This sets newly armed timers in the kernel.
       needsDispatch = false
       let count = unsafe try SystemError.check(sd_event_run(event, 0), "run the event loop")
       guard count > 0 else { return }
@@ -120,8 +121,8 @@ internal import Glibc
 
   // MARK: Descriptors of the receiver
 
-  /// Has ``receiver`` told when `descriptor` has any of `events`. Its token is neither this loop's nor
-  /// another descriptor's. Answers what epoll_ctl does.
+  /// Reports to ``receiver`` when `descriptor` has any of `events`. No other descriptor, nor this
+  /// loop, may have the same token. Returns what epoll_ctl returns.
   func add(_ descriptor: Int32, _ events: UInt32, _ token: UInt64) -> Int32 {
     credd_epoll_add(epoll, descriptor, events, token)
   }
@@ -130,7 +131,7 @@ internal import Glibc
     _ = credd_epoll_change(epoll, descriptor, events, token)
   }
 
-  /// Only for a descriptor that stays open: to close one takes it out as well.
+  /// Needed only for a descriptor that stays open: closing one removes it too.
   func remove(_ descriptor: Int32) {
     _ = credd_epoll_remove(epoll, descriptor)
   }
@@ -139,10 +140,10 @@ internal import Glibc
 /// Receives the readiness of many descriptors in one call. sd-event dispatches one source per
 /// iteration, which is too slow for thousands of clients.
 protocol ReadinessReceiver: AnyObject {
-  /// Serves the ready descriptors, and those that were left over from the last iteration, for a while.
-  /// Called in every iteration, after sd-event's sources. Tokens that it does not know are the loop's.
+  /// Serves ready descriptors, and those left from the last iteration, for a limited time. Called
+  /// in every iteration, after sd-event's sources. Unknown tokens belong to the loop.
   func serve(_ ready: borrowing Span<credd_ready>)
 
-  /// Something waits for the next iteration, whether or not a descriptor is ready.
+  /// Whether work waits for the next iteration even if no descriptor is ready.
   var isBusy: Bool { get }
 }

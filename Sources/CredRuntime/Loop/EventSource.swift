@@ -31,8 +31,8 @@ internal import Glibc
     unsafe sd_event_source_set_enabled(source, Int32(enabled ? SD_EVENT_ON : SD_EVENT_OFF))
   }
 
-  /// Takes the source out of epoll now, though its handler may still run and keep the object. A
-  /// descriptor of the same number that is opened next would else be taken out in its place.
+  /// Removes the source from epoll now, though its handler may still run and keep the object. A
+  /// later removal could remove a new descriptor with the same number.
   func remove() {
     setEnabled(false)
   }
@@ -49,7 +49,7 @@ internal import Glibc
     loop.needsDispatch = true
   }
 
-  /// Changes what an I/O source waits for. False if the descriptor is not what was watched.
+  /// Changes the events of an I/O source. False if the descriptor is no longer the watched one.
   func setEvents(_ events: UInt32) -> Bool {
     unsafe sd_event_source_set_io_events(source, events) >= 0
   }
@@ -119,12 +119,13 @@ extension EventLoop {
     case killed(Int32)
   }
 
-  /// Calls `handler` once the child `pid` ended. It is reaped when the handler returns: until then
-  /// its pid, and the group of that name, are still its own.
+  /// Calls `handler` once the child `pid` ended. It is reaped when the handler returns: no other
+  /// process can have its pid or group before.
   func child(
     _ pid: pid_t, handler: @escaping (ChildEnding) -> Void
   ) throws(SystemError) -> EventSource {
-    // sd-event refuses children while SIGCHLD is deliverable, and who ignores it gets no status.
+    // sd-event refuses child sources unless SIGCHLD is blocked. A process that ignores SIGCHLD gets
+    // no exit status.
     Self.block(SIGCHLD)
     Glibc.signal(SIGCHLD, SIG_DFL)
     let watched = EventSource(self) { value in
@@ -141,7 +142,7 @@ extension EventLoop {
         return 0
       }, watched.context)
     try SystemError.check(result, "watch child \(pid)")
-    // Without pidfds nothing would tell of a child that has ended by now.
+    // Without pidfds nothing would report a child that has already ended.
     needsDispatch = true
     return watched
   }

@@ -3,20 +3,19 @@ internal import CredCore
 internal import CredService
 internal import Logging
 
-/// Both clocks of the host. Watches the wall clock: whether somebody sets it, and what AWS says the
-/// time is.
+/// Both clocks of the host. Notices when the wall clock is set, and compares it with the time of
+/// AWS.
 ///
-/// Nothing that credd holds depends on the wall clock: deadlines and lifetimes are counted on
-/// CLOCK_BOOTTIME.
+/// Deadlines and lifetimes do not depend on the wall clock: they use CLOCK_BOOTTIME.
 final class SystemClock: Clock {
-  /// Jumps that are worth a word; NTP's small steps are not.
+  /// Smaller jumps are not logged: NTP makes small steps.
   private static let worthSaying: Duration = .seconds(10)
 
   private let loop: EventLoop
   private let log: Logger
   private let watch: Int32
   private var source: EventSource?
-  /// The wall clock less CLOCK_BOOTTIME, which changes when the wall clock is set.
+  /// The wall clock minus CLOCK_BOOTTIME; it changes when the wall clock is set.
   private var offset: Duration
   private var clockSkew = ClockSkew()
 
@@ -41,7 +40,7 @@ final class SystemClock: Clock {
     do throws(SystemError) {
       return try loop.timer { _ in fire() }
     } catch {
-      // Timers share one descriptor, which was opened at the start.
+      // All timers share one descriptor, opened at the start: only memory can run out.
       preconditionFailure("no memory is left for a timer")
     }
   }

@@ -31,12 +31,12 @@ internal import Glibc
     return true
   }
 
-  /// Answers what `send` does.
+  /// Returns what `send` returns.
   func send(to descriptor: Int32) -> Int {
     unsafe credd_send(descriptor, memory.baseAddress, used)
   }
 
-  /// What the kernel did not take; the buffer is empty afterwards.
+  /// Takes the bytes that the kernel did not take; empties the buffer.
   func takeRest(after sent: Int) -> [UInt8] {
     defer { clear() }
     guard sent < used else { return [] }
@@ -50,9 +50,9 @@ internal import Glibc
 }
 
 extension LineFramer {
-  /// The line that begins at a place of a chunk and ends within it, its newline left out, where
-  /// nothing is held of the stream: what nearly all lines are. Nil means nothing but that
-  /// ``next(in:from:)`` has to look.
+  /// The line that begins at `start` and ends within the chunk, without its newline. Call it only
+  /// if the framer holds no partial line, as for nearly all lines. If it returns nil, call
+  /// ``next(in:from:)``.
   static func line(in chunk: borrowing Span<UInt8>, at start: Int) -> Range<Int>? {
     guard start < chunk.count, chunk[start] > UInt8(ascii: " ") else { return nil }
     let end = fastNewline(in: chunk, from: start)
@@ -60,7 +60,7 @@ extension LineFramer {
     return start..<end
   }
 
-  /// What ``LineFramer/newline(in:from:)`` answers, in a sixtieth of the time.
+  /// Returns what ``LineFramer/newline(in:from:)`` returns, 60 times faster.
   static func fastNewline(in chunk: borrowing Span<UInt8>, from start: Int) -> Int {
     unsafe chunk.withUnsafeBufferPointer { bytes in
       guard let base = bytes.baseAddress,

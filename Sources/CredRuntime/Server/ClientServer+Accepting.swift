@@ -3,7 +3,7 @@ internal import CredCore
 internal import CredService
 internal import Glibc
 
-/// New clients, and clients that find no place.
+/// Accepts and refuses new clients.
 extension ClientServer {
   /// Accepts clients from `listener`, which stays the caller's.
   func listen(on listener: Int32) throws(SystemError) {
@@ -19,7 +19,7 @@ extension ClientServer {
     listeners.removeAll()
   }
 
-  /// No connection's: see ``ConnectionTable``.
+  /// The token of no connection: see ``ConnectionTable``.
   static func token(of listener: Int32) -> UInt64 { UInt64(listener) }
 
   private func watch(_ listener: Int32) -> Int32 {
@@ -27,7 +27,7 @@ extension ClientServer {
   }
 
   func accept(from listener: Int32, _ events: UInt32) {
-    // A shared listener that another process shut down is ready for ever, with no client to accept.
+    // If another process shuts a shared listener down, it stays ready for ever without a client.
     guard events & (CREDD_EPOLL_HUP | CREDD_EPOLL_ERR) == 0 else {
       loop.remove(listener)
       return listeners.removeAll { $0 == listener }
@@ -41,7 +41,7 @@ extension ClientServer {
       case ECONNABORTED, EINTR:
         continue  // the client is already gone
       case 1...:
-        // No descriptors, no memory: the connection stays in the backlog, and trying again at once
+        // Descriptors or memory ran out. The connection stays in the backlog; an immediate retry
         // would spin.
         pauseAccepting()
         return
@@ -57,7 +57,7 @@ extension ClientServer {
   }
 
   func resumeAccepting() {
-    // What cannot be watched now is tried again.
+    // A listener that cannot be watched now is tried again.
     guard listeners.allSatisfy({ [0, -EEXIST].contains(watch($0)) }) else {
       return pauseAccepting()
     }
@@ -103,9 +103,8 @@ extension ClientServer {
 
 /// The end of the daemon, as clients see it.
 extension ClientServer {
-  /// Takes no more clients, answers the requests that are there, and calls `end` once: when every
-  /// accepted client has sent something, which takes those that are about to send a millisecond, or
-  /// after ``ServerLimits/drainTime``.
+  /// Accepts no more clients, answers pending requests, then calls `end` once: when every accepted
+  /// client has sent something, or after ``ServerLimits/drainTime``.
   ///
   /// Clients that were not accepted stay in systemd's socket, for the next daemon.
   func drain(then end: @escaping () -> Void) throws(SystemError) {

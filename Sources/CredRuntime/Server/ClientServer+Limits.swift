@@ -2,9 +2,8 @@ internal import CredCore
 
 /// Limits the time and memory that one user's connections take.
 extension ClientServer {
-  /// Ends a connection with which its user holds more than the share. It is the one that grew: other
-  /// connections of the user are left alone.
-  func holdToShare(_ connection: Connection) {
+  /// Closes the connection that took its user over a limit.
+  func enforceShare(_ connection: Connection) {
     connection.account()
     let user = connection.user
     guard !connection.isClosing else { return }
@@ -31,11 +30,11 @@ extension ClientServer {
 
 /// Clients that do not end a line, or do not take replies.
 extension ClientServer {
-  /// Such a client has a deadline.
-  func noteStall(_ connection: Connection, _ now: Instant) {
+  /// Sets a deadline for such a client, or clears it.
+  func updateStallDeadline(_ connection: Connection, _ now: Instant) {
     let isBlocked = connection.backlog > 0
     guard isBlocked || (!connection.isWaiting && connection.holdsPartialLine) else {
-      noLongerStalled(connection)
+      clearStallDeadline(connection)
       return
     }
     guard !connection.isStalled else { return }
@@ -45,13 +44,13 @@ extension ClientServer {
       now + (isBlocked ? limits.blockedWrite : limits.partialLine)
   }
 
-  func noLongerStalled(_ connection: Connection) {
+  func clearStallDeadline(_ connection: Connection) {
     guard connection.isStalled else { return }
     connection.isStalled = false
     stalled[connection.token] = nil
   }
 
-  func cutStalled() {
+  func closeStalled() {
     let now = loop.now
     for (token, deadline) in stalled where deadline <= now {
       stalled[token] = nil
@@ -72,14 +71,13 @@ public struct ServerLimits: Sendable, Equatable {
   public var connections: Int
   public var connectionsPerUser: Int
 
-  /// A client that began a line and does not end it is cut off after this long.
+  /// A client must end a line within this time, or it is disconnected.
   var partialLine: Duration = Limits.Line.time
-  /// A client that does not take its replies for this long is cut off.
+  /// A client must take its replies within this time, or it is disconnected.
   var blockedWrite: Duration = .seconds(30)
-  /// How often deadlines of stalled clients are looked at, while there are any.
+  /// How often the deadlines of stalled clients are checked, while there are any.
   var stallCheck: Duration = .seconds(1)
-  /// How long a daemon that ends waits for the first bytes of the clients that it has accepted: they
-  /// have connected, so their request is under way.
+  /// How long an ending daemon waits for the first request of each accepted client.
   var drainTime: Duration = .milliseconds(500)
   /// When descriptors or memory ran out, no client is accepted for this long.
   var acceptPause: Duration = .milliseconds(100)
@@ -94,25 +92,24 @@ public struct ServerLimits: Sendable, Equatable {
       connections: settings.maxConnections, connectionsPerUser: settings.maxConnectionsPerUser)
   }
 
-  /// Read from one connection at once: enough for 400 pipelined requests, which are then answered
-  /// ``turnLines`` at a time.
+  /// Bytes of one read: enough for 400 pipelined requests. They are answered ``turnLines`` at a
+  /// time.
   static let readSize = 16 << 10
-  /// How long one user is served before the next one is, over all of the user's connections: what a
-  /// flood of one user adds to another's answer. After each round the loop polls, which takes less
-  /// than 1 µs.
+  /// The time of one user's turn, for all the user's connections. It bounds the delay that one user
+  /// can cause another. After each round the loop polls, which takes less than 1 µs.
   static let turnTime: Duration = .microseconds(25)
-  /// Requests of one connection that are answered at once, by the time that a cached `get` takes;
-  /// others count as many of them as fit into their time.
+  /// Requests of one connection that are answered in one turn. A slower request than a cached `get`
+  /// counts as several: its time divided by `lineTime`.
   static let turnLines = 32
   static let lineTime: Duration = .nanoseconds(600)
   /// Replies gathered before they are written.
   static let writeSize = 256 << 10
-  /// Connections accepted at once, some 25 µs too; they are served afterwards, by turns as others.
+  /// Connections accepted at once, which takes 25 µs too. They are then served in turns, as others.
   static let acceptsPerTurn = 4
-  /// How long a daemon that cannot start answers its clients before it ends: long enough that
-  /// systemd, which allows 20 starts by a socket in 2 s, is never near its limit; short enough for
-  /// a person who waits for `systemctl restart` to fail.
+  /// How long a daemon that cannot start answers its clients before it ends. systemd allows a
+  /// socket 20 starts in 2 s: a second stays far below that limit. A person who waits for
+  /// `systemctl restart` to fail can wait a second.
   static let refusalNanoseconds: Int64 = 1_000_000_000
-  /// How often it looks whether they have sent something.
+  /// How often an ending daemon checks whether the accepted clients have sent something.
   static let drainCheck: Duration = .milliseconds(2)
 }

@@ -10,28 +10,29 @@ internal import Glibc
 /// round.
 @safe final class ClientServer: ReadinessReceiver {
   let loop: EventLoop
-  /// Connections with something to do: epoll said so, or lines were read and not answered.
+  /// Connections with work: epoll reported events, or lines were read and not answered.
   let queue = ReadyQueue()
-  /// Requests that may still be answered in this turn. Below zero where one took very long.
+  /// Requests that may still be answered in this turn. Below zero after a very slow one.
   private(set) var linesLeft = 0
   var listeners: [Int32] = []
-  /// Some clients may have connected before the kernel was told: see `credd_refuse_senders`.
+  /// Whether a listener added the sender to each message before: then clients that connected
+  /// earlier need `credd_refuse_senders` too.
   var namesSenders = false
   var acceptTimer: EventSource?
   var stallTimer: EventSource?
   /// See ``drain(then:)``.
   var drainTimer: EventSource?
-  /// When connections are cut off that do not end a line or do not take replies, by token.
+  /// Deadlines of connections that do not end a line or do not take replies, by token.
   var stalled: [UInt64: Instant] = [:]
   let table = ConnectionTable()
   private let inputBuffer: UnsafeMutableBufferPointer<UInt8>
   private let output = OutputBuffer(capacity: ServerLimits.writeSize)
   /// The connection whose turn it is, and whose replies are in `output`.
   private var current: Connection?
-  /// Connections that were given replies outside their turns.
+  /// Connections that got replies outside their turns.
   private var pendingReplies: [Connection] = []
-  /// Whether there are any, as a flag of its own: it is asked for in every iteration, and a look at
-  /// the array costs a check of exclusive access.
+  /// Whether there are any. A separate flag, because every iteration reads it: reading the array
+  /// costs a check of exclusive access.
   private var hasPendingReplies = false
   var limits: ServerLimits
   let receiver: any LineReceiving
@@ -39,7 +40,7 @@ internal import Glibc
   var accepted: UInt64 = 0
   var refused: UInt64 = 0
 
-  /// Since when no client is connected; means nothing while one is.
+  /// Since when no client is connected; has no meaning while one is.
   private(set) var emptySince: Instant
 
   init(
@@ -51,7 +52,7 @@ internal import Glibc
     self.receiver = receiver
     unsafe inputBuffer = .allocate(capacity: ServerLimits.readSize)
     acceptTimer = try loop.timer { [unowned self] _ in self.resumeAccepting() }
-    stallTimer = try loop.timer { [unowned self] _ in self.cutStalled() }
+    stallTimer = try loop.timer { [unowned self] _ in self.closeStalled() }
     loop.receiver = self
   }
 
@@ -86,7 +87,7 @@ internal import Glibc
     serveRound()
   }
 
-  /// Gives each user with something to do a turn.
+  /// Gives each user with work a turn.
   private func serveRound() {
     var users = queue.userCount
     while users > 0, let user = queue.popUser() {
@@ -116,7 +117,7 @@ internal import Glibc
     }
     guard !connection.isClosed else { return }
     if !connection.unread.isEmpty, canTakeLine(connection) {
-      // What came later waits its turn.
+      // Later input waits for the next turn.
       takeUnread(connection, now)
       endTurn(connection, now)
     } else if connection.hasInput, wantsInput(connection) {
@@ -173,7 +174,7 @@ internal import Glibc
       case .line(let range):
         take(chunk.extracting(range), connection, now)
       case .joined(let line):
-        noLongerStalled(connection)  // the next partial line has a time of its own
+        clearStallDeadline(connection)  // the next partial line has a time of its own
         take(line.span, connection, now)
       case .needsMore:
         return
@@ -214,8 +215,7 @@ internal import Glibc
 
   // MARK: Replies
 
-  /// Gives a reply. In the connection's own turn it is written when the turn ends, else in the next
-  /// iteration of the loop.
+  /// Sends a reply: at the end of the connection's own turn, or else in the next iteration.
   func reply(_ bytes: [UInt8], to connection: Connection) {
     guard !connection.isClosed else { return }
     guard connection === current else {
@@ -226,19 +226,20 @@ internal import Glibc
       return
     }
     if connection.backlog == 0, output.append(bytes) { return }
-    // Full: write first. What the peer does not take becomes its backlog, which stops its lines.
+    // The buffer is full: write it first. The rest that the peer does not take becomes its backlog;
+    // no line of the peer is read until the backlog is empty.
     if connection.backlog == 0 { flush(connection) }
     if connection.backlog > 0 || !output.append(bytes) {
       connection.enqueue(bytes)
     }
   }
 
-  /// Writes what was given to connections outside their own turns, and goes on with their lines.
+  /// Writes replies that connections got outside their own turns, then continues with their lines.
   func writeReplies() {
     guard hasPendingReplies else { return }
     let now = loop.now
     var index = 0
-    // It may grow meanwhile. The connection that has waited longest comes first.
+    // The list may grow meanwhile. The connection that has waited longest comes first.
     while index < pendingReplies.count {
       let connection = pendingReplies[index]
       index += 1
@@ -246,7 +247,7 @@ internal import Glibc
       guard !connection.isClosed else { continue }
       turn(of: connection) {
         flush(connection)
-        // A watcher that does not read.
+        // This is a watcher that does not read.
         guard connection.backlog <= Limits.Client.backlogBytes else { return close(connection) }
         takeUnread(connection, now)
         endTurn(connection, now)
@@ -268,7 +269,7 @@ internal import Glibc
     if connection.backlog > 0 {
       let sent = connection.sendBacklog()
       guard sent >= 0 || sent == -Int(EAGAIN) else { return close(connection) }
-      if sent > 0 { noLongerStalled(connection) }
+      if sent > 0 { clearStallDeadline(connection) }
       return
     }
     guard !output.isEmpty else { return }
@@ -282,12 +283,12 @@ internal import Glibc
 
   // MARK: After a turn
 
-  /// Writes what was gathered, then decides what to wait for.
+  /// Writes the gathered replies, then decides what to wait for.
   private func endTurn(_ connection: Connection, _ now: Instant) {
     guard !connection.isClosed else { return }
     flush(connection)
     guard !connection.isClosed else { return }
-    holdToShare(connection)
+    enforceShare(connection)
     if connection.backlog == 0 {
       let isDone =
         connection.isInputFinished && connection.unread.isEmpty
@@ -296,7 +297,7 @@ internal import Glibc
     }
     let hasLines = !connection.unread.isEmpty && canTakeLine(connection)
     if hasLines || (connection.hasInput && wantsInput(connection)) || connection.isGone {
-      // Its turn ended before its lines did; or it left before it was answered.
+      // Its turn ended before its lines, or it disconnected before the answer.
       queue.append(connection)
     }
     if connection.watchesWritable != (connection.backlog > 0) {
@@ -304,7 +305,7 @@ internal import Glibc
       let room = connection.watchesWritable ? CREDD_EPOLL_OUT : 0
       loop.change(connection.descriptor, Self.interest | room, connection.token)
     }
-    noteStall(connection, now)
+    updateStallDeadline(connection, now)
   }
 
   static let interest =

@@ -7,37 +7,37 @@ final class Connection {
   let descriptor: Int32
   let peer: Peer
   let user: UserQueue
-  /// Nil for one that is refused.
+  /// Nil for a refused connection.
   var client: Client?
   private unowned let server: ClientServer
-  /// Index and generation in the server's table; what epoll hands back.
+  /// Index and generation in the server's table; epoll returns it with each event.
   let token: UInt64
   let accepted: Instant
-  /// What is unread may carry descriptors; see `credd_receive`. False where the kernel lets none
-  /// through, and once everything was read.
+  /// Unread data may carry descriptors: see `credd_receive`. False if the kernel passes none, and
+  /// after the end of the input.
   private var mayCarryDescriptors: Bool
 
   /// Cuts lines; holds the beginning of an unfinished one.
   private var framer = LineFramer()
-  /// Bytes of it. Like ``backlog`` a number of its own: what is changed by calls is checked at run
-  /// time whenever it is read, which took a third of the instructions of a cached `get`.
+  /// The bytes that `framer` holds. A separate number, as ``backlog`` is: reading `framer` would
+  /// cost a check of exclusive access, a third of the instructions of a cached `get`.
   private(set) var partialBytes = 0
-  /// What was read behind a request that waits for its answer, and how much of it is taken.
+  /// Bytes that were read after a request that still waits, and how many of them are used.
   var unread: [UInt8] = []
   var unreadPosition = 0
-  /// Bytes the peer has not taken yet, behind those it has.
+  /// Replies of which the first `outboundStart` bytes were sent.
   private var outbound: [UInt8] = []
   private var outboundStart = 0
   /// Replies waiting to be written, in bytes.
   private(set) var backlog = 0
 
-  /// What of ``UserQueue/unfinishedBytes`` and ``UserQueue/backlogBytes`` is this connection's.
+  /// This connection's part of ``UserQueue/unfinishedBytes`` and ``UserQueue/backlogBytes``.
   var countedUnfinished = 0
   var countedBacklog = 0
-  /// In the ``ReadyQueue``, and the connection that comes next there.
+  /// Whether it is in the ``ReadyQueue``, and the next connection there.
   var isReady = false
   var nextReady: Connection?
-  /// What epoll reported and was not acted upon yet: it says each thing once.
+  /// Reported events that are not handled yet: epoll reports each once.
   var events: UInt32 = 0
 
   /// The peer has sent something.
@@ -50,7 +50,7 @@ final class Connection {
   var isClosing = false
   /// Gone from the table.
   var isClosed = false
-  /// It has a deadline: see ``ClientServer/noteStall(_:_:)``.
+  /// It has a deadline: see ``ClientServer/updateStallDeadline(_:_:)``.
   var isStalled = false
   /// Whether epoll reports when the peer takes replies again.
   var watchesWritable = false
@@ -72,7 +72,7 @@ final class Connection {
     credd_close_client(descriptor, mayCarryDescriptors)
   }
 
-  /// Answers what `read` does; `-EBADMSG` where the peer passes descriptors.
+  /// Returns what `read` returns; `-EBADMSG` if the peer passes descriptors.
   func read(into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
     guard mayCarryDescriptors else {
       return unsafe credd_read(descriptor, buffer.baseAddress, buffer.count)
@@ -82,20 +82,20 @@ final class Connection {
     return count
   }
 
-  /// There may be something to read, if only the end.
+  /// There may be data to read, or the end of the input.
   var hasInput: Bool { events & (CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP) != 0 }
 
   /// The peer neither sends nor listens any more.
   var isGone: Bool { events & (CREDD_EPOLL_HUP | CREDD_EPOLL_ERR) != 0 }
 
-  /// Less than was asked for was read: what comes next is said again. Not so the end, if that is
-  /// what comes next, nor what lies behind out-of-band data, at which a read stops.
+  /// Records a short read: epoll will report more data. It will not report the end again, nor data
+  /// behind out-of-band data, at which a read stops.
   func readShort() {
     guard events & (CREDD_EPOLL_RDHUP | CREDD_EPOLL_HUP | CREDD_EPOLL_PRI) == 0 else { return }
     events &= ~CREDD_EPOLL_IN
   }
 
-  /// Nothing was there, or nothing more ever comes.
+  /// Records that there is nothing to read, or that the input has ended.
   func inputDrained() {
     events &= ~(CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP | CREDD_EPOLL_PRI)
   }
@@ -104,7 +104,7 @@ final class Connection {
 
   var holdsPartialLine: Bool { partialBytes > 0 }
 
-  /// Bytes of a line that was begun, and of those behind a request.
+  /// Bytes of an unfinished line, and of lines after a waiting request.
   var unfinishedBytes: Int { partialBytes + unread.count }
 
   /// See ``LineFramer/next(in:from:)``.
@@ -119,7 +119,7 @@ final class Connection {
     return framer.finish()
   }
 
-  /// Forgets what was read and not answered.
+  /// Drops lines that were read and not answered.
   func dropLines() {
     framer = LineFramer()
     partialBytes = 0
@@ -131,12 +131,12 @@ final class Connection {
 
   /// Adds to the backlog.
   func enqueue(_ bytes: [UInt8]) {
-    // Mostly there is none: then the reply is shared, not copied.
+    // The backlog is usually empty: then the reply is shared, not copied.
     if backlog == 0 { outbound = bytes } else { outbound.append(contentsOf: bytes) }
     backlog += bytes.count
   }
 
-  /// Writes what the peer takes of the backlog; answers what `send` does.
+  /// Writes as much of the backlog as the peer takes; returns what `send` returns.
   func sendBacklog() -> Int {
     let sent = unsafe outbound.withUnsafeBytes { bytes in
       unsafe credd_send(

@@ -5,12 +5,12 @@ internal import CredService
 final class ConnectionTable {
   private var slots: [Connection?] = []
   private var free: [Int] = []
-  /// Never 0, which tokens have that are no connection's.
+  /// Never 0: tokens with 0 belong to no connection.
   private var generation: UInt32 = 0
   private var users: [UInt32: UserQueue] = [:]
   private(set) var count = 0
 
-  /// The connection of that token; nil if it is closed, even if its slot has another one by now.
+  /// The connection of that token; nil if it is closed, even if another one has its slot.
   subscript(token: UInt64) -> Connection? {
     let index = Int(token & 0xFFFF_FFFF)
     guard index < slots.count, let connection = slots[index], connection.token == token else {
@@ -50,18 +50,18 @@ final class ConnectionTable {
     if connection.user.connections == 0 { users[connection.peer.uid] = nil }
   }
 
-  /// All of them, in no order.
+  /// All open connections, in no order.
   var all: [Connection] { slots.compactMap { $0 } }
 }
 
-/// What one Unix user has of the server, over all connections.
+/// One Unix user's share of the server, for all the user's connections.
 final class UserQueue {
   let uid: UInt32
-  /// Open ones.
+  /// Open connections.
   var connections = 0
-  /// Bytes of lines that were begun, and of lines that wait behind a request.
+  /// Bytes of unfinished lines, and of lines after a waiting request.
   var unfinishedBytes = 0
-  /// Bytes of replies that were not taken yet.
+  /// Bytes of replies that the clients have not taken.
   var backlogBytes = 0
 
   /// Connections with something to do, linked by ``Connection/nextReady``.
@@ -77,7 +77,7 @@ final class UserQueue {
 
   var hasReady: Bool { firstReady != nil }
 
-  /// The next connection to serve; it is no longer in the queue.
+  /// Removes and returns the next connection to serve.
   func popReady() -> Connection? {
     guard let connection = firstReady else { return nil }
     firstReady = connection.nextReady
@@ -95,7 +95,7 @@ final class UserQueue {
 }
 
 /// Connections that have something to do. Users take turns, however many connections they have; so
-/// do the connections of each. Linked through its elements: it allocates nothing.
+/// do the connections of each user. The elements are linked, so the queue allocates nothing.
 final class ReadyQueue {
   private var first: UserQueue?
   private var last: UserQueue?
@@ -103,7 +103,7 @@ final class ReadyQueue {
 
   var isEmpty: Bool { first == nil }
 
-  /// One that is in the queue keeps its place.
+  /// A connection that is already in the queue keeps its place.
   func append(_ connection: Connection) {
     guard !connection.isReady else { return }
     connection.user.append(connection)
@@ -118,7 +118,7 @@ final class ReadyQueue {
     userCount += 1
   }
 
-  /// The user whose turn it is; still with the connections to serve.
+  /// Removes and returns the user whose turn it is, with the connections to serve.
   func popUser() -> UserQueue? {
     guard let user = first else { return nil }
     first = user.next

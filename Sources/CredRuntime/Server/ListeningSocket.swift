@@ -2,14 +2,15 @@ internal import CLinux
 internal import CredCore
 internal import Glibc
 
-/// A listening socket that credd bound itself, and removes again.
+/// A listening socket that credd binds and removes.
 public struct ListeningSocket: ~Copyable {
   public let path: String
   public let descriptor: Int32
-  /// What the path was when it was bound; another file there is none of ours.
+  /// The file's identity at bind; another file at the path is not removed.
   private let inode: (UInt64, UInt64)
 
-  /// - Parameter mode: of the socket file. A client is served by its uid alone, whatever the mode.
+  /// - Parameter mode: of the socket file. Access depends only on the client's uid, not on the
+  ///   mode.
   public init(path: String, mode: UInt32, backlog: Int32 = 4096) throws(SystemError) {
     self.path = path
     descriptor = try unsafe SystemError.check(
@@ -32,10 +33,8 @@ public struct ListeningSocket: ~Copyable {
 
 /// The end of a daemon that cannot serve.
 ///
-/// systemd starts a daemon for the clients that wait in its socket. A daemon that ended with clients
-/// waiting would be started again at once, and after a few times systemd would close the socket until
-/// it is reset by hand. So waiting clients are answered, and for a moment new ones: they learn what
-/// is wrong, and a later one starts a daemon that looks whether it was mended.
+/// systemd would restart a daemon that ends with waiting clients, then close the socket. So credd
+/// answers them for a second, then ends.
 extension ListeningSocket {
   /// Answers every client with an error, then returns. Takes
   /// ``ServerLimits/refusalNanoseconds``: systemd starts no other daemon before.
@@ -58,7 +57,8 @@ extension ListeningSocket {
     while true {
       let client = credd_accept(listener)
       guard client >= 0 else { return }
-      // It fits the empty buffer of a new connection. A client that has left misses nothing.
+      // The line fits the empty buffer of a new connection. A failure means that the client has
+      // left.
       _ = unsafe line.withUnsafeBytes { unsafe credd_send(client, $0.baseAddress, $0.count) }
       credd_close_client(client, credd_may_carry_descriptors(client))
     }

@@ -5,7 +5,7 @@ internal import CredService
 internal import Glibc
 
 extension Peer {
-  /// What the kernel recorded at `connect`.
+  /// The peer, as the kernel recorded it at `connect`.
   static func connected(to descriptor: Int32) throws(SystemError) -> Peer {
     var peer = credd_peer()
     unsafe try SystemError.check(
@@ -29,19 +29,19 @@ extension Peer {
 
 /// The systemd unit of a connected process.
 enum CallerUnit {
-  /// The unit, such as `billing.service`; nil where there is none, or where it cannot be told for
-  /// sure. One of a user's own manager follows that manager's, `user@1000.service/app.service`:
-  /// users name theirs as they like, and none of these names must pass for the system's.
+  /// The unit, such as `billing.service`; nil if there is none or it is uncertain. The unit of a
+  /// user's own manager follows the manager's unit: `user@1000.service/app.service`. Users choose
+  /// such names, so none of them may equal the name of a system unit.
   ///
-  /// A pid alone may by now be another process's (spire#6035). The kernel's pidfd of the peer
-  /// (Linux 6.5) settles that: where it is still alive after the unit was read, the pid was the
-  /// peer's all the while. An older kernel gives none; then the pid's process must be the peer's
-  /// user's and older than the connection, before and after. What that cannot tell is a pid that
-  /// was given anew to a process of the same user between `connect` and `accept`.
+  /// Another process may have the peer's pid by now (spire#6035). With the kernel's pidfd of the
+  /// peer (Linux 6.5), credd checks after the reading that the peer still lives. Without it, the
+  /// pid's process must belong to the peer's user and be older than the connection, before and
+  /// after the reading; a pid that the same user's next process got between `connect` and `accept`
+  /// goes unnoticed.
   ///
   /// - Parameter accepted: when the connection was.
   static func name(of peer: Peer, on descriptor: Int32, accepted: Instant) -> String? {
-    // Outside this daemon's pid namespace: the kernel has no number for it here.
+    // The peer is outside this daemon's pid namespace: it has no pid here.
     guard peer.pid > 0 else { return nil }
     var pidfd = credd_peer_pidfd(descriptor)
     let isCertain = pidfd >= 0
@@ -67,12 +67,13 @@ enum CallerUnit {
     return unsafe String(cString: found)
   }
 
-  /// Whether the process that has the peer's pid now is its user's and was there before `accepted`.
+  /// Whether the present process of the peer's pid belongs to the peer's user and began before
+  /// `accepted`.
   static func isOlder(_ peer: Peer, than accepted: Instant) -> Bool {
     started(peer).map { $0 <= accepted } ?? false
   }
 
-  /// When the process began that has the peer's pid now; nil where it is none of its user's.
+  /// When the present process of the peer's pid began; nil if it belongs to another user.
   static func started(_ peer: Peer) -> Instant? {
     var uid: uid_t = 0
     var started: Int64 = 0

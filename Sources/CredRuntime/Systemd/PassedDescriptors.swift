@@ -3,8 +3,8 @@ internal import CSystemd
 internal import Glibc
 public import Logging
 
-/// What the service manager passed (sd_listen_fds(3)): listening sockets, and what a former process
-/// of this service left in the descriptor store.
+/// The descriptors that the service manager passed (sd_listen_fds(3)): listening sockets, and the
+/// session stores of a former process of this service.
 public struct PassedDescriptors: Sendable {
   /// A descriptor with the name it has at the service manager.
   public struct Named: Sendable, Equatable {
@@ -17,20 +17,19 @@ public struct PassedDescriptors: Sendable {
     }
   }
 
-  /// Whatever their names. They are never unlinked: they belong to systemd, which keeps listening on
-  /// them after this process (gitsign#830).
+  /// Listening sockets of any name. credd never unlinks them: they belong to systemd, which keeps
+  /// listening after this process ends (gitsign#830).
   public private(set) var listeners: [Named] = []
-  /// Files of sessions: one, or two where a process was killed while it replaced one.
+  /// Session stores: one, or two if a process was killed while it replaced one.
   public private(set) var stores: [Named] = []
-  /// Sockets that credd cannot serve: it knows callers by the kernel's word for them, which others
-  /// than listening Unix stream sockets do not have.
+  /// Passed sockets of other kinds. credd needs SO_PEERCRED, which only Unix stream sockets have.
   public private(set) var unusable: [Named] = []
-  /// Names of what is neither, as another version may leave in the descriptor store; closed.
+  /// Names of unknown descriptors, perhaps of another version. They are closed.
   public private(set) var strays: [String] = []
 
-  /// How the names of session stores begin.
+  /// The prefix of the names of session stores.
   static let storeName = "sessions"
-  /// The name of one that was not passed: see ``SessionsFile``.
+  /// The name of a store that was read from a file: see ``SessionsFile``.
   static let fileName = "parked"
 
   public init() {}
@@ -61,7 +60,7 @@ public struct PassedDescriptors: Sendable {
     }
   }
 
-  /// Has the service manager drop what no version like this one can use.
+  /// Tells the service manager to drop the descriptors that this version cannot use.
   public func dropStrays(log: Logger) {
     for name in strays {
       log.warning("dropped a descriptor that is of no use here", metadata: ["name": "\(name)"])

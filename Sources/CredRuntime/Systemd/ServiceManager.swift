@@ -1,19 +1,19 @@
 internal import CSystemd
 internal import Glibc
 
-/// What the service manager is told (sd_notify(3)); nothing happens outside a service.
+/// Messages to the service manager (sd_notify(3)); outside a service they have no effect.
 enum ServiceNotification {
-  /// Whether anybody listens.
+  /// Whether a service manager listens.
   static var isHeard: Bool { unsafe getenv("NOTIFY_SOCKET") != nil }
 
   static func send(_ state: String) {
     unsafe sd_notify(0, state)
   }
 
-  /// Leaves a descriptor with the service manager under a name, for the next process of the service.
+  /// Stores a descriptor under a name in the service manager, for the next process of the service.
   ///
-  /// - Throws: where the message could not be sent. Whether the unit lets anything be stored is not
-  ///   told.
+  /// - Throws: if the message could not be sent. systemd does not say whether the unit allows
+  ///   storing.
   static func store(_ descriptor: Int32, as name: String) throws(SystemError) {
     // A file in memory is always ready, so there is nothing to poll it for.
     var descriptor = descriptor
@@ -22,23 +22,22 @@ enum ServiceNotification {
       "leave the sessions with the service manager")
   }
 
-  /// Has the service manager close everything of that name.
+  /// Tells the service manager to close every stored descriptor of that name.
   static func remove(_ name: String) {
     send("FDSTOREREMOVE=1\nFDNAME=\(name)")
   }
 }
 
-/// Where the service may keep files: the first directory of its kind that the service manager made;
-/// nil where it made none (systemd.exec(5)).
+/// The service's directories. Each is the first one of its kind that the service manager made, or
+/// nil (systemd.exec(5)).
 public enum ServiceDirectory {
   /// `StateDirectory=`: on disk.
   public static var state: String? { path("STATE_DIRECTORY") }
   /// `RuntimeDirectory=`: in memory.
   public static var runtime: String? { path("RUNTIME_DIRECTORY") }
 
-  /// Lets a person check a configuration that names `${CREDENTIALS_DIRECTORY}`, which systemd sets
-  /// for the service alone: it is taken for the directory that the service would have. Nothing
-  /// changes within a service: there a missing `LoadCredential=` is an error.
+  /// Sets `${CREDENTIALS_DIRECTORY}` to the service's directory, for --check-config outside the
+  /// service. Within a service a missing `LoadCredential=` stays an error.
   public static func assumeCredentials() {
     let isService = unsafe getenv("SYSTEMD_EXEC_PID").map { unsafe atoi($0) } == getpid()
     guard !isService else { return }
@@ -47,7 +46,7 @@ public enum ServiceDirectory {
 
   private static func path(_ variable: String) -> String? {
     guard let value = unsafe getenv(variable) else { return nil }
-    // Several are separated by colons.
+    // The variable may list several directories, separated by colons.
     let first = unsafe String(cString: value).prefix { $0 != ":" }
     return first.hasPrefix("/") ? String(first) : nil
   }

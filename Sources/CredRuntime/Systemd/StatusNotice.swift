@@ -3,7 +3,7 @@ internal import CredService
 
 /// Keeps the line that `systemctl status` shows, without a message for every event.
 final class StatusNotice {
-  /// Messages are at least so far apart.
+  /// The least time between two messages.
   static let interval: Duration = .seconds(5)
 
   private let loop: EventLoop
@@ -34,13 +34,13 @@ final class StatusNotice {
     timer?.arm(at: quietUntil)
   }
 
-  /// The daemon ends, and has said so.
+  /// Stops the messages: the daemon ends, and has reported that itself.
   func end() {
     timer = nil
     isArmed = true
   }
 
-  /// Shows how things are now, in place of what else was told meanwhile.
+  /// Sends the present state, which replaces any other status sent meanwhile.
   func restore() {
     shown = nil
     send()

@@ -77,7 +77,7 @@ extension UpstreamClient {
     }
   }
 
-  /// The login that a file holds, read anew each time, as sidecars replace it.
+  /// The login of a file, read for each call, because sidecars replace the file.
   func readTokenFile(of profile: Profile, _ done: @escaping Completion<PreparedCall>) {
     guard let path = profile.settings.webIdentityTokenFile else {
       preconditionFailure("the plan of a profile without a token file reads none")

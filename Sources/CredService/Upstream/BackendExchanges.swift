@@ -1,6 +1,6 @@
 import CredCore
 
-/// What every backend is asked, by its type.
+/// The requests to backends, by type.
 extension UpstreamClient {
   func prepareToken(
     _ identityID: IdentityID?, _ logins: LoginsMap, _ session: BackendSession?,
@@ -101,8 +101,8 @@ extension UpstreamClient {
     }
   }
 
-  /// Tells the backend that a user has signed out; nothing happens where it has no `logout_url`.
-  func tellBackend(_ signOut: GlobalSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
+  /// Reports a sign-out to the backend; does nothing if it has no `logout_url`.
+  func signOutAtBackend(_ signOut: GlobalSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
     guard let backend = signOut.profile.backend, case .http(let settings) = backend.kind,
       let url = settings.logoutURL
     else { return later { done(nil) } }

@@ -1,6 +1,6 @@
 import CredCore
 
-/// Calls to one endpoint that wait for their turn: does what its ``Admission`` decides.
+/// The waiting calls of one endpoint: carries out the decisions of its ``Admission``.
 final class CallQueue {
   private var admission: Admission
   private var waiting: [CallID: (UpstreamFailure?) -> Void] = [:]
@@ -12,11 +12,11 @@ final class CallQueue {
   var nextWake: Instant { admission.nextWake }
 
   func apply(_ policy: Admission.Policy) {
-    admission.adopt(policy)
+    admission.apply(policy)
   }
 
-  /// Calls `body` once when the call may be made, or with the failure it ends with if it may not;
-  /// perhaps at once. Tell ``Admission/Event/ended(_:_:)`` of a call that was made.
+  /// Calls `body` once, perhaps at once: when the call may be made, or with the failure of a
+  /// refused call. Report the end of a call with ``Admission/Event/ended(_:_:)``.
   func enter(
     _ call: Admission.Call, _ clock: any Clock, _ body: @escaping (UpstreamFailure?) -> Void
   ) {

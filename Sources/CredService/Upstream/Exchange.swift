@@ -1,4 +1,4 @@
-package import CredCore
+import CredCore
 
 /// One request with the way to read its reply.
 struct Exchange<Outcome> {
@@ -8,11 +8,11 @@ struct Exchange<Outcome> {
   let read: (HTTPReply) throws(UpstreamFailure) -> Outcome
 }
 
-/// What a call comes to once everything it needs is there.
+/// A call that is ready to be made.
 enum PreparedCall {
   case exchange(Exchange<UpstreamOutcome>)
   case command(Command, read: (ExecOutcome) throws(UpstreamFailure) -> UpstreamOutcome)
-  /// There is nothing to ask anybody.
+  /// The outcome is known without a request.
   case outcome(UpstreamOutcome)
 }
 
@@ -103,14 +103,14 @@ extension UpstreamClient {
     readFile(path, key: key, for: upstream) { done($0.map { $0 }) }
   }
 
-  /// What signs and decrypts, for the backends that want it.
+  /// The crypto library, for backends that sign and decrypt.
   func loadCrypto(for upstream: Upstream, _ done: @escaping Completion<any Crypto>) {
     services.crypto.load { crypto in
       done(crypto.map { .success($0) } ?? .failure(.transport(.noLibrary, from: upstream)))
     }
   }
 
-  /// Turns what stands in the way of a call into the failure of that call.
+  /// Turns a problem before the call into the failure of the call.
   static func checked<R>(
     _ upstream: Upstream, _ body: () throws(InvalidInput) -> R
   ) throws(UpstreamFailure) -> R {
@@ -133,7 +133,7 @@ extension UpstreamClient {
 
   // MARK: Templates
 
-  /// The developer user identifier: the backend's own word for it, else the configured one.
+  /// The developer user identifier: the backend's own, else the configured one.
   func identifier(
     _ known: String?, of user: UnixUser, _ profile: Profile
   ) throws(InvalidInput) -> String {
@@ -172,22 +172,6 @@ extension Result<UpstreamOutcome, UpstreamFailure> {
     switch self {
     case .success(let outcome): outcome
     case .failure(let failure): .failed(failure)
-    }
-  }
-}
-
-extension Background {
-  /// Like ``run(_:deadline:_:completion:)``, with one completion: nil where the work is overdue. What
-  /// comes after that is dropped.
-  package func runOnce<Value: Sendable>(
-    _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
-    completion: @escaping (Value?) -> Void
-  ) {
-    var isDone = false
-    run(lane, deadline: deadline, work) { outcome in
-      guard !isDone else { return }
-      isDone = true
-      if case .finished(let value) = outcome { completion(value) } else { completion(nil) }
     }
   }
 }

@@ -4,7 +4,7 @@ package import CredCore
 ///
 /// Every call ends: its turn, its files, its request and its command have deadlines.
 package final class UpstreamClient: UpstreamPerforming {
-  /// What it takes to make calls.
+  /// Everything needed to make calls.
   package struct Services {
     let clock: any Clock
     let background: any Background
@@ -35,12 +35,12 @@ package final class UpstreamClient: UpstreamPerforming {
   let services: Services
   /// The limits of AWS's endpoints.
   private(set) var settings: DaemonSettings
-  /// For uids of devices at sample servers.
+  /// Generates uids of devices at sample servers.
   var random: any RandomNumberGenerator
-  /// Developer credentials that a `credential_process` gave, by backend, until they run out.
+  /// Developer credentials from a `credential_process`, by backend, until they expire.
   var developerCredentials: [String: DeveloperCredentials] = [:]
   private var queues: [Endpoint: CallQueue] = [:]
-  /// The same in the order in which they were first used, so that they take turns in one order.
+  /// The same queues in the order of their first use, so that they are always served in one order.
   private var queuesInOrder: [CallQueue] = []
   /// Calls that have begun or wait for their turn.
   private var calls: [CallID: PendingCall] = [:]
@@ -50,12 +50,12 @@ package final class UpstreamClient: UpstreamPerforming {
   private var timer: (any Timer)?
 
   private struct PendingCall {
-    /// Nil where the outcome is not wanted any more.
+    /// Nil if the outcome is no longer wanted.
     var completion: ((UpstreamOutcome) -> Void)?
     let queue: CallQueue?
   }
 
-  /// An exchange that takes longer is given up and tried again.
+  /// An exchange that takes longer ends as a failure and is tried again.
   static let awsTimeout: Duration = .seconds(10)
   /// The same for a small file that the configuration names.
   static let fileTimeout: Duration = .seconds(5)
@@ -69,8 +69,8 @@ package final class UpstreamClient: UpstreamPerforming {
     timer = services.clock.makeTimer { [unowned self] in self.timerFired() }
   }
 
-  /// Backends and limits may be others now: nothing that belongs to the old ones is used again.
-  /// Queues stay, with their outages, and take their next call's limits.
+  /// Drops what belongs to the old backends and limits. Queues stay, with their outages, and get
+  /// the limits of their next call.
   package func apply(_ settings: DaemonSettings) {
     self.settings = settings
     developerCredentials = [:]
@@ -96,7 +96,7 @@ package final class UpstreamClient: UpstreamPerforming {
     queue.enter(call, services.clock) { [unowned self] refusal in
       if let refusal { return later { [unowned self] in finish(request.id, .failed(refusal)) } }
       make(request) { [unowned self] outcome in
-        leave(queue, request.id, outcome.failure)
+        callEnded(queue, request.id, outcome.failure)
         finish(request.id, outcome)
       }
     }
@@ -118,8 +118,8 @@ package final class UpstreamClient: UpstreamPerforming {
     }
     queue.enter(call, services.clock) { [unowned self] refusal in
       if let refusal { return later { finish(refusal) } }
-      tellBackend(request) { [unowned self] failure in
-        leave(queue, request.id, failure)
+      signOutAtBackend(request) { [unowned self] failure in
+        callEnded(queue, request.id, failure)
         finish(failure)
       }
     }
@@ -135,13 +135,13 @@ package final class UpstreamClient: UpstreamPerforming {
     guard let call = calls[id] else { return }
     calls[id]?.completion = nil
     guard let queue = call.queue, queue.withdraw(id, services.clock) else { return }
-    // It waited for its turn; nothing of it is under way.
+    // The call waited for its turn and was not sent.
     calls[id] = nil
     armTimer()
   }
 
-  /// Whether the outcome of a call is still wanted now that everything it needs is there. Where it is
-  /// not, the call gives its place to the next.
+  /// Whether the outcome of a prepared call is still wanted. If not, the call gives its place to
+  /// the next one.
   func mayBeSent(_ id: CallID) -> Bool {
     if calls[id]?.completion != nil { return true }
     let call = calls.removeValue(forKey: id)
@@ -154,7 +154,7 @@ package final class UpstreamClient: UpstreamPerforming {
     calls.removeValue(forKey: id)?.completion?(outcome)
   }
 
-  private func leave(_ queue: CallQueue, _ id: CallID, _ failure: UpstreamFailure?) {
+  private func callEnded(_ queue: CallQueue, _ id: CallID, _ failure: UpstreamFailure?) {
     queue.handle(.ended(id, failure), services.clock)
     armTimer()
   }
@@ -188,14 +188,15 @@ package final class UpstreamClient: UpstreamPerforming {
 
   // MARK: Queues
 
-  /// What has its own rate, width and outages: a backend, or one operation of AWS at one host.
+  /// An endpoint: a backend, or one operation of AWS at one host. Each has its own queue, rate,
+  /// width and outages.
   private struct Endpoint: Hashable {
     let upstream: Upstream
     let operation: String
     let host: String
   }
 
-  /// Nil for a call that leaves the host alone.
+  /// Nil for a call that reaches no upstream.
   private func queue(for request: CallRequest) -> CallQueue? {
     let profile = request.profile
     switch request.call {
@@ -228,7 +229,7 @@ package final class UpstreamClient: UpstreamPerforming {
   ) -> CallQueue {
     queue(
       Endpoint(upstream: upstream, operation: operation, host: endpoint.url),
-      // A service that hangs leaves connections for others.
+      // A service that hangs must not take all connections.
       Admission.Policy(rate: rate, width: max(1, settings.upstreamConnections / 2)))
   }
 
@@ -245,7 +246,7 @@ package final class UpstreamClient: UpstreamPerforming {
 }
 
 extension UpstreamCall {
-  /// What one user made up is in it. That it fails says nothing about the calls of others.
+  /// The call depends on one user's input: its failure says nothing about calls of other users.
   fileprivate var dependsOnUserInput: Bool {
     if case .signIn = self { true } else { false }
   }

@@ -127,7 +127,7 @@ struct TokenCallback {
 }
 
 extension SandboxState {
-  /// A pool that nothing is in, for replies that speak of the wrong one.
+  /// An empty pool, for replies that name the wrong pool.
   static let strangePool = "us-east-1:99999999-9999-4999-8999-999999999999"
 
   /// Answers a token callback.
@@ -148,7 +148,7 @@ extension SandboxState {
     var call = call
     let provider = try pool(call.pool).developerProvider ?? ""
     if fault == .changedIdentity {
-      // As if somebody had deleted the identity in the console.
+      // As if the identity had been deleted in the console.
       if let old = pools[call.pool]?.owner(of: Login(provider: provider, subject: call.user)) {
         pools[call.pool]?.remove(old)
       }

@@ -1,5 +1,4 @@
-/// Reads the members of one request and collects what is wrong with them, since AWS reports all
-/// violations at once.
+/// Reads the members of one request and collects all violations, because AWS reports them together.
 struct CognitoInput {
   private let body: JSON
   private var violations: [String] = []
@@ -10,7 +9,7 @@ struct CognitoInput {
     self.body = body
   }
 
-  /// Throws what was collected.
+  /// Throws the collected violations.
   func check() throws(ServiceError) {
     guard !violations.isEmpty else { return }
     throw ServiceError("ValidationException", CognitoInput.summary(of: violations))
@@ -160,7 +159,7 @@ struct InputRule: Sendable {
     !$0.contains(where: \.isWhitespace)
   }
 
-  /// What AWS says about a value that breaks the rule; nil for one that keeps it.
+  /// AWS's message about a value that breaks the rule; nil for a valid value.
   func violation(of value: String, at member: String) -> String? {
     let count = value.unicodeScalars.count
     let shown = isSensitive ? "Value at" : "Value '\(value)' at"

@@ -21,7 +21,7 @@ enum CognitoService {
   fileprivate static let unknownOperation = ServiceError(
     "UnknownOperationException", "unknown operation")
 
-  /// The operation a request names; nil where it is not for this service.
+  /// The operation of a request; nil if the request is not for this service.
   static func operation(of request: HTTPRequest) -> String? {
     guard let target = request.header("X-Amz-Target"), target.hasPrefix(targetPrefix) else {
       return nil

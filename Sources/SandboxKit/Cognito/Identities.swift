@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// GetId, GetCredentialsForIdentity, GetOpenIdToken and UnlinkIdentity: what anybody may call.
+/// GetId, GetCredentialsForIdentity, GetOpenIdToken and UnlinkIdentity: the public operations.
 extension SandboxState {
   mutating func getID(_ input: CognitoInput, at now: Date) throws(ServiceError) -> JSON {
     var input = input
@@ -82,9 +82,9 @@ extension SandboxState {
   }
 }
 
-/// The right to act as an identity, once the logins were found good.
+/// The right to act as an identity, after the logins were checked.
 struct IdentityAccess {
-  /// The identity itself; another one than was asked for where identities were merged.
+  /// The identity; not the requested one if identities were merged.
   var identity: String
   var pool: String
   var isAuthenticated: Bool
@@ -123,7 +123,7 @@ extension SandboxState {
     return access
   }
 
-  /// A developer token is good for its own identity alone, and a guest's for a guest alone.
+  /// A developer token is valid only for its own identity; a guest's token only for a guest.
   private func check(
     _ token: DeveloperToken, for identity: Identity, askedAs id: String
   ) throws(ServiceError) {

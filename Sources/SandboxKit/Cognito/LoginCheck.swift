@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What the logins of one request prove.
+/// The proven logins of one request.
 struct ProvenLogins {
   /// The developer token among them, if any.
   var developerToken: DeveloperToken?
@@ -11,7 +11,7 @@ struct ProvenLogins {
 }
 
 extension SandboxState {
-  /// What these logins prove in a pool.
+  /// Checks these logins for a pool.
   func prove(
     _ logins: [String: String], in pool: String, at now: Date
   ) throws(ServiceError) -> ProvenLogins {
@@ -21,7 +21,7 @@ extension SandboxState {
 
 /// Checks the tokens of a logins map, in Cognito's words.
 struct LoginCheck {
-  /// The key under which Cognito's own tokens go.
+  /// The key of Cognito's own tokens.
   static let cognito = "cognito-identity.amazonaws.com"
 
   let state: SandboxState

@@ -1,12 +1,12 @@
 import FoundationEssentials
 
-/// Verifies AWS Signature Version 4 (header form), as Cognito's front door does.
+/// Verifies AWS Signature Version 4 (header form), as Cognito does.
 enum SignatureV4 {
   static let service = "cognito-identity"
   /// How far the signer's clock may be off, seconds.
   static let tolerance = 300.0
 
-  /// Whose signature it was, and for which region.
+  /// The access key and the region of a signature.
   struct Signer: Equatable {
     var accessKeyID: String
     var region: String

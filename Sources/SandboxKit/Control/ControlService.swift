@@ -62,7 +62,7 @@ enum ControlService {
     ]
   }
 
-  /// Whose credentials these are, and of which role.
+  /// The owner and the role of credentials.
   private static func issued(
     _ request: HTTPRequest, in sandbox: Sandbox
   ) throws(ServiceError) -> JSON {
@@ -90,7 +90,7 @@ enum ControlService {
   }
 }
 
-/// What the control path may change.
+/// The operations of the control path.
 extension SandboxState {
   /// `POST /control/user`: makes or changes a user.
   mutating func setUser(_ reader: FieldReader) throws(ServiceError) -> JSON {
@@ -203,7 +203,7 @@ extension SandboxState {
   }
 }
 
-/// What was called, how often, and how much of it at once.
+/// Counts calls: how many, and how many at once.
 struct CallCounters: Sendable {
   private(set) var calls: [ServiceCall: Int] = [:]
   private(set) var last: [ServiceCall: HTTPRequest] = [:]
@@ -228,7 +228,7 @@ struct CallCounters: Sendable {
 
   mutating func connectionClosed() { connectionsOpen -= 1 }
 
-  /// Starts counting anew; what is under way stays so.
+  /// Starts counting again; calls under way stay counted as such.
   mutating func reset() {
     calls = [:]
     last = [:]

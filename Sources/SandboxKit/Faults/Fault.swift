@@ -1,4 +1,4 @@
-/// The services that faults and counters tell apart.
+/// The services that faults and counters distinguish.
 enum Service: String, Sendable, CaseIterable {
   case backend, cognito, sts, sample
 }
@@ -13,7 +13,7 @@ struct ServiceCall: Hashable, Sendable {
   var name: String { service.rawValue + "." + operation }
 }
 
-/// Something that goes wrong on purpose.
+/// A deliberate failure.
 struct Fault: Sendable, Equatable {
   enum Kind: String, Sendable, CaseIterable {
     /// The reply comes `Seconds` late.
@@ -69,7 +69,7 @@ extension Fault {
   /// Bytes of an oversized body: more than any limit of credd's.
   static let oversizedBody = 8 << 20
 
-  /// The reply that stands in for the service's own; nil for kinds that let the service answer.
+  /// The reply in place of the service's own; nil for kinds in which the service answers.
   func reply(to call: ServiceCall) -> HTTPReply? {
     var reply: HTTPReply
     switch kind {
@@ -151,7 +151,7 @@ struct FaultPlan: Sendable {
 
   mutating func clear() { faults = [] }
 
-  /// The first fault that hits this call, which is then one call nearer to its end.
+  /// The first fault that applies to this call; one of the fault's calls is used up.
   mutating func take(for call: ServiceCall) -> Fault? {
     guard let index = faults.firstIndex(where: { $0.hits(call) }) else { return nil }
     let fault = faults[index]

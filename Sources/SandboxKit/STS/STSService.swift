@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// AWS STS (2011-06-15), AssumeRoleWithWebIdentity alone.
+/// AWS STS (2011-06-15), only AssumeRoleWithWebIdentity.
 enum STSService {
   static let version = "2011-06-15"
   static let namespace = "https://sts.amazonaws.com/doc/2011-06-15/"
@@ -70,7 +70,7 @@ extension SandboxState {
     guard call.providerID == nil else {
       throw ServiceError("ValidationError", "ProviderId is for OAuth 2.0 access tokens only")
     }
-    // The role's trust policy, which does not tell why it refuses.
+    // The role's trust policy does not say why it refuses.
     guard let role = roles[call.roleARN], role.pool == token.pool,
       role.trustsAuthenticated == token.isAuthenticated,
       let identity = pools[token.pool]?.survivor(of: token.identity), !identity.isClosed

@@ -117,7 +117,7 @@ extension SandboxState {
     guard let user = users.user(name), !user.isDisabled else {
       throw SampleCall.unauthorized("Unknown user")
     }
-    // A user of the seed never registered under a host name: whichever is used will do.
+    // A user of the seed never registered under a host name, so any host name is accepted.
     let salted =
       user.saltedPassword ?? SampleProtocol.salted(user.password, user: name, host: call.host)
     let expected = SampleProtocol.signature(of: timestamp, key: salted)

@@ -1,4 +1,4 @@
-/// What a sandbox starts with.
+/// The initial content of a sandbox.
 public struct SandboxSeed: Sendable {
   /// One identity pool.
   public struct Pool: Sendable {
@@ -79,7 +79,7 @@ public struct SandboxSeed: Sendable {
 }
 
 extension SandboxSeed {
-  /// Reads a seed file. What it leaves out stays as the default seed has it.
+  /// Reads a seed file. Missing fields have the values of the default seed.
   ///
   /// - Throws: an error whose message names the field.
   public init(json bytes: [UInt8]) throws(ServiceError) {

@@ -8,9 +8,9 @@ struct TemporaryCredentials: Sendable, Equatable {
   var expiration: Date
 }
 
-/// Makes credentials in AWS's shapes and lengths, no two alike.
+/// Makes unique credentials in AWS's formats and lengths.
 struct CredentialMint: Sendable {
-  /// For whom credentials were made; for tests that ask which role they carry.
+  /// The owner of credentials, for tests that ask for their role.
   struct Grant: Sendable {
     var identity: String
     var role: String
@@ -36,7 +36,7 @@ struct CredentialMint: Sendable {
     let opening = "IQoJb3JpZ2luX2Vj"
     let credentials = TemporaryCredentials(
       accessKeyID: "ASIA" + random.text(16, of: base32),
-      // Not like a path at its beginning: whoever looks for it in logs can tell them apart.
+      // The token must not begin like a path, so that a search in logs can distinguish them.
       secretAccessKey: random.text(1, of: base64.dropLast()) + random.text(39, of: base64),
       sessionToken: opening
         + random.text(max(1, sessionTokenLength - opening.utf8.count - 2), of: base64) + "==",

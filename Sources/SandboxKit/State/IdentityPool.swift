@@ -1,4 +1,4 @@
-/// One identity pool: its settings, and who is in it.
+/// One identity pool: its settings and its identities.
 ///
 /// The rules of linking are those of the Cognito API reference: a login belongs to one identity at
 /// most, a merged identity lives on under the other's id, one that lost its last login is closed.
@@ -64,7 +64,7 @@ struct IdentityPool: Sendable {
     return owner
   }
 
-  /// Links logins that belong to nobody else.
+  /// Links logins that belong to no other identity.
   mutating func link(_ logins: Set<Login>, to id: String) throws(ServiceError) {
     for login in logins {
       if let owner = owners[login], owner != id { throw IdentityPool.conflict }
@@ -143,9 +143,9 @@ extension IdentityPool {
 }
 
 extension IdentityPool {
-  /// Public logins alone: at least one must be the identity's. A guest who signs in becomes the
-  /// identity that the login belongs to already, if there is one ("Switching identities", Cognito
-  /// developer guide).
+  /// For public logins only: at least one must belong to the identity. A guest who signs in becomes
+  /// the identity that the login belongs to already, if there is one ("Switching identities",
+  /// Cognito developer guide).
   ///
   /// - Returns: the id under which the user goes on.
   mutating func signIn(

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Tokens of public providers that only their provider could check: the sandbox is that provider.
+/// Tokens of public providers that only the provider can check: the sandbox is that provider.
 struct ProviderTokens: Sendable {
   struct Entry: Sendable {
     var login: Login
@@ -29,7 +29,7 @@ struct ProviderTokens: Sendable {
   mutating func revoke(_ token: String) -> Bool { entries.removeValue(forKey: token) != nil }
 }
 
-/// Which developer tokens are void before their time.
+/// The revoked developer tokens.
 ///
 /// Each token carries a serial number (`jti`); revoking an identity voids all up to the latest.
 struct Revocations: Sendable {
@@ -103,8 +103,8 @@ extension SandboxState {
     }
   }
 
-  /// An assertion in SAML's form. Its identifier makes it unique; that it is remembered is what
-  /// makes it valid.
+  /// An assertion in SAML's form. Its identifier makes it unique; it is valid because the sandbox
+  /// has stored it.
   private mutating func assertion(_ entry: ProviderTokens.Entry) -> String {
     let namespace = "urn:oasis:names:tc:SAML:2.0:assertion"
     let values = entry.roles.map { XMLElement("AttributeValue", $0 + "," + entry.login.provider) }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Everything the sandbox knows. A value: time comes in as a parameter, nothing goes out.
+/// The whole state of the sandbox. A value: it gets the time as a parameter and does no I/O.
 struct SandboxState: Sendable {
   /// Seconds.
   struct Lifetimes: Sendable {
@@ -15,7 +15,7 @@ struct SandboxState: Sendable {
   /// Developer access keys: id → secret.
   var developerKeys: [String: String] = [:]
   var lifetimes = Lifetimes()
-  /// What the token callback wants as bearer token, if anything.
+  /// The bearer token that the token callback requires, if any.
   var backendToken: String?
   var providerTokens = ProviderTokens()
   var devices = DeviceDirectory()

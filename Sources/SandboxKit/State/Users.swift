@@ -3,14 +3,14 @@ struct UserDirectory: Sendable {
   static let maximumUsers = IdentityPool.maximumIdentities
   static let maximumSessions = 100_000
 
-  /// Any name that is asked for becomes a user.
+  /// Any requested name becomes a user.
   var allowsAnyUser = false
   /// The token callback wants a session from every user.
   var requiresSession = false
   private var users: [String: User] = [:]
   private var sessions: [String: String] = [:]
 
-  /// The user, made at once where any name is welcome. nil if unknown.
+  /// The user, created if any name is allowed; nil if unknown.
   mutating func user(_ name: String) -> User? {
     if let user = users[name] { return user }
     guard allowsAnyUser, !name.isEmpty, users.count < UserDirectory.maximumUsers else {
@@ -24,7 +24,7 @@ struct UserDirectory: Sendable {
   /// A user that is there already.
   func existing(_ name: String) -> User? { users[name] }
 
-  /// False where the directory is full.
+  /// False if the directory is full.
   @discardableResult
   mutating func store(_ user: User) -> Bool {
     guard users[user.name] != nil || users.count < UserDirectory.maximumUsers else { return false }
@@ -34,7 +34,7 @@ struct UserDirectory: Sendable {
 
   func needsSession(_ user: User) -> Bool { requiresSession || user.requiresSession }
 
-  /// Whose session this is.
+  /// The user of this session.
   func holder(ofSession token: String) -> String? { sessions[token] }
 
   mutating func openSession(for name: String, token: String) {
@@ -59,7 +59,7 @@ struct UserDirectory: Sendable {
     return sessions.count
   }
 
-  /// What a user signs in with when nobody gave a password.
+  /// The password of a user for whom none was set.
   static func defaultPassword(of name: String) -> String { name + "-password" }
 }
 
@@ -70,6 +70,7 @@ struct User: Sendable {
   var isDisabled = false
   /// The token callback wants the user's own session.
   var requiresSession = false
-  /// What the sample server stores instead of the password, once the user has registered there.
+  /// The value that the sample server stores instead of the password, after the user has registered
+  /// there.
   var saltedPassword: String?
 }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What a developer token says, once it was found good.
+/// The content of a checked developer token.
 struct DeveloperToken: Sendable, Equatable {
   var identity: String
   var pool: String

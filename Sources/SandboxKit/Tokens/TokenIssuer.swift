@@ -2,8 +2,8 @@ import FoundationEssentials
 
 /// Signs JSON Web Tokens with one RSA key and verifies what it signed.
 ///
-/// Cognito signs its OpenID tokens with RS512. The same key stands for the social providers too,
-/// in RS256: which of them issued a token is told by `iss`.
+/// Cognito signs its OpenID tokens with RS512. The same key stands for the social providers too, in
+/// RS256: `iss` names the issuing provider.
 public struct TokenIssuer: Sendable {
   public enum Algorithm: String, Sendable {
     case rs256 = "RS256"
@@ -56,7 +56,7 @@ public struct TokenIssuer: Sendable {
     return message + "." + base64URL(signature)
   }
 
-  /// The claims without a look at the signature: enough to tell whose token it says it is.
+  /// The claims, without a check of the signature: enough to find the claimed owner.
   public static func claims(in token: String) throws(Fault) -> JSON {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, let bytes = base64URLDecoded(parts[1]),
@@ -65,7 +65,7 @@ public struct TokenIssuer: Sendable {
     return claims
   }
 
-  /// The claims of a token of this issuer, signed with this algorithm. Time is not looked at.
+  /// The claims of a token of this issuer, signed with this algorithm. The time is not checked.
   public func verifiedClaims(
     in token: String, algorithm: Algorithm = .rs512
   ) throws(Fault) -> JSON {
@@ -128,7 +128,8 @@ func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
   return String(decoding: text, as: UTF8.self)
 }
 
-/// A fast generator for values that only have to differ. Seeded, so that a test can repeat a run.
+/// A fast generator for values that need only be different. Seeded, so that a test can repeat a
+/// run.
 public struct SplitMix64: RandomNumberGenerator, Sendable {
   private var state: UInt64
 

@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-/// The users that may use a profile (field-notes 16).
+/// The users that may use a profile.
 @Suite struct AccessRuleTests {
   private func rule(
     users: [String] = [], groups: [String] = [], units: [String] = [],
@@ -74,7 +74,7 @@ import Testing
     #expect(!rule.allows(Caller(uid: 500)))
   }
 
-  @Test func aGroupThatDoesNotExistAdmitsNobody() {
+  @Test func aGroupThatDoesNotExistAdmitsNoCaller() {
     let rule = rule(groups: ["gone"])
     #expect(!rule.isOpen)
     #expect(!rule.allows(Caller(uid: 0, groups: [0, 10, 500])))

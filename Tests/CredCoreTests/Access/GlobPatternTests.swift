@@ -45,11 +45,11 @@ import Testing
 
   /// Any bytes are a pattern, and none is a crash.
   @Test func aTextFitsItselfWithItsSpecialCharactersInBrackets() {
-    var dice = SeededGenerator(seed: 3)
+    var generator = SeededGenerator(seed: 3)
     let alphabet = Array("ab-!*?.@")
     for _ in 0..<500 {
-      let length = Int.random(in: 0...12, using: &dice)
-      let text = String((0..<length).compactMap { _ in alphabet.randomElement(using: &dice) })
+      let length = Int.random(in: 0...12, using: &generator)
+      let text = String((0..<length).compactMap { _ in alphabet.randomElement(using: &generator) })
       let quoted = text.map { "*?".contains($0) ? "[\($0)]" : String($0) }.joined()
       #expect(GlobPattern(quoted).matches(text))
       #expect(GlobPattern(quoted + "*").matches(text + "]["))
@@ -58,15 +58,15 @@ import Testing
   }
 
   @Test func randomPatternsMatchAsASlowerMatcherSays() {
-    var dice = SeededGenerator(seed: 9)
+    var generator = SeededGenerator(seed: 9)
     let patternLetters = Array("ab*?[]!-")
     let textLetters = Array("ab[]!-")
     for _ in 0..<3000 {
-      let pattern = (0..<Int.random(in: 0...8, using: &dice)).compactMap { _ in
-        patternLetters.randomElement(using: &dice)
+      let pattern = (0..<Int.random(in: 0...8, using: &generator)).compactMap { _ in
+        patternLetters.randomElement(using: &generator)
       }
-      let text = (0..<Int.random(in: 0...6, using: &dice)).compactMap { _ in
-        textLetters.randomElement(using: &dice)
+      let text = (0..<Int.random(in: 0...6, using: &generator)).compactMap { _ in
+        textLetters.randomElement(using: &generator)
       }
       #expect(
         GlobPattern(String(pattern)).matches(String(text)) == fits(pattern[...], text[...]),

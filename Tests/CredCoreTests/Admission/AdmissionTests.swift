@@ -33,7 +33,7 @@ import Testing
 
   @Test func changedLimitsHoldFromTheNextCall() {
     var admission = Admission(AdmissionDriver.upstream, .init(rate: .perMinute(1), width: 1))
-    admission.adopt(.init(rate: .perSecond(100), width: 8))
+    admission.apply(.init(rate: .perSecond(100), width: 8))
     var callIDs = CallIDs()
     let asked = (1...8).flatMap { _ in
       admission.handle(

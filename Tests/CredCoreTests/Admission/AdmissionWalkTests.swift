@@ -13,34 +13,35 @@ import Testing
 
   @Test(arguments: 0..<UInt64(TestRounds.of(60)))
   func everyCallEndsAndNoLimitIsExceeded(_ seed: UInt64) {
-    var dice = SeededGenerator(seed: seed)
-    let rate = Rate.perSecond([1, 5, 30, 200].randomElement(using: &dice) ?? 1)
-    let width = [1, 4, 32].randomElement(using: &dice) ?? 1
+    var generator = SeededGenerator(seed: seed)
+    let rate = Rate.perSecond([1, 5, 30, 200].randomElement(using: &generator) ?? 1)
+    let width = [1, 4, 32].randomElement(using: &generator) ?? 1
     var gate = AdmissionDriver(rate: rate, width: width)
     var open: [CallID: Instant] = [:]
     var underWay: Set<CallID> = []
     var seen = 0
     for _ in 0..<3000 {
-      switch Int.random(in: 0..<10, using: &dice) {
+      switch Int.random(in: 0..<10, using: &generator) {
       case 0..<4:
-        let (time, lane) = (gate.now, Self.lanes.randomElement(using: &dice) ?? "")
-        let call = gate.ask(lane, inPerson: .random(using: &dice), isRetry: .random(using: &dice))
+        let (time, lane) = (gate.now, Self.lanes.randomElement(using: &generator) ?? "")
+        let call = gate.ask(
+          lane, inPerson: .random(using: &generator), isRetry: .random(using: &generator))
         open[call] = time
       case 4:
-        let call = open.keys.sorted().randomElement(using: &dice) ?? 0
+        let call = open.keys.sorted().randomElement(using: &generator) ?? 0
         gate.send(.cancelled(call))
         if !underWay.contains(call) { open[call] = nil }
-      case 5: gate.send(.prioritised(open.keys.sorted().randomElement(using: &dice) ?? 0))
+      case 5: gate.send(.prioritised(open.keys.sorted().randomElement(using: &generator) ?? 0))
       case 6..<9:
-        guard let call = underWay.sorted().randomElement(using: &dice) else { break }
+        guard let call = underWay.sorted().randomElement(using: &generator) else { break }
         underWay.remove(call)
-        let failure = (Self.failures.randomElement(using: &dice) ?? nil).map {
+        let failure = (Self.failures.randomElement(using: &generator) ?? nil).map {
           UpstreamFailure(
             upstream: AdmissionDriver.upstream, failureClass: $0, code: .backendUnavailable,
             message: "no", severity: .expected)
         }
         gate.end(call, failure)
-      default: gate.advance(by: .random(in: 0..<2, using: &dice))
+      default: gate.advance(by: .random(in: 0..<2, using: &generator))
       }
       for id in gate.admitted[seen...] {
         #expect(open.removeValue(forKey: id) != nil, "\(id) admitted twice or unasked")

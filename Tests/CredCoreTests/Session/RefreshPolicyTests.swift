@@ -90,12 +90,12 @@ import Testing
 @Suite struct BackOffTests {
   @Test(arguments: 0..<50 as Range<UInt64>)
   func pausesStayWithinTheirBounds(_ seed: UInt64) {
-    var dice = SeededGenerator(seed: seed)
+    var generator = SeededGenerator(seed: seed)
     var backOff = BackOff()
     var ceiling = Duration.seconds(3)
     for attempt in 1...40 {
       let pause = backOff.failed(
-        .transient(retryAfter: nil), jitter: .random(in: 0..<1, using: &dice))
+        .transient(retryAfter: nil), jitter: .random(in: 0..<1, using: &generator))
       #expect(pause >= .seconds(1) && pause <= min(ceiling, .seconds(300)))
       ceiling = ceiling * 3
       #expect(backOff.failures == attempt)
@@ -146,12 +146,12 @@ import Testing
   }
 
   @Test func everyLifetimeIsRenewedInTimeAndSpread() {
-    var dice = SeededGenerator(seed: 1)
+    var generator = SeededGenerator(seed: 1)
     var wrong: [String] = []
     for seconds in Self.lifetimes {
       let lifetime = Duration.seconds(seconds)
       let (earliest, latest) = (refresh(lifetime, 0), refresh(lifetime, 1))
-      let between = refresh(lifetime, .random(in: 0..<1, using: &dice))
+      let between = refresh(lifetime, .random(in: 0..<1, using: &generator))
       let isWithin = earliest <= between && between <= latest
       let keepsReserve = seconds < 1600 || lifetime - latest >= .seconds(20 * 60)
       let isEarlyEnough = latest <= lifetime * 0.551
@@ -182,11 +182,11 @@ import Testing
   /// 100,000 sessions that began at once: no second has more than three times its even share.
   @Test(arguments: [900, 1800, 3600, 43_200])
   func refreshesOfSessionsThatBeganTogetherAreSpread(_ seconds: Int) {
-    var dice = SeededGenerator(seed: 7)
+    var generator = SeededGenerator(seed: 7)
     let lifetime = Duration.seconds(seconds)
     var due: [Int64: Int] = [:]
     for _ in 0..<100_000 {
-      let at = refresh(lifetime, .random(in: 0..<1, using: &dice))
+      let at = refresh(lifetime, .random(in: 0..<1, using: &generator))
       due[at.components.seconds, default: 0] += 1
     }
     let window = refresh(lifetime, 1) - refresh(lifetime, 0)
@@ -195,7 +195,7 @@ import Testing
 }
 
 /// 100,000 sessions whose refresh is overdue together, as after a restart.
-@Suite struct HerdTests {
+@Suite struct SpreadTests {
   @Test func overdueSessionsAreRenewedAtTheRateAndCallersGoFirst() {
     let rate = Rate.perSecond(200)
     var gate = AdmissionDriver(rate: rate, width: 32)
@@ -220,13 +220,13 @@ import Testing
 
   /// Sessions that were told to come back do not come back at one moment.
   @Test func refusedSessionsComeBackSpread() {
-    var dice = SeededGenerator(seed: 3)
+    var generator = SeededGenerator(seed: 3)
     var returns: [Int64: Int] = [:]
     for _ in 0..<90_000 {
       var backOff = BackOff()
       var at = Duration.zero
       for _ in 0..<6 {
-        let jitter = Double.random(in: 0..<1, using: &dice)
+        let jitter = Double.random(in: 0..<1, using: &generator)
         at += backOff.failed(.throttled(retryAfter: .seconds(5)), jitter: jitter)
       }
       returns[at.components.seconds, default: 0] += 1

@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-/// One refresh for all callers, which no caller disturbs (field-notes 1, 5, 7, 8).
+/// One refresh for all callers, which no caller disturbs.
 @Suite struct SingleFlightTests {
   let fixtures = Fixtures()
 
@@ -147,7 +147,7 @@ import Testing
   }
 }
 
-/// Renewal before anybody has to wait, and the end of what is held (field-notes 4, 6, 8, 14).
+/// Renewal before a caller has to wait, and the end of what is held.
 @Suite struct RenewalTests {
   let fixtures = Fixtures()
 
@@ -331,8 +331,7 @@ import Testing
   }
 }
 
-/// Failures: pauses, what callers are told, and that every one of them heals (field-notes 1, 4, 9,
-/// 13, 15).
+/// Failures: pauses, what callers are told, and that every one of them heals.
 @Suite struct RefreshFailureTests {
   let fixtures = Fixtures()
 
@@ -505,7 +504,7 @@ import Testing
     #expect(session.machine.state == .signedIn(.host))
   }
 
-  @Test func anUnavailableUpstreamSignsNobodyOut() {
+  @Test func anUnavailableUpstreamSignsNoUserOut() {
     var session = SessionDriver()
     session.signIn()
     session.advance(by: 4 * 3600)

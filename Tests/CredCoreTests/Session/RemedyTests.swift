@@ -338,7 +338,7 @@ import Testing
     #expect(session.calls.last == fixtures.assumeRole(fixtures.other))
   }
 
-  @Test func anOpenIdTokenThatStsRefusesIsFetchedAnewOnceAndSignsNobodyOut() {
+  @Test func anOpenIdTokenThatStsRefusesIsFetchedAnewOnceAndSignsNoUserOut() {
     var session = basic()
     session.login(fixtures.logins(Fixtures.google))
     session.finish(.identity(fixtures.identity))

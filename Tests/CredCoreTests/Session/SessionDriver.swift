@@ -1,14 +1,14 @@
 @testable public import CredCore
 
-/// A session machine with a clock and dice of its own: events go in by name, and what the machine
-/// decided is kept in order.
+/// A session machine with a clock and a generator of its own: events go in by name, and what the
+/// machine decided is kept in order.
 struct SessionDriver {
   typealias Action = SessionMachine.Action
 
   private(set) var machine: SessionMachine
   private(set) var now: Instant
   private var callIDs = CallIDs()
-  private var dice: SeededGenerator
+  private var generator: SeededGenerator
   /// The number that the next waiter gets.
   private(set) var nextWaiter: UInt64 = 1
   /// Everything since the last ``forget()``.
@@ -31,13 +31,13 @@ struct SessionDriver {
 
   init(plan: SessionPlan, identityID: IdentityID? = nil, seed: UInt64 = 1) {
     now = .seconds(1000)
-    dice = SeededGenerator(seed: seed)
+    generator = SeededGenerator(seed: seed)
     machine = SessionMachine(plan: plan, identityID: identityID, now: now)
   }
 
   init(machine: SessionMachine, seed: UInt64 = 1) {
     now = .seconds(1000)
-    dice = SeededGenerator(seed: seed)
+    generator = SeededGenerator(seed: seed)
     self.machine = machine
   }
 
@@ -45,7 +45,7 @@ struct SessionDriver {
   mutating func restart() {
     machine = SessionMachine(
       plan: machine.plan, snapshot: machine.snapshot, now: now,
-      jitter: .random(in: 0..<1, using: &dice))
+      jitter: .random(in: 0..<1, using: &generator))
     openCalls = [:]
     callIDs = CallIDs()
   }
@@ -55,7 +55,7 @@ struct SessionDriver {
   /// - Returns: what came of it.
   @discardableResult
   mutating func send(_ event: SessionMachine.Event) -> [Action] {
-    let new = machine.handle(event, now: now, callIDs: &callIDs, random: &dice)
+    let new = machine.handle(event, now: now, callIDs: &callIDs, random: &generator)
     for case .call(let id, let call) in new {
       openCalls[id] = call
       calls.append(call)

@@ -3,7 +3,7 @@
 /// A session to which anything happens in any order, and what must hold whatever happens.
 struct SessionWalk {
   private(set) var session: SessionDriver
-  private var dice: SeededGenerator
+  private var generator: SeededGenerator
   private let fixtures = Fixtures()
   /// The waiters and their deadlines.
   private var waiting: [UInt64: Instant] = [:]
@@ -34,12 +34,12 @@ struct SessionWalk {
     session = SessionDriver(
       plan.backend, guests: plan.allowsGuests, flow: plan.flow,
       tokenFileProvider: plan.tokenFileProvider, seed: seed)
-    dice = SeededGenerator(seed: seed ^ 0xABCD)
+    generator = SeededGenerator(seed: seed ^ 0xABCD)
   }
 
   mutating func step() {
-    if restarts, Int.random(in: 0..<25, using: &dice) == 0 { return restart() }
-    switch Int.random(in: 0..<100, using: &dice) {
+    if restarts, Int.random(in: 0..<25, using: &generator) == 0 { return restart() }
+    switch Int.random(in: 0..<100, using: &generator) {
     case 0..<30: ask()
     case 30..<38: leave()
     case 38..<72: finish()
@@ -68,9 +68,9 @@ struct SessionWalk {
     let id = session.nextWaiter
     waiting[id] = session.now + .seconds(1) * wait
     session.ask(
-      Int.random(in: 0..<4, using: &dice) == 0 ? .token : .credentials,
+      Int.random(in: 0..<4, using: &generator) == 0 ? .token : .credentials,
       minimumLife: minimum.map { .seconds(1) * $0 },
-      refresh: Int.random(in: 0..<6, using: &dice) == 0,
+      refresh: Int.random(in: 0..<6, using: &generator) == 0,
       wait: .seconds(1) * wait)
     check("asked")
   }
@@ -133,14 +133,14 @@ struct SessionWalk {
     case .credentials: plan.flow = pick([.basic, .enhanced])
     case .identity:
       plan.backend = pick([.none, .host, .password])
-      plan.allowsGuests = Bool.random(using: &dice)
+      plan.allowsGuests = Bool.random(using: &generator)
       formerCalls = lastCall
     }
     overtake("profile changed") { $0.send(.profileChanged(plan, change)) }
   }
 
   private mutating func leave() {
-    guard let waiter = waiting.keys.sorted().randomElement(using: &dice) else { return }
+    guard let waiter = waiting.keys.sorted().randomElement(using: &generator) else { return }
     waiting[waiter] = nil
     session.leave(waiter)
     check("left")
@@ -156,7 +156,7 @@ struct SessionWalk {
     guard let (id, call) = session.openCalls.first else {
       // Long gone, or never made: ignored.
       session.finish(
-        call: CallID(number: .random(in: 0...lastCall, using: &dice)), fixtures.failed())
+        call: CallID(number: .random(in: 0...lastCall, using: &generator)), fixtures.failed())
       return check("unknown reply")
     }
     let outcome = outcome(of: call)
@@ -174,17 +174,18 @@ struct SessionWalk {
   }
 
   private mutating func outcome(of call: UpstreamCall) -> UpstreamOutcome {
-    if Int.random(in: 0..<10, using: &dice) < 4 {
+    if Int.random(in: 0..<10, using: &generator) < 4 {
       return fixtures.failed(pick(Self.failures))
     }
-    let identity = Int.random(in: 0..<8, using: &dice) == 0 ? fixtures.other : fixtures.identity
+    let identity =
+      Int.random(in: 0..<8, using: &generator) == 0 ? fixtures.other : fixtures.identity
     let lifetime: Double = pick([-5, 0, 1, 30, 90, 900, 1700, 3600, 43_200])
     switch call {
     case .signIn:
       return .signedIn(BackendSession(token: Secret("session"), developerUserIdentifier: nil))
     case .readTokenFile: return .fileToken(Secret("token"))
     case .tokenCallback, .getOpenIDToken:
-      let isSilent = Int.random(in: 0..<4, using: &dice) == 0
+      let isSilent = Int.random(in: 0..<4, using: &generator) == 0
       return fixtures.token(isSilent ? nil : lifetime, of: identity)
     case .getID: return .identity(identity)
     case .getCredentials, .assumeRole: return fixtures.credentials(lifetime, of: identity)
@@ -199,7 +200,7 @@ struct SessionWalk {
       wakes += 1
       wake()
       // An upstream that hangs for hours is not the machine's affair: calls have deadlines.
-      if !session.openCalls.isEmpty, Bool.random(using: &dice) { finish() }
+      if !session.openCalls.isEmpty, Bool.random(using: &generator) { finish() }
     }
     note(wakes == 1000, "woken without end")
     session.sleep(until: end)
@@ -220,7 +221,7 @@ struct SessionWalk {
   }
 
   private mutating func pick<Element>(_ elements: [Element]) -> Element {
-    elements[Int.random(in: elements.indices, using: &dice)]
+    elements[Int.random(in: elements.indices, using: &generator)]
   }
 
   static let failures: [FailureClass] = [

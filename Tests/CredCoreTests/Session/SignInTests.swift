@@ -145,7 +145,7 @@ import Testing
     #expect(session.openCalls.isEmpty)
   }
 
-  // MARK: Whose identity
+  // MARK: The identity
 
   @Test func theSameUserKeepsTheIdentity() {
     var session = SessionDriver(.password)

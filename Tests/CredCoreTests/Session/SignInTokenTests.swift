@@ -179,7 +179,7 @@ import Testing
     session.advance(by: 1000)
     #expect(session.announcements == [])
     session.ask(refresh: true)
-    // Whose the client's identity is, the backend does not say: it must not link its user with it.
+    // The backend does not say whose the client's identity is: it must not link its user with it.
     #expect(session.calls == [fixtures.callback()])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())

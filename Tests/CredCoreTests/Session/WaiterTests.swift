@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-/// How long a caller waits, and for what (field-notes 3, 10).
+/// How long a caller waits, and for what.
 @Suite struct WaiterTests {
   let fixtures = Fixtures()
 

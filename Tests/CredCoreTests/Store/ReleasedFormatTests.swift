@@ -178,9 +178,9 @@ import Testing
       ("accounts.google.com", Secret("google's")), ("graph.facebook.com", Secret("facebook's")),
     ])
     held.loginExpirations = LoginExpirations([
-      "accounts.google.com": .init(time: .seconds(5000), isTold: true),
-      "graph.facebook.com": .init(time: .seconds(6000), isTold: false),
-      "cognito-identity.amazonaws.com": .init(time: .seconds(7000), isTold: false),
+      "accounts.google.com": .init(time: .seconds(5000), isAnnounced: true),
+      "graph.facebook.com": .init(time: .seconds(6000), isAnnounced: false),
+      "cognito-identity.amazonaws.com": .init(time: .seconds(7000), isAnnounced: false),
     ])
     held.token = HeldToken(
       DeveloperToken(

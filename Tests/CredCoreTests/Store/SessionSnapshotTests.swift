@@ -25,6 +25,13 @@ import Testing
     #expect(after.actions.isEmpty)
   }
 
+  /// There may be 100,000 of both. What few sessions have lies apart.
+  @Test func aSessionAndItsSnapshotStaySmall() {
+    #expect(MemoryLayout<SessionMachine>.size <= 256)
+    #expect(MemoryLayout<SessionSnapshot>.size <= 168)
+    #expect(MemoryLayout<Held>.size <= 144)
+  }
+
   @Test func heldCredentialsAreServedAndTheTokenIsUsedAgain() {
     var session = SnapshotStory.byPassword.session
     session.advance(by: 60)
@@ -106,6 +113,21 @@ import Testing
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
     #expect(session.machine.failures == 0)
+  }
+
+  @Test(arguments: 0..<20 as Range<UInt64>)
+  func aRetryThatARestartInterruptedStartsBeforeTheCredentialsExpire(_ seed: UInt64) {
+    var session = SessionDriver(seed: seed)
+    session.signIn()
+    session.advance(by: 1)
+    session.useCache()
+    session.advance(by: 2000)
+    session.finish(fixtures.failed())
+    session.advance(by: 1300)
+    #expect(session.awaitedCall != nil)
+    session.restart()
+    let left = session.machine.credentials.map { $0.servableUntil - session.now }
+    #expect(left.map { session.wakesIn <= $0 * 0.5 } == true)
   }
 
   @Test func aWarningIsNotRepeatedAfterARestart() {

@@ -218,7 +218,7 @@ struct CommandRunnerTests {
     #expect(endings.allSatisfy { $0.value == .exited(Int32($0.key)) })
   }
 
-  /// Killed, though perhaps not reaped yet by whoever inherited it.
+  /// Killed, though perhaps not reaped yet by the process that inherited it.
   private func isGone(_ pid: pid_t) -> Bool {
     let end = Date(timeIntervalSinceNow: LoopThread.patience)
     while Date() < end {

@@ -152,13 +152,13 @@ import Testing
     #expect(fake.connections <= 2)
   }
 
-  @Test func `nobody listens`() throws {
+  @Test func `no server listens`() throws {
     let port = try Socket.listeningOnLoopback().port
     #expect(try ClientFixture().get("http://127.0.0.1:\(port)/").failure == .connect)
   }
 
   @Test func `the second address of a name is tried`() throws {
-    // localhost is ::1 first on most hosts, where nobody listens.
+    // localhost is ::1 first on most hosts, where no server listens.
     let fake = try HTTPFake { _ in .json("found") }
     let client = try ClientFixture()
     for _ in 0..<5 {

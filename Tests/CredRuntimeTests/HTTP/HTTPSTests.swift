@@ -71,7 +71,7 @@ struct HTTPSTests {
     #expect(try get(fake).failure != nil)
   }
 
-  @Test func `a key that needs a passphrase is an error and asks nobody`() throws {
+  @Test func `a key that needs a passphrase is an error without a prompt`() throws {
     let fake = try TLSFake(certificates, "good", asksForClient: true)
     #expect(try get(fake, certificate: "client", key: "locked-key").failure == .certificate)
   }

@@ -179,8 +179,8 @@ struct SystemQueriesTests {
     #expect(failure(folder.path) != nil)
   }
 
-  /// Opening a pipe that nobody writes to would wait for ever.
-  @Test func `a pipe keeps nobody waiting`() throws {
+  /// Opening a pipe that no process writes to would wait for ever.
+  @Test func `a pipe without a writer is not waited for`() throws {
     let folder = try TemporaryFolder()
     #expect(unsafe mkfifo("\(folder.path)/pipe", 0o600) == 0)
     #expect(try queries.file("\(folder.path)/pipe", key: "k").isEmpty)

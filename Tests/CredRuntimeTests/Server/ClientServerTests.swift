@@ -30,7 +30,7 @@ struct ClientServerTests {
   }
 
   @Test(arguments: ["a\nb\n", "a\nb", "\n\na\nb"])
-  func `whoever finished sending still gets every answer`(_ text: String) throws {
+  func `a client that has sent its end gets every answer`(_ text: String) throws {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
     client.send(text)
@@ -232,9 +232,9 @@ struct ClientServerTests {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  // MARK: Parked requests
+  // MARK: Waiting requests
 
-  @Test func `behind a parked request nothing is answered before it`() throws {
+  @Test func `behind a waiting request nothing is answered before it`() throws {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
     client.send("a\nwait\nb\nwait\nc")
@@ -249,7 +249,7 @@ struct ClientServerTests {
     #expect(client.rest() == "at last\nre:c\n")
   }
 
-  @Test func `a parked client that hangs up is noticed`() throws {
+  @Test func `a waiting client that hangs up is noticed`() throws {
     let fixture = try ServerFixture()
     do {
       let client = try fixture.connect()
@@ -261,7 +261,7 @@ struct ClientServerTests {
     try fixture.run { receiver, _ in receiver.answerWaiting() }
   }
 
-  @Test func `a parked client has no deadline for a line it began`() throws {
+  @Test func `a waiting client has no deadline for a line it began`() throws {
     var limits = ServerLimits(connections: 10, connectionsPerUser: 10)
     limits.partialLine = .milliseconds(20)
     limits.stallCheck = .milliseconds(5)
@@ -277,7 +277,7 @@ struct ClientServerTests {
     #expect(client.line()?.contains("Timeout") == true)
   }
 
-  @Test func `many parked clients are answered in one turn`() throws {
+  @Test func `many waiting clients are answered in one turn`() throws {
     let fixture = try ServerFixture()
     let clients = try (0..<200).map { _ in try fixture.connect() }
     for client in clients { client.send("wait\nx\n") }

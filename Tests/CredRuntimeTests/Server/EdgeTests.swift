@@ -20,7 +20,7 @@ struct EdgeTests {
     #expect(client.rest() == "re:y\nre:z\n")
   }
 
-  /// A read stops before what is out of band, and nobody says that there is more behind it.
+  /// A read stops before what is out of band, and the kernel does not say that more follows.
   @Test func `what lies behind out-of-band data is read`() throws {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
@@ -51,7 +51,7 @@ struct EdgeTests {
   }
 
   /// All that epoll ever says of it comes at once.
-  @Test func `who leaves before the request is read is noticed`() throws {
+  @Test func `a client that leaves unread is noticed`() throws {
     let fixture = try ServerFixture()
     for text in ["wait\n", "x\nwait\nx\n", "x\nhalf"] {
       let client = try fixture.connect()
@@ -89,7 +89,7 @@ struct EdgeTests {
     }
   }
 
-  @Test func `who leaves with lines behind one that waits is noticed`() throws {
+  @Test func `a client that leaves with lines behind a waiting one is noticed`() throws {
     let fixture = try ServerFixture()
     do {
       let client = try fixture.connect()
@@ -103,7 +103,7 @@ struct EdgeTests {
   @Test func `what came while replies were not taken is read afterwards`() throws {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
-    // More than the kernel holds for who does not read.
+    // More than the kernel holds for a client that does not read.
     client.send("big 1000000\n")
     #expect(try fixture.reaches { _, server in server.connections.contains { $0.backlog > 0 } })
     client.send("y\nz")
@@ -113,7 +113,7 @@ struct EdgeTests {
   }
 
   /// A loop that was told of nothing sleeps.
-  @Test func `nobody is waited for by spinning`() throws {
+  @Test func `the loop does not spin while clients wait`() throws {
     let fixture = try ServerFixture()
     let clients = try (0..<4).map { _ in try fixture.connect() }
     clients[0].send("half")

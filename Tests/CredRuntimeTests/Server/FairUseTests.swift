@@ -42,7 +42,7 @@ struct FairUseTests {
     #expect(queue.isEmpty)
   }
 
-  @Test func `who is in the queue keeps its place`() throws {
+  @Test func `a queued connection keeps its place`() throws {
     let loop = try EventLoop()
     let server = try server(loop)
     let user = UserQueue(uid: 1)
@@ -134,7 +134,7 @@ struct FairUseTests {
       })
     let held = try fixture.run { _, server in server.connections.reduce(0) { $0 + $1.backlog } }
     #expect(held < Limits.Client.backlogBytesPerUser + 3 * (1_000_000 + 1000))
-    // Whoever reads gets what was theirs, and then the reason.
+    // A client that reads gets its replies, and then the reason.
     let endings = deaf.map { client -> String in
       client.finishSending()
       return String(client.rest().suffix(200))
@@ -147,11 +147,11 @@ struct FairUseTests {
     #expect(next.line()?.count == 1_000_000)
   }
 
-  @Test func `who does not take what they asked to hear is cut, and nobody else`() throws {
+  @Test func `a client that does not read its events is closed, and no other`() throws {
     let fixture = try ServerFixture()
     let (deaf, quick) = (try fixture.connect(), try fixture.connect())
     #expect(try fixture.reaches { _, server in server.connectionCount == 2 })
-    // What watchers hear comes outside their turns: some 1.2 MB are kept for one who does not read.
+    // Events come outside a client's turns: some 1.2 MB are kept for one that does not read.
     let event = Array(String(repeating: "e", count: 100_000).utf8) + [0x0A]
     var rounds = 0
     while try fixture.run({ _, server in server.connectionCount }) == 2 {

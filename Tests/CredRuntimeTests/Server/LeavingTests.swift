@@ -21,7 +21,7 @@ struct DrainTests {
     return end
   }
 
-  @Test func `who was accepted and is about to ask is still answered`() throws {
+  @Test func `an accepted client that has not asked yet is still answered`() throws {
     let fixture = try fixture(drainTime: .seconds(60))
     let (early, late) = (try fixture.connect(), try fixture.connect())
     early.send("a\n")
@@ -34,7 +34,7 @@ struct DrainTests {
     #expect(try fixture.reaches { _, _ in end.count == 1 })
   }
 
-  @Test func `nobody is waited for who has asked before`() throws {
+  @Test func `the end waits for no client that has asked`() throws {
     let fixture = try fixture(drainTime: .seconds(60))
     let client = try fixture.connect()
     client.send("a\n")
@@ -43,7 +43,7 @@ struct DrainTests {
     #expect(try fixture.run { _, _ in end.count } == 1)
   }
 
-  @Test func `who says nothing is not waited for long`() throws {
+  @Test func `a silent client is not waited for long`() throws {
     let fixture = try fixture(drainTime: .milliseconds(20))
     let client = try fixture.connect()
     #expect(try fixture.reaches { _, server in server.connectionCount == 1 })

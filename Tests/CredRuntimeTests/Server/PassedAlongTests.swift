@@ -12,9 +12,9 @@ struct PassedAlongTests {
     case neverRead
   }
 
-  /// As on kernels before 6.16, and for who connected before credd was started for the first time.
+  /// As on kernels before 6.16, and for clients that connected before credd first started.
   @Test(arguments: Way.allCases)
-  func `a socket that lingers holds up nobody`(_ way: Way) throws {
+  func `a socket that lingers delays no other client`(_ way: Way) throws {
     let fixture = try ServerFixture()
     fixture.letDescriptorsThrough()
     let client = try fixture.connect()
@@ -34,7 +34,7 @@ struct PassedAlongTests {
     withExtendedLifetime(socket) {}
   }
 
-  @Test func `who passes a descriptor is cut`() throws {
+  @Test func `a client that passes a descriptor is closed`() throws {
     let fixture = try ServerFixture()
     fixture.letDescriptorsThrough()
     let client = try fixture.connect()

@@ -10,7 +10,7 @@ struct RefuseAllTests {
 
   init() throws { folder = try TemporaryFolder() }
 
-  @Test func `who waits and who comes is told, and the socket stays`() throws {
+  @Test func `waiting and new clients are told, and the socket stays`() throws {
     let paths = ["\(folder.path)/a", "\(folder.path)/b"]
     let sockets = try paths.map { OnLoop(value: try Listening($0)) }
     let early = try paths.map { try Socket(path: $0) }
@@ -26,11 +26,11 @@ struct RefuseAllTests {
     let late = try Socket(path: paths[1])
     #expect(late.line() == told)
     #expect(done.wait(timeout: .now() + 60) == .success)
-    // Nobody accepts any more, and nothing was removed.
+    // No process accepts any more, and nothing was removed.
     #expect((try? Socket(path: paths[0])) != nil)
   }
 
-  @Test func `without a socket there is nobody to wait for`() {
+  @Test func `without a socket there is no client to wait for`() {
     let before = ContinuousClock.now
     ListeningSocket.refuseAll("it is wrong", on: [])
     #expect(ContinuousClock.now - before < .nanoseconds(ServerLimits.refusalNanoseconds))

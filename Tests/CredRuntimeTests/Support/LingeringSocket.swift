@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A socket that keeps whoever closes it last waiting: its peer takes nothing of what was sent.
+/// A socket whose last close() waits: its peer takes nothing of what was sent.
 final class LingeringSocket {
   private let listener: Socket
   private var sender: Socket?
@@ -25,7 +25,7 @@ final class LingeringSocket {
     sender = nil
   }
 
-  /// Leaves the last reference to who was passed it.
+  /// Leaves the last reference to the process that received it.
   func letGo() {
     sender = nil
   }

@@ -37,7 +37,7 @@ struct PassedDescriptorsTests {
     defer { credd_close(reader) }
     try add(unsafe open(fifo, O_WRONLY | O_CLOEXEC), "tickets")
     #expect(passed.strays == ["tickets"])
-    // Nobody has its other end any more.
+    // No process has its other end any more.
     var byte: UInt8 = 0
     #expect(unsafe credd_read(reader, &byte, 1) == 0)
     let null = unsafe open("/dev/null", O_RDWR)

@@ -93,7 +93,7 @@ struct GrantTests {
     #expect(fixture.service.nextAccessCheck == .distantFuture)
   }
 
-  @Test func `a database that hangs ends nobody's access`() throws {
+  @Test func `a database that hangs ends no user's access`() throws {
     let fixture = try fixture()
     try lookUp(fixture)
     let watcher = fixture.connect(groups: [8])

@@ -38,7 +38,7 @@ struct ReloadTests {
     #expect(waiter.replies.last?["Id"]?.integer == 3)
     #expect(try fixture.ask(#"{"profile":"gone"}"#).errorCode == "UnknownProfile")
     #expect(fixture.service.sessions.isEmpty && fixture.service.watchers.isEmpty)
-    // The call that was under way ends without anybody to tell.
+    // The call that was under way ends with no client left to tell.
     fixture.advance(by: .seconds(2))
     #expect(fixture.upstream.callCount == 0)
     #expect(waiter.hasReadAll && signIn.hasReadAll && watcher.hasReadAll)

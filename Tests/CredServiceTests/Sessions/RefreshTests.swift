@@ -36,7 +36,7 @@ struct RefreshTests {
     let fixture = try ServiceFixture()
     let first = try fixture.ask()
     #expect(try fixture.ask() == first)
-    // At half of the lifetime it is renewed, with nobody waiting; that fails.
+    // At half of the lifetime it is renewed, while no client waits; that fails.
     fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .status(500, count: 1)
     fixture.advance(by: .seconds(1981))
     #expect(fixture.host.upstreams.calls("GetCredentialsForIdentity") >= 2)

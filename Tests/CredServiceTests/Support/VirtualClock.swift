@@ -17,7 +17,7 @@ final class VirtualClock: Clock {
   private static let mostFirings = 1_000_000
 
   private(set) var now = VirtualClock.start
-  /// Added to the wall clock, as by somebody who sets it.
+  /// Added to the wall clock, as when a person sets it.
   var wallClockJump = Duration.zero
   var skew: Duration?
   private(set) var serverTimes: [WallTime] = []

@@ -42,7 +42,7 @@ struct Link {
     let stage = try Stage.current()
     hosts = stage.newFile("hosts")
     let resolver = stage.newFile("resolv.conf")
-    // Nobody answers there, and says so.
+    // No server listens there, and the kernel says so.
     try Data("nameserver 10.77.0.2\noptions timeout:1 attempts:1\n".utf8)
       .write(to: URL(filePath: resolver))
     try Data().write(to: URL(filePath: hosts))

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What takes a network of its own to go wrong: cables, routes, names, and weather.
+/// What takes a network of its own to go wrong: cables, routes, names, and bad lines.
 @Suite(
   .onStage,
   .enabled(if: Link.canBe, "takes root, iproute2, nftables, util-linux and systemd-socket-proxyd"))
@@ -60,7 +60,7 @@ struct LinkTests {
   }
 
   /// A link that works badly.
-  struct Weather: CustomTestStringConvertible {
+  struct Conditions: CustomTestStringConvertible {
     let name: String
     /// What makes it, on the far side.
     let commands: [String]
@@ -68,42 +68,42 @@ struct LinkTests {
     var testDescription: String { name }
   }
 
-  static let weathers = [
-    Weather(
+  static let badConditions = [
+    Conditions(
       name: "a slow line",
       commands: ["tc qdisc add dev far root tbf rate 256kbit burst 2kb latency 300ms"]),
-    Weather(
+    Conditions(
       name: "a third of the packets lost",
       commands: [
-        "nft add table ip weather",
-        "nft add chain ip weather in { type filter hook input priority 0 ; }",
-        "nft add rule ip weather in numgen random mod 3 == 0 drop",
+        "nft add table ip conditions",
+        "nft add chain ip conditions in { type filter hook input priority 0 ; }",
+        "nft add rule ip conditions in numgen random mod 3 == 0 drop",
       ]),
-    Weather(
+    Conditions(
       name: "connections reset midway",
       commands: [
-        "nft add table ip weather",
-        "nft add chain ip weather in { type filter hook input priority 0 ; }",
-        "nft add rule ip weather in ip length > 100 numgen random mod 2 == 0 "
+        "nft add table ip conditions",
+        "nft add chain ip conditions in { type filter hook input priority 0 ; }",
+        "nft add rule ip conditions in ip length > 100 numgen random mod 2 == 0 "
           + "meta l4proto tcp reject with tcp reset",
       ]),
   ]
 
-  private static let disorder = Weather(
+  private static let disorder = Conditions(
     name: "delay, loss, disorder",
     commands: ["tc qdisc add dev far root netem delay 100ms 80ms loss 20% reorder 20%"])
 
   @Test(.enabled(if: Link.hasNetem, "this kernel was built without netem"))
-  func disorderlyWeather() throws {
-    try badWeather(Self.disorder)
+  func disorderlyLine() throws {
+    try badLine(Self.disorder)
   }
 
   /// However bad, callers get credentials or a reason, and in time; then all is well.
-  @Test(arguments: weathers)
-  func badWeather(_ weather: Weather) throws {
+  @Test(arguments: badConditions)
+  func badLine(_ conditions: Conditions) throws {
     let (host, link) = try host()
     let first = try host.credentials("warm0")
-    for command in weather.commands { try link.onFarSide(split: command) }
+    for command in conditions.commands { try link.onFarSide(split: command) }
     for round in 0..<3 {
       let callers = try (0..<6).map { number in
         let socket = try host.connect()
@@ -122,13 +122,13 @@ struct LinkTests {
       }
       #expect(asked.duration(to: .now) < .seconds(10))
     }
-    try link.clearWeather()
+    try link.clearConditions()
     let start = ContinuousClock.now
     for number in 0..<6 { _ = try host.credentials("cold\(number)") }
     #expect(start.duration(to: .now) < OutageStory.bound)
   }
 
-  /// The cable comes and goes while everybody asks.
+  /// The cable comes and goes while clients ask.
   @Test
   func aFlappingLink() throws {
     let (host, link) = try host()
@@ -153,7 +153,7 @@ extension Link {
   }
 
   /// Takes away whatever was done to the far side.
-  fileprivate func clearWeather() throws {
+  fileprivate func clearConditions() throws {
     if Programs.installed("nft") != nil { try onFarSide("nft", "flush", "ruleset") }
     _ = try? onFarSide("tc", "qdisc", "del", "dev", "far", "root")
   }

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
-/// Offline is not signed out, and back is back (field-notes 13). What takes a network of one's own
-/// is in ``LinkTests``.
+/// Offline is not signed out, and back is back. What takes a network of its own is in
+/// ``LinkTests``.
 @Suite(.onStage)
 struct OfflineTests {
   @Test

@@ -38,7 +38,7 @@ struct OutageStory {
     try waitForWords(Self.warm.map { #"{"profile":"\#($0)","refresh":true,"wait":3}"# })
     try waitForWords(Self.cold.map { #"{"profile":"\#($0)","wait":3}"# })
     for (profile, credentials) in zip(Self.warm, before) {
-      // At once: who has something to give does not ask upstream first.
+      // At once: credd serves what it has and does not call upstream first.
       #expect(try host.ask(#"{"profile":"\#(profile)","wait":0}"#) == credentials)
       #expect(try host.state(profile) == "signedIn")
     }
@@ -57,7 +57,7 @@ struct OutageStory {
   }
 
   /// Asks all of them at once, again and again, until one is told since when it is offline and
-  /// when that is looked at again; nobody is told anything else than that upstream is away.
+  /// when that is looked at again; no reply says anything else than that upstream is unavailable.
   private func waitForWords(_ lines: [String]) throws {
     try Deadline.usual.wait(for: "the words of an outage") {
       let callers = try lines.map { line in

@@ -39,7 +39,7 @@ struct ScarcityTests {
     for socket in waiting { try socket.send("{}\n") }
     let (began, used) = (ContinuousClock.now, try processorTime(host.daemon))
     while began.duration(to: .now) < .seconds(1) {
-      // Who is in is served.
+      // Open connections are served.
       try held[0].send("{}\n")
       #expect(try held[0].reply() == credentials)
       usleep(100_000)

@@ -1,6 +1,6 @@
 import Testing
 
-/// What Cognito would refuse by its own limits is refused before anybody is called.
+/// What Cognito would refuse by its own limits is refused before a server is called.
 @Suite(.onStage)
 struct BadInputTests {
   struct Input: CustomTestStringConvertible {

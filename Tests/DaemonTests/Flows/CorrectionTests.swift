@@ -101,7 +101,7 @@ struct CorrectionTests {
     let watcher = try host.watch()
     #expect(try host.credentials(refresh: true)["AccessKeyId"] != nil)
     let change = try watcher.event("identityChanged")
-    // Two steps in the machine, one change for whoever listens.
+    // Two steps in the machine, one change for the watchers.
     #expect(change["IdentityId"]?.text != identity)
     #expect(try host.sandbox.calls("cognito.GetId") == 2)
   }

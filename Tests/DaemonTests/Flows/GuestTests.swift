@@ -62,7 +62,7 @@ struct GuestTests {
   }
 
   @Test
-  func userWhoHasAnIdentityLeavesTheGuestsBehind() throws {
+  func userWithAnIdentityLeavesTheGuestsBehind() throws {
     let host = try host {
       Configuration.password($0, "guest = yes")
         + Configuration.profile("other", endpoint: $0.url)

@@ -78,7 +78,7 @@ struct PasswordTests {
     let identity = try host.logIn("alice")["IdentityId"]
     let watcher = try host.watch()
     try host.sandbox.control("POST", "revoke", #"{"User":"alice"}"#)
-    // Who has to have new credentials waits; who does not is served.
+    // A client that asks for new credentials waits; one that does not is served.
     let waiting = try host.beginToAsk(#"{"refresh":true,"wait":120}"#)
     #expect(try watcher.event("state")["State"]?.text == "tokensInvalid")
     #expect(try host.ask()["AccessKeyId"] != nil)
@@ -131,7 +131,7 @@ struct PasswordTests {
   func bareLoginSaysWhatTheProfileWants() throws {
     let host = try TestHost { Configuration.password($0) + Configuration.direct($0, "social") }
     #expect(try host.ask(#"{"op":"login"}"#).errorCode == "SignInRequired")
-    // Without a terminal there is nobody to ask.
+    // Without a terminal there is no person to ask.
     let asked = try host.credctl("login", "--username", "alice")
     #expect(asked.status != 0)
     #expect(asked.output.isEmpty)

@@ -18,7 +18,7 @@ struct SignOutTests {
     #expect(try host.credctl("get", "--wait", "0").status == 77)
     #expect(try host.ask(#"{"op":"token","wait":0}"#).errorCode == "SignInRequired")
     #expect(try host.sandbox.callbacks == 1)
-    // `login` is what brings a user back whom the backend takes on this host's word.
+    // `login` signs in again a user that the backend accepts on this host's word.
     #expect(try host.ask(#"{"op":"login"}"#)["State"]?.text == "signedIn")
     let after = try host.credentials()
     #expect(after["AccessKeyId"] != before["AccessKeyId"])
@@ -48,7 +48,7 @@ struct SignOutTests {
     let body = try host.sandbox.lastBody("logout")
     #expect(body["DeveloperUserIdentifier"]?.text == "alice")
     #expect(body["IdentityId"]?.text == identity)
-    // A sign-out of this host alone tells nobody.
+    // A sign-out of this host alone tells no other host.
     _ = try host.logIn("alice")
     #expect(try host.credctl("logout").status == 0)
     #expect(try host.sandbox.calls("backend.logout") == 1)

@@ -43,7 +43,7 @@ extension TestHost {
     return reply
   }
 
-  /// Whose credentials these are, by the word of who made them: `IdentityId`, `RoleArn`.
+  /// The owner of these credentials, as the sandbox that issued them says: `IdentityId`, `RoleArn`.
   func issued(_ credentials: JSON) throws -> JSON {
     let key = try #require(credentials["AccessKeyId"]?.text)
     return try sandbox.control("GET", "issued?AccessKeyId=\(key)")

@@ -6,12 +6,12 @@ struct WaitingTests {
   private func host() throws -> TestHost { try TestHost { Configuration.password($0) } }
 
   @Test
-  func loginResumesEveryoneWhoWaits() throws {
+  func loginResumesAllWaitingClients() throws {
     let host = try host()
     let waiting = try (1...10).map { _ in try host.beginToAsk(#"{"wait":120}"#) }
     let token = try host.beginToAsk(#"{"op":"token","wait":120}"#)
     #expect(try host.waiters() == 11)
-    // A sign-in that fails resumes nobody.
+    // A sign-in that fails resumes no client.
     #expect(try host.logIn("alice", password: "no").errorCode == "SignInFailed")
     #expect(try host.waiters() == 11)
     #expect(try host.logIn("alice")["State"]?.text == "signedIn")
@@ -51,7 +51,7 @@ struct WaitingTests {
   }
 
   @Test
-  func nobodyWaitsLongerThanTheyAsked() throws {
+  func noClientWaitsLongerThanItAsked() throws {
     let host = try host()
     let patient = try host.beginToAsk(#"{"wait":120}"#)
     let start = ContinuousClock.now
@@ -63,7 +63,7 @@ struct WaitingTests {
   }
 
   @Test
-  func waiterWhoLeavesDisturbsNobody() throws {
+  func waiterThatLeavesDisturbsNoOther() throws {
     let host = try host()
     var leaving: StreamSocket? = try host.beginToAsk(#"{"wait":120}"#)
     let staying = try host.beginToAsk(#"{"wait":120}"#)

@@ -94,9 +94,9 @@ struct WatchTests {
     #expect(!programs.errors.isEmpty)
   }
 
-  /// Where it is cut off: `who does not take what they asked to hear is cut, and nobody else`.
+  /// Where it is cut off: `a client that does not read its events is closed, and no other`.
   @Test
-  func slowWatcherDelaysNobody() throws {
+  func slowWatcherDelaysNoOtherClient() throws {
     let host = try TestHost(sandbox: ["--unauthenticated"]) {
       Configuration.direct($0, "default", "guest = yes")
     }

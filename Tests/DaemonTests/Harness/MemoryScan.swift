@@ -3,7 +3,7 @@ import Glibc
 
 /// What stands in the memory of a process: every mapping it wrote to, and its files in memory.
 ///
-/// Takes root: credd's memory is closed to everyone else. A sanitizer's allocator wipes nothing, and
+/// Takes root: credd's memory is closed to all others. A sanitizer's allocator wipes nothing, and
 /// its shadow of the memory is terabytes.
 struct MemoryScan {
   static var canBe: Bool { geteuid() == 0 && !Sanitizer.isOn }

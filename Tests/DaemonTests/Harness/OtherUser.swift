@@ -9,7 +9,7 @@ struct OtherUser {
 
   static let daemon = OtherUser(user: "daemon", groups: ["daemon"])
   static let games = OtherUser(user: "games", groups: ["games"])
-  /// Whose uid is that of everybody from other user namespaces.
+  /// Its uid is that of all users from other user namespaces.
   static let nobody = OtherUser(user: "nobody", groups: ["nogroup"])
 
   static var canBe: Bool { geteuid() == 0 && Programs.installed("setpriv") != nil }

@@ -35,7 +35,7 @@ final class Stage: Sendable {
   static func run(
     _ test: Test, _ testCase: Test.Case?, _ body: @concurrent @Sendable () async throws -> Void
   ) async throws {
-    await Turnstile.shared.enter()
+    await TestLimit.shared.enter()
     let result = await withTaskExecutorPreference(TestThread()) {
       () async -> Result<Void, any Error> in
       do {
@@ -46,7 +46,7 @@ final class Stage: Sendable {
         return .failure(error)
       }
     }
-    await Turnstile.shared.leave()
+    await TestLimit.shared.leave()
     try result.get()
   }
 

@@ -49,7 +49,7 @@ extension JSON {
   }
 }
 
-/// A secret that nobody has had before, and no part of which is a word.
+/// A new secret, no part of which is a word.
 func newSecret(_ length: Int = 24) -> String {
   String(
     (0..<length).map { _ in

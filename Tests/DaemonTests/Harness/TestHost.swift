@@ -8,7 +8,7 @@ final class TestHost {
   let socketPath: String
   private(set) var daemon: ChildProcess
   let creddArguments: [String]
-  /// Who starts the daemon and keeps its descriptors; nil where the test does.
+  /// Starts the daemon and keeps its descriptors; nil where the test does.
   let manager: ServiceManager?
   private let environment: [String: String]
 

@@ -12,8 +12,8 @@ final class TestThread: TaskExecutor {
 }
 
 /// Lets so many tests run at once and the others wait: each has a few processes of its own.
-actor Turnstile {
-  static let shared = Turnstile(width: 8)
+actor TestLimit {
+  static let shared = TestLimit(width: 8)
 
   private var free: Int
   private var waiting: [CheckedContinuation<Void, Never>] = []

@@ -54,7 +54,7 @@ final class Machine: Sendable {
   private init() throws {
     var (input, output): ([Int32], [Int32]) = ([0, 0], [0, 0])
     guard unsafe pipe(&input) == 0, unsafe pipe(&output) == 0 else { throw CallFailed("pipe") }
-    // The other end stays open as long as this process lives, and is nobody else's.
+    // The other end stays open as long as this process lives, and no other process has it.
     for end in input + output { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     _ = try Command.spawn(
       [Self.repository + "/scripts/test-machine"], [input[0], output[1], STDERR_FILENO])

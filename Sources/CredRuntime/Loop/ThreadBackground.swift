@@ -4,10 +4,12 @@ internal import CredService
 internal import Glibc
 internal import Synchronization
 
-/// The one place where work runs on threads: each lane with its width, each piece of work with its
-/// deadline. Threads are never Dispatch's, whose pool would stay for good.
+/// Runs blocking work on threads: each lane has a width, each piece of work a deadline. Two other
+/// threads exist: libcurl's resolver, and one that closes the descriptors of clients (clients.c).
+/// Dispatch is not used: its threads would stay for ever.
 ///
-/// A thread that hangs is given up, not waited for. It keeps its place in its lane until it ends.
+/// The loop does not wait for a thread that hangs. The thread keeps its place in its lane until it
+/// ends.
 final class ThreadBackground: Background {
   private enum Progress {
     case queued
@@ -21,14 +23,14 @@ final class ThreadBackground: Background {
     let deadline: Instant
     var progress = Progress.queued
     let work: @Sendable () -> Void
-    /// With nil once the work is done.
+    /// Called with nil when the work is done.
     let report: (_ overdueAndRunning: Bool?) -> Void
   }
 
   private struct Lane {
-    /// Some may have been given up.
+    /// Some of these jobs may be overdue.
     var queue: ArraySlice<UInt64> = []
-    /// Threads, those that hang included.
+    /// Threads, including those that hang.
     var threads = 0
     var hanging = 0
   }
@@ -56,7 +58,7 @@ final class ThreadBackground: Background {
   ) {
     let slot = Slot<Value>()
     lastJob += 1
-    // Where every thread hangs, the work has no chance: it is overdue in the next iteration.
+    // If every thread of the lane hangs, the work is overdue in the next iteration.
     let hangs = lanes[lane.rawValue].hanging >= lane.width
     jobs[lastJob] = Job(
       lane: lane, deadline: hangs ? loop.now : deadline, work: { slot.fill(work()) }
@@ -88,7 +90,7 @@ final class ThreadBackground: Background {
       let number = lanes[lane.rawValue].queue.first
     {
       if let job = jobs[number] {
-        // Where the host has no thread left, the work waits for its deadline.
+        // If the host has no thread left, the work waits for its deadline.
         guard
           Thread.start({ [mailbox, work = job.work] in
             work()
@@ -102,7 +104,7 @@ final class ThreadBackground: Background {
     }
   }
 
-  /// Takes what is done, and gives up what is late. Completions come last: they may begin new work.
+  /// Collects finished work and reports late work. Completions come last: they may begin new work.
   private func collect() {
     let now = loop.now
     var reports: [() -> Void] = []
@@ -145,7 +147,7 @@ private enum Thread {
     }
   }
 
-  /// False where the host has no thread left.
+  /// False if the host has no thread left.
   static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
     let argument = unsafe Unmanaged.passRetained(Body(run))
     let failure = unsafe credd_start_thread(
@@ -159,8 +161,8 @@ private enum Thread {
   }
 }
 
-/// The numbers of jobs that threads have done, and a descriptor that says so. It outlives the loop
-/// where a thread does.
+/// The numbers of finished jobs, and a descriptor that reports them. It lives as long as any thread
+/// or the loop.
 private final class Mailbox: Sendable {
   let descriptor: Int32
   private let done = Mutex<[UInt64]>([])

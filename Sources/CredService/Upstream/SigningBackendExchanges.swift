@@ -46,7 +46,7 @@ extension UpstreamClient {
     }
   }
 
-  /// Credentials of a process are asked for anew when they have less than this left.
+  /// Credentials of a process are replaced when they expire within this time.
   private static let developerMargin: Duration = .seconds(5 * 60)
 
   private func developerSigner(

@@ -41,9 +41,9 @@ final class SystemQueries: HostQueries {
   }
 }
 
-/// What names on this host stand for.
+/// Resolves names on this host.
 public enum HostNames {
-  /// The id of a group; nil where there is none, or where the database does not say. May block.
+  /// The id of a group; nil if there is none or if the database does not answer. May block.
   public static func groupID(_ name: String) -> UInt32? {
     var gid: UInt32 = 0
     return unsafe credd_group_id(name, &gid) == 1 ? gid : nil
