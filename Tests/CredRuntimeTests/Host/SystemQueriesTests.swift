@@ -32,6 +32,63 @@ struct SystemQueriesTests {
     #expect(entry.name == "root" && entry.withdrawn.isEmpty)
   }
 
+  /// With a file of groups of its own, in a mount namespace of one thread.
+  @Test(.enabled(if: geteuid() == 0, "needs root"))
+  func `a membership that is withdrawn is not listed any more`() throws {
+    let folder = try TemporaryFolder()
+    let group = try folder.write("group", "root:x:0:\nmail:x:8:games\n")
+    let box = Box<[[UInt32]?]>()
+    let done = DispatchSemaphore(value: 0)
+    Thread.detachNewThread { [queries] in
+      defer { done.signal() }
+      guard MountNamespace.enter(), MountNamespace.bind(group, "/etc/group") else { return }
+      func groups() -> [UInt32]? {
+        guard case .user(let entry) = queries.user(UserQuery(.name("games"), withGroups: true))
+        else { return nil }
+        return entry.groups
+      }
+      let before = groups()
+      // In place: the mount is of this very file.
+      guard let file = FileHandle(forWritingAtPath: group) else { return }
+      try? file.truncate(atOffset: 0)
+      file.write(Data("root:x:0:\nmail:x:8:\n".utf8))
+      box.set([before, groups()])
+    }
+    #expect(done.wait(timeout: .now() + LoopThread.patience) == .success)
+    let seen = try #require(box.take())
+    #expect(seen[0]?.contains(8) == true)
+    #expect(seen[1]?.contains(8) == false)
+  }
+
+  /// mount(2) and unshare(2), which Swift's module of the C library lacks.
+  private enum MountNamespace {
+    private static let newNamespace: Int32 = 0x0002_0000
+    private static let bindMount: UInt = 4096
+    private static let privateMounts: UInt = 1 << 18 | 16384
+
+    /// Gives the calling thread mounts of its own.
+    static func enter() -> Bool {
+      typealias Unshare = @convention(c) (Int32) -> Int32
+      guard let found = unsafe dlsym(nil, "unshare") else { return false }
+      let unshare = unsafe unsafeBitCast(found, to: Unshare.self)
+      return unshare(newNamespace) == 0 && mount("none", "/", privateMounts)
+    }
+
+    static func bind(_ source: String, _ target: String) -> Bool {
+      mount(source, target, bindMount)
+    }
+
+    private static func mount(_ source: String, _ target: String, _ flags: UInt) -> Bool {
+      typealias Mount =
+        @convention(c) (
+          UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafePointer<CChar>?, UInt,
+          UnsafeRawPointer?
+        ) -> Int32
+      guard let found = unsafe dlsym(nil, "mount") else { return false }
+      return unsafe unsafeBitCast(found, to: Mount.self)(source, target, nil, flags, nil) == 0
+    }
+  }
+
   @Test func `more look-ups than threads are all answered`() throws {
     let thread = try LoopThread()
     let count = 20 * BackgroundLane.users.width

@@ -33,7 +33,6 @@ struct WaitingTests {
     #expect(try host.logIn("alice").errorCode == "PoolMisconfigured")
     #expect(try waiting.reply().errorCode == "PoolMisconfigured")
     #expect(try host.state() == "signedIn")
-    try Deadline.usual.wait(for: "credentials") { try host.ask()["AccessKeyId"] != nil }
   }
 
   @Test
@@ -88,24 +87,5 @@ struct WaitingTests {
     #expect(try first.reply()["State"]?.text == "signedIn")
     #expect(try host.sandbox.calls("backend.login") == 1)
     #expect(try host.sandbox.lastBody("token")["DeveloperUserIdentifier"]?.text == "alice")
-  }
-
-  @Test
-  func offlineIsNotSignedOut() throws {
-    let host = try host()
-    let identity = try host.logIn("alice")["IdentityId"]
-    let before = try host.credentials()
-    for service in ["backend", "cognito"] {
-      try host.sandbox.plan(#"{"Service":"\#(service)","Kind":"reset","Count":-1}"#)
-    }
-    #expect(try host.ask(#"{"refresh":true,"wait":3}"#)["Error"] != nil)
-    #expect(try host.state() == "signedIn")
-    #expect(try host.credentials() == before)
-    try host.ask(#"{"op":"clear","what":"credentials"}"#)
-    #expect(try host.ask(#"{"wait":1}"#)["Error"] != nil)
-    #expect(try host.state() == "signedIn")
-    try host.sandbox.clearFaults()
-    try Deadline.usual.wait(for: "credentials") { try host.ask()["AccessKeyId"] != nil }
-    #expect(try host.ask(#"{"op":"identity"}"#)["IdentityId"] == identity)
   }
 }
