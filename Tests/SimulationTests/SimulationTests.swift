@@ -40,7 +40,7 @@ struct SimulationTests {
   @Test(arguments: InjectedFault.allCases.prefix(isShort ? 3 : .max))
   func eachFaultIsCaught(_ fault: InjectedFault) {
     var caught: Set<Invariant> = []
-    for seed in 1...6 as ClosedRange<UInt64> where caught.isDisjoint(with: fault.caughtBy) {
+    for seed in 1...20 as ClosedRange<UInt64> where caught.isDisjoint(with: fault.caughtBy) {
       let report = Simulation(Scenario(seed: seed, sessions: 18, hours: 12, fault: fault)).run()
       if let violation = report.violation { caught.insert(violation.invariant) }
     }
