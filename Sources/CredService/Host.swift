@@ -85,8 +85,8 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
   package var width: Int {
     switch self {
     case .users: 16
-    case .programs, .files: 4
-    case .state, .configuration: 1
+    case .programs, .files, .configuration: 4
+    case .state: 1
     case .libraries: 2
     }
   }
@@ -113,11 +113,11 @@ extension Background {
     _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
     completion: @escaping (Value?) -> Void
   ) {
-    var isDone = false
+    // Dropped once it was called: a thread that hangs keeps nothing of the call.
+    var waiting: ((Value?) -> Void)? = completion
     run(lane, deadline: deadline, work) { outcome in
-      guard !isDone else { return }
-      isDone = true
-      if case .finished(let value) = outcome { completion(value) } else { completion(nil) }
+      let completion = waiting.take()
+      if case .finished(let value) = outcome { completion?(value) } else { completion?(nil) }
     }
   }
 }

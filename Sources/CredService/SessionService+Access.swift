@@ -18,7 +18,10 @@ extension SessionService {
     _ now: Instant, _ body: (Session) -> Void
   ) {
     switch resolve(profile, inNameOf: other, client, now) {
-    case .session(let session): body(session)
+    case .session(let session):
+      // A session that begins anew refuses its clients, and a write that fails ends one.
+      guard clients[client.id] != nil else { return }
+      body(session)
     case .refused(let error): refuse(error, id: request.id, client)
     case .pending: wait(client, for: WaitingRequest(request, forCaller: true))
     }

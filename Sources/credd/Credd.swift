@@ -112,19 +112,22 @@ struct Credd {
     ) {
       Result { () throws(SystemError) in try ConfigurationFiles.read(path) }
     }
-    let loop = try EventLoop()
-    let daemon = try Daemon(
-      loop: loop, configuration: ResolvedConfiguration(configuration, log: log), options: options,
-      log: log, stores: passed.stores)
+    let makeDaemon = { () throws(SystemError) in
+      try Daemon(
+        loop: EventLoop(), configuration: ResolvedConfiguration(configuration, log: log),
+        options: options, log: log, stores: passed.stores)
+    }
     guard passed.listeners.isEmpty else {
       let names = passed.listeners.map(\.name).joined(separator: " ")
-      return try run(daemon, passed.listeners.map(\.descriptor), log, "systemd's \(names)")
+      return try run(
+        makeDaemon(), passed.listeners.map(\.descriptor), log, "systemd's \(names)")
     }
+    // Before the daemon is made, which takes up the sessions that the last one left.
     // The daemon of the whole host lets every user connect: the kernel's uid decides. A user's
     // daemon serves that user.
     let bound = try ListeningSocket(
       path: line.socket, mode: ProcessHardening.isRoot ? 0o666 : 0o600)
-    try run(daemon, [bound.descriptor], log, bound.path)
+    try run(makeDaemon(), [bound.descriptor], log, bound.path)
   }
 
   /// Without the permission the daemon starts all the same: it still wipes freed memory.

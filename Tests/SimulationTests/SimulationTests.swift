@@ -1,10 +1,14 @@
 import CredCore
+import Foundation
 import SimulationKit
 import Testing
 
 /// Hosts from fixed seeds and from fresh ones, and faults that each invariant must catch.
 struct SimulationTests {
-  @Test(arguments: 1...8 as ClosedRange<UInt64>)
+  /// Some of them in `make check`, all in `make test`.
+  private static let isShort = ProcessInfo.processInfo.environment["CREDD_TEST_ROUNDS"] == "short"
+
+  @Test(arguments: 1...(isShort ? 2 : 8) as ClosedRange<UInt64>)
   func promisesHoldInTheKnownWorlds(_ seed: UInt64) {
     check(seed, busyness: 100)
   }
@@ -33,7 +37,7 @@ struct SimulationTests {
     #expect(trace(5) != trace(6))
   }
 
-  @Test(arguments: InjectedFault.allCases)
+  @Test(arguments: InjectedFault.allCases.prefix(isShort ? 3 : .max))
   func eachFaultIsCaught(_ fault: InjectedFault) {
     var caught: Set<Invariant> = []
     for seed in 1...6 as ClosedRange<UInt64> where caught.isDisjoint(with: fault.caughtBy) {

@@ -44,7 +44,9 @@ internal import Glibc
       loop.needsDispatch = true
       return
     }
-    unsafe sd_event_source_set_time(source, UInt64(max(deadline.nanoseconds, 0)) / 1000 + 1)
+    // sd-event delays a time by up to its accuracy to fire several at once, but not the past.
+    let time = deadline <= loop.now ? 0 : UInt64(max(deadline.nanoseconds, 0)) / 1000 + 1
+    unsafe sd_event_source_set_time(source, time)
     unsafe sd_event_source_set_enabled(source, Int32(SD_EVENT_ONESHOT))
     loop.needsDispatch = true
   }

@@ -20,7 +20,7 @@ final class ThreadBackground: Background {
 
   private struct Job {
     let lane: BackgroundLane
-    let deadline: Instant
+    var deadline: Instant
     var progress = Progress.queued
     let work: @Sendable () -> Void
     /// Called with nil when the work is done.
@@ -76,7 +76,7 @@ final class ThreadBackground: Background {
 
   /// Waits for the work of a lane, at the end of the process.
   func finish(_ lane: BackgroundLane, atMost milliseconds: Int32) {
-    while jobs.values.contains(where: { $0.lane == lane && $0.progress == .running }),
+    while jobs.values.contains(where: { $0.lane == lane && $0.progress != .queued }),
       credd_wait_readable(mailbox.descriptor, milliseconds) == 1
     {
       collect()
@@ -90,15 +90,17 @@ final class ThreadBackground: Background {
       let number = lanes[lane.rawValue].queue.first
     {
       if let job = jobs[number] {
-        // If the host has no thread left, the work waits for its deadline.
-        guard
-          Thread.start({ [mailbox, work = job.work] in
-            work()
-            mailbox.put(number)
-          })
-        else { return }
-        jobs[number]?.progress = .running
-        lanes[lane.rawValue].threads += 1
+        let isStarted = Thread.start { [mailbox, work = job.work] in
+          work()
+          mailbox.put(number)
+        }
+        if isStarted {
+          jobs[number]?.progress = .running
+          lanes[lane.rawValue].threads += 1
+        } else {
+          // The host has no thread left: the work is overdue in the next iteration.
+          jobs[number]?.deadline = loop.now
+        }
       }
       lanes[lane.rawValue].queue.removeFirst()
     }
@@ -124,9 +126,17 @@ final class ThreadBackground: Background {
       }
       reports.append { job.report(isRunning) }
     }
+    removeGivenUp()
     BackgroundLane.allCases.forEach(start)
     armTimer()
     for report in reports { report() }
+  }
+
+  /// While every thread of a lane hangs, its queue holds little but numbers of jobs that were given up.
+  private func removeGivenUp() {
+    for index in lanes.indices where lanes[index].queue.count > 64 + 2 * jobs.count {
+      lanes[index].queue.removeAll { jobs[$0] == nil }
+    }
   }
 
   private func armTimer() {

@@ -85,13 +85,24 @@ extension UpstreamClient {
   func readFile(
     _ path: String, key: String, for upstream: Upstream, _ done: @escaping Completion<Secret>
   ) {
+    let overdue = InvalidInput(field: key, reason: "\(path) could not be read in time")
+    guard !hangingFiles.contains(path) else {
+      return done(.failure(.notSent(overdue, to: upstream)))
+    }
     let queries = services.queries
-    let deadline = services.clock.now + Self.fileTimeout
-    services.background.runOnce(.files, deadline: deadline) {
+    var waiting: Completion<Secret>? = done
+    services.background.run(.files, deadline: services.clock.now + Self.fileTimeout) {
       Result { () throws(InvalidInput) in try queries.file(path, key: key) }
-    } completion: { result in
-      let overdue = InvalidInput(field: key, reason: "\(path) could not be read in time")
-      done((result ?? .failure(overdue)).mapError { .notSent($0, to: upstream) })
+    } completion: { [unowned self] outcome in
+      let done = waiting.take()
+      switch outcome {
+      case .finished(let result):
+        hangingFiles.remove(path)
+        done?(result.mapError { .notSent($0, to: upstream) })
+      case .overdue(let isRunning):
+        if isRunning { hangingFiles.insert(path) }
+        done?(.failure(.notSent(overdue, to: upstream)))
+      }
     }
   }
 

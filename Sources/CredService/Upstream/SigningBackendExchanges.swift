@@ -83,14 +83,15 @@ extension UpstreamClient {
     let upstream = Upstream.backend(backend.name)
     let command = Command(
       command, environment: Self.environment([:]), input: Secret([]), timeout: backend.timeout)
-    services.commands.run(command) { [unowned self] output in
+    services.commands.run(command) { [unowned self, generation] output in
       done(
         Result { () throws(UpstreamFailure) in
           guard case .exited(0) = output.ending else { throw .exec(output, from: upstream) }
           let fresh = try Self.checked(upstream) { () throws(InvalidInput) in
             try DeveloperCredentials(processOutput: output.standardOutput)
           }
-          developerCredentials[backend.name] = fresh
+          // The backend may be another one since a reload.
+          if generation == self.generation { developerCredentials[backend.name] = fresh }
           return fresh.signer
         })
     }

@@ -39,13 +39,18 @@ package final class UpstreamClient: UpstreamPerforming {
   var random: any RandomNumberGenerator
   /// Developer credentials from a `credential_process`, by backend, until they expire.
   var developerCredentials: [String: DeveloperCredentials] = [:]
+  /// Files whose reading hangs: no second thread joins the first, so that a file on a dead disk takes
+  /// one thread and leaves the others to files that can be read.
+  var hangingFiles: Set<String> = []
+  /// Grows with each configuration.
+  private(set) var generation = 0
   private var queues: [Endpoint: CallQueue] = [:]
   /// The same queues in the order of their first use, so that they are always served in one order.
   private var queuesInOrder: [CallQueue] = []
   /// Calls that have begun or wait for their turn.
   private var calls: [CallID: PendingCall] = [:]
   /// Completions that are due but would come within `start`.
-  private var deferred: [() -> Void] = []
+  private var deferred: ArraySlice<() -> Void> = []
   /// For all queues, and for what is deferred.
   private var timer: (any Timer)?
 
@@ -59,6 +64,9 @@ package final class UpstreamClient: UpstreamPerforming {
   static let awsTimeout: Duration = .seconds(10)
   /// The same for a small file that the configuration names.
   static let fileTimeout: Duration = .seconds(5)
+
+  /// Clients are served again after this time.
+  private static let turnTime: Duration = .microseconds(25)
 
   package init(
     _ services: Services, settings: DaemonSettings, random: any RandomNumberGenerator
@@ -74,6 +82,7 @@ package final class UpstreamClient: UpstreamPerforming {
   package func apply(_ settings: DaemonSettings) {
     self.settings = settings
     developerCredentials = [:]
+    generation += 1
   }
 
   package var callCount: Int { calls.count }
@@ -94,13 +103,19 @@ package final class UpstreamClient: UpstreamPerforming {
       id: request.id, profile: request.profile.settings.name, isInPerson: request.isInPerson,
       isRetry: request.isRetry, dependsOnUserInput: request.call.dependsOnUserInput)
     queue.enter(call, services.clock) { [unowned self] refusal in
-      if let refusal { return later { [unowned self] in finish(request.id, .failed(refusal)) } }
-      make(request) { [unowned self] outcome in
-        callEnded(queue, request.id, outcome.failure)
-        finish(request.id, outcome)
-      }
+      later { [unowned self] in begin(request, queue, refusal) }
     }
     armTimer()
+  }
+
+  /// A call has had its turn.
+  private func begin(_ request: CallRequest, _ queue: CallQueue, _ refusal: UpstreamFailure?) {
+    if let refusal { return finish(request.id, .failed(refusal)) }
+    guard mayBeSent(request.id) else { return }
+    make(request) { [unowned self] outcome in
+      callEnded(queue, request.id, outcome.failure)
+      finish(request.id, outcome)
+    }
   }
 
   package func signOut(
@@ -168,14 +183,24 @@ package final class UpstreamClient: UpstreamPerforming {
   }
 
   private func timerFired() {
-    let due = deferred
-    deferred = []
-    for work in due { work() }
     let now = services.clock.now
     for queue in queuesInOrder where queue.nextWake <= now {
       queue.handle(.timePassed, services.clock)
     }
+    runDeferred()
     armTimer()
+  }
+
+  /// Runs the deferred work for as long as other sources of the loop may run: 10,000 calls may end at
+  /// once when an endpoint stops answering. Work that is deferred meanwhile waits for the next time.
+  private func runDeferred() {
+    let end = services.clock.now + Self.turnTime
+    var left = deferred.count
+    while left > 0, let work = deferred.popFirst() {
+      work()
+      left -= 1
+      guard services.clock.now < end else { return }
+    }
   }
 
   private func armTimer() {
