@@ -119,6 +119,22 @@ struct CallTests {
     }
   }
 
+  @Test func `a file whose reading hangs takes one thread, until it answers`() throws {
+    let fixture = try ServiceFixture(
+      Configured.usual(backend: "bearer_token_file = /run/token"))
+    fixture.host.queries.files["/run/token"] = "t"
+    fixture.host.background.time[.files] = .some(nil)
+    for _ in 0..<10 {
+      #expect(try fixture.ask(#"{"wait":6}"#).errorCode != nil)
+      fixture.advance(by: .seconds(30))
+    }
+    #expect(fixture.host.background.asked[.files] == 1)
+    fixture.host.background.time[.files] = .zero
+    fixture.host.background.release(.files)
+    fixture.advance(by: .seconds(600))
+    #expect(try fixture.ask(#"{"wait":30}"#).accessKeyID != nil)
+  }
+
   @Test func `the server's time is passed on to the clock, of AWS alone`() throws {
     let fixture = try ServiceFixture()
     fixture.host.upstreams.dateSkew = .seconds(-7200)
