@@ -50,7 +50,7 @@ package final class UpstreamClient: UpstreamPerforming {
   /// Calls that have begun or wait for their turn.
   private var calls: [CallID: PendingCall] = [:]
   /// Completions that are due but would come within `start`.
-  private var deferred: ArraySlice<() -> Void> = []
+  private var deferred = DeferredWork()
   /// For all queues, and for what is deferred.
   private var timer: (any Timer)?
 
@@ -280,5 +280,27 @@ extension UpstreamCall {
 extension UpstreamOutcome {
   fileprivate var failure: UpstreamFailure? {
     if case .failed(let failure) = self { failure } else { nil }
+  }
+}
+
+/// Work in the order in which it came. Work that was taken is dropped at once: it may hold a secret.
+private struct DeferredWork {
+  private var items: [(() -> Void)?] = []
+  private var taken = 0
+
+  var isEmpty: Bool { items.isEmpty }
+  var count: Int { items.count - taken }
+
+  mutating func append(_ work: @escaping () -> Void) { items.append(work) }
+
+  mutating func popFirst() -> (() -> Void)? {
+    guard taken < items.count else { return nil }
+    let work = items[taken].take()
+    taken += 1
+    if taken == items.count {
+      items = []
+      taken = 0
+    }
+    return work
   }
 }

@@ -109,7 +109,7 @@ struct WaitingTests {
     #expect(callback?.json?["DeveloperUserIdentifier"]?.text == "alice")
   }
 
-  @Test func `offline is not signed out`() throws {
+  @Test func offlineSignsNoUserOut() throws {
     let fixture = try fixture()
     let identity = try fixture.ask(Self.login)["IdentityId"]
     let before = try fixture.ask()

@@ -80,7 +80,7 @@ struct RefreshTests {
     #expect(try fixture.ask(#"{"wait":2}"#).accessKeyID != nil)
   }
 
-  @Test func `a token is replaced before it runs out`() throws {
+  @Test func aTokenIsReplacedBeforeItRunsOut() throws {
     let fixture = try ServiceFixture()
     let line = #"{"op":"token"}"#
     let first = try fixture.ask(line)["Token"]
