@@ -1,0 +1,200 @@
+import CredCore
+import Testing
+
+/// Failures: pauses, what callers are told, and that every one of them heals.
+@Suite struct RefreshFailureTests {
+  let fixtures = Fixtures()
+
+  /// How the attempt goes on that a caller starts now; the pause after it.
+  private func fail(
+    _ session: inout SessionDriver, _ failureClass: FailureClass = .transient(retryAfter: nil)
+  ) {
+    session.ask(wait: .zero)
+    session.finish(fixtures.failed(failureClass), after: 0)
+  }
+
+  // MARK: Pauses
+
+  @Test func aCallerWaitsThroughAShortPause() {
+    var session = SessionDriver()
+    let waiter = session.ask()
+    session.finish(fixtures.failed())
+    #expect(session.answer(to: waiter) == nil)
+    session.advance(by: 3)
+    #expect(session.calls == [fixtures.callback(), fixtures.callback()])
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: waiter) == .credentials)
+    #expect(session.machine.failures == 0)
+  }
+
+  @Test func aCallerDoesNotWaitForAPauseThatOutlastsIt() {
+    var session = SessionDriver()
+    let waiter = session.ask(wait: .seconds(5))
+    session.finish(fixtures.failed(.throttled(retryAfter: .seconds(30)), .throttled))
+    #expect(session.answer(to: waiter) == .refused(.throttled))
+    #expect(session.refusal(of: waiter)?.retryAfter == .seconds(30))
+    #expect(session.machine.nextWake == .distantFuture)
+  }
+
+  @Test func retryAfterBindsCallersToo() {
+    var session = SessionDriver()
+    fail(&session, .throttled(retryAfter: .seconds(30)))
+    session.advance(by: 29)
+    let early = session.ask(wait: .zero)
+    #expect(session.answer(to: early) == .refused(.backendUnavailable))
+    #expect(session.refusal(of: early)?.retryAfter == .seconds(1))
+    #expect(session.calls.count == 1)
+    session.advance(by: 1)
+    session.ask()
+    #expect(session.calls.count == 2)
+  }
+
+  @Test func retryAfterIsHonouredBeyondTheLongestPause() {
+    var session = SessionDriver()
+    fail(&session, .transient(retryAfter: .seconds(900)))
+    session.advance(by: 899)
+    session.ask(wait: .zero)
+    #expect(session.calls.count == 1)
+    session.advance(by: 1)
+    session.ask(wait: .zero)
+    #expect(session.calls.count == 2)
+  }
+
+  @Test func aNewCallerEndsALongPause() {
+    var session = SessionDriver()
+    fail(&session, .permanentConfiguration)
+    session.advance(by: 4.9)
+    let early = session.ask(wait: .seconds(60))
+    #expect(session.answer(to: early) == .refused(.backendUnavailable))
+    #expect(session.calls.count == 1)
+    session.advance(by: 0.1)
+    let patient = session.ask()
+    #expect(session.calls.count == 2)
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: patient) == .credentials)
+  }
+
+  @Test func aCallerServedFromTheCacheEndsNoPause() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 2000)
+    session.ask()
+    session.finish(fixtures.failed(.permanentConfiguration), after: 0)
+    for _ in 0..<290 {
+      session.advance(by: 1)
+      session.ask()
+    }
+    #expect(session.calls.count == 1)
+    session.advance(by: 10)
+    #expect(session.calls.count == 2)
+  }
+
+  @Test func pausesGrowWithFailuresAndAreResetByASuccess() {
+    var session = SessionDriver()
+    session.signIn(lifetime: 12 * 3600)
+    session.advance(by: 7 * 3600)
+    session.useCache()
+    session.ask()
+    var pauses: [Duration] = []
+    for _ in 0..<30 {
+      session.finish(fixtures.failed(), after: 0)
+      pauses.append(session.wakesIn)
+      session.advance(to: session.machine.nextWake)
+    }
+    #expect(pauses.allSatisfy { (.seconds(1)...(.seconds(300))).contains($0) })
+    #expect(pauses.prefix(2).allSatisfy { $0 <= .seconds(9) })
+    #expect(pauses.max().map { $0 > .seconds(60) } ?? false)
+    #expect(session.machine.failures == 30)
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    session.advance(by: 1801)
+    session.ask(refresh: true, wait: .zero)
+    session.finish(fixtures.failed(), after: 0)
+    #expect(session.machine.failures == 1)
+    #expect(session.wakesIn <= .seconds(3))
+  }
+
+  @Test func anUnusedSessionIsNotTriedAgain() {
+    var session = SessionDriver()
+    fail(&session)
+    session.advance(by: 24 * 3600)
+    #expect(session.calls.count == 1)
+    #expect(session.machine.nextRefresh.at == nil)
+  }
+
+  @Test func aFailedBackgroundRefreshIsTriedAgainBeforeExpiry() {
+    var session = SessionDriver()
+    session.signIn(lifetime: 3600)
+    session.advance(by: 1)
+    session.useCache()
+    // Without further callers it fails once, in the background, and must not stay failed.
+    session.advance(to: .seconds(1000) + .seconds(2700))
+    #expect(session.calls.count == 1)
+    session.finish(fixtures.failed(), after: 0)
+    session.advance(by: 300)
+    #expect(session.calls.count == 2)
+    session.finish(fixtures.token(), after: 0)
+    session.finish(fixtures.credentials(), after: 0)
+    #expect(session.machine.failures == 0)
+    #expect(session.machine.refreshCount == 2)
+  }
+
+  // MARK: Words
+
+  @Test(arguments: [
+    FailureClass.signInFailed, .refusedByBackend, .unknownUser, .conflict, .poolMisconfigured,
+    .permanentConfiguration,
+  ])
+  func aPermanentFailureIsToldAtOnceAndTriedAgainLater(_ failureClass: FailureClass) {
+    var session = SessionDriver()
+    let waiter = session.ask(wait: .seconds(300))
+    session.finish(fixtures.failed(failureClass, .backendRejected))
+    #expect(session.answer(to: waiter) == .refused(.backendRejected))
+    #expect(session.refusal(of: waiter)?.message == "it failed")
+    // No RetryAfter where a person must act first. A later caller starts a refresh all the same.
+    #expect(session.refusal(of: waiter)?.retryAfter == nil)
+    #expect(session.calls.count == 1)
+    session.advance(by: 5)
+    let next = session.ask()
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: next) == .credentials)
+    #expect(session.machine.lastFailure?.failure.failureClass == failureClass)
+  }
+
+  @Test func watchersAreToldOfAFailedRefresh() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 60)
+    session.ask(refresh: true)
+    session.finish(fixtures.failed())
+    #expect(session.announcements == [.degraded(fixtures.failure())])
+    #expect(session.machine.state == .signedIn(.host))
+  }
+
+  @Test func anUnavailableUpstreamSignsNoUserOut() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 4 * 3600)
+    for _ in 0..<50 {
+      session.advance(by: 300)
+      fail(&session)
+    }
+    #expect(session.machine.state == .signedIn(.host))
+    #expect(session.machine.identityID == fixtures.identity)
+    #expect(!session.announcements.contains { if case .state = $0 { true } else { false } })
+  }
+
+  @Test func aPauseIsReportedInWords() {
+    var session = SessionDriver()
+    #expect(session.machine.nextRefresh.reason == "when somebody asks")
+    session.ask()
+    #expect(session.machine.nextRefresh.reason == "under way")
+    session.finish(fixtures.failed())
+    #expect(session.machine.nextRefresh.reason == "after a failure")
+    #expect(session.machine.nextRefresh.at == session.machine.nextWake)
+    #expect(SessionDriver(.password).machine.nextRefresh.reason == "after a sign-in")
+  }
+}
