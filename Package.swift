@@ -69,12 +69,16 @@ let package = Package(
       name: "credctl",
       dependencies: ["CredCore", "CredctlKit", "CLinux", "CWipingFree", argumentParser],
       swiftSettings: strict,
-      // A static program, so that `get` starts without a dynamic linker; it needs
-      // --static-swift-stdlib too, as in the Makefile. Sources/CWipingFree explains --wrap.
+      // A static program, so that `get` starts without a dynamic linker. The three libraries are what
+      // Foundation's archive needs where the build has no --static-swift-stdlib. Sources/CWipingFree
+      // explains --wrap.
       linkerSettings: [
         .unsafeFlags(
           ["-static-executable", "-Xlinker", "--wrap=free", "-Xlinker", "--wrap=realloc"],
-          .when(configuration: .release))
+          .when(configuration: .release)),
+        .linkedLibrary("_FoundationCShims", .when(configuration: .release)),
+        .linkedLibrary("_FoundationCollections", .when(configuration: .release)),
+        .linkedLibrary("swiftSynchronization", .when(configuration: .release)),
       ]),
     .target(
       name: "CSandboxCrypto", cSettings: warnings, linkerSettings: [.linkedLibrary("gnutls")]),
