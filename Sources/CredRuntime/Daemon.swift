@@ -17,7 +17,7 @@ public final class Daemon {
   let storage: DurableSessions?
   let service: SessionService
   let server: ClientServer
-  var reload: Reload?
+  var readings = ConfigurationReadings()
   private(set) var status: StatusNotice?
   private var idleExit: IdleExit?
   private var signals: [EventSource] = []
