@@ -5,12 +5,6 @@ package import Logging
 
 /// SIGHUP: reads and checks the whole configuration, then applies all of it or nothing.
 extension Daemon {
-  /// One reading under way.
-  struct Reload {
-    /// Another SIGHUP came meanwhile: the text being read may be out of date.
-    var isStale = false
-  }
-
   /// Files are small and local, but the user database may ask a network directory for groups.
   private static let reloadTime: Duration = .seconds(30)
 
@@ -23,13 +17,9 @@ extension Daemon {
   func startReload() {
     // The next daemon will read the configuration itself.
     guard !isStopping else { return }
-    guard reload == nil else {
-      reload?.isStale = true
-      return
-    }
+    guard let generation = readings.begin() else { return }
     ServiceNotification.send(
       "RELOADING=1\nMONOTONIC_USEC=\(loop.monotonicMicroseconds)\nSTATUS=reading the configuration")
-    reload = Reload()
     let (read, log) = (options.readConfiguration, log)
     background.runOnce(.configuration, deadline: loop.now + Self.reloadTime) {
       read().map { reading in
@@ -38,15 +28,17 @@ extension Daemon {
           configuration: reading.configuration.map { ResolvedConfiguration($0, log: log) })
       }
     } completion: { [unowned self] result in
-      finishReload(result ?? .failure(.readingTookTooLong))
+      finishReload(generation, result ?? .failure(.readingTookTooLong))
     }
   }
 
-  private func finishReload(_ result: Result<Reading, SystemError>) {
-    guard let finished = reload else { return }
-    reload = nil
+  private func finishReload(_ generation: Int, _ result: Result<Reading, SystemError>) {
     guard !isStopping else { return }
-    if finished.isStale { return startReload() }
+    switch readings.end(generation) {
+    case .late: return
+    case .outOfDate: return startReload()
+    case .current: break
+    }
     switch result {
     case .failure(let error):
       refuseConfiguration(["\(error)"])
@@ -87,6 +79,42 @@ extension Daemon {
         "profiles": "\(configuration.profiles.count)", "added": "\(outcome.added)",
         "changed": "\(outcome.changed)", "removed": "\(outcome.removed)",
       ])
+  }
+}
+
+/// The readings of the configuration, each with its generation. One at a time is awaited; the result
+/// of an earlier one, which was given up, is never taken for the awaited one's.
+struct ConfigurationReadings {
+  enum Verdict: Equatable {
+    case current
+    /// Another reload was requested while it was read: the files are read once more.
+    case outOfDate
+    /// It is not awaited, or not any more.
+    case late
+  }
+
+  private var generation = 0
+  private var awaited: Int?
+  private var isOutOfDate = false
+
+  /// The generation of a reading that starts; nil if one is under way, which then counts as out of
+  /// date.
+  mutating func begin() -> Int? {
+    guard awaited == nil else {
+      isOutOfDate = true
+      return nil
+    }
+    generation += 1
+    awaited = generation
+    isOutOfDate = false
+    return generation
+  }
+
+  /// Ends a reading, with its result or because it took too long.
+  mutating func end(_ generation: Int) -> Verdict {
+    guard generation == awaited else { return .late }
+    awaited = nil
+    return isOutOfDate ? .outOfDate : .current
   }
 }
 

@@ -17,7 +17,7 @@ public final class Daemon {
   let storage: DurableSessions?
   let service: SessionService
   let server: ClientServer
-  var reload: Reload?
+  var readings = ConfigurationReadings()
   private(set) var status: StatusNotice?
   private var idleExit: IdleExit?
   private var signals: [EventSource] = []
@@ -51,9 +51,9 @@ public final class Daemon {
     let identities = options.stateDirectory.map { [background] folder in
       IdentityFile(in: folder, clock: clock, background: background, log: log)
     }
-    storage = DurableSessions(
-      stores + Self.readSessionsFile(in: options.runtimeDirectory, log: log),
-      identities: identities, log: log)
+    storage = Self.takeSessionsFile(in: options.runtimeDirectory, log: log) { parked in
+      DurableSessions(stores + parked, identities: identities, log: log)
+    }
     service = SessionService(
       host: Host(
         clock: clock, background: background, queries: queries, upstream: upstream,

@@ -93,13 +93,19 @@ struct WaitingRequest {
   let session: Session?
   /// Whether the caller is being looked up.
   let forCaller: Bool
+  /// The global sign-out that it waits for.
+  let signOut: CallID?
   /// How long the decision to let it wait is valid.
   var allowedUntil = Instant.distantFuture
 
-  init(_ request: Request, in session: Session? = nil, forCaller: Bool = false) {
+  init(
+    _ request: Request, in session: Session? = nil, forCaller: Bool = false,
+    signOut: CallID? = nil
+  ) {
     self.request = request
     self.session = session
     self.forCaller = forCaller
+    self.signOut = signOut
   }
 }
 

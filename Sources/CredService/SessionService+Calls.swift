@@ -49,14 +49,14 @@ extension SessionService {
 /// Answers waiting clients.
 extension SessionService {
   func giveCredentials(of session: Session, to waiter: UInt64) {
-    guard let (client, request) = endWait(waiter) else { return }
+    guard let (client, request) = endWait(waiter, in: session) else { return }
     guard let reply = session.reply else { return refuse(.nothingHeld, id: request.id, client) }
     recordCredentialsGiven(session, client, host.clock.now)
     give(reply, request, client)
   }
 
   func giveToken(of session: Session, to waiter: UInt64) {
-    guard let (client, request) = endWait(waiter) else { return }
+    guard let (client, request) = endWait(waiter, in: session) else { return }
     guard let held = session.machine.token, let identity = session.machine.identityID else {
       return refuse(.nothingHeld, id: request.id, client)
     }
@@ -65,19 +65,22 @@ extension SessionService {
   }
 
   func giveState(of session: Session, to waiter: UInt64) {
-    guard let (client, request) = endWait(waiter) else { return }
+    guard let (client, request) = endWait(waiter, in: session) else { return }
     if request.isPasswordSignIn { passwordEnded(session.key.uid, nil) }
     giveState(of: session, request, client)
   }
 
   func refuse(_ waiter: UInt64, _ error: ProtocolError, _ session: Session) {
-    guard let (client, request) = endWait(waiter) else { return }
+    guard let (client, request) = endWait(waiter, in: session) else { return }
     if request.isPasswordSignIn { passwordEnded(session.key.uid, error.code) }
     refuse(error, id: request.id, client)
   }
 
-  private func endWait(_ waiter: UInt64) -> (Client, Request)? {
-    guard let client = clients[waiter], let waiting = endWait(client) else { return nil }
+  /// Nil if the client does not wait in this session: an answer never goes to another request.
+  private func endWait(_ waiter: UInt64, in session: Session) -> (Client, Request)? {
+    guard let client = clients[waiter], let waiting = client.waiting, waiting.session === session
+    else { return nil }
+    endWait(client)
     return (client, waiting.request)
   }
 }

@@ -89,9 +89,9 @@ extension SessionService {
       return refuse(Self.notToldBackend(error), id: request.id, client)
     }
     callAllowance.spent(by: session.key.uid, now: now)
-    wait(client, for: WaitingRequest(request))
+    wait(client, for: WaitingRequest(request, signOut: signOut.id))
     host.upstream.signOut(signOut) { [unowned self, id = client.id] failure in
-      self.globalSignOutFinished(id, signOut.key, failure)
+      self.globalSignOutFinished(signOut, id, failure)
     }
   }
 
@@ -103,10 +103,10 @@ extension SessionService {
 
   /// Ends a global sign-out after the backend's answer.
   private func globalSignOutFinished(
-    _ id: UInt64, _ key: SessionKey, _ failure: UpstreamFailure?
+    _ signOut: GlobalSignOut, _ id: UInt64, _ failure: UpstreamFailure?
   ) {
-    guard let client = clients[id], let waiting = client.waiting, waiting.session == nil,
-      !waiting.forCaller
+    let key = signOut.key
+    guard let client = clients[id], let waiting = client.waiting, waiting.signOut == signOut.id
     else { return }
     endWait(client)
     if let failure {

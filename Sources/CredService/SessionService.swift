@@ -245,9 +245,19 @@ package final class SessionService {
   }
 
   /// Refuses every waiting client at the end of the daemon.
+  ///
+  /// Sessions forget their waiters before a client gets its answer: an outcome that comes later
+  /// answers only who asked after this.
   package func dismissWaiters() {
-    for client in clientsInOrder {
-      guard let waiting = endWait(client) else { continue }
+    let waits = clientsInOrder.compactMap { client in endWait(client).map { (client, $0) } }
+    var dismissed: Set<SessionKey> = []
+    let now = host.clock.now
+    for (_, waiting) in waits {
+      guard let session = waiting.session, dismissed.insert(session.key).inserted else { continue }
+      handle(.waitersDismissed, session, now)
+    }
+    for (client, waiting) in waits {
+      if waiting.request.isPasswordSignIn { passwordsUnderWay.remove(client.peer.uid) }
       refuse(
         ProtocolError(.shuttingDown, "the daemon is stopping; try again"), id: waiting.request.id,
         client)

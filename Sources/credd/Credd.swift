@@ -81,7 +81,13 @@ struct Credd {
   private func unconfigured(_ problems: [String]) -> Ending {
     let more = problems.count > 1 ? " and \(problems.count - 1) more" : ""
     if !line.checkConfig, let first = problems.first {
-      refuse("configuration unusable: \(first)\(more)", try? PassedDescriptors.take())
+      let passed = try? PassedDescriptors.take()
+      // The sessions wait for a daemon that can start.
+      if let passed {
+        Daemon.keepSessions(
+          of: passed, log: LogOutput.logger(LogThreshold(Logger.Level(line.logLevel ?? .info))))
+      }
+      refuse("configuration unusable: \(first)\(more)", passed)
     }
     return Ending(status: EX_CONFIG)
   }

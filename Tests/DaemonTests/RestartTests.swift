@@ -107,6 +107,28 @@ struct RestartTests {
     #expect(try host.sandbox.allCalls == calls)
   }
 
+  /// systemd 252 drops its store when a service fails, and the runtime directory stays.
+  @Test func sessionsOutliveADaemonThatCannotStart() throws {
+    let folder = "/dev/shm/credd-restart-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let host = try TestHost(environment: ["RUNTIME_DIRECTORY": folder], managed: true)
+    let before = try host.credentials()
+    for _ in 1...2 {
+      try host.restart {
+        try host.configure { Configuration.usual($0) + "no_such_key = 1\n" }
+        let failed = try #require(host.manager).start(
+          host.creddArguments, ["RUNTIME_DIRECTORY": folder])
+        #expect(try failed.wait() == EX_CONFIG)
+        host.manager?.emptyStore()
+        try host.configure { Configuration.usual($0) }
+      }
+      #expect(try host.credentials() == before)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+    }
+    #expect(try host.sandbox.callbacks == 1)
+  }
+
   @Test func everyPassedSocketIsServed() throws {
     let stage = try Stage.current()
     let sandbox = try Sandbox()

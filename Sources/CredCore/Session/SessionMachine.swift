@@ -77,6 +77,9 @@ public struct SessionMachine: Sendable {
     case .waiterLeft(let id):
       waiters.removeAll { $0.id == id }
       if signIn?.client == id { signIn?.client = nil }
+    case .waitersDismissed:
+      waiters = []
+      signIn?.client = nil
     case .callFinished(let call, let outcome): outcomeReceived(call, outcome, &context)
     case .timePassed: break
     }
@@ -195,6 +198,8 @@ extension SessionMachine {
     case released
     /// A waiting client is gone.
     case waiterLeft(UInt64)
+    /// The daemon stops and answers every waiting client itself. What is under way goes on.
+    case waitersDismissed
     /// The call with that id ended.
     case callFinished(CallID, UpstreamOutcome)
     /// ``SessionMachine/nextWake`` has come.

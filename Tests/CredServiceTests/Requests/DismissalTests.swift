@@ -1,0 +1,120 @@
+import CredCore
+import Testing
+
+@testable import CredService
+
+/// Clients that wait while the daemon stops: each request is answered once, whatever comes first.
+struct DismissalTests {
+  enum Step: CaseIterable {
+    /// The daemon stops.
+    case dismissal
+    /// The upstream answers the call under way.
+    case outcome
+    /// The client's wait is over.
+    case deadline
+    /// The client asks again, in another profile.
+    case nextRequest
+    /// The client disconnects.
+    case leaving
+    /// The profile that the client waits in is removed.
+    case removal
+  }
+
+  private static let both =
+    Configured.usual() + Configured.profile("second", identifier: "bob")
+  private static let onlySecond =
+    Configured.http() + Configured.profile("second", identifier: "bob")
+
+  /// Every order of every choice of four steps.
+  private static let orders: [[Step]] = {
+    var orders: [[Step]] = []
+    func extend(_ order: [Step]) {
+      if order.count == 4 { return orders.append(order) }
+      for step in Step.allCases where !order.contains(step) { extend(order + [step]) }
+    }
+    extend([])
+    return orders.filter { $0.contains(.dismissal) }
+  }()
+
+  @Test func everyRequestIsAnsweredOnceInEveryOrder() throws {
+    for order in Self.orders { try check(order) }
+    #expect(Self.orders.count == 240)
+  }
+
+  private func check(_ order: [Step]) throws {
+    let fixture = try ServiceFixture(Self.both)
+    fixture.host.upstreams.delays["token"] = .seconds(1)
+    let client = fixture.connect()
+    let identities = [
+      fixture.host.upstreams.identity(of: "alice"), fixture.host.upstreams.identity(of: "bob"),
+    ]
+    client.send(#"{"op":"token","wait":30,"id":0}"#)
+    var asked = 1
+    var isThere = true
+    for step in order {
+      switch step {
+      case .dismissal: fixture.service.dismissWaiters()
+      case .outcome: fixture.advance(by: .milliseconds(1100))
+      case .deadline: fixture.advance(by: .seconds(31))
+      case .nextRequest where isThere:
+        client.send(#"{"op":"token","profile":"second","wait":30,"id":1}"#)
+        asked = 2
+      case .nextRequest: break
+      case .leaving:
+        isThere = false
+        client.leave()
+      case .removal: try fixture.reload(Self.onlySecond)
+      }
+    }
+    // The last moment of a daemon.
+    fixture.service.dismissWaiters()
+    fixture.advance(by: .seconds(600))
+    let ids = client.replies.map { $0["Id"]?.integer }
+    let comment: Comment = "\(order): \(client.replies)"
+    #expect(ids == (0..<Int64(ids.count)).map { $0 }, comment)
+    if isThere { #expect(ids.count == asked, comment) }
+    #expect(!client.isWaiting, comment)
+    for (index, reply) in client.replies.enumerated() where reply.errorCode == nil {
+      #expect(reply["IdentityId"]?.text == identities[index], comment)
+    }
+    #expect(fixture.service.sessions.values.allSatisfy { $0.machine.waiterCount == 0 }, comment)
+    #expect(fixture.service.users.values.allSatisfy { $0.waitingSessions.isEmpty }, comment)
+  }
+
+  /// The sign-in goes on, and its outcome is kept; its answer goes to nobody else.
+  @Test func aSignInThatWasDismissedAnswersNoLaterRequest() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    fixture.host.upstreams.delays["login"] = .seconds(2)
+    let client = fixture.connect()
+    client.send(#"{"op":"login","username":"alice","password":"alice-password","id":1}"#)
+    fixture.service.dismissWaiters()
+    #expect(try client.next().errorCode == "ShuttingDown")
+    client.send(#"{"op":"token","wait":20,"id":2}"#)
+    fixture.advance(by: .seconds(3))
+    let token = try client.next()
+    #expect(token["Token"] != nil && token["Id"]?.integer == 2, "\(token)")
+    #expect(client.hasReadAll)
+    // Another password may be tried: none is under way.
+    client.send(#"{"op":"login","username":"alice","password":"wrong","id":3}"#)
+    fixture.advance(by: .seconds(3))
+    #expect(try client.next().errorCode == "SignInFailed")
+  }
+
+  @Test func aGlobalSignOutThatWasDismissedAnswersNoLaterOne() throws {
+    let fixture = try ServiceFixture(
+      Configured.password() + Configured.profile("second", identifier: "bob"))
+    fixture.host.upstreams.delays["logout"] = .seconds(1)
+    let client = fixture.connect()
+    client.send(#"{"op":"logout","global":true,"id":1}"#)
+    fixture.service.dismissWaiters()
+    #expect(try client.next().errorCode == "ShuttingDown")
+    fixture.advance(by: .milliseconds(500))
+    client.send(#"{"op":"logout","profile":"second","global":true,"id":2}"#)
+    fixture.advance(by: .milliseconds(600))
+    // The first one's end says nothing about the second.
+    #expect(client.hasReadAll && client.isWaiting)
+    fixture.advance(by: .seconds(1))
+    let second = try client.next()
+    #expect(second["Profile"]?.text == "second" && second["Id"]?.integer == 2, "\(second)")
+  }
+}
