@@ -87,7 +87,9 @@ extension SessionService: LineReceiving {
   /// Ends the wait of a client that has disconnected or may not wait any longer.
   func abandonWait(_ client: Client, _ now: Instant) {
     guard let waiting = endWait(client), let session = waiting.session else { return }
-    if waiting.request.isPasswordSignIn { passwordEnded(session.key.uid, .signInFailed) }
+    if let attempt = waiting.request.passwordAttempt(in: session.key) {
+      passwordEnded(attempt, .signInFailed)
+    }
     handle(.waiterLeft(client.id), session, now)
   }
 }
@@ -124,9 +126,11 @@ extension GetRequest {
 }
 
 extension Request {
-  /// Whether the request has a password, so that a failure counts.
-  var isPasswordSignIn: Bool {
-    guard case .login(let login) = operation, case .password = login.signIn else { return false }
-    return true
+  /// The password that the request tries, so that a failure counts; nil for other requests.
+  func passwordAttempt(in session: SessionKey) -> PasswordLimiter.Attempt? {
+    guard case .login(let login) = operation, case .password(let username, _) = login.signIn
+    else { return nil }
+    return PasswordLimiter.Attempt(
+      uid: session.uid, profile: session.profile, username: username)
   }
 }

@@ -51,7 +51,9 @@ extension SessionService {
       guard let key = client.waiting?.session?.key, profiles.contains(key.profile),
         let waiting = endWait(client)
       else { continue }
-      if waiting.request.isPasswordSignIn { passwordEnded(key.uid, .signInFailed) }
+      if let attempt = waiting.request.passwordAttempt(in: key) {
+        passwordEnded(attempt, .signInFailed)
+      }
       refuse(Self.removed(key.profile), id: waiting.request.id, client)
     }
   }
