@@ -55,6 +55,7 @@ extension SessionService: LineReceiving {
 
   package func left(_ client: Client) {
     stopWatching(client)
+    executables.forget(client.id)
     abandonWait(client, host.clock.now)
     clients[client.id] = nil
     client.user.clientCount -= 1

@@ -12,6 +12,9 @@ extension SessionService {
   /// Applies a configuration. Sessions of unchanged profiles are not affected.
   package func apply(_ next: ResolvedConfiguration) -> ReloadOutcome {
     let previous = configuration.profiles
+    if next.digestPaths != configuration.digestPaths {
+      for client in clients.values { client.executable = nil }
+    }
     replaceConfiguration(next)
     reloadProblem = nil
     let changed = next.profiles.filter { name, profile in
