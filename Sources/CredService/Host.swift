@@ -268,6 +268,8 @@ package protocol PeerFacts: AnyObject {
 /// Takes the replies to one client.
 package protocol ReplySink: AnyObject {
   func send(_ reply: [UInt8])
+  /// Takes no further line of the client, and disconnects it when it has its replies.
+  func finish()
 }
 
 /// The service, as its servers see it.

@@ -63,6 +63,8 @@ extension SessionService: LineReceiving {
   }
 
   private func parse(_ line: borrowing Span<UInt8>, _ client: Client, _ now: Instant) {
+    let isFirst = client.isNew
+    client.isNew = false
     if let known = parsedRequests.request(for: line) {
       return begin(known, line, client, now)
     }
@@ -72,6 +74,8 @@ extension SessionService: LineReceiving {
       begin(request, line, client, now)
     } catch {
       refuse(error.error, id: error.id, client)
+      // No request: perhaps a browser's, or one of a server that was tricked into sending it.
+      if isFirst, !line.beginsObject { client.sink.finish() }
     }
   }
 
@@ -92,6 +96,19 @@ extension SessionService: LineReceiving {
       passwordEnded(attempt, .signInFailed)
     }
     handle(.waiterLeft(client.id), session, now)
+  }
+}
+
+extension Span<UInt8> {
+  /// Whether the first byte after JSON's white space (RFC 8259 §2) begins an object.
+  fileprivate var beginsObject: Bool {
+    for index in indices {
+      switch self[index] {
+      case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"): continue
+      case let byte: return byte == UInt8(ascii: "{")
+      }
+    }
+    return false
   }
 }
 
