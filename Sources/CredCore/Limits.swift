@@ -46,6 +46,9 @@ public enum Limits {
     /// asks for every account of its user when it starts needs some ten. Each waiting session takes
     /// a place in the queues that all profiles share.
     public static let waitingSessions = 32
+    /// Processes of one user whose program waits to be looked at (`allow_executables`). A look takes
+    /// far less than a millisecond; more than these at once is no honest use.
+    public static let queuedPrograms = 32
   }
 
   /// Sessions and what they hold.

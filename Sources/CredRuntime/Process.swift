@@ -3,23 +3,27 @@ internal import Glibc
 
 /// The first steps of a process that holds secrets.
 public enum ProcessHardening {
-  /// Opens missing standard streams; forbids core dumps and tracing; raises the descriptor limit. A
-  /// closed peer is an error, not a signal. SIGTERM during the start is handled once the loop runs.
+  /// Opens missing standard streams, forbids core dumps and tracing, and keeps every page of this
+  /// process out of swap, including pages of libraries and stacks. Call it before anything is read
+  /// that may be secret.
   ///
-  /// - Throws: where the kernel refuses; a daemon that cannot protect its secrets does not start.
-  public static func apply() throws(SystemError) {
+  /// - Returns: why memory is not locked, if the kernel refuses, as it does in a user's service: the
+  ///   limit is 8 MiB there. Freed memory is wiped all the same.
+  /// - Throws: where the kernel refuses the rest; a program that cannot protect its secrets reads
+  ///   none.
+  public static func apply() throws(SystemError) -> SystemError? {
     try SystemError.check(credd_open_standard_streams(), "open /dev/null")
     try SystemError.check(credd_harden(), "forbid core dumps")
+    let locked = credd_lock_memory()
+    return locked < 0 ? SystemError("lock memory", number: -locked) : nil
+  }
+
+  /// Makes this process a daemon's: raises the descriptor limit; a closed peer is an error, not a
+  /// signal; SIGTERM during the start is handled once the loop runs.
+  public static func prepareDaemon() throws(SystemError) {
     try SystemError.check(credd_raise_descriptor_limit(), "raise the descriptor limit")
     signal(SIGPIPE, SIG_IGN)
     for signal in [SIGTERM, SIGINT, SIGHUP] { EventLoop.block(signal) }
-  }
-
-  /// Keeps every page of this process out of swap, including pages of libraries and stacks.
-  ///
-  /// - Throws: where the kernel refuses, as it does in a user's service: the limit is 8 MiB there.
-  public static func lockMemory() throws(SystemError) {
-    try SystemError.check(credd_lock_memory(), "lock memory")
   }
 
   /// Whether this process may serve every user of the host, and so lets every user connect.

@@ -21,6 +21,14 @@ package final class Client {
   /// Set where the client hears events.
   var watch: Watch?
 
+  /// Whether no line of it was read. One that got a ``CachedAnswer`` was compared with a request, and
+  /// is not remembered here: the hot path has no step for it.
+  private var hasAsked = false
+  var isNew: Bool {
+    get { !hasAsked && auditedCredentials == 0 }
+    set { hasAsked = !newValue }
+  }
+
   /// The line that may get a ``CachedAnswer``, and the last answer that it got.
   var cachedLine: [UInt8] = []
   var cachedAnswer: CachedAnswer?

@@ -1,30 +1,260 @@
 import CredCore
 
 /// The programs of connected processes. Their files may be large and on slow disks, so they are
-/// read in the background.
+/// read in the background: the path first, and the content only of a file whose path the
+/// configuration names with a digest, once for each state of the file.
+///
+/// Each user has a queue. Users take turns, and none takes every thread: what one user's processes
+/// run delays no other user.
 final class ExecutableDirectory {
   /// The time for an answer, including the wait for a thread.
   static let timeout: Duration = .seconds(5)
   /// How long an answer is valid: later the process may run another program.
   static let keptFor: Duration = .seconds(60)
+  /// Threads that one user's programs may take.
+  static let threadsPerUser = BackgroundLane.programs.width / 2
+  /// The number of kept digests: more than any configuration names.
+  static let digestsKept = 1024
+  /// How often late questions are looked for, at most.
+  private static let expiryInterval: Duration = .milliseconds(100)
 
-  private let background: any Background
-  private let queries: any HostQueries
+  /// A process whose program is looked at, for clients of that process.
+  private final class LookUp {
+    let uid: UInt32
+    let pid: Int32
+    /// A file with such a path is hashed.
+    let digestPaths: [GlobPattern]
+    var clients: [UInt64]
+    var path = ""
+    /// Whether its thread has missed its deadline.
+    var hangs = false
 
-  init(background: any Background, queries: any HostQueries) {
-    self.background = background
-    self.queries = queries
+    init(_ uid: UInt32, _ pid: Int32, _ digestPaths: [GlobPattern], for client: UInt64) {
+      self.uid = uid
+      self.pid = pid
+      self.digestPaths = digestPaths
+      clients = [client]
+    }
   }
 
-  /// Finds the program of a process; `then` is called later. The caller must check that the process
-  /// has not ended meanwhile.
-  func inspect(
-    pid: Int32, withDigest: Bool, now: Instant, then: @escaping (ExecutableAnswer) -> Void
-  ) {
-    background.runOnce(.programs, deadline: now + Self.timeout) { [queries] in
-      queries.executable(of: pid, withDigest: withDigest)
-    } completion: { answer in
-      then(answer ?? .unknown("its file did not answer in time"))
+  private struct Question {
+    let lookUp: LookUp
+    let deadline: Instant
+    let then: (ExecutableAnswer) -> Void
+  }
+
+  /// The threads that look-ups occupy.
+  private struct Threads {
+    var taken = 0
+    /// Those of them that missed their deadline.
+    var hanging = 0
+  }
+
+  private let clock: any Clock
+  private let background: any Background
+  private let queries: any HostQueries
+  private var timer: (any Timer)?
+  private var isTimerArmed = false
+  /// By client.
+  private var questions: [UInt64: Question] = [:]
+  /// Look-ups that have not begun, by user.
+  private var queues: [UInt32: [LookUp]] = [:]
+  /// Users with a queue, in the order of their turns.
+  private var turns: [UInt32] = []
+  private var threads = Threads()
+  private var threadsOfUser: [UInt32: Threads] = [:]
+  /// Look-ups that wait for a file's digest; the first one has the thread.
+  private var hashing: [ProgramFile: [LookUp]] = [:]
+  private var digests: [ProgramFile: String] = [:]
+
+  init(clock: any Clock, background: any Background, queries: any HostQueries) {
+    self.clock = clock
+    self.background = background
+    self.queries = queries
+    timer = clock.makeTimer { [unowned self] in self.expire() }
+  }
+
+  /// Finds the program of a client's process: nil if `then` is called later, unless the client is
+  /// forgotten. The caller must check that the process has not ended meanwhile.
+  func ask(
+    _ client: UInt64, uid: UInt32, pid: Int32, digestPaths: [GlobPattern], now: Instant,
+    then: @escaping (ExecutableAnswer) -> Void
+  ) -> ExecutableAnswer? {
+    let own = threadsOfUser[uid] ?? Threads()
+    guard own.hanging < Self.threadsPerUser, threads.hanging < BackgroundLane.programs.width else {
+      return .overdue
     }
+    let lookUp: LookUp
+    if let queued = queues[uid]?.first(where: { $0.pid == pid && $0.digestPaths == digestPaths }) {
+      lookUp = queued
+      lookUp.clients.append(client)
+    } else {
+      guard (queues[uid]?.count ?? 0) < Limits.Client.queuedPrograms else { return .crowded }
+      lookUp = LookUp(uid, pid, digestPaths, for: client)
+      if queues[uid] == nil { turns.append(uid) }
+      queues[uid, default: []].append(lookUp)
+    }
+    questions[client] = Question(lookUp: lookUp, deadline: now + Self.timeout, then: then)
+    startNext()
+    armTimer(now)
+    return nil
+  }
+
+  /// Drops the question of a client that has disconnected.
+  func forget(_ client: UInt64) {
+    guard let lookUp = questions.removeValue(forKey: client)?.lookUp else { return }
+    lookUp.clients.removeAll { $0 == client }
+    guard lookUp.clients.isEmpty else { return }
+    queues[lookUp.uid]?.removeAll { $0 === lookUp }
+    if queues[lookUp.uid]?.isEmpty == true {
+      queues[lookUp.uid] = nil
+      turns.removeAll { $0 == lookUp.uid }
+    }
+  }
+
+  // MARK: Turns
+
+  private func startNext() {
+    var passed = 0
+    while threads.taken < BackgroundLane.programs.width, passed < turns.count {
+      let uid = turns.removeFirst()
+      guard (threadsOfUser[uid]?.taken ?? 0) < Self.threadsPerUser else {
+        turns.append(uid)
+        passed += 1
+        continue
+      }
+      guard let lookUp = queues[uid]?.removeFirst() else { continue }
+      if queues[uid]?.isEmpty == true { queues[uid] = nil } else { turns.append(uid) }
+      passed = 0
+      take(lookUp)
+      findProgram(lookUp)
+    }
+  }
+
+  private func take(_ lookUp: LookUp) {
+    threads.taken += 1
+    threadsOfUser[lookUp.uid, default: Threads()].taken += 1
+  }
+
+  private func release(_ lookUp: LookUp) {
+    setHanging(lookUp, false)
+    threads.taken -= 1
+    threadsOfUser[lookUp.uid]?.taken -= 1
+    if threadsOfUser[lookUp.uid]?.taken == 0 { threadsOfUser[lookUp.uid] = nil }
+  }
+
+  private func setHanging(_ lookUp: LookUp, _ hangs: Bool) {
+    guard lookUp.hangs != hangs else { return }
+    lookUp.hangs = hangs
+    threads.hanging += hangs ? 1 : -1
+    threadsOfUser[lookUp.uid]?.hanging += hangs ? 1 : -1
+  }
+
+  // MARK: The path
+
+  private func findProgram(_ lookUp: LookUp) {
+    background.run(.programs, deadline: clock.now + Self.timeout) { [queries, pid = lookUp.pid] in
+      queries.program(of: pid)
+    } completion: { [unowned self] outcome in
+      switch outcome {
+      case .overdue(isRunning: true): setHanging(lookUp, true)
+      case .overdue(isRunning: false): end(lookUp, .overdue)
+      case .finished(.unknown(let reason)): end(lookUp, .unknown(reason))
+      case .finished(.program(let path, let file)):
+        setHanging(lookUp, false)
+        lookUp.path = path
+        found(file, lookUp)
+      }
+    }
+  }
+
+  private func found(_ file: ProgramFile, _ lookUp: LookUp) {
+    guard !lookUp.clients.isEmpty, lookUp.digestPaths.contains(where: { $0.matches(lookUp.path) })
+    else { return end(lookUp, .executable(.init(path: lookUp.path))) }
+    if let digest = digests[file] {
+      end(lookUp, .executable(.init(path: lookUp.path, sha256: digest)))
+    } else if hashing[file] != nil {
+      hashing[file]?.append(lookUp)
+      release(lookUp)
+      startNext()
+    } else {
+      hashing[file] = [lookUp]
+      hash(file, lookUp)
+    }
+  }
+
+  /// Ends a look-up that has a thread.
+  private func end(_ lookUp: LookUp, _ answer: ExecutableAnswer) {
+    release(lookUp)
+    self.answer(lookUp, answer)
+    startNext()
+  }
+
+  // MARK: The content
+
+  private func hash(_ file: ProgramFile, _ lookUp: LookUp) {
+    background.run(.programs, deadline: clock.now + Self.timeout) { [queries, pid = lookUp.pid] in
+      queries.digest(of: file, runBy: pid)
+    } completion: { [unowned self] outcome in
+      switch outcome {
+      case .overdue(isRunning: true): setHanging(lookUp, true)
+      case .overdue(isRunning: false): hashed(file, lookUp, nil, .overdue)
+      case .finished(.digest(let digest)):
+        if digests.count >= Self.digestsKept { digests = [:] }
+        digests[file] = digest
+        hashed(file, lookUp, digest, nil)
+      case .finished(.unknown(let reason)): hashed(file, lookUp, nil, .unknown(reason))
+      }
+    }
+  }
+
+  /// - Parameter failure: concerns the process that was asked about. Another one that runs the same
+  ///   file may still live, and is asked about next.
+  private func hashed(
+    _ file: ProgramFile, _ lookUp: LookUp, _ digest: String?, _ failure: ExecutableAnswer?
+  ) {
+    release(lookUp)
+    var waiting = hashing.removeValue(forKey: file) ?? []
+    if let failure {
+      waiting.removeAll { $0 === lookUp || $0.clients.isEmpty }
+      if let next = waiting.first {
+        hashing[file] = waiting
+        take(next)
+        hash(file, next)
+      }
+      answer(lookUp, failure)
+    } else {
+      for other in waiting {
+        answer(other, .executable(.init(path: other.path, sha256: digest)))
+      }
+    }
+    startNext()
+  }
+
+  // MARK: Answers
+
+  private func answer(_ lookUp: LookUp, _ answer: ExecutableAnswer) {
+    let clients = lookUp.clients
+    lookUp.clients = []
+    for client in clients { questions.removeValue(forKey: client)?.then(answer) }
+  }
+
+  /// Ends questions that were not answered in time. Their threads may go on.
+  private func expire() {
+    isTimerArmed = false
+    let now = clock.now
+    let late = questions.filter { $0.value.deadline <= now }.keys.sorted()
+    for client in late {
+      let question = questions[client]
+      forget(client)
+      question?.then(.overdue)
+    }
+    armTimer(now)
+  }
+
+  private func armTimer(_ now: Instant) {
+    guard !isTimerArmed, let next = questions.values.lazy.map(\.deadline).min() else { return }
+    isTimerArmed = true
+    timer?.arm(at: max(next, now + Self.expiryInterval))
   }
 }

@@ -125,7 +125,10 @@ extension Background {
 /// Queries to the host that may block: call them on a ``BackgroundLane`` only.
 package protocol HostQueries: Sendable {
   func user(_ query: UserQuery) -> UserAnswer
-  func executable(of pid: Int32, withDigest: Bool) -> ExecutableAnswer
+  /// The path and the file of the program that a process runs.
+  func program(of pid: Int32) -> ProgramAnswer
+  /// The digest of a file that a process still runs.
+  func digest(of file: ProgramFile, runBy pid: Int32) -> DigestAnswer
   /// - Throws: an error that names `path`, under the configuration's `key`.
   func file(_ path: String, key: String) throws(InvalidInput) -> Secret
   /// Never blocks.
@@ -174,10 +177,63 @@ package enum UserAnswer: Equatable, Sendable {
   case unavailable
 }
 
-package enum ExecutableAnswer: Equatable, Sendable {
+/// A file and its content, as far as the kernel distinguishes them. No process can set the time of
+/// the last status change.
+package struct ProgramFile: Hashable, Sendable {
+  package let device: UInt64
+  package let inode: UInt64
+  package let size: Int64
+  /// In nanoseconds.
+  package let modified: Int64
+  package let changed: Int64
+
+  package init(device: UInt64, inode: UInt64, size: Int64, modified: Int64, changed: Int64) {
+    self.device = device
+    self.inode = inode
+    self.size = size
+    self.modified = modified
+    self.changed = changed
+  }
+}
+
+package enum ProgramAnswer: Equatable, Sendable {
+  case program(path: String, ProgramFile)
+  /// With the reason, for the operator.
+  case unknown(String)
+}
+
+package enum DigestAnswer: Equatable, Sendable {
+  /// In 64 lower-case hexadecimal digits.
+  case digest(String)
+  /// With the reason, for the operator.
+  case unknown(String)
+}
+
+/// What is known of a client's program.
+enum ExecutableAnswer: Equatable {
   case executable(Caller.Executable)
   /// With the reason, for the operator.
   case unknown(String)
+  /// The disk did not answer in time.
+  case overdue
+  /// The user asks about too many processes at once.
+  case crowded
+
+  /// The refusal of a request, if its program could not be looked at now but perhaps later.
+  var error: ProtocolError? {
+    switch self {
+    case .executable, .unknown: nil
+    case .overdue:
+      ProtocolError(
+        .timeout, "the file of the calling program could not be read in time; try again",
+        retryAfter: UserDirectory.failureKeptFor)
+    case .crowded:
+      ProtocolError(
+        .tooManyRequests,
+        "more than \(Limits.Client.queuedPrograms) programs of this user wait to be looked at",
+        retryAfter: .seconds(1))
+    }
+  }
 }
 
 // MARK: Clients
@@ -212,6 +268,8 @@ package protocol PeerFacts: AnyObject {
 /// Takes the replies to one client.
 package protocol ReplySink: AnyObject {
   func send(_ reply: [UInt8])
+  /// Takes no further line of the client, and disconnects it when it has its replies.
+  func finish()
 }
 
 /// The service, as its servers see it.

@@ -55,6 +55,7 @@ extension SessionService: LineReceiving {
 
   package func left(_ client: Client) {
     stopWatching(client)
+    executables.forget(client.id)
     abandonWait(client, host.clock.now)
     clients[client.id] = nil
     client.user.clientCount -= 1
@@ -62,6 +63,8 @@ extension SessionService: LineReceiving {
   }
 
   private func parse(_ line: borrowing Span<UInt8>, _ client: Client, _ now: Instant) {
+    let isFirst = client.isNew
+    client.isNew = false
     if let known = parsedRequests.request(for: line) {
       return begin(known, line, client, now)
     }
@@ -71,6 +74,8 @@ extension SessionService: LineReceiving {
       begin(request, line, client, now)
     } catch {
       refuse(error.error, id: error.id, client)
+      // No request: perhaps a browser's, or one of a server that was tricked into sending it.
+      if isFirst, !line.beginsObject { client.sink.finish() }
     }
   }
 
@@ -87,8 +92,23 @@ extension SessionService: LineReceiving {
   /// Ends the wait of a client that has disconnected or may not wait any longer.
   func abandonWait(_ client: Client, _ now: Instant) {
     guard let waiting = endWait(client), let session = waiting.session else { return }
-    if waiting.request.isPasswordSignIn { passwordEnded(session.key.uid, .signInFailed) }
+    if let attempt = waiting.request.passwordAttempt(in: session.key) {
+      passwordEnded(attempt, .signInFailed)
+    }
     handle(.waiterLeft(client.id), session, now)
+  }
+}
+
+extension Span<UInt8> {
+  /// Whether the first byte after JSON's white space (RFC 8259 §2) begins an object.
+  fileprivate var beginsObject: Bool {
+    for index in indices {
+      switch self[index] {
+      case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"): continue
+      case let byte: return byte == UInt8(ascii: "{")
+      }
+    }
+    return false
   }
 }
 
@@ -124,9 +144,11 @@ extension GetRequest {
 }
 
 extension Request {
-  /// Whether the request has a password, so that a failure counts.
-  var isPasswordSignIn: Bool {
-    guard case .login(let login) = operation, case .password = login.signIn else { return false }
-    return true
+  /// The password that the request tries, so that a failure counts; nil for other requests.
+  func passwordAttempt(in session: SessionKey) -> PasswordLimiter.Attempt? {
+    guard case .login(let login) = operation, case .password(let username, _) = login.signIn
+    else { return nil }
+    return PasswordLimiter.Attempt(
+      uid: session.uid, profile: session.profile, username: username)
   }
 }

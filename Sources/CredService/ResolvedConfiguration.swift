@@ -11,6 +11,8 @@ package struct ResolvedConfiguration: Sendable {
   /// What to look up about a caller before access to all profiles is decided: for the caller's own
   /// sessions, and for others'.
   let needs: (own: CallerNeeds, others: CallerNeeds)
+  /// The paths of programs whose files are hashed: those that some profile names with a digest.
+  let digestPaths: [GlobPattern]
   /// Nil if only root may see all sessions.
   let adminGroup: UInt32?
 
@@ -29,6 +31,14 @@ package struct ResolvedConfiguration: Sendable {
     needs = (
       CallerNeeds(profiles.values, forOthers: false), CallerNeeds(profiles.values, forOthers: true)
     )
+    var named: Set<GlobPattern> = []
+    var paths: [GlobPattern] = []
+    for name in profileNames {
+      for path in profiles[name]?.access.digestPaths ?? [] where named.insert(path).inserted {
+        paths.append(path)
+      }
+    }
+    digestPaths = paths
     adminGroup = configuration.daemon.adminGroup.flatMap(groupID)
   }
 
@@ -51,7 +61,7 @@ struct CallerNeeds: Sendable {
   init(_ profile: Profile, forOthers: Bool) {
     let access = profile.access
     executable = access.needsExecutable
-    digest = access.needsDigest
+    digest = !access.digestPaths.isEmpty
     if forOthers {
       name = access.needsImpersonatorName
     } else {

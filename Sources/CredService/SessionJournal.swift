@@ -115,7 +115,7 @@ extension SessionService {
     switch client.executable?.answer {
     case .executable(let executable): metadata["executable"] = "\(executable.path)"
     case .unknown(let reason): metadata["executable"] = "unknown: \(reason)"
-    case nil: break
+    case .overdue, .crowded, nil: break
     }
     log.log(
       .accessRefused, .notice, "refused a caller that the profile does not allow", metadata)

@@ -36,6 +36,7 @@ extension SessionService {
     let profile = configuration.profiles[name]
     let needs = needs(of: profile, forOthers: other != nil)
     guard let caller = caller(client, needs, now) else { return .pending }
+    if needs.executable, let error = client.executable?.answer.error { return .refused(error) }
     if let other {
       return resolve(profile, name, inNameOf: other, caller, client, now)
     }

@@ -54,22 +54,38 @@ extension SessionService {
     }
     guard !client.isInspected else { return nil }
     // Only the kernel's pidfd of the peer (Linux 6.5) makes its pid certain.
-    guard client.facts.isAlive() else {
-      return .unknown("it has ended, or the kernel is older than Linux 6.5")
+    let answer: ExecutableAnswer?
+    if client.facts.isAlive() {
+      answer = inspect(client, withDigest: withDigest, now)
+    } else {
+      answer = .unknown("it has ended, or the kernel is older than Linux 6.5")
     }
-    client.isInspected = true
-    executables.inspect(pid: client.peer.pid, withDigest: withDigest, now: now) {
-      [unowned self, id = client.id] answer in
+    if let answer { client.executable = (answer, true, until: now) }
+    return answer
+  }
+
+  /// Nil if the answer comes later.
+  private func inspect(
+    _ client: Client, withDigest: Bool, _ now: Instant
+  ) -> ExecutableAnswer? {
+    let paths = withDigest ? configuration.digestPaths : []
+    let answer = executables.ask(
+      client.id, uid: client.peer.uid, pid: client.peer.pid, digestPaths: paths, now: now
+    ) { [unowned self, id = client.id] answer in
       guard let client = clients[id] else { return }
       client.isInspected = false
       let isCertain = client.facts.isAlive()
+      // A reload may have named other files meanwhile.
+      let hasDigest = !isCertain || withDigest && paths == configuration.digestPaths
       client.executable = (
-        isCertain ? answer : .unknown("it ended meanwhile"), withDigest || !isCertain,
-        host.clock.now + ExecutableDirectory.keptFor
+        isCertain ? answer : .unknown("it ended meanwhile"), hasDigest,
+        host.clock.now
+          + (answer == .overdue ? UserDirectory.failureKeptFor : ExecutableDirectory.keptFor)
       )
       callerKnown(id)
     }
-    return nil
+    client.isInspected = answer == nil
+    return answer
   }
 
   /// Continues after a look-up of the caller, successful or not.

@@ -66,13 +66,15 @@ extension SessionService {
 
   func giveState(of session: Session, to waiter: UInt64) {
     guard let (client, request) = endWait(waiter, in: session) else { return }
-    if request.isPasswordSignIn { passwordEnded(session.key.uid, nil) }
+    if let attempt = request.passwordAttempt(in: session.key) { passwordEnded(attempt, nil) }
     giveState(of: session, request, client)
   }
 
   func refuse(_ waiter: UInt64, _ error: ProtocolError, _ session: Session) {
     guard let (client, request) = endWait(waiter, in: session) else { return }
-    if request.isPasswordSignIn { passwordEnded(session.key.uid, error.code) }
+    if let attempt = request.passwordAttempt(in: session.key) {
+      passwordEnded(attempt, error.code)
+    }
     refuse(error, id: request.id, client)
   }
 

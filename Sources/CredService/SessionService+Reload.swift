@@ -12,6 +12,9 @@ extension SessionService {
   /// Applies a configuration. Sessions of unchanged profiles are not affected.
   package func apply(_ next: ResolvedConfiguration) -> ReloadOutcome {
     let previous = configuration.profiles
+    if next.digestPaths != configuration.digestPaths {
+      for client in clients.values { client.executable = nil }
+    }
     replaceConfiguration(next)
     reloadProblem = nil
     let changed = next.profiles.filter { name, profile in
@@ -51,7 +54,9 @@ extension SessionService {
       guard let key = client.waiting?.session?.key, profiles.contains(key.profile),
         let waiting = endWait(client)
       else { continue }
-      if waiting.request.isPasswordSignIn { passwordEnded(key.uid, .signInFailed) }
+      if let attempt = waiting.request.passwordAttempt(in: key) {
+        passwordEnded(attempt, .signInFailed)
+      }
       refuse(Self.removed(key.profile), id: waiting.request.id, client)
     }
   }

@@ -15,11 +15,11 @@ extension SessionService {
     if let error = callLimitError(session.key.uid, now) ?? loginLimitError(login, session) {
       return refuse(error, id: request.id, client)
     }
-    if request.isPasswordSignIn {
-      if let error = passwordRefusal(session.key.uid, now) {
+    if let attempt = request.passwordAttempt(in: session.key) {
+      if let error = passwordRefusal(attempt, now) {
         return refuse(error, id: request.id, client)
       }
-      passwordsUnderWay.insert(session.key.uid)
+      passwordsUnderWay.insert(attempt.uid)
     }
     wait(client, for: WaitingRequest(request, in: session))
     let wall = host.clock.wallTime
@@ -36,23 +36,25 @@ extension SessionService {
 
   /// One password at a time, with a pause after failures: otherwise a program could try many
   /// passwords at once.
-  private func passwordRefusal(_ uid: UInt32, _ now: Instant) -> ProtocolError? {
-    if passwordsUnderWay.contains(uid) {
+  private func passwordRefusal(
+    _ attempt: PasswordLimiter.Attempt, _ now: Instant
+  ) -> ProtocolError? {
+    if passwordsUnderWay.contains(attempt.uid) {
       return ProtocolError(
         .tooManyRequests, "another sign-in of yours is under way", retryAfter: .seconds(1))
     }
-    return passwordLimiter.attempt(by: uid, now: now).map {
+    return passwordLimiter.pause(before: attempt, now: now).map {
       ProtocolError(.tooManyRequests, "too many sign-ins failed", retryAfter: $0)
     }
   }
 
   /// Records whether a password was accepted. If its client disconnected before the answer, that
   /// counts as a failure.
-  func passwordEnded(_ uid: UInt32, _ result: ProtocolErrorCode?) {
-    passwordsUnderWay.remove(uid)
+  func passwordEnded(_ attempt: PasswordLimiter.Attempt, _ result: ProtocolErrorCode?) {
+    passwordsUnderWay.remove(attempt.uid)
     switch result {
-    case nil: passwordLimiter.succeeded(uid)
-    case .signInFailed: passwordLimiter.failed(uid, now: host.clock.now)
+    case nil: passwordLimiter.succeeded(attempt)
+    case .signInFailed: passwordLimiter.failed(attempt, now: host.clock.now)
     default: break
     }
   }

@@ -68,7 +68,8 @@ package final class SessionService {
     self.configuration = configuration
     let clock = host.clock
     directory = UserDirectory(clock: clock, background: host.background, queries: host.queries)
-    executables = ExecutableDirectory(background: host.background, queries: host.queries)
+    executables = ExecutableDirectory(
+      clock: clock, background: host.background, queries: host.queries)
     parsedRequests = ParsedRequestCache(seed: self.host.random.next())
     started = clock.now
     configured = clock.wallTime

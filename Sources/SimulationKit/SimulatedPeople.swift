@@ -21,6 +21,8 @@ final class SimulatedClient: PeerFacts, ReplySink {
   func isAlive() -> Bool { true }
   func startTime() -> Instant? { World.beginning }
   func send(_ reply: [UInt8]) { people.received(reply, self) }
+  /// Only lines that are no requests end a connection, and the simulation sends none.
+  func finish() {}
 }
 
 /// A line that was sent and is not answered.

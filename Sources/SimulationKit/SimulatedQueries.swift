@@ -34,8 +34,13 @@ final class SimulatedQueries: HostQueries {
         groups: query.withGroups ? [100] : []))
   }
 
-  func executable(of pid: Int32, withDigest: Bool) -> ExecutableAnswer {
-    .executable(Caller.Executable(path: "/usr/bin/app"))
+  func program(of pid: Int32) -> ProgramAnswer {
+    .program(
+      path: "/usr/bin/app", ProgramFile(device: 1, inode: 1, size: 1, modified: 1, changed: 1))
+  }
+
+  func digest(of file: ProgramFile, runBy pid: Int32) -> DigestAnswer {
+    .digest(String(repeating: "0", count: 64))
   }
 
   func file(_ path: String, key: String) throws(InvalidInput) -> Secret {

@@ -7,6 +7,8 @@ import Logging
 /// The credential daemon, as its command line configures it.
 struct Credd {
   private let line: DaemonCommandLine
+  /// Why this process may be swapped out.
+  private let unlocked: SystemError?
 
   /// What ends the program early: its exit status.
   private struct Ending: Error {
@@ -17,11 +19,19 @@ struct Credd {
   ///
   /// - Returns: the exit status, one of sysexits.h.
   static func run(_ arguments: [String]) -> Int32 {
+    let unlocked: SystemError?
+    do throws(SystemError) {
+      unlocked = try ProcessHardening.apply()
+    } catch {
+      complain("credd: cannot protect its secrets: \(error)")
+      ServiceFailure.tell("cannot protect its secrets: \(error)", number: error.number)
+      return EX_OSERR
+    }
     do throws(DaemonCommandLine.Misuse) {
       switch try DaemonCommandLine.read(arguments) {
       case .help: print(DaemonCommandLine.help)
       case .version: print(Version.current)
-      case .serve(let line): return Credd(line: line).run()
+      case .serve(let line): return Credd(line: line, unlocked: unlocked).run()
       }
       return EX_OK
     } catch {
@@ -44,7 +54,7 @@ struct Credd {
     let threshold = LogThreshold(Logger.Level(line.logLevel ?? configuration.daemon.logLevel))
     let log = LogOutput.logger(threshold)
     do throws(SystemError) {
-      try ProcessHardening.apply()
+      try ProcessHardening.prepareDaemon()
       let passed = try PassedDescriptors.take()
       guard let unusable = passed.unusable.first else {
         return try serve(configuration, passed, threshold, log)
@@ -110,7 +120,8 @@ struct Credd {
     _ configuration: Configuration, _ passed: PassedDescriptors, _ threshold: LogThreshold,
     _ log: Logger
   ) throws(SystemError) {
-    lockMemory(log)
+    // Without the permission the daemon starts all the same: it still wipes freed memory.
+    if let unlocked { log.notice("secrets may be swapped out: \(unlocked)") }
     passed.dropStrays(log: log)
     let path = line.config
     let options = DaemonOptions(
@@ -134,15 +145,6 @@ struct Credd {
     let bound = try ListeningSocket(
       path: line.socket, mode: ProcessHardening.isRoot ? 0o666 : 0o600)
     try run(makeDaemon(), [bound.descriptor], log, bound.path)
-  }
-
-  /// Without the permission the daemon starts all the same: it still wipes freed memory.
-  private func lockMemory(_ log: Logger) {
-    do throws(SystemError) {
-      try ProcessHardening.lockMemory()
-    } catch {
-      log.notice("secrets may be swapped out: \(error)")
-    }
   }
 
   private func run(

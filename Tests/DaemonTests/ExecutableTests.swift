@@ -77,6 +77,28 @@ struct ExecutableTests {
     #expect(try wrong.credctl(program, as: .games, "get").status == 77)
   }
 
+  /// Anybody can run a file of any size.
+  @Test
+  func onlyNamedProgramsAreHashed() throws {
+    let stage = try Stage.current()
+    let (program, huge) = (
+      try stage.executable(Programs.credctl), try stage.executable(Programs.credctl)
+    )
+    try ChildProcess(["/usr/bin/truncate", "-s", "+100M", huge]).wait()
+    let host = try host("allow_executables = \(program) sha256:\(digest(program))")
+    func bytesRead() throws -> Int {
+      let text = try ProcessFile.text(host.daemon.pid, "io")
+      return try #require(
+        text.split(separator: "\n").first { $0.hasPrefix("rchar: ") }
+          .flatMap { Int($0.dropFirst("rchar: ".count)) })
+    }
+    let before = try bytesRead()
+    #expect(try host.credctl(huge, as: .games, "get").status == 77)
+    #expect(try host.credctl(huge, as: .games, "get", "--profile", "other").status == 77)
+    #expect(try bytesRead() - before < 10 << 20)
+    #expect(try host.credctl(program, as: .games, "get").status == 0)
+  }
+
   /// Users may mount what they like over any path, in a namespace of their own.
   @Test(.enabled(if: Programs.installed("unshare") != nil, "takes unshare(1)"))
   func anotherFileAtTheSamePathOfAnotherNamespaceIsNotTheProgram() throws {

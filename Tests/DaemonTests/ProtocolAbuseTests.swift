@@ -83,6 +83,47 @@ struct ProtocolAbuseTests {
     #expect(try host.stopDaemon() == 0)
   }
 
+  /// A browser, or a server that a user tricked, speaks HTTP through a proxy that reaches Unix
+  /// sockets: the body is not read as requests.
+  @Test(arguments: [
+    "GET / HTTP/1.1", "POST / HTTP/1.1", "  \tPOST / HTTP/1.1", "[]", "\u{FEFF}{}", "null", "\0",
+  ])
+  func aFirstLineThatIsNoObjectEndsTheConnection(_ line: String) throws {
+    let host = try TestHost()
+    let socket = try host.connect()
+    try socket.send("\n \r\n\(line)\r\nHost: localhost\r\n\r\n{\"op\":\"get\"}\r\n{}\n")
+    #expect(try socket.reply().errorCode == "InvalidRequest")
+    #expect(socket.isClosed())
+    #expect(try String(decoding: socket.rest(), as: UTF8.self).isEmpty)
+    #expect(try host.sandbox.calls("backend.token") == 0)
+    // As the last line without a newline, too.
+    let last = try host.connect()
+    try last.send(line)
+    last.finishSending()
+    #expect(try last.reply().errorCode == "InvalidRequest")
+    #expect(last.isClosed())
+  }
+
+  /// A client that has said what it is may err.
+  @Test
+  func aLaterWrongLineKeepsTheConnection() throws {
+    let host = try TestHost()
+    for first in ["{}", "{", #"{"profil":"x"}"#, " \t{\"op\":\"ping\"}"] {
+      let socket = try host.connect()
+      try socket.send(first + "\nGET / HTTP/1.1\n{\"op\":\"ping\"}\n")
+      _ = try socket.reply()
+      #expect(try socket.reply().errorCode == "InvalidRequest", "\(first)")
+      #expect(try socket.reply()["Daemon"] != nil, "\(first)")
+    }
+    // Also where the first line got the answer that another connection's had got.
+    for _ in 0..<3 {
+      let socket = try host.connect()
+      try socket.send("{}\n{}\nGET / HTTP/1.1\n{}\n")
+      let codes = try (0..<4).map { _ in try socket.reply().errorCode }
+      #expect(codes == [nil, nil, "InvalidRequest", nil])
+    }
+  }
+
   @Test
   func longestLineIsTakenAndALongerOneEndsTheConnection() throws {
     let host = try TestHost()

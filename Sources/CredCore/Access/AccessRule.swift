@@ -36,8 +36,10 @@ public struct AccessRule: Sendable, Equatable {
   public var needsGroups: Bool { !groups.isEmpty }
   /// Whether it depends on the caller's program.
   public var needsExecutable: Bool { !executables.isEmpty }
-  /// Whether it depends on the content of the program's file.
-  public var needsDigest: Bool { executables.contains { !$0.digests.isEmpty } }
+  /// The paths of programs for which it depends on the content of the file.
+  public var digestPaths: [GlobPattern] {
+    executables.filter { !$0.digests.isEmpty }.map(\.path)
+  }
   /// Whether the decision about impersonation depends on the caller's name.
   public var needsImpersonatorName: Bool { impersonators.contains { Self.id($0) == nil } }
 

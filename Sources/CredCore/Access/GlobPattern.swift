@@ -1,7 +1,7 @@
 /// A pattern as in file names: `*` matches any run of characters, `?` any character, `[a-z]` and
 /// `[!a-z]` a character of a set. None of them matches a `/`.
-public struct GlobPattern: Sendable, Equatable {
-  private enum Element: Sendable, Equatable {
+public struct GlobPattern: Sendable, Hashable {
+  private enum Element: Sendable, Hashable {
     case anyRun
     case anyOne
     case one(Unicode.Scalar)

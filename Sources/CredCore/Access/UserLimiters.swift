@@ -1,49 +1,93 @@
 /// Slows down the guessing of passwords: after a few failures, a user has to wait before each further
 /// attempt, longer each time.
+///
+/// Failures count for each uid, profile and user name; an accepted password ends that count. They
+/// also count in all for the uid: this count has more free failures, and no success ends it, so that
+/// a login of one's own between the guesses changes nothing.
 public struct PasswordLimiter: Sendable {
+  /// Whose password was tried, and by whom.
+  public struct Attempt: Hashable, Sendable {
+    public let uid: UInt32
+    public let profile: String
+    public let username: String
+
+    public init(uid: UInt32, profile: String, username: String) {
+      self.uid = uid
+      self.profile = profile
+      self.username = username
+    }
+  }
+
   /// Failures without a pause: people mistype passwords.
   static let freeFailures = 3
+  /// The same for all user names and profiles of one uid.
+  static let freeFailuresInAll = 10
   static let firstPause: Duration = .seconds(2)
   static let longestPause: Duration = .seconds(5 * 60)
   /// How long failures count after the end of the last pause.
   static let memory: Duration = .seconds(60 * 60)
-  /// The most users with a record. The record whose pause ends first makes room for another.
-  static let users = 4096
+  /// The most attempts, and the most uids, with a record. The record whose pause ends first makes
+  /// room for another.
+  static let records = 4096
 
-  private struct Record {
-    var failures: Int
-    var next: Instant
+  private struct Counts<Subject: Hashable & Sendable>: Sendable {
+    private struct Record {
+      var failures: Int
+      var next: Instant
+    }
+
+    let free: Int
+    private var records: [Subject: Record] = [:]
+
+    init(free: Int) { self.free = free }
+
+    func pause(_ subject: Subject, _ now: Instant) -> Duration? {
+      guard let record = records[subject], record.next > now else { return nil }
+      return record.next - now
+    }
+
+    mutating func failed(_ subject: Subject, _ now: Instant) {
+      let recent = records[subject].flatMap {
+        now - $0.next < PasswordLimiter.memory ? $0.failures : nil
+      }
+      let failures = (recent ?? 0) + 1
+      let doublings = min(max(failures - free - 1, 0), 16)
+      let pause =
+        failures <= free
+        ? Duration.zero
+        : min(
+          PasswordLimiter.longestPause, PasswordLimiter.firstPause * Double(1 << doublings))
+      if records[subject] == nil, records.count >= PasswordLimiter.records,
+        let oldest = records.min(by: { $0.value.next < $1.value.next })
+      {
+        records[oldest.key] = nil
+      }
+      records[subject] = Record(failures: failures, next: now + pause)
+    }
+
+    mutating func forget(_ subject: Subject) { records[subject] = nil }
   }
 
-  private var records: [UInt32: Record] = [:]
+  private var attempts = Counts<Attempt>(free: freeFailures)
+  private var users = Counts<UInt32>(free: freeFailuresInAll)
 
   public init() {}
 
-  /// How long a user has to wait before the next attempt; nil for now.
-  public func attempt(by uid: UInt32, now: Instant) -> Duration? {
-    guard let record = records[uid], record.next > now else { return nil }
-    return record.next - now
+  /// How long a user has to wait before an attempt; nil for now.
+  public func pause(before attempt: Attempt, now: Instant) -> Duration? {
+    let pauses = [attempts.pause(attempt, now), users.pause(attempt.uid, now)]
+    return pauses.compactMap(\.self).max()
   }
 
   /// Counts a refused password.
-  public mutating func failed(_ uid: UInt32, now: Instant) {
-    let recent = records[uid].flatMap { now - $0.next < Self.memory ? $0.failures : nil }
-    let failures = (recent ?? 0) + 1
-    let doublings = min(max(failures - Self.freeFailures - 1, 0), 16)
-    let pause =
-      failures <= Self.freeFailures
-      ? Duration.zero : min(Self.longestPause, Self.firstPause * Double(1 << doublings))
-    if records[uid] == nil, records.count >= Self.users,
-      let oldest = records.min(by: { $0.value.next < $1.value.next })
-    {
-      records[oldest.key] = nil
-    }
-    records[uid] = Record(failures: failures, next: now + pause)
+  public mutating func failed(_ attempt: Attempt, now: Instant) {
+    attempts.failed(attempt, now)
+    users.failed(attempt.uid, now)
   }
 
-  /// Forgets a user's failures after an accepted password.
-  public mutating func succeeded(_ uid: UInt32) {
-    records[uid] = nil
+  /// Forgets the failures with this user name after its password was accepted.
+  public mutating func succeeded(_ attempt: Attempt) {
+    attempts.forget(attempt)
   }
 }
 

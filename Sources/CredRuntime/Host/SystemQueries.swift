@@ -5,8 +5,6 @@ internal import Glibc
 
 /// Users, programs, files and environment of this host, from libc and the kernel.
 final class SystemQueries: HostQueries {
-  private let executables = ExecutableInspector()
-
   func user(_ query: UserQuery) -> UserAnswer {
     var found = unsafe credd_user()
     let result =
@@ -28,8 +26,10 @@ final class SystemQueries: HostQueries {
   /// Of LOGIN_NAME_MAX.
   private static let longestName = 256
 
-  func executable(of pid: Int32, withDigest: Bool) -> ExecutableAnswer {
-    executables.executable(of: pid, withDigest: withDigest)
+  func program(of pid: Int32) -> ProgramAnswer { RunningProgram.find(pid) }
+
+  func digest(of file: ProgramFile, runBy pid: Int32) -> DigestAnswer {
+    RunningProgram.digest(of: file, runBy: pid)
   }
 
   func file(_ path: String, key: String) throws(InvalidInput) -> Secret {

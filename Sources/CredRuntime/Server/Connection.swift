@@ -172,6 +172,8 @@ final class Connection {
 extension Connection: ReplySink {
   func send(_ reply: [UInt8]) { server.reply(reply, to: self) }
 
+  func finish() { isClosing = true }
+
   /// Whether a request waits for its answer; meanwhile nothing more is read or taken.
   var isWaiting: Bool { client?.isWaiting ?? false }
 }

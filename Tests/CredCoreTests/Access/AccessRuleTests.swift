@@ -143,7 +143,7 @@ import Testing
     func allows(_ path: String, _ digest: String?) -> Bool {
       rule.allows(Caller(uid: 1, executable: .init(path: path, sha256: digest)))
     }
-    #expect(rule.needsDigest)
+    #expect(rule.digestPaths == [GlobPattern("/bin/a")])
     #expect(allows("/bin/a", Self.digest))
     #expect(allows("/bin/a", String(repeating: "1", count: 64)))
     #expect(!allows("/bin/a", String(repeating: "2", count: 64)))

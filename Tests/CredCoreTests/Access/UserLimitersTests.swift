@@ -5,15 +5,21 @@ import Testing
 @Suite struct PasswordLimiterTests {
   private let start = Instant.seconds(100)
 
+  private func attempt(
+    _ username: String = "alice", uid: UInt32 = 1000, profile: String = "work"
+  ) -> PasswordLimiter.Attempt {
+    PasswordLimiter.Attempt(uid: uid, profile: profile, username: username)
+  }
+
   @Test func threeFailuresCauseNoPause() {
     var limiter = PasswordLimiter()
     for _ in 0..<3 {
-      #expect(limiter.attempt(by: 1000, now: start) == nil)
-      limiter.failed(1000, now: start)
+      #expect(limiter.pause(before: attempt(), now: start) == nil)
+      limiter.failed(attempt(), now: start)
     }
-    #expect(limiter.attempt(by: 1000, now: start) == nil)
-    limiter.failed(1000, now: start)
-    #expect(limiter.attempt(by: 1000, now: start) == .seconds(2))
+    #expect(limiter.pause(before: attempt(), now: start) == nil)
+    limiter.failed(attempt(), now: start)
+    #expect(limiter.pause(before: attempt(), now: start) == .seconds(2))
   }
 
   @Test func eachFurtherFailureDoublesThePauseUpToFiveMinutes() {
@@ -21,48 +27,78 @@ import Testing
     var now = start
     var pauses: [Duration] = []
     for _ in 0..<100 {
-      limiter.failed(1000, now: now)
-      let pause = limiter.attempt(by: 1000, now: now) ?? .zero
+      limiter.failed(attempt(), now: now)
+      let pause = limiter.pause(before: attempt(), now: now) ?? .zero
       pauses.append(pause)
       now = now + pause
-      #expect(limiter.attempt(by: 1000, now: now) == nil)
+      #expect(limiter.pause(before: attempt(), now: now) == nil)
     }
     #expect(Array(pauses[..<7]) == [0, 0, 0, 2, 4, 8, 16].map { Duration.seconds($0) })
     #expect(pauses.last == .seconds(300))
   }
 
-  @Test func aSuccessClearsTheFailures() {
+  @Test func aSuccessClearsTheFailuresOfItsUserName() {
     var limiter = PasswordLimiter()
-    for _ in 0..<10 { limiter.failed(1000, now: start) }
-    limiter.succeeded(1000)
-    #expect(limiter.attempt(by: 1000, now: start) == nil)
-    limiter.failed(1000, now: start)
-    #expect(limiter.attempt(by: 1000, now: start) == nil)
+    for _ in 0..<5 { limiter.failed(attempt(), now: start) }
+    limiter.succeeded(attempt())
+    #expect(limiter.pause(before: attempt(), now: start) == nil)
+    limiter.failed(attempt(), now: start)
+    #expect(limiter.pause(before: attempt(), now: start) == nil)
+  }
+
+  @Test func aSuccessWithOneUserNameClearsNoOther() {
+    var limiter = PasswordLimiter()
+    for _ in 0..<4 {
+      limiter.failed(attempt("victim"), now: start)
+      limiter.succeeded(attempt("mallory"))
+      limiter.succeeded(attempt("victim", profile: "other"))
+    }
+    #expect(limiter.pause(before: attempt("victim"), now: start) == .seconds(2))
+    #expect(limiter.pause(before: attempt("mallory"), now: start) == nil)
+  }
+
+  @Test func noSuccessClearsTheFailuresInAll() {
+    var limiter = PasswordLimiter()
+    for number in 0..<PasswordLimiter.freeFailuresInAll {
+      let victim = attempt("victim\(number)")
+      #expect(limiter.pause(before: victim, now: start) == nil)
+      limiter.failed(victim, now: start)
+      limiter.succeeded(attempt("mallory"))
+    }
+    limiter.failed(attempt("another"), now: start)
+    limiter.succeeded(attempt("another"))
+    // Whichever name, and whichever profile.
+    for next in [attempt("mallory"), attempt("new", profile: "other")] {
+      #expect(limiter.pause(before: next, now: start) == .seconds(2))
+    }
+    #expect(limiter.pause(before: attempt("new", uid: 1001), now: start) == nil)
   }
 
   @Test func failuresAreForgottenAnHourAfterTheirPause() {
     var limiter = PasswordLimiter()
-    for _ in 0..<5 { limiter.failed(1000, now: start) }
+    for _ in 0..<5 { limiter.failed(attempt(), now: start) }
     let end = start + .seconds(4)
     var early = limiter
-    early.failed(1000, now: end + .seconds(3599))
-    #expect(early.attempt(by: 1000, now: end + .seconds(3599)) == .seconds(8))
-    limiter.failed(1000, now: end + .seconds(3600))
-    #expect(limiter.attempt(by: 1000, now: end + .seconds(3600)) == nil)
+    early.failed(attempt(), now: end + .seconds(3599))
+    #expect(early.pause(before: attempt(), now: end + .seconds(3599)) == .seconds(8))
+    limiter.failed(attempt(), now: end + .seconds(3600))
+    #expect(limiter.pause(before: attempt(), now: end + .seconds(3600)) == nil)
   }
 
   @Test func failuresOfOneUserDoNotCountForAnother() {
     var limiter = PasswordLimiter()
-    for _ in 0..<10 { limiter.failed(1000, now: start) }
-    #expect(limiter.attempt(by: 1001, now: start) == nil)
-    #expect(limiter.attempt(by: 0, now: start) == nil)
+    for _ in 0..<20 { limiter.failed(attempt(), now: start) }
+    #expect(limiter.pause(before: attempt(uid: 1001), now: start) == nil)
+    #expect(limiter.pause(before: attempt(uid: 0), now: start) == nil)
   }
 
   @Test func aFullTableForgetsThePauseThatEndsFirst() {
     var limiter = PasswordLimiter()
-    for _ in 0..<20 { limiter.failed(1, now: start) }
-    for uid in 0..<UInt32(PasswordLimiter.users) { limiter.failed(10_000 + uid, now: start) }
-    #expect(limiter.attempt(by: 1, now: start) == .seconds(300))
+    for _ in 0..<20 { limiter.failed(attempt(uid: 1), now: start) }
+    for uid in 0..<UInt32(PasswordLimiter.records) {
+      limiter.failed(attempt(uid: 10_000 + uid), now: start)
+    }
+    #expect(limiter.pause(before: attempt(uid: 1), now: start) == .seconds(300))
   }
 }
 

@@ -49,6 +49,8 @@ struct ProtocolManualTests {
     "After \(PasswordLimiter.freeFailures) that were refused each next one has to wait, "
       + "\(PasswordLimiter.firstPause.components.seconds) seconds first and twice as long each time, "
       + "up to \(PasswordLimiter.longestPause.components.seconds / 60) minutes",
+    "with \(PasswordLimiter.freeFailuresInAll) instead of \(PasswordLimiter.freeFailures)",
+    "of at most \(Limits.Client.queuedPrograms) processes of one user wait",
     "at most once in \(RefreshPolicy.demandInterval.components.seconds) second",
     "\(thousands(DaemonSettings().maxSessions)) sessions",
     "at most \(thousands(Limits.Session.most))",

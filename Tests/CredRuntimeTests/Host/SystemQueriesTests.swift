@@ -119,8 +119,11 @@ struct SystemQueriesTests {
 
   @Test func `this process runs its own program`() throws {
     let path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    #expect(queries.executable(of: getpid(), withDigest: false) == .executable(.init(path: path)))
-    guard case .unknown = queries.executable(of: 1 << 22 + 1, withDigest: false) else {
+    guard case .program(path, _) = queries.program(of: getpid()) else {
+      Issue.record("\(queries.program(of: getpid()))")
+      return
+    }
+    guard case .unknown = queries.program(of: 1 << 22 + 1) else {
       Issue.record("a pid that is not there has a program")
       return
     }
@@ -134,28 +137,31 @@ struct SystemQueriesTests {
     process.standardError = FileHandle.nullDevice
     try process.run()
     defer { kill(process.processIdentifier, SIGKILL) }
+    let pid = process.processIdentifier
     // Until exec, it still runs this program.
-    var answer = queries.executable(of: process.processIdentifier, withDigest: true)
     let end = Date(timeIntervalSinceNow: LoopThread.patience)
-    while Date() < end {
-      if case .executable(let found) = answer, found.path.hasSuffix("sleep") { break }
-      answer = queries.executable(of: process.processIdentifier, withDigest: true)
+    var found: (path: String, file: ProgramFile)?
+    while found == nil, Date() < end {
+      if case .program(let path, let file) = queries.program(of: pid), path.hasSuffix("sleep") {
+        found = (path, file)
+      }
     }
-    guard case .executable(let executable) = answer else {
-      Issue.record("\(answer)")
-      return
-    }
+    let program = try #require(found)
     let sum = Process()
     let output = Pipe()
     sum.executableURL = URL(fileURLWithPath: "/usr/bin/sha256sum")
-    sum.arguments = [executable.path]
+    sum.arguments = [program.path]
     sum.standardOutput = output
     try sum.run()
     let said = String(
       decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-    #expect(executable.sha256 == said.split(separator: " ").first.map(String.init))
-    // Kept as long as the file is the same.
-    #expect(queries.executable(of: process.processIdentifier, withDigest: true) == answer)
+    let digest = try #require(said.split(separator: " ").first)
+    #expect(queries.digest(of: program.file, runBy: pid) == .digest(String(digest)))
+    // Another file than the one that was looked at is not hashed.
+    guard case .unknown = queries.digest(of: program.file, runBy: getpid()) else {
+      Issue.record("another program's file was hashed")
+      return
+    }
   }
 
   // MARK: Files and environment

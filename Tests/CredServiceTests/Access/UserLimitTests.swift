@@ -120,6 +120,29 @@ struct UserLimitTests {
     #expect(try fixture.ask(wrong).errorCode == "SignInFailed")
   }
 
+  @Test func `an accepted password of one's own gives no further guesses of another's`() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    fixture.host.upstreams.passwords["mallory"] = "mine"
+    let own = #"{"op":"login","username":"mallory","password":"mine"}"#
+    var guesses = 0
+    for _ in 0..<20 {
+      let guess = try fixture.ask(Self.login.replacing("alice-p", with: "no-p"))
+      if guess.errorCode == "TooManyRequests" { break }
+      #expect(guess.errorCode == "SignInFailed")
+      guesses += 1
+      #expect(try fixture.ask(own).state == "signedIn")
+    }
+    #expect(guesses == 4)
+    // Other names of victims are a further few guesses, not a fresh count each.
+    for number in 0..<20 {
+      let victim = #"{"op":"login","username":"victim\#(number)","password":"x"}"#
+      if try fixture.ask(victim).errorCode == "TooManyRequests" { break }
+      guesses += 1
+    }
+    #expect((5...12).contains(guesses), "\(guesses)")
+    #expect(try fixture.ask(own).errorCode == "TooManyRequests")
+  }
+
   @Test func `logins of one user's sessions are bounded together`() throws {
     // Without a backend that sees them, sessions keep what they were sent.
     let profiles = (0..<10).map { Configured.profile("p\($0)") }.joined()

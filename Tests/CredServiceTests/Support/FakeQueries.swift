@@ -11,7 +11,10 @@ final class FakeQueries: HostQueries, @unchecked Sendable {
   /// The database does not answer.
   var isUnavailable = false
   /// By pid.
-  var executables: [Int32: ExecutableAnswer] = [:]
+  var executables: [Int32: Caller.Executable] = [:]
+  /// The pids whose program was looked at, and those whose program was hashed.
+  private(set) var inspected: [Int32] = []
+  private(set) var hashed: [Int32] = []
   /// By path.
   var files: [String: String] = [:]
   var variables: [String: String] = [:]
@@ -35,10 +38,24 @@ final class FakeQueries: HostQueries, @unchecked Sendable {
     return .user(entry)
   }
 
-  func executable(of pid: Int32, withDigest: Bool) -> ExecutableAnswer {
-    guard let answer = executables[pid] else { return .unknown("there is no such process") }
-    guard !withDigest, case .executable(let executable) = answer else { return answer }
-    return .executable(.init(path: executable.path))
+  func program(of pid: Int32) -> ProgramAnswer {
+    inspected.append(pid)
+    guard let program = executables[pid] else { return .unknown("there is no such process") }
+    return .program(path: program.path, file(of: program))
+  }
+
+  func digest(of file: ProgramFile, runBy pid: Int32) -> DigestAnswer {
+    hashed.append(pid)
+    guard let program = executables[pid], file == self.file(of: program),
+      let digest = program.sha256
+    else { return .unknown("there is no such process") }
+    return .digest(digest)
+  }
+
+  /// Programs with the same path and content are the same file.
+  private func file(of program: Caller.Executable) -> ProgramFile {
+    let number = UInt64(bitPattern: Int64("\(program)".hashValue))
+    return ProgramFile(device: 1, inode: number, size: 1, modified: 1, changed: 1)
   }
 
   func file(_ path: String, key: String) throws(InvalidInput) -> Secret {

@@ -85,6 +85,14 @@ final class TestClient: PeerFacts, ReplySink {
 
   // MARK: ReplySink
 
+  /// Whether the service has ended the connection.
+  private(set) var isFinished = false
+
+  func finish() {
+    isFinished = true
+    unsent = []
+  }
+
   func send(_ reply: [UInt8]) {
     replies.append(Reply(reply))
     if !unsent.isEmpty { timer?.arm(at: clock.now) }

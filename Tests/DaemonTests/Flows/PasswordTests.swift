@@ -59,6 +59,17 @@ struct PasswordTests {
   }
 
   @Test
+  func aPasswordOfOnesOwnGivesNoFurtherGuesses() throws {
+    let host = try host()
+    for _ in 1...4 {
+      #expect(try host.logIn("alice", password: "no").errorCode == "SignInFailed")
+      #expect(try host.logIn("bob")["State"]?.text == "signedIn")
+    }
+    #expect(try host.logIn("alice", password: "no").errorCode == "TooManyRequests")
+    #expect(try host.sandbox.calls("backend.login") == 8)
+  }
+
+  @Test
   func refusedPasswordLeavesTheSessionAsItWas() throws {
     let host = try host()
     _ = try host.logIn("alice")
