@@ -42,7 +42,7 @@ struct ControlSocket: ~Copyable {
   ///
   /// - Parameter seconds: nil waits for ever.
   func receiveLine(into buffer: ReplyBuffer, seconds: Int?) throws(TransportError) {
-    let deadline = seconds.map { Clock.now.nanoseconds + Int64($0) * 1_000_000_000 }
+    let deadline = seconds.map { Clock.nanoseconds + Int64($0) * 1_000_000_000 }
     while !buffer.holdsLine {
       guard try waitForInput(until: deadline) else {
         throw .replyTimedOut(seconds: seconds ?? 0)
@@ -63,7 +63,7 @@ struct ControlSocket: ~Copyable {
   /// - Returns: whether there is something to read before the deadline.
   private func waitForInput(until deadline: Int64?) throws(TransportError) -> Bool {
     while true {
-      let left = deadline.map { $0 - Clock.now.nanoseconds }
+      let left = deadline.map { $0 - Clock.nanoseconds }
       guard left ?? 1 > 0 else { return false }
       var entry = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
       let milliseconds = left.map { CInt(clamping: ($0 + 999_999) / 1_000_000) } ?? -1
