@@ -58,24 +58,37 @@ struct Client {
     return Answer(buffer, reply: try Reply.check(buffer.line, has: shape, profile: profile))
   }
 
-  /// Asks for a stream of lines and handles each, until something fails.
+  /// Asks for a stream of lines and handles each, until something fails or the reader of standard
+  /// output is gone.
   func follow(
     _ request: consuming [UInt8], for shape: ReplyShape, profile: String?,
     _ handle: (Answer) throws(Failure) -> Void
-  ) throws(Failure) -> Never {
+  ) throws(Failure) {
     defer { request.wipe() }
     let buffer = ReplyBuffer()
     // The present state comes at once. After it the daemon may be silent for ever.
     let connection = try send(request, firstReplyInto: buffer, seconds: WaitLimits.margin)
     while true {
       let reply = try Reply.check(buffer.line, has: shape, profile: profile)
-      try handle(Answer(buffer, reply: reply))
-      buffer.removeLine()
-      do {
-        try connection.receiveLine(into: buffer, seconds: nil)
+      do throws(Failure) {
+        try handle(Answer(buffer, reply: reply))
+        buffer.removeLine()
+        try receive(into: buffer, from: connection)
       } catch {
-        throw Failure(error, at: socket)
+        if error == .outputClosed { return }
+        throw error
       }
+    }
+  }
+
+  /// Reads the next line of a stream, whenever it comes.
+  private func receive(
+    into buffer: ReplyBuffer, from connection: borrowing ControlSocket
+  ) throws(Failure) {
+    do {
+      try connection.receiveLine(into: buffer, seconds: nil)
+    } catch {
+      throw Failure(error, at: socket)
     }
   }
 
