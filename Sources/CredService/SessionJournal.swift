@@ -24,7 +24,7 @@ extension SessionService {
       log.info("\(error.message)")
     case .degraded(let failure):
       logFailure("refresh failed; the credentials at hand go on serving", failure, session, log)
-    case .failed(let failure):
+    case .failed(let failure), .signInFailed(let failure):
       logFailure("no credentials", failure, session, log)
     }
   }

@@ -81,11 +81,12 @@ extension SessionService {
       let now = host.clock.now
       let next = machine.credentials.map { host.clock.wallTime + ($0.refreshAt - now) }
       return .refreshed(identityID: identity, expiration: expiration, nextRefresh: next)
-    case .degraded(let failure):
+    case .degraded(let failure), .failed(let failure):
+      // A watcher also hears of a session that never had credentials.
       return .degraded(
         failure.protocolError, expiration: machine.credentials?.credentials.expiration)
-    case .failed:
-      // Waiting callers get the error. There are no credentials that could be degraded.
+    case .signInFailed:
+      // The client that signed in gets the error. The session has changed in nothing.
       return nil
     case .expiring(let error):
       return .degraded(error, expiration: machine.credentials?.credentials.expiration)

@@ -65,7 +65,8 @@ public enum Reply {
     } catch {
       throw noReply("it is not JSON (byte \(error.offset): \(error.message))")
     }
-    if let error = reply["Error"] {
+    // An event may report an error, and is no refusal.
+    if let error = reply["Error"], !(shape.isEvent && reply["Event"] != nil) {
       guard let refusal = Refusal(error) else { throw noReply("its Error has no code or message") }
       throw Failure(refusal, profile: profile)
     }
@@ -93,6 +94,8 @@ public struct ReplyShape: Sendable {
   /// The whole line must be printable ASCII: credctl prints it as it is, and standard output may be a
   /// terminal.
   var isPlain = false
+  /// The line may hold an `Error` beside its `Event`.
+  var isEvent = false
 
   // Computed: at every start one shape is used once.
 
@@ -106,8 +109,8 @@ public struct ReplyShape: Sendable {
   public static var session: ReplyShape { ReplyShape(texts: ["Profile", "State"]) }
   public static var status: ReplyShape { ReplyShape(objects: ["Daemon"], arrays: ["Sessions"]) }
   public static var daemon: ReplyShape { ReplyShape(objects: ["Daemon"]) }
-  /// A line of `watch`.
-  public static var event: ReplyShape { ReplyShape(texts: ["Event", "Profile"]) }
+  /// A line of `watch`. A newer daemon may have events that are not of a profile.
+  public static var event: ReplyShape { ReplyShape(texts: ["Event"], isEvent: true) }
   public static var released: ReplyShape { ReplyShape(texts: ["Profile"]) }
 
   /// The name of the first member that is missing or has another type.

@@ -124,19 +124,20 @@ public enum EventLine {
   /// `2026-01-01T00:00:00Z work: refreshed, expires in 60 min`.
   ///
   /// - Parameter event: checked against ``ReplyShape/event``.
-  public static func text(of event: JSONValue, now: WallTime) -> String {
+  /// - Returns: nil for an event that this version does not know. `--json` prints it all the same.
+  public static func text(of event: JSONValue, now: WallTime) -> String? {
+    guard let what = what(event) else { return nil }
     let profile = event["Profile"]?.text ?? "-"
     let text =
-      "\(now.iso8601) \(profile): \(([what(event)] + times(event, now)).joined(separator: ", "))"
+      "\(now.iso8601) \(profile): \(([what] + times(event, now)).joined(separator: ", "))"
     return PlainText.oneLine(text)
   }
 
-  private static func what(_ event: JSONValue) -> String {
-    let name = event["Event"]?.text ?? "-"
+  private static func what(_ event: JSONValue) -> String? {
     let identity = event["IdentityId"]?.text
-    switch name {
+    switch event["Event"]?.text {
     case "state":
-      return [event["State"]?.text ?? name, identity].compactMap { $0 }.joined(separator: " as ")
+      return [event["State"]?.text ?? "state", identity].compactMap { $0 }.joined(separator: " as ")
     case "identityChanged":
       let previous = event["PreviousIdentityId"]?.text ?? "none"
       return "identity changed from \(previous) to \(identity ?? "none")"
@@ -145,8 +146,10 @@ public enum EventLine {
       let code = error?["Code"]?.text ?? "unknown error"
       return "degraded: "
         + [code, error?["Message"]?.text].compactMap { $0 }.joined(separator: ": ")
+    case "refreshed":
+      return "refreshed"
     default:
-      return name
+      return nil
     }
   }
 

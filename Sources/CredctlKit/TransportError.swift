@@ -14,6 +14,8 @@ public enum TransportError: Error, Equatable, Sendable {
   case closedEarly
   /// The reply is longer than ``ReplyLimits/line``.
   case replyTooLong
+  /// The reader of standard output is gone, as after `credctl watch | head`.
+  case outputClosed
   /// A system call failed: its name, and the text of strerror(3).
   case system(call: String, text: String)
 }
@@ -45,10 +47,15 @@ extension Failure {
         .unavailable,
         "the reply from \(path) is longer than \(ReplyLimits.line) bytes: check that credd listens there"
       )
+    case .outputClosed:
+      self = .outputClosed
     case .system(let call, let text):
       self.init(.unavailable, "\(call) failed at \(path): \(text)")
     }
   }
+
+  /// Where the output is a stream of events, its reader ends it so: see ``Sysexit/success``.
+  public static let outputClosed = Failure(.outputFailed, "standard output is closed")
 
   private static let lookAtService = "try again, then see 'systemctl status credd'"
 }

@@ -94,7 +94,7 @@ public enum ReplyLimits {
   /// Bytes of one reply. Credentials take two KiB; `status` of three thousand sessions fits.
   public static let line = 1 << 20
   /// Bytes of the first buffer: one `read` takes a reply with credentials.
-  public static let firstBuffer = 8 << 10
+  public static let firstBuffer = 4 << 10
 }
 
 /// How many seconds credctl waits, so that no command hangs for ever.

@@ -34,14 +34,15 @@ struct Client {
     _ request: consuming [UInt8], for shape: ReplyShape, profile: String?, seconds: Int
   ) throws(Failure) -> Answer {
     defer { request.wipe() }
-    let end = Clock.now + .seconds(seconds)
+    // In nanoseconds: dividing `Duration` would load 128-bit arithmetic at every `get`.
+    let end = Clock.nanoseconds + Int64(seconds) * 1_000_000_000
     var daemons = 1
     while true {
-      let left = Int((end - Clock.now) / .seconds(1)) + 1
+      let left = Int((end - Clock.nanoseconds) / 1_000_000_000) + 1
       do throws(Failure) {
         return try askOnce(request, for: shape, profile: profile, seconds: left)
       } catch {
-        guard error.isEndOfDaemon, daemons < WaitLimits.daemonsAsked, Clock.now < end else {
+        guard error.isEndOfDaemon, daemons < WaitLimits.daemonsAsked, Clock.nanoseconds < end else {
           throw error
         }
         daemons += 1
@@ -57,24 +58,37 @@ struct Client {
     return Answer(buffer, reply: try Reply.check(buffer.line, has: shape, profile: profile))
   }
 
-  /// Asks for a stream of lines and handles each, until something fails.
+  /// Asks for a stream of lines and handles each, until something fails or the reader of standard
+  /// output is gone.
   func follow(
     _ request: consuming [UInt8], for shape: ReplyShape, profile: String?,
     _ handle: (Answer) throws(Failure) -> Void
-  ) throws(Failure) -> Never {
+  ) throws(Failure) {
     defer { request.wipe() }
     let buffer = ReplyBuffer()
     // The present state comes at once. After it the daemon may be silent for ever.
     let connection = try send(request, firstReplyInto: buffer, seconds: WaitLimits.margin)
     while true {
       let reply = try Reply.check(buffer.line, has: shape, profile: profile)
-      try handle(Answer(buffer, reply: reply))
-      buffer.removeLine()
-      do {
-        try connection.receiveLine(into: buffer, seconds: nil)
+      do throws(Failure) {
+        try handle(Answer(buffer, reply: reply))
+        buffer.removeLine()
+        try receive(into: buffer, from: connection)
       } catch {
-        throw Failure(error, at: socket)
+        if error == .outputClosed { return }
+        throw error
       }
+    }
+  }
+
+  /// Reads the next line of a stream, whenever it comes.
+  private func receive(
+    into buffer: ReplyBuffer, from connection: borrowing ControlSocket
+  ) throws(Failure) {
+    do {
+      try connection.receiveLine(into: buffer, seconds: nil)
+    } catch {
+      throw Failure(error, at: socket)
     }
   }
 
@@ -118,10 +132,10 @@ struct Answer {
 
 /// The host's clocks.
 enum Clock {
-  /// For deadlines.
-  static var now: Instant {
+  /// For deadlines: since the boot.
+  static var nanoseconds: Int64 {
     let time = read(CLOCK_BOOTTIME)
-    return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
   /// For times that people read.

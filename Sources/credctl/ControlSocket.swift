@@ -40,9 +40,9 @@ struct ControlSocket: ~Copyable {
 
   /// Reads until the buffer holds a line.
   ///
-  /// - Parameter seconds: nil waits for ever.
+  /// - Parameter seconds: nil waits until the reader of standard output is gone.
   func receiveLine(into buffer: ReplyBuffer, seconds: Int?) throws(TransportError) {
-    let deadline = seconds.map { Clock.now.nanoseconds + Int64($0) * 1_000_000_000 }
+    let deadline = seconds.map { Clock.nanoseconds + Int64($0) * 1_000_000_000 }
     while !buffer.holdsLine {
       guard try waitForInput(until: deadline) else {
         throw .replyTimedOut(seconds: seconds ?? 0)
@@ -63,14 +63,26 @@ struct ControlSocket: ~Copyable {
   /// - Returns: whether there is something to read before the deadline.
   private func waitForInput(until deadline: Int64?) throws(TransportError) -> Bool {
     while true {
-      let left = deadline.map { $0 - Clock.now.nanoseconds }
+      let left = deadline.map { $0 - Clock.nanoseconds }
       guard left ?? 1 > 0 else { return false }
-      var entry = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
-      let milliseconds = left.map { CInt(clamping: ($0 + 999_999) / 1_000_000) } ?? -1
-      let ready = unsafe poll(&entry, 1, milliseconds)
+      var input = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+      guard let left else { return try waitForInputOrClosedOutput(input) }
+      let milliseconds = CInt(clamping: (left + 999_999) / 1_000_000)
+      let ready = unsafe poll(&input, 1, milliseconds)
       if ready > 0 { return true }
       if ready < 0, errno != EINTR { throw Self.failure(of: "poll") }
     }
+  }
+
+  /// poll(2) reports an error of standard output, which is asked for nothing, as soon as the last
+  /// reader of a pipe is gone.
+  private func waitForInputOrClosedOutput(_ input: pollfd) throws(TransportError) -> Bool {
+    var entries = [input, pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)]
+    while unsafe poll(&entries, nfds_t(entries.count), -1) < 0 {
+      guard errno == EINTR else { throw Self.failure(of: "poll") }
+    }
+    if entries[0].revents != 0 { return true }
+    throw .outputClosed
   }
 }
 

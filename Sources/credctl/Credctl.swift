@@ -10,21 +10,19 @@ import Glibc
 /// copied; until then no other process of the user can read or dump this memory.
 @main enum Program {
   static func main() {
-    exit(run(CommandLine.arguments.dropFirst()).code)
-  }
-
-  private static func run(_ arguments: ArraySlice<String>) -> Sysexit {
     credd_harden_client()
+    let arguments = CommandLine.arguments.dropFirst()
     do {
       if let command = try FastCommand(arguments) {
         try run(command)
-      } else {
-        try Credctl.run(Array(arguments))
+        // Not after the `if`: to destroy the optional there, Swift would make metadata at run time.
+        exit(Sysexit.success.code)
       }
-      return .success
+      try Credctl.run(Array(arguments))
+      exit(Sysexit.success.code)
     } catch {
       StandardStream.error.report(error.line)
-      return error.status
+      exit(error.status.code)
     }
   }
 

@@ -19,6 +19,8 @@ enum StandardStream: CInt {
         rest = rest.dropFirst(count)
       } else if errno == EAGAIN {
         waitForRoom()
+      } else if errno == EPIPE {
+        throw .outputClosed
       } else if errno != EINTR {
         let reason = SystemError.text(of: errno)
         throw Failure(.outputFailed, "cannot write to standard output: \(reason)")

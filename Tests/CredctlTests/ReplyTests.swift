@@ -93,6 +93,17 @@ import Testing
     }
   }
 
+  @Test func anErrorInAnEventIsNoRefusal() throws {
+    let error = ProtocolError(.backendUnavailable, "it failed")
+    let degraded = RenderedReply.event(.degraded(error, expiration: nil), profile: "work")
+    #expect(failure(String(decoding: degraded.bytes, as: UTF8.self), .event) == nil)
+    #expect(failure(#"{"Version":1,"Event":"fromTheFuture","Error":7}"#, .event) == nil)
+    #expect(
+      failure(#"{"Version":1,"Error":{"Code":"AccessDenied","Message":"no"}}"#, .event)?.status
+        == .notPermitted)
+    #expect(failure(#"{"Version":1,"Event":"x","Error":{}}"#, .session)?.status == .unavailable)
+  }
+
   @Test func advisesByTheCode() {
     #expect(
       refusal("SignInRequired")?.line

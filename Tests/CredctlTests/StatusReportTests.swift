@@ -101,7 +101,13 @@ import Testing
 @Suite struct EventLineTests {
   private func text(_ event: SessionEvent) throws -> String {
     let reply = RenderedReply.event(event, profile: "work")
-    return EventLine.text(of: try JSONValue.parse(reply.bytes), now: WallTime(milliseconds: 0))
+    return try #require(
+      EventLine.text(of: try JSONValue.parse(reply.bytes), now: WallTime(milliseconds: 0)))
+  }
+
+  @Test func leavesOutEventsThatItDoesNotKnow() throws {
+    let event = try JSONValue.parse(Array(#"{"Version":1,"Event":"challenge","Handle":"x"}"#.utf8))
+    #expect(EventLine.text(of: event, now: hour) == nil)
   }
 
   private let hour = WallTime(milliseconds: 7_200_000)

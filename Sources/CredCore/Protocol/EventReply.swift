@@ -6,7 +6,7 @@ public enum SessionEvent: Sendable, Equatable {
   case identityChanged(previous: IdentityID?, current: IdentityID)
   /// The session has new credentials.
   case refreshed(identityID: IdentityID, expiration: WallTime, nextRefresh: WallTime?)
-  /// A refresh failed. The held credentials, if there are any, are valid until `expiration`.
+  /// A refresh failed. The held credentials are valid until `expiration`; nil if there are none.
   case degraded(ProtocolError, expiration: WallTime?)
 
   /// The value of `Event`.

@@ -139,7 +139,7 @@ extension SessionMachine {
   ) {
     lastFailure = PastFailure(failure: failure, at: context.now)
     if signInFailed(refresh, failure, &context) {
-      return context.actions.append(.announce(.failed(failure)))
+      return context.actions.append(.announce(.signInFailed(failure)))
     }
     let pause = held.backOff.failed(failure.failureClass, jitter: context.jitter)
     held.pause = Pause(failure, now: context.now, pause: pause)

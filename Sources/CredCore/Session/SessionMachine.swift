@@ -298,6 +298,8 @@ public enum Announcement: Sendable, Equatable {
   case degraded(UpstreamFailure)
   /// A refresh failed, and the session has no credentials.
   case failed(UpstreamFailure)
+  /// A `login` failed; the session is what it was before.
+  case signInFailed(UpstreamFailure)
   /// A token or login of the user expires soon.
   case expiring(ProtocolError)
 }

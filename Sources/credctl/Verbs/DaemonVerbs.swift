@@ -24,7 +24,9 @@ struct Status: Verb {
 
 struct Watch: Verb {
   static let configuration = CommandConfiguration(
-    abstract: "Print what happens to sessions as it happens, until it is interrupted.")
+    abstract: "Print what happens to sessions as it happens, until it is interrupted.",
+    discussion:
+      "It ends too when the reader of its output is gone, as in 'credctl watch | head -1'.")
 
   @ParentCommand var program: Credctl
   @OptionGroup var connection: SocketOption
@@ -37,7 +39,7 @@ struct Watch: Verb {
     let request = RequestLine(operation: "watch", profile: profile)
     try client.follow(request.finished(), for: .event, profile: profile) { event throws(Failure) in
       guard !format.json else { return try event.print() }
-      let line = EventLine.text(of: event.reply, now: Clock.wallTime)
+      guard let line = EventLine.text(of: event.reply, now: Clock.wallTime) else { return }
       try StandardStream.output.write(line + "\n")
     }
   }

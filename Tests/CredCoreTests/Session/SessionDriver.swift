@@ -174,11 +174,11 @@ struct SessionDriver {
     return nil
   }
 
-  /// What watchers hear; failures that nothing follows from are for the log alone.
+  /// What is announced, without the ``failures``.
   var announcements: [Announcement] {
     actions.compactMap { action in
       switch action {
-      case .announce(.failed): nil
+      case .announce(.failed), .announce(.signInFailed): nil
       case .announce(let announcement): announcement
       default: nil
       }
@@ -187,8 +187,11 @@ struct SessionDriver {
 
   /// Failures of attempts that left nothing to give.
   var failures: [UpstreamFailure] {
-    actions.compactMap {
-      if case .announce(.failed(let failure)) = $0 { failure } else { nil }
+    actions.compactMap { action in
+      switch action {
+      case .announce(.failed(let failure)), .announce(.signInFailed(let failure)): failure
+      default: nil
+      }
     }
   }
 

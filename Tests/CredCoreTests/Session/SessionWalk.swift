@@ -281,7 +281,7 @@ struct SessionWalk {
     case .identityChanged(let previous, let current):
       note(previous != toldIdentity || current == previous, "an identity that does not follow")
       toldIdentity = current
-    case .refreshed, .degraded, .failed, .expiring: break
+    case .refreshed, .degraded, .failed, .signInFailed, .expiring: break
     }
   }
 

@@ -94,6 +94,59 @@ struct WatchTests {
     #expect(!programs.errors.isEmpty)
   }
 
+  @Test
+  func watcherHearsOfFailuresBeforeTheFirstCredentials() throws {
+    let host = try TestHost()
+    try host.sandbox.plan(
+      #"{"Service":"backend","Kind":"status","Status":403,"Count":100}"#)
+    let socket = try host.watch()
+    let refused = try host.refusal("{}")
+    #expect(refused.errorCode == "BackendRejected")
+    let degraded = try socket.event("degraded")
+    #expect(degraded.errorCode == "BackendRejected")
+    #expect(degraded["Expiration"] == nil)
+  }
+
+  @Test
+  func credctlGoesOnWatchingAfterAFailure() throws {
+    let host = try TestHost()
+    _ = try host.credentials()
+    let arguments = [Programs.credctl, "--socket", host.socketPath, "watch", "-p", "default"]
+    let people = try ChildProcess(arguments)
+    let programs = try ChildProcess(arguments + ["--json"])
+    try Deadline.usual.wait(for: "the present state") {
+      people.output.hasSuffix("\n") && programs.output.hasSuffix("\n")
+    }
+    try host.sandbox.plan(#"{"Service":"cognito","Kind":"status","Status":503}"#)
+    try host.ask(#"{"refresh":true,"wait":30}"#)
+    // It pauses after the failure.
+    var refreshed = JSON.null
+    try Deadline.usual.wait(for: "the next refresh") {
+      refreshed = try host.ask(#"{"refresh":true,"wait":30}"#)
+      return refreshed["AccessKeyId"] != nil
+    }
+    try Deadline.usual.wait(for: "the refresh in both outputs") {
+      people.output.contains("default: refreshed, ") && programs.output.contains(#""refreshed""#)
+    }
+    #expect(people.output.contains("default: degraded: CognitoUnavailable: "))
+    #expect(programs.output.contains(#""Event":"degraded""#))
+    #expect(people.errors.isEmpty && programs.errors.isEmpty)
+    #expect(people.status == nil && programs.status == nil)
+  }
+
+  /// `head` closes the pipe after its line; nothing else happens to the session.
+  @Test
+  func credctlEndsSilentlyWhenItsReaderIsGone() throws {
+    let host = try TestHost()
+    let outcome = try host.run([
+      "/bin/bash", "-c",
+      "\(Programs.credctl) --socket \(host.socketPath) watch -p default | head -n 1; "
+        + "echo \"${PIPESTATUS[0]}\"",
+    ])
+    #expect(outcome.output.hasSuffix("default: signedOut\n0\n"), "\(outcome)")
+    #expect(outcome.errors.isEmpty)
+  }
+
   /// Where it is cut off: `a client that does not read its events is closed, and no other`.
   @Test
   func slowWatcherDelaysNoOtherClient() throws {
