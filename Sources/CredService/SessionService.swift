@@ -91,10 +91,7 @@ package final class SessionService {
       }
     case .token(let token):
       withSession(token.profile, request, client, now) {
-        ask(
-          Waiter(
-            id: client.id, want: .token, minimumLife: token.minTTL, arrived: now, wait: token.wait),
-          in: $0, request, client, now)
+        giveToken(token, $0, request, client, now)
       }
     case .identity(let profile):
       withSession(profile, request, client, now) { giveState(of: $0, request, client) }
@@ -135,6 +132,19 @@ package final class SessionService {
       Waiter(
         id: client.id, want: .credentials, minimumLife: get.minTTL, mustRefresh: get.refresh,
         arrived: now, wait: get.wait),
+      in: session, request, client, now)
+  }
+
+  private func giveToken(
+    _ token: TokenRequest, _ session: Session, _ request: Request, _ client: Client, _ now: Instant
+  ) {
+    if token.refresh, let error = callLimitError(session.key.uid, now) {
+      return refuse(error, id: request.id, client)
+    }
+    ask(
+      Waiter(
+        id: client.id, want: .token, minimumLife: token.minTTL, mustRefresh: token.refresh,
+        arrived: now, wait: token.wait),
       in: session, request, client, now)
   }
 

@@ -19,6 +19,28 @@ struct RefreshTests {
     #expect(try host.sandbox.exchanges == 1)
   }
 
+  /// The backend may say something else of the user by now: other tags, links, another identity.
+  @Test
+  func aForcedRefreshAsksTheBackendAnew() throws {
+    let host = try TestHost(sandbox: ["--token-lifetime", "86400"])
+    func cacheControl() throws -> String? {
+      try host.sandbox.lastRequest("token")["Headers"]?["Cache-Control"]?.text
+    }
+    let first = try host.credentials()
+    #expect(try cacheControl() == nil)
+    #expect(try host.credentials(refresh: true) != first)
+    #expect(try host.sandbox.callbacks == 2)
+    #expect(try cacheControl() == "no-cache")
+    let token = try host.ask(#"{"op":"token"}"#)
+    #expect(try host.sandbox.callbacks == 2)
+    let forced = try host.credctl("token", "--refresh", "--wait", "30")
+    #expect(forced.status == 0, "\(forced)")
+    #expect(try JSON(forced.output)["Token"] != token["Token"])
+    #expect(try host.sandbox.callbacks == 3)
+    #expect(try cacheControl() == "no-cache")
+    #expect(try host.sandbox.exchanges == 2)
+  }
+
   @Test
   func callersOfCredctlShareOneExchangeToo() throws {
     let host = try TestHost()

@@ -81,7 +81,7 @@ _credctl() {
   get) options+=' --profile --min-ttl --wait --refresh --user' ;;
   exec) options+=' --profile --min-ttl --wait --refresh' ;;
   env) options+=' --profile --min-ttl --wait --refresh --format' ;;
-  token) options+=' --profile --min-ttl --wait' ;;
+  token) options+=' --profile --min-ttl --wait --refresh' ;;
   identity | clear | release | watch) options+=' --profile --json' ;;
   status) options+=' --all --json' ;;
   logout) options+=' --profile --global --json' ;;

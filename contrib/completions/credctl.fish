@@ -53,7 +53,7 @@ complete -c credctl -n '__fish_seen_subcommand_from import' -s p -l profile -x -
 complete -c credctl -n '__fish_seen_subcommand_from identity status login logout clear release watch ping' -l json -d "Print the daemon's line of JSON"
 complete -c credctl -n '__fish_seen_subcommand_from get token exec env' -l min-ttl -x -d 'Valid at least so many seconds'
 complete -c credctl -n '__fish_seen_subcommand_from get token exec env' -l wait -x -d 'Wait so many seconds for a sign-in'
-complete -c credctl -n '__fish_seen_subcommand_from get exec env' -l refresh -d 'Fetch new credentials'
+complete -c credctl -n '__fish_seen_subcommand_from get token exec env' -l refresh -d 'Fetch new ones'
 complete -c credctl -n '__fish_seen_subcommand_from get' -l user -x -a '(__fish_complete_users)' -d 'In the name of another user'
 complete -c credctl -n '__fish_seen_subcommand_from env' -l format -x -a 'sh fish dotenv json' -d 'How it is written'
 complete -c credctl -n '__fish_seen_subcommand_from status' -l all -d "Every user's sessions"

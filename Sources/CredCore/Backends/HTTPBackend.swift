@@ -36,15 +36,19 @@ public struct HTTPBackend: Sendable, Equatable {
 extension HTTPBackend {
   /// Asks for a token. A `GET` has no body: its URL then names the user.
   ///
-  /// - Parameter url: with its placeholders expanded.
+  /// - Parameters:
+  ///   - url: with its placeholders expanded.
+  ///   - isForced: asks for a new token, not for one that the backend keeps (RFC 9111 §5.2.1.4).
   /// - Throws: where the bearer token cannot stand in a header.
   public func tokenRequest(
-    _ query: TokenQuery, method: HTTPRequest.Method = .post, url: String
+    _ query: TokenQuery, method: HTTPRequest.Method = .post, url: String, isForced: Bool = false
   ) throws(InvalidInput) -> HTTPRequest {
-    try request(url, method, json: method == .get ? nil : query.json)
+    var request = try request(url, method, json: method == .get ? nil : query.json)
+    if isForced { request.set("Cache-Control", to: Secret("no-cache")) }
+    return request
   }
 
-  /// Reads the answer to ``tokenRequest(_:method:url:)``.
+  /// Reads the answer to ``tokenRequest(_:method:url:isForced:)``.
   public func token(
     from reply: HTTPReply, to query: TokenQuery
   ) throws(UpstreamFailure) -> TokenReply {

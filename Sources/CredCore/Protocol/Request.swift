@@ -133,15 +133,18 @@ public struct TokenRequest: Sendable, Equatable {
   public var profile: String
   /// The lifetime that the held token must have left; otherwise a new one is fetched first.
   public var minTTL: Duration?
+  /// Whether a new token is fetched first in any case.
+  public var refresh: Bool
   /// The longest wait for a new token or a sign-in.
   public var wait: Duration
 
   public init(
-    profile: String = ProfileName.default, minTTL: Duration? = nil,
+    profile: String = ProfileName.default, minTTL: Duration? = nil, refresh: Bool = false,
     wait: Duration = Limits.Line.defaultWait
   ) {
     self.profile = profile
     self.minTTL = minTTL
+    self.refresh = refresh
     self.wait = wait
   }
 }

@@ -144,6 +144,7 @@ extension TokenRequest {
     self.init(
       profile: try object.profile(),
       minTTL: try object.seconds("min_ttl", upTo: Limits.Line.longestLifetimeSeconds),
+      refresh: try object.flag("refresh"),
       wait: try object.seconds("wait", upTo: Limits.Line.longestWaitSeconds)
         ?? Limits.Line.defaultWait)
   }
@@ -165,7 +166,7 @@ enum OperationName: String, CaseIterable {
   var keys: [String] {
     switch self {
     case .get: ["profile", "min_ttl", "refresh", "wait", "user"]
-    case .token: ["profile", "min_ttl", "wait"]
+    case .token: ["profile", "min_ttl", "refresh", "wait"]
     case .identity, .release, .watch: ["profile"]
     case .login:
       ["profile", "username", "password", "identity_id", "token", "logins", "custom_role_arn"]

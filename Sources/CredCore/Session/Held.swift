@@ -35,11 +35,18 @@ public final class HeldCredentials: Sendable, Equatable {
   public let lifetime: Duration
   /// When they are renewed.
   public let refreshAt: Instant
+  /// Whether nothing that was kept went into them, here or at the backend: what a caller wants that
+  /// forces a refresh. Not stored.
+  let isAnew: Bool
 
-  init(_ credentials: Credentials, lifetime: Duration, received: Instant, jitter: Double) {
+  init(
+    _ credentials: Credentials, lifetime: Duration, received: Instant, jitter: Double,
+    isAnew: Bool = false
+  ) {
     self.credentials = credentials
     self.received = received
     self.lifetime = lifetime
+    self.isAnew = isAnew
     self.refreshAt = RefreshPolicy.refreshTime(
       received: received, lifetime: lifetime, jitter: jitter)
   }
@@ -49,6 +56,7 @@ public final class HeldCredentials: Sendable, Equatable {
     self.credentials = credentials
     self.received = received
     self.lifetime = lifetime
+    self.isAnew = false
     self.refreshAt = refreshAt
   }
 
@@ -72,10 +80,13 @@ public final class HeldToken: Sendable, Equatable {
   public let received: Instant
   /// The remaining time at arrival, by the server's clock; nil where `exp` is unknown.
   public let lifetime: Duration?
+  /// Whether the backend was told to make a new one. Not stored.
+  let isAnew: Bool
   /// Until when it is used again. A token without `exp` is used once.
   public let usableUntil: Instant
 
-  init(_ token: DeveloperToken, lifetime: Duration?, received: Instant) {
+  init(_ token: DeveloperToken, lifetime: Duration?, received: Instant, isAnew: Bool = false) {
+    self.isAnew = isAnew
     self.token = token
     self.received = received
     self.lifetime = lifetime

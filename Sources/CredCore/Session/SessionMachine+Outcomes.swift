@@ -20,7 +20,9 @@ extension SessionMachine {
       outcomeReceived(call, .failed(.tokenExpired), &context)
     case .token(let identityID, let token, let lifetime):
       setIdentity(identityID, &context)
-      held.token = HeldToken(token, lifetime: lifetime, received: context.now)
+      held.token = HeldToken(
+        token, lifetime: lifetime, received: context.now, isAnew: refresh.isForced)
+      refresh.hasNewToken = true
       if let method = refresh.method { setState(.signedIn(method), &context) }
       if refresh.goal == .token { succeed(&context) } else { startNextCall(refresh, &context) }
     case .identity(let identityID):
@@ -44,7 +46,8 @@ extension SessionMachine {
     setState(refresh.method.map { .signedIn($0) } ?? .guest, &context)
     acceptSignIn(&context)
     held.credentials = HeldCredentials(
-      credentials, lifetime: lifetime, received: context.now, jitter: context.jitter)
+      credentials, lifetime: lifetime, received: context.now, jitter: context.jitter,
+      isAnew: refresh.isForced || !isBackendAsked)
     refreshCount += 1
     context.actions.append(.credentialsChanged)
     context.actions.append(.announce(.refreshed(expiration: credentials.expiration)))

@@ -63,8 +63,9 @@ extension SessionMachine {
     held.pause = held.pause?.ended(context.now)
     let isForToken =
       signIn == nil && !waiters.isEmpty && waiters.allSatisfy { $0.want == .token }
-    startNextCall(
-      Refresh(goal: isForToken ? .token : .credentials, method: tokenSource.method), &context)
+    var refresh = Refresh(goal: isForToken ? .token : .credentials, method: tokenSource.method)
+    refresh.isForced = waiters.contains { $0.mustRefresh }
+    startNextCall(refresh, &context)
   }
 
   /// Drops the refresh, its pause and the count of failures.
@@ -105,14 +106,15 @@ extension SessionMachine {
     switch tokenSource {
     case nil: return nil
     case .backend(_, let session):
-      if refresh.goal == .credentials, let token = held.token, isUsable(token, now),
-        let identityID = held.identityID
+      if refresh.goal == .credentials, refresh.hasNewToken || !refresh.isForced,
+        let token = held.token, isUsable(token, now), let identityID = held.identityID
       {
         return exchange(token, identityID)
       }
       if readsFile { return .readTokenFile }
       return .tokenCallback(
-        identityID: identityForBackend(refresh), logins: held.logins, session: session)
+        identityID: identityForBackend(refresh), logins: held.logins, session: session,
+        isForced: refresh.isForced || refresh.wasTokenRefused)
     case .token:
       guard let token = held.token, let identityID = held.identityID else { return nil }
       return exchange(token, identityID)
@@ -243,4 +245,13 @@ struct Refresh: Sendable, Equatable {
   /// The token of GetOpenIdToken, for STS.
   var openIDToken: Secret?
   var hasReadTokenFile = false
+  /// A caller wants what the backend gives now: the held token is not used.
+  var isForced = false
+  /// The held token came in this refresh.
+  var hasNewToken = false
+
+  /// A backend that keeps its tokens must not give the refused one again.
+  var wasTokenRefused: Bool {
+    !remedies.isDisjoint(with: [.newToken, .droppedIdentity, .newIdentity])
+  }
 }

@@ -52,7 +52,9 @@ extension SessionMachine {
   private func isGoodEnough(
     _ credentials: HeldCredentials, for waiter: Waiter, _ now: Instant
   ) -> Bool {
-    if waiter.mustRefresh && credentials.received < waiter.arrived { return false }
+    if waiter.mustRefresh, !credentials.isAnew || credentials.received < waiter.arrived {
+      return false
+    }
     return waiter.minimumLife.map { credentials.expires - now >= $0 } ?? true
   }
 
@@ -60,8 +62,8 @@ extension SessionMachine {
     if let minimum = waiter.minimumLife, token.expires.map({ $0 - now < minimum }) ?? false {
       return false
     }
-    if token.received >= waiter.arrived { return true }
-    return !waiter.mustRefresh && token.usableUntil > now
+    if waiter.mustRefresh { return token.isAnew && token.received >= waiter.arrived }
+    return token.received >= waiter.arrived || token.usableUntil > now
   }
 
   /// Whether a waiter gives a refresh some time before it takes credentials that are merely valid.

@@ -29,7 +29,10 @@ public enum UpstreamCall: Sendable, Equatable {
   /// Reads the profile's `web_identity_token_file`.
   case readTokenFile
   /// Asks the backend for an IdentityId and a developer token.
-  case tokenCallback(identityID: IdentityID?, logins: LoginsMap, session: BackendSession?)
+  ///
+  /// `isForced`: the backend must make a new token, even if it keeps one.
+  case tokenCallback(
+    identityID: IdentityID?, logins: LoginsMap, session: BackendSession?, isForced: Bool = false)
   /// GetId, for guests and for logins other than the developer's.
   case getID(logins: LoginsMap)
   /// GetOpenIdToken, in the basic flow, for the same users.

@@ -3,7 +3,7 @@ import CredCore
 /// The requests to backends, by type.
 extension UpstreamClient {
   func prepareToken(
-    _ identityID: IdentityID?, _ logins: LoginsMap, _ session: BackendSession?,
+    _ identityID: IdentityID?, _ logins: LoginsMap, _ session: BackendSession?, _ isForced: Bool,
     _ profile: Profile, _ user: UnixUser, _ done: @escaping Completion<PreparedCall>
   ) {
     guard let backend = profile.backend, let provider = profile.settings.developerProvider else {
@@ -21,7 +21,8 @@ extension UpstreamClient {
       return done(.failure(error))
     }
     switch backend.kind {
-    case .http(let settings): httpToken(settings, backend, query, session, user, done)
+    case .http(let settings):
+      httpToken(settings, backend, query, session, isForced, user, done)
     case .exec(let settings): done(.success(execToken(settings, backend, query)))
     case .cognito(let settings): cognitoToken(settings, backend, query, profile, user, done)
     case .awsSample(let settings): sampleToken(settings, backend, query, session, done)
@@ -49,7 +50,8 @@ extension UpstreamClient {
 
   private func httpToken(
     _ settings: HTTPBackendSettings, _ backend: BackendSettings, _ query: TokenQuery,
-    _ session: BackendSession?, _ user: UnixUser, _ done: @escaping Completion<PreparedCall>
+    _ session: BackendSession?, _ isForced: Bool, _ user: UnixUser,
+    _ done: @escaping Completion<PreparedCall>
   ) {
     let upstream = Upstream.backend(backend.name)
     bearer(settings, session, upstream) { [unowned self] bearer in
@@ -59,7 +61,8 @@ extension UpstreamClient {
           let http = HTTPBackend(name: backend.name, headers: settings.headers, bearer: bearer)
           let request = try Self.checked(upstream) { () throws(InvalidInput) in
             try http.tokenRequest(
-              query, method: settings.method, url: try expand(settings.url, user, "url"))
+              query, method: settings.method, url: try expand(settings.url, user, "url"),
+              isForced: isForced)
           }
           return .exchange(
             Exchange(

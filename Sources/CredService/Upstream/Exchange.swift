@@ -46,8 +46,8 @@ extension UpstreamClient {
       prepareSignIn(username, password, profile, user, done)
     case .readTokenFile:
       readTokenFile(of: profile, done)
-    case .tokenCallback(let identityID, let logins, let session):
-      prepareToken(identityID, logins, session, profile, user, done)
+    case .tokenCallback(let identityID, let logins, let session, let isForced):
+      prepareToken(identityID, logins, session, isForced, profile, user, done)
     case .getID(let logins):
       done(Result { () throws(UpstreamFailure) in .exchange(try getID(logins, profile)) })
     case .getOpenIDToken(let identityID, let logins):

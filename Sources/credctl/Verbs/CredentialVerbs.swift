@@ -43,10 +43,14 @@ struct Token: Verb {
   @OptionGroup var selection: ProfileOption
   @OptionGroup var waiting: WaitingOptions
 
+  @Flag(help: "Fetch a new token even where the present one is good.")
+  var refresh = false
+
   func run() throws {
     var request = RequestLine(operation: "token", profile: selection.profile)
     let waiting = try waiting.read()
     waiting.add(to: &request)
+    if refresh { request.add("refresh", true) }
     let answer = try client.askAcrossRestart(
       request.finished(), for: .token, profile: selection.profile, seconds: waiting.timeout)
     try answer.print()

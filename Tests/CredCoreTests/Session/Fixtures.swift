@@ -59,8 +59,8 @@ struct Fixtures {
     .getCredentials(identityID: identity, logins: LoginsMap(), customRoleARN: nil)
   }
 
-  func callback(_ identity: IdentityID? = nil) -> UpstreamCall {
-    .tokenCallback(identityID: identity, logins: LoginsMap(), session: nil)
+  func callback(_ identity: IdentityID? = nil, forced: Bool = false) -> UpstreamCall {
+    .tokenCallback(identityID: identity, logins: LoginsMap(), session: nil, isForced: forced)
   }
 }
 
@@ -98,9 +98,10 @@ extension Fixtures {
   }
 
   func callback(
-    _ identity: IdentityID? = nil, logins: LoginsMap = LoginsMap(), session: BackendSession?
+    _ identity: IdentityID? = nil, logins: LoginsMap = LoginsMap(), session: BackendSession?,
+    forced: Bool = false
   ) -> UpstreamCall {
-    .tokenCallback(identityID: identity, logins: logins, session: session)
+    .tokenCallback(identityID: identity, logins: logins, session: session, isForced: forced)
   }
 
   func exchange(

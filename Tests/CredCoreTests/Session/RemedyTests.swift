@@ -10,7 +10,7 @@ import Testing
     var session = SessionDriver()
     session.signIn()
     session.advance(by: 60)
-    session.ask(refresh: true)
+    session.askForAWholeHour()
     session.forget()
     return session
   }
@@ -18,7 +18,8 @@ import Testing
   @Test func aRefusedTokenIsFetchedAnewOnce() {
     var session = exchanging()
     session.finish(fixtures.failed(.newTokenOnce, .tokenRejected))
-    #expect(session.calls == [fixtures.exchange(), fixtures.callback(fixtures.identity)])
+    #expect(
+      session.calls == [fixtures.exchange(), fixtures.callback(fixtures.identity, forced: true)])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
     #expect(session.calls.count == 3)
@@ -39,13 +40,13 @@ import Testing
     #expect(session.machine.token == nil)
     session.advance(by: 5)
     session.ask(refresh: true)
-    #expect(session.calls.last == fixtures.callback(fixtures.identity))
+    #expect(session.calls.last == fixtures.callback(fixtures.identity, forced: true))
   }
 
   @Test func aForbiddenIdentityIsDroppedOnce() {
     var session = exchanging()
     session.finish(fixtures.failed(.dropIdentityThenNewToken, .tokenRejected))
-    #expect(session.calls.last == fixtures.callback(nil))
+    #expect(session.calls.last == fixtures.callback(forced: true))
     session.finish(fixtures.token(of: fixtures.other))
     #expect(session.calls.last == fixtures.exchange(fixtures.other))
     session.finish(fixtures.failed(.dropIdentityThenNewToken, .tokenRejected))
@@ -59,7 +60,7 @@ import Testing
   @Test func aMissingIdentityIsReplacedOnce() {
     var session = exchanging()
     session.finish(fixtures.failed(.newIdentity, .poolMisconfigured))
-    #expect(session.calls.last == fixtures.callback(nil))
+    #expect(session.calls.last == fixtures.callback(forced: true))
     session.finish(fixtures.token(of: fixtures.other))
     session.finish(fixtures.failed(.newIdentity, .poolMisconfigured))
     #expect(session.calls.count == 3)
@@ -206,7 +207,7 @@ import Testing
     session.signIn("alice")
     session.advance(by: 60)
     session.forgetAll()
-    let get = session.ask(refresh: true)
+    let get = session.askForAWholeHour()
     session.finish(fixtures.failed(.dropIdentityThenNewToken, .tokenRejected))
     session.finish(fixtures.token(of: fixtures.other))
     session.finish(fixtures.refusedToken)
@@ -215,8 +216,10 @@ import Testing
     let alice = fixtures.session("alice")
     #expect(
       session.calls == [
-        fixtures.exchange(), fixtures.callback(session: alice), fixtures.exchange(fixtures.other),
-        fixtures.callback(fixtures.other, session: alice), fixtures.exchange(fixtures.other),
+        fixtures.exchange(), fixtures.callback(session: alice, forced: true),
+        fixtures.exchange(fixtures.other),
+        fixtures.callback(fixtures.other, session: alice, forced: true),
+        fixtures.exchange(fixtures.other),
       ])
     #expect(session.answer(to: get) == .credentials)
     #expect(session.identityChanges == [fixtures.changed(fixtures.identity, fixtures.other)])
@@ -271,7 +274,7 @@ import Testing
     #expect(session.calls == [fixtures.callback(), fixtures.assumeRole()])
     #expect(session.answer(to: get) == .credentials)
     session.advance(by: 60)
-    session.ask(refresh: true)
+    session.askForAWholeHour()
     #expect(session.calls.last == fixtures.assumeRole())
   }
 

@@ -80,6 +80,12 @@ struct SessionDriver {
     return waiter.id
   }
 
+  /// A request arrives for credentials that last their whole hour: the held token is exchanged again.
+  @discardableResult
+  mutating func askForAWholeHour(wait: Duration = .seconds(5)) -> UInt64 {
+    ask(minimumLife: .seconds(3600), wait: wait)
+  }
+
   /// A `login` arrives.
   ///
   /// - Parameters:

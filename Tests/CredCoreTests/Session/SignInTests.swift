@@ -116,7 +116,7 @@ import Testing
     session.signIn("alice")
     session.forgetAll()
     session.advance(by: 1000)
-    let first = session.ask(refresh: true, wait: .seconds(60))
+    let first = session.askForAWholeHour(wait: .seconds(60))
     session.finish(fixtures.failed(.signInRequired, .signInRequired))
     #expect(session.states == ["tokensInvalid"])
     // The backend does not accept it any more.
@@ -263,7 +263,7 @@ import Testing
     var session = SessionDriver(.password)
     session.signIn("alice")
     session.advance(by: 60)
-    let get = session.ask(refresh: true)
+    let get = session.askForAWholeHour()
     session.login(fixtures.password("bob"))
     session.finish(fixtures.refusedPassword)
     #expect(session.calls.last == fixtures.exchange())

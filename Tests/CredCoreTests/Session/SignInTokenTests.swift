@@ -180,7 +180,7 @@ import Testing
     #expect(session.announcements == [])
     session.ask(refresh: true)
     // The backend does not say whose the client's identity is: it must not link its user with it.
-    #expect(session.calls == [fixtures.callback()])
+    #expect(session.calls == [fixtures.callback(forced: true)])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
     #expect(session.machine.state == .signedIn(.host))
@@ -194,7 +194,7 @@ import Testing
     session.advance(by: 60)
     let get = session.ask(refresh: true)
     session.finish(fixtures.refusedToken)
-    #expect(session.calls == [fixtures.exchange(), fixtures.callback()])
+    #expect(session.calls == [fixtures.exchange(), fixtures.callback(forced: true)])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
     #expect(session.answer(to: get) == .credentials)
@@ -290,7 +290,7 @@ import Testing
     session.finish(fixtures.credentials())
     #expect(session.machine.state == .signedIn(.host))
     session.advance(by: 60)
-    session.ask(refresh: true)
+    session.askForAWholeHour()
     // The held token needs no callback, and so no file.
     #expect(session.calls.last == fixtures.exchange())
   }

@@ -136,7 +136,7 @@ import Testing
     var session = SessionDriver()
     session.signIn(tokenLifetime: 900)
     session.advance(by: 800)
-    session.ask(refresh: true)
+    session.askForAWholeHour()
     let token = session.ask(.token, minimumLife: .seconds(600))
     #expect(session.calls == [fixtures.exchange()])
     session.finish(fixtures.credentials())

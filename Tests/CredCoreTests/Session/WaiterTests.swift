@@ -116,9 +116,60 @@ import Testing
     session.advance(by: 60)
     let waiter = session.ask(refresh: true)
     #expect(session.answer(to: waiter) == nil)
-    #expect(session.calls == [fixtures.exchange()])
+    #expect(session.calls == [fixtures.callback(fixtures.identity, forced: true)])
+    session.finish(fixtures.token())
     session.finish(fixtures.credentials())
     #expect(session.answer(to: waiter) == .credentials)
+  }
+
+  /// What the backend says of a user may have changed since it gave the held token.
+  @Test func aForcedRefreshAsksTheBackendAlthoughTheTokenIsGood() {
+    var session = SessionDriver()
+    session.signIn(tokenLifetime: 86_400)
+    session.advance(by: 60)
+    let held = session.machine.token
+    let waiter = session.ask(refresh: true)
+    session.finish(fixtures.failed())
+    // A backend that is away costs neither the token nor the credentials.
+    #expect(session.machine.token == held)
+    #expect(session.machine.credentials != nil)
+    session.advance(by: 3)
+    #expect(session.calls.allSatisfy { $0 == fixtures.callback(fixtures.identity, forced: true) })
+    session.finish(fixtures.token(of: fixtures.other))
+    #expect(session.calls.last == fixtures.exchange(fixtures.other))
+    session.finish(fixtures.credentials(of: fixtures.other))
+    #expect(session.answer(to: waiter) == .credentials)
+    // Others are content with what it brought.
+    session.advance(by: 60)
+    session.askForAWholeHour()
+    #expect(session.calls.last == fixtures.exchange(fixtures.other))
+  }
+
+  @Test func aForcedRefreshIsNotServedByOneThatTookTheHeldToken() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 60)
+    let plain = session.askForAWholeHour()
+    let forced = session.ask(refresh: true)
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: plain) == .credentials)
+    #expect(session.answer(to: forced) == nil)
+    session.advance(by: 1)
+    #expect(session.calls.last == fixtures.callback(fixtures.identity, forced: true))
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: forced) == .credentials)
+  }
+
+  @Test func aForcedTokenIsANewOne() {
+    var session = SessionDriver()
+    session.signIn()
+    session.advance(by: 60)
+    let waiter = session.ask(.token, refresh: true)
+    #expect(session.calls == [fixtures.callback(fixtures.identity, forced: true)])
+    session.finish(fixtures.token())
+    #expect(session.answer(to: waiter) == .token)
+    #expect(session.calls.count == 1)
   }
 
   @Test func forcedRefreshesAreASecondApart() {
@@ -132,9 +183,10 @@ import Testing
     #expect(session.wakesIn == .milliseconds(500))
     session.advance(by: 0.5)
     #expect(session.calls.count == 1)
+    session.finish(fixtures.token())
     session.finish(fixtures.credentials())
     #expect(waiters.allSatisfy { session.answer(to: $0) == .credentials })
-    #expect(session.calls.count == 1)
+    #expect(session.calls.count == 2)
   }
 
   @Test func aForcedRefreshWithoutAWaitIsToldToTryAgain() {
@@ -218,7 +270,8 @@ import Testing
     session.signIn(lifetime: 900)
     session.advance(by: 60)
     let waiter = session.ask(minimumLife: .seconds(1800), refresh: true)
-    #expect(session.calls == [fixtures.exchange()])
+    #expect(session.calls == [fixtures.callback(fixtures.identity, forced: true)])
+    session.finish(fixtures.token())
     session.finish(fixtures.credentials(3600))
     #expect(session.answer(to: waiter) == .credentials)
   }

@@ -39,7 +39,7 @@ import Testing
     let get = session.ask()
     #expect(session.answer(to: get) == .credentials)
     session.advance(by: 1)
-    session.ask(refresh: true)
+    session.askForAWholeHour()
     #expect(session.calls == [fixtures.exchange()])
   }
 
