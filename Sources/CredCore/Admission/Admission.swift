@@ -91,12 +91,6 @@ public struct Admission: Sendable {
     self.policy = policy
   }
 
-  /// Calls that wait for their turn.
-  public var waitingCount: Int { queue.count }
-
-  /// Calls that were admitted and have not ended.
-  public var underWayCount: Int { underWay.count }
-
   /// Since when the endpoint is unavailable, and when it is tried again; nil while it answers.
   public var outage: (since: Instant, retryAt: Instant)? {
     switch breaker.state {

@@ -18,9 +18,6 @@ final class CommandRunner: CommandRunning {
     failureTimer = try loop.timer { [unowned self] _ in self.reportFailures() }
   }
 
-  /// Commands that run, or that were killed and have not been reaped.
-  var underway: Int { runs.count }
-
   func run(_ command: Command, completion: @escaping (ExecOutcome) -> Void) {
     runs.values.forEach { $0.reapIfUnwatched() }
     var child = credd_child()

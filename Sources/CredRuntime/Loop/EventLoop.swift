@@ -22,8 +22,6 @@ internal import Glibc
   /// The result of ``run()``, set when it must end. sd-event's own exit is not used: it would
   /// refuse to run again.
   private var ending: Int32?
-  /// The number of iterations: it shows a loop that spins.
-  private(set) var iterations: UInt64 = 0
 
   /// The token of sd-event in epoll; no client has it: see ``ReadinessReceiver``.
   private static let sources: UInt64 = 0xFFFF_FFFF
@@ -91,7 +89,6 @@ internal import Glibc
   // MARK: Iterations
 
   private func iterate() throws(SystemError) {
-    iterations += 1
     let isBusy = needsDispatch || receiver?.isBusy == true
     let count = try SystemError.check(
       unsafe credd_epoll_wait(epoll, ready.baseAddress, Int32(ready.count), !isBusy),

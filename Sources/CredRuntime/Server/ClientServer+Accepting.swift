@@ -72,7 +72,6 @@ extension ClientServer {
     guard table.count <= limits.connections,
       connection.user.connections <= limits.connectionsPerUser
     else {
-      refused += 1
       let (whose, limit) =
         table.count > limits.connections
         ? ("daemon", limits.connections) : ("user", limits.connectionsPerUser)
@@ -86,7 +85,6 @@ extension ClientServer {
       return close(connection)
     }
     connection.client = receiver.connected(connection, connection)
-    accepted += 1
     // The request is usually there already.
     connection.events = CREDD_EPOLL_IN
     queue.append(connection)

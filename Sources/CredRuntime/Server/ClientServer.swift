@@ -36,9 +36,6 @@ internal import Glibc
   private var hasPendingReplies = false
   var limits: ServerLimits
   let receiver: any LineReceiving
-  /// Connections accepted, and refused for a limit.
-  var accepted: UInt64 = 0
-  var refused: UInt64 = 0
 
   /// Since when no client is connected; has no meaning while one is.
   private(set) var emptySince: Instant

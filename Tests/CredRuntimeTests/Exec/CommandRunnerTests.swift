@@ -144,13 +144,18 @@ struct CommandRunnerTests {
       [
         "/usr/bin/python3", "-c",
         "import os, signal; signal.signal(15, signal.SIG_IGN); "
-          + "os.setpgid(0, os.getpgid(os.getppid())); signal.pause()",
+          + "os.setpgid(0, os.getpgid(os.getppid())); "
+          + "print(os.getpid(), os.getpgrp() != os.getpid(), flush=True); signal.pause()",
       ], timeout: .milliseconds(1500))
     #expect(outcome.ending == .timedOut)
+    let words = try #require(outcome.standardOutput.exposedText()).split(
+      whereSeparator: \.isWhitespace)
+    // It had left its group, so that killing the group alone would have spared it.
+    #expect(words.last == "True")
+    #expect(words.first.flatMap { pid_t($0) }.map(isGone) == true)
   }
 
   @Test func `no zombie is left behind`() throws {
-    for script in ["exit 0", "exit 3", "kill -9 $$"] { _ = try shell(script) }
     signal(SIGPIPE, SIG_IGN)
     let thread = try LoopThread()
     let runner = try thread.run { OnLoop(value: try CommandRunner(loop: $0)) }
@@ -158,14 +163,18 @@ struct CommandRunnerTests {
       thread.stop()
       withExtendedLifetime(runner) {}
     }
-    let _: ExecOutcome = try thread.wait { _, done in
-      runner.value.run(
-        Command(
-          ["/bin/sleep", "600"], environment: [], input: Secret(""), timeout: .milliseconds(50)),
-        completion: done)
-      return nil
+    for script in ["exit 0", "exit 3", "kill -9 $$", "exec sleep 600"] {
+      let outcome: ExecOutcome = try thread.wait { _, done in
+        let command = Command(
+          ["/bin/sh", "-c", "echo $$; \(script)"], environment: [], input: Secret(""),
+          timeout: .milliseconds(script.hasPrefix("exec") ? 300 : 15_000))
+        runner.value.run(command, completion: done)
+        return nil
+      }
+      let said = try #require(outcome.standardOutput.exposedText(), "\(script)")
+      let pid = try #require(pid_t(said.dropLast()), "\(script)")
+      #expect(isReaped(pid), "\(script)")
     }
-    #expect(try thread.reaches { _ in runner.value.underway == 0 })
   }
 
   // MARK: Limits
@@ -216,6 +225,16 @@ struct CommandRunnerTests {
     }
     #expect(endings.count == 20)
     #expect(endings.allSatisfy { $0.value == .exited(Int32($0.key)) })
+  }
+
+  /// A zombie is there for kill(2) until its parent has waited for it.
+  private func isReaped(_ pid: pid_t) -> Bool {
+    let end = Date(timeIntervalSinceNow: LoopThread.patience)
+    while Date() < end {
+      if kill(pid, 0) != 0 { return true }
+      usleep(1000)
+    }
+    return false
   }
 
   /// Killed, though perhaps not reaped yet by the process that inherited it.

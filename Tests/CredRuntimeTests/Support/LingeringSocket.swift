@@ -37,6 +37,17 @@ final class LingeringSocket {
 }
 
 extension Socket {
+  /// SO_PASSRIGHTS, of which glibc has no name yet.
+  static let passRights: Int32 = 83
+
+  /// Whether the kernel knows the option, which Linux has since 6.16.
+  static let canRefuseDescriptors: Bool = {
+    let trial = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(trial) }
+    var (passes, length) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+    return unsafe getsockopt(trial, SOL_SOCKET, passRights, &passes, &length) == 0
+  }()
+
   /// Sends `text` and a descriptor with it. False where the kernel does not let it through.
   func pass(_ passed: Int32, with text: String, flags: Int = 0) -> Bool {
     var text = Array(text.utf8)

@@ -96,6 +96,13 @@ final class LoopThread: Sendable {
     return false
   }
 
+  /// Seconds that the calling thread used of a processor so far.
+  static func processorTime() -> Double {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
   /// What was waited for did not come.
   struct Late: Error {}
 }

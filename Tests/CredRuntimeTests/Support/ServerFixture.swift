@@ -132,9 +132,10 @@ final class ServerFixture: Sendable {
   /// Clients that connect from now on may pass descriptors, whatever the kernel could do about it.
   func letDescriptorsThrough() {
     var on: Int32 = 1
-    // SO_PASSRIGHTS, of which glibc has no name yet; older kernels let them through anyway.
+    // Older kernels let them through anyway.
     unsafe setsockopt(
-      parts.value.socket.bound.descriptor, SOL_SOCKET, 83, &on, socklen_t(MemoryLayout<Int32>.size))
+      parts.value.socket.bound.descriptor, SOL_SOCKET, Socket.passRights, &on,
+      socklen_t(MemoryLayout<Int32>.size))
   }
 
   /// Whether another connection was closed, once for each call.
