@@ -267,8 +267,8 @@ package final class SessionService {
       guard let session = waiting.session, dismissed.insert(session.key).inserted else { continue }
       handle(.waitersDismissed, session, now)
     }
+    passwordsUnderWay = []
     for (client, waiting) in waits {
-      if waiting.request.isPasswordSignIn { passwordsUnderWay.remove(client.peer.uid) }
       refuse(
         ProtocolError(.shuttingDown, "the daemon is stopping; try again"), id: waiting.request.id,
         client)
