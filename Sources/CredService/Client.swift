@@ -125,14 +125,24 @@ struct Watch {
   }
 
   let scope: Scope
+  /// The person who watches. It hears nothing of another person who gets the uid later.
+  let owner: SessionOwner
+  /// The profiles of which it hears, with the scope `all`: those that the caller may use.
+  var visible: Set<String> = []
   /// The server repeats it in every line.
   let id: RequestID?
   /// How long the decision to let it watch is valid.
   var allowedUntil = Instant.distantFuture
 
+  init(_ scope: Scope, of owner: SessionOwner, id: RequestID?) {
+    self.scope = scope
+    self.owner = owner
+    self.id = id
+  }
+
   func covers(_ name: String) -> Bool {
     switch scope {
-    case .all: true
+    case .all: visible.contains(name)
     case .profile(let profile): profile == name
     }
   }

@@ -175,6 +175,9 @@ package enum UserAnswer: Equatable, Sendable {
   case nobody
   /// The database did not answer, and has never answered this query.
   case unavailable
+
+  /// Nil without a user.
+  var name: String? { if case .user(let user) = self { user.name } else { nil } }
 }
 
 /// A file and its content, as far as the kernel distinguishes them. No process can set the time of

@@ -14,6 +14,8 @@ package enum JournalEvent: String, CaseIterable, Sendable {
   case signInNeeded = "9e590e6e166f46f4a57ccfe6b0b8025e"
   /// A user has another identity in the pool.
   case identityChanged = "94e1741254274b42be1c6d57a7867104"
+  /// A uid has another name: everything of its former owner was dropped.
+  case uidPassedOn = "4934e3b922674db4b7b402faaaee2c07"
   /// Credentials could not be fetched or renewed; those that are held go on serving.
   case refreshFailed = "38ea56f3a2084aac945afc1520d47a1d"
   /// A caller may not use a profile.

@@ -45,10 +45,8 @@ package struct ResolvedConfiguration: Sendable {
   package var daemon: DaemonSettings { configuration.daemon }
 }
 
-/// What to look up about a caller before access to a profile is decided.
+/// What to look up about a caller, beside its name, before access to a profile is decided.
 struct CallerNeeds: Sendable {
-  /// The user's name.
-  var name = false
   /// Groups whose members may be admitted: their membership must be current.
   var groups: Set<UInt32> = []
   var unit = false
@@ -62,20 +60,15 @@ struct CallerNeeds: Sendable {
     let access = profile.access
     executable = access.needsExecutable
     digest = !access.digestPaths.isEmpty
-    if forOthers {
-      name = access.needsImpersonatorName
-    } else {
-      name = profile.needsUserName || access.needsUserName
-      groups = access.groups
-      unit = access.needsUnit
-    }
+    guard !forOthers else { return }
+    groups = access.groups
+    unit = access.needsUnit
   }
 
   /// The union of all needs.
   init(_ profiles: some Sequence<Profile>, forOthers: Bool) {
     for profile in profiles {
       let other = CallerNeeds(profile, forOthers: forOthers)
-      name = name || other.name
       groups.formUnion(other.groups)
       unit = unit || other.unit
       executable = executable || other.executable

@@ -5,14 +5,14 @@ package final class Session {
   let key: SessionKey
   /// The profile in the present configuration.
   var profile: Profile
-  /// Nil for a uid without a name.
-  var userName: String?
+  /// The person whom it belongs to.
+  var owner: SessionOwner
   var machine: SessionMachine
 
   /// The state that was last saved for the next process.
   struct Saved {
     let snapshot: SessionSnapshot
-    let userName: String?
+    let owner: SessionOwner
   }
 
   var saved: Saved?
@@ -32,12 +32,15 @@ package final class Session {
   /// The session's place in the ``WakeQueue``; nil while it need not be woken.
   var wakePlace: Int?
 
-  init(key: SessionKey, profile: Profile, userName: String?, machine: SessionMachine) {
+  init(key: SessionKey, profile: Profile, owner: SessionOwner, machine: SessionMachine) {
     self.key = key
     self.profile = profile
-    self.userName = userName
+    self.owner = owner
     self.machine = machine
   }
+
+  /// Nil for a uid without a name.
+  var userName: String? { owner.name }
 
   /// Whether the credentials are valid for that long.
   func lasts(_ time: Duration, _ now: Instant) -> Bool {

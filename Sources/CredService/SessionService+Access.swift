@@ -35,7 +35,12 @@ extension SessionService {
   ) -> Resolution {
     let profile = configuration.profiles[name]
     let needs = needs(of: profile, forOthers: other != nil)
-    guard let caller = caller(client, needs, now) else { return .pending }
+    let caller: Caller
+    switch self.caller(client, needs, now) {
+    case .known(let known): caller = known
+    case .pending: return .pending
+    case .unavailable(let error): return .refused(error)
+    }
     if needs.executable, let error = client.executable?.answer.error { return .refused(error) }
     if let other {
       return resolve(profile, name, inNameOf: other, caller, client, now)
@@ -45,21 +50,15 @@ extension SessionService {
       recordRefusal(of: caller, to: name, client, now)
       return .refused(Self.notForYou(name))
     }
-    return resolve(profile, for: caller, query(needs, about: client), now)
+    return resolve(profile, for: caller, now)
   }
 
   /// The session of an admitted user.
-  private func resolve(
-    _ profile: Profile, for owner: Caller, _ query: UserQuery, _ now: Instant
-  ) -> Resolution {
-    if profile.needsUserName, owner.userName == nil {
-      return .refused(nameless(owner.uid, profile, query, now))
+  private func resolve(_ profile: Profile, for user: Caller, _ now: Instant) -> Resolution {
+    if profile.needsUserName, user.userName == nil {
+      return .refused(Self.nameless(user.uid, "profile '\(profile.settings.name)' needs one"))
     }
-    guard let session = session(of: profile, for: owner, now: now) else {
-      return .refused(
-        ProtocolError(.tooManyRequests, "the daemon holds as many sessions as max_sessions allows"))
-    }
-    return .session(session)
+    return session(of: profile, for: user, now)
   }
 
   /// Only a caller that may act for others learns which profiles and users exist.
@@ -72,61 +71,91 @@ extension SessionService {
       return .refused(
         ProtocolError(.accessDenied, "you may not act for others in profile '\(name)'"))
     }
-    let number = other.utf8.allSatisfy(\.isDigit) ? UInt32(other) : nil
-    let query = UserQuery(
-      number.map { .uid($0) } ?? .name(other), withGroups: profile.access.needsGroups)
-    let owner: Caller
-    switch (directory.answer(to: query, now: now) { [unowned self, id = client.id] in
-      self.callerKnown(id)
-    }) {
-    case nil: return .pending
-    case .user(let user):
-      owner = Caller(
-        uid: user.uid, groups: user.groups, userName: user.name,
-        isUnmapped: user.uid == host.process.overflowUID)
-    case .nobody, .unavailable:
-      guard let number else {
-        return .refused(
-          ProtocolError(.accessDenied, "the host knows no user \(other.quoted)"))
-      }
-      owner = Caller(uid: number, isUnmapped: number == host.process.overflowUID)
+    let user: Caller
+    switch self.user(other, withGroups: profile.access.needsGroups, client, now) {
+    case .known(let known): user = known
+    case .pending: return .pending
+    case .refused(let error): return .refused(error)
     }
-    guard profile.access.allows(caller, for: owner) else {
+    guard profile.access.allows(caller, for: user) else {
       recordRefusal(of: caller, to: name, client, now)
       return .refused(
         ProtocolError(
           .accessDenied, "profile '\(name)' is not available to \(other.quoted)"))
     }
-    return resolve(profile, for: owner, query, now)
+    return resolve(profile, for: user, now)
+  }
+
+  /// The user in whose name a caller asks, by name or number.
+  private func user(
+    _ text: String, withGroups: Bool, _ client: Client, _ now: Instant
+  ) -> OtherUser {
+    func answer(to key: UserQuery.Key) -> UserAnswer? {
+      directory.answer(to: UserQuery(key, withGroups: withGroups), now: now) {
+        [unowned self, id = client.id] in self.callerKnown(id)
+      }
+    }
+    let number = text.utf8.allSatisfy(\.isDigit) ? UInt32(text) : nil
+    var asked: UserEntry?
+    if number == nil {
+      switch answer(to: .name(text)) {
+      case nil: return .pending
+      case .user(let entry): asked = entry
+      case .nobody:
+        return .refused(
+          ProtocolError(.accessDenied, "the host knows no user \(text.quoted)"))
+      case .unavailable: return .refused(Self.unidentified("who \(text.quoted) is"))
+      }
+    }
+    // A session belongs to the name that the host has for the uid, whatever the uid was asked by.
+    guard let uid = number ?? asked?.uid else { return .pending }
+    var user = Caller(uid: uid, isUnmapped: uid == host.process.overflowUID)
+    switch answer(to: .uid(uid)) {
+    case nil: return .pending
+    case .unavailable: return .refused(Self.unidentified("who uid \(uid) is"))
+    case .nobody: break
+    case .user(let entry):
+      user.userName = entry.name
+      user.groups = entry.groups
+    }
+    guard asked.map({ SessionOwner(name: $0.name) == SessionOwner(name: user.userName) }) ?? true
+    else {
+      return .refused(
+        ProtocolError(
+          .accessDenied, "the host has another name than \(text.quoted) for uid \(uid)"))
+    }
+    return .known(user)
+  }
+
+  private enum OtherUser {
+    case known(Caller)
+    case pending
+    case refused(ProtocolError)
   }
 
   // MARK: Sessions
 
   /// The session of an admitted caller, created if there is none.
-  private func session(of profile: Profile, for caller: Caller, now: Instant) -> Session? {
-    let key = SessionKey(uid: caller.uid, profile: profile.settings.name)
-    if let session = sessions[key] {
-      if let name = caller.userName { userNameChanged(session, name, now) }
-      return session
+  private func session(of profile: Profile, for caller: Caller, _ now: Instant) -> Resolution {
+    let name = profile.settings.name
+    let key = SessionKey(uid: caller.uid, profile: name)
+    let owner = SessionOwner(name: caller.userName)
+    if let session = sessions[key], isOwned(session, by: owner, now) { return .session(session) }
+    // What is there belongs to a user with a name, who may be known again in a moment.
+    let stored = sessions[key] == nil ? host.store?.identity(for: key) : nil
+    if (sessions[key]?.owner ?? stored?.owner)?.successor(owner) == .nameless {
+      return .refused(Self.nameless(caller.uid, "its session in profile '\(name)' belongs to one"))
     }
-    guard sessions.count < configuration.daemon.maxSessions else { return nil }
+    guard sessions.count < configuration.daemon.maxSessions else {
+      return .refused(
+        ProtocolError(.tooManyRequests, "the daemon holds as many sessions as max_sessions allows"))
+    }
+    if stored?.owner.successor(owner) == .anotherPerson { host.store?.setIdentity(nil, for: key) }
     let session = Session(
-      key: key, profile: profile, userName: caller.userName,
-      machine: newMachine(key, profile, caller.userName, now))
+      key: key, profile: profile, owner: owner,
+      machine: newMachine(stored, profile, owner, now))
     insert(session)
-    return session
-  }
-
-  /// If a uid is given to another person, that person must not get the former person's identity.
-  private func userNameChanged(_ session: Session, _ name: String, _ now: Instant) {
-    let known = session.userName
-    guard known != name else { return }
-    session.userName = name
-    guard known != nil else { return }
-    log.notice(
-      "a uid has another name now: its session begins anew",
-      metadata: ["profile": "\(session.key.profile)", "uid": "\(session.key.uid)"])
-    handle(.userChanged, session, now)
+    return .session(session)
   }
 
   // MARK: Refusals
@@ -149,16 +178,7 @@ extension SessionService {
     ProtocolError(.accessDenied, "profile '\(name)' is not available to you")
   }
 
-  private func nameless(
-    _ uid: UInt32, _ profile: Profile, _ query: UserQuery, _ now: Instant
-  ) -> ProtocolError {
-    let name = profile.settings.name
-    guard directory.known(query) == .nobody else {
-      return ProtocolError(
-        .timeout, "the host's user database did not say who uid \(uid) is",
-        retryAfter: UserDirectory.failureKeptFor)
-    }
-    return ProtocolError(
-      .accessDenied, "uid \(uid) has no user name on this host, and profile '\(name)' needs one")
+  private static func nameless(_ uid: UInt32, _ reason: String) -> ProtocolError {
+    ProtocolError(.accessDenied, "uid \(uid) has no user name on this host, and \(reason)")
   }
 }

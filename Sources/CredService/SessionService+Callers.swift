@@ -2,6 +2,15 @@ import CredCore
 
 /// Looks up a client before access to a profile is decided: name, groups, unit, program.
 extension SessionService {
+  /// The result of looking up a client.
+  enum CallerAnswer {
+    case known(Caller)
+    /// Something is being looked up; `callerKnown` runs afterwards.
+    case pending
+    /// The user database did not say who it is.
+    case unavailable(ProtocolError)
+  }
+
   /// For an unknown profile, the needs of all profiles: the time of the answer must not show which
   /// exist.
   func needs(of profile: Profile?, forOthers: Bool) -> CallerNeeds {
@@ -15,34 +24,43 @@ extension SessionService {
       withGroups: !needs.groups.isEmpty && client.groups().contains(where: needs.groups.contains))
   }
 
-  /// Nil while something is being looked up.
-  func caller(_ client: Client, _ needs: CallerNeeds, _ now: Instant) -> Caller? {
+  /// The name is always looked up: it says whether the uid is still the same person's.
+  func caller(_ client: Client, _ needs: CallerNeeds, _ now: Instant) -> CallerAnswer {
     let uid = client.peer.uid
     var caller = Caller(
       uid: uid, groups: needs.groups.isEmpty ? [] : client.groups(),
       isUnmapped: uid == host.process.overflowUID)
     var until = now + UserDirectory.keptFor
     let query = query(needs, about: client)
-    if needs.name || query.withGroups {
-      let answer = directory.answer(to: query, now: now) { [unowned self, id = client.id] in
-        self.callerKnown(id)
-      }
-      guard let answer else { return nil }
-      until = min(until, directory.freshUntil(query) ?? until)
-      if case .user(let user) = answer {
-        caller.userName = user.name
-        // Processes keep the groups of their start.
-        caller.groups.removeAll(where: user.withdrawn.contains)
-      }
+    let user = directory.answer(to: query, now: now) { [unowned self, id = client.id] in
+      self.callerKnown(id)
     }
+    switch user {
+    case nil: return .pending
+    case .unavailable: return .unavailable(Self.unidentified("who uid \(uid) is"))
+    case .nobody: break
+    case .user(let user):
+      caller.userName = user.name
+      // Processes keep the groups of their start.
+      caller.groups.removeAll(where: user.withdrawn.contains)
+    }
+    until = min(until, directory.freshUntil(query) ?? until)
     if needs.executable {
-      guard let answer = executable(of: client, withDigest: needs.digest, now) else { return nil }
+      guard let answer = executable(of: client, withDigest: needs.digest, now) else {
+        return .pending
+      }
       until = min(until, client.executable?.until ?? until)
       if case .executable(let executable) = answer { caller.executable = executable }
     }
     if needs.unit { caller.unit = client.presentUnit() }
     client.decision = (until, needs.groups.isEmpty && !needs.unit && !needs.executable)
-    return caller
+    return .known(caller)
+  }
+
+  static func unidentified(_ question: String) -> ProtocolError {
+    ProtocolError(
+      .timeout, "the host's user database did not say \(question)",
+      retryAfter: UserDirectory.failureKeptFor)
   }
 
   /// Nil while the program is being inspected.
@@ -107,6 +125,11 @@ extension SessionService {
     }
     var needs = CallerNeeds()
     needs.groups = [group]
-    return caller(client, needs, now).map { $0.groups.contains(group) }
+    switch caller(client, needs, now) {
+    case .known(let caller): return caller.groups.contains(group)
+    case .pending: return nil
+    // The kernel says so, and the database has withdrawn nothing.
+    case .unavailable: return true
+    }
   }
 }

@@ -20,7 +20,7 @@ extension SessionService {
     _ profile: Profile, _ client: Client, inNameOf other: String?
   ) -> Instant {
     // An open profile needs no recheck.
-    if profile.access.isOpen, !profile.needsUserName, other == nil { return .distantFuture }
+    if profile.access.isOpen, other == nil { return .distantFuture }
     checkAccess(at: client.decision.until)
     return client.decision.until
   }
@@ -45,9 +45,8 @@ extension SessionService {
   }
 
   private func recheckWatch(_ client: Client, _ now: Instant) {
-    guard let watch = client.watch, watch.allowedUntil <= now,
-      case .profile(let name) = watch.scope
-    else { return }
+    guard let watch = client.watch, watch.allowedUntil <= now else { return }
+    guard case .profile(let name) = watch.scope else { return recheckWatchOfAll(client, now) }
     switch resolve(name, client, now) {
     case .session(let session): recordAccess(to: session, ofWatching: client)
     case .refused(let error) where error.endsAccess: endWatch(client, error, watch.id)
@@ -55,6 +54,30 @@ extension SessionService {
     // The check runs again when the look-up ends.
     case .pending: break
     }
+  }
+
+  private func recheckWatchOfAll(_ client: Client, _ now: Instant) {
+    switch caller(client, configuration.needs.own, now) {
+    case .known(let caller):
+      let before = client.watch?.visible ?? []
+      let own = sessions(of: caller, now)
+      guard client.watch != nil else { return }
+      recordAccess(ofWatching: client, caller)
+      for session in own where !before.contains(session.key.profile) {
+        sendPresentState(of: session, client)
+      }
+    case .unavailable: client.watch?.allowedUntil = now + UserDirectory.failureKeptFor
+    case .pending: break
+    }
+  }
+
+  /// Starts or renews a client's watch of all of its sessions.
+  func recordAccess(ofWatching client: Client, _ caller: Caller) {
+    client.watch?.visible = Set(profiles(of: caller))
+    client.watch?.allowedUntil = .distantFuture
+    guard !configuration.restricted.isEmpty else { return }
+    client.watch?.allowedUntil = client.decision.until
+    checkAccess(at: client.decision.until)
   }
 
   private func recheckWait(_ client: Client, _ now: Instant) {

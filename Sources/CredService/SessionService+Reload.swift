@@ -26,25 +26,31 @@ extension SessionService {
     let affected = sessions.values.filter {
       changed[$0.key.profile] != nil || removed.contains($0.key.profile)
     }
+    var continuing: [(session: Session, change: ProfileChange)] = []
     for session in affected.sorted(by: { $0.key < $1.key }) {
       if let profile = changed[session.key.profile] {
-        change(session, to: profile, now)
+        continuing.append((session, replaceProfile(of: session, by: profile)))
       } else {
         end(session)
       }
     }
-    decideAccessAnew(Set(changed.keys).union(removed), now)
+    // Before the sessions change: a user who lost a right hears nothing more.
+    let withdrawn = changed.filter { previous[$0.key]?.access != $0.value.access }.keys
+    decideAccessAnew(Set(changed.keys).union(removed), withdrawn: removed.union(withdrawn), now)
+    for (session, change) in continuing where sessions[session.key] === session {
+      handle(.profileChanged(session.profile.plan, change), session, now)
+    }
     return ReloadOutcome(
       added: next.profiles.keys.count { previous[$0] == nil }, changed: changed.count,
       removed: removed.count)
   }
 
-  private func change(_ session: Session, to profile: Profile, _ now: Instant) {
+  private func replaceProfile(of session: Session, by profile: Profile) -> ProfileChange {
     let change = session.profile.change(to: profile)
     session.profile = profile
     // The stored state belongs to the old profile.
     session.saved = nil
-    handle(.profileChanged(profile.plan, change), session, now)
+    return change
   }
 
   /// Once for all sessions: there may be 100,000, and 4096 clients.
@@ -71,12 +77,21 @@ extension SessionService {
   }
 
   /// Ends waits and watches that the new rules do not allow.
-  private func decideAccessAnew(_ profiles: Set<String>, _ now: Instant) {
+  ///
+  /// - Parameter withdrawn: profiles that may be closed to users now. Those that watch all of their
+  ///   sessions hear of them again once access was decided.
+  private func decideAccessAnew(
+    _ profiles: Set<String>, withdrawn: Set<String>, _ now: Instant
+  ) {
     for user in users.values { user.cachedAnswer = nil }
     for client in clientsInOrder {
       client.cachedAnswer = nil
       if let name = client.waiting?.session?.key.profile, profiles.contains(name) {
         client.waiting?.allowedUntil = now
+      }
+      if let watch = client.watch, case .all = watch.scope {
+        client.watch?.visible.subtract(withdrawn)
+        client.watch?.allowedUntil = now
       }
       if let watch = client.watch, case .profile(let name) = watch.scope, profiles.contains(name) {
         client.watch?.allowedUntil = now

@@ -5,7 +5,6 @@ extension SessionService {
   func giveStatus(
     all: Bool, _ request: Request, _ client: Client, _ now: Instant
   ) {
-    let uid = client.peer.uid
     guard let isAdmin = isAdmin(client, now) else {
       return wait(client, for: WaitingRequest(request, forCaller: true))
     }
@@ -15,8 +14,18 @@ extension SessionService {
         ProtocolError(.accessDenied, "only \(who) may see everyone's sessions"), id: request.id,
         client)
     }
-    let shown = sessions.values.filter { all || $0.key.uid == uid }
-      .sorted { ($0.key.profile, $0.key.uid) < ($1.key.profile, $1.key.uid) }
+    let shown: [Session]
+    if all {
+      shown = sessions.values.sorted {
+        ($0.key.profile, $0.key.uid) < ($1.key.profile, $1.key.uid)
+      }
+    } else {
+      switch caller(client, configuration.needs.own, now) {
+      case .known(let caller): shown = sessions(of: caller, now)
+      case .pending: return wait(client, for: WaitingRequest(request, forCaller: true))
+      case .unavailable(let error): return refuse(error, id: request.id, client)
+      }
+    }
     let wall = host.clock.wallTime
     let reports = shown.map { report($0, now, wall) }
     give(.status(reports, of: daemonReport(now, isAdmin: isAdmin)), request, client)

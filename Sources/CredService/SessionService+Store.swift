@@ -29,13 +29,13 @@ extension SessionService {
     let machine = SessionMachine(
       plan: profile.plan, snapshot: snapshot, now: now,
       jitter: Double.random(in: 0..<1, using: &host.random))
-    let session = Session(key: key, profile: profile, userName: record.user, machine: machine)
-    session.saved = Session.Saved(snapshot: record.snapshot, userName: record.user)
+    let session = Session(key: key, profile: profile, owner: record.owner, machine: machine)
+    session.saved = Session.Saved(snapshot: record.snapshot, owner: record.owner)
     credentialsChanged(session)
     insert(session)
     // The former process may have been killed before it wrote the file.
     host.store?.setIdentity(
-      KnownIdentity(uid: key.uid, user: record.user, profile: profile, snapshot: snapshot),
+      KnownIdentity(uid: key.uid, owner: record.owner, profile: profile, snapshot: snapshot),
       for: key)
     // Removes stored state that is no longer valid.
     if snapshot != record.snapshot { save(session) }
@@ -44,9 +44,9 @@ extension SessionService {
 
   /// A machine for a session that begins, with the IdentityId that it had before a reboot.
   func newMachine(
-    _ key: SessionKey, _ profile: Profile, _ user: String?, _ now: Instant
+    _ known: KnownIdentity?, _ profile: Profile, _ owner: SessionOwner, _ now: Instant
   ) -> SessionMachine {
-    guard let known = host.store?.identity(for: key), known.belongs(to: user, in: profile) else {
+    guard let known, known.belongs(to: owner, in: profile) else {
       return SessionMachine(plan: profile.plan, now: now)
     }
     return SessionMachine(
@@ -57,17 +57,17 @@ extension SessionService {
   func save(_ session: Session) {
     guard let store = host.store else { return }
     let snapshot = session.machine.snapshot
-    if let saved = session.saved, saved.userName == session.userName,
+    if let saved = session.saved, saved.owner == session.owner,
       saved.snapshot.isDurablyEqual(to: snapshot)
     {
       return
     }
-    session.saved = Session.Saved(snapshot: snapshot, userName: session.userName)
-    let (uid, user, profile) = (session.key.uid, session.userName, session.profile)
+    session.saved = Session.Saved(snapshot: snapshot, owner: session.owner)
+    let (uid, owner, profile) = (session.key.uid, session.owner, session.profile)
     store.setIdentity(
-      KnownIdentity(uid: uid, user: user, profile: profile, snapshot: snapshot), for: session.key)
+      KnownIdentity(uid: uid, owner: owner, profile: profile, snapshot: snapshot), for: session.key)
     guard snapshot.isWorthKeeping else { return store.remove(session.key) }
     store.save(
-      SessionRecord(uid: uid, user: user, profile: profile, snapshot: snapshot), for: session.key)
+      SessionRecord(uid: uid, owner: owner, profile: profile, snapshot: snapshot), for: session.key)
   }
 }

@@ -8,29 +8,36 @@ extension SessionService {
   func watch(
     _ profile: String?, _ request: Request, _ client: Client, _ now: Instant
   ) {
-    guard let profile else { return watchAll(request, client) }
+    guard let profile else { return watchAll(request, client, now) }
     withSession(profile, request, client, now) { session in
-      subscribe(client, to: .profile(profile), request.id)
+      subscribe(client, Watch(.profile(profile), of: session.owner, id: request.id))
       recordAccess(to: session, ofWatching: client)
-      send(presentState(of: session), profile, client)
+      sendPresentState(of: session, client)
     }
   }
 
-  /// All of the caller's sessions. A profile that is open to every user counts as a session even
-  /// before its first use.
-  private func watchAll(_ request: Request, _ client: Client) {
-    subscribe(client, to: .all, request.id)
-    for (name, profile) in configuration.profiles.sorted(by: { $0.key < $1.key }) {
-      if let session = sessions[SessionKey(uid: client.peer.uid, profile: name)] {
-        send(presentState(of: session), name, client)
-      } else if profile.access.isOpen, client.peer.uid != host.process.overflowUID {
-        send(.state(.signedOut, identityID: nil), name, client)
+  /// All of the caller's sessions in profiles that it may use. A profile that is open to every user
+  /// counts as a session even before its first use.
+  private func watchAll(_ request: Request, _ client: Client, _ now: Instant) {
+    switch caller(client, configuration.needs.own, now) {
+    case .pending: wait(client, for: WaitingRequest(request, forCaller: true))
+    case .unavailable(let error): refuse(error, id: request.id, client)
+    case .known(let caller):
+      let own = sessions(of: caller, now)
+      subscribe(client, Watch(.all, of: SessionOwner(name: caller.userName), id: request.id))
+      recordAccess(ofWatching: client, caller)
+      for name in profiles(of: caller) {
+        if let session = own.first(where: { $0.key.profile == name }) {
+          sendPresentState(of: session, client)
+        } else if configuration.profiles[name]?.access.isOpen ?? false {
+          send(.state(.signedOut, identityID: nil), name, client)
+        }
       }
     }
   }
 
-  private func subscribe(_ client: Client, to scope: Watch.Scope, _ id: RequestID?) {
-    client.watch = Watch(scope: scope, id: id)
+  private func subscribe(_ client: Client, _ watch: Watch) {
+    client.watch = watch
     watchers[client.peer.uid, default: []].insert(client.id)
   }
 
@@ -42,8 +49,10 @@ extension SessionService {
     if watchers[uid]?.isEmpty ?? false { watchers[uid] = nil }
   }
 
-  private func presentState(of session: Session) -> SessionEvent {
-    .state(session.machine.state.reported, identityID: session.machine.identityID)
+  func sendPresentState(of session: Session, _ client: Client) {
+    let machine = session.machine
+    send(
+      .state(machine.state.reported, identityID: machine.identityID), session.key.profile, client)
   }
 
   private func send(_ event: SessionEvent, _ profile: String, _ client: Client) {

@@ -7,6 +7,8 @@ final class UserDirectory {
   static let keptFor: Duration = .seconds(60)
   /// From this age a name is looked up again; the old answer is used meanwhile.
   static let renewedAfter: Duration = .seconds(45)
+  /// A database that fails is asked again after this time, until ``timeout``.
+  static let retryPause: Duration = .milliseconds(250)
   static let failureKeptFor: Duration = .seconds(5)
   /// A database that takes longer counts as unavailable; the last known name is used.
   static let timeout: Duration = .seconds(2)
@@ -20,12 +22,19 @@ final class UserDirectory {
     var since: Instant
   }
 
+  /// A look-up under way, with the clients that wait for it.
+  private struct LookUp {
+    let deadline: Instant
+    var waiting: [() -> Void]
+    /// Set while it waits to be tried again.
+    var retry: (any Timer)?
+  }
+
   private let clock: any Clock
   private let background: any Background
   private let queries: any HostQueries
   private var entries: [UserQuery: Entry] = [:]
-  /// Look-ups under way, with the clients that wait for them.
-  private var lookups: [UserQuery: [() -> Void]] = [:]
+  private var lookups: [UserQuery: LookUp] = [:]
   /// Look-ups that missed their deadline and still run: no second thread joins them.
   private var overdue: Set<UserQuery> = []
   /// Every group that was ever listed for a uid.
@@ -48,7 +57,7 @@ final class UserDirectory {
       }
     }
     if lookups[query] != nil {
-      lookups[query]?.append(then)
+      lookups[query]?.waiting.append(then)
       return nil
     }
     if lookUp(query, now, then: [then]) { return nil }
@@ -69,12 +78,31 @@ final class UserDirectory {
   @discardableResult
   private func lookUp(_ query: UserQuery, _ now: Instant, then: [() -> Void]) -> Bool {
     guard !overdue.contains(query), lookups.count < Self.lookupsHeld else { return false }
-    lookups[query] = then
-    background.run(.users, deadline: now + Self.timeout) { [queries] in
+    let lookup = LookUp(deadline: now + Self.timeout, waiting: then)
+    lookups[query] = lookup
+    run(query, until: lookup.deadline)
+    return true
+  }
+
+  private func run(_ query: UserQuery, until deadline: Instant) {
+    background.run(.users, deadline: deadline) { [queries] in
       queries.user(query)
     } completion: { [weak self] outcome in
       self?.finish(query, outcome)
     }
+  }
+
+  /// A database that restarts fails for a moment. Whoever is not known yet waits for it.
+  private func triesAgain(_ query: UserQuery, _ now: Instant) -> Bool {
+    guard let deadline = lookups[query]?.deadline, now + Self.retryPause < deadline,
+      entries[query].map({ $0.answer == .unavailable }) ?? true
+    else { return false }
+    let timer = clock.makeTimer { [unowned self] in
+      lookups[query]?.retry = nil
+      run(query, until: deadline)
+    }
+    lookups[query]?.retry = timer
+    timer.arm(at: now + Self.retryPause)
     return true
   }
 
@@ -83,17 +111,19 @@ final class UserDirectory {
     switch outcome {
     case .finished(let found):
       overdue.remove(query)
+      if found == .unavailable, triesAgain(query, clock.now) { return }
       answer = found
     case .overdue(let isRunning):
       if isRunning { overdue.insert(query) }
       answer = .unavailable
     }
     record(answer, for: query, clock.now)
-    for callback in lookups.removeValue(forKey: query) ?? [] { callback() }
+    for callback in lookups.removeValue(forKey: query)?.waiting ?? [] { callback() }
   }
 
   private func record(_ found: UserAnswer, for query: UserQuery, _ now: Instant) {
     let answer = withWithdrawals(found, query)
+    dropOtherName(than: answer, query)
     if entries.count >= Self.entriesKept { entries.removeAll() }
     // An unavailable database does not change known users.
     if answer == .unavailable, let known = entries[query], known.answer != .unavailable {
@@ -101,6 +131,17 @@ final class UserDirectory {
     } else {
       entries[query] = Entry(answer: answer, since: now)
     }
+  }
+
+  /// The other query about a uid, with groups or without, must not go on giving a former name.
+  private func dropOtherName(than answer: UserAnswer, _ query: UserQuery) {
+    guard answer != .unavailable else { return }
+    var other = query
+    other.withGroups.toggle()
+    guard let known = entries[other]?.answer, known != .unavailable,
+      SessionOwner(name: known.name) != SessionOwner(name: answer.name)
+    else { return }
+    entries[other] = nil
   }
 
   private func withWithdrawals(_ answer: UserAnswer, _ query: UserQuery) -> UserAnswer {

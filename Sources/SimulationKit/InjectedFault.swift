@@ -9,8 +9,9 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   case mixedReplies
   /// `HostQueries`: the user database answers with another user's entry.
   case mixedUsers
-  /// `SessionStoring`: a restart finds records under the keys of others, where no user's name in
-  /// them says so.
+  /// `HostQueries`: the user database goes on giving the name of a uid's former owner.
+  case formerUsers
+  /// `SessionStoring`: a restart finds records under the keys of others, with their names in them.
   case mixedRecords
   /// `LineReceiving`: after a failed call the session's credentials are cleared without a request.
   case dropOnFailure
@@ -37,7 +38,7 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   public var caughtBy: [Invariant] {
     switch self {
     case .stoppedClock: [.neverExpired]
-    case .mixedReplies, .mixedUsers, .mixedRecords: [.neverForeign]
+    case .mixedReplies, .mixedUsers, .formerUsers, .mixedRecords: [.neverForeign]
     case .dropOnFailure, .lostRecords: [.neverDropped]
     case .repeatedRequests: [.singleFlight]
     case .lostTimers, .lostLookups: [.answeredInTime]

@@ -184,7 +184,7 @@ final class Oracle {
   /// The uid is given to another person, who must get nothing of the former person.
   func userChanged(_ user: Int) {
     for index in SimulatedUsers.sessions(ofUser: user)
-    where sessions.indices.contains(index) && sessions[index].profile.knowsUserNames {
+    where sessions.indices.contains(index) {
       sessions[index].generation += 1
       sessions[index].isHandedOver = true
       reset(index)

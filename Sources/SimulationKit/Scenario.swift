@@ -35,8 +35,6 @@ struct SimulatedProfile {
   /// Of the basic flow, in seconds.
   let duration: Int
 
-  /// Whether the service knows the user's name, so that it notices a change of the name.
-  var knowsUserNames: Bool { backend != nil || isBasic }
   var worksUnattended: Bool { trust == .host || hasTokenFile }
 }
 

@@ -22,7 +22,8 @@ final class SimulatedHost {
     self.world = world
     self.resolved = resolved
     self.upstreams = upstreams
-    users = SimulatedQueries(swapsUsers: world.fault == .mixedUsers)
+    users = SimulatedQueries(
+      swapsUsers: world.fault == .mixedUsers, keepsNames: world.fault == .formerUsers)
     store = SimulatedStore(world.fault)
     clock = SimulatedClock(world, nil)
   }
@@ -213,15 +214,16 @@ final class SimulatedStore: SessionStoring {
 
   func loseRecords() { records = [:] }
 
+  /// Two users get each other's sessions, with their own names in them.
   private func exchangeUsers() {
-    var exchanged: [SessionKey: SessionRecord] = [:]
+    var exchanged = records
     for (key, record) in records {
-      guard record.user == nil, let user = SimulatedUsers.user(withUID: key.uid) else {
-        exchanged[key] = record
-        continue
-      }
-      let uid = SimulatedUsers.uid(SimulatedUsers.partner(of: user))
-      exchanged[SessionKey(uid: uid, profile: key.profile)] = record
+      guard let user = SimulatedUsers.user(withUID: key.uid) else { continue }
+      let partner = SessionKey(
+        uid: SimulatedUsers.uid(SimulatedUsers.partner(of: user)), profile: key.profile)
+      guard var other = records[partner] else { continue }
+      other.owner = record.owner
+      exchanged[key] = other
     }
     records = exchanged
   }

@@ -12,9 +12,11 @@ final class SimulatedQueries: HostQueries {
 
   private let state = Mutex(State())
   private let swapsUsers: Bool
+  private let keepsNames: Bool
 
-  init(swapsUsers: Bool) {
+  init(swapsUsers: Bool, keepsNames: Bool) {
     self.swapsUsers = swapsUsers
+    self.keepsNames = keepsNames
   }
 
   func setTime(_ now: Instant) { state.withLock { $0.now = now } }
@@ -27,7 +29,7 @@ final class SimulatedQueries: HostQueries {
       return .nobody
     }
     let named = swapsUsers ? SimulatedUsers.partner(of: user) : user
-    let generation = state.withLock { $0.generations[user] ?? 0 }
+    let generation = keepsNames ? 0 : state.withLock { $0.generations[user] ?? 0 }
     return .user(
       UserEntry(
         uid: uid, name: SimulatedUsers.name(named, generation: generation),

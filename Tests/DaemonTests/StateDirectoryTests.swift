@@ -36,6 +36,38 @@ struct StateDirectoryTests {
     #expect(try host.sandbox.lastBody("token")["IdentityId"]?.text == identity)
   }
 
+  /// In a mount namespace with a list of users of its own. The profile needs no user's name.
+  @Test(
+    .enabled(
+      if: OtherUser.canBe && Programs.installed("unshare") != nil, "takes root and unshare(1)"))
+  func aUidThatWasGivenToAnotherPersonStartsAnew() throws {
+    let (folder, users) = (try folder(), try Stage.current().newFile("passwd"))
+    func name(_ name: String) throws {
+      try Data("\(name):x:0:0::/:/bin/sh\n".utf8).write(to: URL(filePath: users))
+    }
+    try name("alice")
+    let host = try TestHost(
+      environment: ["STATE_DIRECTORY": folder],
+      under: [
+        try #require(Programs.installed("unshare")), "-m", "/bin/sh", "-c",
+        "mount --bind \(users) /etc/passwd && exec \"$0\" \"$@\"",
+      ], managed: true
+    ) { Configuration.password($0) }
+    #expect(try host.logIn("alice")["State"]?.text == "signedIn")
+    let first = try host.credentials()
+    let identity = try #require(try host.identity())
+    try host.restart(by: SIGTERM)
+    #expect(try host.credentials() == first)
+    #expect(try text(folder).contains("alice") && text(folder).contains(identity))
+    try host.restart(by: SIGTERM) { try name("carol") }
+    #expect(try host.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
+    #expect(try host.identity() == nil)
+    #expect(host.log.contains("a uid belongs to another user now"))
+    #expect(host.log.contains("former_user=alice"))
+    try host.restart(by: SIGTERM)
+    #expect(try !text(folder).contains(identity))
+  }
+
   @Test func guestIsTheSameGuestAndTakesTheIdentityAlong() throws {
     let folder = try folder()
     let host = try host(folder, sandbox: ["--unauthenticated"]) {

@@ -28,8 +28,6 @@ public struct AccessRule: Sendable, Equatable {
     isOpen = hasNoLists && executables.isEmpty
   }
 
-  /// Whether the decision depends on the caller's name. To look that up may take time.
-  public var needsUserName: Bool { users.contains { Self.id($0) == nil } }
   /// Whether it depends on the caller's unit.
   public var needsUnit: Bool { !units.isEmpty }
   /// Whether it depends on the caller's groups, which may change during a connection.
@@ -40,8 +38,6 @@ public struct AccessRule: Sendable, Equatable {
   public var digestPaths: [GlobPattern] {
     executables.filter { !$0.digests.isEmpty }.map(\.path)
   }
-  /// Whether the decision about impersonation depends on the caller's name.
-  public var needsImpersonatorName: Bool { impersonators.contains { Self.id($0) == nil } }
 
   public func allows(_ caller: Caller) -> Bool { admits(caller) && allowsExecutable(of: caller) }
 
@@ -121,7 +117,7 @@ public struct Caller: Sendable, Equatable {
   public var uid: UInt32
   /// Primary and supplementary groups.
   public var groups: [UInt32]
-  /// Nil for a uid without a name, and if no rule needs the name.
+  /// Nil for a uid without a name.
   public var userName: String?
   /// The systemd unit of the process; nil if it has none or could not be determined.
   public var unit: String?

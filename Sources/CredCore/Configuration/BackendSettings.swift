@@ -30,14 +30,22 @@ public struct BackendSettings: Sendable, Equatable {
     }
   }
 
-  /// Whether a callback needs the user's name, which a uid may not have.
+  /// Whether callbacks carry the developer user identifier. Without it, the URL names the user.
+  public var sendsUserIdentifier: Bool {
+    if case .http(let http) = kind { http.method == .post } else { true }
+  }
+
+  /// Whether every callback needs the user's name, which a uid may not have. After a sign-in with a
+  /// password the backend's own name for the user may take the place of the identifier.
   ///
   /// - Parameter userIdentifier: the profile's template.
   public func needsUserName(userIdentifier: Template) -> Bool {
     switch kind {
     case .http(let http):
-      http.url.needsUserName || (http.method == .post && userIdentifier.needsUserName)
-    case .exec, .awsSample: userIdentifier.needsUserName
+      http.url.needsUserName
+        || (sendsUserIdentifier && http.loginURL == nil && userIdentifier.needsUserName)
+    case .awsSample: false
+    case .exec: userIdentifier.needsUserName
     case .cognito(let cognito):
       userIdentifier.needsUserName || cognito.principalTags.values.contains(where: \.needsUserName)
     }

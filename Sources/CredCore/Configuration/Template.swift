@@ -127,11 +127,18 @@ extension Template {
 }
 
 /// Why a template cannot be expanded for a caller.
-public enum TemplateError: Error, Sendable, Equatable {
+public enum TemplateError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The template holds `{user}`, and the caller's uid has no name.
   case userNameNeeded
   /// A name such as `..` would change the path of a URL.
   case dotSegment
+
+  public var description: String {
+    switch self {
+    case .userNameNeeded: "has {user} in it, and the uid has no name on this host"
+    case .dotSegment: "would lead to another path for this user's name"
+    }
+  }
 }
 
 /// A URL with placeholders in its path or query. Scheme, host and port have none: a user's name

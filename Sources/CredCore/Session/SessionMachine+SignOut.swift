@@ -16,11 +16,22 @@ extension SessionMachine {
     setState(.signedOut(byUser: true), &context)
   }
 
-  /// Drops everything of the person before. The new person never signed out, so an unattended sign-in
-  /// is allowed.
+  /// Why clients of a uid's former owner are refused.
+  public static let uidPassedOn = "this uid belongs to another user now"
+
+  /// Drops everything of the person before, whose clients get nothing of the new person. The new
+  /// person never signed out, so an unattended sign-in is allowed.
   mutating func changeUser(_ context: inout EventContext) {
+    for waiter in waiters {
+      context.actions.append(
+        .refuse(waiter.id, ProtocolError(.accessDenied, Self.uidPassedOn)))
+    }
+    waiters = []
     signOut(&context)
     held.state = .signedOut(byUser: false)
+    announced.state = held.state.reported
+    lastFailure = nil
+    refreshCount = 0
   }
 
   /// `credentials` is the mobile SDKs' clearCredentials, `identity` their clearKeychain.

@@ -3,8 +3,8 @@
 public struct KnownIdentity: Sendable, Equatable {
   public let uid: UInt32
   public let profile: String
-  /// The uid's name at that time; nil where the profile needs none.
-  public let user: String?
+  /// Another person with this uid does not get the identity.
+  public let owner: SessionOwner
   public let pool: String
   public let provider: String?
   /// `user_identifier` as it is written.
@@ -14,7 +14,7 @@ public struct KnownIdentity: Sendable, Equatable {
   public let isGuests: Bool
 
   /// The identity that is kept of a session; nil for none.
-  public init?(uid: UInt32, user: String?, profile: Profile, snapshot: SessionSnapshot) {
+  public init?(uid: UInt32, owner: SessionOwner, profile: Profile, snapshot: SessionSnapshot) {
     guard let identityID = snapshot.identityID else { return nil }
     switch snapshot.held.state {
     // A client claimed this identity: no backend is to receive it.
@@ -28,7 +28,7 @@ public struct KnownIdentity: Sendable, Equatable {
     case .signedIn, .tokensInvalid: isGuests = false
     }
     self.uid = uid
-    self.user = user
+    self.owner = owner
     self.profile = profile.settings.name
     pool = profile.settings.identityPoolID
     provider = profile.settings.developerProvider
@@ -37,9 +37,15 @@ public struct KnownIdentity: Sendable, Equatable {
   }
 
   /// Whether it belongs to a user in a profile as it is configured now.
-  public func belongs(to user: String?, in profile: Profile) -> Bool {
+  public func belongs(to owner: SessionOwner, in profile: Profile) -> Bool {
     let settings = profile.settings
-    guard self.user == user, pool == settings.identityPoolID else { return false }
+    guard pool == settings.identityPoolID else { return false }
+    switch self.owner.successor(owner) {
+    case .samePerson: break
+    // Only a guest's identity is lost with its line. A user gets the same one from upstream.
+    case .firstSeen: guard isGuests else { return false }
+    case .anotherPerson, .nameless: return false
+    }
     // A guest's identity depends on no provider.
     return isGuests
       || provider == settings.developerProvider && identifier == settings.userIdentifier.text
@@ -48,11 +54,12 @@ public struct KnownIdentity: Sendable, Equatable {
 
 extension KnownIdentity {
   /// Its line without a newline: `UID PROFILE USER POOL PROVIDER IDENTIFIER IDENTITYID user|guest`,
-  /// with a tab between two fields; what is nil is empty.
+  /// with a tab between two fields; what is nil or unknown is empty. A uid without a name has a
+  /// colon for it, which no name can have in it (passwd(5)).
   public var line: [UInt8] {
     var line = Array(String(uid).utf8)
     let fields = [
-      profile, user ?? "", pool, provider ?? "", identifier, identityID.description,
+      profile, ownerText, pool, provider ?? "", identifier, identityID.description,
       isGuests ? "guest" : "user",
     ]
     for field in fields {
@@ -61,6 +68,16 @@ extension KnownIdentity {
     }
     // Without spare capacity: there are as many lines as sessions.
     return Array(line[...])
+  }
+
+  private static let nameless = ":"
+
+  private var ownerText: String {
+    switch owner {
+    case .named(let name): name
+    case .nameless: Self.nameless
+    case .unknown: ""
+    }
   }
 
   /// Reads ``line``; nil for other text.
@@ -79,7 +96,9 @@ extension KnownIdentity {
     }
     self.uid = uid
     profile = fields[1]
-    user = fields[2].isEmpty ? nil : fields[2]
+    owner =
+      fields[2].isEmpty
+      ? .unknown : SessionOwner(name: fields[2] == Self.nameless ? nil : fields[2])
     pool = fields[3]
     provider = fields[4].isEmpty ? nil : fields[4]
     identifier = fields[5]

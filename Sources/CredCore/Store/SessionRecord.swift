@@ -11,15 +11,15 @@ public struct SessionRecord: Sendable, Equatable {
 
   public let uid: UInt32
   public let profile: String
-  /// The uid's name at that time. Another person with this uid does not get the session.
-  public let user: String?
+  /// Another person with this uid does not get the session.
+  public var owner: SessionOwner
   let identityFingerprint: Fingerprint
   let credentialsFingerprint: Fingerprint
   public let snapshot: SessionSnapshot
 
-  public init(uid: UInt32, user: String?, profile: Profile, snapshot: SessionSnapshot) {
+  public init(uid: UInt32, owner: SessionOwner, profile: Profile, snapshot: SessionSnapshot) {
     self.uid = uid
-    self.user = user
+    self.owner = owner
     self.profile = profile.settings.name
     identityFingerprint = profile.identityFingerprint
     credentialsFingerprint = profile.credentialsFingerprint
@@ -31,11 +31,20 @@ public struct SessionRecord: Sendable, Equatable {
     var writer = SnapshotWriter(capacity: 8192)
     writer.field(Tag.uid, UInt64(uid))
     writer.field(Tag.profile, profile)
-    writer.field(Tag.user, user)
+    writer.field(Tag.user, ownerText)
     writer.field(Tag.identityFingerprint, identityFingerprint.value)
     writer.field(Tag.credentialsFingerprint, credentialsFingerprint.value)
     writer.group(Tag.session) { snapshot.write(to: &$0) }
     return writer.bytes
+  }
+
+  /// The field is missing where the owner is unknown; it is empty for a uid without a name.
+  private var ownerText: String? {
+    switch owner {
+    case .named(let name): name
+    case .nameless: ""
+    case .unknown: nil
+    }
   }
 
   /// Reads ``encoded`` of any version of the daemon. Unknown fields are ignored.
@@ -62,7 +71,7 @@ public struct SessionRecord: Sendable, Equatable {
     guard let snapshot else { throw .missing("session") }
     self.uid = uid
     self.profile = profile
-    self.user = user
+    owner = user.map { SessionOwner(name: $0.isEmpty ? nil : $0) } ?? .unknown
     identityFingerprint = Fingerprint(value: identity)
     credentialsFingerprint = Fingerprint(value: credentials)
     self.snapshot = snapshot

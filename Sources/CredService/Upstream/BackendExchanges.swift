@@ -12,7 +12,9 @@ extension UpstreamClient {
     let query: TokenQuery
     do throws(UpstreamFailure) {
       let identifier = try Self.checked(.backend(backend.name)) { () throws(InvalidInput) in
-        try self.identifier(session?.developerUserIdentifier, of: user, profile)
+        // What is not sent needs no user name.
+        guard backend.sendsUserIdentifier else { return "" }
+        return try self.identifier(session?.developerUserIdentifier, of: user, profile)
       }
       query = TokenQuery(
         pool: profile.pool, developerProvider: provider, userIdentifier: identifier,

@@ -56,7 +56,6 @@ import Testing
 
   @Test func digitsAreAUidAndNeverAName() {
     #expect(!rule(users: ["1002"]).allows(Caller(uid: 7, userName: "1002")))
-    #expect(!rule(users: ["1002"]).needsUserName)
   }
 
   @Test(arguments: ["+0", "-0"])

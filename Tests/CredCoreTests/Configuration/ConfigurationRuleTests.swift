@@ -205,6 +205,13 @@ struct ConfigurationRuleTests {
       type = http
       method = GET
       url = https://h/{uid}
+      [backend people]
+      type = http
+      url = https://h/
+      login_url = https://h/{user}
+      [backend sample]
+      type = aws-sample
+      url = https://h
       [profile a]
       identity_pool_id = \(examplePool)
       developer_provider = d
@@ -221,6 +228,14 @@ struct ConfigurationRuleTests {
       \(Self.role)
       [profile d]
       identity_pool_id = \(examplePool)
+      [profile e]
+      identity_pool_id = \(examplePool)
+      developer_provider = d
+      backend = people
+      [profile f]
+      identity_pool_id = \(examplePool)
+      developer_provider = d
+      backend = sample
       """
     let configuration = try #require(reading(text).configuration)
     let needing = configuration.profiles.values.filter(configuration.needsUserName).map(\.name)

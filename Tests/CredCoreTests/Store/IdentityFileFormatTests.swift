@@ -7,10 +7,10 @@ import Testing
   let fixtures = Fixtures()
 
   private func known(
-    _ story: SnapshotStory, user: String? = "alice", lines: String = ""
+    _ story: SnapshotStory, owner: SessionOwner = .named("alice"), lines: String = ""
   ) throws -> KnownIdentity? {
     KnownIdentity(
-      uid: 1000, user: user, profile: try fullProfile(lines),
+      uid: 1000, owner: owner, profile: try fullProfile(lines),
       snapshot: story.session.machine.snapshot)
   }
 
@@ -22,12 +22,15 @@ import Testing
     #expect(KnownIdentity(line: known.line[...]) == known)
   }
 
-  @Test(arguments: ["a\tb", "a\nb", "100%", "grün", "", nil])
-  func anyUserNameIsReadBack(_ user: String?) throws {
-    let known = try #require(try known(.guest, user: user))
+  private static let owners: [SessionOwner] =
+    ["a\tb", "a\nb", "100%", "grün", "a:b"].map { .named($0) } + [.nameless, .unknown]
+
+  @Test(arguments: owners)
+  func anyOwnerIsReadBack(_ owner: SessionOwner) throws {
+    let known = try #require(try known(.guest, owner: owner))
     #expect(!known.line.contains(UInt8(ascii: "\n")))
     let read = try #require(KnownIdentity(line: known.line[...]))
-    #expect(read.user == (user == "" ? nil : user))
+    #expect(read.owner == owner)
     #expect(read.isGuests)
   }
 
@@ -38,11 +41,26 @@ import Testing
 
   @Test func anIdentityBelongsToOneUserInOnePool() throws {
     let known = try #require(try known(.byPassword))
-    #expect(known.belongs(to: "alice", in: try fullProfile()))
-    #expect(known.belongs(to: "alice", in: try fullProfile("fips = yes\n")))
-    #expect(!known.belongs(to: "bob", in: try fullProfile()))
-    #expect(!known.belongs(to: nil, in: try fullProfile()))
-    #expect(!known.belongs(to: "alice", in: try fullProfile("user_identifier = {uid}\n")))
+    let alice = SessionOwner.named("alice")
+    #expect(known.belongs(to: alice, in: try fullProfile()))
+    #expect(known.belongs(to: alice, in: try fullProfile("fips = yes\n")))
+    #expect(!known.belongs(to: .named("bob"), in: try fullProfile()))
+    #expect(!known.belongs(to: .nameless, in: try fullProfile()))
+    #expect(!known.belongs(to: alice, in: try fullProfile("user_identifier = {uid}\n")))
+  }
+
+  @Test func anIdentityOfAUidWithoutANameBelongsToNoUserWithOne() throws {
+    let known = try #require(try known(.byPassword, owner: .nameless))
+    #expect(known.belongs(to: .nameless, in: try fullProfile()))
+    #expect(!known.belongs(to: .named("alice"), in: try fullProfile()))
+  }
+
+  /// Earlier versions looked up a name only where the profile needed one.
+  @Test func ofAnEarlierVersionOnlyAGuestIsTakenForTheFirstUser() throws {
+    let guest = try #require(try known(.guest, owner: .unknown))
+    #expect(guest.belongs(to: .named("alice"), in: try fullProfile("guest = yes\n")))
+    let user = try #require(try known(.byPassword, owner: .unknown))
+    #expect(!user.belongs(to: .named("alice"), in: try fullProfile()))
   }
 
   @Test func aSignInTakesOverAGuestsIdentity() {

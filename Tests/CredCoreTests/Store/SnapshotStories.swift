@@ -73,7 +73,8 @@ enum SnapshotStory: String, CaseIterable {
 
   /// As it is stored for alice in the profile `p`.
   func record(_ profile: Profile) -> SessionRecord {
-    SessionRecord(uid: 1000, user: "alice", profile: profile, snapshot: session.machine.snapshot)
+    SessionRecord(
+      uid: 1000, owner: .named("alice"), profile: profile, snapshot: session.machine.snapshot)
   }
 }
 

@@ -7,7 +7,8 @@ enum StoredSession {
   static func record(_ uid: UInt32, _ secret: String) throws -> SessionRecord {
     let profile = try profile()
     return SessionRecord(
-      uid: uid, user: "user\(uid)", profile: profile, snapshot: try snapshot(secret, profile))
+      uid: uid, owner: .named("user\(uid)"), profile: profile,
+      snapshot: try snapshot(secret, profile))
   }
 
   static func profile() throws -> Profile {

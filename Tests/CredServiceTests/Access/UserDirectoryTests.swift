@@ -166,16 +166,44 @@ struct UserDirectoryTests {
     #expect(ask(1001) == .user(UserEntry(uid: 1001, name: "bob")))
   }
 
-  @Test func `a failure is looked up again after five seconds`() {
+  @Test func `a failure is looked up again until the deadline, and after five seconds`() {
     queries.isUnavailable = true
-    _ = ask()
-    clock.settle()
+    let start = clock.now
+    var ended: Instant?
+    _ = ask { ended = self.clock.now }
+    clock.advance(by: UserDirectory.timeout)
     #expect(ask() == .unavailable)
+    #expect(ended.map { $0 - start } == UserDirectory.timeout - UserDirectory.retryPause)
+    #expect(queries.asked.count == 8)
     queries.isUnavailable = false
     clock.advance(by: UserDirectory.failureKeptFor)
     #expect(ask() == nil)
     clock.settle()
     #expect(ask() == alice)
+  }
+
+  @Test func `a failure of a known user's look-up is not waited for`() {
+    _ = ask()
+    clock.settle()
+    queries.isUnavailable = true
+    clock.advance(by: UserDirectory.keptFor)
+    #expect(ask() == nil)
+    clock.settle()
+    #expect(ask() == alice)
+  }
+
+  /// Otherwise a uid would be one person in one profile and another in the next.
+  @Test func `a new name ends the old one in both queries about a uid`() {
+    let queries = [UserQuery(.uid(1000)), UserQuery(.uid(1000), withGroups: true)]
+    for query in queries { _ = directory.answer(to: query, now: clock.now, then: {}) }
+    clock.settle()
+    clock.advance(by: .seconds(59))
+    self.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
+    // Within the last seconds of its time it is looked up anew.
+    #expect(directory.answer(to: queries[1], now: clock.now, then: {})?.name == "alice")
+    clock.settle()
+    #expect(directory.answer(to: queries[1], now: clock.now, then: {})?.name == "carol")
+    #expect(directory.answer(to: queries[0], now: clock.now, then: {}) == nil)
   }
 
   // MARK: Groups

@@ -13,7 +13,7 @@ struct WakeQueueTests {
     let text = "[profile p]\nidentity_pool_id = \(FakeUpstreams.pool)\n"
     let profile = try #require(try ServiceFixture.resolved(text).profiles["p"])
     return Session(
-      key: SessionKey(uid: uid, profile: "p"), profile: profile, userName: nil,
+      key: SessionKey(uid: uid, profile: "p"), profile: profile, owner: .nameless,
       machine: SessionMachine(plan: profile.plan, now: start))
   }
 

@@ -1,0 +1,97 @@
+import CredCore
+import Testing
+
+@testable import CredService
+
+/// A profile that is withdrawn from a user is withdrawn everywhere at once.
+struct WithdrawalTests {
+  private static let open = Configured.usual() + Configured.profile("other")
+  private static let closed =
+    Configured.usual(profile: "allow_users = bob") + Configured.profile("other")
+
+  private func profiles(_ reply: Reply) -> [String] {
+    guard case .array(let sessions) = reply["Sessions"] else { return [] }
+    return sessions.compactMap { $0["Profile"]?.text }
+  }
+
+  private func fixture() throws -> ServiceFixture {
+    let fixture = try ServiceFixture(Self.open)
+    for profile in ["default", "other"] {
+      #expect(try fixture.ask(#"{"profile":"\#(profile)"}"#).accessKeyID != nil)
+    }
+    return fixture
+  }
+
+  @Test func `status shows no session of a profile that was withdrawn`() throws {
+    let fixture = try fixture()
+    #expect(try profiles(fixture.ask(#"{"op":"status"}"#)) == ["default", "other"])
+    try fixture.reload(Self.closed)
+    #expect(try profiles(fixture.ask(#"{"op":"status"}"#)) == ["other"])
+    // An administrator sees all sessions, and the user sees it again with the right to it.
+    let all = try fixture.ask(#"{"op":"status","all":true}"#, uid: 0)
+    #expect(profiles(all) == ["default", "other"])
+    try fixture.reload(Self.open)
+    #expect(try profiles(fixture.ask(#"{"op":"status"}"#)) == ["default", "other"])
+  }
+
+  @Test func `a watch of all sessions begins without those that were withdrawn`() throws {
+    let fixture = try fixture()
+    try fixture.reload(Self.closed)
+    let watcher = fixture.connect()
+    #expect(try watcher.ask(#"{"op":"watch"}"#)["Profile"]?.text == "other")
+    #expect(watcher.hasReadAll)
+  }
+
+  @Test func `a watch of all sessions hears nothing of a profile that was withdrawn`() throws {
+    let fixture = try fixture()
+    let watcher = fixture.connect()
+    watcher.send(#"{"op":"watch"}"#)
+    #expect(watcher.replies.count == 2)
+    // The reload changes the session too: its user hears nothing of that.
+    try fixture.reload(Self.closed.replacing("= alice", with: "= carol"))
+    let events = watcher.replies.dropFirst(2)
+    #expect(events.allSatisfy { $0["Profile"]?.text == "other" }, "\(events)")
+    #expect(try fixture.ask(#"{"profile":"other"}"#).accessKeyID != nil)
+    #expect(watcher.replies.dropFirst(2).contains { $0["Event"]?.text == "refreshed" })
+    #expect(fixture.service.watchers.count == 1)
+  }
+
+  @Test func `a watch of one profile hears nothing after its withdrawal`() throws {
+    let fixture = try fixture()
+    let watcher = fixture.connect()
+    #expect(try watcher.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text == "state")
+    try fixture.reload(Self.closed.replacing("= alice", with: "= carol"))
+    #expect(try watcher.next().errorCode == "AccessDenied")
+    #expect(watcher.hasReadAll)
+  }
+
+  @Test func `a watch of all sessions hears of a profile again with the right to it`() throws {
+    let fixture = try fixture()
+    try fixture.reload(Self.closed)
+    let watcher = fixture.connect()
+    watcher.send(#"{"op":"watch"}"#)
+    #expect(watcher.replies.count == 1)
+    try fixture.reload(Self.open)
+    let event = try #require(watcher.replies.last)
+    #expect(event["Profile"]?.text == "default" && event["Event"]?.text == "state")
+    #expect(event.state == "signedIn")
+  }
+
+  @Test func `a membership that ends is withdrawn from watch and status within a minute`() throws {
+    let text = Configured.usual(profile: "allow_groups = mail") + Configured.profile("other")
+    let fixture = try ServiceFixture(text)
+    fixture.host.queries.setGroups([8], of: 1000)
+    let (client, watcher) = (fixture.connect(groups: [8]), fixture.connect(groups: [8]))
+    #expect(try client.ask("{}").accessKeyID != nil)
+    watcher.send(#"{"op":"watch"}"#)
+    #expect(watcher.replies.count == 2)
+    fixture.host.queries.setGroups([], of: 1000)
+    fixture.advance(by: .seconds(61))
+    #expect(try profiles(client.ask(#"{"op":"status"}"#)) == [])
+    let session = try #require(
+      fixture.service.sessions[SessionKey(uid: 1000, profile: "default")])
+    fixture.service.handle(.loggedOut, session, fixture.now)
+    #expect(watcher.replies.count == 2)
+    #expect(watcher.client?.watch?.visible == ["other"])
+  }
+}
