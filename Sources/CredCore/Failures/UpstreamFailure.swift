@@ -20,6 +20,8 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   public let severity: Severity
   /// True if ``Admission`` prevented the call.
   public internal(set) var isWithheld = false
+  /// True if AWS refused the developer credentials of a `type = cognito` backend.
+  public internal(set) var isOfDeveloperKeys = false
 
   public init(
     upstream: Upstream, failureClass: FailureClass, code: ProtocolErrorCode, message: String,

@@ -6,6 +6,18 @@ struct Exchange<Outcome> {
   let settings: HTTPSettings
   let upstream: Upstream
   let read: (HTTPReply) throws(UpstreamFailure) -> Outcome
+  /// Whether a failure is worth one more request, which is prepared anew.
+  var isRepeated: (UpstreamFailure) -> Bool = { _ in false }
+
+  init(
+    request: HTTPRequest, settings: HTTPSettings, upstream: Upstream,
+    read: @escaping (HTTPReply) throws(UpstreamFailure) -> Outcome
+  ) {
+    self.request = request
+    self.settings = settings
+    self.upstream = upstream
+    self.read = read
+  }
 }
 
 /// A call that is ready to be made.
@@ -19,12 +31,21 @@ enum PreparedCall {
 extension UpstreamClient {
   /// Makes a call whose turn has come. The outcome comes later, never within this function; for a
   /// call that is cancelled before it is sent, never.
-  func make(_ request: CallRequest, _ done: @escaping (UpstreamOutcome) -> Void) {
+  ///
+  /// - Parameter isRepeated: whether it was made once and is made again.
+  func make(
+    _ request: CallRequest, isRepeated: Bool = false, _ done: @escaping (UpstreamOutcome) -> Void
+  ) {
     prepare(request.call, request.profile, request.user) { [unowned self] prepared in
       guard mayBeSent(request.id) else { return }
       switch prepared {
       case .success(.exchange(let exchange)):
-        send(exchange) { done($0.outcome) }
+        send(exchange) { [unowned self] result in
+          if case .failure(let failure) = result, exchange.isRepeated(failure), !isRepeated {
+            return make(request, isRepeated: true, done)
+          }
+          done(result.outcome)
+        }
       case .success(.command(let command, let read)):
         services.commands.run(command) { output in
           done(Result { () throws(UpstreamFailure) in try read(output) }.outcome)

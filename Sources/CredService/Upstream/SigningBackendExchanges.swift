@@ -7,20 +7,37 @@ extension UpstreamClient {
     _ profile: Profile, _ user: UnixUser, _ done: @escaping Completion<PreparedCall>
   ) {
     let upstream = Upstream.backend(backend.name)
-    developerSigner(settings, backend) { [unowned self] signer in
+    developerSigner(settings, backend) { [unowned self] found in
       loadCrypto(for: upstream) { [unowned self] crypto in
         done(
           Result { () throws(UpstreamFailure) in
+            let found = try found.get()
             let request = try developerRequest(
-              settings, query, profile, user, try signer.get(), try crypto.get(), upstream)
-            return .exchange(
-              Exchange(request: request, settings: awsSettings(profile), upstream: upstream) {
-                [unowned self] reply throws(UpstreamFailure) in
-                outcome(try CognitoIdentity.developerToken(from: reply, backend: backend.name))
-              })
+              settings, query, profile, user, found.signer, try crypto.get(), upstream)
+            var exchange = Exchange(
+              request: request, settings: awsSettings(profile), upstream: upstream
+            ) { [unowned self] reply throws(UpstreamFailure) in
+              outcome(try CognitoIdentity.developerToken(from: reply, backend: backend.name))
+            }
+            exchange.isRepeated = { [unowned self] failure in
+              keysWereRefused(failure, found, settings, backend)
+            }
+            return .exchange(exchange)
           })
       }
     }
+  }
+
+  /// Drops the keys of a process that AWS refused. Keys that were there before the call may be out of
+  /// date: it is made once more, with new ones.
+  private func keysWereRefused(
+    _ failure: UpstreamFailure, _ found: DeveloperCredentialsCache.Signer,
+    _ settings: CognitoBackendSettings, _ backend: BackendSettings
+  ) -> Bool {
+    guard failure.isOfDeveloperKeys, let command = settings.credentialProcess else { return false }
+    developerCredentials.refused(
+      found.signer, for: DeveloperCredentialsCache.Key(backend: backend.name, command: command))
+    return found.isKept
   }
 
   private func developerRequest(
@@ -46,14 +63,14 @@ extension UpstreamClient {
     }
   }
 
-  /// Credentials of a process are replaced when they expire within this time.
-  private static let developerMargin: Duration = .seconds(5 * 60)
-
   private func developerSigner(
     _ settings: CognitoBackendSettings, _ backend: BackendSettings,
-    _ done: @escaping Completion<SigV4>
+    _ done: @escaping Completion<DeveloperCredentialsCache.Signer>
   ) {
-    if let command = settings.credentialProcess { return processSigner(command, backend, done) }
+    if let command = settings.credentialProcess {
+      let key = DeveloperCredentialsCache.Key(backend: backend.name, command: command)
+      return developerCredentials.signer(for: key, timeout: backend.timeout, done)
+    }
     let upstream = Upstream.backend(backend.name)
     let queries = services.queries
     readFileIfNamed(settings.credentialsFile, key: "credentials_file", for: upstream) { file in
@@ -61,39 +78,37 @@ extension UpstreamClient {
         Result { () throws(UpstreamFailure) in
           let file = try file.get()
           return try Self.checked(upstream) { () throws(InvalidInput) in
-            guard let file, let path = settings.credentialsFile else {
-              return try DeveloperCredentials(environment: queries.environment).signer
-            }
-            return try DeveloperCredentials(
-              file: file, section: settings.credentialsProfile, path: path
-            ).signer
+            let found =
+              if let file, let path = settings.credentialsFile {
+                try DeveloperCredentials(
+                  file: file, section: settings.credentialsProfile, path: path)
+              } else {
+                try DeveloperCredentials(environment: queries.environment)
+              }
+            // Read anew for each call.
+            return DeveloperCredentialsCache.Signer(signer: found.signer, isKept: false)
           }
         })
     }
   }
 
-  private func processSigner(
-    _ command: [String], _ backend: BackendSettings, _ done: @escaping Completion<SigV4>
-  ) {
-    if let known = developerCredentials[backend.name],
-      known.expiration.map({ $0 - services.clock.wallTime > Self.developerMargin }) ?? true
-    {
-      return done(.success(known.signer))
-    }
-    let upstream = Upstream.backend(backend.name)
-    let command = Command(
-      command, environment: Self.environment([:]), input: Secret([]), timeout: backend.timeout)
-    services.commands.run(command) { [unowned self, generation] output in
-      done(
-        Result { () throws(UpstreamFailure) in
-          guard case .exited(0) = output.ending else { throw .exec(output, from: upstream) }
-          let fresh = try Self.checked(upstream) { () throws(InvalidInput) in
-            try DeveloperCredentials(processOutput: output.standardOutput)
-          }
-          // The backend may be another one since a reload.
-          if generation == self.generation { developerCredentials[backend.name] = fresh }
-          return fresh.signer
-        })
+  /// Runs a `credential_process`.
+  static func makeDeveloperCredentials(
+    _ services: Services, random: any RandomNumberGenerator
+  ) -> DeveloperCredentialsCache {
+    DeveloperCredentialsCache(clock: services.clock, random: random) { key, timeout, done in
+      let upstream = Upstream.backend(key.backend)
+      let command = Command(
+        key.command, environment: environment([:]), input: Secret([]), timeout: timeout)
+      services.commands.run(command) { output in
+        done(
+          Result { () throws(UpstreamFailure) in
+            guard case .exited(0) = output.ending else { throw .exec(output, from: upstream) }
+            return try checked(upstream) { () throws(InvalidInput) in
+              try DeveloperCredentials(processOutput: output.standardOutput)
+            }
+          })
+      }
     }
   }
 }

@@ -37,13 +37,10 @@ package final class UpstreamClient: UpstreamPerforming {
   private(set) var settings: DaemonSettings
   /// Generates uids of devices at sample servers.
   var random: any RandomNumberGenerator
-  /// Developer credentials from a `credential_process`, by backend, until they expire.
-  var developerCredentials: [String: DeveloperCredentials] = [:]
+  let developerCredentials: DeveloperCredentialsCache
   /// Files whose reading hangs: no second thread joins the first, so that a file on a dead disk takes
   /// one thread and leaves the others to files that can be read.
   var hangingFiles: Set<String> = []
-  /// Grows with each configuration.
-  private(set) var generation = 0
   private var queues: [Endpoint: CallQueue] = [:]
   /// The same queues in the order of their first use, so that they are always served in one order.
   private var queuesInOrder: [CallQueue] = []
@@ -74,6 +71,7 @@ package final class UpstreamClient: UpstreamPerforming {
     self.services = services
     self.settings = settings
     self.random = random
+    developerCredentials = Self.makeDeveloperCredentials(services, random: random)
     timer = services.clock.makeTimer { [unowned self] in self.timerFired() }
   }
 
@@ -81,8 +79,7 @@ package final class UpstreamClient: UpstreamPerforming {
   /// the limits of their next call.
   package func apply(_ settings: DaemonSettings) {
     self.settings = settings
-    developerCredentials = [:]
-    generation += 1
+    developerCredentials.removeAll()
   }
 
   package var callCount: Int { calls.count }

@@ -83,6 +83,8 @@ extension HTTPRequest {
 /// Runs commands by a function of the test.
 final class FakeCommands: CommandRunning {
   var outcome: (Command) -> ExecOutcome = { _ in ExecOutcome(ending: .notStarted) }
+  /// What a command takes, up to its timeout.
+  var time = Duration.zero
   private(set) var commands: [Command] = []
   private let clock: VirtualClock
   private var timers: [Int: any Timer] = [:]
@@ -93,13 +95,16 @@ final class FakeCommands: CommandRunning {
 
   func run(_ command: Command, completion: @escaping (ExecOutcome) -> Void) {
     commands.append(command)
-    let (number, outcome) = (commands.count, outcome(command))
+    let isLate = time > command.timeout
+    let (number, outcome) = (
+      commands.count, isLate ? ExecOutcome(ending: .timedOut) : outcome(command)
+    )
     let timer = clock.makeTimer { [unowned self] in
       timers[number] = nil
       completion(outcome)
     }
     timers[number] = timer
-    timer.arm(at: clock.now)
+    timer.arm(at: clock.now + min(time, command.timeout))
   }
 }
 
