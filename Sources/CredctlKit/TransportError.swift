@@ -70,6 +70,13 @@ extension SocketPath {
   }
 }
 
+/// How long credctl waits for a socket that may appear.
+public enum SocketWait {
+  /// Milliseconds between two attempts, and how many there are: 300 ms in all.
+  public static let milliseconds = 10
+  public static let attempts = 30
+}
+
 /// Where credd listens, and where the path comes from: the advice of an error depends on it.
 public struct SocketPath: Equatable, Sendable {
   public enum Origin: Equatable, Sendable {
@@ -92,24 +99,49 @@ public struct SocketPath: Equatable, Sendable {
     self.origin = origin
   }
 
-  /// Takes the first of: `--socket`, `$CREDD_SOCKET`, `$XDG_RUNTIME_DIR/credd/credd.sock` if this user
-  /// owns it, `/run/credd/credd.sock`. An empty variable counts as unset.
+  /// Takes the first of: `--socket`, `$CREDD_SOCKET`, `$XDG_RUNTIME_DIR/credd/credd.sock` if it exists,
+  /// `/run/credd/credd.sock`. An empty variable counts as unset. Who listens there is judged once
+  /// credctl is connected: see ``Listener``.
   ///
-  /// `sudo` and `su` may keep `$XDG_RUNTIME_DIR` of another user. credctl must not give a password to
-  /// that user's daemon or take credentials from it.
-  ///
-  /// - Parameter isOwn: whether a path exists and belongs to this user.
+  /// - Parameters:
+  ///   - exists: whether a path exists.
+  ///   - passesOverUser: whether the socket in `$XDG_RUNTIME_DIR` turned out to be another user's.
   public init(
-    argument: String?, environment: (String) -> String?, isOwn: (String) -> Bool
+    argument: String?, environment: (String) -> String?, exists: (String) -> Bool,
+    passesOverUser: Bool = false
   ) {
-    if let path = argument ?? environment("CREDD_SOCKET"), !path.isEmpty {
+    if let path = Self.given(argument, environment) {
       self.init(path: path, origin: .given)
-    } else if let directory = environment("XDG_RUNTIME_DIR"), !directory.isEmpty,
-      isOwn(directory + "/credd/credd.sock")
-    {
-      self.init(path: directory + "/credd/credd.sock", origin: .userManager)
+    } else if !passesOverUser, let path = Self.userManager(environment), exists(path) {
+      self.init(path: path, origin: .userManager)
     } else {
       self = .system
     }
+  }
+
+  /// Whether a socket may appear in a moment: systemd removes and makes it again when it restarts the
+  /// socket's unit, and leaves its folder alone.
+  public static func mayAppear(
+    argument: String?, environment: (String) -> String?, exists: (String) -> Bool
+  ) -> Bool {
+    if let path = given(argument, environment) { return exists(folder(of: path)) }
+    return [system.path, userManager(environment)].contains {
+      $0.map { exists(folder(of: $0)) } ?? false
+    }
+  }
+
+  private static func given(_ argument: String?, _ environment: (String) -> String?) -> String? {
+    guard let path = argument ?? environment("CREDD_SOCKET"), !path.isEmpty else { return nil }
+    return path
+  }
+
+  private static func userManager(_ environment: (String) -> String?) -> String? {
+    guard let directory = environment("XDG_RUNTIME_DIR"), !directory.isEmpty else { return nil }
+    return directory + "/credd/credd.sock"
+  }
+
+  private static func folder(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
   }
 }

@@ -4,28 +4,29 @@ import Glibc
 
 /// Sends one request to the daemon, over a connection of its own.
 struct Client {
-  let socket: SocketPath
+  private let argument: String?
 
   init(socketArgument: String?) {
-    socket = SocketPath(
-      argument: socketArgument,
-      environment: Environment.value(of:),
-      isOwn: Self.isOwn)
+    argument = socketArgument
   }
 
-  /// Whether a path exists and belongs to this user.
-  private static func isOwn(_ path: String) -> Bool {
-    var status = stat()
-    return unsafe stat(path, &status) == 0 && status.st_uid == geteuid()
+  private func path(passingOverUser: Bool) -> SocketPath {
+    SocketPath(
+      argument: argument, environment: Environment.value(of:), exists: Self.exists,
+      passesOverUser: passingOverUser)
   }
 
-  /// - Parameter seconds: for the connection, and again for the reply.
+  private static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
+
+  /// - Parameters:
+  ///   - seconds: for the connection, and again for the reply.
+  ///   - secret: who may get the request.
   func ask(
     _ request: consuming [UInt8], for shape: ReplyShape, profile: String? = nil,
-    seconds: Int = WaitLimits.margin
+    seconds: Int = WaitLimits.margin, secret: SecretDelivery = .none
   ) throws(Failure) -> Answer {
     defer { request.wipe() }
-    return try askOnce(request, for: shape, profile: profile, seconds: seconds)
+    return try askOnce(request, for: shape, profile: profile, seconds: seconds, secret)
   }
 
   /// The same for a request that may be sent twice. A daemon that restarts or crashes leaves some
@@ -51,10 +52,11 @@ struct Client {
   }
 
   private func askOnce(
-    _ request: [UInt8], for shape: ReplyShape, profile: String?, seconds: Int
+    _ request: [UInt8], for shape: ReplyShape, profile: String?, seconds: Int,
+    _ secret: SecretDelivery = .none
   ) throws(Failure) -> Answer {
     let buffer = ReplyBuffer()
-    _ = try send(request, firstReplyInto: buffer, seconds: seconds)
+    _ = try send(request, firstReplyInto: buffer, seconds: seconds, secret)
     return Answer(buffer, reply: try Reply.check(buffer.line, has: shape, profile: profile))
   }
 
@@ -88,20 +90,47 @@ struct Client {
     do {
       try connection.receiveLine(into: buffer, seconds: nil)
     } catch {
-      throw Failure(error, at: socket)
+      throw Failure(error, at: connection.path)
     }
   }
 
   private func send(
-    _ request: [UInt8], firstReplyInto buffer: ReplyBuffer, seconds: Int
+    _ request: [UInt8], firstReplyInto buffer: ReplyBuffer, seconds: Int,
+    _ secret: SecretDelivery = .none
   ) throws(Failure) -> ControlSocket {
+    let connection = try connect(seconds: seconds, secret)
     do {
-      let connection = try ControlSocket(connectingTo: socket.path, seconds: seconds)
       try connection.send(request, seconds: seconds)
       try connection.receiveLine(into: buffer, seconds: seconds)
-      return connection
     } catch {
-      throw Failure(error, at: socket)
+      throw Failure(error, at: connection.path)
+    }
+    return connection
+  }
+
+  /// Connects, and lets the kernel say who listens before anything is sent.
+  private func connect(seconds: Int, _ secret: SecretDelivery) throws(Failure) -> ControlSocket {
+    var attemptsLeft = SocketWait.attempts
+    var passesOverUser = false
+    while true {
+      let path = path(passingOverUser: passesOverUser)
+      var refusal: Failure?
+      do throws(TransportError) {
+        let connection = try ControlSocket(connectingTo: path, seconds: seconds)
+        switch try connection.listener().judgement(of: path, secret) {
+        case .send: return connection
+        case .passOver: passesOverUser = true
+        case .refuse(let failure): refusal = failure
+        }
+      } catch {
+        guard error == .noListener, attemptsLeft > 0,
+          SocketPath.mayAppear(
+            argument: argument, environment: Environment.value(of:), exists: Self.exists)
+        else { throw Failure(error, at: path) }
+        attemptsLeft -= 1
+        usleep(UInt32(SocketWait.milliseconds * 1000))
+      }
+      if let refusal { throw refusal }
     }
   }
 }

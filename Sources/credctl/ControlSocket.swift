@@ -1,20 +1,37 @@
+import CLinux
 import CredCore
 import CredctlKit
 import Glibc
 
 /// One connection to the daemon. Every call has a time limit.
 struct ControlSocket: ~Copyable {
+  let path: SocketPath
   private let descriptor: Descriptor
 
-  init(connectingTo path: String, seconds: Int) throws(TransportError) {
-    let address = try Self.address(of: path)
+  init(connectingTo path: SocketPath, seconds: Int) throws(TransportError) {
+    let address = try Self.address(of: path.path)
     let descriptor = Descriptor(owning: try Self.open())
     // A full backlog blocks connect(2) of a Unix socket, and a slow reader send(2). Both obey this.
     var limit = timeval(tv_sec: seconds, tv_usec: 0)
     unsafe setsockopt(
       descriptor.number, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     try Self.connect(descriptor.number, to: address, seconds: seconds)
+    self.path = path
     self.descriptor = descriptor
+  }
+
+  /// Who listens, as the kernel recorded it when the socket began to listen.
+  func listener() throws(TransportError) -> Listener {
+    var peer = credd_peer()
+    guard unsafe credd_peer_credentials(descriptor.number, &peer) == 0 else {
+      throw Self.failure(of: "getsockopt")
+    }
+    return Listener(
+      uid: peer.uid, own: geteuid(), overflow: credd_overflow_uid, hasEveryUid: credd_has_every_uid
+    ) {
+      var uid: uid_t = 0
+      return unsafe credd_local_user("/etc/passwd", "credd", &uid) == 1 ? uid : nil
+    }
   }
 
   func send(_ bytes: [UInt8], seconds: Int) throws(TransportError) {

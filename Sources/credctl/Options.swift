@@ -30,9 +30,12 @@ protocol SessionVerb: Verb {
 }
 
 extension SessionVerb {
-  func showSession(_ request: consuming RequestLine, seconds: Int) throws(Failure) {
+  func showSession(
+    _ request: consuming RequestLine, seconds: Int, secret: SecretDelivery = .none
+  ) throws(Failure) {
     let answer = try client.ask(
-      request.finished(), for: .session, profile: selection.profile, seconds: seconds)
+      request.finished(), for: .session, profile: selection.profile, seconds: seconds,
+      secret: secret)
     guard !format.json else { return try answer.print() }
     let line = "\(answer.text("Profile")) \(answer.text("State")) \(answer.text("IdentityId"))\n"
     try StandardStream.output.write(line)

@@ -5,7 +5,34 @@ import Testing
   private func resolve(
     _ argument: String? = nil, _ environment: [String: String] = [:], existing: String = ""
   ) -> SocketPath {
-    SocketPath(argument: argument, environment: { environment[$0] }, isOwn: { $0 == existing })
+    SocketPath(argument: argument, environment: { environment[$0] }, exists: { $0 == existing })
+  }
+
+  @Test func anotherUsersSocketInTheUsersPlaceIsPassedOver() {
+    let user = "/run/user/7/credd/credd.sock"
+    func path(_ argument: String?, _ environment: [String: String]) -> SocketPath {
+      SocketPath(
+        argument: argument, environment: { environment[$0] }, exists: { $0 == user },
+        passesOverUser: true)
+    }
+    #expect(path(nil, ["XDG_RUNTIME_DIR": "/run/user/7"]) == .system)
+    #expect(path("/arg", ["XDG_RUNTIME_DIR": "/run/user/7"]).path == "/arg")
+  }
+
+  @Test(arguments: [
+    ("/a/b", nil, "/a", true), ("/a/b", nil, "/run/credd", false), ("/b", nil, "/", true),
+    ("b", nil, ".", true), (nil, nil, "/run/credd", true), (nil, nil, "/run", false),
+    (nil, "/run/user/7", "/run/user/7/credd", true), (nil, "/run/user/7", "/run/credd", true),
+    (nil, "/run/user/7", "/run/user/7", false),
+  ])
+  func aSocketMayAppearWhereItsFolderIs(
+    _ argument: String?, _ runtime: String?, _ folder: String, _ mayAppear: Bool
+  ) {
+    let environment = ["XDG_RUNTIME_DIR": runtime]
+    #expect(
+      SocketPath.mayAppear(
+        argument: argument, environment: { environment[$0] ?? nil }, exists: { $0 == folder })
+        == mayAppear)
   }
 
   @Test func takesTheFirstPathThatIsSet() {

@@ -86,7 +86,7 @@ _credctl() {
   status) options+=' --all --json' ;;
   logout) options+=' --profile --global --json' ;;
   login) options+=' --profile --json --username --password-stdin --identity-id --token-stdin'
-    options+=' --login --custom-role-arn' ;;
+    options+=' --login --custom-role-arn --trust-socket' ;;
   import) options+=' --profile' ;;
   ping) options+=' --json' ;;
   esac

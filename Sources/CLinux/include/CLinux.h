@@ -103,6 +103,10 @@ struct credd_peer {
   gid_t gid;
 };
 int credd_peer_credentials(int descriptor, struct credd_peer *peer);
+// The uid of `name` in a file such as /etc/passwd: 1, 0 if it is not there, or -errno.
+int credd_local_user(const char *path, const char *name, uid_t *uid);
+// Whether this user namespace has every uid, as the host's own has.
+bool credd_has_every_uid(void);
 // Supplementary groups of the peer; their number is in `count`, also with -ERANGE.
 int credd_peer_groups(int descriptor, gid_t *groups, uint32_t *count);
 

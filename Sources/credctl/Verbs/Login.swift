@@ -42,6 +42,10 @@ struct Login: SessionVerb {
   @Option(help: ArgumentHelp("The role, for a SAML token that carries several.", valueName: "arn"))
   var customRoleArn: String?
 
+  @Flag(
+    help: "Send the secret also where this user namespace does not show who listens at the socket.")
+  var trustSocket = false
+
   func validate() throws {
     let means = [
       username != nil || passwordStdin, identityId != nil || tokenStdin, !login.isEmpty,
@@ -74,7 +78,7 @@ struct Login: SessionVerb {
   /// The daemon alone knows whether the profile's backend trusts this host, so credctl asks it first.
   private func signInByHost() throws(Failure) {
     do {
-      try signIn { _ in }
+      try signIn(hasSecret: false) { _ in }
     } catch {
       guard error.wantsPassword else { throw error }
       try signInWithPassword()
@@ -90,11 +94,15 @@ struct Login: SessionVerb {
     }
   }
 
-  private func signIn(with add: (inout RequestLine) -> Void) throws(Failure) {
+  private func signIn(
+    hasSecret: Bool = true, with add: (inout RequestLine) -> Void
+  ) throws(Failure) {
     var request = RequestLine(operation: "login", profile: selection.profile)
     add(&request)
     if let customRoleArn { request.add("custom_role_arn", customRoleArn) }
-    try showSession(request, seconds: WaitLimits.upstream)
+    let delivery: SecretDelivery = trustSocket ? .toAnyListener : .toKnownListener
+    try showSession(
+      request, seconds: WaitLimits.upstream, secret: hasSecret ? delivery : .none)
   }
 
   private func userName() throws(Failure) -> String {

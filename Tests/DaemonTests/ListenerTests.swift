@@ -1,0 +1,144 @@
+import Foundation
+import Glibc
+import Testing
+
+/// credctl sends nothing before it knows who listens, and waits a moment for a socket that systemd
+/// makes anew.
+@Suite(.onStage)
+struct ListenerTests {
+  /// Listens, and prints what one client sent.
+  private static let listening = """
+    import os, socket, sys
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(sys.argv[1])
+    os.chmod(sys.argv[1], 0o777)
+    s.listen()
+    print("listening", flush=True)
+    c, _ = s.accept()
+    print("got", len(c.makefile("rb").read()), flush=True)
+    """
+
+  /// A socket of another user, in a folder that is `credd` in a runtime folder.
+  private func strangersSocket() throws -> (runtime: String, path: String, process: ChildProcess) {
+    let stage = try Stage.current()
+    let runtime = stage.newFile("run")
+    try FileManager.default.createDirectory(
+      atPath: runtime + "/credd", withIntermediateDirectories: true)
+    unsafe chmod(runtime + "/credd", 0o777)
+    let path = runtime + "/credd/credd.sock"
+    let script = stage.newFile("listen.py")
+    try Data(Self.listening.utf8).write(to: URL(filePath: script))
+    let process = try ChildProcess(
+      OtherUser.games.prefix + ["/usr/bin/python3", script, path])
+    try Deadline.usual.wait(for: "the listener") { process.output.contains("listening") }
+    return (runtime, path, process)
+  }
+
+  @Test(.enabled(if: OtherUser.canBe && PythonScript.canRun, "takes root and python3"))
+  func anotherUsersSocketIsSentNothing() throws {
+    let (_, path, listener) = try strangersSocket()
+    let credctl = try Stage.current().executable(Programs.credctl)
+    let outcome = try ChildProcess(OtherUser.daemon.prefix + [credctl, "--socket", path, "get"])
+    #expect(try outcome.wait() == 77)
+    #expect(outcome.errors.contains("\(path) belongs to uid 5"))
+    #expect(outcome.output.isEmpty)
+    #expect(try listener.wait() == 0)
+    #expect(listener.output.contains("got 0\n"))
+  }
+
+  /// `sudo` may keep the variable of the user that called it.
+  @Test(.enabled(if: OtherUser.canBe && PythonScript.canRun, "takes root and python3"))
+  func anotherUsersSocketInTheRuntimeFolderIsPassedOver() throws {
+    let (runtime, _, listener) = try strangersSocket()
+    let outcome = try ChildProcess(
+      [Programs.credctl, "ping"], environment: ["XDG_RUNTIME_DIR": runtime])
+    #expect(try outcome.wait() == 69)
+    #expect(outcome.errors.contains("no listener at /run/credd/credd.sock"))
+    #expect(try listener.wait() == 0)
+    #expect(listener.output.contains("got 0\n"))
+  }
+
+  /// In a container without the host's root the kernel does not say who listens.
+  @Test(
+    .enabled(
+      if: OtherUser.canBe && Programs.installed("unshare") != nil, "takes root and unshare(1)"))
+  func aSecretGoesToAnUnknownListenerOnlyIfToldSo() throws {
+    let host = try TestHost(sandbox: ["--any-user"]) { Configuration.password($0) }
+    let unshare = try #require(Programs.installed("unshare"))
+    let credctl = try Stage.current().executable(Programs.credctl)
+    let inside = try OtherUser.games.prefix + [unshare, "-U"]
+    // Where the kernel lets ordinary users have no namespace there is nothing to see.
+    guard try host.run(inside + ["/bin/true"]).status == 0 else { return }
+    let password = try Stage.current().newFile("password")
+    try Data("alice-password\n".utf8).write(to: URL(filePath: password))
+    unsafe chmod(password, 0o644)
+    func logIn(_ more: String...) throws -> ChildProcess {
+      let process = try ChildProcess(
+        inside + [
+          credctl, "--socket", host.socketPath, "login", "--username", "alice", "--password-stdin",
+        ] + more, input: password)
+      try process.wait()
+      return process
+    }
+    let refused = try logIn()
+    #expect(refused.status == 77)
+    #expect(refused.errors.contains("--trust-socket"))
+    #expect(try host.sandbox.calls("backend.login") == 0)
+    // A request without a secret is sent.
+    #expect(
+      try host.run(inside + [credctl, "--socket", host.socketPath, "ping"]).status == 0)
+    #expect(try logIn("--trust-socket").status == 0)
+    #expect(try host.sandbox.calls("backend.login") == 1)
+  }
+
+  // MARK: A socket that is made anew
+
+  /// - Parameter present: makes what is at the path while the socket is away.
+  private func expectToSurvive(
+    _ host: TestHost, _ arguments: [String], whileThereIs present: (String) throws -> Void
+  ) throws {
+    let aside = host.socketPath + ".aside"
+    var judged = 0
+    while judged < 3 {
+      #expect(unsafe rename(host.socketPath, aside) == 0)
+      try present(host.socketPath)
+      let began = ContinuousClock.now
+      let process = try ChildProcess([Programs.credctl, "--socket", host.socketPath] + arguments)
+      usleep(60_000)
+      #expect(unsafe rename(aside, host.socketPath) == 0)
+      let away = ContinuousClock.now - began
+      let status = try process.wait()
+      // On a busy machine the socket may have been away for longer than credctl waits.
+      guard away < .milliseconds(200) else { continue }
+      judged += 1
+      #expect(status == 0, "\(process.errors)")
+    }
+  }
+
+  @Test(arguments: [["get"], ["ping"], ["status"]])
+  func aSocketThatIsAwayForAMomentIsWaitedFor(_ arguments: [String]) throws {
+    try expectToSurvive(try TestHost(), arguments) { _ in }
+  }
+
+  @Test
+  func aSocketThatRefusesForAMomentIsWaitedFor() throws {
+    // What is bound and does not listen, or what a dead process left.
+    try expectToSurvive(try TestHost(), ["get"]) { path in
+      let server = try ChildProcess([
+        "/usr/bin/python3", "-c",
+        "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])", path,
+      ])
+      #expect(try server.wait() == 0)
+    }
+  }
+
+  @Test
+  func aSocketThatDoesNotComeIsNotWaitedForLong() throws {
+    let stage = try Stage.current()
+    let began = ContinuousClock.now
+    let process = try ChildProcess([Programs.credctl, "--socket", stage.newFile("none"), "get"])
+    #expect(try process.wait() == 69)
+    #expect(ContinuousClock.now - began >= .milliseconds(300))
+    #expect(process.errors.contains("credd is not running"))
+  }
+}
