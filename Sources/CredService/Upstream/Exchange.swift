@@ -20,7 +20,8 @@ extension UpstreamClient {
   /// Makes a call whose turn has come. The outcome comes later, never within this function; for a
   /// call that is cancelled before it is sent, never.
   func make(_ request: CallRequest, _ done: @escaping (UpstreamOutcome) -> Void) {
-    prepare(request.call, request.profile, request.user) { [unowned self] prepared in
+    prepare(request.call, request.profile, request.user, request.caller) {
+      [unowned self] prepared in
       guard mayBeSent(request.id) else { return }
       switch prepared {
       case .success(.exchange(let exchange)):
@@ -38,7 +39,7 @@ extension UpstreamClient {
   }
 
   private func prepare(
-    _ call: UpstreamCall, _ profile: Profile, _ user: UnixUser,
+    _ call: UpstreamCall, _ profile: Profile, _ user: UnixUser, _ caller: CallerNote?,
     _ done: @escaping Completion<PreparedCall>
   ) {
     switch call {
@@ -47,7 +48,10 @@ extension UpstreamClient {
     case .readTokenFile:
       readTokenFile(of: profile, done)
     case .tokenCallback(let identityID, let logins, let session, let isForced):
-      prepareToken(identityID, logins, session, isForced, profile, user, done)
+      var query = TokenQueryParts(identityID: identityID, logins: logins, session: session)
+      query.isForced = isForced
+      query.caller = caller
+      prepareToken(query, profile, user, done)
     case .getID(let logins):
       done(Result { () throws(UpstreamFailure) in .exchange(try getID(logins, profile)) })
     case .getOpenIDToken(let identityID, let logins):

@@ -117,11 +117,11 @@ struct FaultTests {
     fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .status(500)
     fixture.host.upstreams.faults["token"] = .failure(.reset)
     let forced = try fixture.ask(#"{"refresh":true,"wait":2}"#)
-    #expect(forced.errorCode == "CognitoUnavailable")
+    #expect(forced.errorCode == "BackendUnavailable")
     #expect(try fixture.ask() == credentials)
     let status = try fixture.status()
     #expect(status?["State"]?.text == "signedIn")
-    #expect(status?["LastError"]?["Code"]?.text == "CognitoUnavailable")
+    #expect(status?["LastError"]?["Code"]?.text == "BackendUnavailable")
     #expect(fixture.service.degraded == 1)
     #expect(fixture.service.summary.text.contains("1 degraded"))
     fixture.host.upstreams.faults = [:]
