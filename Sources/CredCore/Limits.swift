@@ -13,8 +13,11 @@ public enum Limits {
     public static let time = Duration.seconds(10)
     /// Bytes of a request's `id`, which is kept while the request waits.
     public static let idBytes = 256
-    /// Nesting and values of a line: a `login` with ten logins has 15 values in 2 levels.
-    public static let json = JSONLimits(depth: 4, values: 64)
+    /// Bytes of a request's `purpose`, which goes to the journal and to backends.
+    public static let purposeBytes = 128
+    /// Nesting and values of a line: a `login` with ten logins has 15 values in 2 levels, and a
+    /// sign-up may have some 60 attributes of a user.
+    public static let json = JSONLimits(depth: 4, values: 128)
     /// How long a `get` waits for a refresh or a sign-in if it has no `wait`. A program that hangs
     /// longer looks broken, and older Rust SDKs kill a credential_process after 5 s.
     public static let defaultWait = Duration.seconds(5)

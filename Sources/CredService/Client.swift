@@ -29,6 +29,8 @@ package final class Client {
     set { hasAsked = !newValue }
   }
 
+  /// The `purpose` of the last request.
+  var purpose: String?
   /// The line that may get a ``CachedAnswer``, and the last answer that it got.
   var cachedLine: [UInt8] = []
   var cachedAnswer: CachedAnswer?

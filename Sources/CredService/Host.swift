@@ -311,11 +311,14 @@ package struct CallRequest: Sendable {
   package let isInPerson: Bool
   /// Whether the former call failed.
   package let isRetry: Bool
+  /// Who asks; nil where the backend is not told.
+  package let caller: CallerNote?
 
   package init(
     id: CallID, call: UpstreamCall, profile: Profile, user: UnixUser, isInPerson: Bool,
-    isRetry: Bool
+    isRetry: Bool, caller: CallerNote? = nil
   ) {
+    self.caller = caller
     self.id = id
     self.call = call
     self.profile = profile

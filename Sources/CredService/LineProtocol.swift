@@ -5,12 +5,15 @@ package import CredCore
 final class CachedAnswer {
   private let line: [UInt8]
   let session: Session
+  /// The line's `purpose`.
+  let purpose: String?
   /// After this time access is decided again.
   private let until: Instant
 
-  init(line: [UInt8], session: Session, until: Instant) {
+  init(line: [UInt8], session: Session, purpose: String?, until: Instant) {
     self.line = line
     self.session = session
+    self.purpose = purpose
     self.until = until
   }
 
@@ -43,6 +46,7 @@ extension SessionService: LineReceiving {
       let session = cached.session
       if session.usedCredentials != session.credentialsNumber { markUsed(session, now) }
       if client.auditedCredentials != session.credentialsNumber {
+        client.purpose = cached.purpose
         recordCredentialsGiven(session, client, now)
       }
       client.sink.send(reply.bytes)
@@ -83,6 +87,7 @@ extension SessionService: LineReceiving {
     _ request: Request, _ line: borrowing Span<UInt8>, _ client: Client, _ now: Instant
   ) {
     client.cachedAnswer = nil
+    client.purpose = request.purpose
     if case .get(let get) = request.operation, get.isPlain, request.id == nil {
       client.cachedLine = line.copied
     }

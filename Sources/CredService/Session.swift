@@ -23,6 +23,8 @@ package final class Session {
   private(set) var credentialsNumber: UInt64 = 0
   /// The number of the last credentials whose use was recorded.
   var usedCredentials: UInt64 = 0
+  /// The client whose request was the last to wait here.
+  var askedBy: UInt64 = 0
   /// The processes that got these credentials.
   var audited = AuditLedger()
   /// Whether the service counts it among sessions whose last refresh failed.

@@ -32,6 +32,9 @@ extension SessionService {
   private func logFailure(
     _ what: String, _ failure: UpstreamFailure, _ session: Session, _ log: Logger
   ) {
+    if failure.refusesHost, case .backend(let name) = failure.upstream {
+      guard hostRefusals.insert(name).inserted else { return }
+    }
     let subject = NoticeLimiter.Subject(
       event: JournalEvent.refreshFailed.rawValue, profile: session.key.profile,
       uid: session.key.uid, detail: failure.message)
@@ -128,6 +131,7 @@ extension SessionService {
       "profile": "\(profile)", "uid": "\(client.peer.uid)", "pid": "\(client.peer.pid)",
     ]
     if let unit { metadata["unit"] = "\(unit)" }
+    if let purpose = client.purpose { metadata["purpose"] = "\(purpose)" }
     // The number of suppressed entries of this kind.
     if repeats > 0 { metadata["repeats"] = "\(repeats)" }
     return metadata

@@ -21,6 +21,9 @@ extension SessionService {
     case .session(let session):
       // A session that begins anew refuses its clients, and a write that fails ends one.
       guard clients[client.id] != nil else { return }
+      if other != nil, let error = impersonationRefusal(session, client, now) {
+        return refuse(error, id: request.id, client)
+      }
       body(session)
     case .refused(let error): refuse(error, id: request.id, client)
     case .pending: wait(client, for: WaitingRequest(request, forCaller: true))
@@ -131,6 +134,22 @@ extension SessionService {
     case known(Caller)
     case pending
     case refused(ProtocolError)
+  }
+
+  /// The refusal of another user's session because a person signed in to it.
+  func impersonationRefusal(
+    _ session: Session, _ client: Client, _ now: Instant
+  ) -> ProtocolError? {
+    guard session.machine.state.isPersonal, !session.profile.settings.impersonateSignedIn else {
+      return nil
+    }
+    let name = session.key.profile
+    recordRefusal(of: Caller(uid: client.peer.uid), to: name, client, now)
+    let user = session.userName ?? "uid \(session.key.uid)"
+    return ProtocolError(
+      .accessDenied,
+      "\(user) signed in to profile '\(name)' in person; to act for such users takes "
+        + "impersonate_signed_in = yes")
   }
 
   // MARK: Sessions

@@ -12,9 +12,37 @@ extension SessionService {
       CallRequest(
         id: id, call: call, profile: session.profile,
         user: UnixUser(uid: session.key.uid, name: session.userName), isInPerson: isInPerson,
-        isRetry: session.machine.failures > 0)
+        isRetry: session.machine.failures > 0, caller: callerNote(session, isInPerson))
     ) { [unowned self, unowned session] outcome in
+      noteAccess(outcome, session)
       self.handle(.callFinished(id, outcome), session, self.host.clock.now)
+    }
+  }
+
+  /// Who asks, for a backend that wants to know.
+  private func callerNote(_ session: Session, _ isInPerson: Bool) -> CallerNote? {
+    guard session.profile.backend?.sendsCaller ?? false else { return nil }
+    guard isInPerson, let client = clients[session.askedBy] else {
+      return CallerNote(user: session.userName, uid: session.key.uid)
+    }
+    let uid = client.peer.uid
+    var name = session.userName
+    if uid != session.key.uid {
+      if case .user(let user)? = directory.known(UserQuery(.uid(uid))) {
+        name = user.name
+      } else {
+        name = nil
+      }
+    }
+    return CallerNote(user: name, uid: uid, unit: client.unit(), purpose: client.purpose)
+  }
+
+  /// A backend that answers accepts this host again.
+  private func noteAccess(_ outcome: UpstreamOutcome, _ session: Session) {
+    guard !hostRefusals.isEmpty, let backend = session.profile.backend else { return }
+    switch outcome {
+    case .token, .signedIn: hostRefusals.remove(backend.name)
+    default: break
     }
   }
 
@@ -51,7 +79,12 @@ extension SessionService {
   func giveCredentials(of session: Session, to waiter: UInt64) {
     guard let (client, request) = endWait(waiter, in: session) else { return }
     guard let reply = session.reply else { return refuse(.nothingHeld, id: request.id, client) }
-    recordCredentialsGiven(session, client, host.clock.now)
+    let now = host.clock.now
+    // The user may have signed in while the client waited.
+    if request.otherUser != nil, let error = impersonationRefusal(session, client, now) {
+      return refuse(error, id: request.id, client)
+    }
+    recordCredentialsGiven(session, client, now)
     give(reply, request, client)
   }
 

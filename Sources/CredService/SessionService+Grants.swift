@@ -106,7 +106,7 @@ extension ProtocolError {
 
 extension Request {
   /// The user for whom the caller asks, if not the caller.
-  fileprivate var otherUser: String? {
+  var otherUser: String? {
     if case .get(let get) = operation { get.user } else { nil }
   }
 }

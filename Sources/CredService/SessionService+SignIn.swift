@@ -22,6 +22,7 @@ extension SessionService {
       passwordsUnderWay.insert(attempt.uid)
     }
     wait(client, for: WaitingRequest(request, in: session))
+    session.askedBy = client.id
     let wall = host.clock.wallTime
     handle(
       .signInRequested(

@@ -52,6 +52,8 @@ package final class SessionService {
   var auditLimiter = NoticeLimiter(burst: 20)
   var refusalLimiter = NoticeLimiter(burst: 1)
   var failureLimiter = NoticeLimiter(burst: 1)
+  /// Backends that refuse this host: that is logged once for all users.
+  var hostRefusals: Set<String> = []
 
   // What `status` says.
   let started: Instant
@@ -100,7 +102,8 @@ package final class SessionService {
       give(.ping(version: Version.current, pid: host.process.pid), request, client)
     case .login(let login):
       withSession(login.profile, request, client, now) { signIn(login, $0, request, client, now) }
-    case .logout(let profile, let global):
+    // No type of backend gives refresh tokens yet, so `revoke` has nothing to keep from revocation.
+    case .logout(let profile, let global, _):
       withSession(profile, request, client, now) {
         signOut(global: global, $0, request, client, now)
       }
@@ -151,7 +154,8 @@ package final class SessionService {
   /// The next such line takes the hot path.
   private func cacheAnswer(_ session: Session, _ client: Client) {
     let cached = CachedAnswer(
-      line: client.cachedLine, session: session, until: client.decision.until)
+      line: client.cachedLine, session: session, purpose: client.purpose,
+      until: client.decision.until)
     client.cachedAnswer = cached
     if client.decision.isOfUser { client.user.cachedAnswer = cached }
   }
@@ -163,6 +167,7 @@ package final class SessionService {
       return refuse(error, id: request.id, client)
     }
     wait(client, for: WaitingRequest(request, in: session))
+    session.askedBy = client.id
     handle(.asked(waiter), session, now)
     recordAccess(to: session, ofWaiting: client)
   }

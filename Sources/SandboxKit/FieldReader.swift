@@ -87,6 +87,11 @@ struct FieldReader {
     return map
   }
 
+  mutating func object(_ name: String) throws(ServiceError) -> FieldReader? {
+    guard let value = value(name) else { return nil }
+    return try FieldReader(value, at: place(name))
+  }
+
   /// The objects of a list, each with its place.
   mutating func objects(_ name: String) throws(ServiceError) -> [FieldReader]? {
     guard let value = value(name) else { return nil }

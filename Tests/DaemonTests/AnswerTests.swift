@@ -58,7 +58,7 @@ struct AnswerTests {
   }
 
   @Test
-  func refreshFetchesAnewWithTheSameToken() throws {
+  func refreshFetchesAnewWithANewToken() throws {
     let host = try TestHost()
     let before = try JSON(try host.credctl("get").output)
     let refreshed = try host.credctl("get", "--refresh")
@@ -66,7 +66,7 @@ struct AnswerTests {
     #expect(try JSON(refreshed.output)["AccessKeyId"] != before["AccessKeyId"])
     #expect(try host.credctl("get").output == refreshed.output)
     #expect(try host.sandbox.exchanges == 2)
-    #expect(try host.sandbox.callbacks == 1)
+    #expect(try host.sandbox.callbacks == 2)
   }
 
   @Test

@@ -70,6 +70,45 @@ struct BackendTests {
         == "Bearer the-right-one")
   }
 
+  /// The host's token and the user's are two: one that has run out says nothing of the other.
+  @Test
+  func hostsTokenStandsBesideTheUsersAndItsEndSignsNobodyOut() throws {
+    let file = try Stage.current().newFile("bearer")
+    try Data("of-the-host".utf8).write(to: URL(filePath: file))
+    let host = try TestHost(sandbox: ["--backend-token", "of-the-host"]) {
+      Configuration.password($0, backend: "bearer_token_file = \(file)")
+    }
+    let login = try host.logIn("alice")
+    #expect(login["State"]?.text == "signedIn", "\(login)")
+    let headers = try host.sandbox.lastRequest("token")["Headers"]
+    #expect(headers?["Credd-Host-Authorization"]?.text == "Bearer of-the-host")
+    #expect(headers?["Authorization"]?.text?.contains("of-the-host") == false)
+    try Data("has-run-out".utf8).write(to: URL(filePath: file))
+    let refused = try host.ask(#"{"refresh":true,"wait":30}"#)
+    #expect(refused.errorCode == "BackendRejected")
+    #expect(refused.errorMessage?.contains("bearer_token_file") == true)
+    #expect(try host.state() == "signedIn")
+    #expect(try host.ask()["AccessKeyId"] != nil)
+    // The next refusal is no news.
+    #expect(try host.logIn("alice").errorCode == "BackendRejected")
+    #expect(host.log.components(separatedBy: "does not accept this host").count == 2)
+    try Data("of-the-host".utf8).write(to: URL(filePath: file))
+    try Deadline.usual.wait(for: "the host to be accepted") {
+      try host.ask(#"{"refresh":true,"wait":1}"#)["AccessKeyId"] != nil
+    }
+    #expect(try host.ask(#"{"op":"logout","global":true}"#)["State"]?.text == "signedOut")
+  }
+
+  @Test
+  func callerIsNamedToABackendThatWantsIt() throws {
+    let host = try TestHost { Configuration.usual($0, backend: "send_caller = yes") }
+    #expect(try host.ask(#"{"purpose":"nightly backup"}"#)["AccessKeyId"] != nil)
+    let caller = try host.sandbox.lastBody("token")["Caller"]
+    #expect(caller?["Uid"]?.number == Double(getuid()))
+    #expect(caller?["Purpose"]?.text == "nightly backup")
+    #expect(host.log.contains("purpose=nightly backup"))
+  }
+
   @Test
   func missingBearerTokenFileIsNamed() throws {
     let file = try Stage.current().newFile("bearer")

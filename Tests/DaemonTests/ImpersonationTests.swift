@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 /// The users that may ask in the name of others: none, unless a profile says so.
@@ -52,6 +53,37 @@ struct ImpersonationTests {
     #expect(try JSON(own.output)["AccessKeyId"] != host.ask()["AccessKeyId"])
     // The list is of root alone.
     #expect(try host.credctl(credctl, as: .daemon, "get", "--user", "games").status == 77)
+  }
+
+  /// A service that may act for the users of the host was not given what a person typed a password for.
+  @Test
+  func notForAUserThatSignedInInPersonUnlessTheProfileSaysSo() throws {
+    for isMeant in [false, true] {
+      let host = try TestHost(sandbox: ["--any-user"]) { sandbox in
+        Configuration.passwordBackend(sandbox)
+          + Configuration.profile(
+            "default", endpoint: sandbox.url, identifier: "{user}",
+            "impersonate = root\nimpersonate_signed_in = \(isMeant ? "yes" : "no")")
+      }
+      // It waits for the sign-in, which is in person then.
+      let waiting = try host.connect()
+      try waiting.send(#"{"user":"games","wait":60}"# + "\n")
+      let credctl = try Stage.current().executable(Programs.credctl)
+      let password = try Stage.current().newFile("password")
+      try Data("games-password\n".utf8).write(to: URL(filePath: password))
+      let login = try ChildProcess(
+        OtherUser.games.prefix + [credctl, "--socket", host.socketPath, "login"]
+          + ["--username", "games", "--password-stdin"], input: password)
+      #expect(try login.wait() == 0, "\(login.errors)")
+      for reply in [try waiting.reply(), try host.ask(#"{"user":"games"}"#)] {
+        if isMeant {
+          #expect(reply["AccessKeyId"] != nil, "\(reply)")
+        } else {
+          #expect(reply.errorCode == "AccessDenied")
+          #expect(reply.errorMessage?.contains("impersonate_signed_in") == true)
+        }
+      }
+    }
   }
 
   @Test

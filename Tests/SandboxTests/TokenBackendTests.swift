@@ -80,7 +80,21 @@ import Testing
     var test = try TestSandbox { $0.backendToken = "s3cret" }
     #expect(test.send("GET", "/token/alice").status == 401)
     #expect(test.send("GET", "/token/alice", bearer: "other").status == 401)
+    #expect(
+      test.send("GET", "/token/alice", bearer: "other").json?["Code"]?.text == "HostNotAuthorized")
     #expect(test.send("GET", "/token/alice", bearer: "s3cret").status == 200)
+    // A sign-in is the host's to ask for, too.
+    let right: JSON = ["Username": "alice", "Password": "alice-password"]
+    #expect(test.send("POST", "/login", right).json?["Code"]?.text == "HostNotAuthorized")
+  }
+
+  @Test func theCallerIsReadStrictly() throws {
+    var test = try TestSandbox()
+    let good: JSON = ["User": "alice", "Uid": 1000, "Unit": "a.service", "Purpose": "x y"]
+    #expect(test.send("POST", "/token", Self.callback("alice", ["Caller": good])).status == 200)
+    for bad in [["User": "alice"], ["Uid": 1, "Pid": 2], ["Uid": "1"]] as [JSON] {
+      #expect(test.send("POST", "/token", Self.callback("alice", ["Caller": bad])).status == 400)
+    }
   }
 
   @Test func linksPublicLogins() throws {

@@ -5,16 +5,27 @@ public struct HTTPBackend: Sendable, Equatable {
   public let name: String
   /// The configured headers, sent with every request.
   public let headers: [HTTPHeader]
-  /// Sent as `Authorization: Bearer`: the user's session token after a sign-in, else credd's own.
-  public let bearer: Secret?
+  /// This host's own token.
+  public let hostToken: Secret?
+  /// The user's session token after a sign-in. It takes the place of the host's token in
+  /// `Authorization`.
+  public let sessionToken: Secret?
 
-  public init(name: String, headers: [HTTPHeader] = [], bearer: Secret? = nil) {
+  /// The header of the host's token beside a user's.
+  public static let hostHeader = "Credd-Host-Authorization"
+
+  public init(
+    name: String, headers: [HTTPHeader] = [], hostToken: Secret? = nil, sessionToken: Secret? = nil
+  ) {
     self.name = name
     self.headers = headers
-    self.bearer = bearer
+    self.hostToken = hostToken
+    self.sessionToken = sessionToken
   }
 
   private var upstream: Upstream { .backend(name) }
+  /// What must not come back in a message.
+  private var tokens: [Secret] { [hostToken, sessionToken].compactMap(\.self) }
 
   private func request(
     _ url: String, _ method: HTTPRequest.Method = .post, json: Secret?
@@ -26,7 +37,12 @@ public struct HTTPBackend: Sendable, Equatable {
       request.body = json
     }
     for header in headers { request.set(header.name, to: header.value) }
-    if let bearer { try request.authorize(bearer: bearer) }
+    if let token = sessionToken ?? hostToken {
+      try request.authorize(bearer: token, in: "Authorization")
+    }
+    if sessionToken != nil, let hostToken {
+      try request.authorize(bearer: hostToken, in: Self.hostHeader)
+    }
     return request
   }
 }
@@ -53,7 +69,7 @@ extension HTTPBackend {
     from reply: HTTPReply, to query: TokenQuery
   ) throws(UpstreamFailure) -> TokenReply {
     guard reply.isSuccess, !reply.looksLikeHTML else {
-      let sent = query.logins.logins.map(\.token) + (bearer.map { [$0] } ?? [])
+      let sent = query.logins.logins.map(\.token) + tokens
       throw .backend(reply, from: upstream, said: reply.explanation(hiding: sent))
     }
     return try query.reply(
@@ -124,11 +140,12 @@ extension HTTPBackend {
   /// Accepts any success, and the statuses of a session that the backend does not know.
   public func checkSignOut(_ reply: HTTPReply) throws(UpstreamFailure) {
     switch reply.status {
-    case 401, 404, 410: return
-    case _ where reply.isSuccess && !reply.looksLikeHTML: return
+    case 401, 404, 410:
+      guard reply.refusesHost else { return }
+      fallthrough
     default:
-      throw .backend(
-        reply, from: upstream, said: reply.explanation(hiding: bearer.map { [$0] } ?? []))
+      if reply.isSuccess && !reply.looksLikeHTML { return }
+      throw .backend(reply, from: upstream, said: reply.explanation(hiding: tokens))
     }
   }
 }
@@ -143,16 +160,27 @@ extension HTTPRequest {
 
   /// `Authorization: Bearer`. A token file often ends in a line break, so white space around the
   /// token is removed; within, it is an error.
-  fileprivate mutating func authorize(bearer: Secret) throws(InvalidInput) {
+  fileprivate mutating func authorize(
+    bearer: Secret, in header: String
+  ) throws(InvalidInput) {
     let token = bearer.bytes.trimmed
     guard !token.isEmpty, token.allSatisfy(\.isVisible) else {
       throw InvalidInput(field: "bearer token", reason: "is empty or not printable ASCII")
     }
-    set("Authorization", to: Secret(Array("Bearer ".utf8) + token))
+    set(header, to: Secret(Array("Bearer ".utf8) + token))
   }
 }
 
 extension HTTPReply {
+  /// Whether a 401 or 403 is about this host and not about the user.
+  var refusesHost: Bool {
+    guard status == 401 || status == 403, !looksLikeHTML,
+      body.count <= Limits.Upstream.backendReplyBytes
+    else { return false }
+    let object = try? JSONValue.parse(body.bytes)
+    return (object?["Code"] ?? object?["code"])?.text == "HostNotAuthorized"
+  }
+
   /// The backend's own explanation of an error: the `message` of a JSON body, or the first line of
   /// a plain one. Nil for a web page, and where the text repeats a secret that was sent.
   func explanation(hiding secrets: [Secret]) -> String? {

@@ -8,11 +8,14 @@ public struct TokenQuery: Sendable, Equatable {
   public var identity: IdentityID?
   /// Social logins that the backend links.
   public var logins: LoginsMap
+  /// Who asks, for a backend with `send_caller`.
+  public var caller: CallerNote?
 
   public init(
     pool: IdentityPoolID, developerProvider: String, userIdentifier: String,
-    identity: IdentityID? = nil, logins: LoginsMap = LoginsMap()
+    identity: IdentityID? = nil, logins: LoginsMap = LoginsMap(), caller: CallerNote? = nil
   ) {
+    self.caller = caller
     self.pool = pool
     self.developerProvider = developerProvider
     self.userIdentifier = userIdentifier
@@ -20,8 +23,8 @@ public struct TokenQuery: Sendable, Equatable {
     self.logins = logins
   }
 
-  /// `{"IdentityPoolId","DeveloperProviderName","DeveloperUserIdentifier","IdentityId"?,"Logins"?}`:
-  /// the body of an HTTP callback and the input of a command.
+  /// `{"IdentityPoolId","DeveloperProviderName","DeveloperUserIdentifier","IdentityId"?,"Logins"?,`
+  /// `"Caller"?}`: the body of an HTTP callback and the input of a command.
   public var json: Secret {
     var writer = JSONWriter()
     writer.beginObject()
@@ -30,8 +33,36 @@ public struct TokenQuery: Sendable, Equatable {
     writer.field("DeveloperUserIdentifier", userIdentifier)
     if let identity { writer.field("IdentityId", identity.description) }
     writer.logins(logins)
+    if let caller { caller.write(to: &writer) }
     writer.endObject()
     return Secret(writer.bytes)
+  }
+}
+
+/// The user, and perhaps the process, for whom a backend is called. It is for the backend's log: the
+/// kernel vouches for the uid and the unit, nobody for the purpose.
+public struct CallerNote: Sendable, Equatable {
+  /// Nil for a uid without a name.
+  public var user: String?
+  public var uid: UInt32
+  /// The systemd unit of the process; nil if it is unknown, and for a call without a caller.
+  public var unit: String?
+  public var purpose: String?
+
+  public init(user: String?, uid: UInt32, unit: String? = nil, purpose: String? = nil) {
+    self.user = user
+    self.uid = uid
+    self.unit = unit
+    self.purpose = purpose
+  }
+
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.field("Caller") { writer in
+      writer.field("User", user)
+      writer.field("Uid", Int64(uid))
+      writer.field("Unit", unit)
+      writer.field("Purpose", purpose)
+    }
   }
 }
 

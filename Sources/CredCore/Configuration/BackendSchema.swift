@@ -7,6 +7,8 @@ extension ConfigurationSchema {
       "timeout", \.common.timeout, .duration(.milliseconds(100) ... .seconds(60)), standard: "5s"),
     .init("max_parallel", \.common.maxParallel, .integer(1...1024), standard: "16"),
     .init("rate_limit", \.common.rateLimit, .rate, standard: "50/s"),
+    .init(
+      "send_caller", \.common.sendsCaller, .yesNo, standard: "no", of: [.http, .exec]),
   ]
 
   private static let http: [ConfigurationKey<BackendDraft>] = [

@@ -13,6 +13,8 @@ public struct BackendSettings: Sendable, Equatable {
   public var timeout: Duration = .seconds(5)
   /// Callbacks at the same time.
   public var maxParallel = 16
+  /// Whether callbacks name the user and the process that asks: `http` and `exec`.
+  public var sendsCaller = false
   /// The highest rate of calls. The default is Cognito's quota for `type = cognito`.
   public var rateLimit = Rate.perSecond(50)
 

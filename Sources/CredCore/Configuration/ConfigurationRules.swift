@@ -18,7 +18,8 @@ extension ConfigurationReader {
     refusePlainHTTP("login_url", http.loginURL?.sample, section, isAllowed: isAllowed)
     refusePlainHTTP("logout_url", http.logoutURL?.sample, section, isAllowed: isAllowed)
     require("client_certificate", with: "client_key", section)
-    for header in http.headers where header.name.lowercased() == "authorization" {
+    let ofTokens = ["authorization", HTTPBackend.hostHeader.lowercased()]
+    for header in http.headers where ofTokens.contains(header.name.lowercased()) {
       for key in ["bearer_token_file", "login_url"] where section[key] != nil {
         diagnostics.error(
           at: section.position(of: "header.\(header.name)"),
@@ -36,6 +37,7 @@ extension ConfigurationReader {
 
   mutating func check(_ profile: ProfileSettings, _ section: INISection) {
     require("developer_provider", with: "backend", section)
+    require("impersonate", with: "impersonate_signed_in", section)
     require("web_identity_provider", with: "web_identity_token_file", section)
     require("web_identity_token_file", with: "web_identity_provider", section)
     checkFlow(profile, section)

@@ -53,6 +53,7 @@ enum ConfigurationSchema {
         where: \.isUnitPattern)),
     .init("allow_executables", \.allowExecutables, .executables),
     .init("impersonate", \.impersonate, .list(of: "a user's name", where: \.isAccountName)),
+    .init("impersonate_signed_in", \.impersonateSignedIn, .yesNo, standard: "no"),
     .init("cognito_endpoint", \.cognitoEndpoint, .endpoint),
     .init("sts_endpoint", \.stsEndpoint, .endpoint),
     .init("allow_plain_http", \.allowPlainHTTP, .yesNo, standard: "no"),

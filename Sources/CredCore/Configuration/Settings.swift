@@ -108,6 +108,8 @@ public struct ProfileSettings: Sendable, Equatable {
   public var allowExecutables: [String] = []
   /// Names or uids of the users that may ask in the name of others.
   public var impersonate: [String] = []
+  /// Whether they also get sessions that a person signed in to.
+  public var impersonateSignedIn = false
   /// In place of AWS's own; without a slash at its end.
   public var cognitoEndpoint: HTTPURL?
   /// In place of AWS's own; without a slash at its end.

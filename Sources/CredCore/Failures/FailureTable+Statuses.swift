@@ -102,6 +102,12 @@ extension FailureTable {
     }
   }
 
+  /// 401 or 403 with `"Code":"HostNotAuthorized"`: the backend does not accept this host, whoever
+  /// the user is. No user can mend that, so nobody is signed out.
+  static let hostNotAuthorized = Row(
+    .permanentConfiguration, .backendRejected, .operatorMustAct,
+    " does not accept this host: renew the token in bearer_token_file, or the client certificate")
+
   /// The meaning of a sign-in's status; most are as in a token callback.
   static func signIn(status: Int) -> Row {
     switch status {

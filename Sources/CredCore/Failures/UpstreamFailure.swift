@@ -18,6 +18,8 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   /// One line: what happened and what to do.
   public let message: String
   public let severity: Severity
+  /// Whether a backend refuses this host, whoever the user is.
+  public internal(set) var refusesHost = false
   /// True if ``Admission`` prevented the call.
   public internal(set) var isWithheld = false
   /// True if AWS refused the developer credentials of a `type = cognito` backend.
@@ -196,20 +198,28 @@ extension UpstreamFailure {
   /// - Parameter said: the backend's explanation.
   static func backend(_ reply: HTTPReply, from upstream: Upstream, said: String?) -> Self {
     let row =
-      reply.looksLikeHTML && reply.isSuccess
-      ? FailureTable.html : FailureTable.backend(status: reply.status)
-    return Self(
+      reply.refusesHost
+      ? FailureTable.hostNotAuthorized
+      : reply.looksLikeHTML && reply.isSuccess
+        ? FailureTable.html : FailureTable.backend(status: reply.status)
+    var failure = Self(
       upstream, row, retryAfter: reply.retryAfter,
       said: "status \(reply.status)\(said.map { ": \($0)" } ?? "")")
+    failure.refusesHost = reply.refusesHost
+    return failure
   }
 
   /// An unsuccessful reply to a sign-in. Its text is left out, because it may repeat the password.
   static func signIn(_ reply: HTTPReply, from upstream: Upstream) -> Self {
     let row =
-      reply.looksLikeHTML && reply.isSuccess
-      ? FailureTable.html : FailureTable.signIn(status: reply.status)
-    return Self(
+      reply.refusesHost
+      ? FailureTable.hostNotAuthorized
+      : reply.looksLikeHTML && reply.isSuccess
+        ? FailureTable.html : FailureTable.signIn(status: reply.status)
+    var failure = Self(
       upstream, row, retryAfter: reply.retryAfter, said: "status \(reply.status)")
+    failure.refusesHost = reply.refusesHost
+    return failure
   }
 
   private static func awsRow(_ reply: HTTPReply, named: Bool) -> FailureTable.Row {

@@ -137,6 +137,13 @@ extension JSONWriter {
     field(name, value?.iso8601)
   }
 
+  mutating func field(_ name: String, _ values: [String]) {
+    key(name)
+    beginArray()
+    for value in values { string(value) }
+    endArray()
+  }
+
   mutating func field(_ name: String, object members: (inout JSONWriter) -> Void) {
     key(name)
     beginObject()

@@ -83,6 +83,9 @@ extension RenderedReply {
         writer.field("Version", version)
         writer.field("Pid", Int64(pid))
       }
+      writer.field("Protocol", Int64(ProtocolVersion.number))
+      writer.field("Operations", ProtocolVersion.operations)
+      writer.field("Features", ProtocolVersion.features)
     }
   }
 

@@ -1,10 +1,13 @@
 /// A parsed line of a client.
 public struct Request: Sendable, Equatable {
   public var id: RequestID?
+  /// What the client says that it is for. It decides nothing.
+  public var purpose: String?
   public var operation: Operation
 
-  public init(id: RequestID? = nil, operation: Operation) {
+  public init(id: RequestID? = nil, purpose: String? = nil, operation: Operation) {
     self.id = id
+    self.purpose = purpose
     self.operation = operation
   }
 
@@ -28,7 +31,8 @@ public struct Request: Sendable, Equatable {
     do throws(ProtocolError) {
       let object = try RequestObject(value)
       id = try object.id()
-      return Request(id: id, operation: try Operation(object))
+      return Request(
+        id: id, purpose: try object.purpose(), operation: try Operation(object))
     } catch {
       throw RequestError(error, id: id)
     }
@@ -86,8 +90,10 @@ public enum Operation: Sendable, Equatable {
   /// State and IdentityId, without any upstream call.
   case identity(profile: String)
   case login(LoginRequest)
-  /// - Parameter global: whether the backend's `logout_url` is called too.
-  case logout(profile: String, global: Bool)
+  /// - Parameters:
+  ///   - global: whether the backend's `logout_url` is called too.
+  ///   - revoke: whether refresh tokens are revoked at their issuer.
+  case logout(profile: String, global: Bool, revoke: Bool)
   case clear(profile: String, ClearScope)
   /// Requests that wait for a sign-in fail at once.
   case release(profile: String)

@@ -20,6 +20,17 @@ struct RequestObject {
     return id
   }
 
+  func purpose() throws(ProtocolError) -> String? {
+    guard let purpose = try text("purpose") else { return nil }
+    guard (1...Limits.Line.purposeBytes).contains(purpose.utf8.count),
+      purpose.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+    else {
+      throw .invalid(
+        #""purpose" must be 1 to \#(Limits.Line.purposeBytes) printable ASCII characters"#)
+    }
+    return purpose
+  }
+
   /// The operation. Throws if a key does not belong to it.
   func operation() throws(ProtocolError) -> OperationName {
     let names = OperationName.allCases.map(\.rawValue)
@@ -64,9 +75,8 @@ extension RequestObject {
     return secret
   }
 
-  /// False if the key is missing.
-  func flag(_ key: String) throws(ProtocolError) -> Bool {
-    guard let value = value[key] else { return false }
+  func flag(_ key: String, standard: Bool = false) throws(ProtocolError) -> Bool {
+    guard let value = value[key] else { return standard }
     guard let flag = value.bool else { throw .invalid("\"\(key)\" must be true or false") }
     return flag
   }
@@ -117,7 +127,9 @@ extension Operation {
     case .identity: self = .identity(profile: try object.profile())
     case .login: self = .login(try LoginRequest(object))
     case .logout:
-      self = .logout(profile: try object.profile(), global: try object.flag("global"))
+      self = .logout(
+        profile: try object.profile(), global: try object.flag("global"),
+        revoke: try object.flag("revoke", standard: true))
     case .clear: self = .clear(profile: try object.profile(), try ClearScope(object))
     case .release: self = .release(profile: try object.profile())
     case .status: self = .status(all: try object.flag("all"))
@@ -159,7 +171,7 @@ extension ClearScope {
   }
 }
 
-/// The values of `op`, and the keys of each besides `op` and `id`.
+/// The values of `op`, and the keys of each besides those of every operation.
 enum OperationName: String, CaseIterable {
   case get, token, identity, login, logout, clear, release, status, watch, ping
 
@@ -170,12 +182,12 @@ enum OperationName: String, CaseIterable {
     case .identity, .release, .watch: ["profile"]
     case .login:
       ["profile", "username", "password", "identity_id", "token", "logins", "custom_role_arn"]
-    case .logout: ["profile", "global"]
+    case .logout: ["profile", "global", "revoke"]
     case .clear: ["profile", "what"]
     case .status: ["all"]
     case .ping: []
     }
   }
 
-  static let keysOfEvery = ["op", "id"]
+  static let keysOfEvery = ["op", "id", "purpose"]
 }

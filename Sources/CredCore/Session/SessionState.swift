@@ -24,6 +24,21 @@ public enum SignInState: Sendable, Equatable {
   }
 }
 
+extension SignInState {
+  /// Whether a person signed in: by a password, a token or logins. For all other users this host
+  /// vouches.
+  public var isPersonal: Bool {
+    switch self {
+    case .signedIn(let method), .tokensInvalid(let method):
+      switch method {
+      case .password, .developerToken, .logins: true
+      case .host, .tokenFile: false
+      }
+    case .signedOut, .guest: false
+    }
+  }
+}
+
 /// A session's state as clients see it.
 public enum ReportedState: String, Sendable, Hashable, CaseIterable {
   case signedOut

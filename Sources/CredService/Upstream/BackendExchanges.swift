@@ -1,11 +1,21 @@
 import CredCore
 
+/// What a token callback carries of its session.
+struct TokenQueryParts {
+  let identityID: IdentityID?
+  let logins: LoginsMap
+  let session: BackendSession?
+  var isForced = false
+  var caller: CallerNote?
+}
+
 /// The requests to backends, by type.
 extension UpstreamClient {
   func prepareToken(
-    _ identityID: IdentityID?, _ logins: LoginsMap, _ session: BackendSession?, _ isForced: Bool,
-    _ profile: Profile, _ user: UnixUser, _ done: @escaping Completion<PreparedCall>
+    _ parts: TokenQueryParts, _ profile: Profile, _ user: UnixUser,
+    _ done: @escaping Completion<PreparedCall>
   ) {
+    let session = parts.session
     guard let backend = profile.backend, let provider = profile.settings.developerProvider else {
       preconditionFailure("the plan of a profile without a backend makes no callbacks")
     }
@@ -18,13 +28,13 @@ extension UpstreamClient {
       }
       query = TokenQuery(
         pool: profile.pool, developerProvider: provider, userIdentifier: identifier,
-        identity: identityID, logins: logins)
+        identity: parts.identityID, logins: parts.logins, caller: parts.caller)
     } catch {
       return done(.failure(error))
     }
     switch backend.kind {
     case .http(let settings):
-      httpToken(settings, backend, query, session, isForced, user, done)
+      httpToken(settings, backend, query, session, parts.isForced, user, done)
     case .exec(let settings): done(.success(execToken(settings, backend, query)))
     case .cognito(let settings): cognitoToken(settings, backend, query, profile, user, done)
     case .awsSample(let settings): sampleToken(settings, backend, query, session, done)
@@ -56,11 +66,10 @@ extension UpstreamClient {
     _ done: @escaping Completion<PreparedCall>
   ) {
     let upstream = Upstream.backend(backend.name)
-    bearer(settings, session, upstream) { [unowned self] bearer in
+    http(settings, backend, session) { [unowned self] http in
       done(
         Result { () throws(UpstreamFailure) in
-          let bearer = try bearer.get()
-          let http = HTTPBackend(name: backend.name, headers: settings.headers, bearer: bearer)
+          let http = try http.get()
           let request = try Self.checked(upstream) { () throws(InvalidInput) in
             try http.tokenRequest(
               query, method: settings.method, url: try expand(settings.url, user, "url"),
@@ -85,11 +94,10 @@ extension UpstreamClient {
       preconditionFailure("a backend that takes passwords has a login_url")
     }
     let upstream = Upstream.backend(backend.name)
-    bearer(settings, nil, upstream) { [unowned self] bearer in
+    http(settings, backend, nil) { [unowned self] http in
       done(
         Result { () throws(UpstreamFailure) in
-          let bearer = try bearer.get()
-          let http = HTTPBackend(name: backend.name, headers: settings.headers, bearer: bearer)
+          let http = try http.get()
           let request = try Self.checked(upstream) { () throws(InvalidInput) in
             try http.signInRequest(
               username: username, password: password, developerProvider: provider,
@@ -111,9 +119,9 @@ extension UpstreamClient {
     guard let backend = signOut.profile.backend, case .http(let settings) = backend.kind,
       let url = settings.logoutURL
     else { return later { done(nil) } }
-    bearer(settings, signOut.backendSession, .backend(backend.name)) { [unowned self] bearer in
+    http(settings, backend, signOut.backendSession) { [unowned self] http in
       do throws(UpstreamFailure) {
-        let exchange = try signOutExchange(signOut, settings, backend, url, try bearer.get())
+        let exchange = try signOutExchange(signOut, settings, backend, url, try http.get())
         send(exchange) { result in
           if case .failure(let failure) = result { done(failure) } else { done(nil) }
         }
@@ -125,14 +133,13 @@ extension UpstreamClient {
 
   private func signOutExchange(
     _ signOut: GlobalSignOut, _ settings: HTTPBackendSettings, _ backend: BackendSettings,
-    _ url: URLTemplate, _ bearer: Secret?
+    _ url: URLTemplate, _ http: HTTPBackend
   ) throws(UpstreamFailure) -> Exchange<Void> {
     let upstream = Upstream.backend(backend.name)
     let profile = signOut.profile
     guard let provider = profile.settings.developerProvider else {
       preconditionFailure("a profile with a backend has a developer provider")
     }
-    let http = HTTPBackend(name: backend.name, headers: settings.headers, bearer: bearer)
     let request = try Self.checked(upstream) { () throws(InvalidInput) in
       let known = signOut.backendSession?.developerUserIdentifier
       let query = TokenQuery(
@@ -149,13 +156,21 @@ extension UpstreamClient {
     }
   }
 
-  /// The user's own session with the backend, else credd's token for it.
-  private func bearer(
-    _ settings: HTTPBackendSettings, _ session: BackendSession?, _ upstream: Upstream,
-    _ done: @escaping Completion<Secret?>
+  /// The backend with the tokens that it gets: the host's own, and the user's session where there is
+  /// one.
+  private func http(
+    _ settings: HTTPBackendSettings, _ backend: BackendSettings, _ session: BackendSession?,
+    _ done: @escaping Completion<HTTPBackend>
   ) {
-    if let session, !session.token.isEmpty { return done(.success(session.token)) }
-    readFileIfNamed(settings.bearerTokenFile, key: "bearer_token_file", for: upstream, done)
+    let upstream = Upstream.backend(backend.name)
+    let token = session.flatMap { $0.token.isEmpty ? nil : $0.token }
+    readFileIfNamed(settings.bearerTokenFile, key: "bearer_token_file", for: upstream) { own in
+      done(
+        own.map {
+          HTTPBackend(
+            name: backend.name, headers: settings.headers, hostToken: $0, sessionToken: token)
+        })
+    }
   }
 
   // MARK: exec

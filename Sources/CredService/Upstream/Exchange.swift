@@ -36,7 +36,8 @@ extension UpstreamClient {
   func make(
     _ request: CallRequest, isRepeated: Bool = false, _ done: @escaping (UpstreamOutcome) -> Void
   ) {
-    prepare(request.call, request.profile, request.user) { [unowned self] prepared in
+    prepare(request.call, request.profile, request.user, request.caller) {
+      [unowned self] prepared in
       guard mayBeSent(request.id) else { return }
       switch prepared {
       case .success(.exchange(let exchange)):
@@ -59,7 +60,7 @@ extension UpstreamClient {
   }
 
   private func prepare(
-    _ call: UpstreamCall, _ profile: Profile, _ user: UnixUser,
+    _ call: UpstreamCall, _ profile: Profile, _ user: UnixUser, _ caller: CallerNote?,
     _ done: @escaping Completion<PreparedCall>
   ) {
     switch call {
@@ -68,7 +69,10 @@ extension UpstreamClient {
     case .readTokenFile:
       readTokenFile(of: profile, done)
     case .tokenCallback(let identityID, let logins, let session, let isForced):
-      prepareToken(identityID, logins, session, isForced, profile, user, done)
+      var query = TokenQueryParts(identityID: identityID, logins: logins, session: session)
+      query.isForced = isForced
+      query.caller = caller
+      prepareToken(query, profile, user, done)
     case .getID(let logins):
       done(Result { () throws(UpstreamFailure) in .exchange(try getID(logins, profile)) })
     case .getOpenIDToken(let identityID, let logins):

@@ -45,6 +45,9 @@ enum TokenBackend {
   private static func login(
     _ request: HTTPRequest, in state: inout SandboxState
   ) throws(ServiceError) -> HTTPReply {
+    guard state.backendToken == nil || request.bearerToken == state.backendToken else {
+      throw hostNotAuthorized
+    }
     var fields = try FieldReader(bodyOf: request)
     let name = try fields.text("Username")
     let password = try fields.text("Password")
@@ -67,11 +70,15 @@ enum TokenBackend {
   private static func logout(
     _ request: HTTPRequest, in state: inout SandboxState
   ) throws(ServiceError) -> HTTPReply {
+    guard state.accepts(hostOf: request) else { throw hostNotAuthorized }
     guard let session = request.bearerToken, state.users.closeSession(session) else {
       throw ServiceError(status: 401, "Unauthorized", "no such session")
     }
     return HTTPReply(json: [:])
   }
+
+  static let hostNotAuthorized = ServiceError(
+    status: 401, "HostNotAuthorized", "the host's token is missing or wrong")
 
   static func disabled(_ name: String) -> ServiceError {
     ServiceError(status: 403, "Forbidden", "user '\(name)' is disabled")
@@ -101,6 +108,15 @@ struct TokenCallback {
     user = try fields.text("DeveloperUserIdentifier")
     identity = try fields.optionalText("IdentityId")
     logins = try fields.map("Logins") ?? [:]
+    if var caller = try fields.object("Caller") {
+      _ = try caller.optionalText("User")
+      guard try caller.integer("Uid", in: 0...Int(UInt32.max)) != nil else {
+        throw caller.fault("Uid", "is required")
+      }
+      _ = try caller.optionalText("Unit")
+      _ = try caller.optionalText("Purpose")
+      try caller.finish()
+    }
     try fields.finish()
     guard let known = state.pools[pool] else {
       throw fields.fault("IdentityPoolId", "is not a pool of this backend")
@@ -172,13 +188,24 @@ extension SandboxState {
     }
   }
 
+  /// Whether the host's own token is right. It stands beside a user's session in a header of its own,
+  /// else in `Authorization`.
+  func accepts(hostOf request: HTTPRequest) -> Bool {
+    guard let backendToken else { return true }
+    guard let beside = request.header("Credd-Host-Authorization") else {
+      return request.bearerToken == backendToken
+    }
+    return beside == "Bearer " + backendToken
+  }
+
   private mutating func authorize(
     _ request: HTTPRequest, for name: String
   ) throws(ServiceError) {
     let bearer = request.bearerToken
     let holder = bearer.flatMap { users.holder(ofSession: $0) }
-    guard backendToken == nil || bearer == backendToken || holder != nil else {
-      throw ServiceError(status: 401, "Unauthorized", "the backend token is missing or wrong")
+    guard accepts(hostOf: request) else { throw TokenBackend.hostNotAuthorized }
+    guard bearer == nil || bearer == backendToken || holder != nil || backendToken == nil else {
+      throw ServiceError(status: 401, "Unauthorized", "no such session")
     }
     guard let user = users.user(name) else {
       throw ServiceError(status: 404, "NotFound", "user '\(name)' is not known")

@@ -21,7 +21,7 @@ struct TokenCallbackTests {
     let request = try HTTPBackend(
       name: "corp",
       headers: [HTTPHeader(checkingName: "X-Team", value: Secret("infra"))],
-      bearer: Secret("s3cret\n")
+      hostToken: Secret("s3cret\n")
     ).tokenRequest(query, url: Self.url)
     #expect(request.method == .post)
     #expect(request.url == Self.url)
@@ -33,6 +33,56 @@ struct TokenCallbackTests {
         == #"{"IdentityPoolId":"\#(Samples.poolText)","DeveloperProviderName":"login.example.app","#
         + #""DeveloperUserIdentifier":"alice","IdentityId":"\#(Samples.identityText)","#
         + #""Logins":{"accounts.google.com":"g"}}"#)
+  }
+
+  @Test func theHostsTokenStandsBesideTheUsers() throws {
+    let both = HTTPBackend(
+      name: "corp", hostToken: Secret("host\n"), sessionToken: Secret("session"))
+    let query = try Samples.query
+    for request in [
+      try both.tokenRequest(query, url: Self.url), try both.signOutRequest(query, url: Self.url),
+    ] {
+      #expect(Samples.header(request, "Authorization") == "Bearer session")
+      #expect(Samples.header(request, "Credd-Host-Authorization") == "Bearer host")
+    }
+    let alone = HTTPBackend(name: "corp", sessionToken: Secret("session"))
+    let request = try alone.tokenRequest(query, url: Self.url)
+    #expect(Samples.header(request, "Authorization") == "Bearer session")
+    #expect(Samples.header(request, "Credd-Host-Authorization") == nil)
+  }
+
+  @Test func theCallerIsNamedWhereTheBackendWantsIt() throws {
+    var query = try Samples.query
+    query.caller = CallerNote(user: "alice", uid: 1000, unit: "a.service", purpose: "backup")
+    let full = Samples.body(try Self.backend.tokenRequest(query, url: Self.url))
+    #expect(
+      full.hasSuffix(
+        #","Caller":{"User":"alice","Uid":1000,"Unit":"a.service","Purpose":"backup"}}"#))
+    query.caller = CallerNote(user: nil, uid: 1000)
+    let nameless = Samples.body(try Self.backend.tokenRequest(query, url: Self.url))
+    #expect(nameless.hasSuffix(#","Caller":{"Uid":1000}}"#))
+  }
+
+  @Test(arguments: [401, 403])
+  func aRefusedHostIsTheOperatorsBusiness(status: Int) throws {
+    for name in ["Code", "code"] {
+      let reply = Samples.reply(status, #"{"\#(name)":"HostNotAuthorized","Message":"expired"}"#)
+      let refusal = self.failure(reply)
+      let failure = try #require(refusal)
+      #expect(failure.code == .backendRejected)
+      #expect(failure.severity == .operatorMustAct)
+      #expect(failure.failureClass == .permanentConfiguration)
+      #expect(failure.message.contains("bearer_token_file"))
+    }
+    #expect(failure(Samples.reply(status, #"{"Code":"Unauthorized"}"#))?.refusesHost == false)
+    #expect(failure(Samples.reply(500, #"{"Code":"HostNotAuthorized"}"#))?.refusesHost == false)
+  }
+
+  @Test func aForcedRefreshSaysSo() throws {
+    let plain = try Self.backend.tokenRequest(Samples.query, url: Self.url)
+    #expect(Samples.header(plain, "Cache-Control") == nil)
+    let forced = try Self.backend.tokenRequest(Samples.query, url: Self.url, isForced: true)
+    #expect(Samples.header(forced, "Cache-Control") == "no-cache")
   }
 
   @Test func getSendsNothingButItsURL() throws {
@@ -49,7 +99,7 @@ struct TokenCallbackTests {
       try HTTPHeader(checkingName: "authorization", value: Secret("Basic x")),
       try HTTPHeader(checkingName: "ACCEPT", value: Secret("text/json")),
     ]
-    let backend = HTTPBackend(name: "corp", headers: headers, bearer: Secret("session"))
+    let backend = HTTPBackend(name: "corp", headers: headers, hostToken: Secret("session"))
     let request = try backend.tokenRequest(Samples.query, url: Self.url)
     let names = request.headers.map { $0.name.lowercased() }
     #expect(names.sorted() == ["accept", "authorization", "content-type"])
@@ -58,7 +108,7 @@ struct TokenCallbackTests {
 
   @Test(arguments: ["", " \n", "a b", "a\r\nX: y", "é"])
   func refusesAnInvalidBearerToken(token: String) {
-    let backend = HTTPBackend(name: "corp", bearer: Secret(token))
+    let backend = HTTPBackend(name: "corp", hostToken: Secret(token))
     #expect(throws: InvalidInput.self) { try backend.tokenRequest(Samples.query, url: Self.url) }
   }
 
@@ -161,7 +211,7 @@ struct TokenCallbackTests {
   }
 
   @Test func neverRepeatsTheBearerToken() {
-    let backend = HTTPBackend(name: "corp", bearer: Secret("short-one"))
+    let backend = HTTPBackend(name: "corp", hostToken: Secret("short-one"))
     let failure = CredCoreTests.failure { () throws(UpstreamFailure) in
       let query: TokenQuery
       do { query = try Samples.query } catch { return }
@@ -247,7 +297,7 @@ struct PasswordSignInTests {
 }
 
 struct GlobalSignOutTests {
-  private let backend = HTTPBackend(name: "corp", bearer: Secret("s"))
+  private let backend = HTTPBackend(name: "corp", hostToken: Secret("s"))
 
   @Test func request() throws {
     var query = try Samples.query
@@ -262,6 +312,12 @@ struct GlobalSignOutTests {
   @Test(arguments: [200, 204, 401, 404, 410])
   func statusesOfASignOut(status: Int) throws {
     try backend.checkSignOut(Samples.reply(status, ""))
+  }
+
+  @Test func aSignOutThatTheHostMayNotAskForFails() {
+    #expect(throws: UpstreamFailure.self) {
+      try backend.checkSignOut(Samples.reply(401, #"{"Code":"HostNotAuthorized"}"#))
+    }
   }
 
   @Test(arguments: [302, 403, 429, 500])

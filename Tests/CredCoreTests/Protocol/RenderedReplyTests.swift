@@ -31,8 +31,8 @@ import Testing
   }
 
   @Test func anIDIsTheLastMember() {
-    let reply = RenderedReply.ping(version: "1.2", pid: 77)
-    let plain = #"{"Version":1,"Daemon":{"Version":"1.2","Pid":77}"#
+    let reply = RenderedReply.released(profile: "work", waiters: 3)
+    let plain = #"{"Version":1,"Profile":"work","Released":3"#
     #expect(text(reply) == plain + "}\n")
     #expect(text(reply, id: RequestID(7)) == plain + ",\"Id\":7}\n")
     #expect(text(reply, id: RequestID("a\"b")) == plain + ",\"Id\":\"a\\\"b\"}\n")

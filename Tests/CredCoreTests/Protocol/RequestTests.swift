@@ -34,8 +34,12 @@ import Testing
         .token(TokenRequest(profile: "work", minTTL: .milliseconds(1500), wait: .seconds(10)))
       ),
       (#"{"op":"identity"}"#, .identity(profile: "default")),
-      (#"{"op":"logout","profile":"p"}"#, .logout(profile: "p", global: false)),
-      (#"{"op":"logout","global":true}"#, .logout(profile: "default", global: true)),
+      (#"{"op":"logout","profile":"p"}"#, .logout(profile: "p", global: false, revoke: true)),
+      (
+        #"{"op":"logout","revoke":false}"#,
+        .logout(profile: "default", global: false, revoke: false)
+      ),
+      (#"{"op":"logout","global":true}"#, .logout(profile: "default", global: true, revoke: true)),
       (#"{"op":"clear","what":"credentials"}"#, .clear(profile: "default", .credentials)),
       (#"{"op":"clear","what":"identity","profile":"p"}"#, .clear(profile: "p", .identity)),
       (#"{"op":"release","profile":"p"}"#, .release(profile: "p")),

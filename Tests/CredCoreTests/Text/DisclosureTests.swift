@@ -31,7 +31,7 @@ struct DisclosureTests {
       secret, credentials, token, logins, logins.logins[0], signer, header, session, exec, attempt,
       json, sample, DeveloperCredentials(signer: signer),
       ExecOutcome(ending: .exited(0), standardOutput: secret),
-      HTTPBackend(name: "b", headers: [header], bearer: secret),
+      HTTPBackend(name: "b", headers: [header], hostToken: secret),
       SampleServer.SignIn(username: "u", uid: "1", salted: secret),
       HTTPReply(status: 200, body: secret),
       HTTPRequest(method: .post, url: "http://h", headers: [header], body: secret),

@@ -28,6 +28,36 @@ struct LineProtocolTests {
     #expect(fixture.service.requests == 3)
   }
 
+  @Test func `ping says what the daemon offers`() throws {
+    let reply = try ServiceFixture().ask(#"{"op":"ping"}"#)
+    #expect(reply["Protocol"]?.integer == 2)
+    guard case .array(let operations)? = reply["Operations"],
+      case .array(let features)? = reply["Features"]
+    else { return #expect(Bool(false), "\(reply)") }
+    #expect(operations.contains { $0.text == "get" } && operations.contains { $0.text == "ping" })
+    #expect(features.contains { $0.text == "purpose" })
+  }
+
+  // MARK: purpose
+
+  @Test func `a purpose goes to the journal, from the cache too`() throws {
+    let fixture = try ServiceFixture()
+    let line = #"{"purpose":"nightly backup"}"#
+    for pid in [42, 43, 44] as [Int32] { _ = try fixture.connect(pid: pid).ask(line) }
+    _ = try fixture.connect(pid: 45).ask("{}")
+    let given = fixture.host.log.entries.filter { $0.message == "credentials given" }
+    #expect(
+      given.map { $0["purpose"] }
+        == ["nightly backup", "nightly backup", "nightly backup", nil])
+  }
+
+  @Test(arguments: ["", String(repeating: "a", count: 129), "a\\nb", "caf\u{E9}"])
+  func `a purpose is short and printable`(_ purpose: String) throws {
+    let reply = try ServiceFixture().ask(#"{"op":"ping","id":1,"purpose":"\#(purpose)"}"#)
+    #expect(reply.errorCode == "InvalidRequest")
+    #expect(reply["Id"]?.integer == 1)
+  }
+
   // MARK: The cache of parsed requests
 
   @Test func `a line that was sent before is not parsed again`() throws {

@@ -1,0 +1,10 @@
+/// What this daemon's protocol offers, for clients that work with several versions of credd.
+enum ProtocolVersion {
+  /// Grows when a client must know more than names of operations and features.
+  static let number = 2
+
+  static var operations: [String] { OperationName.allCases.map(\.rawValue) }
+
+  /// Keys that operations of an earlier version do not have. A name never changes its meaning.
+  static let features = ["purpose", "token.refresh", "logout.revoke"]
+}
