@@ -156,6 +156,76 @@ struct BackendTests {
     #expect(try endpoint.sandbox.exchanges == 0)
   }
 
+  /// Speaks TLS up to a version, and says which was spoken with each client.
+  private static let oldServer = """
+    import ssl, socket, sys
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.set_ciphers("DEFAULT@SECLEVEL=0")
+    context.minimum_version = ssl.TLSVersion.TLSv1
+    context.maximum_version = getattr(ssl.TLSVersion, sys.argv[2])
+    context.load_cert_chain(sys.argv[3] + "/server.pem", sys.argv[3] + "/server.key")
+    listener = socket.create_server(("127.0.0.1", 0))
+    print(listener.getsockname()[1], flush=True)
+    while True:
+        client, _ = listener.accept()
+        try:
+            client = context.wrap_socket(client, server_side=True)
+            print(client.version(), flush=True)
+            client.recv(65536)
+            client.sendall(b"HTTP/1.1 404 Not Found\\r\\nContent-Length: 0\\r\\n\\r\\n")
+        except OSError:
+            print("refused", flush=True)
+        client.close()
+    """
+
+  /// Where the host's OpenSSL is configured to speak every version, which curl shows.
+  @Test(
+    .enabled(
+      if: Programs.installed("curl") != nil && PythonScript.canRun, "takes curl(1) and python3"))
+  func versionsBeforeTLS12AreRefusedWhateverTheHostAllows() throws {
+    let (tls, options) = (try Certificates(), try Stage.current().newFile("openssl.cnf"))
+    try Data(
+      """
+      openssl_conf = all
+      [all]
+      ssl_conf = modules
+      [modules]
+      system_default = old
+      [old]
+      MinProtocol = TLSv1
+      CipherString = DEFAULT:@SECLEVEL=0
+
+      """.utf8
+    ).write(to: URL(filePath: options))
+    let environment = ["OPENSSL_CONF": options]
+    for (version, spoken) in [("TLSv1_1", "TLSv1.1"), ("TLSv1_2", "TLSv1.2")] {
+      let server = try ChildProcess([
+        try #require(Programs.installed("python3")), "-W", "ignore",
+        try PythonScript(Self.oldServer).path, "", version, tls.folder,
+      ])
+      try Deadline.usual.wait(for: "the server") { server.output.hasSuffix("\n") }
+      let url = "https://127.0.0.1:\(server.output.dropLast())/token"
+      func heard() -> [Substring] { server.output.split(separator: "\n").dropFirst() + [] }
+      let curl = try ChildProcess(
+        [
+          try #require(Programs.installed("curl")), "--silent", "--tlsv1.0", "--cacert",
+          tls.folder + "/server.pem", url,
+        ], environment: environment)
+      #expect(try curl.wait() == 0, "\(curl.errors)")
+      #expect(heard().last == Substring(spoken))
+      let host = try TestHost(environment: environment) { sandbox in
+        Configuration.http(url: url, backend: "ca_file = \(tls.folder)/server.pem")
+          + Configuration.profile("default", endpoint: sandbox.url)
+      }
+      let before = heard().count
+      let answer = try host.refusal(#"{"wait":10}"#)
+      try Deadline.usual.wait(for: "credd") { heard().count > before }
+      let isNew = version == "TLSv1_2"
+      #expect(heard()[before...].allSatisfy { $0 == (isNew ? Substring(spoken) : "refused") })
+      #expect(answer.errorCode == (isNew ? "BackendRejected" : "BackendUnavailable"), "\(answer)")
+    }
+  }
+
   @Test
   func clientCertificateIsShown() throws {
     let tls = try Certificates()

@@ -5,8 +5,10 @@ import Testing
 /// What one user may have of upstream.
 @Suite(.onStage)
 struct FairUseTests {
-  @Test func aUserThatSignsInAgainAndAgainIsSlowedDown() throws {
+  @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
+  func aUserThatSignsInAgainAndAgainIsSlowedDown() throws {
     let host = try TestHost()
+    let other = try Bystander(host)
     var refused: JSON?
     for _ in 0..<200 where refused == nil {
       let reply = try host.ask(#"{"op":"login"}"#)
@@ -21,14 +23,18 @@ struct FairUseTests {
     try Deadline.usual.wait(for: "the next sign-in") {
       try host.ask(#"{"op":"login"}"#).errorCode == nil
     }
+    try other.expectServed()
   }
 
-  @Test func requestsOfOneUserWaitInSoManySessionsAndNoMore() throws {
+  @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
+  func requestsOfOneUserWaitInSoManySessionsAndNoMore() throws {
     let limit = 32
     let host = try TestHost { sandbox in
       Configuration.http(url: sandbox.url + "/token", timeout: "30s")
+        + Configuration.profile("default", endpoint: sandbox.url)
         + (0...limit).map { Configuration.profile("p\($0)", endpoint: sandbox.url) }.joined()
     }
+    let other = try Bystander(host)
     try host.sandbox.plan(#"{"Service":"backend","Kind":"hang","Count":-1}"#)
     var waiting = try (0..<limit).map { number in
       let socket = try host.connect()
@@ -41,6 +47,16 @@ struct FairUseTests {
     let refused = try host.ask(#"{"profile":"p\#(limit)"}"#)
     #expect(refused.errorCode == "TooManyRequests")
     #expect(refused.errorMessage?.contains("32 other profiles") == true)
+    // Another user has places of its own.
+    let place = try PythonScript(
+      """
+      import json, socket, sys
+      s = socket.socket(socket.AF_UNIX)
+      s.connect(sys.argv[1])
+      s.sendall(b'{"profile":"p0","wait":0.2}\\n')
+      print(json.loads(s.makefile().readline())["Error"]["Code"])
+      """)
+    #expect(try place.lines(host, as: .daemon) == ["Timeout"])
     // A client that joins waiting ones costs nothing.
     #expect(try host.ask(#"{"profile":"p0","wait":0}"#).errorCode != "TooManyRequests")
     // A place is free as soon as a client leaves.
@@ -49,6 +65,7 @@ struct FairUseTests {
       try host.ask(#"{"profile":"p\#(limit)","wait":0}"#).errorCode != "TooManyRequests"
     }
     withExtendedLifetime(waiting) {}
+    try other.expectServed()
   }
 
   @Test func onePasswordOfAUserIsCheckedAtATime() throws {

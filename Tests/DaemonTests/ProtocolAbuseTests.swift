@@ -64,9 +64,10 @@ struct ProtocolAbuseTests {
       "many values", "[" + String(repeating: "1,", count: 100_000), "InvalidRequest", "at byte"),
   ]
 
-  @Test
+  @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
   func wrongLinesAreRefusedOneByOne() throws {
     let host = try TestHost()
+    let other = try Bystander(host)
     let bystander = try host.connect()
     let socket = try host.connect()
     for abuse in Self.abuses {
@@ -80,6 +81,7 @@ struct ProtocolAbuseTests {
       try bystander.send("{\"op\":\"ping\"}\n")
       #expect(try bystander.reply()["Daemon"] != nil, "\(abuse.name)")
     }
+    try other.expectServed()
     #expect(try host.stopDaemon() == 0)
   }
 
@@ -157,7 +159,7 @@ struct ProtocolAbuseTests {
     #expect(slow.isClosed())
   }
 
-  @Test
+  @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
   func sixtyFifthConnectionOfAUserIsRefused() throws {
     let host = try TestHost()
     // The connection that found the socket ready must be over.
@@ -178,6 +180,8 @@ struct ProtocolAbuseTests {
       try socket.send("{\"op\":\"ping\"}\n")
       #expect(try socket.reply()["Daemon"] != nil)
     }
+    // Another user has connections of its own.
+    try Bystander(host).expectServed()
     let refused = try host.credctl("get")
     #expect(refused.status == 75)
     #expect(refused.output.isEmpty)
@@ -185,9 +189,10 @@ struct ProtocolAbuseTests {
     try Deadline.usual.wait(for: "room for another") { try host.credctl("get").status == 0 }
   }
 
-  @Test
+  @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
   func aClientThatNeverReadsHarmsNoOther() throws {
     let host = try TestHost()
+    let other = try Bystander(host)
     let flood = try host.connect()
     let request = Array(String(repeating: "{\"op\":\"ping\"}\n", count: 1000).utf8)
     // Its replies fill the socket; then its requests are no longer read.
@@ -196,6 +201,35 @@ struct ProtocolAbuseTests {
     }
     #expect(try host.ask(#"{"op":"ping"}"#)["Daemon"] != nil)
     #expect(try host.credctl("get").status == 0)
+    try other.expectServed()
+  }
+
+  /// Two users, each with ten connections that have requests waiting all the time.
+  @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
+  func usersThatFloodDelayNoOther() throws {
+    let host = try TestHost(arguments: [])
+    let other = try Bystander(host)
+    let flood = try PythonScript(
+      """
+      import os, signal, socket, sys, time
+      lines, children = b'{"op":"status"}\\n' * 4000, []
+      for _ in range(10):
+          s = socket.socket(socket.AF_UNIX)
+          s.connect(sys.argv[1])
+          for step in [lambda: s.sendall(lines), lambda: s.recv(1 << 20)]:
+              children.append(os.fork())
+              if children[-1] == 0:
+                  while True: step()
+      time.sleep(3)
+      assert all(os.waitpid(child, os.WNOHANG) == (0, 0) for child in children)
+      for child in children: os.kill(child, signal.SIGKILL)
+      """)
+    let busy = try ProcessFile.busyTime(host.daemon.pid)
+    let flooding = [try flood.start(host), try flood.start(host, as: .daemon)]
+    for process in flooding { #expect(try process.wait() == 0, "\(process.errors)") }
+    // The daemon had no moment's rest.
+    #expect(try ProcessFile.busyTime(host.daemon.pid) - busy > .seconds(2))
+    try other.expectServed()
   }
 
   @Test

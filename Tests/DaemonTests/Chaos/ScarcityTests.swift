@@ -13,23 +13,15 @@ struct ScarcityTests {
     #expect(try process.wait() == 0, "\(process.errors)")
   }
 
-  /// What it used of a processor so far, in seconds.
-  private func processorTime(_ daemon: ChildProcess) throws -> Double {
-    let stat = try String(contentsOfFile: "/proc/\(daemon.pid)/stat", encoding: .utf8)
-    let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
-    // utime and stime, counted after the name: proc(5).
-    let ticks = try #require(Double(fields[11])) + #require(Double(fields[12]))
-    return ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
-  }
-
   private func descriptors(_ daemon: ChildProcess) throws -> Int {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon.pid)/fd").count
   }
 
-  @Test
+  @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
   func withoutDescriptorsNothingSpins() throws {
     let host = try TestHost { Configuration.usual($0, daemon: "max_connections_per_user = 1000") }
     let credentials = try host.credentials()
+    let other = try Bystander(host)
     let before = try descriptors(host.daemon)
     try limit("--nofile=64:64", host.daemon)
     let held = try (0..<60).map { _ in try host.connect() }
@@ -37,15 +29,16 @@ struct ScarcityTests {
     // More of them wait in the backlog, so that the listener is ready all the time.
     let waiting = try (0..<20).map { _ in try host.connect() }
     for socket in waiting { try socket.send("{}\n") }
-    let (began, used) = (ContinuousClock.now, try processorTime(host.daemon))
+    try other.expectServed()
+    let (began, busy) = (ContinuousClock.now, try ProcessFile.busyTime(host.daemon.pid))
     while began.duration(to: .now) < .seconds(1) {
       // Open connections are served.
       try held[0].send("{}\n")
       #expect(try held[0].reply() == credentials)
       usleep(100_000)
     }
-    // Ten looks at the backlog; one that spins uses all of the second.
-    #expect(try processorTime(host.daemon) - used < 0.25)
+    // Ten looks at the backlog; one that spins is busy all of the second.
+    #expect(try ProcessFile.busyTime(host.daemon.pid) - busy < .milliseconds(500))
     // A refresh finds no descriptor, or the connection that is kept.
     try held[0].send(#"{"refresh":true,"wait":2}"# + "\n")
     let refreshed = try held[0].reply()
@@ -61,31 +54,37 @@ struct ScarcityTests {
     }
   }
 
-  /// Where memory ends, a program in Swift ends; what it had must not. Lines that never end are
-  /// what clients can make it hold.
+  /// Where memory ends, a program in Swift ends; what it had must not. Half lines are what clients
+  /// can make it hold: four of one user, of two MiB together.
   @Test(.enabled(if: !Sanitizer.isOn, "a sanitizer's shadow memory leaves nothing to limit"))
   func withoutMemoryNothingIsLost() throws {
-    let host = try TestHost(managed: true) {
-      Configuration.usual($0, daemon: "max_connections_per_user = 1000")
+    let host = try TestHost(sandbox: ["--unauthenticated"], managed: true) {
+      Configuration.password($0) + Configuration.direct($0, "direct", "guest = yes")
     }
-    let credentials = try host.credentials()
+    #expect(try host.logIn("alice").errorCode == nil)
+    let credentials = try ["default", "direct"].map { try host.credentials($0) }
+    let calls = try (host.sandbox.callbacks, host.sandbox.exchanges)
     let status = try String(contentsOfFile: "/proc/\(host.daemon.pid)/status", encoding: .utf8)
     let size = try #require(
       status.firstMatch(of: /VmSize:\s+(\d+) kB/).flatMap { Int($0.1) }, "\(status)")
-    let bytes = (size + 24 * 1024) * 1024
+    let bytes = (size + 512) * 1024
     try limit("--as=\(bytes):\(bytes)", host.daemon)
-    let chunk = [UInt8](repeating: UInt8(ascii: " "), count: 500 << 10)
-    var held: [StreamSocket] = []
-    for _ in 0..<100 where host.daemon.status == nil {
-      guard let socket = try? host.connect() else { break }
-      // It may end in the middle.
-      try? socket.send(chunk, .in(.seconds(1)))
-      held.append(socket)
+    let half = [UInt8](repeating: UInt8(ascii: "x"), count: 500 << 10)
+    let held = try (0..<4).map { _ in
+      let socket = try host.connect()
+      // It ends in the middle.
+      try? socket.send(half, .in(.seconds(5)))
+      return socket
     }
-    // It held out, or it ended and the next one goes on.
-    if host.daemon.status != nil { try host.startAgain() }
-    held = []
-    #expect(try host.credentials() == credentials)
-    #expect(try host.sandbox.exchanges == 1)
+    // By a signal: its memory did run out.
+    #expect(try host.daemon.wait() > 128)
+    withExtendedLifetime(held) {}
+    try host.startAgain()
+    for (profile, credentials) in zip(["default", "direct"], credentials) {
+      #expect(try host.credentials(profile) == credentials)
+    }
+    #expect(try (host.sandbox.callbacks, host.sandbox.exchanges) == calls)
+    // The sign-in too: a new callback is made in its name.
+    #expect(try host.credentials(refresh: true)["AccessKeyId"] != credentials[0]["AccessKeyId"])
   }
 }

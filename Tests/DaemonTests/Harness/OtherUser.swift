@@ -14,6 +14,20 @@ struct OtherUser {
 
   static var canBe: Bool { geteuid() == 0 && Programs.installed("setpriv") != nil }
 
+  /// Whether ordinary users may make user namespaces on this host.
+  static let canMakeUserNamespaces: Bool = {
+    guard canBe, let unshare = Programs.installed("unshare"),
+      let prefix = try? games.prefix
+    else { return false }
+    let trial = Process()
+    trial.executableURL = URL(filePath: prefix[0])
+    trial.arguments = prefix.dropFirst() + [unshare, "-Ur", "/bin/true"]
+    trial.standardError = FileHandle.nullDevice
+    guard (try? trial.run()) != nil else { return false }
+    trial.waitUntilExit()
+    return trial.terminationStatus == 0
+  }()
+
   /// The words before a command that make it run as this user.
   var prefix: [String] {
     get throws {

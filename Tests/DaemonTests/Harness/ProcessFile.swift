@@ -8,4 +8,11 @@ enum ProcessFile {
     let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/\(pid)/\(name)"))
     return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
   }
+
+  /// How long a process ran or waited for a processor so far: the time in which it did not sleep,
+  /// however busy the machine is.
+  static func busyTime(_ pid: pid_t) throws -> Duration {
+    let fields = try text(pid, "schedstat").split(whereSeparator: \.isWhitespace)
+    return .nanoseconds(fields.prefix(2).compactMap { Int64($0) }.reduce(0, +))
+  }
 }
