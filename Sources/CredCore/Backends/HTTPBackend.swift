@@ -7,9 +7,14 @@ public struct HTTPBackend: Sendable, Equatable {
   public let headers: [HTTPHeader]
   /// Sent as `Authorization: Bearer`: the user's session token after a sign-in, else credd's own.
   public let bearer: Secret?
+  /// Whether users can sign in to it.
+  public let takesSignIns: Bool
 
-  public init(name: String, headers: [HTTPHeader] = [], bearer: Secret? = nil) {
+  public init(
+    name: String, headers: [HTTPHeader] = [], bearer: Secret? = nil, takesSignIns: Bool = true
+  ) {
     self.name = name
+    self.takesSignIns = takesSignIns
     self.headers = headers
     self.bearer = bearer
   }
@@ -54,7 +59,10 @@ extension HTTPBackend {
   ) throws(UpstreamFailure) -> TokenReply {
     guard reply.isSuccess, !reply.looksLikeHTML else {
       let sent = query.logins.logins.map(\.token) + (bearer.map { [$0] } ?? [])
-      throw .backend(reply, from: upstream, said: reply.explanation(hiding: sent))
+      // Nobody could do what the usual meaning asks for: the operator has to act.
+      let row =
+        reply.status == 401 && !takesSignIns && bearer != nil ? FailureTable.hostRefused : nil
+      throw .backend(reply, from: upstream, row, said: reply.explanation(hiding: sent))
     }
     return try query.reply(
       from: reply.body, limit: Limits.Upstream.backendReplyBytes, serverTime: reply.date,
@@ -153,6 +161,13 @@ extension HTTPRequest {
 }
 
 extension HTTPReply {
+  /// The backend's own name of an error: the `Code` of a JSON body.
+  var errorCode: String? {
+    guard body.count <= Limits.Upstream.backendReplyBytes else { return nil }
+    let object = try? JSONValue.parse(body.bytes)
+    return object?["Code"]?.text ?? object?["code"]?.text
+  }
+
   /// The backend's own explanation of an error: the `message` of a JSON body, or the first line of
   /// a plain one. Nil for a web page, and where the text repeats a secret that was sent.
   func explanation(hiding secrets: [Secret]) -> String? {

@@ -20,6 +20,8 @@ extension SessionMachine {
   /// is allowed.
   mutating func changeUser(_ context: inout EventContext) {
     signOut(&context)
+    // It may say something about the person before.
+    lastFailure = nil
     held.state = .signedOut(byUser: false)
   }
 

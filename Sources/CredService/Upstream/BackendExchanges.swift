@@ -58,7 +58,9 @@ extension UpstreamClient {
       done(
         Result { () throws(UpstreamFailure) in
           let bearer = try bearer.get()
-          let http = HTTPBackend(name: backend.name, headers: settings.headers, bearer: bearer)
+          let http = HTTPBackend(
+            name: backend.name, headers: settings.headers, bearer: bearer,
+            takesSignIns: settings.loginURL != nil)
           let request = try Self.checked(upstream) { () throws(InvalidInput) in
             try http.tokenRequest(
               query, method: settings.method, url: try expand(settings.url, user, "url"),
