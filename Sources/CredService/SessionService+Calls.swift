@@ -108,7 +108,9 @@ extension SessionService {
     if let attempt = request.passwordAttempt(in: session.key) {
       passwordEnded(attempt, error.code)
     }
-    refuse(error, id: request.id, client)
+    // An upstream's words about the user are for that user alone.
+    let isOwner = client.peer.uid == session.key.uid
+    refuse(isOwner ? error : error.forOthers, id: request.id, client)
   }
 
   /// Nil if the client does not wait in this session: an answer never goes to another request.

@@ -71,11 +71,14 @@ public struct Refusal: Equatable, Sendable {
   public var message: String
   /// Seconds after which another attempt makes sense.
   public var retryAfter: Int?
+  /// Nil from a daemon that does not say it.
+  public var kind: String?
 
-  public init(code: String, message: String, retryAfter: Int? = nil) {
+  public init(code: String, message: String, retryAfter: Int? = nil, kind: String? = nil) {
     self.code = code
     self.message = message
     self.retryAfter = retryAfter
+    self.kind = kind
   }
 
   init?(_ error: JSONValue) {
@@ -83,14 +86,14 @@ public struct Refusal: Equatable, Sendable {
     let seconds = error["RetryAfter"]?.double.flatMap {
       $0 >= 0 ? Int(exactly: $0.rounded(.up)) : nil
     }
-    self.init(code: code, message: message, retryAfter: seconds)
+    self.init(code: code, message: message, retryAfter: seconds, kind: error["Kind"]?.text)
   }
 }
 
 extension Failure {
   /// The daemon's message, and what to do about it.
   public init(_ refusal: Refusal, profile: String?) {
-    var row = RefusalTable.row(for: refusal.code, profile: profile)
+    var row = RefusalTable.row(for: refusal.code, kind: refusal.kind, profile: profile)
     // The daemon names a time if waiting helps. Without one a person must act first.
     let isUpstream = ["BackendUnavailable", "CognitoUnavailable"].contains(refusal.code)
     if isUpstream, refusal.retryAfter == nil { row.status = .unavailable }
@@ -126,7 +129,20 @@ struct RefusalTable {
     var advice: String?
   }
 
-  static func row(for code: String, profile: String?) -> Row {
+  /// What only an administrator can mend.
+  private static let operators = "tell the administrator of this host"
+
+  /// - Parameter kind: by which a code of a newer credd is judged.
+  static func row(for code: String, kind: String? = nil, profile: String?) -> Row {
+    let kind = kind.flatMap(ProtocolErrorKind.init)
+    var row = row(for: code, kind, profile)
+    if kind == .permanent, row.advice == nil { row.advice = operators }
+    return row
+  }
+
+  private static func row(
+    for code: String, _ kind: ProtocolErrorKind?, _ profile: String?
+  ) -> Row {
     let login = "'credctl login --profile \(ShellWord.quoted(profile ?? "default"))'"
     return switch ProtocolErrorCode(rawValue: code) {
     case .invalidRequest, .requestTooLarge, .unknownProfile: Row(status: .usage)
@@ -139,8 +155,20 @@ struct RefusalTable {
     case .tooManyRequests: Row(status: .tryAgain, advice: "try again later")
     case .backendUnavailable, .cognitoUnavailable, .throttled, .timeout, .shuttingDown:
       Row(status: .tryAgain)
-    // nil: a newer credd has codes that this credctl does not know.
-    case .internal, nil: Row(status: .unavailable, advice: "see 'journalctl -u credd'")
+    case .internal: Row(status: .unavailable, advice: "see 'journalctl -u credd'")
+    // A newer credd has codes that this credctl does not know.
+    case nil: row(for: kind, login)
+    }
+  }
+
+  private static func row(for kind: ProtocolErrorKind?, _ login: String) -> Row {
+    switch kind {
+    case .request: Row(status: .usage)
+    case .denied: Row(status: .notPermitted)
+    case .signIn: Row(status: .notPermitted, advice: "sign in with \(login)")
+    case .temporary: Row(status: .tryAgain)
+    case .permanent: Row(status: .unavailable)
+    case nil: Row(status: .unavailable, advice: "see 'journalctl -u credd'")
     }
   }
 }

@@ -6,40 +6,54 @@ import Testing
 @Suite struct RefusalLineTests {
   private func line(_ error: ProtocolError) -> String {
     let seconds = error.retryAfter.map { Int($0.components.seconds) }
-    let refusal = Refusal(code: error.code.rawValue, message: error.message, retryAfter: seconds)
+    let refusal = Refusal(
+      code: error.code.rawValue, message: error.message, retryAfter: seconds,
+      kind: error.kind.rawValue)
     let failure = Failure(refusal, profile: "work")
     return "\(error.code.rawValue) \(failure.status.code) \(failure.message)\n"
   }
 
   private func lines(_ upstream: Upstream, _ rows: [FailureTable.Row]) -> String {
     rows.map { row in
-      let failure = UpstreamFailure(upstream, row, retryAfter: nil, said: nil)
+      let failure = UpstreamFailure(upstream, row)
       // The pause differs from one failure to the next.
       return line(failure.protocolError).replacing("; ask again in 1 s", with: "")
         .replacing(": ask again in 1 s", with: "")
     }.joined()
   }
 
+  @Test func aCodesKindIsThatOfItsExitStatus() {
+    let statuses: [ProtocolErrorKind: Set<Int32>] = [
+      .request: [64, 69], .denied: [77], .signIn: [77], .temporary: [75], .permanent: [69],
+    ]
+    for code in ProtocolErrorCode.allCases {
+      let refusal = Refusal(code: code.rawValue, message: "m", retryAfter: 1)
+      let status = Failure(refusal, profile: nil).status.code
+      #expect(statuses[code.kind]?.contains(status) == true, "\(code)")
+    }
+  }
+
   @Test func cognito() {
     #expect(
       lines(.cognitoIdentity, FailureTable.cognito) == """
-        TokenRejected 77 Cognito says the token has expired: a new one is needed; try again
+        TokenRejected 77 Cognito says the token has expired: sign in again; if the backend gave it, check the backend's cache and clock
         TokenRejected 77 Cognito does not accept the token's signature: the backend must pass on a token from Cognito itself
         TokenRejected 77 Cognito says this is no token of its own: the backend must pass on the one from GetOpenIdTokenForDeveloperIdentity
-        IdentityConflict 69 Cognito refuses a developer token in GetId: the IdentityId must come with it, from the backend
-        TokenRejected 77 Cognito says the token does not belong to this identity: the identity is asked for anew; try again
-        PoolMisconfigured 69 Cognito says the logins are not those of this identity: check developer_provider and the pool
-        PoolMisconfigured 69 Cognito says the token was issued by another provider than its key in logins names: correct the key
-        PoolMisconfigured 69 Cognito has guests switched off in this pool: enable them there or set guest = no
-        TokenRejected 77 Cognito does not accept the token: a new one is needed
-        PoolMisconfigured 69 Cognito does not know this identity or pool: check identity_pool_id
-        PoolMisconfigured 69 Cognito finds an id malformed: check identity_pool_id and the backend's IdentityId
-        IdentityConflict 69 Cognito has this login linked to another identity: unlink or merge them
-        IdentityConflict 69 Cognito has this user registered with another identity than the one passed: merge the two
-        PoolMisconfigured 69 Cognito finds no usable role: attach one to the pool and let it trust Cognito Identity
+        IdentityConflict 69 Cognito refuses a developer token in GetId: the IdentityId must come with it, from the backend; tell the administrator of this host
+        PoolMisconfigured 69 Cognito refuses the role: check role_arn, or the role that the login named, and the role's trust; tell the administrator of this host
+        TokenRejected 77 Cognito says the token does not belong to this identity: credd asks for the identity anew; try again
+        PoolMisconfigured 69 Cognito says the logins are not those of this identity: check developer_provider and the pool; tell the administrator of this host
+        PoolMisconfigured 69 Cognito says the token was issued by another provider than its key in logins names: correct the key; tell the administrator of this host
+        PoolMisconfigured 69 Cognito has guests switched off in this pool: enable them there or set guest = no; tell the administrator of this host
+        TokenRejected 77 Cognito does not accept the token: sign in again; if the backend gave it, tell those who run it
+        PoolMisconfigured 69 Cognito does not know this identity or pool: check identity_pool_id; tell the administrator of this host
+        PoolMisconfigured 69 Cognito finds an id malformed: check identity_pool_id and the backend's IdentityId; tell the administrator of this host
+        IdentityConflict 69 Cognito has this login linked to another identity: unlink or merge them; tell the administrator of this host
+        IdentityConflict 69 Cognito has this user registered with another identity than the one passed: merge the two; tell the administrator of this host
+        PoolMisconfigured 69 Cognito finds no usable role: attach one to the pool and let it trust Cognito Identity; tell the administrator of this host
         CognitoUnavailable 75 Cognito could not reach the login's provider; it is tried again
         CognitoUnavailable 75 Cognito changed this identity at the same moment; it is tried again
-        PoolMisconfigured 69 Cognito refuses a parameter: check the pool, the provider name and role_arn
+        PoolMisconfigured 69 Cognito refuses a parameter: check the pool, the provider name and role_arn; tell the administrator of this host
 
         """)
   }
@@ -47,16 +61,16 @@ import Testing
   @Test func sts() {
     #expect(
       lines(.sts, FailureTable.sts) == """
-        TokenRejected 77 STS says the token has expired: a new one is needed; try again
-        TokenRejected 77 STS does not accept the token: a new one is needed; if this stays, check the pool's provider in IAM
+        TokenRejected 77 STS says the token has expired: sign in again; if the backend gave it, check the backend's cache and clock
+        TokenRejected 77 STS does not accept the token: sign in again; if this stays, check the pool's provider in IAM
         CognitoUnavailable 75 STS could not reach the token's issuer; it is tried again
-        TokenRejected 77 STS says the token's issuer rejected it: it has expired or was revoked
-        PoolMisconfigured 69 STS may not assume the role: check role_arn, and that the role trusts this pool (aud) and its authenticated users (amr)
-        PoolMisconfigured 69 STS cannot read the session policy: check policy_file
-        PoolMisconfigured 69 STS finds the session policy too large: shorten policy_file or policy_arns
-        PoolMisconfigured 69 STS is not switched on in this region: activate it in the account
-        PoolMisconfigured 69 STS does not allow so long a session: lower duration or raise the role's limit
-        PoolMisconfigured 69 STS refuses a parameter: check role_arn, role_session_name and duration
+        TokenRejected 77 STS says the token's issuer rejected it: it has expired or was revoked; sign in again
+        PoolMisconfigured 69 STS may not assume the role: check role_arn, and that the role trusts this pool (aud) and its authenticated users (amr); tell the administrator of this host
+        PoolMisconfigured 69 STS cannot read the session policy: check policy_file; tell the administrator of this host
+        PoolMisconfigured 69 STS finds the session policy too large: shorten policy_file or policy_arns; tell the administrator of this host
+        PoolMisconfigured 69 STS is not switched on in this region: activate it in the account; tell the administrator of this host
+        PoolMisconfigured 69 STS does not allow so long a session: lower duration or raise the role's limit; tell the administrator of this host
+        PoolMisconfigured 69 STS refuses a parameter: check role_arn, role_session_name and duration; tell the administrator of this host
 
         """)
   }
@@ -79,8 +93,8 @@ import Testing
         CognitoUnavailable 75 Cognito is not available; it is tried again
         CognitoUnavailable 75 Cognito has a fault; it is tried again
         Throttled 75 Cognito is being asked too often; it is tried again
-        PoolMisconfigured 69 Cognito refuses the request for a reason that credd does not know: check the profile and the pool
-        CognitoUnavailable 69 Cognito was not called, because the request would be invalid; check the profile and its backend
+        PoolMisconfigured 69 Cognito refuses the request for a reason that credd does not know: check the profile and the pool; tell the administrator of this host
+        CognitoUnavailable 69 Cognito was not called, because the request would be invalid; check the profile and its backend; tell the administrator of this host
 
         """)
   }
@@ -88,14 +102,14 @@ import Testing
   @Test func developerCredentials() {
     #expect(
       lines(.backend("corp"), FailureTable.signature) == """
-        BackendUnavailable 75 backend corp: the developer credentials have expired; renew them
-        BackendUnavailable 75 backend corp: the signature's time is wrong; set this host's clock
-        BackendUnavailable 75 backend corp: the signature's time is wrong; set this host's clock
-        BackendUnavailable 75 backend corp: the signature's time is wrong; set this host's clock
-        BackendRejected 77 backend corp: the developer credentials are wrong; check the secret key
-        BackendRejected 77 backend corp: AWS does not know the developer credentials; check the access key
-        BackendRejected 77 backend corp: the developer credentials may not call cognito-identity:GetOpenIdTokenForDeveloperIdentity; allow it in IAM
-        BackendRejected 77 backend corp: the signature is missing; configure developer credentials
+        BackendUnavailable 75 backend 'corp': the developer credentials have expired; renew them
+        BackendUnavailable 75 backend 'corp': the signature's time is wrong; set this host's clock
+        BackendUnavailable 75 backend 'corp': the signature's time is wrong; set this host's clock
+        BackendUnavailable 75 backend 'corp': the signature's time is wrong; set this host's clock
+        BackendRejected 77 backend 'corp': the developer credentials are wrong; check the secret key; tell the administrator of this host
+        BackendRejected 77 backend 'corp': AWS does not know the developer credentials; check the access key; tell the administrator of this host
+        BackendRejected 77 backend 'corp': the developer credentials may not call cognito-identity:GetOpenIdTokenForDeveloperIdentity; allow it in IAM; tell the administrator of this host
+        BackendRejected 77 backend 'corp': the signature is missing; configure developer credentials; tell the administrator of this host
 
         """)
   }
@@ -104,27 +118,44 @@ import Testing
     let statuses = [401, 403, 404, 408, 429, 503, 511, 500, 302, 400, 204]
     #expect(
       lines(.backend("corp"), statuses.map { FailureTable.backend(status: $0) }) == """
-        SignInRequired 77 backend corp wants users to sign in, or does not accept its bearer token: sign in with 'credctl login --profile work'
-        BackendRejected 77 backend corp refuses this user: ask those who run it for access
-        BackendRejected 77 backend corp does not know this user: ask those who run it, or check user_identifier and url
-        BackendUnavailable 75 backend corp did not get the request in time; it is tried again
-        Throttled 75 backend corp is being asked too often; it is tried again
-        BackendUnavailable 75 backend corp is not available now; it is tried again
-        BackendUnavailable 75 backend corp answered with a web page; check for a captive portal or a proxy
-        BackendUnavailable 75 backend corp has a fault; it is tried again
-        BackendUnavailable 75 backend corp wants to redirect, which credd does not follow; check the URL, or for a captive portal
-        BackendRejected 77 backend corp finds the request wrong; check url and method
-        BackendUnavailable 75 backend corp sent a reply that cannot be used
+        SignInRequired 77 backend 'corp' wants the user to sign in: sign in with 'credctl login --profile work'
+        BackendRejected 77 backend 'corp' refuses this user: ask those who run it for access
+        BackendRejected 77 backend 'corp' does not know this user: ask those who run it, or check user_identifier and url
+        BackendUnavailable 75 backend 'corp' did not get the request in time; it is tried again
+        Throttled 75 backend 'corp' is being asked too often; it is tried again
+        BackendUnavailable 75 backend 'corp' is not available now; it is tried again
+        BackendUnavailable 75 backend 'corp' answered with a web page; check for a captive portal or a proxy
+        BackendUnavailable 75 backend 'corp' has a fault; it is tried again
+        BackendUnavailable 75 backend 'corp' wants to redirect, which credd does not follow; check the URL, or for a captive portal
+        BackendRejected 77 backend 'corp' finds the request wrong; check url and method; tell the administrator of this host
+        BackendUnavailable 75 backend 'corp' sent a reply that cannot be used
 
         """)
+  }
+
+  @Test func hostThatTheBackendRefuses() {
+    #expect(
+      lines(.backend("corp"), [FailureTable.hostRefused]) == """
+        BackendRejected 77 backend 'corp' does not accept this host's bearer token: check bearer_token_file; tell the administrator of this host
+
+        """)
+  }
+
+  @Test(arguments: [
+    ("request", 64), ("denied", 77), ("signIn", 77), ("temporary", 75), ("permanent", 69),
+    ("newKind", 69),
+  ])
+  func aCodeThatIsNotKnownIsJudgedByItsKind(kind: String, status: Int32) {
+    let refusal = Refusal(code: "NewCode", message: "m", kind: kind)
+    #expect(Failure(refusal, profile: "work").status.code == status)
   }
 
   @Test func signIn() {
     #expect(
       lines(.backend("corp"), [401, 429, 500].map { FailureTable.signIn(status: $0) }) == """
-        SignInFailed 77 backend corp refuses the sign-in: check user name and password
-        Throttled 75 backend corp is being asked too often; it is tried again
-        BackendUnavailable 75 backend corp has a fault; it is tried again
+        SignInFailed 77 backend 'corp' refuses the sign-in: check user name and password
+        Throttled 75 backend 'corp' is being asked too often; it is tried again
+        BackendUnavailable 75 backend 'corp' has a fault; it is tried again
 
         """)
   }
@@ -141,19 +172,19 @@ import Testing
       ]
     #expect(
       lines(.backend("corp"), rows) == """
-        BackendUnavailable 75 backend corp: its host name cannot be resolved; check the network, DNS and the URL
-        BackendUnavailable 75 backend corp cannot be reached; check the network, the URL and the proxy
-        BackendUnavailable 75 backend corp: the TLS handshake failed; it is tried again
-        BackendUnavailable 75 backend corp: its certificate is not trusted for this host; check ca_file, this host's clock, or a captive portal
-        BackendUnavailable 75 backend corp did not answer in time; it is tried again
-        BackendUnavailable 75 backend corp broke the connection off; it is tried again
-        BackendUnavailable 75 backend corp sent more than its limit; the answer was dropped
-        BackendUnavailable 75 backend corp did not answer in HTTP; check the URL
-        BackendUnavailable 75 backend corp cannot be called: a library cannot be loaded on this host; check credd's journal and the packages of libcurl and OpenSSL
-        BackendUnavailable 75 backend corp answered with a web page; check for a captive portal or a proxy
-        BackendUnavailable 75 backend corp wants to redirect, which credd does not follow; check the URL, or for a captive portal
-        BackendUnavailable 75 backend corp sent a reply that cannot be used
-        PoolMisconfigured 69 backend corp answered for another identity pool than the profile's; check identity_pool_id on both sides
+        BackendUnavailable 75 backend 'corp': its host name cannot be resolved; check the network, DNS and the URL
+        BackendUnavailable 75 backend 'corp' cannot be reached; check the network, the URL and the proxy
+        BackendUnavailable 75 backend 'corp': the TLS handshake failed; it is tried again
+        BackendUnavailable 75 backend 'corp': its certificate is not trusted for this host; check ca_file, this host's clock, or a captive portal
+        BackendUnavailable 75 backend 'corp' did not answer in time; it is tried again
+        BackendUnavailable 75 backend 'corp' broke the connection off; it is tried again
+        BackendUnavailable 75 backend 'corp' sent more than its limit; the answer was dropped
+        BackendUnavailable 75 backend 'corp' did not answer in HTTP; check the URL
+        BackendUnavailable 75 backend 'corp' cannot be called: a library cannot be loaded on this host; check credd's journal and the packages of libcurl and OpenSSL
+        BackendUnavailable 75 backend 'corp' answered with a web page; check for a captive portal or a proxy
+        BackendUnavailable 75 backend 'corp' wants to redirect, which credd does not follow; check the URL, or for a captive portal
+        BackendUnavailable 75 backend 'corp' sent a reply that cannot be used
+        PoolMisconfigured 69 backend 'corp' answered for another identity pool than the profile's; check identity_pool_id on both sides; tell the administrator of this host
 
         """)
   }
@@ -211,7 +242,7 @@ import Testing
       ProtocolError(.shuttingDown, "the daemon is stopping; try again"),
       ProtocolError(.internal, "it failed"),
       ProtocolError(
-        .backendUnavailable, "backend corp is not available now; it is tried again (status 503)",
+        .backendUnavailable, "backend 'corp' is not available now; it is tried again (status 503)",
         retryAfter: .seconds(30)),
     ]
     #expect(
@@ -230,7 +261,7 @@ import Testing
         RequestTooLarge 64 a request line must not be longer than 524288 bytes
         ShuttingDown 75 the daemon is stopping; try again
         Internal 69 it failed: see 'journalctl -u credd'
-        BackendUnavailable 75 backend corp is not available now; it is tried again (status 503); ask again in 30 s
+        BackendUnavailable 75 backend 'corp' is not available now; it is tried again (status 503); ask again in 30 s
 
         """)
   }
@@ -240,13 +271,13 @@ import Testing
     #expect(
       lines(
         .backend("script"), rows + [FailureTable.execNotStarted, FailureTable.execKilled]) == """
-          BackendRejected 77 backend script does not know this user: ask those who run it, or check user_identifier and url
-          BackendUnavailable 75 backend script is not available now; it is tried again
-          BackendRejected 77 backend script refuses this user: ask those who run it for access
-          BackendUnavailable 69 backend script: its command cannot be run as configured; check command
-          BackendUnavailable 75 backend script: its command failed; it is tried again
-          BackendUnavailable 69 backend script: its command cannot be started; check command and its permissions
-          BackendUnavailable 75 backend script: its command was killed; it is tried again
+          BackendRejected 77 backend 'script' does not know this user: ask those who run it, or check user_identifier and url
+          BackendUnavailable 75 backend 'script' is not available now; it is tried again
+          BackendRejected 77 backend 'script' refuses this user: ask those who run it for access
+          BackendUnavailable 69 backend 'script': its command cannot be run as configured; check command; tell the administrator of this host
+          BackendUnavailable 75 backend 'script': its command failed; it is tried again
+          BackendUnavailable 69 backend 'script': its command cannot be started; check command and its permissions; tell the administrator of this host
+          BackendUnavailable 75 backend 'script': its command was killed; it is tried again
 
           """)
   }

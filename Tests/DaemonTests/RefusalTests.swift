@@ -55,7 +55,7 @@ struct RefusalTests {
     let host = try TestHost()
     try host.sandbox.control("POST", "user", #"{"Name":"alice","Disabled":true}"#)
     expectRefusal(
-      try host.credctl("get"), status: 77, says: "backend corp refuses this user", "access",
+      try host.credctl("get"), status: 77, says: "backend 'corp' refuses this user", "access",
       "user 'alice' is disabled")
   }
 
@@ -66,7 +66,7 @@ struct RefusalTests {
         + Configuration.profile("default", endpoint: sandbox.url, identifier: "mallory")
     }
     expectRefusal(
-      try host.credctl("get"), status: 77, says: "backend corp does not know this user",
+      try host.credctl("get"), status: 77, says: "backend 'corp' does not know this user",
       "user_identifier")
   }
 
@@ -79,7 +79,7 @@ struct RefusalTests {
     }
     expectRefusal(
       try host.credctl("get", "--wait", "1"), status: 75,
-      says: "backend corp cannot be reached", "check", "ask again in")
+      says: "backend 'corp' cannot be reached", "check", "ask again in")
   }
 
   @Test
@@ -88,7 +88,7 @@ struct RefusalTests {
       Configuration.http(url: sandbox.url + "/elsewhere")
         + Configuration.profile("default", endpoint: sandbox.url)
     }
-    expectRefusal(try host.credctl("get"), status: 77, says: "backend corp", "url")
+    expectRefusal(try host.credctl("get"), status: 77, says: "backend 'corp'", "url")
   }
 
   @Test

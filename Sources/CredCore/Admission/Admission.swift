@@ -29,15 +29,19 @@ public struct Admission: Sendable {
     /// outage: otherwise a user who makes a backend answer 429 or 500 to one name could block the
     /// backend for all users.
     public let dependsOnUserInput: Bool
+    /// Whom it is for; nil if that is unknown.
+    public let user: UInt32?
 
     public init(
-      id: CallID, profile: String, isInPerson: Bool, isRetry: Bool, dependsOnUserInput: Bool = false
+      id: CallID, profile: String, isInPerson: Bool, isRetry: Bool,
+      dependsOnUserInput: Bool = false, user: UInt32? = nil
     ) {
       self.id = id
       self.profile = profile
       self.isInPerson = isInPerson
       self.isRetry = isRetry
       self.dependsOnUserInput = dependsOnUserInput
+      self.user = user
     }
   }
 
@@ -64,6 +68,8 @@ public struct Admission: Sendable {
 
   /// Waiting background refreshes. Calls of clients are limited by the number of connections.
   static let queueLimit = 10_000
+  /// Users with a breaker of their own. With more, some have none.
+  static let usersKept = 1024
   /// How long a call waits for its turn. After that the session pauses instead.
   static let longestWait: Duration = .seconds(60)
 
@@ -71,10 +77,19 @@ public struct Admission: Sendable {
   public private(set) var policy: Policy
   private var bucket: TokenBucket
   private var breaker = CircuitBreaker()
+  /// Breakers of users whose last calls failed.
+  private var ofUsers: [UInt32: CircuitBreaker] = [:]
   private var budget = RetryBudget()
   private var queue = AdmissionQueue()
-  /// Admitted calls, and whether each is a probe.
-  private var underWay: [CallID: (call: Call, isProbe: Bool)] = [:]
+  /// Admitted calls, and which breakers take each for a probe.
+  private var underWay: [CallID: (call: Call, probes: Probes)] = [:]
+
+  private struct Probes: OptionSet {
+    let rawValue: UInt8
+    static let ofAll = Probes(rawValue: 1)
+    static let ofUser = Probes(rawValue: 2)
+  }
+
   /// When the daemon must send `timePassed`, at the latest.
   public private(set) var nextWake = Instant.distantFuture
 
@@ -109,9 +124,7 @@ public struct Admission: Sendable {
     case .prioritised(let id): queue.prioritise(id)
     case .cancelled(let id): queue.remove(id)
     case .notSent(let id):
-      if let (_, isProbe) = underWay.removeValue(forKey: id) {
-        breaker.inconclusive(wasProbe: isProbe)
-      }
+      if let (call, probes) = underWay.removeValue(forKey: id) { inconclusive(call, probes) }
     case .ended(let id, let failure): end(id, failure, &context)
     case .timePassed: break
     }
@@ -133,6 +146,9 @@ public struct Admission: Sendable {
     if case .refuse(let outage) = breaker.verdict(isInPerson: call.isInPerson, context.now) {
       return context.actions.append(.refuse(call.id, unavailable(outage, context)))
     }
+    if let outage = outageOfUser(call, context.now) {
+      return context.actions.append(.refuse(call.id, unavailable(outage, context, isOwn: true)))
+    }
     if !call.isInPerson {
       if queue.backgroundCount >= Self.queueLimit {
         return context.actions.append(.refuse(call.id, .queueFull(upstream)))
@@ -144,11 +160,21 @@ public struct Admission: Sendable {
     queue.append(call, context.now)
   }
 
+  /// The outage for the user of a call; nil if the call may be made, perhaps as a probe.
+  private func outageOfUser(_ call: Call, _ now: Instant) -> CircuitBreaker.Outage? {
+    guard let breaker = call.user.flatMap({ ofUsers[$0] }) else { return nil }
+    switch (breaker.verdict(isInPerson: call.isInPerson, now), breaker.state) {
+    case (.refuse(let outage), _), (.wait, .probing(let outage)): return outage
+    default: return nil
+    }
+  }
+
+  /// - Parameter isOwn: whether the failure was a call of the same user.
   private func unavailable(
-    _ outage: CircuitBreaker.Outage, _ context: EventContext
+    _ outage: CircuitBreaker.Outage, _ context: EventContext, isOwn: Bool = false
   ) -> UpstreamFailure {
     .unavailable(
-      outage.failure, since: context.wallTime + (outage.since - context.now),
+      outage.failure, isOwn: isOwn, since: context.wallTime + (outage.since - context.now),
       retryAt: context.wallTime + (max(outage.retryAt, context.now) - context.now),
       callersIn: max(outage.callersFrom - context.now, .zero))
   }
@@ -167,22 +193,53 @@ public struct Admission: Sendable {
       }
       guard bucket.take(context.now) else { return }
       guard let call = queue.popFirst() else { return }
+      if let outage = outageOfUser(call, context.now) {
+        context.actions.append(.refuse(call.id, unavailable(outage, context, isOwn: true)))
+        continue
+      }
       if isProbe { breaker.probeBegan() }
-      underWay[call.id] = (call, isProbe)
+      var probes = probeOfUser(call, context.now)
+      if isProbe { probes.insert(.ofAll) }
+      underWay[call.id] = (call, probes)
       context.actions.append(.admit(call.id))
     }
+  }
+
+  private mutating func probeOfUser(_ call: Call, _ now: Instant) -> Probes {
+    guard let user = call.user, let breaker = ofUsers[user],
+      case .probe = breaker.verdict(isInPerson: call.isInPerson, now)
+    else { return [] }
+    ofUsers[user]?.probeBegan()
+    return .ofUser
   }
 
   private mutating func end(
     _ id: CallID, _ failure: UpstreamFailure?, _ context: inout EventContext
   ) {
-    guard let (call, isProbe) = underWay.removeValue(forKey: id) else { return }
+    guard let (call, probes) = underWay.removeValue(forKey: id) else { return }
     if failure == nil { budget.succeeded(wasRetry: call.isRetry) }
     if let failure, failure.failureClass.isTransient, call.dependsOnUserInput {
-      breaker.inconclusive(wasProbe: isProbe)
+      inconclusive(call, probes)
     } else {
-      breaker.ended(failure, wasProbe: isProbe, context.now)
+      breaker.ended(failure, of: call.user, wasProbe: probes.contains(.ofAll), context.now)
+      endForUser(call, failure, probes, context.now)
     }
+  }
+
+  private mutating func endForUser(
+    _ call: Call, _ failure: UpstreamFailure?, _ probes: Probes, _ now: Instant
+  ) {
+    guard let user = call.user else { return }
+    var breaker = ofUsers[user] ?? CircuitBreaker(isShared: false)
+    breaker.ended(failure, of: user, wasProbe: probes.contains(.ofUser), now)
+    let hasRoom = ofUsers[user] != nil || ofUsers.count < Self.usersKept
+    ofUsers[user] = breaker.isIdle || !hasRoom ? nil : breaker
+  }
+
+  private mutating func inconclusive(_ call: Call, _ probes: Probes) {
+    breaker.inconclusive(wasProbe: probes.contains(.ofAll))
+    guard let user = call.user else { return }
+    ofUsers[user]?.inconclusive(wasProbe: probes.contains(.ofUser))
   }
 
   private mutating func refuseAll(_ failure: UpstreamFailure, _ context: inout EventContext) {
@@ -211,9 +268,11 @@ extension UpstreamFailure {
   ///
   /// - Parameters:
   ///   - failure: the last failure of the endpoint.
+  ///   - isOwn: whether it was a call of the same user.
   ///   - callersIn: when a call with a waiting client is tried.
   static func unavailable(
-    _ failure: UpstreamFailure, since: WallTime, retryAt: WallTime, callersIn: Duration
+    _ failure: UpstreamFailure, isOwn: Bool = false, since: WallTime, retryAt: WallTime,
+    callersIn: Duration
   ) -> Self {
     let (what, failureClass): (String, FailureClass) =
       if case .throttled = failure.failureClass {
@@ -221,25 +280,25 @@ extension UpstreamFailure {
       } else {
         ("offline", .transient(retryAfter: callersIn))
       }
+    let times = "\(what) since \(since.iso8601), retrying at \(retryAt.iso8601): "
     var unavailable = Self(
       upstream: failure.upstream, failureClass: failureClass, code: failure.code,
-      message:
-        "\(what) since \(since.iso8601), retrying at \(retryAt.iso8601): \(failure.message)",
-      severity: .expected)
+      message: "\(times)\(isOwn ? failure.message : failure.summary)",
+      summary: "\(times)\(failure.summary)", severity: .expected)
     unavailable.isWithheld = true
     return unavailable
   }
 
   /// A call that was not made because too many wait before it.
   static func queueFull(_ upstream: Upstream) -> Self {
-    var full = Self(upstream, FailureTable.queueFull, retryAfter: .seconds(5), said: nil)
+    var full = Self(upstream, FailureTable.queueFull, retryAfter: .seconds(5))
     full.isWithheld = true
     return full
   }
 
   /// A retry that was not made because too many retries fail.
   static func retriesUsedUp(_ upstream: Upstream, _ pause: Duration) -> Self {
-    var usedUp = Self(upstream, FailureTable.retriesUsedUp, retryAfter: pause, said: nil)
+    var usedUp = Self(upstream, FailureTable.retriesUsedUp, retryAfter: pause)
     usedUp.isWithheld = true
     return usedUp
   }

@@ -1,4 +1,8 @@
 /// Stops calls to an unavailable upstream, and tries single calls until it answers again.
+///
+/// Only what says something about the endpoint counts: see ``UpstreamFailure/Evidence``. In the breaker
+/// of all users, failures that one user may cause count only where they are not all of one user: a
+/// backend that fails for one user stays open to the others. That user has a breaker alone.
 struct CircuitBreaker: Sendable {
   /// Failures in a row before calls stop.
   static let tolerance = 5
@@ -38,11 +42,24 @@ struct CircuitBreaker: Sendable {
     case refuse(Outage)
   }
 
+  /// Whether it is that of all users.
+  let isShared: Bool
   private(set) var state = State.closed
   /// Failures in a row while closed, the time of the first, and the end of the longest `Retry-After`.
   private var failures = 0
+  /// The user of the last of them; nil where it is unknown.
+  private var lastUser: UInt32?
   private var since = Instant(nanoseconds: 0)
   private var askedUntil = Instant(nanoseconds: .min)
+
+  init(isShared: Bool = true) {
+    self.isShared = isShared
+  }
+
+  /// Whether it knows nothing of the endpoint.
+  var isIdle: Bool {
+    if case .closed = state { failures == 0 } else { false }
+  }
 
   func verdict(isInPerson: Bool, _ now: Instant) -> Verdict {
     switch state {
@@ -59,10 +76,16 @@ struct CircuitBreaker: Sendable {
   }
 
   /// Takes the end of a call. An upstream that refuses one user has answered: it is available.
-  mutating func ended(_ failure: UpstreamFailure?, wasProbe: Bool, _ now: Instant) {
+  ///
+  /// - Parameter user: whom the call was for; nil if that is unknown.
+  mutating func ended(
+    _ failure: UpstreamFailure?, of user: UInt32? = nil, wasProbe: Bool, _ now: Instant
+  ) {
     guard let failure else { return close() }
     switch failure.failureClass {
-    case .transient, .throttled: failed(failure, wasProbe: wasProbe, now)
+    case .transient, .throttled:
+      guard failure.evidence != .none else { return inconclusive(wasProbe: wasProbe) }
+      failed(failure, of: user, wasProbe: wasProbe, now)
     // The call may not have been sent.
     case .permanentConfiguration: inconclusive(wasProbe: wasProbe)
     default: close()
@@ -77,10 +100,16 @@ struct CircuitBreaker: Sendable {
   private mutating func close() {
     state = .closed
     failures = 0
+    lastUser = nil
     askedUntil = Instant(nanoseconds: .min)
   }
 
-  private mutating func failed(_ failure: UpstreamFailure, wasProbe: Bool, _ now: Instant) {
+  private mutating func failed(
+    _ failure: UpstreamFailure, of user: UInt32?, wasProbe: Bool, _ now: Instant
+  ) {
+    let isSameUser = isShared && failures > 0 && user != nil && user == lastUser
+    if case .closed = state, failure.evidence == .likely, isSameUser { return }
+    lastUser = user
     if let asked = failure.failureClass.retryAfter {
       askedUntil = max(askedUntil, now + min(asked, BackOff.longestAsked))
     }

@@ -49,8 +49,7 @@ extension UpstreamFailure {
       case .outputTooLarge: (FailureTable.transport(.tooLarge), "command killed")
       case .notStarted: (FailureTable.execNotStarted, "not started")
       }
-    return Self(
-      upstream, row, retryAfter: nil, said: detail + (said.map { ": \($0)" } ?? ""))
+    return Self(upstream, row, fact: detail, said: said)
   }
 }
 

@@ -10,14 +10,18 @@ public struct HTTPBackend: Sendable, Equatable {
   /// The user's session token after a sign-in. It takes the place of the host's token in
   /// `Authorization`.
   public let sessionToken: Secret?
+  /// Whether users can sign in to it.
+  public let takesSignIns: Bool
 
   /// The header of the host's token beside a user's.
   public static let hostHeader = "Credd-Host-Authorization"
 
   public init(
-    name: String, headers: [HTTPHeader] = [], hostToken: Secret? = nil, sessionToken: Secret? = nil
+    name: String, headers: [HTTPHeader] = [], hostToken: Secret? = nil,
+    sessionToken: Secret? = nil, takesSignIns: Bool = true
   ) {
     self.name = name
+    self.takesSignIns = takesSignIns
     self.headers = headers
     self.hostToken = hostToken
     self.sessionToken = sessionToken
@@ -70,7 +74,10 @@ extension HTTPBackend {
   ) throws(UpstreamFailure) -> TokenReply {
     guard reply.isSuccess, !reply.looksLikeHTML else {
       let sent = query.logins.logins.map(\.token) + tokens
-      throw .backend(reply, from: upstream, said: reply.explanation(hiding: sent))
+      // Nobody could do what the usual meaning asks for: the operator has to act.
+      let row =
+        reply.status == 401 && !takesSignIns && hostToken != nil ? FailureTable.hostRefused : nil
+      throw .backend(reply, from: upstream, row, said: reply.explanation(hiding: sent))
     }
     return try query.reply(
       from: reply.body, limit: Limits.Upstream.backendReplyBytes, serverTime: reply.date,
@@ -174,11 +181,14 @@ extension HTTPRequest {
 extension HTTPReply {
   /// Whether a 401 or 403 is about this host and not about the user.
   var refusesHost: Bool {
-    guard status == 401 || status == 403, !looksLikeHTML,
-      body.count <= Limits.Upstream.backendReplyBytes
-    else { return false }
+    (status == 401 || status == 403) && !looksLikeHTML && errorCode == "HostNotAuthorized"
+  }
+
+  /// The backend's own name of an error: the `Code` of a JSON body.
+  var errorCode: String? {
+    guard body.count <= Limits.Upstream.backendReplyBytes else { return nil }
     let object = try? JSONValue.parse(body.bytes)
-    return (object?["Code"] ?? object?["code"])?.text == "HostNotAuthorized"
+    return (object?["Code"] ?? object?["code"])?.text
   }
 
   /// The backend's own explanation of an error: the `message` of a JSON body, or the first line of

@@ -2,10 +2,11 @@ extension FailureTable {
   // MARK: Replies of AWS without a known error name
 
   static let serverFault = Row(
-    .transient(retryAfter: nil), nil, .expected, " has a fault; it is tried again")
+    .transient(retryAfter: nil), nil, .expected, " has a fault; it is tried again",
+    evidence: .likely)
   static let throttledByStatus = Row(
     .throttled(retryAfter: nil), .throttled, .expected,
-    " is being asked too often; it is tried again")
+    " is being asked too often; it is tried again", evidence: .likely)
   static let unknownRefusal = Row(
     .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
     " refuses the request for a reason that credd does not know: check the profile and the pool")
@@ -30,40 +31,49 @@ extension FailureTable {
   static func transport(_ failure: TransportFailure) -> Row {
     switch failure {
     case .nameResolution:
-      unavailable(": its host name cannot be resolved; check the network, DNS and the URL")
-    case .connect: unavailable(" cannot be reached; check the network, the URL and the proxy")
-    case .tls: unavailable(": the TLS handshake failed; it is tried again", .operatorMustAct)
+      unavailable(
+        ": its host name cannot be resolved; check the network, DNS and the URL",
+        evidence: .certain)
+    case .connect:
+      unavailable(
+        " cannot be reached; check the network, the URL and the proxy", evidence: .certain)
+    case .tls:
+      unavailable(
+        ": the TLS handshake failed; it is tried again", .operatorMustAct, evidence: .certain)
     case .certificate:
       unavailable(
         ": its certificate is not trusted for this host; check ca_file, this host's clock, or a "
-          + "captive portal", .operatorMustAct)
-    case .timeout: unavailable(" did not answer in time; it is tried again")
-    case .reset: unavailable(" broke the connection off; it is tried again")
+          + "captive portal", .operatorMustAct, evidence: .certain)
+    case .timeout: unavailable(" did not answer in time; it is tried again", evidence: .likely)
+    case .reset: unavailable(" broke the connection off; it is tried again", evidence: .likely)
     case .tooLarge:
       unavailable(" sent more than its limit; the answer was dropped", .operatorMustAct)
-    case .malformed: unavailable(" did not answer in HTTP; check the URL", .operatorMustAct)
+    case .malformed:
+      unavailable(" did not answer in HTTP; check the URL", .operatorMustAct, evidence: .likely)
     case .noLibrary:
       unavailable(
         " cannot be called: a library cannot be loaded on this host; check credd's journal and the "
-          + "packages of libcurl and OpenSSL", .operatorMustAct)
+          + "packages of libcurl and OpenSSL", .operatorMustAct, evidence: .certain)
     }
   }
 
   static let html = unavailable(
-    " answered with a web page; check for a captive portal or a proxy", .operatorMustAct)
+    " answered with a web page; check for a captive portal or a proxy", .operatorMustAct,
+    evidence: .likely)
   /// 407, which only a proxy sends (RFC 9110 §15.5.8).
   static let proxyRefuses = unavailable(
     " cannot be reached: the proxy wants a user name and password; check the proxy",
-    .operatorMustAct)
+    .operatorMustAct, evidence: .likely)
   static let redirect = unavailable(
     " wants to redirect, which credd does not follow; check the URL, or for a captive portal",
-    .operatorMustAct)
+    .operatorMustAct, evidence: .likely)
   static let malformedReply = unavailable(" sent a reply that cannot be used", .operatorMustAct)
 
   private static func unavailable(
-    _ message: String, _ severity: UpstreamFailure.Severity = .expected
+    _ message: String, _ severity: UpstreamFailure.Severity = .expected,
+    evidence: UpstreamFailure.Evidence = .none
   ) -> Row {
-    Row(.transient(retryAfter: nil), nil, severity, message)
+    Row(.transient(retryAfter: nil), nil, severity, message, evidence: evidence)
   }
 
   // MARK: A backend's statuses
@@ -74,7 +84,7 @@ extension FailureTable {
     case 401:
       Row(
         .signInRequired, .signInRequired, .expected,
-        " wants users to sign in, or does not accept its bearer token")
+        " wants the user to sign in")
     case 403:
       Row(
         .refusedByBackend, .backendRejected, .expected,
@@ -90,7 +100,7 @@ extension FailureTable {
         .retryWithoutIdentity, .identityConflict, .operatorMustAct,
         " finds this user or one of the logins at another identity: unlink or merge them")
     case 429: throttledByStatus
-    case 503: unavailable(" is not available now; it is tried again")
+    case 503: unavailable(" is not available now; it is tried again", evidence: .likely)
     case 511: html  // Network Authentication Required, RFC 6585 §6
     case 500...599: serverFault
     case 300..<400: redirect
@@ -107,6 +117,11 @@ extension FailureTable {
   static let hostNotAuthorized = Row(
     .permanentConfiguration, .backendRejected, .operatorMustAct,
     " does not accept this host: renew the token in bearer_token_file, or the client certificate")
+
+  /// 401 to a host's bearer token where users cannot sign in: only the operator can act.
+  static let hostRefused = Row(
+    .permanentConfiguration, .backendRejected, .operatorMustAct,
+    " does not accept this host's bearer token: check bearer_token_file")
 
   /// The meaning of a sign-in's status; most are as in a token callback.
   static func signIn(status: Int) -> Row {
@@ -130,7 +145,7 @@ extension FailureTable {
     case 67:  // EX_NOUSER
       backend(status: 404)
     case 69, 75:  // EX_UNAVAILABLE, EX_TEMPFAIL
-      unavailable(" is not available now; it is tried again")
+      unavailable(" is not available now; it is tried again", evidence: .likely)
     case 77:  // EX_NOPERM
       backend(status: 403)
     case 64, 78, 126, 127:  // EX_USAGE, EX_CONFIG; not executable, not found

@@ -19,6 +19,8 @@ enum FailureTable {
     let code: ProtocolErrorCode?
     let severity: UpstreamFailure.Severity
     let message: String
+    /// What it says about calls of other users.
+    var evidence = UpstreamFailure.Evidence.none
 
     init(
       _ name: String, saying: String = "", _ failureClass: FailureClass,
@@ -35,9 +37,18 @@ enum FailureTable {
     /// For a failure that is recognised by a status or by the transport.
     init(
       _ failureClass: FailureClass, _ code: ProtocolErrorCode?,
-      _ severity: UpstreamFailure.Severity, _ message: String
+      _ severity: UpstreamFailure.Severity, _ message: String,
+      evidence: UpstreamFailure.Evidence = .none
     ) {
       self.init("", failureClass, code, severity, message)
+      self.evidence = evidence
+    }
+
+    /// The same row, as evidence about the endpoint.
+    fileprivate var ofTheEndpoint: Row {
+      var row = self
+      row.evidence = .likely
+      return row
     }
   }
 
@@ -50,7 +61,8 @@ enum FailureTable {
     // NotAuthorizedException has many meanings; only its message distinguishes them.
     Row(
       "NotAuthorizedException", saying: "Token expired", .newTokenOnce, .tokenRejected, .expected,
-      " says the token has expired: a new one is needed; try again"),
+      " says the token has expired: sign in again; if the backend gave it, check the backend's cache "
+        + "and clock"),
     Row(
       "NotAuthorizedException", saying: "Couldn't verify signed token", .newTokenOnce,
       .tokenRejected, .expected,
@@ -66,9 +78,14 @@ enum FailureTable {
       .identityConflict, .operatorMustAct,
       " refuses a developer token in GetId: the IdentityId must come with it, from the backend"),
     Row(
-      "NotAuthorizedException", saying: "is forbidden", .dropIdentityThenNewToken, .tokenRejected,
-      .expected,
-      " says the token does not belong to this identity: the identity is asked for anew; try again"),
+      "NotAuthorizedException", saying: "Access to Role", .poolMisconfigured, .poolMisconfigured,
+      .operatorMustAct,
+      " refuses the role: check role_arn, or the role that the login named, and the role's trust"),
+    Row(
+      "NotAuthorizedException", saying: "Access to Identity", .dropIdentityThenNewToken,
+      .tokenRejected, .expected,
+      " says the token does not belong to this identity: credd asks for the identity anew; try again"
+    ),
     Row(
       "NotAuthorizedException", saying: "Logins don't match", .conflict, .poolMisconfigured,
       .operatorMustAct,
@@ -84,7 +101,7 @@ enum FailureTable {
       " has guests switched off in this pool: enable them there or set guest = no"),
     Row(
       "NotAuthorizedException", .newTokenOnce, .tokenRejected, .expected,
-      " does not accept the token: a new one is needed"),
+      " does not accept the token: sign in again; if the backend gave it, tell those who run it"),
     Row(
       "ResourceNotFoundException", .newIdentity, .poolMisconfigured, .operatorMustAct,
       " does not know this identity or pool: check identity_pool_id"),
@@ -116,17 +133,17 @@ enum FailureTable {
   static let sts: [Row] = [
     Row(
       "ExpiredTokenException", .newTokenOnce, .tokenRejected, .expected,
-      " says the token has expired: a new one is needed; try again"),
+      " says the token has expired: sign in again; if the backend gave it, check the backend's cache "
+        + "and clock"),
     Row(
       "InvalidIdentityToken", .newTokenOnce, .tokenRejected, .expected,
-      " does not accept the token: a new one is needed; if this stays, check the "
-        + "pool's provider in IAM"),
+      " does not accept the token: sign in again; if this stays, check the pool's provider in IAM"),
     Row(
       "IDPCommunicationError", transient, .cognitoUnavailable, .expected,
       " could not reach the token's issuer; it is tried again"),
     Row(
       "IDPRejectedClaim", .permanentConfiguration, .tokenRejected, .operatorMustAct,
-      " says the token's issuer rejected it: it has expired or was revoked"),
+      " says the token's issuer rejected it: it has expired or was revoked; sign in again"),
     Row(
       "AccessDenied", .poolMisconfigured, .poolMisconfigured, .operatorMustAct,
       " may not assume the role: check role_arn, and that the role trusts this pool (aud) and its "
@@ -172,7 +189,7 @@ enum FailureTable {
     Row(
       "ServiceUnavailableException", transient, nil, .expected,
       " is not available; it is tried again"),
-  ]
+  ].map(\.ofTheEndpoint)
 
   /// Cognito's errors about the signature of a `type = cognito` backend: they are the backend's.
   static let signature: [Row] = [

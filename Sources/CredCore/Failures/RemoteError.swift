@@ -18,8 +18,6 @@ struct RemoteError: Equatable {
   func fits(_ row: FailureTable.Row) -> Bool {
     row.name == name && (row.saying.isEmpty || message?.contains(bytesOf: row.saying) == true)
   }
-
-  var description: String { message.map { "\(name): \($0)" } ?? name }
 }
 
 /// Makes an upstream's text fit for one line of credd's.

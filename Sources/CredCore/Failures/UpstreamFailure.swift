@@ -10,13 +10,26 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
     case operatorMustAct
   }
 
+  /// What the failure says about calls of other users to the same endpoint.
+  public enum Evidence: UInt8, Sendable {
+    /// Nothing: the upstream answered about this user or this request.
+    case none
+    /// The endpoint may be unavailable; or it has trouble with this user alone.
+    case likely
+    /// No request reached the endpoint, so no user could have caused the failure.
+    case certain
+  }
+
   public let upstream: Upstream
   /// The session's reaction.
   public let failureClass: FailureClass
   /// The error code for clients, if the session cannot recover.
   public let code: ProtocolErrorCode
-  /// One line: what happened and what to do.
+  /// One line for the user whom the call was about: what happened and what to do, with the
+  /// upstream's own words.
   public let message: String
+  /// The same without the upstream's words, which may be about that user: for all others.
+  public let summary: String
   public let severity: Severity
   /// Whether a backend refuses this host, whoever the user is.
   public internal(set) var refusesHost = false
@@ -24,24 +37,37 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   public internal(set) var isWithheld = false
   /// True if AWS refused the developer credentials of a `type = cognito` backend.
   public internal(set) var isOfDeveloperKeys = false
+  public internal(set) var evidence = Evidence.none
+  /// The upstream's own name of the error, `[A-Za-z]{1,64}`.
+  public internal(set) var reason: String?
 
   public init(
     upstream: Upstream, failureClass: FailureClass, code: ProtocolErrorCode, message: String,
-    severity: Severity
+    summary: String? = nil, severity: Severity
   ) {
     self.upstream = upstream
     self.failureClass = failureClass
     self.code = code
     self.message = message
+    self.summary = summary ?? message
     self.severity = severity
   }
 
-  init(_ upstream: Upstream, _ row: FailureTable.Row, retryAfter: Duration?, said: String?) {
-    let detail = said.map { " (\($0))" } ?? ""
+  /// - Parameters:
+  ///   - fact: a status or the name of an error, which is about no user.
+  ///   - said: the upstream's words.
+  init(
+    _ upstream: Upstream, _ row: FailureTable.Row, retryAfter: Duration? = nil,
+    fact: String? = nil, said: String? = nil
+  ) {
+    let base = "\(upstream)\(row.message)"
+    let details = [fact, said].compactMap(\.self).joined(separator: ": ")
     self.init(
       upstream: upstream, failureClass: row.failureClass.with(retryAfter: retryAfter),
-      code: row.code ?? upstream.unavailable, message: "\(upstream)\(row.message)\(detail)",
-      severity: row.severity)
+      code: row.code ?? upstream.unavailable,
+      message: details.isEmpty ? base : "\(base) (\(details))",
+      summary: fact.map { "\(base) (\($0))" } ?? base, severity: row.severity)
+    evidence = row.evidence
   }
 }
 
@@ -50,7 +76,17 @@ extension UpstreamFailure {
   /// person's action.
   public var protocolError: ProtocolError {
     let pause = failureClass.retryAfter ?? .seconds(1)
-    return ProtocolError(code, message, retryAfter: failureClass.isTransient ? pause : nil)
+    var error = ProtocolError(code, message, retryAfter: failureClass.isTransient ? pause : nil)
+    if summary != message { error.messageForOthers = summary }
+    error.reason = reason
+    // Such codes are temporary, or speak of the user, as a rule; here an operator must act first.
+    let isPermanent = [.permanentConfiguration, .poolMisconfigured].contains(failureClass)
+    switch error.kind {
+    case .denied where isPermanent, .temporary where !failureClass.isTransient:
+      error.kind = .permanent
+    default: break
+    }
+    return error
   }
 }
 
@@ -133,7 +169,7 @@ public enum Upstream: Sendable, Hashable, CustomStringConvertible {
     switch self {
     case .cognitoIdentity: "Cognito"
     case .sts: "STS"
-    case .backend(let name): "backend \(name)"
+    case .backend(let name): "backend '\(name)'"
     }
   }
 }
@@ -163,22 +199,22 @@ public enum TransportFailure: Error, Sendable, Hashable, CaseIterable {
 extension UpstreamFailure {
   /// No reply arrived.
   public static func transport(_ failure: TransportFailure, from upstream: Upstream) -> Self {
-    Self(upstream, FailureTable.transport(failure), retryAfter: nil, said: nil)
+    Self(upstream, FailureTable.transport(failure))
   }
 
   /// A request was not sent, because Cognito or HTTP does not allow it.
   public static func notSent(_ input: InvalidInput, to upstream: Upstream) -> Self {
-    Self(upstream, FailureTable.notSent, retryAfter: nil, said: input.description)
+    Self(upstream, FailureTable.notSent, said: input.description)
   }
 
   /// A successful reply lacks something, or has an impossible value.
   static func malformed(_ input: InvalidInput, from upstream: Upstream) -> Self {
-    Self(upstream, FailureTable.malformedReply, retryAfter: nil, said: input.description)
+    Self(upstream, FailureTable.malformedReply, said: input.description)
   }
 
   /// The reply is for another pool than the request.
   static func wrongPool(from upstream: Upstream) -> Self {
-    Self(upstream, FailureTable.wrongPool, retryAfter: nil, said: nil)
+    Self(upstream, FailureTable.wrongPool)
   }
 
   /// An unsuccessful reply of Cognito or STS.
@@ -190,22 +226,29 @@ extension UpstreamFailure {
     let rows = table + FailureTable.anyService
     let known = error.flatMap { rows.first(where: $0.fits) }
     let row = known ?? awsRow(reply, named: error != nil)
-    return Self(upstream, row, retryAfter: reply.retryAfter, said: error?.description)
+    var failure = Self(
+      upstream, row, retryAfter: reply.retryAfter, fact: error?.name, said: error?.message)
+    failure.reason = error.flatMap { Self.reason($0.name) }
+    return failure
   }
 
   /// An unsuccessful reply to a token callback.
   ///
-  /// - Parameter said: the backend's explanation.
-  static func backend(_ reply: HTTPReply, from upstream: Upstream, said: String?) -> Self {
+  /// - Parameters:
+  ///   - row: what the status means; nil for its usual meaning.
+  ///   - said: the backend's explanation.
+  static func backend(
+    _ reply: HTTPReply, from upstream: Upstream, _ row: FailureTable.Row? = nil, said: String?
+  ) -> Self {
     let row =
       reply.refusesHost
       ? FailureTable.hostNotAuthorized
       : reply.looksLikeHTML && reply.isSuccess
-        ? FailureTable.html : FailureTable.backend(status: reply.status)
+        ? FailureTable.html : row ?? FailureTable.backend(status: reply.status)
     var failure = Self(
-      upstream, row, retryAfter: reply.retryAfter,
-      said: "status \(reply.status)\(said.map { ": \($0)" } ?? "")")
+      upstream, row, retryAfter: reply.retryAfter, fact: "status \(reply.status)", said: said)
     failure.refusesHost = reply.refusesHost
+    failure.reason = reply.errorCode.flatMap(Self.reason)
     return failure
   }
 
@@ -217,9 +260,15 @@ extension UpstreamFailure {
       : reply.looksLikeHTML && reply.isSuccess
         ? FailureTable.html : FailureTable.signIn(status: reply.status)
     var failure = Self(
-      upstream, row, retryAfter: reply.retryAfter, said: "status \(reply.status)")
+      upstream, row, retryAfter: reply.retryAfter, fact: "status \(reply.status)")
     failure.refusesHost = reply.refusesHost
     return failure
+  }
+
+  /// The name as `Reason` has it; nil if it cannot be one.
+  private static func reason(_ name: String) -> String? {
+    (1...64).contains(name.utf8.count) && name.utf8.allSatisfy { $0.isLetterOrDigit && !$0.isDigit }
+      ? name : nil
   }
 
   private static func awsRow(_ reply: HTTPReply, named: Bool) -> FailureTable.Row {

@@ -151,12 +151,14 @@ extension JSONWriter {
     endObject()
   }
 
-  /// `"Error":{"Code":…,"Message":…,"RetryAfter":…}`.
+  /// `"Error":{"Code":…,"Message":…,"RetryAfter":…,"Kind":…,"Reason":…}`.
   mutating func field(_ name: String, _ error: ProtocolError) {
     field(name) { writer in
       writer.field("Code", error.code.rawValue)
       writer.field("Message", error.message)
       writer.field("RetryAfter", error.retryAfter?.secondsRoundedUp)
+      writer.field("Kind", error.kind.rawValue)
+      writer.field("Reason", error.reason)
     }
   }
 }

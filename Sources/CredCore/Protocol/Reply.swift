@@ -102,11 +102,24 @@ public struct ProtocolError: Error, Equatable, Sendable {
   public var message: String
   /// The time after which a new request may succeed; sent in whole seconds, rounded up.
   public var retryAfter: Duration?
+  public var kind: ProtocolErrorKind
+  /// The upstream's own name of the error, `[A-Za-z]{1,64}`.
+  public var reason: String?
+  /// The message for a client that is not the user whom it is about; nil: the same.
+  public var messageForOthers: String?
 
   public init(_ code: ProtocolErrorCode, _ message: String, retryAfter: Duration? = nil) {
     self.code = code
     self.message = message
     self.retryAfter = retryAfter
+    kind = code.kind
+  }
+
+  /// Without what an upstream said about another user.
+  public var forOthers: ProtocolError {
+    var error = self
+    if let messageForOthers { error.message = messageForOthers }
+    return error
   }
 
   /// A line is over the limit. The daemon closes the connection after this reply, because the start
@@ -135,4 +148,33 @@ public enum ProtocolErrorCode: String, Sendable, Hashable, CaseIterable {
   case tooManyRequests = "TooManyRequests"
   case shuttingDown = "ShuttingDown"
   case `internal` = "Internal"
+}
+
+/// The kinds of errors, by which a client judges a code that it does not know.
+public enum ProtocolErrorKind: String, Sendable, Hashable, CaseIterable {
+  /// The request is wrong.
+  case request
+  /// The user may not do this.
+  case denied
+  /// The user must sign in.
+  case signIn
+  /// The same request may succeed later.
+  case temporary
+  /// Nothing changes until an operator acts.
+  case permanent
+}
+
+extension ProtocolErrorCode {
+  /// The kind of most errors of this code.
+  public var kind: ProtocolErrorKind {
+    switch self {
+    case .invalidRequest, .requestTooLarge, .unknownOperation, .unknownProfile: .request
+    case .accessDenied, .backendRejected: .denied
+    case .signInRequired, .signInFailed, .tokenRejected: .signIn
+    case .backendUnavailable, .cognitoUnavailable, .throttled, .timeout, .tooManyRequests,
+      .shuttingDown:
+      .temporary
+    case .identityConflict, .poolMisconfigured, .internal: .permanent
+    }
+  }
 }

@@ -100,6 +100,14 @@ extension UpstreamFailure {
     static let message: UInt8 = 6
     static let severity: UInt8 = 7
     static let isWithheld: UInt8 = 8
+    static let summary: UInt8 = 9
+    static let reason: UInt8 = 10
+    static let evidence: UInt8 = 11
+  }
+
+  /// An upstream's text may be long. It is cut between characters.
+  private static func cut(_ text: String) -> String {
+    String(text.prefix(Limits.Store.textBytes / 32))
   }
 
   /// The kinds of failures. The index is stored: a new kind goes to the end.
@@ -121,10 +129,12 @@ extension UpstreamFailure {
     writer.field(Tag.kind, UInt8(truncatingIfNeeded: kind))
     writer.field(Tag.retryAfter, failureClass.retryAfter)
     writer.field(Tag.code, code.rawValue)
-    // An upstream's text may be long. It is cut between characters.
-    writer.field(Tag.message, String(message.prefix(Limits.Store.textBytes / 32)))
+    writer.field(Tag.message, Self.cut(message))
     writer.field(Tag.severity, severity == .operatorMustAct ? 1 as UInt8 : 0)
     if isWithheld { writer.field(Tag.isWithheld, 1 as UInt8) }
+    if summary != message { writer.field(Tag.summary, Self.cut(summary)) }
+    writer.field(Tag.reason, reason)
+    if evidence != .none { writer.field(Tag.evidence, evidence.rawValue) }
   }
 
   /// Nil where a newer daemon stored a kind, a code or an upstream that this one does not know.
@@ -133,6 +143,7 @@ extension UpstreamFailure {
     var (number, kind, severity): (UInt8?, UInt8?, UInt8) = (nil, nil, 0)
     var isWithheld = false
     var (backend, code, message) = ("", "", "")
+    var (summary, reason, evidence): (String?, String?, Evidence) = (nil, nil, .none)
     var delay: Duration?
     while let field = try fields.next() {
       switch field.tag {
@@ -144,6 +155,9 @@ extension UpstreamFailure {
       case Tag.message: message = try field.text("message")
       case Tag.severity: severity = try field.byte("severity")
       case Tag.isWithheld: isWithheld = try field.byte("withheld") == 1
+      case Tag.summary: summary = try field.text("summary")
+      case Tag.reason: reason = try field.text("reason")
+      case Tag.evidence: evidence = Evidence(rawValue: try field.byte("evidence")) ?? .none
       default: break
       }
     }
@@ -159,8 +173,11 @@ extension UpstreamFailure {
     else { return nil }
     var failure = UpstreamFailure(
       upstream: upstream, failureClass: kinds[Int(kind)].with(retryAfter: delay), code: code,
-      message: message, severity: severity == 1 ? .operatorMustAct : .expected)
+      message: message, summary: summary,
+      severity: severity == 1 ? .operatorMustAct : .expected)
     failure.isWithheld = isWithheld
+    failure.reason = reason
+    failure.evidence = evidence
     return failure
   }
 }

@@ -168,7 +168,8 @@ extension UpstreamClient {
       done(
         own.map {
           HTTPBackend(
-            name: backend.name, headers: settings.headers, hostToken: $0, sessionToken: token)
+            name: backend.name, headers: settings.headers, hostToken: $0, sessionToken: token,
+            takesSignIns: settings.loginURL != nil)
         })
     }
   }

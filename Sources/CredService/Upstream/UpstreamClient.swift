@@ -98,7 +98,8 @@ package final class UpstreamClient: UpstreamPerforming {
     }
     let call = Admission.Call(
       id: request.id, profile: request.profile.settings.name, isInPerson: request.isInPerson,
-      isRetry: request.isRetry, dependsOnUserInput: request.call.dependsOnUserInput)
+      isRetry: request.isRetry, dependsOnUserInput: request.call.dependsOnUserInput,
+      user: request.user.uid)
     queue.enter(call, services.clock) { [unowned self] refusal in
       later { [unowned self] in begin(request, queue, refusal) }
     }
@@ -123,7 +124,7 @@ package final class UpstreamClient: UpstreamPerforming {
     calls[request.id] = PendingCall(completion: nil, queue: queue)
     let call = Admission.Call(
       id: request.id, profile: request.profile.settings.name, isInPerson: true, isRetry: false,
-      dependsOnUserInput: true)
+      dependsOnUserInput: true, user: request.user.uid)
     let finish = { [unowned self] (failure: UpstreamFailure?) in
       calls[request.id] = nil
       completion(failure)

@@ -22,14 +22,14 @@ struct AdmissionDriver {
   @discardableResult
   mutating func ask(
     _ profile: String = "work", inPerson: Bool = false, isRetry: Bool = false,
-    dependsOnUserInput: Bool = false
+    dependsOnUserInput: Bool = false, user: UInt32? = nil
   ) -> CallID {
     let id = callIDs.next()
     send(
       .asked(
         .init(
           id: id, profile: profile, isInPerson: inPerson, isRetry: isRetry,
-          dependsOnUserInput: dependsOnUserInput)))
+          dependsOnUserInput: dependsOnUserInput, user: user)))
     return id
   }
 

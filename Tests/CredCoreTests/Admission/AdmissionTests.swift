@@ -134,7 +134,7 @@ import Testing
     #expect(failure?.failureClass == .transient(retryAfter: .seconds(1)))
     #expect(
       failure?.message.hasPrefix(
-        "offline since 2026-01-01T00:00:00Z, retrying at 2026-01-01T00:00:01Z: backend corp cannot "
+        "offline since 2026-01-01T00:00:00Z, retrying at 2026-01-01T00:00:01Z: backend 'corp' cannot "
           + "be reached") == true)
   }
 
@@ -203,25 +203,73 @@ import Testing
     #expect(gate.admitted.last == person)
   }
 
+  private static func throttled(_ pause: Duration) -> UpstreamFailure {
+    UpstreamFailure(
+      AdmissionDriver.upstream, FailureTable.throttledByStatus, retryAfter: pause)
+  }
+
+  @Test func oneUsersFailuresStopNoCallOfOthers() {
+    var gate = AdmissionDriver()
+    let failure = UpstreamFailure(
+      AdmissionDriver.upstream, FailureTable.serverFault, fact: "status 500", said: "bob is odd")
+    for _ in 0..<20 { gate.end(gate.ask(user: 1001), failure) }
+    #expect(gate.admission.outage == nil)
+    // That user's own calls stop, and are told so in the words about that user.
+    let own = gate.ask(user: 1001)
+    #expect(gate.refused[own]?.isWithheld == true)
+    #expect(gate.refused[own]?.message.contains("bob is odd") == true)
+    let other = gate.ask(user: 1002)
+    #expect(gate.admitted.last == other)
+    gate.end(other)
+    gate.advance(by: 100)
+    let probe = gate.ask(user: 1001)
+    #expect(gate.admitted.last == probe)
+    let second = gate.ask(user: 1001)
+    #expect(gate.refused[second] != nil)
+    gate.end(probe)
+    let last = gate.ask(user: 1001)
+    #expect(gate.admitted.last == last)
+  }
+
+  @Test func failuresOfSeveralUsersStopCalls() {
+    var gate = AdmissionDriver()
+    let failure = UpstreamFailure(
+      AdmissionDriver.upstream, FailureTable.serverFault, fact: "status 500", said: "bob is odd")
+    for user in 1...5 { gate.end(gate.ask(user: UInt32(user)), failure) }
+    let next = gate.ask(user: 6)
+    let refused = gate.refused[next]
+    #expect(refused?.isWithheld == true)
+    // What the backend said of one user is for no other.
+    #expect(refused?.message.contains("bob") == false)
+    #expect(refused?.message.hasSuffix("has a fault; it is tried again (status 500)") == true)
+  }
+
+  @Test func whatNoUserCausesStopsCallsOfAll() {
+    var gate = AdmissionDriver()
+    for _ in 0..<5 { gate.end(gate.ask(user: 1001), AdmissionDriver.unavailable) }
+    #expect(gate.admission.outage != nil)
+  }
+
+  @Test(arguments: [400, 401, 403, 404, 408, 409, 422])
+  func anAnswerAboutARequestIsNoOutage(_ status: Int) {
+    var gate = AdmissionDriver()
+    let failure = UpstreamFailure.backend(
+      HTTPReply(status: status, body: Secret([])), from: AdmissionDriver.upstream, said: nil)
+    for user in 1...20 { gate.end(gate.ask(user: UInt32(user)), failure) }
+    #expect(gate.admission.outage == nil)
+  }
+
   @Test func retryAfterBindsAllCallsForAnHourAtMost() {
     var gate = AdmissionDriver()
     gate.fail(4)
-    gate.fail(
-      1,
-      UpstreamFailure(
-        upstream: AdmissionDriver.upstream, failureClass: .throttled(retryAfter: .seconds(30)),
-        code: .throttled, message: "busy", severity: .expected))
+    gate.fail(1, Self.throttled(.seconds(30)))
     gate.advance(by: 29)
     let early = gate.ask(inPerson: true)
     #expect(gate.refused[early]?.failureClass == .throttled(retryAfter: .seconds(1)))
     gate.advance(by: 1)
     let probe = gate.ask(inPerson: true)
     #expect(gate.admitted.last == probe)
-    gate.end(
-      probe,
-      UpstreamFailure(
-        upstream: AdmissionDriver.upstream, failureClass: .throttled(retryAfter: .seconds(1 << 40)),
-        code: .throttled, message: "busy", severity: .expected))
+    gate.end(probe, Self.throttled(.seconds(1 << 40)))
     #expect(gate.admission.outage.map { $0.retryAt - gate.now } == .seconds(3600))
   }
 

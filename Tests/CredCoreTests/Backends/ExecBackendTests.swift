@@ -53,7 +53,7 @@ struct ExecBackendTests {
     #expect(failure?.failureClass == failureClass)
     #expect(failure?.code == code)
     #expect(failure?.severity == severity)
-    #expect(failure?.message.hasPrefix("backend corp") == true)
+    #expect(failure?.message.hasPrefix("backend 'corp'") == true)
     #expect(failure?.message.hasSuffix(": vault is sealed)") == true)
   }
 

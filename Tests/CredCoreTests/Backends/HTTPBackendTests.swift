@@ -142,7 +142,7 @@ struct TokenCallbackTests {
     #expect(failure?.failureClass == .permanentConfiguration)
     #expect(failure?.code == .poolMisconfigured)
     #expect(failure?.severity == .operatorMustAct)
-    #expect(failure?.message.hasPrefix("backend corp") == true)
+    #expect(failure?.message.hasPrefix("backend 'corp'") == true)
   }
 
   @Test(arguments: [
@@ -201,6 +201,20 @@ struct TokenCallbackTests {
     #expect(failure?.code == code)
     #expect(failure?.severity == severity)
     #expect(failure?.message.hasSuffix("(status \(status): because)") == true)
+  }
+
+  /// Nobody could sign in there: only the operator can act.
+  @Test func aRefusedTokenOfTheHostIsTheOperatorsToMend() throws {
+    let query = try Samples.query
+    let http = HTTPBackend(name: "corp", bearer: Secret("t"), takesSignIns: false)
+    let found = CredCoreTests.failure { () throws(UpstreamFailure) in
+      _ = try http.token(from: Samples.reply(401, "no"), to: query)
+    }
+    #expect(found?.code == .backendRejected)
+    #expect(found?.failureClass == .permanentConfiguration)
+    #expect(found?.severity == .operatorMustAct)
+    #expect(found?.message.contains("check bearer_token_file (status 401: no)") == true)
+    #expect(found?.protocolError.kind == .permanent)
   }
 
   @Test func aWebPageIsNoReply() {

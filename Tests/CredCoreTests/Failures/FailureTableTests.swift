@@ -1,5 +1,6 @@
-import CredCore
 import Testing
+
+@testable import CredCore
 
 /// Every row of the error table, from the bytes of a reply to the session's reaction.
 struct FailureTableTests {
@@ -44,6 +45,9 @@ struct FailureTableTests {
     Row(
       refused, "Access to Identity '\(Samples.identityText)' is forbidden.",
       .dropIdentityThenNewToken, .tokenRejected, .expected),
+    Row(
+      refused, "Access to Role 'arn:aws:iam::123456789012:role/a' is forbidden.",
+      .poolMisconfigured, .poolMisconfigured, .operatorMustAct),
     Row(
       refused, "Logins don't match. Please include at least one valid login for this identity",
       .conflict, .poolMisconfigured, .operatorMustAct),
@@ -112,6 +116,8 @@ struct FailureTableTests {
     #expect(failure?.message.contains(row.name) == true)
     #expect(failure?.protocolError.code == row.code)
     #expect(failure?.message.contains("\n") == false)
+    #expect(failure?.protocolError.reason == row.name)
+    #expect(row.said.isEmpty || failure?.summary.contains(row.said) == false)
   }
 
   private func exchange(_ reply: HTTPReply) -> UpstreamFailure? {
@@ -250,6 +256,25 @@ extension FailureTableTests {
       message: "slow down", severity: .expected)
     #expect(
       failure.protocolError == ProtocolError(.throttled, "slow down", retryAfter: .seconds(7)))
+  }
+
+  @Test func aCommandThatCannotRunIsPermanent() {
+    let failure = UpstreamFailure.exec(ExecOutcome(ending: .notStarted), from: .backend("corp"))
+    #expect(failure.protocolError.code == .backendUnavailable)
+    #expect(failure.protocolError.kind == .permanent)
+    let busy = UpstreamFailure.exec(ExecOutcome(ending: .exited(75)), from: .backend("corp"))
+    #expect(busy.protocolError.kind == .temporary)
+  }
+
+  @Test(
+    arguments: [
+      (#"{"Code":"NotVouched","Message":"m"}"#, "NotVouched"), (#"{"code":"odd name"}"#, nil),
+      (#"{"Code":""}"#, nil), ("no JSON", nil), (#"{"Code":7}"#, nil),
+    ] as [(String, String?)])
+  func aBackendsOwnNameOfTheErrorIsItsReason(body: String, reason: String?) {
+    let failure = UpstreamFailure.backend(
+      Samples.reply(403, body), from: .backend("corp"), said: nil)
+    #expect(failure.protocolError.reason == reason)
   }
 }
 

@@ -66,17 +66,24 @@ import Testing
   @Test func errors() {
     #expect(
       text(.error(ProtocolError(.signInRequired, "run \"credctl login\"")))
-        == #"{"Version":1,"Error":{"Code":"SignInRequired","Message":"run \"credctl login\""}}"#
-        + "\n")
+        == #"{"Version":1,"Error":{"Code":"SignInRequired","Message":"run \"credctl login\"","#
+        + #""Kind":"signIn"}}"# + "\n")
     #expect(
       text(
         .error(ProtocolError(.throttled, "m", retryAfter: .milliseconds(29_001))),
         id: RequestID("x"))
-        == #"{"Version":1,"Error":{"Code":"Throttled","Message":"m","RetryAfter":30},"Id":"x"}"#
-        + "\n")
+        == #"{"Version":1,"Error":{"Code":"Throttled","Message":"m","RetryAfter":30,"#
+        + #""Kind":"temporary"},"Id":"x"}"# + "\n")
     #expect(
       text(.error(ProtocolError(.throttled, "m", retryAfter: .seconds(-1))))
-        .contains(#""RetryAfter":0}"#))
+        .contains(#""RetryAfter":0,"#))
+    var named = ProtocolError(.backendRejected, "m")
+    named.reason = "NotVouched"
+    named.messageForOthers = "for others"
+    #expect(
+      text(.error(named))
+        == #"{"Version":1,"Error":{"Code":"BackendRejected","Message":"m","Kind":"denied","#
+        + #""Reason":"NotVouched"}}"# + "\n")
   }
 
   @Test func everyCodeOfTheContract() {
@@ -143,7 +150,8 @@ import Testing
       ),
       (
         .degraded(ProtocolError(.backendUnavailable, "m"), expiration: nil),
-        #""Event":"degraded","Profile":"p","Error":{"Code":"BackendUnavailable","Message":"m"}"#
+        #""Event":"degraded","Profile":"p","Error":{"Code":"BackendUnavailable","Message":"m","#
+          + #""Kind":"temporary"}"#
       ),
     ]
     for (event, members) in events {

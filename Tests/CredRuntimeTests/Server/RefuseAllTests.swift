@@ -20,7 +20,7 @@ struct RefuseAllTests {
       done.signal()
     }
     let told =
-      #"{"Version":1,"Error":{"Code":"Internal","Message":"it is wrong"}}"#
+      #"{"Version":1,"Error":{"Code":"Internal","Message":"it is wrong","Kind":"permanent"}}"#
     #expect(early.map { $0.line() } == [told, told])
     // Its time is not up yet: systemd would start the next one at once.
     let late = try Socket(path: paths[1])

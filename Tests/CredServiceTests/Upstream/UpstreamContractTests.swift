@@ -104,7 +104,8 @@ struct UpstreamContractTests {
     var refused = 0
     // After some failures the queue refuses at once.
     for number in 1...12 {
-      let (_, completions) = try start(number, test, fixture, &ids)
+      let user = UnixUser(uid: 1000 + UInt32(number), name: "alice")
+      let (_, completions) = try start(number, test, fixture, &ids, user: user)
       let sent = fixture.host.http.requests.count + fixture.host.commands.commands.count
       fixture.host.settle()
       #expect(completions.outcomes.count == 1)

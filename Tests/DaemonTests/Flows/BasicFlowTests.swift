@@ -131,7 +131,8 @@ struct BasicFlowTests {
     let stranger = Configuration.role("stranger")
     let refused = try host.credctl(
       "login", "--login", "\(provider)=@\(file)", "--custom-role-arn", stranger)
-    #expect(refused.status == 77)
+    #expect(refused.status == 69)
+    #expect(refused.errors.contains("check role_arn"), "\(refused.errors)")
     #expect(try host.issued(host.credentials())["RoleArn"]?.text == roles[0])
   }
 }
