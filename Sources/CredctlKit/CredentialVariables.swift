@@ -30,10 +30,18 @@ public struct CredentialVariables: Sendable {
   ]
   private static let account = "AWS_ACCOUNT_ID"
 
-  /// - Parameter reply: checked against ``ReplyShape/credentials``.
+  /// SDKs read the first, the AWS CLI version 1 and botocore the second.
+  private static let regionNames = ["AWS_REGION", "AWS_DEFAULT_REGION"]
+
+  /// - Parameters:
+  ///   - reply: checked against ``ReplyShape/credentials``.
+  ///   - region: the identity pool's; nil if it is not known.
+  ///   - environment: the user's own, whose region counts more.
   /// - Throws: a ``Failure`` if a value is not printable ASCII without spaces. All values of AWS are,
   ///   and credd sends no others.
-  public init(_ reply: JSONValue) throws(Failure) {
+  public init(
+    _ reply: JSONValue, region: String? = nil, environment: (String) -> String? = { _ in nil }
+  ) throws(Failure) {
     var variables: [Variable] = []
     for (name, member) in Self.members {
       guard let value = reply[member]?.secret else { continue }
@@ -42,9 +50,33 @@ public struct CredentialVariables: Sendable {
       }
       variables.append(Variable(name: name, value: value))
     }
+    variables += Self.regionVariables(region, environment)
     self.variables = variables
     let hasAccount = variables.contains { $0.name == Self.account }
     removed = Self.contradicting + (hasAccount ? [] : [Self.account])
+  }
+
+  /// The region that the user chose with one of the variables counts for both.
+  private static func regionVariables(
+    _ region: String?, _ environment: (String) -> String?
+  ) -> [Variable] {
+    regionNames.compactMap { name in
+      let values = [environment(name)] + regionNames.map(environment) + [region]
+      guard let value = values.compactMap(\.self).first(where: { !$0.isEmpty }),
+        value.utf8.allSatisfy(\.isVisible)
+      else { return nil }
+      return Variable(name: name, value: Secret(value))
+    }
+  }
+
+  /// Whether the user's own environment has a region: credctl then need not ask for the pool's.
+  public static func hasRegion(_ environment: (String) -> String?) -> Bool {
+    regionNames.contains { environment($0)?.isEmpty == false }
+  }
+
+  /// The region of the identity in a reply to `identity`: an IdentityId begins with its pool's.
+  public static func region(ofIdentity reply: JSONValue) -> String? {
+    reply["IdentityId"]?.text.flatMap { try? IdentityID($0) }?.region
   }
 
   /// An environment with these variables in place of its own.

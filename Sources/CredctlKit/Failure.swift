@@ -9,6 +9,8 @@ public struct Failure: Error, Equatable, Sendable {
   public var code: String?
   /// The daemon ended before it answered, as in a restart. The next daemon may answer.
   public var isEndOfDaemon = false
+  /// Nothing listens at the socket.
+  public var isAbsenceOfDaemon = false
 
   public init(_ status: Sysexit, _ message: String, code: String? = nil) {
     self.status = status
@@ -49,7 +51,7 @@ public struct Sysexit: Equatable, Sendable {
   public static let success = Sysexit(code: 0)
   /// The command line or a value in it is wrong (EX_USAGE).
   public static let usage = Sysexit(code: 64)
-  /// The content of a given file is wrong (EX_DATAERR).
+  /// A given file, or what came on standard input, cannot be used (EX_DATAERR).
   public static let dataError = Sysexit(code: 65)
   /// credd does not run, or an administrator must correct its configuration (EX_UNAVAILABLE).
   public static let unavailable = Sysexit(code: 69)
@@ -59,6 +61,8 @@ public struct Sysexit: Equatable, Sendable {
   public static let tryAgain = Sysexit(code: 75)
   /// The user must sign in, or may not do this (EX_NOPERM).
   public static let notPermitted = Sysexit(code: 77)
+  /// The user pressed Ctrl-C at a prompt; the same number as after a SIGINT in a shell.
+  public static let interrupted = Sysexit(code: 130)
   /// `exec` found the command and could not run it; the same number as of env(1) and shells.
   public static let cannotRun = Sysexit(code: 126)
   /// `exec` did not find the command; the same number as of env(1) and shells.

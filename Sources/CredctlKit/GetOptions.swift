@@ -1,13 +1,17 @@
+internal import CredCore
+
 /// What `credctl get`, `env` and `exec` ask the daemon for.
 public struct GetOptions: Equatable, Sendable {
   public var socket: String?
-  public var profile = "default"
+  public var profile: String
   public var waiting = Waiting()
   public var refresh = false
   /// The user whose credentials are wanted; nil for the caller's own.
   public var user: String?
 
-  public init() {}
+  public init(profile: String = DefaultProfile.ofDaemon) {
+    self.profile = profile
+  }
 
   /// For a program that keeps the credentials until they expire: without `--min-ttl` they must be
   /// valid for ``WaitLimits/usefulLifetime``.
@@ -27,4 +31,20 @@ public struct GetOptions: Equatable, Sendable {
     if let user { request.add("user", user) }
     return request.finished()
   }
+}
+
+/// The profile that is meant if the command line names none.
+public enum DefaultProfile {
+  /// The daemon's own default.
+  public static let ofDaemon = ProfileName.default
+
+  /// `$CREDD_PROFILE`, else the daemon's default. An empty variable counts as unset. `$AWS_PROFILE`
+  /// names a profile of `~/.aws/config`, and is not read.
+  public static func name(environment: (String) -> String?) -> String {
+    guard let name = environment("CREDD_PROFILE"), !name.isEmpty else { return ofDaemon }
+    return name
+  }
+
+  /// Why a profile that is named twice is refused.
+  public static let namedTwice = "give the profile once, as a word or with '--profile'"
 }

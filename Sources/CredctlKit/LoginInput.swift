@@ -102,9 +102,9 @@ public enum SecretText {
   }
 
   private static func checked(_ bytes: [UInt8], name: String) throws(Failure) -> Secret {
-    guard !bytes.isEmpty else { throw Failure(.usage, "the \(name) is empty") }
+    guard !bytes.isEmpty else { throw Failure(.dataError, "the \(name) is empty") }
     guard String(validating: bytes, as: UTF8.self) != nil else {
-      throw Failure(.usage, "the \(name) is not UTF-8 text")
+      throw Failure(.dataError, "the \(name) is not UTF-8 text")
     }
     return Secret(bytes)
   }

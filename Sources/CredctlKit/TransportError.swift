@@ -28,6 +28,7 @@ extension Failure {
     case .noListener:
       self.init(
         .unavailable, "credd is not running (no listener at \(path)): \(socket.startAdvice)")
+      isAbsenceOfDaemon = true
     case .notPermitted:
       self.init(
         .notPermitted,

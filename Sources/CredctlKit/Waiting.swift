@@ -111,6 +111,18 @@ public enum WaitLimits {
   /// The least lifetime for `exec` and `env` without `--min-ttl`: nothing renews credentials in an
   /// environment, and SDKs treat credentials with less than 15 min left as expired.
   public static let usefulLifetime = Seconds(milliseconds: 15 * 60 * 1000)
+  /// For `ping` without `--timeout`: a daemon that works answers in far less.
+  public static let ping = 5
+
+  /// Reads the value of `ping`'s `--timeout`.
+  public static func pingTimeout(_ text: String) throws(Failure) -> Int {
+    guard let seconds = Int(text), (1...longestWait).contains(seconds) else {
+      throw Failure(
+        .usage, "option '--timeout' takes whole seconds from 1 to \(longestWait), not '\(text)'")
+    }
+    return seconds
+  }
+
   /// How many daemons one `get` asks if each ends before it answers. A `get` survives a restart; it
   /// reports a daemon that ends again and again.
   public static let daemonsAsked = 3

@@ -35,17 +35,49 @@ struct Client {
     _ request: consuming [UInt8], for shape: ReplyShape, profile: String?, seconds: Int
   ) throws(Failure) -> Answer {
     defer { request.wipe() }
+    return try acrossRestart(seconds: seconds) { left throws(Failure) in
+      try askOnce(request, for: shape, profile: profile, seconds: left)
+    }
+  }
+
+  /// Asks for credentials and then for the identity, in one exchange.
+  ///
+  /// - Returns: nil for an identity that did not come: the credentials are good without it.
+  func askForBoth(
+    _ request: consuming [UInt8], and identity: [UInt8], profile: String, seconds: Int
+  ) throws(Failure) -> (credentials: JSONValue, identity: JSONValue?) {
+    request += identity
+    defer { request.wipe() }
+    return try acrossRestart(seconds: seconds) { left throws(Failure) in
+      let buffer = ReplyBuffer()
+      let connection = try send(request, firstReplyInto: buffer, seconds: left)
+      let credentials = try Reply.check(buffer.line, has: .credentials, profile: profile)
+      buffer.removeLine()
+      guard (try? connection.receiveLine(into: buffer, seconds: WaitLimits.margin)) != nil else {
+        return (credentials, nil)
+      }
+      return (credentials, try? Reply.check(buffer.line, has: .session, profile: profile))
+    }
+  }
+
+  private func acrossRestart<Result>(
+    seconds: Int, _ attempt: (_ secondsLeft: Int) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
     // In nanoseconds: dividing `Duration` would load 128-bit arithmetic at every `get`.
     let end = Clock.nanoseconds + Int64(seconds) * 1_000_000_000
+    var lastEnd: Failure?
     var daemons = 1
     while true {
       let left = Int((end - Clock.nanoseconds) / 1_000_000_000) + 1
       do throws(Failure) {
-        return try askOnce(request, for: shape, profile: profile, seconds: left)
+        return try attempt(left)
       } catch {
+        // A daemon that was there a moment ago may come back: that is no absence.
+        if error.isAbsenceOfDaemon, let lastEnd { throw lastEnd }
         guard error.isEndOfDaemon, daemons < WaitLimits.daemonsAsked, Clock.nanoseconds < end else {
           throw error
         }
+        lastEnd = error
         daemons += 1
       }
     }

@@ -13,7 +13,8 @@ import Glibc
     credd_harden_client()
     let arguments = CommandLine.arguments.dropFirst()
     do {
-      if let command = try FastCommand(arguments) {
+      let profile = DefaultProfile.name(environment: Environment.value(of:))
+      if let command = try FastCommand(arguments, profile: profile) {
         try run(command)
         // Not after the `if`: to destroy the optional there, Swift would make metadata at run time.
         exit(Sysexit.success.code)
@@ -21,6 +22,9 @@ import Glibc
       try Credctl.run(Array(arguments))
       exit(Sysexit.success.code)
     } catch {
+      if EvaluatedOutput.isExpected(of: arguments) {
+        StandardStream.output.report(EvaluatedOutput.ofFailure)
+      }
       StandardStream.error.report(error.line)
       exit(error.status.code)
     }
@@ -39,16 +43,26 @@ import Glibc
     case .exec(let options, let command):
       let environment = try variables(options).merged(into: Environment.entries)
       throw Replacement.failure(becoming: command, environment: environment)
-    case .ping(let socket, let json):
+    case .ping(let socket, let json, let timeout):
       let client = Client(socketArgument: socket)
-      let answer = try client.ask(RequestLine(operation: "ping").finished(), for: .daemon)
+      let answer = try client.ask(
+        RequestLine(operation: "ping").finished(), for: .daemon, seconds: timeout)
       if json { try answer.print() } else { try StandardStream.output.write(answer.daemon + "\n") }
     }
   }
 
   private static func variables(_ options: GetOptions) throws(Failure) -> CredentialVariables {
+    let environment = Environment.value(of:)
     do {
-      return try CredentialVariables(credentials(options).reply)
+      guard !CredentialVariables.hasRegion(environment) else {
+        return try CredentialVariables(credentials(options).reply, environment: environment)
+      }
+      let (credentials, identity) = try Client(socketArgument: options.socket).askForBoth(
+        options.request,
+        and: RequestLine(operation: "identity", profile: options.profile).finished(),
+        profile: options.profile, seconds: options.waiting.timeout)
+      return try CredentialVariables(
+        credentials, region: identity.flatMap(CredentialVariables.region(ofIdentity:)))
     } catch {
       throw error.advisingShorterLifetime
     }
@@ -73,9 +87,11 @@ struct Credctl: ParsableCommand {
         [profile work]
         credential_process = /usr/bin/credctl get --profile work
 
-      Exit status: 0 done; 64 wrong usage; 65 the given file is wrong; 69 credd or its \
+      The profile of a verb is its first word, or '-p NAME'; else $CREDD_PROFILE, else 'default'.
+
+      Exit status: 0 done; 64 wrong usage; 65 a given file cannot be used; 69 credd or its \
       configuration is at fault; 74 output failed; 75 try again; 77 sign in first, or not \
-      permitted.
+      permitted; 130 Ctrl-C at a prompt.
       """,
     version: Version.current,
     subcommands: [
@@ -97,15 +113,40 @@ struct Credctl: ParsableCommand {
     } catch let failure as Failure {
       throw failure
     } catch {
-      guard exitCode(for: error) == .success else { throw usageFailure(message(for: error)) }
+      guard exitCode(for: error) == .success else {
+        throw usageFailure(message(for: error), arguments)
+      }
       // The user asked for help, the version or a completion script.
       try StandardStream.output.write(fullMessage(for: error) + "\n")
     }
   }
 
-  private static func usageFailure(_ message: String) -> Failure {
+  /// ArgumentParser's message in credctl's own form, with the nearest right option or verb.
+  private static func usageFailure(_ message: String, _ arguments: [String]) -> Failure {
     let first = message.split(separator: "\n").first.map(String.init) ?? "wrong usage"
-    let text = first.hasSuffix(".") ? String(first.dropLast()) : first
-    return Failure(.usage, text.prefix(1).lowercased() + text.dropFirst() + ": see 'credctl help'")
+    var text = first.hasSuffix(".") ? String(first.dropLast()) : first
+    text = (text.prefix(1).lowercased() + text.dropFirst())
+      .replacing(". Did you mean ", with: "; did you mean ")
+    if let word = unknownVerb(in: arguments) {
+      let near = NearestName.suggestion(word, in: verbs, otherwise: ": see 'credctl help'")
+      return Failure(.usage, "there is no verb '\(word)'\(near)")
+    }
+    return Failure(.usage, text.hasSuffix("?") ? text : text + ": see 'credctl help'")
+  }
+
+  private static var verbs: [String] {
+    configuration.subcommands.map { $0.configuration.commandName ?? "\($0)".lowercased() } + [
+      "help"
+    ]
+  }
+
+  /// The first word, if it is none of the verbs.
+  private static func unknownVerb(in arguments: [String]) -> String? {
+    var rest = arguments[...]
+    while let word = rest.first, word == "--socket" || word.hasPrefix("--socket=") {
+      rest = rest.dropFirst(word == "--socket" ? 2 : 1)
+    }
+    guard let word = rest.first, !word.hasPrefix("-"), !verbs.contains(word) else { return nil }
+    return word
   }
 }

@@ -25,7 +25,7 @@ extension FastVerb {
 
 /// A verb that replies with a session's state: one line for people, or the daemon's.
 protocol SessionVerb: Verb {
-  var selection: ProfileOption { get }
+  var profile: String { get }
   var format: JSONFlag { get }
 }
 
@@ -34,7 +34,7 @@ extension SessionVerb {
     _ request: consuming RequestLine, seconds: Int, secret: SecretDelivery = .none
   ) throws(Failure) {
     let answer = try client.ask(
-      request.finished(), for: .session, profile: selection.profile, seconds: seconds,
+      request.finished(), for: .session, profile: profile, seconds: seconds,
       secret: secret)
     guard !format.json else { return try answer.print() }
     let line = "\(answer.text("Profile")) \(answer.text("State")) \(answer.text("IdentityId"))\n"
@@ -51,7 +51,7 @@ protocol EnvironmentVerb: FastVerb {
 extension EnvironmentVerb {
   func getOptions() throws(Failure) -> GetOptions {
     GetOptions(
-      forEnvironment: selection.profile, socket: socket,
+      forEnvironment: selection.name, socket: socket,
       waiting: try Waiting(minimumLifetime: lifetime.minTtl, wait: lifetime.wait),
       refresh: lifetime.refresh)
   }
@@ -98,10 +98,28 @@ struct SocketOption: ParsableArguments {
   var socket: String?
 }
 
-/// `--profile`.
+/// The profile: the first word, or `--profile`.
 struct ProfileOption: ParsableArguments {
-  @Option(name: .shortAndLong, help: "The profile of credd's configuration.")
-  var profile = "default"
+  static let help: ArgumentHelp = "The profile of credd's configuration."
+
+  @Argument(
+    help: "The profile of credd's configuration; else $CREDD_PROFILE, else default.")
+  var profile: String?
+
+  @Option(name: [.customShort("p"), .customLong("profile")], help: "The same as an option.")
+  var option: String?
+
+  func validate() throws {
+    guard profile == nil || option == nil else {
+      throw ValidationError(DefaultProfile.namedTwice)
+    }
+  }
+
+  /// Nil if the command line names none.
+  var given: String? { profile ?? option }
+
+  /// The profile that is meant.
+  var name: String { given ?? DefaultProfile.name(environment: Environment.value(of:)) }
 }
 
 /// `--json`.

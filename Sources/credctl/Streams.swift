@@ -70,7 +70,7 @@ enum SecretFile {
   ) throws(Failure) -> [UInt8] {
     let number = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard number >= 0 else {
-      throw Failure(.usage, "cannot open \(path): \(SystemError.text(of: errno))")
+      throw Failure(.dataError, "cannot open \(path): \(SystemError.text(of: errno))")
     }
     let descriptor = Descriptor(owning: number)
     return try contents(of: descriptor.number, name: path, limit: limit)
@@ -91,7 +91,7 @@ enum SecretFile {
       if count > 0 {
         filled += count
       } else if errno != EINTR {
-        throw Failure(.usage, "cannot read \(name): \(SystemError.text(of: errno))")
+        throw Failure(.dataError, "cannot read \(name): \(SystemError.text(of: errno))")
       }
     }
     throw Failure(.dataError, "\(name) holds more than \(limit) bytes")
@@ -118,10 +118,11 @@ struct Terminal: ~Copyable {
     // In raw mode ^C is a byte and no signal: a signal would end credctl with the echo still off.
     var silent = before
     unsafe cfmakeraw(&silent)
-    show(PlainText.oneLine(prompt))
     guard unsafe tcsetattr(descriptor.number, TCSAFLUSH, &silent) == 0 else {
       throw Self.unusable()
     }
+    // The mode comes first: what is typed after the prompt is neither shown nor lost.
+    show(PlainText.oneLine(prompt))
     defer {
       unsafe tcsetattr(descriptor.number, TCSAFLUSH, &before)
       show("\n")
@@ -139,7 +140,7 @@ struct Terminal: ~Copyable {
       switch line.typed(byte) {
       case .more: continue
       case .done(let password): return password
-      case .cancelled: throw Failure(.notPermitted, "sign-in cancelled")
+      case .cancelled: throw Failure(.interrupted, "sign-in cancelled")
       }
     }
   }

@@ -14,7 +14,8 @@ struct SandboxCommand: ParsableCommand {
       Cognito and STS answer at /, the backend at /token, /login and /logout, the sample \
       authentication server under /sample/, the control path under /control/. A user's password \
       is the name followed by "-password" unless the seed gives another.
-      """)
+      """,
+    version: SandboxVersion.current)
 
   @OptionGroup var listening: ListeningOptions
   @OptionGroup var seeding: SeedOptions

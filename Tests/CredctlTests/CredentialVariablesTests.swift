@@ -59,6 +59,27 @@ import Testing
     #expect(try !text(.sh, account).prefix { $0 != "\n" }.contains("AWS_ACCOUNT_ID"))
   }
 
+  @Test func setTheRegionOfThePoolUnlessTheUserHasOne() throws {
+    func regions(_ region: String?, _ own: [String: String]) throws -> [String] {
+      try CredentialVariables(reply(), region: region) { own[$0] }.merged(into: [])
+        .map { String(decoding: $0, as: UTF8.self) }.filter { $0.contains("REGION") }
+    }
+    #expect(
+      try regions("us-east-1", [:]) == ["AWS_REGION=us-east-1", "AWS_DEFAULT_REGION=us-east-1"])
+    #expect(
+      try regions("us-east-1", ["AWS_DEFAULT_REGION": "x"])
+        == ["AWS_REGION=x", "AWS_DEFAULT_REGION=x"])
+    #expect(
+      try regions(nil, ["AWS_REGION": "x", "AWS_DEFAULT_REGION": "y"])
+        == ["AWS_REGION=x", "AWS_DEFAULT_REGION=y"])
+    #expect(try regions(nil, ["AWS_REGION": ""]) == [])
+    #expect(try regions(nil, ["AWS_REGION": "a b", "AWS_DEFAULT_REGION": "a\n"]) == [])
+    let identity = Array(#"{"Version":1,"IdentityId":"eu-west-1:11111111-2222"}"#.utf8)
+    #expect(
+      CredentialVariables.region(ofIdentity: try JSONValue.parse(identity)) == "eu-west-1")
+    #expect(CredentialVariables.region(ofIdentity: .null) == nil)
+  }
+
   @Test(arguments: [#"a\nb"#, #"a\u0001"#, "a b", "ü", #"\u007f"#])
   func refuseTokensThatAreNotPrintableASCII(_ token: String) {
     #expect(throws: Failure.self) { try CredentialVariables(reply(token: token)) }

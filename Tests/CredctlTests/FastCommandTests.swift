@@ -32,6 +32,47 @@ import Testing
         == "{\"op\":\"get\",\"profile\":\"work\",\"min_ttl\":900,\"wait\":0,\"refresh\":true}\n")
   }
 
+  @Test func takesTheProfileFromTheFirstWord() throws {
+    #expect(try options("get", "work")?.profile == "work")
+    #expect(
+      try options("--socket", "/a", "get", "--refresh", "work", "--wait", "1")?.profile == "work")
+    guard case .env(let env, .fish) = try FastCommand(["env", "work", "--format=fish"]),
+      case .exec(let exec, command: ["true", "home"]) = try FastCommand(
+        ["exec", "work", "--", "true", "home"])
+    else {
+      Issue.record("not read")
+      return
+    }
+    #expect(env.profile == "work" && exec.profile == "work")
+  }
+
+  @Test func takesTheProfileFromTheEnvironmentIfTheCommandLineNamesNone() throws {
+    let variables = ["CREDD_PROFILE": "home", "AWS_PROFILE": "other"]
+    let profile = DefaultProfile.name { variables[$0] }
+    #expect(profile == "home")
+    for (arguments, expected) in [
+      (["get"], "home"), (["get", "work"], "work"), (["get", "-p", "work"], "work"),
+    ] {
+      guard case .get(let options) = try FastCommand(arguments[...], profile: profile) else {
+        Issue.record("not read")
+        return
+      }
+      #expect(options.profile == expected)
+    }
+    #expect(DefaultProfile.name { ["CREDD_PROFILE": "", "AWS_PROFILE": "other"][$0] } == "default")
+  }
+
+  @Test(arguments: [
+    (["env"], true), (["--socket", "env", "env", "x"], true), (["--socket=/a", "env", "-h"], true),
+    (["env", "--format", "fish"], true), (["env", "--format", "dotenv"], false),
+    (["env", "--format=json"], false), (["get"], false), (["exec", "--", "env"], false),
+    ([], false),
+    (["--socket"], false),
+  ])
+  func knowsWhenAShellEvaluatesTheOutput(_ arguments: [String], _ isExpected: Bool) {
+    #expect(EvaluatedOutput.isExpected(of: arguments[...]) == isExpected)
+  }
+
   @Test func asksInTheNameOfAnotherUser() throws {
     #expect(
       try request("get", "--user", #"a"b"#)
@@ -100,8 +141,13 @@ import Testing
       ["get", "--wait", "99999999999999999999"],
       "option '--wait' takes seconds from 0 to 300, such as 5 or 0.2, not '99999999999999999999'"
     ),
-    (["get", "--min_ttl", "1"], "unknown option '--min_ttl' for get: see 'credctl help get'"),
-    (["get", "work"], "unexpected argument 'work': did you mean '--profile work'?"),
+    (["get", "--min_ttl", "1"], "unknown option '--min_ttl' for get; did you mean '--min-ttl'?"),
+    (["get", "--proflie", "1"], "unknown option '--proflie' for get; did you mean '--profile'?"),
+    (["get", "--usr=x"], "unknown option '--usr' for get; did you mean '--user'?"),
+    (["get", "--json"], "unknown option '--json' for get: see 'credctl help get'"),
+    (["get", "work", "home"], "unexpected argument 'home': see 'credctl help get'"),
+    (["get", "work", "-p", "work"], "give the profile once, as a word or with '--profile'"),
+    (["get", "-p", "work", "work"], "give the profile once, as a word or with '--profile'"),
   ])
   func refusesWithAReason(_ arguments: [String], _ reason: String) {
     #expect(complaint(arguments) == reason)
@@ -134,10 +180,12 @@ import Testing
   }
 
   @Test func readsPing() throws {
-    #expect(try FastCommand(["ping"]) == .ping(socket: nil, json: false))
+    #expect(try FastCommand(["ping"]) == .ping(socket: nil, json: false, timeout: 5))
     #expect(
       try FastCommand(["--socket", "/a", "ping", "--json", "--socket=/b"])
-        == .ping(socket: "/b", json: true))
+        == .ping(socket: "/b", json: true, timeout: 5))
+    #expect(
+      try FastCommand(["ping", "--timeout", "1"]) == .ping(socket: nil, json: false, timeout: 1))
   }
 
   @Test(arguments: [
@@ -147,8 +195,10 @@ import Testing
     ["ping", "--json=1"],
     ["ping", "--js"], ["ping", "--socket"],
     ["env", "--help"], ["env", "--format", "csh"], ["env", "--format"], ["env", "--wait", "301"],
-    ["env", "--refresh=1"], ["env", "--user", "x"], ["env", "--prof", "x"], ["env", "x"],
-    ["exec"], ["exec", "--"], ["exec", "true"], ["exec", "true", "--", "true"],
+    ["env", "--refresh=1"], ["env", "--user", "x"], ["env", "--prof", "x"], ["env", "x", "y"],
+    ["env", "x", "-p", "x"], ["ping", "--timeout", "0"], ["ping", "--timeout", "1.5"],
+    ["ping", "--timeout", "301"],
+    ["exec"], ["exec", "--"], ["exec", "true"], ["exec", "true", "x", "--", "true"],
     ["exec", "--=x", "true"], ["exec", "-h", "--", "true"], ["exec", "--format=sh", "--", "true"],
   ])
   func leavesTheRestToArgumentParser(_ arguments: [String]) throws {

@@ -21,7 +21,10 @@ import Testing
     ["--socket=/a", "exec", "--wait=0.2", "--", "--", "get", "--socket", "/b", "-h", "--version"],
     ["exec", "--", "", "--help"],
     ["ping"], ["ping", "--json", "--json"], ["--socket", "/a", "--socket=/b", "ping"],
-    ["ping", "--socket=/a", "--socket", "/b", "--json"],
+    ["ping", "--socket=/a", "--socket", "/b", "--json"], ["ping", "--timeout=7"],
+    ["get", "work"], ["get", "--refresh", "work", "--user", "x"],
+    ["env", "work", "--format", "sh"],
+    ["exec", "work", "--", "sh", "-c", "true"], ["exec", "--wait", "1", "work", "--", "--"],
   ])
   func bothUnderstandTheSame(_ arguments: [String]) throws {
     let command = try #require(try FastCommand(arguments[...]))
@@ -31,6 +34,7 @@ import Testing
   private static let words = [
     "--socket", "--socket=/s", "-p", "--profile=x", "--profile=", "--min-ttl", "--wait=1",
     "--refresh", "--refresh=1", "--format=json", "--json", "--user", "--", "7", "get", "-h",
+    "--timeout=3",
   ]
 
   /// All lists of up to two of these words after each verb, alone and before a command.

@@ -31,7 +31,20 @@ struct CommandLineTests {
   /// The verbs keep the messages of ArgumentParser.
   @Test(arguments: [
     (["ping", "work"], "unexpected argument 'work': see 'credctl help'"),
-    (["ping", "--jsno"], "unknown option '--jsno'. Did you mean '--json'?: see 'credctl help'"),
+    (["ping", "--jsno"], "unknown option '--jsno'; did you mean '--json'?"),
+    (["identity", "--profil", "x"], "unknown option '--profil'; did you mean '--profile'?"),
+    (["gte", "work"], "there is no verb 'gte'; did you mean 'get'?"),
+    (["--socket", "/x", "statsu"], "there is no verb 'statsu'; did you mean 'status'?"),
+    (["frobnicate"], "there is no verb 'frobnicate': see 'credctl help'"),
+    (
+      ["token", "x", "-p", "x"],
+      "give the profile once, as a word or with '--profile': see 'credctl help'"
+    ),
+    (
+      ["clear", "work"],
+      "say what to clear, 'credentials' or 'identity', after the profile: see 'credctl help'"
+    ),
+    (["ping", "--timeout", "0"], "option '--timeout' takes whole seconds from 1 to 300, not '0'"),
     (["ping", "--socket"], "missing value for '--socket <path>': see 'credctl help'"),
     (["--socket", "--", "ping"], "option '--socket' needs a value"),
     (
@@ -56,7 +69,127 @@ struct CommandLineTests {
   func wrongArgumentsAreExplained(_ arguments: [String], _ message: String) throws {
     let process = try ChildProcess([Programs.credctl] + arguments)
     #expect(try process.wait() == 64)
-    #expect(process.output.isEmpty)
+    #expect(process.output == (arguments[0] == "env" ? "false\n" : ""))
     #expect(process.errors == "credctl: \(message)\n")
+  }
+
+  @Test
+  func theFirstWordNamesTheProfile() throws {
+    let host = try TestHost {
+      Configuration.usual($0) + Configuration.profile("other", endpoint: $0.url)
+    }
+    let named = try host.credctl("get", "-p", "other")
+    #expect(named.status == 0)
+    #expect(try host.credctl("get", "other") == named)
+    #expect(try host.credctl("get").output != named.output)
+    #expect(try host.credctl("identity", "other").output.hasPrefix("other signedIn "))
+    #expect(try host.credctl("token", "other").status == 0)
+    #expect(try host.credctl("clear", "other", "credentials").output.hasPrefix("other signedIn "))
+    #expect(try host.credctl("clear", "credentials").output.hasPrefix("default signedIn "))
+    #expect(try host.credctl("logout", "other").output == "other signedOut -\n")
+  }
+
+  @Test
+  func theEnvironmentNamesTheProfileOfThoseThatNameNone() throws {
+    let host = try TestHost {
+      Configuration.usual($0) + Configuration.profile("other", endpoint: $0.url)
+    }
+    let variables = ["CREDD_PROFILE": "other", "AWS_PROFILE": "missing"]
+    let credctl = [Programs.credctl, "--socket", host.socketPath]
+    let other = try host.credctl("get", "other")
+    #expect(other.status == 0)
+    #expect(try host.run(credctl + ["get"], environment: variables) == other)
+    #expect(
+      try host.run(credctl + ["get", "default"], environment: variables)
+        == (try host.credctl("get")))
+    #expect(
+      try host.run(credctl + ["identity"], environment: variables).output
+        .hasPrefix("other signedIn "))
+    #expect(
+      try host.run(credctl + ["clear", "identity"], environment: variables).output
+        .hasPrefix("other "))
+  }
+
+  /// A daemon that accepts and never answers.
+  @Test
+  func pingGivesUpAfterItsOwnTime() throws {
+    let path = try Stage.current().newFile("deaf")
+    let listener = try ServiceManager(listeningOn: [path])
+    defer { withExtendedLifetime(listener) {} }
+    let process = try ChildProcess([Programs.credctl, "--socket", path, "ping", "--timeout", "1"])
+    #expect(try process.wait() == 75)
+    #expect(process.errors.contains("in 1 s"))
+  }
+
+  /// What a daemon leaves behind that ends while it is asked: a script may try again.
+  @Test
+  func aGetDuringTheEndOfTheDaemonMayBeTriedAgain() throws {
+    let host = try TestHost {
+      Configuration.direct($0, "default", "guest = no")
+    }
+    let get = try ChildProcess(
+      [Programs.credctl, "--socket", host.socketPath, "get", "--wait", "60"])
+    try Deadline.usual.wait(for: "the daemon to wait") { try host.waiters() == 1 }
+    #expect(try host.stopDaemon() == 0)
+    #expect(try get.wait() == 75)
+    #expect(get.output.isEmpty)
+    #expect(get.errors.split(separator: "\n").count == 1)
+    // Now there is none.
+    #expect(try host.credctl("get").status == 69)
+  }
+
+  /// In a terminal of its own, in which a shell would see the same.
+  @Test(.enabled(if: PythonScript.canRun))
+  func ctrlCAtThePasswordPromptIsNotARefusal() throws {
+    let host = try TestHost { Configuration.password($0) }
+    let script = try PythonScript(
+      """
+      import os, pty, sys
+      child, terminal = pty.fork()
+      if child == 0:
+        os.execv(sys.argv[2], [sys.argv[2], "--socket", sys.argv[1], "login", "--username", "a"])
+      seen = b""
+      while b"Password of a" not in seen:
+        seen += os.read(terminal, 1000)
+      os.write(terminal, b"secr\\x03")
+      print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+      """)
+    #expect(try script.lines(host, [Programs.credctl]) == ["130"])
+  }
+
+  @Test
+  func aFileThatCannotBeUsedIsToldFromAWrongCommandLine() throws {
+    let host = try TestHost()
+    for arguments in [
+      ["import", "/nonexistent"], ["import", "/"], ["login", "--login", "x=@/nonexistent"],
+      ["login", "--login", "x=@/dev/null"], ["login", "--username", "a", "--password-stdin"],
+    ] {
+      let outcome = try host.credctl(arguments)
+      #expect(outcome.status == 65, "\(arguments): \(outcome)")
+      #expect(outcome.output.isEmpty)
+    }
+  }
+
+  @Test
+  func importTakesAByteOrderMark() throws {
+    let host = try TestHost()
+    let pool = "us-east-1:11111111-2222-3333-4444-555555555555"
+    let text =
+      #"{"CredentialsProvider":{"CognitoIdentity":{"Default":{"PoolId":"\#(pool)","#
+      + #""Region":"us-east-1"}}}}"#
+    let outcome = try host.credctl(input: "\u{FEFF}" + text, "import", "-")
+    #expect(outcome.output.contains("identity_pool_id = \(pool)"), "\(outcome)")
+    #expect(outcome == (try host.credctl(input: text, "import", "-")))
+  }
+
+  @Test
+  func everyProgramSaysItsVersion() throws {
+    let versions = try [Programs.credd, Programs.credctl, Programs.sandbox].map { program in
+      let process = try ChildProcess([program, "--version"])
+      #expect(try process.wait() == 0)
+      return process.output.split(whereSeparator: \.isWhitespace).last.map(String.init)
+    }
+    #expect(versions[0] != nil)
+    #expect(Set(versions).count == 1, "\(versions)")
   }
 }

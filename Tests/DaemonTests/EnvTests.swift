@@ -24,7 +24,8 @@ struct EnvTests {
       ("AWS_ACCESS_KEY_ID", "AccessKeyId"), ("AWS_CREDENTIAL_EXPIRATION", "Expiration"),
       ("AWS_SECRET_ACCESS_KEY", "SecretAccessKey"), ("AWS_SESSION_TOKEN", "SessionToken"),
     ].map { name, key in "\(name)=\(try #require(reply[key]?.text))\n" }
-    return lines.joined() + "KEPT=1\n"
+    let regions = ["AWS_DEFAULT_REGION=us-east-1\n", "AWS_REGION=us-east-1\n"]
+    return (lines + regions).sorted().joined() + "KEPT=1\n"
   }
 
   private static let before = [
@@ -60,6 +61,36 @@ struct EnvTests {
     #expect(outcome.errors.split(separator: "\n").count == 1)
   }
 
+  @Test(arguments: ["sh", "bash", "zsh", "fish"])
+  func aScriptDoesNotGoOnAfterAFailure(_ name: String) throws {
+    guard let shell = Programs.installed(name) else { return }
+    let host = try TestHost()
+    for options in ["--profile missing", "--bogus", "--min-ttl x"] {
+      let text =
+        name == "fish"
+        ? "$CREDCTL env --format fish \(options) | source; and echo went on"
+        : #"eval "$("$CREDCTL" env "# + options + #")" && echo went on"#
+      let outcome = try script(host, shell, text)
+      #expect(outcome.output.isEmpty, "\(options): \(outcome)")
+      #expect(outcome.status != 0, "\(options)")
+      #expect(outcome.errors.hasPrefix("credctl: "))
+    }
+  }
+
+  @Test
+  func theUsersRegionStays() throws {
+    let host = try TestHost()
+    let printing = #"eval "$("$CREDCTL" env)" && echo "$AWS_REGION $AWS_DEFAULT_REGION""#
+    for (environment, regions) in [
+      ([:], "us-east-1 us-east-1"), (["AWS_REGION": "eu-west-1"], "eu-west-1 eu-west-1"),
+      (["AWS_DEFAULT_REGION": "eu-west-1", "AWS_REGION": ""], "eu-west-1 eu-west-1"),
+      (["AWS_REGION": "a", "AWS_DEFAULT_REGION": "b"], "a b"),
+    ] {
+      let outcome = try script(host, "/bin/sh", printing, environment: environment)
+      #expect(outcome.output == regions + "\n")
+    }
+  }
+
   @Test
   func dotenvAndJSONSayTheSame() throws {
     let host = try TestHost()
@@ -69,7 +100,7 @@ struct EnvTests {
     #expect(dotenv.errors + json.errors == "")
     let object = try JSON(json.output)
     let lines = dotenv.output.split(separator: "\n")
-    #expect(object.keys.count == 4 && lines.count == 4)
+    #expect(object.keys.count == 6 && lines.count == 6)
     for line in lines {
       let parts = line.split(separator: "=", maxSplits: 1).map(String.init)
       #expect(object[parts[0]]?.text == parts[1])
@@ -83,7 +114,7 @@ struct EnvTests {
     for format in ["sh", "fish", "dotenv", "json"] {
       let outcome = try host.credctl("env", "--format", format)
       #expect(outcome.status == 64)
-      #expect(outcome.output.isEmpty)
+      #expect(outcome.output == (["sh", "fish"].contains(format) ? "false\n" : ""))
       #expect(outcome.errors.contains("--min-ttl"))
     }
     #expect(try host.credctl("env", "--min-ttl", "300").status == 0)
@@ -94,7 +125,7 @@ struct EnvTests {
     let host = try TestHost()
     let outcome = try host.credctl("env", "--format", "csh")
     #expect(outcome.status == 64)
-    #expect(outcome.output.isEmpty)
+    #expect(outcome.output == "false\n")
     #expect(outcome.errors.contains("csh"))
     #expect(try host.sandbox.callbacks == 0)
   }

@@ -44,11 +44,22 @@ struct ExecTests {
     #expect(outcome.errors.isEmpty)
     let reply = try host.ask()
     var expected = [
-      "KEPT": "as it was", "AWS_REGION": "eu-central-1", "PATH": "/usr/local/bin:/usr/bin:/bin",
+      "KEPT": "as it was", "AWS_REGION": "eu-central-1", "AWS_DEFAULT_REGION": "eu-central-1",
+      "PATH": "/usr/local/bin:/usr/bin:/bin",
     ]
     for (name, key) in Self.keys { expected[name] = try #require(reply[key]?.text) }
     #expect(entries(outcome.output) == expected)
     #expect(try host.sandbox.exchanges == 1)
+  }
+
+  @Test
+  func commandGetsTheRegionOfThePool() throws {
+    let host = try TestHost()
+    let variables = entries(try exec(host, [], ["/usr/bin/env"]).output)
+    #expect(variables["AWS_REGION"] == "us-east-1")
+    #expect(variables["AWS_DEFAULT_REGION"] == "us-east-1")
+    // `get` stays exactly the credential_process format.
+    #expect(Set(try host.ask().keys).isDisjoint(with: ["Region", "IdentityId"]))
   }
 
   @Test

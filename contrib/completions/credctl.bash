@@ -52,7 +52,7 @@ _credctl() {
     --socket)
       [[ ${COMP_WORDS[index + 1]} != '=' ]] || ((index += 1))
       socket=${COMP_WORDS[++index]} ;;
-    --profile | -p | --min-ttl | --wait | --format | --user)
+    --profile | -p | --min-ttl | --wait | --timeout | --format | --user)
       [[ ${COMP_WORDS[index + 1]} != '=' ]] || ((index += 1))
       ((index += 1)) ;;
     --)
@@ -73,7 +73,7 @@ _credctl() {
     return ;;
   --user) mapfile -t COMPREPLY < <(compgen -u -- "$word"); return ;;
   --format) _credctl_reply sh fish dotenv json; return ;;
-  --min-ttl | --wait | --username | --identity-id | --login | --custom-role-arn) return ;;
+  --min-ttl | --wait | --timeout | --username | --identity-id | --login | --custom-role-arn) return ;;
   esac
   local options='--help --version'
   [[ $verb == import || $verb == help ]] || options+=' --socket'
@@ -88,7 +88,7 @@ _credctl() {
   login) options+=' --profile --json --username --password-stdin --identity-id --token-stdin'
     options+=' --login --custom-role-arn --trust-socket' ;;
   import) options+=' --profile' ;;
-  ping) options+=' --json' ;;
+  ping) options+=' --json --timeout' ;;
   esac
   if [[ $word == -* ]]; then
     [[ $verb != exec ]] || options+=' --'

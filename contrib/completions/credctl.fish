@@ -56,6 +56,7 @@ complete -c credctl -n '__fish_seen_subcommand_from get token exec env' -l wait 
 complete -c credctl -n '__fish_seen_subcommand_from get token exec env' -l refresh -d 'Fetch new ones'
 complete -c credctl -n '__fish_seen_subcommand_from get' -l user -x -a '(__fish_complete_users)' -d 'In the name of another user'
 complete -c credctl -n '__fish_seen_subcommand_from env' -l format -x -a 'sh fish dotenv json' -d 'How it is written'
+complete -c credctl -n '__fish_seen_subcommand_from ping' -l timeout -x -d 'Give up after so many seconds'
 complete -c credctl -n '__fish_seen_subcommand_from status' -l all -d "Every user's sessions"
 complete -c credctl -n '__fish_seen_subcommand_from logout' -l global -d "Tell the organisation's server too"
 complete -c credctl -n '__fish_seen_subcommand_from clear' -a 'credentials identity'

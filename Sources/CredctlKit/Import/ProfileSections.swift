@@ -21,6 +21,8 @@ public struct ProfileSections: Equatable, Sendable {
     guard bytes.count <= ImportLimits.fileBytes else {
       throw Failure(.dataError, "\(file): longer than \(ImportLimits.fileBytes) bytes")
     }
+    // Editors on Windows write a byte-order mark, which belongs to no line.
+    let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     let configuration: MobileConfiguration
     do {
       configuration = try MobileConfiguration(bytes)

@@ -23,9 +23,8 @@ struct Get: FastVerb {
   var user: String?
 
   func fastCommand() throws(Failure) -> FastCommand {
-    var options = GetOptions()
+    var options = GetOptions(profile: selection.name)
     options.socket = socket
-    options.profile = selection.profile
     options.waiting = try waiting.read()
     options.refresh = refresh
     options.user = user
@@ -47,12 +46,12 @@ struct Token: Verb {
   var refresh = false
 
   func run() throws {
-    var request = RequestLine(operation: "token", profile: selection.profile)
+    var request = RequestLine(operation: "token", profile: selection.name)
     let waiting = try waiting.read()
     waiting.add(to: &request)
     if refresh { request.add("refresh", true) }
     let answer = try client.askAcrossRestart(
-      request.finished(), for: .token, profile: selection.profile, seconds: waiting.timeout)
+      request.finished(), for: .token, profile: selection.name, seconds: waiting.timeout)
     try answer.print()
   }
 }
@@ -62,10 +61,11 @@ struct Env: EnvironmentVerb {
     abstract: "Print credentials as environment variables.",
     discussion: """
       Nothing renews what a shell has in its environment. Formats: sh, fish (both also unset the \
-      variables that lead to other credentials), dotenv for docker and systemd, json.
+      variables that lead to other credentials), dotenv for docker and systemd, json. On failure \
+      sh and fish get 'false' to evaluate.
 
-        eval "$(credctl env --profile work)"
-        credctl env --profile work --format fish | source
+        eval "$(credctl env work)" && aws s3 ls
+        credctl env work --format fish | source
       """)
 
   @ParentCommand var program: Credctl
@@ -87,9 +87,10 @@ struct Exec: EnvironmentVerb {
     discussion: """
       The command takes credctl's place; no shell reads it. Nothing renews the credentials in its \
       environment: what runs for hours had better use credential_process. Variables that lead to \
-      other credentials, such as AWS_PROFILE, are removed.
+      other credentials, such as AWS_PROFILE, are removed; AWS_REGION and AWS_DEFAULT_REGION are \
+      set to the identity pool's region if neither is set.
 
-        credctl exec --profile work -- aws s3 ls
+        credctl exec work -- aws s3 ls
 
       Exit status: the command's own; 126 where it cannot be run and 127 where there is none; \
       without credentials as for every verb.

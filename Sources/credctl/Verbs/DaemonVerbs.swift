@@ -30,12 +30,11 @@ struct Watch: Verb {
 
   @ParentCommand var program: Credctl
   @OptionGroup var connection: SocketOption
+  @OptionGroup var selection: ProfileOption
   @OptionGroup var format: JSONFlag
 
-  @Option(name: .shortAndLong, help: "One profile's session; else all of yours.")
-  var profile: String?
-
   func run() throws {
+    let profile = selection.given
     let request = RequestLine(operation: "watch", profile: profile)
     try client.follow(request.finished(), for: .event, profile: profile) { event throws(Failure) in
       guard !format.json else { return try event.print() }
@@ -53,5 +52,13 @@ struct Ping: FastVerb {
   @OptionGroup var connection: SocketOption
   @OptionGroup var format: JSONFlag
 
-  func fastCommand() -> FastCommand { .ping(socket: socket, json: format.json) }
+  @Option(
+    help: ArgumentHelp(
+      "Give up after this many seconds. (default: \(WaitLimits.ping))", valueName: "seconds"))
+  var timeout: String?
+
+  func fastCommand() throws(Failure) -> FastCommand {
+    let timeout = try timeout.map(WaitLimits.pingTimeout) ?? WaitLimits.ping
+    return .ping(socket: socket, json: format.json, timeout: timeout)
+  }
 }

@@ -21,6 +21,8 @@ struct Login: SessionVerb {
   @OptionGroup var selection: ProfileOption
   @OptionGroup var format: JSONFlag
 
+  var profile: String { selection.name }
+
   @Option(help: "The user's name at the backend; else $USER.")
   var username: String?
 
@@ -97,7 +99,7 @@ struct Login: SessionVerb {
   private func signIn(
     hasSecret: Bool = true, with add: (inout RequestLine) -> Void
   ) throws(Failure) {
-    var request = RequestLine(operation: "login", profile: selection.profile)
+    var request = RequestLine(operation: "login", profile: profile)
     add(&request)
     if let customRoleArn { request.add("custom_role_arn", customRoleArn) }
     let delivery: SecretDelivery = trustSocket ? .toAnyListener : .toKnownListener
@@ -115,7 +117,7 @@ struct Login: SessionVerb {
 
   private func password(of name: String) throws(Failure) -> Secret {
     guard !passwordStdin else { return try SecretText.password(SecretFile.standardInput()) }
-    let prompt = "Password of \(name) for profile \(selection.profile): "
+    let prompt = "Password of \(name) for profile \(profile): "
     return try SecretText.password(Terminal().password(prompt: prompt).bytes)
   }
 

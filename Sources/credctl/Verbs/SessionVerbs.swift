@@ -10,9 +10,11 @@ struct Identity: SessionVerb {
   @OptionGroup var selection: ProfileOption
   @OptionGroup var format: JSONFlag
 
+  var profile: String { selection.name }
+
   func run() throws {
     try showSession(
-      RequestLine(operation: "identity", profile: selection.profile), seconds: WaitLimits.margin)
+      RequestLine(operation: "identity", profile: profile), seconds: WaitLimits.margin)
   }
 }
 
@@ -26,11 +28,13 @@ struct Logout: SessionVerb {
   @OptionGroup var selection: ProfileOption
   @OptionGroup var format: JSONFlag
 
+  var profile: String { selection.name }
+
   @Flag(help: "Tell the organisation's server too.")
   var global = false
 
   func run() throws {
-    var request = RequestLine(operation: "logout", profile: selection.profile)
+    var request = RequestLine(operation: "logout", profile: profile)
     if global { request.add("global", true) }
     try showSession(request, seconds: WaitLimits.upstream)
   }
@@ -43,19 +47,39 @@ struct Clear: SessionVerb {
   }
 
   static let configuration = CommandConfiguration(
-    abstract: "Forget a session's credentials, or its identity too; the next get fetches anew.")
+    abstract: "Forget a session's credentials, or its identity too; the next get fetches anew.",
+    usage: "credctl clear [<profile>] credentials|identity [--profile <profile>] [--json]")
 
   @ParentCommand var program: Credctl
   @OptionGroup var connection: SocketOption
-  @OptionGroup var selection: ProfileOption
   @OptionGroup var format: JSONFlag
 
-  @Argument(help: "credentials (keeps the identity) or identity (forgets both).")
-  var what: Part
+  @Option(name: [.customShort("p"), .customLong("profile")], help: ProfileOption.help)
+  var option: String?
+
+  // Two arguments, of which the first may be left out, are one list to ArgumentParser.
+  @Argument(
+    help: ArgumentHelp(
+      "The profile; and credentials (keeps the identity) or identity (forgets both).",
+      valueName: "words"))
+  var words: [String]
+
+  private var named: String? { words.count > 1 ? words.first : nil }
+
+  var profile: String {
+    named ?? option ?? DefaultProfile.name(environment: Environment.value(of:))
+  }
+
+  func validate() throws {
+    guard words.count <= 2, let what = words.last, Part(argument: what) != nil else {
+      throw ValidationError("say what to clear, 'credentials' or 'identity', after the profile")
+    }
+    guard named == nil || option == nil else { throw ValidationError(DefaultProfile.namedTwice) }
+  }
 
   func run() throws {
-    var request = RequestLine(operation: "clear", profile: selection.profile)
-    request.add("what", what.rawValue)
+    var request = RequestLine(operation: "clear", profile: profile)
+    if let what = words.last { request.add("what", what) }
     try showSession(request, seconds: WaitLimits.margin)
   }
 }
@@ -69,9 +93,11 @@ struct Release: SessionVerb {
   @OptionGroup var selection: ProfileOption
   @OptionGroup var format: JSONFlag
 
+  var profile: String { selection.name }
+
   func run() throws {
-    let request = RequestLine(operation: "release", profile: selection.profile)
-    let answer = try client.ask(request.finished(), for: .released, profile: selection.profile)
+    let request = RequestLine(operation: "release", profile: profile)
+    let answer = try client.ask(request.finished(), for: .released, profile: profile)
     guard !format.json else { return try answer.print() }
     try StandardStream.output.write("\(answer.text("Profile")): \(answer.released) released\n")
   }

@@ -206,7 +206,7 @@ struct TokenCallbackTests {
   /// Nobody could sign in there: only the operator can act.
   @Test func aRefusedTokenOfTheHostIsTheOperatorsToMend() throws {
     let query = try Samples.query
-    let http = HTTPBackend(name: "corp", bearer: Secret("t"), takesSignIns: false)
+    let http = HTTPBackend(name: "corp", hostToken: Secret("t"), takesSignIns: false)
     let found = CredCoreTests.failure { () throws(UpstreamFailure) in
       _ = try http.token(from: Samples.reply(401, "no"), to: query)
     }
