@@ -86,7 +86,7 @@ package struct GlobalSignOut: Sendable {
     key = session.key
     profile = session.profile
     user = UnixUser(uid: session.key.uid, name: session.userName)
-    identityID = session.machine.identityID
+    identityID = session.machine.identityForBackend
     backendSession =
       switch session.machine.state {
       case .signedIn(.password(let known)), .tokensInvalid(.password(let known)): known

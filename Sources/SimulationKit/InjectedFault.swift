@@ -11,6 +11,8 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   case mixedUsers
   /// `HostQueries`: the user database goes on giving the name of a uid's former owner.
   case formerUsers
+  /// `HTTPSending`: a token callback carries the IdentityId that its user claimed last.
+  case claimedIdentities
   /// `SessionStoring`: a restart finds records under the keys of others, with their names in them.
   case mixedRecords
   /// `LineReceiving`: after a failed call the session's credentials are cleared without a request.
@@ -39,6 +41,7 @@ public enum InjectedFault: String, Sendable, CaseIterable {
     switch self {
     case .stoppedClock: [.neverExpired]
     case .mixedReplies, .mixedUsers, .formerUsers, .mixedRecords: [.neverForeign]
+    case .claimedIdentities: [.neverClaimed]
     case .dropOnFailure, .lostRecords: [.neverDropped]
     case .repeatedRequests: [.singleFlight]
     case .lostTimers, .lostLookups: [.answeredInTime]

@@ -7,6 +7,8 @@ public enum Invariant: String, Sendable, CaseIterable {
   case neverExpired
   /// No answer holds credentials of another user than the session's.
   case neverForeign
+  /// No backend gets an IdentityId that only a client claimed, nor another user's.
+  case neverClaimed
   /// Valid credentials stay until the user changes or removes them.
   case neverDropped
   /// One call at a time for a session.

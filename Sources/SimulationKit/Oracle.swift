@@ -213,6 +213,20 @@ final class Oracle {
 
   // MARK: Calls
 
+  /// A backend may get an identity that it gave to the same user itself, or a guest's.
+  func checkProvenance(of question: UpstreamQuestion) {
+    switch question.kind {
+    case .token, .logout: break
+    default: return
+    }
+    guard let identity = question.identity, !identity.isGuest else { return }
+    let isOwn = question.owner.map { $0 == identity } ?? true
+    guard !isOwn || identity.isOfKind(.developer) else { return }
+    world.violate(
+      .neverClaimed, session: question.owner?.session,
+      "a backend gets the identity of owner \(identity.number)")
+  }
+
   /// - Parameter owner: nil if the request does not name its owner.
   func callBegins(_ call: Int, for owner: Owner?) {
     guard let owner, let index = owner.session else { return }

@@ -47,6 +47,8 @@ struct Owner: Hashable {
     !isGuest && [Kind.host, .alice, .bob].contains { $0.rawValue == number & 0xF }
   }
 
+  func isOfKind(_ kind: Kind) -> Bool { !isGuest && number & 0xF == kind.rawValue }
+
   // MARK: Identities
 
   private static let region = "us-east-1:"
@@ -129,7 +131,7 @@ struct Seal {
   /// A token: a JWT with an expiration, or an opaque text.
   func token(expires: WallTime?) -> [UInt8] {
     guard let expires else { return text }
-    let claims = #"{"exp":\#(expires.decimalSeconds)}"#
+    let claims = #"{"exp":\#(expires.decimalSeconds),"sub":"\#(owner.identity)"}"#
     return Array("e30.".utf8) + Self.base64URL(Array(claims.utf8)) + [UInt8(ascii: ".")] + text
   }
 

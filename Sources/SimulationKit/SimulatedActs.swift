@@ -96,7 +96,13 @@ extension SimulatedPeople {
     // A backend that knows the user has the next token when this one is used up.
     let owner = session.owner(.developer)
     let token = token(of: owner, isGood: isGood)
-    return (#","identity_id":"\#(owner.identity)","token":"\#(token)""#, [owner] + linked)
+    // At times somebody claims another user's identity.
+    let stranger = (index + SimulatedConfiguration.kinds.count) % oracle.sessions.count
+    let claimed =
+      !world.isCalm && world.random.happens(0.3)
+      ? Owner(session: stranger, generation: 0, .host) : owner
+    self.host.upstreams.claims[index] = claimed
+    return (#","identity_id":"\#(claimed.identity)","token":"\#(token)""#, [owner] + linked)
   }
 
   /// If the token has no expiration, or the clock is wrong, only Cognito knows its end.
@@ -104,7 +110,8 @@ extension SimulatedPeople {
     let lifetime = isGood ? 3000.0 : -5
     let seal = Seal(
       owner, end: world.later(lifetime), lifetime: .seconds(1) * lifetime, isEndKnown: false)
-    let saysWhen = world.random.happens(0.7)
+    // In the basic flow only a token that names its identity is taken.
+    let saysWhen = world.isCalm || world.random.happens(0.7)
     let expires = saysWhen ? world.trueTime + .seconds(1) * lifetime : nil
     return String(decoding: seal.token(expires: expires), as: UTF8.self)
   }

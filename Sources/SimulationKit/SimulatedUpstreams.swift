@@ -12,6 +12,8 @@ final class SimulatedUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   var endpoints: [Endpoint] = []
   /// How long the credentials of each guest's identity last.
   var guests: [Double] = [3600]
+  /// The identity that a client claimed last, by session.
+  var claims: [Int: Owner] = [:]
   /// Clears a session, for the fault ``InjectedFault/dropOnFailure``.
   var clear: ((Int) -> Void)?
 
@@ -120,6 +122,7 @@ final class SimulatedUpstreams: HTTPSending, CommandRunning, CryptoLoading {
       )
     }
     if question.isOfSession { oracle.callBegins(call, for: question.owner) }
+    oracle.checkProvenance(of: question)
     let transit = transit(index)
     world.inProcess(after: min(transit, timeout)) { [self] in
       endpoints[index].underWay -= 1

@@ -50,7 +50,9 @@ extension SimulatedUpstreams {
       if address.isLogin { return login(body, address.endpoint) }
       let bearer = request.header("Authorization").flatMap { Seal($0.bytes) }
       if address.isLogout {
-        return UpstreamQuestion(endpoint: address.endpoint, kind: .logout, owner: bearer?.owner)
+        return UpstreamQuestion(
+          endpoint: address.endpoint, kind: .logout, owner: bearer?.owner,
+          identity: (body?["IdentityId"]?.text).flatMap(Owner.init(identity:)))
       }
       return callback(body, bearer, isSigned: false, address.endpoint)
     }
@@ -86,7 +88,10 @@ extension SimulatedUpstreams {
       isSigned
       ? body?["Logins"]?["login.example.app"]?.text : body?["DeveloperUserIdentifier"]?.text
     let owner = bearer?.owner ?? identifier.flatMap(SimulatedUsers.owner(ofIdentifier:))
-    return UpstreamQuestion(endpoint: endpoint, kind: .token(isSigned: isSigned), owner: owner)
+    var identity = (body?["IdentityId"]?.text).flatMap(Owner.init(identity:))
+    if world.fault == .claimedIdentities { identity = owner?.session.flatMap { claims[$0] } }
+    return UpstreamQuestion(
+      endpoint: endpoint, kind: .token(isSigned: isSigned), owner: owner, identity: identity)
   }
 
   private func identityCall(_ operation: String, _ body: JSONValue?) -> UpstreamQuestion? {

@@ -23,6 +23,22 @@ struct ReloadTests {
     Configuration.profile(name, endpoint: sandbox.url, keys)
   }
 
+  /// The same server under another name: credd cannot know that it is the same.
+  @Test
+  func sessionTokenGoesToNoOtherBackend() throws {
+    let host = try TestHost(sandbox: ["--require-session"]) { Configuration.password($0) }
+    #expect(try host.logIn("alice")["State"]?.text == "signedIn")
+    let credentials = try host.credentials()
+    let calls = try host.sandbox.allCalls
+    try reload(
+      host, Configuration.password(host.sandbox).replacing("127.0.0.1", with: "localhost"))
+    #expect(try host.state() == "tokensInvalid")
+    #expect(try host.credentials() == credentials)
+    #expect(try host.ask(#"{"refresh":true,"wait":0}"#).errorCode == "SignInRequired")
+    #expect(try host.sandbox.allCalls == calls)
+    #expect(try host.logIn("alice")["State"]?.text == "signedIn")
+  }
+
   @Test
   func whatDidNotChangeGoesOnUntouched() throws {
     let host = try TestHost()

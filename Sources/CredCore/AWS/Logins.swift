@@ -113,6 +113,11 @@ public struct DeveloperToken: Sendable, Equatable {
   /// `aud`: the identity pool. It is not stored, because it is used only when the token arrives.
   public var audience: String? { Self.claims(of: token)?["aud"]?.text }
 
+  /// `sub`: the IdentityId, in a token of Cognito's. Nil for other tokens.
+  var subject: IdentityID? {
+    (Self.claims(of: token)?["sub"]?.text).flatMap { try? IdentityID($0) }
+  }
+
   /// The payload of a JWT (RFC 7519 §3): the middle one of three base64url parts.
   private static func claims(of token: Secret) -> JSONValue? {
     let parts = token.bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

@@ -13,6 +13,9 @@ public struct HTTPURL: Sendable, Equatable {
   /// Without its `?`; nil if the URL has none.
   let query: String?
 
+  /// Scheme, host and port as written.
+  var origin: String { (isEncrypted ? "https://" : "http://") + authority.lowercased() }
+
   /// Whether requests stay on this host: `localhost` or a loopback address. A name that resolves to
   /// a loopback address does not count, because it can resolve to another one later.
   public var isLoopback: Bool {

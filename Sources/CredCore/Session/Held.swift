@@ -4,6 +4,10 @@
 /// it. A new field is rolled back and compared without further code; only its coding is to be added.
 struct Held: Sendable, Equatable {
   var state = SignInState.signedOut(byUser: false)
+  /// Whether no backend may see the IdentityId: a client brought it with a token, or a former backend
+  /// gave it. A backend that got it as the user's own would link the user with it. It stands here
+  /// because it takes no room behind `state`.
+  var isIdentityWithheld = false
   var identityID: IdentityID?
   var logins = LoginsMap()
   var loginExpirations = LoginExpirations()
@@ -18,6 +22,27 @@ struct Held: Sendable, Equatable {
   /// The pause after a failed refresh. It has ended while the next refresh is under way; if that is
   /// interrupted, another one starts at once.
   @Boxed var pause: Pause? = nil
+
+  /// The IdentityId for callbacks to the backend.
+  var identityForBackend: IdentityID? { isIdentityWithheld ? nil : identityID }
+
+  /// Drops what a backend gave that is not the profile's backend any more. Credentials stay: they are
+  /// Cognito's. The next token is asked of the new backend; a user's session at the former one is
+  /// no use there.
+  mutating func leaveBackend() {
+    switch state {
+    case .signedIn(.password), .tokensInvalid(.password):
+      let nothing = BackendSession(token: Secret([]), developerUserIdentifier: nil)
+      state = .tokensInvalid(.password(nothing))
+    case .signedIn(.host), .tokensInvalid(.host): break
+    // The tokens and the identity are the client's own, or Cognito's.
+    case .signedIn, .tokensInvalid, .signedOut, .guest: return
+    }
+    token = nil
+    isIdentityWithheld = identityID != nil
+    backOff = BackOff()
+    pause = nil
+  }
 
   /// Whether a caller asked after these credentials were received.
   func isInUse(lastAsked: Instant) -> Bool {

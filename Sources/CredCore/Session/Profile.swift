@@ -16,6 +16,8 @@ public final class Profile: Sendable, Equatable {
   public let identityFingerprint: Fingerprint
   /// If it changes, stored credentials are fetched anew.
   public let credentialsFingerprint: Fingerprint
+  /// If it changes, the backend gets nothing that the former one gave.
+  public let backendFingerprint: Fingerprint
 
   /// - Throws: for values that the configuration reader refuses before.
   public init(
@@ -35,6 +37,7 @@ public final class Profile: Sendable, Equatable {
       developerLoginKey: settings.loginsKey ?? AWSPartition.loginsKey(region: pool.region))
     identityFingerprint = Fingerprint(identityOf: settings, backend, plan)
     credentialsFingerprint = Fingerprint(credentialsOf: settings, of: identityFingerprint)
+    backendFingerprint = Fingerprint(placeOf: backend)
   }
 
   public static func == (one: Profile, other: Profile) -> Bool {
@@ -45,6 +48,7 @@ public final class Profile: Sendable, Equatable {
       && one.needsUserName == other.needsUserName
       && one.identityFingerprint == other.identityFingerprint
       && one.credentialsFingerprint == other.credentialsFingerprint
+      && one.backendFingerprint == other.backendFingerprint
   }
 
   private static func endpoint(
@@ -83,13 +87,24 @@ extension Profile {
       guard plan.backend != .password else { return nil }
       return ProtocolError(
         .invalidRequest, "profile '\(settings.name)' has no backend that takes passwords")
-    case .developerToken(let identityID, _):
-      guard identityID.region != pool.region else { return nil }
+    case .developerToken(let identityID, let token):
+      guard identityID.region != pool.region else { return refusal(of: token, for: identityID) }
       return ProtocolError(
         .invalidRequest,
         "\"identity_id\" is of region \(identityID.region.quoted), and the pool of profile "
           + "'\(settings.name)' of \(pool.region)")
     case .logins: return nil
+    }
+  }
+
+  /// In the basic flow only the token says whose it is: STS is not told the IdentityId.
+  private func refusal(of token: DeveloperToken, for identityID: IdentityID) -> ProtocolError? {
+    switch token.subject {
+    case identityID: return nil
+    case nil where plan.flow == .enhanced: return nil
+    default:
+      return ProtocolError(
+        .tokenRejected, "\"token\" is not a token of Cognito for the identity \"identity_id\"")
     }
   }
 

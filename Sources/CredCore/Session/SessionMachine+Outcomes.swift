@@ -42,7 +42,9 @@ extension SessionMachine {
     _ credentials: Credentials, of identityID: IdentityID, _ lifetime: Duration,
     _ refresh: Refresh, _ context: inout EventContext
   ) {
-    setIdentity(identityID, &context)
+    // With a token that a client brought, the identity is that token's, not the backend's word.
+    let isClients = refresh.method == .developerToken || signIn?.claimedIdentity != nil
+    setIdentity(identityID, isWithheld: isClients, &context)
     setState(refresh.method.map { .signedIn($0) } ?? .guest, &context)
     acceptSignIn(&context)
     held.credentials = HeldCredentials(

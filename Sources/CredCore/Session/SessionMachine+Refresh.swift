@@ -116,7 +116,7 @@ extension SessionMachine {
         identityID: identityForBackend(refresh), logins: held.logins, session: session,
         isForced: refresh.isForced || refresh.wasTokenRefused)
     case .token:
-      guard let token = held.token, let identityID = held.identityID else { return nil }
+      guard let token = held.token, let identityID = identityOfTokens else { return nil }
       return exchange(token, identityID)
     case .tokenFile where readsFile: return .readTokenFile
     // A client added logins to the file's own, which another program keeps fresh.
@@ -129,13 +129,11 @@ extension SessionMachine {
 
   /// The identity that a token callback carries.
   private func identityForBackend(_ refresh: Refresh) -> IdentityID? {
-    if refresh.remedies.contains(.withoutIdentity) { return nil }
-    switch held.state {
-    // A client claimed this identity. A backend that received it would link its own user with it.
-    case .signedIn(.developerToken), .tokensInvalid(.developerToken): return nil
-    default: return held.identityID
-    }
+    refresh.remedies.contains(.withoutIdentity) ? nil : held.identityForBackend
   }
+
+  /// The identity that a client's tokens are used with.
+  private var identityOfTokens: IdentityID? { signIn?.claimedIdentity ?? held.identityID }
 
   /// Exchanges a developer token for credentials.
   private func exchange(_ token: HeldToken, _ identityID: IdentityID) -> UpstreamCall {
@@ -151,7 +149,7 @@ extension SessionMachine {
 
   /// Without a backend Cognito gives the identity and, in the basic flow, the token.
   private func directCall(_ logins: LoginsMap, _ refresh: Refresh) -> UpstreamCall {
-    guard let identityID = held.identityID else { return .getID(logins: logins) }
+    guard let identityID = identityOfTokens else { return .getID(logins: logins) }
     switch (plan.flow, refresh.openIDToken) {
     case (.enhanced, _):
       return .getCredentials(
@@ -201,7 +199,7 @@ extension SessionMachine {
     case .signedIn(.host), .tokensInvalid(.host): .backend(.host, nil)
     case .signedIn(.password(let session)): .backend(.password(session), session)
     case .signedIn(.developerToken):
-      if held.token != nil, held.identityID != nil { .token } else { sourceOfNextToken }
+      if held.token != nil, identityOfTokens != nil { .token } else { sourceOfNextToken }
     case .signedIn(.logins): .logins
     case .signedIn(.tokenFile), .tokensInvalid(.tokenFile): .tokenFile
     case .tokensInvalid(.developerToken): sourceOfNextToken

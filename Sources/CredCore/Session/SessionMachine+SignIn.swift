@@ -18,6 +18,9 @@ extension SessionMachine {
     let deadline: Instant
     /// The client to answer; nil once it is answered or gone.
     var client: UInt64?
+    /// The IdentityId that the client names. Until Cognito accepts it with the client's own token it
+    /// is used with that token alone, and the session does not have it.
+    var claimedIdentity: IdentityID?
 
     var isAccepted: Bool { state == .accepted }
   }
@@ -69,7 +72,8 @@ extension SessionMachine {
     removeTokens()
     forgetCredentials(&context)
     held.username = nil
-    setIdentity(identityID, &context)
+    setIdentity(nil, &context)
+    signIn?.claimedIdentity = identityID
     // Cognito decides about a token that seems to have expired: this host's clock may be wrong.
     let lifetime = request.expires.flatMap { $0 > context.now ? $0 - context.now : nil }
     held.token = HeldToken(developerToken, lifetime: lifetime, received: context.now)
@@ -184,10 +188,10 @@ extension SessionMachine {
     _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
   ) -> Bool {
     guard let ended = signIn else { return false }
-    // An unavailable upstream did not refuse the tokens: they are kept and tried again. A sign-in by
-    // password or by the host has no tokens yet.
+    // An unavailable upstream did not refuse the user's own tokens: they are tried again. What a
+    // client brought is not accepted on trust.
     if failure.failureClass.isTransient, case .signedIn = held.state,
-      ended.isAccepted || !awaitsPassword
+      ended.isAccepted || !(awaitsPassword || refresh.method.map(isProvenByCognito) ?? false)
     {
       signInSucceeded(&context)
       return false
@@ -200,6 +204,14 @@ extension SessionMachine {
     rollBack(ended, &context)
     // The session's own next refresh would try the same: the failure counts for it.
     return ended.kind != .host || tokenSource?.method != refresh.method
+  }
+
+  /// Whether only Cognito can say that a sign-in is good: the client brought its tokens.
+  private func isProvenByCognito(_ method: SignInMethod) -> Bool {
+    switch method {
+    case .developerToken, .logins: signIn?.kind == .tokens
+    case .host, .password, .tokenFile: false
+    }
   }
 
   /// Refuses a sign-in because of another wish of the user. It is rolled back although the backend

@@ -122,10 +122,11 @@ extension SessionMachine {
   mutating func changeProfile(
     _ next: SessionPlan, _ change: ProfileChange, _ context: inout EventContext
   ) {
-    switch change {
-    case .nothingHeld: break
-    case .credentials: dropCredentialsOfOldProfile(&context)
-    case .identity: beginAnew(&context)
+    if change.contains(.identity) {
+      beginAnew(&context)
+    } else {
+      if change.contains(.backend) { leaveBackend(&context) }
+      if change.contains(.credentials) { dropCredentialsOfOldProfile(&context) }
     }
     plan = next
     // The change may have removed the cause of a failure.
@@ -144,9 +145,24 @@ extension SessionMachine {
     if case .refreshing = work, !awaitsPassword { endRefresh() }
   }
 
+  /// Sends nothing of the former backend to the new one: no session token, no name for the user, no
+  /// IdentityId. The outcome of a call to the former backend is dropped.
+  private mutating func leaveBackend(_ context: inout EventContext) {
+    if case .password = signIn?.kind {
+      cancelSignIn(Self.configurationChanged, &context)
+    }
+    if case .refreshing = work { stopRefresh() }
+    signIn?.before.leaveBackend()
+    held.leaveBackend()
+    announceChanges(&context)
+  }
+
+  private static var configurationChanged: ProtocolError {
+    ProtocolError(.signInFailed, "the profile's configuration changed in between")
+  }
+
   private mutating func beginAnew(_ context: inout EventContext) {
-    cancelSignIn(
-      ProtocolError(.signInFailed, "the profile's configuration changed in between"), &context)
+    cancelSignIn(Self.configurationChanged, &context)
     let byUser = held.state == .signedOut(byUser: true)
     forgetUser(&context)
     // The change is no logout; an earlier logout still holds.
@@ -155,19 +171,31 @@ extension SessionMachine {
 }
 
 /// What a changed configuration of its profile means for a session.
-public enum ProfileChange: Sendable, Equatable {
+public struct ProfileChange: OptionSet, Sendable, Hashable {
+  public let rawValue: UInt8
+
+  public init(rawValue: UInt8) {
+    self.rawValue = rawValue
+  }
+
   /// Nothing that the session holds depends on the change.
-  case nothingHeld
+  public static let nothingHeld: ProfileChange = []
   /// The profile would give other credentials: they are fetched anew. The user stays signed in.
-  case credentials
+  public static let credentials = ProfileChange(rawValue: 1)
+  /// The backend is at another place, or another certificate authority vouches for it: it gets
+  /// nothing that the former one gave.
+  public static let backend = ProfileChange(rawValue: 2)
   /// The identity or the kind of sign-in would be another: the session begins anew.
-  case identity
+  public static let identity = ProfileChange(rawValue: 4)
 }
 
 extension Profile {
   /// What a session keeps when its profile becomes `next`: the same as across a restart.
   public func change(to next: Profile) -> ProfileChange {
     if identityFingerprint != next.identityFingerprint { return .identity }
-    return credentialsFingerprint == next.credentialsFingerprint ? .nothingHeld : .credentials
+    var change = ProfileChange.nothingHeld
+    if credentialsFingerprint != next.credentialsFingerprint { change.insert(.credentials) }
+    if backendFingerprint != next.backendFingerprint { change.insert(.backend) }
+    return change
   }
 }

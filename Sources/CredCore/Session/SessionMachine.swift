@@ -150,14 +150,18 @@ public struct SessionMachine: Sendable {
     announceChanges(&context)
   }
 
-  mutating func setIdentity(_ identityID: IdentityID?, _ context: inout EventContext) {
+  mutating func setIdentity(
+    _ identityID: IdentityID?, isWithheld: Bool = false, _ context: inout EventContext
+  ) {
     held.identityID = identityID
+    held.isIdentityWithheld = isWithheld && identityID != nil
     announceChanges(&context)
   }
 
   /// Drops the identity and announces that at once: no other identity follows.
   mutating func forgetIdentity(_ context: inout EventContext) {
     held.identityID = nil
+    held.isIdentityWithheld = false
     guard let previous = announced.identityID else { return }
     context.actions.append(.announce(.identityChanged(previous: previous, current: nil)))
     announced.identityID = nil
@@ -230,6 +234,8 @@ extension SessionMachine {
 extension SessionMachine {
   public var state: SignInState { held.state }
   public var identityID: IdentityID? { held.identityID }
+  /// The same, where a backend may see it.
+  public var identityForBackend: IdentityID? { held.identityForBackend }
   public var logins: LoginsMap { held.logins }
   public var token: HeldToken? { held.token }
   public var credentials: HeldCredentials? { held.credentials }

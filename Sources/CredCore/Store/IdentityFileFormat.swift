@@ -15,9 +15,9 @@ public struct KnownIdentity: Sendable, Equatable {
 
   /// The identity that is kept of a session; nil for none.
   public init?(uid: UInt32, owner: SessionOwner, profile: Profile, snapshot: SessionSnapshot) {
-    guard let identityID = snapshot.identityID else { return nil }
+    // A client's identity, or that of a former backend: no backend is to receive it.
+    guard let identityID = snapshot.held.identityForBackend else { return nil }
     switch snapshot.held.state {
-    // A client claimed this identity: no backend is to receive it.
     case .signedIn(.developerToken), .tokensInvalid(.developerToken): return nil
     case .guest: isGuests = true
     case .signedOut(byUser: true):

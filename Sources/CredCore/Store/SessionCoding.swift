@@ -16,6 +16,7 @@ extension SessionSnapshot {
     static let previousPause: UInt8 = 12
     static let pause: UInt8 = 13
     static let lastFailure: UInt8 = 14
+    static let isIdentityWithheld: UInt8 = 15
   }
 
   /// The tags of a pause or a past failure.
@@ -28,6 +29,9 @@ extension SessionSnapshot {
   func write(to writer: inout SnapshotWriter) {
     writer.group(Tag.state) { held.state.write(to: &$0) }
     writer.field(Tag.identityID, held.identityID?.description)
+    if held.isIdentityWithheld, !held.state.isOfClientsToken {
+      writer.field(Tag.isIdentityWithheld, 1 as UInt8)
+    }
     for login in held.logins.logins {
       writer.group(Tag.login) {
         $0.field(1, login.provider)
@@ -96,6 +100,8 @@ extension SessionSnapshot {
       case Tag.failures: failures = try field.count("failures")
       case Tag.previousPause: previousPause = try field.duration("pause")
       case Tag.pause: held.pause = try Self.pause(field.fields)
+      case Tag.isIdentityWithheld:
+        held.isIdentityWithheld = try field.byte("provenance of the IdentityId") != 0
       case Tag.lastFailure: lastFailure = try Self.pastFailure(field.fields)
       default: break
       }
@@ -103,6 +109,7 @@ extension SessionSnapshot {
     guard let state else { throw .missing("state") }
     guard let lastAsked else { throw .missing("last use") }
     held.state = state
+    if state.isOfClientsToken, held.identityID != nil { held.isIdentityWithheld = true }
     self.lastAsked = lastAsked
     guard let map = try? LoginsMap(logins) else { throw .invalid("logins") }
     held.logins = map
@@ -188,6 +195,12 @@ extension SessionSnapshot {
 }
 
 extension SignInState {
+  /// Whether the identity is that of a token which a client brought. Then it is withheld from
+  /// backends, which need not be stored.
+  fileprivate var isOfClientsToken: Bool {
+    self == .signedIn(.developerToken) || self == .tokensInvalid(.developerToken)
+  }
+
   private enum Tag {
     static let kind: UInt8 = 1
     static let method: UInt8 = 2

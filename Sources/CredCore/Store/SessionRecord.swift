@@ -7,6 +7,7 @@ public struct SessionRecord: Sendable, Equatable {
     static let identityFingerprint: UInt8 = 4
     static let credentialsFingerprint: UInt8 = 5
     static let session: UInt8 = 6
+    static let backendFingerprint: UInt8 = 7
   }
 
   public let uid: UInt32
@@ -15,6 +16,8 @@ public struct SessionRecord: Sendable, Equatable {
   public var owner: SessionOwner
   let identityFingerprint: Fingerprint
   let credentialsFingerprint: Fingerprint
+  /// Nil in records of earlier versions.
+  let backendFingerprint: Fingerprint?
   public let snapshot: SessionSnapshot
 
   public init(uid: UInt32, owner: SessionOwner, profile: Profile, snapshot: SessionSnapshot) {
@@ -23,6 +26,7 @@ public struct SessionRecord: Sendable, Equatable {
     self.profile = profile.settings.name
     identityFingerprint = profile.identityFingerprint
     credentialsFingerprint = profile.credentialsFingerprint
+    backendFingerprint = profile.backendFingerprint
     self.snapshot = snapshot
   }
 
@@ -34,6 +38,7 @@ public struct SessionRecord: Sendable, Equatable {
     writer.field(Tag.user, ownerText)
     writer.field(Tag.identityFingerprint, identityFingerprint.value)
     writer.field(Tag.credentialsFingerprint, credentialsFingerprint.value)
+    if let backendFingerprint { writer.field(Tag.backendFingerprint, backendFingerprint.value) }
     writer.group(Tag.session) { snapshot.write(to: &$0) }
     return writer.bytes
   }
@@ -51,7 +56,7 @@ public struct SessionRecord: Sendable, Equatable {
   public init(reading bytes: ArraySlice<UInt8>) throws(SnapshotError) {
     guard bytes.count <= Limits.Store.sessionBytes else { throw .tooLong("session") }
     var fields = SnapshotReader(bytes)
-    var (uid, identity, credentials): (UInt64?, UInt64?, UInt64?)
+    var (uid, identity, credentials, backend): (UInt64?, UInt64?, UInt64?, UInt64?)
     var (profile, user): (String?, String?)
     var snapshot: SessionSnapshot?
     while let field = try fields.next() {
@@ -61,6 +66,7 @@ public struct SessionRecord: Sendable, Equatable {
       case Tag.user: user = try field.text("user")
       case Tag.identityFingerprint: identity = try field.word("fingerprint")
       case Tag.credentialsFingerprint: credentials = try field.word("fingerprint")
+      case Tag.backendFingerprint: backend = try field.word("fingerprint")
       case Tag.session: snapshot = try SessionSnapshot(reading: field.fields)
       default: break
       }
@@ -74,6 +80,7 @@ public struct SessionRecord: Sendable, Equatable {
     owner = user.map { SessionOwner(name: $0.isEmpty ? nil : $0) } ?? .unknown
     identityFingerprint = Fingerprint(value: identity)
     credentialsFingerprint = Fingerprint(value: credentials)
+    backendFingerprint = backend.map { Fingerprint(value: $0) }
     self.snapshot = snapshot
   }
 
@@ -86,8 +93,12 @@ public struct SessionRecord: Sendable, Equatable {
       return SessionSnapshot(
         held: Held(state: .signedOut(byUser: true)), lastAsked: snapshot.lastAsked)
     }
-    return profile.credentialsFingerprint == credentialsFingerprint
-      ? snapshot : snapshot.signInAlone
+    var kept =
+      profile.credentialsFingerprint == credentialsFingerprint ? snapshot : snapshot.signInAlone
+    if backendFingerprint.map({ $0 != profile.backendFingerprint }) ?? false {
+      kept.held.leaveBackend()
+    }
+    return kept
   }
 }
 
@@ -146,5 +157,30 @@ extension Fingerprint {
     add("\(settings.duration.wholeNanoseconds)")
     add(settings.policyFile)
     for policy in settings.policyARNs { add(policy) }
+  }
+
+  /// Covers where a backend is and which authorities vouch for it. What it gave goes to no other
+  /// place. The values of the settings are stored in no other form.
+  init(placeOf backend: BackendSettings?) {
+    self.init()
+    add(backend?.type.rawValue)
+    switch backend?.kind {
+    case nil: break
+    case .http(let http):
+      add(http.url.template.text)
+      add(http.loginURL?.template.text)
+      // A sign-out at the same server may be added or moved.
+      let logout = http.logoutURL?.sample.origin
+      add(logout == http.url.sample.origin ? nil : logout)
+      add(http.unixSocket)
+      add(http.caFile)
+    case .exec(let exec):
+      for word in exec.command { add(word) }
+    case .cognito(let cognito): add(cognito.cognitoEndpoint?.text)
+    case .awsSample(let sample):
+      add(sample.url.text)
+      add(sample.appName)
+      add(sample.caFile)
+    }
   }
 }

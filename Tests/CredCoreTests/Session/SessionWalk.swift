@@ -127,14 +127,14 @@ struct SessionWalk {
 
   private mutating func changeProfile() {
     var plan = session.machine.plan
-    let change: ProfileChange = pick([.nothingHeld, .credentials, .identity])
+    let change: ProfileChange = pick([.nothingHeld, .credentials, .backend, .identity])
     switch change {
-    case .nothingHeld: break
     case .credentials: plan.flow = pick([.basic, .enhanced])
     case .identity:
       plan.backend = pick([.none, .host, .password])
       plan.allowsGuests = Bool.random(using: &generator)
       formerCalls = lastCall
+    default: break
     }
     overtake("profile changed") { $0.send(.profileChanged(plan, change)) }
   }

@@ -65,19 +65,62 @@ import Testing
     #expect(session.answer(to: get) == .credentials)
   }
 
-  @Test func aClientsTokenIsKeptWhileCognitoIsUnavailable() {
-    var session = SessionDriver(.none)
+  @Test(arguments: [SessionPlan.BackendTrust.none, .host])
+  func aTokenThatCognitoCannotCheckIsRefused(_ backend: SessionPlan.BackendTrust) {
+    var session = SessionDriver(backend)
     let login = session.login(fixtures.clientToken(), expires: 900)
     session.finish(fixtures.failed(.transient(retryAfter: nil), .cognitoUnavailable))
-    #expect(session.answer(to: login) == .state)
-    #expect(
-      session.announcements == [
-        fixtures.changed(nil, fixtures.identity), .state(.signedIn(.developerToken)),
-      ])
-    let get = session.ask(wait: .seconds(60))
-    session.advance(by: 10)
-    session.finish(fixtures.credentials())
+    #expect(session.answer(to: login) == .refused(.cognitoUnavailable))
+    #expect(session.announcements == [])
+    #expect(session.machine.state == .signedOut(byUser: false))
+    #expect(session.machine.identityID == nil && session.machine.token == nil)
+  }
+
+  @Test func theSessionBeforeStaysWhileCognitoIsUnavailable() {
+    var session = SessionDriver(.none)
+    session.signIn(fixtures.clientToken())
+    let login = session.login(fixtures.clientToken(fixtures.other))
+    session.finish(fixtures.failed(.throttled(retryAfter: nil), .throttled))
+    #expect(session.answer(to: login) == .refused(.throttled))
+    #expect(session.machine.identityID == fixtures.identity)
+    let get = session.ask()
     #expect(session.answer(to: get) == .credentials)
+  }
+
+  // MARK: An identity that only a client claimed
+
+  @Test func aClaimedIdentityIsNotTheSessionsBeforeCognitoAcceptedIt() {
+    var session = SessionDriver(.none)
+    session.login(fixtures.clientToken(), expires: 900)
+    #expect(session.calls == [fixtures.exchange()])
+    #expect(session.machine.identityID == nil)
+    #expect(session.machine.snapshot.identityID == nil)
+    session.finish(fixtures.credentials())
+    #expect(session.machine.identityID == fixtures.identity)
+  }
+
+  /// The backend refuses the user for a moment; what comes next must not name the client's identity.
+  @Test func anIdentityOfAClientsTokenNeverReachesABackend() {
+    var session = SessionDriver(.host)
+    session.signIn(fixtures.clientToken(fixtures.other), as: fixtures.other)
+    session.forgetAll()
+    session.advance(by: 60)
+    session.ask(refresh: true)
+    session.finish(fixtures.refusedToken)
+    session.finish(fixtures.failed(.signInRequired, .signInRequired))
+    #expect(session.machine.state == .tokensInvalid(.host))
+    session.restart()
+    session.advance(by: 600)
+    session.ask(refresh: true)
+    session.login(.host)
+    let callbacks = session.calls.compactMap { call -> IdentityID?? in
+      if case .tokenCallback(let identityID, _, _, _) = call { .some(identityID) } else { nil }
+    }
+    #expect(callbacks.count >= 3)
+    #expect(callbacks.allSatisfy { $0 == .some(nil) })
+    #expect(session.machine.identityForBackend == nil)
+    session.finish(fixtures.token())
+    #expect(session.machine.identityForBackend == fixtures.identity)
   }
 
   @Test func anExpiredTokenMakesTheStateTokensInvalidAndValidCredentialsAreServed() {

@@ -279,7 +279,11 @@ import Testing
   }
 
   @Test(arguments: [
-    ("auth.example.com", "auth2.example.com", ProfileChange.nothingHeld),
+    ("auth.example.com", "auth2.example.com", ProfileChange.backend),
+    ("type = http", "type = http\nunix_socket = /run/auth", .backend),
+    ("type = http", "type = http\nca_file = /etc/ca", .backend),
+    ("type = http", "type = http\nlogout_url = https://auth.example.com/bye", .nothingHeld),
+    ("type = http", "type = http\nlogout_url = https://bye.example.com/bye", .backend),
     ("backend = corp", "backend = corp\nallow_users = alice", .nothingHeld),
     ("backend = corp", "backend = corp\nfips = yes", .nothingHeld),
     ("role/a", "role/b", .credentials),

@@ -174,6 +174,8 @@ import Testing
   private static func full() throws -> SessionSnapshot {
     var held = Held(state: .signedIn(.developerToken))
     held.identityID = Fixtures().identity
+    // It is read from the state: the file says nothing of it.
+    held.isIdentityWithheld = true
     held.logins = try LoginsMap([
       ("accounts.google.com", Secret("google's")), ("graph.facebook.com", Secret("facebook's")),
     ])
