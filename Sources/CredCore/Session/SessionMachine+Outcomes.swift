@@ -55,6 +55,7 @@ extension SessionMachine {
   }
 
   private mutating func succeed(_ context: inout EventContext) {
+    lastFailure = nil
     endRefresh()
     signInSucceeded(&context)
   }
