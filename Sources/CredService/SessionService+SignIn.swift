@@ -86,8 +86,15 @@ extension SessionService {
     global: Bool, _ session: Session, _ request: Request, _ client: Client, _ now: Instant
   ) {
     let signOut = global ? GlobalSignOut(callIDs.next(), session) : nil
+    let profile = session.profile
     handle(.loggedOut, session, now)
     guard let signOut else { return giveState(of: session, request, client) }
+    guard profile.reportsSignOut else {
+      let error = ProtocolError(
+        .invalidRequest,
+        "the backend of profile '\(profile.settings.name)' has no logout_url to call")
+      return refuse(Self.notToldBackend(error), id: request.id, client)
+    }
     if let error = callLimitError(session.key.uid, now) {
       return refuse(Self.notToldBackend(error), id: request.id, client)
     }

@@ -3,32 +3,49 @@ import CredCore
 extension SessionService {
   /// `status`: the caller's own sessions; for root and the admin group, all sessions.
   func giveStatus(
-    all: Bool, _ request: Request, _ client: Client, _ now: Instant
+    _ status: StatusRequest, _ request: Request, _ client: Client, _ now: Instant
   ) {
     guard let isAdmin = isAdmin(client, now) else {
       return wait(client, for: WaitingRequest(request, forCaller: true))
     }
-    guard !all || isAdmin else {
+    guard !status.all || isAdmin else {
       let who = configuration.daemon.adminGroup.map { "root and members of \($0)" } ?? "root"
       return refuse(
         ProtocolError(.accessDenied, "only \(who) may see everyone's sessions"), id: request.id,
         client)
     }
     let shown: [Session]
-    if all {
-      shown = sessions.values.sorted {
-        ($0.key.profile, $0.key.uid) < ($1.key.profile, $1.key.uid)
-      }
+    var profiles: [ProfileReport]?
+    if status.all, !status.profiles {
+      shown = allSessions
     } else {
       switch caller(client, configuration.needs.own, now) {
-      case .known(let caller): shown = sessions(of: caller, now)
+      case .known(let caller):
+        shown = status.all ? allSessions : sessions(of: caller, now)
+        if status.profiles { profiles = openProfiles(to: caller) }
       case .pending: return wait(client, for: WaitingRequest(request, forCaller: true))
       case .unavailable(let error): return refuse(error, id: request.id, client)
       }
     }
     let wall = host.clock.wallTime
     let reports = shown.map { report($0, now, wall) }
-    give(.status(reports, of: daemonReport(now, isAdmin: isAdmin)), request, client)
+    give(
+      .status(reports, profiles: profiles, of: daemonReport(now, isAdmin: isAdmin)), request,
+      client)
+  }
+
+  private var allSessions: [Session] {
+    sessions.values.sorted { ($0.key.profile, $0.key.uid) < ($1.key.profile, $1.key.uid) }
+  }
+
+  /// The profiles for which a `get` of this caller would not be refused.
+  private func openProfiles(to caller: Caller) -> [ProfileReport] {
+    profiles(of: caller).compactMap { name in
+      guard let profile = configuration.profiles[name],
+        caller.userName != nil || !profile.needsUserName
+      else { return nil }
+      return ProfileReport(name: name, means: profile.signInMeans)
+    }
   }
 
   private func daemonReport(_ now: Instant, isAdmin: Bool) -> DaemonReport {

@@ -97,7 +97,7 @@ package final class SessionService {
       }
     case .identity(let profile):
       withSession(profile, request, client, now) { giveState(of: $0, request, client) }
-    case .status(let all): giveStatus(all: all, request, client, now)
+    case .status(let status): giveStatus(status, request, client, now)
     case .ping:
       give(.ping(version: Version.current, pid: host.process.pid), request, client)
     case .login(let login):

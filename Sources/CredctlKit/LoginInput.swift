@@ -9,8 +9,16 @@ public struct LoginSource: Equatable, Sendable {
     case standardInput
   }
 
+  /// As in Cognito's logins map.
   public let provider: String
   public let place: Place
+
+  /// Providers whose names in the logins map nobody remembers (Cognito developer guide, external
+  /// identity providers). A real name has a dot, so none is the same as a short one.
+  private static let shortNames = [
+    "facebook": "graph.facebook.com", "google": "accounts.google.com",
+    "amazon": "www.amazon.com", "apple": "appleid.apple.com",
+  ]
 
   /// - Throws: a ``Failure`` with ``Sysexit/usage``. It does not repeat the text after `=`.
   public init(_ text: String) throws(Failure) {
@@ -18,7 +26,8 @@ public struct LoginSource: Equatable, Sendable {
     guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
       throw Failure(.usage, "option '--login' takes PROVIDER=@FILE or PROVIDER=-")
     }
-    provider = String(text[..<equals])
+    let name = String(text[..<equals])
+    provider = Self.shortNames[name] ?? name
     let source = text[text.index(after: equals)...]
     if source == "-" {
       place = .standardInput

@@ -108,6 +108,8 @@ public struct ReplyShape: Sendable {
   /// `identity`, `login`, `logout`, `clear`.
   public static var session: ReplyShape { ReplyShape(texts: ["Profile", "State"]) }
   public static var status: ReplyShape { ReplyShape(objects: ["Daemon"], arrays: ["Sessions"]) }
+  /// `status` with `profiles`.
+  public static var profiles: ReplyShape { ReplyShape(arrays: ["Profiles"]) }
   public static var daemon: ReplyShape { ReplyShape(objects: ["Daemon"]) }
   /// A line of `watch`. A newer daemon may have events that are not of a profile.
   public static var event: ReplyShape { ReplyShape(texts: ["Event"], isEvent: true) }

@@ -6,53 +6,95 @@ public struct StatusReport: Sendable {
   private let daemon: DaemonLine
   private let now: WallTime
 
-  /// - Parameter reply: checked against ``ReplyShape/status``.
-  public init(_ reply: JSONValue, now: WallTime) {
-    if case .array(let sessions) = reply["Sessions"] {
-      self.sessions = sessions
-    } else {
-      self.sessions = []
-    }
+  /// - Parameters:
+  ///   - reply: checked against ``ReplyShape/status``.
+  ///   - profile: the only profile to show; nil for all.
+  public init(_ reply: JSONValue, profile: String? = nil, now: WallTime) {
+    self.sessions = Self.sessions(of: reply, in: profile)
     self.daemon = DaemonLine(reply["Daemon"])
     self.now = now
   }
 
+  private static func sessions(of reply: JSONValue, in profile: String?) -> [JSONValue] {
+    guard case .array(let sessions) = reply["Sessions"] else { return [] }
+    return sessions.filter { profile == nil || $0["Profile"]?.text == profile }
+  }
+
+  /// The reply with the sessions of one profile alone, as a line of JSON.
+  public static func line(_ reply: JSONValue, profile: String) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.beginObject()
+    if case .object(let members) = reply {
+      for member in members {
+        writer.key(member.key)
+        writer.value(
+          member.key == "Sessions" ? .array(sessions(of: reply, in: profile)) : member.value)
+      }
+    }
+    writer.endObject()
+    writer.endLine()
+    return writer.bytes
+  }
+
   /// The daemon in one line, then the sessions.
+  ///
+  /// On a terminal no line is wider than that, and errors follow the table. Elsewhere a session is one
+  /// line with everything.
   public func rendered(on display: TextTable.Display) -> String {
-    let head = ([daemon.text] + daemon.troubles).map { $0 + "\n" }.joined()
+    let head = ([daemon.text] + daemon.troubles)
+      .flatMap { WrappedText.lines($0, width: display.width) }.map { $0 + "\n" }.joined()
     guard !sessions.isEmpty else { return head + "no sessions\n" }
+    let isTerminal = display.width != nil
+    let header = ["PROFILE", "USER", "STATE", "IDENTITY", "EXPIRES", "REFRESH", "LAST CALLER"]
     var table = TextTable(
-      header: [
-        "PROFILE", "USER", "STATE", "IDENTITY", "EXPIRES", "REFRESH", "LAST CALLER", "LAST ERROR",
-      ],
-      shrinking: [(7, 32), (5, 9), (3, 16), (6, 12), (7, 10), (0, 8), (1, 8)])
-    for session in sessions { table.append(cells(of: session)) }
+      header: header + (isTerminal ? [] : ["LAST ERROR"]),
+      shrinking: [(6, 11), (5, 9), (3, 12), (0, 8), (1, 8)], optional: [6, 5, 3, 1])
+    for session in sessions {
+      table.append(cells(of: session) + (isTerminal ? [] : [TextTable.Cell(error(session))]))
+    }
     return head + "\n" + table.rendered(on: display)
+      + (isTerminal ? sessions.map { problem($0, on: display) }.joined() : "")
   }
 
   private func cells(of session: JSONValue) -> [TextTable.Cell] {
     let state = session["State"]?.text
     return [
       TextTable.Cell(session["Profile"]?.text),
-      TextTable.Cell(session["User"]?.text ?? session["Uid"]?.integer.map { "\($0)" }),
+      TextTable.Cell(user(session)),
       TextTable.Cell(state, colour: Self.colour(ofState: state)),
       TextTable.Cell(session["IdentityId"]?.text),
       expiration(session["Expiration"]),
       TextTable.Cell(refresh(session)),
       TextTable.Cell(caller(session["LastCaller"])),
-      error(session["LastError"], failures: session["Failures"]?.integer ?? 0),
     ]
   }
 
-  /// The last error stays visible after a success. Only a present failure has a colour.
-  private func error(_ error: JSONValue?, failures: Int64) -> TextTable.Cell {
-    guard let error, let code = error["Code"]?.text else { return TextTable.Cell(nil) }
+  private func user(_ session: JSONValue) -> String? {
+    session["User"]?.text ?? session["Uid"]?.integer.map { "\($0)" }
+  }
+
+  /// The last error since the last success, with its time.
+  private func error(_ session: JSONValue) -> String? {
+    guard let error = session["LastError"], let code = error["Code"]?.text else { return nil }
     var text = code
     if let message = error["Message"]?.text { text += ": \(message)" }
     if let seconds = secondsAhead(error["At"]) {
       text = "\(RelativeTime.phrase(min(0, seconds))): \(text)"
     }
-    return TextTable.Cell(text, colour: failures > 0 ? .red : nil)
+    return text
+  }
+
+  /// The error of a session in lines of its own; empty without one.
+  private func problem(_ session: JSONValue, on display: TextTable.Display) -> String {
+    guard let error = error(session) else { return "" }
+    let profile = session["Profile"]?.text ?? "-"
+    let text = PlainText.oneLine("\(profile) of \(user(session) ?? "-"): \(error)")
+    // A refused sign-in leaves a session as it was. Only a failed refresh is a present failure.
+    let isPresent = session["Failures"]?.integer ?? 0 > 0
+    let lines = WrappedText.lines(text, width: display.width).map { line in
+      display.hasColour && isPresent ? TextTable.Colour.red.painted(line) : line
+    }
+    return "\n" + lines.map { $0 + "\n" }.joined()
   }
 
   private func expiration(_ value: JSONValue?) -> TextTable.Cell {
@@ -84,6 +126,53 @@ public struct StatusReport: Sendable {
     case "signedIn", "guest": .green
     case "tokensInvalid": .yellow
     default: nil
+    }
+  }
+}
+
+/// The reply to `status` with `profiles`, for people.
+public enum ProfileList {
+  /// A table of the profiles and the means of signing in.
+  ///
+  /// - Parameter reply: checked against ``ReplyShape/profiles``.
+  public static func rendered(_ reply: JSONValue, on display: TextTable.Display) -> String {
+    guard case .array(let profiles) = reply["Profiles"], !profiles.isEmpty else {
+      return "no profile is open to you\n"
+    }
+    var table = TextTable(header: ["PROFILE", "SIGN-IN"], shrinking: [(1, 7), (0, 8)])
+    for profile in profiles {
+      table.append([
+        TextTable.Cell(profile["Profile"]?.text), TextTable.Cell(means(profile["SignIn"])),
+      ])
+    }
+    return table.rendered(on: display)
+  }
+
+  private static func means(_ signIn: JSONValue?) -> String? {
+    guard case .array(let means) = signIn?["Means"] else { return nil }
+    return means.compactMap(\.text).joined(separator: ", ")
+  }
+}
+
+extension JSONWriter {
+  /// Writes a value that was read, numbers as they were spelled.
+  mutating func value(_ value: JSONValue) {
+    switch value {
+    case .null: raw(Array("null".utf8))
+    case .bool(let flag): bool(flag)
+    case .number(let digits): raw(Array(digits.utf8))
+    case .string(let text): string(text)
+    case .array(let elements):
+      beginArray()
+      for element in elements { self.value(element) }
+      endArray()
+    case .object(let members):
+      beginObject()
+      for member in members {
+        key(member.key)
+        self.value(member.value)
+      }
+      endObject()
     }
   }
 }

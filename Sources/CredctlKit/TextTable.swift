@@ -19,6 +19,8 @@ public struct TextTable: Sendable {
     case red = 31
     case green = 32
     case yellow = 33
+
+    func painted(_ text: String) -> String { "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" }
   }
 
   /// What the output can show.
@@ -36,11 +38,16 @@ public struct TextTable: Sendable {
   private let header: [String]
   /// The columns to shorten, in this order, until the line fits; and their least widths.
   private let shrinking: [(column: Int, least: Int)]
+  /// The columns to leave out, in this order, if the line does not even fit shortened.
+  private let optional: [Int]
   private var rows: [[Cell]] = []
 
-  public init(header: [String], shrinking: [(column: Int, least: Int)]) {
+  public init(
+    header: [String], shrinking: [(column: Int, least: Int)] = [], optional: [Int] = []
+  ) {
     self.header = header
     self.shrinking = shrinking
+    self.optional = optional
   }
 
   public mutating func append(_ row: [Cell]) {
@@ -52,18 +59,31 @@ extension TextTable {
   private static let gap = 2
 
   public func rendered(on display: Display) -> String {
-    let widths = columnWidths(fitting: display.width)
+    var left = optional[...]
+    var columns = Array(header.indices)
+    var widths = columnWidths(columns, fitting: display.width)
+    while let width = display.width, Self.lineWidth(widths, columns) > width,
+      let next = left.popFirst()
+    {
+      columns.removeAll { $0 == next }
+      widths = columnWidths(columns, fitting: width)
+    }
     let lines = [header.map { Cell($0) }] + rows
-    return lines.map { line($0, widths: widths, hasColour: display.hasColour) }.joined()
+    return lines.map { line($0, columns, widths, hasColour: display.hasColour) }.joined()
   }
 
-  private func columnWidths(fitting width: Int?) -> [Int] {
+  private static func lineWidth(_ widths: [Int], _ columns: [Int]) -> Int {
+    columns.reduce(gap * (columns.count - 1)) { $0 + widths[$1] }
+  }
+
+  /// The width of every column, shortened so that the given ones fit.
+  private func columnWidths(_ columns: [Int], fitting width: Int?) -> [Int] {
     var widths = header.indices.map { column in
       rows.reduce(header[column].count) { max($0, $1[column].text.count) }
     }
     guard let width else { return widths }
-    for (column, least) in shrinking {
-      let excess = widths.reduce(0, +) + Self.gap * (widths.count - 1) - width
+    for (column, least) in shrinking where columns.contains(column) {
+      let excess = Self.lineWidth(widths, columns) - width
       guard excess > 0 else { break }
       let floor = max(least, header[column].count)
       widths[column] = min(widths[column], max(floor, widths[column] - excess))
@@ -71,16 +91,15 @@ extension TextTable {
     return widths
   }
 
-  private func line(_ cells: [Cell], widths: [Int], hasColour: Bool) -> String {
+  private func line(
+    _ cells: [Cell], _ columns: [Int], _ widths: [Int], hasColour: Bool
+  ) -> String {
     var line = ""
-    for (column, cell) in cells.enumerated() {
+    for column in columns {
+      let cell = cells[column]
       let text = Self.fitted(cell.text, to: widths[column])
-      if hasColour, let colour = cell.colour {
-        line += "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m"
-      } else {
-        line += text
-      }
-      if column < cells.count - 1 {
+      line += hasColour ? cell.colour?.painted(text) ?? text : text
+      if column != columns.last {
         line += String(repeating: " ", count: widths[column] - text.count + Self.gap)
       }
     }
@@ -89,6 +108,32 @@ extension TextTable {
 
   private static func fitted(_ text: String, to width: Int) -> String {
     text.count <= width ? text : text.prefix(width - 1) + "…"
+  }
+}
+
+/// Text in several lines, for a terminal.
+enum WrappedText {
+  /// Lines of at most `width` characters, broken between words; all but the first are indented. A
+  /// word that is longer than a line is broken.
+  static func lines(_ text: String, width: Int?) -> [String] {
+    guard let width, width > 10 else { return [text] }
+    var lines: [String] = []
+    var line = ""
+    for word in text.split(separator: " ") {
+      var rest = word[...]
+      if !line.isEmpty, line.count + 1 + rest.count > width {
+        lines.append(line)
+        line = " "
+      }
+      while line.count + 1 + rest.count > width {
+        let room = width - line.count - (line.isEmpty ? 0 : 1)
+        lines.append(line + (line.isEmpty ? "" : " ") + rest.prefix(room))
+        rest = rest.dropFirst(room)
+        line = " "
+      }
+      if !rest.isEmpty { line += (line.isEmpty ? "" : " ") + rest }
+    }
+    return line.allSatisfy { $0 == " " } ? lines : lines + [line]
   }
 }
 

@@ -95,7 +95,7 @@ struct Credctl: ParsableCommand {
       """,
     version: Version.current,
     subcommands: [
-      Get.self, Token.self, Identity.self, Status.self, Login.self, Logout.self,
+      Get.self, Token.self, Identity.self, Status.self, Profiles.self, Login.self, Logout.self,
       Clear.self, Release.self, Watch.self, Exec.self, Env.self, Import.self, Ping.self,
     ])
 

@@ -37,6 +37,17 @@ import Testing
     #expect(try LoginSource("a.com=-").provider == "a.com")
   }
 
+  @Test func knowsShortNamesOfProviders() throws {
+    for (name, provider) in [
+      ("facebook", "graph.facebook.com"), ("google", "accounts.google.com"),
+      ("amazon", "www.amazon.com"), ("apple", "appleid.apple.com"),
+    ] {
+      #expect(try LoginSource("\(name)=@f").provider == provider)
+      #expect(throws: Failure.self) { try LoginSource.list(["\(name)=-", "\(provider)=@f"]) }
+    }
+    #expect(try LoginSource("Google=-").provider == "Google")
+  }
+
   @Test(arguments: ["", "a.com", "=-", "a.com=", "a.com=@", "a.com=eyJsecret"])
   func refusesASource(_ text: String) {
     let error = #expect(throws: Failure.self) { try LoginSource(text) }

@@ -50,8 +50,10 @@ import Testing
 
   @Test func coloursOnlyAPresentError() throws {
     let error = #""LastError":{"Code":"Timeout","Message":"m"},"Failures":"#
-    #expect(try report("{\(error)2}", hasColour: true).contains("\u{1B}[31mTimeout: m\u{1B}[0m"))
-    #expect(try !report("{\(error)0}", hasColour: true).contains("\u{1B}"))
+    let text = "- of -: Timeout: m"
+    #expect(
+      try report("{\(error)2}", width: 80, hasColour: true).contains("\u{1B}[31m\(text)\u{1B}[0m"))
+    #expect(try report("{\(error)0}", width: 80, hasColour: true).contains("\n\(text)\n"))
   }
 
   @Test func showsTheUptime() throws {
@@ -78,9 +80,72 @@ import Testing
   func fitsTheTerminal(_ width: Int) throws {
     let long = Self.session.replacing(
       "null", with: #"{"Code":"\#(String(repeating: "Long", count: 40))"}"#)
-    let lines = try report(long, width: width).split(separator: "\n").dropFirst()
-    #expect(lines.allSatisfy { $0.count <= max(width, 90) })
-    #expect(lines.last?.hasSuffix("…") == true)
+    let text = try report(
+      long.replacing("us-east-1:1", with: "us-east-1:\(UInt64.max)"), width: width)
+    let lines = text.split(separator: "\n")
+    #expect(lines.allSatisfy { $0.count <= width }, "\(text)")
+    #expect(lines[1].hasPrefix("PROFILE  "))
+    // The error is not cut.
+    #expect(text.filter { $0 != "\n" && $0 != " " }.contains(String(repeating: "Long", count: 40)))
+  }
+
+  @Test func showsErrorsBelowTheTableOnATerminal() throws {
+    let failed = Self.session.replacing(
+      "null",
+      with: #"{"Code":"Timeout","Message":"no answer","At":"2025-12-31T23:57:00Z"},"Failures":2"#)
+    #expect(
+      try report(failed, width: 80) == """
+        credd 1.2, pid 7
+
+        PROFILE  USER   STATE     IDENTITY     EXPIRES    REFRESH            LAST CALLER
+        work     alice  signedIn  us-east-1:1  in 42 min  in 12 min, half …  app.service
+
+        work of alice: 3 min ago: Timeout: no answer
+
+        """)
+    #expect(
+      try report(failed, width: 80, hasColour: true)
+        .contains("\n\u{1B}[31mwork of alice: 3 min ago: Timeout: no answer\u{1B}[0m\n"))
+  }
+
+  @Test func showsOneProfile() throws {
+    let other = Self.session.replacing("work", with: "home")
+    let reply = try JSONValue.parse(
+      Array(
+        #"{"Version":1,"Sessions":[\#(Self.session),\#(other)],"Daemon":{"Pid":7.50,"Up":[true,null]}}"#
+          .utf8))
+    let text = StatusReport(reply, profile: "home", now: Self.now)
+      .rendered(on: TextTable.Display(width: nil, hasColour: false))
+    #expect(text.contains("\nhome ") && !text.contains("\nwork "))
+    let line = StatusReport.line(reply, profile: "home")
+    #expect(line.last == UInt8(ascii: "\n"))
+    let filtered = try JSONValue.parse(line)
+    guard case .array(let sessions) = filtered["Sessions"] else {
+      Issue.record("no sessions")
+      return
+    }
+    #expect(sessions.map { $0["Profile"]?.text } == ["home"])
+    #expect(
+      String(decoding: line, as: UTF8.self).hasSuffix(
+        #""Daemon":{"Pid":7.50,"Up":[true,null]}}"# + "\n"))
+  }
+
+  @Test func listsProfiles() throws {
+    let display = TextTable.Display(width: nil, hasColour: false)
+    let reply = #"""
+      {"Version":1,"Profiles":[{"Profile":"default","SignIn":{"Means":["host","token"],"New":1}},
+      {"Profile":"x"}]}
+      """#
+    #expect(
+      ProfileList.rendered(try JSONValue.parse(Array(reply.utf8)), on: display) == """
+        PROFILE  SIGN-IN
+        default  host, token
+        x        -
+
+        """)
+    #expect(
+      ProfileList.rendered(try JSONValue.parse(Array(#"{"Profiles":[]}"#.utf8)), on: display)
+        == "no profile is open to you\n")
   }
 
   @Test func hasColoursOnlyIfTheDisplayHas() throws {

@@ -151,6 +151,78 @@ struct AnswerTests {
   }
 
   @Test
+  func credctlListsTheProfilesThatAreOpen() throws {
+    let host = try TestHost {
+      Configuration.usual($0) + Configuration.direct($0, "social")
+        + Configuration.direct($0, "closed", "allow_users = nobody-of-this-name")
+    }
+    let table = try host.credctl("profiles")
+    #expect(
+      table
+        == TestHost.Outcome(
+          status: 0,
+          output: "PROFILE  SIGN-IN\ndefault  host, token, logins\nsocial   token, logins\n",
+          errors: ""))
+    let json = try JSON(host.credctl("profiles", "--json").output)
+    #expect(json["Profiles"]?.count == 2)
+    #expect(json["Profiles"]?[0]?["SignIn"]?["Means"]?[0]?.text == "host")
+  }
+
+  @Test
+  func statusShowsOneProfileAndNoErrorThatIsOver() throws {
+    let host = try TestHost {
+      Configuration.usual($0) + Configuration.profile("other", endpoint: $0.url)
+    }
+    try host.sandbox.plan(
+      #"{"Service":"backend","Kind":"status","Status":403,"Count":1,"Body":"{}"}"#)
+    #expect(try host.refusal("{}").errorCode == "BackendRejected")
+    #expect(try host.credctl("status").output.contains("BackendRejected"))
+    try Deadline.usual.wait(for: "credentials") {
+      try host.ask(#"{"wait":30}"#)["AccessKeyId"] != nil
+    }
+    _ = try host.credentials("other")
+    let both = try host.credctl("status")
+    #expect(both.output.contains("\ndefault ") && both.output.contains("\nother "))
+    #expect(!both.output.contains("BackendRejected"))
+    let one = try host.credctl("status", "--profile", "other")
+    #expect(!one.output.contains("\ndefault ") && one.output.contains("\nother "))
+    #expect(try host.credctl("status", "other").output.contains("\nother "))
+    let json = try JSON(host.credctl("status", "other", "--json").output)
+    #expect(json["Sessions"]?.count == 1)
+    #expect(json["Daemon"]?["Pid"] != nil)
+  }
+
+  /// A terminal of 80 columns, as a person has it.
+  @Test(.enabled(if: PythonScript.canRun))
+  func statusFitsATerminal() throws {
+    let host = try TestHost()
+    try host.ask()
+    try host.sandbox.plan(#"{"Service":"backend","Kind":"status","Status":503,"Count":-1}"#)
+    try host.sandbox.plan(#"{"Service":"cognito","Kind":"status","Status":503,"Count":-1}"#)
+    try host.ask(#"{"refresh":true,"wait":1}"#)
+    let script = try PythonScript(
+      """
+      import fcntl, os, pty, struct, sys, termios
+      read, write = os.pipe()
+      child, terminal = pty.fork()
+      if child == 0:
+        os.read(read, 1)
+        os.execve(sys.argv[2], [sys.argv[2], "--socket", sys.argv[1], "status"], {"TERM": "dumb"})
+      fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+      os.write(write, b"x")
+      text = b""
+      try:
+        while part := os.read(terminal, 4096): text += part
+      except OSError: pass
+      print(text.decode().replace("\\r", ""))
+      """)
+    let lines = try script.lines(host, [Programs.credctl])
+    #expect(lines.allSatisfy { $0.count <= 80 }, "\(lines)")
+    #expect(lines.contains { $0.hasPrefix("default ") })
+    #expect(lines.contains { $0.contains("default of ") && $0.contains("Unavailable") })
+  }
+
+  @Test
   func pingNamesTheProcess() throws {
     let host = try TestHost()
     let pid = Double(host.daemon.pid)

@@ -52,14 +52,25 @@ struct CompletionTests {
   @Test
   func bashAsksForProfilesAndIsSilentWhereNoDaemonAnswers() throws {
     let host = try TestHost()
-    #expect(try complete(["credctl", "get", "--profile", ""], host.socketPath) == [])
-    try host.ask()
-    for words in [["get", "--profile", ""], ["env", "-p", "d"], ["exec", "--profile", "=", ""]] {
+    // A profile is offered before its first use.
+    for words in [
+      ["get", "--profile", ""], ["env", "-p", "d"], ["exec", "--profile", "=", ""], ["get", ""],
+      ["token", "--wait", "1", "de"], ["status", ""],
+    ] {
       #expect(try complete(["credctl"] + words, host.socketPath) == ["default"])
     }
     let named = ["credctl", "--socket", host.socketPath, "status", "-p", ""]
     #expect(try complete(named) == ["default"])
     #expect(try complete(["credctl", "get", "--profile", ""]) == [])
+    // It is named once.
+    #expect(try complete(["credctl", "get", "default", ""], host.socketPath) == [])
+    #expect(try complete(["credctl", "get", "-p", "default", ""], host.socketPath) == [])
+    #expect(
+      try complete(["credctl", "clear", ""], host.socketPath)
+        == ["credentials", "identity", "default"])
+    #expect(
+      try complete(["credctl", "clear", "default", ""], host.socketPath)
+        == ["credentials", "identity"])
   }
 
   @Test

@@ -3,11 +3,11 @@
 # Installed as /usr/share/bash-completion/completions/credctl, with a link "credd" to it. It uses no
 # function of bash-completion, which only has to find it.
 
-# Prints the profiles of the caller's sessions, if credd answers at once.
+# Prints the profiles that are open to the caller, if credd answers at once.
 _credctl_profiles() {
   local at=() name in_table=''
   [[ -z $1 ]] || at=(--socket "$1")
-  timeout 0.5 credctl status "${at[@]}" 2>/dev/null </dev/null |
+  timeout 0.5 credctl profiles "${at[@]}" 2>/dev/null </dev/null |
     while read -r name _; do
       if [[ $name == PROFILE ]]; then in_table=1; elif [[ -n $in_table ]]; then echo "$name"; fi
     done
@@ -37,9 +37,9 @@ _credctl_command() {
 }
 
 _credctl() {
-  local verbs='get token identity status login logout clear release watch exec env import ping help'
+  local verbs='get token identity status profiles login logout clear release watch exec env import ping help'
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local verb='' socket='' index
+  local verb='' named='' socket='' index
   COMPREPLY=()
   # "--format=json" arrives as three words, since "=" is in COMP_WORDBREAKS.
   if [[ $word == '=' ]]; then
@@ -53,13 +53,14 @@ _credctl() {
       [[ ${COMP_WORDS[index + 1]} != '=' ]] || ((index += 1))
       socket=${COMP_WORDS[++index]} ;;
     --profile | -p | --min-ttl | --wait | --timeout | --format | --user)
+      [[ ${COMP_WORDS[index]} != --profile && ${COMP_WORDS[index]} != -p ]] || named=1
       [[ ${COMP_WORDS[index + 1]} != '=' ]] || ((index += 1))
       ((index += 1)) ;;
     --)
       [[ $verb != exec ]] || _credctl_command $((index + 1))
       return ;;
     -* | '=') ;;
-    *) [[ -n $verb ]] || verb=${COMP_WORDS[index]} ;;
+    *) if [[ -n $verb ]]; then named=1; else verb=${COMP_WORDS[index]}; fi ;;
     esac
   done
   case $previous in
@@ -83,7 +84,8 @@ _credctl() {
   env) options+=' --profile --min-ttl --wait --refresh --format' ;;
   token) options+=' --profile --min-ttl --wait --refresh' ;;
   identity | clear | release | watch) options+=' --profile --json' ;;
-  status) options+=' --all --json' ;;
+  status) options+=' --profile --all --json' ;;
+  profiles) options+=' --json' ;;
   logout) options+=' --profile --global --json' ;;
   login) options+=' --profile --json --username --password-stdin --identity-id --token-stdin'
     options+=' --login --custom-role-arn --trust-socket' ;;
@@ -99,9 +101,16 @@ _credctl() {
   # shellcheck disable=SC2086 # words
   case $verb in
   '' | help) _credctl_reply $verbs ;;
-  clear) _credctl_reply credentials identity ;;
   import) _credctl_files ;;
-  exec) _credctl_reply -- ;;
+  get | token | identity | status | login | logout | clear | release | watch | exec | env)
+    [[ $verb != clear ]] || _credctl_reply credentials identity
+    [[ $verb != exec ]] || _credctl_reply --
+    # The profile is the first word.
+    if [[ -z $named ]]; then
+      local names
+      mapfile -t names < <(_credctl_profiles "$socket")
+      _credctl_reply "${names[@]}"
+    fi ;;
   esac
 }
 

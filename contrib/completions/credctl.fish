@@ -2,7 +2,7 @@
 #
 # Installed as /usr/share/fish/vendor_completions.d/credctl.fish, with a link "credd.fish" to it.
 
-# Prints the profiles of the caller's sessions, if credd answers at once.
+# Prints the profiles that are open to the caller, if credd answers at once.
 function __credctl_profiles
     set -l words (commandline -opc)
     set -l socket
@@ -10,7 +10,7 @@ function __credctl_profiles
         and test $index -lt (count $words)
         set socket --socket $words[(math $index + 1)]
     end
-    timeout 0.5 credctl status $socket 2>/dev/null </dev/null | string match -v -r '^(credd |no sessions|$)' | string match -v -r '^PROFILE ' | string replace -r ' .*' ''
+    timeout 0.5 credctl profiles $socket 2>/dev/null </dev/null | string match -v -r '^(no profile |PROFILE )' | string replace -r ' .*' ''
 end
 
 # After "exec --", the completions of that command apply.
@@ -24,7 +24,7 @@ function __credctl_command
     end
 end
 
-set -l verbs get token identity status login logout clear release watch exec env import ping help
+set -l verbs get token identity status profiles login logout clear release watch exec env import ping help
 set -l none "not __fish_seen_subcommand_from $verbs"
 
 complete -c credctl -f
@@ -36,6 +36,7 @@ complete -c credctl -n $none -a get -d 'Print credentials'
 complete -c credctl -n $none -a token -d 'Print the OpenID token'
 complete -c credctl -n $none -a identity -d 'Show state and IdentityId'
 complete -c credctl -n $none -a status -d 'Show sessions'
+complete -c credctl -n $none -a profiles -d 'List the profiles'
 complete -c credctl -n $none -a login -d 'Sign in'
 complete -c credctl -n $none -a logout -d 'Sign out'
 complete -c credctl -n $none -a clear -d 'Forget credentials or identity'
@@ -47,10 +48,11 @@ complete -c credctl -n $none -a import -d 'Print the profile for a mobile app'
 complete -c credctl -n $none -a ping -d 'Check that credd answers'
 complete -c credctl -n $none -a help -d 'Explain a verb'
 
-set -l session __fish_seen_subcommand_from get token identity login logout clear release watch exec env
+set -l session __fish_seen_subcommand_from get token identity status login logout clear release watch exec env
+complete -c credctl -n "$session" -a '(__credctl_profiles)'
 complete -c credctl -n "$session" -s p -l profile -x -a '(__credctl_profiles)' -d 'The profile'
 complete -c credctl -n '__fish_seen_subcommand_from import' -s p -l profile -x -d 'The name of the profile'
-complete -c credctl -n '__fish_seen_subcommand_from identity status login logout clear release watch ping' -l json -d "Print the daemon's line of JSON"
+complete -c credctl -n '__fish_seen_subcommand_from identity status profiles login logout clear release watch ping' -l json -d "Print the daemon's line of JSON"
 complete -c credctl -n '__fish_seen_subcommand_from get token exec env' -l min-ttl -x -d 'Valid at least so many seconds'
 complete -c credctl -n '__fish_seen_subcommand_from get token exec env' -l wait -x -d 'Wait so many seconds for a sign-in'
 complete -c credctl -n '__fish_seen_subcommand_from get token exec env' -l refresh -d 'Fetch new ones'

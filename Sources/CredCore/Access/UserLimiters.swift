@@ -18,7 +18,7 @@ public struct PasswordLimiter: Sendable {
     }
   }
 
-  /// Failures without a pause: people mistype passwords.
+  /// From this failure on each attempt has to wait: people mistype passwords.
   static let freeFailures = 3
   /// The same for all user names and profiles of one uid.
   static let freeFailuresInAll = 10
@@ -51,9 +51,9 @@ public struct PasswordLimiter: Sendable {
         now - $0.next < PasswordLimiter.memory ? $0.failures : nil
       }
       let failures = (recent ?? 0) + 1
-      let doublings = min(max(failures - free - 1, 0), 16)
+      let doublings = min(max(failures - free, 0), 16)
       let pause =
-        failures <= free
+        failures < free
         ? Duration.zero
         : min(
           PasswordLimiter.longestPause, PasswordLimiter.firstPause * Double(1 << doublings))

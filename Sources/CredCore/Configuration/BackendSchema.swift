@@ -1,6 +1,12 @@
 extension ConfigurationSchema {
   static let backend: [ConfigurationKey<BackendDraft>] = common + http + exec + cognito + awsSample
 
+  /// A wrong Content-Type, for example, makes a backend refuse the body or read it as something else.
+  private static let headersOfCredd: Set = [
+    "host", "content-length", "content-type", "transfer-encoding", "connection",
+    "credd-host-authorization",
+  ]
+
   private static let common: [ConfigurationKey<BackendDraft>] = [
     .init("type", \.type, .choice, required: true),
     .init(
@@ -27,8 +33,9 @@ extension ConfigurationSchema {
     ) { value, name, draft throws(InvalidValue) in
       guard name.isHeaderName else { throw InvalidValue("not a header's name") }
       let lowercased = name.lowercased()
-      guard !["host", "content-length", "transfer-encoding", "connection"].contains(lowercased)
-      else { throw InvalidValue("credd sets this header itself") }
+      guard !headersOfCredd.contains(lowercased) else {
+        throw InvalidValue("credd sets this header itself")
+      }
       guard !draft.http.headers.contains(where: { $0.name.lowercased() == lowercased }) else {
         throw InvalidValue("duplicate header: case does not count in names of headers")
       }

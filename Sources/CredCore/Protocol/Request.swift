@@ -97,8 +97,7 @@ public enum Operation: Sendable, Equatable {
   case clear(profile: String, ClearScope)
   /// Requests that wait for a sign-in fail at once.
   case release(profile: String)
-  /// - Parameter all: the sessions of all users, for root and the admin group.
-  case status(all: Bool)
+  case status(StatusRequest)
   /// - Parameter profile: nil for all profiles of the caller.
   case watch(profile: String?)
   case ping
@@ -106,6 +105,19 @@ public enum Operation: Sendable, Equatable {
   /// Whether the request's line held no secret and so may be cached.
   public var isFreeOfSecrets: Bool {
     if case .login = self { false } else { true }
+  }
+}
+
+/// `status`.
+public struct StatusRequest: Sendable, Equatable {
+  /// The sessions of all users, for root and the admin group.
+  public var all: Bool
+  /// The profiles that are open to the caller, too.
+  public var profiles: Bool
+
+  public init(all: Bool = false, profiles: Bool = false) {
+    self.all = all
+    self.profiles = profiles
   }
 }
 

@@ -132,7 +132,9 @@ extension Operation {
         revoke: try object.flag("revoke", standard: true))
     case .clear: self = .clear(profile: try object.profile(), try ClearScope(object))
     case .release: self = .release(profile: try object.profile())
-    case .status: self = .status(all: try object.flag("all"))
+    case .status:
+      self = .status(
+        StatusRequest(all: try object.flag("all"), profiles: try object.flag("profiles")))
     case .watch: self = .watch(profile: object["profile"] == nil ? nil : try object.profile())
     case .ping: self = .ping
     }
@@ -184,7 +186,7 @@ enum OperationName: String, CaseIterable {
       ["profile", "username", "password", "identity_id", "token", "logins", "custom_role_arn"]
     case .logout: ["profile", "global", "revoke"]
     case .clear: ["profile", "what"]
-    case .status: ["all"]
+    case .status: ["all", "profiles"]
     case .ping: []
     }
   }

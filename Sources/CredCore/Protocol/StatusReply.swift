@@ -1,11 +1,21 @@
 extension RenderedReply {
   /// The reply to `status`.
-  public static func status(_ sessions: [SessionReport], of daemon: DaemonReport) -> RenderedReply {
+  ///
+  /// - Parameter profiles: those open to the caller; nil if the request does not ask for them.
+  public static func status(
+    _ sessions: [SessionReport], profiles: [ProfileReport]? = nil, of daemon: DaemonReport
+  ) -> RenderedReply {
     RenderedReply(capacity: 512 + 512 * sessions.count) { writer in
       writer.key("Sessions")
       writer.beginArray()
       for session in sessions { writer.append(session) }
       writer.endArray()
+      if let profiles {
+        writer.key("Profiles")
+        writer.beginArray()
+        for profile in profiles { writer.append(profile) }
+        writer.endArray()
+      }
       writer.field("Daemon") { $0.appendMembers(of: daemon) }
     }
   }
@@ -41,6 +51,18 @@ extension JSONWriter {
     endObject()
   }
 
+  fileprivate mutating func append(_ profile: ProfileReport) {
+    beginObject()
+    field("Profile", profile.name)
+    field("SignIn") { writer in
+      writer.key("Means")
+      writer.beginArray()
+      for means in profile.means { writer.string(means.rawValue) }
+      writer.endArray()
+    }
+    endObject()
+  }
+
   fileprivate mutating func appendMembers(of daemon: DaemonReport) {
     field("Version", daemon.version)
     field("Pid", Int64(daemon.pid))
@@ -55,6 +77,29 @@ extension JSONWriter {
     field("ReloadError", daemon.reloadProblem)
     field("StateDirectory", daemon.stateDirectory)
   }
+}
+
+/// A profile's part of `status`.
+public struct ProfileReport: Sendable, Equatable {
+  public var name: String
+  public var means: [SignInMeans]
+
+  public init(name: String, means: [SignInMeans]) {
+    self.name = name
+    self.means = means
+  }
+}
+
+/// A way in which a client can sign in. The raw values are those of the protocol.
+public enum SignInMeans: String, Sendable {
+  /// Nobody has to do anything: the backend trusts this host, or another program keeps a token fresh.
+  case host
+  /// A user name and a password.
+  case password
+  /// An IdentityId and a developer token.
+  case token
+  /// Tokens of other providers.
+  case logins
 }
 
 /// The daemon's part of `status`. Counters start at zero with the daemon.
@@ -137,7 +182,7 @@ public struct SessionReport: Sendable, Equatable {
     }
   }
 
-  /// The last failure. A later success does not remove it.
+  /// The last failure since the last success.
   public struct LastError: Sendable, Equatable {
     public var code: ProtocolErrorCode
     public var message: String

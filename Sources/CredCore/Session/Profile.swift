@@ -73,6 +73,28 @@ public final class Profile: Sendable, Equatable {
 }
 
 extension Profile {
+  /// How users sign in, for clients that ask before they sign in.
+  public var signInMeans: [SignInMeans] {
+    var means: [SignInMeans] = []
+    if plan.worksUnattended { means.append(.host) }
+    if plan.backend == .password { means.append(.password) }
+    means.append(.token)
+    if takesLogins { means.append(.logins) }
+    return means
+  }
+
+  /// Whether its backend can be told of a sign-out.
+  public var reportsSignOut: Bool {
+    guard case .http(let http) = backend?.kind else { return false }
+    return http.logoutURL != nil
+  }
+
+  /// With `method = GET` a backend gets nothing but its URL, and so no logins.
+  private var takesLogins: Bool {
+    guard case .http(let http) = backend?.kind else { return true }
+    return http.method != .get
+  }
+
   /// Why a `login` does not fit this profile; checked before any call.
   public func refusal(of login: LoginRequest) -> ProtocolError? {
     if login.customRoleARN != nil, plan.flow == .basic {

@@ -57,6 +57,7 @@ extension SessionMachine {
   }
 
   private mutating func succeed(_ context: inout EventContext) {
+    lastFailure = nil
     endRefresh()
     signInSucceeded(&context)
   }

@@ -12,6 +12,8 @@ extension SessionMachine {
     forgetCredentials(&context)
     held.username = nil
     held.customRoleARN = nil
+    // Its message may be about this user.
+    lastFailure = nil
     forgetIdentity(&context)
     setState(.signedOut(byUser: true), &context)
   }

@@ -19,7 +19,7 @@ public struct SessionMachine: Sendable {
   var held = Held()
   /// The time of the last request. The daemon updates it when it answers from its cache.
   public var lastAsked: Instant
-  /// Kept after a success, for `status`.
+  /// The last failure since the last success.
   @Boxed public internal(set) var lastFailure: PastFailure? = nil
   /// Successful refreshes.
   public internal(set) var refreshCount = 0

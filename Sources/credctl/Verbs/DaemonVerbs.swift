@@ -3,10 +3,12 @@ import CredctlKit
 
 struct Status: Verb {
   static let configuration = CommandConfiguration(
-    abstract: "Show sessions: state, identity, when they expire and renew, the last error.")
+    abstract: "Show sessions: state, identity, when they expire and renew, the last error.",
+    discussion: "Without a profile, all of your sessions.")
 
   @ParentCommand var program: Credctl
   @OptionGroup var connection: SocketOption
+  @OptionGroup var selection: ProfileOption
   @OptionGroup var format: JSONFlag
 
   @Flag(help: "Every user's sessions; for root and the administrators' group.")
@@ -16,9 +18,36 @@ struct Status: Verb {
     var request = RequestLine(operation: "status")
     if all { request.add("all", true) }
     let answer = try client.ask(request.finished(), for: .status)
-    guard !format.json else { return try answer.print() }
-    let report = StatusReport(answer.reply, now: Clock.wallTime)
+    let profile = selection.given
+    if format.json {
+      guard let profile else { return try answer.print() }
+      return try StandardStream.output.write(
+        StatusReport.line(answer.reply, profile: profile)[...])
+    }
+    let report = StatusReport(answer.reply, profile: profile, now: Clock.wallTime)
     try StandardStream.output.write(report.rendered(on: StandardStream.output.display))
+  }
+}
+
+struct Profiles: Verb {
+  static let configuration = CommandConfiguration(
+    abstract: "List the profiles that are open to you, and how one signs in to each.",
+    discussion: """
+      The ways to sign in: host (nothing to do), password, token (a developer token), logins \
+      (tokens of other providers).
+      """)
+
+  @ParentCommand var program: Credctl
+  @OptionGroup var connection: SocketOption
+  @OptionGroup var format: JSONFlag
+
+  func run() throws {
+    var request = RequestLine(operation: "status")
+    request.add("profiles", true)
+    let answer = try client.ask(request.finished(), for: .profiles)
+    guard !format.json else { return try answer.print() }
+    try StandardStream.output.write(
+      ProfileList.rendered(answer.reply, on: StandardStream.output.display))
   }
 }
 

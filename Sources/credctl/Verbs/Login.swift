@@ -13,7 +13,7 @@ struct Login: SessionVerb {
         credctl login --profile work
         credctl login --profile work --username alice
         backend-cli token | credctl login --identity-id us-east-1:… --token-stdin
-        credctl login --login accounts.google.com=@/run/user/1000/google.jwt
+        credctl login --login google=@/run/user/1000/google.jwt
       """)
 
   @ParentCommand var program: Credctl
@@ -37,7 +37,10 @@ struct Login: SessionVerb {
 
   @Option(
     help: ArgumentHelp(
-      "A provider's token, from a file (PROVIDER=@FILE) or standard input (PROVIDER=-); repeatable.",
+      """
+      A provider's token, from a file (PROVIDER=@FILE) or standard input (PROVIDER=-); repeatable. \
+      Short names: facebook, google, amazon, apple.
+      """,
       valueName: "provider=source"))
   var login: [String] = []
 

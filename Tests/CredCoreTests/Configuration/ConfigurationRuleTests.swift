@@ -112,6 +112,11 @@ struct ConfigurationRuleTests {
     ("client_key = /k", "client_key: requires 'client_certificate'"),
     ("header.Host = x", "header.Host: credd sets this header itself"),
     ("header.content-length = 1", "header.content-length: credd sets this header itself"),
+    ("header.Content-Type = text/plain", "header.Content-Type: credd sets this header itself"),
+    (
+      "header.Credd-Host-Authorization = x",
+      "header.Credd-Host-Authorization: credd sets this header itself"
+    ),
     ("header.X(Y) = 1", "header.X(Y): not a header's name"),
     (
       "header.authorization = Basic c2VjcmV0\nlogin_url = https://h/",

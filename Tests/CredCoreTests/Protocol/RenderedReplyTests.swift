@@ -125,6 +125,20 @@ import Testing
         + #""ReloadError":"no backend","StateDirectory":"disk full"}}"# + "\n")
   }
 
+  @Test func statusListsProfiles() {
+    let daemon = DaemonReport(
+      version: "1", pid: 9, uptime: .zero, sessions: 0, connections: 0, requests: 0,
+      backendCalls: 0, exchanges: 0, configured: noon)
+    let profiles = [
+      ProfileReport(name: "work", means: [.host, .token, .logins]),
+      ProfileReport(name: "x", means: []),
+    ]
+    #expect(
+      text(.status([], profiles: profiles, of: daemon)).contains(
+        #""Sessions":[],"Profiles":[{"Profile":"work","SignIn":{"Means":["host","token","logins"]}},"#
+          + #"{"Profile":"x","SignIn":{"Means":[]}}],"Daemon":{"#))
+  }
+
   @Test func events() throws {
     let a0 = try IdentityID("a:0")
     let a1 = try IdentityID("a:1")

@@ -68,6 +68,19 @@ struct SignOutTests {
   }
 
   @Test
+  func globalSignOutSaysThatThereIsNoBackendToTell() throws {
+    let host = try TestHost()
+    _ = try host.credentials()
+    let outcome = try host.credctl("logout", "--global")
+    #expect(outcome.status == 64)
+    #expect(outcome.output.isEmpty)
+    #expect(
+      outcome.errors == "credctl: signed out on this host, but not at the backend: "
+        + "the backend of profile 'default' has no logout_url to call\n")
+    #expect(try host.state() == "signedOut")
+  }
+
+  @Test
   func globalSignOutsOfOneUserAreBounded() throws {
     let host = try TestHost { Configuration.password($0) }
     let socket = try host.connect()
