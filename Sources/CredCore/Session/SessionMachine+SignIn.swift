@@ -18,6 +18,9 @@ extension SessionMachine {
     let deadline: Instant
     /// The client to answer; nil once it is answered or gone.
     var client: UInt64?
+    /// Whether the session's identity is one that the client chose, and Cognito did not confirm yet.
+    /// It is used with the client's own logins alone, and not kept unless Cognito accepts it.
+    var hasChosenIdentity = false
 
     var isAccepted: Bool { state == .accepted }
   }
@@ -40,7 +43,11 @@ extension SessionMachine {
     case .host: signInByHost(&context)
     case .developerToken(let identityID, let token):
       useDeveloperToken(token, of: identityID, request, &context)
-    case .logins(let added): useLogins(added, request, &context)
+    case .logins(let added, let identityID, let isAlone):
+      useLogins(added, isAlone: isAlone, request, &context)
+      guard let identityID else { break }
+      setIdentity(identityID, &context)
+      signIn?.hasChosenIdentity = true
     }
     startRefresh(&context)
     if case .refreshing = work { return }
@@ -83,15 +90,12 @@ extension SessionMachine {
   /// Adds logins; those of the same providers are replaced. With a backend they are sent to it to be
   /// linked, without one they sign the user in.
   private mutating func useLogins(
-    _ added: LoginsMap, _ request: SignInRequest, _ context: inout EventContext
+    _ added: LoginsMap, isAlone: Bool, _ request: SignInRequest, _ context: inout EventContext
   ) {
-    let isLinked: Bool
-    switch held.state {
-    case .signedIn(.host), .signedIn(.password), .tokensInvalid(.host): isLinked = true
-    case .signedOut, .guest: isLinked = plan.backend == .host
-    case .signedIn, .tokensInvalid: isLinked = false
-    }
-    if !isLinked { prepareForLogins(&context) }
+    let isLinked = !isAlone && areLoginsLinked
+    if isAlone { dropAllOfUser(&context) } else if !isLinked { prepareForLogins(&context) }
+    // A client's developer token is not the backend's word, nor is its identity.
+    if isLinked, held.state.method == .developerToken { dropAllOfUser(&context) }
     held.token = nil
     add(added, request, context.now)
     switch held.state {
@@ -105,6 +109,26 @@ extension SessionMachine {
       forgetCredentials(&context)
       held.state = .signedIn(.logins)
     }
+  }
+
+  /// Whether further logins go to the backend, for the user whom it vouches for. Otherwise they are
+  /// the sign-in.
+  private var areLoginsLinked: Bool {
+    switch held.state {
+    case .signedIn(.host), .signedIn(.password), .tokensInvalid(.host): true
+    case .signedOut, .guest, .signedIn(.developerToken), .tokensInvalid(.developerToken):
+      plan.backend == .host
+    case .signedIn, .tokensInvalid: false
+    }
+  }
+
+  /// Nothing of the user goes into the next sign-in.
+  private mutating func dropAllOfUser(_ context: inout EventContext) {
+    removeTokens()
+    forgetCredentials(&context)
+    held.username = nil
+    setIdentity(nil, &context)
+    held.state = .signedOut(byUser: false)
   }
 
   /// Drops what logins that sign the user in do not take over.
@@ -187,7 +211,7 @@ extension SessionMachine {
     // An unavailable upstream did not refuse the tokens: they are kept and tried again. A sign-in by
     // password or by the host has no tokens yet.
     if failure.failureClass.isTransient, case .signedIn = held.state,
-      ended.isAccepted || !awaitsPassword
+      ended.isAccepted || !(awaitsPassword || ended.hasChosenIdentity)
     {
       signInSucceeded(&context)
       return false
