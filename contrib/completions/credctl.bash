@@ -85,7 +85,7 @@ _credctl() {
   identity | clear | release | watch) options+=' --profile --json' ;;
   status) options+=' --all --json' ;;
   logout) options+=' --profile --global --no-revoke --json' ;;
-  account) options+=' --profile --json --username --password-stdin --attribute' ;;
+  account) options+=' --profile --json --username --password-stdin --attribute --trust-socket' ;;
   login) options+=' --profile --json --username --password-stdin --identity-id --token-stdin'
     options+=' --login --alone --custom-role-arn --trust-socket' ;;
   import) options+=' --profile' ;;

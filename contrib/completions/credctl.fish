@@ -72,7 +72,7 @@ complete -c credctl -n '__fish_seen_subcommand_from login account' -l password-s
 complete -c credctl -n '__fish_seen_subcommand_from login' -l identity-id -x -d 'The IdentityId of a developer token'
 complete -c credctl -n '__fish_seen_subcommand_from login' -l token-stdin -d 'Read the developer token from standard input'
 complete -c credctl -n '__fish_seen_subcommand_from login' -l login -x -d "Another provider's token"
-complete -c credctl -n '__fish_seen_subcommand_from login' -l trust-socket -d 'Send the secret to an unknown listener'
+complete -c credctl -n '__fish_seen_subcommand_from login account' -l trust-socket -d 'Send the secret to an unknown listener'
 complete -c credctl -n '__fish_seen_subcommand_from login' -l alone -d 'Replace what is there, link with nothing'
 complete -c credctl -n '__fish_seen_subcommand_from login' -l custom-role-arn -x -d 'The role, for a SAML token'
 

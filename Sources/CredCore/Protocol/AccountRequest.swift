@@ -47,6 +47,11 @@ public struct SignUp: Sendable, Equatable {
   public struct Attribute: Sendable, Equatable {
     public let name: String
     public let value: Secret
+
+    public init(name: String, value: Secret) {
+      self.name = name
+      self.value = value
+    }
   }
 
   public let username: String

@@ -188,7 +188,7 @@ extension ProtocolErrorCode {
   public var kind: ProtocolErrorKind {
     switch self {
     case .invalidRequest, .requestTooLarge, .unknownOperation, .unknownProfile: .request
-    case .accessDenied, .backendRejected: .denied
+    case .accessDenied, .backendRejected, .accountRefused: .denied
     case .signInRequired, .signInFailed, .tokenRejected: .signIn
     case .backendUnavailable, .cognitoUnavailable, .throttled, .timeout, .tooManyRequests,
       .shuttingDown:

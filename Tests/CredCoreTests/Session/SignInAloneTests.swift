@@ -30,6 +30,7 @@ import Testing
     session.ask(refresh: true)
     #expect(session.calls == [fixtures.exchange(facebook, of: fixtures.other)])
     // The host's own word ends it again.
+    session.finish(fixtures.credentials(of: fixtures.other))
     session.login(.host)
     #expect(session.calls.last == fixtures.callback())
   }

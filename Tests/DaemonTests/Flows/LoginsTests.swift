@@ -198,7 +198,6 @@ struct LoginsTests {
     let back = try host.ask(#"{"op":"login"}"#)
     #expect(back["IdentityId"]?.text == own, "\(back)")
     #expect(back["SignedInBy"]?.text == "host")
-    #expect(back["Username"] != nil)
     #expect(try host.sandbox.lastBody("token")["Logins"] == nil)
     // By credctl too; and the SDK's clearKeychain between two providers.
     let file = try Stage.current().newFile("google.jwt")
