@@ -92,6 +92,15 @@ public enum Limits {
     /// Characters of a token.
     public static let tokenLength = 50_000
 
+    // MARK: Accounts at backends; the Cognito user pools API reference, SignUp
+
+    /// Attributes of one account: the standard ones and 50 of the pool's own, less than a line holds.
+    public static let accountAttributes = 50
+    /// Bytes of an attribute's name: 32 characters, and `custom:` before them.
+    public static let attributeNameBytes = 64
+    /// Bytes of an attribute's value.
+    public static let attributeBytes = 2048
+
     // MARK: Cognito API reference: GetOpenIdTokenForDeveloperIdentity
 
     /// Characters of a developer user identifier.

@@ -328,6 +328,14 @@ package struct CallRequest: Sendable {
   }
 }
 
+/// A sign-up with everything needed to make it.
+package struct SignUpCall: Sendable {
+  package let id: CallID
+  package let profile: Profile
+  package let user: UnixUser
+  package let signUp: SignUp
+}
+
 /// Makes the calls of sessions. One completion for each: later, never within `start`, and never
 /// after `cancel`.
 package protocol UpstreamPerforming: AnyObject {
@@ -338,6 +346,10 @@ package protocol UpstreamPerforming: AnyObject {
   func cancel(_ id: CallID)
   /// Reports a global sign-out to the backend. The completion gets the failure, if any.
   func signOut(_ request: GlobalSignOut, completion: @escaping (UpstreamFailure?) -> Void)
+  /// Makes an account at the backend.
+  func signUp(
+    _ request: SignUpCall,
+    completion: @escaping (Result<SignUpResult, UpstreamFailure>) -> Void)
   /// The number of calls that have begun or wait for their turn.
   var callCount: Int { get }
 }

@@ -18,6 +18,8 @@ package enum JournalEvent: String, CaseIterable, Sendable {
   case uidPassedOn = "4934e3b922674db4b7b402faaaee2c07"
   /// Credentials could not be fetched or renewed; those that are held go on serving.
   case refreshFailed = "38ea56f3a2084aac945afc1520d47a1d"
+  /// A user asked for something about an account at a backend, such as a new one.
+  case accountAction = "7d1a3d6f0c4b4b0ea0b7c7d1c6f1c52e"
   /// A caller may not use a profile.
   case accessRefused = "60c8f6f0da0740dca071e5e8376e27a7"
   /// The configuration was read again and is in force.

@@ -138,7 +138,7 @@ extension SessionService {
     give(
       .session(
         profile: session.key.profile, state: session.machine.state.reported,
-        identityID: session.machine.identityID),
+        identityID: session.machine.identityID, signedIn: signedIn(to: session)),
       request, client)
   }
 }

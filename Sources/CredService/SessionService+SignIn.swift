@@ -140,7 +140,7 @@ extension SignInInput {
 
   /// When logins expire, if they are JWTs that say.
   fileprivate var loginExpirations: [String: WallTime] {
-    guard case .logins(let map) = self else { return [:] }
+    guard case .logins(let map, _, _) = self else { return [:] }
     let ends = map.logins.compactMap { login in
       (try? DeveloperToken(login.token))?.expiration.map { (login.provider, $0) }
     }

@@ -67,6 +67,7 @@ extension SessionService {
     return SessionReport(
       profile: session.key.profile, user: session.userName, uid: session.key.uid,
       state: machine.state.reported, identityID: machine.identityID,
+      signedIn: signedIn(to: session),
       expiration: machine.credentials?.credentials.expiration,
       nextRefresh: next.at.map(civil), nextRefreshReason: next.reason,
       lastError: machine.lastFailure.map {
@@ -80,6 +81,12 @@ extension SessionService {
 }
 
 extension SessionService {
+  /// Who is signed in, and how.
+  func signedIn(to session: Session) -> SignedIn? {
+    let (now, wall) = (host.clock.now, host.clock.wallTime)
+    return session.machine.signedIn(hostName: session.userName) { wall + ($0 - now) }
+  }
+
   /// The status for systemd.
   package var summary: ServiceStatus {
     let now = host.clock.now

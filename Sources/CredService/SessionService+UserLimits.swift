@@ -14,7 +14,7 @@ extension SessionService {
   /// Refuses logins if a user's sessions would then store too much. A backend may ignore logins:
   /// then everything that a client sent is stored.
   func loginLimitError(_ login: LoginRequest, _ session: Session) -> ProtocolError? {
-    guard case .logins(let added) = login.signIn else { return nil }
+    guard case .logins(let added, _, _) = login.signIn else { return nil }
     let uid = session.key.uid
     let kept = configuration.profileNames.reduce(0) { sum, name in
       guard let other = sessions[SessionKey(uid: uid, profile: name)], other !== session else {

@@ -52,7 +52,9 @@ extension SessionService {
   func sendPresentState(of session: Session, _ client: Client) {
     let machine = session.machine
     send(
-      .state(machine.state.reported, identityID: machine.identityID), session.key.profile, client)
+      .state(
+        machine.state.reported, identityID: machine.identityID, signedIn: signedIn(to: session)),
+      session.key.profile, client)
   }
 
   private func send(_ event: SessionEvent, _ profile: String, _ client: Client) {
@@ -79,7 +81,8 @@ extension SessionService {
     let machine = session.machine
     switch announcement {
     case .state(let state):
-      return .state(state.reported, identityID: machine.identityID)
+      return .state(
+        state.reported, identityID: machine.identityID, signedIn: signedIn(to: session))
     case .identityChanged(let previous, let current?):
       return .identityChanged(previous: previous, current: current)
     case .identityChanged(_, nil):

@@ -45,6 +45,7 @@ package final class SessionService {
   // What one user may cause.
   var passwordLimiter = PasswordLimiter()
   var callAllowance = CallAllowance()
+  var accountLimiter = AccountLimiter()
   /// Users whose password is being checked.
   var passwordsUnderWay: Set<UInt32> = []
 
@@ -102,6 +103,10 @@ package final class SessionService {
       give(.ping(version: Version.current, pid: host.process.pid), request, client)
     case .login(let login):
       withSession(login.profile, request, client, now) { signIn(login, $0, request, client, now) }
+    case .account(let account):
+      withSession(account.profile, request, client, now) {
+        self.account(account, $0, request, client, now)
+      }
     // No type of backend gives refresh tokens yet, so `revoke` has nothing to keep from revocation.
     case .logout(let profile, let global, _):
       withSession(profile, request, client, now) {

@@ -154,7 +154,8 @@ struct RefusalTable {
       Row(status: .unavailable, advice: "credd is older than this credctl; upgrade and restart it")
     case .accessDenied: Row(status: .notPermitted, advice: "ask the administrator for access")
     case .signInRequired: Row(status: .notPermitted, advice: "sign in with \(login)")
-    case .signInFailed, .backendRejected, .tokenRejected: Row(status: .notPermitted)
+    case .signInFailed, .backendRejected, .tokenRejected, .accountRefused:
+      Row(status: .notPermitted)
     case .identityConflict, .poolMisconfigured: Row(status: .unavailable)
     case .tooManyRequests: Row(status: .tryAgain, advice: "try again later")
     case .backendUnavailable, .cognitoUnavailable, .throttled, .timeout, .shuttingDown:

@@ -21,10 +21,10 @@ public struct LoginSource: Equatable, Sendable {
   ]
 
   /// - Throws: a ``Failure`` with ``Sysexit/usage``. It does not repeat the text after `=`.
-  public init(_ text: String) throws(Failure) {
+  public init(_ text: String, option: String = "--login") throws(Failure) {
     // ARNs of SAML providers and names of user pools have no `=`, so the first one ends the provider.
     guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
-      throw Failure(.usage, "option '--login' takes PROVIDER=@FILE or PROVIDER=-")
+      throw Failure(.usage, "option '\(option)' takes NAME=@FILE or NAME=-")
     }
     let name = String(text[..<equals])
     provider = Self.shortNames[name] ?? name
@@ -36,25 +36,27 @@ public struct LoginSource: Equatable, Sendable {
     } else {
       throw Failure(
         .usage,
-        "option '--login \(provider)=' takes @FILE or -, not a token: others would see it")
+        "option '\(option) \(provider)=' takes @FILE or -, not a token: others would see it")
     }
   }
 
   /// Reads several sources: each provider once, at most one on standard input.
-  public static func list(_ texts: [String]) throws(Failure) -> [LoginSource] {
+  public static func list(
+    _ texts: [String], option: String = "--login", most: Int = Limits.Upstream.logins
+  ) throws(Failure) -> [LoginSource] {
     var sources: [LoginSource] = []
     for text in texts {
-      let source = try LoginSource(text)
+      let source = try LoginSource(text, option: option)
       guard !sources.contains(where: { $0.provider == source.provider }) else {
-        throw Failure(.usage, "option '--login' names \(source.provider) twice")
+        throw Failure(.usage, "option '\(option)' names \(source.provider) twice")
       }
       sources.append(source)
     }
     guard sources.count(where: { $0.place == .standardInput }) <= 1 else {
-      throw Failure(.usage, "option '--login' reads standard input for one provider only")
+      throw Failure(.usage, "option '\(option)' reads standard input only once")
     }
-    guard sources.count <= Limits.Upstream.logins else {
-      throw Failure(.usage, "option '--login' takes \(Limits.Upstream.logins) providers at most")
+    guard sources.count <= most else {
+      throw Failure(.usage, "option '\(option)' is taken \(most) times at most")
     }
     return sources
   }

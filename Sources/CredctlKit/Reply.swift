@@ -105,6 +105,8 @@ public struct ReplyShape: Sendable {
       texts: ["AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"], isPlain: true)
   }
   public static var token: ReplyShape { ReplyShape(texts: ["IdentityId", "Token"]) }
+  /// `account`.
+  public static var account: ReplyShape { ReplyShape(texts: ["Profile"]) }
   /// `identity`, `login`, `logout`, `clear`.
   public static var session: ReplyShape { ReplyShape(texts: ["Profile", "State"]) }
   public static var status: ReplyShape { ReplyShape(objects: ["Daemon"], arrays: ["Sessions"]) }

@@ -186,6 +186,14 @@ struct Answer {
   var daemon: String { DaemonLine(reply["Daemon"]).text }
 
   /// How many waiting callers `release` ended.
+  /// What became of a sign-up.
+  var signedUp: String {
+    if let delivery = reply["Delivery"], let place = delivery["Destination"]?.text {
+      return PlainText.oneLine("confirm the account with the code that was sent to \(place)")
+    }
+    return reply["Confirmed"]?.bool ?? true
+      ? "the account is there; sign in with 'credctl login'" : "the account is to be confirmed"
+  }
   var released: Int64 { reply["Released"]?.integer ?? 0 }
 
   func text(_ name: String) -> String { PlainText.oneLine(reply[name]?.text ?? "-") }

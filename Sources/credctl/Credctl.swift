@@ -96,7 +96,8 @@ struct Credctl: ParsableCommand {
     version: Version.current,
     subcommands: [
       Get.self, Token.self, Identity.self, Status.self, Profiles.self, Login.self, Logout.self,
-      Clear.self, Release.self, Watch.self, Exec.self, Env.self, Import.self, Ping.self,
+      Account.self, Clear.self, Release.self, Watch.self, Exec.self, Env.self, Import.self,
+      Ping.self,
     ])
 
   @Option(help: SocketOption.help)

@@ -45,6 +45,7 @@ import Testing
         PoolMisconfigured 69 Cognito says the logins are not those of this identity: check developer_provider and the pool; tell the administrator of this host
         PoolMisconfigured 69 Cognito says the token was issued by another provider than its key in logins names: correct the key; tell the administrator of this host
         PoolMisconfigured 69 Cognito has guests switched off in this pool: enable them there or set guest = no; tell the administrator of this host
+        SignInFailed 77 Cognito finds several roles for this login and none chosen: sign in with custom_role_arn, as in credctl login --custom-role-arn
         TokenRejected 77 Cognito does not accept the token: sign in again; if the backend gave it, tell those who run it
         PoolMisconfigured 69 Cognito does not know this identity or pool: check identity_pool_id; tell the administrator of this host
         PoolMisconfigured 69 Cognito finds an id malformed: check identity_pool_id and the backend's IdentityId; tell the administrator of this host

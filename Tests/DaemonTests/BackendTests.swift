@@ -106,7 +106,7 @@ struct BackendTests {
     let caller = try host.sandbox.lastBody("token")["Caller"]
     #expect(caller?["Uid"]?.number == Double(getuid()))
     #expect(caller?["Purpose"]?.text == "nightly backup")
-    #expect(host.log.contains("purpose=nightly backup"))
+    #expect(host.log.contains("nightly backup"))
   }
 
   @Test

@@ -37,7 +37,7 @@ _credctl_command() {
 }
 
 _credctl() {
-  local verbs='get token identity status profiles login logout clear release watch exec env import ping help'
+  local verbs='get token identity status profiles login logout account clear release watch exec env import ping help'
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
   local verb='' named='' socket='' index
   COMPREPLY=()
@@ -74,7 +74,7 @@ _credctl() {
     return ;;
   --user) mapfile -t COMPREPLY < <(compgen -u -- "$word"); return ;;
   --format) _credctl_reply sh fish dotenv json; return ;;
-  --min-ttl | --wait | --timeout | --username | --identity-id | --login | --custom-role-arn) return ;;
+  --min-ttl | --wait | --timeout | --username | --identity-id | --login | --attribute | --custom-role-arn) return ;;
   esac
   local options='--help --version'
   [[ $verb == import || $verb == help ]] || options+=' --socket'
@@ -86,9 +86,10 @@ _credctl() {
   identity | clear | release | watch) options+=' --profile --json' ;;
   status) options+=' --profile --all --json' ;;
   profiles) options+=' --json' ;;
-  logout) options+=' --profile --global --json' ;;
+  logout) options+=' --profile --global --no-revoke --json' ;;
+  account) options+=' --profile --json --username --password-stdin --attribute --trust-socket' ;;
   login) options+=' --profile --json --username --password-stdin --identity-id --token-stdin'
-    options+=' --login --custom-role-arn --trust-socket' ;;
+    options+=' --login --alone --custom-role-arn --trust-socket' ;;
   import) options+=' --profile' ;;
   ping) options+=' --json --timeout' ;;
   esac
@@ -101,6 +102,7 @@ _credctl() {
   # shellcheck disable=SC2086 # words
   case $verb in
   '' | help) _credctl_reply $verbs ;;
+  account) _credctl_reply sign-up ;;
   import) _credctl_files ;;
   get | token | identity | status | login | logout | clear | release | watch | exec | env)
     [[ $verb != clear ]] || _credctl_reply credentials identity

@@ -99,7 +99,7 @@ public struct DeveloperToken: Sendable, Equatable {
     guard !token.isEmpty, UTF8Sequence.codePoints(token.bytes) <= Limits.Upstream.tokenLength else {
       throw InvalidInput(field: "Token", reason: "is empty or over 50000 characters")
     }
-    let claims = Self.claims(of: token)
+    let claims = JWT.claims(of: token)
     self.token = token
     self.expiration = Self.time(claims?["exp"])
   }
@@ -111,22 +111,25 @@ public struct DeveloperToken: Sendable, Equatable {
   }
 
   /// `aud`: the identity pool. It is not stored, because it is used only when the token arrives.
-  public var audience: String? { Self.claims(of: token)?["aud"]?.text }
+  public var audience: String? { JWT.claims(of: token)?["aud"]?.text }
 
   /// `sub`: the IdentityId, in a token of Cognito's. Nil for other tokens.
   var subject: IdentityID? {
-    (Self.claims(of: token)?["sub"]?.text).flatMap { try? IdentityID($0) }
-  }
-
-  /// The payload of a JWT (RFC 7519 §3): the middle one of three base64url parts.
-  private static func claims(of token: Secret) -> JSONValue? {
-    let parts = token.bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard parts.count == 3, let payload = Base64.decode(parts[1], .url) else { return nil }
-    return try? JSONValue.parse(payload)
+    (JWT.claims(of: token)?["sub"]?.text).flatMap { try? IdentityID($0) }
   }
 
   /// A NumericDate, which may carry a fraction.
   private static func time(_ value: JSONValue?) -> WallTime? {
     value?.double.flatMap { WallTime(plausibleSecondsSince1970: $0) }
+  }
+}
+
+/// JSON Web Tokens (RFC 7519), read without verification: only their issuers and Cognito can do that.
+enum JWT {
+  /// The payload (§3): the middle one of three base64url parts; nil for another kind of token.
+  static func claims(of token: Secret) -> JSONValue? {
+    let parts = token.bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 3, let payload = Base64.decode(parts[1], .url) else { return nil }
+    return try? JSONValue.parse(payload)
   }
 }

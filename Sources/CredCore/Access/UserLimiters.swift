@@ -128,6 +128,67 @@ public struct CallAllowance: Sendable {
   }
 }
 
+/// Limits what may be asked about accounts before anybody is signed in: otherwise a program could try
+/// names, or fill a backend with accounts.
+public struct AccountLimiter: Sendable {
+  /// At most so many in that time.
+  struct Rate: Sendable {
+    let count: Int
+    let time: Duration
+  }
+
+  static let ofUser = Rate(count: 5, time: .seconds(10 * 60))
+  static let ofName = Rate(count: 3, time: .seconds(60 * 60))
+  static let ofBackend = Rate(count: 30, time: .seconds(60))
+  /// The most users, and the most names, with a record. The one that was used first makes room.
+  static let records = 4096
+
+  private struct Name: Hashable {
+    let uid: UInt32
+    let username: String
+  }
+
+  private var users: [UInt32: [Instant]] = [:]
+  private var names: [Name: [Instant]] = [:]
+  private var backends: [String: [Instant]] = [:]
+
+  public init() {}
+
+  /// How long the user has to wait; nil if the action may be done now, and is counted.
+  public mutating func attempt(
+    by uid: UInt32, username: String, at backend: String, now: Instant
+  ) -> Duration? {
+    let name = Name(uid: uid, username: username)
+    let pauses = [
+      Self.pause(users[uid], Self.ofUser, now), Self.pause(names[name], Self.ofName, now),
+      Self.pause(backends[backend], Self.ofBackend, now),
+    ]
+    if let pause = pauses.compactMap(\.self).max() { return pause }
+    Self.count(uid, in: &users, Self.ofUser, now)
+    Self.count(name, in: &names, Self.ofName, now)
+    Self.count(backend, in: &backends, Self.ofBackend, now)
+    return nil
+  }
+
+  private static func pause(_ times: [Instant]?, _ rate: Rate, _ now: Instant) -> Duration? {
+    guard let times, times.count >= rate.count else { return nil }
+    let next = times[times.count - rate.count] + rate.time
+    return next > now ? next - now : nil
+  }
+
+  private static func count<Subject: Hashable>(
+    _ subject: Subject, in records: inout [Subject: [Instant]], _ rate: Rate, _ now: Instant
+  ) {
+    if records[subject] == nil, records.count >= Self.records,
+      let oldest = records.min(by: { ($0.value.last ?? now) < ($1.value.last ?? now) })
+    {
+      records[oldest.key] = nil
+    }
+    records[subject, default: []].append(now)
+    if records[subject, default: []].count > rate.count { records[subject]?.removeFirst() }
+  }
+}
+
 /// Lets the first of equal notices pass and counts the rest, so that no program on the host can fill
 /// the journal.
 public struct NoticeLimiter: Sendable {

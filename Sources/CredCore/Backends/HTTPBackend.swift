@@ -128,6 +128,52 @@ extension HTTPBackend {
   }
 }
 
+// MARK: Sign-up
+
+extension HTTPBackend {
+  /// `POST {"Username","Password",…}`: further members are the attributes, under their own names.
+  ///
+  /// - Throws: where an attribute has the name of another member.
+  public func signUpRequest(
+    _ signUp: SignUp, url: String
+  ) throws(InvalidInput) -> HTTPRequest {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.field("Username", signUp.username)
+    writer.field("Password", signUp.password)
+    for attribute in signUp.attributes {
+      guard !["username", "password"].contains(attribute.name.lowercased()) else {
+        throw InvalidInput(
+          field: "attributes", reason: "hold \(attribute.name.quoted), which is no attribute")
+      }
+      writer.field(attribute.name, attribute.value)
+    }
+    writer.endObject()
+    return try request(url, json: Secret(writer.bytes))
+  }
+
+  /// Any success makes the account. A JSON body may say `{"Confirmed","Delivery"?}`.
+  public func signUpResult(
+    from reply: HTTPReply, to signUp: SignUp
+  ) throws(UpstreamFailure) -> SignUpResult {
+    guard reply.isSuccess, !reply.looksLikeHTML else {
+      let sent = [signUp.password] + signUp.attributes.map(\.value) + tokens
+      throw .signUp(reply, from: upstream, said: reply.explanation(hiding: sent))
+    }
+    var result = SignUpResult()
+    guard reply.body.count <= Limits.Upstream.backendReplyBytes,
+      let object = try? JSONValue.parse(reply.body.bytes)
+    else { return result }
+    result.isConfirmed = (object["Confirmed"] ?? object["confirmed"])?.bool ?? true
+    if let delivery = object["Delivery"] ?? object["delivery"],
+      let medium = delivery["Medium"]?.text, let destination = delivery["Destination"]?.text
+    {
+      result.delivery = SignUpResult.Delivery(medium: medium, destination: destination)
+    }
+    return result
+  }
+}
+
 // MARK: Sign-out
 
 extension HTTPBackend {

@@ -70,18 +70,22 @@ extension SampleServer {
   public func signIn(
     username: String, password: Secret, uid: String, digests: some Digests
   ) throws(InvalidInput) -> SignIn {
-    guard Self.usernameLengths.contains(username.utf8.count),
+    try Self.check(username, password)
+    let salt = Array((username + appName + host).utf8)
+    let salted = Hex.encode(digests.hmacSHA256(key: password.bytes, message: salt))
+    return SignIn(username: username, uid: uid, salted: Secret(salted))
+  }
+
+  private static func check(_ username: String, _ password: Secret) throws(InvalidInput) {
+    guard usernameLengths.contains(username.utf8.count),
       username.containsOnlyLettersDigits(or: "_.@")
     else {
       throw InvalidInput(
         field: "username", reason: "is not 3 to 128 letters, digits, '_', '.' or '@'")
     }
-    guard Self.passwordLengths.contains(UTF8Sequence.codePoints(password.bytes)) else {
+    guard passwordLengths.contains(UTF8Sequence.codePoints(password.bytes)) else {
       throw InvalidInput(field: "password", reason: "is not 6 to 128 characters long")
     }
-    let salt = Array((username + appName + host).utf8)
-    let salted = Hex.encode(digests.hmacSHA256(key: password.bytes, message: salt))
-    return SignIn(username: username, uid: uid, salted: Secret(salted))
   }
 
   /// `/login`, signed at `now`; the server accepts it within 15 minutes of its own clock.
@@ -117,6 +121,30 @@ extension SampleServer {
 
   /// The server writes a comma after the last member.
   static var jsonLimits: JSONLimits { JSONLimits(allowsTrailingComma: true) }
+}
+
+extension SampleServer {
+  /// `/registeruser`. It carries the password itself.
+  ///
+  /// - Throws: if the user name or the password breaks the server's own rules.
+  public func request(_ signUp: SignUp) throws(InvalidInput) -> HTTPRequest {
+    try Self.check(signUp.username, signUp.password)
+    var form = FormBody()
+    form.append("username", signUp.username)
+    form.append("password", signUp.password)
+    return request("/registeruser", form)
+  }
+
+  /// Reads the reply to `/registeruser`.
+  public func signUpResult(
+    from reply: HTTPReply, to signUp: SignUp
+  ) throws(UpstreamFailure) -> SignUpResult {
+    guard reply.isSuccess, !reply.looksLikeHTML else {
+      throw .signUp(
+        reply, from: .backend(backend), said: reply.explanation(hiding: [signUp.password]))
+    }
+    return SignUpResult()
+  }
 }
 
 extension SampleServer {

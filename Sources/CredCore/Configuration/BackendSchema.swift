@@ -27,6 +27,7 @@ extension ConfigurationSchema {
     .init("unix_socket", \.http.unixSocket, .socketPath, of: [.http]),
     .init("login_url", \.http.loginURL, .url, of: [.http]),
     .init("logout_url", \.http.logoutURL, .url, of: [.http]),
+    .init("register_url", \.http.registerURL, .url, of: [.http]),
     .init("allow_plain_http", \.http.allowPlainHTTP, .yesNo, standard: "no", of: [.http]),
     .init(
       family: "header.", syntax: "a text", of: [.http]

@@ -107,6 +107,8 @@ public struct HTTPBackendSettings: Sendable, Equatable {
   public var loginURL: URLTemplate?
   /// The URL that `logout` with `global` calls.
   public var logoutURL: URLTemplate?
+  /// The URL at which users make accounts; nil if they cannot.
+  public var registerURL: URLTemplate?
   /// Whether http:// to another host is allowed.
   public var allowPlainHTTP = false
 

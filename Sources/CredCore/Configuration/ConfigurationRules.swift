@@ -17,6 +17,7 @@ extension ConfigurationReader {
     refusePlainHTTP("url", http.url.sample, section, isAllowed: isAllowed)
     refusePlainHTTP("login_url", http.loginURL?.sample, section, isAllowed: isAllowed)
     refusePlainHTTP("logout_url", http.logoutURL?.sample, section, isAllowed: isAllowed)
+    refusePlainHTTP("register_url", http.registerURL?.sample, section, isAllowed: isAllowed)
     require("client_certificate", with: "client_key", section)
     let ofTokens = ["authorization", HTTPBackend.hostHeader.lowercased()]
     for header in http.headers where ofTokens.contains(header.name.lowercased()) {

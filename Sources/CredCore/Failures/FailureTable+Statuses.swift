@@ -134,6 +134,27 @@ extension FailureTable {
     }
   }
 
+  /// The meaning of a sign-up's status.
+  static func signUp(status: Int) -> Row {
+    switch status {
+    case 400, 422:
+      Row(
+        .refusedByBackend, .accountRefused, .expected,
+        " does not take this user name, password or attribute")
+    case 401, 403:
+      Row(
+        .refusedByBackend, .accountRefused, .expected,
+        " makes no account for you: ask those who run it")
+    case 406, 409:
+      Row(.refusedByBackend, .accountRefused, .expected, " has this user name already")
+    case 404:
+      Row(
+        .permanentConfiguration, .backendRejected, .operatorMustAct,
+        " does not know the path; check register_url")
+    default: backend(status: status)
+    }
+  }
+
   static let wrongPool = Row(
     .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
     " answered for another identity pool than the profile's; check identity_pool_id on both sides")

@@ -100,6 +100,11 @@ enum FailureTable {
       .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
       " has guests switched off in this pool: enable them there or set guest = no"),
     Row(
+      "NotAuthorizedException", saying: "ambiguous role mapping", .permanentConfiguration,
+      .signInFailed, .expected,
+      " finds several roles for this login and none chosen: sign in with custom_role_arn, as in "
+        + "credctl login --custom-role-arn"),
+    Row(
       "NotAuthorizedException", .newTokenOnce, .tokenRejected, .expected,
       " does not accept the token: sign in again; if the backend gave it, tell those who run it"),
     Row(

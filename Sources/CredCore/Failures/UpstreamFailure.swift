@@ -271,6 +271,20 @@ extension UpstreamFailure {
       ? name : nil
   }
 
+  /// An unsuccessful reply to a sign-up.
+  static func signUp(_ reply: HTTPReply, from upstream: Upstream, said: String?) -> Self {
+    let row =
+      reply.refusesHost
+      ? FailureTable.hostNotAuthorized
+      : reply.looksLikeHTML && reply.isSuccess
+        ? FailureTable.html : FailureTable.signUp(status: reply.status)
+    var failure = Self(
+      upstream, row, retryAfter: reply.retryAfter, fact: "status \(reply.status)", said: said)
+    failure.refusesHost = reply.refusesHost
+    failure.reason = reply.errorCode.flatMap(Self.reason)
+    return failure
+  }
+
   private static func awsRow(_ reply: HTTPReply, named: Bool) -> FailureTable.Row {
     switch reply.status {
     case 300..<400: FailureTable.redirect

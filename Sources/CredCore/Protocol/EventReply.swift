@@ -1,7 +1,7 @@
 /// An event that `watch` reports.
 public enum SessionEvent: Sendable, Equatable {
   /// The session's state: once when a watch begins, then at each change.
-  case state(ReportedState, identityID: IdentityID?)
+  case state(ReportedState, identityID: IdentityID?, signedIn: SignedIn? = nil)
   /// Cognito gave the user another identity.
   case identityChanged(previous: IdentityID?, current: IdentityID)
   /// The session has new credentials.
@@ -27,9 +27,10 @@ extension RenderedReply {
       writer.field("Event", event.name)
       writer.field("Profile", profile)
       switch event {
-      case .state(let state, let identityID):
+      case .state(let state, let identityID, let signedIn):
         writer.field("State", state.rawValue)
         writer.field("IdentityId", identityID)
+        writer.append(signedIn)
       case .identityChanged(let previous, let current):
         writer.field("PreviousIdentityId", previous)
         writer.field("IdentityId", current)

@@ -23,7 +23,12 @@ public enum SignInInput: Sendable, Equatable {
   /// A developer token of the client, with its IdentityId.
   case developerToken(identityID: IdentityID, token: DeveloperToken)
   /// Tokens of social, OpenID Connect or SAML providers; never a developer token.
-  case logins(LoginsMap)
+  ///
+  /// - Parameters:
+  ///   - identityID: the identity that the client chose. Only Cognito can tell whether it is the
+  ///     user's; until then it goes nowhere else.
+  ///   - isAlone: they replace what is there, and no backend links them.
+  case logins(LoginsMap, identityID: IdentityID? = nil, isAlone: Bool = false)
 }
 
 extension LoginRequest {
@@ -44,22 +49,24 @@ extension LoginRequest {
 }
 
 extension SignInInput {
-  private static let pairs = [("username", "password"), ("identity_id", "token")]
-
   fileprivate init(_ object: RequestObject) throws(ProtocolError) {
-    for (first, second) in Self.pairs {
-      try Self.check(first, comesWith: second, in: object)
-      try Self.check(second, comesWith: first, in: object)
+    try Self.check("username", comesWith: "password", in: object)
+    try Self.check("password", comesWith: "username", in: object)
+    try Self.check("token", comesWith: "identity_id", in: object)
+    if object["logins"] == nil {
+      try Self.check("identity_id", comesWith: "token", in: object)
+      try Self.check("alone", comesWith: "logins", in: object)
     }
-    switch (object["username"], object["identity_id"], object["logins"]) {
-    case (.some, nil, nil): self = try Self.password(object)
+    switch (object["username"], object["token"], object["logins"]) {
+    case (.some, nil, nil) where object["identity_id"] == nil:
+      self = .password(username: try object.username(), password: try object.password())
     case (nil, .some, nil): self = try Self.developerToken(object)
-    case (nil, nil, .some(let logins)): self = try Self.logins(logins)
+    case (nil, nil, .some(let logins)): self = try Self.logins(logins, object)
     case (nil, nil, nil): self = .host
     default:
       throw .invalid(
         #""login" takes one of "username" with "password", "identity_id" with "token", "#
-          + #"or "logins""#)
+          + #"or "logins", perhaps with "identity_id""#)
     }
   }
 
@@ -71,27 +78,17 @@ extension SignInInput {
     }
   }
 
-  private static func password(_ object: RequestObject) throws(ProtocolError) -> SignInInput {
-    let username = try object.text("username") ?? ""
-    guard (1...Limits.Session.usernameLength).contains(username.unicodeScalars.count),
-      username.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
-    else {
-      throw .invalid(
-        "\"username\" must be 1 to \(Limits.Session.usernameLength) characters without controls")
-    }
-    let password = try object.secret("password") ?? Secret("")
-    guard (1...Limits.Session.passwordBytes).contains(password.count) else {
-      throw .invalid("\"password\" must be 1 to \(Limits.Session.passwordBytes) bytes")
-    }
-    return .password(username: username, password: password)
-  }
-
-  private static func developerToken(_ object: RequestObject) throws(ProtocolError) -> SignInInput {
+  private static func identityID(_ object: RequestObject) throws(ProtocolError) -> IdentityID {
     guard let identityID = try? IdentityID(object.text("identity_id") ?? "") else {
       throw .invalid(
         "\"identity_id\" must be REGION:UUID of at most \(Limits.Upstream.identityIDLength) characters"
       )
     }
+    return identityID
+  }
+
+  private static func developerToken(_ object: RequestObject) throws(ProtocolError) -> SignInInput {
+    let identityID = try identityID(object)
     let secret = try object.secret("token") ?? Secret("")
     guard let token = try? DeveloperToken(secret) else {
       throw .invalid("\"token\" must be 1 to \(Limits.Upstream.tokenLength) characters")
@@ -99,7 +96,9 @@ extension SignInInput {
     return .developerToken(identityID: identityID, token: token)
   }
 
-  private static func logins(_ value: JSONValue) throws(ProtocolError) -> SignInInput {
+  private static func logins(
+    _ value: JSONValue, _ object: RequestObject
+  ) throws(ProtocolError) -> SignInInput {
     guard case .object(let members) = value,
       (1...Limits.Upstream.logins).contains(members.count)
     else {
@@ -111,7 +110,8 @@ extension SignInInput {
     guard !logins.holdsDeveloperToken else {
       throw .invalid(#"a developer token goes into "token", with its "identity_id""#)
     }
-    return .logins(logins)
+    let identityID = object["identity_id"] == nil ? nil : try identityID(object)
+    return .logins(logins, identityID: identityID, isAlone: try object.flag("alone"))
   }
 
   private static func set(
@@ -130,5 +130,27 @@ extension SignInInput {
     } catch {
       throw .invalid("\(provider): logins must not \(error.reason)")
     }
+  }
+}
+
+extension RequestObject {
+  /// `username`: a name at the backend.
+  func username() throws(ProtocolError) -> String {
+    let username = try text("username") ?? ""
+    guard (1...Limits.Session.usernameLength).contains(username.unicodeScalars.count),
+      username.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+    else {
+      throw .invalid(
+        "\"username\" must be 1 to \(Limits.Session.usernameLength) characters without controls")
+    }
+    return username
+  }
+
+  func password() throws(ProtocolError) -> Secret {
+    let password = try secret("password") ?? Secret("")
+    guard (1...Limits.Session.passwordBytes).contains(password.count) else {
+      throw .invalid("\"password\" must be 1 to \(Limits.Session.passwordBytes) bytes")
+    }
+    return password
   }
 }

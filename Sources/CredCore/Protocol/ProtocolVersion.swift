@@ -6,5 +6,8 @@ enum ProtocolVersion {
   static var operations: [String] { OperationName.allCases.map(\.rawValue) }
 
   /// Keys that operations of an earlier version do not have. A name never changes its meaning.
-  static let features = ["purpose", "token.refresh", "logout.revoke"]
+  static let features = [
+    "purpose", "token.refresh", "logout.revoke", "login.alone", "login.logins.identity_id",
+    "signed-in", "account.sign-up",
+  ]
 }

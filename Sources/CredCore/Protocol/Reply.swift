@@ -57,12 +57,29 @@ extension RenderedReply {
 
   /// The reply to `identity`, `login`, `logout` and `clear`: the session's state.
   public static func session(
-    profile: String, state: ReportedState, identityID: IdentityID? = nil
+    profile: String, state: ReportedState, identityID: IdentityID? = nil,
+    signedIn: SignedIn? = nil
   ) -> RenderedReply {
     RenderedReply { writer in
       writer.field("Profile", profile)
       writer.field("State", state.rawValue)
       writer.field("IdentityId", identityID)
+      writer.append(signedIn)
+    }
+  }
+
+  /// The reply to `account` with the action `sign-up`.
+  public static func signedUp(profile: String, _ result: SignUpResult) -> RenderedReply {
+    RenderedReply { writer in
+      writer.field("Profile", profile)
+      writer.key("Confirmed")
+      writer.bool(result.isConfirmed)
+      if let delivery = result.delivery {
+        writer.field("Delivery") { writer in
+          writer.field("Medium", delivery.medium)
+          writer.field("Destination", delivery.destination)
+        }
+      }
     }
   }
 
@@ -144,6 +161,8 @@ public enum ProtocolErrorCode: String, Sendable, Hashable, CaseIterable {
   case cognitoUnavailable = "CognitoUnavailable"
   case identityConflict = "IdentityConflict"
   case poolMisconfigured = "PoolMisconfigured"
+  /// Those who keep the accounts say no.
+  case accountRefused = "AccountRefused"
   case timeout = "Timeout"
   case tooManyRequests = "TooManyRequests"
   case shuttingDown = "ShuttingDown"
@@ -169,7 +188,7 @@ extension ProtocolErrorCode {
   public var kind: ProtocolErrorKind {
     switch self {
     case .invalidRequest, .requestTooLarge, .unknownOperation, .unknownProfile: .request
-    case .accessDenied, .backendRejected: .denied
+    case .accessDenied, .backendRejected, .accountRefused: .denied
     case .signInRequired, .signInFailed, .tokenRejected: .signIn
     case .backendUnavailable, .cognitoUnavailable, .throttled, .timeout, .tooManyRequests,
       .shuttingDown:

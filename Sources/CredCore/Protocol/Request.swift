@@ -90,6 +90,8 @@ public enum Operation: Sendable, Equatable {
   /// State and IdentityId, without any upstream call.
   case identity(profile: String)
   case login(LoginRequest)
+  /// The user's account at the backend.
+  case account(AccountRequest)
   /// - Parameters:
   ///   - global: whether the backend's `logout_url` is called too.
   ///   - revoke: whether refresh tokens are revoked at their issuer.
@@ -104,7 +106,10 @@ public enum Operation: Sendable, Equatable {
 
   /// Whether the request's line held no secret and so may be cached.
   public var isFreeOfSecrets: Bool {
-    if case .login = self { false } else { true }
+    switch self {
+    case .login, .account: false
+    default: true
+    }
   }
 }
 

@@ -44,6 +44,13 @@ struct RequestObject {
     return name
   }
 
+  /// Throws if there is another key.
+  func checkKeys(among keys: [String], of what: String) throws(ProtocolError) {
+    guard let stray = members.first(where: { member in !keys.contains { member.isNamed($0) } })
+    else { return }
+    throw .invalid("key \(stray.key.quoted) at byte \(stray.keyOffset) does not belong to \(what)")
+  }
+
   private func checkKeys(of name: OperationName) throws(ProtocolError) {
     let keys = name.keys + OperationName.keysOfEvery
     guard let stray = members.first(where: { member in !keys.contains { member.isNamed($0) } })
@@ -126,6 +133,7 @@ extension Operation {
     case .token: self = .token(try TokenRequest(object))
     case .identity: self = .identity(profile: try object.profile())
     case .login: self = .login(try LoginRequest(object))
+    case .account: self = .account(try AccountRequest(object))
     case .logout:
       self = .logout(
         profile: try object.profile(), global: try object.flag("global"),
@@ -175,7 +183,7 @@ extension ClearScope {
 
 /// The values of `op`, and the keys of each besides those of every operation.
 enum OperationName: String, CaseIterable {
-  case get, token, identity, login, logout, clear, release, status, watch, ping
+  case get, token, identity, login, account, logout, clear, release, status, watch, ping
 
   var keys: [String] {
     switch self {
@@ -183,13 +191,23 @@ enum OperationName: String, CaseIterable {
     case .token: ["profile", "min_ttl", "refresh", "wait"]
     case .identity, .release, .watch: ["profile"]
     case .login:
-      ["profile", "username", "password", "identity_id", "token", "logins", "custom_role_arn"]
+      [
+        "profile", "username", "password", "identity_id", "token", "logins", "alone",
+        "custom_role_arn",
+      ]
+    case .account: ["profile", "action", "username", "password", "attributes"] + Self.keysOfActions
     case .logout: ["profile", "global", "revoke"]
     case .clear: ["profile", "what"]
     case .status: ["all", "profiles"]
     case .ping: []
     }
   }
+
+  /// Keys of actions that no type of backend offers yet: the action is refused, not its keys.
+  private static let keysOfActions = [
+    "code", "old_password", "name", "names", "preferred", "enabled", "after", "device",
+    "remembered", "client_metadata", "validation_data",
+  ]
 
   static let keysOfEvery = ["op", "id", "purpose"]
 }

@@ -22,6 +22,15 @@ extension RenderedReply {
 }
 
 extension JSONWriter {
+  /// The members that say who is signed in.
+  mutating func append(_ signedIn: SignedIn?) {
+    guard let signedIn else { return }
+    field("Username", signedIn.username)
+    field("Subject", signedIn.subject)
+    field("SignedInBy", signedIn.by.rawValue)
+    field("SignedInUntil", signedIn.until)
+  }
+
   fileprivate mutating func append(_ session: SessionReport) {
     beginObject()
     field("Profile", session.profile)
@@ -29,6 +38,7 @@ extension JSONWriter {
     field("Uid", Int64(session.uid))
     field("State", session.state.rawValue)
     field("IdentityId", session.identityID)
+    append(session.signedIn)
     field("Expiration", session.expiration)
     field("NextRefresh", session.nextRefresh)
     field("NextRefreshReason", session.nextRefreshReason)
@@ -156,6 +166,7 @@ public struct SessionReport: Sendable, Equatable {
   public var uid: UInt32
   public var state: ReportedState
   public var identityID: IdentityID?
+  public var signedIn: SignedIn?
   /// The expiration of the held credentials.
   public var expiration: WallTime?
   public var nextRefresh: WallTime?
@@ -197,7 +208,8 @@ public struct SessionReport: Sendable, Equatable {
 
   public init(
     profile: String, user: String?, uid: UInt32, state: ReportedState,
-    identityID: IdentityID? = nil, expiration: WallTime? = nil, nextRefresh: WallTime? = nil,
+    identityID: IdentityID? = nil, signedIn: SignedIn? = nil, expiration: WallTime? = nil,
+    nextRefresh: WallTime? = nil,
     nextRefreshReason: String? = nil, lastError: LastError? = nil, failures: Int = 0,
     lastRefresh: WallTime? = nil, waiters: Int = 0, lastCaller: LastCaller? = nil
   ) {
@@ -206,6 +218,7 @@ public struct SessionReport: Sendable, Equatable {
     self.uid = uid
     self.state = state
     self.identityID = identityID
+    self.signedIn = signedIn
     self.expiration = expiration
     self.nextRefresh = nextRefresh
     self.nextRefreshReason = nextRefreshReason

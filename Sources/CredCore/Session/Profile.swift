@@ -110,13 +110,34 @@ extension Profile {
       return ProtocolError(
         .invalidRequest, "profile '\(settings.name)' has no backend that takes passwords")
     case .developerToken(let identityID, let token):
-      guard identityID.region != pool.region else { return refusal(of: token, for: identityID) }
+      return refusal(of: identityID) ?? refusal(of: token, for: identityID)
+    case .logins(_, let identityID, let isAlone):
+      return identityID.flatMap(refusal) ?? (isAlone ? nil : refusalOfLinking(identityID))
+    }
+  }
+
+  private func refusal(of identityID: IdentityID) -> ProtocolError? {
+    guard identityID.region != pool.region else { return nil }
+    return ProtocolError(
+      .invalidRequest,
+      "\"identity_id\" is of region \(identityID.region.quoted), and the pool of profile "
+        + "'\(settings.name)' of \(pool.region)")
+  }
+
+  /// Why logins cannot go to the backend to be linked.
+  private func refusalOfLinking(_ identityID: IdentityID?) -> ProtocolError? {
+    guard let backend else { return nil }
+    if identityID != nil {
       return ProtocolError(
         .invalidRequest,
-        "\"identity_id\" is of region \(identityID.region.quoted), and the pool of profile "
-          + "'\(settings.name)' of \(pool.region)")
-    case .logins: return nil
+        "in profile '\(settings.name)' the backend says whose identity it is: \"identity_id\" beside "
+          + "\"logins\" takes \"alone\": true")
     }
+    guard case .http(let http) = backend.kind, http.method == .get else { return nil }
+    return ProtocolError(
+      .invalidRequest,
+      "backend '\(backend.name)' of profile '\(settings.name)' has method = GET, which carries no "
+        + "logins: \"logins\" takes \"alone\": true, or the backend method = POST")
   }
 
   /// In the basic flow only the token says whose it is: STS is not told the IdentityId.
@@ -140,6 +161,38 @@ extension Profile {
       .invalidRequest,
       "profile '\(settings.name)' has no backend: \"login\" needs \"identity_id\" with \"token\", or "
         + "\"logins\"")
+  }
+}
+
+extension Profile {
+  /// Why the profile's backend does not do this action; nil if it may.
+  public func refusal(of account: AccountRequest) -> ProtocolError? {
+    let action = account.input.action.rawValue
+    guard let backend else {
+      return ProtocolError(
+        .invalidRequest, "profile '\(settings.name)' has no backend, and so no accounts")
+    }
+    let place = "backend '\(backend.name)' of profile '\(settings.name)'"
+    guard case .signUp(let signUp) = account.input else {
+      return ProtocolError(.invalidRequest, "\(place) does not offer the action \(action.quoted)")
+    }
+    switch backend.kind {
+    case .http(let http) where http.registerURL != nil: return nil
+    case .awsSample(let sample):
+      if !signUp.attributes.isEmpty {
+        return ProtocolError(.invalidRequest, "\(place) takes no \"attributes\"")
+      }
+      // All its other requests are signed or encrypted with the password. This one carries it.
+      guard sample.url.isEncrypted || sample.url.isLoopback else {
+        return ProtocolError(
+          .invalidRequest, "\(place) would get the password in clear: its url is no https:// URL")
+      }
+      return nil
+    case .http, .exec, .cognito:
+      return ProtocolError(
+        .invalidRequest,
+        "\(place) does not offer the action \(action.quoted): it has no register_url")
+    }
   }
 }
 

@@ -115,6 +115,8 @@ extension SessionMachine {
   private mutating func remedyWithoutBackend(
     _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
   ) -> Refresh? {
+    // The client chose the identity: another one is not what it asked for.
+    if let signIn, signIn.claimedIdentity != nil, !signIn.isAccepted { return nil }
     var refresh = refresh
     switch (failure.failureClass, tokenSource) {
     case (.newTokenOnce, _) where refresh.openIDToken != nil:

@@ -18,8 +18,8 @@ extension SessionMachine {
     let deadline: Instant
     /// The client to answer; nil once it is answered or gone.
     var client: UInt64?
-    /// The IdentityId that the client names. Until Cognito accepts it with the client's own token it
-    /// is used with that token alone, and the session does not have it.
+    /// The IdentityId that the client names. Until Cognito accepts it with the client's own tokens it
+    /// is used with them alone, and the session does not have it.
     var claimedIdentity: IdentityID?
 
     var isAccepted: Bool { state == .accepted }
@@ -43,7 +43,11 @@ extension SessionMachine {
     case .host: signInByHost(&context)
     case .developerToken(let identityID, let token):
       useDeveloperToken(token, of: identityID, request, &context)
-    case .logins(let added): useLogins(added, request, &context)
+    case .logins(let added, let identityID, let isAlone):
+      useLogins(added, isAlone: isAlone, request, &context)
+      guard let identityID else { break }
+      setIdentity(nil, &context)
+      signIn?.claimedIdentity = identityID
     }
     startRefresh(&context)
     if case .refreshing = work { return }
@@ -87,15 +91,12 @@ extension SessionMachine {
   /// Adds logins; those of the same providers are replaced. With a backend they are sent to it to be
   /// linked, without one they sign the user in.
   private mutating func useLogins(
-    _ added: LoginsMap, _ request: SignInRequest, _ context: inout EventContext
+    _ added: LoginsMap, isAlone: Bool, _ request: SignInRequest, _ context: inout EventContext
   ) {
-    let isLinked: Bool
-    switch held.state {
-    case .signedIn(.host), .signedIn(.password), .tokensInvalid(.host): isLinked = true
-    case .signedOut, .guest: isLinked = plan.backend == .host
-    case .signedIn, .tokensInvalid: isLinked = false
-    }
-    if !isLinked { prepareForLogins(&context) }
+    let isLinked = !isAlone && areLoginsLinked
+    if isAlone { dropAllOfUser(&context) } else if !isLinked { prepareForLogins(&context) }
+    // A client's developer token is not the backend's word, nor is its identity.
+    if isLinked, held.state.method == .developerToken { dropAllOfUser(&context) }
     held.token = nil
     add(added, request, context.now)
     switch held.state {
@@ -109,6 +110,26 @@ extension SessionMachine {
       forgetCredentials(&context)
       held.state = .signedIn(.logins)
     }
+  }
+
+  /// Whether further logins go to the backend, for the user whom it vouches for. Otherwise they are
+  /// the sign-in.
+  private var areLoginsLinked: Bool {
+    switch held.state {
+    case .signedIn(.host), .signedIn(.password), .tokensInvalid(.host): true
+    case .signedOut, .guest, .signedIn(.developerToken), .tokensInvalid(.developerToken):
+      plan.backend == .host
+    case .signedIn, .tokensInvalid: false
+    }
+  }
+
+  /// Nothing of the user goes into the next sign-in.
+  private mutating func dropAllOfUser(_ context: inout EventContext) {
+    removeTokens()
+    forgetCredentials(&context)
+    held.username = nil
+    setIdentity(nil, &context)
+    held.state = .signedOut(byUser: false)
   }
 
   /// Drops what logins that sign the user in do not take over.

@@ -13,6 +13,14 @@ public enum SignInState: Sendable, Equatable {
   /// Goes to `signedIn` or `signedOut`.
   case tokensInvalid(SignInMethod)
 
+  /// How the user was authenticated; nil where nobody is signed in.
+  var method: SignInMethod? {
+    switch self {
+    case .signedIn(let method), .tokensInvalid(let method): method
+    case .signedOut, .guest: nil
+    }
+  }
+
   /// The state as clients see it.
   public var reported: ReportedState {
     switch self {
@@ -28,13 +36,9 @@ extension SignInState {
   /// Whether a person signed in: by a password, a token or logins. For all other users this host
   /// vouches.
   public var isPersonal: Bool {
-    switch self {
-    case .signedIn(let method), .tokensInvalid(let method):
-      switch method {
-      case .password, .developerToken, .logins: true
-      case .host, .tokenFile: false
-      }
-    case .signedOut, .guest: false
+    switch method {
+    case .password, .developerToken, .logins: true
+    case .host, .tokenFile, nil: false
     }
   }
 }

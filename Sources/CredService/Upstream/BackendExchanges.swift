@@ -131,6 +131,56 @@ extension UpstreamClient {
     }
   }
 
+  /// Makes an account, where the profile's backend does that.
+  func signUpAtBackend(
+    _ call: SignUpCall, _ backend: BackendSettings, _ done: @escaping Completion<SignUpResult>
+  ) {
+    let (signUp, upstream) = (call.signUp, Upstream.backend(backend.name))
+    switch backend.kind {
+    case .http(let settings):
+      guard let url = settings.registerURL else {
+        preconditionFailure("the profile refuses sign-ups without a register_url")
+      }
+      http(settings, backend, nil) { [unowned self] http in
+        perform(done) { () throws(UpstreamFailure) in
+          let http = try http.get()
+          let request = try Self.checked(upstream) { () throws(InvalidInput) in
+            try http.signUpRequest(signUp, url: try expand(url, call.user, "register_url"))
+          }
+          return Exchange(
+            request: request, settings: settings.httpSettings(timeout: backend.timeout),
+            upstream: upstream
+          ) { reply throws(UpstreamFailure) in try http.signUpResult(from: reply, to: signUp) }
+        }
+      }
+    case .awsSample(let settings):
+      perform(done) { () throws(UpstreamFailure) in
+        let server = try Self.sampleServer(settings, backend)
+        let request = try Self.checked(upstream) { () throws(InvalidInput) in
+          try server.request(signUp)
+        }
+        return Exchange(
+          request: request, settings: settings.httpSettings(timeout: backend.timeout),
+          upstream: upstream
+        ) { reply throws(UpstreamFailure) in try server.signUpResult(from: reply, to: signUp) }
+      }
+    case .exec, .cognito:
+      preconditionFailure("the profile refuses sign-ups that its backend does not do")
+    }
+  }
+
+  /// Sends what can be made into a request; the result comes later in any case.
+  private func perform<Outcome>(
+    _ done: @escaping Completion<Outcome>,
+    _ exchange: () throws(UpstreamFailure) -> Exchange<Outcome>
+  ) {
+    do throws(UpstreamFailure) {
+      send(try exchange(), done)
+    } catch {
+      later { done(.failure(error)) }
+    }
+  }
+
   private func signOutExchange(
     _ signOut: GlobalSignOut, _ settings: HTTPBackendSettings, _ backend: BackendSettings,
     _ url: URLTemplate, _ http: HTTPBackend

@@ -170,7 +170,7 @@ extension UpstreamClient {
     }
   }
 
-  private static func sampleServer(
+  static func sampleServer(
     _ settings: AWSSampleBackendSettings, _ backend: BackendSettings
   ) throws(UpstreamFailure) -> SampleServer {
     try Self.checked(.backend(backend.name)) { () throws(InvalidInput) in
@@ -181,7 +181,7 @@ extension UpstreamClient {
 }
 
 extension AWSSampleBackendSettings {
-  fileprivate func httpSettings(timeout: Duration) -> HTTPSettings {
+  func httpSettings(timeout: Duration) -> HTTPSettings {
     var http = HTTPSettings(timeout: timeout, replyLimit: Limits.Upstream.backendReplyBytes)
     http.caFile = caFile
     return http

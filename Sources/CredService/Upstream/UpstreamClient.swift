@@ -139,6 +139,36 @@ package final class UpstreamClient: UpstreamPerforming {
     armTimer()
   }
 
+  package func signUp(
+    _ request: SignUpCall,
+    completion: @escaping (Result<SignUpResult, UpstreamFailure>) -> Void
+  ) {
+    guard let backend = request.profile.backend else {
+      preconditionFailure("a profile without a backend refuses sign-ups")
+    }
+    let queue = queue(of: backend)
+    calls[request.id] = PendingCall(completion: nil, queue: queue)
+    let call = Admission.Call(
+      id: request.id, profile: request.profile.settings.name, isInPerson: true, isRetry: false,
+      dependsOnUserInput: true)
+    queue.enter(call, services.clock) { [unowned self] refusal in
+      if let refusal {
+        return later { [unowned self] in
+          calls[request.id] = nil
+          completion(.failure(refusal))
+        }
+      }
+      signUpAtBackend(request, backend) { [unowned self] result in
+        var failure: UpstreamFailure?
+        if case .failure(let some) = result { failure = some }
+        callEnded(queue, request.id, failure)
+        calls[request.id] = nil
+        completion(result)
+      }
+    }
+    armTimer()
+  }
+
   package func prioritise(_ id: CallID) {
     calls[id]?.queue?.handle(.prioritised(id), services.clock)
     armTimer()

@@ -3,10 +3,10 @@ import FoundationEssentials
 /// The organisation's own server: signs users in, and calls Cognito with developer credentials to
 /// vouch for them.
 enum TokenBackend {
-  /// `token`, `login` or `logout`; nil where the path is none of the backend's.
+  /// `token`, `login`, `logout` or `register`; nil where the path is none of the backend's.
   static func operation(of request: HTTPRequest) -> String? {
     switch request.path {
-    case "/token", "/login", "/logout": String(request.path.dropFirst())
+    case "/token", "/login", "/logout", "/register": String(request.path.dropFirst())
     case let path where path.hasPrefix("/token/"): "token"
     default: nil
     }
@@ -19,6 +19,7 @@ enum TokenBackend {
     do throws(ServiceError) {
       switch (request.method, request.path) {
       case ("POST", "/login"): return try login(request, in: &state)
+      case ("POST", "/register"): return try register(request, in: &state)
       case ("POST", "/logout"): return try logout(request, in: &state)
       case ("POST", "/token"):
         let call = try TokenCallback(bodyOf: request, in: state)
@@ -65,6 +66,31 @@ enum TokenBackend {
     state.users.openSession(for: name, token: session)
     return HTTPReply(
       json: ["SessionToken": .string(session), "DeveloperUserIdentifier": .string(name)])
+  }
+
+  /// Registration is open to everybody: no host's token is asked for.
+  private static func register(
+    _ request: HTTPRequest, in state: inout SandboxState
+  ) throws(ServiceError) -> HTTPReply {
+    var fields = try FieldReader(bodyOf: request)
+    let name = try fields.text("Username")
+    let password = try fields.text("Password")
+    let invitation = try fields.optionalText("Invitation")
+    try fields.finish()
+    guard invitation == nil || invitation == "welcome" else {
+      throw ServiceError(status: 403, "InvitationUnknown", "there is no such invitation")
+    }
+    guard password.unicodeScalars.count >= 8 else {
+      throw ServiceError(
+        status: 400, "InvalidPassword", "the password has less than 8 characters")
+    }
+    guard state.users.existing(name) == nil else {
+      throw ServiceError(status: 409, "UsernameExists", "there is an account of that name")
+    }
+    guard state.users.store(User(name: name, password: password)) else {
+      throw ServiceError(status: 500, "LimitExceeded", "too many users")
+    }
+    return HTTPReply(status: 201, json: ["Username": .string(name)])
   }
 
   private static func logout(

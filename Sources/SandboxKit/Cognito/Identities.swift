@@ -90,6 +90,8 @@ struct IdentityAccess {
   var isAuthenticated: Bool
   /// Roles that the tokens themselves allow.
   var roles: Set<String> = []
+  /// The provider of the token with those roles.
+  var roleProvider: String?
 }
 
 extension SandboxState {
@@ -108,7 +110,8 @@ extension SandboxState {
     }
     let proven = try prove(logins, in: poolID, at: now)
     var access = IdentityAccess(
-      identity: identity.id, pool: poolID, isAuthenticated: true, roles: proven.roles)
+      identity: identity.id, pool: poolID, isAuthenticated: true, roles: proven.roles,
+      roleProvider: proven.roleProvider)
     if let token = proven.developerToken {
       try check(token, for: identity, askedAs: id)
       access.isAuthenticated = token.isAuthenticated || !proven.logins.isEmpty
@@ -142,6 +145,10 @@ extension SandboxState {
         throw LoginCheck.notAuthorized("Access to Role '\(custom)' is forbidden.")
       }
       return custom
+    }
+    if access.roles.count > 1, let provider = access.roleProvider {
+      throw LoginCheck.notAuthorized(
+        "The ambiguous role mapping rules for: \(provider) denied this request.")
     }
     // A role exists, and trusts this pool and this kind of user: else Cognito blames the pool.
     guard let arn = access.isAuthenticated ? pool.authenticatedRole : pool.guestRole,

@@ -8,6 +8,8 @@ struct ProvenLogins {
   var logins: Set<Login> = []
   /// The roles that a SAML assertion allows.
   var roles: Set<String> = []
+  /// The provider of that assertion.
+  var roleProvider: String?
 }
 
 extension SandboxState {
@@ -37,6 +39,7 @@ struct LoginCheck {
         let entry = try publicLogin(token, provider: provider)
         proven.logins.insert(entry.login)
         proven.roles.formUnion(entry.roles)
+        if !entry.roles.isEmpty { proven.roleProvider = provider }
       }
     }
     return proven

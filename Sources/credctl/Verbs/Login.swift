@@ -29,7 +29,9 @@ struct Login: SessionVerb {
   @Flag(help: "Read the password from standard input: its first line.")
   var passwordStdin = false
 
-  @Option(help: ArgumentHelp("The IdentityId that goes with a developer token.", valueName: "id"))
+  @Option(
+    help: ArgumentHelp(
+      "The IdentityId of a developer token, or one that you chose for '--login'.", valueName: "id"))
   var identityId: String?
 
   @Flag(help: "Read the developer token from standard input.")
@@ -44,6 +46,9 @@ struct Login: SessionVerb {
       valueName: "provider=source"))
   var login: [String] = []
 
+  @Flag(help: "With '--login': replace whatever is there, and link with nothing.")
+  var alone = false
+
   @Option(help: ArgumentHelp("The role, for a SAML token that carries several.", valueName: "arn"))
   var customRoleArn: String?
 
@@ -52,19 +57,21 @@ struct Login: SessionVerb {
   var trustSocket = false
 
   func validate() throws {
-    let means = [
-      username != nil || passwordStdin, identityId != nil || tokenStdin, !login.isEmpty,
-    ]
+    let hasIdentity = identityId != nil && login.isEmpty
+    let means = [username != nil || passwordStdin, hasIdentity || tokenStdin, !login.isEmpty]
     guard means.count(where: { $0 }) <= 1 else {
       throw ValidationError("give a password, a developer token, or '--login', not several")
     }
-    guard (identityId != nil) == tokenStdin else {
+    guard hasIdentity == tokenStdin else {
       throw ValidationError("a developer token takes both '--identity-id' and '--token-stdin'")
+    }
+    guard !alone || !login.isEmpty else {
+      throw ValidationError("'--alone' goes with '--login'")
     }
   }
 
   func run() throws {
-    if let identityId {
+    if let identityId, login.isEmpty {
       let token = try SecretText.token(SecretFile.standardInput(), name: "token")
       try signIn { request in
         request.add("identity_id", identityId)
@@ -72,7 +79,11 @@ struct Login: SessionVerb {
       }
     } else if !login.isEmpty {
       let tokens = try providerTokens()
-      try signIn { $0.add("logins", tokens) }
+      try signIn { request in
+        request.add("logins", tokens)
+        if let identityId { request.add("identity_id", identityId) }
+        if alone { request.add("alone", true) }
+      }
     } else if username != nil || passwordStdin {
       try signInWithPassword()
     } else {
@@ -91,7 +102,7 @@ struct Login: SessionVerb {
   }
 
   private func signInWithPassword() throws(Failure) {
-    let name = try userName()
+    let name = try UserName.given(username)
     let password = try password(of: name)
     try signIn { request in
       request.add("username", name)
@@ -108,14 +119,6 @@ struct Login: SessionVerb {
     let delivery: SecretDelivery = trustSocket ? .toAnyListener : .toKnownListener
     try showSession(
       request, seconds: WaitLimits.upstream, secret: hasSecret ? delivery : .none)
-  }
-
-  private func userName() throws(Failure) -> String {
-    let names = [username, Environment.value(of: "USER"), Environment.value(of: "LOGNAME")]
-    guard let name = names.compactMap({ $0 }).first(where: { !$0.isEmpty }) else {
-      throw Failure(.usage, "no user name: use '--username'")
-    }
-    return name
   }
 
   private func password(of name: String) throws(Failure) -> Secret {
@@ -136,5 +139,17 @@ struct Login: SessionVerb {
       tokens.append((source.provider, try SecretText.token(bytes, name: name)))
     }
     return tokens
+  }
+}
+
+/// The user's name at a backend.
+enum UserName {
+  /// The name on the command line, else that of the environment.
+  static func given(_ username: String?) throws(Failure) -> String {
+    let names = [username, Environment.value(of: "USER"), Environment.value(of: "LOGNAME")]
+    guard let name = names.compactMap({ $0 }).first(where: { !$0.isEmpty }) else {
+      throw Failure(.usage, "no user name: use '--username'")
+    }
+    return name
   }
 }

@@ -33,9 +33,13 @@ struct Logout: SessionVerb {
   @Flag(help: "Tell the organisation's server too.")
   var global = false
 
+  @Flag(name: .customLong("no-revoke"), help: "Do not revoke refresh tokens at their issuer.")
+  var keepsTokens = false
+
   func run() throws {
     var request = RequestLine(operation: "logout", profile: profile)
     if global { request.add("global", true) }
+    if keepsTokens { request.add("revoke", false) }
     try showSession(request, seconds: WaitLimits.upstream)
   }
 }

@@ -177,3 +177,30 @@ struct CallAllowanceTests {
     #expect(limiter.admit(subject(0), now: start) == 0)
   }
 }
+
+@Suite struct AccountLimiterTests {
+  @Test func eachUserNameAndBackendHasARate() {
+    var limiter = AccountLimiter()
+    // Three times for one name, then five for one user.
+    for second in [0.0, 1, 2] {
+      #expect(limiter.attempt(by: 1, username: "a", at: "x", now: .seconds(second)) == nil)
+    }
+    #expect(
+      limiter.attempt(by: 1, username: "a", at: "x", now: .seconds(10)) == .seconds(3600 - 10))
+    for name in ["b", "c"] {
+      #expect(limiter.attempt(by: 1, username: name, at: "x", now: .seconds(10)) == nil)
+    }
+    #expect(limiter.attempt(by: 1, username: "d", at: "x", now: .seconds(11)) == .seconds(589))
+    #expect(limiter.attempt(by: 1, username: "d", at: "x", now: .seconds(600)) == nil)
+    // Another user is free, as long as the backend is.
+    var accepted = 0
+    for uid in 100..<200 as Range<UInt32> {
+      if limiter.attempt(by: uid, username: "a", at: "x", now: .seconds(700)) == nil {
+        accepted += 1
+      }
+    }
+    #expect(accepted == 30)
+    #expect(limiter.attempt(by: 300, username: "a", at: "y", now: .seconds(700)) == nil)
+    #expect(limiter.attempt(by: 300, username: "a", at: "x", now: .seconds(760)) == nil)
+  }
+}

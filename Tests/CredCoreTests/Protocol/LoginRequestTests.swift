@@ -74,7 +74,21 @@ import Testing
     #expect(
       message(members)
         == #""login" takes one of "username" with "password", "identity_id" with "token", "#
-        + #"or "logins""#)
+        + #"or "logins", perhaps with "identity_id""#)
+  }
+
+  @Test func loginsMayHaveAnIdentityAndStandAlone() throws {
+    let map = try LoginsMap([("a", Secret("t"))])
+    let identity = try IdentityID(Self.identityID)
+    let logins = #""logins":{"a":"t"}"#
+    #expect(
+      try login("\(logins),\"identity_id\":\"\(Self.identityID)\"")?.signIn
+        == .logins(map, identityID: identity))
+    #expect(try login("\(logins),\"alone\":true")?.signIn == .logins(map, isAlone: true))
+    #expect(try login("\(logins),\"alone\":false")?.signIn == .logins(map))
+    #expect(message("\(logins),\"alone\":1") == #""alone" must be true or false"#)
+    #expect(message(#""alone":true"#) == #""alone" needs "logins""#)
+    #expect(message("\(logins),\"identity_id\":\"x\"")?.contains("REGION:UUID") == true)
   }
 
   @Test(arguments: [

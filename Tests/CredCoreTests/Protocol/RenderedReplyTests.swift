@@ -90,8 +90,8 @@ import Testing
     let codes = [
       "InvalidRequest", "RequestTooLarge", "UnknownOperation", "UnknownProfile", "AccessDenied",
       "SignInRequired", "SignInFailed", "BackendRejected", "BackendUnavailable", "TokenRejected",
-      "Throttled", "CognitoUnavailable", "IdentityConflict", "PoolMisconfigured", "Timeout",
-      "TooManyRequests", "ShuttingDown", "Internal",
+      "Throttled", "CognitoUnavailable", "IdentityConflict", "PoolMisconfigured", "AccountRefused",
+      "Timeout", "TooManyRequests", "ShuttingDown", "Internal",
     ]
     #expect(ProtocolErrorCode.allCases.map(\.rawValue) == codes)
   }

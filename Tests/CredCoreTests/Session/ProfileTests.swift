@@ -66,6 +66,45 @@ import Testing
     #expect(profile.refusal(of: login(.developerToken(identityID: here, token: token))) == nil)
   }
 
+  @Test func aChosenIdentityTakesLoginsThatStandAloneWhereTheBackendLinks() throws {
+    let logins = try LoginsMap([("accounts.google.com", Secret("token"))])
+    let here = try IdentityID("eu-west-1:11111111-2222-3333-4444-555555555555")
+    let there = try IdentityID("us-east-1:11111111-2222-3333-4444-555555555555")
+    let direct = try profile("")
+    #expect(direct.refusal(of: login(.logins(logins, identityID: here))) == nil)
+    #expect(direct.refusal(of: login(.logins(logins, identityID: there)))?.code == .invalidRequest)
+    let linking = try profile(use, backend: corp)
+    #expect(
+      linking.refusal(of: login(.logins(logins, identityID: here)))?.message.contains("alone")
+        == true)
+    #expect(
+      linking.refusal(of: login(.logins(logins, identityID: here, isAlone: true))) == nil)
+  }
+
+  @Test func getCarriesNoLogins() throws {
+    let logins = try LoginsMap([("accounts.google.com", Secret("token"))])
+    let profile = try profile(use, backend: corp + "method = GET\n")
+    let refused = try #require(profile.refusal(of: login(.logins(logins))))
+    #expect(refused.code == .invalidRequest)
+    #expect(refused.message.contains("method = GET"))
+    #expect(profile.refusal(of: login(.logins(logins, isAlone: true))) == nil)
+  }
+
+  @Test func accountsAreTheBackends() throws {
+    let signUp = AccountRequest(
+      input: .signUp(SignUp(username: "alice", password: Secret("secret123"))))
+    let change = AccountRequest(input: .notOffered(.changePassword))
+    #expect(try profile("").refusal(of: signUp)?.message.contains("no backend") == true)
+    let closed = try profile(use, backend: corp)
+    #expect(closed.refusal(of: signUp)?.message.contains("register_url") == true)
+    let open = try profile(
+      use, backend: corp + "register_url = https://auth.example.com/register\n")
+    #expect(open.refusal(of: signUp) == nil)
+    let refused = try #require(open.refusal(of: change))
+    #expect(refused.code == .invalidRequest)
+    #expect(refused.message.contains(#"does not offer the action "change-password""#))
+  }
+
   @Test func basicFlowTakesNoCustomRole() throws {
     let role = "arn:aws:iam::123456789012:role/app"
     let profile = try profile("guest = yes\nflow = basic\nrole_arn = \(role)\n")

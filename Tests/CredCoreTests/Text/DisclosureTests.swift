@@ -40,6 +40,8 @@ struct DisclosureTests {
       HeldToken(token, lifetime: nil, received: now),
       HeldCredentials(credentials, lifetime: .seconds(1), received: now, jitter: 0),
       SignInState.signedIn(.password(session)),
+      SignUp(username: "u", password: secret, attributes: [.init(name: "a", value: secret)]),
+      SignUp.Attribute(name: "a", value: secret),
       try Request.parse(
         Array(#"{"op":"login","username":"u","password":"\#(text)"}"#.utf8)),
       RenderedReply.credentials(credentials), RenderedReply.token(token, of: identity),

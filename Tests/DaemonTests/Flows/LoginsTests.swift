@@ -150,6 +150,96 @@ struct LoginsTests {
     #expect(try watcher.event("state")["State"]?.text == "signedIn")
   }
 
+  // MARK: An identity that the app chose, and logins that stand alone
+
+  @Test
+  func loginsMayComeWithTheIdentityThatTheAppChose() throws {
+    let host = try host()
+    let facebook = try host.sandbox.token(of: Self.facebook, "f1")
+    let identity = try #require(try host.logIn([Self.facebook: facebook])["IdentityId"]?.text)
+    try host.ask(#"{"op":"logout"}"#)
+    // The same user on another device, who knows the identity already.
+    let before = try host.sandbox.calls("cognito.GetId")
+    let reply = try host.logIn(
+      [Self.facebook: facebook], profile: "default", #","identity_id":"\#(identity)""#)
+    #expect(reply["IdentityId"]?.text == identity, "\(reply)")
+    #expect(try host.sandbox.calls("cognito.GetId") == before)
+    // Another person's identity is not for a claim.
+    let google = try host.sandbox.token(of: Self.google, "g1")
+    let refused = try host.logIn(
+      [Self.google: google], profile: "default", #","alone":true,"identity_id":"\#(identity)""#)
+    #expect(refused.errorCode != nil, "\(refused)")
+    #expect(try host.identity() == identity)
+    // Nor is one accepted on trust while Cognito is away.
+    try host.ask(#"{"op":"logout"}"#)
+    try host.sandbox.plan(#"{"Service":"cognito","Kind":"status","Status":500,"Count":9}"#)
+    let away = try host.logIn(
+      [Self.google: google], profile: "default", #","identity_id":"\#(identity)""#)
+    #expect(away.errorCode == "CognitoUnavailable", "\(away)")
+    #expect(try host.state() == "signedOut")
+    #expect(try host.identity() == nil)
+  }
+
+  @Test
+  func anotherProviderThatStandsAloneIsNotLinked() throws {
+    let host = try TestHost { Configuration.usual($0) }
+    let own = try #require(try host.issued(host.credentials())["IdentityId"]?.text)
+    let google = try host.sandbox.token(of: Self.google, "g1")
+    let alone = try host.logIn([Self.google: google], profile: "default", #","alone":true"#)
+    #expect(alone["State"]?.text == "signedIn", "\(alone)")
+    #expect(alone["SignedInBy"]?.text == "logins")
+    #expect(alone["Subject"]?.text == "g1")
+    #expect(alone["SignedInUntil"]?.text?.timeFromNow != nil)
+    let other = try #require(alone["IdentityId"]?.text)
+    #expect(other != own)
+    #expect(try host.issued(host.credentials(refresh: true))["IdentityId"]?.text == other)
+    #expect(try host.sandbox.lastBody("token")["Logins"] == nil)
+    // The way back, and nothing of the one is with the other.
+    let back = try host.ask(#"{"op":"login"}"#)
+    #expect(back["IdentityId"]?.text == own, "\(back)")
+    #expect(back["SignedInBy"]?.text == "host")
+    #expect(try host.sandbox.lastBody("token")["Logins"] == nil)
+    // By credctl too; and the SDK's clearKeychain between two providers.
+    let file = try Stage.current().newFile("google.jwt")
+    try Data(google.utf8).write(to: URL(filePath: file))
+    let outcome = try host.credctl(
+      "login", "--login", "\(Self.google)=@\(file)", "--alone", "--identity-id", other, "--json")
+    #expect(outcome.status == 0, "\(outcome)")
+    #expect(try JSON(outcome.output)["IdentityId"]?.text == other)
+    let cleared = try host.ask(#"{"op":"clear","what":"identity"}"#)
+    #expect(cleared["State"]?.text == "signedOut" && cleared["IdentityId"] == nil)
+    #expect(try host.issued(host.credentials())["IdentityId"]?.text == own)
+  }
+
+  @Test
+  func getCarriesNoLoginsAndSaysSo() throws {
+    let host = try TestHost { sandbox in
+      Configuration.http(url: sandbox.url + "/token/alice", backend: "method = GET")
+        + Configuration.profile("default", endpoint: sandbox.url)
+    }
+    let google = try host.sandbox.token(of: Self.google, "g1")
+    let refused = try host.logIn([Self.google: google])
+    #expect(refused.errorCode == "InvalidRequest")
+    #expect(refused.errorMessage?.contains("method = GET") == true)
+    #expect(try host.sandbox.callbacks == 0)
+  }
+
+  @Test
+  func severalRolesAndNoneChosenIsSaidToTheUser() throws {
+    let host = try host()
+    let provider = "arn:aws:iam::123456789012:saml-provider/sandbox"
+    let roles = ["one", "two"].map { #""\#(Configuration.role($0))""# }.joined(separator: ",")
+    let token = try host.sandbox.token(of: provider, "s1", #","Roles":[\#(roles)]"#)
+    let refused = try host.logIn([provider: token])
+    #expect(refused.errorCode == "SignInFailed", "\(refused)")
+    #expect(refused.errorMessage?.contains("custom_role_arn") == true)
+    #expect(try host.state() == "signedOut")
+    let chosen = try host.logIn(
+      [provider: token], profile: "default", #","custom_role_arn":"\#(Configuration.role("two"))""#)
+    #expect(chosen["State"]?.text == "signedIn", "\(chosen)")
+    #expect(try host.issued(host.credentials())["RoleArn"]?.text == Configuration.role("two"))
+  }
+
   // MARK: A token that a file holds
 
   @Test

@@ -1,0 +1,96 @@
+/// Who is signed in to a session, and how. It holds no secret.
+public struct SignedIn: Sendable, Equatable {
+  /// How a user signed in. Scripts depend on the spelling.
+  public enum Means: String, Sendable, CaseIterable {
+    /// The backend takes this host's word.
+    case host
+    case password
+    /// A developer token of a client.
+    case token
+    /// Tokens of social, OpenID Connect or SAML providers, or a token file.
+    case logins
+    /// An unauthenticated identity.
+    case guest
+  }
+
+  public var by: Means
+  /// The name under which the user is known: at the backend, or on this host.
+  public var username: String?
+  /// The provider's own name for the user: `sub` of a login that is a JWT.
+  public var subject: String?
+  /// When the sign-in ends; nil if it does not end by itself, or if that is unknown.
+  public var until: WallTime?
+
+  public init(
+    by means: Means, username: String? = nil, subject: String? = nil, until: WallTime? = nil
+  ) {
+    by = means
+    self.username = username
+    self.subject = subject
+    self.until = until
+  }
+}
+
+extension SessionMachine {
+  /// Who is signed in, or was until the tokens became invalid; nil where nobody is.
+  ///
+  /// - Parameters:
+  ///   - hostName: the user's name on this host.
+  ///   - wallTime: the time of day at an instant.
+  public func signedIn(
+    hostName: String?, wallTime: (Instant) -> WallTime
+  ) -> SignedIn? {
+    let until = signInEnd.map(wallTime)
+    switch held.state.method {
+    case nil: return held.state == .guest ? SignedIn(by: .guest) : nil
+    case .host: return SignedIn(by: .host, username: hostName)
+    case .password: return SignedIn(by: .password, username: held.username)
+    case .developerToken:
+      return SignedIn(by: .token, username: held.token?.token.developerUser, until: until)
+    case .logins, .tokenFile:
+      return SignedIn(by: .logins, subject: held.logins.subject, until: until)
+    }
+  }
+
+  /// When the tokens that a client brought run out, if nothing renews them.
+  private var signInEnd: Instant? {
+    switch held.state {
+    case .signedIn(.developerToken): return plan.backend == .host ? nil : held.token?.expires
+    case .signedIn(.logins):
+      // The session goes on with the last of them.
+      let ends = held.loginExpirations.ends
+      guard held.logins.logins.allSatisfy({ ends[$0.provider] != nil }) else { return nil }
+      return ends.values.map(\.time).max()
+    default: return nil
+    }
+  }
+}
+
+extension LoginsMap {
+  /// `sub` of the first login that is a JWT with one.
+  fileprivate var subject: String? {
+    logins.lazy.compactMap { JWT.claims(of: $0.token)?["sub"]?.text }.first { $0.isShowable }
+  }
+}
+
+extension DeveloperToken {
+  /// The developer user identifier: the end of `provider:pool:user` in `amr`. A pool's id has a
+  /// colon of its own.
+  fileprivate var developerUser: String? {
+    guard case .array(let methods)? = JWT.claims(of: token)?["amr"] else { return nil }
+    for method in methods {
+      let parts = (method.text ?? "").split(
+        separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
+      if parts.count == 4, String(parts[3]).isShowable { return String(parts[3]) }
+    }
+    return nil
+  }
+}
+
+extension String {
+  /// Whether a name from a token may be shown: of a sensible length, and without controls.
+  fileprivate var isShowable: Bool {
+    (1...Limits.Session.usernameLength).contains(unicodeScalars.count)
+      && unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+  }
+}
