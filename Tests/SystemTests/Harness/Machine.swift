@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// A machine with a systemd of its own, on which the package is installed: booted once, by
 /// `scripts/test-machine`, for all tests. It goes with the test process, however that ends.
