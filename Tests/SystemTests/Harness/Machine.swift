@@ -86,6 +86,19 @@ final class Machine: Sendable {
     return try run("apt-get install --yes /root/credd.deb", leader)
   }
 
+  /// A process of the machine, by its program's name, as this process sees it.
+  func process(_ name: String) throws -> pid_t {
+    let files = FileManager.default
+    let own = try files.destinationOfSymbolicLink(atPath: "/proc/\(leader)/ns/pid")
+    let found = try files.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.first {
+      // Processes end meanwhile.
+      (try? ProcessFile.text($0, "comm")) == name + "\n"
+        && (try? files.destinationOfSymbolicLink(atPath: "/proc/\($0)/ns/pid")) == own
+    }
+    guard let found else { throw Unexpected("\(name) does not run on the machine") }
+    return found
+  }
+
   /// Runs a shell command as root, in at most a minute.
   func run(_ command: String, input: String = "") throws -> Command.Outcome {
     try Self.run(command, input: input, leader)
