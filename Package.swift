@@ -104,9 +104,11 @@ let package = Package(
       name: "SimulationTests", dependencies: ["CredCore", "SimulationKit"], swiftSettings: strict),
     .testTarget(
       // The sandbox's cryptography checks the daemon's.
-      name: "CredCoreTests", dependencies: ["CredCore", "SandboxKit"], swiftSettings: strict),
+      name: "CredCoreTests", dependencies: ["CredCore", "SandboxKit", "SimulationKit"],
+      swiftSettings: strict),
     .testTarget(
-      name: "CredServiceTests", dependencies: ["CredCore", "CredService"], swiftSettings: strict),
+      name: "CredServiceTests", dependencies: ["CredCore", "CredService", "SimulationKit"],
+      swiftSettings: strict),
     .testTarget(
       name: "CredRuntimeTests", dependencies: ["CredCore", "CredService", "CredRuntime"],
       swiftSettings: strict),
@@ -117,9 +119,10 @@ let package = Package(
     .testTarget(
       name: "DaemonTests",
       // The programs are dependencies so that they are built beside the tests that run them.
-      dependencies: ["credd", "credctl", "credd-sandbox"],
+      dependencies: ["credd", "credctl", "credd-sandbox", "TestSupport"],
       swiftSettings: strict),
     // They install the Debian package that `make deb` builds, on a machine of their own.
-    .testTarget(name: "SystemTests", swiftSettings: strict),
+    .testTarget(name: "SystemTests", dependencies: ["TestSupport"], swiftSettings: strict),
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
   ]
 )

@@ -16,7 +16,9 @@ struct ActivationTests {
     try Deadline.usual.wait(for: "the socket") { manager.errors.contains("Listening on") }
   }
 
-  @Test(.enabled(if: Programs.installed("systemd-socket-activate") != nil))
+  @Test(
+    .enabled(
+      if: Programs.installed("systemd-socket-activate") != nil, "takes systemd-socket-activate(1)"))
   func passedSocketIsServedAndLeftAlone() throws {
     let stage = try Stage.current()
     let sandbox = try Sandbox()
@@ -74,7 +76,9 @@ struct ActivationTests {
     #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
   }
 
-  @Test(.enabled(if: Programs.installed("systemd-socket-activate") != nil))
+  @Test(
+    .enabled(
+      if: Programs.installed("systemd-socket-activate") != nil, "takes systemd-socket-activate(1)"))
   func idleItEndsAndLeavesTheSocketToTheNextConnection() throws {
     let stage = try Stage.current()
     let sandbox = try Sandbox()

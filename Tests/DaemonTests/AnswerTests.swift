@@ -32,7 +32,7 @@ struct AnswerTests {
     #expect(try JSON(all)["AccessKeyId"] != nil)
   }
 
-  @Test(.enabled(if: Programs.installed("nc") != nil))
+  @Test(.enabled(if: Programs.installed("nc") != nil, "takes nc(1)"))
   func netcatGetsCredentials() throws {
     let host = try TestHost()
     let input = try Stage.current().newFile("input")

@@ -1,10 +1,11 @@
 import Foundation
 import Testing
+import TestSupport
 
 /// When credctl ends, nothing secret is left in its memory, which the kernel gives to others later
 /// and may have swapped out before.
 @Suite(
-  .onStage,
+  .onStageWithShippedPrograms,
   .enabled(
     if: MemoryScan.canBe && PythonScript.canRun, "tracing credctl takes root, python3"))
 struct ClientMemoryTests {

@@ -97,7 +97,7 @@ struct CompletionTests {
     }
   }
 
-  @Test(.enabled(if: Programs.installed("fish") != nil))
+  @Test(.enabled(if: Programs.installed("fish") != nil, "takes fish(1)"))
   func fishCompletesEveryOption() throws {
     let host = try TestHost()
     try host.ask()
@@ -126,7 +126,7 @@ struct CompletionTests {
     #expect(try complete("credctl exec -- printen") == ["printenv"])
   }
 
-  @Test(.enabled(if: Programs.installed("zsh") != nil))
+  @Test(.enabled(if: Programs.installed("zsh") != nil, "takes zsh(1)"))
   func zshReadsItsFile() throws {
     let path = Repository.root.appending(path: "contrib/completions/_credctl").path
     let zsh = try ChildProcess([try #require(Programs.installed("zsh")), "-f", "-n", path])

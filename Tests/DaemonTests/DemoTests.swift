@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TestSupport
 
 /// `credd-sandbox --demo` shows credentials, and leaves nothing behind.
 @Suite(.onStage)
@@ -44,7 +45,7 @@ struct DemoTests {
     try expectNothingLeft()
   }
 
-  @Test(.enabled(if: OtherUser.canBe))
+  @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
   func worksAsAnOrdinaryUser() throws {
     let folder = try Stage.current().newFile("bin")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import TestSupport
 
 /// `credctl exec`: a real command in credctl's place.
 @Suite(.onStage)

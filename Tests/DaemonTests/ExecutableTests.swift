@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import TestSupport
 
 /// Profiles for programs. The daemon runs as root here, which may see what others' processes run.
 @Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, which can be other users"))

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import TestSupport
 
 /// `exit_on_idle`: the daemon ends, its sessions do not.
 @Suite(.onStage)

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TestSupport
 
 /// The libraries that credd loads at need.
 @Suite(.onStage)

@@ -1,8 +1,10 @@
 import Foundation
 import Testing
+import TestSupport
 
 /// Request lines with secrets in them that came to nothing leave nothing in the daemon's memory.
-@Suite(.onStage, .enabled(if: MemoryScan.canBe, "reading credd's memory takes root"))
+@Suite(
+  .onStageWithShippedPrograms, .enabled(if: MemoryScan.canBe, "reading credd's memory takes root"))
 struct MemoryLineTests {
   @Test func nothingIsLeftOfALineThatDoesNotEnd() throws {
     let host = try TestHost()

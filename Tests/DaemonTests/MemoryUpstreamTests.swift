@@ -1,10 +1,12 @@
 import Foundation
 import Glibc
 import Testing
+import TestSupport
 
 /// What credd and its upstreams told each other leaves nothing in the daemon's memory, by whatever
 /// way it went.
-@Suite(.onStage, .enabled(if: MemoryScan.canBe, "reading credd's memory takes root"))
+@Suite(
+  .onStageWithShippedPrograms, .enabled(if: MemoryScan.canBe, "reading credd's memory takes root"))
 struct MemoryUpstreamTests {
   private func write(_ text: String, to file: String) throws {
     try Data(text.utf8).write(to: URL(filePath: file))

@@ -1,4 +1,5 @@
 import Testing
+import TestSupport
 
 /// Clients that do wrong: each gets a clear error, and no other client notices.
 @Suite(.onStage)

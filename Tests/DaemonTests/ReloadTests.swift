@@ -118,7 +118,7 @@ struct ReloadTests {
     #expect(try host.ask(#"{"op":"status"}"#)["Sessions"]?[0] == nil)
   }
 
-  @Test(.enabled(if: geteuid() == 0))
+  @Test(.enabled(if: geteuid() == 0, "takes root"))
   func aUserThatIsNoLongerAllowedIsRefusedAtOnce() throws {
     let host = try TestHost()
     let socket = try host.connect()

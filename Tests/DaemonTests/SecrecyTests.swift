@@ -1,10 +1,24 @@
 import Foundation
 import Glibc
 import Testing
+import TestSupport
 
 /// What no user may see.
-@Suite(.onStage)
+@Suite(.onStageWithShippedPrograms)
 struct SecrecyTests {
+  /// What is looked through here and in the suites beside this one is what users install.
+  @Test(.enabled(if: Programs.shipped != nil, "CREDD_SHIPPED_DIR is not set"))
+  func programsThatAreLookedThroughAreTheStrippedOnes() throws {
+    let readelf = try #require(Programs.installed("readelf"))
+    for program in [Programs.credd, Programs.credctl] {
+      #expect(program.hasPrefix(Programs.shipped ?? "none"))
+      let sections = try ChildProcess([readelf, "--section-headers", "--wide", program])
+      #expect(try sections.wait() == 0)
+      #expect(sections.output.contains(" .text "))
+      #expect(!sections.output.contains(" .symtab ") && !sections.output.contains(" .debug_info "))
+    }
+  }
+
   @Test
   func logOfAWholeLifeHoldsNoSecret() throws {
     let file = try Stage.current().newFile("bearer")

@@ -155,7 +155,9 @@ struct StateDirectoryTests {
     #expect(host.log.split(separator: "\n").count { $0.contains("warning") } == 1)
   }
 
-  @Test(.enabled(if: geteuid() == 0 && Programs.installed("unshare") != nil))
+  @Test(
+    .enabled(
+      if: geteuid() == 0 && Programs.installed("unshare") != nil, "takes root and unshare(1)"))
   func fullDiskIsSaidAndChangesNothing() throws {
     let stage = try Stage.current()
     let sandbox = try Sandbox()

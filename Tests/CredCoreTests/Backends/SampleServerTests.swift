@@ -1,4 +1,5 @@
 import CredCore
+import struct SimulationKit.SeededGenerator
 import Testing
 
 /// The known answers come from the sample server's own code, run with these inputs.

@@ -114,7 +114,8 @@ struct ConfigurationGrammarTests {
     #expect(reading.configuration == nil)
   }
 
-  @Test(.disabled(if: TestRounds.isShort)) func limitsOfLineAndFile() {
+  @Test(.disabled(if: TestRounds.isShort, "left out by CREDD_TEST_ROUNDS=short"))
+  func limitsOfLineAndFile() {
     let longest = "#" + String(repeating: "x", count: Limits.Configuration.lineBytes - 1)
     #expect(problems(plainProfile + longest + "\r\n").isEmpty)
     #expect(
@@ -127,7 +128,8 @@ struct ConfigurationGrammarTests {
         == "credd.conf:1: the file is longer than 1048576 bytes")
   }
 
-  @Test(.disabled(if: TestRounds.isShort)) func limitOfProfiles() {
+  @Test(.disabled(if: TestRounds.isShort, "left out by CREDD_TEST_ROUNDS=short"))
+  func limitOfProfiles() {
     let count = Limits.Configuration.profiles
     let files = (0..<2).map { half in
       let profiles = (0..<count / 2).map { index in

@@ -1,4 +1,5 @@
 import Foundation
+import struct SimulationKit.SeededGenerator
 import Testing
 
 @testable import CredCore

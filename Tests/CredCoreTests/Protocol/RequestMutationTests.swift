@@ -1,4 +1,5 @@
 import CredCore
+import struct SimulationKit.SeededGenerator
 import Testing
 
 /// Damaged lines give a request or an error, never a crash.

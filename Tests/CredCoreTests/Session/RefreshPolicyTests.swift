@@ -1,3 +1,4 @@
+import struct SimulationKit.SeededGenerator
 import Testing
 
 @testable import CredCore

@@ -1,3 +1,5 @@
+import struct SimulationKit.SeededGenerator
+
 @testable public import CredCore
 
 /// A session machine with a clock and a generator of its own: events go in by name, and what the

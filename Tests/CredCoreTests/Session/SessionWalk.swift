@@ -1,3 +1,5 @@
+import struct SimulationKit.SeededGenerator
+
 @testable import CredCore
 
 /// A session to which anything happens in any order, and what must hold whatever happens.

@@ -84,6 +84,55 @@ struct MembershipTests {
     #expect(try client.ask("{}").errorCode == "AccessDenied")
   }
 
+  /// A module of the database is away, and no error says so: the rest of the list is shorter.
+  @Test func `a group that a part of the database did not list counts when it is listed again`()
+    throws
+  {
+    let fixture = try fixture()
+    let client = fixture.connect(groups: [8])
+    fixture.host.queries.unlistedGroups = [8]
+    // Never listed, it counts as the kernel says.
+    #expect(try client.ask("{}").accessKeyID != nil)
+    fixture.host.queries.unlistedGroups = []
+    fixture.advance(by: .seconds(61))
+    #expect(try client.ask("{}").accessKeyID != nil)
+    fixture.host.queries.unlistedGroups = [8]
+    for _ in 0..<10 {
+      fixture.advance(by: .seconds(61))
+      _ = try client.ask("{}")
+    }
+    fixture.host.queries.unlistedGroups = []
+    fixture.advance(by: .seconds(61))
+    #expect(try client.ask("{}").accessKeyID != nil)
+  }
+
+  @Test func `one user whose look-up hangs delays no other user`() throws {
+    let fixture = try fixture()
+    fixture.host.queries.setGroups([8], of: 1001)
+    fixture.host.background.nextTimes[.users] = [nil]
+    let (slow, quick) = (fixture.connect(groups: [8]), fixture.connect(uid: 1001, groups: [8]))
+    slow.send(#"{"wait":1}"#)
+    #expect(slow.isWaiting)
+    let began = fixture.now
+    for _ in 0..<100 { #expect(try quick.ask("{}").accessKeyID != nil) }
+    // The virtual clock ticks when it is read.
+    #expect(fixture.now - began < .milliseconds(1))
+    fixture.advance(by: .seconds(3))
+    // In time, and no refusal: the database may know the user.
+    #expect(try slow.next().errorCode == "Timeout")
+  }
+
+  @Test func `a failure for one user is no other user's, and no refusal`() throws {
+    let fixture = try fixture()
+    fixture.host.queries.setGroups([8], of: 1001)
+    fixture.host.queries.unavailable = [1000]
+    #expect(try fixture.connect(groups: [8]).ask("{}").errorCode == "Timeout")
+    #expect(try fixture.connect(uid: 1001, groups: [8]).ask("{}").accessKeyID != nil)
+    fixture.host.queries.unavailable = []
+    fixture.advance(by: .seconds(6))
+    #expect(try fixture.connect(groups: [8]).ask("{}").accessKeyID != nil)
+  }
+
   @Test func `a uid with another name is another person`() throws {
     let fixture = try fixture()
     let client = fixture.connect(groups: [8])

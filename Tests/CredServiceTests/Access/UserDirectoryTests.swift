@@ -166,6 +166,31 @@ struct UserDirectoryTests {
     #expect(ask(1001) == .user(UserEntry(uid: 1001, name: "bob")))
   }
 
+  @Test func `a slow look-up of one user delays no other`() {
+    background.nextTimes[.users] = [.milliseconds(1900)]
+    var (slow, quick) = (0, 0)
+    #expect(ask { slow += 1 } == nil)
+    #expect(ask(1001) { quick += 1 } == nil)
+    clock.settle()
+    #expect(slow == 0 && quick == 1)
+    #expect(ask(1001) == .user(UserEntry(uid: 1001, name: "bob")))
+    clock.advance(by: .milliseconds(1900))
+    #expect(slow == 1 && quick == 1)
+    #expect(ask() == alice)
+  }
+
+  @Test func `a failure for one user is none for another`() {
+    queries.unavailable = [1000]
+    var answered = 0
+    _ = ask { answered += 1 }
+    _ = ask(1001)
+    clock.settle()
+    #expect(ask(1001) == .user(UserEntry(uid: 1001, name: "bob")))
+    clock.advance(by: UserDirectory.timeout)
+    #expect(answered == 1)
+    #expect(ask() == .unavailable)
+  }
+
   @Test func `a failure is looked up again until the deadline, and after five seconds`() {
     queries.isUnavailable = true
     let start = clock.now

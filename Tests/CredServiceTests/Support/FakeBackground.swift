@@ -23,6 +23,8 @@ final class FakeBackground: Background {
 
   /// How long work takes from its start on. Nil for work that hangs until ``release(_:)``.
   var time: [BackgroundLane: Duration?] = [:]
+  /// The same for the next works alone, in the order in which they start.
+  var nextTimes: [BackgroundLane: [Duration?]] = [:]
   /// Works that were given to each lane.
   private(set) var asked: [BackgroundLane: Int] = [:]
   private let clock: VirtualClock
@@ -70,7 +72,9 @@ final class FakeBackground: Background {
       guard let job = jobs[number], job.end == nil, running(job.lane) < job.lane.width else {
         continue
       }
-      let time = time[job.lane, default: .zero]
+      let time =
+        nextTimes[job.lane]?.isEmpty == false
+        ? nextTimes[job.lane]?.removeFirst() ?? nil : time[job.lane, default: .zero]
       jobs[number]?.end = time.map { clock.now + $0 } ?? .distantFuture
     }
     timer?.arm(at: jobs.values.map(\.nextChange).min())

@@ -1,6 +1,7 @@
 import CredCore
 import CredService
 import Logging
+import struct SimulationKit.SeededGenerator
 import Synchronization
 
 /// Everything that a service knows of the world, in virtual time and without threads: the real
@@ -92,22 +93,5 @@ final class LogBook: Sendable {
         $0.append(Entry(level: event.level, message: event.message.description, metadata: all))
       }
     }
-  }
-}
-
-/// SplitMix64 (Steele, Lea and Flood, 2014): the same sequence for a seed everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    state = seed
-  }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -10,6 +10,10 @@ final class FakeQueries: HostQueries, @unchecked Sendable {
   ]
   /// The database does not answer.
   var isUnavailable = false
+  /// Users for whom alone it does not answer, as a directory behind one of its modules.
+  var unavailable: Set<UInt32> = []
+  /// Groups that it does not list, because the module that knows them is away: no error says so.
+  var unlistedGroups: Set<UInt32> = []
   /// By pid.
   var executables: [Int32: Caller.Executable] = [:]
   /// The pids whose program was looked at, and those whose program was hashed.
@@ -34,7 +38,8 @@ final class FakeQueries: HostQueries, @unchecked Sendable {
       case .name(let name): users.values.first { $0.name == name }
       }
     guard var entry = found else { return .nobody }
-    if !query.withGroups { entry.groups = [] }
+    if unavailable.contains(entry.uid) { return .unavailable }
+    entry.groups = query.withGroups ? entry.groups.filter { !unlistedGroups.contains($0) } : []
     return .user(entry)
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import TestSupport
 
 /// Descriptors and memory run out: nothing spins, nothing is lost.
 @Suite(

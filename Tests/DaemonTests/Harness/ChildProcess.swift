@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 
 /// A process that a test started: its output goes to files, and it ends with the test.
 final class ChildProcess: Sendable {

@@ -32,12 +32,3 @@ struct Overdue: Error, CustomStringConvertible {
 
   init(_ what: String) { description = "waited in vain for \(what)" }
 }
-
-/// A system call that failed.
-struct CallFailed: Error, CustomStringConvertible {
-  let description: String
-
-  init(_ call: String, _ number: Int32 = errno) {
-    description = unsafe "\(call): \(String(cString: strerror(number)))"
-  }
-}

@@ -1,9 +1,14 @@
 import Foundation
 
-/// Where the programs under test are: beside the test bundle, or in `$CREDD_BIN_DIR`.
+/// Where the programs under test are: beside the test bundle, or in `$CREDD_BIN_DIR`. Suites that
+/// look for secrets run the stripped release programs of `$CREDD_SHIPPED_DIR`, where it is set.
 enum Programs {
-  static let folder: String =
+  static var folder: String { (try? Stage.current())?.programs ?? built }
+
+  static let built: String =
     ProcessInfo.processInfo.environment["CREDD_BIN_DIR"] ?? besideTests
+  /// Nil in a run without a release build.
+  static let shipped: String? = ProcessInfo.processInfo.environment["CREDD_SHIPPED_DIR"]
   private static let besideTests =
     URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 
 /// As much of systemd as a restart takes: it listens, starts credd with the socket, hears its
 /// notifications, and keeps the descriptors that it leaves in store.

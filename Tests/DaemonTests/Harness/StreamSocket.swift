@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// A client's end of a stream, with a deadline on everything.
 final class StreamSocket {

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TestSupport
 
 extension TestHost {
   private func found(_ secrets: [String: String], _ besides: [String]) throws -> [String] {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// A program run to its end.
 enum Command {
@@ -90,14 +91,5 @@ final class UnnamedFile {
       guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
       bytes += chunk[..<count]
     }
-  }
-}
-
-/// A system call that failed.
-struct CallFailed: Error, CustomStringConvertible {
-  let description: String
-
-  init(_ call: String, _ number: Int32 = errno) {
-    description = unsafe "\(call): \(String(cString: strerror(number)))"
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// A machine with a systemd of its own, on which the package is installed: booted once, by
 /// `scripts/test-machine`, for all tests. It goes with the test process, however that ends.
@@ -83,6 +84,19 @@ final class Machine: Sendable {
       """, leader)
     guard prepared.status == 0 else { throw Unexpected("the machine: \(prepared)") }
     return try run("apt-get install --yes /root/credd.deb", leader)
+  }
+
+  /// A process of the machine, by its program's name, as this process sees it.
+  func process(_ name: String) throws -> pid_t {
+    let files = FileManager.default
+    let own = try files.destinationOfSymbolicLink(atPath: "/proc/\(leader)/ns/pid")
+    let found = try files.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.first {
+      // Processes end meanwhile.
+      (try? ProcessFile.text($0, "comm")) == name + "\n"
+        && (try? files.destinationOfSymbolicLink(atPath: "/proc/\($0)/ns/pid")) == own
+    }
+    guard let found else { throw Unexpected("\(name) does not run on the machine") }
+    return found
   }
 
   /// Runs a shell command as root, in at most a minute.

@@ -1,7 +1,7 @@
-import Dispatch
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 /// Gives each test the machine as it is after the installation: credd stopped and without a state,
 /// its socket listening, no drop-ins, the usual configuration. If the test fails, the journal since
@@ -47,15 +47,4 @@ struct MachineTrait: SuiteTrait, TestTrait, TestScoping {
 extension Trait where Self == MachineTrait {
   /// On the machine, alone.
   static var onMachine: Self { MachineTrait() }
-}
-
-/// A thread for one test: tests here wait for processes, which must not occupy the threads that all
-/// tests share.
-final class TestThread: TaskExecutor {
-  private let queue = DispatchQueue(label: "test")
-
-  func enqueue(_ job: consuming ExecutorJob) {
-    let job = UnownedJob(job)
-    queue.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
-  }
 }

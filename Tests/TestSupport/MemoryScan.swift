@@ -1,22 +1,24 @@
 import Foundation
-import Glibc
+package import Glibc
 
 /// What stands in the memory of a process: every mapping it wrote to, and its files in memory.
 ///
 /// Takes root: credd's memory is closed to all others. A sanitizer's allocator wipes nothing, and
 /// its shadow of the memory is terabytes.
-struct MemoryScan {
-  static var canBe: Bool { geteuid() == 0 && !Sanitizer.isOn }
+package struct MemoryScan {
+  package static var canBe: Bool { geteuid() == 0 && !Sanitizer.isOn }
 
   /// As many bytes of a secret in a row are too many. Fewer occur by chance.
-  static let tooMany = 8
+  package static let tooMany = 8
 
-  let pid: pid_t
+  private let pid: pid_t
+
+  package init(pid: pid_t) { self.pid = pid }
 
   /// Where a part of each of `secrets` was found, in words; nothing where none was.
   ///
   /// - Parameter besides: what may be there. What secrets have in common with it is none.
-  func find(_ secrets: [String: String], besides: [String] = []) throws -> [String] {
+  package func find(_ secrets: [String: String], besides: [String] = []) throws -> [String] {
     var found: [String] = []
     let patterns = secrets.map { SecretPattern($0, $1, besides: besides) }
     let memory = unsafe open("/proc/\(pid)/mem", O_RDONLY | O_CLOEXEC)
@@ -34,7 +36,7 @@ struct MemoryScan {
   }
 
   /// The same in memory that was written to a file.
-  static func find(_ secrets: [String: String], inDump file: String) throws -> [String] {
+  package static func find(_ secrets: [String: String], inDump file: String) throws -> [String] {
     let bytes = [UInt8](try Data(contentsOf: URL(filePath: file)))
     return secrets.compactMap { SecretPattern($0, $1, besides: []).found(in: bytes) }
   }
