@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -55,6 +57,42 @@ static int spawn_limited(pid_t *pid, const posix_spawn_file_actions_t *actions,
   return failure;
 }
 
+struct spawning {
+  pid_t *pid;
+  const posix_spawn_file_actions_t *actions;
+  const posix_spawnattr_t *attributes;
+  const char *const *arguments;
+  const char *const *environment;
+  int failure;
+};
+
+static void *spawn_confined(void *argument) {
+  struct spawning *spawning = argument;
+  // EINVAL: a kernel before 4.3 has no ambient capabilities.
+  if ((prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL) ||
+      prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+    spawning->failure = errno;
+  else
+    spawning->failure = spawn_limited(spawning->pid, spawning->actions, spawning->attributes,
+                                      spawning->arguments, spawning->environment);
+  return NULL;
+}
+
+// The kernel keeps ambient capabilities and no_new_privs for each thread, and a child has those of
+// the thread that makes it; posix_spawn() cannot change them. So a thread gives up what no command
+// may have, makes the command and ends, and the daemon keeps what it has.
+static int spawn_in_thread(struct spawning *spawning) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 64 << 10);
+  pthread_t thread;
+  int failure = pthread_create(&thread, &attributes, spawn_confined, spawning);
+  pthread_attr_destroy(&attributes);
+  if (failure) return failure;
+  pthread_join(thread, NULL);
+  return spawning->failure;
+}
+
 int credd_spawn(const char *const *arguments, const char *const *environment,
                 struct credd_child *child) {
   int input[2] = {-1, -1}, output[2] = {-1, -1}, error[2] = {-1, -1};
@@ -70,8 +108,14 @@ int credd_spawn(const char *const *arguments, const char *const *environment,
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
   int failure = prepare(&actions, &attributes, input[0], output[1], error[1]);
-  if (!failure)
-    failure = spawn_limited(&child->pid, &actions, &attributes, arguments, environment);
+  if (!failure) {
+    struct spawning spawning = {.pid = &child->pid,
+                                .actions = &actions,
+                                .attributes = &attributes,
+                                .arguments = arguments,
+                                .environment = environment};
+    failure = spawn_in_thread(&spawning);
+  }
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   close(input[0]);

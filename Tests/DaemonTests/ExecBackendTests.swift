@@ -85,6 +85,51 @@ struct ExecBackendTests {
     }
   }
 
+  /// As credd.service has them with the example for allow_executables.
+  @Test(.enabled(if: OtherUser.canBe, "takes root, which can give capabilities"))
+  func aCommandHasNoCapabilityOfTheDaemonsAndGainsNone() throws {
+    let stage = try Stage.current()
+    let text = stage.newFile("token")
+    let seen = stage.newFile("seen")
+    try Data("#!/bin/sh\ncat /proc/self/status >\(seen)\nexit 77\n".utf8)
+      .write(to: URL(filePath: text))
+    try Data().write(to: URL(filePath: seen))
+    unsafe chmod(seen, 0o666)
+    let (script, sandbox, file, folder) = (
+      try stage.executable(text), try Sandbox(), stage.newFile("credd.conf"), stage.newFile("run")
+    )
+    try Data(
+      ("[backend corp]\ntype = exec\ncommand = \(script)\n"
+        + Configuration.profile("default", endpoint: sandbox.url)).utf8
+    ).write(to: URL(filePath: file))
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    unsafe chmod(folder, 0o777)
+    let daemon = try ChildProcess([
+      try #require(Programs.installed("setpriv")), "--reuid=games", "--regid=games",
+      "--clear-groups", "--inh-caps=+sys_ptrace", "--ambient-caps=+sys_ptrace", "--",
+      try stage.executable(Programs.credd), "--config", file, "--socket", folder + "/s",
+    ])
+    try Deadline.usual.wait(for: "credd") {
+      (try? StreamSocket(unixPath: folder + "/s")) != nil || daemon.status != nil
+    }
+    func field(_ name: String, _ status: String) -> String? {
+      status.split(separator: "\n").first { $0.hasPrefix(name + ":") }
+        .map { $0.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces) }
+    }
+    let own = try ProcessFile.text(daemon.pid, "status")
+    #expect(field("CapAmb", own) == "0000000000080000")
+    let caller = try StreamSocket(unixPath: folder + "/s")
+    try caller.send("{}\n")
+    #expect(try caller.reply().errorCode == "BackendRejected")
+    let status = try String(contentsOfFile: seen, encoding: .utf8)
+    for set in ["CapAmb", "CapPrm", "CapEff"] {
+      #expect(field(set, status) == "0000000000000000", "\(set)")
+    }
+    #expect(field("NoNewPrivs", status) == "1")
+    // The daemon has what it had.
+    #expect(field("CapAmb", try ProcessFile.text(daemon.pid, "status")) == "0000000000080000")
+  }
+
   @Test
   func commandThatIsNotThereIsNamed() throws {
     let host = try TestHost { sandbox in

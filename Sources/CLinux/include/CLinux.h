@@ -129,7 +129,8 @@ int credd_start_thread(void *(*run)(void *), void *argument, size_t stack_size);
 int credd_group_id(const char *name, gid_t *gid);
 
 // Runs a command with nothing but the given arguments and environment: pipes as standard streams,
-// a process group of its own, every other descriptor closed, signals at their defaults.
+// a process group of its own, every other descriptor closed, signals at their defaults. It has no
+// ambient capabilities, and can gain no privileges (no_new_privs).
 struct credd_child {
   pid_t pid;
   int standard_input;
