@@ -380,6 +380,13 @@ package struct Command: Sendable {
   }
 }
 
+extension Command {
+  /// The values of its variables, hidden in texts that come back.
+  var secrets: SentSecrets {
+    SentSecrets(environment.filter { $0.name != "PATH" }.map(\.value))
+  }
+}
+
 /// Runs commands. The completion comes later, never within `run`.
 package protocol CommandRunning: AnyObject {
   func run(_ command: Command, completion: @escaping (ExecOutcome) -> Void)

@@ -67,6 +67,42 @@ struct SecrecyTests {
     }
   }
 
+  /// A key in a header is a secret, whatever it looks like.
+  @Test
+  func whatABackendRepeatsOfHeadersIsHidden() throws {
+    let host = try TestHost {
+      Configuration.usual(
+        $0, backend: "header.X-Api-Key = pass-phrase\nheader.X-Auth = Basic correct-horse")
+    }
+    try host.sandbox.plan(
+      #"{"Service":"backend","Kind":"status","Status":403,"Count":-1,"#
+        + #""Body":"{\"message\":\"no pass-phrase with correct-horse here\"}"}"#)
+    let refused = try host.refusal("{}")
+    #expect(refused.errorCode == "BackendRejected")
+    #expect(refused.errorMessage?.contains("no … with … here") == true, "\(refused)")
+    let status = try host.credctl("status", "--json").output
+    for secret in ["pass-phrase", "correct-horse"] {
+      #expect(!host.log.contains(secret))
+      #expect(!status.contains(secret))
+    }
+  }
+
+  @Test
+  func whatACommandRepeatsOfItsEnvironmentIsHidden() throws {
+    let stage = try Stage.current()
+    let text = stage.newFile("token")
+    try Data("#!/bin/sh\necho \"cannot bind with $LDAP_PASSWORD\" >&2\nexit 77\n".utf8)
+      .write(to: URL(filePath: text))
+    let script = try stage.executable(text)
+    let host = try TestHost { sandbox in
+      "[backend corp]\ntype = exec\ncommand = \(script)\nenvironment.LDAP_PASSWORD = pass-phrase\n"
+        + Configuration.profile("default", endpoint: sandbox.url)
+    }
+    let refused = try host.refusal("{}")
+    #expect(refused.errorMessage?.contains("cannot bind with …") == true, "\(refused)")
+    #expect(!host.log.contains("pass-phrase"))
+  }
+
   /// Whether a text has a part of a secret in it, as long as ``MemoryScan/tooMany``.
   private func isTold(_ secret: String, in text: String) -> Bool {
     let bytes = Array(secret.utf8)

@@ -150,6 +150,8 @@ extension CognitoIdentity {
       reply.body.count <= Limits.Upstream.awsReplyBytes
       ? try? JSONValue.parse(reply.body.bytes) : nil
     guard let name = body?["__type"]?.text ?? reply.header("x-amzn-ErrorType") else { return nil }
-    return RemoteError(name: name, message: body?["message"]?.secret ?? body?["Message"]?.secret)
+    return RemoteError(
+      name: name, message: body?["message"]?.secret ?? body?["Message"]?.secret,
+      hiding: reply.sent)
   }
 }

@@ -93,7 +93,7 @@ public struct STS: Sendable, Equatable {
     let root = try? XMLReader.parse(reply.body.bytes)
     let error = (root?["Error"]).flatMap { error in
       (error["Code"]?.text.exposedText()).flatMap {
-        RemoteError(name: $0, message: error["Message"]?.text)
+        RemoteError(name: $0, message: error["Message"]?.text, hiding: reply.sent)
       }
     }
     return .aws(reply, error, from: .sts, table: FailureTable.sts)

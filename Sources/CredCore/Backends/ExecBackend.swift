@@ -40,7 +40,7 @@ extension UpstreamFailure {
   ) -> Self {
     let line = outcome.standardError.prefix { !$0.isLineBreak }.prefix(4096)
     let isSafe = !logins.logins.contains { line.contains(bytes: $0.token.bytes) }
-    let said = isSafe ? RemoteText.clean(line) : nil
+    let said = isSafe ? RemoteText.clean(line, hiding: outcome.sent) : nil
     let (row, detail): (FailureTable.Row, String) =
       switch outcome.ending {
       case .exited(let status): (FailureTable.exec(exitStatus: status), "exit status \(status)")
@@ -71,6 +71,8 @@ public struct ExecOutcome: Sendable, Equatable {
   public var standardOutput: Secret
   /// Only its first line is used.
   public var standardError: [UInt8]
+  /// Hidden in that line.
+  public var sent = SentSecrets()
 
   public init(ending: Ending, standardOutput: Secret = Secret([]), standardError: [UInt8] = []) {
     self.ending = ending

@@ -250,6 +250,6 @@ extension HTTPReply {
     guard !secrets.contains(where: { !$0.isEmpty && head.contains(bytes: $0.bytes) }) else {
       return nil
     }
-    return RemoteText.clean(head)
+    return RemoteText.clean(head, hiding: sent)
   }
 }

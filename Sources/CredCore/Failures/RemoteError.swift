@@ -6,13 +6,15 @@ struct RemoteError: Equatable {
   let message: String?
 
   /// Nil if the name is no error name: the reply did not come from the service.
-  init?(name: some StringProtocol, message: Secret?) {
+  ///
+  /// - Parameter sent: hidden in the message.
+  init?(name: some StringProtocol, message: Secret?, hiding sent: SentSecrets) {
     let local = name.split(separator: "#").last?.split(separator: ":").first ?? ""
     guard (1...128).contains(local.utf8.count), local.containsOnlyLettersDigits(or: "._") else {
       return nil
     }
     self.name = String(local)
-    self.message = message.flatMap { RemoteText.clean($0.bytes) }
+    self.message = message.flatMap { RemoteText.clean($0.bytes, hiding: sent) }
   }
 
   func fits(_ row: FailureTable.Row) -> Bool {
@@ -31,9 +33,14 @@ enum RemoteText {
 
   /// The text without control characters, line breaks and possible tokens, cut to 200 characters;
   /// nil if nothing is left.
-  static func clean(_ bytes: some Collection<UInt8>) -> String? {
+  ///
+  /// - Parameter sent: hidden too, however short its parts are.
+  static func clean(
+    _ bytes: some Collection<UInt8>, hiding sent: SentSecrets = SentSecrets()
+  ) -> String? {
     // The rest of a long message is not read.
-    let text = String(decoding: bytes.prefix(maximumLength * 8), as: UTF8.self)
+    let head = sent.hide(in: bytes.prefix(4096))
+    let text = String(decoding: head.prefix(maximumLength * 8), as: UTF8.self)
     var cleaned = ""
     for word in text.split(whereSeparator: isSeparator) {
       if !cleaned.isEmpty { cleaned.append(" ") }

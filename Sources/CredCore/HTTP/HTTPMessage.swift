@@ -71,6 +71,8 @@ public struct HTTPReply: Sendable, Equatable {
   public var headers: [Header]
   /// May hold credentials.
   public var body: Secret
+  /// Hidden in every text of this reply that is shown.
+  public var sent = SentSecrets()
 
   public init(status: Int, headers: [Header] = [], body: Secret) {
     self.status = status

@@ -9,7 +9,7 @@ extension UpstreamClient {
       try profile.cognito.getID(
         pool: profile.pool, accountID: profile.settings.accountID, logins: logins)
     }
-    return cognito(request, profile) { reply throws(UpstreamFailure) in
+    return cognito(request, profile, logins) { reply throws(UpstreamFailure) in
       .identity(try CognitoIdentity.identity(from: reply))
     }
   }
@@ -18,7 +18,7 @@ extension UpstreamClient {
     _ identityID: IdentityID, _ logins: LoginsMap, _ profile: Profile
   ) -> Exchange<UpstreamOutcome> {
     let request = profile.cognito.getOpenIDToken(identity: identityID, logins: logins)
-    return cognito(request, profile) { [unowned self] reply throws(UpstreamFailure) in
+    return cognito(request, profile, logins) { [unowned self] reply throws(UpstreamFailure) in
       outcome(try CognitoIdentity.token(from: reply))
     }
   }
@@ -28,17 +28,18 @@ extension UpstreamClient {
   ) -> Exchange<UpstreamOutcome> {
     let request = profile.cognito.getCredentials(
       identity: identityID, logins: logins, customRoleARN: role ?? profile.settings.roleARN)
-    return cognito(request, profile) { [unowned self] reply throws(UpstreamFailure) in
+    return cognito(request, profile, logins) { [unowned self] reply throws(UpstreamFailure) in
       outcome(try CognitoIdentity.credentials(from: reply), identityID)
     }
   }
 
   private func cognito(
-    _ request: HTTPRequest, _ profile: Profile,
+    _ request: HTTPRequest, _ profile: Profile, _ logins: LoginsMap,
     _ read: @escaping (HTTPReply) throws(UpstreamFailure) -> UpstreamOutcome
   ) -> Exchange<UpstreamOutcome> {
     Exchange(
-      request: request, settings: awsSettings(profile), upstream: .cognitoIdentity, read: read)
+      request: request, settings: awsSettings(profile), upstream: .cognitoIdentity,
+      secrets: logins.logins.map(\.token), read: read)
   }
 
   func assumeRole(
@@ -51,7 +52,9 @@ extension UpstreamClient {
         Result { () throws(UpstreamFailure) in
           let request = try roleRequest(token, try policy.get(), profile, user)
           return .exchange(
-            Exchange(request: request, settings: awsSettings(profile), upstream: .sts) {
+            Exchange(
+              request: request, settings: awsSettings(profile), upstream: .sts, secrets: [token]
+            ) {
               [unowned self] reply throws(UpstreamFailure) in
               outcome(try STS.credentials(from: reply), identityID)
             })

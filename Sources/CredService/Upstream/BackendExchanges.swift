@@ -78,7 +78,7 @@ extension UpstreamClient {
           return .exchange(
             Exchange(
               request: request, settings: settings.httpSettings(timeout: backend.timeout),
-              upstream: upstream
+              upstream: upstream, secrets: query.logins.logins.map(\.token)
             ) { [unowned self] reply throws(UpstreamFailure) in
               outcome(try http.token(from: reply, to: query))
             })
@@ -106,7 +106,7 @@ extension UpstreamClient {
           return .exchange(
             Exchange(
               request: request, settings: settings.httpSettings(timeout: backend.timeout),
-              upstream: upstream
+              upstream: upstream, secrets: [password]
             ) { reply throws(UpstreamFailure) in
               .signedIn(try http.session(from: reply))
             })

@@ -5,6 +5,9 @@ struct Exchange<Outcome> {
   let request: HTTPRequest
   let settings: HTTPSettings
   let upstream: Upstream
+  /// What the body and the URL hold that is secret, hidden in texts that come back. Headers are
+  /// hidden too.
+  var secrets: [Secret] = []
   let read: (HTTPReply) throws(UpstreamFailure) -> Outcome
   /// Whether a failure is worth one more request, which is prepared anew.
   var isRepeated: (UpstreamFailure) -> Bool = { _ in false }
@@ -49,6 +52,8 @@ extension UpstreamClient {
         }
       case .success(.command(let command, let read)):
         services.commands.run(command) { output in
+          var output = output
+          output.sent = command.secrets
           done(Result { () throws(UpstreamFailure) in try read(output) }.outcome)
         }
       case .success(.outcome(let outcome)):
@@ -90,7 +95,8 @@ extension UpstreamClient {
       switch result {
       case .failure(let failure):
         done(.failure(.transport(failure, from: exchange.upstream)))
-      case .success(let reply):
+      case .success(var reply):
+        reply.sent = SentSecrets(exchange.request.secretHeaders + exchange.secrets)
         recordServerTime(of: reply, from: exchange.upstream)
         done(Result { () throws(UpstreamFailure) in try exchange.read(reply) })
       }

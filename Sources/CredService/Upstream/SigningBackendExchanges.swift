@@ -15,7 +15,8 @@ extension UpstreamClient {
             let request = try developerRequest(
               settings, query, profile, user, found.signer, try crypto.get(), upstream)
             var exchange = Exchange(
-              request: request, settings: awsSettings(profile), upstream: upstream
+              request: request, settings: awsSettings(profile), upstream: upstream,
+              secrets: query.logins.logins.map(\.token)
             ) { [unowned self] reply throws(UpstreamFailure) in
               outcome(try CognitoIdentity.developerToken(from: reply, backend: backend.name))
             }
@@ -133,7 +134,7 @@ extension UpstreamClient {
           return .exchange(
             Exchange(
               request: request, settings: settings.httpSettings(timeout: backend.timeout),
-              upstream: upstream
+              upstream: upstream, secrets: query.logins.logins.map(\.token) + [session.key]
             ) { [unowned self] reply throws(UpstreamFailure) in
               outcome(try server.reply(reply, to: query, session: session, cipher: crypto))
             })

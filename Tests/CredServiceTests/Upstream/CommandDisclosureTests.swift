@@ -13,4 +13,16 @@ struct CommandDisclosureTests {
     printed += "\(command) \(String(reflecting: command))"
     #expect(!printed.contains("hush"))
   }
+
+  @Test func `an exchange is printed without its secrets`() {
+    let request = HTTPRequest(method: .post, url: "http://127.0.0.1", body: Secret("hush-body"))
+    let exchange = Exchange<Void>(
+      request: request, settings: HTTPSettings(timeout: .seconds(1), replyLimit: 1),
+      upstream: .sts, secrets: [Secret("hush-token")]
+    ) { _ throws(UpstreamFailure) in }
+    var printed = ""
+    dump(exchange, to: &printed)
+    printed += "\(exchange) \(String(reflecting: exchange))"
+    #expect(!printed.contains("hush"))
+  }
 }

@@ -1,0 +1,56 @@
+/// What went out with a request or to a command and is secret: a backend may repeat it in an error,
+/// and an error's text reaches users and the journal.
+public struct SentSecrets: Sendable, Equatable {
+  /// Shorter values are words such as `on`, and no secrets.
+  static let shortest = 4
+  /// Parts of a value from this length on are looked for alone too: `Basic dXNlcjpwYXNz` may come
+  /// back without its scheme.
+  static let shortestPart = 8
+
+  /// The longest first: one may be a part of another.
+  private let texts: [Secret]
+
+  public init(_ secrets: [Secret] = []) {
+    var all: [Secret] = []
+    for secret in secrets {
+      let whole = secret.bytes.trimmed
+      all.append(Secret(Array(whole)))
+      for part in whole.split(whereSeparator: \.isWhiteSpace)
+      where part.count >= Self.shortestPart && part.count < whole.count {
+        all.append(Secret(Array(part)))
+      }
+    }
+    texts = all.filter { $0.count >= Self.shortest }.sorted { $0.count > $1.count }
+  }
+
+  /// The bytes with an ellipsis in place of each secret.
+  func hide(in bytes: some Collection<UInt8>) -> [UInt8] {
+    texts.reduce(Array(bytes)) { text, secret in
+      guard text.contains(bytes: secret.bytes) else { return text }
+      var rest = text[...]
+      var cleaned: [UInt8] = []
+      while let byte = rest.first {
+        if rest.starts(with: secret.bytes) {
+          cleaned += Array("…".utf8)
+          rest = rest.dropFirst(secret.count)
+        } else {
+          cleaned.append(byte)
+          rest = rest.dropFirst()
+        }
+      }
+      return cleaned
+    }
+  }
+}
+
+extension HTTPRequest {
+  /// The values of its headers, but for those that say nothing of a user or a host.
+  public var secretHeaders: [Secret] {
+    headers.filter { !Self.plainHeaders.contains($0.name.lowercased()) }.map(\.value)
+  }
+
+  private static let plainHeaders: Set = [
+    "accept", "cache-control", "content-type", "host", "x-amz-content-sha256", "x-amz-date",
+    "x-amz-target",
+  ]
+}
