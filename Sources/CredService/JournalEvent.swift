@@ -6,6 +6,12 @@ package import Logging
 package enum JournalEvent: String, CaseIterable, Sendable {
   /// Credentials were given to a process, for the first time since they were fetched.
   case credentialsGiven = "fa49fa7d50a447f891a95eaa44ec9dd5"
+  /// Credentials of another user were given to a process.
+  case impersonated = "539122af8e144a469b0774d10e5ea6fd"
+  /// New credentials came from upstream.
+  case credentialsRefreshed = "3eca26abb1ba467f88ac37d878bbdf91"
+  /// A sign-in was refused.
+  case signInRefused = "1be4fc172f324bf58d06a7794ce598ed"
   /// A user signed in, or is known again.
   case signedIn = "47da057da31a4c58a5b95dea84fa47a5"
   /// A user signed out, or was signed out.

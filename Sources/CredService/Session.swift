@@ -27,6 +27,9 @@ package final class Session {
   var askedBy: UInt64 = 0
   /// The processes that got these credentials.
   var audited = AuditLedger()
+  /// The client whose request is being carried out, and whether it is a `logout`.
+  weak var requester: Client?
+  var isBeingSignedOut = false
   /// Whether the service counts it among sessions whose last refresh failed.
   var isDegraded = false
   /// The call that the machine waits for, and whether it was prioritised for a caller.

@@ -11,15 +11,21 @@ extension SessionService {
     if let name = session.userName { log[metadataKey: "user"] = "\(name)" }
     switch announcement {
     case .state(let state):
-      log.log(state.journalEvent, .info, "session is now \(state.reported)")
+      logState(state, session, log)
     case .identityChanged(let previous?, let current?):
       log.log(
         .identityChanged, .notice, "identity changed",
-        ["previous": "\(previous)", "identity": "\(current)"])
+        processMetadata(requester(of: session))
+          .merging(["previous": "\(previous)", "identity": "\(current)"]) { $1 })
     case .identityChanged:
       break
     case .refreshed(let expiration):
-      log.debug("credentials refreshed", metadata: ["expiration": "\(expiration.iso8601)"])
+      var metadata: Logger.Metadata = ["expiration": "\(expiration.iso8601)"]
+      if let key = session.machine.credentials?.credentials.accessKeyID {
+        metadata["access_key_id"] = "\(key)"
+      }
+      if let identity = session.machine.identityID { metadata["identity"] = "\(identity)" }
+      log.log(.credentialsRefreshed, .info, "credentials refreshed", metadata)
     case .expiring(let error):
       log.info("\(error.message)")
     case .degraded(let failure):
@@ -27,6 +33,32 @@ extension SessionService {
     case .failed(let failure), .signInFailed(let failure):
       logFailure("no credentials", failure, session, log)
     }
+  }
+
+  /// What a client asks for has an entry of its own, by its request.
+  private func logState(_ state: SignInState, _ session: Session, _ log: Logger) {
+    let message: Logger.Message = "session is now \(state.reported)"
+    let client = requester(of: session)
+    guard client?.waiting?.request.signIn == nil, !session.isBeingSignedOut else {
+      return log.debug(message)
+    }
+    var metadata = processMetadata(client)
+    metadata["means"] = state.means.map { "\($0)" }
+    if let identity = session.machine.identityID { metadata["identity"] = "\(identity)" }
+    log.log(state.journalEvent, .info, message, metadata)
+  }
+
+  /// The first client whose request caused what happens to a session; nil if none did.
+  private func requester(of session: Session) -> Client? {
+    session.requester
+      ?? clients.values.filter { $0.waiting?.session === session }.min { $0.id < $1.id }
+  }
+
+  private func processMetadata(_ client: Client?) -> Logger.Metadata {
+    guard let client else { return [:] }
+    var metadata: Logger.Metadata = ["pid": "\(client.peer.pid)"]
+    if let unit = client.unit() { metadata["unit"] = "\(unit)" }
+    return metadata
   }
 
   private func logFailure(
@@ -56,6 +88,100 @@ extension SignInState {
     case .signedOut: .signedOut
     }
   }
+
+  /// What vouches for the user.
+  fileprivate var means: String? {
+    switch self {
+    case .signedOut: nil
+    case .guest: "guest"
+    case .signedIn(let method), .tokensInvalid(let method):
+      switch method {
+      case .host: "host"
+      case .password: "password"
+      case .developerToken: "token"
+      case .logins: "logins"
+      case .tokenFile: "tokenFile"
+      }
+    }
+  }
+}
+
+extension LoginRequest {
+  /// By which means, and as whom.
+  fileprivate var metadata: Logger.Metadata {
+    switch signIn {
+    case .host: ["means": "host"]
+    case .password(let username, _): ["means": "password", "username": "\(username)"]
+    case .developerToken(let identity, _): ["means": "token", "claimed": "\(identity)"]
+    case .logins(let map):
+      [
+        "means": "logins",
+        "providers": "\(map.logins.map(\.provider).joined(separator: " "))",
+      ]
+    }
+  }
+}
+
+extension Request {
+  fileprivate var signIn: LoginRequest? {
+    if case .login(let login) = operation { login } else { nil }
+  }
+}
+
+extension ProtocolErrorCode {
+  /// Whether a sign-in that ends so was judged and refused. Others were not judged.
+  fileprivate var refusesSignIn: Bool {
+    switch self {
+    case .signInFailed, .signInRequired, .backendRejected, .tokenRejected, .identityConflict,
+      .accessDenied, .tooManyRequests:
+      true
+    default: false
+    }
+  }
+}
+
+/// The audit of sign-ins and sign-outs: who asked, by which means, as whom.
+extension SessionService {
+  /// Records how a `login` ended; does nothing for other requests.
+  ///
+  /// - Parameter error: nil if the user is signed in.
+  func recordSignIn(
+    _ request: Request, _ session: Session, _ client: Client, _ error: ProtocolError? = nil
+  ) {
+    guard let login = request.signIn, error?.code.refusesSignIn ?? true else { return }
+    let event: JournalEvent = error == nil ? .signedIn : .signInRefused
+    let subject = NoticeLimiter.Subject(
+      event: event.rawValue, profile: session.key.profile, uid: session.key.uid)
+    guard let repeats = auditLimiter.admit(subject, now: host.clock.now) else { return }
+    var metadata = sessionMetadata(session, client, repeats)
+    metadata.merge(login.metadata) { $1 }
+    if let error {
+      metadata["code"] = "\(error.code.rawValue)"
+      log.log(event, .notice, "sign-in refused", metadata)
+    } else {
+      log.log(event, .info, "signed in", metadata)
+    }
+  }
+
+  /// Call before the session drops what it holds.
+  func recordSignOut(_ session: Session, _ client: Client, global: Bool) {
+    let subject = NoticeLimiter.Subject(
+      event: JournalEvent.signedOut.rawValue, profile: session.key.profile, uid: session.key.uid)
+    guard let repeats = auditLimiter.admit(subject, now: host.clock.now) else { return }
+    var metadata = sessionMetadata(session, client, repeats)
+    metadata["means"] = session.machine.state.means.map { "\($0)" }
+    if global { metadata["global"] = "yes" }
+    log.log(.signedOut, .info, "signed out", metadata)
+  }
+
+  private func sessionMetadata(
+    _ session: Session, _ client: Client, _ repeats: Int
+  ) -> Logger.Metadata {
+    var metadata = callerMetadata(session.key.profile, client, client.unit(), repeats)
+    if let name = session.userName { metadata["user"] = "\(name)" }
+    if let identity = session.machine.identityID { metadata["identity"] = "\(identity)" }
+    return metadata
+  }
 }
 
 /// The audit: which callers got credentials, and which were refused.
@@ -71,6 +197,7 @@ extension SessionService {
     guard let credentials = session.machine.credentials else { return }
     record("credentials given", session, client, now) {
       $0["expiration"] = "\(credentials.credentials.expiration.iso8601)"
+      $0["access_key_id"] = "\(credentials.credentials.accessKeyID)"
     }
   }
 
@@ -102,11 +229,15 @@ extension SessionService {
     }
     if let identity = session.machine.identityID { metadata["identity"] = "\(identity)" }
     add(&metadata)
-    log.log(.credentialsGiven, .info, message, metadata)
+    log.log(
+      session.key.uid == client.peer.uid ? .credentialsGiven : .impersonated, .info, message,
+      metadata)
   }
 
+  /// - Parameter other: the user for whom the caller asked, as it named that user.
   func recordRefusal(
-    of caller: Caller, to profile: String, _ client: Client, _ now: Instant
+    of caller: Caller, to profile: String, inNameOf other: String? = nil, _ client: Client,
+    _ now: Instant
   ) {
     let subject = NoticeLimiter.Subject(
       event: JournalEvent.accessRefused.rawValue, profile: profile, uid: caller.uid)
@@ -114,6 +245,7 @@ extension SessionService {
     var metadata = callerMetadata(profile, client, client.unit(), repeats)
     if let name = caller.userName { metadata["user"] = "\(name)" }
     metadata["code"] = "\(ProtocolErrorCode.accessDenied.rawValue)"
+    if let other { metadata["for_user"] = "\(other.quoted)" }
     if caller.isUnmapped { metadata["reason"] = "the kernel has no uid for it on this host" }
     switch client.executable?.answer {
     case .executable(let executable): metadata["executable"] = "\(executable.path)"

@@ -70,7 +70,7 @@ extension SessionService {
     _ client: Client, _ now: Instant
   ) -> Resolution {
     guard let profile, profile.access.allowsImpersonation(by: caller) else {
-      if profile != nil { recordRefusal(of: caller, to: name, client, now) }
+      if profile != nil { recordRefusal(of: caller, to: name, inNameOf: other, client, now) }
       return .refused(
         ProtocolError(.accessDenied, "you may not act for others in profile '\(name)'"))
     }
@@ -81,7 +81,7 @@ extension SessionService {
     case .refused(let error): return .refused(error)
     }
     guard profile.access.allows(caller, for: user) else {
-      recordRefusal(of: caller, to: name, client, now)
+      recordRefusal(of: caller, to: name, inNameOf: other, client, now)
       return .refused(
         ProtocolError(
           .accessDenied, "profile '\(name)' is not available to \(other.quoted)"))

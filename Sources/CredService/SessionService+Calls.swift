@@ -100,6 +100,7 @@ extension SessionService {
   func giveState(of session: Session, to waiter: UInt64) {
     guard let (client, request) = endWait(waiter, in: session) else { return }
     if let attempt = request.passwordAttempt(in: session.key) { passwordEnded(attempt, nil) }
+    recordSignIn(request, session, client)
     giveState(of: session, request, client)
   }
 
@@ -108,6 +109,7 @@ extension SessionService {
     if let attempt = request.passwordAttempt(in: session.key) {
       passwordEnded(attempt, error.code)
     }
+    recordSignIn(request, session, client, error)
     // An upstream's words about the user are for that user alone.
     let isOwner = client.peer.uid == session.key.uid
     refuse(isOwner ? error : error.forOthers, id: request.id, client)

@@ -17,6 +17,7 @@ extension SessionService {
     }
     if let attempt = request.passwordAttempt(in: session.key) {
       if let error = passwordRefusal(attempt, now) {
+        recordSignIn(request, session, client, error)
         return refuse(error, id: request.id, client)
       }
       passwordsUnderWay.insert(attempt.uid)
@@ -67,7 +68,9 @@ extension SessionService {
     if let error = callLimitError(session.key.uid, now) {
       return refuse(error, id: request.id, client)
     }
+    session.requester = client
     handle(.cleared(scope), session, now)
+    session.requester = nil
     giveState(of: session, request, client)
   }
 
@@ -87,7 +90,10 @@ extension SessionService {
   ) {
     let signOut = global ? GlobalSignOut(callIDs.next(), session) : nil
     let profile = session.profile
+    recordSignOut(session, client, global: global)
+    session.isBeingSignedOut = true
     handle(.loggedOut, session, now)
+    session.isBeingSignedOut = false
     guard let signOut else { return giveState(of: session, request, client) }
     guard profile.reportsSignOut else {
       let error = ProtocolError(

@@ -26,6 +26,8 @@ struct AuditTests {
     #expect(entry.contains("profile=default"))
     #expect(entry.contains("identity=us-east-1:"))
     #expect(entry.contains("expiration=20"))
+    let key = try #require(try host.ask()["AccessKeyId"]?.text)
+    #expect(entry.contains("access_key_id=\(key)"))
     // Another process is another caller.
     #expect(try host.credctl("get").status == 0)
     #expect(given(host).count == 2)
@@ -34,6 +36,63 @@ struct AuditTests {
     #expect(try socket.reply()["AccessKeyId"] != nil)
     #expect(try socket.reply()["AccessKeyId"] != nil)
     #expect(given(host).count == 3)
+  }
+
+  private func entries(_ host: TestHost, _ message: String) -> [Substring] {
+    host.log.split(separator: "\n").filter { $0.contains(": \(message) ") }
+  }
+
+  /// CloudTrail shows the key; the journal shows the host's user.
+  @Test
+  func eachRefreshIsFoundByItsAccessKey() throws {
+    let host = try TestHost(arguments: [])
+    for line in ["{}", #"{"refresh":true}"#] {
+      let key = try #require(try host.ask(line)["AccessKeyId"]?.text)
+      let refreshed = entries(host, "credentials refreshed").filter {
+        $0.contains("access_key_id=\(key)")
+      }
+      #expect(refreshed.count == 1)
+      #expect(refreshed.first?.contains("uid=\(getuid())") == true)
+      #expect(refreshed.first?.contains("identity=us-east-1:") == true)
+    }
+  }
+
+  @Test
+  func eachSignInAndSignOutSaysWhoAndHow() throws {
+    let host = try TestHost(arguments: []) { Configuration.password($0) }
+    let who = "pid=\(getpid()) profile=default"
+    #expect(try host.logIn("alice", password: "no").errorCode == "SignInFailed")
+    let refused = entries(host, "sign-in refused")
+    #expect(refused.count == 1)
+    for words in [who, "code=SignInFailed", "means=password", "username=alice", "uid=\(getuid())"] {
+      #expect(refused.first?.contains(words) == true, "\(words): \(refused)")
+    }
+    #expect(try host.logIn("alice")["State"]?.text == "signedIn")
+    // Once for each, also where the state stays the same.
+    #expect(try host.logIn("bob")["State"]?.text == "signedIn")
+    let signedIn = entries(host, "signed in")
+    #expect(signedIn.count == 2)
+    #expect(signedIn.first?.contains("username=alice") == true)
+    #expect(signedIn.last?.contains("username=bob") == true)
+    #expect(signedIn.allSatisfy { $0.contains(who) && $0.contains("identity=us-east-1:") })
+    #expect(entries(host, "session is now signedIn").isEmpty)
+    try host.ask(#"{"op":"logout"}"#)
+    let signedOut = entries(host, "signed out")
+    #expect(signedOut.count == 1)
+    for words in [who, "means=password", "identity=us-east-1:"] {
+      #expect(signedOut.first?.contains(words) == true, "\(words): \(signedOut)")
+    }
+    #expect(!host.log.contains("alice-password"))
+  }
+
+  /// Nobody asked for a sign-in by name; the first who wanted credentials caused it.
+  @Test
+  func aSignInByTheHostNamesTheFirstCaller() throws {
+    let host = try TestHost(arguments: [])
+    try host.ask()
+    let entry = try #require(entries(host, "session is now signedIn").first)
+    #expect(entry.contains("means=host"))
+    #expect(entry.contains("pid=\(getpid())"))
   }
 
   @Test

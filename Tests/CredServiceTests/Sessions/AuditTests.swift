@@ -1,0 +1,69 @@
+import CredCore
+import Testing
+
+@testable import CredService
+
+/// The audit's entries, by their message ids.
+struct AuditTests {
+  private func entries(_ fixture: ServiceFixture, _ event: JournalEvent) -> [LogBook.Entry] {
+    fixture.host.log.entries.filter { $0["message_id"] == event.rawValue }
+  }
+
+  @Test func `each kind of event has its own id, and says who`() throws {
+    let fixture = try ServiceFixture(Configured.password(profile: "impersonate = root"))
+    let client = fixture.connect(pid: 70)
+    client.systemdUnit = "billing.service"
+    _ = try client.ask(#"{"op":"login","username":"alice","password":"no"}"#)
+    _ = try client.ask(#"{"op":"login","username":"alice","password":"alice-password"}"#)
+    let key = try #require(try client.ask("{}").accessKeyID)
+    #expect(try fixture.ask(#"{"user":"alice"}"#, uid: 0).accessKeyID == key)
+    #expect(try fixture.ask(#"{"user":"alice"}"#, uid: 1001).errorCode == "AccessDenied")
+    fixture.host.upstreams.replaceIdentity(of: "alice")
+    _ = try client.ask(#"{"op":"clear","what":"credentials"}"#)
+    _ = try client.ask(#"{"refresh":true}"#)
+    _ = try client.ask(#"{"op":"logout"}"#)
+    for event in [
+      JournalEvent.signInRefused, .signedIn, .credentialsRefreshed, .credentialsGiven,
+      .impersonated, .accessRefused, .signedOut,
+    ] {
+      let found = entries(fixture, event)
+      #expect(!found.isEmpty, "\(event)")
+      #expect(found.allSatisfy { $0["profile"] == "default" && $0["uid"] != nil })
+    }
+    for event in [JournalEvent.signInRefused, .signedIn, .signedOut] {
+      let entry = try #require(entries(fixture, event).first)
+      #expect(entry["pid"] == "70" && entry["unit"] == "billing.service", "\(event)")
+      #expect(entry["uid"] == "1000" && entry["means"] == "password", "\(event)")
+    }
+    let given = try #require(entries(fixture, .impersonated).first)
+    #expect(given["uid"] == "0" && given["for_uid"] == "1000")
+    #expect(given["access_key_id"] == key)
+    #expect(entries(fixture, .accessRefused).first?["for_user"] == #""alice""#)
+    #expect(entries(fixture, .credentialsRefreshed).first?["access_key_id"] == key)
+    #expect(entries(fixture, .credentialsGiven).allSatisfy { $0["uid"] == "1000" })
+  }
+
+  @Test func `what was brought is named, and not shown`() throws {
+    let fixture = try ServiceFixture()
+    _ = try fixture.ask(#"{"op":"login","logins":{"accounts.google.com":"hush-google"}}"#)
+    let entry = try #require(entries(fixture, .signedIn).first { $0["means"] == "logins" })
+    #expect(entry["providers"] == "accounts.google.com")
+    #expect(!fixture.host.log.entries.contains { "\($0)".contains("hush") })
+  }
+
+  @Test func `a sign-in that could not be judged is no refusal`() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    fixture.host.upstreams.faults["login"] = .status(503)
+    _ = try fixture.ask(#"{"op":"login","username":"alice","password":"alice-password"}"#)
+    #expect(entries(fixture, .signInRefused).isEmpty && entries(fixture, .signedIn).isEmpty)
+  }
+
+  @Test func `guesses that are not even tried are in the audit, and do not fill it`() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    for _ in 0..<100 {
+      _ = try fixture.ask(#"{"op":"login","username":"alice","password":"no"}"#)
+    }
+    #expect((5...60).contains(entries(fixture, .signInRefused).count))
+    #expect(entries(fixture, .signInRefused).contains { $0["code"] == "TooManyRequests" })
+  }
+}
