@@ -206,14 +206,15 @@ struct ClientServerTests {
     #expect(client.line() == "re:x")
     let before = try fixture.run { _, _ in LoopThread.processorTime() }
     fixture.breakListener()
-    let end = Date(timeIntervalSinceNow: 0.4)
+    let end = Date(timeIntervalSinceNow: 1)
     while Date() < end {
-      usleep(5000)
+      usleep(20_000)
       client.send("y\n")
       #expect(client.line() == "re:y")
     }
     let used = try fixture.run { _, _ in LoopThread.processorTime() } - before
-    #expect(used < 0.2)
+    // On a busy machine a loop that spins gets a part of a processor only.
+    #expect(used < 0.1)
   }
 
   // MARK: Waiting requests

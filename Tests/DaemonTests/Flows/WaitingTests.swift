@@ -56,7 +56,8 @@ struct WaitingTests {
     let patient = try host.beginToAsk(#"{"wait":120}"#)
     let start = ContinuousClock.now
     #expect(try host.ask(#"{"wait":0.5}"#).errorCode == "SignInRequired")
-    #expect(ContinuousClock.now - start >= .milliseconds(450))
+    // A busy machine takes its time; the other client would wait for two minutes.
+    #expect((.milliseconds(450) ... .seconds(10)).contains(ContinuousClock.now - start))
     #expect(try host.waiters() == 1)
     _ = try host.logIn("alice")
     #expect(try patient.reply()["AccessKeyId"] != nil)
