@@ -24,7 +24,7 @@ extension SessionService {
     let now = host.clock.now
     guard let profile = configuration.profiles[key.profile],
       sessions.count < configuration.daemon.maxSessions,
-      let snapshot = record.snapshot(for: profile, now: now)
+      let snapshot = usable(record, in: profile, now)
     else { return false }
     let machine = SessionMachine(
       plan: profile.plan, snapshot: snapshot, now: now,
@@ -40,6 +40,21 @@ extension SessionService {
     // Removes stored state that is no longer valid.
     if snapshot != record.snapshot { save(session) }
     return true
+  }
+
+  /// Nil if the profile has changed, or the record cannot be of it. The latter costs one session, and
+  /// is logged.
+  private func usable(
+    _ record: SessionRecord, in profile: Profile, _ now: Instant
+  ) -> SessionSnapshot? {
+    do throws(SnapshotError) {
+      return try record.snapshot(for: profile, now: now)
+    } catch {
+      log.log(
+        .sessionsDropped, .warning, "a stored session cannot be used and begins anew: \(error)",
+        ["profile": "\(profile.settings.name)", "uid": "\(record.uid)"])
+      return nil
+    }
   }
 
   /// A machine for a session that begins, with the IdentityId that it had before a reboot.

@@ -44,6 +44,18 @@ public struct SessionSnapshot: Sendable, Equatable {
     kept.held.credentials = nil
     kept.held.backOff = BackOff()
     kept.held.pause = nil
+  /// Checks that a session of this profile can be in this state. Bytes that another version of the
+  /// daemon wrote, or that were changed, may say anything: no call may be made for them.
+  func check(for profile: Profile) throws(SnapshotError) {
+    let isPossible =
+      switch held.state {
+      case .signedOut, .guest: true
+      case .signedIn(let method): profile.allows(method) && method.isComplete(in: held, profile)
+      case .tokensInvalid(let method): profile.allows(method)
+      }
+    guard isPossible else { throw .invalid("state") }
+  }
+
     // A token that a client brought is the sign-in itself. A backend gives another.
     if held.state != .signedIn(.developerToken) { kept.held.token = nil }
     kept.refreshCount = 0
@@ -58,6 +70,34 @@ extension SessionMachine {
 
   /// What the next process restores. A sign-in that is not accepted yet is not in it: a restart
   /// refuses it.
+extension Profile {
+  /// Whether its users can be signed in by this method.
+  fileprivate func allows(_ method: SignInMethod) -> Bool {
+    switch method {
+    case .host: plan.backend == .host
+    case .password: plan.backend == .password
+    case .developerToken, .logins: true
+    case .tokenFile: plan.tokenFileProvider != nil
+    }
+  }
+}
+
+extension SignInMethod {
+  /// Whether it has what its calls send. A sign-in without logins would get a guest's identity, and a
+  /// callback without the user's token would carry the host's.
+  fileprivate func isComplete(in held: Held, _ profile: Profile) -> Bool {
+    switch self {
+    case .host, .developerToken, .tokenFile: return true
+    case .logins: return !held.logins.isEmpty
+    case .password(let session):
+      if case .awsSample = profile.backend?.kind {
+        return SampleSession(packed: session.token) != nil
+      }
+      return !session.token.isEmpty
+    }
+  }
+}
+
   public var snapshot: SessionSnapshot {
     let refused = signIn.flatMap { $0.isAccepted ? nil : $0.before }
     var snapshot = SessionSnapshot(held: refused ?? held, lastAsked: lastAsked)
