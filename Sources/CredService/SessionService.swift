@@ -18,6 +18,8 @@ package final class SessionService {
 
   // Sessions.
   package private(set) var sessions: [SessionKey: Session] = [:]
+  /// The same sessions, for what goes through them.
+  private(set) var sessionOrder = SessionOrder()
   private var wakeQueue = WakeQueue()
   private var wakeTimer: (any Timer)?
   var callIDs = CallIDs()
@@ -218,6 +220,7 @@ package final class SessionService {
     reschedule(session)
     countDegraded(session)
   }
+    sessionOrder.insert(session)
 
   /// Removes the session from the table, the store and the wake queue.
   func remove(_ session: Session) {
@@ -226,6 +229,7 @@ package final class SessionService {
     wakeQueue.remove(session)
     if session.isDegraded { degraded -= 1 }
   }
+    sessionOrder.remove(session)
 
   func replaceConfiguration(_ next: ResolvedConfiguration) {
     configuration = next
