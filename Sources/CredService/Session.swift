@@ -25,6 +25,8 @@ package final class Session {
   var usedCredentials: UInt64 = 0
   /// The client whose request was the last to wait here.
   var askedBy: UInt64 = 0
+  /// Whether the session was looked at for ``Forgetting`` since it was made.
+  var wasLookedAt = false
   /// The processes that got these credentials.
   var audited = AuditLedger()
   /// Whether the service counts it among sessions whose last refresh failed.

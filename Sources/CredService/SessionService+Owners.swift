@@ -43,6 +43,10 @@ extension SessionService {
         end(session, becauseOf: owner, now)
       }
       dropIdentity(of: key, unlessOf: owner)
+      if forgetting.signedOut[key]?.owner.successor(owner) == .anotherPerson {
+        forgetting.signedOut[key] = nil
+        host.store?.remove(key)
+      }
     }
     for id in (watchers[uid] ?? []).sorted() {
       guard let client = clients[id], let watch = client.watch,

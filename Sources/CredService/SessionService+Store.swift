@@ -8,7 +8,9 @@ extension SessionService {
     guard let records = host.store?.load(), !records.isEmpty else { return }
     var restored = 0
     for (key, record) in records.sorted(by: { $0.key < $1.key }) {
-      if restore(key, record) {
+      if isForgotten(key, record, now: host.clock.now) {
+        if forgetting.signedOut[key] == nil { host.store?.remove(key) }
+      } else if restore(key, record) {
         restored += 1
       } else {
         host.store?.remove(key)
@@ -20,7 +22,7 @@ extension SessionService {
   }
 
   /// False if nothing of it is valid any more.
-  private func restore(_ key: SessionKey, _ record: SessionRecord) -> Bool {
+  func restore(_ key: SessionKey, _ record: SessionRecord) -> Bool {
     let now = host.clock.now
     guard let profile = configuration.profiles[key.profile],
       sessions.count < configuration.daemon.maxSessions,
@@ -82,7 +84,11 @@ extension SessionService {
     store.setIdentity(
       KnownIdentity(uid: uid, owner: owner, profile: profile, snapshot: snapshot), for: session.key)
     guard snapshot.isWorthKeeping else { return store.remove(session.key) }
-    store.save(
-      SessionRecord(uid: uid, owner: owner, profile: profile, snapshot: snapshot), for: session.key)
+    store.save(record(of: session, snapshot), for: session.key)
+  }
+
+  func record(of session: Session, _ snapshot: SessionSnapshot) -> SessionRecord {
+    SessionRecord(
+      uid: session.key.uid, owner: session.owner, profile: session.profile, snapshot: snapshot)
   }
 }

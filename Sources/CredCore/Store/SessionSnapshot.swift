@@ -15,6 +15,12 @@ public struct SessionSnapshot: Sendable, Equatable {
 
   public var identityID: IdentityID? { held.identityID }
 
+  /// When the session was last used, as far as it was recorded.
+  public var lastUse: Instant { lastAsked }
+
+  /// Whether the user signed out by a `logout`.
+  public var isSignedOutByUser: Bool { held.state == .signedOut(byUser: true) }
+
   /// Whether it differs from the snapshot of a new session.
   public var isWorthKeeping: Bool {
     var new = SessionSnapshot(lastAsked: lastAsked)
@@ -38,12 +44,6 @@ public struct SessionSnapshot: Sendable, Equatable {
       .allSatisfy { $0.map { $0 <= now } ?? true }
   }
 
-  /// The sign-in alone, for a profile that gives other credentials now.
-  var signInAlone: SessionSnapshot {
-    var kept = self
-    kept.held.credentials = nil
-    kept.held.backOff = BackOff()
-    kept.held.pause = nil
   /// Checks that a session of this profile can be in this state. Bytes that another version of the
   /// daemon wrote, or that were changed, may say anything: no call may be made for them.
   func check(for profile: Profile) throws(SnapshotError) {
@@ -56,6 +56,12 @@ public struct SessionSnapshot: Sendable, Equatable {
     guard isPossible else { throw .invalid("state") }
   }
 
+  /// The sign-in alone, for a profile that gives other credentials now.
+  var signInAlone: SessionSnapshot {
+    var kept = self
+    kept.held.credentials = nil
+    kept.held.backOff = BackOff()
+    kept.held.pause = nil
     // A token that a client brought is the sign-in itself. A backend gives another.
     if held.state != .signedIn(.developerToken) { kept.held.token = nil }
     kept.refreshCount = 0
@@ -64,12 +70,6 @@ public struct SessionSnapshot: Sendable, Equatable {
   }
 }
 
-extension SessionMachine {
-  /// How long overdue refreshes are spread after a restart.
-  static let overdueSpread: Duration = .seconds(5 * 60)
-
-  /// What the next process restores. A sign-in that is not accepted yet is not in it: a restart
-  /// refuses it.
 extension Profile {
   /// Whether its users can be signed in by this method.
   fileprivate func allows(_ method: SignInMethod) -> Bool {
@@ -98,6 +98,12 @@ extension SignInMethod {
   }
 }
 
+extension SessionMachine {
+  /// How long overdue refreshes are spread after a restart.
+  static let overdueSpread: Duration = .seconds(5 * 60)
+
+  /// What the next process restores. A sign-in that is not accepted yet is not in it: a restart
+  /// refuses it.
   public var snapshot: SessionSnapshot {
     let refused = signIn.flatMap { $0.isAccepted ? nil : $0.before }
     var snapshot = SessionSnapshot(held: refused ?? held, lastAsked: lastAsked)

@@ -9,7 +9,7 @@ struct SessionOrderTests {
     let resolved = try ServiceFixture.resolved(Configured.usual())
     let known = try #require(resolved.profiles["default"])
     return Session(
-      key: SessionKey(uid: uid, profile: profile), profile: known, userName: nil,
+      key: SessionKey(uid: uid, profile: profile), profile: known, owner: .nameless,
       machine: SessionMachine(plan: known.plan, now: .seconds(1)))
   }
 
@@ -40,7 +40,7 @@ struct SessionOrderTests {
         sessions[key] = nil
       } else if step < 4500 {
         let new = Session(
-          key: key, profile: sample.profile, userName: nil, machine: sample.machine)
+          key: key, profile: sample.profile, owner: .nameless, machine: sample.machine)
         order.insert(new)
         sessions[key] = new
       }

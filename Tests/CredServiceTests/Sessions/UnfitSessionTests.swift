@@ -66,7 +66,7 @@ struct UnfitSessionTests {
     var held = Held(state: state)
     held.identityID = try IdentityID("us-east-1:00000000-1111-2222-3333-000000000001")
     let record = SessionRecord(
-      uid: 1000, user: "alice", profile: profile,
+      uid: 1000, owner: .named("alice"), profile: profile,
       snapshot: SessionSnapshot(held: held, lastAsked: host.clock.now))
     // As the next daemon reads it.
     host.store.save(
