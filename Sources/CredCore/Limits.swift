@@ -18,6 +18,15 @@ public enum Limits {
     /// Nesting and values of a line: a `login` with ten logins has 15 values in 2 levels, and a
     /// sign-up may have some 60 attributes of a user.
     public static let json = JSONLimits(depth: 4, values: 128)
+    /// Sessions of one reply to `status`, if the request sets a `limit`: less than a millisecond's work
+    /// for each few hundred, and less than 1 MiB.
+    public static let longestStatusPage = 1000
+    /// The same without a `limit`. A client that knows no pages reads 10,000 JSON values, and a session
+    /// has some twenty.
+    public static let standardStatusPage = 400
+    /// Bytes of the sessions of one reply to `status`: a client's backlog takes 1 MiB. A page with long
+    /// error messages ends early.
+    public static let statusPageBytes = 768 << 10
     /// How long a `get` waits for a refresh or a sign-in if it has no `wait`. A program that hangs
     /// longer looks broken, and older Rust SDKs kill a credential_process after 5 s.
     public static let defaultWait = Duration.seconds(5)

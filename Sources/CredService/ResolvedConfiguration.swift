@@ -13,6 +13,8 @@ package struct ResolvedConfiguration: Sendable {
   let needs: (own: CallerNeeds, others: CallerNeeds)
   /// The paths of programs whose files are hashed: those that some profile names with a digest.
   let digestPaths: [GlobPattern]
+  /// The shortest `forget_after` of all profiles.
+  let shortestForgetAfter: Duration
   /// Nil if only root may see all sessions.
   let adminGroup: UInt32?
 
@@ -39,6 +41,8 @@ package struct ResolvedConfiguration: Sendable {
       }
     }
     digestPaths = paths
+    shortestForgetAfter =
+      profiles.values.map(\.settings.forgetAfter).min() ?? ProfileSettings.standardForgetAfter
     adminGroup = configuration.daemon.adminGroup.flatMap(groupID)
   }
 

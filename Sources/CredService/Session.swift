@@ -25,6 +25,8 @@ package final class Session {
   var usedCredentials: UInt64 = 0
   /// The client whose request was the last to wait here.
   var askedBy: UInt64 = 0
+  /// Whether the session was looked at for ``Forgetting`` since it was made.
+  var wasLookedAt = false
   /// The processes that got these credentials.
   var audited = AuditLedger()
   /// The client whose request is being carried out, and whether it is a `logout`.

@@ -159,6 +159,7 @@ extension SessionService {
     let name = profile.settings.name
     let key = SessionKey(uid: caller.uid, profile: name)
     let owner = SessionOwner(name: caller.userName)
+    if sessions[key] == nil { recall(key) }
     if let session = sessions[key], isOwned(session, by: owner, now) { return .session(session) }
     // What is there belongs to a user with a name, who may be known again in a moment.
     let stored = sessions[key] == nil ? host.store?.identity(for: key) : nil

@@ -23,9 +23,9 @@ extension SessionService {
   /// A caller's own sessions, in the profiles that it may use now, by the profiles' names.
   func sessions(of caller: Caller, _ now: Instant) -> [Session] {
     let owner = SessionOwner(name: caller.userName)
-    return profiles(of: caller).compactMap { name in
-      sessions[SessionKey(uid: caller.uid, profile: name)]
-    }.filter { isOwned($0, by: owner, now) }
+    return sessionOrder.sessions(of: caller.uid).filter {
+      $0.profile.access.allows(caller) && isOwned($0, by: owner, now)
+    }
   }
 
   /// The names of the profiles that a caller may use now, sorted.
@@ -43,6 +43,10 @@ extension SessionService {
         end(session, becauseOf: owner, now)
       }
       dropIdentity(of: key, unlessOf: owner)
+      if forgetting.signedOut[key]?.owner.successor(owner) == .anotherPerson {
+        forgetting.signedOut[key] = nil
+        host.store?.remove(key)
+      }
     }
     for id in (watchers[uid] ?? []).sorted() {
       guard let client = clients[id], let watch = client.watch,

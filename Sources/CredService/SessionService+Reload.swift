@@ -34,6 +34,7 @@ extension SessionService {
         end(session)
       }
     }
+    forgettingChanged(removed: removed)
     // Before the sessions change: a user who lost a right hears nothing more.
     let withdrawn = changed.filter { previous[$0.key]?.access != $0.value.access }.keys
     decideAccessAnew(Set(changed.keys).union(removed), withdrawn: removed.union(withdrawn), now)
@@ -68,7 +69,7 @@ extension SessionService {
   }
 
   /// Ends a session whose profile is gone. Its IdentityId stays known: the profile may come back.
-  private func end(_ session: Session) {
+  func end(_ session: Session) {
     cancelCall(of: session)
     if session.machine.state.reported != .signedOut {
       announce(.state(.signedOut(byUser: false)), session)

@@ -14,28 +14,53 @@ extension SessionService {
         ProtocolError(.accessDenied, "only \(who) may see everyone's sessions"), id: request.id,
         client)
     }
-    let shown: [Session]
+    var own: [Session]?
     var profiles: [ProfileReport]?
-    if status.all, !status.profiles {
-      shown = allSessions
-    } else {
+    if !status.all || status.profiles {
       switch caller(client, configuration.needs.own, now) {
       case .known(let caller):
-        shown = status.all ? allSessions : sessions(of: caller, now)
+        if !status.all { own = sessions(of: caller, now) }
         if status.profiles { profiles = openProfiles(to: caller) }
       case .pending: return wait(client, for: WaitingRequest(request, forCaller: true))
       case .unavailable(let error): return refuse(error, id: request.id, client)
       }
     }
-    let wall = host.clock.wallTime
-    let reports = shown.map { report($0, now, wall) }
+    let page = page(status, of: own, now)
     give(
-      .status(reports, profiles: profiles, of: daemonReport(now, isAdmin: isAdmin)), request,
-      client)
+      .status(
+        page.reports, profiles: profiles, of: daemonReport(now, isAdmin: isAdmin), next: page.next),
+      request, client)
   }
 
-  private var allSessions: [Session] {
-    sessions.values.sorted { ($0.key.profile, $0.key.uid) < ($1.key.profile, $1.key.uid) }
+  /// A part of the sessions; the place of its last one if there are more.
+  ///
+  /// - Parameter own: a user's sessions in order; nil for those of all users.
+  private func page(
+    _ status: StatusRequest, of own: [Session]?, _ now: Instant
+  ) -> (reports: [SessionReport], next: SessionPlace?) {
+    let start = status.after.map { SessionKey(uid: $0.uid, profile: $0.profile) }
+    let wall = host.clock.wallTime
+    var reports: [SessionReport] = []
+    var bytes = 0
+    var next: SessionPlace?
+    func take(_ session: Session) -> Bool {
+      guard reports.count < status.limit, bytes < Limits.Line.statusPageBytes else {
+        next = reports.last.map { SessionPlace(uid: $0.uid, profile: $0.profile) }
+        return false
+      }
+      let report = report(session, now, wall)
+      bytes += report.roughByteCount
+      reports.append(report)
+      return true
+    }
+    if let own {
+      for session in own where start.map({ $0 < session.key }) ?? true {
+        guard take(session) else { break }
+      }
+    } else {
+      sessionOrder.walk(after: start, take)
+    }
+    return (reports, next)
   }
 
   /// The profiles for which a `get` of this caller would not be refused.

@@ -8,7 +8,9 @@ extension SessionService {
     guard let records = host.store?.load(), !records.isEmpty else { return }
     var restored = 0
     for (key, record) in records.sorted(by: { $0.key < $1.key }) {
-      if restore(key, record) {
+      if isForgotten(key, record, now: host.clock.now) {
+        if forgetting.signedOut[key] == nil { host.store?.remove(key) }
+      } else if restore(key, record) {
         restored += 1
       } else {
         host.store?.remove(key)
@@ -20,11 +22,11 @@ extension SessionService {
   }
 
   /// False if nothing of it is valid any more.
-  private func restore(_ key: SessionKey, _ record: SessionRecord) -> Bool {
+  func restore(_ key: SessionKey, _ record: SessionRecord) -> Bool {
     let now = host.clock.now
     guard let profile = configuration.profiles[key.profile],
       sessions.count < configuration.daemon.maxSessions,
-      let snapshot = record.snapshot(for: profile, now: now)
+      let snapshot = usable(record, in: profile, now)
     else { return false }
     let machine = SessionMachine(
       plan: profile.plan, snapshot: snapshot, now: now,
@@ -40,6 +42,21 @@ extension SessionService {
     // Removes stored state that is no longer valid.
     if snapshot != record.snapshot { save(session) }
     return true
+  }
+
+  /// Nil if the profile has changed, or the record cannot be of it. The latter costs one session, and
+  /// is logged.
+  private func usable(
+    _ record: SessionRecord, in profile: Profile, _ now: Instant
+  ) -> SessionSnapshot? {
+    do throws(SnapshotError) {
+      return try record.snapshot(for: profile, now: now)
+    } catch {
+      log.log(
+        .sessionsDropped, .warning, "a stored session cannot be used and begins anew: \(error)",
+        ["profile": "\(profile.settings.name)", "uid": "\(record.uid)"])
+      return nil
+    }
   }
 
   /// A machine for a session that begins, with the IdentityId that it had before a reboot.
@@ -67,7 +84,11 @@ extension SessionService {
     store.setIdentity(
       KnownIdentity(uid: uid, owner: owner, profile: profile, snapshot: snapshot), for: session.key)
     guard snapshot.isWorthKeeping else { return store.remove(session.key) }
-    store.save(
-      SessionRecord(uid: uid, owner: owner, profile: profile, snapshot: snapshot), for: session.key)
+    store.save(record(of: session, snapshot), for: session.key)
+  }
+
+  func record(of session: Session, _ snapshot: SessionSnapshot) -> SessionRecord {
+    SessionRecord(
+      uid: session.key.uid, owner: session.owner, profile: session.profile, snapshot: snapshot)
   }
 }

@@ -16,11 +16,8 @@ extension SessionService {
   func loginLimitError(_ login: LoginRequest, _ session: Session) -> ProtocolError? {
     guard case .logins(let added, _, _) = login.signIn else { return nil }
     let uid = session.key.uid
-    let kept = configuration.profileNames.reduce(0) { sum, name in
-      guard let other = sessions[SessionKey(uid: uid, profile: name)], other !== session else {
-        return sum
-      }
-      return sum + other.machine.logins.byteCount
+    let kept = sessionOrder.sessions(of: uid).reduce(0) { sum, other in
+      other === session ? sum : sum + other.machine.logins.byteCount
     }
     guard kept + added.byteCount > Limits.Session.loginBytesPerUser else { return nil }
     return ProtocolError(

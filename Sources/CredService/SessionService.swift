@@ -18,9 +18,13 @@ package final class SessionService {
 
   // Sessions.
   package private(set) var sessions: [SessionKey: Session] = [:]
+  /// The same sessions, for what goes through them.
+  private(set) var sessionOrder = SessionOrder()
   private var wakeQueue = WakeQueue()
   private var wakeTimer: (any Timer)?
   var callIDs = CallIDs()
+  var forgetting = Forgetting()
+  var forgetTimer: (any Timer)?
   /// Credentials that were received since the start.
   private var credentialsCount: UInt64 = 0
   /// Sessions whose last refresh failed.
@@ -77,6 +81,7 @@ package final class SessionService {
     started = clock.now
     configured = clock.wallTime
     wakeTimer = clock.makeTimer { [unowned self] in self.wakeSessions() }
+    forgetTimer = clock.makeTimer { [unowned self] in self.forgetUnused() }
     accessTimer = clock.makeTimer { [unowned self] in self.recheckAccess(clock.now) }
     restore()
   }
@@ -215,6 +220,8 @@ package final class SessionService {
   /// Adds a session to the table and the wake queue.
   func insert(_ session: Session) {
     sessions[session.key] = session
+    sessionOrder.insert(session)
+    armForgetting()
     reschedule(session)
     countDegraded(session)
   }
@@ -222,6 +229,7 @@ package final class SessionService {
   /// Removes the session from the table, the store and the wake queue.
   func remove(_ session: Session) {
     sessions[session.key] = nil
+    sessionOrder.remove(session)
     host.store?.remove(session.key)
     wakeQueue.remove(session)
     if session.isDegraded { degraded -= 1 }
@@ -232,9 +240,15 @@ package final class SessionService {
     configured = host.clock.wallTime
   }
 
+  private static let turnTime: Duration = .milliseconds(1)
+
+  /// Thousands may be due at once, after a suspension for example: clients are served in between.
   private func wakeSessions() {
     let now = host.clock.now
-    while let session = wakeQueue.pop(now) { handle(.timePassed, session, now) }
+    while let session = wakeQueue.pop(now) {
+      handle(.timePassed, session, now)
+      if host.clock.now - now >= Self.turnTime { break }
+    }
     wakeTimer?.arm(at: wakeQueue.next)
   }
 

@@ -37,6 +37,11 @@ public struct RequestLine: Sendable {
     writer.bool(value)
   }
 
+  public mutating func add(_ key: String, _ value: Int) {
+    writer.key(key)
+    writer.integer(Int64(value))
+  }
+
   public mutating func add(_ key: String, _ value: Seconds) {
     writer.key(key)
     writer.raw(value.json)

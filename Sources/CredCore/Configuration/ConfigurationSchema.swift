@@ -52,6 +52,9 @@ enum ConfigurationSchema {
         of: "a systemd unit such as billing.service, billing-* or user@1000.service/app.service",
         where: \.isUnitPattern)),
     .init("allow_executables", \.allowExecutables, .executables),
+    .init(
+      "forget_after", \.forgetAfter, .duration(.seconds(1) ... .seconds(3650 * 86_400)),
+      standard: "30d"),
     .init("impersonate", \.impersonate, .list(of: "a user's name", where: \.isAccountName)),
     .init("impersonate_signed_in", \.impersonateSignedIn, .yesNo, standard: "no"),
     .init("cognito_endpoint", \.cognitoEndpoint, .endpoint),

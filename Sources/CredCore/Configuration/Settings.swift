@@ -106,6 +106,9 @@ public struct ProfileSettings: Sendable, Equatable {
   public var allowUnits: [String] = []
   /// Absolute paths with `*`, `?` and `[…]`, each followed by its `sha256:` digests.
   public var allowExecutables: [String] = []
+  /// A session that nobody used for this time is forgotten.
+  public var forgetAfter = ProfileSettings.standardForgetAfter
+  public static let standardForgetAfter = Duration.seconds(30 * 86_400)
   /// Names or uids of the users that may ask in the name of others.
   public var impersonate: [String] = []
   /// Whether they also get sessions that a person signed in to.

@@ -73,7 +73,8 @@ extension ValueSyntax<Duration> {
     return ValueSyntax(name) { value throws(InvalidValue) in
       let text = try value.text()
       guard let duration = Duration(written: text) else {
-        throw InvalidValue("\(text.singleQuoted) is not a duration such as 500ms, 90s, 5m or 1h30m")
+        throw InvalidValue(
+          "\(text.singleQuoted) is not a duration such as 500ms, 90s, 5m, 1h30m or 30d")
       }
       guard range.contains(duration) else {
         throw InvalidValue("\(text.singleQuoted) is not \(name)")

@@ -307,6 +307,14 @@ extension UpstreamFailure {
       + "it must fetch a new one, or this host's clock is wrong",
     severity: .operatorMustAct)
 
+  /// A session is in a state in which its profile has no such call. The checks of stored sessions keep
+  /// this from happening; if it happens, it costs one sign-in and not the daemon.
+  public static func unfitSession(of upstream: Upstream) -> UpstreamFailure {
+    UpstreamFailure(
+      upstream: upstream, failureClass: .signInRequired, code: .signInRequired,
+      message: "the session does not fit its profile; sign in again", severity: .operatorMustAct)
+  }
+
   /// The new credentials have expired already. As a success they would be refreshed at once, again
   /// and again.
   static let credentialsExpired = UpstreamFailure(

@@ -113,19 +113,6 @@ public enum Operation: Sendable, Equatable {
   }
 }
 
-/// `status`.
-public struct StatusRequest: Sendable, Equatable {
-  /// The sessions of all users, for root and the admin group.
-  public var all: Bool
-  /// The profiles that are open to the caller, too.
-  public var profiles: Bool
-
-  public init(all: Bool = false, profiles: Bool = false) {
-    self.all = all
-    self.profiles = profiles
-  }
-}
-
 /// `get`.
 public struct GetRequest: Sendable, Equatable {
   public var profile: String
@@ -170,6 +157,51 @@ public struct TokenRequest: Sendable, Equatable {
     self.refresh = refresh
     self.wait = wait
   }
+}
+
+/// `status`.
+public struct StatusRequest: Sendable, Equatable {
+  /// The sessions of all users, for root and the admin group.
+  public var all: Bool
+  /// The profiles that are open to the caller, too.
+  public var profiles: Bool
+  /// The most sessions of the reply.
+  public var limit: Int
+  /// The sessions behind this one; nil from the first one on.
+  public var after: SessionPlace?
+
+  public init(
+    all: Bool = false, profiles: Bool = false, limit: Int = Limits.Line.standardStatusPage,
+    after: SessionPlace? = nil
+  ) {
+    self.all = all
+    self.profiles = profiles
+    self.limit = limit
+    self.after = after
+  }
+}
+
+/// The place of a session among all, as `status` names it in `Next` and takes it in `after`. The
+/// session need not be there any more.
+public struct SessionPlace: Sendable, Equatable {
+  public let uid: UInt32
+  public let profile: String
+
+  public init(uid: UInt32, profile: String) {
+    self.uid = uid
+    self.profile = profile
+  }
+
+  /// Reads ``text``; nil for any other.
+  public init?(_ text: String) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2, parts[0].utf8.allSatisfy(\.isDigit), let uid = UInt32(parts[0]),
+      parts[1].isProfileName
+    else { return nil }
+    self.init(uid: uid, profile: parts[1])
+  }
+
+  public var text: String { "\(uid)/\(profile)" }
 }
 
 /// What `clear` removes.

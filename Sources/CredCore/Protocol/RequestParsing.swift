@@ -140,9 +140,7 @@ extension Operation {
         revoke: try object.flag("revoke", standard: true))
     case .clear: self = .clear(profile: try object.profile(), try ClearScope(object))
     case .release: self = .release(profile: try object.profile())
-    case .status:
-      self = .status(
-        StatusRequest(all: try object.flag("all"), profiles: try object.flag("profiles")))
+    case .status: self = .status(try StatusRequest(object))
     case .watch: self = .watch(profile: object["profile"] == nil ? nil : try object.profile())
     case .ping: self = .ping
     }
@@ -172,6 +170,25 @@ extension TokenRequest {
   }
 }
 
+extension StatusRequest {
+  fileprivate init(_ object: RequestObject) throws(ProtocolError) {
+    self.init(all: try object.flag("all"), profiles: try object.flag("profiles"))
+    let range = 1...Limits.Line.longestStatusPage
+    if let value = object["limit"] {
+      guard let limit = value.integer.flatMap({ Int(exactly: $0) }), range.contains(limit) else {
+        throw .invalid(#""limit" must be a whole number from 1 to \#(range.upperBound)"#)
+      }
+      self.limit = limit
+    }
+    if let text = try object.text("after") {
+      guard let place = SessionPlace(text) else {
+        throw .invalid(#""after" must be the "Next" of an earlier reply"#)
+      }
+      after = place
+    }
+  }
+}
+
 extension ClearScope {
   fileprivate init(_ object: RequestObject) throws(ProtocolError) {
     guard let scope = ClearScope(rawValue: try object.text("what") ?? "") else {
@@ -198,7 +215,7 @@ enum OperationName: String, CaseIterable {
     case .account: ["profile", "action", "username", "password", "attributes"] + Self.keysOfActions
     case .logout: ["profile", "global", "revoke"]
     case .clear: ["profile", "what"]
-    case .status: ["all", "profiles"]
+    case .status: ["all", "profiles", "limit", "after"]
     case .ping: []
     }
   }

@@ -1,9 +1,12 @@
 extension RenderedReply {
   /// The reply to `status`.
   ///
-  /// - Parameter profiles: those open to the caller; nil if the request does not ask for them.
+  /// - Parameters:
+  ///   - profiles: those open to the caller; nil if the request does not ask for them.
+  ///   - next: the place of the last of these sessions; nil if there are no more.
   public static func status(
-    _ sessions: [SessionReport], profiles: [ProfileReport]? = nil, of daemon: DaemonReport
+    _ sessions: [SessionReport], profiles: [ProfileReport]? = nil, of daemon: DaemonReport,
+    next: SessionPlace? = nil
   ) -> RenderedReply {
     RenderedReply(capacity: 512 + 512 * sessions.count) { writer in
       writer.key("Sessions")
@@ -17,6 +20,7 @@ extension RenderedReply {
         writer.endArray()
       }
       writer.field("Daemon") { $0.appendMembers(of: daemon) }
+      writer.field("Next", next?.text)
     }
   }
 }
@@ -155,6 +159,17 @@ public struct DaemonReport: Sendable, Equatable {
     self.clockSkew = clockSkew
     self.reloadProblem = reloadProblem
     self.stateDirectory = stateDirectory
+  }
+}
+
+extension SessionReport {
+  /// The bytes that it takes in a reply, roughly.
+  public var roughByteCount: Int {
+    let texts = [
+      profile, user, identityID?.description, nextRefreshReason, lastError?.message,
+      lastCaller?.unit,
+    ]
+    return 448 + texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
   }
 }
 

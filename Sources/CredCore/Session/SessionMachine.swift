@@ -68,7 +68,9 @@ public struct SessionMachine: Sendable {
       lastAsked = context.now
       if awaitedCall != nil, context.actions.isEmpty { context.firstToAnswer = waiters.count }
       waiters.append(waiter)
-    case .signInRequested(let request): beginSignIn(request, &context)
+    case .signInRequested(let request):
+      lastAsked = context.now
+      beginSignIn(request, &context)
     case .loggedOut: signOut(&context)
     case .userChanged: changeUser(&context)
     case .profileChanged(let plan, let change): changeProfile(plan, change, &context)
@@ -250,6 +252,9 @@ extension SessionMachine {
 
   /// Whether a client waits for that call.
   public var isAwaited: Bool { !waiters.isEmpty || signIn?.client != nil }
+
+  /// Whether a caller waits, a sign-in is carried out or a refresh is under way.
+  public var isBusy: Bool { !waiters.isEmpty || signIn != nil || work != .idle }
 
   /// Callers that wait now.
   public var waiterCount: Int { waiters.count }

@@ -110,12 +110,44 @@ extension UpstreamFailure {
     String(text.prefix(Limits.Store.textBytes / 32))
   }
 
-  /// The kinds of failures. The index is stored: a new kind goes to the end.
-  private static let kinds: [FailureClass] = [
-    .transient(retryAfter: nil), .throttled(retryAfter: nil), .newTokenOnce,
-    .dropIdentityThenNewToken, .retryWithoutIdentity, .newIdentity, .signInRequired, .signInFailed,
-    .refusedByBackend, .unknownUser, .conflict, .poolMisconfigured, .permanentConfiguration,
-  ]
+  /// The number of a kind of failure. It keeps its meaning for ever; a new kind gets the next one.
+  private static func number(of kind: FailureClass) -> UInt8 {
+    switch kind {
+    case .transient: 0
+    case .throttled: 1
+    case .newTokenOnce: 2
+    case .dropIdentityThenNewToken: 3
+    case .retryWithoutIdentity: 4
+    case .newIdentity: 5
+    case .signInRequired: 6
+    case .signInFailed: 7
+    case .refusedByBackend: 8
+    case .unknownUser: 9
+    case .conflict: 10
+    case .poolMisconfigured: 11
+    case .permanentConfiguration: 12
+    }
+  }
+
+  /// Nil for a number of a newer daemon.
+  private static func kind(_ number: UInt8) -> FailureClass? {
+    switch number {
+    case 0: .transient(retryAfter: nil)
+    case 1: .throttled(retryAfter: nil)
+    case 2: .newTokenOnce
+    case 3: .dropIdentityThenNewToken
+    case 4: .retryWithoutIdentity
+    case 5: .newIdentity
+    case 6: .signInRequired
+    case 7: .signInFailed
+    case 8: .refusedByBackend
+    case 9: .unknownUser
+    case 10: .conflict
+    case 11: .poolMisconfigured
+    case 12: .permanentConfiguration
+    default: nil
+    }
+  }
 
   func write(to writer: inout SnapshotWriter) {
     switch upstream {
@@ -125,8 +157,7 @@ extension UpstreamFailure {
       writer.field(Tag.upstream, 2 as UInt8)
       writer.field(Tag.backend, name)
     }
-    let kind = Self.kinds.firstIndex(of: failureClass.with(retryAfter: nil)) ?? 0
-    writer.field(Tag.kind, UInt8(truncatingIfNeeded: kind))
+    writer.field(Tag.kind, Self.number(of: failureClass))
     writer.field(Tag.retryAfter, failureClass.retryAfter)
     writer.field(Tag.code, code.rawValue)
     writer.field(Tag.message, Self.cut(message))
@@ -168,11 +199,11 @@ extension UpstreamFailure {
       case 2: .backend(backend)
       default: nil
       }
-    guard let upstream, let kind, kinds.indices.contains(Int(kind)),
+    guard let upstream, let kind = kind.flatMap(Self.kind),
       let code = ProtocolErrorCode(rawValue: code)
     else { return nil }
     var failure = UpstreamFailure(
-      upstream: upstream, failureClass: kinds[Int(kind)].with(retryAfter: delay), code: code,
+      upstream: upstream, failureClass: kind.with(retryAfter: delay), code: code,
       message: message, summary: summary,
       severity: severity == 1 ? .operatorMustAct : .expected)
     failure.isWithheld = isWithheld

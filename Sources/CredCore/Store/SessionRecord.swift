@@ -85,7 +85,11 @@ public struct SessionRecord: Sendable, Equatable {
   }
 
   /// What a profile as it is configured now can use of it; nil for nothing.
-  public func snapshot(for profile: Profile, now: Instant) -> SessionSnapshot? {
+  ///
+  /// - Throws: for a state that no session of the profile can have.
+  public func snapshot(
+    for profile: Profile, now: Instant
+  ) throws(SnapshotError) -> SessionSnapshot? {
     guard snapshot.isOfThisBoot(now) else { return nil }
     guard profile.identityFingerprint == identityFingerprint else {
       // A logout holds, even in a profile that would sign in unattended.
@@ -93,6 +97,7 @@ public struct SessionRecord: Sendable, Equatable {
       return SessionSnapshot(
         held: Held(state: .signedOut(byUser: true)), lastAsked: snapshot.lastAsked)
     }
+    try snapshot.check(for: profile)
     var kept =
       profile.credentialsFingerprint == credentialsFingerprint ? snapshot : snapshot.signInAlone
     if backendFingerprint.map({ $0 != profile.backendFingerprint }) ?? false {
@@ -140,8 +145,8 @@ extension Fingerprint {
     add(settings.developerProvider)
     add(settings.userIdentifier.text)
     add(backend?.name)
-    add(backend?.type.rawValue)
-    add("\(plan.backend)")
+    add(backend?.type.storedWord)
+    add(plan.backend.storedWord)
     add(plan.allowsGuests)
     add(plan.tokenFileProvider)
     add(settings.webIdentityTokenFile)
@@ -151,7 +156,7 @@ extension Fingerprint {
   /// among them.
   init(credentialsOf settings: ProfileSettings, of identity: Fingerprint) {
     self = identity
-    add(settings.flow.rawValue)
+    add(settings.flow.storedWord)
     add(settings.roleARN)
     add(settings.roleSessionName.text)
     add("\(settings.duration.wholeNanoseconds)")
@@ -181,6 +186,39 @@ extension Fingerprint {
       add(sample.url.text)
       add(sample.appName)
       add(sample.caFile)
+    }
+  }
+}
+
+// The words of fingerprints. A word keeps its meaning for ever, whatever the case or the key of the
+// configuration is called.
+
+extension BackendType {
+  fileprivate var storedWord: String {
+    switch self {
+    case .http: "http"
+    case .exec: "exec"
+    case .cognito: "cognito"
+    case .awsSample: "aws-sample"
+    }
+  }
+}
+
+extension SessionPlan.BackendTrust {
+  fileprivate var storedWord: String {
+    switch self {
+    case .none: "none"
+    case .host: "host"
+    case .password: "password"
+    }
+  }
+}
+
+extension ProfileSettings.Flow {
+  fileprivate var storedWord: String {
+    switch self {
+    case .enhanced: "enhanced"
+    case .basic: "basic"
     }
   }
 }

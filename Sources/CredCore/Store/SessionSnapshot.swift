@@ -15,6 +15,12 @@ public struct SessionSnapshot: Sendable, Equatable {
 
   public var identityID: IdentityID? { held.identityID }
 
+  /// When the session was last used, as far as it was recorded.
+  public var lastUse: Instant { lastAsked }
+
+  /// Whether the user signed out by a `logout`.
+  public var isSignedOutByUser: Bool { held.state == .signedOut(byUser: true) }
+
   /// Whether it differs from the snapshot of a new session.
   public var isWorthKeeping: Bool {
     var new = SessionSnapshot(lastAsked: lastAsked)
@@ -38,6 +44,18 @@ public struct SessionSnapshot: Sendable, Equatable {
       .allSatisfy { $0.map { $0 <= now } ?? true }
   }
 
+  /// Checks that a session of this profile can be in this state. Bytes that another version of the
+  /// daemon wrote, or that were changed, may say anything: no call may be made for them.
+  func check(for profile: Profile) throws(SnapshotError) {
+    let isPossible =
+      switch held.state {
+      case .signedOut, .guest: true
+      case .signedIn(let method): profile.allows(method) && method.isComplete(in: held, profile)
+      case .tokensInvalid(let method): profile.allows(method)
+      }
+    guard isPossible else { throw .invalid("state") }
+  }
+
   /// The sign-in alone, for a profile that gives other credentials now.
   var signInAlone: SessionSnapshot {
     var kept = self
@@ -49,6 +67,34 @@ public struct SessionSnapshot: Sendable, Equatable {
     kept.refreshCount = 0
     kept.lastFailure = nil
     return kept
+  }
+}
+
+extension Profile {
+  /// Whether its users can be signed in by this method.
+  fileprivate func allows(_ method: SignInMethod) -> Bool {
+    switch method {
+    case .host: plan.backend == .host
+    case .password: plan.backend == .password
+    case .developerToken, .logins: true
+    case .tokenFile: plan.tokenFileProvider != nil
+    }
+  }
+}
+
+extension SignInMethod {
+  /// Whether it has what its calls send. A sign-in without logins would get a guest's identity, and a
+  /// callback without the user's token would carry the host's.
+  fileprivate func isComplete(in held: Held, _ profile: Profile) -> Bool {
+    switch self {
+    case .host, .developerToken, .tokenFile: return true
+    case .logins: return !held.logins.isEmpty
+    case .password(let session):
+      if case .awsSample = profile.backend?.kind {
+        return SampleSession(packed: session.token) != nil
+      }
+      return !session.token.isEmpty
+    }
   }
 }
 

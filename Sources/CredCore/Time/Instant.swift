@@ -57,10 +57,10 @@ extension Duration {
 extension Duration {
   /// Units as people write them, the largest first.
   private static let units: [(name: String, milliseconds: Int64)] = [
-    ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
+    ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
   ]
 
-  /// Reads `90s`, `5m`, `1h30m`, `500ms`, or a bare number of seconds. Each unit occurs once, the
+  /// Reads `90s`, `5m`, `1h30m`, `500ms`, `30d`, or a bare number of seconds. Each unit occurs once, the
   /// larger first; nil for anything else.
   init?(written text: String) {
     var rest = Array(text.utf8)[...]
@@ -69,7 +69,7 @@ extension Duration {
     guard !rest.isEmpty else { return nil }
     while !rest.isEmpty {
       let digits = rest.prefix(while: \.isDigit)
-      // Nine digits are 31 years in seconds, and no sum of them overflows.
+      // Nine digits are 31 years in seconds, and no sum of them, days included, overflows.
       guard !digits.isEmpty, digits.count <= 9,
         let number = Int64(String(decoding: digits, as: UTF8.self))
       else { return nil }
@@ -89,7 +89,9 @@ extension Duration {
   var written: String {
     var rest = wholeNanoseconds / 1_000_000
     var text = ""
-    for unit in Duration.units where rest >= unit.milliseconds {
+    // A day is written as 24h, and longer times in days.
+    for unit in Duration.units
+    where rest >= (unit.name == "d" ? 2 * unit.milliseconds : unit.milliseconds) {
       text += "\(rest / unit.milliseconds)\(unit.name)"
       rest %= unit.milliseconds
     }

@@ -8,6 +8,8 @@ extension SessionLog {
     var records: [SessionKey: SessionRecord] = [:]
     /// Records, or parts of records, that could not be read; they are wiped.
     var damaged = 0
+    /// Why the first record was refused whose bytes were whole.
+    var reason: SnapshotError?
   }
 
   /// Bytes of one read; the largest record fits.
@@ -75,6 +77,7 @@ extension SessionLog {
       record = try SessionRecord(reading: bytes[stored.payload])
     } catch {
       loaded.damaged += 1
+      loaded.reason = loaded.reason ?? error
       return try wipe(place)
     }
     let key = SessionKey(uid: record.uid, profile: record.profile)

@@ -44,7 +44,10 @@ final class SessionStore {
         log.log(
           .sessionsDropped, .warning,
           "stored sessions were damaged; their users get new credentials",
-          ["records": "\(best.loaded.damaged)"])
+          [
+            "records": "\(best.loaded.damaged)",
+            "reason": "\(best.loaded.reason?.description ?? "their bytes are not whole")",
+          ])
       }
       return (SessionStore(sessions, log), best?.loaded.records ?? [:])
     } catch {

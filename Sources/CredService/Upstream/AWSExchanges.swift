@@ -83,7 +83,7 @@ extension UpstreamClient {
   /// The login of a file, read for each call, because sidecars replace the file.
   func readTokenFile(of profile: Profile, _ done: @escaping Completion<PreparedCall>) {
     guard let path = profile.settings.webIdentityTokenFile else {
-      preconditionFailure("the plan of a profile without a token file reads none")
+      return done(.failure(.unfitSession(of: .cognitoIdentity)))
     }
     let key = "web_identity_token_file"
     readFile(path, key: key, for: .cognitoIdentity) { content in

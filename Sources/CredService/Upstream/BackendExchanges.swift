@@ -17,7 +17,7 @@ extension UpstreamClient {
   ) {
     let session = parts.session
     guard let backend = profile.backend, let provider = profile.settings.developerProvider else {
-      preconditionFailure("the plan of a profile without a backend makes no callbacks")
+      return done(.failure(.unfitSession(of: .cognitoIdentity)))
     }
     let query: TokenQuery
     do throws(UpstreamFailure) {

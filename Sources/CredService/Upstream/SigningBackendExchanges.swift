@@ -120,10 +120,10 @@ extension UpstreamClient {
     _ settings: AWSSampleBackendSettings, _ backend: BackendSettings, _ query: TokenQuery,
     _ session: BackendSession?, _ done: @escaping Completion<PreparedCall>
   ) {
-    guard let session = session.flatMap({ SampleSession(packed: $0.token) }) else {
-      preconditionFailure("a session of this backend was made by its own sign-in")
-    }
     let upstream = Upstream.backend(backend.name)
+    guard let session = session.flatMap({ SampleSession(packed: $0.token) }) else {
+      return done(.failure(.unfitSession(of: upstream)))
+    }
     loadCrypto(for: upstream) { [unowned self] crypto in
       done(
         Result { () throws(UpstreamFailure) in

@@ -15,17 +15,27 @@ struct Status: Verb {
   var all = false
 
   func run() throws {
+    let profile = selection.given
+    var pages = StatusPages()
+    repeat {
+      let answer = try client.ask(request(after: pages.next).finished(), for: .status)
+      try pages.add(answer.reply)
+      if format.json, pages.isOnePage, profile == nil { return try answer.print() }
+    } while pages.next != nil
+    if format.json {
+      let line = profile.map { StatusReport.line(pages.whole, profile: $0) } ?? pages.line
+      return try StandardStream.output.write(line[...])
+    }
+    let report = StatusReport(pages.whole, profile: profile, now: Clock.wallTime)
+    try StandardStream.output.write(report.rendered(on: StandardStream.output.display))
+  }
+
+  private func request(after place: String?) -> RequestLine {
     var request = RequestLine(operation: "status")
     if all { request.add("all", true) }
-    let answer = try client.ask(request.finished(), for: .status)
-    let profile = selection.given
-    if format.json {
-      guard let profile else { return try answer.print() }
-      return try StandardStream.output.write(
-        StatusReport.line(answer.reply, profile: profile)[...])
-    }
-    let report = StatusReport(answer.reply, profile: profile, now: Clock.wallTime)
-    try StandardStream.output.write(report.rendered(on: StandardStream.output.display))
+    request.add("limit", StatusPages.size)
+    if let place { request.add("after", place) }
+    return request
   }
 }
 

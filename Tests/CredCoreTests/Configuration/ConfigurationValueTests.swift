@@ -9,7 +9,8 @@ struct ConfigurationValueTests {
       ("90s", 90_000), ("5m", 300_000), ("1h", 3_600_000), ("500ms", 500), ("1h30m", 5_400_000),
       ("1m30s", 90_000), ("1s500ms", 1500), ("45", 45_000), ("0", 0), ("999999999h", nil),
       ("", nil), ("s", nil), ("1.5h", nil), ("-1s", nil), ("5 m", nil), ("30m1h", nil),
-      ("1s1s", nil), ("1h30", nil), ("1d", nil), ("1S", nil), ("1234567890", nil), ("٣s", nil),
+      ("1s1s", nil), ("1h30", nil), ("1d", 86_400_000), ("30d", 2_592_000_000),
+      ("1d12h", 129_600_000), ("1S", nil), ("1234567890", nil), ("٣s", nil),
     ] as [(String, Int64?)])
   func durations(text: String, milliseconds: Int64?) {
     guard text != "999999999h" else {

@@ -46,6 +46,10 @@ import Testing
       (#"{"op":"status"}"#, .status(StatusRequest())),
       (#"{"op":"status","all":true}"#, .status(StatusRequest(all: true))),
       (#"{"op":"status","profiles":true}"#, .status(StatusRequest(profiles: true))),
+      (
+        #"{"op":"status","limit":1000,"after":"7/a.b"}"#,
+        .status(StatusRequest(limit: 1000, after: SessionPlace(uid: 7, profile: "a.b")))
+      ),
       (#"{"op":"watch"}"#, .watch(profile: nil)),
       (#"{"op":"watch","profile":"p"}"#, .watch(profile: "p")),
       ("{\"op\":\"ping\"}\r", .ping),

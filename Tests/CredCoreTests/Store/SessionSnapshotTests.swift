@@ -177,6 +177,7 @@ import Testing
   // MARK: A configuration that changed meanwhile
 
   private let corp = "[backend corp]\ntype = http\nurl = https://auth.example.com/token\n"
+  private var corpWithLogin: String { corp + "login_url = https://auth.example.com/login\n" }
   private let use = "backend = corp\ndeveloper_provider = login.example.app\n"
 
   @Test(arguments: [
@@ -188,8 +189,8 @@ import Testing
     let record = SnapshotStory.byHost.record(try fullProfile(use, backend: corp))
     let lines = change.hasPrefix("developer") ? "backend = corp\n" : use
     let changed = try fullProfile(lines + change, backend: corp)
-    #expect(record.snapshot(for: try fullProfile(use, backend: corp), now: now) == record.snapshot)
-    #expect(record.snapshot(for: changed, now: now) == nil)
+    #expect(try record.snapshot(for: fullProfile(use, backend: corp), now: now) == record.snapshot)
+    #expect(try record.snapshot(for: changed, now: now) == nil)
   }
 
   @Test(arguments: [
@@ -198,10 +199,10 @@ import Testing
   ])
   func otherCredentialsAreFetchedForTheSameSignIn(_ change: String) throws {
     let story = SnapshotStory.byPassword
-    let record = story.record(try fullProfile(use, backend: corp))
+    let record = story.record(try fullProfile(use, backend: corpWithLogin))
     let now = story.session.now
-    let changed = try fullProfile(use + change, backend: corp)
-    let kept = try #require(record.snapshot(for: changed, now: now))
+    let changed = try fullProfile(use + change, backend: corpWithLogin)
+    let kept = try #require(try record.snapshot(for: changed, now: now))
     #expect(kept.held.credentials == nil)
     #expect(kept.held.token == nil)
     #expect(kept.held.state == record.snapshot.held.state)
@@ -210,23 +211,23 @@ import Testing
   }
 
   @Test func otherChangesKeepTheSession() throws {
-    let record = SnapshotStory.byPassword.record(try fullProfile(use, backend: corp))
-    let changed = try fullProfile(use + "fips = yes\nallow_users = alice\n", backend: corp)
+    let record = SnapshotStory.byPassword.record(try fullProfile(use, backend: corpWithLogin))
+    let changed = try fullProfile(use + "fips = yes\nallow_users = alice\n", backend: corpWithLogin)
     let now = SnapshotStory.byPassword.session.now
-    #expect(record.snapshot(for: changed, now: now) == record.snapshot)
+    #expect(try record.snapshot(for: changed, now: now) == record.snapshot)
   }
 
   @Test func aLogoutHoldsAcrossAnyChangeOfTheConfiguration() throws {
     let record = SnapshotStory.signedOut.record(try fullProfile())
     let now = SnapshotStory.signedOut.session.now
-    let kept = record.snapshot(for: try fullProfile(use, backend: corp), now: now)
+    let kept = try record.snapshot(for: try fullProfile(use, backend: corp), now: now)
     #expect(kept?.held.state == .signedOut(byUser: true))
   }
 
   @Test func aClientsTokenSurvivesAChangeOfTheRole() throws {
     let record = SnapshotStory.byToken.record(try fullProfile())
     let now = SnapshotStory.byToken.session.now
-    let kept = record.snapshot(for: try fullProfile("role_arn = \(Fixtures.role)\n"), now: now)
+    let kept = try record.snapshot(for: try fullProfile("role_arn = \(Fixtures.role)\n"), now: now)
     #expect(kept?.held.token?.token == fixtures.developerToken)
     #expect(kept?.held.credentials == nil)
   }
@@ -234,6 +235,6 @@ import Testing
   @Test func snapshotOfAnotherBootIsDropped() throws {
     let profile = try fullProfile()
     let record = SnapshotStory.byPassword.record(profile)
-    #expect(record.snapshot(for: profile, now: .seconds(1)) == nil)
+    #expect(try record.snapshot(for: profile, now: .seconds(1)) == nil)
   }
 }
