@@ -5,14 +5,14 @@ import CredctlKit
 struct Account: Verb {
   static let configuration = CommandConfiguration(
     abstract: "Do something with your account at the backend: make one (sign-up).",
+    usage: "credctl account [<profile>] sign-up [--username <name>] [--password-stdin] ...",
     discussion: """
       The password is asked for on the terminal, twice, or read from standard input. Values of \
       attributes may be secret, so they come from files or standard input.
 
         credctl account work sign-up --username alice
         credctl account sign-up --username alice --attribute Invitation=@/run/user/1000/invitation
-      """,
-    usage: "credctl account [<profile>] sign-up [--username <name>] [--password-stdin] ...")
+      """)
 
   @ParentCommand var program: Credctl
   @OptionGroup var connection: SocketOption
