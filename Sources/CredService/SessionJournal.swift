@@ -113,7 +113,7 @@ extension LoginRequest {
     case .host: ["means": "host"]
     case .password(let username, _): ["means": "password", "username": "\(username)"]
     case .developerToken(let identity, _): ["means": "token", "claimed": "\(identity)"]
-    case .logins(let map):
+    case .logins(let map, _, _):
       [
         "means": "logins",
         "providers": "\(map.logins.map(\.provider).joined(separator: " "))",

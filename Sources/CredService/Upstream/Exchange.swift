@@ -7,18 +7,19 @@ struct Exchange<Outcome> {
   let upstream: Upstream
   /// What the body and the URL hold that is secret, hidden in texts that come back. Headers are
   /// hidden too.
-  var secrets: [Secret] = []
+  let secrets: [Secret]
   let read: (HTTPReply) throws(UpstreamFailure) -> Outcome
   /// Whether a failure is worth one more request, which is prepared anew.
   var isRepeated: (UpstreamFailure) -> Bool = { _ in false }
 
   init(
-    request: HTTPRequest, settings: HTTPSettings, upstream: Upstream,
+    request: HTTPRequest, settings: HTTPSettings, upstream: Upstream, secrets: [Secret] = [],
     read: @escaping (HTTPReply) throws(UpstreamFailure) -> Outcome
   ) {
     self.request = request
     self.settings = settings
     self.upstream = upstream
+    self.secrets = secrets
     self.read = read
   }
 }
