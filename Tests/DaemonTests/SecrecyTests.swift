@@ -52,9 +52,10 @@ struct SecrecyTests {
     try host.sandbox.control("POST", "revoke", #"{"User":"alice"}"#)
     try host.sandbox.plan(
       #"{"Service":"backend","Kind":"status","Status":401,"Body":"not \#(bearer) of \#(token)"}"#)
-    try Deadline.usual.wait(for: "the sign-in to be lost") {
+    try Deadline.usual.wait(for: "the backend's refusal") {
       answers.append(try host.credctl("get", "--refresh", "--wait", "1").errors)
-      return try host.ask(#"{"op":"identity"}"#)["State"]?.text == "tokensInvalid"
+      let error = try host.ask(#"{"op":"status"}"#)["Sessions"]?[0]?["LastError"]?["Code"]?.text
+      return error == "BackendRejected" || error == "SignInRequired"
     }
     answers.append(try host.credctl("status", "--json").output)
     #expect(try host.stopDaemon() == 0)
