@@ -1,6 +1,8 @@
 import CredCore
 import Testing
 
+import struct SimulationKit.SeededGenerator
+
 @testable import CredService
 
 /// The order of sessions, against a sorted array.
