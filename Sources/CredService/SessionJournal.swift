@@ -99,8 +99,7 @@ extension SignInState {
       case .host: "host"
       case .password: "password"
       case .developerToken: "token"
-      case .logins: "logins"
-      case .tokenFile: "tokenFile"
+      case .logins, .tokenFile: "logins"
       }
     }
   }

@@ -248,7 +248,7 @@ extension UpstreamFailure {
     var failure = Self(
       upstream, row, retryAfter: reply.retryAfter, fact: "status \(reply.status)", said: said)
     failure.refusesHost = reply.refusesHost
-    failure.reason = reply.errorCode.flatMap(Self.reason)
+    failure.reason = reason(of: reply)
     return failure
   }
 
@@ -263,6 +263,11 @@ extension UpstreamFailure {
       upstream, row, retryAfter: reply.retryAfter, fact: "status \(reply.status)")
     failure.refusesHost = reply.refusesHost
     return failure
+  }
+
+  private static func reason(of reply: HTTPReply) -> String? {
+    guard let name = reply.errorCode, !reply.sent.occur(in: name.utf8) else { return nil }
+    return reason(name)
   }
 
   /// The name as `Reason` has it; nil if it cannot be one.
@@ -281,7 +286,7 @@ extension UpstreamFailure {
     var failure = Self(
       upstream, row, retryAfter: reply.retryAfter, fact: "status \(reply.status)", said: said)
     failure.refusesHost = reply.refusesHost
-    failure.reason = reply.errorCode.flatMap(Self.reason)
+    failure.reason = reason(of: reply)
     return failure
   }
 

@@ -23,6 +23,11 @@ public struct SentSecrets: Sendable, Equatable {
     texts = all.filter { $0.count >= Self.shortest }.sorted { $0.count > $1.count }
   }
 
+  /// Whether any of them is there.
+  func occur(in bytes: some Collection<UInt8>) -> Bool {
+    texts.contains { bytes.contains(bytes: $0.bytes) }
+  }
+
   /// The bytes with an ellipsis in place of each secret.
   func hide(in bytes: some Collection<UInt8>) -> [UInt8] {
     texts.reduce(Array(bytes)) { text, secret in

@@ -160,7 +160,7 @@ extension UpstreamClient {
           return .exchange(
             Exchange(
               request: request, settings: settings.httpSettings(timeout: backend.timeout),
-              upstream: upstream
+              upstream: upstream, secrets: [password]
             ) { reply throws(UpstreamFailure) in
               let session = try server.session(from: reply, of: signIn, cipher: crypto)
               // The server wants the device's user name as the developer user identifier.

@@ -47,6 +47,15 @@ struct SentSecretsTests {
     #expect(reply(#"{"message":"no \u0068ush"}"#).explanation(hiding: []) == "no …")
   }
 
+  @Test func aReasonThatRepeatsASecretIsLeftOut() {
+    func reason(_ code: String) -> String? {
+      UpstreamFailure.backend(reply(#"{"Code":"\#(code)"}"#), from: .backend("corp"), said: nil)
+        .reason
+    }
+    #expect(reason("NotYours") == "NotYours")
+    #expect(reason("Nohush") == nil)
+  }
+
   @Test func textsOfCognitoAndSTSAreCleaned() {
     let json = reply(#"{"__type":"NotAuthorizedException","message":"hush is bad"}"#)
     let cognito = #expect(throws: UpstreamFailure.self) { try CognitoIdentity.identity(from: json) }
