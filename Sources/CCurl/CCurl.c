@@ -68,6 +68,15 @@ CURLcode credd_curl_status(CURL *easy, long *status) {
   return curl.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, status);
 }
 
+int credd_curl_os_error(CURL *easy) {
+  long number = 0;
+  return curl.easy_getinfo(easy, CURLINFO_OS_ERRNO, &number) == CURLE_OK ? (int)number : 0;
+}
+
+CURLcode credd_curl_set_error_text(CURL *easy, char *text) {
+  return curl.easy_setopt(easy, CURLOPT_ERRORBUFFER, text);
+}
+
 struct curl_slist *credd_curl_list_append(struct curl_slist *list, const char *line) {
   return curl.slist_append(list, line);
 }

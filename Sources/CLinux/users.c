@@ -6,6 +6,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // NGROUPS_MAX of Linux.
 #define GROUPS_MOST 65536
@@ -67,4 +68,16 @@ int credd_group_id(const char *name, gid_t *gid) {
     return failure == 0 || failure == ENOENT || failure == ESRCH ? 0 : -failure;
   }
   return -ENOMEM;
+}
+
+int credd_switch_user(const char *name) {
+  char buffer[4096];
+  struct passwd entry, *found = NULL;
+  int failure = getpwnam_r(name, &entry, buffer, sizeof buffer, &found);
+  if (failure && failure != ENOENT && failure != ESRCH) return -failure;
+  if (!found) return -ENOENT;
+  if (initgroups(entry.pw_name, entry.pw_gid) < 0) return -errno;
+  if (setresgid(entry.pw_gid, entry.pw_gid, entry.pw_gid) < 0) return -errno;
+  if (setresuid(entry.pw_uid, entry.pw_uid, entry.pw_uid) < 0) return -errno;
+  return 0;
 }

@@ -35,7 +35,7 @@ public final class Daemon {
     self.options = options
     self.log = log
     let daemon = configuration.daemon
-    background = try ThreadBackground(loop: loop)
+    background = try ThreadBackground(loop: loop, log: log)
     let clock = try SystemClock(loop: loop, log: log)
     let queries = SystemQueries()
     http = HTTPClient(
@@ -46,7 +46,7 @@ public final class Daemon {
         clock: clock, background: background, queries: queries, http: http,
         commands: try CommandRunner(loop: loop),
         crypto: CryptoLibrary(clock: clock, background: background, log: log),
-        hostName: HostNames.host),
+        hostName: HostNames.host, log: log),
       settings: daemon, random: SystemRandomNumberGenerator())
     let identities = options.stateDirectory.map { [background] folder in
       IdentityFile(in: folder, clock: clock, background: background, log: log)

@@ -81,6 +81,18 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
   /// The configuration, at a reload.
   case configuration
 
+  /// What its work does, for people.
+  package var purpose: String {
+    switch self {
+    case .users: "looking up users"
+    case .programs: "looking at callers' programs"
+    case .files: "reading files of the configuration"
+    case .state: "writing the state directory"
+    case .libraries: "loading libraries"
+    case .configuration: "reading the configuration"
+    }
+  }
+
   /// The most threads at once, including those that hang.
   package var width: Int {
     switch self {

@@ -26,6 +26,10 @@ package enum JournalEvent: String, CaseIterable, Sendable {
   case refreshFailed = "38ea56f3a2084aac945afc1520d47a1d"
   /// A user asked for something about an account at a backend, such as a new one.
   case accountAction = "7d1a3d6f0c4b4b0ea0b7c7d1c6f1c52e"
+  /// A backend, Cognito or STS does not work.
+  case upstreamUnavailable = "a3c1f0f65c0b4d0c9a5e1a9c1f6f7d22"
+  /// It works again.
+  case upstreamAvailable = "5b9d5f5e0c7a4f0d8f2f0f6a3b7e4c91"
   /// A caller may not use a profile.
   case accessRefused = "60c8f6f0da0740dca071e5e8376e27a7"
   /// The configuration was read again and is in force.

@@ -73,6 +73,11 @@ extension SessionService {
     guard let repeats = failureLimiter.admit(subject, now: host.clock.now) else { return }
     var metadata: Logger.Metadata = ["code": "\(failure.code.rawValue)"]
     if repeats > 0 { metadata["repeats"] = "\(repeats)" }
+    if let detail = failure.detail { metadata["detail"] = "\(detail)" }
+    if let reason = failure.reason { metadata["reason"] = "\(reason)" }
+    let (next, why) = session.machine.nextRefresh
+    let time = next.map { (host.clock.wallTime + ($0 - host.clock.now)).iso8601 }
+    metadata["next"] = "\(time ?? why)"
     // A warning is for a problem that only a person can correct.
     log.log(
       .refreshFailed, failure.severity == .operatorMustAct ? .warning : .info,

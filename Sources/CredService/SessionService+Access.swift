@@ -51,7 +51,12 @@ extension SessionService {
     guard let profile else { return .refused(unknown(name, caller)) }
     guard profile.access.allows(caller) else {
       recordRefusal(of: caller, to: name, client, now)
-      return .refused(Self.notForYou(name))
+      // Who had a session knows that the profile exists. Another program or unit of the same user has
+      // lost nothing.
+      let isOfUser = !profile.access.needsExecutable && !profile.access.needsUnit
+      let session = sessions[SessionKey(uid: caller.uid, profile: name)]
+      let hadIt = session.map { $0.userName == caller.userName } ?? false
+      return .refused(hadIt && isOfUser ? Self.noLongerForYou(name) : Self.notForYou(name))
     }
     return resolve(profile, for: caller, now)
   }
@@ -182,12 +187,14 @@ extension SessionService {
 
   /// A caller that may not use every profile does not learn which ones exist.
   private func unknown(_ name: String, _ caller: Caller) -> ProtocolError {
+    let key = SessionKey(uid: caller.uid, profile: name)
+    if let owner = removedSessions[key], owner == caller.userName { return Self.removed(name) }
     guard !caller.isUnmapped, configuration.restricted.allSatisfy({ $0.access.allows(caller) })
     else { return Self.notForYou(name) }
     let known = configuration.profileNames
     let message =
       known.isEmpty
-      ? "no profile is configured; add [profile \(name)] to credd.conf"
+      ? "no profile is configured on this host: ask its administrator to add one to credd.conf"
       : "there is no profile '\(name)'"
         + NearestName.suggestion(
           name, in: known, otherwise: "; known are \(known.prefix(10).joined(separator: ", "))")
@@ -196,6 +203,12 @@ extension SessionService {
 
   private static func notForYou(_ name: String) -> ProtocolError {
     ProtocolError(.accessDenied, "profile '\(name)' is not available to you")
+  }
+
+  private static func noLongerForYou(_ name: String) -> ProtocolError {
+    ProtocolError(
+      .accessDenied,
+      "profile '\(name)' is no longer available to you: the administrator changed who may use it")
   }
 
   private static func nameless(_ uid: UInt32, _ reason: String) -> ProtocolError {

@@ -75,6 +75,8 @@ extension SessionService {
       announce(.state(.signedOut(byUser: false)), session)
     }
     remove(session)
+    if removedSessions.count >= Limits.Session.most { removedSessions = [:] }
+    removedSessions.updateValue(session.userName, forKey: session.key)
   }
 
   /// Ends waits and watches that the new rules do not allow.
@@ -102,7 +104,7 @@ extension SessionService {
     }
   }
 
-  private static func removed(_ profile: String) -> ProtocolError {
+  static func removed(_ profile: String) -> ProtocolError {
     ProtocolError(.unknownProfile, "profile '\(profile)' was removed from the configuration")
   }
 }

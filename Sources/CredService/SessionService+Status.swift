@@ -25,7 +25,7 @@ extension SessionService {
       case .unavailable(let error): return refuse(error, id: request.id, client)
       }
     }
-    let page = page(status, of: own, now)
+    let page = page(status, of: own, now, isAdmin: isAdmin)
     give(
       .status(
         page.reports, profiles: profiles, of: daemonReport(now, isAdmin: isAdmin), next: page.next),
@@ -36,7 +36,7 @@ extension SessionService {
   ///
   /// - Parameter own: a user's sessions in order; nil for those of all users.
   private func page(
-    _ status: StatusRequest, of own: [Session]?, _ now: Instant
+    _ status: StatusRequest, of own: [Session]?, _ now: Instant, isAdmin: Bool
   ) -> (reports: [SessionReport], next: SessionPlace?) {
     let start = status.after.map { SessionKey(uid: $0.uid, profile: $0.profile) }
     let wall = host.clock.wallTime
@@ -48,7 +48,7 @@ extension SessionService {
         next = reports.last.map { SessionPlace(uid: $0.uid, profile: $0.profile) }
         return false
       }
-      let report = report(session, now, wall)
+      let report = report(session, now, wall, isAdmin: isAdmin)
       bytes += report.roughByteCount
       reports.append(report)
       return true
@@ -85,7 +85,9 @@ extension SessionService {
       stateDirectory: isAdmin ? host.store?.problem : nil)
   }
 
-  private func report(_ session: Session, _ now: Instant, _ wall: WallTime) -> SessionReport {
+  private func report(
+    _ session: Session, _ now: Instant, _ wall: WallTime, isAdmin: Bool
+  ) -> SessionReport {
     let machine = session.machine
     func civil(_ instant: Instant) -> WallTime { wall + (instant - now) }
     let next = machine.nextRefresh
@@ -97,7 +99,10 @@ extension SessionService {
       nextRefresh: next.at.map(civil), nextRefreshReason: next.reason,
       lastError: machine.lastFailure.map {
         SessionReport.LastError(
-          code: $0.failure.code, message: $0.failure.message, at: civil($0.at))
+          code: $0.failure.code, message: $0.failure.message, at: civil($0.at),
+          reason: $0.failure.reason,
+          // It may have addresses and names of files.
+          detail: isAdmin ? $0.failure.detail : nil)
       },
       failures: machine.failures, lastRefresh: machine.credentials.map { civil($0.received) },
       waiters: machine.waiterCount,

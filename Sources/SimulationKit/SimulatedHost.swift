@@ -39,7 +39,8 @@ final class SimulatedHost {
     let client = UpstreamClient(
       UpstreamClient.Services(
         clock: limitsClock, background: background, queries: users, http: upstreams,
-        commands: upstreams, crypto: upstreams, hostName: "simulated"),
+        commands: upstreams, crypto: upstreams, hostName: "simulated",
+        log: Logger(label: "credd") { _ in SwiftLogNoOpLogHandler() }),
       settings: resolved.daemon, random: world.random.fork())
     upstreamClient = client
     service = SessionService(

@@ -73,7 +73,7 @@ struct Credd {
   }
 
   private func readConfiguration() throws(Ending) -> Configuration {
-    if line.checkConfig { ServiceDirectory.assumeCredentials() }
+    let credentials = line.checkConfig ? ServiceDirectory.assumeCredentials() : nil
     let reading: ConfigurationReading
     do throws(SystemError) {
       reading = try ConfigurationFiles.read(line.config)
@@ -82,9 +82,25 @@ struct Credd {
       throw unconfigured(["\(error)"])
     }
     for diagnostic in reading.diagnostics { Self.complain("\(diagnostic)") }
-    if let configuration = reading.configuration { return configuration }
+    if let configuration = reading.configuration {
+      if line.checkConfig { try inspect(reading, credentials) }
+      return configuration
+    }
     throw unconfigured(
       reading.diagnostics.filter { $0.severity == .error }.map(\.description))
+  }
+
+  /// Opens what the configuration names, and says what could not be checked.
+  private func inspect(
+    _ reading: ConfigurationReading, _ credentials: String?
+  ) throws(Ending) {
+    var inspection = ConfigurationInspection(reading, credentials: credentials)
+    inspection.run()
+    for diagnostic in inspection.diagnostics { Self.complain("\(diagnostic)") }
+    for check in inspection.unchecked { Self.complain("not checked: \(check)") }
+    if inspection.diagnostics.contains(where: { $0.severity == .error }) {
+      throw Ending(status: EX_CONFIG)
+    }
   }
 
   /// What `systemctl status` shows is one line; the journal has them all.

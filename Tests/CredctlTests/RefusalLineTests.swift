@@ -232,7 +232,9 @@ import Testing
       ProtocolError(.tooManyRequests, "too many sign-ins that failed", retryAfter: .seconds(8)),
       ProtocolError(.tooManyRequests, "this user has too many connections"),
       ProtocolError(.unknownProfile, "there is no profile 'wrok'; did you mean 'work'?"),
-      ProtocolError(.unknownProfile, "no profile is configured; add [profile work] to credd.conf"),
+      ProtocolError(
+        .unknownProfile,
+        "no profile is configured on this host: ask its administrator to add one to credd.conf"),
       ProtocolError(.accessDenied, "profile 'work' is not available to you"),
       ProtocolError(
         .accessDenied, "uid 7 has no user name on this host, and profile 'work' needs one"),
@@ -253,7 +255,7 @@ import Testing
         TooManyRequests 75 too many sign-ins that failed: ask again in 8 s
         TooManyRequests 75 this user has too many connections: try again later
         UnknownProfile 64 there is no profile 'wrok'; did you mean 'work'?
-        UnknownProfile 64 no profile is configured; add [profile work] to credd.conf
+        UnknownProfile 64 no profile is configured on this host: ask its administrator to add one to credd.conf
         AccessDenied 77 profile 'work' is not available to you: ask the administrator for access
         AccessDenied 77 uid 7 has no user name on this host, and profile 'work' needs one: ask the administrator for access
         AccessDenied 77 only root may see everyone's sessions: ask the administrator for access

@@ -18,32 +18,126 @@ struct ConfigurationCheckTests {
     return process
   }
 
+  /// What is checked as root, where the host has no user `credd`, is said in one line.
+  private func complaints(_ process: ChildProcess) -> [Substring] {
+    process.errors.split(separator: "\n").filter { !$0.hasPrefix("not checked: whether the user") }
+  }
+
   @Test
   func goodFileIsSilence() throws {
     let sandbox = try Sandbox()
-    let process = try check(Configuration.usual(sandbox)).process
+    let process = try check(Configuration.usual(sandbox) + "\nallow_users = *\n").process
     #expect(process.status == 0)
     #expect(process.output.isEmpty)
-    #expect(process.errors.isEmpty)
+    #expect(complaints(process).isEmpty, "\(process.errors)")
+  }
+
+  /// The example names files that this host does not have; nothing else is wrong with it.
+  @Test(arguments: [nil, "/run/credentials/credd"])
+  func exampleNamesOnlyWhatIsNotHere(_ credentials: String?) throws {
+    let example = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../contrib/credd.conf.example").standardizedFileURL.path
+    let process = try check(
+      file: example, credentials.map { ["CREDENTIALS_DIRECTORY": $0] } ?? [:])
+    for line in complaints(process) {
+      let isExpected = [
+        "No such file", "the host has no", "while credd.service runs", "admits every",
+      ]
+      .contains { line.contains($0) }
+      #expect(isExpected, "\(line)")
+    }
+    // systemd sets CREDENTIALS_DIRECTORY for the service alone, not for a check at the prompt.
+    #expect(process.errors.contains("not checked: backend corp: bearer_token_file: "))
   }
 
   @Test
-  func exampleIsSilence() throws {
-    let example = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../contrib/credd.conf.example").standardizedFileURL.path
-    let process = try check(file: example, ["CREDENTIALS_DIRECTORY": "/run/credentials/credd"])
-    #expect(process.status == 0)
-    #expect(process.errors.isEmpty)
+  func profileForEverybodyIsAWarningUnlessItIsMeant() throws {
+    let sandbox = try Sandbox()
+    let (open, file) = try check(Configuration.usual(sandbox))
+    #expect(open.status == 0)
+    #expect(open.errors.contains("warning: profile 'default' admits every user of this host"))
+    #expect(open.errors.contains("\(file):"))
+    let (meant, _) = try check(Configuration.usual(sandbox) + "\nallow_users = * bob\n")
+    #expect(!meant.errors.contains("admits every user of this host"))
+    #expect(
+      meant.errors.contains("warning: allow_users: '*' admits every user, so the other names"))
   }
 
-  /// systemd sets CREDENTIALS_DIRECTORY for the service alone, not for a check at the prompt.
+  private func file(_ name: String, _ text: String, mode: Int = 0o600) throws -> String {
+    let path = try Stage.current().newFile(name)
+    try Data(text.utf8).write(to: URL(filePath: path))
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+    return path
+  }
+
   @Test
-  func exampleIsSilenceAtThePrompt() throws {
-    let example = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../contrib/credd.conf.example").standardizedFileURL.path
-    let process = try check(file: example)
-    #expect(process.errors.isEmpty)
-    #expect(process.status == 0)
+  func whatTheConfigurationNamesIsOpened() throws {
+    let token = try file("token", "s3cret", mode: 0o644)
+    let empty = try file("empty", "")
+    let noPEM = try file("ca.pem", "nothing")
+    let script = try file("script", "#!/bin/sh\n", mode: 0o644)
+    let profile = """
+      identity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555
+      developer_provider = login.example.app
+      allow_users = root no-such-user
+      allow_groups = no-such-group
+      """
+    let (process, path) = try check(
+      """
+      [backend one]
+      type = http
+      url = https://auth.example.com/token
+      bearer_token_file = \(token)
+      ca_file = \(noPEM)
+      client_certificate = /nonexistent/host.pem
+      client_key = \(empty)
+      unix_socket = /nonexistent/socket
+      [backend two]
+      type = exec
+      command = \(script) one
+      [backend three]
+      type = exec
+      command = /nonexistent/command
+      [profile a]
+      \(profile)
+      backend = one
+      [profile b]
+      \(profile)
+      backend = two
+      web_identity_token_file = /tmp
+      web_identity_provider = accounts.google.com
+      [profile c]
+      \(profile)
+      backend = three
+      allow_executables = /nonexistent/program /usr/*/credctl
+      """)
+    #expect(process.status == EX_CONFIG)
+    let expected = [
+      "4: warning: bearer_token_file: every user of this host can read '\(token)'",
+      "5: ca_file: '\(noPEM)' has no '-----BEGIN",
+      "6: client_certificate: cannot open '/nonexistent/host.pem': No such file or directory",
+      "7: client_key: '\(empty)' is empty",
+      "8: warning: unix_socket: no server listens at '/nonexistent/socket' now",
+      "11: command: '\(script)' cannot be run: Permission denied",
+      "14: command: cannot open '/nonexistent/command': No such file or directory",
+      "18: warning: allow_users: the host has no user 'no-such-user'",
+      "19: warning: allow_groups: the host has no group 'no-such-group'",
+      "27: web_identity_token_file: '/tmp' is a directory",
+      "35: warning: allow_executables: '/nonexistent/program' is not there",
+    ]
+    for line in expected {
+      #expect(process.errors.contains("\(path):\(line)"), "\(line) in \(process.errors)")
+    }
+  }
+
+  @Test
+  func roleOfAnotherPartitionIsAnError() throws {
+    let sandbox = try Sandbox()
+    let (process, _) = try check(
+      Configuration.usual(sandbox) + "\nrole_arn = arn:aws-eusc:iam::123456789012:role/r\n")
+    #expect(process.status == EX_CONFIG)
+    #expect(
+      process.errors.contains("is of partition 'aws-eusc', and the pool's region 'us-east-1'"))
   }
 
   @Test

@@ -24,6 +24,10 @@ CURLcode credd_curl_set_pointer(CURL *easy, CURLoption option, const void *value
 CURLcode credd_curl_set_writer(CURL *easy, credd_curl_data_callback callback, void *context);
 CURLcode credd_curl_set_header_reader(CURL *easy, credd_curl_data_callback callback, void *context);
 CURLcode credd_curl_status(CURL *easy, long *status);
+// The errno of the last failed connect; 0 if there is none.
+int credd_curl_os_error(CURL *easy);
+// Where libcurl writes what failed: CURL_ERROR_SIZE bytes that outlive the handle.
+CURLcode credd_curl_set_error_text(CURL *easy, char *text);
 
 struct curl_slist *credd_curl_list_append(struct curl_slist *list, const char *line);
 void credd_curl_list_free(struct curl_slist *list);

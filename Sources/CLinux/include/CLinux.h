@@ -121,6 +121,9 @@ struct credd_user {
 // Looks up a user by name, or by uid if `name` is NULL. May block for long, as NSS may ask a
 // network. 1: found; 0: there is no such user; -errno: the database gave no answer.
 int credd_look_up_user(uid_t uid, const char *name, bool with_groups, struct credd_user *user);
+// Gives up root for good and becomes that user, with its groups. 0, -ENOENT if there is none, or
+// -errno.
+int credd_switch_user(const char *name);
 // Starts a detached thread with all signals blocked, since the loop's thread handles signals. 0 or
 // an error number.
 int credd_start_thread(void *(*run)(void *), void *argument, size_t stack_size);

@@ -80,6 +80,16 @@ public enum AWSPartition: String, Sendable, CaseIterable {
     self = prefixes.first { region.hasPrefix($0.0) }?.1 ?? .aws
   }
 
+  /// Whether a region has the name of one, by the pattern of its partition (botocore,
+  /// `partitions.json`).
+  public static func knows(region: String) -> Bool {
+    guard AWSPartition(region: region) == .aws else { return true }
+    let parts = region.split(separator: "-", omittingEmptySubsequences: false)
+    return parts.count == 3
+      && ["us", "eu", "ap", "sa", "ca", "me", "af", "il", "mx"].contains(parts[0])
+      && !parts[1].isEmpty && !parts[2].isEmpty && parts[2].allSatisfy(\.isNumber)
+  }
+
   /// The host name after `service.region.`.
   public var dnsSuffix: String {
     switch self {

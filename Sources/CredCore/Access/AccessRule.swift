@@ -1,6 +1,8 @@
 /// Decides which callers may use a profile: every uid of this host if the profile has no list, else
 /// the users, groups and units on its lists. `allow_executables` narrows that further.
 public struct AccessRule: Sendable, Equatable {
+  /// In a list of users: every user is meant.
+  public static let everybody = "*"
   /// Names, or uids in digits.
   public let users: [String]
   /// The ids of the groups. A group that does not exist has none, and admits nobody.
@@ -18,13 +20,14 @@ public struct AccessRule: Sendable, Equatable {
 
   /// - Parameter groupID: finds a group's id by its name.
   public init(_ profile: ProfileSettings, groupID: (String) -> UInt32?) {
-    users = profile.allowUsers
+    users = profile.allowUsers.filter { $0 != Self.everybody }
     groups = Set(profile.allowGroups.compactMap { Self.id($0) ?? groupID($0) })
     units = profile.allowUnits.map(GlobPattern.init)
     executables = ExecutableRule.list(profile.allowExecutables)
     impersonators = profile.impersonate
     hasNoLists =
-      profile.allowUsers.isEmpty && profile.allowGroups.isEmpty && profile.allowUnits.isEmpty
+      profile.allowUsers.contains(Self.everybody)
+      || (profile.allowUsers.isEmpty && profile.allowGroups.isEmpty && profile.allowUnits.isEmpty)
     isOpen = hasNoLists && executables.isEmpty
   }
 

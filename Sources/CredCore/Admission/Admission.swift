@@ -286,6 +286,9 @@ extension UpstreamFailure {
       message: "\(times)\(isOwn ? failure.message : failure.summary)",
       summary: "\(times)\(failure.summary)", severity: .expected)
     unavailable.isWithheld = true
+    unavailable.reason = failure.reason
+    // Its URL may name another user.
+    if isOwn { unavailable.detail = failure.detail }
     return unavailable
   }
 

@@ -9,6 +9,8 @@ struct ConfigurationReader {
   private var profileCount = 0
   /// Where each profile begins, by name.
   private(set) var profileHeaders: [String: SourcePosition] = [:]
+  /// The lines of keys and headers, as in ``ConfigurationReading``.
+  private(set) var positions: [String: SourcePosition] = [:]
 
   init(environment: @escaping (String) -> String?, diagnostics: DiagnosticList) {
     self.environment = environment
@@ -29,6 +31,9 @@ struct ConfigurationReader {
       diagnostics.error(at: section.position, Self.unknownSection(section))
       return
     }
+    let title = section.words.joined(separator: " ")
+    positions[title] = section.position
+    for entry in section.entries { positions["\(title)/\(entry.key)"] = entry.position }
     // A section with a wrong header is read too, to report the problems within it.
     let name = nameInHeader(of: section, kind: kind)
     switch kind {

@@ -42,6 +42,8 @@ extension ConfigurationReader {
     require("web_identity_provider", with: "web_identity_token_file", section)
     require("web_identity_token_file", with: "web_identity_provider", section)
     checkFlow(profile, section)
+    checkPartition(profile, section)
+    checkEverybody(profile, section)
     for key in ["cognito_endpoint", "sts_endpoint"] {
       if profile.fips { exclude(key, with: "fips", section) }
       if profile.dualstack { exclude(key, with: "dualstack", section) }
@@ -78,6 +80,31 @@ extension ConfigurationReader {
       diagnostics.warning(
         at: section.position(of: key), "\(key): has no effect in the enhanced flow")
     }
+  }
+
+  /// A role or policy of another partition than the pool's is always refused.
+  private mutating func checkPartition(_ profile: ProfileSettings, _ section: INISection) {
+    guard let pool = try? IdentityPoolID(profile.identityPoolID) else { return }
+    let partition = AWSPartition(region: pool.region)
+    let arns = [("role_arn", profile.roleARN)] + profile.policyARNs.map { ("policy_arns", $0) }
+    for case (let key, let arn?) in arns {
+      let named = arn.split(separator: ":").dropFirst().first.map(String.init) ?? ""
+      guard named != partition.rawValue else { continue }
+      diagnostics.error(
+        at: section.position(of: key),
+        "\(key): \(arn.singleQuoted) is of partition '\(named)', and the pool's region "
+          + "'\(pool.region)' of '\(partition.rawValue)'")
+    }
+  }
+
+  private mutating func checkEverybody(_ profile: ProfileSettings, _ section: INISection) {
+    guard profile.allowUsers.contains(AccessRule.everybody) else { return }
+    let others = ["allow_groups", "allow_units"].filter { section[$0] != nil }
+    guard profile.allowUsers.count > 1 || !others.isEmpty else { return }
+    diagnostics.warning(
+      at: section.position(of: "allow_users"),
+      "allow_users: '*' admits every user, so the other names"
+        + (others.isEmpty ? "" : " and \(others.joined(separator: ", "))") + " have no effect")
   }
 
   private mutating func require(_ needed: String, with key: String, _ section: INISection) {

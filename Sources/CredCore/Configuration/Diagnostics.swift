@@ -123,6 +123,14 @@ public struct ConfigurationReading: Sendable, Equatable {
   public let configuration: Configuration?
   /// In the order of the files.
   public let diagnostics: [Diagnostic]
+  /// The line of each key, by the section's title without brackets and the key: `backend corp/url`;
+  /// and of each header, under the title alone.
+  public let positions: [String: SourcePosition]
+
+  /// The line of a key, or of its section's header.
+  public func position(of key: String, in section: String) -> SourcePosition? {
+    positions["\(section)/\(key)"] ?? positions[section]
+  }
 }
 
 /// Why a value or a text is not accepted. The message never holds a secret.

@@ -31,7 +31,7 @@ public struct Configuration: Sendable, Equatable {
     reader.read(lines.document)
     return ConfigurationReading(
       configuration: reader.diagnostics.hasErrors ? nil : reader.configuration,
-      diagnostics: reader.diagnostics.inOrder())
+      diagnostics: reader.diagnostics.inOrder(), positions: reader.positions)
   }
 }
 

@@ -17,6 +17,12 @@ extension FailureTable {
     .permanentConfiguration, nil, .operatorMustAct,
     " was not called, because the request would be invalid; check the profile and its backend")
 
+  /// A dead disk or file server: it may come back.
+  static let fileOverdue = Row(
+    .transient(retryAfter: nil), nil, .operatorMustAct,
+    " was not called, because a file that it needs could not be read in time; it is tried again: "
+      + "check the disk or file server")
+
   // MARK: Calls that Admission prevents
 
   static let queueFull = Row(
@@ -29,7 +35,7 @@ extension FailureTable {
   // MARK: No reply, or a reply that cannot be read
 
   static func transport(_ failure: TransportFailure) -> Row {
-    switch failure {
+    switch failure.kind {
     case .nameResolution:
       unavailable(
         ": its host name cannot be resolved; check the network, DNS and the URL",

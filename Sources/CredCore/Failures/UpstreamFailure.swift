@@ -40,6 +40,9 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   public internal(set) var evidence = Evidence.none
   /// The upstream's own name of the error, `[A-Za-z]{1,64}`.
   public internal(set) var reason: String?
+  /// What was asked of whom, what came back and how long it took, for operators: without a query,
+  /// a body or a secret.
+  public internal(set) var detail: String?
 
   public init(
     upstream: Upstream, failureClass: FailureClass, code: ProtocolErrorCode, message: String,
@@ -72,6 +75,18 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
 }
 
 extension UpstreamFailure {
+  /// The same failure with what happened.
+  ///
+  /// - Parameters:
+  ///   - request: what was asked of whom.
+  ///   - answer: what came back; nil if nothing did.
+  public func with(request: String, answer: String?, took time: Duration) -> UpstreamFailure {
+    var failure = self
+    let seconds = (max(time, .zero) / .milliseconds(100)).rounded() / 10
+    failure.detail = "\(request): \(answer ?? "no answer"), after \(seconds) s"
+    return failure
+  }
+
   /// The error for clients. It has a retry time only if a later retry may succeed without a
   /// person's action.
   public var protocolError: ProtocolError {
@@ -175,36 +190,73 @@ public enum Upstream: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// Why no reply arrived, or none that is HTTP.
-public enum TransportFailure: Error, Sendable, Hashable, CaseIterable {
-  /// The host name could not be resolved.
-  case nameResolution
-  /// No connection: it was refused, the host is unreachable, or the proxy refused.
-  case connect
-  /// The TLS handshake failed for another reason than the certificate.
-  case tls
-  /// The server's certificate is not trusted for that host.
-  case certificate
-  /// The deadline passed.
-  case timeout
-  /// The connection broke before the end of the reply.
-  case reset
-  /// The reply exceeds its limit in ``Limits/Upstream``.
-  case tooLarge
-  /// The reply is not HTTP.
-  case malformed
-  /// The library for HTTP and TLS cannot be loaded on this host.
-  case noLibrary
+public struct TransportFailure: Error, Sendable, Hashable, CaseIterable {
+  public let kind: Kind
+  /// The system's or the TLS library's reason, for the user.
+  public var reason: String?
+  /// What the HTTP library says, which may have addresses: for operators.
+  public var detail: String?
+
+  public init(_ kind: Kind, reason: String? = nil, detail: String? = nil) {
+    self.kind = kind
+    self.reason = reason.flatMap { RemoteText.clean($0.utf8) }
+    self.detail = detail.flatMap { RemoteText.clean($0.utf8) }
+  }
+
+  public static let nameResolution = Self(.nameResolution)
+  public static let connect = Self(.connect)
+  public static let tls = Self(.tls)
+  public static let certificate = Self(.certificate)
+  public static let timeout = Self(.timeout)
+  public static let reset = Self(.reset)
+  public static let tooLarge = Self(.tooLarge)
+  public static let malformed = Self(.malformed)
+  public static let noLibrary = Self(.noLibrary)
+
+  public static var allCases: [TransportFailure] { Kind.allCases.map { Self($0) } }
+
+  public static func == (one: Self, other: Self) -> Bool { one.kind == other.kind }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(kind) }
+}
+
+extension TransportFailure {
+  public enum Kind: Sendable, Hashable, CaseIterable {
+    /// The host name could not be resolved.
+    case nameResolution
+    /// No connection: it was refused, the host is unreachable, or the proxy refused.
+    case connect
+    /// The TLS handshake failed for another reason than the certificate.
+    case tls
+    /// The server's certificate is not trusted for that host.
+    case certificate
+    /// The deadline passed.
+    case timeout
+    /// The connection broke before the end of the reply.
+    case reset
+    /// The reply exceeds its limit in ``Limits/Upstream``.
+    case tooLarge
+    /// The reply is not HTTP.
+    case malformed
+    /// The library for HTTP and TLS cannot be loaded on this host.
+    case noLibrary
+  }
 }
 
 extension UpstreamFailure {
   /// No reply arrived.
   public static func transport(_ failure: TransportFailure, from upstream: Upstream) -> Self {
-    Self(upstream, FailureTable.transport(failure))
+    Self(upstream, FailureTable.transport(failure), fact: failure.reason)
   }
 
   /// A request was not sent, because Cognito or HTTP does not allow it.
   public static func notSent(_ input: InvalidInput, to upstream: Upstream) -> Self {
     Self(upstream, FailureTable.notSent, said: input.description)
+  }
+
+  /// A request was not sent, because a file that the configuration names could not be read in time.
+  public static func overdueFile(_ file: InvalidInput, to upstream: Upstream) -> Self {
+    Self(upstream, FailureTable.fileOverdue, said: file.description)
   }
 
   /// A successful reply lacks something, or has an impossible value.

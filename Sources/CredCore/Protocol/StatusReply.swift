@@ -51,6 +51,8 @@ extension JSONWriter {
         writer.field("Code", error.code.rawValue)
         writer.field("Message", error.message)
         writer.field("At", error.at)
+        writer.field("Reason", error.reason)
+        writer.field("Detail", error.detail)
       }
     }
     field("Failures", Int64(session.failures))
@@ -167,7 +169,7 @@ extension SessionReport {
   public var roughByteCount: Int {
     let texts = [
       profile, user, identityID?.description, nextRefreshReason, lastError?.message,
-      lastCaller?.unit,
+      lastCaller?.unit, lastError?.reason, lastError?.detail,
     ]
     return 448 + texts.reduce(0) { $0 + ($1?.utf8.count ?? 0) }
   }
@@ -213,11 +215,20 @@ public struct SessionReport: Sendable, Equatable {
     public var code: ProtocolErrorCode
     public var message: String
     public var at: WallTime
+    /// The upstream's own name of the error.
+    public var reason: String?
+    /// What was asked of whom, what came back and how long it took. Only for administrators.
+    public var detail: String?
 
-    public init(code: ProtocolErrorCode, message: String, at: WallTime) {
+    public init(
+      code: ProtocolErrorCode, message: String, at: WallTime, reason: String? = nil,
+      detail: String? = nil
+    ) {
       self.code = code
       self.message = message
       self.at = at
+      self.reason = reason
+      self.detail = detail
     }
   }
 

@@ -103,6 +103,7 @@ extension UpstreamFailure {
     static let summary: UInt8 = 9
     static let reason: UInt8 = 10
     static let evidence: UInt8 = 11
+    static let detail: UInt8 = 12
   }
 
   /// An upstream's text may be long. It is cut between characters.
@@ -165,6 +166,7 @@ extension UpstreamFailure {
     if isWithheld { writer.field(Tag.isWithheld, 1 as UInt8) }
     if summary != message { writer.field(Tag.summary, Self.cut(summary)) }
     writer.field(Tag.reason, reason)
+    writer.field(Tag.detail, detail.map(Self.cut))
     if evidence != .none { writer.field(Tag.evidence, evidence.rawValue) }
   }
 
@@ -174,6 +176,7 @@ extension UpstreamFailure {
     var (number, kind, severity): (UInt8?, UInt8?, UInt8) = (nil, nil, 0)
     var isWithheld = false
     var (backend, code, message) = ("", "", "")
+    var detail: String?
     var (summary, reason, evidence): (String?, String?, Evidence) = (nil, nil, .none)
     var delay: Duration?
     while let field = try fields.next() {
@@ -187,6 +190,7 @@ extension UpstreamFailure {
       case Tag.severity: severity = try field.byte("severity")
       case Tag.isWithheld: isWithheld = try field.byte("withheld") == 1
       case Tag.summary: summary = try field.text("summary")
+      case Tag.detail: detail = try field.text("detail")
       case Tag.reason: reason = try field.text("reason")
       case Tag.evidence: evidence = Evidence(rawValue: try field.byte("evidence")) ?? .none
       default: break
@@ -208,6 +212,7 @@ extension UpstreamFailure {
       severity: severity == 1 ? .operatorMustAct : .expected)
     failure.isWithheld = isWithheld
     failure.reason = reason
+    failure.detail = detail
     failure.evidence = evidence
     return failure
   }

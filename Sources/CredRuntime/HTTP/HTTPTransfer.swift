@@ -12,6 +12,9 @@ internal import Glibc
   private var body: [UInt8] = []
   private var isTooLarge = false
   private var headerBytes = 0
+  /// libcurl's words about a failure.
+  private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: errorTextSize)
+  private static let errorTextSize = Int(CURL_ERROR_SIZE)
   /// The first option that libcurl did not take.
   private var setUp = CURLE_OK
   /// Ends the transfer; set by its owner.
@@ -24,18 +27,21 @@ internal import Glibc
     done: @escaping (Result<HTTPReply, TransportFailure>) -> Void
   ) {
     unsafe self.handle = handle
+    unsafe errorText.initialize(repeating: 0, count: Self.errorTextSize)
     self.limit = limit
     self.done = done
   }
 
   deinit {
     unsafe credd_curl_list_free(headerList)
+    unsafe errorText.deallocate()
   }
 
   // MARK: Before
 
   /// Sets every option. After an error the transfer must not start: it could be insecure.
   func prepare(_ request: HTTPRequest, _ settings: HTTPSettings) -> CURLcode {
+    record(unsafe credd_curl_set_error_text(handle, errorText))
     text(CURLOPT_URL, request.url)
     text(CURLOPT_PROTOCOLS_STR, "http,https")
     // Sends the path as it was checked: libcurl would otherwise resolve ".." in it.
@@ -162,7 +168,7 @@ internal import Glibc
   /// Returns a closure that calls the completion, to be run after the handle is freed.
   func finish(_ result: CURLcode) -> () -> Void {
     guard result == CURLE_OK else {
-      let failure = isTooLarge ? .tooLarge : TransportFailure(result)
+      let failure = isTooLarge ? .tooLarge : failure(result)
       return { [done] in done(.failure(failure)) }
     }
     var status = 0
@@ -172,7 +178,26 @@ internal import Glibc
   }
 }
 
-extension TransportFailure {
+extension HTTPTransfer {
+  private func failure(_ result: CURLcode) -> TransportFailure {
+    let kind = TransportFailure.Kind(result)
+    let said = unsafe String(cString: errorText)
+    let number = unsafe credd_curl_os_error(handle)
+    let system = number > 0 ? unsafe String(cString: strerror(number)) : nil
+    // libcurl names addresses where a connection fails, and the certificate's fault in TLS.
+    let reason =
+      switch kind {
+      case .connect, .reset: system
+      case .nameResolution, .tls, .certificate: said.isEmpty ? system : said
+      default: String?.none
+      }
+    let detail = [said.isEmpty ? nil : said, kind == .connect ? system : nil].compactMap(\.self)
+    return TransportFailure(
+      kind, reason: reason, detail: detail.isEmpty ? nil : detail.joined(separator: ": "))
+  }
+}
+
+extension TransportFailure.Kind {
   /// The failure that a libcurl result stands for.
   init(_ result: CURLcode) {
     switch result {

@@ -2,6 +2,7 @@ internal import CLinux
 internal import CredCore
 internal import CredService
 internal import Glibc
+internal import Logging
 internal import Synchronization
 
 /// Runs blocking work on threads: each lane has a width, each piece of work a deadline. Two other
@@ -35,7 +36,14 @@ final class ThreadBackground: Background {
     var hanging = 0
   }
 
+  /// Starts a thread; 0 or the errno.
+  typealias ThreadStart = (_ run: @escaping @Sendable () -> Void) -> Int32
+
   private let loop: EventLoop
+  private let log: Logger
+  private let startThread: ThreadStart
+  /// Whether the last thread could not start, which is logged once.
+  private var lacksThreads = false
   private let mailbox: Mailbox
   private var source: EventSource?
   private var timer: EventSource?
@@ -43,8 +51,13 @@ final class ThreadBackground: Background {
   private var lanes = [Lane](repeating: Lane(), count: BackgroundLane.allCases.count)
   private var lastJob: UInt64 = 0
 
-  init(loop: EventLoop) throws(SystemError) {
+  init(
+    loop: EventLoop, log: Logger,
+    startThread: @escaping ThreadStart = { Thread.start($0) }
+  ) throws(SystemError) {
     self.loop = loop
+    self.log = log
+    self.startThread = startThread
     mailbox = try Mailbox()
     source = try loop.watch(mailbox.descriptor, for: CREDD_EPOLL_IN) { [unowned self] _ in
       self.collect()
@@ -90,11 +103,12 @@ final class ThreadBackground: Background {
       let number = lanes[lane.rawValue].queue.first
     {
       if let job = jobs[number] {
-        let isStarted = Thread.start { [mailbox, work = job.work] in
+        let failure = startThread { [mailbox, work = job.work] in
           work()
           mailbox.put(number)
         }
-        if isStarted {
+        report(failure, lane)
+        if failure == 0 {
           jobs[number]?.progress = .running
           lanes[lane.rawValue].threads += 1
         } else {
@@ -103,6 +117,19 @@ final class ThreadBackground: Background {
         }
       }
       lanes[lane.rawValue].queue.removeFirst()
+    }
+  }
+
+  private func report(_ failure: Int32, _ lane: BackgroundLane) {
+    if failure == 0 {
+      if lacksThreads { log.notice("threads can be started again") }
+      lacksThreads = false
+    } else if !lacksThreads {
+      lacksThreads = true
+      let error = SystemError("start a thread", number: failure)
+      log.error(
+        "no thread for \(lane.purpose): \(error); raise TasksMax= of the service or the host's limits",
+        metadata: ["lane": "\(lane)"])
     }
   }
 
@@ -157,8 +184,8 @@ private enum Thread {
     }
   }
 
-  /// False if the host has no thread left.
-  static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
+  /// - Returns: 0, or the errno: EAGAIN where the host has no thread left.
+  static func start(_ run: @escaping @Sendable () -> Void) -> Int32 {
     let argument = unsafe Unmanaged.passRetained(Body(run))
     let failure = unsafe credd_start_thread(
       { argument in
@@ -167,7 +194,7 @@ private enum Thread {
         return nil
       }, argument.toOpaque(), stackBytes)
     if failure != 0 { unsafe argument.release() }
-    return failure == 0
+    return failure
   }
 }
 

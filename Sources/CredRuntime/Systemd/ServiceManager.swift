@@ -38,10 +38,13 @@ public enum ServiceDirectory {
 
   /// Sets `${CREDENTIALS_DIRECTORY}` to the service's directory, for --check-config outside the
   /// service. Within a service a missing `LoadCredential=` stays an error.
-  public static func assumeCredentials() {
+  ///
+  /// - Returns: the directory; nil within the service.
+  public static func assumeCredentials() -> String? {
     let isService = unsafe getenv("SYSTEMD_EXEC_PID").map { unsafe atoi($0) } == getpid()
-    guard !isService else { return }
+    guard !isService else { return nil }
     unsafe setenv("CREDENTIALS_DIRECTORY", "/run/credentials/credd.service", 0)
+    return unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
   }
 
   private static func path(_ variable: String) -> String? {

@@ -3,9 +3,15 @@ import CredCore
 /// The waiting calls of one endpoint: carries out the decisions of its ``Admission``.
 final class CallQueue {
   private var admission: Admission
+  private var outages = OutageWatch()
+  let upstream: Upstream
+  /// The operation of AWS; empty for a backend.
+  let operation: String
   private var waiting: [CallID: (UpstreamFailure?) -> Void] = [:]
 
-  init(_ upstream: Upstream, _ policy: Admission.Policy) {
+  init(_ upstream: Upstream, _ policy: Admission.Policy, operation: String = "") {
+    self.upstream = upstream
+    self.operation = operation
     admission = Admission(upstream, policy)
   }
 
@@ -22,6 +28,15 @@ final class CallQueue {
   ) {
     waiting[call.id] = body
     handle(.asked(call), clock)
+  }
+
+  /// Takes the end of a call, for the log.
+  ///
+  /// - Parameter user: whom it was for.
+  func recordEnd(
+    _ failure: UpstreamFailure?, of user: UInt32, _ now: Instant
+  ) -> OutageWatch.Change? {
+    outages.ended(failure, of: user, now)
   }
 
   /// Takes a call out of the queue. False where it has had its turn.

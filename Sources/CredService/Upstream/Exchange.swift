@@ -52,10 +52,18 @@ extension UpstreamClient {
           done(result.outcome)
         }
       case .success(.command(let command, let read)):
-        services.commands.run(command) { output in
+        let start = services.clock.now
+        services.commands.run(command) { [unowned self] output in
+          let time = services.clock.now - start
           var output = output
           output.sent = command.secrets
-          done(Result { () throws(UpstreamFailure) in try read(output) }.outcome)
+          let ending = output.ending.text
+          done(
+            Result { () throws(UpstreamFailure) in try read(output) }
+              .mapError {
+                $0.with(request: command.program, answer: ending, took: time)
+              }
+              .outcome)
         }
       case .success(.outcome(let outcome)):
         later { done(outcome) }
@@ -92,14 +100,21 @@ extension UpstreamClient {
 
   /// Sends a request and reads its reply.
   func send<Outcome>(_ exchange: Exchange<Outcome>, _ done: @escaping Completion<Outcome>) {
+    let (start, asked) = (services.clock.now, exchange.request.summary)
     services.http.send(exchange.request, exchange.settings) { [unowned self] result in
+      let time = services.clock.now - start
       switch result {
       case .failure(let failure):
-        done(.failure(.transport(failure, from: exchange.upstream)))
+        done(
+          .failure(
+            .transport(failure, from: exchange.upstream)
+              .with(request: asked, answer: failure.detail ?? failure.reason, took: time)))
       case .success(var reply):
         reply.sent = SentSecrets(exchange.request.secretHeaders + exchange.secrets)
         recordServerTime(of: reply, from: exchange.upstream)
-        done(Result { () throws(UpstreamFailure) in try exchange.read(reply) })
+        done(
+          Result { () throws(UpstreamFailure) in try exchange.read(reply) }
+            .mapError { $0.with(request: asked, answer: "HTTP \(reply.status)", took: time) })
       }
     }
   }
@@ -117,9 +132,9 @@ extension UpstreamClient {
   func readFile(
     _ path: String, key: String, for upstream: Upstream, _ done: @escaping Completion<Secret>
   ) {
-    let overdue = InvalidInput(field: key, reason: "\(path) could not be read in time")
+    let overdue = InvalidInput(field: key, reason: "\(path) does not answer")
     guard !hangingFiles.contains(path) else {
-      return done(.failure(.notSent(overdue, to: upstream)))
+      return done(.failure(.overdueFile(overdue, to: upstream)))
     }
     let queries = services.queries
     var waiting: Completion<Secret>? = done
@@ -133,7 +148,7 @@ extension UpstreamClient {
         done?(result.mapError { .notSent($0, to: upstream) })
       case .overdue(let isRunning):
         if isRunning { hangingFiles.insert(path) }
-        done?(.failure(.notSent(overdue, to: upstream)))
+        done?(.failure(.overdueFile(overdue, to: upstream)))
       }
     }
   }
@@ -215,6 +230,23 @@ extension Result<UpstreamOutcome, UpstreamFailure> {
     switch self {
     case .success(let outcome): outcome
     case .failure(let failure): .failed(failure)
+    }
+  }
+}
+
+extension Command {
+  /// The program, for operators. Arguments may be secrets.
+  fileprivate var program: String { arguments.first ?? "" }
+}
+
+extension ExecOutcome.Ending {
+  fileprivate var text: String {
+    switch self {
+    case .exited(let status): "exit status \(status)"
+    case .killed(let signal): "killed by signal \(signal)"
+    case .timedOut: "killed at its deadline"
+    case .outputTooLarge: "killed, as it wrote too much"
+    case .notStarted: "not started"
     }
   }
 }

@@ -1,4 +1,5 @@
 package import CredCore
+package import Logging
 
 /// Makes the calls of sessions: waits for their turn, turns them into exchanges, reads the replies.
 ///
@@ -14,11 +15,12 @@ package final class UpstreamClient: UpstreamPerforming {
     let crypto: any CryptoLoading
     /// This host's name, for `{host}` in templates.
     let hostName: String
+    let log: Logger
 
     package init(
       clock: any Clock, background: any Background, queries: any HostQueries,
       http: any HTTPSending, commands: any CommandRunning, crypto: any CryptoLoading,
-      hostName: String
+      hostName: String, log: Logger
     ) {
       self.clock = clock
       self.background = background
@@ -27,6 +29,7 @@ package final class UpstreamClient: UpstreamPerforming {
       self.commands = commands
       self.crypto = crypto
       self.hostName = hostName
+      self.log = log
     }
   }
 
@@ -112,6 +115,9 @@ package final class UpstreamClient: UpstreamPerforming {
     guard mayBeSent(request.id) else { return }
     make(request) { [unowned self] outcome in
       callEnded(queue, request.id, outcome.failure)
+      if !request.call.dependsOnUserInput || outcome.failure == nil {
+        logOutage(of: queue, outcome.failure, request.user)
+      }
       finish(request.id, outcome)
     }
   }
@@ -200,6 +206,27 @@ package final class UpstreamClient: UpstreamPerforming {
   private func callEnded(_ queue: CallQueue, _ id: CallID, _ failure: UpstreamFailure?) {
     queue.handle(.ended(id, failure), services.clock)
     armTimer()
+  }
+
+  /// An outage is logged once when it begins, and once when it ends.
+  private func logOutage(of queue: CallQueue, _ failure: UpstreamFailure?, _ user: UnixUser) {
+    let now = services.clock.now
+    guard let change = queue.recordEnd(failure, of: user.uid, now) else { return }
+    var metadata: Logger.Metadata = ["upstream": "\(queue.upstream)"]
+    if !queue.operation.isEmpty { metadata["operation"] = "\(queue.operation)" }
+    switch change {
+    case .began(let failure, let since, let isOfOneUser):
+      metadata["since"] = "\((services.clock.wallTime + (since - now)).iso8601)"
+      metadata["detail"] = failure.detail.map { "\($0)" }
+      if isOfOneUser { metadata["for_uid"] = "\(user.uid)" }
+      services.log.log(
+        .upstreamUnavailable, .warning, "calls fail: \(failure.summary)", metadata)
+    case .ended(let length):
+      metadata["seconds"] = "\(length.components.seconds)"
+      services.log.log(
+        .upstreamAvailable, .notice,
+        "\(queue.upstream) works again, after \(length.components.seconds) s", metadata)
+    }
   }
 
   // MARK: Later
@@ -291,7 +318,7 @@ package final class UpstreamClient: UpstreamPerforming {
       queue.apply(policy)
       return queue
     }
-    let queue = CallQueue(endpoint.upstream, policy)
+    let queue = CallQueue(endpoint.upstream, policy, operation: endpoint.operation)
     queues[endpoint] = queue
     queuesInOrder.append(queue)
     return queue

@@ -21,6 +21,16 @@ import Testing
     #expect(rule().allows(Caller(uid: 65_534)))
   }
 
+  @Test func aStarAdmitsEveryUser() {
+    for rule in [rule(users: ["*"]), rule(users: ["*", "alice"], groups: ["wheel"])] {
+      #expect(rule.isOpen)
+      #expect(!rule.needsUserName || rule.users == ["alice"])
+      #expect(rule.allows(Caller(uid: 1003, userName: "bob")))
+      #expect(!rule.allows(Caller(uid: 65_534, isUnmapped: true)))
+    }
+    #expect(!rule(users: ["*"], executables: ["/bin/a"]).isOpen)
+  }
+
   /// Every container's users have the same uid then.
   @Test func anUnmappedUidIsAdmittedByItsNameAlone() {
     let stranger = Caller(

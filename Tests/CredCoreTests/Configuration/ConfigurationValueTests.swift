@@ -108,12 +108,29 @@ struct ConfigurationValueTests {
       ])
   }
 
+  static let rolesOfPartitions: [(String, String)] = [
+    ("us-east-1", "arn:aws:iam::123456789012:role/x"),
+    ("cn-north-1", "arn:aws-cn:iam::123456789012:role/path/to/x"),
+    ("us-gov-west-1", "arn:aws-us-gov:iam::123456789012:role/a+=,.@_-b"),
+    ("eusc-de-east-1", "arn:aws-eusc:iam::123456789012:role/x"),
+  ]
+
+  @Test(arguments: rolesOfPartitions)
+  func roles(region: String, arn: String) {
+    let text = "[profile p]\nidentity_pool_id = \(region):1\nrole_arn = \(arn)\n"
+    #expect(reading(text).configuration?.profiles["p"]?.roleARN == arn)
+    let other = Self.rolesOfPartitions.first { $0.0 != region }?.1 ?? ""
+    let wrong = problems("[profile p]\nidentity_pool_id = \(region):1\nrole_arn = \(other)\n")
+    #expect(wrong.count == 1)
+    #expect(wrong.first?.contains("role_arn: '\(other)' is of partition ") == true)
+  }
+
   @Test(arguments: [
-    "arn:aws:iam::123456789012:role/x", "arn:aws-cn:iam::123456789012:role/path/to/x",
-    "arn:aws-us-gov:iam::123456789012:role/a+=,.@_-b",
+    ("us-east-1", true), ("ap-southeast-7", true), ("eusc-de-east-1", true), ("cn-north-1", true),
+    ("us-east", false), ("xx-east-1", false), ("us-east-one", false),
   ])
-  func roles(arn: String) {
-    #expect(profile("role_arn = \(arn)")?.roleARN == arn)
+  func regionsOfAPartitionAreKnown(region: String, isKnown: Bool) {
+    #expect(AWSPartition.knows(region: region) == isKnown)
   }
 
   @Test(arguments: [

@@ -275,6 +275,10 @@ extension FailureTableTests {
     let failure = UpstreamFailure.backend(
       Samples.reply(403, body), from: .backend("corp"), said: nil)
     #expect(failure.protocolError.reason == reason)
+    var echo = Samples.reply(403, body)
+    echo.sent = SentSecrets([Secret("NotVouched")])
+    let hidden = UpstreamFailure.backend(echo, from: .backend("corp"), said: nil)
+    #expect(hidden.protocolError.reason == nil)
   }
 }
 

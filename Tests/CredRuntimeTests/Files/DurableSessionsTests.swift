@@ -71,7 +71,7 @@ struct DurableSessionsTests {
       for path in [folder.path, folder.path + "/none"] {
         let clock = try SystemClock(loop: loop, log: Heard().logger)
         let file = IdentityFile(
-          in: path, clock: clock, background: try ThreadBackground(loop: loop),
+          in: path, clock: clock, background: try ThreadBackground(loop: loop, log: Heard().logger),
           log: Heard().logger)
         let store = try #require(
           DurableSessions([], identities: file, log: Heard().logger, isWanted: false))

@@ -25,7 +25,7 @@ struct IdentityFileTests {
   ) throws -> IdentityFile {
     IdentityFile(
       in: folder, clock: try SystemClock(loop: loop, log: heard.logger),
-      background: try ThreadBackground(loop: loop), log: heard.logger)
+      background: try ThreadBackground(loop: loop, log: Heard().logger), log: heard.logger)
   }
 
   /// Runs `body` on a loop with the file of a folder.
@@ -146,6 +146,7 @@ final class Heard: Sendable {
 
   var warnings: [String] { all(.warning) }
   var notices: [String] { all(.notice) }
+  var messages: [String] { lines.withLock { $0.map(\.1) } }
 
   private func all(_ level: Logger.Level) -> [String] {
     lines.withLock { $0.filter { $0.0 == level }.map(\.1) }

@@ -105,6 +105,17 @@ import Testing
     #expect(try ClientFixture().get(fake.url).failure == failure)
   }
 
+  @Test func `a failure has the system's reason, and libcurl's words for operators`() throws {
+    // No server has the port of tcpmux.
+    let closed = try #require(try ClientFixture().get("http://127.0.0.1:1/").failure)
+    #expect(closed.kind == .connect)
+    #expect(closed.reason == "Connection refused")
+    #expect(closed.detail?.contains("127.0.0.1") == true, "\(closed)")
+    let unknown = try #require(try ClientFixture().get("http://no-such-host.invalid/").failure)
+    #expect(unknown.kind == .nameResolution)
+    #expect(unknown.reason?.contains("no-such-host.invalid") == true, "\(unknown)")
+  }
+
   @Test(arguments: [true, false])
   func `a body over its limit is not taken`(_ isAnnounced: Bool) throws {
     let body = String(repeating: "x", count: 1001)

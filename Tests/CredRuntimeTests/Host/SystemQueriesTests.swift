@@ -93,7 +93,7 @@ struct SystemQueriesTests {
     let thread = try LoopThread()
     let count = 20 * BackgroundLane.users.width
     let answers: [UInt32: UserAnswer] = try thread.wait { [queries] loop, done in
-      let background = try ThreadBackground(loop: loop)
+      let background = try ThreadBackground(loop: loop, log: Heard().logger)
       let clock = try SystemClock(loop: loop, log: Heard().logger)
       let directory = UserDirectory(clock: clock, background: background, queries: queries)
       let uids = (0..<UInt32(count)).map { 3_000_000_000 + $0 }

@@ -16,7 +16,9 @@ struct ThreadBackgroundTests {
 
     init() throws {
       thread = try LoopThread()
-      background = try thread.run { OnLoop(value: try ThreadBackground(loop: $0)) }
+      background = try thread.run {
+        OnLoop(value: try ThreadBackground(loop: $0, log: Heard().logger))
+      }
     }
 
     deinit { thread.stop() }
@@ -43,6 +45,31 @@ struct ThreadBackgroundTests {
         }
       }
     }
+  }
+
+  /// No thread can be started: the work is overdue at once, and the log says so once, by name.
+  @Test func `a host without threads is logged by the name of the work`() throws {
+    let heard = Heard()
+    let thread = try LoopThread()
+    defer { thread.stop() }
+    let background = try thread.run { loop in
+      OnLoop(value: try ThreadBackground(loop: loop, log: heard.logger) { _ in EAGAIN })
+    }
+    for lane in [BackgroundLane.users, .files] {
+      let report = try thread.wait { loop, done in
+        background.value.run(lane, deadline: loop.now + .seconds(15)) {
+          1
+        } completion: {
+          done(Reports.text($0))
+        }
+        return nil
+      }
+      #expect(report.contains("overdue"), "\(report)")
+    }
+    let said = heard.messages.filter { $0.contains("no thread for looking up users") }
+    #expect(said.count == 1, "\(heard.messages)")
+    #expect(said.first?.contains("Resource temporarily unavailable") == true)
+    #expect(heard.messages.count == 1)
   }
 
   private final class Reports: Sendable {

@@ -16,7 +16,8 @@ final class ClientFixture: Sendable {
       return OnLoop(
         value: HTTPClient(
           loop: loop, clock: try SystemClock(loop: loop, log: log),
-          background: try ThreadBackground(loop: loop), connections: connections, log: log))
+          background: try ThreadBackground(loop: loop, log: Heard().logger),
+          connections: connections, log: log))
     }
   }
 

@@ -133,4 +133,22 @@ struct ReloadTests {
     let exchange = fixture.host.http.requests.last { $0.operation == "GetCredentialsForIdentity" }
     #expect(exchange?.json?["CustomRoleArn"]?.text == "arn:aws:iam::123456789012:role/two")
   }
+
+  @Test func `who could use a profile is told what became of it`() throws {
+    let closed = Configured.profile("other", "allow_users = carol")
+    let fixture = try ServiceFixture(Configured.usual() + closed)
+    #expect(try fixture.ask().accessKeyID != nil)
+    try fixture.reload(Configured.usual(profile: "allow_users = carol") + closed)
+    let withdrawn = try fixture.ask()
+    #expect(withdrawn.errorCode == "AccessDenied")
+    #expect(
+      withdrawn.errorMessage?.hasPrefix("profile 'default' is no longer available to you: ") == true
+    )
+    try fixture.reload(Configured.http() + closed)
+    #expect(
+      try fixture.ask().errorMessage == "profile 'default' was removed from the configuration")
+    // Another user learns neither.
+    let stranger = try fixture.ask(uid: 1001).errorMessage
+    #expect(stranger == "profile 'default' is not available to you")
+  }
 }

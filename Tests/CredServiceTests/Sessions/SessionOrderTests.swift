@@ -3,6 +3,8 @@ import Testing
 
 import struct SimulationKit.SeededGenerator
 
+import struct SimulationKit.SeededGenerator
+
 @testable import CredService
 
 /// The order of sessions, against a sorted array.

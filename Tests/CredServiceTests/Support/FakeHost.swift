@@ -33,7 +33,7 @@ final class FakeHost {
     UpstreamClient(
       UpstreamClient.Services(
         clock: clock, background: background, queries: queries, http: http, commands: commands,
-        crypto: crypto, hostName: "host.example"),
+        crypto: crypto, hostName: "host.example", log: log.logger),
       settings: settings, random: SeededGenerator(seed: 2))
   }
 

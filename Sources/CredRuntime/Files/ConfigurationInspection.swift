@@ -1,0 +1,244 @@
+internal import CLinux
+public import CredCore
+internal import Glibc
+
+/// Opens what a configuration names, for `--check-config`: as the user that the daemon runs as, where
+/// this process may become that user.
+public struct ConfigurationInspection {
+  /// The user of credd.service.
+  private static let serviceUser = "credd"
+
+  private let reading: ConfigurationReading
+  /// Credentials of the service that systemd has not made now; nil within the service.
+  private let credentials: String?
+  private let startedAsRoot = geteuid() == 0
+  /// Whether files are opened as the daemon opens them.
+  private var isDaemonsUser = true
+  public private(set) var diagnostics: [Diagnostic] = []
+  /// Checks that could not be made, each with the reason.
+  public private(set) var unchecked: [String] = []
+
+  /// - Parameter credentials: the folder that `${CREDENTIALS_DIRECTORY}` was assumed to be.
+  public init(_ reading: ConfigurationReading, credentials: String?) {
+    self.reading = reading
+    self.credentials = credentials
+  }
+
+  public mutating func run() {
+    guard let configuration = reading.configuration else { return }
+    checkNames(configuration)
+    becomeServiceUser()
+    for (_, backend) in configuration.backends.sorted(by: { $0.key < $1.key }) { check(backend) }
+    for (_, profile) in configuration.profiles.sorted(by: { $0.key < $1.key }) { check(profile) }
+  }
+
+  /// Root alone can become another user, and not back: the user database is asked before.
+  private mutating func becomeServiceUser() {
+    guard geteuid() == 0 else { return }
+    let result = unsafe credd_switch_user(Self.serviceUser)
+    guard result != 0 else { return }
+    isDaemonsUser = false
+    let reason =
+      result == -ENOENT ? "the host has no such user" : SystemError("", number: -result).reason
+    unchecked.append(
+      "whether the user '\(Self.serviceUser)' may open the files: \(reason); they were opened as root"
+    )
+  }
+
+  // MARK: Sections
+
+  private mutating func check(_ backend: BackendSettings) {
+    var place = Place(section: "backend \(backend.name)")
+    switch backend.kind {
+    case .http(let http):
+      check(http.bearerTokenFile, .secret, &place, "bearer_token_file")
+      check(http.caFile, .pem("CERTIFICATE"), &place, "ca_file")
+      check(http.clientCertificate, .pem("CERTIFICATE"), &place, "client_certificate")
+      check(http.clientKey, .pem("PRIVATE KEY"), &place, "client_key")
+      checkSocket(http.unixSocket, &place)
+    case .exec(let exec): checkCommand(exec.command, &place, "command")
+    case .cognito(let cognito):
+      check(cognito.credentialsFile, .secret, &place, "credentials_file")
+      checkCommand(cognito.credentialProcess, &place, "credential_process")
+    case .awsSample(let sample): check(sample.caFile, .pem("CERTIFICATE"), &place, "ca_file")
+    }
+  }
+
+  private mutating func check(_ profile: ProfileSettings) {
+    var place = Place(section: "profile \(profile.name)")
+    check(profile.policyFile, .text, &place, "policy_file")
+    check(profile.webIdentityTokenFile, .secret, &place, "web_identity_token_file")
+    check(profile.caFile, .pem("CERTIFICATE"), &place, "ca_file")
+    place.key = "allow_executables"
+    for path in profile.allowExecutables
+    where path.hasPrefix("/") && !path.contains(where: "*?[".contains) {
+      var facts = stat()
+      if unsafe stat(path, &facts) != 0 {
+        warn(place, "'\(path)' is not there: \(SystemError("", number: errno).reason)")
+      }
+    }
+    place.key = "identity_pool_id"
+    if !AWSPartition.knows(region: profile.region) {
+      warn(place, "AWS has no region '\(profile.region)' that credd knows of")
+    }
+    guard AccessRule(profile, groupID: { _ in nil }).isOpen else { return }
+    guard !profile.allowUsers.contains(AccessRule.everybody) else { return }
+    place.key = ""
+    warn(
+      place,
+      "profile '\(profile.name)' admits every user of this host: set allow_users, "
+        + "allow_groups or allow_units, or 'allow_users = *' if everybody is meant")
+  }
+
+  // MARK: Files
+
+  private enum Content: Equatable {
+    case text, secret
+    /// With a block of that name.
+    case pem(String)
+
+    var isSecret: Bool { self == .secret || self == .pem("PRIVATE KEY") }
+  }
+
+  /// A key of a section.
+  private struct Place {
+    let section: String
+    var key = ""
+  }
+
+  private mutating func check(
+    _ path: String?, _ content: Content, _ place: inout Place, _ key: String
+  ) {
+    guard let path else { return }
+    place.key = key
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { return unreadable(path, errno, place) }
+    defer { credd_close(descriptor) }
+    var facts = stat()
+    guard unsafe fstat(descriptor, &facts) == 0 else { return unreadable(path, errno, place) }
+    guard facts.st_mode & S_IFMT == S_IFREG else {
+      // A pipe or a device may give a token; reading it here would take the token away.
+      if facts.st_mode & S_IFMT == S_IFDIR { fail(place, "'\(path)' is a directory") }
+      return
+    }
+    if content.isSecret, facts.st_mode & S_IROTH != 0 {
+      warn(place, "every user of this host can read '\(path)': 'chmod o-r' it")
+    }
+    guard facts.st_size > 0 else { return fail(place, "'\(path)' is empty") }
+    guard case .pem(let block) = content, facts.st_size <= 4 << 20 else { return }
+    var bytes = [UInt8](repeating: 0, count: Int(facts.st_size))
+    let count = unsafe bytes.withUnsafeMutableBytes {
+      unsafe credd_read_at(descriptor, $0.baseAddress, $0.count, 0)
+    }
+    guard count >= 0 else { return unreadable(path, Int32(-count), place) }
+    if !Secret(bytes).holdsPEM(block) {
+      fail(place, "'\(path)' has no '-----BEGIN … \(block)-----' in it")
+    }
+  }
+
+  private mutating func unreadable(_ path: String, _ number: Int32, _ place: Place) {
+    let reason = SystemError("", number: number).reason
+    if let credentials, path.hasPrefix(credentials + "/"), number == ENOENT || number == EACCES {
+      let text = "\(place.section): \(place.key): \(path) is there while credd.service runs alone"
+      return unchecked.append(text)
+    }
+    if number == EACCES, !isDaemonsUser || isStranger {
+      return unchecked.append("\(place.section): \(place.key): \(path): \(reason) for this user")
+    }
+    fail(place, "cannot open '\(path)': \(reason)")
+  }
+
+  /// Whether this is a person's own process: what it may not open, the daemon may.
+  private var isStranger: Bool {
+    let isService = unsafe getenv("SYSTEMD_EXEC_PID").map { unsafe atoi($0) } == getpid()
+    return !isService && !startedAsRoot
+  }
+
+  private mutating func checkCommand(_ command: [String]?, _ place: inout Place, _ key: String) {
+    guard let path = command?.first else { return }
+    place.key = key
+    var facts = stat()
+    guard unsafe stat(path, &facts) == 0 else { return unreadable(path, errno, place) }
+    guard facts.st_mode & S_IFMT == S_IFREG else {
+      return fail(place, "'\(path)' is no program")
+    }
+    if unsafe faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0 {
+      if isStranger { return unreadable(path, errno, place) }
+      fail(place, "'\(path)' cannot be run: \(SystemError("", number: errno).reason)")
+    }
+  }
+
+  private mutating func checkSocket(_ path: String?, _ place: inout Place) {
+    guard let path else { return }
+    place.key = "unix_socket"
+    var facts = stat()
+    guard unsafe stat(path, &facts) == 0 else {
+      // Its server may start later.
+      let reason = SystemError("", number: errno).reason
+      return warn(place, "no server listens at '\(path)' now: \(reason)")
+    }
+    if facts.st_mode & S_IFMT != S_IFSOCK { fail(place, "'\(path)' is no socket") }
+  }
+
+  // MARK: Users and groups
+
+  private mutating func checkNames(_ configuration: Configuration) {
+    if let group = configuration.daemon.adminGroup {
+      checkGroup(group, Place(section: "daemon", key: "admin_group"))
+    }
+    for (name, profile) in configuration.profiles.sorted(by: { $0.key < $1.key }) {
+      var place = Place(section: "profile \(name)", key: "allow_groups")
+      for group in profile.allowGroups { checkGroup(group, place) }
+      place.key = "allow_users"
+      for user in profile.allowUsers where user != AccessRule.everybody { checkUser(user, place) }
+      place.key = "impersonate"
+      for user in profile.impersonate { checkUser(user, place) }
+    }
+  }
+
+  private mutating func checkGroup(_ name: String, _ place: Place) {
+    guard !name.utf8.allSatisfy(\.isDigit) else { return }
+    var gid: UInt32 = 0
+    let result = unsafe credd_group_id(name, &gid)
+    found(result, "group '\(name)'", place)
+  }
+
+  private mutating func checkUser(_ name: String, _ place: Place) {
+    guard !name.utf8.allSatisfy(\.isDigit) else { return }
+    var user = unsafe credd_user()
+    let result = unsafe credd_look_up_user(0, name, false, &user)
+    found(result, "user '\(name)'", place)
+  }
+
+  private mutating func found(_ result: Int32, _ what: String, _ place: Place) {
+    if result == 0 { return warn(place, "the host has no \(what)") }
+    guard result < 0 else { return }
+    let reason = SystemError("", number: -result).reason
+    unchecked.append("\(place.section): \(place.key): \(what): the user database fails: \(reason)")
+  }
+
+  // MARK: Results
+
+  private mutating func fail(_ place: Place, _ message: String) { add(.error, place, message) }
+  private mutating func warn(_ place: Place, _ message: String) { add(.warning, place, message) }
+
+  private mutating func add(_ severity: Diagnostic.Severity, _ place: Place, _ message: String) {
+    diagnostics.append(
+      Diagnostic(
+        severity: severity, position: reading.position(of: place.key, in: place.section),
+        message: place.key.isEmpty ? message : "\(place.key): \(message)"))
+  }
+}
+
+extension Secret {
+  /// Whether a PEM block of that kind begins in it, such as `-----BEGIN EC PRIVATE KEY-----`.
+  fileprivate func holdsPEM(_ kind: String) -> Bool {
+    let text = String(decoding: bytes, as: UTF8.self)
+    return text.contains("-----BEGIN ") && text.contains("\(kind)-----")
+  }
+}
+
+extension SystemError {
+  /// The errno in words.
+  fileprivate var reason: String { unsafe String(cString: strerror(number)) }
+}
