@@ -149,7 +149,7 @@ extension UpstreamClient {
           }
           return Exchange(
             request: request, settings: settings.httpSettings(timeout: backend.timeout),
-            upstream: upstream
+            upstream: upstream, secrets: signUp.secrets
           ) { reply throws(UpstreamFailure) in try http.signUpResult(from: reply, to: signUp) }
         }
       }
@@ -161,7 +161,7 @@ extension UpstreamClient {
         }
         return Exchange(
           request: request, settings: settings.httpSettings(timeout: backend.timeout),
-          upstream: upstream
+          upstream: upstream, secrets: signUp.secrets
         ) { reply throws(UpstreamFailure) in try server.signUpResult(from: reply, to: signUp) }
       }
     case .exec, .cognito:

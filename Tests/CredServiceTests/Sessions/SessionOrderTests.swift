@@ -1,4 +1,5 @@
 import CredCore
+import SimulationKit
 import Testing
 
 @testable import CredService
