@@ -126,7 +126,7 @@ struct RefusalTests {
   }
 
   @Test(arguments: [
-    (["get", "--nonsense"], "--nonsense"), (["get", "work"], "--profile work"),
+    (["get", "--nonsense"], "--nonsense"), (["get", "work", "home"], "'home'"),
     (["get", "--wait", "301"], "300"), (["get", "--min-ttl", "soon"], "soon"),
     (["gte"], "gte"), ([], "verb"),
   ])

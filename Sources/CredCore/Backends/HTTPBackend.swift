@@ -157,7 +157,7 @@ extension HTTPBackend {
     from reply: HTTPReply, to signUp: SignUp
   ) throws(UpstreamFailure) -> SignUpResult {
     guard reply.isSuccess, !reply.looksLikeHTML else {
-      let sent = [signUp.password] + signUp.attributes.map(\.value) + tokens
+      let sent = signUp.secrets + tokens
       throw .signUp(reply, from: upstream, said: reply.explanation(hiding: sent))
     }
     var result = SignUpResult()

@@ -299,7 +299,7 @@ extension UpstreamFailure {
         ? FailureTable.html : row ?? FailureTable.backend(status: reply.status)
     var failure = Self(
       upstream, row, retryAfter: reply.retryAfter, fact: "status \(reply.status)", said: said)
-    failure.refusesHost = reply.refusesHost
+    failure.refusesHost = reply.refusesHost || row.message == FailureTable.hostRefused.message
     failure.reason = reason(of: reply)
     return failure
   }

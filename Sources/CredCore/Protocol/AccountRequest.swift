@@ -63,6 +63,9 @@ public struct SignUp: Sendable, Equatable {
     self.password = password
     self.attributes = attributes
   }
+
+  /// What must not come back in a message.
+  public var secrets: [Secret] { [password] + attributes.map(\.value) }
 }
 
 /// What a backend answers to a sign-up.

@@ -1,4 +1,5 @@
 import CredCore
+import SimulationKit
 import Testing
 
 import struct SimulationKit.SeededGenerator
