@@ -1,4 +1,5 @@
 import CredCore
+import struct SimulationKit.SeededGenerator
 import Testing
 
 @testable import CredService
