@@ -1,8 +1,5 @@
 import CredCore
-import SimulationKit
 import Testing
-
-import struct SimulationKit.SeededGenerator
 
 import struct SimulationKit.SeededGenerator
 
