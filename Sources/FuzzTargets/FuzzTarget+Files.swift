@@ -95,7 +95,7 @@ extension FuzzTarget {
   /// A colon stands for a uid without a name, nothing for one that was not looked up.
   private static func shown(_ owner: SessionOwner) -> String {
     switch owner {
-    case .named(let name): name
+    case .named(let name): name == ":" ? "a colon" : name
     case .nameless: ":"
     case .unknown: ""
     }

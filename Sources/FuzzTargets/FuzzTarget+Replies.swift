@@ -56,9 +56,12 @@ extension FuzzTarget {
 
   /// A run of 24 characters of tokens with a digit among them that is no UUID, or a JWT.
   private static func showsSecret(_ message: String) -> Bool {
-    let alphabet = SecondRules.letters + SecondRules.digits + "-_.+/=~%"
-    return message.split { !alphabet.contains($0) }.contains { run in
-      let isUUID = run.split(separator: "-").map(\.count) == [8, 4, 4, 4, 12]
+    let alphabet = (SecondRules.letters + SecondRules.digits + "-_.+/=~%").utf8.map { $0 }
+    return message.utf8.split { !alphabet.contains($0) }.contains { bytes in
+      let run = String(decoding: bytes, as: UTF8.self)
+      // A message is cut, perhaps within a UUID.
+      let groups = run.split(separator: "-").map(\.count)
+      let isUUID = groups.prefix(4) == [8, 4, 4, 4] && groups.dropFirst(4).allSatisfy { $0 <= 12 }
       let hasDigit = run.contains { SecondRules.digits.contains($0) }
       return run.count >= 24 && hasDigit && !isUUID || run.contains("eyJ")
     }

@@ -69,7 +69,7 @@ extension Dice {
 
   private mutating func memberName() -> String {
     once(in: 30)
-      ? pick(["", "Host", "a b", "é", "1X", "Authorization", "X-Team", "x-team"])
+      ? pick(["", "Host", "a b", "é", "1X", "Authorization", "X-Team", "x-team", "content-type"])
       : text("ABCxyz_", 1...6)
   }
 
@@ -87,7 +87,9 @@ extension Dice {
 extension Dice {
   private mutating func value(_ kind: ValueKind) -> String {
     if once(in: 60) {
-      return pick(["", "\"", "\"\"", "\"a\" b", "a\"b", "\"a\\n\"", "${HOME}", "é", "a,b", "\\"])
+      return pick([
+        "", "\"", "\"\"", "\"a\" b", "a\"b", "\"a\\n\"", "${HOME}", "é", "a,b", "\\", ";x", "#",
+      ])
     }
     let plain = plainValue(kind)
     guard once(in: 12), !plain.contains("\"") else { return plain }
@@ -154,7 +156,8 @@ extension Dice {
   private mutating func duration(_ range: ClosedRange<Int>) -> String {
     if once(in: 30) {
       return pick([
-        "1m1h", "1.5s", "1s1s", "ms", "1 s", "1d", "", "9999999999s", "h1", "1h1", "500us", "0",
+        "1m1h", "1.5s", "1s1s", "ms", "1 s", "1d1d", "1h1d", "", "9999999999s", "h1", "1h1",
+        "500us", "0",
       ])
     }
     let most = min(range.upperBound, 50_000_000)
@@ -163,7 +166,7 @@ extension Dice {
     return pick([
       "\(number(in: range.lowerBound...most))ms", "1h30m", "15m", "90s",
       "\(range.upperBound / 1000)s",
-      "\(range.upperBound / 1000)s1ms", "1s500ms", "1h1m1s",
+      "\(range.upperBound / 1000)s1ms", "1s500ms", "1h1m1s", "1d12h",
     ])
   }
 

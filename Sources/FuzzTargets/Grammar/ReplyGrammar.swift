@@ -51,9 +51,9 @@ extension Dice {
   }
 
   private mutating func accessKeyID() -> String {
-    once(in: 20)
+    once(in: 12)
       ? pick([
-        "ASIAEXAMPLE00001", "SHORT", "ASIA-EXAMPLE-0001", String(repeating: "A", count: 129), "",
+        "ASIA-EXAMPLE-0001", String(repeating: "A", count: pick([15, 16, 128, 129])), "",
       ])
       : "ASIA" + text("ABCXYZ019_", 12...20)
   }
@@ -253,7 +253,8 @@ extension Dice {
     pick([
       "<ResponseMetadata><RequestId>1</RequestId></ResponseMetadata>", "<a><b></a></b>",
       "<!DOCTYPE x>",
-      "<1/>", "< a/>", "<a b=\"1\"c='2'/>",
+      "<1/>", "< a/>", "<a>&#0;</a>", "<a>&#xD800;</a>", "<a>&#1114112;</a>", "<a>&nope;</a>",
+      "<a b=\"1\"c='2'/>",
       String(repeating: "<a>", count: 16)
         + String(repeating: "</a>", count: 16), String(repeating: "<a/>", count: 260), "<a", "</a>",
       "",

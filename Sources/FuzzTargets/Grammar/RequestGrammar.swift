@@ -1,6 +1,7 @@
 extension Dice {
   private static let operations = [
-    "get", "token", "identity", "login", "logout", "clear", "release", "status", "watch", "ping",
+    "get", "token", "identity", "login", "login", "account", "logout", "clear", "release", "status",
+    "watch", "ping",
   ]
 
   /// One to three request lines.
@@ -53,13 +54,24 @@ extension Dice {
       guard operation == "get" else { break }
       if once(in: 4) { members.append(("user", .string(accountName()))) }
     case "login": members += signIn()
+    case "account": members += account()
     case "logout":
       for name in ["global", "revoke"] where once(in: 2) {
         members.append((name, .raw(pick(["true", "false"]))))
       }
     case "clear":
       members.append(("what", .string(pick(["credentials", "identity", "identity", "all"]))))
-    case "status": if once(in: 2) { members.append(("all", .raw(pick(["true", "false"])))) }
+    case "status":
+      for name in ["all", "profiles"] where once(in: 2) {
+        members.append((name, .raw(pick(["true", "false"]))))
+      }
+      if once(in: 3) {
+        members.append(("limit", .raw(pick(["1", "1000", "1001", "0", "-1", "400"]))))
+      }
+      if once(in: 3) {
+        let uid = once(in: 8) ? pick(["4294967296", "+1", "", "-1"]) : "\(number(70_000))"
+        members.append(("after", .string(uid + "/" + profileName())))
+      }
     default: break
     }
     return members
@@ -110,7 +122,10 @@ extension Dice {
         ]
       case 2, 3:
         members += [("identity_id", .string(identityID())), ("token", .string(token()))]
-      default: members.append(("logins", logins()))
+      default:
+        members.append(("logins", logins()))
+        if once(in: 3) { members.append(("identity_id", .string(identityID()))) }
+        if once(in: 3) { members.append(("alone", .raw(pick(["true", "false"])))) }
       }
     }
     if once(in: 4) {
@@ -121,6 +136,22 @@ extension Dice {
             pick(["arn:aws:iam::123456789012:role/x", "arn:x", "arn:aws:iam::1:role/a b c d"]))
         ))
     }
+    return members
+  }
+
+  private mutating func account() -> [(name: String, value: JSONText)] {
+    let action = once(in: 4) ? pick(["confirm", "get", "mfa", "sign up", ""]) : "sign-up"
+    var members: [(name: String, value: JSONText)] = [("action", .string(action))]
+    if action == "sign-up" || once(in: 3) {
+      members += [("username", .string(accountName())), ("password", .string("secret"))]
+    }
+    if once(in: 2) {
+      let attributes: [(name: String, value: JSONText)] = (0..<number(once(in: 8) ? 60 : 4)).map {
+        ("custom:\($0)", .string(once(in: 12) ? String(repeating: "a", count: 2049) : "v"))
+      }
+      members.append(("attributes", disturbed(attributes, once: 6)))
+    }
+    if once(in: 8) { members.append(("code", .string("123456"))) }
     return members
   }
 

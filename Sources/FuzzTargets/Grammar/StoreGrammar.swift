@@ -21,6 +21,7 @@ extension Dice {
       (4, .bytes(bytes(8))), (5, .bytes(bytes(8))), (6, .fields(session())),
     ]
     if once(in: 2) { fields.append((3, text(once(in: 4) ? "" : "alice"))) }
+    if once(in: 2) { fields.append((7, .bytes(bytes(8)))) }
     if once(in: 8) { fields.append((6, .fields(session()))) }
     return encoded(fields)
   }
@@ -74,6 +75,7 @@ extension Dice {
     if once(in: 2) { fields.append((5, .fields(storedToken()))) }
     if once(in: 2) { fields.append((6, .fields(storedCredentials()))) }
     if once(in: 3) { fields.append((7, text("alice"))) }
+    if once(in: 3) { fields.append((15, byte(2))) }
     if once(in: 4) { fields.append((8, text("arn:aws:iam::123456789012:role/x"))) }
     if once(in: 2) {
       fields += [(10, word(UInt64(number(9)))), (11, word(UInt64(number(9)))), (12, time())]

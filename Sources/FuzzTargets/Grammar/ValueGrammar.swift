@@ -28,7 +28,7 @@ extension Dice {
   }
 
   mutating func httpDate() -> String {
-    let year = once(in: 4) ? pick([0, 1, 1900, 1970, 1999, 2000, 9999]) : number(in: 1994...2060)
+    let year = once(in: 4) ? pick([0, 1, 1900, 2000, 9999]) : number(in: 1950...2075)
     let day = number(in: 1...(once(in: 8) ? 32 : 28))
     let (name, month, clock) = (pick(Self.dayNames), pick(Self.monthNames), clock())
     return switch number(5) {

@@ -39,6 +39,7 @@ enum BackendRows {
     http("client_key", .path(4095)) { $0.clientKey },
     http("unix_socket", .path(107)) { $0.unixSocket },
     http("login_url", .url) { $0.loginURL.map { Shown.template($0.template) } },
+    http("register_url", .url) { $0.registerURL.map { Shown.template($0.template) } },
     http("logout_url", .url) { $0.logoutURL.map { Shown.template($0.template) } },
     http("allow_plain_http", .yesNo, "false") { "\($0.allowPlainHTTP)" },
     http("header.", .header, "") { settings in

@@ -125,6 +125,10 @@ enum ProfileRows {
     .init(
       name: "duration", kind: .duration(900_000...43_200_000, isWhole: true), standard: "3600000"
     ) { Shown.duration($0.duration) },
+    .init(
+      name: "forget_after", kind: .duration(1000...315_360_000_000, isWhole: false),
+      standard: "2592000000"
+    ) { Shown.duration($0.forgetAfter) },
     .init(name: "policy_file", kind: .path(4095)) { $0.policyFile },
     .init(
       name: "policy_arns", kind: .list(10, policies) { SecondRules.isARN($0, of: "policy/") },

@@ -170,9 +170,8 @@ struct SecondConfiguration {
     let isPlain = isOn(section, "allow_plain_http")
     switch type {
     case "http":
-      let keys = ["url", "login_url", "logout_url"]
-      let tokens = ["header.authorization", "header.credd-host-authorization"]
-      let isSet = section.entries.keys.contains { tokens.contains($0.lowercased()) }
+      let keys = ["url", "login_url", "logout_url", "register_url"]
+      let isSet = section.entries.keys.contains { $0.lowercased() == "header.authorization" }
       return has("url")
         && (isPlain || has("unix_socket") || keys.allSatisfy { isClear(section, $0) })
         && (!has("client_key") || has("client_certificate"))

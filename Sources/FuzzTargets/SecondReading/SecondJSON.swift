@@ -47,7 +47,7 @@ enum SecondJSONReading: Equatable {
     // Foundation reads commas before a closing bracket.
     guard limits.allowsTrailingComma || !frame.hasTrailingComma else { return }
     guard let value = try? JSONDecoder().decode(SecondJSON.self, from: Data(bytes)) else {
-      self = frame.hasLongNumber ? .outOfRange : .refused
+      self = frame.hasOddNumber ? .outOfRange : .refused
       return
     }
     let hasDuplicates = frame.colons != value.members
@@ -65,8 +65,9 @@ private struct JSONFrame {
   /// As many as members of objects.
   private(set) var colons = 0
   private(set) var hasTrailingComma = false
-  /// Whether a number may be out of a Double's range.
-  private(set) var hasLongNumber = false
+  /// Whether a number may be out of a Double's range, or is `0e1`, which Foundation refuses though RFC
+  /// 8259 allows it.
+  private(set) var hasOddNumber = false
 
   init(_ bytes: [UInt8]) {
     var outside: [Unicode.Scalar] = []
@@ -90,8 +91,10 @@ private struct JSONFrame {
       $0 == "," && ($1 == "]" || $1 == "}")
     }
     let numbers = outside.split { !"0123456789+-.eE".unicodeScalars.contains($0) }
-    hasLongNumber = numbers.contains { number in
-      number.count > 300 || number.contains { $0 == "e" || $0 == "E" } && number.count > 4
+    hasOddNumber = numbers.contains { number in
+      let digits = number.drop { $0 == "-" }
+      let hasExponent = number.contains { $0 == "e" || $0 == "E" }
+      return number.count > 300 || hasExponent && (number.count > 4 || digits.first == "0")
     }
   }
 }

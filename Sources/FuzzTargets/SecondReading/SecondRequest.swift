@@ -9,12 +9,18 @@ struct SecondRequest {
     "token": ["profile", "min_ttl", "refresh", "wait"],
     "identity": ["profile"],
     "login": [
-      "profile", "username", "password", "identity_id", "token", "logins", "custom_role_arn",
+      "profile", "username", "password", "identity_id", "token", "logins", "alone",
+      "custom_role_arn",
+    ],
+    "account": [
+      "profile", "action", "username", "password", "attributes", "code", "old_password", "name",
+      "names", "preferred", "enabled", "after", "device", "remembered", "client_metadata",
+      "validation_data",
     ],
     "logout": ["profile", "global", "revoke"],
     "clear": ["profile", "what"],
     "release": ["profile"],
-    "status": ["all"],
+    "status": ["all", "profiles", "limit", "after"],
     "watch": ["profile"],
     "ping": [],
   ]
@@ -60,6 +66,27 @@ struct SecondRequest {
     }
   }
 
+  private mutating func status() -> Operation {
+    var status = StatusRequest(all: flag("all"), profiles: flag("profiles"))
+    if let value = members["limit"] {
+      let limit = value.number ?? 0
+      if !(1...1000).contains(limit) || limit != limit.rounded() { problem() }
+      status.limit = Int(min(max(limit, 1), 1000))
+    }
+    if let text = text("after") {
+      let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+      let uid = parts.first.flatMap { UInt32($0) }
+      if parts.count == 2, SecondRules.isMade(parts[0], of: SecondRules.digits, 1...Int.max),
+        SecondRules.isProfileName(parts[1]), let uid
+      {
+        status.after = SessionPlace(uid: uid, profile: parts[1])
+      } else {
+        problem()
+      }
+    }
+    return .status(status)
+  }
+
   private mutating func text(_ key: String) -> String? {
     guard let value = members[key] else { return nil }
     if value.text == nil { problem() }
@@ -103,6 +130,7 @@ struct SecondRequest {
           wait: seconds("wait", upTo: 300) ?? .seconds(5)))
     case "identity": return .identity(profile: profile())
     case "login": return login()
+    case "account": return account()
     case "logout":
       return .logout(
         profile: profile(), global: flag("global"), revoke: flag("revoke", standard: true))
@@ -111,7 +139,7 @@ struct SecondRequest {
       if what != "credentials", what != "identity" { problem() }
       return .clear(profile: profile(), what == "identity" ? .identity : .credentials)
     case "release": return .release(profile: profile())
-    case "status": return .status(all: flag("all"))
+    case "status": return status()
     case "watch": return .watch(profile: members["profile"] == nil ? nil : profile())
     default: return .ping
     }
@@ -124,14 +152,20 @@ extension SecondRequest {
   private mutating func login() -> Operation {
     let role = text("custom_role_arn")
     if let role, !role.hasPrefix("arn:") || !SecondRules.isVisible(role, 20...2048) { problem() }
-    for (one, other) in [("username", "password"), ("identity_id", "token")]
-    where (members[one] == nil) != (members[other] == nil) { problem() }
-    let means = ["username", "identity_id", "logins"].filter { members[$0] != nil }
+    let has = { [members] (key: String) in members[key] != nil }
+    if has("username") != has("password") { problem() }
+    if has("token") && !has("identity_id") || has("identity_id") && !has("token") && !has("logins")
+    {
+      problem()
+    }
+    if has("alone") && !has("logins") { problem() }
+    var means = ["username", "token", "logins"].filter(has)
+    if has("username"), has("identity_id") { means.append("identity_id") }
     if means.count > 1 { problem() }
     let signIn: SignInInput =
       switch means.first {
       case "username": password()
-      case "identity_id": developerToken()
+      case "token": developerToken()
       case "logins": logins()
       default: .host
       }
@@ -174,20 +208,77 @@ extension SecondRequest {
         continue
       }
     }
-    return .logins(map)
+    let chosen = text("identity_id")
+    let identity = chosen.flatMap { try? IdentityID($0) }
+    if let chosen, identity == nil || !SecondRules.isIdentityID(chosen) { problem() }
+    return .logins(map, identityID: identity, isAlone: flag("alone"))
+  }
+}
+
+// MARK: account
+
+extension SecondRequest {
+  private static let actions = [
+    "sign-up", "confirm", "resend", "forgot-password", "reset-password", "get", "change-password",
+    "set-attributes", "verify-attribute", "delete-attributes", "mfa", "totp", "devices",
+    "remember-device", "forget-device", "delete",
+  ]
+
+  private mutating func account() -> Operation {
+    let name = text("action") ?? ""
+    guard Self.actions.contains(name), let action = AccountAction(rawValue: name) else {
+      problem()
+      return .ping
+    }
+    let profile = profile()
+    guard name == "sign-up" else {
+      return .account(AccountRequest(profile: profile, input: .notOffered(action)))
+    }
+    let keys: Set = [
+      "op", "id", "purpose", "profile", "action", "username", "password", "attributes",
+    ]
+    if !keys.isSuperset(of: members.keys) { problem() }
+    guard case .password(let username, let password) = password() else { return .ping }
+    let given = members["attributes"].map { $0.object } ?? [:]
+    if given == nil || (given?.count ?? 0) > 50 { problem() }
+    var attributes: [SignUp.Attribute] = []
+    for (name, value) in (given ?? [:]).sorted(by: { $0.key < $1.key }) {
+      guard SecondRules.isVisible(name, 1...64), let text = value.text, text.utf8.count <= 2048
+      else {
+        problem()
+        continue
+      }
+      attributes.append(SignUp.Attribute(name: name, value: Secret(text)))
+    }
+    return .account(
+      AccountRequest(
+        profile: profile,
+        input: .signUp(
+          SignUp(username: username, password: password, attributes: attributes))))
   }
 }
 
 extension Operation {
-  /// The same operation with its logins in the order of their names: the order of a second reading
-  /// is none.
+  /// The same operation with its logins and attributes in the order of their names: a second reading
+  /// has no order.
   var inOrder: Operation {
-    guard case .login(var login) = self, case .logins(let map) = login.signIn else { return self }
-    var sorted = LoginsMap()
-    for entry in map.logins.sorted(by: { $0.provider < $1.provider }) {
-      try? sorted.set(entry.provider, token: entry.token)
+    switch self {
+    case .login(var login):
+      guard case .logins(let map, let identityID, let isAlone) = login.signIn else { return self }
+      var sorted = LoginsMap()
+      for entry in map.logins.sorted(by: { $0.provider < $1.provider }) {
+        try? sorted.set(entry.provider, token: entry.token)
+      }
+      login.signIn = .logins(sorted, identityID: identityID, isAlone: isAlone)
+      return .login(login)
+    case .account(var account):
+      guard case .signUp(let signUp) = account.input else { return self }
+      account.input = .signUp(
+        SignUp(
+          username: signUp.username, password: signUp.password,
+          attributes: signUp.attributes.sorted { $0.name < $1.name }))
+      return .account(account)
+    default: return self
     }
-    login.signIn = .logins(sorted)
-    return .login(login)
   }
 }

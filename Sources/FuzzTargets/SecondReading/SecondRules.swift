@@ -96,6 +96,7 @@ extension SecondRules {
     let segments = target.lowercased().split { "/?".contains($0) }.map(String.init)
     let dots = [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"]
     guard !authority.contains("@"), let host = host(authority),
+      host.contains(":") || !isMade(host, of: "-._", 1...Int.max),
       !segments.contains(where: dots.contains),
       !target.contains("["), !target.contains("]")
     else { return nil }

@@ -79,7 +79,7 @@ struct SecondSnapshot: Equatable {
   private mutating func readRecord(_ bytes: [UInt8]) throws {
     for field in try list(bytes) {
       switch field.tag {
-      case 1, 4, 5: values["\(field.tag)"] = "\(UInt64(bitPattern: try word(field.value)))"
+      case 1, 4, 5, 7: values["\(field.tag)"] = "\(UInt64(bitPattern: try word(field.value)))"
       case 2, 3: values["\(field.tag)"] = try text(field.value)
       case 6:
         values = values.filter { !$0.key.hasPrefix("6.") }
@@ -117,12 +117,17 @@ struct SecondSnapshot: Equatable {
       case 12: session[tag] = "\(min(max(try word(field.value), 1_000_000_000), 300_000_000_000))"
       case 13: session[tag] = try failure(field.value, isPause: true)
       case 14: session[tag] = try failure(field.value, isPause: false)
+      case 15: session[tag] = "\(try byte(field.value) != 0)"
       default: break
       }
     }
     guard session["1"] != nil, session["9"] != nil, logins.count <= 10,
       Set(logins.map(\.provider)).count == logins.count, logins.allSatisfy(Self.isLogin)
     else { throw Unreadable() }
+    // The identity of a client's token is withheld from backends in any case.
+    let isOfToken = session["1"] == "3 2" || session["1"] == "4 2"
+    let isWithheld = session["15"] == "true" || isOfToken && session["2"] != nil
+    session["15"] = "\(isWithheld && !(isOfToken && session["2"] == nil))"
     session["3"] = "\(logins)"
     session["4"] = "\(ends.sorted { $0.key < $1.key })"
     for (tag, value) in session { values["6.\(tag)"] = value }

@@ -72,8 +72,8 @@ struct SecondIdentities: Equatable {
       return
     }
     while let row = rows.popFirst() {
-      if row.starts(with: "end ".utf8) {
-        let number = String(validating: row.dropFirst(4), as: UTF8.self).flatMap { Int($0) }
+      let number = String(validating: row.dropFirst(4), as: UTF8.self).flatMap { Int($0) }
+      if row.starts(with: "end ".utf8), let number {
         isWhole = isWhole && number == lines.count
         return
       }

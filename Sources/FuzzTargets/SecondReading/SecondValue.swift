@@ -104,7 +104,10 @@ struct SecondValue {
     let (letters, digits) = (SecondRules.letters, SecondRules.digits)
     switch kind {
     case .header:
-      let ours = ["host", "content-length", "transfer-encoding", "connection"]
+      let ours = [
+        "host", "content-length", "content-type", "transfer-encoding", "connection",
+        "credd-host-authorization",
+      ]
       guard SecondRules.isMade(name, of: letters + digits + "!#$%&'*+-.^_`|~", 1...Int.max),
         !ours.contains(name.lowercased())
       else { return nil }
@@ -129,7 +132,9 @@ struct SecondValue {
     if SecondRules.isMade(text, of: digits, 1...9) { return Int(text).map { $0 * 1000 } }
     var rest = text[...]
     var sum = 0
-    for (unit, factor) in [("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)] {
+    for (unit, factor) in [
+      ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
+    ] {
       let number = rest.prefix { digits.contains($0) }
       let after = rest.dropFirst(number.count)
       let name = after.prefix { !digits.contains($0) }
