@@ -130,7 +130,9 @@ extension Dice {
       (4, time()), (5, text(code)), (6, text(String(repeating: "é ", count: number(100)))),
       (7, byte(1)), (8, byte(2)),
     ]
-    if once(in: 2) { fields += [(9, text("summary")), (10, text("Reason")), (11, byte(3))] }
+    if once(in: 2) {
+      fields += [(9, text("summary")), (10, text("Reason")), (11, byte(3)), (12, text("POST"))]
+    }
     return fields
   }
 

@@ -96,14 +96,18 @@ enum ProfileRows {
     "billing.service", "user@*.service/app-*", "*", "sess-[0-9]", "a.slice",
   ]
   private static let roles = [
-    "arn:aws:iam::123456789012:role/x", "arn:aws-cn:iam::123456789012:role/a/b@c",
+    "arn:aws:iam::123456789012:role/x", "arn:aws:iam::123456789012:role/a/b@c",
+    "arn:aws:iam::000000000000:role/y", "arn:aws-cn:iam::123456789012:role/z",
   ]
   private static let policies = [
     "arn:aws:iam::aws:policy/P", "arn:aws:iam::123456789012:policy/a-b",
   ]
 
   static let all: [ConfigurationRow<ProfileSettings>] = [
-    .init(name: "identity_pool_id", kind: .text([FuzzTarget.pool, "a:0"], SecondRules.isPoolID)) {
+    .init(
+      name: "identity_pool_id",
+      kind: .text([FuzzTarget.pool, FuzzTarget.pool, "a:0", "cn-north-1:0"], SecondRules.isPoolID)
+    ) {
       $0.identityPoolID
     },
     .init(name: "developer_provider", kind: .text(["login.example.app"], SecondRules.isProvider)) {

@@ -199,7 +199,20 @@ struct SecondConfiguration {
       && (isBasic ? has("role_arn") : !has("policy_file") && !has("policy_arns"))
       && !(isAWS && endpoints.contains(where: has))
       && (isOn(section, "allow_plain_http") || endpoints.allSatisfy { isClear(section, $0) })
-      && !provider.hasPrefix("cognito-identity")
+      && !provider.hasPrefix("cognito-identity") && isOfOnePartition(section)
+  }
+
+  /// Roles and policies are of the partition of the pool's region.
+  private func isOfOnePartition(_ section: Section) -> Bool {
+    let regions = [
+      "cn-": "aws-cn", "us-gov-": "aws-us-gov", "eusc-": "aws-eusc", "us-iso-": "aws-iso",
+      "us-isob-": "aws-iso-b", "eu-isoe-": "aws-iso-e", "us-isof-": "aws-iso-f",
+    ]
+    let pool = value(section, "identity_pool_id")?.text() ?? ""
+    let partition = regions.first { pool.hasPrefix($0.key) }?.value ?? "aws"
+    let role = value(section, "role_arn")?.text().map { [$0] } ?? []
+    let policies = value(section, "policy_arns")?.words(commas: true) ?? []
+    return (role + policies).allSatisfy { $0.hasPrefix("arn:\(partition):") }
   }
 }
 

@@ -234,7 +234,7 @@ struct SecondSnapshot: Equatable {
     for field in try list(bytes) {
       switch field.tag {
       case 1, 3, 7, 8, 11: bytesOf[field.tag] = try byte(field.value)
-      case 2, 5, 6, 9, 10: texts[field.tag] = try text(field.value)
+      case 2, 5, 6, 9, 10, 12: texts[field.tag] = try text(field.value)
       case 4: delay = try word(field.value)
       default: break
       }
@@ -248,7 +248,7 @@ struct SecondSnapshot: Equatable {
     let name = upstream == 2 ? texts[2] ?? "" : ""
     let pause = kind <= 1 ? delay.map { "\($0)" } ?? "none" : "none"
     return "\(upstream) \(name) \(kind) \(texts[5] ?? "") \(message.prefix(128)) "
-      + "\(summary.prefix(128)) \(texts[10] ?? "none") \(evidence) \(bytesOf[7] == 1) "
+      + "\(summary.prefix(128)) \(texts[10] ?? "none") \((texts[12] ?? "none").prefix(128)) \(evidence) \(bytesOf[7] == 1) "
       + "\(bytesOf[8] == 1) \(pause)"
   }
 }
