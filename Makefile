@@ -142,9 +142,9 @@ simulate: ## check the promises in SEEDS simulated worlds of HOURS hours; FIRST=
 TARGET ?= all
 SECONDS ?= 60
 .PHONY: fuzz
-fuzz: ## feed TARGET mutated inputs for SECONDS by libFuzzer; all of them by default
+fuzz: ## feed TARGET made and mutated inputs for SECONDS each, all targets by default; SEED= repeats one
 	$(need_swift)
-	scripts/fuzz $(TARGET) $(SECONDS)
+	$(if $(SEED),scripts/fuzz seed $(TARGET) $(SEED),scripts/fuzz $(TARGET) $(SECONDS))
 
 .PHONY: format
 format: ## bring the Swift sources into the house style

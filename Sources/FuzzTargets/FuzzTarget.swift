@@ -1,9 +1,8 @@
-import CredCore
-
-/// The readers of bytes from outside. For any bytes they must not trap, and must keep the
-/// properties checked here.
+/// The readers of bytes from outside, one target each. For any bytes they must not trap, must keep
+/// what the documents promise, and must come to the same answer as a second, simpler reading.
 public enum FuzzTarget: String, Sendable, CaseIterable {
-  /// The framer and a request line.
+  case json
+  /// The framer and request lines.
   case line
   case configuration
   /// Replies of Cognito, STS, an HTTP backend, a command and the sample server.
@@ -12,105 +11,103 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
   case backend
   case exec
   case sample
-  /// A session in the descriptor store, and its frame.
+  /// The claims of a developer token.
+  case token
+  /// Times in headers and replies.
+  case time
+  /// URLs, and those with placeholders.
+  case url
+  /// A session in the descriptor store.
   case snapshot
+  /// The header and the frames of the store.
+  case store
   /// The file of IdentityIds.
   case identities
 
   /// Reads `bytes` once.
-  ///
-  /// - Returns: the property that the reader broke; nil if there is none.
-  public func fault(reading bytes: [UInt8]) -> String? {
+  public func judge(_ bytes: [UInt8]) -> Verdict {
     switch self {
-    case .line: faultInLines(bytes)
-    case .configuration: faultInConfiguration(bytes)
-    case .cognito: faultInCognitoReplies(bytes)
-    case .sts: faultInSTSReply(bytes)
-    case .backend: faultInBackendReplies(bytes)
-    case .exec: faultInOutput(bytes)
-    case .sample: faultInSampleReplies(bytes)
-    case .snapshot: faultInSnapshot(bytes)
-    case .identities: faultInIdentities(bytes)
+    case .json: judgeJSON(bytes)
+    case .line: judgeLines(bytes)
+    case .configuration: judgeConfiguration(bytes)
+    case .cognito: judgeCognitoReply(bytes)
+    case .sts: judgeSTSReply(bytes)
+    case .backend: judgeBackendReply(bytes)
+    case .exec: judgeOutput(bytes)
+    case .sample: judgeSampleReply(bytes)
+    case .token: judgeToken(bytes)
+    case .time: judgeTimes(bytes)
+    case .url: judgeURL(bytes)
+    case .snapshot: judgeSnapshot(bytes)
+    case .store: judgeStore(bytes)
+    case .identities: judgeIdentities(bytes)
     }
   }
 
-  // MARK: Lines
-
-  /// Lines do not depend on the chunks in which they arrive, and an error is one line.
-  private func faultInLines(_ bytes: [UInt8]) -> String? {
-    let whole = lines(bytes, inPiecesOf: max(bytes.count, 1))
-    guard whole == lines(bytes, inPiecesOf: 3) else { return "pieces make other lines" }
-    for line in whole { if let fault = faultInRequest(line) { return fault } }
-    return nil
-  }
-
-  private func lines(_ bytes: [UInt8], inPiecesOf size: Int) -> [[UInt8]] {
-    var framer = LineFramer(limit: 4096)
-    var lines: [[UInt8]] = []
-    for start in stride(from: 0, to: bytes.count, by: size) {
-      let chunk = Array(bytes[start..<min(start + size, bytes.count)])
-      var position = 0
-      reading: while true {
-        switch framer.next(in: chunk.span, from: &position) {
-        case .line(let range): lines.append(Array(chunk[range]))
-        case .joined(let line): lines.append(line)
-        case .needsMore: break reading
-        case .tooLarge: return lines
-        }
-      }
-    }
-    return lines
-  }
-
-  private func faultInRequest(_ line: [UInt8]) -> String? {
-    do throws(RequestError) {
-      let request = try Request.parse(line)
-      var cache = ParsedRequestCache(seed: 1)
-      cache.remember(request, for: line.span)
-      if let known = cache.request(for: line.span), known != request { return "the cache errs" }
-      return nil
-    } catch {
-      var reply: [UInt8] = []
-      RenderedReply.error(error.error).append(to: &reply, id: error.id)
-      let breaks = reply.count { $0 == 0x0A }
-      return breaks == 1 && reply.last == 0x0A ? nil : "a refusal that is not one line"
+  /// An input made from the target's grammar.
+  public func made(_ dice: inout Dice) -> [UInt8] {
+    switch self {
+    case .json:
+      let text = dice.anyJSON()
+      return Array(dice.written(text).utf8)
+    case .line: return Array(dice.requestLines().utf8)
+    case .configuration: return Array(dice.configuration().utf8)
+    case .cognito: return Array(dice.cognitoReply().utf8)
+    case .sts: return Array(dice.stsReply().utf8)
+    case .backend: return Array(dice.backendReply().utf8)
+    case .exec: return Array(dice.commandOutput().utf8)
+    case .sample: return Array(dice.sampleReply().utf8)
+    case .token: return Array(dice.token().utf8)
+    case .time: return Array(dice.time().utf8)
+    case .url: return Array(dice.url().utf8)
+    case .snapshot: return dice.snapshot()
+    case .store: return dice.store()
+    case .identities: return Array(dice.identities().utf8)
     }
   }
 
-  // MARK: Files
-
-  private func faultInConfiguration(_ bytes: [UInt8]) -> String? {
-    let reading = Configuration.read([ConfigurationSource(name: "fuzz", bytes: bytes)]) {
-      $0 == "DIRECTORY" ? "/run/credentials" : nil
-    }
-    if reading.configuration == nil, reading.diagnostics.isEmpty { return "refused without a word" }
-    let isOneLine = reading.diagnostics.allSatisfy { !$0.description.utf8.contains(0x0A) }
-    return isOneLine ? nil : "a diagnostic of several lines"
+  /// `bytes` with damage, some of it with pieces of the target's grammar.
+  public func damaged(_ bytes: [UInt8], _ dice: inout Dice) -> [UInt8] {
+    var bytes = bytes
+    let other = made(&dice)
+    for _ in 0...dice.number(3) { dice.damage(&bytes, with: other, pieces: pieces) }
+    return bytes
   }
 
-  private func faultInSnapshot(_ bytes: [UInt8]) -> String? {
-    for place in stride(from: 0, to: min(bytes.count, 64), by: 8) {
-      _ = StoredRecord.find(in: bytes, at: place, marker: 0x4352_4544_4421_4D4B, isLast: true)
+  /// The input of a seed: one of the corpus or one of the grammar, as it is or damaged.
+  public func input(seed: UInt64, corpus: [[UInt8]]) -> [UInt8] {
+    var dice = Dice(seed: seed)
+    // A reader is lost in damage: most inputs are as the grammar makes them.
+    switch dice.number(8) {
+    case 0..<5: return made(&dice)
+    case 5 where !corpus.isEmpty:
+      let bytes = dice.pick(corpus)
+      return damaged(bytes, &dice)
+    default:
+      let bytes = made(&dice)
+      return damaged(bytes, &dice)
     }
-    guard let record = try? SessionRecord(reading: bytes[...]) else { return nil }
-    guard let again = try? SessionRecord(reading: record.encoded[...]) else {
-      return "what was written cannot be read"
-    }
-    guard again == record else { return "what was written reads otherwise" }
-    // A session restored from it must work.
-    var machine = SessionMachine(
-      plan: SessionPlan(backend: .host), snapshot: record.snapshot, now: .seconds(1000),
-      jitter: 0.5)
-    var random = SystemRandomNumberGenerator()
-    var callIDs = CallIDs()
-    _ = machine.handle(.timePassed, now: .seconds(1000), callIDs: &callIDs, random: &random)
-    return machine.nextWake > .seconds(1000) ? nil : "a session that wakes without end"
   }
 
-  private func faultInIdentities(_ bytes: [UInt8]) -> String? {
-    let content = IdentityFileText.read(bytes)
-    let again = IdentityFileText.read(IdentityFileText.write(content.identities.map(\.line)))
-    return again.identities == content.identities && again.damage == nil
-      ? nil : "what was written reads otherwise"
+  private var pieces: [String] {
+    let json = [
+      "{", "}", "[", "]", ":", ",", "\"", "\\u", "\\ud800", "null", "true", "-", "1e9", "{}",
+    ]
+    switch self {
+    case .json, .line, .cognito, .backend, .exec, .sample:
+      return json + Dice.oddTexts + ["\n", "=", "."]
+    case .configuration:
+      return ["[", "]", "=", "\"", "\\", ";", " #", "\n", "\r", " ", "${", "}", "{user}", ","]
+        + Dice.oddTexts
+    case .sts:
+      return ["<", ">", "</", "/>", "&", "&amp;", "&#65;", ";", "\"", "'", "<a>", "</a>", "<?xml "]
+    case .token: return [".", "=", "-", "_", "+", "/", "e30", "é"]
+    case .time: return [" ", ",", ":", "-", "GMT", "Z", "+", "0", "99", "T", "."]
+    case .url:
+      return ["/", "?", "#", "@", ":", "[", "]", "%", "%2e", "..", "{user}", "{", "}", "é", "//"]
+    case .snapshot, .store:
+      return ["\u{0}", "\u{1}\u{0}\u{0}\u{0}", "\u{8}\u{0}\u{0}\u{0}", "KM!DDERC"]
+    case .identities: return ["\t", "\n", "%", "%41", "end 1", "user", "guest", "\u{0}", "é"]
+    }
   }
 }

@@ -1,75 +1,76 @@
-import CredCore
 import Foundation
+import FuzzTargets
 import Testing
 
-@testable import FuzzTargets
-
-/// The fuzzer's initial inputs and those that once broke a reader, each also with random damage.
+/// Inputs of the corpus, and inputs made from the grammar of each target and damaged, one for each
+/// seed: the same ones at each run.
+///
+/// A failure names the command that repeats it.
 struct CorpusTests {
-  private static let corpus = URL(filePath: #filePath)
+  private static let folder = URL(filePath: #filePath)
     .appending(path: "../../Fuzz/corpus").standardizedFileURL
 
-  private func inputs(_ target: FuzzTarget) throws -> [[UInt8]] {
-    let folder = Self.corpus.appending(path: target.rawValue)
+  private static func corpus(_ target: FuzzTarget) throws -> [(name: String, bytes: [UInt8])] {
+    let folder = folder.appending(path: target.rawValue)
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-    return try names.map { Array(try Data(contentsOf: folder.appending(path: $0))) }
+    return try names.map { ($0, Array(try Data(contentsOf: folder.appending(path: $0)))) }
   }
 
-  @Test(arguments: FuzzTarget.allCases)
-  func everyCorpusInputIsReadCorrectly(_ target: FuzzTarget) throws {
-    let inputs = try inputs(target)
+  private static func variable(_ name: String) -> String? {
+    ProcessInfo.processInfo.environment[name]
+  }
+
+  /// Seeds of a target.
+  private static let seeds: ClosedRange<UInt64> = {
+    if let seed = variable("CREDD_FUZZ_SEED").flatMap({ UInt64($0) }) { return seed...seed }
+    return 1...(variable("CREDD_TEST_ROUNDS") == "short" ? 200 : 1000)
+  }()
+
+  private static let targets = FuzzTarget.allCases.filter { target in
+    variable("CREDD_FUZZ_TARGET").map { $0 == target.rawValue } ?? true
+  }
+
+  @Test(arguments: targets)
+  func everyCorpusInputIsReadAsByASecondReader(_ target: FuzzTarget) throws {
+    let inputs = try Self.corpus(target)
     #expect(!inputs.isEmpty)
-    for input in inputs { #expect(target.fault(reading: input) == nil) }
-  }
-
-  @Test(arguments: FuzzTarget.allCases)
-  func damagedInputsAreReadCorrectly(_ target: FuzzTarget) throws {
-    let inputs = try inputs(target)
-    let seed = UInt64.random(in: 0..<1 << 32)
-    var generator = Damage(seed: seed)
-    for _ in 0..<300 {
-      var input = generator.pick(inputs)
-      for _ in 0..<generator.number(4) + 1 { generator.damage(&input, generator.pick(inputs)) }
-      guard let fault = target.fault(reading: input) else { continue }
-      Issue.record("\(target) with seed \(seed): \(fault): \(Data(input).base64EncodedString())")
+    for (name, bytes) in inputs {
+      let fault = target.judge(bytes).fault
+      #expect(fault == nil, "Tests/Fuzz/corpus/\(target)/\(name)")
     }
   }
-}
 
-/// Damages bytes at random.
-struct Damage {
-  private var state: UInt64
-
-  init(seed: UInt64) {
-    state = seed
+  @Test(arguments: targets)
+  func inputsOfTheGrammarAreReadAsByASecondReader(_ target: FuzzTarget) throws {
+    let corpus = try Self.corpus(target).map(\.bytes)
+    for seed in Self.seeds {
+      let input = target.input(seed: seed, corpus: corpus)
+      guard let fault = target.judge(input).fault else { continue }
+      Issue.record(
+        """
+        \(fault)
+        the input in Base64: \(Data(input).base64EncodedString())
+        repeat it: make fuzz TARGET=\(target) SEED=\(seed)
+        """)
+    }
   }
 
-  /// Uniform in `0..<limit` (Steele, Lea and Flood, 2014).
-  mutating func number(_ limit: Int) -> Int {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return Int((mixed ^ (mixed >> 31)) >> 1) % max(limit, 1)
+  /// A grammar whose inputs are all refused would test only the refusals, and the other way round.
+  @Test(arguments: FuzzTarget.allCases)
+  func aGrammarMakesInputsThatAreAcceptedAndOthersThatAreRefused(_ target: FuzzTarget) {
+    var accepted = 0
+    for seed in 1...300 as ClosedRange<UInt64> {
+      var dice = Dice(seed: seed)
+      if target.judge(target.made(&dice)) == .accepted { accepted += 1 }
+    }
+    #expect((45...285).contains(accepted))
   }
 
-  mutating func pick<Element>(_ elements: [Element]) -> Element {
-    elements[number(elements.count)]
-  }
-
-  mutating func damage(_ bytes: inout [UInt8], _ other: [UInt8]) {
-    let place = number(bytes.count + 1)
-    let end = min(bytes.count, place + number(20) + 1)
-    switch number(6) {
-    case 0 where place < bytes.count: bytes[place] ^= 1 << UInt8(number(8))
-    case 1 where place < bytes.count: bytes[place] = UInt8(number(256))
-    case 2: bytes.removeSubrange(place..<end)
-    case 3: bytes.insert(contentsOf: Array(bytes[place..<end]), at: place)
-    case 4: bytes.removeSubrange(place...)
-    default:
-      let from = number(other.count + 1)
-      let piece = other[from..<min(other.count, from + number(40) + 1)]
-      bytes.insert(contentsOf: Array(piece), at: place)
+  @Test func aSeedGivesTheSameInput() {
+    for target in FuzzTarget.allCases {
+      let inputs = (1...20 as ClosedRange<UInt64>).map { target.input(seed: $0, corpus: []) }
+      #expect(inputs == (1...20).map { target.input(seed: UInt64($0), corpus: []) })
+      #expect(Set(inputs).count > 10)
     }
   }
 }

@@ -83,7 +83,7 @@ struct XMLReader {
     if try attributesEndEmpty() { return element }
     var text: [UInt8] = []
     while !looking(at: "</") {
-      guard let byte = peek else { throw failure("ends within \(element.name)") }
+      guard let byte = peek else { throw failure("ends within an element") }
       switch byte {
       case UInt8(ascii: "<"): element.children.append(try self.element(depth: depth + 1))
       case UInt8(ascii: "&"): text.append(contentsOf: try reference())

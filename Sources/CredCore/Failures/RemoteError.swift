@@ -10,9 +10,10 @@ struct RemoteError: Equatable {
   /// - Parameter sent: hidden in the message.
   init?(name: some StringProtocol, message: Secret?, hiding sent: SentSecrets) {
     let local = name.split(separator: "#").last?.split(separator: ":").first ?? ""
-    guard (1...128).contains(local.utf8.count), local.containsOnlyLettersDigits(or: "._") else {
-      return nil
-    }
+    // Messages show the name: what may be a secret is none.
+    guard (1...128).contains(local.utf8.count), local.containsOnlyLettersDigits(or: "._"),
+      RemoteText.clean(local.utf8).map({ $0 == local }) ?? false
+    else { return nil }
     self.name = String(local)
     self.message = message.flatMap { RemoteText.clean($0.bytes, hiding: sent) }
   }

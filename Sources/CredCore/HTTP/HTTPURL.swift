@@ -89,7 +89,10 @@ public struct HTTPURL: Sendable, Equatable {
         && host.utf8.allSatisfy { $0.isHexDigit || ":.".utf8.contains($0) }
     } else {
       host = authority.prefix { $0 != ":" }
-      isValid = host.containsOnlyLettersDigits(or: "-._") && host.utf8.count <= 253
+      // A host such as `.` is none, and looks like a dot segment of the path.
+      isValid =
+        host.containsOnlyLettersDigits(or: "-._") && host.utf8.contains(where: \.isLetterOrDigit)
+        && host.utf8.count <= 253
     }
     guard !host.isEmpty, isValid else { throw InvalidValue("the URL has no valid host") }
     let rest = authority.dropFirst(host.count + (authority.first == "[" ? 2 : 0))

@@ -113,6 +113,20 @@ struct STSTests {
     #expect(failure?.code == .cognitoUnavailable)
   }
 
+  @Test(arguments: [
+    (200, "<a><AKIDEXAMPLE0123456789ABCDEFGH>"),
+    (
+      403,
+      "<ErrorResponse><Error><Code>AKIDEXAMPLE0123456789ABCDEFGH</Code></Error></ErrorResponse>"
+    ),
+  ])
+  func aNameInAReplyThatMayBeASecretIsNotShown(status: Int, body: String) {
+    let failure = failure { () throws(UpstreamFailure) in
+      _ = try STS.credentials(from: Samples.reply(status, body))
+    }
+    #expect(failure?.message.contains("AKID") == false)
+  }
+
   @Test func neverTrapsOnMutations() {
     var mutations = SeededGenerator(seed: 3)
     for _ in 0..<3000 {

@@ -26,6 +26,8 @@ struct HTTPURLTests {
     ("https://", "the URL has no valid host"),
     ("https:///x", "the URL has no valid host"),
     ("https://:80/", "the URL has no valid host"),
+    ("https://./", "the URL has no valid host"),
+    ("https://..:80/x", "the URL has no valid host"),
     ("https://h,x/", "the URL has no valid host"),
     ("https://[::1/", "the URL has no valid host"),
     ("https://[abc]/", "the URL has no valid host"),

@@ -1,0 +1,108 @@
+import CredCore
+
+/// The keys of [backend].
+enum BackendRows {
+  typealias Row = ConfigurationRow<BackendSettings>
+
+  static let all: [Row] =
+    [
+      .init(name: "type", kind: .choice(["http", "exec", "cognito", "aws-sample"])) {
+        $0.type.rawValue
+      },
+      .init(name: "timeout", kind: .duration(100...60_000, isWhole: false), standard: "5000") {
+        Shown.duration($0.timeout)
+      },
+      .init(name: "max_parallel", kind: .number(1...1024), standard: "16") { "\($0.maxParallel)" },
+      .init(name: "rate_limit", kind: .rate, standard: "50/s") { $0.rateLimit.written },
+    ] + http + exec + cognito + awsSample
+
+  private static func http(
+    _ name: String, _ kind: ValueKind, _ standard: String? = nil,
+    _ shown: @escaping @Sendable (HTTPBackendSettings) -> String?
+  ) -> Row {
+    Row(name: name, kind: kind, standard: standard, type: "http") { backend in
+      if case .http(let settings) = backend.kind { shown(settings) } else { nil }
+    }
+  }
+
+  private static func sendCaller(_ type: String) -> Row {
+    Row(name: "send_caller", kind: .yesNo, standard: "false", type: type) { "\($0.sendsCaller)" }
+  }
+
+  private static let http: [Row] = [
+    sendCaller("http"),
+    http("url", .url) { Shown.template($0.url.template) },
+    http("method", .choice(["GET", "POST"]), "POST") { $0.method.rawValue },
+    http("bearer_token_file", .path(4095)) { $0.bearerTokenFile },
+    http("ca_file", .path(4095)) { $0.caFile },
+    http("client_certificate", .path(4095)) { $0.clientCertificate },
+    http("client_key", .path(4095)) { $0.clientKey },
+    http("unix_socket", .path(107)) { $0.unixSocket },
+    http("login_url", .url) { $0.loginURL.map { Shown.template($0.template) } },
+    http("register_url", .url) { $0.registerURL.map { Shown.template($0.template) } },
+    http("logout_url", .url) { $0.logoutURL.map { Shown.template($0.template) } },
+    http("allow_plain_http", .yesNo, "false") { "\($0.allowPlainHTTP)" },
+    http("header.", .header, "") { settings in
+      settings.headers.map { "\($0.name)=\($0.value.exposedText() ?? "")" }.joined(separator: "\n")
+    },
+  ]
+
+  private static let exec: [Row] = [
+    sendCaller("exec"),
+    Row(name: "command", kind: .command, type: "exec") { backend in
+      if case .exec(let settings) = backend.kind { Shown.list(settings.command) } else { nil }
+    },
+    Row(name: "environment.", kind: .variable, standard: "", type: "exec") { backend in
+      guard case .exec(let settings) = backend.kind else { return nil }
+      return settings.environment.map { "\($0.key)=\($0.value.exposedText() ?? "")" }.sorted()
+        .joined(separator: "\n")
+    },
+  ]
+
+  private static func cognito(
+    _ name: String, _ kind: ValueKind, _ standard: String? = nil,
+    _ shown: @escaping @Sendable (CognitoBackendSettings) -> String?
+  ) -> Row {
+    Row(name: name, kind: kind, standard: standard, type: "cognito") { backend in
+      if case .cognito(let settings) = backend.kind { shown(settings) } else { nil }
+    }
+  }
+
+  private static let cognito: [Row] = [
+    cognito("credentials_file", .path(4095)) { $0.credentialsFile },
+    cognito("credentials_profile", .text(["other"], SecondRules.isProfileName), "default") {
+      $0.credentialsProfile
+    },
+    cognito("credential_process", .command) { $0.credentialProcess.map(Shown.list) },
+    cognito("token_duration", .duration(1000...86_400_000, isWhole: true), "900000") {
+      Shown.duration($0.tokenDuration)
+    },
+    cognito("cognito_endpoint", .endpoint) { $0.cognitoEndpoint?.text },
+    cognito("allow_plain_http", .yesNo, "false") { "\($0.allowPlainHTTP)" },
+    cognito("principal_tags.", .tag, "") { settings in
+      settings.principalTags.map { "\($0.key)=\(Shown.template($0.value))" }.sorted()
+        .joined(separator: "\n")
+    },
+  ]
+
+  private static func awsSample(
+    _ name: String, _ kind: ValueKind, _ standard: String? = nil,
+    _ shown: @escaping @Sendable (AWSSampleBackendSettings) -> String?
+  ) -> Row {
+    Row(name: name, kind: kind, standard: standard, type: "aws-sample") { backend in
+      if case .awsSample(let settings) = backend.kind { shown(settings) } else { nil }
+    }
+  }
+
+  private static let awsSample: [Row] = [
+    awsSample("url", .endpoint) { $0.url.text },
+    awsSample(
+      "app_name",
+      .text(["app", "my.app-1"]) {
+        SecondRules.isMade($0, of: SecondRules.lower + SecondRules.digits + "._-", 1...Int.max)
+      }, "awscognitodeveloperauthenticationsample"
+    ) { $0.appName },
+    awsSample("ca_file", .path(4095)) { $0.caFile },
+    awsSample("allow_plain_http", .yesNo, "false") { "\($0.allowPlainHTTP)" },
+  ]
+}

@@ -1,0 +1,284 @@
+import CredCore
+
+/// The second reading of a request line, from the tables of credd-protocol(7). It collects every
+/// problem, where the daemon names the first.
+struct SecondRequest {
+  /// The keys of each operation, besides `op` and `id`.
+  private static let operations: [String: Set<String>] = [
+    "get": ["profile", "min_ttl", "refresh", "wait", "user"],
+    "token": ["profile", "min_ttl", "refresh", "wait"],
+    "identity": ["profile"],
+    "login": [
+      "profile", "username", "password", "identity_id", "token", "logins", "alone",
+      "custom_role_arn",
+    ],
+    "account": [
+      "profile", "action", "username", "password", "attributes", "code", "old_password", "name",
+      "names", "preferred", "enabled", "after", "device", "remembered", "client_metadata",
+      "validation_data",
+    ],
+    "logout": ["profile", "global", "revoke"],
+    "clear": ["profile", "what"],
+    "release": ["profile"],
+    "status": ["all", "profiles", "limit", "after"],
+    "watch": ["profile"],
+    "ping": [],
+  ]
+
+  let members: [String: SecondJSON]
+  /// Codes that a refusal may have; none if the line is a request.
+  private(set) var problems: Set<ProtocolErrorCode> = []
+  private(set) var id: SecondJSON?
+  private(set) var purpose: String?
+  private(set) var operation: Operation?
+
+  init(_ value: SecondJSON?) {
+    members = value?.object ?? [:]
+    guard value?.object != nil else {
+      problem()
+      return
+    }
+    readID()
+    purpose = text("purpose")
+    if let purpose, !SecondRules.isVisible(purpose.replacing(" ", with: "_"), 1...128) { problem() }
+    guard let name = members["op"] == nil ? "get" : text("op") else { return }
+    guard let keys = Self.operations.first(where: { $0.key.utf8.elementsEqual(name.utf8) })?.value
+    else {
+      problem(.unknownOperation)
+      return
+    }
+    let known = keys.union(["op", "id", "purpose"]).map { Array($0.utf8) }
+    if !members.keys.allSatisfy({ known.contains(Array($0.utf8)) }) { problem() }
+    operation = operation(name)
+    if !problems.isEmpty { operation = nil }
+  }
+
+  private mutating func problem(_ code: ProtocolErrorCode = .invalidRequest) {
+    problems.insert(code)
+  }
+
+  private mutating func readID() {
+    switch members["id"] {
+    case nil: break
+    case .string(let text)? where text.utf8.count <= 256: id = .string(text)
+    case .number(let number)?: id = .number(number)
+    default: problem()
+    }
+  }
+
+  private mutating func status() -> Operation {
+    var status = StatusRequest(all: flag("all"), profiles: flag("profiles"))
+    if let value = members["limit"] {
+      let limit = value.number ?? 0
+      if !(1...1000).contains(limit) || limit != limit.rounded() { problem() }
+      status.limit = Int(min(max(limit, 1), 1000))
+    }
+    if let text = text("after") {
+      let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+      let uid = parts.first.flatMap { UInt32($0) }
+      if parts.count == 2, SecondRules.isMade(parts[0], of: SecondRules.digits, 1...Int.max),
+        SecondRules.isProfileName(parts[1]), let uid
+      {
+        status.after = SessionPlace(uid: uid, profile: parts[1])
+      } else {
+        problem()
+      }
+    }
+    return .status(status)
+  }
+
+  private mutating func text(_ key: String) -> String? {
+    guard let value = members[key] else { return nil }
+    if value.text == nil { problem() }
+    return value.text
+  }
+
+  private mutating func flag(_ key: String, standard: Bool = false) -> Bool {
+    guard let value = members[key] else { return standard }
+    if value.bool == nil { problem() }
+    return value.bool ?? standard
+  }
+
+  private mutating func seconds(_ key: String, upTo most: Double) -> Duration? {
+    guard let value = members[key] else { return nil }
+    guard let number = value.number, number >= 0, number <= most else {
+      problem()
+      return nil
+    }
+    return .milliseconds(Int64((number * 1000).rounded()))
+  }
+
+  private mutating func profile() -> String {
+    guard members["profile"] != nil, let name = text("profile") else { return "default" }
+    if !SecondRules.isProfileName(name) { problem(.unknownProfile) }
+    return name
+  }
+
+  private mutating func operation(_ name: String) -> Operation {
+    switch name {
+    case "get":
+      let user = text("user")
+      if let user, !(1...256).contains(user.utf8.count) || user.contains(":") { problem() }
+      return .get(
+        GetRequest(
+          profile: profile(), minTTL: seconds("min_ttl", upTo: 43_200), refresh: flag("refresh"),
+          wait: seconds("wait", upTo: 300) ?? .seconds(5), user: user))
+    case "token":
+      return .token(
+        TokenRequest(
+          profile: profile(), minTTL: seconds("min_ttl", upTo: 43_200), refresh: flag("refresh"),
+          wait: seconds("wait", upTo: 300) ?? .seconds(5)))
+    case "identity": return .identity(profile: profile())
+    case "login": return login()
+    case "account": return account()
+    case "logout":
+      return .logout(
+        profile: profile(), global: flag("global"), revoke: flag("revoke", standard: true))
+    case "clear":
+      let what = text("what")
+      if what != "credentials", what != "identity" { problem() }
+      return .clear(profile: profile(), what == "identity" ? .identity : .credentials)
+    case "release": return .release(profile: profile())
+    case "status": return status()
+    case "watch": return .watch(profile: members["profile"] == nil ? nil : profile())
+    default: return .ping
+    }
+  }
+}
+
+// MARK: login
+
+extension SecondRequest {
+  private mutating func login() -> Operation {
+    let role = text("custom_role_arn")
+    if let role, !role.hasPrefix("arn:") || !SecondRules.isVisible(role, 20...2048) { problem() }
+    let has = { [members] (key: String) in members[key] != nil }
+    if has("username") != has("password") { problem() }
+    if has("token") && !has("identity_id") || has("identity_id") && !has("token") && !has("logins")
+    {
+      problem()
+    }
+    if has("alone") && !has("logins") { problem() }
+    var means = ["username", "token", "logins"].filter(has)
+    if has("username"), has("identity_id") { means.append("identity_id") }
+    if means.count > 1 { problem() }
+    let signIn: SignInInput =
+      switch means.first {
+      case "username": password()
+      case "token": developerToken()
+      case "logins": logins()
+      default: .host
+      }
+    return .login(LoginRequest(profile: profile(), signIn: signIn, customRoleARN: role))
+  }
+
+  private mutating func password() -> SignInInput {
+    let (username, password) = (text("username") ?? "", text("password") ?? "")
+    let hasControl = username.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    if !(1...1024).contains(username.unicodeScalars.count) || hasControl { problem() }
+    if !(1...4096).contains(password.utf8.count) { problem() }
+    return .password(username: username, password: Secret(password))
+  }
+
+  private mutating func developerToken() -> SignInInput {
+    let (identity, token) = (text("identity_id") ?? "", text("token") ?? "")
+    if !SecondRules.isIdentityID(identity) || !SecondRules.isToken(token) { problem() }
+    guard let id = try? IdentityID(identity), let developer = try? DeveloperToken(Secret(token))
+    else {
+      problem()
+      return .host
+    }
+    return .developerToken(identityID: id, token: developer)
+  }
+
+  private mutating func logins() -> SignInInput {
+    guard let given = members["logins"]?.object, (1...10).contains(given.count) else {
+      problem()
+      return .host
+    }
+    var map = LoginsMap()
+    for (provider, value) in given {
+      let isDeveloper =
+        provider.hasPrefix("cognito-identity.") || provider.hasPrefix("cognito-identity-")
+      guard let token = value.text, SecondRules.isToken(token),
+        SecondRules.isVisible(provider, 1...128), !provider.contains("://"), !isDeveloper,
+        (try? map.set(provider, token: Secret(token))) != nil
+      else {
+        problem()
+        continue
+      }
+    }
+    let chosen = text("identity_id")
+    let identity = chosen.flatMap { try? IdentityID($0) }
+    if let chosen, identity == nil || !SecondRules.isIdentityID(chosen) { problem() }
+    return .logins(map, identityID: identity, isAlone: flag("alone"))
+  }
+}
+
+// MARK: account
+
+extension SecondRequest {
+  private static let actions = [
+    "sign-up", "confirm", "resend", "forgot-password", "reset-password", "get", "change-password",
+    "set-attributes", "verify-attribute", "delete-attributes", "mfa", "totp", "devices",
+    "remember-device", "forget-device", "delete",
+  ]
+
+  private mutating func account() -> Operation {
+    let name = text("action") ?? ""
+    guard Self.actions.contains(name), let action = AccountAction(rawValue: name) else {
+      problem()
+      return .ping
+    }
+    let profile = profile()
+    guard name == "sign-up" else {
+      return .account(AccountRequest(profile: profile, input: .notOffered(action)))
+    }
+    let keys: Set = [
+      "op", "id", "purpose", "profile", "action", "username", "password", "attributes",
+    ]
+    if !keys.isSuperset(of: members.keys) { problem() }
+    guard case .password(let username, let password) = password() else { return .ping }
+    let given = members["attributes"].map { $0.object } ?? [:]
+    if given == nil || (given?.count ?? 0) > 50 { problem() }
+    var attributes: [SignUp.Attribute] = []
+    for (name, value) in (given ?? [:]).sorted(by: { $0.key < $1.key }) {
+      guard SecondRules.isVisible(name, 1...64), let text = value.text, text.utf8.count <= 2048
+      else {
+        problem()
+        continue
+      }
+      attributes.append(SignUp.Attribute(name: name, value: Secret(text)))
+    }
+    return .account(
+      AccountRequest(
+        profile: profile,
+        input: .signUp(
+          SignUp(username: username, password: password, attributes: attributes))))
+  }
+}
+
+extension Operation {
+  /// The same operation with its logins and attributes in the order of their names: a second reading
+  /// has no order.
+  var inOrder: Operation {
+    switch self {
+    case .login(var login):
+      guard case .logins(let map, let identityID, let isAlone) = login.signIn else { return self }
+      var sorted = LoginsMap()
+      for entry in map.logins.sorted(by: { $0.provider < $1.provider }) {
+        try? sorted.set(entry.provider, token: entry.token)
+      }
+      login.signIn = .logins(sorted, identityID: identityID, isAlone: isAlone)
+      return .login(login)
+    case .account(var account):
+      guard case .signUp(let signUp) = account.input else { return self }
+      account.input = .signUp(
+        SignUp(
+          username: signUp.username, password: signUp.password,
+          attributes: signUp.attributes.sorted { $0.name < $1.name }))
+      return .account(account)
+    default: return self
+    }
+  }
+}
