@@ -10,7 +10,8 @@ struct AuditTests {
   }
 
   @Test func `each kind of event has its own id, and says who`() throws {
-    let fixture = try ServiceFixture(Configured.password(profile: "impersonate = root"))
+    let fixture = try ServiceFixture(
+      Configured.password(profile: "impersonate = root\nimpersonate_signed_in = yes"))
     let client = fixture.connect(pid: 70)
     client.systemdUnit = "billing.service"
     _ = try client.ask(#"{"op":"login","username":"alice","password":"no"}"#)

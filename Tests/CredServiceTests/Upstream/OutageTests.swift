@@ -55,7 +55,7 @@ struct OutageTests {
       fixture.host.log.entries.first { $0.message.hasPrefix("no credentials: ") })
     #expect(entry["detail"] == "POST http://127.0.0.1:4599/: HTTP 400, after 1.2 s")
     #expect(entry["reason"] == "TooManyRequestsException")
-    #expect(entry["next"]?.hasSuffix("Z") == true, "\(entry)")
+    #expect(entry["next"]?.hasSuffix("Z") == true, "\(entry.metadata)")
   }
 
   @Test func `status has the cause, its details for administrators alone`() throws {
