@@ -208,7 +208,8 @@ extension SessionService {
   private static func noLongerForYou(_ name: String) -> ProtocolError {
     ProtocolError(
       .accessDenied,
-      "profile '\(name)' is no longer available to you: the administrator changed who may use it")
+      "profile '\(name)' is no longer available to you: your groups, or who may use it, have changed"
+    )
   }
 
   private static func nameless(_ uid: UInt32, _ reason: String) -> ProtocolError {

@@ -171,7 +171,8 @@ struct ReloadTests {
     try reload(
       host,
       Configuration.usual(host.sandbox, daemon: "log_level = debug\nmax_connections_per_user = 2"))
-    try host.ask(#"{"refresh":true}"#)
+    try host.ask(#"{"op":"clear","what":"identity"}"#)
+    try host.ask(#"{"op":"login"}"#)
     try Deadline.usual.wait(for: "the debug entry") { host.log.contains("credd: debug:") }
     let held = try (0..<2).map { _ in
       let socket = try host.connect()

@@ -50,7 +50,7 @@ struct OutageTests {
       400, #"{"__type":"TooManyRequestsException","message":"slow down"}"#)
     fixture.host.upstreams.delays["GetCredentialsForIdentity"] = .milliseconds(1234)
     #expect(
-      try fixture.ask(#"{"wait":1.3}"#)["Error"]?["Reason"]?.text == "TooManyRequestsException")
+      try fixture.ask(#"{"wait":5}"#)["Error"]?["Reason"]?.text == "TooManyRequestsException")
     let entry = try #require(
       fixture.host.log.entries.first { $0.message.hasPrefix("no credentials: ") })
     #expect(entry["detail"] == "POST http://127.0.0.1:4599/: HTTP 400, after 1.2 s")
