@@ -65,7 +65,9 @@ int credd_group_id(const char *name, gid_t *gid) {
       *gid = entry.gr_gid;
       return 1;
     }
-    return failure == 0 || failure == ENOENT || failure == ESRCH ? 0 : -failure;
+    // glibc says "no such group" by 0. Another number is a module's error: ENOENT is what remains
+    // of a missing socket while its daemon restarts.
+    return -failure;
   }
   return -ENOMEM;
 }

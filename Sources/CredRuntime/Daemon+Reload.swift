@@ -122,12 +122,11 @@ extension ResolvedConfiguration {
   /// Asks the host's user database for groups, which may block. A group that does not exist admits
   /// no user and is logged.
   package init(_ configuration: Configuration, log: Logger) {
+    let queries = SystemQueries()
     self.init(configuration) { name in
-      let id = HostNames.groupID(name)
-      if id == nil {
-        log.warning("the host has no group of that name", metadata: ["group": "\(name)"])
-      }
-      return id
+      let answer = queries.group(name)
+      GroupDirectory.report(answer, to: name, log)
+      return answer
     }
   }
 }

@@ -137,6 +137,7 @@ extension Background {
 /// Queries to the host that may block: call them on a ``BackgroundLane`` only.
 package protocol HostQueries: Sendable {
   func user(_ query: UserQuery) -> UserAnswer
+  func group(_ name: String) -> GroupAnswer
   /// The path and the file of the program that a process runs.
   func program(of pid: Int32) -> ProgramAnswer
   /// The digest of a file that a process still runs.
@@ -190,6 +191,14 @@ package enum UserAnswer: Equatable, Sendable {
 
   /// Nil without a user.
   var name: String? { if case .user(let user) = self { user.name } else { nil } }
+}
+
+package enum GroupAnswer: Equatable, Sendable {
+  case group(UInt32)
+  /// The host knows no such group.
+  case noSuchGroup
+  /// The database did not answer.
+  case unavailable
 }
 
 /// A file and its content, as far as the kernel distinguishes them. No process can set the time of

@@ -17,9 +17,30 @@ package struct ResolvedConfiguration: Sendable {
   let shortestForgetAfter: Duration
   /// Nil if only root may see all sessions.
   let adminGroup: UInt32?
+  /// The groups that it names, by name.
+  private let groups: [String: GroupAnswer]
+  /// Groups for which the user database did not answer. They admit whom they admitted before.
+  let unansweredGroups: Set<String>
 
-  /// - Parameter groupID: the id of a group by its name; may block.
-  package init(_ configuration: Configuration, groupID: (String) -> UInt32?) {
+  /// - Parameter group: looks up a group by its name; may block.
+  package init(_ configuration: Configuration, group: (String) -> GroupAnswer) {
+    self.init(configuration, former: [:], group: group)
+  }
+
+  /// - Parameter former: what is known of groups for which the database does not answer now.
+  private init(
+    _ configuration: Configuration, former: [String: GroupAnswer], group: (String) -> GroupAnswer
+  ) {
+    var groups: [String: GroupAnswer] = [:]
+    var unanswered: Set<String> = []
+    for name in configuration.groupNames {
+      let answer = group(name)
+      if answer == .unavailable { unanswered.insert(name) }
+      groups[name] = answer == .unavailable ? former[name] ?? .unavailable : answer
+    }
+    self.groups = groups
+    unansweredGroups = unanswered
+    let groupID = { (name: String) in groups[name]?.id }
     self.configuration = configuration
     profiles = configuration.profiles.mapValues { settings in
       do {
@@ -43,10 +64,47 @@ package struct ResolvedConfiguration: Sendable {
     digestPaths = paths
     shortestForgetAfter =
       profiles.values.map(\.settings.forgetAfter).min() ?? ProfileSettings.standardForgetAfter
-    adminGroup = configuration.daemon.adminGroup.flatMap(groupID)
+    adminGroup = configuration.daemon.adminGroup.flatMap { GroupName.id($0) ?? groupID($0) }
+  }
+
+  /// The same configuration with later answers of the user database.
+  func with(_ answers: [String: GroupAnswer]) -> ResolvedConfiguration {
+    ResolvedConfiguration(configuration, former: groups) { name in
+      answers[name]
+        ?? (unansweredGroups.contains(name) ? .unavailable : groups[name] ?? .noSuchGroup)
+    }
+  }
+
+  /// The same configuration, in which a group whose look-up failed is what it was in `former`: a
+  /// database that restarts during a reload ends no right.
+  func keepingGroups(of former: ResolvedConfiguration) -> ResolvedConfiguration {
+    guard !unansweredGroups.isDisjoint(with: former.groups.keys) else { return self }
+    return ResolvedConfiguration(configuration, former: former.groups) { name in
+      unansweredGroups.contains(name) ? .unavailable : groups[name] ?? .noSuchGroup
+    }
   }
 
   package var daemon: DaemonSettings { configuration.daemon }
+}
+
+extension GroupAnswer {
+  fileprivate var id: UInt32? { if case .group(let id) = self { id } else { nil } }
+}
+
+/// A group as the configuration names it.
+private enum GroupName {
+  /// Digits are an id, even if a group has them for a name.
+  static func id(_ name: String) -> UInt32? {
+    name.utf8.allSatisfy(\.isDigit) ? UInt32(name) : nil
+  }
+}
+
+extension Configuration {
+  /// The groups that only the user database can resolve.
+  fileprivate var groupNames: Set<String> {
+    let names = profiles.values.flatMap(\.allowGroups) + [daemon.adminGroup].compactMap(\.self)
+    return Set(names.filter { GroupName.id($0) == nil })
+  }
 }
 
 /// What to look up about a caller, beside its name, before access to a profile is decided.

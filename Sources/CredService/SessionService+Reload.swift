@@ -11,12 +11,25 @@ extension SessionService {
 
   /// Applies a configuration. Sessions of unchanged profiles are not affected.
   package func apply(_ next: ResolvedConfiguration) -> ReloadOutcome {
+    configured = host.clock.wallTime
+    reloadProblem = nil
+    return change(to: next.keepingGroups(of: configuration))
+  }
+
+  /// The user database answered for groups for which it did not when the configuration was read.
+  func groupsFound(_ answers: [String: GroupAnswer]) {
+    for (name, answer) in answers.sorted(by: { $0.key < $1.key }) {
+      GroupDirectory.report(answer, to: name, log)
+    }
+    _ = change(to: configuration.with(answers))
+  }
+
+  private func change(to next: ResolvedConfiguration) -> ReloadOutcome {
     let previous = configuration.profiles
     if next.digestPaths != configuration.digestPaths {
       for client in clients.values { client.executable = nil }
     }
     replaceConfiguration(next)
-    reloadProblem = nil
     let changed = next.profiles.filter { name, profile in
       previous[name].map { $0 != profile } ?? false
     }

@@ -44,6 +44,7 @@ package final class SessionService {
   var parsedRequests: ParsedRequestCache
   let directory: UserDirectory
   let executables: ExecutableDirectory
+  private var groups: GroupDirectory?
   /// When access is decided again for clients that wait or watch: see ``recheckAccess(_:)``.
   var accessTimer: (any Timer)?
   var nextAccessCheck = Instant.distantFuture
@@ -85,6 +86,10 @@ package final class SessionService {
     wakeTimer = clock.makeTimer { [unowned self] in self.wakeSessions() }
     forgetTimer = clock.makeTimer { [unowned self] in self.forgetUnused() }
     accessTimer = clock.makeTimer { [unowned self] in self.recheckAccess(clock.now) }
+    groups = GroupDirectory(
+      clock: clock, background: host.background, queries: host.queries
+    ) { [unowned self] in self.groupsFound($0) }
+    groups?.lookUpLater(configuration.unansweredGroups)
     restore()
   }
 
@@ -239,7 +244,7 @@ package final class SessionService {
 
   func replaceConfiguration(_ next: ResolvedConfiguration) {
     configuration = next
-    configured = host.clock.wallTime
+    groups?.lookUpLater(next.unansweredGroups)
   }
 
   private static let turnTime: Duration = .milliseconds(1)

@@ -5,6 +5,9 @@ import CredCore
 final class UserDirectory {
   /// How long an answer is valid, and so also a withdrawn membership.
   static let keptFor: Duration = .seconds(60)
+  /// A group that is missing counts until a look-up at least this much later misses it too: a module
+  /// of the database that restarts leaves groups out, and no error says so.
+  static let missingFor: Duration = .seconds(5)
   /// From this age a name is looked up again; the old answer is used meanwhile.
   static let renewedAfter: Duration = .seconds(45)
   /// A database that fails is asked again after this time, until ``timeout``.
@@ -20,6 +23,13 @@ final class UserDirectory {
   private struct Entry {
     var answer: UserAnswer
     var since: Instant
+    var lifetime = UserDirectory.keptFor
+  }
+
+  /// A group that the database listed for a user.
+  private struct Listing {
+    /// The first look-up since then that did not list it; nil while it is listed.
+    var missingSince: Instant?
   }
 
   /// A look-up under way, with the clients that wait for it.
@@ -38,7 +48,7 @@ final class UserDirectory {
   /// Look-ups that missed their deadline and still run: no second thread joins them.
   private var overdue: Set<UserQuery> = []
   /// Every group that was ever listed for a uid.
-  private var listed: [UInt32: Set<UInt32>] = [:]
+  private var listed: [UInt32: [UInt32: Listing]] = [:]
 
   init(clock: any Clock, background: any Background, queries: any HostQueries) {
     self.clock = clock
@@ -50,7 +60,7 @@ final class UserDirectory {
   func answer(to query: UserQuery, now: Instant, then: @escaping () -> Void) -> UserAnswer? {
     if let entry = entries[query] {
       let age = now - entry.since
-      let limit = entry.answer == .unavailable ? Self.failureKeptFor : Self.keptFor
+      let limit = entry.answer == .unavailable ? Self.failureKeptFor : entry.lifetime
       if age < limit {
         if age >= Self.renewedAfter, lookups[query] == nil { lookUp(query, now, then: []) }
         return entry.answer
@@ -72,7 +82,7 @@ final class UserDirectory {
 
   /// How long the known answer is valid.
   func freshUntil(_ query: UserQuery) -> Instant? {
-    entries[query].map { $0.since + Self.keptFor }
+    entries[query].map { $0.since + $0.lifetime }
   }
 
   @discardableResult
@@ -122,14 +132,14 @@ final class UserDirectory {
   }
 
   private func record(_ found: UserAnswer, for query: UserQuery, _ now: Instant) {
-    let answer = withWithdrawals(found, query)
+    let (answer, lifetime) = withWithdrawals(found, query, now)
     dropOtherName(than: answer, query)
     if entries.count >= Self.entriesKept { entries.removeAll() }
     // An unavailable database does not change known users.
     if answer == .unavailable, let known = entries[query], known.answer != .unavailable {
-      entries[query] = Entry(answer: known.answer, since: now)
+      entries[query] = Entry(answer: known.answer, since: now, lifetime: known.lifetime)
     } else {
-      entries[query] = Entry(answer: answer, since: now)
+      entries[query] = Entry(answer: answer, since: now, lifetime: lifetime)
     }
   }
 
@@ -144,12 +154,26 @@ final class UserDirectory {
     entries[other] = nil
   }
 
-  private func withWithdrawals(_ answer: UserAnswer, _ query: UserQuery) -> UserAnswer {
-    guard query.withGroups, case .user(var user) = answer else { return answer }
+  /// The answer with the groups that count, and how long it is valid.
+  private func withWithdrawals(
+    _ answer: UserAnswer, _ query: UserQuery, _ now: Instant
+  ) -> (UserAnswer, Duration) {
+    guard query.withGroups, case .user(var user) = answer else { return (answer, Self.keptFor) }
     if listed.count >= Self.entriesKept, listed[user.uid] == nil { listed.removeAll() }
-    let all = listed[user.uid, default: []].union(user.groups)
-    listed[user.uid] = all
-    user.withdrawn = all.subtracting(user.groups)
-    return .user(user)
+    var listings = listed[user.uid, default: [:]]
+    for group in user.groups { listings[group] = Listing() }
+    let absent = Set(listings.keys).subtracting(user.groups)
+    for group in absent where listings[group]?.missingSince == nil {
+      listings[group]?.missingSince = now
+    }
+    user.withdrawn = absent.filter { group in
+      listings[group]?.missingSince.map { now - $0 >= Self.missingFor } ?? false
+    }
+    listed[user.uid] = listings
+    let doubted = absent.subtracting(user.withdrawn)
+    user.groups += doubted.sorted()
+    // With the second look-up, a withdrawal takes a minute all the same.
+    let lifetime = doubted.isEmpty ? Self.keptFor - Self.missingFor : Self.missingFor
+    return (.user(user), lifetime)
   }
 }

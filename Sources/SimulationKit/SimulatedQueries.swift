@@ -36,6 +36,8 @@ final class SimulatedQueries: HostQueries {
         groups: query.withGroups ? [100] : []))
   }
 
+  func group(_ name: String) -> GroupAnswer { .noSuchGroup }
+
   func program(of pid: Int32) -> ProgramAnswer {
     .program(
       path: "/usr/bin/app", ProgramFile(device: 1, inode: 1, size: 1, modified: 1, changed: 1))

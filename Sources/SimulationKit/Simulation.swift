@@ -37,7 +37,7 @@ public final class Simulation {
     guard let configuration = reading.configuration else {
       preconditionFailure("\(reading.diagnostics.map { "\($0)" })\n\(text)")
     }
-    return ResolvedConfiguration(configuration) { _ in nil }
+    return ResolvedConfiguration(configuration) { _ in .noSuchGroup }
   }
 
   /// Runs to the end, or to the first violation.

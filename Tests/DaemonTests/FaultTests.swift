@@ -160,20 +160,22 @@ struct FaultTests {
     #expect(try target.callbacks == 0)
   }
 
-  @Test
-  func credentialsAtHandServeWhileUpstreamFails() throws {
+  @Test(arguments: [
+    (#""cognito","Kind":"status","Status":500"#, "CognitoUnavailable"),
+    (#""backend","Kind":"reset""#, "BackendUnavailable"),
+  ])
+  func credentialsAtHandServeWhileUpstreamFails(fault: String, code: String) throws {
     let host = try TestHost()
     let credentials = try host.ask()
     #expect(credentials["AccessKeyId"] != nil)
-    try host.sandbox.plan(#"{"Service":"cognito","Kind":"status","Status":500,"Count":-1}"#)
-    try host.sandbox.plan(#"{"Service":"backend","Kind":"reset","Count":-1}"#)
+    try host.sandbox.plan(#"{"Service":"# + fault + #","Count":-1}"#)
     let forced = try host.refusal(#"{"refresh":true,"wait":2}"#)
-    #expect(forced.errorCode == "CognitoUnavailable")
+    #expect(forced.errorCode == code)
     #expect(try host.ask() == credentials)
     #expect(try host.credctl("get").status == 0)
     let status = try host.ask(#"{"op":"status"}"#)
     #expect(status["Sessions"]?[0]?["State"]?.text == "signedIn")
-    #expect(status["Sessions"]?[0]?["LastError"]?["Code"]?.text == "CognitoUnavailable")
+    #expect(status["Sessions"]?[0]?["LastError"]?["Code"]?.text == code)
     try host.sandbox.clearFaults()
     try Deadline.usual.wait(for: "a refresh") {
       let refreshed = try host.ask(#"{"refresh":true}"#)

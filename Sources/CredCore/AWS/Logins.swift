@@ -66,7 +66,8 @@ public struct LoginsMap: Sendable, Equatable {
   /// token"), because the backend gives the IdentityId with it.
   public var holdsDeveloperToken: Bool {
     logins.contains {
-      $0.provider.hasPrefix("cognito-identity.") || $0.provider.hasPrefix("cognito-identity-")
+      let provider = $0.provider.lowercased()
+      return provider.hasPrefix("cognito-identity.") || provider.hasPrefix("cognito-identity-")
     }
   }
 

@@ -57,6 +57,11 @@ extension ConfigurationReader {
         at: section.position(of: "web_identity_provider"),
         "web_identity_provider: Cognito refuses its own tokens as a login")
     }
+    if let provider = profile.webIdentityProvider, provider == profile.developerProvider {
+      diagnostics.error(
+        at: section.position(of: "web_identity_provider"),
+        "web_identity_provider: only the backend vouches for users of the developer_provider")
+    }
   }
 
   private mutating func checkFlow(_ profile: ProfileSettings, _ section: INISection) {

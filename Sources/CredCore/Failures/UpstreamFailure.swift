@@ -33,6 +33,9 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   public let severity: Severity
   /// Whether a backend refuses this host, whoever the user is.
   public internal(set) var refusesHost = false
+  /// Whether a backend finds the request itself wrong, which an IdentityId may have caused that
+  /// Cognito no longer knows.
+  public internal(set) var findsRequestWrong = false
   /// True if ``Admission`` prevented the call.
   public internal(set) var isWithheld = false
   /// True if AWS refused the developer credentials of a `type = cognito` backend.
@@ -300,6 +303,9 @@ extension UpstreamFailure {
     var failure = Self(
       upstream, row, retryAfter: reply.retryAfter, fact: "status \(reply.status)", said: said)
     failure.refusesHost = reply.refusesHost || row.message == FailureTable.hostRefused.message
+    // 401 is about the host's or the user's authentication.
+    failure.findsRequestWrong =
+      row.failureClass == .permanentConfiguration && reply.status != 401 && !failure.refusesHost
     failure.reason = reason(of: reply)
     return failure
   }

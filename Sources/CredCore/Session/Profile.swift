@@ -111,9 +111,31 @@ extension Profile {
         .invalidRequest, "profile '\(settings.name)' has no backend that takes passwords")
     case .developerToken(let identityID, let token):
       return refusal(of: identityID) ?? refusal(of: token, for: identityID)
-    case .logins(_, let identityID, let isAlone):
-      return identityID.flatMap(refusal) ?? (isAlone ? nil : refusalOfLinking(identityID))
+    case .logins(let logins, let identityID, let isAlone):
+      return refusal(of: logins) ?? identityID.flatMap(refusal)
+        ?? (isAlone ? nil : refusalOfLinking(identityID))
     }
+  }
+
+  /// Only the backend says who is whom at the developer provider: a client that could would name
+  /// another user there.
+  private func refusal(of logins: LoginsMap) -> ProtocolError? {
+    let own = settings.developerProvider?.lowercased()
+    for provider in logins.logins.map(\.provider) {
+      if provider.lowercased() == own {
+        return ProtocolError(
+          .invalidRequest,
+          "provider \(provider.quoted) in \"logins\" is the developer_provider of profile "
+            + "'\(settings.name)': only its backend vouches for users there")
+      }
+      if provider == plan.developerLoginKey {
+        return ProtocolError(
+          .invalidRequest,
+          "provider \(provider.quoted) in \"logins\" is the key of developer tokens: they go into "
+            + "\"token\", with their \"identity_id\"")
+      }
+    }
+    return nil
   }
 
   private func refusal(of identityID: IdentityID) -> ProtocolError? {

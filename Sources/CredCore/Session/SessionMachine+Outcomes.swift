@@ -105,6 +105,10 @@ extension SessionMachine {
       setIdentity(nil, &context)
     case .retryWithoutIdentity:
       guard refresh.remedies.insert(.withoutIdentity).inserted else { return nil }
+    // The identity may have been deleted: then Cognito refuses the backend's own request.
+    case .permanentConfiguration
+    where failure.findsRequestWrong && identityForBackend(refresh) != nil:
+      refresh.remedies.insert(.withoutIdentity)
     default:
       return nil
     }

@@ -128,7 +128,7 @@ extension SessionMachine {
   }
 
   /// The identity that a token callback carries.
-  private func identityForBackend(_ refresh: Refresh) -> IdentityID? {
+  func identityForBackend(_ refresh: Refresh) -> IdentityID? {
     refresh.remedies.contains(.withoutIdentity) ? nil : held.identityForBackend
   }
 

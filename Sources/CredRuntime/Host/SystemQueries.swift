@@ -26,6 +26,15 @@ final class SystemQueries: HostQueries {
   /// Of LOGIN_NAME_MAX.
   private static let longestName = 256
 
+  func group(_ name: String) -> GroupAnswer {
+    var gid: UInt32 = 0
+    return switch unsafe credd_group_id(name, &gid) {
+    case 1: .group(gid)
+    case 0: .noSuchGroup
+    default: .unavailable
+    }
+  }
+
   func program(of pid: Int32) -> ProgramAnswer { RunningProgram.find(pid) }
 
   func digest(of file: ProgramFile, runBy pid: Int32) -> DigestAnswer {
@@ -43,12 +52,6 @@ final class SystemQueries: HostQueries {
 
 /// Resolves names on this host.
 public enum HostNames {
-  /// The id of a group; nil if there is none or if the database does not answer. May block.
-  public static func groupID(_ name: String) -> UInt32? {
-    var gid: UInt32 = 0
-    return unsafe credd_group_id(name, &gid) == 1 ? gid : nil
-  }
-
   /// This host's name, for `{host}` in templates.
   static var host: String {
     var name = [CChar](repeating: 0, count: 256)

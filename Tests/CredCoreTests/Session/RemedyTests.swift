@@ -1,5 +1,6 @@
-import CredCore
 import Testing
+
+@testable import CredCore
 
 /// What Cognito's errors ask for, each exactly once in an attempt.
 @Suite struct RemedyTests {
@@ -77,6 +78,25 @@ import Testing
     #expect(session.calls.count == 2)
     #expect(session.answer(to: waiter) == .refused(.identityConflict))
     #expect(session.machine.identityID == fixtures.identity)
+  }
+
+  /// The identity was deleted: Cognito refuses the backend's request, and the backend credd's.
+  @Test func aRequestThatABackendFindsWrongIsSentOnceMoreWithoutTheIdentity() throws {
+    let wrong = UpstreamFailure.backend(
+      HTTPReply(status: 400, body: Secret("")), from: .backend("corp"), said: nil)
+    var session = SessionDriver(identityID: Fixtures().identity)
+    let waiter = session.ask()
+    session.finish(.failed(wrong))
+    #expect(session.calls.last == fixtures.callback(nil))
+    session.finish(.failed(wrong))
+    #expect(session.calls.count == 2)
+    #expect(session.answer(to: waiter) == .refused(.backendRejected))
+    #expect(session.machine.identityID == fixtures.identity)
+    // Without an identity there is nothing else to ask.
+    var new = SessionDriver()
+    new.ask()
+    new.finish(.failed(wrong))
+    #expect(new.calls.count == 1)
   }
 
   @Test func differentRemediesMayFollowButNoneTwice() {

@@ -81,7 +81,44 @@ struct MembershipTests {
     fixture.host.queries.isUnavailable = false
     fixture.host.queries.setGroups([], of: 1000)
     fixture.advance(by: .seconds(61))
+    _ = try client.ask("{}")
+    fixture.advance(by: UserDirectory.missingFor)
     #expect(try client.ask("{}").errorCode == "AccessDenied")
+  }
+
+  /// A daemon behind the database restarts, and no error says so.
+  @Test func `a list of groups that is shorter for a moment ends nothing`() throws {
+    let fixture = try fixture()
+    let (asking, watching) = (fixture.connect(groups: [8]), fixture.connect(groups: [8]))
+    #expect(try watching.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text == "state")
+    #expect(try asking.ask("{}").accessKeyID != nil)
+    for second in 0..<300 {
+      // Four seconds of every minute, at another time of it each minute.
+      fixture.host.queries.unlistedGroups = (second % 57) < 4 ? [8] : []
+      fixture.advance(by: .seconds(1))
+      #expect(try asking.ask("{}").accessKeyID != nil, "second \(second)")
+    }
+    #expect(watching.client?.watch != nil)
+  }
+
+  @Test func `a list that is shorter for a moment ends no right to act for its user`() throws {
+    let text =
+      Configured.http()
+      + Configured.profile(
+        "default", identifier: "{user}", "allow_groups = mail\nimpersonate = bob")
+    let fixture = try ServiceFixture(text)
+    fixture.host.queries.setGroups([8], of: 1000)
+    let bob = fixture.connect(uid: 1001)
+    #expect(try bob.ask(#"{"user":"alice"}"#).accessKeyID != nil)
+    fixture.host.queries.unlistedGroups = [8]
+    fixture.advance(by: .seconds(61))
+    #expect(try bob.ask(#"{"user":"alice"}"#).accessKeyID != nil)
+    fixture.advance(by: UserDirectory.missingFor)
+    #expect(try bob.ask(#"{"user":"alice"}"#).errorCode == "AccessDenied")
+    // A longer list counts at once.
+    fixture.host.queries.unlistedGroups = []
+    fixture.advance(by: .seconds(61))
+    #expect(try bob.ask(#"{"user":"alice"}"#).accessKeyID != nil)
   }
 
   /// A module of the database is away, and no error says so: the rest of the list is shorter.

@@ -222,7 +222,7 @@ struct UserDirectoryTests {
     let queries = [UserQuery(.uid(1000)), UserQuery(.uid(1000), withGroups: true)]
     for query in queries { _ = directory.answer(to: query, now: clock.now, then: {}) }
     clock.settle()
-    clock.advance(by: .seconds(59))
+    clock.advance(by: .seconds(54))
     self.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
     // Within the last seconds of its time it is looked up anew.
     #expect(directory.answer(to: queries[1], now: clock.now, then: {})?.name == "alice")
@@ -240,6 +240,13 @@ struct UserDirectoryTests {
     clock.settle()
     queries.setGroups([500], of: 1000)
     clock.advance(by: UserDirectory.keptFor)
+    _ = directory.answer(to: query, now: clock.now, then: {})
+    clock.settle()
+    // Only a second look-up, some seconds later, is believed.
+    let doubted = UserEntry(uid: 1000, name: "alice", groups: [500, 8])
+    #expect(directory.known(query) == .user(doubted))
+    #expect(directory.freshUntil(query) == clock.now + UserDirectory.missingFor)
+    clock.advance(by: UserDirectory.missingFor)
     _ = directory.answer(to: query, now: clock.now, then: {})
     clock.settle()
     let entry = UserEntry(uid: 1000, name: "alice", groups: [500], withdrawn: [8])

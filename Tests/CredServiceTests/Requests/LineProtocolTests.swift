@@ -130,6 +130,9 @@ struct LineProtocolTests {
     // Only known when it is looked up anew.
     #expect(try client.ask("{}").accessKeyID != nil)
     fixture.advance(by: .seconds(60))
+    // The first look-up that misses the group is not believed.
+    #expect(try client.ask("{}").accessKeyID != nil)
+    fixture.advance(by: UserDirectory.missingFor)
     #expect(try client.ask("{}").errorCode == "AccessDenied")
   }
 

@@ -14,6 +14,10 @@ final class FakeQueries: HostQueries, @unchecked Sendable {
   var unavailable: Set<UInt32> = []
   /// Groups that it does not list, because the module that knows them is away: no error says so.
   var unlistedGroups: Set<UInt32> = []
+  /// Ids of groups by their names, and the names for which the database does not answer.
+  var groups: [String: UInt32] = ["adm": 4, "mail": 8, "developers": 500]
+  var unavailableGroups: Set<String> = []
+  private(set) var askedGroups: [String] = []
   /// By pid.
   var executables: [Int32: Caller.Executable] = [:]
   /// The pids whose program was looked at, and those whose program was hashed.
@@ -41,6 +45,12 @@ final class FakeQueries: HostQueries, @unchecked Sendable {
     if unavailable.contains(entry.uid) { return .unavailable }
     entry.groups = query.withGroups ? entry.groups.filter { !unlistedGroups.contains($0) } : []
     return .user(entry)
+  }
+
+  func group(_ name: String) -> GroupAnswer {
+    askedGroups.append(name)
+    if unavailableGroups.contains(name) { return .unavailable }
+    return groups[name].map { .group($0) } ?? .noSuchGroup
   }
 
   func program(of pid: Int32) -> ProgramAnswer {

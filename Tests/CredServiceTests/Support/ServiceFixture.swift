@@ -10,22 +10,22 @@ final class ServiceFixture {
   private(set) var upstream: UpstreamClient
   /// Of processes that were killed; their clients may be there still.
   private var ended: [(SessionService, UpstreamClient)] = []
-  /// Ids of groups by their names.
-  static let groupIDs: [String: UInt32] = ["adm": 4, "mail": 8, "developers": 500]
 
   /// - Parameter text: the configuration.
   init(_ text: String = Configured.usual(), host: FakeHost = FakeHost()) throws {
     self.host = host
-    let configuration = try Self.resolved(text)
+    let configuration = try Self.resolved(text, host.queries)
     upstream = host.makeUpstreamClient(configuration.daemon)
     service = SessionService(host: host.host(upstream), configuration: configuration)
   }
 
-  static func resolved(_ text: String) throws -> ResolvedConfiguration {
+  static func resolved(
+    _ text: String, _ queries: FakeQueries = FakeQueries()
+  ) throws -> ResolvedConfiguration {
     let source = ConfigurationSource(name: "credd.conf", bytes: Array(text.utf8))
     let reading = Configuration.read([source], environment: { _ in nil })
     let configuration = try #require(reading.configuration, "\(reading.diagnostics)")
-    return ResolvedConfiguration(configuration) { UInt32($0) ?? groupIDs[$0] }
+    return ResolvedConfiguration(configuration) { queries.group($0) }
   }
 
   var now: Instant { host.clock.now }
@@ -55,7 +55,7 @@ final class ServiceFixture {
   /// Another configuration, as a reload brings it.
   @discardableResult
   func reload(_ text: String) throws -> SessionService.ReloadOutcome {
-    let configuration = try Self.resolved(text)
+    let configuration = try Self.resolved(text, host.queries)
     upstream.apply(configuration.daemon)
     defer { host.settle() }
     return service.apply(configuration)
@@ -67,7 +67,7 @@ final class ServiceFixture {
     host.clock.disarmAll()
     host.background.dropAll()
     ended.append((service, upstream))
-    let configuration = try Self.resolved(text)
+    let configuration = try Self.resolved(text, host.queries)
     upstream = host.makeUpstreamClient(configuration.daemon)
     service = SessionService(host: host.host(upstream), configuration: configuration)
   }

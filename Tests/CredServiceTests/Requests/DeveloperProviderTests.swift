@@ -1,0 +1,38 @@
+import CredCore
+import Testing
+
+@testable import CredService
+
+/// Only the backend says who is whom at the developer provider.
+struct DeveloperProviderTests {
+  private static let basic = "flow = basic\nrole_arn = arn:aws:iam::123456789012:role/app"
+
+  @Test(arguments: ["", basic], ["", #","alone":true"#])
+  func `a login that names the developer provider is refused by name`(
+    flow: String, more: String
+  ) throws {
+    let fixture = try ServiceFixture(Configured.usual(profile: flow))
+    for provider in ["login.example.app", "Login.Example.App"] {
+      let refused = try fixture.ask(
+        #"{"op":"login","logins":{"accounts.google.com":"t","\#(provider)":"bob"}\#(more)}"#)
+      #expect(refused.errorCode == "InvalidRequest")
+      #expect(refused.errorMessage?.contains("\"\(provider)\"") == true, "\(refused)")
+      #expect(refused.errorMessage?.contains("developer_provider") == true)
+    }
+    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
+  }
+
+  @Test(arguments: [
+    ("", "cognito-identity.amazonaws.com"), ("", "Cognito-Identity.amazonaws.com"),
+    ("", "cognito-identity.cn-north-1.amazonaws.com.cn"),
+    ("logins_key = tokens.example.org", "tokens.example.org"),
+  ])
+  func `a developer token is no login`(profile: String, key: String) throws {
+    for flow in ["", Self.basic] {
+      let fixture = try ServiceFixture(Configured.usual(profile: profile + "\n" + flow))
+      let refused = try fixture.ask(#"{"op":"login","logins":{"\#(key)":"t"},"alone":true}"#)
+      #expect(refused.errorCode == "InvalidRequest", "\(refused)")
+      #expect(refused.errorMessage?.contains("\"identity_id\"") == true)
+    }
+  }
+}
