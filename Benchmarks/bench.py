@@ -17,6 +17,7 @@ import footprint
 import hotpath
 import load
 import many_sessions
+import passing_users
 import processes
 import report
 import servers
@@ -43,6 +44,7 @@ GROUPS = {
     "sessions": "10 and 11",
     "size": "14",
     "wait": "15",
+    "users": "16",
 }
 
 
@@ -147,6 +149,9 @@ class Benchmark:
             results.update(hotpath.count(self, base_url, reply_length))
         if self.has("sessions"):
             results.update(many_sessions.measure(self))
+        if self.has("users"):
+            self.say("passing users")
+            results.update(passing_users.measure(self))
         if resting:
             self.say("holding idle connections")
             results.update(resting.finish())

@@ -179,6 +179,20 @@ FIGURES = {
     "waiters, processor": Figure(
         None, "  processor time of these answers", "ms", {"bare C": None},
     ),
+    "passing session": Figure(
+        16, "memory a session, 10,000 users", "bytes", {None: within(4000)},
+    ),
+    "own status": Figure(
+        16, "processor time of connect + own status + close, 10,000 users", "µs",
+        {"100 users": at_most(1.2)},
+    ),
+    "wake-up": Figure(
+        16, "processor time of a wait that a wake-up ends, 10,000 users", "µs",
+        {"100 users": at_most(1.2)},
+    ),
+    "status page": Figure(
+        None, "  of a page of 250 sessions of all users", "µs", {"100 users": None},
+    ),
     **{
         f"flood, {kind}": Figure(
             None, f"p99 beside a flood: {kind}", "µs", {"quiet": at_most(3)},
