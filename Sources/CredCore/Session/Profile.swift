@@ -164,6 +164,12 @@ extension Profile {
 
   /// In the basic flow only the token says whose it is: STS is not told the IdentityId.
   private func refusal(of token: DeveloperToken, for identityID: IdentityID) -> ProtocolError? {
+    // Cognito would not notice: it gives the other pool's credentials.
+    if let audience = token.audience.flatMap({ try? IdentityPoolID($0) }), audience != pool {
+      return ProtocolError(
+        .tokenRejected,
+        "\"token\" is for another identity pool than that of profile '\(settings.name)'")
+    }
     switch token.subject {
     case identityID: return nil
     case nil where plan.flow == .enhanced: return nil

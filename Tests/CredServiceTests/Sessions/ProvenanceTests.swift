@@ -18,6 +18,16 @@ struct ProvenanceTests {
 
   // MARK: Claims
 
+  /// `{"aud":"us-east-1:99999999-2222-3333-4444-555555555555"}`
+  @Test func `a token for another identity pool is refused`() throws {
+    let fixture = try ServiceFixture()
+    let claims = "eyJhdWQiOiJ1cy1lYXN0LTE6OTk5OTk5OTktMjIyMi0zMzMzLTQ0NDQtNTU1NTU1NTU1NTU1In0"
+    let reply = try fixture.ask(
+      #"{"op":"login","identity_id":"\#(victim)","token":"e30.\#(claims).c2ln"}"#)
+    #expect(reply.errorCode == "TokenRejected")
+    #expect(fixture.host.http.requests.isEmpty)
+  }
+
   @Test func `an identity claimed while Cognito is away is refused and goes nowhere`() throws {
     let fixture = try ServiceFixture()
     fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .failure(.connect)
