@@ -23,7 +23,7 @@ struct ProvenanceTests {
     let fixture = try ServiceFixture()
     let claims = "eyJhdWQiOiJ1cy1lYXN0LTE6OTk5OTk5OTktMjIyMi0zMzMzLTQ0NDQtNTU1NTU1NTU1NTU1In0"
     let reply = try fixture.ask(
-      #"{"op":"login","identity_id":"\#(victim)","token":"e30.\#(claims).c2ln"}"#)
+      #"{"op":"login","identity_id":"\#(Self.victim)","token":"e30.\#(claims).c2ln"}"#)
     #expect(reply.errorCode == "TokenRejected")
     #expect(fixture.host.http.requests.isEmpty)
   }
