@@ -148,6 +148,14 @@ struct Watch {
     case .profile(let profile): profile == name
     }
   }
+
+  /// Whether the session's owner watches, and not somebody who has the uid without a name.
+  func isOf(_ owner: SessionOwner) -> Bool {
+    switch owner.successor(self.owner) {
+    case .samePerson, .firstSeen: true
+    case .anotherPerson, .nameless: false
+    }
+  }
 }
 
 extension SessionService {

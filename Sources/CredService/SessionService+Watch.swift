@@ -71,7 +71,7 @@ extension SessionService {
     }
     for id in ids.sorted() {
       guard let client = clients[id], let watch = client.watch,
-        watch.covers(session.key.profile)
+        watch.covers(session.key.profile), watch.isOf(session.owner)
       else { continue }
       send(event, session.key.profile, client)
     }

@@ -198,6 +198,18 @@ struct OwnerTests {
     #expect(try fixture.ask() == credentials)
   }
 
+  @Test func `a uid that lost its name hears no events of the user's sessions`() throws {
+    let fixture = try signedIn()
+    fixture.host.queries.users[1000] = nil
+    fixture.advance(by: UserDirectory.keptFor + .seconds(1))
+    let watcher = fixture.connect()
+    watcher.send(#"{"op":"watch"}"#)
+    let heard = watcher.replies.count
+    // The credentials are renewed.
+    fixture.advance(by: .seconds(3600))
+    #expect(watcher.replies.count == heard)
+  }
+
   @Test func `a slow user database is waited for, even where no name is needed`() throws {
     let fixture = try ServiceFixture()
     fixture.host.background.time[.users] = .milliseconds(1900)
