@@ -133,11 +133,11 @@ SEEDS ?= 1000
 HOURS ?= 24
 SESSIONS ?= 40
 .PHONY: simulate
-simulate: ## check the promises in SEEDS simulated worlds of HOURS hours; FIRST= or REPLAY= a seed
+simulate: ## check the promises in SEEDS simulated worlds of HOURS hours; FIRST= or REPLAY= a seed; HISTORIES=1 in short histories
 	$(need_swift)
 	$(BUILD_RELEASE) --product credd-simulate
 	$(RELEASE)/release/credd-simulate --seeds $(SEEDS) --hours $(HOURS) --sessions $(SESSIONS) \
-	  $(if $(FIRST),--first $(FIRST)) $(if $(REPLAY),--replay $(REPLAY))
+	  $(if $(FIRST),--first $(FIRST)) $(if $(REPLAY),--replay $(REPLAY)) $(if $(HISTORIES),--histories)
 
 TARGET ?= all
 SECONDS ?= 60

@@ -35,6 +35,17 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   case lostFiles
   /// `Clock`: the service gets a time that is a second old.
   case slowClock
+  /// In histories, `SessionService.apply`: reloads never reach the service.
+  case lostReloads
+  /// In histories, `HTTPSending`: what a user's session sends reaches another server.
+  case wrongServers
+  /// In histories, `Logger`: an entry holds what a backend was sent.
+  case loggedSecrets
+
+  /// Whether it happens in a ``History``, not in a ``Simulation``.
+  public var isOfHistories: Bool {
+    [.lostReloads, .wrongServers, .loggedSecrets].contains(self)
+  }
 
   /// What must catch it.
   public var caughtBy: [Invariant] {
@@ -49,6 +60,9 @@ public enum InjectedFault: String, Sendable, CaseIterable {
     case .eagerRetries: [.boundedCalls]
     case .poison, .lostFiles: [.healthyAgain]
     case .slowClock: [.noSpin]
+    case .lostReloads: [.admitted]
+    case .wrongServers: [.staysWithIssuer]
+    case .loggedSecrets: [.secretsStay]
     }
   }
 }

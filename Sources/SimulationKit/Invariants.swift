@@ -23,6 +23,12 @@ public enum Invariant: String, Sendable, CaseIterable {
   case healthyAgain
   /// No timer is set again and again for a time in the past.
   case noSpin
+  /// Whoever may use a profile is admitted, and nobody else, from the moment of a reload on.
+  case admitted
+  /// What one server gave is sent to no other.
+  case staysWithIssuer
+  /// No secret in a log or an error, and no backend's words about one person before another.
+  case secretsStay
 }
 
 /// An invariant that did not hold.

@@ -194,7 +194,7 @@ final class SimulatedUpstreams: HTTPSending, CommandRunning, CryptoLoading {
 }
 
 /// The simulation's signatures are not checked.
-private struct NoCrypto: Digests, BlockCipher {
+struct NoCrypto: Digests, BlockCipher {
   func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(repeating: 0, count: 32) }
 
   func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] { Array(repeating: 0, count: 32) }

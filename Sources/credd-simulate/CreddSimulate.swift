@@ -30,6 +30,17 @@ struct CreddSimulate: AsyncParsableCommand {
   @Flag(help: "With --replay: print every step.")
   var all = false
 
+  @Flag(help: "Run short histories of three users, many in a second, in place of long lives.")
+  var histories = false
+
+  /// A world of a seed: a long life of many sessions, or a short history.
+  private func report(_ seed: UInt64, isTraced: Bool = false) -> SimulationReport {
+    if histories { return History(seed: seed).run(isTraced: isTraced) }
+    var scenario = Scenario(seed: seed, sessions: sessions, hours: hours)
+    scenario.isTraced = isTraced
+    return Simulation(scenario).run()
+  }
+
   func run() async throws {
     if let replay { return try show(replay) }
     print("seeds \(first) to \(first + UInt64(seeds) - 1)")
@@ -39,8 +50,7 @@ struct CreddSimulate: AsyncParsableCommand {
       var waiting = (first..<first + UInt64(seeds))[...]
       func startNext() {
         guard failed == nil, let seed = waiting.popFirst() else { return }
-        let scenario = Scenario(seed: seed, sessions: sessions, hours: hours)
-        group.addTask { (seed, Simulation(scenario).run()) }
+        group.addTask { [self] in (seed, report(seed)) }
       }
       for _ in 0..<Self.atOnce { startNext() }
       for await (seed, report) in group {
@@ -59,15 +69,24 @@ struct CreddSimulate: AsyncParsableCommand {
 
   /// Runs a seed once more, prints its steps, and fails if it does.
   private func show(_ seed: UInt64) throws {
-    var scenario = Scenario(seed: seed, sessions: sessions, hours: hours)
-    scenario.isTraced = true
-    let report = Simulation(scenario).run()
+    let report = report(seed, isTraced: true)
+    if histories, report.violation != nil { return try showShortest(seed) }
     let lines = all ? report.trace : report.story
     for line in lines { print(line) }
     guard let violation = report.violation else { return print("seed \(seed): all is well") }
     print("seed \(seed): \(violation)")
     print(
       "again: credd-simulate --replay \(seed) --sessions \(sessions) --hours \(hours)")
+    throw ExitCode.failure
+  }
+
+  /// Prints the fewest events that still violate the promise, with all that came of them.
+  private func showShortest(_ seed: UInt64) throws {
+    let history = all ? History(seed: seed) : History(seed: seed).shrunk()
+    let report = history.run(isTraced: true)
+    for line in report.trace { print(line) }
+    print("seed \(seed), \(history.events.count) events: \(report.violation.map { "\($0)" } ?? "")")
+    print("again: make simulate HISTORIES=1 REPLAY=\(seed)")
     throw ExitCode.failure
   }
 }

@@ -41,7 +41,10 @@ struct SimulationTests {
   func eachFaultIsCaught(_ fault: InjectedFault) {
     var caught: Set<Invariant> = []
     for seed in 1...20 as ClosedRange<UInt64> where caught.isDisjoint(with: fault.caughtBy) {
-      let report = Simulation(Scenario(seed: seed, sessions: 18, hours: 12, fault: fault)).run()
+      let report =
+        fault.isOfHistories
+        ? History(seed: seed).run(fault: fault)
+        : Simulation(Scenario(seed: seed, sessions: 18, hours: 12, fault: fault)).run()
       if let violation = report.violation { caught.insert(violation.invariant) }
     }
     #expect(!caught.isDisjoint(with: fault.caughtBy), "\(caught)")

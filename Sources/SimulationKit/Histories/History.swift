@@ -1,0 +1,167 @@
+import CredCore
+
+/// Half an hour of a host with three uids, as data: what operators, people, programs and upstreams
+/// do, and when. A seed makes one; events can be taken out of it.
+public struct History: Sendable {
+  /// Latencies and the configuration follow from it.
+  public let seed: UInt64
+  /// In the order of their times.
+  public var events: [HistoryEvent]
+}
+
+public struct HistoryEvent: Sendable, CustomStringConvertible {
+  /// Milliseconds since the beginning.
+  let at: Int
+  let act: HistoryAct
+
+  public var description: String { "\(Double(at) / 1000) s: \(act)" }
+}
+
+enum HistoryAct: Sendable {
+  /// - Parameter unit: an index in ``HistoryConfiguration/units``; nil for a login session.
+  case connect(client: Int, user: Int, unit: Int?)
+  case send(client: Int, HistoryRequest)
+  case leave(client: Int)
+  /// A uid is given to another person; without one nobody has it for now.
+  case handOver(user: Int, isNamed: Bool)
+  case setGroups(user: Int, [UInt32])
+  case directory(DirectoryTrouble)
+  /// An index in the run's list of configurations.
+  case reload(Int)
+  case restart(isKilled: Bool, StoreTrouble)
+  case upstream(UpstreamTrouble)
+  /// The backends end all sign-in sessions of a person.
+  case revoke(person: Int)
+  case sleep(seconds: Int)
+  case setClock(seconds: Int)
+}
+
+enum DirectoryTrouble: Sendable, CaseIterable {
+  case none, failing, hanging, slow
+  /// It lists no groups, as while a directory service restarts.
+  case withoutGroups
+}
+
+enum StoreTrouble: Sendable, CaseIterable {
+  case none
+  /// Some records are cut short.
+  case torn
+  /// Only IdentityIds survive.
+  case empty
+}
+
+enum UpstreamTrouble: Sendable, CaseIterable {
+  case none, unreachable, failing, slow, hanging, throttled
+  /// Backends refuse some persons, each with words about that person.
+  case refusingSome
+  /// Error pages hold what was sent.
+  case echoing
+}
+
+/// A line of a client, but for what only the run knows: names and tokens.
+enum HistoryRequest: Sendable {
+  case get(profile: Int, members: String)
+  case token(profile: Int)
+  case identity(profile: Int)
+  /// - Parameter user: whose credentials are asked for; by name or by uid.
+  case impersonate(profile: Int, user: Int, byName: Bool)
+  case password(profile: Int, Claim)
+  case developerToken(profile: Int, Claim)
+  case logins(profile: Int, members: String)
+  case hostLogin(profile: Int)
+  case logout(profile: Int, isGlobal: Bool)
+  case clear(profile: Int, identity: Bool)
+  case release(profile: Int)
+  case status, ping, watch
+  case nonsense(Int)
+}
+
+/// What somebody claims at a sign-in.
+enum Claim: Sendable, CaseIterable {
+  case own
+  /// One's own, and it is wrong or expired.
+  case bad
+  /// Another person's name or identity, with proof for nothing but oneself.
+  case others
+}
+
+extension History {
+  static let minutes = 30
+  static let users = 3
+  static let configurations = 4
+  private static let clients = 8
+
+  /// - Parameter length: the number of events.
+  public init(seed: UInt64, length: Int = 120) {
+    var random = SeededGenerator(seed: seed ^ 0x4869_7374_6F72_79)
+    var events: [HistoryEvent] = []
+    let lulls = random.pick([1.0, 1.0, 4.0])
+    var now = 0.0
+    for client in 0..<Self.clients {
+      events.append(HistoryEvent(at: 0, act: Self.connection(client, &random)))
+    }
+    while events.count < length {
+      // Most happens at the same instant or within seconds; then nothing for minutes.
+      now += random.pick([0, 0, 0.001, 0.05, 0.3, 2, 2, 20, 65 * lulls])
+      events.append(HistoryEvent(at: Int(now * 1000), act: Self.act(&random)))
+    }
+    self.init(seed: seed, events: events)
+  }
+
+  private static func connection(_ client: Int, _ random: inout SeededGenerator) -> HistoryAct {
+    .connect(
+      client: client, user: random.index(users),
+      unit: random.pick([nil, 0, 1]))
+  }
+
+  private static func act(_ random: inout SeededGenerator) -> HistoryAct {
+    let client = random.index(clients)
+    switch random.index(100) {
+    case 0..<62: return .send(client: client, request(&random))
+    case 62..<68: return connection(client, &random)
+    case 68..<70: return .leave(client: client)
+    case 70..<75: return .handOver(user: random.index(users), isNamed: random.happens(0.9))
+    case 75..<79:
+      let groups = random.pick([[], [500], [501], HistoryConfiguration.groups])
+      return .setGroups(user: random.index(users), groups)
+    case 79..<83: return .directory(random.pick([.none, .none] + DirectoryTrouble.allCases))
+    case 83..<87: return .reload(random.index(configurations))
+    case 87..<90:
+      return .restart(
+        isKilled: random.happens(0.5), random.pick([.none, .none] + StoreTrouble.allCases))
+    case 90..<96:
+      return .upstream(random.pick([.none, .none, .none] + UpstreamTrouble.allCases))
+    case 96: return .revoke(person: random.index(6))
+    case 97, 98: return .sleep(seconds: random.pick([5, 70, 2000, 4000]))
+    default: return .setClock(seconds: random.pick([0, 0, 1, -60, 3600, -86_400]))
+    }
+  }
+
+  private static func request(_ random: inout SeededGenerator) -> HistoryRequest {
+    let profile = random.index(3)
+    switch random.index(30) {
+    case 0..<10:
+      return .get(
+        profile: profile,
+        members: random.pick([
+          "", "", "", "", #","wait":0"#, #","wait":40"#, #","refresh":true"#, #","min_ttl":3000"#,
+        ]))
+    case 10, 11: return .token(profile: profile)
+    case 12: return .identity(profile: profile)
+    case 13, 14:
+      return .impersonate(
+        profile: profile, user: random.index(users), byName: random.happens(0.5))
+    case 15, 16, 17: return .password(profile: profile, random.pick([.own, .own, .bad, .others]))
+    case 18, 19: return .developerToken(profile: profile, random.pick(Claim.allCases))
+    case 20: return .logins(profile: profile, members: "")
+    case 21: return .hostLogin(profile: profile)
+    case 22, 23: return .logout(profile: profile, isGlobal: random.happens(0.3))
+    case 24: return .clear(profile: profile, identity: random.happens(0.5))
+    case 25: return .release(profile: profile)
+    case 26: return .status
+    case 27: return .ping
+    case 28: return .watch
+    default: return .nonsense(random.index(6))
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import CredCore
+import CredService
+
+/// A connection of a history, with the lines that wait for their turn.
+final class HistoryClient: PeerFacts, ReplySink {
+  /// A line that the service has, or will get.
+  struct Line {
+    let number: Int
+    let bytes: [UInt8]
+    let request: HistoryRequest
+    /// An index of the configuration in force then.
+    var profile: String?
+    /// Whose session it is about.
+    var target: Int
+    /// How long the answer may take.
+    var patience: Double
+    var start = World.beginning
+    var deadline = Instant.distantFuture
+  }
+
+  let number: Int
+  let user: Int
+  let peer: Peer
+  let kernelGroups: [UInt32]
+  private let systemdUnit: String?
+  var client: Client?
+  var lines: [Line] = []
+  /// What the service is busy with.
+  var current: Line?
+  var watches = false
+  private unowned let run: HistoryRun
+
+  init(
+    _ number: Int, user: Int, pid: Int32, groups: [UInt32], unit: String?, _ run: HistoryRun
+  ) {
+    self.number = number
+    self.user = user
+    self.run = run
+    kernelGroups = [100] + groups
+    systemdUnit = unit
+    peer = Peer(uid: HistoryPeople.uid(user), gid: 100, pid: pid)
+  }
+
+  func groups() -> [UInt32] { kernelGroups }
+  func unit() -> String? { systemdUnit }
+  func isAlive() -> Bool { true }
+  func startTime() -> Instant? { World.beginning }
+  func send(_ reply: [UInt8]) { run.received(reply, self) }
+  func finish() { run.finished(self) }
+}

@@ -1,0 +1,170 @@
+import CredCore
+import CredService
+import Logging
+import Synchronization
+
+/// The service of a history, one process at a time, on simulated seams.
+final class HistoryHost {
+  let world: World
+  let people: HistoryPeople
+  let upstreams: HistoryUpstreams
+  let log = HistoryLog()
+  private(set) var configuration: HistoryConfiguration
+  private let store = HistoryStore()
+  private let background: HistoryBackground
+  private var upstreamClient: UpstreamClient?
+  private(set) var service: SessionService?
+  private(set) var clock: SimulatedClock
+
+  init(
+    _ world: World, _ people: HistoryPeople, _ upstreams: HistoryUpstreams,
+    _ configuration: HistoryConfiguration
+  ) {
+    self.world = world
+    self.people = people
+    self.upstreams = upstreams
+    self.configuration = configuration
+    background = HistoryBackground(world, people)
+    upstreams.log = log.logger
+    clock = SimulatedClock(world, nil)
+  }
+
+  func start() {
+    world.process += 1
+    people.database.forgetTold()
+    clock = SimulatedClock(world, nil)
+    let resolved = configuration.resolved
+    let client = UpstreamClient(
+      UpstreamClient.Services(
+        clock: clock, background: background, queries: people.database, http: upstreams,
+        commands: upstreams, crypto: upstreams, hostName: "simulated", log: log.logger),
+      settings: resolved.daemon, random: world.random.fork())
+    upstreamClient = client
+    service = SessionService(
+      host: Host(
+        clock: clock, background: background, queries: people.database, upstream: client,
+        store: store, random: world.random.fork(),
+        process: ProcessFacts(pid: 1, overflowUID: 65_534), log: log.logger),
+      configuration: resolved)
+  }
+
+  func reload(_ next: HistoryConfiguration) {
+    configuration = next
+    if world.fault == .lostReloads { return }
+    let resolved = next.resolved
+    upstreamClient?.apply(resolved.daemon)
+    _ = service?.apply(resolved)
+  }
+
+  func kill(_ trouble: StoreTrouble) {
+    service = nil
+    upstreamClient = nil
+    store.suffer(trouble, &world.random)
+  }
+
+  /// Breaks the references between the schedule's steps and the service.
+  func end() {
+    world.schedule.removeAll()
+    service = nil
+    upstreamClient = nil
+  }
+}
+
+/// Records as bytes, and IdentityIds.
+private final class HistoryStore: SessionStoring {
+  private var records: [SessionKey: [UInt8]] = [:]
+  private var identities: [SessionKey: KnownIdentity] = [:]
+
+  let problem: String? = nil
+
+  func suffer(_ trouble: StoreTrouble, _ random: inout SeededGenerator) {
+    switch trouble {
+    case .none: break
+    case .empty: records = [:]
+    case .torn:
+      for key in records.keys.sorted() where random.happens(0.5) {
+        let count = records[key]?.count ?? 0
+        records[key]?.removeLast(random.index(count + 1))
+      }
+    }
+  }
+
+  func load() -> [SessionKey: SessionRecord] {
+    records.compactMapValues { try? SessionRecord(reading: $0[...]) }
+  }
+
+  func save(_ record: SessionRecord, for key: SessionKey) { records[key] = record.encoded }
+  func remove(_ key: SessionKey) { records[key] = nil }
+  func identity(for key: SessionKey) -> KnownIdentity? { identities[key] }
+  func setIdentity(_ identity: KnownIdentity?, for key: SessionKey) { identities[key] = identity }
+}
+
+/// Work takes some milliseconds; look-ups of users may be slow or hang.
+private final class HistoryBackground: Background {
+  private let world: World
+  private let people: HistoryPeople
+
+  init(_ world: World, _ people: HistoryPeople) {
+    self.world = world
+    self.people = people
+  }
+
+  func run<Value: Sendable>(
+    _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
+    completion: @escaping (BackgroundOutcome<Value>) -> Void
+  ) {
+    let usual = 0.02 * world.random.fraction()
+    let finish = { [world, people] in
+      people.database.setTime(world.now)
+      completion(.finished(work()))
+    }
+    guard lane == .users else {
+      return world.inProcess(after: usual) { finish() }
+    }
+    let limit = (deadline - world.now).inSeconds
+    switch people.trouble {
+    case .hanging:
+      // It comes back when the database does, or after a while.
+      world.inProcess(after: limit) { completion(.overdue(isRunning: true)) }
+      world.inProcess(after: limit + 20 + usual) { finish() }
+    case .slow where world.random.happens(0.5):
+      world.inProcess(after: limit) { completion(.overdue(isRunning: true)) }
+      world.inProcess(after: limit + 1) { finish() }
+    case .slow: world.inProcess(after: limit * 0.7) { finish() }
+    default: world.inProcess(after: usual) { finish() }
+    }
+  }
+}
+
+/// Everything that was logged, searched for secrets.
+final class HistoryLog: Sendable {
+  private let found = Mutex<String?>(nil)
+
+  /// The first entry with a secret.
+  var leak: String? { found.withLock(\.self) }
+
+  var logger: Logger { Logger(label: "credd") { _ in Handler(log: self) } }
+
+  fileprivate func record(_ text: String) {
+    guard text.utf8.count >= HistorySecret.word.utf8.count,
+      !HistorySecret.numbers(in: text.utf8).isEmpty
+    else { return }
+    found.withLock { $0 = $0 ?? text }
+  }
+
+  private struct Handler: LogHandler {
+    let log: HistoryLog
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+      get { metadata[key] }
+      set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+      log.record(event.message.description)
+      for value in (event.metadata ?? [:]).values { log.record("\(value)") }
+    }
+  }
+}

@@ -1,0 +1,226 @@
+import CredCore
+import CredService
+
+/// Judges every answer by what is true: who has the uid, what the configuration allows, and what
+/// upstream gave to whom.
+extension HistoryRun {
+  func received(_ reply: [UInt8], _ client: HistoryClient) {
+    world.trace("\(client.name) < \(String(decoding: reply.dropLast(), as: UTF8.self))")
+    guard let json = try? JSONValue.parse(reply) else {
+      return world.violate(.answeredInTime, session: nil, "an answer is no JSON")
+    }
+    if client.current == nil, client.watches { return judgeEvent(json, client) }
+    guard let line = client.current else {
+      return world.violate(
+        .answeredInTime, session: nil, "\(client.name) is answered and asked nothing")
+    }
+    client.current = nil
+    world.report.answers += 1
+    if world.now > line.deadline, world.now > world.awakeSince {
+      world.violate(.answeredInTime, session: nil, "line \(line.number) is answered late")
+    }
+    if line.number % 2 == 1, line.request.hasID, json["Id"]?.integer != Int64(line.number) {
+      world.violate(.answeredInTime, session: nil, "line \(line.number) got another's answer")
+    }
+    let code = json["Event"] == nil ? json["Error"]?["Code"]?.text : nil
+    judgeSecrets(reply, line, client, isError: code != nil)
+    if let code { judgeRefusal(code, line, client) } else { judgeSuccess(json, line, client) }
+    if code != nil { world.report.refusals += 1 }
+    if case .watch = line.request, code != nil { client.watches = false }
+    signIns.ended(line, client.user, isGood: code == nil, people)
+    world.inProcess(after: 0) { [self] in handOver(client) }
+  }
+
+  private func possible(_ user: Int, _ line: HistoryClient.Line?) -> Set<Int> {
+    Set(people.possible(user, from: line?.start ?? world.now).map(\.number))
+  }
+
+  // MARK: Secrets
+
+  private func judgeSecrets(
+    _ reply: [UInt8], _ line: HistoryClient.Line, _ client: HistoryClient, isError: Bool
+  ) {
+    let owners = possible(line.target, line)
+    for number in HistorySecret.numbers(in: reply) {
+      let persons = number.flatMap { upstreams.keys[$0]?.persons ?? upstreams.tokens[$0]?.persons }
+      let isKnown = number.map { upstreams.keys[$0] != nil || upstreams.tokens[$0] != nil } ?? false
+      guard isError || !isKnown || persons?.isDisjoint(with: owners) ?? false else { continue }
+      world.violate(
+        isError || !isKnown ? .secretsStay : .neverForeign, session: nil,
+        "line \(line.number) of \(owners.sorted()) got a secret of "
+          + "\(persons?.sorted().description ?? "nobody's")")
+    }
+    let readers = owners.union(possible(client.user, line))
+    for person in HistorySecret.numbers(in: reply, after: HistorySecret.note) {
+      guard let person, !readers.contains(person) else { continue }
+      world.violate(
+        .secretsStay, session: nil, "words about person \(person) reached \(readers.sorted())")
+    }
+  }
+
+  private func judgeIdentity(_ text: String?, _ owners: Set<Int>) {
+    guard let text, let identity = upstreams.identities[text] else { return }
+    if identity.isGuest { upstreams.showGuest(text, to: owners) }
+    guard let persons = identity.persons, persons.isDisjoint(with: owners) else { return }
+    world.violate(
+      .neverForeign, session: nil,
+      "the identity of \(persons.sorted()) was shown to \(owners.sorted())")
+  }
+
+  // MARK: Answers
+
+  private func judgeSuccess(
+    _ json: JSONValue, _ line: HistoryClient.Line, _ client: HistoryClient
+  ) {
+    let owners = possible(line.target, line)
+    judgeIdentity(json["IdentityId"]?.text, owners)
+    if let key = json["AccessKeyId"]?.text { judgeCredentials(key, line) }
+    if case .array(let reports) = json["Sessions"] {
+      for report in reports { judgeReport(report, line, client) }
+    }
+    guard let name = line.profile, !mayUse(name, line, client) else { return }
+    world.violate(
+      .admitted, session: nil, "line \(line.number): \(client.name) may not use \(name)")
+  }
+
+  private func judgeCredentials(_ text: String, _ line: HistoryClient.Line) {
+    guard let number = HistoryUpstreams.number(ofKey: text), let keys = upstreams.keys[number]
+    else {
+      return world.violate(.neverForeign, session: nil, "nobody gave \(text)")
+    }
+    if keys.ends <= world.now {
+      world.violate(.neverExpired, session: nil, "\(text) ended \(world.now - keys.ends) ago")
+    }
+    judgeIdentity(keys.identity, possible(line.target, line))
+    guard let profile = line.profile.flatMap(host.configuration.profile), !keys.pool.isEmpty,
+      keys.pool != profile.pool
+    else { return }
+    world.violate(
+      .neverForeign, session: nil, "\(text) is of pool \(keys.pool), not of \(profile.pool)")
+  }
+
+  private func judgeReport(
+    _ report: JSONValue, _ line: HistoryClient.Line, _ client: HistoryClient
+  ) {
+    judgeIdentity(report["IdentityId"]?.text, possible(client.user, line))
+    let profile = report["Profile"]?.text ?? ""
+    if report["Uid"]?.integer != Int64(client.peer.uid) {
+      world.violate(.neverForeign, session: nil, "status shows another's session")
+    }
+    if !mayUse(profile, line, client) {
+      world.violate(.admitted, session: nil, "status shows \(profile) to \(client.name)")
+    }
+  }
+
+  private func judgeEvent(_ json: JSONValue, _ client: HistoryClient) {
+    if json["Error"] != nil, json["Event"] == nil { client.watches = false }
+    judgeIdentity(json["IdentityId"]?.text, possible(client.user, nil))
+    guard let profile = json["Profile"]?.text, !mayUse(profile, nil, client) else { return }
+    // Who watched a session learns that a reload ended it, or that it was another person's.
+    let isEnd = lastReload == world.now || json["IdentityId"] == nil
+    if json["State"]?.text == "signedOut", isEnd { return }
+    world.violate(.admitted, session: nil, "an event of \(profile) reached \(client.name)")
+  }
+
+  // MARK: Rights
+
+  /// Whether credd may admit the caller by what it can know.
+  private func mayUse(
+    _ name: String, _ line: HistoryClient.Line?, _ client: HistoryClient
+  ) -> Bool {
+    guard let profile = host.configuration.profile(name) else { return false }
+    let callers = people.possible(client.user, from: line?.start ?? world.now)
+    if case .impersonate(_, let user, _) = line?.request {
+      return callers.contains { profile.rule.names($0, in: profile.rule.impersonators) }
+        && people.possible(user, from: line?.start ?? world.now).contains {
+          profile.rule.admits($0, groups: HistoryConfiguration.groups, unit: nil)
+        }
+    }
+    let start = line?.start ?? world.now
+    let groups = client.kernelGroups.filter { mayBelieve($0, client, start) }
+    return callers.contains { profile.rule.admits($0, groups: groups, unit: client.unit()) }
+  }
+
+  /// Whether a group of the process may still count for what was asked at `start`.
+  private func mayBelieve(_ group: UInt32, _ client: HistoryClient, _ start: Instant) -> Bool {
+    guard let missed = people.database.missed(group, of: client.peer.uid) else { return true }
+    return start < missed + HistoryPeople.doubt
+      || people.hadTrouble(since: start - HistoryPeople.groupGrace)
+  }
+
+  /// Whether credd must admit the caller.
+  private func mustAdmit(
+    _ profile: HistoryConfiguration.Profile, _ line: HistoryClient.Line, _ client: HistoryClient
+  ) -> Bool {
+    let callers = people.possible(client.user, from: line.start)
+    let steady = people.groupsAreSteady(
+      of: client.user, since: line.start - HistoryPeople.groupGrace)
+    let groups =
+      steady
+      ? client.kernelGroups.filter(people.groups(of: client.user).contains) : []
+    // Who comes while the uid changes hands may be taken for either, and is refused in the end.
+    return callers.count == 1 && lastReload < line.start
+      && !people.hadTrouble(since: line.start - HistoryPeople.grace)
+      && callers.allSatisfy {
+        ($0.isNamed
+          || people.neverHadName(client.user) && !host.configuration.needsName(profile))
+          && profile.rule.admits($0, groups: groups, unit: client.unit())
+      }
+  }
+
+  private func judgeRefusal(
+    _ code: String, _ line: HistoryClient.Line, _ client: HistoryClient
+  ) {
+    if code == "Internal" {
+      world.violate(.neverDropped, session: nil, "line \(line.number) is refused with Internal")
+    }
+    guard case .impersonate = line.request else { return judgeOwnRefusal(code, line, client) }
+  }
+
+  private func judgeOwnRefusal(
+    _ code: String, _ line: HistoryClient.Line, _ client: HistoryClient
+  ) {
+    guard let profile = line.profile.flatMap(host.configuration.profile),
+      mustAdmit(profile, line, client)
+    else { return }
+    if code == "AccessDenied" || code == "UnknownProfile" {
+      world.violate(
+        .admitted, session: nil,
+        "line \(line.number): \(client.name) may use \(profile.name) and got \(code)")
+    }
+    guard world.isCalm, client.number >= 100 else { return }
+    let isExpected = signIns.mustWork(
+      client.user, profile.name,
+      isUnattended: profile.worksUnattended(host.configuration.backends))
+    if isExpected {
+      world.violate(
+        .healthyAgain, session: nil,
+        "\(client.name) got \(code) for \(profile.name), long after all troubles")
+    }
+  }
+}
+
+extension HistoryRequest {
+  fileprivate var hasID: Bool { if case .nonsense = self { false } else { true } }
+}
+
+extension HistoryConfiguration {
+  /// Whether a session of the profile needs the user's name.
+  func needsName(_ profile: Profile) -> Bool {
+    guard let backend = profile.backend.map({ backends[$0] }) else { return profile.isBasic }
+    if backend.kind == .get { return !backend.namesUID || profile.isBasic }
+    return profile.identifier == .name || profile.identifier == .both || profile.isBasic
+  }
+}
+
+extension HistoryConfiguration.Rule {
+  func names(_ person: HistoryPeople.Person, in list: [String]) -> Bool {
+    list.contains("\(HistoryPeople.uid(person.user))")
+      || person.isNamed && list.contains(HistoryPeople.name(person.number))
+  }
+
+  func admits(_ person: HistoryPeople.Person, groups: [UInt32], unit: String?) -> Bool {
+    isOpen || names(person, in: users) || groups.contains(where: self.groups.contains)
+      || unit.map(units.contains) ?? false
+  }
+}

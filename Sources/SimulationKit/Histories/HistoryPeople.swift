@@ -1,0 +1,210 @@
+import CredCore
+import CredService
+import Synchronization
+
+/// The truth about the host's users: who has which uid at each time, in which groups, and what the
+/// user database says of it.
+///
+/// A person is a number. A uid without a name counts as a person of its own.
+final class HistoryPeople {
+  struct Person {
+    let number: Int
+    let user: Int
+    let since: Instant
+    let isNamed: Bool
+  }
+
+  /// How long credd believes an answer of the user database, with the time that a look-up takes.
+  static let grace = Duration.seconds(63)
+  /// A group that is not listed ends rights only at a second look-up so much later, or more.
+  static let doubt = Duration.seconds(6)
+  /// A right that holds for so long is known to credd.
+  static let groupGrace = Duration.seconds(150)
+  static let firstUID: UInt32 = 1000
+
+  private let world: World
+  let database = HistoryDatabase()
+  private var persons: [Person] = []
+  private var groupLists: [Int: [(since: Instant, groups: [UInt32])]] = [:]
+  private var troubles: [(since: Instant, trouble: DirectoryTrouble)] = []
+
+  init(_ world: World) {
+    self.world = world
+    for user in 0..<History.users {
+      // One uid of some hosts has never had a name.
+      add(user, isNamed: user < 2 || world.random.happens(0.7))
+      setGroups(HistoryConfiguration.groups, of: user)
+    }
+    setTrouble(.none)
+  }
+
+  static func name(_ person: Int) -> String { "h\(person)" }
+
+  static func person(named name: some StringProtocol) -> Int? {
+    name.hasPrefix("h") ? Int(name.dropFirst()) : nil
+  }
+
+  static func uid(_ user: Int) -> UInt32 { firstUID + UInt32(user) }
+
+  static func user(_ uid: UInt32) -> Int? {
+    (0..<History.users).first { self.uid($0) == uid }
+  }
+
+  // MARK: Changes
+
+  func handOver(_ user: Int, isNamed: Bool) { add(user, isNamed: isNamed) }
+
+  private func add(_ user: Int, isNamed: Bool) {
+    // Persons without a name cannot be told from each other: they count as one.
+    let nameless = isNamed ? nil : persons.first { $0.user == user && !$0.isNamed }?.number
+    let person = Person(
+      number: nameless ?? persons.count, user: user, since: world.now, isNamed: isNamed)
+    persons.append(person)
+    database.setName(isNamed ? Self.name(person.number) : nil, of: Self.uid(user))
+  }
+
+  func setGroups(_ groups: [UInt32], of user: Int) {
+    groupLists[user, default: []].append((world.now, groups))
+    database.setGroups(groups, of: Self.uid(user))
+  }
+
+  func setTrouble(_ trouble: DirectoryTrouble) {
+    troubles.append((world.now, trouble))
+    database.setTrouble(trouble)
+  }
+
+  var trouble: DirectoryTrouble { troubles.last?.trouble ?? .none }
+
+  // MARK: Questions
+
+  /// A session of somebody with a name is not given to a uid that lost its name: the database may
+  /// have lost it for a moment.
+  func neverHadName(_ user: Int) -> Bool { !persons.contains { $0.user == user && $0.isNamed } }
+
+  func holder(of user: Int) -> Person? { persons.last { $0.user == user } }
+
+  func groups(of user: Int) -> [UInt32] { groupLists[user]?.last?.groups ?? [] }
+
+  /// The persons that credd may take a user for, in a request that came at `start`.
+  func possible(_ user: Int, from start: Instant) -> [Person] {
+    let earliest = start - Self.grace
+    let all = persons.filter { $0.user == user }
+    var possible = all.indices.filter { index in
+      let end = index + 1 < all.count ? all[index + 1].since : .distantFuture
+      return end > earliest
+    }
+    // A database that does not answer leaves credd with what it said last: whoever came after that
+    // is the same person to it.
+    if hadTrouble(since: earliest), let told = database.lastTold(Self.uid(user)),
+      let index = all.lastIndex(where: { ($0.isNamed ? Self.name($0.number) : "") == told })
+    {
+      possible += index..<all.count
+    }
+    return Set(possible).sorted().map { all[$0] }
+  }
+
+  func hadTrouble(since time: Instant) -> Bool {
+    troubles.indices.contains { index in
+      let end = index + 1 < troubles.count ? troubles[index + 1].since : .distantFuture
+      return troubles[index].trouble != .none && end > time
+    }
+  }
+
+  /// Whether the database has said the same of a user's groups since `time`.
+  func groupsAreSteady(of user: Int, since time: Instant) -> Bool {
+    !hadTrouble(since: time) && (groupLists[user]?.last?.since ?? world.now) <= time
+  }
+}
+
+/// The user database. Look-ups run on the simulation's thread; the lock makes it `Sendable`.
+final class HistoryDatabase: HostQueries {
+  private struct State {
+    var names: [UInt32: String] = [:]
+    var groups: [UInt32: [UInt32]] = [:]
+    var trouble = DirectoryTrouble.none
+    /// What was answered last: a name, or nothing for "no such user".
+    var told: [UInt32: String] = [:]
+    var now = World.beginning
+    /// Every group that this process was told of, and since when it is not listed any more.
+    var toldGroups: [UInt32: [UInt32: Instant?]] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  func setName(_ name: String?, of uid: UInt32) { state.withLock { $0.names[uid] = name } }
+
+  func setGroups(_ groups: [UInt32], of uid: UInt32) { state.withLock { $0.groups[uid] = groups } }
+
+  func setTrouble(_ trouble: DirectoryTrouble) { state.withLock { $0.trouble = trouble } }
+
+  func lastTold(_ uid: UInt32) -> String? { state.withLock { $0.told[uid] } }
+
+  func setTime(_ now: Instant) { state.withLock { $0.now = now } }
+
+  /// Since when this process was told that a user has lost a group; nil where it was not.
+  func missed(_ group: UInt32, of uid: UInt32) -> Instant? {
+    state.withLock { $0.toldGroups[uid]?[group] ?? nil }
+  }
+
+  /// Another process knows nothing.
+  func forgetTold() {
+    state.withLock {
+      $0.told = [:]
+      $0.toldGroups = [:]
+    }
+  }
+
+  func user(_ query: UserQuery) -> UserAnswer {
+    state.withLock { state in
+      guard state.trouble != .failing, state.trouble != .hanging else { return .unavailable }
+      let uid: UInt32
+      // What a name stands for says nothing of what credd takes a uid for.
+      var isByUID = false
+      switch query.key {
+      case .uid(let number):
+        uid = number
+        isByUID = true
+      case .name(let name):
+        guard let known = state.names.first(where: { $0.value == name }) else { return .nobody }
+        uid = known.key
+      }
+      guard let name = state.names[uid] else {
+        if isByUID { state.told[uid] = "" }
+        return .nobody
+      }
+      if isByUID { state.told[uid] = name }
+      guard query.withGroups else { return .user(UserEntry(uid: uid, name: name)) }
+      let groups = state.trouble == .withoutGroups ? [] : state.groups[uid] ?? []
+      for group in groups { state.toldGroups[uid, default: [:]][group] = .some(nil) }
+      for (group, since) in state.toldGroups[uid, default: [:]]
+      where since == nil && !groups.contains(group) {
+        state.toldGroups[uid]?[group] = state.now
+      }
+      return .user(UserEntry(uid: uid, name: name, groups: [100] + groups))
+    }
+  }
+
+  /// The configuration names groups by their numbers.
+  func group(_ name: String) -> GroupAnswer { .noSuchGroup }
+
+  func program(of pid: Int32) -> ProgramAnswer {
+    .program(
+      path: "/usr/bin/app", ProgramFile(device: 1, inode: 1, size: 1, modified: 1, changed: 1))
+  }
+
+  func digest(of file: ProgramFile, runBy pid: Int32) -> DigestAnswer {
+    .digest(String(repeating: "0", count: 64))
+  }
+
+  func file(_ path: String, key: String) throws(InvalidInput) -> Secret {
+    switch path {
+    case HistoryConfiguration.keysFile:
+      Secret(
+        "[default]\naws_access_key_id = AKIA\naws_secret_access_key = \(HistorySecret.keys)\n")
+    case HistoryConfiguration.tokenFile: Secret("\(HistorySecret.host)\n")
+    default: throw InvalidInput(field: key, reason: "there is no \(path)")
+    }
+  }
+
+  func environment(_ name: String) -> String? { nil }
+}

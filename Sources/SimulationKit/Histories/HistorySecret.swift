@@ -1,0 +1,59 @@
+import CredCore
+
+/// Every secret of a history holds a word and a number, so that it is found wherever it goes.
+enum HistorySecret {
+  static let word = "SECRET-"
+  static let header = "SECRET-header"
+  static let host = "SECRET-host"
+  static let keys = "SECRET-keys"
+  /// Words of a backend about one person.
+  static let note = "note-for-"
+
+  static func password(of person: Int) -> String { "SECRET-password-\(person)" }
+
+  static func text(_ number: Int) -> String { "\(word)\(number)" }
+
+  /// A JWT with an expiration and further claims. credd passes the rest on unread.
+  static func token(_ number: Int, expires: WallTime, claims more: String) -> String {
+    let claims = #"{"exp":\#(expires.milliseconds / 1000)\#(more)}"#
+    return "e30.\(base64URL(Array(claims.utf8))).\(text(number))"
+  }
+
+  /// The numbers of the secrets in a text; nil for one that has none, such as a password.
+  static func numbers(in bytes: some Collection<UInt8>) -> [Int?] {
+    numbers(in: bytes, after: word)
+  }
+
+  static func numbers(in bytes: some Collection<UInt8>, after word: String) -> [Int?] {
+    let word = Array(word.utf8)
+    var rest = bytes[...]
+    var found: [Int?] = []
+    while let start = rest.firstIndex(of: word[0]) {
+      rest = rest[start...]
+      guard rest.starts(with: word) else {
+        rest = rest.dropFirst()
+        continue
+      }
+      rest = rest.dropFirst(word.count)
+      let digits = rest.prefix { $0 >= 0x30 && $0 <= 0x39 }
+      found.append(Int(String(decoding: digits, as: UTF8.self)))
+    }
+    return found
+  }
+
+  private static func base64URL(_ bytes: [UInt8]) -> String {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    var text: [UInt8] = []
+    var (bits, count): (UInt32, UInt32) = (0, 0)
+    for byte in bytes {
+      bits = bits << 8 | UInt32(byte)
+      count += 8
+      while count >= 6 {
+        count -= 6
+        text.append(alphabet[Int(bits >> count & 63)])
+      }
+    }
+    if count > 0 { text.append(alphabet[Int(bits << (6 - count) & 63)]) }
+    return String(decoding: text, as: UTF8.self)
+  }
+}

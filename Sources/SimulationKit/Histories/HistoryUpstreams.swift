@@ -1,0 +1,405 @@
+import CredCore
+import CredService
+import Logging
+
+/// Backends, Cognito and STS, which remember what they gave and for whom.
+final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
+  /// A token or a sign-in session.
+  struct Token {
+    /// The persons whom the issuer may have meant; nil where all users are one to it.
+    let persons: Set<Int>?
+    let identity: String
+    let pool: String
+    /// The server that gave it; nil for what Cognito and public providers give.
+    let server: String?
+    let ends: Instant
+    var isRevoked = false
+  }
+
+  /// Credentials.
+  struct Keys {
+    let persons: Set<Int>?
+    let identity: String
+    let pool: String
+    let ends: Instant
+  }
+
+  /// What is known of an identity.
+  struct Identity {
+    let pool: String
+    var isGuest: Bool
+    /// Those whose own token or backend it came with; nil for everybody.
+    var persons: Set<Int>?
+  }
+
+  let world: World
+  let people: HistoryPeople
+  var trouble = UpstreamTrouble.none
+  /// For the fault ``InjectedFault/loggedSecrets``.
+  var log: Logger?
+  private(set) var tokens: [Int: Token] = [:]
+  private(set) var keys: [Int: Keys] = [:]
+  private(set) var identities: [String: Identity] = [:]
+  private var lastNumber = 1000
+  private var lastIdentity = 0
+  /// Of backends and public providers, by pool and name.
+  private var known: [String: String] = [:]
+
+  init(_ world: World, _ people: HistoryPeople) {
+    self.world = world
+    self.people = people
+  }
+
+  /// The client that an answer showed a guest's identity to.
+  func showGuest(_ identity: String, to persons: Set<Int>) {
+    guard identities[identity]?.isGuest == true, identities[identity]?.persons == nil else {
+      return
+    }
+    identities[identity]?.persons = persons
+  }
+
+  func revokeSessions(of person: Int) {
+    for (number, token) in tokens where token.server != nil && token.persons == [person] {
+      tokens[number]?.isRevoked = true
+    }
+  }
+
+  // MARK: The seams
+
+  func send(
+    _ request: HTTPRequest, _ settings: HTTPSettings,
+    completion: @escaping (Result<HTTPReply, TransportFailure>) -> Void
+  ) {
+    world.report.calls += 1
+    if world.fault == .loggedSecrets { log?.info("\(request.header("Authorization") ?? "")") }
+    world.trace("→ \(request.url) \(request.body.exposedText() ?? "")")
+    let (usual, timeout) = (0.01 + 0.3 * world.random.fraction(), settings.timeout.inSeconds)
+    let time =
+      switch trouble {
+      case .hanging: timeout
+      case .slow: usual + 3
+      default: usual
+      }
+    world.inProcess(after: min(time, timeout)) { [self] in
+      guard time < timeout else { return completion(.failure(.timeout)) }
+      let result = result(of: request)
+      if case .success(let reply) = result {
+        world.trace("← \(reply.status) \(reply.body.exposedText() ?? "")")
+      } else {
+        world.trace("← \(result)")
+      }
+      completion(result)
+    }
+  }
+
+  func run(_ command: Command, completion: @escaping (ExecOutcome) -> Void) {
+    world.report.calls += 1
+    world.trace("→ \(command.arguments) \(command.input.exposedText() ?? "")")
+    world.inProcess(after: 0.01 + 0.3 * world.random.fraction()) { [self] in
+      switch trouble {
+      case .hanging: return completion(ExecOutcome(ending: .timedOut))
+      case .none, .slow, .refusingSome, .throttled: break
+      case .unreachable, .failing, .echoing: return completion(ExecOutcome(ending: .exited(75)))
+      }
+      let server = command.arguments[0].split(separator: "/").dropLast().last.map(String.init)
+      let body = try? JSONValue.parse(command.input.bytes)
+      let reply = callback(body, body?["DeveloperUserIdentifier"]?.text, nil, server ?? "")
+      completion(
+        ExecOutcome(ending: .exited(reply.status == 200 ? 0 : 77), standardOutput: reply.body))
+    }
+  }
+
+  func load(completion: @escaping ((any Crypto)?) -> Void) { completion(NoCrypto()) }
+
+  private func result(of request: HTTPRequest) -> Result<HTTPReply, TransportFailure> {
+    switch trouble {
+    case .unreachable: return .failure(.connect)
+    case .failing: return .success(.plain(503, "down"))
+    case .throttled:
+      var reply = HTTPReply.plain(429, "slowly")
+      reply.headers.append(HTTPReply.Header(name: "Retry-After", value: "7"))
+      return .success(reply)
+    case .echoing:
+      let headers = request.headers.map { "\($0.name): \($0.value.exposedText() ?? "")" }
+      let body = request.body.exposedText() ?? ""
+      return .success(
+        .plain(400, #"{"message":"bad: \#(headers.joined(separator: " "))"} \#(body)"#))
+    case .none, .slow, .hanging, .refusingSome:
+      var reply = reply(to: request)
+      reply.headers.append(.date(world.trueTime))
+      return .success(reply)
+    }
+  }
+
+  private func reply(to request: HTTPRequest) -> HTTPReply {
+    let body = try? JSONValue.parse(request.body.bytes)
+    if let target = request.header("X-Amz-Target") {
+      let operation = target.split(separator: ".").last.map(String.init) ?? ""
+      return cognito(operation, body)
+    }
+    if request.body.exposedText()?.contains("AssumeRoleWithWebIdentity") == true {
+      return role(request.body.exposedText() ?? "")
+    }
+    let parts = request.url.split(separator: "/")
+    guard parts.count >= 3, let server = parts[1].split(separator: ".").first.map(String.init)
+    else { return .plain(404, "") }
+    let bearer = request.header("Authorization").flatMap(sent)
+    staysWithIssuer(bearer, world.fault == .wrongServers ? "another" : server)
+    switch parts[2] {
+    case "login": return login(body, server)
+    case "logout": return .plain(200, "{}")
+    default:
+      let name = parts.count > 3 ? String(parts[3]) : body?["DeveloperUserIdentifier"]?.text
+      return callback(body, name, bearer, server)
+    }
+  }
+
+  // MARK: Backends
+
+  /// The token in a header or a logins map.
+  private func sent(_ text: String) -> (number: Int, token: Token)? {
+    guard let number = HistorySecret.numbers(in: text.utf8).first ?? nil, let token = tokens[number]
+    else { return nil }
+    return (number, token)
+  }
+
+  /// What one server gave is sent to no other.
+  private func staysWithIssuer(_ bearer: (number: Int, token: Token)?, _ server: String) {
+    guard let token = bearer?.token, token.server != server else { return }
+    world.violate(
+      .staysWithIssuer, session: nil,
+      "what \(token.server ?? "Cognito") gave was sent to \(server)")
+  }
+
+  private func login(_ body: JSONValue?, _ server: String) -> HTTPReply {
+    guard let name = body?["Username"]?.text, let person = HistoryPeople.person(named: name),
+      body?["Password"]?.text == HistorySecret.password(of: person)
+    else { return .plain(401, #"{"message":"wrong user name or password"}"#) }
+    let number = add(
+      Token(
+        persons: [person], identity: "", pool: "", server: server, ends: .distantFuture))
+    return .plain(
+      200,
+      #"{"SessionToken":"\#(HistorySecret.text(number))","DeveloperUserIdentifier":"\#(name)"}"#)
+  }
+
+  /// - Parameter name: the developer user identifier that the request names.
+  private func callback(
+    _ body: JSONValue?, _ name: String?, _ bearer: (number: Int, token: Token)?, _ server: String
+  ) -> HTTPReply {
+    if let bearer, bearer.token.isRevoked { return .plain(401, "{}") }
+    guard let name, !name.isEmpty else { return .plain(404, "{}") }
+    let persons = bearer?.token.persons ?? persons(named: name)
+    claimsStay(body?["IdentityId"]?.text, persons, known: "\(pool(body)) \(server) \(name)")
+    if trouble == .refusingSome, let person = persons?.min(), person % 2 == 0 {
+      return .plain(403, #"{"message":"\#(HistorySecret.note)\#(person) is blocked"}"#)
+    }
+    let pool = pool(body)
+    let identity = identity(of: "\(server) \(name)", pool: pool, persons)
+    return .plain(200, developerToken(identity, pool, persons))
+  }
+
+  /// A backend that is asked by GET knows one pool.
+  private func pool(_ body: JSONValue?) -> String { body?["IdentityPoolId"]?.text ?? "" }
+
+  /// An IdentityId that only a client claimed is never shown to a backend.
+  private func claimsStay(_ text: String?, _ persons: Set<Int>?, known key: String) {
+    // What the backend itself gave for the name is no claim.
+    guard let text, let identity = identities[text], let owners = identity.persons,
+      known[key] != text
+    else { return }
+    if let persons, !owners.isDisjoint(with: persons) { return }
+    world.violate(
+      .neverClaimed, session: nil,
+      "the identity of persons \(owners.sorted()) was sent for \((persons ?? []).sorted())")
+  }
+
+  /// Those whom `h3`, `1001` or `h3.1001` may mean now; nil for a name that all share.
+  private func persons(named name: String) -> Set<Int>? {
+    let parts = name.split(separator: ".")
+    if let person = HistoryPeople.person(named: parts[0]) { return [person] }
+    guard let uid = UInt32(parts[0]), let user = HistoryPeople.user(uid) else { return nil }
+    return Set(people.possible(user, from: world.now).map(\.number))
+  }
+
+  private func identity(of key: String, pool: String, _ persons: Set<Int>?) -> String {
+    let key = "\(pool) \(key)"
+    let text = known[key] ?? newIdentity(pool, isGuest: false, persons: [])
+    known[key] = text
+    accept(text, persons)
+    return text
+  }
+
+  private func newIdentity(_ pool: String, isGuest: Bool, persons: Set<Int>?) -> String {
+    lastIdentity += 1
+    let digits = String(lastIdentity)
+    let text =
+      "us-east-1:00000000-0000-4000-8000-"
+      + String(repeating: "0", count: 12 - digits.utf8.count) + digits
+    identities[text] = Identity(pool: pool, isGuest: isGuest, persons: persons)
+    return text
+  }
+
+  /// An identity belongs to those who came with a token for it.
+  private func accept(_ identity: String, _ persons: Set<Int>?) {
+    identities[identity]?.isGuest = false
+    guard let persons, let owners = identities[identity]?.persons else {
+      identities[identity]?.persons = nil
+      return
+    }
+    identities[identity]?.persons = owners.union(persons)
+  }
+
+  private func add(_ token: Token) -> Int {
+    lastNumber += 1
+    tokens[lastNumber] = token
+    return lastNumber
+  }
+
+  // MARK: Tokens
+
+  /// A developer token that an app got by itself.
+  func developerToken(of person: Int, pool: String, isGood: Bool) -> (
+    identity: String, token: String
+  ) {
+    let identity = identity(of: "app \(person)", pool: pool, [person])
+    return (identity, token(identity, pool, [person], lifetime: isGood ? 900 : -5))
+  }
+
+  /// A token of a public provider for a person's own account.
+  func publicToken(of person: Int, pool: String) -> String {
+    token("account \(person)", pool, [person], lifetime: 3000)
+  }
+
+  private func developerToken(_ identity: String, _ pool: String, _ persons: Set<Int>?) -> String {
+    let token = token(identity, pool, persons, lifetime: world.random.pick([60, 900, 900]))
+    return #"{"IdentityId":"\#(identity)","Token":"\#(token)"}"#
+  }
+
+  private func token(
+    _ identity: String, _ pool: String, _ persons: Set<Int>?, lifetime: Double
+  ) -> String {
+    let number = add(
+      Token(
+        persons: persons, identity: identity, pool: pool, server: nil, ends: world.later(lifetime)))
+    let isCognitos = identities[identity] != nil && !pool.isEmpty
+    return HistorySecret.token(
+      number, expires: world.trueTime + .seconds(1) * lifetime,
+      claims: isCognitos ? #","aud":"\#(pool)","sub":"\#(identity)""# : "")
+  }
+
+  // MARK: AWS
+
+  private func cognito(_ operation: String, _ body: JSONValue?) -> HTTPReply {
+    if operation == "GetOpenIdTokenForDeveloperIdentity" {
+      return callback(
+        body, body?["Logins"]?[HistoryConfiguration.provider]?.text, nil, "cognito")
+    }
+    var login: Token?
+    if case .object(let logins) = body?["Logins"], let first = logins.first {
+      guard let found = (first.value.text).flatMap(sent)?.token else {
+        return .cognito("Invalid login token. Not a valid OpenId Connect identity token.")
+      }
+      guard found.ends > world.now else {
+        return .cognito("Invalid login token. Token expired: 1 >= 0")
+      }
+      login = found
+    }
+    let asked = body?["IdentityId"]?.text
+    switch operation {
+    case "GetId": return getID(body?["IdentityPoolId"]?.text ?? "", login)
+    case "GetCredentialsForIdentity", "GetOpenIdToken":
+      guard let asked, let identity = identities[asked] else {
+        return .cognito("Identity not found.", "ResourceNotFoundException")
+      }
+      guard isAllowed(login, asked, identity) else {
+        return .cognito("Access to Identity is forbidden.")
+      }
+      let persons = login == nil ? identity.persons : login?.persons
+      if operation == "GetOpenIdToken" {
+        return .plain(200, developerToken(asked, identity.pool, persons))
+      }
+      return credentials(asked, identity, persons)
+    default: return .plain(400, "{}")
+    }
+  }
+
+  private func isAllowed(_ login: Token?, _ asked: String, _ identity: Identity) -> Bool {
+    guard let login else { return identity.isGuest }
+    if login.identity == asked { return true }
+    return known["\(identity.pool) \(login.identity)"] == asked
+  }
+
+  private func getID(_ pool: String, _ login: Token?) -> HTTPReply {
+    let text =
+      login.map { identity(of: $0.identity, pool: pool, $0.persons) }
+      ?? newIdentity(pool, isGuest: true, persons: nil)
+    return .plain(200, #"{"IdentityId":"\#(text)"}"#)
+  }
+
+  private func credentials(_ text: String, _ identity: Identity, _ persons: Set<Int>?) -> HTTPReply
+  {
+    let (number, ends) = newKeys(text, identity.pool, persons)
+    return .plain(
+      200,
+      """
+      {"IdentityId":"\(text)","Credentials":{"AccessKeyId":"\(Self.keyID(number))",\
+      "SecretKey":"\(HistorySecret.text(number))","SessionToken":"\(HistorySecret.text(number))",\
+      "Expiration":\(ends.milliseconds / 1000)}}
+      """)
+  }
+
+  /// The id of credentials, from which the answer's reader gets the number again.
+  private static func keyID(_ number: Int) -> String { "ASIA\(1_000_000_000_000 + number)" }
+
+  static func number(ofKey id: String) -> Int? {
+    Int(id.dropFirst(4)).map { $0 - 1_000_000_000_000 }
+  }
+
+  private func newKeys(_ identity: String, _ pool: String, _ persons: Set<Int>?) -> (Int, WallTime)
+  {
+    lastNumber += 1
+    let lifetime = world.random.pick([900.0, 3600])
+    keys[lastNumber] = Keys(
+      persons: persons, identity: identity, pool: pool, ends: world.later(lifetime))
+    return (lastNumber, world.trueTime + .seconds(1) * lifetime)
+  }
+
+  private func role(_ form: String) -> HTTPReply {
+    guard let token = sent(form)?.token else { return .sts("InvalidIdentityToken") }
+    guard token.ends > world.now else { return .sts("ExpiredTokenException") }
+    let (number, ends) = newKeys(token.identity, token.pool, token.persons)
+    let (secret, result) = (HistorySecret.text(number), "AssumeRoleWithWebIdentityResult")
+    return .plain(
+      200,
+      """
+      <AssumeRoleWithWebIdentityResponse><\(result)><Credentials>\
+      <AccessKeyId>\(Self.keyID(number))</AccessKeyId><SecretAccessKey>\(secret)</SecretAccessKey>\
+      <SessionToken>\(secret)</SessionToken><Expiration>\(ends.iso8601)</Expiration></Credentials>\
+      <AssumedRoleUser><Arn>arn:aws:sts::123456789012:assumed-role/app/user</Arn>\
+      </AssumedRoleUser></\(result)></AssumeRoleWithWebIdentityResponse>
+      """)
+  }
+}
+
+extension HTTPRequest {
+  fileprivate func header(_ name: String) -> String? {
+    headers.first { $0.name == name }?.value.exposedText()
+  }
+}
+
+extension HTTPReply {
+  fileprivate static func plain(_ status: Int, _ body: String) -> HTTPReply {
+    HTTPReply(status: status, body: Secret(body))
+  }
+
+  fileprivate static func cognito(
+    _ message: String, _ type: String = "NotAuthorizedException"
+  ) -> HTTPReply {
+    plain(400, #"{"__type":"\#(type)","message":"\#(message)"}"#)
+  }
+
+  fileprivate static func sts(_ code: String) -> HTTPReply {
+    plain(400, "<ErrorResponse><Error><Code>\(code)</Code></Error></ErrorResponse>")
+  }
+}
