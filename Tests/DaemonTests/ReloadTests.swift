@@ -165,7 +165,9 @@ struct ReloadTests {
 
   @Test
   func logLevelAndLimitsChange() throws {
-    let host = try TestHost(arguments: []) { Configuration.usual($0, daemon: "log_level = warning") }
+    let host = try TestHost(arguments: []) {
+      Configuration.usual($0, daemon: "log_level = warning")
+    }
     try host.ask()
     #expect(!host.log.contains("credd: info:"))
     try reload(

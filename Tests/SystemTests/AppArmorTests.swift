@@ -6,7 +6,7 @@ extension SystemTests {
   @Suite(
     .enabled(
       if: (try? String(contentsOfFile: "/sys/module/apparmor/parameters/enabled", encoding: .utf8))?
-        .hasPrefix("Y") ?? false, "takes a kernel with AppArmor"))
+        .hasPrefix("Y") ?? false, "this kernel has no AppArmor"))
   struct AppArmorTests {
     let machine: Machine
 
