@@ -77,6 +77,7 @@ extension SessionService {
 /// Answers waiting clients.
 extension SessionService {
   func giveCredentials(of session: Session, to waiter: UInt64) {
+    if asksAnew(waiter, in: session) { return }
     guard let (client, request) = endWait(waiter, in: session) else { return }
     guard let reply = session.reply else { return refuse(.nothingHeld, id: request.id, client) }
     let now = host.clock.now
@@ -89,6 +90,7 @@ extension SessionService {
   }
 
   func giveToken(of session: Session, to waiter: UInt64) {
+    if asksAnew(waiter, in: session) { return }
     guard let (client, request) = endWait(waiter, in: session) else { return }
     guard let held = session.machine.token, let identity = session.machine.identityID else {
       return refuse(.nothingHeld, id: request.id, client)

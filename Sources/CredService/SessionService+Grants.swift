@@ -81,8 +81,11 @@ extension SessionService {
   }
 
   private func recheckWait(_ client: Client, _ now: Instant) {
-    guard let waiting = client.waiting, let session = waiting.session, waiting.allowedUntil <= now
-    else { return }
+    guard let waiting = client.waiting, waiting.allowedUntil <= now else { return }
+    guard let session = waiting.session else {
+      endWait(client)
+      return route(waiting.request, client, now)
+    }
     switch resolve(session.key.profile, inNameOf: waiting.request.otherUser, client, now) {
     case .session: recordAccess(to: session, ofWaiting: client)
     case .refused(let error) where error.endsAccess:
@@ -91,6 +94,24 @@ extension SessionService {
     case .refused: client.waiting?.allowedUntil = now + UserDirectory.failureKeptFor
     case .pending: break
     }
+  }
+
+  /// Makes a client ask again whose answer comes while access is decided anew, as after a reload: it
+  /// must not get the answer by a decision that is over.
+  ///
+  /// - Returns: false if the decision still holds.
+  func asksAnew(_ waiter: UInt64, in session: Session) -> Bool {
+    let now = host.clock.now
+    guard let client = clients[waiter], let waiting = client.waiting, waiting.session === session,
+      waiting.allowedUntil <= now
+    else { return false }
+    endWait(client)
+    var again = WaitingRequest(waiting.request, forCaller: true)
+    again.allowedUntil = now
+    wait(client, for: again)
+    // Not here: the session is about to carry out further actions.
+    checkAccess(at: now)
+    return true
   }
 
   func endWatch(_ client: Client, _ error: ProtocolError, _ id: RequestID?) {

@@ -103,6 +103,14 @@ final class HistoryPeople {
     return Set(possible).sorted().map { all[$0] }
   }
 
+  /// Everybody whom credd may take for one of these persons now.
+  func indistinguishable(from numbers: Set<Int>) -> Set<Int> {
+    numbers.reduce(into: numbers) { all, number in
+      guard let user = persons.first(where: { $0.number == number })?.user else { return }
+      all.formUnion(possible(user, from: world.now).map(\.number))
+    }
+  }
+
   func hadTrouble(since time: Instant) -> Bool {
     troubles.indices.contains { index in
       let end = index + 1 < troubles.count ? troubles[index + 1].since : .distantFuture

@@ -208,7 +208,7 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     guard let text, let identity = identities[text], let owners = identity.persons,
       known[key] != text
     else { return }
-    if let persons, !owners.isDisjoint(with: persons) { return }
+    if let persons, !owners.isDisjoint(with: people.indistinguishable(from: persons)) { return }
     world.violate(
       .neverClaimed, session: nil,
       "the identity of persons \(owners.sorted()) was sent for \((persons ?? []).sorted())")

@@ -22,6 +22,23 @@ struct WithdrawalTests {
     return fixture
   }
 
+  @Test func `an answer that comes while access is decided anew waits for the decision`() throws {
+    let fixture = try ServiceFixture()
+    _ = try fixture.ask()
+    // The name is looked up anew, slowly, when the credentials come.
+    fixture.advance(by: UserDirectory.keptFor - .milliseconds(500))
+    fixture.host.background.time[.users] = .seconds(1.8)
+    fixture.host.upstreams.delays["token"] = .seconds(1)
+    let client = fixture.connect()
+    client.send(#"{"refresh":true,"wait":30}"#)
+    fixture.advance(by: .milliseconds(700))
+    try fixture.reload(Configured.usual(profile: "allow_users = bob"))
+    fixture.advance(by: .milliseconds(600))
+    #expect(fixture.host.http.underWay == 0 && client.hasReadAll)
+    fixture.advance(by: .seconds(2))
+    #expect(try client.next().errorCode == "AccessDenied")
+  }
+
   @Test func `status shows no session of a profile that was withdrawn`() throws {
     let fixture = try fixture()
     #expect(try profiles(fixture.ask(#"{"op":"status"}"#)) == ["default", "other"])
