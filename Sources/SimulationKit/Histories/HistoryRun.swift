@@ -67,8 +67,9 @@ final class HistoryRun {
     case .handOver(let user, let isNamed):
       let theirs = clients.values.filter { $0.user == user }.sorted { $0.number < $1.number }
       for client in theirs { leave(client.number) }
+      let former = people.holder(of: user)?.number
       people.handOver(user, isNamed: isNamed)
-      signIns.forget(user)
+      if people.holder(of: user)?.number != former { signIns.forget(user) }
       for client in theirs { connect(client.number, user, nil) }
     case .setGroups(let user, let groups): people.setGroups(groups, of: user)
     case .directory(let trouble): people.setTrouble(trouble)
