@@ -149,7 +149,7 @@ struct Watch {
     }
   }
 
-  /// Whether the session's owner watches, and not somebody who has the uid without a name.
+  /// Whether the watcher is the session's owner. A uid that lost its name is not.
   func isOf(_ owner: SessionOwner) -> Bool {
     switch owner.successor(self.owner) {
     case .samePerson, .firstSeen: true

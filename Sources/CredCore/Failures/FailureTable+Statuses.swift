@@ -118,8 +118,8 @@ extension FailureTable {
     }
   }
 
-  /// 401 or 403 with `"Code":"HostNotAuthorized"`: the backend does not accept this host, whoever
-  /// the user is. No user can mend that, so nobody is signed out.
+  /// 401 or 403 with `"Code":"HostNotAuthorized"`: the backend does not accept this host. That is
+  /// the same for every user: nobody can mend it by signing in, so nobody is signed out.
   static let hostNotAuthorized = Row(
     .permanentConfiguration, .backendRejected, .operatorMustAct,
     " does not accept this host: renew the token in bearer_token_file, or the client certificate")

@@ -31,7 +31,7 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   /// The same without the upstream's words, which may be about that user: for all others.
   public let summary: String
   public let severity: Severity
-  /// Whether a backend refuses this host, whoever the user is.
+  /// Whether a backend refuses this host, for every user.
   public internal(set) var refusesHost = false
   /// Whether a backend finds the request itself wrong, which an IdentityId may have caused that
   /// Cognito no longer knows.

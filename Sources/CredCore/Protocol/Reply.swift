@@ -161,7 +161,7 @@ public enum ProtocolErrorCode: String, Sendable, Hashable, CaseIterable {
   case cognitoUnavailable = "CognitoUnavailable"
   case identityConflict = "IdentityConflict"
   case poolMisconfigured = "PoolMisconfigured"
-  /// Those who keep the accounts say no.
+  /// The backend refuses to make the account.
   case accountRefused = "AccountRefused"
   case timeout = "Timeout"
   case tooManyRequests = "TooManyRequests"

@@ -24,7 +24,7 @@ final class DeveloperCredentialsCache {
   )
     -> Void
 
-  /// The pause after a renewal ahead of time that failed: the credentials at hand go on serving.
+  /// The pause after an early renewal failed. The held credentials are used meanwhile.
   static let pause: Duration = .seconds(30)
 
   private struct Kept {

@@ -209,6 +209,8 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
       known[key] != text
     else { return }
     if let persons, !owners.isDisjoint(with: people.indistinguishable(from: persons)) { return }
+    // A guest's identity is Cognito's own word, and becomes the one that all users share.
+    if persons == nil, identity.isGuest { return }
     world.violate(
       .neverClaimed, session: nil,
       "the identity of persons \(owners.sorted()) was sent for \((persons ?? []).sorted())")
