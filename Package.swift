@@ -99,21 +99,27 @@ let package = Package(
       swiftSettings: strict),
     // Not shipped: what reads other people's bytes, to be fuzzed by scripts/fuzz.
     .target(name: "FuzzTargets", dependencies: ["CredCore"], swiftSettings: strict),
-    .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets"], swiftSettings: strict),
     .testTarget(
-      name: "SimulationTests", dependencies: ["CredCore", "SimulationKit"], swiftSettings: strict),
+      name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "SimulationTests", dependencies: ["CredCore", "SimulationKit", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       // The sandbox's cryptography checks the daemon's.
-      name: "CredCoreTests", dependencies: ["CredCore", "SandboxKit", "SimulationKit"],
+      name: "CredCoreTests",
+      dependencies: ["CredCore", "SandboxKit", "SimulationKit", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "CredServiceTests", dependencies: ["CredCore", "CredService", "SimulationKit"],
+      name: "CredServiceTests",
+      dependencies: ["CredCore", "CredService", "SimulationKit", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "CredRuntimeTests", dependencies: ["CredCore", "CredService", "CredRuntime"],
+      name: "CredRuntimeTests",
+      dependencies: ["CredCore", "CredService", "CredRuntime", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "CredctlTests", dependencies: ["CredCore", "CredctlKit", "credctl", argumentParser],
+      name: "CredctlTests",
+      dependencies: ["CredCore", "CredctlKit", "credctl", "TestSupport", argumentParser],
       swiftSettings: strict),
     .testTarget(name: "SandboxTests", dependencies: ["SandboxKit"], swiftSettings: strict),
     .testTarget(

@@ -1,5 +1,6 @@
 import Foundation
 import FuzzTargets
+import TestSupport
 import Testing
 
 /// Inputs of the corpus, and inputs made from the grammar of each target and damaged, one for each
@@ -23,7 +24,7 @@ struct CorpusTests {
   /// Seeds of a target.
   private static let seeds: ClosedRange<UInt64> = {
     if let seed = variable("CREDD_FUZZ_SEED").flatMap({ UInt64($0) }) { return seed...seed }
-    return 1...(variable("CREDD_TEST_ROUNDS") == "short" ? 200 : 1000)
+    return 1...(TestRounds.isShort ? 30 : 1000)
   }()
 
   private static let targets = FuzzTarget.allCases.filter { target in

@@ -1,20 +1,17 @@
 import CredCore
-import Foundation
 import SimulationKit
+import TestSupport
 import Testing
 
 /// Hosts from fixed seeds and from fresh ones, and faults that each invariant must catch.
 struct SimulationTests {
-  /// Some of them in `make check`, all in `make test`.
-  private static let isShort = ProcessInfo.processInfo.environment["CREDD_TEST_ROUNDS"] == "short"
-
-  @Test(arguments: 1...(isShort ? 2 : 8) as ClosedRange<UInt64>)
+  @Test(arguments: 1...(TestRounds.isShort ? 1 : 8) as ClosedRange<UInt64>)
   func promisesHoldInTheKnownWorlds(_ seed: UInt64) {
     check(seed, busyness: 100)
   }
 
   /// Another world each time; the seed is in the message where one fails.
-  @Test(arguments: 1...2)
+  @Test(arguments: 1...(TestRounds.isShort ? 1 : 2))
   func promisesHoldInAFreshWorld(_ number: Int) {
     // One world in 200 is quieter than those above.
     check(.random(in: 0..<1 << 48), busyness: 10)
@@ -37,7 +34,7 @@ struct SimulationTests {
     #expect(trace(5) != trace(6))
   }
 
-  @Test(arguments: InjectedFault.allCases.prefix(isShort ? 3 : .max))
+  @Test(arguments: InjectedFault.allCases.prefix(TestRounds.isShort ? 3 : .max))
   func eachFaultIsCaught(_ fault: InjectedFault) {
     var caught: Set<Invariant> = []
     for seed in 1...20 as ClosedRange<UInt64> where caught.isDisjoint(with: fault.caughtBy) {

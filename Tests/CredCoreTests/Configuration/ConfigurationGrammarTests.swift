@@ -1,4 +1,5 @@
 @testable import CredCore
+import TestSupport
 import Testing
 
 /// Lines, sections, quotes and comments.

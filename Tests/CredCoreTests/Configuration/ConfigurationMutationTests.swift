@@ -1,5 +1,6 @@
 import Foundation
 import struct SimulationKit.SeededGenerator
+import TestSupport
 import Testing
 
 @testable import CredCore

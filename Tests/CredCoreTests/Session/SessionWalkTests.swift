@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @Suite struct SessionWalkTests {

@@ -1,4 +1,5 @@
 import struct SimulationKit.SeededGenerator
+import TestSupport
 import Testing
 
 @testable import CredCore
