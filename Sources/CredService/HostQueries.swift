@@ -1,0 +1,127 @@
+package import CredCore
+
+/// Queries to the host that may block: call them on a ``BackgroundLane`` only.
+package protocol HostQueries: Sendable {
+  func user(_ query: UserQuery) -> UserAnswer
+  func group(_ name: String) -> GroupAnswer
+  /// The path and the file of the program that a process runs.
+  func program(of pid: Int32) -> ProgramAnswer
+  /// The digest of a file that a process still runs.
+  func digest(of file: ProgramFile, runBy pid: Int32) -> DigestAnswer
+  /// - Throws: an error that names `path`, under the configuration's `key`.
+  func file(_ path: String, key: String) throws(InvalidInput) -> Secret
+  /// Never blocks.
+  func environment(_ name: String) -> String?
+}
+
+/// A user to look up.
+package struct UserQuery: Hashable, Sendable {
+  package enum Key: Hashable, Sendable {
+    case uid(UInt32)
+    case name(String)
+  }
+
+  package var key: Key
+  /// Also looks up groups. This costs more: directories search all groups.
+  package var withGroups = false
+
+  package init(_ key: Key, withGroups: Bool = false) {
+    self.key = key
+    self.withGroups = withGroups
+  }
+}
+
+/// An entry of the user database.
+package struct UserEntry: Equatable, Sendable {
+  package var uid: UInt32
+  package var name: String
+  /// Empty unless the query asked for them.
+  package var groups: [UInt32] = []
+  /// Groups that the database listed for this user since the daemon's start, but no longer lists.
+  package var withdrawn: Set<UInt32> = []
+
+  package init(uid: UInt32, name: String, groups: [UInt32] = [], withdrawn: Set<UInt32> = []) {
+    self.uid = uid
+    self.name = name
+    self.groups = groups
+    self.withdrawn = withdrawn
+  }
+}
+
+package enum UserAnswer: Equatable, Sendable {
+  case user(UserEntry)
+  /// The host knows no such user.
+  case nobody
+  /// The database did not answer, and has never answered this query.
+  case unavailable
+
+  /// Nil without a user.
+  var name: String? { if case .user(let user) = self { user.name } else { nil } }
+}
+
+package enum GroupAnswer: Equatable, Sendable {
+  case group(UInt32)
+  /// The host knows no such group.
+  case noSuchGroup
+  /// The database did not answer.
+  case unavailable
+}
+
+/// A file and its content, as far as the kernel distinguishes them. No process can set the time of
+/// the last status change.
+package struct ProgramFile: Hashable, Sendable {
+  package let device: UInt64
+  package let inode: UInt64
+  package let size: Int64
+  /// In nanoseconds.
+  package let modified: Int64
+  package let changed: Int64
+
+  package init(device: UInt64, inode: UInt64, size: Int64, modified: Int64, changed: Int64) {
+    self.device = device
+    self.inode = inode
+    self.size = size
+    self.modified = modified
+    self.changed = changed
+  }
+}
+
+package enum ProgramAnswer: Equatable, Sendable {
+  case program(path: String, ProgramFile)
+  /// With the reason, for the operator.
+  case unknown(String)
+}
+
+package enum DigestAnswer: Equatable, Sendable {
+  /// In 64 lower-case hexadecimal digits.
+  case digest(String)
+  /// With the reason, for the operator.
+  case unknown(String)
+}
+
+/// What is known of a client's program.
+enum ExecutableAnswer: Equatable {
+  case executable(Caller.Executable)
+  /// With the reason, for the operator.
+  case unknown(String)
+  /// The disk did not answer in time.
+  case overdue
+  /// The user asks about too many processes at once.
+  case crowded
+
+  /// The refusal of a request, if its program could not be looked at now but perhaps later.
+  var error: ProtocolError? {
+    switch self {
+    case .executable, .unknown: nil
+    case .overdue:
+      ProtocolError(
+        .timeout, "the file of the calling program could not be read in time; try again",
+        retryAfter: UserDirectory.failureKeptFor)
+    case .crowded:
+      ProtocolError(
+        .tooManyRequests,
+        "more than \(Limits.Client.queuedPrograms) programs of this user wait to be looked at",
+        retryAfter: .seconds(1))
+    }
+  }
+}
