@@ -53,7 +53,7 @@ extension FuzzTarget {
 // MARK: URLs
 
 extension FuzzTarget {
-  /// A URL in a template leads to one host, whoever the user is; Foundation reads the same host.
+  /// A URL in a template leads to the same host for every user; Foundation reads the same host.
   func judgeURL(_ bytes: [UInt8]) -> Verdict {
     let text = String(decoding: bytes, as: UTF8.self)
     let url = try? HTTPURL(text)
