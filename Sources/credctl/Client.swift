@@ -185,7 +185,6 @@ struct Answer {
   /// The daemon's version and process.
   var daemon: String { DaemonLine(reply["Daemon"]).text }
 
-  /// How many waiting callers `release` ended.
   /// What became of a sign-up.
   var signedUp: String {
     if let delivery = reply["Delivery"], let place = delivery["Destination"]?.text {
@@ -194,6 +193,8 @@ struct Answer {
     return reply["Confirmed"]?.bool ?? true
       ? "the account is there; sign in with 'credctl login'" : "the account is to be confirmed"
   }
+
+  /// How many waiting callers `release` ended.
   var released: Int64 { reply["Released"]?.integer ?? 0 }
 
   func text(_ name: String) -> String { PlainText.oneLine(reply[name]?.text ?? "-") }
