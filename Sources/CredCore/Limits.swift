@@ -61,6 +61,9 @@ public enum Limits {
     /// Processes of one user whose program waits to be looked at (`allow_executables`). A look takes
     /// far less than a millisecond; more than these at once is no honest use.
     public static let queuedPrograms = 32
+    /// Events that wait while the access of one watching client is decided again, which takes
+    /// seconds at most.
+    public static let heldEvents = 64
   }
 
   /// Sessions and what they hold.

@@ -135,6 +135,8 @@ struct Watch {
   let id: RequestID?
   /// How long the decision to let it watch is valid.
   var allowedUntil = Instant.distantFuture
+  /// Events that came after that, for the case that it is allowed again.
+  var held: [(profile: String, event: SessionEvent)] = []
 
   init(_ scope: Scope, of owner: SessionOwner, id: RequestID?) {
     self.scope = scope

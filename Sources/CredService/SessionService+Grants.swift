@@ -6,26 +6,22 @@ extension SessionService {
   /// Makes a request wait in a session, unless it was answered at once.
   func recordAccess(to session: Session, ofWaiting client: Client) {
     guard let waiting = client.waiting, waiting.session === session else { return }
-    client.waiting?.allowedUntil = accessEnd(
-      session.profile, client, inNameOf: waiting.request.otherUser)
+    client.waiting?.allowedUntil = accessEnd(client)
   }
 
-  /// Starts a client's watch of a session.
+  /// Starts or renews a client's watch of a session.
   func recordAccess(to session: Session, ofWatching client: Client) {
-    client.watch?.allowedUntil = accessEnd(session.profile, client, inNameOf: nil)
+    allowWatch(of: client, until: accessEnd(client))
   }
 
-  /// How long the present decision is valid. It is checked again then.
-  private func accessEnd(
-    _ profile: Profile, _ client: Client, inNameOf other: String?
-  ) -> Instant {
-    // An open profile needs no recheck.
-    if profile.access.isOpen, other == nil { return .distantFuture }
+  /// How long the present decision is valid. It is checked again then, also in a profile that is open
+  /// to every user: the uid may be another person's by then.
+  private func accessEnd(_ client: Client) -> Instant {
     checkAccess(at: client.decision.until)
     return client.decision.until
   }
 
-  private func checkAccess(at time: Instant) {
+  func checkAccess(at time: Instant) {
     guard time < nextAccessCheck else { return }
     nextAccessCheck = time
     accessTimer?.arm(at: time)
@@ -50,7 +46,7 @@ extension SessionService {
     switch resolve(name, client, now) {
     case .session(let session): recordAccess(to: session, ofWatching: client)
     case .refused(let error) where error.endsAccess: endWatch(client, error, watch.id)
-    case .refused: client.watch?.allowedUntil = now + UserDirectory.failureKeptFor
+    case .refused: allowWatch(of: client, until: now + UserDirectory.failureKeptFor)
     // The check runs again when the look-up ends.
     case .pending: break
     }
@@ -66,7 +62,7 @@ extension SessionService {
       for session in own where !before.contains(session.key.profile) {
         sendPresentState(of: session, client)
       }
-    case .unavailable: client.watch?.allowedUntil = now + UserDirectory.failureKeptFor
+    case .unavailable: allowWatch(of: client, until: now + UserDirectory.failureKeptFor)
     case .pending: break
     }
   }
@@ -74,10 +70,7 @@ extension SessionService {
   /// Starts or renews a client's watch of all of its sessions.
   func recordAccess(ofWatching client: Client, _ caller: Caller) {
     client.watch?.visible = Set(profiles(of: caller))
-    client.watch?.allowedUntil = .distantFuture
-    guard !configuration.restricted.isEmpty else { return }
-    client.watch?.allowedUntil = client.decision.until
-    checkAccess(at: client.decision.until)
+    allowWatch(of: client, until: accessEnd(client))
   }
 
   private func recheckWait(_ client: Client, _ now: Instant) {

@@ -64,6 +64,16 @@ extension SessionService {
     client.sink.send(bytes)
   }
 
+  /// Lets a client watch on, and sends what happened while access was decided again.
+  func allowWatch(of client: Client, until time: Instant) {
+    client.watch?.allowedUntil = time
+    guard let held = client.watch?.held, !held.isEmpty else { return }
+    client.watch?.held = []
+    for (profile, event) in held where client.watch?.covers(profile) ?? false {
+      send(event, profile, client)
+    }
+  }
+
   /// Sends an event of a session to the watchers of its user.
   func sendEvent(_ announcement: Announcement, _ session: Session) {
     guard let ids = watchers[session.key.uid], let event = event(announcement, session) else {
@@ -73,7 +83,13 @@ extension SessionService {
       guard let client = clients[id], let watch = client.watch,
         watch.covers(session.key.profile), watch.isOf(session.owner)
       else { continue }
-      send(event, session.key.profile, client)
+      if host.clock.now < watch.allowedUntil {
+        send(event, session.key.profile, client)
+      } else if watch.held.count < Limits.Client.heldEvents {
+        // Access is decided first: the decision may have ended while the host slept.
+        client.watch?.held.append((session.key.profile, event))
+        checkAccess(at: host.clock.now)
+      }
     }
   }
 

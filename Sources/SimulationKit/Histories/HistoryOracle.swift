@@ -31,8 +31,12 @@ extension HistoryRun {
     world.inProcess(after: 0) { [self] in handOver(client) }
   }
 
+  /// A watch was decided about up to a minute ago.
   private func possible(_ user: Int, _ line: HistoryClient.Line?) -> Set<Int> {
-    Set(people.possible(user, from: line?.start ?? world.now).map(\.number))
+    let start = line?.start ?? world.now
+    let decided = line?.start ?? world.now - HistoryPeople.grace
+    let persons = people.possible(user, from: start, decided: decided).map(\.number)
+    return people.withGuises(Set(persons))
   }
 
   // MARK: Secrets
@@ -51,10 +55,12 @@ extension HistoryRun {
           + "\(persons?.sorted().description ?? "nobody's")")
     }
     let readers = owners.union(possible(client.user, line))
-    for person in HistorySecret.numbers(in: reply, after: HistorySecret.note) {
-      guard let person, !readers.contains(person) else { continue }
+    for number in HistorySecret.numbers(in: reply, after: HistorySecret.note) {
+      guard let persons = number.flatMap({ upstreams.notes[$0] }), persons.isDisjoint(with: readers)
+      else { continue }
       world.violate(
-        .secretsStay, session: nil, "words about person \(person) reached \(readers.sorted())")
+        .secretsStay, session: nil,
+        "words about \(persons.sorted()) reached \(readers.sorted())")
     }
   }
 

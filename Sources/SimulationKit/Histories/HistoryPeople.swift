@@ -18,6 +18,8 @@ final class HistoryPeople {
   static let grace = Duration.seconds(63)
   /// A group that is not listed ends rights only at a second look-up so much later, or more.
   static let doubt = Duration.seconds(6)
+  /// How long a look-up that hangs may go on after the database answers again.
+  static let hangs = Duration.seconds(23)
   /// A right that holds for so long is known to credd.
   static let groupGrace = Duration.seconds(150)
   static let firstUID: UInt32 = 1000
@@ -27,6 +29,8 @@ final class HistoryPeople {
   private var persons: [Person] = []
   private var groupLists: [Int: [(since: Instant, groups: [UInt32])]] = [:]
   private var troubles: [(since: Instant, trouble: DirectoryTrouble)] = []
+  /// Who signed in while credd may have taken them for the person without a name, by that person.
+  private var guises: [Int: Set<Int>] = [:]
 
   init(_ world: World) {
     self.world = world
@@ -73,6 +77,12 @@ final class HistoryPeople {
     database.setTrouble(trouble)
   }
 
+  /// The host slept since `time`. A look-up that hung then ends only afterwards.
+  func awoke(since time: Instant) {
+    guard trouble == .none, hadTrouble(since: time - Self.hangs) else { return }
+    troubles += [(time, .hanging), (world.now, .none)]
+  }
+
   var trouble: DirectoryTrouble { troubles.last?.trouble ?? .none }
 
   // MARK: Questions
@@ -86,7 +96,9 @@ final class HistoryPeople {
   func groups(of user: Int) -> [UInt32] { groupLists[user]?.last?.groups ?? [] }
 
   /// The persons that credd may take a user for, in a request that came at `start`.
-  func possible(_ user: Int, from start: Instant) -> [Person] {
+  ///
+  /// - Parameter decided: when credd decided who it is; nil for `start` or later.
+  func possible(_ user: Int, from start: Instant, decided: Instant? = nil) -> [Person] {
     let earliest = start - Self.grace
     let all = persons.filter { $0.user == user }
     var possible = all.indices.filter { index in
@@ -95,12 +107,33 @@ final class HistoryPeople {
     }
     // A database that does not answer leaves credd with what it said last: whoever came after that
     // is the same person to it.
-    if hadTrouble(since: earliest), let told = database.lastTold(Self.uid(user)),
+    if hadTrouble(since: earliest), let told = database.told(Self.uid(user), at: decided ?? start),
       let index = all.lastIndex(where: { ($0.isNamed ? Self.name($0.number) : "") == told })
     {
       possible += index..<all.count
     }
     return Set(possible).sorted().map { all[$0] }
+  }
+
+  /// A person signs in now. If the uid may still count as one without a name, the session is that
+  /// one's, and so it is when nobody has the name any more. All other persons never come back.
+  func signsIn(_ person: Person) {
+    guard person.isNamed,
+      let nameless = possible(person.user, from: world.now).first(where: { !$0.isNamed })
+    else { return }
+    guises[nameless.number, default: []].insert(person.number)
+  }
+
+  /// The same persons, with those who signed in as one of them.
+  func withGuises(_ persons: Set<Int>) -> Set<Int> {
+    persons.reduce(into: persons) { $0.formUnion(guises[$1] ?? []) }
+  }
+
+  /// The person without a name, if credd was not told that the uid has one. It renews the session
+  /// meanwhile, and its person may come back.
+  func believedNameless(_ user: Int) -> Set<Int> {
+    guard database.told(Self.uid(user), at: world.now) == "" else { return [] }
+    return Set(persons.filter { $0.user == user && !$0.isNamed }.map(\.number))
   }
 
   /// Everybody whom credd may take for one of these persons now.
@@ -130,11 +163,15 @@ final class HistoryDatabase: HostQueries {
     var names: [UInt32: String] = [:]
     var groups: [UInt32: [UInt32]] = [:]
     var trouble = DirectoryTrouble.none
-    /// What was answered last: a name, or nothing for "no such user".
-    var told: [UInt32: String] = [:]
+    /// What was answered: names, or nothing for "no such user". Only what is new.
+    var told: [UInt32: [(since: Instant, name: String)]] = [:]
     var now = World.beginning
     /// Every group that this process was told of, and since when it is not listed any more.
     var toldGroups: [UInt32: [UInt32: Instant?]] = [:]
+
+    mutating func tell(_ name: String, of uid: UInt32) {
+      if told[uid]?.last?.name != name { told[uid, default: []].append((now, name)) }
+    }
   }
 
   private let state = Mutex(State())
@@ -145,7 +182,13 @@ final class HistoryDatabase: HostQueries {
 
   func setTrouble(_ trouble: DirectoryTrouble) { state.withLock { $0.trouble = trouble } }
 
-  func lastTold(_ uid: UInt32) -> String? { state.withLock { $0.told[uid] } }
+  /// What this process was told of a uid last, at that time; else first.
+  func told(_ uid: UInt32, at time: Instant) -> String? {
+    state.withLock { state in
+      let told = state.told[uid] ?? []
+      return (told.last { $0.since <= time } ?? told.first)?.name
+    }
+  }
 
   func setTime(_ now: Instant) { state.withLock { $0.now = now } }
 
@@ -177,10 +220,10 @@ final class HistoryDatabase: HostQueries {
         uid = known.key
       }
       guard let name = state.names[uid] else {
-        if isByUID { state.told[uid] = "" }
+        if isByUID { state.tell("", of: uid) }
         return .nobody
       }
-      if isByUID { state.told[uid] = name }
+      if isByUID { state.tell(name, of: uid) }
       guard query.withGroups else { return .user(UserEntry(uid: uid, name: name)) }
       let groups = state.trouble == .withoutGroups ? [] : state.groups[uid] ?? []
       for group in groups { state.toldGroups[uid, default: [:]][group] = .some(nil) }

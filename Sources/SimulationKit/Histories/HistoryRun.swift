@@ -131,7 +131,9 @@ final class HistoryRun {
   }
 
   private func sleep(_ seconds: Int) {
+    let before = world.now
     world.sleep(until: world.later(Double(seconds)))
+    people.awoke(since: before)
     for client in clients.values {
       guard let line = client.current else { continue }
       client.current?.deadline = max(line.deadline, world.later(line.patience))
@@ -190,6 +192,7 @@ final class HistoryRun {
 
   private func members(_ request: HistoryRequest, _ person: HistoryPeople.Person) -> String {
     let others = (0...person.number + 1).filter { $0 != person.number }
+    if request.operation == "login" { people.signsIn(person) }
     switch request {
     case .get(_, let members): return members
     case .impersonate(_, let user, let byName):

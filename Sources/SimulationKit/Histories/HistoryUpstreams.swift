@@ -40,6 +40,8 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   private(set) var tokens: [Int: Token] = [:]
   private(set) var keys: [Int: Keys] = [:]
   private(set) var identities: [String: Identity] = [:]
+  /// Words about somebody, with the persons whom a backend may have meant.
+  private(set) var notes: [Int: Set<Int>] = [:]
   private var lastNumber = 1000
   private var lastIdentity = 0
   /// Of backends and public providers, by pool and name.
@@ -191,8 +193,9 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     guard let name, !name.isEmpty else { return .plain(404, "{}") }
     let persons = bearer?.token.persons ?? persons(named: name)
     claimsStay(body?["IdentityId"]?.text, persons, known: "\(pool(body)) \(server) \(name)")
-    if trouble == .refusingSome, let person = persons?.min(), person % 2 == 0 {
-      return .plain(403, #"{"message":"\#(HistorySecret.note)\#(person) is blocked"}"#)
+    if trouble == .refusingSome, let persons, persons.min()?.isMultiple(of: 2) ?? false {
+      notes[notes.count] = persons
+      return .plain(403, #"{"message":"\#(HistorySecret.note)\#(notes.count - 1) is blocked"}"#)
     }
     let pool = pool(body)
     let identity = identity(of: "\(server) \(name)", pool: pool, persons)
@@ -222,6 +225,7 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     if let person = HistoryPeople.person(named: parts[0]) { return [person] }
     guard let uid = UInt32(parts[0]), let user = HistoryPeople.user(uid) else { return nil }
     return Set(people.possible(user, from: world.now).map(\.number))
+      .union(people.believedNameless(user))
   }
 
   private func identity(of key: String, pool: String, _ persons: Set<Int>?) -> String {

@@ -85,12 +85,67 @@ struct GrantTests {
     #expect((58...66).contains(fixture.host.queries.asked.count - asked))
   }
 
-  @Test func `an open profile needs no check`() throws {
-    let fixture = try fixture("")
+  /// The uid may be given to another person, whom no profile's rule would stop.
+  @Test(arguments: [#"{"op":"watch","profile":"default"}"#, #"{"op":"watch"}"#])
+  func `a watch of an open profile ends a minute after the uid has changed hands`(
+    _ line: String
+  ) throws {
+    let fixture = try ServiceFixture(Configured.usual())
+    #expect(try fixture.ask().accessKeyID != nil)
     let watcher = fixture.connect()
-    watcher.send(#"{"op":"watch","profile":"default"}"#)
-    #expect(watcher.replies.count == 1)
-    #expect(fixture.service.nextAccessCheck == .distantFuture)
+    #expect(try watcher.ask(line)["IdentityId"] != nil)
+    fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
+    fixture.advance(by: .seconds(61))
+    #expect(try watcher.next().errorCode == "AccessDenied")
+    #expect(fixture.service.watchers.isEmpty)
+    #expect(fixture.service.sessions.values.allSatisfy { $0.userName == "carol" })
+  }
+
+  @Test func `a wait in an open profile ends a minute after the uid has changed hands`() throws {
+    let fixture = try fixture("")
+    let waiter = fixture.connect()
+    waiter.send(#"{"wait":300}"#)
+    fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
+    fixture.advance(by: .seconds(50))
+    #expect(waiter.hasReadAll)
+    fixture.advance(by: .seconds(11))
+    #expect(try waiter.next().errorCode == "AccessDenied")
+  }
+
+  @Test func `a watcher hears nothing before its access is decided after a suspension`() throws {
+    let fixture = try ServiceFixture(Configured.usual())
+    #expect(try fixture.ask().accessKeyID != nil)
+    let (former, present) = (fixture.connect(), fixture.connect())
+    #expect(try former.ask(#"{"op":"watch","profile":"default"}"#).state == "signedIn")
+    #expect(try present.ask(#"{"op":"watch"}"#).state == "signedIn")
+    fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
+    fixture.host.background.time[.users] = .milliseconds(20)
+    fixture.host.clock.sleep(for: .seconds(4000))
+    fixture.advance(by: .milliseconds(20))
+    for watcher in [former, present] {
+      #expect(try watcher.next().errorCode == "AccessDenied")
+      #expect(watcher.hasReadAll)
+    }
+  }
+
+  @Test func `what happens while access is decided reaches the watcher in order`() throws {
+    let fixture = try ServiceFixture(Configured.usual())
+    // Credentials that are used are renewed.
+    for _ in 0..<2 {
+      #expect(try fixture.ask().accessKeyID != nil)
+      fixture.advance(by: .seconds(60))
+    }
+    let watcher = fixture.connect()
+    #expect(try watcher.ask(#"{"op":"watch"}"#).state == "signedIn")
+    fixture.host.background.time[.users] = .seconds(1)
+    // The next refresh is due.
+    fixture.host.clock.sleep(for: .seconds(3000))
+    fixture.advance(by: .milliseconds(500))
+    #expect(watcher.hasReadAll)
+    #expect(try fixture.connect().ask(#"{"op":"logout"}"#).state == "signedOut")
+    let refreshed = try watcher.next()
+    #expect(refreshed["Event"]?.text == "refreshed", "\(refreshed)")
+    #expect(try watcher.next().state == "signedOut")
   }
 
   @Test func `a database that hangs ends no user's access`() throws {

@@ -25,6 +25,9 @@ final class FakeHTTP: HTTPSending {
   }
 
   var answer: (HTTPRequest) -> Answer = { _ in .failure(.connect) }
+  /// Replies that are due wait for ``deliver()``.
+  var holds = false
+  private var held: [() -> Void] = []
   private(set) var requests: [HTTPRequest] = []
   /// Requests that were not answered yet.
   private(set) var underWay = 0
@@ -49,14 +52,24 @@ final class FakeHTTP: HTTPSending {
       answer = Answer(result: .failure(.timeout), time: settings.timeout)
     }
     let number = requests.count
-    let timer = clock.makeTimer { [unowned self] in
-      timers[number] = nil
+    let finish = { [unowned self] in
       underWay -= 1
       trace.add("reply \(request.operation)")
       completion(answer.result)
     }
+    let timer = clock.makeTimer { [unowned self] in
+      timers[number] = nil
+      if holds { held.append(finish) } else { finish() }
+    }
     timers[number] = timer
     timer.arm(at: clock.now + answer.time)
+  }
+
+  /// All replies that are due come now.
+  func deliver() {
+    let due = held
+    held = []
+    for finish in due { finish() }
   }
 }
 

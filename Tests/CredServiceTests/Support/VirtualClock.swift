@@ -52,6 +52,12 @@ final class VirtualClock: Clock {
     Issue.record("timers fire without end at \(now)")
   }
 
+  /// The host is suspended: nothing fires before its end.
+  func sleep(for duration: Duration) {
+    now = now + duration
+    settle()
+  }
+
   /// Fires what is due now, and what that makes due.
   func settle() { advance(to: now) }
 
