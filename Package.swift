@@ -125,10 +125,11 @@ let package = Package(
     .testTarget(
       name: "DaemonTests",
       // The programs are dependencies so that they are built beside the tests that run them.
-      dependencies: ["credd", "credctl", "credd-sandbox", "TestSupport"],
+      dependencies: ["credd", "credctl", "credd-sandbox", "TestSupport", "CCallers"],
       swiftSettings: strict),
     // They install the Debian package that `make deb` builds, on a machine of their own.
     .testTarget(name: "SystemTests", dependencies: ["TestSupport"], swiftSettings: strict),
+    .target(name: "CCallers", path: "Tests/CCallers", cSettings: warnings),
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
   ]
 )

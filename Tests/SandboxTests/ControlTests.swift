@@ -65,13 +65,47 @@ import Testing
     #expect(test.send("GET", "/nonsense").status == 404)
   }
 
+  @Test func saysToWhomCredentialsAndTokensWereGiven() throws {
+    let others = "eu-west-1:99999999-2222-3333-4444-555555555555"
+    var test = try TestSandbox { seed in
+      var pool = SandboxSeed.Pool(id: others, developerProvider: "login.other.app")
+      pool.authenticatedRole = TestSandbox.role
+      seed.pools.append(pool)
+    }
+    func issued(_ query: String) -> JSON? { test.send("GET", "/control/issued?\(query)").json }
+    let (identity, token) = test.token()
+    let reply = test.credentials(identity, TestSandbox.cognito, token)
+    let key = reply.json?["Credentials"]?["AccessKeyId"]?.text ?? ""
+    let logins: JSON = .object([TestSandbox.provider: ["alice"]])
+    #expect(issued("AccessKeyId=\(key)")?["Pool"]?.text == TestSandbox.pool)
+    #expect(issued("AccessKeyId=\(key)")?["Logins"] == logins)
+    #expect(issued("AccessKeyId=\(key)")?["RoleSessionName"] == nil)
+    #expect(issued("Token=\(token)")?["IdentityId"]?.text == identity)
+    #expect(issued("Token=\(token)")?["Pool"]?.text == TestSandbox.pool)
+    #expect(issued("Token=\(token)")?["Logins"] == logins)
+    let elsewhere = test.send("GET", "/token/alice?pool=\(others)").json?["Token"]?.text ?? ""
+    #expect(issued("Token=\(elsewhere)")?["Pool"]?.text == others)
+    #expect(issued("Token=\(elsewhere)")?["Logins"] == .object(["login.other.app": ["alice"]]))
+    let assumed = test.sts([
+      "RoleArn": TestSandbox.role, "RoleSessionName": "alice@host", "WebIdentityToken": token,
+    ])
+    let text = String(decoding: assumed.body, as: UTF8.self)
+    let assumedKey = text.split(separator: "AccessKeyId>").dropFirst().first?.prefix { $0 != "<" }
+    #expect(issued("AccessKeyId=\(assumedKey ?? "")")?["RoleSessionName"]?.text == "alice@host")
+    #expect(issued("AccessKeyId=\(assumedKey ?? "")")?["Logins"] == logins)
+    #expect(issued("Token=nonsense")?["Code"]?.text == "NotFound")
+    #expect(issued("")?["Code"]?.text == "InvalidRequest")
+  }
+
   @Test func remembersTheLatestGrantsAlone() {
     var mint = CredentialMint()
     var random = SplitMix64(seed: 1)
     mint.sessionTokenLength = 32
     let keys = (0...CredentialMint.maximumGrants).map { _ in
       mint.credentials(
-        for: "i", role: "r", until: Date(timeIntervalSince1970: 0), random: &random
+        for: CredentialMint.Grant(
+          pool: "p", identity: "i", logins: [], role: "r",
+          expiration: Date(timeIntervalSince1970: 0)), random: &random
       ).accessKeyID
     }
     #expect(mint.grant(of: keys[0]) == nil)

@@ -30,8 +30,11 @@ extension SandboxState {
     let role = try role(for: access, custom: customRole)
     let expiration = Date(
       timeIntervalSince1970: Double(now.epochSeconds + lifetimes.credentials))
+    let linked = pools[access.pool]?.identity(access.identity)?.logins ?? []
     let credentials = mint.credentials(
-      for: access.identity, role: role, until: expiration, random: &random)
+      for: CredentialMint.Grant(
+        pool: access.pool, identity: access.identity, logins: linked, role: role,
+        expiration: expiration), random: &random)
     return [
       "IdentityId": .string(access.identity),
       "Credentials": [

@@ -62,19 +62,52 @@ enum ControlService {
     ]
   }
 
-  /// The owner and the role of credentials.
+  /// To whom credentials or a developer token were given.
   private static func issued(
     _ request: HTTPRequest, in sandbox: Sandbox
   ) throws(ServiceError) -> JSON {
-    guard let key = FormParameters(request.query)["AccessKeyId"] else {
-      throw ServiceError("InvalidRequest", "AccessKeyId is required")
+    let query = FormParameters(request.query)
+    if let token = query["Token"] { return try issued(token, in: sandbox.state) }
+    guard let key = query["AccessKeyId"] else {
+      throw ServiceError("InvalidRequest", "AccessKeyId or Token is required")
     }
     guard let grant = sandbox.state.mint.grant(of: key) else {
       throw ServiceError(status: 404, "NotFound", "no such access key")
     }
-    return [
-      "IdentityId": .string(grant.identity), "RoleArn": .string(grant.role),
+    var output: [String: JSON] = [
+      "Pool": .string(grant.pool), "IdentityId": .string(grant.identity),
+      "Logins": subjects(of: grant.logins), "RoleArn": .string(grant.role),
       "Expiration": .string(grant.expiration.iso8601Text),
+    ]
+    if let name = grant.sessionName { output["RoleSessionName"] = .string(name) }
+    return .object(output)
+  }
+
+  /// Provider → its names of the user.
+  private static func subjects(of logins: Set<Login>) -> JSON {
+    .object(
+      Dictionary(grouping: logins, by: \.provider).mapValues { logins in
+        .array(logins.map(\.subject).sorted().map { .string($0) })
+      })
+  }
+
+  /// The identity of a developer token and the login that it was given for, as its claims say.
+  private static func issued(_ token: String, in state: SandboxState) throws(ServiceError) -> JSON {
+    guard let claims = try? state.issuer.verifiedClaims(in: token),
+      let identity = claims["sub"]?.text, let pool = claims["aud"]?.text,
+      let expiration = claims["exp"]?.integer
+    else { throw ServiceError(status: 404, "NotFound", "no such token") }
+    var logins: Set<Login> = []
+    // `amr` ends in PROVIDER:POOL:SUBJECT.
+    let methods = claims["amr"]?.elements?.compactMap(\.text) ?? []
+    if methods.count == 3 {
+      let opening = "\(methods[1]):\(pool):"
+      let subject = String(methods[2].dropFirst(opening.count))
+      logins.insert(Login(provider: methods[1], subject: subject))
+    }
+    return [
+      "Pool": .string(pool), "IdentityId": .string(identity), "Logins": subjects(of: logins),
+      "Expiration": .string(Date(timeIntervalSince1970: Double(expiration)).iso8601Text),
     ]
   }
 

@@ -82,7 +82,9 @@ extension SandboxState {
     }
     let expiration = Date(timeIntervalSince1970: Double(now.epochSeconds + call.duration))
     let credentials = mint.credentials(
-      for: token.identity, role: role.arn, until: expiration, random: &random)
+      for: CredentialMint.Grant(
+        pool: token.pool, identity: token.identity, logins: identity.logins, role: role.arn,
+        sessionName: call.sessionName, expiration: expiration), random: &random)
     let roleID = "AROASANDBOX" + role.name.uppercased().filter { $0.isASCII && $0.isLetter }
     let session = "arn:aws:sts::\(role.account):assumed-role/\(role.name)/\(call.sessionName)"
     return [

@@ -144,12 +144,18 @@ extension SandboxState {
     guard Cryptography.areEqual(expected, signature) else {
       throw SampleCall.unauthorized("Error matching signature")
     }
-    guard let user = users.existing(device.user), !user.isDisabled, let poolID = defaultPool else {
-      throw SampleCall.unauthorized("Unknown user")
-    }
+    guard let user = users.existing(device.user), !user.isDisabled,
+      let poolID = pool(ofDeveloperAmong: logins.map(\.provider))
+    else { throw SampleCall.unauthorized("Unknown user") }
     let token = try sampleToken(
       poolID, identity: identity, logins: logins, device: device, fault: fault, at: now)
     return try SampleProtocol.encrypted(token, key: device.key, vector: vector())
+  }
+
+  /// The first pool, by id, with one of these developer providers; else the sandbox's first pool.
+  private func pool(ofDeveloperAmong providers: [String]) -> String? {
+    let pools = pools.values.filter { $0.developerProvider.map(providers.contains) ?? false }
+    return pools.map(\.id).min() ?? defaultPool
   }
 
   /// The token as the sample spells it, with the comma that makes it no JSON.

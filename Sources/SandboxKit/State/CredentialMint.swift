@@ -10,10 +10,15 @@ struct TemporaryCredentials: Sendable, Equatable {
 
 /// Makes unique credentials in AWS's formats and lengths.
 struct CredentialMint: Sendable {
-  /// The owner of credentials, for tests that ask for their role.
+  /// What credentials were given for, for tests that ask whose they are.
   struct Grant: Sendable {
+    var pool: String
     var identity: String
+    /// The identity's logins when the credentials were given. Empty for a guest.
+    var logins: Set<Login>
     var role: String
+    /// RoleSessionName, which STS alone has.
+    var sessionName: String?
     var expiration: Date
   }
 
@@ -29,7 +34,7 @@ struct CredentialMint: Sendable {
   func grant(of accessKeyID: String) -> Grant? { grants[accessKeyID] }
 
   mutating func credentials(
-    for identity: String, role: String, until expiration: Date, random: inout SplitMix64
+    for grant: Grant, random: inout SplitMix64
   ) -> TemporaryCredentials {
     let base32 = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
     let base64 = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
@@ -40,9 +45,8 @@ struct CredentialMint: Sendable {
       secretAccessKey: random.text(1, of: base64.dropLast()) + random.text(39, of: base64),
       sessionToken: opening
         + random.text(max(1, sessionTokenLength - opening.utf8.count - 2), of: base64) + "==",
-      expiration: expiration)
-    remember(
-      Grant(identity: identity, role: role, expiration: expiration), as: credentials.accessKeyID)
+      expiration: grant.expiration)
+    remember(grant, as: credentials.accessKeyID)
     made += 1
     return credentials
   }

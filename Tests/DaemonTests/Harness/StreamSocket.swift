@@ -7,6 +7,9 @@ final class StreamSocket {
   let descriptor: Int32
   private var received: [UInt8] = []
 
+  /// Takes over a descriptor that is connected.
+  init(connected descriptor: Int32) { self.descriptor = descriptor }
+
   init(unixPath path: String) throws {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <sys/types.h>
+
+// Which user, and which program, a connection is made by.
+struct ccallers_caller {
+  uid_t uid;
+  gid_t gid;
+  const gid_t *groups;
+  size_t group_count;
+  // The folder of a control group to join first; NULL for none.
+  const char *control_group;
+  // What the process runs from then on. It reads its standard input to the end, as cat(1) does.
+  const char *program;
+};
+
+// Connects to a Unix socket by a process of its own, which lives until `lifeline` is closed. Here,
+// because Swift has no fork(2), and the kernel names the process that called connect(2).
+//
+// Returns the connection's descriptor, or -errno.
+int ccallers_connect(const char *path, const struct ccallers_caller *caller, pid_t *pid,
+                     int *lifeline);

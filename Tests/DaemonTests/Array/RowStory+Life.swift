@@ -1,0 +1,248 @@
+import Foundation
+import Glibc
+import Testing
+
+extension RowStory {
+  /// Lives through the row.
+  func run() throws {
+    let people = try Beginning(self)
+    let lived = try liveSubject()
+    switch row.caller {
+    case .named, .unnamed: try askAsSubject(lived)
+    case .impersonated: try askAsActor(lived, bystandersKey: people.keys[0])
+    case .renamed, .reused: try askAsSuccessor(lived)
+    }
+    try expectOthersUntouched(people)
+  }
+
+  /// The sessions that the row is not about: the bystander's, and the subject's in the other profile.
+  struct Beginning {
+    let sessions: [(person: RowCast.Person, place: RowCast.Place)]
+    let keys: [String?]
+
+    init(_ story: RowStory) throws {
+      let cast = story.cast
+      sessions = [
+        (cast.bystander, cast.first), (cast.bystander, cast.second), (cast.subject, cast.second),
+      ]
+      keys = try sessions.map { try story.begin($0.person, in: $0.place) }
+      try story.expect(
+        story.reading.answerByItself(to: cast.outsider, in: cast.first), for: cast.outsider,
+        in: cast.first, "left out")
+    }
+  }
+
+  /// What the subject's life in the first profile left.
+  struct Lived {
+    /// The access key of the last credentials.
+    var key: String?
+    /// What the subject must get now.
+    var answer: RowExpectation.Answer
+    /// Whether these must be the same credentials, without another call upstream.
+    var isCached = false
+    /// A request of the subject that upstream is answering.
+    var underWay: Caller?
+    /// A request of the subject that waits for a sign-in.
+    var waiting: Caller?
+  }
+
+  // MARK: The subject's life
+
+  private func liveSubject() throws -> Lived {
+    let answer = reading.answerAfterLogin(to: cast.subject, in: cast.first)
+    guard row.life != .cold else {
+      // Nobody had the uid's session before its successor.
+      if row.caller != .renamed && row.caller != .reused {
+        try signIn(cast.subject, in: cast.first)
+      }
+      return Lived(answer: answer)
+    }
+    let key = try begin(cast.subject, in: cast.first)
+    var lived = Lived(key: key, answer: answer, isCached: key != nil)
+    switch row.life {
+    case .cold, .warm: break
+    case .refresh: if let key { try beginRefresh(&lived, key) }
+    case .bad: if let key { try loseProof(&lived, key) }
+    case .restored: try restart(by: cast.coins[3] ? SIGTERM : SIGKILL)
+    case .reloaded: try reloadSubject(&lived)
+    case .withdrawn:
+      try reload(.withdrawn)
+      lived.answer = .refused("AccessDenied")
+      lived.isCached = false
+    }
+    return lived
+  }
+
+  private var exchange: String {
+    row.flow == .basic ? "AssumeRoleWithWebIdentity" : "GetCredentialsForIdentity"
+  }
+
+  private func exchanges() throws -> Int {
+    try host.sandbox.calls((row.flow == .basic ? "sts." : "cognito.") + exchange)
+  }
+
+  /// The subject asks for credentials that upstream is slow to give.
+  private func beginRefresh(_ lived: inout Lived, _ key: String) throws {
+    try ask(cast.subject, cast.first, #""op":"clear","what":"credentials""#)
+    let service = row.flow == .basic ? "sts" : "cognito"
+    try host.sandbox.plan(
+      #"{"Service":"\#(service)","Operation":"\#(exchange)","Kind":"delay","Seconds":0.25}"#)
+    let before = try exchanges()
+    let first = try anotherClient(cast.subject)
+    try first.socket.send(#"{"profile":"\#(cast.first.profile)","wait":30}"# + "\n")
+    try Deadline.usual.wait(for: "the exchange") { try exchanges() > before }
+    lived.underWay = first
+    lived.isCached = false
+  }
+
+  /// The credentials are gone, and what the next ones would be given for is void.
+  private func loseProof(_ lived: inout Lived, _ key: String) throws {
+    try revoke(key)
+    try ask(cast.subject, cast.first, #""op":"clear","what":"credentials""#)
+    lived.isCached = false
+    guard !reading.isProofRenewable else { return }
+    let waiting = try anotherClient(cast.subject)
+    try waiting.socket.send(#"{"profile":"\#(cast.first.profile)","wait":120}"# + "\n")
+    try Deadline.usual.wait(for: "the proof to be refused") {
+      try ask(cast.subject, cast.first, #""op":"identity""#)["State"]?.text == "tokensInvalid"
+    }
+    lived.waiting = waiting
+    lived.answer = .refused("SignInRequired")
+  }
+
+  private func reloadSubject(_ lived: inout Lived) throws {
+    let isByItself = row.login == .none && lived.key != nil
+    let change: RowConfiguration.Change =
+      isByItself && cast.coins[4] ? .swapped : cast.coins[5] ? .unrelated : .added
+    try reload(change)
+    guard change == .swapped else { return }
+    lived.answer = moved(lived.answer)
+    lived.isCached = false
+    swapped = true
+  }
+
+  /// The answer where the first profile is one of the second's pool.
+  private func moved(_ answer: RowExpectation.Answer) -> RowExpectation.Answer {
+    guard case .granted(var grant) = answer else { return answer }
+    let (old, new) = (cast.first, cast.second)
+    let roles = [
+      old.authenticatedRole: new.authenticatedRole, old.guestRole: new.guestRole,
+      old.customRole: new.customRole,
+    ]
+    grant.pool = new.pool
+    grant.role = roles[grant.role] ?? grant.role
+    if let names = grant.logins.removeValue(forKey: old.provider) {
+      grant.logins[new.provider] = names
+    }
+    return .granted(grant)
+  }
+
+  // MARK: The caller's question
+
+  private func askAsSubject(_ lived: Lived) throws {
+    let calls = try host.sandbox.allCalls
+    let key = try expect(lived.answer, for: cast.subject, in: cast.first, "\(row.life)")
+    try compare(key, lived, calls)
+    try finishWaiting(lived)
+    guard row.life == .bad, lived.waiting != nil else { return }
+    // A sign-in mends it.
+    try signIn(cast.subject, in: cast.first)
+    let again = try expect(
+      reading.answerAfterLogin(to: cast.subject, in: cast.first), for: cast.subject,
+      in: cast.first, "signed in again")
+    #expect(again != lived.key)
+  }
+
+  private func askAsActor(_ lived: Lived, bystandersKey: String?) throws {
+    let calls = try host.sandbox.allCalls
+    let answer = reading.answerToActor(isEnoughSaid: configuration.isEnoughSaid)
+    let key = try expect(
+      answer ?? lived.answer, for: cast.actor, in: cast.first, as: cast.subject, "\(row.life)")
+    if answer == nil { try compare(key, lived, calls) }
+    // Over the same connection: the other user's, one whom the rule leaves out, the first again.
+    let others = reading.answerAfterLogin(to: cast.bystander, in: cast.first)
+    if !swapped, row.life != .withdrawn {
+      let other = try expect(
+        answer ?? others, for: cast.actor, in: cast.first, as: cast.bystander, "beside it")
+      if answer == nil { #expect(other == bystandersKey) }
+    }
+    try expect(
+      .refused("AccessDenied"), for: cast.actor, in: cast.first, as: cast.outsider, "left out")
+    let again = try expect(
+      answer ?? lived.answer, for: cast.actor, in: cast.first, as: cast.subject, "again")
+    #expect(again == key)
+    try finishWaiting(lived)
+  }
+
+  /// The subject's uid belongs to another person now, who must get nothing of the subject's.
+  private func askAsSuccessor(_ lived: Lived) throws {
+    if row.caller == .reused {
+      try restart(holder: .nobody)
+      // A uid that lost its name is not another person's, nor the former one's.
+      if row.life != .cold {
+        try expect(
+          .refused("AccessDenied"), for: cast.subject, in: cast.first, "without a name")
+      }
+    }
+    try restart(holder: .successor)
+    if let waiting = lived.underWay ?? lived.waiting {
+      // The daemon that it asked was ended.
+      let reply = try waiting.socket.reply()
+      if reply.errorCode != "ShuttingDown" { _ = try judge(reply, lived.answer, "under way") }
+    }
+    let isWithdrawn = row.life == .withdrawn
+    var answer = reading.answerByItself(to: cast.successor, in: cast.first)
+    if isWithdrawn { answer = .refused("AccessDenied") }
+    if swapped { answer = moved(answer) }
+    let key = try expect(answer, for: cast.successor, in: cast.first, "by itself")
+    try expectApart(key, lived)
+    guard row.login != .none else { return }
+    try signIn(cast.successor, in: cast.first)
+    let own = try expect(
+      isWithdrawn ? answer : reading.answerAfterLogin(to: cast.successor, in: cast.first),
+      for: cast.successor, in: cast.first, "signed in")
+    try expectApart(own, lived)
+  }
+
+  private func expectApart(_ key: String?, _ lived: Lived) throws {
+    guard let key, let former = lived.key else { return }
+    #expect(key != former)
+    guard try given(key).logins.isEmpty else { return }
+    #expect(try identity(of: key) != identity(of: former), "a guest's identity was passed on")
+  }
+
+  private func compare(_ key: String?, _ lived: Lived, _ calls: Int) throws {
+    if lived.isCached {
+      #expect(key == lived.key)
+      #expect(try host.sandbox.allCalls == calls)
+    } else if key != nil {
+      #expect(key != lived.key)
+    }
+  }
+
+  /// What the subject asked before must be answered as the caller was.
+  private func finishWaiting(_ lived: Lived) throws {
+    if let underWay = lived.underWay {
+      _ = try judge(underWay.socket.reply(), lived.answer, "under way")
+    }
+    guard let waiting = lived.waiting else { return }
+    try ask(cast.subject, cast.first, #""op":"release""#)
+    _ = try judge(waiting.socket.reply(), .refused("SignInRequired"), "waiting")
+  }
+
+  /// One person's life is nobody else's, and nothing of one profile another's.
+  private func expectOthersUntouched(_ beginning: Beginning) throws {
+    guard !swapped else { return }
+    for (session, key) in zip(beginning.sessions, beginning.keys) {
+      let isPassedOn =
+        session.person == cast.subject && (row.caller == .renamed || row.caller == .reused)
+      let person = isPassedOn ? cast.successor : session.person
+      let answer =
+        isPassedOn
+        ? reading.answerByItself(to: person, in: session.place)
+        : reading.answerAfterLogin(to: person, in: session.place)
+      let now = try expect(answer, for: person, in: session.place, "in the end")
+      #expect(isPassedOn ? now == nil || now != key : now == key, "of \(person.name)")
+    }
+  }
+}
