@@ -139,6 +139,12 @@ simulate: ## check the promises in SEEDS simulated worlds of HOURS hours; FIRST=
 	$(RELEASE)/release/credd-simulate --seeds $(SEEDS) --hours $(HOURS) --sessions $(SESSIONS) \
 	  $(if $(FIRST),--first $(FIRST)) $(if $(REPLAY),--replay $(REPLAY)) $(if $(HISTORIES),--histories)
 
+.PHONY: mutate
+mutate: ## break each promise in a copy, and expect its tests to fail; takes an hour; ONLY= names of mutations
+	$(need_swift)
+	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(TEST_PACKAGES)
+	nice scripts/mutate $(ONLY)
+
 TARGET ?= all
 SECONDS ?= 60
 .PHONY: fuzz
