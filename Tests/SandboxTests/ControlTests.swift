@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test func saysToWhomCredentialsAndTokensWereGiven() throws {
-    let others = "eu-west-1:99999999-2222-3333-4444-555555555555"
+    let others = "us-west-2:99999999-2222-3333-4444-555555555555"
     var test = try TestSandbox { seed in
       var pool = SandboxSeed.Pool(id: others, developerProvider: "login.other.app")
       pool.authenticatedRole = TestSandbox.role
