@@ -100,9 +100,14 @@ extension SessionService {
   }
 
   func giveState(of session: Session, to waiter: UInt64) {
-    guard let (client, request) = endWait(waiter, in: session) else { return }
+    guard let client = clients[waiter], let waiting = client.waiting, waiting.session === session
+    else { return }
+    let request = waiting.request
     if let attempt = request.passwordAttempt(in: session.key) { passwordEnded(attempt, nil) }
     recordSignIn(request, session, client)
+    // The sign-in has happened, and is not made again.
+    if asksAnew(waiter, in: session, for: .identity(profile: session.key.profile)) { return }
+    endWait(client)
     giveState(of: session, request, client)
   }
 

@@ -92,14 +92,19 @@ extension SessionService {
   /// Makes a client ask again whose answer comes while access is decided anew, as after a reload: it
   /// must not get the answer by a decision that is over.
   ///
+  /// - Parameter operation: what it asks; nil for the same again.
   /// - Returns: false if the decision still holds.
-  func asksAnew(_ waiter: UInt64, in session: Session) -> Bool {
+  func asksAnew(
+    _ waiter: UInt64, in session: Session, for operation: Operation? = nil
+  ) -> Bool {
     let now = host.clock.now
     guard let client = clients[waiter], let waiting = client.waiting, waiting.session === session,
       waiting.allowedUntil <= now
     else { return false }
     endWait(client)
-    var again = WaitingRequest(waiting.request, forCaller: true)
+    var request = waiting.request
+    if let operation { request.operation = operation }
+    var again = WaitingRequest(request, forCaller: true)
     again.allowedUntil = now
     wait(client, for: again)
     // Not here: the session is about to carry out further actions.

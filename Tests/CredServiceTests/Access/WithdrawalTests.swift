@@ -39,6 +39,47 @@ struct WithdrawalTests {
     #expect(try client.next().errorCode == "AccessDenied")
   }
 
+  /// A sign-in whose answer comes while the caller's name is looked up anew, after a reload.
+  private func signIn(thenAllowing users: String) throws -> (ServiceFixture, TestClient) {
+    let fixture = try ServiceFixture(Configured.password())
+    _ = try fixture.ask(#"{"op":"identity"}"#)
+    fixture.advance(by: UserDirectory.keptFor - .milliseconds(500))
+    fixture.host.background.time[.users] = .seconds(1.8)
+    fixture.host.upstreams.delays["login"] = .seconds(1)
+    let client = fixture.connect()
+    client.send(#"{"op":"login","username":"alice","password":"alice-password","id":7}"#)
+    fixture.advance(by: .milliseconds(700))
+    try fixture.reload(Configured.password(profile: "allow_users = \(users)"))
+    fixture.advance(by: .milliseconds(600))
+    #expect(fixture.host.http.underWay == 0 && client.hasReadAll)
+    fixture.advance(by: .seconds(2))
+    return (fixture, client)
+  }
+
+  @Test func `a sign-in that ends while access is decided anew waits for the decision`() throws {
+    let (_, client) = try signIn(thenAllowing: "bob")
+    let reply = try client.next()
+    #expect(reply.errorCode == "AccessDenied")
+    #expect(reply["Id"] == .number("7"))
+  }
+
+  @Test func `a sign-in whose right remains is answered when that is known, and made once`() throws
+  {
+    let (fixture, client) = try signIn(thenAllowing: "alice")
+    let reply = try client.next()
+    #expect(reply.state == "signedIn")
+    #expect(reply["Id"] == .number("7"))
+    #expect(fixture.host.upstreams.calls("login") == 1)
+    let signedIn = fixture.host.log.entries.filter {
+      $0["message_id"] == JournalEvent.signedIn.rawValue
+    }
+    #expect(signedIn.count == 1)
+    // No password is under way any more.
+    #expect(
+      try fixture.ask(#"{"op":"login","username":"alice","password":"alice-password"}"#).state
+        == "signedIn")
+  }
+
   @Test func `status shows no session of a profile that was withdrawn`() throws {
     let fixture = try fixture()
     #expect(try profiles(fixture.ask(#"{"op":"status"}"#)) == ["default", "other"])
