@@ -178,6 +178,17 @@ extension SessionService {
     log.log(.signedOut, .info, "signed out", metadata)
   }
 
+  /// Who asks for which account.
+  func accountMetadata(
+    _ action: AccountAction, _ username: String, _ session: Session, _ client: Client
+  ) -> Logger.Metadata {
+    var metadata = sessionMetadata(session, client, 0)
+    metadata["identity"] = nil
+    metadata["action"] = "\(action.rawValue)"
+    metadata["username"] = "\(username)"
+    return metadata
+  }
+
   private func sessionMetadata(
     _ session: Session, _ client: Client, _ repeats: Int
   ) -> Logger.Metadata {

@@ -27,21 +27,19 @@ extension SessionService {
     let call = SignUpCall(
       id: callIDs.next(), profile: session.profile,
       user: UnixUser(uid: uid, name: session.userName), signUp: signUp)
-    host.upstream.signUp(call) { [unowned self, id = client.id, user = session.userName] result in
-      self.signUpFinished(id, call, user, result)
+    // Who asks may have left before the answer.
+    let asker = accountMetadata(account.input.action, signUp.username, session, client)
+    host.upstream.signUp(call) { [unowned self, id = client.id] result in
+      self.signUpFinished(id, call, asker, result)
     }
   }
 
   private func signUpFinished(
-    _ id: UInt64, _ call: SignUpCall, _ user: String?,
+    _ id: UInt64, _ call: SignUpCall, _ asker: Logger.Metadata,
     _ result: Result<SignUpResult, UpstreamFailure>
   ) {
     let profile = call.profile.settings.name
-    var metadata: Logger.Metadata = [
-      "profile": "\(profile)", "uid": "\(call.user.uid)", "username": "\(call.signUp.username)",
-      "action": "\(AccountAction.signUp.rawValue)",
-    ]
-    if let user { metadata["user"] = "\(user)" }
+    var metadata = asker
     if case .failure(let failure) = result { metadata["code"] = "\(failure.code.rawValue)" }
     log.log(
       .accountAction, .notice,

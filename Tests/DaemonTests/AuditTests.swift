@@ -58,6 +58,29 @@ struct AuditTests {
   }
 
   @Test
+  func eachAccountThatIsAskedForSaysByWhomAndForWhom() throws {
+    let host = try TestHost(arguments: []) {
+      Configuration.password($0, backend: "register_url = \($0.url)/register")
+    }
+    let line = #"{"op":"account","action":"sign-up","username":"carol","password":"secret123"}"#
+    #expect(try host.ask(line)["Confirmed"] == .bool(true))
+    #expect(try host.ask(line).errorCode == "AccountRefused")
+    for (message, code) in [
+      ("an account was made", ""), ("an account was refused", "AccountRefused"),
+    ] {
+      let found = entries(host, message)
+      #expect(found.count == 1)
+      let expected = [
+        "pid=\(getpid())", "profile=default", "uid=\(getuid())", "username=carol",
+        "action=sign-up", code,
+      ]
+      for words in expected where !words.isEmpty {
+        #expect(found.first?.contains(words) == true, "\(words): \(found)")
+      }
+    }
+  }
+
+  @Test
   func eachSignInAndSignOutSaysWhoAndHow() throws {
     let host = try TestHost(arguments: []) { Configuration.password($0) }
     let who = "pid=\(getpid()) profile=default"

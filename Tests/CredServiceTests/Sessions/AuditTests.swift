@@ -44,6 +44,30 @@ struct AuditTests {
     #expect(entries(fixture, .credentialsGiven).allSatisfy { $0["uid"] == "1000" })
   }
 
+  @Test func `an account that was asked for is recorded, with who asked and as whom`() throws {
+    let fixture = try ServiceFixture(
+      Configured.password(backend: "register_url = http://127.0.0.1/register"))
+    let line = #"{"op":"account","action":"sign-up","username":"carol","password":"hush-hush"}"#
+    fixture.host.upstreams.faults["register"] = .status(
+      409, #"{"message":"hush-hush is taken"}"#, count: 1)
+    for _ in 0..<2 {
+      let client = fixture.connect(pid: 70)
+      client.systemdUnit = "billing.service"
+      client.send(line)
+      // Who leaves before the answer asked all the same.
+      client.leave()
+      fixture.advance(by: .seconds(1))
+    }
+    let found = entries(fixture, .accountAction)
+    #expect(found.map { $0["code"] } == ["AccountRefused", nil])
+    for entry in found {
+      #expect(entry["profile"] == "default" && entry["uid"] == "1000" && entry["user"] == "alice")
+      #expect(entry["pid"] == "70" && entry["unit"] == "billing.service")
+      #expect(entry["action"] == "sign-up" && entry["username"] == "carol")
+    }
+    #expect(!fixture.host.log.entries.contains { "\($0)".contains("hush") })
+  }
+
   @Test func `what was brought is named, and not shown`() throws {
     let fixture = try ServiceFixture()
     _ = try fixture.ask(#"{"op":"login","logins":{"accounts.google.com":"hush-google"}}"#)

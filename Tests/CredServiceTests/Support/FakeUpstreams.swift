@@ -73,6 +73,7 @@ final class FakeUpstreams {
       return ok(#"{"IdentityId":"\#(identity(of: user))","Token":"\#(token())"}"#)
     case "login": return login(json)
     case "logout": return ok("{}")
+    case "register": return .reply(201, "")
     case "GetId":
       return ok(#"{"IdentityId":"\#(identity(of: json?["Logins"] == nil ? "guest" : "logins"))"}"#)
     case "GetOpenIdTokenForDeveloperIdentity" where answersDeveloperTokens:
