@@ -56,6 +56,26 @@ struct ConfigurationRuleTests {
       ])
   }
 
+  @Test func theDeveloperProviderGivesNoTokenFile() {
+    let lines = """
+      web_identity_token_file = /t
+      web_identity_provider = login.example.app
+      developer_provider = login.example.app
+      backend = b
+      """
+    let refusal =
+      "credd.conf:4: web_identity_provider: only the backend vouches for users of the "
+      + "developer_provider"
+    #expect(problems(inProfile: lines).contains(refusal))
+    // Whichever of them comes first; and another provider's tokens are its own.
+    let turned = lines.split(separator: "\n").reversed().joined(separator: "\n")
+    #expect(
+      problems(inProfile: turned).contains(refusal.replacing("credd.conf:4", with: "credd.conf:5")))
+    let other = lines.replacing(
+      "provider = login.example.app\ndev", with: "provider = a.example\ndev")
+    #expect(!problems(inProfile: other).contains { $0.contains("vouches") })
+  }
+
   @Test func warnsAboutShortDurations() {
     let basic = "flow = basic\n\(Self.role)\n"
     #expect(problems(inProfile: basic + "duration = 30m").isEmpty)

@@ -95,6 +95,21 @@ struct GroupDirectoryTests {
     #expect(try admin.ask(#"{"op":"status","all":true}"#).errorCode == nil)
   }
 
+  @Test func `a number is a group's id, even if a group has it for a name`() throws {
+    let host = FakeHost()
+    host.queries.groups = ["4": 9]
+    let fixture = try ServiceFixture(
+      Configured.usual(profile: "allow_groups = 4", daemon: "admin_group = 4"), host: host)
+    for uid in [1000, 1001] as [UInt32] { host.queries.setGroups([4, 9], of: uid) }
+    let line = #"{"op":"status","all":true}"#
+    #expect(try fixture.connect(uid: 1001, groups: [4]).ask(line).errorCode == nil)
+    #expect(try fixture.connect(groups: [4]).ask("{}").accessKeyID != nil)
+    #expect(try fixture.connect(uid: 1001, groups: [9]).ask(line).errorCode == "AccessDenied")
+    #expect(try fixture.connect(groups: [9]).ask("{}").errorCode == "AccessDenied")
+    // The user database is not asked for it.
+    #expect(host.queries.askedGroups.isEmpty)
+  }
+
   @Test func `a reload that names no such group ends the look-ups`() throws {
     let fixture = try fixture(unavailable: ["mail"])
     try fixture.reload(Configured.usual())
