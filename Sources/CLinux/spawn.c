@@ -63,24 +63,30 @@ struct spawning {
   const posix_spawnattr_t *attributes;
   const char *const *arguments;
   const char *const *environment;
+  int rules;
   int failure;
 };
 
+// 0 or an error number.
+static int give_up(int rules) {
+  // EINVAL: a kernel before 4.3 has no ambient capabilities.
+  if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL) return errno;
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return errno;
+  return rules < 0 ? 0 : -credd_landlock_restrict(rules);
+}
+
 static void *spawn_confined(void *argument) {
   struct spawning *spawning = argument;
-  // EINVAL: a kernel before 4.3 has no ambient capabilities.
-  if ((prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL) ||
-      prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-    spawning->failure = errno;
-  else
+  spawning->failure = give_up(spawning->rules);
+  if (!spawning->failure)
     spawning->failure = spawn_limited(spawning->pid, spawning->actions, spawning->attributes,
                                       spawning->arguments, spawning->environment);
   return NULL;
 }
 
-// The kernel keeps ambient capabilities and no_new_privs for each thread, and a child has those of
-// the thread that makes it; posix_spawn() cannot change them. So a thread gives up what no command
-// may have, makes the command and ends, and the daemon keeps what it has.
+// The kernel keeps ambient capabilities, no_new_privs and Landlock's rules for each thread, and a
+// child has those of the thread that makes it; posix_spawn() cannot change them. So a thread gives up
+// what no command may have, makes the command and ends, and the daemon keeps what it has.
 static int spawn_in_thread(struct spawning *spawning) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -93,7 +99,7 @@ static int spawn_in_thread(struct spawning *spawning) {
   return spawning->failure;
 }
 
-int credd_spawn(const char *const *arguments, const char *const *environment,
+int credd_spawn(const char *const *arguments, const char *const *environment, int rules,
                 struct credd_child *child) {
   int input[2] = {-1, -1}, output[2] = {-1, -1}, error[2] = {-1, -1};
   posix_spawn_file_actions_t actions;
@@ -113,7 +119,8 @@ int credd_spawn(const char *const *arguments, const char *const *environment,
                                 .actions = &actions,
                                 .attributes = &attributes,
                                 .arguments = arguments,
-                                .environment = environment};
+                                .environment = environment,
+                                .rules = rules};
     failure = spawn_in_thread(&spawning);
   }
   posix_spawn_file_actions_destroy(&actions);

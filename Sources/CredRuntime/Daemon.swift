@@ -44,7 +44,11 @@ public final class Daemon {
     upstream = UpstreamClient(
       UpstreamClient.Services(
         clock: clock, background: background, queries: queries, http: http,
-        commands: try CommandRunner(loop: loop),
+        commands: try CommandRunner(
+          loop: loop,
+          credentials: options.credentialsDirectory.map { [background] folder in
+            HiddenCredentials(folder: folder, background: background, log: log)
+          }),
         crypto: CryptoLibrary(clock: clock, background: background, log: log),
         hostName: HostNames.host, log: log),
       settings: daemon, random: SystemRandomNumberGenerator())
@@ -141,11 +145,14 @@ public struct DaemonOptions: Sendable {
   let stateDirectory: String?
   /// The directory of the sessions while no daemon runs; nil if they are not kept.
   let runtimeDirectory: String?
+  /// The directory of credentials for the service; nil if it has none.
+  let credentialsDirectory: String?
 
   public init(
     logThreshold: LogThreshold?, isActivated: Bool,
     stateDirectory: String? = ServiceDirectory.state,
     runtimeDirectory: String? = ServiceDirectory.runtime,
+    credentialsDirectory: String? = ServiceDirectory.credentials,
     readConfiguration: @escaping @Sendable () -> Result<ConfigurationReading, SystemError>
   ) {
     self.readConfiguration = readConfiguration
@@ -153,6 +160,7 @@ public struct DaemonOptions: Sendable {
     self.isActivated = isActivated
     self.stateDirectory = stateDirectory
     self.runtimeDirectory = runtimeDirectory
+    self.credentialsDirectory = credentialsDirectory
   }
 }
 

@@ -74,6 +74,8 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
   case programs
   /// Files that the configuration names.
   case files
+  /// What must be known before a command of a backend is started.
+  case commands
   /// The state directory.
   case state
   /// Shared libraries.
@@ -87,6 +89,7 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
     case .users: "looking up users"
     case .programs: "looking at callers' programs"
     case .files: "reading files of the configuration"
+    case .commands: "starting commands of backends"
     case .state: "writing the state directory"
     case .libraries: "loading libraries"
     case .configuration: "reading the configuration"
@@ -97,7 +100,7 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
   package var width: Int {
     switch self {
     case .users: 16
-    case .programs, .files, .configuration: 4
+    case .programs, .files, .commands, .configuration: 4
     case .state: 1
     case .libraries: 2
     }

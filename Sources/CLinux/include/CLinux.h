@@ -131,16 +131,29 @@ int credd_start_thread(void *(*run)(void *), void *argument, size_t stack_size);
 // -errno.
 int credd_group_id(const char *name, gid_t *gid);
 
+// The version of the kernel's Landlock, or -errno: -ENOSYS or -EOPNOTSUPP where it has none.
+int credd_landlock_version(void);
+// Gives up what `rules` do not allow, for this thread and what it starts. It needs no_new_privs.
+int credd_landlock_restrict(int rules);
+// The most entries in each folder on the way to the hidden one: far more than /, /run and their like
+// have.
+#define CREDD_HIDDEN_BESIDE_MOST 16384
+// Landlock rules (version 2) that allow reading every file there is now, but of those in `folder`
+// only `names`, which end with NULL. Everything else remains allowed. Lists the folders that lead to
+// `folder`, which may block. A descriptor, or -errno and the folder to blame.
+int credd_rules_hiding(const char *folder, const char *const *names, char *where, size_t capacity);
+
 // Runs a command with nothing but the given arguments and environment: pipes as standard streams,
 // a process group of its own, every other descriptor closed, signals at their defaults. It has no
-// ambient capabilities, and can gain no privileges (no_new_privs).
+// ambient capabilities, can gain no privileges (no_new_privs), and is bound by `rules`, Landlock's,
+// unless that is -1.
 struct credd_child {
   pid_t pid;
   int standard_input;
   int standard_output;
   int standard_error;
 };
-int credd_spawn(const char *const *arguments, const char *const *environment,
+int credd_spawn(const char *const *arguments, const char *const *environment, int rules,
                 struct credd_child *child);
 // Kills a child that is not reaped yet, and the process group that it leads.
 void credd_kill_group(pid_t leader);

@@ -7,27 +7,44 @@ internal import Glibc
 /// a deadline after which the group is killed, bounded output.
 final class CommandRunner: CommandRunning {
   private let loop: EventLoop
+  /// Nil without a `$CREDENTIALS_DIRECTORY`.
+  private let credentials: HiddenCredentials?
   /// By pid, until the child is reaped: no other process can have the pid before.
   private var runs: [Int32: CommandRun] = [:]
   /// Commands that could not be started; they fail in the next iteration.
   private var failed: [(ExecOutcome) -> Void] = []
   private var failureTimer: EventSource?
 
-  init(loop: EventLoop) throws(SystemError) {
+  init(loop: EventLoop, credentials: HiddenCredentials? = nil) throws(SystemError) {
     self.loop = loop
+    self.credentials = credentials
     failureTimer = try loop.timer { [unowned self] _ in self.reportFailures() }
   }
 
   func run(_ command: Command, completion: @escaping (ExecOutcome) -> Void) {
+    let deadline = loop.now + command.timeout
+    guard let credentials else { return start(command, until: deadline, completion) }
+    credentials.confine(command, deadline: deadline) { [unowned self] result in
+      switch result {
+      case .success(let rules): start(command, rules: rules, until: deadline, completion)
+      case .failure: failLater(completion)
+      case nil: completion(ExecOutcome(ending: .timedOut))
+      }
+    }
+  }
+
+  private func start(
+    _ command: Command, rules: HiddenCredentials.Rules = .init(), until deadline: Instant,
+    _ completion: @escaping (ExecOutcome) -> Void
+  ) {
     runs.values.forEach { $0.reapIfUnwatched() }
     var child = credd_child()
     let variables = command.environment.map { variable in
       Array("\(variable.name)=".utf8) + variable.value.bytes + [0]
     }
-    let result = unsafe Self.withCStrings(command.arguments.map { Array($0.utf8) + [0] }) {
-      arguments in
-      unsafe Self.withCStrings(variables) { environment in
-        unsafe credd_spawn(arguments, environment, &child)
+    let result = unsafe CStrings.with(command.arguments.map { Array($0.utf8) + [0] }) { arguments in
+      unsafe CStrings.with(variables) { environment in
+        unsafe credd_spawn(arguments, environment, rules.descriptor, &child)
       }
     }
     guard result == 0 else { return failLater(completion) }
@@ -36,7 +53,7 @@ final class CommandRunner: CommandRunning {
       child, input: command.input, loop: loop, done: completion,
       reaped: { [weak self] in self?.runs[pid] = nil })
     runs[pid] = run
-    if !run.start(timeout: command.timeout) { failLater { _ in run.finish(.notStarted) } }
+    if !run.start(until: deadline) { failLater { _ in run.finish(.notStarted) } }
   }
 
   private func failLater(_ completion: @escaping (ExecOutcome) -> Void) {
@@ -48,27 +65,6 @@ final class CommandRunner: CommandRunning {
     let due = failed
     failed = []
     for completion in due { completion(ExecOutcome(ending: .notStarted)) }
-  }
-
-  /// A NULL-terminated array of C strings, valid inside `body`.
-  private static func withCStrings<R>(
-    _ strings: [[UInt8]], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R
-  ) -> R {
-    var pointers: [UnsafePointer<CChar>?] = unsafe []
-    func next(_ index: Int) -> R {
-      guard index < strings.count else {
-        unsafe pointers.append(nil)
-        return unsafe pointers.withUnsafeBufferPointer { buffer in
-          guard let base = buffer.baseAddress else { preconditionFailure("never empty") }
-          return unsafe body(base)
-        }
-      }
-      return unsafe strings[index].withUnsafeBytes { bytes in
-        unsafe pointers.append(bytes.baseAddress?.assumingMemoryBound(to: CChar.self))
-        return next(index + 1)
-      }
-    }
-    return next(0)
   }
 }
 
@@ -117,7 +113,7 @@ final class CommandRun {
   }
 
   /// False if the command cannot be watched.
-  func start(timeout: Duration) -> Bool {
+  func start(until deadline: Instant) -> Bool {
     do throws(SystemError) {
       childSource = try loop.child(child.pid) { [unowned self] in self.ended($0) }
       outputSource = try loop.watch(child.standard_output, for: CREDD_EPOLL_IN) {
@@ -130,7 +126,7 @@ final class CommandRun {
         [unowned self] _ in self.writeInput()
       }
       timer = try loop.timer { [unowned self] _ in self.finish(.timedOut) }
-      timer?.arm(at: loop.now + timeout)
+      timer?.arm(at: deadline)
       return true
     } catch {
       return false
@@ -231,5 +227,29 @@ final class CommandRun {
     guard childSource == nil else { return }
     var status: Int32 = 0
     if unsafe waitpid(child.pid, &status, WNOHANG) != 0 { reaped() }
+  }
+}
+
+/// Arrays of C strings for exec(3) and its like.
+enum CStrings {
+  /// A NULL-terminated array of C strings, valid inside `body`.
+  static func with<R>(
+    _ strings: [[UInt8]], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R
+  ) -> R {
+    var pointers: [UnsafePointer<CChar>?] = unsafe []
+    func next(_ index: Int) -> R {
+      guard index < strings.count else {
+        unsafe pointers.append(nil)
+        return unsafe pointers.withUnsafeBufferPointer { buffer in
+          guard let base = buffer.baseAddress else { preconditionFailure("never empty") }
+          return unsafe body(base)
+        }
+      }
+      return unsafe strings[index].withUnsafeBytes { bytes in
+        unsafe pointers.append(bytes.baseAddress?.assumingMemoryBound(to: CChar.self))
+        return next(index + 1)
+      }
+    }
+    return next(0)
   }
 }

@@ -35,6 +35,12 @@ public enum ServiceDirectory {
   public static var state: String? { path("STATE_DIRECTORY") }
   /// `RuntimeDirectory=`: in memory.
   public static var runtime: String? { path("RUNTIME_DIRECTORY") }
+  /// What `LoadCredential=` and its like gave to the service: in memory, and for it alone.
+  public static var credentials: String? {
+    // One directory, whose name may hold a colon.
+    unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
+      .flatMap { $0.hasPrefix("/") ? $0 : nil }
+  }
 
   /// Sets `${CREDENTIALS_DIRECTORY}` to the service's directory, for --check-config outside the
   /// service. Within a service a missing `LoadCredential=` stays an error.

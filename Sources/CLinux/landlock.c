@@ -1,0 +1,143 @@
+// Landlock (landlock(7)): a process gives up rights to files, for itself and what it starts, without
+// any privilege. Its rules only allow. So, to keep a process from reading one folder, a rule is
+// needed for everything else: whatever lies beside the path to that folder.
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// From linux/landlock.h, which hosts with older kernel headers lack, in part or altogether. The
+// numbers of the calls are the same on all architectures but Alpha.
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_add_rule 445
+#define SYS_landlock_restrict_self 446
+#endif
+#define WANT_VERSION 1u
+#define PATH_BENEATH 1
+#define READ_FILE (1ull << 2)
+// To link or move files between folders. Every rule set takes that away, unless it says otherwise.
+#define REFER (1ull << 13)
+
+struct rules_attributes {
+  uint64_t handled_access_fs;
+};
+struct path_rule {
+  uint64_t allowed_access;
+  int32_t parent_fd;
+} __attribute__((packed));
+
+int credd_landlock_version(void) {
+  long version = syscall(SYS_landlock_create_ruleset, NULL, 0, WANT_VERSION);
+  return version < 0 ? -errno : (int)version;
+}
+
+int credd_landlock_restrict(int rules) {
+  return syscall(SYS_landlock_restrict_self, rules, 0) < 0 ? -errno : 0;
+}
+
+static int allow(int rules, int descriptor) {
+  struct path_rule rule = {.allowed_access = READ_FILE | REFER, .parent_fd = descriptor};
+  if (syscall(SYS_landlock_add_rule, rules, PATH_BENEATH, &rule, 0) == 0) return 0;
+  // A file other than a folder. Such a rule is of no use for a socket or a symbolic link, and does
+  // no harm.
+  rule.allowed_access = READ_FILE;
+  if (errno == EINVAL && syscall(SYS_landlock_add_rule, rules, PATH_BENEATH, &rule, 0) == 0)
+    return 0;
+  // EBADFD: of a file system that Landlock does not restrict.
+  return errno == EBADFD ? 0 : -errno;
+}
+
+// O_PATH opens nothing: it neither mounts what an automounter watches, nor asks a file server.
+static int allow_entry(int rules, int folder, const char *name, int flags) {
+  int entry = openat(folder, name, O_PATH | O_CLOEXEC | flags);
+  // It is gone. Whatever else the reason, the process does without it.
+  if (entry < 0) return 0;
+  int result = allow(rules, entry);
+  close(entry);
+  return result;
+}
+
+// Allows everything in a folder but the entry `except`.
+static int allow_others(int rules, int folder, const char *except) {
+  int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (copy < 0) return -errno;
+  DIR *entries = fdopendir(copy);
+  if (!entries) {
+    int failure = errno;
+    close(copy);
+    return -failure;
+  }
+  int result = 0;
+  for (int count = 0; result == 0; count++) {
+    errno = 0;
+    const struct dirent *entry = readdir(entries);
+    if (!entry) {
+      result = -errno;
+      break;
+    }
+    const char *name = entry->d_name;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, except) == 0) continue;
+    if (count >= CREDD_HIDDEN_BESIDE_MOST)
+      result = -E2BIG;
+    else
+      result = allow_entry(rules, folder, name, O_NOFOLLOW);
+  }
+  closedir(entries);
+  return result;
+}
+
+// Walks from / to `path` and allows what lies beside it. Gives `path` opened, or -errno and, in
+// `where`, the folder to blame.
+static int walk(int rules, char *path, char where[PATH_MAX]) {
+  strcpy(where, "/");
+  int folder = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return -errno;
+  char *rest = NULL;
+  for (char *name = strtok_r(path, "/", &rest); name; name = strtok_r(NULL, "/", &rest)) {
+    int result = allow_others(rules, folder, name);
+    int next = result < 0 ? result
+                          : openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (result == 0 && next < 0) next = -errno;
+    close(folder);
+    if (next < 0) return next;
+    folder = next;
+    if (where[1]) strcat(where, "/");
+    strcat(where, name);
+  }
+  return folder;
+}
+
+int credd_rules_hiding(const char *folder, const char *const *names, char *where, size_t capacity) {
+  char path[PATH_MAX], walked[PATH_MAX] = "";
+  const struct rules_attributes attributes = {.handled_access_fs = READ_FILE | REFER};
+  int rules = -1, inside = -1, result = 0;
+  if (!realpath(folder, path)) {
+    result = -errno;
+    strncpy(walked, folder, sizeof walked - 1);
+  }
+  if (result == 0) {
+    rules = (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
+    result = rules < 0 ? -errno : 0;
+  }
+  if (result == 0) {
+    inside = walk(rules, path, walked);
+    result = inside < 0 ? inside : 0;
+  }
+  for (; result == 0 && *names; names++) result = allow_entry(rules, inside, *names, 0);
+  if (inside >= 0) close(inside);
+  if (result == 0) return rules;
+  if (rules >= 0) close(rules);
+  if (capacity > 0) {
+    strncpy(where, walked, capacity - 1);
+    where[capacity - 1] = 0;
+  }
+  return result;
+}

@@ -1,0 +1,109 @@
+internal import CLinux
+internal import CredCore
+internal import CredService
+internal import Glibc
+internal import Logging
+
+/// Keeps the service's credentials from its commands: of the files in `$CREDENTIALS_DIRECTORY`, a
+/// command can read those that its configuration names. It runs as credd's own user, so file modes do
+/// not do that.
+final class HiddenCredentials {
+  /// Landlock's rules for one command.
+  struct Rules: Sendable {
+    /// -1 where nothing is hidden.
+    fileprivate(set) var descriptor: Int32 = -1
+  }
+
+  private enum Answer: Sendable {
+    case rules(Rules)
+    /// The kernel has no Landlock, or none that leaves moving files between folders alone.
+    case noLandlock(Int32)
+    case failed(Int32, folder: String)
+  }
+
+  private let folder: String
+  private let background: any Background
+  private let log: Logger
+  /// The last problem, which is logged once.
+  private var problem: String?
+
+  /// The version that lets a program move files between folders: Linux 5.19.
+  static let version: Int32 = 2
+
+  init(folder: String, background: any Background, log: Logger) {
+    self.folder = folder
+    self.background = background
+    self.log = log
+  }
+
+  /// Makes the rules for one run of a command: what is mounted or made later, beside the folders that
+  /// lead to the credentials, is hidden with them.
+  ///
+  /// - Parameter body: gets the rules while they exist; nil if they could not be made in time.
+  func confine(
+    _ command: Command, deadline: Instant,
+    _ body: @escaping (Result<Rules, SystemError>?) -> Void
+  ) {
+    let texts =
+      command.arguments.map { Array($0.utf8) } + command.environment.map(\.value.bytes)
+    guard case .files(let names) = NamedCredentials(in: texts, folder: folder) else {
+      return body(.success(Rules()))
+    }
+    var waiting: ((Result<Rules, SystemError>?) -> Void)? = body
+    background.run(.commands, deadline: deadline) { [folder] in
+      Self.makeRules(hiding: folder, except: names)
+    } completion: { [unowned self] outcome in
+      let body = waiting.take()
+      switch outcome {
+      case .overdue: body?(nil)
+      case .finished(let answer): body.map { finish(answer, $0) }
+      }
+      if case .finished(.rules(let rules)) = outcome { credd_close(rules.descriptor) }
+    }
+  }
+
+  private func finish(_ answer: Answer, _ body: (Result<Rules, SystemError>?) -> Void) {
+    switch answer {
+    case .rules(let rules):
+      problem = nil
+      body(.success(rules))
+    case .noLandlock(let number):
+      say(
+        .notice,
+        "commands can read every file of $CREDENTIALS_DIRECTORY: "
+          + (number == EPERM
+            ? "the service may not use Landlock; allow landlock_create_ruleset, "
+              + "landlock_add_rule and landlock_restrict_self in SystemCallFilter="
+            : "this kernel has no Landlock that would prevent it (Linux 5.19 or later, and "
+              + "'landlock' in its parameter lsm=)"))
+      body(.success(Rules()))
+    case .failed(let number, let folder):
+      let error = SystemError(
+        number == E2BIG
+          ? "hide the credentials from a command: '\(folder)' has more than "
+            + "\(CREDD_HIDDEN_BESIDE_MOST) entries"
+          : "hide the credentials from a command: list '\(folder)'", number: number)
+      say(.error, "no command is started: cannot \(error)")
+      body(.failure(error))
+    }
+  }
+
+  private func say(_ level: Logger.Level, _ text: String) {
+    guard problem != text else { return }
+    problem = text
+    log.log(level: level, "\(text)")
+  }
+
+  /// Blocks: it lists the folders that lead to the credentials.
+  private static func makeRules(hiding folder: String, except names: [String]) -> Answer {
+    let version = credd_landlock_version()
+    guard version >= Self.version else { return .noLandlock(version < 0 ? -version : EOPNOTSUPP) }
+    var place = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let descriptor = unsafe CStrings.with(names.map { Array($0.utf8) + [0] }) { names in
+      unsafe credd_rules_hiding(folder, names, &place, place.count)
+    }
+    guard descriptor < 0 else { return .rules(Rules(descriptor: descriptor)) }
+    let blamed = place.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return .failed(-descriptor, folder: String(decoding: blamed, as: UTF8.self))
+  }
+}
