@@ -130,6 +130,72 @@ struct ConfigurationCheckTests {
     }
   }
 
+  /// A file system whose server never answers, for the program that follows.
+  private static let hangingFiles = """
+    import ctypes, os, subprocess, sys
+    libc = ctypes.CDLL(None, use_errno=True)
+    server = os.open("/dev/fuse", os.O_RDWR)
+    assert libc.unshare(0x20000) == 0
+    assert libc.mount(None, b"/", None, 0x44000, None) == 0
+    options = b"fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other" % server
+    assert libc.mount(b"none", sys.argv[1].encode(), b"fuse", 0, options) == 0
+    sys.exit(subprocess.run(sys.argv[2:]).returncode)
+    """
+  private static let hasHangingFiles =
+    geteuid() == 0 && PythonScript.canRun
+    && FileManager.default.isWritableFile(atPath: "/dev/fuse")
+
+  @Test(.enabled(if: Self.hasHangingFiles, "takes root, python3 and FUSE"))
+  func aFileServerThatIsAwayIsNamedAndTheOtherChecksAreMade() throws {
+    let (folder, text) = (try Stage.current().newFile("away"), try Stage.current().newFile("c"))
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let script = try file("hang.py", Self.hangingFiles)
+    try Data(
+      """
+      [backend corp]
+      type = http
+      url = https://auth.example.com/token
+      bearer_token_file = \(folder)/token
+      ca_file = \(folder)/ca.pem
+      client_certificate = /nonexistent/host.pem
+      [backend script]
+      type = exec
+      command = \(folder)/program
+      """.utf8
+    ).write(to: URL(filePath: text))
+    let began = ContinuousClock.now
+    let process = try ChildProcess(
+      [
+        try #require(Programs.installed("python3")), script, folder, Programs.credd, "--config",
+        text, "--check-config",
+      ])
+    try process.wait(.in(.seconds(60)))
+    #expect(ContinuousClock.now - began < .seconds(30))
+    for key in ["corp: bearer_token_file: '\(folder)/token'", "corp: ca_file", "script: command"] {
+      #expect(process.errors.contains("not checked: backend \(key)"), "\(process.errors)")
+    }
+    #expect(process.errors.contains("'\(folder)/ca.pem' does not answer: is its file server away?"))
+    // The next check is made, and its error decides.
+    #expect(process.errors.contains("6: client_certificate: cannot open"))
+    #expect(process.status == EX_CONFIG)
+  }
+
+  @Test
+  func aPipeIsNotReadByACheck() throws {
+    let sandbox = try Sandbox()
+    let pipe = try Stage.current().newFile("pipe")
+    #expect(unsafe mkfifo(pipe, 0o600) == 0)
+    let (token, _) = try check(
+      Configuration.usual(sandbox, backend: "bearer_token_file = \(pipe)"))
+    #expect(token.status == 0)
+    #expect(
+      token.errors.contains(
+        "not checked: backend corp: bearer_token_file: '\(pipe)' is no regular file"))
+    let (authorities, _) = try check(Configuration.usual(sandbox, backend: "ca_file = \(pipe)"))
+    #expect(authorities.status == EX_CONFIG)
+    #expect(authorities.errors.contains("ca_file: '\(pipe)' is no regular file"))
+  }
+
   @Test
   func roleOfAnotherPartitionIsAnError() throws {
     let sandbox = try Sandbox()

@@ -14,6 +14,7 @@ public struct ConfigurationInspection {
   private let startedAsRoot = geteuid() == 0
   /// Whether files are opened as the daemon opens them.
   private var isDaemonsUser = true
+  private var waits = BoundedWait()
   public private(set) var diagnostics: [Diagnostic] = []
   /// Checks that could not be made, each with the reason.
   public private(set) var unchecked: [String] = []
@@ -72,9 +73,9 @@ public struct ConfigurationInspection {
     place.key = "allow_executables"
     for path in profile.allowExecutables
     where path.hasPrefix("/") && !path.contains(where: "*?[".contains) {
-      var facts = stat()
-      if unsafe stat(path, &facts) != 0 {
-        warn(place, "'\(path)' is not there: \(SystemError("", number: errno).reason)")
+      guard let facts = look(at: path, place, { FileFacts(path) }) else { continue }
+      if facts.failure != 0 {
+        warn(place, "'\(path)' is not there: \(SystemError("", number: facts.failure).reason)")
       }
     }
     place.key = "identity_pool_id"
@@ -92,14 +93,6 @@ public struct ConfigurationInspection {
 
   // MARK: Files
 
-  private enum Content: Equatable {
-    case text, secret
-    /// With a block of that name.
-    case pem(String)
-
-    var isSecret: Bool { self == .secret || self == .pem("PRIVATE KEY") }
-  }
-
   /// A key of a section.
   private struct Place {
     let section: String
@@ -107,33 +100,39 @@ public struct ConfigurationInspection {
   }
 
   private mutating func check(
-    _ path: String?, _ content: Content, _ place: inout Place, _ key: String
+    _ path: String?, _ content: FileContent, _ place: inout Place, _ key: String
   ) {
     guard let path else { return }
     place.key = key
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { return unreadable(path, errno, place) }
-    defer { credd_close(descriptor) }
-    var facts = stat()
-    guard unsafe fstat(descriptor, &facts) == 0 else { return unreadable(path, errno, place) }
-    guard facts.st_mode & S_IFMT == S_IFREG else {
-      // A pipe or a device may give a token; reading it here would take the token away.
-      if facts.st_mode & S_IFMT == S_IFDIR { fail(place, "'\(path)' is a directory") }
-      return
+    guard let facts = look(at: path, place, { FileFacts(opening: path, content) }) else { return }
+    guard facts.failure == 0 else { return unreadable(path, facts.failure, place) }
+    switch facts.kind {
+    case S_IFREG: break
+    case S_IFDIR: return fail(place, "'\(path)' is a directory")
+    default:
+      if case .pem = content { return fail(place, "'\(path)' is no regular file") }
+      // Reading it here would take the content away.
+      return unchecked.append(
+        "\(place.section): \(place.key): '\(path)' is no regular file, and may give its content once"
+      )
     }
-    if content.isSecret, facts.st_mode & S_IROTH != 0 {
+    if content.isSecret, facts.mode & S_IROTH != 0 {
       warn(place, "every user of this host can read '\(path)': 'chmod o-r' it")
     }
-    guard facts.st_size > 0 else { return fail(place, "'\(path)' is empty") }
-    guard case .pem(let block) = content, facts.st_size <= 4 << 20 else { return }
-    var bytes = [UInt8](repeating: 0, count: Int(facts.st_size))
-    let count = unsafe bytes.withUnsafeMutableBytes {
-      unsafe credd_read_at(descriptor, $0.baseAddress, $0.count, 0)
-    }
-    guard count >= 0 else { return unreadable(path, Int32(-count), place) }
-    if !Secret(bytes).holdsPEM(block) {
+    guard facts.size > 0 else { return fail(place, "'\(path)' is empty") }
+    if case .pem(let block) = content, facts.hasBlock == false {
       fail(place, "'\(path)' has no '-----BEGIN … \(block)-----' in it")
     }
+  }
+
+  /// What a look at a file found; nil if it hangs, which is said.
+  private mutating func look<Value: Sendable>(
+    at path: String, _ place: Place, _ body: @escaping @Sendable () -> Value
+  ) -> Value? {
+    if let value = waits.wait(for: body) { return value }
+    unchecked.append(
+      "\(place.section): \(place.key): '\(path)' does not answer: is its file server away?")
+    return nil
   }
 
   private mutating func unreadable(_ path: String, _ number: Int32, _ place: Place) {
@@ -157,27 +156,25 @@ public struct ConfigurationInspection {
   private mutating func checkCommand(_ command: [String]?, _ place: inout Place, _ key: String) {
     guard let path = command?.first else { return }
     place.key = key
-    var facts = stat()
-    guard unsafe stat(path, &facts) == 0 else { return unreadable(path, errno, place) }
-    guard facts.st_mode & S_IFMT == S_IFREG else {
-      return fail(place, "'\(path)' is no program")
-    }
-    if unsafe faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0 {
-      if isStranger { return unreadable(path, errno, place) }
-      fail(place, "'\(path)' cannot be run: \(SystemError("", number: errno).reason)")
+    guard let facts = look(at: path, place, { FileFacts(running: path) }) else { return }
+    if facts.failure != 0 { return unreadable(path, facts.failure, place) }
+    guard facts.kind == S_IFREG else { return fail(place, "'\(path)' is no program") }
+    if facts.cannotRun != 0 {
+      if isStranger { return unreadable(path, facts.cannotRun, place) }
+      fail(place, "'\(path)' cannot be run: \(SystemError("", number: facts.cannotRun).reason)")
     }
   }
 
   private mutating func checkSocket(_ path: String?, _ place: inout Place) {
     guard let path else { return }
     place.key = "unix_socket"
-    var facts = stat()
-    guard unsafe stat(path, &facts) == 0 else {
+    guard let facts = look(at: path, place, { FileFacts(path) }) else { return }
+    guard facts.failure == 0 else {
       // Its server may start later.
-      let reason = SystemError("", number: errno).reason
+      let reason = SystemError("", number: facts.failure).reason
       return warn(place, "no server listens at '\(path)' now: \(reason)")
     }
-    if facts.st_mode & S_IFMT != S_IFSOCK { fail(place, "'\(path)' is no socket") }
+    if facts.kind != S_IFSOCK { fail(place, "'\(path)' is no socket") }
   }
 
   // MARK: Users and groups
@@ -198,23 +195,29 @@ public struct ConfigurationInspection {
 
   private mutating func checkGroup(_ name: String, _ place: Place) {
     guard !name.utf8.allSatisfy(\.isDigit) else { return }
-    var gid: UInt32 = 0
-    let result = unsafe credd_group_id(name, &gid)
+    let result = waits.wait {
+      var gid: UInt32 = 0
+      return unsafe credd_group_id(name, &gid)
+    }
     found(result, "group '\(name)'", place)
   }
 
   private mutating func checkUser(_ name: String, _ place: Place) {
     guard !name.utf8.allSatisfy(\.isDigit) else { return }
-    var user = unsafe credd_user()
-    let result = unsafe credd_look_up_user(0, name, false, &user)
+    let result = waits.wait {
+      var user = unsafe credd_user()
+      return unsafe credd_look_up_user(0, name, false, &user)
+    }
     found(result, "user '\(name)'", place)
   }
 
-  private mutating func found(_ result: Int32, _ what: String, _ place: Place) {
+  /// - Parameter result: nil without an answer.
+  private mutating func found(_ result: Int32?, _ what: String, _ place: Place) {
     if result == 0 { return warn(place, "the host has no \(what)") }
-    guard result < 0 else { return }
-    let reason = SystemError("", number: -result).reason
-    unchecked.append("\(place.section): \(place.key): \(what): the user database fails: \(reason)")
+    guard result ?? -1 < 0 else { return }
+    let problem =
+      result.map { "fails: \(SystemError("", number: -$0).reason)" } ?? "does not answer"
+    unchecked.append("\(place.section): \(place.key): \(what): the user database \(problem)")
   }
 
   // MARK: Results
@@ -227,6 +230,65 @@ public struct ConfigurationInspection {
       Diagnostic(
         severity: severity, position: reading.position(of: place.key, in: place.section),
         message: place.key.isEmpty ? message : "\(place.key): \(message)"))
+  }
+}
+
+/// What is expected of a file.
+private enum FileContent: Sendable, Equatable {
+  case text, secret
+  /// With a block of that name.
+  case pem(String)
+
+  var isSecret: Bool { self == .secret || self == .pem("PRIVATE KEY") }
+}
+
+/// What the kernel says of a file. Making it may block.
+private struct FileFacts: Sendable {
+  /// The errno; 0 if there are facts.
+  var failure: Int32 = 0
+  var mode: mode_t = 0
+  var size = 0
+  /// The errno if the file cannot be run; only where that was asked.
+  var cannotRun: Int32 = 0
+  /// Whether it holds the PEM block; nil where that was not looked at.
+  var hasBlock: Bool?
+
+  var kind: mode_t { mode & S_IFMT }
+
+  init(_ path: String) {
+    var facts = stat()
+    if unsafe stat(path, &facts) != 0 { failure = errno } else { take(facts) }
+  }
+
+  init(running path: String) {
+    self.init(path)
+    if failure == 0, unsafe faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0 { cannotRun = errno }
+  }
+
+  init(opening path: String, _ content: FileContent) {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      failure = errno
+      return
+    }
+    defer { credd_close(descriptor) }
+    var facts = stat()
+    guard unsafe fstat(descriptor, &facts) == 0 else {
+      failure = errno
+      return
+    }
+    take(facts)
+    guard case .pem(let block) = content, kind == S_IFREG, size > 0, size <= 4 << 20 else { return }
+    var bytes = [UInt8](repeating: 0, count: size)
+    let count = unsafe bytes.withUnsafeMutableBytes {
+      unsafe credd_read_at(descriptor, $0.baseAddress, $0.count, 0)
+    }
+    if count < 0 { failure = Int32(-count) } else { hasBlock = Secret(bytes).holdsPEM(block) }
+  }
+
+  private mutating func take(_ facts: stat) {
+    mode = facts.st_mode
+    size = Int(facts.st_size)
   }
 }
 

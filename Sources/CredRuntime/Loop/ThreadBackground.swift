@@ -53,7 +53,7 @@ final class ThreadBackground: Background {
 
   init(
     loop: EventLoop, log: Logger,
-    startThread: @escaping ThreadStart = { Thread.start($0) }
+    startThread: @escaping ThreadStart = { DetachedThread.start($0) }
   ) throws(SystemError) {
     self.loop = loop
     self.log = log
@@ -172,7 +172,7 @@ final class ThreadBackground: Background {
 }
 
 /// A detached thread.
-private enum Thread {
+enum DetachedThread {
   /// Enough for NSS modules and for reading a configuration.
   private static let stackBytes = 1 << 20
 
