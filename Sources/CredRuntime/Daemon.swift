@@ -91,7 +91,11 @@ public final class Daemon {
   func limitIdleTime() {
     let limit = service.configuration.daemon.exitOnIdle
     if limit != nil, !options.isActivated {
-      log.warning("exit_on_idle is ignored: the socket is not systemd's")
+      log.warning(
+        """
+        exit_on_idle is ignored: the socket is not systemd's, so nothing would start credd again; \
+        start credd.socket, or remove exit_on_idle
+        """)
     }
     idleExit?.limit = options.isActivated ? limit : nil
   }

@@ -75,7 +75,12 @@ package final class GroupDirectory {
     switch answer {
     case .group: break
     case .noSuchGroup:
-      log.warning("the host has no group of that name", metadata: ["group": "\(name)"])
+      log.warning(
+        """
+        the host has no group of that name, so it admits nobody: correct allow_groups or \
+        admin_group, or make the group, then reload
+        """,
+        metadata: ["group": "\(name)"])
     case .unavailable:
       log.warning(
         "the host's user database did not answer for a group; it is asked again",

@@ -145,7 +145,11 @@ final class IdentityFile {
     isDirty = true
     if failure == nil {
       log.log(
-        .stateUnwritable, .warning, "IdentityIds are kept in memory alone: \(error)")
+        .stateUnwritable, .warning,
+        """
+        IdentityIds are kept in memory alone and would be lost at a reboot: \(error); check the \
+        unit's StateDirectory=
+        """)
     }
     failure = error.description
     arm(Self.pause)

@@ -51,7 +51,11 @@ final class SessionStore {
       }
       return (SessionStore(sessions, log), best?.loaded.records ?? [:])
     } catch {
-      log.warning("sessions will not survive a restart: \(error)")
+      log.warning(
+        """
+        sessions will not survive a restart, and users would sign in again: \(error); check the \
+        unit's FileDescriptorStoreMax=
+        """)
       return nil
     }
   }
@@ -71,7 +75,9 @@ final class SessionStore {
     }
     log.log(
       .sessionsDropped, .warning,
-      "stored sessions cannot be used and are dropped: \(reason)", ["name": "\(passed.name)"])
+      """
+      stored sessions cannot be used and are dropped: \(reason); users who signed in sign in again
+      """, ["name": "\(passed.name)"])
     return nil
   }
 
@@ -111,7 +117,7 @@ final class SessionStore {
     } catch {
       guard failing.insert(key).inserted else { return }
       log.warning(
-        "a session will not survive a restart: \(error)",
+        "a session will not survive a restart, and its user would sign in again: \(error)",
         metadata: ["profile": "\(key.profile)", "uid": "\(key.uid)"])
     }
   }

@@ -114,7 +114,8 @@ extension Daemon {
       }
       try SessionsFile(in: folder).put(store)
     } catch {
-      log.warning("the sessions may end with this daemon: \(error)")
+      log.warning(
+        "the sessions may end with this daemon: \(error); check the unit's RuntimeDirectory=")
     }
   }
 
@@ -151,11 +152,17 @@ extension Daemon {
       do throws(SystemError) {
         try file.remove()
       } catch {
-        log.warning("the sessions of the last daemon stay in \(folder): \(error)")
+        log.warning(
+          """
+          the file with the sessions of the last daemon cannot be removed from \(folder), remove it \
+          by hand: \(error)
+          """)
       }
       return storage
     } catch {
-      log.log(.sessionsDropped, .warning, "parked sessions cannot be used: \(error)")
+      log.log(
+        .sessionsDropped, .warning,
+        "parked sessions cannot be used: \(error); users who signed in sign in again")
       return open([])
     }
   }

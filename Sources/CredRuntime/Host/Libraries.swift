@@ -62,7 +62,9 @@ final class Library {
 
   private func finish(problem: String?) {
     if let problem {
-      log.error("\(name.rawValue) cannot be loaded", metadata: ["reason": "\(problem)"])
+      log.error(
+        "\(name.rawValue) cannot be loaded, and calls that need it fail: reinstall its package",
+        metadata: ["reason": "\(problem)"])
     }
     isLoaded = problem == nil
     let done = waiting

@@ -63,7 +63,12 @@ public struct PassedDescriptors: Sendable {
   /// Tells the service manager to drop the descriptors that this version cannot use.
   public func dropStrays(log: Logger) {
     for name in strays {
-      log.warning("dropped a descriptor that is of no use here", metadata: ["name": "\(name)"])
+      log.warning(
+        """
+        dropped a descriptor that this version of credd does not know: another version stored it, \
+        or the unit has an OpenFile=
+        """,
+        metadata: ["name": "\(name)"])
       ServiceNotification.remove(name)
     }
   }

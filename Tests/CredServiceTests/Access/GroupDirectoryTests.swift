@@ -52,7 +52,8 @@ struct GroupDirectoryTests {
     #expect(fixture.host.queries.askedGroups.count == 18)
     fixture.advance(by: .seconds(3600))
     #expect(fixture.host.queries.askedGroups.count == 18)
-    #expect(fixture.host.log.messages.contains("the host has no group of that name"))
+    #expect(
+      fixture.host.log.messages.contains { $0.hasPrefix("the host has no group of that name") })
   }
 
   @Test func `a look-up that hangs is not joined by a second one, and its answer counts`() throws {
