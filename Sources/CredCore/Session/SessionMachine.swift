@@ -237,7 +237,10 @@ extension SessionMachine {
   public var state: SignInState { held.state }
   public var identityID: IdentityID? { held.identityID }
   /// The same, where a backend may see it.
-  public var identityForBackend: IdentityID? { held.identityForBackend }
+  public var identityForBackend: IdentityID? {
+    // Beside a backend, logins stand alone: their identity is not the backend's.
+    held.state.method == .logins && plan.backend != .none ? nil : held.identityForBackend
+  }
   public var logins: LoginsMap { held.logins }
   public var token: HeldToken? { held.token }
   public var credentials: HeldCredentials? { held.credentials }

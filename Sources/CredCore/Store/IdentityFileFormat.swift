@@ -19,6 +19,10 @@ public struct KnownIdentity: Sendable, Equatable {
     guard let identityID = snapshot.held.identityForBackend else { return nil }
     switch snapshot.held.state {
     case .signedIn(.developerToken), .tokensInvalid(.developerToken): return nil
+    // Beside a backend, logins stand alone. It would link their identity to its own user.
+    case .signedIn(.logins) where profile.plan.backend != .none,
+      .tokensInvalid(.logins) where profile.plan.backend != .none:
+      return nil
     case .guest: isGuests = true
     case .signedOut(byUser: true):
       // An identity after a logout is a guest's whose credentials have not arrived yet.

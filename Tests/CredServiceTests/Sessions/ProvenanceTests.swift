@@ -72,6 +72,29 @@ struct ProvenanceTests {
     #expect(texts(fixture, "logout").allSatisfy { !$0.contains(Self.victim) })
   }
 
+  /// The backend would link it to its own user, who may be the same for all users of the host.
+  @Test func `the identity of logins that stand alone reaches no backend after a boot`() throws {
+    let text = Configured.usual(backend: "logout_url = http://127.0.0.1/logout")
+    let fixture = try ServiceFixture(text)
+    let login =
+      #"{"op":"login","logins":{"accounts.google.com":"e30.e30.c2ln"},"alone":true}"#
+    let signedIn = try fixture.ask(login)
+    #expect(signedIn.state == "signedIn")
+    let identity = try #require(signedIn["IdentityId"]?.text)
+    #expect(fixture.host.store.identities.isEmpty)
+    // A boot: only the file of IdentityIds stays.
+    fixture.host.store.remove(SessionKey(uid: 1000, profile: "default"))
+    try fixture.restart(text)
+    #expect(try fixture.ask(#"{"wait":60}"#).accessKeyID != nil)
+    #expect(texts(fixture, "token").count == 1)
+    #expect(texts(fixture, "token").allSatisfy { !$0.contains(identity) })
+    // Nor when the user signs out everywhere.
+    #expect(try fixture.ask(login).state == "signedIn")
+    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).errorCode == nil)
+    #expect(texts(fixture, "logout").count == 1)
+    #expect(texts(fixture, "logout").allSatisfy { !$0.contains(identity) })
+  }
+
   @Test func `STS alone proves no identity`() throws {
     let basic =
       "flow = basic\nrole_arn = arn:aws:iam::123456789012:role/app\n"
