@@ -17,8 +17,11 @@ extension SessionService {
   /// How long the present decision is valid. It is checked again then, also in a profile that is open
   /// to every user: the uid may be another person's by then.
   private func accessEnd(_ client: Client) -> Instant {
-    checkAccess(at: client.decision.until)
-    return client.decision.until
+    let (now, end) = (host.clock.now, client.decision.until)
+    // What was found of the client's program may hold for no time at all, while a disk hangs.
+    let until = end > now ? end : now + UserDirectory.failureKeptFor
+    checkAccess(at: until)
+    return until
   }
 
   func checkAccess(at time: Instant) {
@@ -56,14 +59,28 @@ extension SessionService {
     switch caller(client, configuration.needs.own, now) {
     case .known(let caller):
       let before = client.watch?.visible ?? []
+      // Drops what belonged to another person.
       let own = sessions(of: caller, now)
       guard client.watch != nil else { return }
+      if let error = refusal(ofWatchBy: caller, client) {
+        return endWatch(client, error, client.watch?.id)
+      }
       recordAccess(ofWatching: client, caller)
       for session in own where !before.contains(session.key.profile) {
         sendPresentState(of: session, client)
       }
     case .unavailable: allowWatch(of: client, until: now + UserDirectory.failureKeptFor)
     case .pending: break
+    }
+  }
+
+  /// Why a caller is not the person any more who began to watch; nil if it is.
+  private func refusal(ofWatchBy caller: Caller, _ client: Client) -> ProtocolError? {
+    switch client.watch?.owner.successor(SessionOwner(name: caller.userName)) {
+    case .samePerson, .firstSeen, nil: nil
+    case .anotherPerson: ProtocolError(.accessDenied, SessionMachine.uidPassedOn)
+    case .nameless:
+      ProtocolError(.accessDenied, "uid \(caller.uid) has no user name on this host any more")
     }
   }
 

@@ -101,6 +101,32 @@ struct GrantTests {
     #expect(fixture.service.sessions.values.allSatisfy { $0.userName == "carol" })
   }
 
+  /// What the session of somebody with a name does is nothing for a uid without one.
+  @Test(arguments: [#"{"op":"watch","profile":"default"}"#, #"{"op":"watch"}"#])
+  func `a watch ends a minute after the uid has lost its name`(_ line: String) throws {
+    let fixture = try ServiceFixture(Configured.usual())
+    #expect(try fixture.ask().accessKeyID != nil)
+    let watcher = fixture.connect()
+    #expect(try watcher.ask(line)["IdentityId"] != nil)
+    fixture.host.queries.users[1000] = nil
+    fixture.advance(by: .seconds(61))
+    #expect(try watcher.next().errorCode == "AccessDenied")
+    // The session is there for its owner, who may be known again.
+    #expect(fixture.service.sessions.values.map(\.userName) == ["alice"])
+  }
+
+  /// Its process has ended, or the kernel is older than Linux 6.5.
+  @Test func `a watcher whose program is unknown does not keep the daemon busy`() throws {
+    let fixture = try ServiceFixture(
+      Configured.usual() + Configured.profile("tool", "allow_executables = /opt/tool"))
+    let watcher = fixture.connect()
+    watcher.isRunning = false
+    watcher.send(#"{"op":"watch"}"#)
+    fixture.advance(by: .seconds(60))
+    #expect(try watcher.next().state == "signedOut")
+    #expect(fixture.service.nextAccessCheck > fixture.now)
+  }
+
   @Test func `a wait in an open profile ends a minute after the uid has changed hands`() throws {
     let fixture = try fixture("")
     let waiter = fixture.connect()
