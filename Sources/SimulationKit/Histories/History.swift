@@ -25,7 +25,13 @@ enum HistoryAct: Sendable {
   /// A uid is given to another person; without one nobody has it for now.
   case handOver(user: Int, isNamed: Bool)
   case setGroups(user: Int, [UInt32])
+  /// A group gets another id, or is gone. An index in ``HistoryConfiguration/groupNames``.
+  case setGroup(name: Int, id: UInt32?)
   case directory(DirectoryTrouble)
+  /// Programs are on a disk that does not answer.
+  case programs(hang: Bool)
+  /// Nothing more fits into the store, or it works again.
+  case store(isFull: Bool)
   /// An index in the run's list of configurations.
   case reload(Int)
   case restart(isKilled: Bool, StoreTrouble)
@@ -56,6 +62,8 @@ enum UpstreamTrouble: Sendable, CaseIterable {
   case refusingSome
   /// Error pages hold what was sent.
   case echoing
+  /// Answers are cut short, or are something else.
+  case garbage
 }
 
 /// A line of a client, but for what only the run knows: names and tokens.
@@ -66,13 +74,20 @@ enum HistoryRequest: Sendable {
   /// - Parameter user: whose credentials are asked for; by name or by uid.
   case impersonate(profile: Int, user: Int, byName: Bool)
   case password(profile: Int, Claim)
+  /// - Parameter isKnown: whether the action is one that credd has.
+  case account(profile: Int, Claim, isKnown: Bool)
   case developerToken(profile: Int, Claim)
-  case logins(profile: Int, members: String)
+  /// - Parameters:
+  ///   - isAlone: not linked to what is there.
+  ///   - choosesIdentity: with some IdentityId.
+  case logins(profile: Int, isAlone: Bool, choosesIdentity: Bool)
   case hostLogin(profile: Int)
   case logout(profile: Int, isGlobal: Bool)
   case clear(profile: Int, identity: Bool)
   case release(profile: Int)
-  case status, ping, watch
+  case status(members: String)
+  case watch(profile: Int?)
+  case ping
   case nonsense(Int)
 }
 
@@ -121,9 +136,10 @@ extension History {
     case 62..<68: return connection(client, &random)
     case 68..<70: return .leave(client: client)
     case 70..<75: return .handOver(user: random.index(users), isNamed: random.happens(0.9))
-    case 75..<79:
+    case 75..<78:
       let groups = random.pick([[], [500], [501], HistoryConfiguration.groups])
       return .setGroups(user: random.index(users), groups)
+    case 78: return rareAct(&random)
     case 79..<83: return .directory(random.pick([.none, .none] + DirectoryTrouble.allCases))
     case 83..<87: return .reload(random.index(configurations))
     case 87..<90:
@@ -137,9 +153,19 @@ extension History {
     }
   }
 
+  private static func rareAct(_ random: inout SeededGenerator) -> HistoryAct {
+    switch random.index(3) {
+    case 0:
+      let name = random.index(HistoryConfiguration.groupNames.count)
+      return .setGroup(name: name, id: random.pick([500, 501, nil]))
+    case 1: return .programs(hang: random.happens(0.5))
+    default: return .store(isFull: random.happens(0.5))
+    }
+  }
+
   private static func request(_ random: inout SeededGenerator) -> HistoryRequest {
     let profile = random.index(3)
-    switch random.index(30) {
+    switch random.index(33) {
     case 0..<10:
       return .get(
         profile: profile,
@@ -153,14 +179,24 @@ extension History {
         profile: profile, user: random.index(users), byName: random.happens(0.5))
     case 15, 16, 17: return .password(profile: profile, random.pick([.own, .own, .bad, .others]))
     case 18, 19: return .developerToken(profile: profile, random.pick(Claim.allCases))
-    case 20: return .logins(profile: profile, members: "")
+    case 20, 31:
+      return .logins(
+        profile: profile, isAlone: random.happens(0.5), choosesIdentity: random.happens(0.3))
     case 21: return .hostLogin(profile: profile)
     case 22, 23: return .logout(profile: profile, isGlobal: random.happens(0.3))
     case 24: return .clear(profile: profile, identity: random.happens(0.5))
     case 25: return .release(profile: profile)
-    case 26: return .status
+    case 26:
+      return .status(
+        members: random.pick([
+          "", "", #","limit":1"#, #","limit":1,"after":"1001/p0""#, #","profiles":true"#,
+          #","all":true"#,
+        ]))
     case 27: return .ping
-    case 28: return .watch
+    case 28: return .watch(profile: random.pick([nil, nil, profile]))
+    case 30, 32:
+      return .account(
+        profile: profile, random.pick(Claim.allCases), isKnown: random.happens(0.8))
     default: return .nonsense(random.index(6))
     }
   }

@@ -22,6 +22,7 @@ final class HistoryClient: PeerFacts, ReplySink {
   let user: Int
   let peer: Peer
   let kernelGroups: [UInt32]
+  let program: HistoryProgram
   private let systemdUnit: String?
   var client: Client?
   var lines: [Line] = []
@@ -36,6 +37,8 @@ final class HistoryClient: PeerFacts, ReplySink {
     self.number = number
     self.user = user
     self.run = run
+    // Both programs have clients of every user.
+    program = HistoryProgram.all[Int(pid) % HistoryProgram.all.count]
     kernelGroups = [100] + groups
     systemdUnit = unit
     peer = Peer(uid: HistoryPeople.uid(user), gid: 100, pid: pid)

@@ -12,6 +12,8 @@ struct HistoryConfiguration: Sendable {
     var server: String
     /// What a GET has in its URL.
     var namesUID: Bool
+    /// Whether users may make accounts there.
+    var takesAccounts: Bool
 
     var url: String { "https://\(server).example.com" }
     var command: String { "/usr/lib/\(server)/token" }
@@ -22,10 +24,15 @@ struct HistoryConfiguration: Sendable {
     /// Names, or uids in digits.
     var users: [String] = []
     var groups: [UInt32] = []
+    var groupNames: [String] = []
     var units: [String] = []
+    /// With digests.
+    var programs: [String] = []
     var impersonators: [String] = []
 
-    var isOpen: Bool { users.isEmpty && groups.isEmpty && units.isEmpty }
+    var hasNoLists: Bool {
+      users.isEmpty && groups.isEmpty && groupNames.isEmpty && units.isEmpty
+    }
   }
 
   enum Identifier: String, CaseIterable, Sendable {
@@ -58,6 +65,7 @@ struct HistoryConfiguration: Sendable {
   static let keysFile = "/etc/credd/keys"
   static let tokenFile = "/etc/credd/host-token"
   static let groups: [UInt32] = [500, 501]
+  static let groupNames = ["staff", "ops"]
   static let units = ["web.service", "job.service"]
 
   init(_ random: inout SeededGenerator) {
@@ -65,7 +73,7 @@ struct HistoryConfiguration: Sendable {
       backends.append(
         Backend(
           name: name, kind: random.pick(Backend.Kind.allCases), server: "\(name)-\(index)",
-          namesUID: random.happens(0.5)))
+          namesUID: random.happens(0.5), takesAccounts: random.happens(0.5)))
     }
     for index in 0..<3 {
       profiles.append(Self.profile("p\(index)", pool: index, &random))
@@ -83,11 +91,13 @@ struct HistoryConfiguration: Sendable {
 
   private static func rule(_ random: inout SeededGenerator) -> Rule {
     var rule = Rule()
-    switch random.index(6) {
+    if random.happens(0.2) { rule.programs = random.pick(HistoryProgram.rules) }
+    switch random.index(7) {
     case 0, 1: break
     case 2: rule.users = [HistoryPeople.name(random.index(4)), "1001"]
     case 3: rule.groups = [random.pick(groups)]
     case 4: rule.units = [random.pick(units)]
+    case 5: rule.groupNames = [random.pick(groupNames)]
     default:
       rule.users = ["1000", "1001", "1002"]
       rule.impersonators = [random.pick(["1002", HistoryPeople.name(2)])]
@@ -119,13 +129,16 @@ struct HistoryConfiguration: Sendable {
 
   // MARK: Text
 
-  var resolved: ResolvedConfiguration {
+  /// The groups that it has by their names.
+  var namedGroups: Set<String> { Set(profiles.flatMap(\.rule.groupNames)) }
+
+  func resolved(_ database: HistoryDatabase) -> ResolvedConfiguration {
     let source = ConfigurationSource(name: "credd.conf", bytes: Array(text.utf8))
     let reading = Configuration.read([source]) { _ in nil }
     guard let configuration = reading.configuration else {
       preconditionFailure("\(reading.diagnostics.map { "\($0)" })\n\(text)")
     }
-    return ResolvedConfiguration(configuration) { _ in .noSuchGroup }
+    return ResolvedConfiguration(configuration, group: database.group)
   }
 
   var text: String {
@@ -147,6 +160,9 @@ struct HistoryConfiguration: Sendable {
     if backend.kind == .password {
       text += "login_url = \(backend.url)/login\nlogout_url = \(backend.url)/logout\n"
     }
+    if backend.takesAccounts, backend.kind == .post || backend.kind == .password {
+      text += "register_url = \(backend.url)/register\n"
+    }
     return text
   }
 
@@ -160,8 +176,10 @@ struct HistoryConfiguration: Sendable {
     if profile.allowsGuests { text += "guest = yes\n" }
     let rule = profile.rule
     for (key, list) in [
-      ("allow_users", rule.users), ("allow_groups", rule.groups.map { "\($0)" }),
-      ("allow_units", rule.units), ("impersonate", rule.impersonators),
+      ("allow_users", rule.users),
+      ("allow_groups", rule.groups.map { "\($0)" } + rule.groupNames),
+      ("allow_units", rule.units), ("allow_executables", rule.programs),
+      ("impersonate", rule.impersonators),
     ] where !list.isEmpty {
       text += "\(key) = \(list.joined(separator: " "))\n"
     }

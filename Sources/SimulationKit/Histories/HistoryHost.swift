@@ -33,7 +33,7 @@ final class HistoryHost {
     world.process += 1
     people.database.forgetTold()
     clock = SimulatedClock(world, nil)
-    let resolved = configuration.resolved
+    let resolved = configuration.resolved(people.database)
     let client = UpstreamClient(
       UpstreamClient.Services(
         clock: clock, background: background, queries: people.database, http: upstreams,
@@ -49,9 +49,10 @@ final class HistoryHost {
   }
 
   func reload(_ next: HistoryConfiguration) {
+    people.database.forgetIDs(but: configuration.namedGroups)
     configuration = next
     if world.fault == .lostReloads { return }
-    let resolved = next.resolved
+    let resolved = next.resolved(people.database)
     upstreamClient?.apply(resolved.daemon)
     _ = service?.apply(resolved)
   }
@@ -61,6 +62,13 @@ final class HistoryHost {
     upstreamClient = nil
     store.suffer(trouble, &world.random)
   }
+
+  func setStore(isFull: Bool) { store.isFull = isFull }
+
+  /// Whether something could not be stored since the last start.
+  var hasLost: Bool { store.hasLost }
+
+  func setPrograms(hang: Bool) { background.programsHang = hang }
 
   /// Breaks the references between the schedule's steps and the service.
   func end() {
@@ -74,10 +82,18 @@ final class HistoryHost {
 private final class HistoryStore: SessionStoring {
   private var records: [SessionKey: [UInt8]] = [:]
   private var identities: [SessionKey: KnownIdentity] = [:]
+  /// What the disk has of them.
+  private var onDisk: [SessionKey: KnownIdentity] = [:]
+  private(set) var hasLost = false
+  var isFull = false {
+    // The file is written anew.
+    didSet { if !isFull { onDisk = identities } }
+  }
 
-  let problem: String? = nil
+  var problem: String? { isFull ? "cannot write: no space left on device" : nil }
 
   func suffer(_ trouble: StoreTrouble, _ random: inout SeededGenerator) {
+    identities = onDisk
     switch trouble {
     case .none: break
     case .empty: records = [:]
@@ -90,19 +106,30 @@ private final class HistoryStore: SessionStoring {
   }
 
   func load() -> [SessionKey: SessionRecord] {
-    records.compactMapValues { try? SessionRecord(reading: $0[...]) }
+    hasLost = false
+    return records.compactMapValues { try? SessionRecord(reading: $0[...]) }
   }
 
-  func save(_ record: SessionRecord, for key: SessionKey) { records[key] = record.encoded }
+  /// A record that does not fit is lost, and the one before is out of date.
+  func save(_ record: SessionRecord, for key: SessionKey) {
+    records[key] = isFull ? nil : record.encoded
+    if isFull { hasLost = true }
+  }
+
   func remove(_ key: SessionKey) { records[key] = nil }
   func identity(for key: SessionKey) -> KnownIdentity? { identities[key] }
-  func setIdentity(_ identity: KnownIdentity?, for key: SessionKey) { identities[key] = identity }
+
+  func setIdentity(_ identity: KnownIdentity?, for key: SessionKey) {
+    identities[key] = identity
+    if !isFull { onDisk[key] = identity }
+  }
 }
 
 /// Work takes some milliseconds; look-ups of users may be slow or hang.
 private final class HistoryBackground: Background {
   private let world: World
   private let people: HistoryPeople
+  var programsHang = false
 
   init(_ world: World, _ people: HistoryPeople) {
     self.world = world
@@ -118,10 +145,14 @@ private final class HistoryBackground: Background {
       people.database.setTime(world.now)
       completion(.finished(work()))
     }
+    let limit = (deadline - world.now).inSeconds
+    if lane == .programs, programsHang {
+      world.inProcess(after: limit) { completion(.overdue(isRunning: true)) }
+      return world.inProcess(after: limit + 5) { finish() }
+    }
     guard lane == .users else {
       return world.inProcess(after: usual) { finish() }
     }
-    let limit = (deadline - world.now).inSeconds
     switch people.trouble {
     case .hanging:
       // It comes back when the database does, or after a while.

@@ -31,12 +31,15 @@ extension HistoryRun {
     world.inProcess(after: 0) { [self] in handOver(client) }
   }
 
-  /// A watch was decided about up to a minute ago.
-  private func possible(_ user: Int, _ line: HistoryClient.Line?) -> Set<Int> {
-    let start = line?.start ?? world.now
+  /// Whom credd may take a user for. A watch was decided about up to a minute ago.
+  private func credible(_ user: Int, _ line: HistoryClient.Line?) -> [HistoryPeople.Person] {
     let decided = line?.start ?? world.now - HistoryPeople.grace
-    let persons = people.possible(user, from: start, decided: decided).map(\.number)
-    return people.withGuises(Set(persons))
+    return people.possible(user, from: line?.start ?? world.now, decided: decided)
+  }
+
+  /// Whose secrets a user may get.
+  private func possible(_ user: Int, _ line: HistoryClient.Line?) -> Set<Int> {
+    people.withGuises(Set(credible(user, line).map(\.number)))
   }
 
   // MARK: Secrets
@@ -81,10 +84,13 @@ extension HistoryRun {
     let owners = possible(line.target, line)
     judgeIdentity(json["IdentityId"]?.text, owners)
     if let key = json["AccessKeyId"]?.text { judgeCredentials(key, line) }
-    if case .array(let reports) = json["Sessions"] {
-      for report in reports { judgeReport(report, line, client) }
-    }
+    if case .array(let reports) = json["Sessions"] { judgeStatus(reports, line, client) }
     guard let name = line.profile, !mayUse(name, line, client) else { return }
+    // A reload may have come in between: the sign-out or the account is made all the same.
+    switch line.request {
+    case .logout, .account: if lastReload >= line.start { return }
+    default: break
+    }
     world.violate(
       .admitted, session: nil, "line \(line.number): \(client.name) may not use \(name)")
   }
@@ -99,10 +105,23 @@ extension HistoryRun {
     }
     judgeIdentity(keys.identity, possible(line.target, line))
     guard let profile = line.profile.flatMap(host.configuration.profile), !keys.pool.isEmpty,
-      keys.pool != profile.pool
+      keys.pool != profile.pool, !people.hasChosen(keys.identity)
     else { return }
     world.violate(
       .neverForeign, session: nil, "\(text) is of pool \(keys.pool), not of \(profile.pool)")
+  }
+
+  private func judgeStatus(
+    _ reports: [JSONValue], _ line: HistoryClient.Line, _ client: HistoryClient
+  ) {
+    for report in reports { judgeReport(report, line, client) }
+    guard case .status(let members) = line.request else { return }
+    if members.contains("all") {
+      world.violate(.admitted, session: nil, "\(client.name) sees everyone's sessions")
+    }
+    if members.contains("limit"), reports.count > 1 {
+      world.violate(.answeredInTime, session: nil, "a page of one has \(reports.count) sessions")
+    }
   }
 
   private func judgeReport(
@@ -134,17 +153,22 @@ extension HistoryRun {
   private func mayUse(
     _ name: String, _ line: HistoryClient.Line?, _ client: HistoryClient
   ) -> Bool {
-    guard let profile = host.configuration.profile(name) else { return false }
-    let callers = people.possible(client.user, from: line?.start ?? world.now)
+    guard let profile = host.configuration.profile(name),
+      client.program.isAllowed(by: profile.rule.programs)
+    else { return false }
+    let start = line?.start ?? world.now
+    let callers = credible(client.user, line)
+    let ids = Set(profile.rule.groups + people.database.ids(of: profile.rule.groupNames))
     if case .impersonate(_, let user, _) = line?.request {
       return callers.contains { profile.rule.names($0, in: profile.rule.impersonators) }
-        && people.possible(user, from: line?.start ?? world.now).contains {
-          profile.rule.admits($0, groups: HistoryConfiguration.groups, unit: nil)
+        && credible(user, line).contains {
+          profile.rule.admits($0, isMember: !ids.isEmpty, unit: nil)
         }
     }
-    let start = line?.start ?? world.now
-    let groups = client.kernelGroups.filter { mayBelieve($0, client, start) }
-    return callers.contains { profile.rule.admits($0, groups: groups, unit: client.unit()) }
+    let isMember = client.kernelGroups.contains {
+      ids.contains($0) && mayBelieve($0, client, start)
+    }
+    return callers.contains { profile.rule.admits($0, isMember: isMember, unit: client.unit()) }
   }
 
   /// Whether a group of the process may still count for what was asked at `start`.
@@ -161,16 +185,20 @@ extension HistoryRun {
     let callers = people.possible(client.user, from: line.start)
     let steady = people.groupsAreSteady(
       of: client.user, since: line.start - HistoryPeople.groupGrace)
-    let groups =
+    let ids = profile.rule.groups + people.database.ids(of: profile.rule.groupNames)
+    let isMember =
       steady
-      ? client.kernelGroups.filter(people.groups(of: client.user).contains) : []
+      && client.kernelGroups.contains { [groups = people.groups(of: client.user)] in
+        ids.contains($0) && groups.contains($0)
+      }
     // Who comes while the uid changes hands may be taken for either, and is refused in the end.
     return callers.count == 1 && lastReload < line.start
+      && client.program.isAllowed(by: profile.rule.programs)
       && !people.hadTrouble(since: line.start - HistoryPeople.grace)
       && callers.allSatisfy {
         ($0.isNamed
           || people.neverHadName(client.user) && !host.configuration.needsName(profile))
-          && profile.rule.admits($0, groups: groups, unit: client.unit())
+          && profile.rule.admits($0, isMember: isMember, unit: client.unit())
       }
   }
 
@@ -225,8 +253,7 @@ extension HistoryConfiguration.Rule {
       || person.isNamed && list.contains(HistoryPeople.name(person.number))
   }
 
-  func admits(_ person: HistoryPeople.Person, groups: [UInt32], unit: String?) -> Bool {
-    isOpen || names(person, in: users) || groups.contains(where: self.groups.contains)
-      || unit.map(units.contains) ?? false
+  func admits(_ person: HistoryPeople.Person, isMember: Bool, unit: String?) -> Bool {
+    hasNoLists || names(person, in: users) || isMember || unit.map(units.contains) ?? false
   }
 }

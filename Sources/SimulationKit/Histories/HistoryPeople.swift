@@ -31,6 +31,7 @@ final class HistoryPeople {
   private var troubles: [(since: Instant, trouble: DirectoryTrouble)] = []
   /// Who signed in while credd may have taken them for the person without a name, by that person.
   private var guises: [Int: Set<Int>] = [:]
+  private var chosen: Set<String> = []
 
   init(_ world: World) {
     self.world = world
@@ -136,6 +137,12 @@ final class HistoryPeople {
     return Set(persons.filter { $0.user == user && !$0.isNamed }.map(\.number))
   }
 
+  /// A client chose an identity for its logins. Nothing says of which pool it is; whether it belongs
+  /// to the logins, Cognito decides.
+  func chose(_ identity: String) { chosen.insert(identity) }
+
+  func hasChosen(_ identity: String) -> Bool { chosen.contains(identity) }
+
   /// Everybody whom credd may take for one of these persons now.
   func indistinguishable(from numbers: Set<Int>) -> Set<Int> {
     numbers.reduce(into: numbers) { all, number in
@@ -166,6 +173,11 @@ final class HistoryDatabase: HostQueries {
     /// What was answered: names, or nothing for "no such user". Only what is new.
     var told: [UInt32: [(since: Instant, name: String)]] = [:]
     var now = World.beginning
+    var groupIDs: [String: UInt32] = ["staff": 500, "ops": 501]
+    /// What this process was told of groups' names: ids, or nil for "no such group".
+    var toldIDs: [String: UInt32?] = [:]
+    /// By pid.
+    var programs: [Int32: HistoryProgram] = [:]
     /// Every group that this process was told of, and since when it is not listed any more.
     var toldGroups: [UInt32: [UInt32: Instant?]] = [:]
 
@@ -182,12 +194,28 @@ final class HistoryDatabase: HostQueries {
 
   func setTrouble(_ trouble: DirectoryTrouble) { state.withLock { $0.trouble = trouble } }
 
-  /// What this process was told of a uid last, at that time; else first.
+  /// What this process was told of a uid last before that time; else first.
   func told(_ uid: UInt32, at time: Instant) -> String? {
     state.withLock { state in
       let told = state.told[uid] ?? []
-      return (told.last { $0.since <= time } ?? told.first)?.name
+      return (told.last { $0.since < time } ?? told.first)?.name
     }
+  }
+
+  func setGroup(_ name: String, id: UInt32?) { state.withLock { $0.groupIDs[name] = id } }
+
+  func setProgram(_ program: HistoryProgram, of pid: Int32) {
+    state.withLock { $0.programs[pid] = program }
+  }
+
+  /// The ids of groups, as this process was told last.
+  func ids(of names: [String]) -> [UInt32] {
+    state.withLock { state in names.compactMap { state.toldIDs[$0] ?? nil } }
+  }
+
+  /// Another configuration is read, after `former`: it forgets groups that it did not name.
+  func forgetIDs(but former: Set<String>) {
+    state.withLock { state in state.toldIDs = state.toldIDs.filter { former.contains($0.key) } }
   }
 
   func setTime(_ now: Instant) { state.withLock { $0.now = now } }
@@ -202,6 +230,7 @@ final class HistoryDatabase: HostQueries {
     state.withLock {
       $0.told = [:]
       $0.toldGroups = [:]
+      $0.toldIDs = [:]
     }
   }
 
@@ -235,16 +264,26 @@ final class HistoryDatabase: HostQueries {
     }
   }
 
-  /// The configuration names groups by their numbers.
-  func group(_ name: String) -> GroupAnswer { .noSuchGroup }
+  func group(_ name: String) -> GroupAnswer {
+    state.withLock { state in
+      guard state.trouble != .failing, state.trouble != .hanging else { return .unavailable }
+      state.toldIDs[name] = .some(state.groupIDs[name])
+      return state.groupIDs[name].map { .group($0) } ?? .noSuchGroup
+    }
+  }
 
   func program(of pid: Int32) -> ProgramAnswer {
-    .program(
-      path: "/usr/bin/app", ProgramFile(device: 1, inode: 1, size: 1, modified: 1, changed: 1))
+    guard let program = state.withLock({ $0.programs[pid] }) else { return .unknown("no process") }
+    return .program(
+      path: program.path,
+      ProgramFile(device: 1, inode: program.inode, size: 1, modified: 1, changed: 1))
   }
 
   func digest(of file: ProgramFile, runBy pid: Int32) -> DigestAnswer {
-    .digest(String(repeating: "0", count: 64))
+    guard let program = state.withLock({ $0.programs[pid] }), program.inode == file.inode else {
+      return .unknown("no process")
+    }
+    return .digest(program.digest)
   }
 
   func file(_ path: String, key: String) throws(InvalidInput) -> Secret {

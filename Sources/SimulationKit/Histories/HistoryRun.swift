@@ -72,6 +72,10 @@ final class HistoryRun {
       if people.holder(of: user)?.number != former { signIns.forget(user) }
       for client in theirs { connect(client.number, user, nil) }
     case .setGroups(let user, let groups): people.setGroups(groups, of: user)
+    case .setGroup(let name, let id):
+      people.database.setGroup(HistoryConfiguration.groupNames[name], id: id)
+    case .programs(let hang): host.setPrograms(hang: hang)
+    case .store(let isFull): host.setStore(isFull: isFull)
     case .directory(let trouble): people.setTrouble(trouble)
     case .reload(let index): reload(configurations[index])
     case .restart(let isKilled, let trouble): restart(isKilled, trouble)
@@ -92,6 +96,7 @@ final class HistoryRun {
       number, user: user, pid: lastPID, groups: people.groups(of: user),
       unit: unit.map { HistoryConfiguration.units[$0] }, self)
     clients[number] = client
+    people.database.setProgram(client.program, of: lastPID)
     client.client = service.connected(client, client)
   }
 
@@ -119,8 +124,8 @@ final class HistoryRun {
   private func restart(_ isKilled: Bool, _ trouble: StoreTrouble) {
     world.report.restarts += 1
     if !isKilled { host.service?.dismissWaiters() }
+    if trouble != .none || host.hasLost { signIns.forgetSignedIn() }
     host.kill(trouble)
-    if trouble != .none { signIns.forgetSignedIn() }
     let before = clients.values.sorted { $0.number < $1.number }
     clients = [:]
     host.start()
@@ -211,10 +216,21 @@ final class HistoryRun {
         own.identity = identities.randomElement(using: &world.random) ?? own.identity
       }
       return #","identity_id":"\#(own.identity)","token":"\#(own.token)""#
-    case .logins(let profile, let members):
+    case .account(_, let claim, let isKnown):
+      let other = others.randomElement(using: &world.random) ?? 0
+      let name = HistoryPeople.name(claim == .others ? other : person.number)
+      let word = HistorySecret.password(of: person.number)
+      return #","action":"\#(isKnown ? "sign-up" : "confirm")","username":"\#(name)""#
+        + #","password":"\#(word)""#
+    case .logins(let profile, let isAlone, let choosesIdentity):
       let pool = host.configuration.profile("p\(profile)")?.pool ?? HistoryConfiguration.pool(0)
       let token = upstreams.publicToken(of: person.number, pool: pool)
-      return #","logins":{"\#(SimulatedConfiguration.provider)":"\#(token)"}\#(members)"#
+      let chosen = upstreams.identities.keys.sorted().randomElement(using: &world.random)
+      if choosesIdentity, let chosen { people.chose(chosen) }
+      return #","logins":{"\#(SimulatedConfiguration.provider)":"\#(token)"}"#
+        + (isAlone ? #","alone":true"# : "")
+        + (choosesIdentity ? chosen.map { #","identity_id":"\#($0)""# } ?? "" : "")
+    case .status(let members): return members
     case .logout(_, let isGlobal): return isGlobal ? #","global":true"# : ""
     case .clear(_, let identity): return #","what":"\#(identity ? "identity" : "credentials")""#
     default: return ""
@@ -244,6 +260,8 @@ final class HistoryRun {
   private func calmBegins() {
     people.setTrouble(.none)
     upstreams.trouble = .none
+    host.setPrograms(hang: false)
+    host.setStore(isFull: false)
     world.skew = .zero
     world.trace("· calm")
     world.after(Self.calm) { [self] in
@@ -280,10 +298,11 @@ extension HistoryRequest {
     switch self {
     case .get(let profile, _), .token(let profile), .identity(let profile),
       .impersonate(let profile, _, _), .password(let profile, _), .developerToken(let profile, _),
-      .logins(let profile, _), .hostLogin(let profile), .logout(let profile, _),
-      .clear(let profile, _), .release(let profile):
+      .logins(let profile, _, _), .hostLogin(let profile), .logout(let profile, _),
+      .clear(let profile, _), .release(let profile), .account(let profile, _, _):
       profile
-    case .status, .ping, .watch, .nonsense: nil
+    case .watch(let profile): profile
+    case .status, .ping, .nonsense: nil
     }
   }
 
@@ -293,6 +312,7 @@ extension HistoryRequest {
     case .token: "token"
     case .identity: "identity"
     case .password, .developerToken, .logins, .hostLogin: "login"
+    case .account: "account"
     case .logout: "logout"
     case .clear: "clear"
     case .release: "release"
@@ -307,7 +327,7 @@ extension HistoryRequest {
     switch self {
     case .get(_, let members): members.contains("40") ? 52 : members.contains("15") ? 27 : 17
     case .token, .impersonate: 17
-    case .password, .developerToken, .logins, .hostLogin: 75
+    case .password, .developerToken, .logins, .hostLogin, .account: 75
     case .logout: 75
     default: 12
     }

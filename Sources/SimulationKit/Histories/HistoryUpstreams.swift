@@ -42,6 +42,8 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   private(set) var identities: [String: Identity] = [:]
   /// Words about somebody, with the persons whom a backend may have meant.
   private(set) var notes: [Int: Set<Int>] = [:]
+  /// Accounts that were made, by server and name.
+  private var accounts: Set<String> = []
   private var lastNumber = 1000
   private var lastIdentity = 0
   /// Of backends and public providers, by pool and name.
@@ -101,7 +103,7 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
       switch trouble {
       case .hanging: return completion(ExecOutcome(ending: .timedOut))
       case .none, .slow, .refusingSome, .throttled: break
-      case .unreachable, .failing, .echoing: return completion(ExecOutcome(ending: .exited(75)))
+      case .unreachable, .failing, .echoing, .garbage: return completion(failure(of: command))
       }
       let server = command.arguments[0].split(separator: "/").dropLast().last.map(String.init)
       let body = try? JSONValue.parse(command.input.bytes)
@@ -109,6 +111,28 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
       completion(
         ExecOutcome(ending: .exited(reply.status == 200 ? 0 : 77), standardOutput: reply.body))
     }
+  }
+
+  /// How a command fails: by its status, a signal, its output, or not started at all.
+  private func failure(of command: Command) -> ExecOutcome {
+    let endings: [ExecOutcome.Ending] =
+      switch trouble {
+      case .garbage: [.exited(0), .outputTooLarge]
+      case .unreachable: [.exited(75), .notStarted]
+      default: [.exited(75), .exited(69), .exited(1), .killed(9), .timedOut]
+      }
+    var outcome = ExecOutcome(ending: world.random.pick(endings))
+    let input = command.input.exposedText() ?? ""
+    if trouble == .garbage { outcome.standardOutput = Secret(garbage(input)) }
+    if trouble == .echoing { outcome.standardError = Array("cannot use \(input)\n".utf8) }
+    return outcome
+  }
+
+  private func garbage(_ body: String) -> String {
+    world.random.pick([
+      "", "<html><body>Welcome</body></html>", "{", "null", #"{"IdentityId":7,"Token":[]}"#,
+      String(body.prefix(body.utf8.count / 2)),
+    ])
   }
 
   func load(completion: @escaping ((any Crypto)?) -> Void) { completion(NoCrypto()) }
@@ -126,6 +150,9 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
       let body = request.body.exposedText() ?? ""
       return .success(
         .plain(400, #"{"message":"bad: \#(headers.joined(separator: " "))"} \#(body)"#))
+    case .garbage:
+      let body = reply(to: request).body.exposedText() ?? ""
+      return .success(.plain(200, garbage(body)))
     case .none, .slow, .hanging, .refusingSome:
       var reply = reply(to: request)
       reply.headers.append(.date(world.trueTime))
@@ -150,6 +177,7 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     switch parts[2] {
     case "login": return login(body, server)
     case "logout": return .plain(200, "{}")
+    case "register": return register(body, server)
     default:
       let name = parts.count > 3 ? String(parts[3]) : body?["DeveloperUserIdentifier"]?.text
       return callback(body, name, bearer, server)
@@ -183,6 +211,17 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     return .plain(
       200,
       #"{"SessionToken":"\#(HistorySecret.text(number))","DeveloperUserIdentifier":"\#(name)"}"#)
+  }
+
+  /// An account of one's own may be made once.
+  private func register(_ body: JSONValue?, _ server: String) -> HTTPReply {
+    guard let name = body?["Username"]?.text, let password = body?["Password"]?.text else {
+      return .plain(400, #"{"message":"what is this?"}"#)
+    }
+    guard accounts.insert("\(server) \(name)").inserted else {
+      return .plain(409, #"{"message":"\#(name) is there already, not \#(password)"}"#)
+    }
+    return .plain(201, #"{"Username":"\#(name)"}"#)
   }
 
   /// - Parameter name: the developer user identifier that the request names.
