@@ -72,7 +72,10 @@ final class ControlGroup: Hashable, Sendable {
   init(_ name: String) throws {
     self.name = name
     folder = Self.root + "/" + name
-    guard unsafe mkdir(folder, 0o755) == 0 else { throw CallFailed("mkdir \(folder)") }
+    // One that a killed run left is as good.
+    guard unsafe mkdir(folder, 0o755) == 0 || errno == EEXIST else {
+      throw CallFailed("mkdir \(folder)")
+    }
   }
 
   deinit { unsafe rmdir(folder) }
