@@ -60,6 +60,14 @@ struct RowCast {
 }
 
 extension RowCast.Place {
+  /// A profile with the pool of another one.
+  init(profile: String, withPoolOf other: RowCast.Place) {
+    self.init(
+      profile: profile, pool: other.pool, provider: other.provider,
+      authenticatedRole: other.authenticatedRole, guestRole: other.guestRole,
+      customRole: other.customRole)
+  }
+
   init(_ random: inout SeededGenerator) {
     profile = random.word(6)
     let region = ["us-east-1", "eu-west-1", "ap-south-2"].randomElement(using: &random) ?? ""

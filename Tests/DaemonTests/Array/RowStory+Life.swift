@@ -40,6 +40,8 @@ extension RowStory {
     var answer: RowExpectation.Answer
     /// Whether these must be the same credentials, without another call upstream.
     var isCached = false
+    /// Whether a new sign-in may be needed: the profile has another pool.
+    var mayTakeSignIn = false
     /// A request of the subject that upstream is answering.
     var underWay: Caller?
     /// A request of the subject that waits for a sign-in.
@@ -111,39 +113,56 @@ extension RowStory {
   }
 
   private func reloadSubject(_ lived: inout Lived) throws {
-    let isByItself = row.login == .none && lived.key != nil
+    // The identity of linked logins has others in the other pool.
+    let canSwap = row.login != .linked && lived.key != nil
     let change: RowConfiguration.Change =
-      isByItself && cast.coins[4] ? .swapped : cast.coins[5] ? .unrelated : .added
+      canSwap && cast.coins[4] ? .swapped : cast.coins[5] ? .unrelated : .added
     try reload(change)
-    guard change == .swapped else { return }
-    lived.answer = moved(lived.answer)
+    guard swapped else { return }
+    lived.answer = reading.answerAfterLogin(to: cast.subject, in: first)
     lived.isCached = false
-    swapped = true
+    lived.mayTakeSignIn = row.login != .none
   }
 
-  /// The answer where the first profile is one of the second's pool.
-  private func moved(_ answer: RowExpectation.Answer) -> RowExpectation.Answer {
-    guard case .granted(var grant) = answer else { return answer }
-    let (old, new) = (cast.first, cast.second)
-    let roles = [
-      old.authenticatedRole: new.authenticatedRole, old.guestRole: new.guestRole,
-      old.customRole: new.customRole,
-    ]
-    grant.pool = new.pool
-    grant.role = roles[grant.role] ?? grant.role
-    if let names = grant.logins.removeValue(forKey: old.provider) {
-      grant.logins[new.provider] = names
+  /// What the subject's session gives now, over anybody's connection.
+  ///
+  /// - Parameter refusal: what the asker must get instead.
+  private func expectSubjects(
+    _ lived: Lived, for asker: RowCast.Person, as target: RowCast.Person? = nil,
+    unless refusal: RowExpectation.Answer? = nil
+  ) throws -> String? {
+    guard lived.mayTakeSignIn, refusal == nil else {
+      return try expect(refusal ?? lived.answer, for: asker, in: first, as: target, "\(row.life)")
     }
-    return .granted(grant)
+    let name = target.map { #","user":"\#($0.name)""# } ?? ""
+    var reply = JSON.null
+    try Deadline.usual.wait(for: "an answer from upstream") {
+      reply = try ask(asker, first, #""wait":1\#(name)"#)
+      return reply.errorCode != "Timeout"
+    }
+    // What was given for the former pool may be of no use in this one: then the session begins anew.
+    let anew = reading.answerByItself(to: cast.subject, in: first)
+    if let key = reply["AccessKeyId"]?.text, case .granted(let grant) = anew,
+      try given(key) == grant
+    {
+      return key
+    }
+    if let code = reply.errorCode {
+      guard code != "SignInRequired", code != "TokenRejected", anew != .refused(code) else {
+        return nil
+      }
+    }
+    return try judge(reply, lived.answer, "\(row.life)")
   }
 
   // MARK: The caller's question
 
   private func askAsSubject(_ lived: Lived) throws {
     let calls = try host.sandbox.allCalls
-    let key = try expect(lived.answer, for: cast.subject, in: cast.first, "\(row.life)")
+    let key = try expectSubjects(lived, for: cast.subject)
     try compare(key, lived, calls)
     try finishWaiting(lived)
+    if let key, !lived.mayTakeSignIn { try expectSameIdentity(key, lived.answer) }
     guard row.life == .bad, lived.waiting != nil else { return }
     // A sign-in mends it.
     try signIn(cast.subject, in: cast.first)
@@ -156,8 +175,7 @@ extension RowStory {
   private func askAsActor(_ lived: Lived, bystandersKey: String?) throws {
     let calls = try host.sandbox.allCalls
     let answer = reading.answerToActor(isEnoughSaid: configuration.isEnoughSaid)
-    let key = try expect(
-      answer ?? lived.answer, for: cast.actor, in: cast.first, as: cast.subject, "\(row.life)")
+    let key = try expectSubjects(lived, for: cast.actor, as: cast.subject, unless: answer)
     if answer == nil { try compare(key, lived, calls) }
     // Over the same connection: the other user's, one whom the rule leaves out, the first again.
     let others = reading.answerAfterLogin(to: cast.bystander, in: cast.first)
@@ -168,8 +186,7 @@ extension RowStory {
     }
     try expect(
       .refused("AccessDenied"), for: cast.actor, in: cast.first, as: cast.outsider, "left out")
-    let again = try expect(
-      answer ?? lived.answer, for: cast.actor, in: cast.first, as: cast.subject, "again")
+    let again = try expectSubjects(lived, for: cast.actor, as: cast.subject, unless: answer)
     #expect(again == key)
     try finishWaiting(lived)
   }
@@ -179,7 +196,7 @@ extension RowStory {
     if row.caller == .reused {
       try restart(holder: .nobody)
       // A uid that lost its name is not another person's, nor the former one's.
-      if row.life != .cold {
+      if row.life != .cold, !swapped {
         try expect(
           .refused("AccessDenied"), for: cast.subject, in: cast.first, "without a name")
       }
@@ -191,17 +208,35 @@ extension RowStory {
       if reply.errorCode != "ShuttingDown" { _ = try judge(reply, lived.answer, "under way") }
     }
     let isWithdrawn = row.life == .withdrawn
-    var answer = reading.answerByItself(to: cast.successor, in: cast.first)
-    if isWithdrawn { answer = .refused("AccessDenied") }
-    if swapped { answer = moved(answer) }
-    let key = try expect(answer, for: cast.successor, in: cast.first, "by itself")
+    let answer =
+      isWithdrawn
+      ? .refused("AccessDenied") : reading.answerByItself(to: cast.successor, in: first)
+    let key = try expect(answer, for: cast.successor, in: first, "by itself")
     try expectApart(key, lived)
     guard row.login != .none else { return }
-    try signIn(cast.successor, in: cast.first)
+    try signIn(cast.successor, in: first)
     let own = try expect(
-      isWithdrawn ? answer : reading.answerAfterLogin(to: cast.successor, in: cast.first),
-      for: cast.successor, in: cast.first, "signed in")
+      isWithdrawn ? answer : reading.answerAfterLogin(to: cast.successor, in: first),
+      for: cast.successor, in: first, "signed in")
     try expectApart(own, lived)
+  }
+
+  /// The identity that the caller is told is the credentials', and so is the developer token's.
+  private func expectSameIdentity(_ key: String, _ answer: RowExpectation.Answer) throws {
+    let identity = try identity(of: key)
+    let told = try ask(cast.subject, cast.first, #""op":"identity""#)
+    #expect(told["IdentityId"]?.text == identity)
+    guard case .granted(let grant) = answer,
+      [.host, .password, .token].contains(reading.proofAfterLogin(cast.first))
+    else { return }
+    let reply = try ask(cast.subject, cast.first, #""op":"token","wait":30"#)
+    let token = try #require(reply["Token"]?.text, "\(reply.keys.sorted())")
+    #expect(reply["IdentityId"]?.text == identity)
+    let given = try given(token: token)
+    #expect(given.identity == identity)
+    #expect(given.pool == grant.pool)
+    // A developer token is given for the developer's user alone.
+    #expect(given.logins == grant.logins.filter { $0.key != RowExpectation.publicProvider })
   }
 
   private func expectApart(_ key: String?, _ lived: Lived) throws {

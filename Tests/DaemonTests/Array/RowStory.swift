@@ -32,7 +32,7 @@ final class RowStory {
       row: row, cast: cast, reading: reading,
       program: isCopyNeeded ? try stage.executable("/bin/cat") : "/bin/cat",
       script: row.backend == .exec ? try stage.executable(script) : script, keys: keys,
-      isEnoughSaid: row.life == .bad || cast.coins[0])
+      isEnoughSaid: [.bad, .reloaded].contains(row.life) || cast.coins[0])
     unit = row.access == .units ? try ControlGroup(cast.unit) : nil
     let (seed, groups) = (stage.newFile("seed"), stage.newFile("group"))
     users = stage.newFile("passwd")
@@ -125,6 +125,14 @@ final class RowStory {
       logins: entry.logins, sessionName: entry["RoleSessionName"]?.text)
   }
 
+  /// What it says of a developer token.
+  func given(
+    token: String
+  ) throws -> (pool: String?, identity: String?, logins: [String: [String]]) {
+    let entry = try host.sandbox.control("GET", "issued?Token=\(token)")
+    return (entry["Pool"]?.text, entry["IdentityId"]?.text, entry.logins)
+  }
+
   func identity(of key: String) throws -> String? {
     try host.sandbox.control("GET", "issued?AccessKeyId=\(key)")["IdentityId"]?.text
   }
@@ -148,7 +156,12 @@ final class RowStory {
   /// The subject's right to the first profile has ended.
   private var withdrawn = false
   /// The two profiles have each other's pools.
-  var swapped = false
+  private(set) var swapped = false
+
+  /// The row's profile as it is configured now.
+  var first: RowCast.Place {
+    swapped ? RowCast.Place(profile: cast.first.profile, withPoolOf: cast.second) : cast.first
+  }
 
   private func isWithdrawn(_ person: RowCast.Person, _ place: RowCast.Place) -> Bool {
     withdrawn && place.profile == cast.first.profile && person != cast.bystander
@@ -222,6 +235,7 @@ final class RowStory {
     host.daemon.send(SIGHUP)
     try Deadline.usual.wait(for: said) { count() > before }
     withdrawn = change == .withdrawn
+    swapped = change == .swapped
   }
 
   /// Voids everything that proves the subject in the first profile.

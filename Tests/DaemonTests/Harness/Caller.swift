@@ -19,6 +19,8 @@ final class Caller {
   let socket: StreamSocket
   private let pid: pid_t
   private let lifeline: Int32
+  /// Kept here, so that it is removed after its last process has ended.
+  private let unit: ControlGroup?
 
   init(_ identity: Identity, to path: String) throws {
     var (pid, lifeline): (pid_t, Int32) = (0, -1)
@@ -36,7 +38,7 @@ final class Caller {
     }
     guard connection >= 0 else { throw CallFailed("connect as \(identity.uid)", -connection) }
     socket = StreamSocket(connected: connection)
-    (self.pid, self.lifeline) = (pid, lifeline)
+    (self.pid, self.lifeline, unit) = (pid, lifeline, identity.unit)
   }
 
   deinit {
@@ -72,7 +74,10 @@ final class ControlGroup: Hashable, Sendable {
   init(_ name: String) throws {
     self.name = name
     folder = Self.root + "/" + name
-    guard unsafe mkdir(folder, 0o755) == 0 else { throw CallFailed("mkdir \(folder)") }
+    // One that a killed run left is as good.
+    guard unsafe mkdir(folder, 0o755) == 0 || errno == EEXIST else {
+      throw CallFailed("mkdir \(folder)")
+    }
   }
 
   deinit { unsafe rmdir(folder) }
