@@ -66,6 +66,8 @@ struct FairUseTests {
     }
     #expect(short.line() == "re:x")
     #expect((0..<count).map { _ in long.line() } == (0..<count).map { "re:\($0)" })
+    let order = try fixture.run { receiver, _ in receiver.order }
+    #expect(try #require(order.firstIndex(of: 2)) <= ServerLimits.turnLines)
   }
 
   @Test func `what takes long ends the turn`() throws {
