@@ -86,6 +86,7 @@ import Testing
     var session = SessionDriver(.none)
     let login = session.login(chosen())
     #expect(session.calls == [fixtures.exchange(facebook, of: fixtures.other)])
+    #expect(session.machine.identityID == nil)
     #expect(session.machine.snapshot.identityID == nil)
     session.finish(fixtures.credentials(of: fixtures.other))
     #expect(session.answer(to: login) == .state)

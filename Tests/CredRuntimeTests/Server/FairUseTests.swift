@@ -66,6 +66,32 @@ struct FairUseTests {
     }
     #expect(short.line() == "re:x")
     #expect((0..<count).map { _ in long.line() } == (0..<count).map { "re:\($0)" })
+    let order = try fixture.run { receiver, _ in receiver.order }
+    #expect(try #require(order.firstIndex(of: 2)) <= ServerLimits.turnLines)
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "needs a second user"))
+  func `a user with lines for many turns leaves the next user a turn in between`() throws {
+    let fixture = try ServerFixture()
+    let floods = try (0..<20).map { _ in try fixture.connect() }
+    let other = try OtherUser(fixture)
+    let questions = other.questions
+    let (own, before) = try fixture.run { receiver, server in
+      for flood in floods {
+        flood.send(String(repeating: "x\n", count: ServerLimits.turnLines * 2))
+      }
+      // The loop stands still until the other user's line is there too.
+      let connection = try #require(server.connections.first { $0.peer.uid != geteuid() })
+      try questions.write(contentsOf: Data("1\n".utf8))
+      var input = pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)
+      #expect(unsafe poll(&input, 1, 20_000) == 1)
+      return (receiver.order.last, receiver.order.count)
+    }
+    _ = try other.median()
+    let order = try fixture.run { receiver, _ in Array(receiver.order.dropFirst(before)) }
+    let place = try #require(order.firstIndex { $0 == own })
+    // Not after all the lines of the other twenty.
+    #expect(place < floods.count * ServerLimits.turnLines, "\(place)")
   }
 
   @Test func `what takes long ends the turn`() throws {

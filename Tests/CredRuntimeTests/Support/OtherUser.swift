@@ -24,7 +24,14 @@ final class OtherUser {
   ///
   /// - Returns: the median of the times that answers took: a busy machine delays single ones.
   func ask(times: Int) throws -> Duration {
-    try input.fileHandleForWriting.write(contentsOf: Data("\(times)\n".utf8))
+    try questions.write(contentsOf: Data("\(times)\n".utf8))
+    return try median()
+  }
+
+  /// Takes lines with numbers of questions; ``median()`` waits for the answers.
+  var questions: FileHandle { input.fileHandleForWriting }
+
+  func median() throws -> Duration {
     guard let median = Double(try line()) else { throw LoopThread.Late() }
     return .seconds(median)
   }

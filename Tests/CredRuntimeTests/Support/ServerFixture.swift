@@ -12,6 +12,8 @@ final class ScriptedReceiver: LineReceiving {
   private(set) var lines = 0
   /// How many lines were left of the turn at each.
   private(set) var linesLeft: [Int] = []
+  /// Whose line each was.
+  private(set) var order: [UInt64] = []
   /// Clients whose request waits.
   private(set) var waiting: [Client] = []
   let departures = DispatchSemaphore(value: 0)
@@ -27,6 +29,7 @@ final class ScriptedReceiver: LineReceiving {
     _ line: borrowing Span<UInt8>, from client: Client, now: Instant
   ) -> Duration {
     lines += 1
+    order.append(client.id)
     if let server { linesLeft.append(server.linesLeft) }
     let text = String(decoding: line.copied, as: UTF8.self)
     if text == "wait", let request = try? Request.parse(Array("{}".utf8)) {

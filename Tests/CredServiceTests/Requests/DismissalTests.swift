@@ -100,6 +100,22 @@ struct DismissalTests {
     #expect(try client.next().errorCode == "SignInFailed")
   }
 
+  /// The client's next request in the same session has its own time.
+  @Test func aWaitThatWasDismissedEndsNoLaterOne() throws {
+    let fixture = try ServiceFixture()
+    fixture.host.upstreams.delays["token"] = .milliseconds(1500)
+    let client = fixture.connect()
+    client.send(#"{"op":"token","wait":1,"id":1}"#)
+    fixture.service.dismissWaiters()
+    #expect(try client.next().errorCode == "ShuttingDown")
+    client.send(#"{"op":"token","wait":20,"id":2}"#)
+    fixture.advance(by: .milliseconds(1200))
+    #expect(client.hasReadAll && client.isWaiting)
+    fixture.advance(by: .seconds(1))
+    let token = try client.next()
+    #expect(token["Token"] != nil && token["Id"]?.integer == 2, "\(token)")
+  }
+
   @Test func aGlobalSignOutThatWasDismissedAnswersNoLaterOne() throws {
     let fixture = try ServiceFixture(
       Configured.password() + Configured.profile("second", identifier: "bob"))

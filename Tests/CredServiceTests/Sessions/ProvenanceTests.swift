@@ -45,6 +45,19 @@ struct ProvenanceTests {
       fixture.host.store.identities.values.allSatisfy { $0.identityID.description != Self.victim })
   }
 
+  @Test func `a claimed identity is not the session's while Cognito is asked`() throws {
+    let fixture = try ServiceFixture()
+    fixture.host.upstreams.delays["GetCredentialsForIdentity"] = .seconds(1)
+    let (claiming, other) = (fixture.connect(), fixture.connect())
+    claiming.send(Self.claim)
+    #expect(claiming.isWaiting)
+    #expect(try other.ask(#"{"op":"identity"}"#)["IdentityId"] == nil)
+    #expect(try !other.ask(#"{"op":"status"}"#).text.contains(Self.victim))
+    fixture.advance(by: .seconds(2))
+    #expect(try claiming.next().state == "signedIn")
+    #expect(try other.ask(#"{"op":"identity"}"#)["IdentityId"]?.text == Self.victim)
+  }
+
   @Test func `an identity that Cognito accepted for a client's token reaches no backend`() throws {
     let fixture = try ServiceFixture(
       Configured.usual(backend: "logout_url = http://127.0.0.1/logout"))
