@@ -107,6 +107,9 @@ struct WaitingRequest {
   let signOut: CallID?
   /// How long the decision to let it wait is valid.
   var allowedUntil = Instant.distantFuture
+  /// Who may use the profile was changed since. The former decision is worth nothing, even where
+  /// another one cannot be made.
+  var isUndecided = false
 
   init(
     _ request: Request, in session: Session? = nil, forCaller: Bool = false,
@@ -135,6 +138,8 @@ struct Watch {
   let id: RequestID?
   /// How long the decision to let it watch is valid.
   var allowedUntil = Instant.distantFuture
+  /// Who may use the profile was changed since, as ``WaitingRequest/isUndecided``.
+  var isUndecided = false
   /// Events that came after that, for the case that it is allowed again.
   var held: [(profile: String, event: SessionEvent)] = []
 

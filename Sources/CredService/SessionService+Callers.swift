@@ -38,7 +38,8 @@ extension SessionService {
     switch user {
     case nil: return .pending
     case .unavailable: return .unavailable(Self.unidentified("who uid \(uid) is"))
-    case .nobody: break
+    case .nobody:
+      caller.groups.removeAll(where: directory.withdrawn(from: uid).contains)
     case .user(let user):
       caller.userName = user.name
       // Processes keep the groups of their start.

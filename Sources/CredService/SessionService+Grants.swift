@@ -7,6 +7,7 @@ extension SessionService {
   func recordAccess(to session: Session, ofWaiting client: Client) {
     guard let waiting = client.waiting, waiting.session === session else { return }
     client.waiting?.allowedUntil = accessEnd(client)
+    client.waiting?.isUndecided = false
   }
 
   /// Starts or renews a client's watch of a session.
@@ -48,7 +49,8 @@ extension SessionService {
     guard case .profile(let name) = watch.scope else { return recheckWatchOfAll(client, now) }
     switch resolve(name, client, now) {
     case .session(let session): recordAccess(to: session, ofWatching: client)
-    case .refused(let error) where error.endsAccess: endWatch(client, error, watch.id)
+    case .refused(let error) where error.endsAccess || watch.isUndecided:
+      endWatch(client, error, watch.id)
     case .refused: allowWatch(of: client, until: now + UserDirectory.failureKeptFor)
     // The check runs again when the look-up ends.
     case .pending: break
@@ -98,7 +100,7 @@ extension SessionService {
     }
     switch resolve(session.key.profile, inNameOf: waiting.request.otherUser, client, now) {
     case .session: recordAccess(to: session, ofWaiting: client)
-    case .refused(let error) where error.endsAccess:
+    case .refused(let error) where error.endsAccess || waiting.isUndecided:
       abandonWait(client, now)
       refuse(error, id: waiting.request.id, client)
     case .refused: client.waiting?.allowedUntil = now + UserDirectory.failureKeptFor

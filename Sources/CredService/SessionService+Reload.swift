@@ -104,6 +104,7 @@ extension SessionService {
       client.cachedAnswer = nil
       if let name = client.waiting?.session?.key.profile, profiles.contains(name) {
         client.waiting?.allowedUntil = now
+        if withdrawn.contains(name) { client.waiting?.isUndecided = true }
       }
       if let watch = client.watch, case .all = watch.scope {
         client.watch?.visible.subtract(withdrawn)
@@ -111,6 +112,7 @@ extension SessionService {
       }
       if let watch = client.watch, case .profile(let name) = watch.scope, profiles.contains(name) {
         client.watch?.allowedUntil = now
+        if withdrawn.contains(name) { client.watch?.isUndecided = true }
         if configuration.profiles[name] == nil { endWatch(client, Self.removed(name), watch.id) }
       }
       recheckAccess(of: client, now)

@@ -67,6 +67,7 @@ extension SessionService {
   /// Lets a client watch on, and sends what happened while access was decided again.
   func allowWatch(of client: Client, until time: Instant) {
     client.watch?.allowedUntil = time
+    client.watch?.isUndecided = false
     guard let held = client.watch?.held, !held.isEmpty else { return }
     client.watch?.held = []
     for (profile, event) in held where client.watch?.covers(profile) ?? false {

@@ -30,6 +30,8 @@ final class UserDirectory {
   private struct Listing {
     /// The first look-up since then that did not list it; nil while it is listed.
     var missingSince: Instant?
+    /// A look-up later than that missed it too.
+    var isWithdrawn = false
   }
 
   /// A look-up under way, with the clients that wait for it.
@@ -74,11 +76,25 @@ final class UserDirectory {
     // While a database hangs, the known users stay valid, however long. The answer's validity is
     // extended: otherwise a decision based on it would be made again and again.
     entries[query]?.since = now
-    return entries[query]?.answer ?? .unavailable
+    return entries[query]?.answer ?? knownWithGroups(query) ?? .unavailable
   }
 
   /// The last known answer, however old.
   func known(_ query: UserQuery) -> UserAnswer? { entries[query]?.answer }
+
+  /// Who a uid is by what was said with its groups, for a query without groups that has no answer.
+  private func knownWithGroups(_ query: UserQuery) -> UserAnswer? {
+    guard !query.withGroups else { return nil }
+    var other = query
+    other.withGroups = true
+    return entries[other]?.answer == .unavailable ? nil : entries[other]?.answer
+  }
+
+  /// The groups that the database listed for a uid once and does not list any more, also if nobody
+  /// has the uid now.
+  func withdrawn(from uid: UInt32) -> Set<UInt32> {
+    Set(listed[uid, default: [:]].filter(\.value.isWithdrawn).keys)
+  }
 
   /// How long the known answer is valid.
   func freshUntil(_ query: UserQuery) -> Instant? {
@@ -138,6 +154,8 @@ final class UserDirectory {
     // An unavailable database does not change known users.
     if answer == .unavailable, let known = entries[query], known.answer != .unavailable {
       entries[query] = Entry(answer: known.answer, since: now, lifetime: known.lifetime)
+    } else if answer == .unavailable, let known = knownWithGroups(query) {
+      entries[query] = Entry(answer: known, since: now, lifetime: Self.failureKeptFor)
     } else {
       entries[query] = Entry(answer: answer, since: now, lifetime: lifetime)
     }
@@ -158,22 +176,38 @@ final class UserDirectory {
   private func withWithdrawals(
     _ answer: UserAnswer, _ query: UserQuery, _ now: Instant
   ) -> (UserAnswer, Duration) {
-    guard query.withGroups, case .user(var user) = answer else { return (answer, Self.keptFor) }
-    if listed.count >= Self.entriesKept, listed[user.uid] == nil { listed.removeAll() }
-    var listings = listed[user.uid, default: [:]]
-    for group in user.groups { listings[group] = Listing() }
-    let absent = Set(listings.keys).subtracting(user.groups)
-    for group in absent where listings[group]?.missingSince == nil {
-      listings[group]?.missingSince = now
+    guard query.withGroups else { return (answer, Self.keptFor) }
+    let doubted: Set<UInt32>
+    var answer = answer
+    switch (answer, query.key) {
+    case (.user(var user), _):
+      doubted = list(user.groups, of: user.uid, now)
+      user.withdrawn = withdrawn(from: user.uid)
+      user.groups += doubted.sorted()
+      answer = .user(user)
+    case (.nobody, .uid(let uid)) where listed[uid] != nil:
+      // Who is gone is in no group: what a process of the uid still has comes back for nobody.
+      doubted = list([], of: uid, now)
+    default: return (answer, Self.keptFor)
     }
-    user.withdrawn = absent.filter { group in
-      listings[group]?.missingSince.map { now - $0 >= Self.missingFor } ?? false
-    }
-    listed[user.uid] = listings
-    let doubted = absent.subtracting(user.withdrawn)
-    user.groups += doubted.sorted()
     // With the second look-up, a withdrawal takes a minute all the same.
-    let lifetime = doubted.isEmpty ? Self.keptFor - Self.missingFor : Self.missingFor
-    return (.user(user), lifetime)
+    return (answer, doubted.isEmpty ? Self.keptFor - Self.missingFor : Self.missingFor)
+  }
+
+  /// Remembers the groups that the database lists for a uid.
+  ///
+  /// - Returns: groups that it listed before and that count still.
+  private func list(_ groups: [UInt32], of uid: UInt32, _ now: Instant) -> Set<UInt32> {
+    if listed.count >= Self.entriesKept, listed[uid] == nil { listed.removeAll() }
+    var listings = listed[uid, default: [:]]
+    for group in groups { listings[group] = Listing() }
+    let absent = Set(listings.keys).subtracting(groups)
+    for group in absent {
+      let since = listings[group]?.missingSince ?? now
+      listings[group] = Listing(
+        missingSince: since, isWithdrawn: now - since >= Self.missingFor)
+    }
+    listed[uid] = listings
+    return absent.subtracting(withdrawn(from: uid))
   }
 }

@@ -148,6 +148,34 @@ struct MembershipTests {
     #expect(try client.ask("{}").accessKeyID != nil)
   }
 
+  /// Processes of a user live on when the account is removed, and the kernel says what it always said.
+  @Test(arguments: [true, false])
+  func aMembershipDoesNotComeBackWhenItsUserIsRemoved(_ isWithdrawnFirst: Bool) throws {
+    let text =
+      Configured.http() + Configured.profile("first", identifier: "{uid}", "allow_groups = mail")
+      + Configured.profile("other", identifier: "{uid}", "allow_groups = mail")
+    let fixture = try ServiceFixture(text)
+    fixture.host.queries.setGroups([8], of: 1000)
+    let client = fixture.connect(groups: [8])
+    #expect(try client.ask(#"{"profile":"first"}"#).accessKeyID != nil)
+    if isWithdrawnFirst {
+      fixture.host.queries.setGroups([], of: 1000)
+      fixture.advance(by: .seconds(61))
+      _ = try client.ask(#"{"profile":"first"}"#)
+      fixture.advance(by: UserDirectory.missingFor)
+      #expect(try client.ask(#"{"profile":"first"}"#).errorCode == "AccessDenied")
+    }
+    fixture.host.queries.users[1000] = nil
+    fixture.advance(by: .seconds(61))
+    // The database may have lost the user for a moment.
+    if !isWithdrawnFirst { #expect(try client.ask(#"{"profile":"other"}"#).accessKeyID != nil) }
+    fixture.advance(by: UserDirectory.missingFor)
+    #expect(try client.ask(#"{"profile":"other"}"#).errorCode == "AccessDenied")
+    // A uid that never had a name has the groups that the kernel says.
+    #expect(
+      try fixture.connect(uid: 4000, groups: [8]).ask(#"{"profile":"other"}"#).accessKeyID != nil)
+  }
+
   @Test func `one user whose look-up hangs delays no other user`() throws {
     let fixture = try fixture()
     fixture.host.queries.setGroups([8], of: 1001)

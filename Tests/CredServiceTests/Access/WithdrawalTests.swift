@@ -39,6 +39,63 @@ struct WithdrawalTests {
     #expect(try client.next().errorCode == "AccessDenied")
   }
 
+  /// One client that waits for a sign-in and one that watches, under a rule that admits both.
+  private func waiterAndWatcher(
+    _ fixture: ServiceFixture
+  ) throws -> (waiter: TestClient, watcher: TestClient) {
+    let (waiter, watcher) = (fixture.connect(groups: [8]), fixture.connect(groups: [8]))
+    #expect(try watcher.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text == "state")
+    waiter.send(#"{"wait":300}"#)
+    #expect(waiter.isWaiting)
+    return (waiter, watcher)
+  }
+
+  private static let billing =
+    Configured.password(profile: "allow_executables = /usr/bin/billing")
+
+  /// Who the user is, is known: the rest can be decided.
+  @Test(arguments: ["/usr/bin/billing", "/usr/bin/other"])
+  func aReloadWhileTheUserDatabaseFailsClosesAProfile(_ program: String) throws {
+    let fixture = try ServiceFixture(Configured.password(profile: "allow_groups = mail"))
+    fixture.host.queries.setGroups([8], of: 1000)
+    fixture.host.queries.executables[42] = .init(path: program, sha256: nil)
+    let (waiter, watcher) = try waiterAndWatcher(fixture)
+    fixture.host.queries.isUnavailable = true
+    try fixture.reload(Self.billing)
+    fixture.advance(by: UserDirectory.timeout + .milliseconds(100))
+    if program == "/usr/bin/billing" {
+      fixture.advance(by: .seconds(60))
+      #expect(waiter.isWaiting && watcher.client?.watch != nil)
+      #expect(waiter.hasReadAll && watcher.hasReadAll)
+    } else {
+      #expect(try waiter.next().errorCode == "AccessDenied")
+      #expect(try watcher.next().errorCode == "AccessDenied")
+    }
+  }
+
+  /// A decision by the former rule does not go on because another one cannot be made.
+  @Test func `after a reload whoever cannot be decided about is told so`() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    let (waiter, watcher) = try waiterAndWatcher(fixture)
+    fixture.host.queries.isUnavailable = true
+    try fixture.reload(Configured.password(profile: "allow_groups = mail"))
+    fixture.advance(by: UserDirectory.timeout + .milliseconds(100))
+    for client in [waiter, watcher] { #expect(try client.next().errorCode == "Timeout") }
+    #expect(!waiter.isWaiting && watcher.client?.watch == nil)
+    // As a new request is.
+    #expect(try fixture.connect(groups: [8]).ask("{}").errorCode == "Timeout")
+  }
+
+  @Test func `after a reload a program that cannot be looked at ends what began before`() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    let (waiter, watcher) = try waiterAndWatcher(fixture)
+    fixture.host.background.time[.programs] = .some(nil)
+    try fixture.reload(Self.billing)
+    fixture.advance(by: ExecutableDirectory.timeout + .milliseconds(100))
+    for client in [waiter, watcher] { #expect(try client.next().errorCode == "Timeout") }
+    #expect(!waiter.isWaiting && watcher.client?.watch == nil)
+  }
+
   /// A sign-in whose answer comes while the caller's name is looked up anew, after a reload.
   private func signIn(thenAllowing users: String) throws -> (ServiceFixture, TestClient) {
     let fixture = try ServiceFixture(Configured.password())
