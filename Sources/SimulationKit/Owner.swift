@@ -132,23 +132,7 @@ struct Seal {
   func token(expires: WallTime?) -> [UInt8] {
     guard let expires else { return text }
     let claims = #"{"exp":\#(expires.decimalSeconds),"sub":"\#(owner.identity)"}"#
-    return Array("e30.".utf8) + Self.base64URL(Array(claims.utf8)) + [UInt8(ascii: ".")] + text
-  }
-
-  private static func base64URL(_ bytes: [UInt8]) -> [UInt8] {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-    var text: [UInt8] = []
-    var (bits, count): (UInt32, UInt32) = (0, 0)
-    for byte in bytes {
-      bits = bits << 8 | UInt32(byte)
-      count += 8
-      while count >= 6 {
-        count -= 6
-        text.append(alphabet[Int(bits >> count & 63)])
-      }
-    }
-    if count > 0 { text.append(alphabet[Int(bits << (6 - count) & 63)]) }
-    return text
+    return Array("e30.".utf8) + Base64URL.encode(Array(claims.utf8)) + [UInt8(ascii: ".")] + text
   }
 }
 

@@ -1,16 +1,20 @@
-import Foundation
 import SimulationKit
+import TestSupport
 import Testing
 
 /// Short histories of a host: uids that change hands, reloads, restarts, lies and outages.
 struct HistoryTests {
-  /// Some of them in `make check`, all in `make test`.
-  private static let isShort = ProcessInfo.processInfo.environment["CREDD_TEST_ROUNDS"] == "short"
-  private static let perTest: UInt64 = 100
+  private static let perTest: UInt64 = 50
 
-  @Test(arguments: 0..<(isShort ? 2 : 10) as Range<UInt64>)
-  func promisesHoldInKnownHistories(_ hundred: UInt64) {
-    for seed in hundred * Self.perTest + 1...(hundred + 1) * Self.perTest { check(seed) }
+  @Test(arguments: 0..<(TestRounds.isShort ? 2 : 6) as Range<UInt64>)
+  func promisesHoldInKnownHistories(_ fifty: UInt64) {
+    for seed in fifty * Self.perTest + 1...(fifty + 1) * Self.perTest { check(seed) }
+  }
+
+  /// Others each time; the seed is in the message where one fails.
+  @Test(arguments: 0..<(TestRounds.isShort ? 0 : 2))
+  func promisesHoldInFreshHistories(_ fifty: Int) {
+    for _ in 0..<Self.perTest { check(.random(in: 0..<1 << 48)) }
   }
 
   private func check(_ seed: UInt64) {

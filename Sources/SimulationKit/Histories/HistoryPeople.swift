@@ -176,6 +176,9 @@ final class HistoryDatabase: HostQueries {
     var groupIDs: [String: UInt32] = ["staff": 500, "ops": 501]
     /// What this process was told of groups' names: ids, or nil for "no such group".
     var toldIDs: [String: UInt32?] = [:]
+    /// The groups that were answered for since the configuration was read. A look-up that was under
+    /// way then says nothing more of these.
+    var settledIDs: Set<String> = []
     /// By pid.
     var programs: [Int32: HistoryProgram] = [:]
     /// Every group that this process was told of, and since when it is not listed any more.
@@ -183,6 +186,14 @@ final class HistoryDatabase: HostQueries {
 
     mutating func tell(_ name: String, of uid: UInt32) {
       if told[uid]?.last?.name != name { told[uid, default: []].append((now, name)) }
+    }
+
+    mutating func list(_ groups: [UInt32], of uid: UInt32) {
+      for group in groups { toldGroups[uid, default: [:]][group] = .some(nil) }
+      for (group, since) in toldGroups[uid, default: [:]]
+      where since == nil && !groups.contains(group) {
+        toldGroups[uid]?[group] = now
+      }
     }
   }
 
@@ -208,14 +219,17 @@ final class HistoryDatabase: HostQueries {
     state.withLock { $0.programs[pid] = program }
   }
 
-  /// The ids of groups, as this process was told last.
+  /// The ids of groups, as this process was told first since it read its configuration.
   func ids(of names: [String]) -> [UInt32] {
     state.withLock { state in names.compactMap { state.toldIDs[$0] ?? nil } }
   }
 
   /// Another configuration is read, after `former`: it forgets groups that it did not name.
   func forgetIDs(but former: Set<String>) {
-    state.withLock { state in state.toldIDs = state.toldIDs.filter { former.contains($0.key) } }
+    state.withLock { state in
+      state.toldIDs = state.toldIDs.filter { former.contains($0.key) }
+      state.settledIDs = []
+    }
   }
 
   func setTime(_ now: Instant) { state.withLock { $0.now = now } }
@@ -231,6 +245,7 @@ final class HistoryDatabase: HostQueries {
       $0.told = [:]
       $0.toldGroups = [:]
       $0.toldIDs = [:]
+      $0.settledIDs = []
     }
   }
 
@@ -249,17 +264,17 @@ final class HistoryDatabase: HostQueries {
         uid = known.key
       }
       guard let name = state.names[uid] else {
-        if isByUID { state.tell("", of: uid) }
+        if isByUID {
+          state.tell("", of: uid)
+          // Who is gone is in no group.
+          if query.withGroups { state.list([], of: uid) }
+        }
         return .nobody
       }
       if isByUID { state.tell(name, of: uid) }
       guard query.withGroups else { return .user(UserEntry(uid: uid, name: name)) }
       let groups = state.trouble == .withoutGroups ? [] : state.groups[uid] ?? []
-      for group in groups { state.toldGroups[uid, default: [:]][group] = .some(nil) }
-      for (group, since) in state.toldGroups[uid, default: [:]]
-      where since == nil && !groups.contains(group) {
-        state.toldGroups[uid]?[group] = state.now
-      }
+      state.list(groups, of: uid)
       return .user(UserEntry(uid: uid, name: name, groups: [100] + groups))
     }
   }
@@ -267,7 +282,9 @@ final class HistoryDatabase: HostQueries {
   func group(_ name: String) -> GroupAnswer {
     state.withLock { state in
       guard state.trouble != .failing, state.trouble != .hanging else { return .unavailable }
-      state.toldIDs[name] = .some(state.groupIDs[name])
+      if state.settledIDs.insert(name).inserted {
+        state.toldIDs[name] = .some(state.groupIDs[name])
+      }
       return state.groupIDs[name].map { .group($0) } ?? .noSuchGroup
     }
   }

@@ -16,7 +16,8 @@ enum HistorySecret {
   /// A JWT with an expiration and further claims. credd passes the rest on unread.
   static func token(_ number: Int, expires: WallTime, claims more: String) -> String {
     let claims = #"{"exp":\#(expires.milliseconds / 1000)\#(more)}"#
-    return "e30.\(base64URL(Array(claims.utf8))).\(text(number))"
+    let part = String(decoding: Base64URL.encode(Array(claims.utf8)), as: UTF8.self)
+    return "e30.\(part).\(text(number))"
   }
 
   /// The numbers of the secrets in a text; nil for one that has none, such as a password.
@@ -39,21 +40,5 @@ enum HistorySecret {
       found.append(Int(String(decoding: digits, as: UTF8.self)))
     }
     return found
-  }
-
-  private static func base64URL(_ bytes: [UInt8]) -> String {
-    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-    var text: [UInt8] = []
-    var (bits, count): (UInt32, UInt32) = (0, 0)
-    for byte in bytes {
-      bits = bits << 8 | UInt32(byte)
-      count += 8
-      while count >= 6 {
-        count -= 6
-        text.append(alphabet[Int(bits >> count & 63)])
-      }
-    }
-    if count > 0 { text.append(alphabet[Int(bits << (6 - count) & 63)]) }
-    return String(decoding: text, as: UTF8.self)
   }
 }
