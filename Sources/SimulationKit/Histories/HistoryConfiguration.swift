@@ -80,6 +80,16 @@ struct HistoryConfiguration: Sendable {
     }
   }
 
+  /// Whether the fault can matter: only a sign-in with a password gives what must stay with its
+  /// server.
+  func canShow(_ fault: InjectedFault) -> Bool {
+    guard fault == .wrongServers else { return true }
+    return profiles.contains { profile in
+      profile.rule.hasNoLists && profile.rule.programs.isEmpty
+        && profile.backend.map { backends[$0].kind == .password } ?? false
+    }
+  }
+
   private static func profile(
     _ name: String, pool: Int, _ random: inout SeededGenerator
   ) -> Profile {

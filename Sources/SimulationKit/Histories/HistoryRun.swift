@@ -25,7 +25,9 @@ final class HistoryRun {
     world = World(scenario)
     people = HistoryPeople(world)
     upstreams = HistoryUpstreams(world, people)
-    var list = [HistoryConfiguration(&world.random)]
+    var first = HistoryConfiguration(&world.random)
+    while let fault, !first.canShow(fault) { first = HistoryConfiguration(&world.random) }
+    var list = [first]
     while list.count < History.configurations {
       list.append((list.randomElement(using: &world.random) ?? list[0]).changed(&world.random))
     }
