@@ -135,7 +135,8 @@ SESSIONS ?= 40
 .PHONY: simulate
 simulate: ## check the promises in SEEDS simulated worlds of HOURS hours; FIRST= or REPLAY= a seed; HISTORIES=1 in short histories
 	$(need_swift)
-	$(BUILD_RELEASE) --product credd-simulate
+	# Linked as the programs are: otherwise all modules are compiled again, and then for them.
+	$(BUILD_RELEASE) --static-swift-stdlib --product credd-simulate
 	$(RELEASE)/release/credd-simulate --seeds $(SEEDS) --hours $(HOURS) --sessions $(SESSIONS) \
 	  $(if $(FIRST),--first $(FIRST)) $(if $(REPLAY),--replay $(REPLAY)) $(if $(HISTORIES),--histories)
 
