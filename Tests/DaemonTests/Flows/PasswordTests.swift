@@ -67,6 +67,12 @@ struct PasswordTests {
     }
     #expect(try host.logIn("alice", password: "no").errorCode == "TooManyRequests")
     #expect(try host.sandbox.calls("backend.login") == 6)
+    // The tenth failure in all, each of the last with another name.
+    for number in 4...10 {
+      #expect(try host.logIn("user\(number)", password: "no").errorCode == "SignInFailed")
+    }
+    #expect(try host.logIn("bob").errorCode == "TooManyRequests")
+    #expect(try host.sandbox.calls("backend.login") == 13)
   }
 
   @Test
