@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -58,8 +59,13 @@ static int allow(int rules, int descriptor) {
 // O_PATH opens nothing: it neither mounts what an automounter watches, nor asks a file server.
 static int allow_entry(int rules, int folder, const char *name, int flags) {
   int entry = openat(folder, name, O_PATH | O_CLOEXEC | flags);
-  // It is gone. Whatever else the reason, the process does without it.
-  if (entry < 0) return 0;
+  if (entry < 0) {
+    // It is gone, or the process could not open it either. Anything else, as a lack of descriptors or
+    // memory, says nothing about the entry: without it the rules would keep the process from /usr.
+    bool is_out_of_reach =
+        errno == ENOENT || errno == EACCES || errno == ELOOP || errno == ENOTDIR;
+    return is_out_of_reach ? 0 : -errno;
+  }
   int result = allow(rules, entry);
   close(entry);
   return result;

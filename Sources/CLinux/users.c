@@ -39,6 +39,7 @@ int credd_look_up_user(uid_t uid, const char *name, bool with_groups, struct cre
       // The database may accept another spelling of a name; its own spelling is the name.
       if (result == 1) memcpy(user->name, entry.pw_name, length + 1);
       user->uid = entry.pw_uid;
+      user->gid = entry.pw_gid;
       if (result == 1 && with_groups) result = look_up_groups(user, entry.pw_gid);
     } else {
       // By POSIX, 0 or one of these numbers may mean "no such user".
@@ -72,14 +73,9 @@ int credd_group_id(const char *name, gid_t *gid) {
   return -ENOMEM;
 }
 
-int credd_switch_user(const char *name) {
-  char buffer[4096];
-  struct passwd entry, *found = NULL;
-  int failure = getpwnam_r(name, &entry, buffer, sizeof buffer, &found);
-  if (failure && failure != ENOENT && failure != ESRCH) return -failure;
-  if (!found) return -ENOENT;
-  if (initgroups(entry.pw_name, entry.pw_gid) < 0) return -errno;
-  if (setresgid(entry.pw_gid, entry.pw_gid, entry.pw_gid) < 0) return -errno;
-  if (setresuid(entry.pw_uid, entry.pw_uid, entry.pw_uid) < 0) return -errno;
+int credd_become_user(uid_t uid, gid_t gid, const gid_t *groups, size_t count) {
+  if (setgroups(count, groups) < 0) return -errno;
+  if (setresgid(gid, gid, gid) < 0) return -errno;
+  if (setresuid(uid, uid, uid) < 0) return -errno;
   return 0;
 }

@@ -180,6 +180,66 @@ struct ConfigurationCheckTests {
     #expect(process.status == EX_CONFIG)
   }
 
+  /// A user database that never answers, for the program that follows: nobody writes to the pipe that
+  /// stands in the place of its file.
+  private static let hangingUsers = """
+    import ctypes, os, subprocess, sys
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.unshare(0x20000) == 0
+    assert libc.mount(None, b"/", None, 0x44000, None) == 0
+    pipe, target = sys.argv[1].encode(), sys.argv[2].encode()
+    os.mkfifo(pipe)
+    with open("/etc/passwd") as old, open(pipe + b".passwd", "w") as new:
+        new.write("credd:x:61234:61234::/:/bin/false\\n" + old.read())
+    assert libc.mount(pipe + b".passwd", b"/etc/passwd", None, 0x1000, None) == 0
+    assert libc.mount(pipe, target, None, 0x1000, None) == 0
+    sys.exit(subprocess.run(sys.argv[3:]).returncode)
+    """
+
+  @Test(
+    .enabled(if: geteuid() == 0 && PythonScript.canRun, "takes root and python3"),
+    arguments: ["/etc/passwd", "/etc/group"])
+  func aUserDatabaseThatIsAwayIsNamedAndTheOtherChecksAreMade(_ database: String) throws {
+    let (pipe, text) = (try Stage.current().newFile("pipe"), try Stage.current().newFile("c"))
+    let script = try file("hang.py", Self.hangingUsers)
+    let names = (0..<400).map { "\($0 % 2 == 0 ? "user" : "group")\($0)" }
+    let (users, groups) = (names.filter { $0.hasPrefix("u") }, names.filter { $0.hasPrefix("g") })
+    try Data(
+      """
+      [backend corp]
+      type = http
+      url = https://auth.example.com/token
+      client_certificate = /nonexistent/host.pem
+      [profile work]
+      identity_pool_id = us-east-1:00000000-0000-0000-0000-000000000000
+      developer_provider = login.example.app
+      backend = corp
+      allow_users = \(users.joined(separator: " "))
+      allow_groups = \(groups.joined(separator: " "))
+      """.utf8
+    ).write(to: URL(filePath: text))
+    let process = try ChildProcess(
+      [
+        try #require(Programs.installed("python3")), script, pipe, database, Programs.credd,
+        "--config", text, "--check-config",
+      ])
+    // 400 look-ups of 200 ms would take 80 s.
+    try process.wait(.in(.seconds(60)))
+    #expect(
+      process.errors.contains(
+        "not checked: whether the user 'credd' may open the files: the user database does not answer"
+      ), "\(process.errors)")
+    let first =
+      database == "/etc/passwd" ? "allow_users: user 'user0'" : "allow_groups: group 'group1'"
+    #expect(process.errors.contains("\(first): the user database does not answer"))
+    let last =
+      database == "/etc/passwd" ? "allow_users: user 'user398'" : "allow_groups: group 'group399'"
+    #expect(process.errors.contains("\(last): the user database was not asked"))
+    // The other checks are made, and their error decides.
+    #expect(process.errors.contains("4: client_certificate: cannot open"), "\(process.errors)")
+    #expect(process.status == EX_CONFIG)
+  }
+
   @Test
   func aPipeIsNotReadByACheck() throws {
     let sandbox = try Sandbox()

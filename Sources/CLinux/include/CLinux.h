@@ -113,6 +113,7 @@ int credd_peer_groups(int descriptor, gid_t *groups, uint32_t *count);
 // A user of the host's database.
 struct credd_user {
   uid_t uid;
+  gid_t gid;
   char name[257];
   // The caller frees it; NULL if groups were not asked for.
   gid_t *groups;
@@ -121,9 +122,9 @@ struct credd_user {
 // Looks up a user by name, or by uid if `name` is NULL. May block for long, as NSS may ask a
 // network. 1: found; 0: there is no such user; -errno: the database gave no answer.
 int credd_look_up_user(uid_t uid, const char *name, bool with_groups, struct credd_user *user);
-// Gives up root for good and becomes that user, with its groups. 0, -ENOENT if there is none, or
-// -errno.
-int credd_switch_user(const char *name);
+// Gives up root for good and becomes that user. Asks no database. Waits for all threads of the
+// process, which become the user too. 0 or -errno.
+int credd_become_user(uid_t uid, gid_t gid, const gid_t *groups, size_t count);
 // Starts a detached thread with all signals blocked, since the loop's thread handles signals. 0 or
 // an error number.
 int credd_start_thread(void *(*run)(void *), void *argument, size_t stack_size);

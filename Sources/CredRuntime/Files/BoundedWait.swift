@@ -2,12 +2,28 @@ internal import CLinux
 internal import CredCore
 internal import Synchronization
 
-/// Waits for work that may hang, as on a file server that is away, and goes on without it.
+/// Waits for work of one kind that may hang, as on a file server that is away, and goes on without it.
 struct BoundedWait {
   /// For one piece of work.
-  static let longest: Duration = .seconds(3)
+  private let longest: Duration
   /// For all of it, so that a reload does not reach the time limit of its unit.
-  private var left: Duration = .seconds(12)
+  private var left: Duration
+  /// For all that comes after that. What does not hang takes far less than ``afterwards`` and is still
+  /// done, so one file server that is away leaves the other checks alone.
+  private var reserve: Duration
+  private static let afterwards: Duration = .milliseconds(50)
+
+  /// Whether nothing is waited for any more: then no work is begun.
+  var isOver: Bool { left <= .zero && reserve <= .zero }
+
+  init(
+    longest: Duration = .seconds(3), together: Duration = .seconds(12),
+    reserve: Duration = .seconds(2)
+  ) {
+    self.longest = longest
+    left = together
+    self.reserve = reserve
+  }
 
   /// What a thread found, if it ever does.
   private final class Answer<Value: Sendable>: Sendable {
@@ -24,8 +40,9 @@ struct BoundedWait {
 
   /// Does the work on a thread of its own.
   ///
-  /// - Returns: nil if it takes too long; then it goes on by itself.
+  /// - Returns: nil if it takes too long; then it goes on by itself. Also nil if ``isOver``.
   mutating func wait<Value: Sendable>(for work: @escaping @Sendable () -> Value) -> Value? {
+    guard !isOver else { return nil }
     guard let answer = Answer<Value>() else { return work() }
     let failure = DetachedThread.start {
       let value = work()
@@ -34,10 +51,11 @@ struct BoundedWait {
     }
     guard failure == 0 else { return work() }
     let start = credd_boottime()
-    // Even without time left, what does not hang is done.
-    let limit = max(min(Self.longest, left), .milliseconds(200))
-    _ = credd_wait_readable(answer.ready, Int32(limit.inSeconds * 1000))
-    left -= .nanoseconds(credd_boottime() - start)
+    let limit = left > .zero ? min(longest, left) : min(Self.afterwards, reserve)
+    // A wait of 0 ms would find nothing, and a negative one would not end.
+    _ = credd_wait_readable(answer.ready, Int32(max(limit.inSeconds * 1000, 1)))
+    let taken = Duration.nanoseconds(credd_boottime() - start)
+    if left > .zero { left -= taken } else { reserve -= taken }
     return answer.value.withLock { value in
       defer { value = nil }
       return value

@@ -14,7 +14,9 @@ public struct ConfigurationInspection {
   private let startedAsRoot = geteuid() == 0
   /// Whether files are opened as the daemon opens them.
   private var isDaemonsUser = true
-  private var waits = BoundedWait()
+  /// A user database that is away leaves the files their time.
+  private var names = BoundedWait()
+  private var files = BoundedWait()
   public private(set) var diagnostics: [Diagnostic] = []
   /// Checks that could not be made, each with the reason.
   public private(set) var unchecked: [String] = []
@@ -27,23 +29,32 @@ public struct ConfigurationInspection {
 
   public mutating func run() {
     guard let configuration = reading.configuration else { return }
-    checkNames(configuration)
     becomeServiceUser()
+    checkNames(configuration)
     for (_, backend) in configuration.backends.sorted(by: { $0.key < $1.key }) { check(backend) }
     for (_, profile) in configuration.profiles.sorted(by: { $0.key < $1.key }) { check(profile) }
   }
 
-  /// Root alone can become another user, and not back: the user database is asked before.
+  /// Root alone can become another user, and not back. It is the first step: it waits for all threads,
+  /// and one that a later check left behind may hang in the kernel.
   private mutating func becomeServiceUser() {
-    guard geteuid() == 0 else { return }
-    let result = unsafe credd_switch_user(Self.serviceUser)
-    guard result != 0 else { return }
+    guard geteuid() == 0, let reason = switchUser() else { return }
     isDaemonsUser = false
-    let reason =
-      result == -ENOENT ? "the host has no such user" : SystemError("", number: -result).reason
     unchecked.append(
       "whether the user '\(Self.serviceUser)' may open the files: \(reason); they were opened as root"
     )
+  }
+
+  /// - Returns: why this process could not become the service's user; nil if it did.
+  private mutating func switchUser() -> String? {
+    guard let user = names.wait(for: { FoundUser(Self.serviceUser) }) else {
+      return "the user database does not answer"
+    }
+    guard user.result != 0 else { return "the host has no such user" }
+    let result =
+      user.result > 0
+      ? unsafe credd_become_user(user.uid, user.gid, user.groups, user.groups.count) : user.result
+    return result == 0 ? nil : SystemError("", number: -result).reason
   }
 
   // MARK: Sections
@@ -129,9 +140,12 @@ public struct ConfigurationInspection {
   private mutating func look<Value: Sendable>(
     at path: String, _ place: Place, _ body: @escaping @Sendable () -> Value
   ) -> Value? {
-    if let value = waits.wait(for: body) { return value }
-    unchecked.append(
-      "\(place.section): \(place.key): '\(path)' does not answer: is its file server away?")
+    let wasOver = files.isOver
+    if let value = files.wait(for: body) { return value }
+    let problem =
+      wasOver
+      ? "was not looked at: checks before it hung" : "does not answer: is its file server away?"
+    unchecked.append("\(place.section): \(place.key): '\(path)' \(problem)")
     return nil
   }
 
@@ -195,28 +209,30 @@ public struct ConfigurationInspection {
 
   private mutating func checkGroup(_ name: String, _ place: Place) {
     guard !name.utf8.allSatisfy(\.isDigit) else { return }
-    let result = waits.wait {
+    ask("group '\(name)'", place) {
       var gid: UInt32 = 0
       return unsafe credd_group_id(name, &gid)
     }
-    found(result, "group '\(name)'", place)
   }
 
   private mutating func checkUser(_ name: String, _ place: Place) {
     guard !name.utf8.allSatisfy(\.isDigit) else { return }
-    let result = waits.wait {
+    ask("user '\(name)'", place) {
       var user = unsafe credd_user()
       return unsafe credd_look_up_user(0, name, false, &user)
     }
-    found(result, "user '\(name)'", place)
   }
 
-  /// - Parameter result: nil without an answer.
-  private mutating func found(_ result: Int32?, _ what: String, _ place: Place) {
+  private mutating func ask(
+    _ what: String, _ place: Place, _ body: @escaping @Sendable () -> Int32
+  ) {
+    let wasOver = names.isOver
+    let result = names.wait(for: body)
     if result == 0 { return warn(place, "the host has no \(what)") }
     guard result ?? -1 < 0 else { return }
     let problem =
-      result.map { "fails: \(SystemError("", number: -$0).reason)" } ?? "does not answer"
+      result.map { "fails: \(SystemError("", number: -$0).reason)" }
+      ?? (wasOver ? "was not asked: checks before it hung" : "does not answer")
     unchecked.append("\(place.section): \(place.key): \(what): the user database \(problem)")
   }
 
@@ -230,6 +246,23 @@ public struct ConfigurationInspection {
       Diagnostic(
         severity: severity, position: reading.position(of: place.key, in: place.section),
         message: place.key.isEmpty ? message : "\(place.key): \(message)"))
+  }
+}
+
+/// What the user database says of a user. Making it may block.
+private struct FoundUser: Sendable {
+  /// As of `credd_look_up_user`.
+  let result: Int32
+  let uid: UInt32
+  let gid: UInt32
+  let groups: [UInt32]
+
+  init(_ name: String) {
+    var user = unsafe credd_user()
+    result = unsafe credd_look_up_user(0, name, true, &user)
+    (uid, gid) = unsafe (user.uid, user.gid)
+    groups = unsafe Array(UnsafeBufferPointer(start: user.groups, count: user.group_count))
+    unsafe free(user.groups)
   }
 }
 

@@ -231,7 +231,8 @@ internal import Glibc
     }
   }
 
-  /// Writes replies that connections got outside their own turns, then continues with their lines.
+  /// Writes replies that connections got outside their own turns. Their next lines wait for a turn of
+  /// their user: a user may have many connections answered at once.
   func writeReplies() {
     guard hasPendingReplies else { return }
     let now = loop.now
@@ -246,7 +247,6 @@ internal import Glibc
         flush(connection)
         // This is a watcher that does not read.
         guard connection.backlog <= Limits.Client.backlogBytes else { return close(connection) }
-        takeUnread(connection, now)
         endTurn(connection, now)
       }
     }

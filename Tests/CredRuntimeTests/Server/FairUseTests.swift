@@ -94,6 +94,48 @@ struct FairUseTests {
     #expect(place < floods.count * ServerLimits.turnLines, "\(place)")
   }
 
+  @Test(.enabled(if: geteuid() == 0, "needs a second user"))
+  func `a user whose connections are all answered at once leaves the next user a turn`() throws {
+    let fixture = try ServerFixture()
+    let floods = try (0..<20).map { _ in try fixture.connect() }
+    for flood in floods {
+      flood.send("wait\n" + String(repeating: "x\n", count: ServerLimits.turnLines))
+    }
+    #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == floods.count })
+    let other = try OtherUser(fixture)
+    let questions = other.questions
+    let (own, before) = try fixture.run { receiver, server in
+      // The loop stands still until the other user's line is there too.
+      let connection = try #require(server.connections.first { $0.peer.uid != geteuid() })
+      try questions.write(contentsOf: Data("1\n".utf8))
+      var input = pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)
+      #expect(unsafe poll(&input, 1, 20_000) == 1)
+      receiver.answerWaiting()
+      return (receiver.order.last, receiver.order.count)
+    }
+    _ = try other.median()
+    let order = try fixture.run { receiver, _ in Array(receiver.order.dropFirst(before)) }
+    let place = try #require(order.firstIndex { $0 == own })
+    // Not after all the lines of the other twenty.
+    #expect(place < floods.count * ServerLimits.turnLines, "\(place)")
+  }
+
+  @Test func `the lines after an answer wait for a turn`() throws {
+    let fixture = try ServerFixture()
+    let clients = try (0..<20).map { _ in try fixture.connect() }
+    for client in clients { client.send("wait\nx\ny\n") }
+    #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == clients.count })
+    let taken = try fixture.run { receiver, server in
+      receiver.answerWaiting()
+      server.writeReplies()
+      return receiver.lines
+    }
+    #expect(taken == clients.count)
+    for client in clients {
+      #expect([client.line(), client.line(), client.line()] == ["at last", "re:x", "re:y"])
+    }
+  }
+
   @Test func `what takes long ends the turn`() throws {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
