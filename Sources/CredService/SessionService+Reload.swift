@@ -81,9 +81,9 @@ extension SessionService {
     }
   }
 
-  /// Ends a session whose profile is gone. Its IdentityId stays known: the profile may come back.
+  /// Ends a session whose profile is gone, or that nobody uses. Its IdentityId stays known: the
+  /// profile or the user may come back.
   func end(_ session: Session) {
-    cancelCall(of: session)
     if session.machine.state.reported != .signedOut {
       announce(.state(.signedOut(byUser: false)), session)
     }

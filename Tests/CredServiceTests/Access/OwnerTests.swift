@@ -142,6 +142,22 @@ struct OwnerTests {
     }
   }
 
+  @Test func `a global sign-out says nothing of the session of the uid's next owner`() throws {
+    let fixture = try signedIn()
+    fixture.advance(by: UserDirectory.keptFor - .seconds(1))
+    fixture.host.upstreams.delays["logout"] = .milliseconds(1500)
+    fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
+    let former = fixture.connect()
+    former.send(#"{"op":"logout","global":true}"#)
+    #expect(former.isWaiting)
+    let login = #"{"op":"login","username":"bob","password":"bob-password"}"#
+    #expect(try fixture.ask(login).state == "signedIn")
+    #expect(former.isWaiting)
+    fixture.advance(by: .seconds(2))
+    let reply = try former.next()
+    #expect(reply.state == "signedOut" && reply["IdentityId"] == nil, "\(reply)")
+  }
+
   /// Swift takes the two as equal; to the host they are two users.
   @Test func `names are compared byte for byte`() throws {
     let fixture = try ServiceFixture(Configured.password())
