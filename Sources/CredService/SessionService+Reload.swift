@@ -89,7 +89,7 @@ extension SessionService {
     }
     remove(session)
     if removedSessions.count >= Limits.Session.most { removedSessions = [:] }
-    removedSessions.updateValue(session.userName, forKey: session.key)
+    removedSessions[session.key] = session.owner
   }
 
   /// Ends waits and watches that the new rules do not allow.

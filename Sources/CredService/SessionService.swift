@@ -27,8 +27,8 @@ package final class SessionService {
   var forgetTimer: (any Timer)?
   /// Credentials that were received since the start.
   private var credentialsCount: UInt64 = 0
-  /// Sessions that ended with their profiles, with the names of their users, who are told so.
-  var removedSessions: [SessionKey: String?] = [:]
+  /// Sessions that ended with their profiles, with their owners, who are told so.
+  var removedSessions: [SessionKey: SessionOwner] = [:]
   /// Sessions whose last refresh failed.
   package private(set) var degraded = 0
 

@@ -32,6 +32,19 @@ final class UserDirectory {
     var missingSince: Instant?
   }
 
+  /// The groups that were listed for a person.
+  private struct Listings {
+    var owner: SessionOwner
+    var groups: [UInt32: Listing] = [:]
+
+    /// The former owner's groups give the next one no right, not for a moment; nor do they count
+    /// for processes that have them from the kernel still.
+    mutating func passOn(to next: SessionOwner, _ now: Instant) {
+      owner = next
+      groups = groups.mapValues { _ in Listing(missingSince: now - UserDirectory.missingFor) }
+    }
+  }
+
   /// A look-up under way, with the clients that wait for it.
   private struct LookUp {
     let deadline: Instant
@@ -47,8 +60,8 @@ final class UserDirectory {
   private var lookups: [UserQuery: LookUp] = [:]
   /// Look-ups that missed their deadline and still run: no second thread joins them.
   private var overdue: Set<UserQuery> = []
-  /// Every group that was ever listed for a uid.
-  private var listed: [UInt32: [UInt32: Listing]] = [:]
+  /// Every group that was ever listed for a uid, and for whom.
+  private var listed: [UInt32: Listings] = [:]
 
   init(clock: any Clock, background: any Background, queries: any HostQueries) {
     self.clock = clock
@@ -160,14 +173,16 @@ final class UserDirectory {
   ) -> (UserAnswer, Duration) {
     guard query.withGroups, case .user(var user) = answer else { return (answer, Self.keptFor) }
     if listed.count >= Self.entriesKept, listed[user.uid] == nil { listed.removeAll() }
-    var listings = listed[user.uid, default: [:]]
-    for group in user.groups { listings[group] = Listing() }
-    let absent = Set(listings.keys).subtracting(user.groups)
-    for group in absent where listings[group]?.missingSince == nil {
-      listings[group]?.missingSince = now
+    let owner = SessionOwner(name: user.name)
+    var listings = listed[user.uid] ?? Listings(owner: owner)
+    if listings.owner != owner { listings.passOn(to: owner, now) }
+    for group in user.groups { listings.groups[group] = Listing() }
+    let absent = Set(listings.groups.keys).subtracting(user.groups)
+    for group in absent where listings.groups[group]?.missingSince == nil {
+      listings.groups[group]?.missingSince = now
     }
     user.withdrawn = absent.filter { group in
-      listings[group]?.missingSince.map { now - $0 >= Self.missingFor } ?? false
+      listings.groups[group]?.missingSince.map { now - $0 >= Self.missingFor } ?? false
     }
     listed[user.uid] = listings
     let doubted = absent.subtracting(user.withdrawn)
