@@ -19,6 +19,16 @@ package struct UserQuery: Hashable, Sendable {
   package enum Key: Hashable, Sendable {
     case uid(UInt32)
     case name(String)
+
+    /// Compares bytes: Swift takes composed and decomposed accents as equal, the host as two users.
+    /// Equal bytes have equal hashes, so the hash is Swift's.
+    package static func == (one: Self, other: Self) -> Bool {
+      switch (one, other) {
+      case (.uid(let one), .uid(let other)): one == other
+      case (.name(let one), .name(let other)): one.utf8.elementsEqual(other.utf8)
+      default: false
+      }
+    }
   }
 
   package var key: Key
@@ -52,6 +62,8 @@ package enum UserAnswer: Equatable, Sendable {
   case user(UserEntry)
   /// The host knows no such user.
   case nobody
+  /// Its name is not UTF-8. Names that differ must never read the same, so this one is not read.
+  case unreadableName
   /// The database did not answer, and has never answered this query.
   case unavailable
 

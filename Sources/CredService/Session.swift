@@ -36,6 +36,8 @@ package final class Session {
   var isDegraded = false
   /// The call that the machine waits for, and whether it was prioritised for a caller.
   var call: (id: CallID, isInPerson: Bool)?
+  /// Whether it was removed from the service. Cached answers may refer to it still.
+  private(set) var hasEnded = false
   /// The session's place in the ``WakeQueue``; nil while it need not be woken.
   var wakePlace: Int?
 
@@ -74,6 +76,13 @@ package final class Session {
     audited.begin()
     quietUntil = machine.quietUntil
     rendered = nil
+  }
+
+  /// Drops everything that it holds: no answer comes from it any more, whoever refers to it.
+  func end(_ now: Instant) {
+    hasEnded = true
+    machine = SessionMachine(plan: profile.plan, now: now)
+    credentialsChanged(number: 0)
   }
 }
 

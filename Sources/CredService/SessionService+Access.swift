@@ -42,7 +42,7 @@ extension SessionService {
     switch self.caller(client, needs, now) {
     case .known(let known): caller = known
     case .pending: return .pending
-    case .unavailable(let error): return .refused(error)
+    case .unknown(let error): return .refused(error)
     }
     if needs.executable, let error = client.executable?.answer.error { return .refused(error) }
     if let other {
@@ -55,7 +55,7 @@ extension SessionService {
       // lost nothing.
       let isOfUser = !profile.access.needsExecutable && !profile.access.needsUnit
       let session = sessions[SessionKey(uid: caller.uid, profile: name)]
-      let hadIt = session.map { $0.userName == caller.userName } ?? false
+      let hadIt = session?.owner == SessionOwner(name: caller.userName)
       return .refused(hadIt && isOfUser ? Self.noLongerForYou(name) : Self.notForYou(name))
     }
     return resolve(profile, for: caller, now)
@@ -113,6 +113,7 @@ extension SessionService {
         return .refused(
           ProtocolError(.accessDenied, "the host knows no user \(text.quoted)"))
       case .unavailable: return .refused(Self.unidentified("who \(text.quoted) is"))
+      case .unreadableName: return .refused(Self.unreadable(text.quoted))
       }
     }
     // A session belongs to the name that the host has for the uid, whatever the uid was asked by.
@@ -121,6 +122,7 @@ extension SessionService {
     switch answer(to: .uid(uid)) {
     case nil: return .pending
     case .unavailable: return .refused(Self.unidentified("who uid \(uid) is"))
+    case .unreadableName: return .refused(Self.unreadable("uid \(uid)"))
     case .nobody: break
     case .user(let entry):
       user.userName = entry.name
@@ -188,7 +190,7 @@ extension SessionService {
   /// A caller that may not use every profile does not learn which ones exist.
   private func unknown(_ name: String, _ caller: Caller) -> ProtocolError {
     let key = SessionKey(uid: caller.uid, profile: name)
-    if let owner = removedSessions[key], owner == caller.userName { return Self.removed(name) }
+    if removedSessions[key] == SessionOwner(name: caller.userName) { return Self.removed(name) }
     guard !caller.isUnmapped, configuration.restricted.allSatisfy({ $0.access.allows(caller) })
     else { return Self.notForYou(name) }
     let known = configuration.profileNames

@@ -7,8 +7,8 @@ extension SessionService {
     case known(Caller)
     /// Something is being looked up; `callerKnown` runs afterwards.
     case pending
-    /// The user database did not say who it is.
-    case unavailable(ProtocolError)
+    /// The user database did not say who it is, for now or with this name.
+    case unknown(ProtocolError)
   }
 
   /// For an unknown profile, the needs of all profiles: the time of the answer must not show which
@@ -37,7 +37,8 @@ extension SessionService {
     }
     switch user {
     case nil: return .pending
-    case .unavailable: return .unavailable(Self.unidentified("who uid \(uid) is"))
+    case .unavailable: return .unknown(Self.unidentified("who uid \(uid) is"))
+    case .unreadableName: return .unknown(Self.unreadable("uid \(uid)"))
     case .nobody:
       caller.groups.removeAll(where: directory.withdrawn(from: uid).contains)
     case .user(let user):
@@ -62,6 +63,14 @@ extension SessionService {
     ProtocolError(
       .timeout, "the host's user database did not say \(question)",
       retryAfter: UserDirectory.failureKeptFor)
+  }
+
+  /// Such a user is neither taken for another one nor for one without a name.
+  static func unreadable(_ user: String) -> ProtocolError {
+    ProtocolError(
+      .accessDenied,
+      "the name of \(user) on this host is not UTF-8, so credd cannot tell whose it is; "
+        + "ask the administrator to give the user another name")
   }
 
   /// Nil while the program is being inspected.
@@ -130,7 +139,7 @@ extension SessionService {
     case .known(let caller): return caller.groups.contains(group)
     case .pending: return nil
     // The kernel says so, and the database has withdrawn nothing.
-    case .unavailable: return true
+    case .unknown(let error): return !error.endsAccess
     }
   }
 }

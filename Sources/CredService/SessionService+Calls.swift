@@ -13,7 +13,8 @@ extension SessionService {
         id: id, call: call, profile: session.profile,
         user: UnixUser(uid: session.key.uid, name: session.userName), isInPerson: isInPerson,
         isRetry: session.machine.failures > 0, caller: callerNote(session, isInPerson))
-    ) { [unowned self, unowned session] outcome in
+    ) { [unowned self, weak session] outcome in
+      guard let session else { return }
       noteAccess(outcome, session)
       self.handle(.callFinished(id, outcome), session, self.host.clock.now)
     }

@@ -71,7 +71,8 @@ extension SessionService {
       for session in own where !before.contains(session.key.profile) {
         sendPresentState(of: session, client)
       }
-    case .unavailable: allowWatch(of: client, until: now + UserDirectory.failureKeptFor)
+    case .unknown(let error) where error.endsAccess: endWatch(client, error, client.watch?.id)
+    case .unknown: allowWatch(of: client, until: now + UserDirectory.failureKeptFor)
     case .pending: break
     }
   }
@@ -139,7 +140,7 @@ extension SessionService {
 
 extension ProtocolError {
   /// Whether the error denies access; other errors are failures.
-  fileprivate var endsAccess: Bool { code == .accessDenied || code == .unknownProfile }
+  var endsAccess: Bool { code == .accessDenied || code == .unknownProfile }
 }
 
 extension Request {

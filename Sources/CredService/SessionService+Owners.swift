@@ -40,7 +40,7 @@ extension SessionService {
     for name in configuration.profileNames {
       let key = SessionKey(uid: uid, profile: name)
       if let session = sessions[key], session.owner.successor(owner) == .anotherPerson {
-        end(session, becauseOf: owner, now)
+        endOfFormerOwner(session, owner, now)
       }
       dropIdentity(of: key, unlessOf: owner)
       if forgetting.signedOut[key]?.owner.successor(owner) == .anotherPerson {
@@ -56,7 +56,7 @@ extension SessionService {
     }
   }
 
-  private func end(_ session: Session, becauseOf owner: SessionOwner, _ now: Instant) {
+  private func endOfFormerOwner(_ session: Session, _ owner: SessionOwner, _ now: Instant) {
     var metadata: Logger.Metadata = [
       "profile": "\(session.key.profile)", "uid": "\(session.key.uid)",
       "user": "\(owner.name ?? "")",
@@ -66,7 +66,6 @@ extension SessionService {
       .uidPassedOn, .notice,
       "a uid belongs to another user now: everything of the former one was dropped", metadata)
     handle(.userChanged, session, now)
-    cancelCall(of: session)
     remove(session)
   }
 

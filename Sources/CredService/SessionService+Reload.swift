@@ -81,15 +81,15 @@ extension SessionService {
     }
   }
 
-  /// Ends a session whose profile is gone. Its IdentityId stays known: the profile may come back.
+  /// Ends a session whose profile is gone, or that nobody uses. Its IdentityId stays known: the
+  /// profile or the user may come back.
   func end(_ session: Session) {
-    cancelCall(of: session)
     if session.machine.state.reported != .signedOut {
       announce(.state(.signedOut(byUser: false)), session)
     }
     remove(session)
     if removedSessions.count >= Limits.Session.most { removedSessions = [:] }
-    removedSessions.updateValue(session.userName, forKey: session.key)
+    removedSessions[session.key] = session.owner
   }
 
   /// Ends waits and watches that the new rules do not allow.

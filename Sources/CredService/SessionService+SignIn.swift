@@ -127,10 +127,12 @@ extension SessionService {
     endWait(client)
     if let failure {
       refuse(Self.notToldBackend(failure.protocolError), id: waiting.request.id, client)
-    } else if let session = sessions[key] {
+    } else if let session = sessions[key],
+      session.owner == SessionOwner(name: signOut.user.name)
+    {
       giveState(of: session, waiting.request, client)
     } else {
-      // A reload removed the profile meanwhile.
+      // A reload removed the profile meanwhile, or the uid is another person's now.
       give(
         .session(profile: key.profile, state: .signedOut, identityID: nil), waiting.request,
         client)

@@ -22,7 +22,7 @@ extension SessionService {
         if !status.all { own = sessions(of: caller, now) }
         if status.profiles { profiles = openProfiles(to: caller) }
       case .pending: return wait(client, for: WaitingRequest(request, forCaller: true))
-      case .unavailable(let error): return refuse(error, id: request.id, client)
+      case .unknown(let error): return refuse(error, id: request.id, client)
       }
     }
     let page = page(status, of: own, now, isAdmin: isAdmin)

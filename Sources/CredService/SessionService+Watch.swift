@@ -21,7 +21,7 @@ extension SessionService {
   private func watchAll(_ request: Request, _ client: Client, _ now: Instant) {
     switch caller(client, configuration.needs.own, now) {
     case .pending: wait(client, for: WaitingRequest(request, forCaller: true))
-    case .unavailable(let error): refuse(error, id: request.id, client)
+    case .unknown(let error): refuse(error, id: request.id, client)
     case .known(let caller):
       let own = sessions(of: caller, now)
       subscribe(client, Watch(.all, of: SessionOwner(name: caller.userName), id: request.id))

@@ -27,8 +27,8 @@ package final class SessionService {
   var forgetTimer: (any Timer)?
   /// Credentials that were received since the start.
   private var credentialsCount: UInt64 = 0
-  /// Sessions that ended with their profiles, with the names of their users, who are told so.
-  var removedSessions: [SessionKey: String?] = [:]
+  /// Sessions that ended with their profiles, with their owners, who are told so.
+  var removedSessions: [SessionKey: SessionOwner] = [:]
   /// Sessions whose last refresh failed.
   package private(set) var degraded = 0
 
@@ -191,8 +191,10 @@ package final class SessionService {
 
   // MARK: Sessions
 
-  /// Passes an event to a session's machine and carries out its decisions.
+  /// Passes an event to a session's machine and carries out its decisions. A session that has ended
+  /// decides nothing any more.
   func handle(_ event: SessionMachine.Event, _ session: Session, _ now: Instant) {
+    guard !session.hasEnded else { return }
     let actions = session.machine.handle(
       event, now: now, callIDs: &callIDs, random: &host.random)
     perform(actions, session)
@@ -233,13 +235,15 @@ package final class SessionService {
     countDegraded(session)
   }
 
-  /// Removes the session from the table, the store and the wake queue.
+  /// Removes the session from the table, the store and the wake queue, and empties it.
   func remove(_ session: Session) {
+    cancelCall(of: session)
     sessions[session.key] = nil
     sessionOrder.remove(session)
     host.store?.remove(session.key)
     wakeQueue.remove(session)
     if session.isDegraded { degraded -= 1 }
+    session.end(host.clock.now)
   }
 
   func replaceConfiguration(_ next: ResolvedConfiguration) {

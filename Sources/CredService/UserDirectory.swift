@@ -34,6 +34,19 @@ final class UserDirectory {
     var isWithdrawn = false
   }
 
+  /// The groups that were listed for a person.
+  private struct Listings {
+    var owner: SessionOwner
+    var groups: [UInt32: Listing] = [:]
+
+    /// The former owner's groups give the next one no right, not for a moment; nor do they count
+    /// for processes that have them from the kernel still.
+    mutating func passOn(to next: SessionOwner, _ now: Instant) {
+      owner = next
+      groups = groups.mapValues { _ in Listing(missingSince: now - UserDirectory.missingFor) }
+    }
+  }
+
   /// A look-up under way, with the clients that wait for it.
   private struct LookUp {
     let deadline: Instant
@@ -49,8 +62,8 @@ final class UserDirectory {
   private var lookups: [UserQuery: LookUp] = [:]
   /// Look-ups that missed their deadline and still run: no second thread joins them.
   private var overdue: Set<UserQuery> = []
-  /// Every group that was ever listed for a uid.
-  private var listed: [UInt32: [UInt32: Listing]] = [:]
+  /// Every group that was ever listed for a uid, and for whom.
+  private var listed: [UInt32: Listings] = [:]
 
   init(clock: any Clock, background: any Background, queries: any HostQueries) {
     self.clock = clock
@@ -93,7 +106,7 @@ final class UserDirectory {
   /// The groups that the database listed for a uid once and does not list any more, also if nobody
   /// has the uid now.
   func withdrawn(from uid: UInt32) -> Set<UInt32> {
-    Set(listed[uid, default: [:]].filter(\.value.isWithdrawn).keys)
+    Set((listed[uid]?.groups ?? [:]).filter(\.value.isWithdrawn).keys)
   }
 
   /// How long the known answer is valid.
@@ -181,13 +194,13 @@ final class UserDirectory {
     var answer = answer
     switch (answer, query.key) {
     case (.user(var user), _):
-      doubted = list(user.groups, of: user.uid, now)
+      doubted = list(user.groups, of: user.uid, SessionOwner(name: user.name), now)
       user.withdrawn = withdrawn(from: user.uid)
       user.groups += doubted.sorted()
       answer = .user(user)
     case (.nobody, .uid(let uid)) where listed[uid] != nil:
       // Who is gone is in no group: what a process of the uid still has comes back for nobody.
-      doubted = list([], of: uid, now)
+      doubted = list([], of: uid, nil, now)
     default: return (answer, Self.keptFor)
     }
     // With the second look-up, a withdrawal takes a minute all the same.
@@ -196,15 +209,19 @@ final class UserDirectory {
 
   /// Remembers the groups that the database lists for a uid.
   ///
+  /// - Parameter owner: whose groups they are; nil if nobody has the uid any more.
   /// - Returns: groups that it listed before and that count still.
-  private func list(_ groups: [UInt32], of uid: UInt32, _ now: Instant) -> Set<UInt32> {
+  private func list(
+    _ groups: [UInt32], of uid: UInt32, _ owner: SessionOwner?, _ now: Instant
+  ) -> Set<UInt32> {
     if listed.count >= Self.entriesKept, listed[uid] == nil { listed.removeAll() }
-    var listings = listed[uid, default: [:]]
-    for group in groups { listings[group] = Listing() }
-    let absent = Set(listings.keys).subtracting(groups)
+    guard var listings = listed[uid] ?? owner.map({ Listings(owner: $0) }) else { return [] }
+    if let owner, listings.owner != owner { listings.passOn(to: owner, now) }
+    for group in groups { listings.groups[group] = Listing() }
+    let absent = Set(listings.groups.keys).subtracting(groups)
     for group in absent {
-      let since = listings[group]?.missingSince ?? now
-      listings[group] = Listing(
+      let since = listings.groups[group]?.missingSince ?? now
+      listings.groups[group] = Listing(
         missingSince: since, isWithdrawn: now - since >= Self.missingFor)
     }
     listed[uid] = listings

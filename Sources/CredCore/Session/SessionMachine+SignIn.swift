@@ -178,7 +178,8 @@ extension SessionMachine {
       preconditionFailure("only a sign-in sends a password to a backend")
     }
     // Another user's identity must not become this one's. A guest's identity does.
-    if name != held.username && held.state != .guest { setIdentity(nil, &context) }
+    let isSameUser = held.username?.utf8.elementsEqual(name.utf8) ?? false
+    if !isSameUser && held.state != .guest { setIdentity(nil, &context) }
     removeTokens()
     forgetCredentials(&context)
     held.username = name

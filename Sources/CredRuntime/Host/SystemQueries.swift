@@ -16,9 +16,10 @@ final class SystemQueries: HostQueries {
       }
     defer { unsafe free(found.groups) }
     guard result == 1 else { return result == 0 ? .nobody : .unavailable }
-    let name = unsafe withUnsafeBytes(of: &found.name) {
-      unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+    let known = unsafe withUnsafeBytes(of: &found.name) {
+      unsafe String(validating: $0.prefix { $0 != 0 }, as: UTF8.self)
     }
+    guard let name = known else { return .unreadableName }
     let groups = unsafe UnsafeBufferPointer(start: found.groups, count: found.group_count)
     return unsafe .user(UserEntry(uid: found.uid, name: name, groups: Array(groups)))
   }

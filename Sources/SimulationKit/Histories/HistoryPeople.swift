@@ -260,7 +260,8 @@ final class HistoryDatabase: HostQueries {
         uid = number
         isByUID = true
       case .name(let name):
-        guard let known = state.names.first(where: { $0.value == name }) else { return .nobody }
+        guard let known = state.names.first(where: { $0.value.utf8.elementsEqual(name.utf8) })
+        else { return .nobody }
         uid = known.key
       }
       guard let name = state.names[uid] else {

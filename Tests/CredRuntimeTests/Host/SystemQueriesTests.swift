@@ -60,6 +60,30 @@ struct SystemQueriesTests {
     #expect(seen[1]?.contains(8) == false)
   }
 
+  /// Two such names would read the same.
+  @Test(.enabled(if: geteuid() == 0, "needs root"))
+  func `a name that is not UTF-8 is no name`() throws {
+    let folder = try TemporaryFolder()
+    let passwd = try folder.write("passwd", "root:x:0:0::/:/bin/sh\n")
+    let box = Box<[UserAnswer]>()
+    let done = DispatchSemaphore(value: 0)
+    Thread.detachNewThread { [queries] in
+      defer { done.signal() }
+      guard MountNamespace.enter(), MountNamespace.bind(passwd, "/etc/passwd"),
+        let file = FileHandle(forWritingAtPath: passwd)
+      else { return }
+      try? file.truncate(atOffset: 0)
+      for (last, uid) in [(0xE9, 2006), (0xE8, 2007)] as [(UInt8, Int)] {
+        file.write(Data("jos".utf8) + [last] + Data(":x:\(uid):\(uid)::/:/bin/sh\n".utf8))
+      }
+      file.write(Data("jos\u{E9}:x:2003:2003::/:/bin/sh\n".utf8))
+      box.set([2006, 2007, 2003].map { queries.user(UserQuery(.uid($0))) })
+    }
+    #expect(done.wait(timeout: .now() + LoopThread.patience) == .success)
+    let known = UserAnswer.user(UserEntry(uid: 2003, name: "jos\u{E9}"))
+    #expect(box.take() == [.unreadableName, .unreadableName, known])
+  }
+
   /// mount(2) and unshare(2), which Swift's module of the C library lacks.
   private enum MountNamespace {
     private static let newNamespace: Int32 = 0x0002_0000

@@ -126,6 +126,25 @@ struct MembershipTests {
     #expect(try bob.ask(#"{"user":"alice"}"#).accessKeyID != nil)
   }
 
+  @Test func `the groups of a uid's former owner never count for the next one`() throws {
+    let text =
+      Configured.http()
+      + Configured.profile(
+        "default", identifier: "{user}", "allow_groups = mail\nimpersonate = bob")
+    let fixture = try ServiceFixture(text)
+    fixture.host.queries.setGroups([8], of: 1000)
+    let bob = fixture.connect(uid: 1001)
+    #expect(try bob.ask(#"{"user":"alice"}"#).accessKeyID != nil)
+    // A process that alice left behind.
+    let process = fixture.connect(groups: [8])
+    #expect(try process.ask("{}").accessKeyID != nil)
+    fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
+    fixture.advance(by: .seconds(61))
+    #expect(try process.ask("{}").errorCode == "AccessDenied")
+    #expect(try bob.ask(#"{"user":"carol"}"#).errorCode == "AccessDenied")
+    #expect(try bob.ask(#"{"user":"1000"}"#).errorCode == "AccessDenied")
+  }
+
   /// A module of the database is away, and no error says so: the rest of the list is shorter.
   @Test func `a group that a part of the database did not list counts when it is listed again`()
     throws

@@ -142,6 +142,22 @@ struct OwnerTests {
     }
   }
 
+  @Test func `a global sign-out says nothing of the session of the uid's next owner`() throws {
+    let fixture = try signedIn()
+    fixture.advance(by: UserDirectory.keptFor - .seconds(1))
+    fixture.host.upstreams.delays["logout"] = .milliseconds(1500)
+    fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
+    let former = fixture.connect()
+    former.send(#"{"op":"logout","global":true}"#)
+    #expect(former.isWaiting)
+    let login = #"{"op":"login","username":"bob","password":"bob-password"}"#
+    #expect(try fixture.ask(login).state == "signedIn")
+    #expect(former.isWaiting)
+    fixture.advance(by: .seconds(2))
+    let reply = try former.next()
+    #expect(reply.state == "signedOut" && reply["IdentityId"] == nil, "\(reply)")
+  }
+
   /// Swift takes the two as equal; to the host they are two users.
   @Test func `names are compared byte for byte`() throws {
     let fixture = try ServiceFixture(Configured.password())
@@ -149,6 +165,40 @@ struct OwnerTests {
     #expect(try fixture.ask(Self.login).state == "signedIn")
     passOn(fixture, to: "jose\u{301}")
     #expect(try fixture.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
+  }
+
+  @Test func `who acts for users gets the one whose name it wrote, byte for byte`() throws {
+    let text =
+      Configured.http()
+      + Configured.profile(
+        "default", identifier: "{user}", "impersonate = root")
+    let fixture = try ServiceFixture(text)
+    let names: [(uid: UInt32, name: String)] = [(2003, "jos\u{E9}"), (2004, "jose\u{301}")]
+    for (uid, name) in names {
+      fixture.host.queries.users[uid] = UserEntry(uid: uid, name: name)
+    }
+    let own = try names.map { try fixture.ask(uid: $0.uid).accessKeyID }
+    let (first, second) = (fixture.connect(uid: 0), fixture.connect(uid: 0))
+    // Both look-ups are under way at once.
+    fixture.host.background.time[.users] = .milliseconds(100)
+    for (client, (_, name)) in zip([first, second], names) {
+      client.sendOnly(#"{"user":"\#(name)"}"#)
+    }
+    fixture.advance(by: .seconds(1))
+    #expect(try [first.next().accessKeyID, second.next().accessKeyID] == own)
+    // And both are known.
+    let again = try names.map { try fixture.ask(#"{"user":"\#($0.name)"}"#, uid: 0).accessKeyID }
+    #expect(again == own && Set(own).count == 2)
+  }
+
+  @Test func `a profile that went away is named to nobody whose name only looks the same`() throws {
+    let text = Configured.http() + Configured.profile("default", "allow_users = jos\u{E9}")
+    let fixture = try ServiceFixture(text)
+    fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "jos\u{E9}")
+    #expect(try fixture.ask().accessKeyID != nil)
+    passOn(fixture, to: "jose\u{301}")
+    let refused = try fixture.ask(#"{"wait":0}"#)
+    #expect(refused.errorMessage == "profile 'default' is not available to you", "\(refused)")
   }
 
   @Test func `a name of a moment ago gets nobody another user's credentials`() throws {
@@ -164,6 +214,43 @@ struct OwnerTests {
     let refused = try fixture.ask(#"{"user":"alice"}"#, uid: 0)
     #expect(refused.errorCode == "AccessDenied")
     #expect(refused.errorMessage?.contains("another name") == true)
+  }
+
+  // MARK: A name that cannot be read
+
+  @Test func `a user whose name is not UTF-8 is refused and gets nobody's session`() throws {
+    let fixture = try signedIn()
+    let watchers = [#"{"op":"watch"}"#, #"{"op":"watch","profile":"default"}"#].map {
+      let client = fixture.connect()
+      client.send($0)
+      return client
+    }
+    fixture.host.queries.unreadable = [1000]
+    fixture.advance(by: UserDirectory.keptFor + .seconds(1))
+    let lines = ["{}", #"{"op":"status"}"#, #"{"op":"watch"}"#, #"{"op":"identity"}"#, Self.login]
+    for line in lines {
+      let reply = try fixture.ask(line)
+      #expect(reply.errorCode == "AccessDenied", "\(reply)")
+      #expect(reply.errorMessage?.contains("uid 1000") == true, "\(reply)")
+      #expect(reply.errorMessage?.contains("not UTF-8") == true, "\(reply)")
+    }
+    for watcher in watchers {
+      #expect(watcher.replies.last?.errorCode == "AccessDenied", "\(watcher.replies)")
+    }
+    // Not taken for another person: a correction brings everything back.
+    fixture.host.queries.unreadable = []
+    fixture.advance(by: UserDirectory.keptFor + .seconds(1))
+    #expect(try fixture.ask().accessKeyID != nil)
+  }
+
+  @Test func `nobody acts for a user whose name is not UTF-8`() throws {
+    let fixture = try ServiceFixture(Configured.usual(profile: "impersonate = root"))
+    fixture.host.queries.unreadable = [1000]
+    for name in ["alice", "1000"] {
+      let reply = try fixture.ask(#"{"user":"\#(name)"}"#, uid: 0)
+      #expect(reply.errorCode == "AccessDenied", "\(reply)")
+      #expect(reply.errorMessage?.contains("not UTF-8") == true, "\(reply)")
+    }
   }
 
   // MARK: Without a name

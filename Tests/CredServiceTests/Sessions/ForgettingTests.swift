@@ -113,6 +113,79 @@ struct ForgettingTests {
     #expect(try fixture.ask(#"{"profile":"second"}"#).accessKeyID != nil)
   }
 
+  // MARK: Whoever still refers to a session that ended
+
+  /// A connection that stays open, with an answer in the cache; its session is forgotten.
+  private func forgotten(_ text: String = text("1s")) throws -> (ServiceFixture, TestClient) {
+    let fixture = try ServiceFixture(text)
+    let client = fixture.connect()
+    for _ in 0..<2 { #expect(try client.ask("{}").accessKeyID != nil) }
+    #expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
+    #expect(client.client?.cachedAnswer != nil)
+    fixture.advance(by: .seconds(3))
+    #expect(fixture.service.sessions.isEmpty)
+    return (fixture, client)
+  }
+
+  @Test func aCachedAnswerOfAForgottenSessionEndsWithIt() throws {
+    let (fixture, client) = try forgotten()
+    let ended = try #require(client.client?.cachedAnswer?.session)
+    #expect(ended.reply == nil && ended.machine.token == nil && ended.machine.identityID == nil)
+    let exchanges = fixture.host.upstreams.calls("GetCredentialsForIdentity")
+    #expect(try client.ask("{}").accessKeyID != nil)
+    #expect(fixture.service.sessions.count == 1)
+    #expect(fixture.host.upstreams.calls("GetCredentialsForIdentity") == exchanges + 1)
+  }
+
+  @Test func aLogoutAfterASessionWasForgottenHoldsOnEveryConnection() throws {
+    let (fixture, client) = try forgotten()
+    let other = fixture.connect()
+    #expect(try other.ask(#"{"op":"logout"}"#).state == "signedOut")
+    let stored = fixture.host.store.records
+    for client in [client, other, fixture.connect()] {
+      client.send("{}")
+      #expect(client.isWaiting && client.hasReadAll)
+    }
+    #expect(fixture.host.store.records == stored)
+  }
+
+  @Test func aForgottenSessionIsNeverRefreshed() throws {
+    let fixture = try ServiceFixture(Self.text("1s"))
+    fixture.host.upstreams.credentialLifetime = .seconds(20)
+    fixture.host.upstreams.tokenLifetime = .seconds(5)
+    let client = fixture.connect()
+    for _ in 0..<2 { #expect(try client.ask("{}").accessKeyID != nil) }
+    #expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
+    fixture.advance(by: .milliseconds(2500))
+    #expect(fixture.service.sessions.isEmpty)
+    fixture.host.upstreams.faults["token"] = .hang
+    client.send("{}")
+    #expect(client.isWaiting)
+    client.leave()
+    let calls = fixture.host.upstreams.calls("token")
+    fixture.advance(by: .seconds(60))
+    #expect(fixture.host.upstreams.calls("token") == calls)
+    #expect(fixture.service.sessions.isEmpty && fixture.service.nextDue == nil)
+  }
+
+  @Test func anOutcomeThatComesAfterItsSessionIsDropped() throws {
+    let fixture = try ServiceFixture()
+    let calls = KeptCalls()
+    let service = SessionService(
+      host: fixture.host.host(calls), configuration: try ServiceFixture.resolved(Self.text()))
+    let client = TestClient(
+      service, fixture.host.clock, peer: Peer(uid: 1000, gid: 1000, pid: 42), groups: [1000])
+    client.send("{}")
+    #expect(calls.completions.count == 1)
+    _ = service.apply(try ServiceFixture.resolved(Configured.http()))
+    fixture.host.settle()
+    #expect(service.sessions.isEmpty && client.replies.last?.errorCode == "UnknownProfile")
+    for complete in calls.completions { complete(.fileToken(Secret("late"))) }
+    #expect(service.sessions.isEmpty && service.nextDue == nil)
+  }
+
+  // MARK: Restarts and reloads
+
   @Test func aRestartDropsWhatNobodyUsed() throws {
     let fixture = try ServiceFixture(Self.text("8d"))
     #expect(try fixture.ask().accessKeyID != nil)
@@ -147,4 +220,22 @@ struct ForgettingTests {
     }
     #expect(before == 0)
   }
+}
+
+/// Calls that end when the test says so, also cancelled ones.
+private final class KeptCalls: UpstreamPerforming {
+  private(set) var completions: [(UpstreamOutcome) -> Void] = []
+  var callCount: Int { completions.count }
+
+  func start(_ request: CallRequest, completion: @escaping (UpstreamOutcome) -> Void) {
+    completions.append(completion)
+  }
+
+  func prioritise(_ id: CallID) {}
+  func cancel(_ id: CallID) {}
+  func signOut(_ request: GlobalSignOut, completion: @escaping (UpstreamFailure?) -> Void) {}
+  func signUp(
+    _ request: SignUpCall,
+    completion: @escaping (Result<SignUpResult, UpstreamFailure>) -> Void
+  ) {}
 }

@@ -12,6 +12,8 @@ final class FakeQueries: HostQueries, @unchecked Sendable {
   var isUnavailable = false
   /// Users for whom alone it does not answer, as a directory behind one of its modules.
   var unavailable: Set<UInt32> = []
+  /// Users whose names are not UTF-8.
+  var unreadable: Set<UInt32> = []
   /// Groups that it does not list, because the module that knows them is away: no error says so.
   var unlistedGroups: Set<UInt32> = []
   /// Ids of groups by their names, and the names for which the database does not answer.
@@ -39,10 +41,11 @@ final class FakeQueries: HostQueries, @unchecked Sendable {
     let found =
       switch query.key {
       case .uid(let uid): users[uid]
-      case .name(let name): users.values.first { $0.name == name }
+      case .name(let name): users.values.first { $0.name.utf8.elementsEqual(name.utf8) }
       }
     guard var entry = found else { return .nobody }
     if unavailable.contains(entry.uid) { return .unavailable }
+    if unreadable.contains(entry.uid) { return .unreadableName }
     entry.groups = query.withGroups ? entry.groups.filter { !unlistedGroups.contains($0) } : []
     return .user(entry)
   }
