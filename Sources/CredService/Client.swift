@@ -103,6 +103,8 @@ struct WaitingRequest {
   let session: Session?
   /// Whether the caller is being looked up.
   let forCaller: Bool
+  /// The session of a sign-in that has succeeded, while access is decided before its answer.
+  var signedInTo: Session?
   /// The global sign-out that it waits for.
   let signOut: CallID?
   /// How long the decision to let it wait is valid.
@@ -113,8 +115,9 @@ struct WaitingRequest {
 
   init(
     _ request: Request, in session: Session? = nil, forCaller: Bool = false,
-    signOut: CallID? = nil
+    signedInTo: Session? = nil, signOut: CallID? = nil
   ) {
+    self.signedInTo = signedInTo
     self.request = request
     self.session = session
     self.forCaller = forCaller
@@ -141,7 +144,9 @@ struct Watch {
   /// Who may use the profile was changed since, as ``WaitingRequest/isUndecided``.
   var isUndecided = false
   /// Events that came after that, for the case that it is allowed again.
-  var held: [(profile: String, event: SessionEvent)] = []
+  private(set) var held: [(profile: String, event: SessionEvent)] = []
+  /// Profiles with more events than are held: their present state takes the place of all of them.
+  private(set) var missed: Set<String> = []
 
   init(_ scope: Scope, of owner: SessionOwner, id: RequestID?) {
     self.scope = scope
@@ -154,6 +159,22 @@ struct Watch {
     case .all: visible.contains(name)
     case .profile(let profile): profile == name
     }
+  }
+
+  var holdsAny: Bool { !held.isEmpty || !missed.isEmpty }
+
+  mutating func hold(_ event: SessionEvent, _ profile: String) {
+    if held.count < Limits.Client.heldEvents, !missed.contains(profile) {
+      held.append((profile, event))
+    } else {
+      missed.insert(profile)
+      held.removeAll { $0.profile == profile }
+    }
+  }
+
+  mutating func dropHeld() {
+    held = []
+    missed = []
   }
 
   /// Whether the watcher is the session's owner. A uid that lost its name is not.

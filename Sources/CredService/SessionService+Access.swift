@@ -10,6 +10,14 @@ extension SessionService {
     case pending
   }
 
+  /// The result of deciding whether a caller may use a profile.
+  enum Admission {
+    /// For this user: the caller, or another one for whom it may ask.
+    case admitted(Profile, Caller)
+    case refused(ProtocolError)
+    case pending
+  }
+
   /// Runs `body` with the caller's session, at once or when the caller is known; or refuses.
   ///
   /// - Parameter other: another user, whose session is used if the caller may act for that user.
@@ -36,6 +44,17 @@ extension SessionService {
   func resolve(
     _ name: String, inNameOf other: String? = nil, _ client: Client, _ now: Instant
   ) -> Resolution {
+    switch admission(to: name, inNameOf: other, client, now) {
+    case .admitted(let profile, let user): resolve(profile, for: user, now)
+    case .refused(let error): .refused(error)
+    case .pending: .pending
+    }
+  }
+
+  /// Decides without a session, and makes none.
+  func admission(
+    to name: String, inNameOf other: String? = nil, _ client: Client, _ now: Instant
+  ) -> Admission {
     let profile = configuration.profiles[name]
     let needs = needs(of: profile, forOthers: other != nil)
     let caller: Caller
@@ -46,7 +65,7 @@ extension SessionService {
     }
     if needs.executable, let error = client.executable?.answer.error { return .refused(error) }
     if let other {
-      return resolve(profile, name, inNameOf: other, caller, client, now)
+      return admission(to: profile, name, inNameOf: other, caller, client, now)
     }
     guard let profile else { return .refused(unknown(name, caller)) }
     guard profile.access.allows(caller) else {
@@ -58,7 +77,7 @@ extension SessionService {
       let hadIt = session?.owner == SessionOwner(name: caller.userName)
       return .refused(hadIt && isOfUser ? Self.noLongerForYou(name) : Self.notForYou(name))
     }
-    return resolve(profile, for: caller, now)
+    return .admitted(profile, caller)
   }
 
   /// The session of an admitted user.
@@ -70,10 +89,10 @@ extension SessionService {
   }
 
   /// Only a caller that may act for others learns which profiles and users exist.
-  private func resolve(
-    _ profile: Profile?, _ name: String, inNameOf other: String, _ caller: Caller,
+  private func admission(
+    to profile: Profile?, _ name: String, inNameOf other: String, _ caller: Caller,
     _ client: Client, _ now: Instant
-  ) -> Resolution {
+  ) -> Admission {
     guard let profile, profile.access.allowsImpersonation(by: caller) else {
       if profile != nil { recordRefusal(of: caller, to: name, inNameOf: other, client, now) }
       return .refused(
@@ -91,7 +110,7 @@ extension SessionService {
         ProtocolError(
           .accessDenied, "profile '\(name)' is not available to \(other.quoted)"))
     }
-    return resolve(profile, for: user, now)
+    return .admitted(profile, user)
   }
 
   /// The user in whose name a caller asks, by name or number.

@@ -37,8 +37,8 @@ extension SessionService {
     }
     switch user {
     case nil: return .pending
-    case .unavailable: return .unknown(Self.unidentified("who uid \(uid) is"))
     case .unreadableName: return .unknown(Self.unreadable("uid \(uid)"))
+    case .unavailable: return .unknown(Self.unidentified("who uid \(uid) is"))
     case .nobody:
       caller.groups.removeAll(where: directory.withdrawn(from: uid).contains)
     case .user(let user):
@@ -120,11 +120,16 @@ extension SessionService {
   func callerKnown(_ id: UInt64) {
     guard let client = clients[id] else { return }
     let now = host.clock.now
-    if let waiting = client.waiting, waiting.forCaller {
-      endWait(client)
-      route(waiting.request, client, now)
-    }
+    if let waiting = client.waiting, waiting.forCaller { routeAgain(waiting, client, now) }
     recheckAccess(of: client, now)
+  }
+
+  /// Routes a request that waited for the decision about its caller.
+  func routeAgain(_ waiting: WaitingRequest, _ client: Client, _ now: Instant) {
+    endWait(client)
+    route(waiting.request, client, now)
+    // Another look-up may be needed first.
+    if client.waiting?.forCaller ?? false { client.waiting?.signedInTo = waiting.signedInTo }
   }
 
   /// Whether a caller may see all sessions; nil while the caller is being looked up.

@@ -10,8 +10,8 @@ extension SessionService {
     client.waiting?.isUndecided = false
   }
 
-  /// Starts or renews a client's watch of a session.
-  func recordAccess(to session: Session, ofWatching client: Client) {
+  /// Starts or renews a client's watch of one profile.
+  func recordAccess(ofWatching client: Client) {
     allowWatch(of: client, until: accessEnd(client))
   }
 
@@ -47,14 +47,27 @@ extension SessionService {
   private func recheckWatch(_ client: Client, _ now: Instant) {
     guard let watch = client.watch, watch.allowedUntil <= now else { return }
     guard case .profile(let name) = watch.scope else { return recheckWatchOfAll(client, now) }
-    switch resolve(name, client, now) {
-    case .session(let session): recordAccess(to: session, ofWatching: client)
+    // A watch makes no session: one that nobody uses stays forgotten.
+    switch admission(to: name, client, now) {
+    case .admitted(_, let caller): renewWatch(of: client, in: name, by: caller, now)
     case .refused(let error) where error.endsAccess || watch.isUndecided:
       endWatch(client, error, watch.id)
     case .refused: allowWatch(of: client, until: now + UserDirectory.failureKeptFor)
     // The check runs again when the look-up ends.
     case .pending: break
     }
+  }
+
+  private func renewWatch(
+    of client: Client, in name: String, by caller: Caller, _ now: Instant
+  ) {
+    if let session = sessions[SessionKey(uid: caller.uid, profile: name)] {
+      // Drops what belonged to another person, also the watch.
+      _ = isOwned(session, by: SessionOwner(name: caller.userName), now)
+    }
+    guard let watch = client.watch else { return }
+    if let error = refusal(ofWatchBy: caller, client) { return endWatch(client, error, watch.id) }
+    recordAccess(ofWatching: client)
   }
 
   private func recheckWatchOfAll(_ client: Client, _ now: Instant) {
@@ -95,10 +108,7 @@ extension SessionService {
 
   private func recheckWait(_ client: Client, _ now: Instant) {
     guard let waiting = client.waiting, waiting.allowedUntil <= now else { return }
-    guard let session = waiting.session else {
-      endWait(client)
-      return route(waiting.request, client, now)
-    }
+    guard let session = waiting.session else { return routeAgain(waiting, client, now) }
     switch resolve(session.key.profile, inNameOf: waiting.request.otherUser, client, now) {
     case .session: recordAccess(to: session, ofWaiting: client)
     case .refused(let error) where error.endsAccess || waiting.isUndecided:
@@ -124,7 +134,8 @@ extension SessionService {
     endWait(client)
     var request = waiting.request
     if let operation { request.operation = operation }
-    var again = WaitingRequest(request, forCaller: true)
+    var again = WaitingRequest(
+      request, forCaller: true, signedInTo: operation == nil ? nil : session)
     again.allowedUntil = now
     wait(client, for: again)
     // Not here: the session is about to carry out further actions.

@@ -11,7 +11,7 @@ extension SessionService {
     guard let profile else { return watchAll(request, client, now) }
     withSession(profile, request, client, now) { session in
       subscribe(client, Watch(.profile(profile), of: session.owner, id: request.id))
-      recordAccess(to: session, ofWatching: client)
+      recordAccess(ofWatching: client)
       sendPresentState(of: session, client)
     }
   }
@@ -68,10 +68,18 @@ extension SessionService {
   func allowWatch(of client: Client, until time: Instant) {
     client.watch?.allowedUntil = time
     client.watch?.isUndecided = false
-    guard let held = client.watch?.held, !held.isEmpty else { return }
-    client.watch?.held = []
-    for (profile, event) in held where client.watch?.covers(profile) ?? false {
+    guard let watch = client.watch, watch.holdsAny else { return }
+    client.watch?.dropHeld()
+    for (profile, event) in watch.held where watch.covers(profile) {
       send(event, profile, client)
+    }
+    for profile in watch.missed.sorted() where watch.covers(profile) {
+      let session = sessions[SessionKey(uid: client.peer.uid, profile: profile)]
+      if let session, watch.isOf(session.owner) {
+        sendPresentState(of: session, client)
+      } else {
+        send(.state(.signedOut, identityID: nil), profile, client)
+      }
     }
   }
 
@@ -86,9 +94,9 @@ extension SessionService {
       else { continue }
       if host.clock.now < watch.allowedUntil {
         send(event, session.key.profile, client)
-      } else if watch.held.count < Limits.Client.heldEvents {
+      } else {
         // Access is decided first: the decision may have ended while the host slept.
-        client.watch?.held.append((session.key.profile, event))
+        client.watch?.hold(event, session.key.profile)
         checkAccess(at: host.clock.now)
       }
     }

@@ -304,6 +304,11 @@ package final class SessionService {
     }
     passwordsUnderWay = []
     for (client, waiting) in waits {
+      // A sign-in that has happened is not to be made again.
+      if let session = waiting.signedInTo, !session.hasEnded {
+        giveState(of: session, waiting.request, client)
+        continue
+      }
       refuse(
         ProtocolError(.shuttingDown, "the daemon is stopping; try again"), id: waiting.request.id,
         client)

@@ -30,11 +30,8 @@ extension SessionMachine {
     }
     waiters = []
     signOut(&context)
-    // It may say something about the person before.
-    lastFailure = nil
     held.state = .signedOut(byUser: false)
     announced.state = held.state.reported
-    lastFailure = nil
     refreshCount = 0
   }
 

@@ -101,6 +101,51 @@ struct GrantTests {
     #expect(fixture.service.sessions.values.allSatisfy { $0.userName == "carol" })
   }
 
+  @Test func `a watch of a forgotten session ends too when the uid has changed hands`() throws {
+    let fixture = try ServiceFixture(Configured.usual(profile: "forget_after = 10s"))
+    #expect(try fixture.ask().accessKeyID != nil)
+    let watcher = fixture.connect()
+    #expect(try watcher.ask(#"{"op":"watch","profile":"default"}"#).state == "signedIn")
+    fixture.advance(by: .seconds(130))
+    #expect(fixture.service.sessions.isEmpty, "the watch made the session again")
+    #expect(try watcher.next().state == "signedOut")
+    fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
+    fixture.advance(by: .seconds(61))
+    #expect(try watcher.next().errorCode == "AccessDenied")
+    #expect(fixture.service.watchers.isEmpty && fixture.service.sessions.isEmpty)
+  }
+
+  @Test func `a watcher that missed many events hears how things are`() throws {
+    let fixture = try ServiceFixture()
+    #expect(try fixture.ask().accessKeyID != nil)
+    let watcher = fixture.connect()
+    #expect(try watcher.ask(#"{"op":"watch","profile":"default"}"#).state == "signedIn")
+    let session = try #require(fixture.service.sessions.values.first)
+    watcher.client?.watch?.allowedUntil = fixture.now
+    for _ in 0..<200 {
+      fixture.service.sendEvent(.state(session.machine.state), session)
+      #expect((watcher.client?.watch?.held.count ?? 0) <= Limits.Client.heldEvents)
+    }
+    fixture.service.handle(.loggedOut, session, fixture.now)
+    fixture.advance(by: .seconds(1))
+    #expect(watcher.replies.count == 2 && watcher.replies.last?.state == "signedOut")
+  }
+
+  @Test func `a sign-in that has happened is no failure when the daemon stops`() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
+    fixture.host.queries.setGroups([8], of: 1000)
+    fixture.host.upstreams.delays["login"] = .milliseconds(500)
+    let client = fixture.connect(groups: [8])
+    client.send(#"{"op":"login","username":"alice","password":"alice-password"}"#)
+    fixture.host.background.time[.users] = .seconds(1)
+    try fixture.reload(Configured.password(profile: "allow_groups = mail"))
+    fixture.advance(by: .milliseconds(900))
+    #expect(client.isWaiting && client.client?.waiting?.signedInTo != nil)
+    fixture.service.dismissWaiters()
+    #expect(try client.next().state == "signedIn")
+  }
+
   /// What the session of somebody with a name does is nothing for a uid without one.
   @Test(arguments: [#"{"op":"watch","profile":"default"}"#, #"{"op":"watch"}"#])
   func `a watch ends a minute after the uid has lost its name`(_ line: String) throws {
