@@ -38,6 +38,9 @@ static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attri
 // number, because programs with select(2) fail with more.
 #define COMMAND_DESCRIPTORS 1024
 
+// Two calls at once would take each other's lowered limit for the daemon's own.
+static pthread_mutex_t limit_lock = PTHREAD_MUTEX_INITIALIZER;
+
 // posix_spawn() cannot set limits, so this lowers the daemon's own limit during the call. Open
 // descriptors stay open; a thread that opens a file at that moment may have to try again.
 static int spawn_limited(pid_t *pid, const posix_spawn_file_actions_t *actions,
@@ -78,9 +81,12 @@ static int give_up(int rules) {
 static void *spawn_confined(void *argument) {
   struct spawning *spawning = argument;
   spawning->failure = give_up(spawning->rules);
-  if (!spawning->failure)
+  if (!spawning->failure) {
+    pthread_mutex_lock(&limit_lock);
     spawning->failure = spawn_limited(spawning->pid, spawning->actions, spawning->attributes,
                                       spawning->arguments, spawning->environment);
+    pthread_mutex_unlock(&limit_lock);
+  }
   return NULL;
 }
 

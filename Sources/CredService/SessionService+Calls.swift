@@ -13,8 +13,9 @@ extension SessionService {
         id: id, call: call, profile: session.profile,
         user: UnixUser(uid: session.key.uid, name: session.userName), isInPerson: isInPerson,
         isRetry: session.machine.failures > 0, caller: callerNote(session, isInPerson))
-    ) { [unowned self, weak session] outcome in
-      guard let session else { return }
+    ) { [unowned self] outcome in
+      // It may have been removed meanwhile. A weak reference would make each of its retains slower.
+      guard !session.hasEnded else { return }
       noteAccess(outcome, session)
       self.handle(.callFinished(id, outcome), session, self.host.clock.now)
     }
