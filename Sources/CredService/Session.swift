@@ -78,7 +78,7 @@ package final class Session {
     rendered = nil
   }
 
-  /// Drops everything that it holds: no answer comes from it any more, whoever refers to it.
+  /// Drops everything that it holds. Code that still refers to it gets no answer from it.
   func end(_ now: Instant) {
     hasEnded = true
     machine = SessionMachine(plan: profile.plan, now: now)

@@ -106,8 +106,8 @@ final class HistoryPeople {
       let end = index + 1 < all.count ? all[index + 1].since : .distantFuture
       return end > earliest
     }
-    // A database that does not answer leaves credd with what it said last: whoever came after that
-    // is the same person to it.
+    // While the database does not answer, credd keeps its last answer. It takes all later persons
+    // of the uid for the one of that answer.
     if hadTrouble(since: earliest), let told = database.told(Self.uid(user), at: decided ?? start),
       let index = all.lastIndex(where: { ($0.isNamed ? Self.name($0.number) : "") == told })
     {
@@ -125,7 +125,7 @@ final class HistoryPeople {
     guises[nameless.number, default: []].insert(person.number)
   }
 
-  /// The same persons, with those who signed in as one of them.
+  /// These persons, and all persons who signed in under the name of one of them.
   func withGuises(_ persons: Set<Int>) -> Set<Int> {
     persons.reduce(into: persons) { $0.formUnion(guises[$1] ?? []) }
   }
