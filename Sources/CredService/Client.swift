@@ -143,7 +143,7 @@ struct Watch {
   var allowedUntil = Instant.distantFuture
   /// Who may use the profile was changed since, as ``WaitingRequest/isUndecided``.
   var isUndecided = false
-  /// Events that came after that, for the case that it is allowed again.
+  /// Events that came after ``allowedUntil``. The client gets them if it may watch on.
   private(set) var held: [(profile: String, event: SessionEvent)] = []
   /// Profiles with more events than are held: their present state takes the place of all of them.
   private(set) var missed: Set<String> = []

@@ -11,7 +11,7 @@ extension SessionService {
   }
 
   /// The result of deciding whether a caller may use a profile.
-  enum Admission {
+  enum AccessDecision {
     /// For this user: the caller, or another one for whom it may ask.
     case admitted(Profile, Caller)
     case refused(ProtocolError)
@@ -44,7 +44,7 @@ extension SessionService {
   func resolve(
     _ name: String, inNameOf other: String? = nil, _ client: Client, _ now: Instant
   ) -> Resolution {
-    switch admission(to: name, inNameOf: other, client, now) {
+    switch decideAccess(to: name, inNameOf: other, client, now) {
     case .admitted(let profile, let user): resolve(profile, for: user, now)
     case .refused(let error): .refused(error)
     case .pending: .pending
@@ -52,9 +52,9 @@ extension SessionService {
   }
 
   /// Decides without a session, and makes none.
-  func admission(
+  func decideAccess(
     to name: String, inNameOf other: String? = nil, _ client: Client, _ now: Instant
-  ) -> Admission {
+  ) -> AccessDecision {
     let profile = configuration.profiles[name]
     let needs = needs(of: profile, forOthers: other != nil)
     let caller: Caller
@@ -65,7 +65,7 @@ extension SessionService {
     }
     if needs.executable, let error = client.executable?.answer.error { return .refused(error) }
     if let other {
-      return admission(to: profile, name, inNameOf: other, caller, client, now)
+      return decideAccess(to: profile, name, inNameOf: other, caller, client, now)
     }
     guard let profile else { return .refused(unknown(name, caller)) }
     guard profile.access.allows(caller) else {
@@ -89,10 +89,10 @@ extension SessionService {
   }
 
   /// Only a caller that may act for others learns which profiles and users exist.
-  private func admission(
+  private func decideAccess(
     to profile: Profile?, _ name: String, inNameOf other: String, _ caller: Caller,
     _ client: Client, _ now: Instant
-  ) -> Admission {
+  ) -> AccessDecision {
     guard let profile, profile.access.allowsImpersonation(by: caller) else {
       if profile != nil { recordRefusal(of: caller, to: name, inNameOf: other, client, now) }
       return .refused(

@@ -48,7 +48,7 @@ extension SessionService {
     guard let watch = client.watch, watch.allowedUntil <= now else { return }
     guard case .profile(let name) = watch.scope else { return recheckWatchOfAll(client, now) }
     // A watch makes no session: one that nobody uses stays forgotten.
-    switch admission(to: name, client, now) {
+    switch decideAccess(to: name, client, now) {
     case .admitted(_, let caller): renewWatch(of: client, in: name, by: caller, now)
     case .refused(let error) where error.endsAccess || watch.isUndecided:
       endWatch(client, error, watch.id)
