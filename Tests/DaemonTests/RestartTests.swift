@@ -233,7 +233,7 @@ struct RestartTests {
     try Deadline.usual.wait(for: "its removal") {
       !manager.stored.contains { $0.name == "mystery" }
     }
-    #expect(host.log.contains("of no use here name=mystery"))
+    #expect(host.log.contains("the unit has an OpenFile= name=mystery"))
   }
 
   // MARK: Another configuration
