@@ -104,8 +104,8 @@ package protocol CommandRunning: AnyObject {
   func run(_ command: Command, completion: @escaping (ExecOutcome) -> Void)
 }
 
-/// Hashes and a cipher.
-package typealias Crypto = BlockCipher & Digests
+/// Hashes, a cipher and the arithmetic of SRP. The last goes on ``BackgroundLane/proofs``.
+package typealias Crypto = BlockCipher & Digests & SRPArithmetic
 
 /// Loads a crypto library when it is first needed. The completion gets nil if there is none; it may
 /// run at once.
