@@ -76,6 +76,9 @@ public enum Limits {
     public static let loginBytesPerUser = 8 * Line.bytes
     /// Characters of a user name, Cognito's limit for a developer user identifier.
     public static let usernameLength = Upstream.userIdentifierLength
+    /// Devices that user pools remember for one uid: one for each pool and person, and room to
+    /// spare.
+    public static let devicesPerUser = 64
     /// Bytes of a password: longer than any password that a login system takes.
     public static let passwordBytes = 4096
   }

@@ -211,6 +211,10 @@ package protocol SessionStoring: AnyObject {
   func load() -> [SessionKey: SessionRecord]
   func save(_ record: SessionRecord, for key: SessionKey)
   func remove(_ key: SessionKey)
+  /// The remembered devices of the former process, by uid. Read once, before anything is saved.
+  func loadDevices() -> [UInt32: RememberedDevices]
+  /// Keeps a uid's devices in place of the former ones.
+  func saveDevices(_ devices: RememberedDevices, of uid: UInt32)
   func identity(for key: SessionKey) -> KnownIdentity?
   func setIdentity(_ identity: KnownIdentity?, for key: SessionKey)
   /// Why IdentityIds are only in memory; nil if they are on disk.

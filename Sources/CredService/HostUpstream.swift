@@ -56,8 +56,8 @@ package protocol UpstreamPerforming: AnyObject {
   func prioritise(_ id: CallID)
   /// Drops the outcome. A call that is under way continues.
   func cancel(_ id: CallID)
-  /// Reports a global sign-out to the backend. The completion gets the failure, if any.
-  func signOut(_ request: GlobalSignOut, completion: @escaping (UpstreamFailure?) -> Void)
+  /// Ends a session at its backend. The completion gets the failure, if any.
+  func signOut(_ request: BackendSignOut, completion: @escaping (UpstreamFailure?) -> Void)
   /// Makes an account at the backend.
   func signUp(
     _ request: SignUpCall,

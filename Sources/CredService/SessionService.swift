@@ -27,6 +27,8 @@ package final class SessionService {
   var forgetTimer: (any Timer)?
   /// Credentials that were received since the start.
   private var credentialsCount: UInt64 = 0
+  /// The devices that user pools remember, by uid.
+  var devices: [UInt32: RememberedDevices] = [:]
   /// Sessions that ended with their profiles, with the names of their users, who are told so.
   var removedSessions: [SessionKey: String?] = [:]
   /// Sessions whose last refresh failed.
@@ -90,6 +92,7 @@ package final class SessionService {
       clock: clock, background: host.background, queries: host.queries
     ) { [unowned self] in self.groupsFound($0) }
     groups?.lookUpLater(configuration.unansweredGroups)
+    restoreDevices()
     restore()
   }
 
@@ -120,9 +123,9 @@ package final class SessionService {
         self.account(account, $0, request, client, now)
       }
     // No type of backend gives refresh tokens yet, so `revoke` has nothing to keep from revocation.
-    case .logout(let profile, let global, _):
+    case .logout(let profile, let global, let revoke):
       withSession(profile, request, client, now) {
-        signOut(global: global, $0, request, client, now)
+        signOut(global: global, revoke: revoke, $0, request, client, now)
       }
     case .clear(let profile, let scope):
       withSession(profile, request, client, now) { clear(scope, $0, request, client, now) }

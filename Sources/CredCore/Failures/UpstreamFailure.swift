@@ -41,6 +41,8 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   /// True if AWS refused the developer credentials of a `type = cognito` backend.
   public internal(set) var isOfDeveloperKeys = false
   public internal(set) var evidence = Evidence.none
+  /// Whether the request may have been carried out although no reply came.
+  public internal(set) var isReplyLost = false
   /// What a sign-in at a user pool does about it.
   public internal(set) var remedy: PoolRemedy?
   /// The upstream's own name of the error, `[A-Za-z]{1,64}`.
@@ -253,7 +255,9 @@ extension TransportFailure {
 extension UpstreamFailure {
   /// No reply arrived.
   public static func transport(_ failure: TransportFailure, from upstream: Upstream) -> Self {
-    Self(upstream, FailureTable.transport(failure), fact: failure.reason)
+    var lost = Self(upstream, FailureTable.transport(failure), fact: failure.reason)
+    lost.isReplyLost = [.timeout, .reset, .tooLarge, .malformed].contains(failure.kind)
+    return lost
   }
 
   /// A request was not sent, because Cognito or HTTP does not allow it.

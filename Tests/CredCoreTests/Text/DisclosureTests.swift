@@ -40,6 +40,7 @@ struct DisclosureTests {
       HeldToken(token, lifetime: nil, received: now),
       HeldCredentials(credentials, lifetime: .seconds(1), received: now, jitter: 0),
       SignInState.signedIn(.password(session)),
+      SignInState.signedIn(.userPool(try Self.poolSession())),
       SignUp(username: "u", password: secret, attributes: [.init(name: "a", value: secret)]),
       SignUp.Attribute(name: "a", value: secret),
       try Request.parse(
@@ -48,6 +49,13 @@ struct DisclosureTests {
       writer, form, ConfigurationSource(name: "f", bytes: Array(text.utf8)),
       JSONParser(bytes: Array(text.utf8), limits: .standard), framer(),
     ] + (try ofUserPools())
+  }
+
+  private static func poolSession() throws -> PoolSession {
+    let token = HeldPoolToken(secret, lifetime: nil, received: .seconds(1))
+    return PoolSession(
+      issuer: try PoolSamples.client().issuer, username: "u", subject: nil, deviceKey: nil,
+      signedInAt: nil, refreshToken: secret, idToken: token, accessToken: token)
   }
 
   private static func ofUserPools() throws -> [Any] {
