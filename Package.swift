@@ -81,7 +81,8 @@ let package = Package(
         .linkedLibrary("swiftSynchronization", .when(configuration: .release)),
       ]),
     .target(
-      name: "CSandboxCrypto", cSettings: warnings, linkerSettings: [.linkedLibrary("gnutls")]),
+      name: "CSandboxCrypto", cSettings: warnings,
+      linkerSettings: [.linkedLibrary("gnutls"), .linkedLibrary("gmp")]),
     .target(
       name: "CSandboxHTTP", cSettings: warnings,
       linkerSettings: [.linkedLibrary("microhttpd"), .linkedLibrary("gnutls")]),

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <openssl/bn.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,13 +18,16 @@
   X(EVP_MD_CTX_new) X(EVP_MD_CTX_free)                                                            \
   X(EVP_DigestInit_ex) X(EVP_DigestUpdate) X(EVP_DigestFinal_ex)                                  \
   X(EVP_CIPHER_CTX_new) X(EVP_CIPHER_CTX_free) X(EVP_aes_128_cbc)                                 \
-  X(EVP_DecryptInit_ex) X(EVP_DecryptUpdate) X(EVP_DecryptFinal_ex)
+  X(EVP_DecryptInit_ex) X(EVP_DecryptUpdate) X(EVP_DecryptFinal_ex)                              \
+  X(BN_secure_new) X(BN_clear_free) X(BN_set_flags) X(BN_CTX_secure_new) X(BN_CTX_free)           \
+  X(BN_bin2bn) X(BN_bn2binpad) X(BN_is_zero) X(BN_add) X(BN_mul)                                  \
+  X(BN_mod_mul) X(BN_mod_sub) X(BN_mod_exp_mont_consttime)
 
 // The version of the headers, which the distribution's libcurl is linked with too.
 #define NAME_OF(major) "libcrypto.so." #major
 #define NAME(major) NAME_OF(major)
 #define SONAME NAME(OPENSSL_VERSION_MAJOR)
-CREDD_DLOPEN_NOTE("crypto", "Backends that sign or decrypt, rules on programs by their digest",
+CREDD_DLOPEN_NOTE("crypto", "Backends that sign or decrypt, user pools, rules on programs by their digest",
                   "recommended", SONAME);
 
 static struct {
@@ -98,4 +103,89 @@ int credd_sha256_file(int descriptor, int64_t size, uint8_t digest[CREDD_SHA256_
              crypto.EVP_DigestFinal_ex(hash, digest, NULL);
   crypto.EVP_MD_CTX_free(hash);
   return made ? 0 : -1;
+}
+
+// The numbers of one computation.
+struct srp {
+  BN_CTX *between;  // what OpenSSL computes in between: BN_CTX_free() overwrites it
+  BIGNUM *prime, *generator, *k, *a, *u, *x, *B;
+  BIGNUM *power, *product, *base, *exponent, *secret;
+};
+
+// Memory that OpenSSL wipes, apart from the heap where a secure heap was set up.
+static BIGNUM *srp_number(const uint8_t *bytes, size_t length) {
+  BIGNUM *number = length <= INT_MAX ? crypto.BN_secure_new() : NULL;
+  if (number && !crypto.BN_bin2bn(length ? bytes : (const uint8_t *)"", (int)length, number)) {
+    crypto.BN_clear_free(number);
+    return NULL;
+  }
+  // Without this flag some functions take shortcuts, whose time depends on the number.
+  if (number) crypto.BN_set_flags(number, BN_FLG_CONSTTIME);
+  return number;
+}
+
+static bool srp_begin(struct srp *srp, const uint8_t *prime, uint8_t generator) {
+  *srp = (struct srp){
+      .between = crypto.BN_CTX_secure_new(),
+      .prime = srp_number(prime, CREDD_SRP_SIZE),
+      .generator = srp_number(&generator, 1),
+      .power = srp_number(NULL, 0),
+  };
+  return srp->between && srp->prime && srp->generator && srp->power;
+}
+
+static void srp_end(struct srp *srp) {
+  BIGNUM *const numbers[] = {srp->prime,   srp->generator, srp->k,    srp->a,        srp->u,     srp->x,
+                             srp->B,       srp->power,     srp->base, srp->exponent, srp->secret,
+                             srp->product};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) crypto.BN_clear_free(numbers[i]);
+  crypto.BN_CTX_free(srp->between);
+}
+
+static bool srp_raise(const struct srp *srp, BIGNUM *power, const BIGNUM *base,
+                      const BIGNUM *exponent) {
+  return crypto.BN_mod_exp_mont_consttime(power, base, exponent, srp->prime, srp->between, NULL);
+}
+
+static bool srp_write(const BIGNUM *number, uint8_t bytes[CREDD_SRP_SIZE]) {
+  return crypto.BN_bn2binpad(number, bytes, CREDD_SRP_SIZE) == CREDD_SRP_SIZE;
+}
+
+int credd_srp_power(const uint8_t prime[CREDD_SRP_SIZE], uint8_t generator, const uint8_t *exponent,
+                    size_t exponent_length, uint8_t power[CREDD_SRP_SIZE]) {
+  struct srp srp;
+  bool made = srp_begin(&srp, prime, generator) &&
+              (srp.exponent = srp_number(exponent, exponent_length)) &&
+              srp_raise(&srp, srp.power, srp.generator, srp.exponent) &&
+              srp_write(srp.power, power);
+  srp_end(&srp);
+  return made ? 0 : -1;
+}
+
+// The base and the exponent of the secret.
+static bool srp_combine(const struct srp *srp) {
+  return srp_raise(srp, srp->power, srp->generator, srp->x) &&
+         crypto.BN_mod_mul(srp->product, srp->k, srp->power, srp->prime, srp->between) &&
+         crypto.BN_mod_sub(srp->base, srp->B, srp->product, srp->prime, srp->between) &&
+         crypto.BN_mul(srp->exponent, srp->u, srp->x, srp->between) &&
+         crypto.BN_add(srp->exponent, srp->exponent, srp->a);
+}
+
+int credd_srp_secret(const uint8_t prime[CREDD_SRP_SIZE], uint8_t generator,
+                     const uint8_t k[CREDD_SHA256_SIZE], const uint8_t *a, size_t a_length,
+                     const uint8_t u[CREDD_SHA256_SIZE], const uint8_t x[CREDD_SHA256_SIZE],
+                     const uint8_t B[CREDD_SRP_SIZE], uint8_t secret[CREDD_SRP_SIZE]) {
+  struct srp srp;
+  bool made = srp_begin(&srp, prime, generator) &&
+              (srp.k = srp_number(k, CREDD_SHA256_SIZE)) && (srp.a = srp_number(a, a_length)) &&
+              (srp.u = srp_number(u, CREDD_SHA256_SIZE)) &&
+              (srp.x = srp_number(x, CREDD_SHA256_SIZE)) &&
+              (srp.B = srp_number(B, CREDD_SRP_SIZE)) && (srp.product = srp_number(NULL, 0)) &&
+              (srp.base = srp_number(NULL, 0)) && (srp.exponent = srp_number(NULL, 0)) &&
+              (srp.secret = srp_number(NULL, 0)) && srp_combine(&srp) &&
+              srp_raise(&srp, srp.secret, srp.base, srp.exponent) &&
+              srp_write(srp.secret, secret);
+  bool is_zero = made && (crypto.BN_is_zero(srp.base) || crypto.BN_is_zero(srp.secret));
+  srp_end(&srp);
+  return made ? is_zero : -1;
 }

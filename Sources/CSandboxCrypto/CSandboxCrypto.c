@@ -1,5 +1,6 @@
 #include "CSandboxCrypto.h"
 
+#include <gmp.h>
 #include <gnutls/abstract.h>
 #include <gnutls/crypto.h>
 #include <gnutls/x509.h>
@@ -14,6 +15,11 @@ int csandbox_sha256(const void *data, size_t length, uint8_t digest[]) {
 int csandbox_hmac_sha256(const void *key, size_t key_length, const void *data, size_t length,
                          uint8_t code[]) {
   return gnutls_hmac_fast(GNUTLS_MAC_SHA256, key, key_length, data, length, code) < 0 ? -1 : 0;
+}
+
+int csandbox_hmac_sha1(const void *key, size_t key_length, const void *data, size_t length,
+                       uint8_t code[]) {
+  return gnutls_hmac_fast(GNUTLS_MAC_SHA1, key, key_length, data, length, code) < 0 ? -1 : 0;
 }
 
 bool csandbox_equal(const void *one, const void *other, size_t length) {
@@ -118,6 +124,18 @@ ptrdiff_t csandbox_rsa_export(struct csandbox_rsa *key, char *pem, size_t capaci
   return hand_over(&datum, pem, capacity);
 }
 
+ptrdiff_t csandbox_rsa_number(struct csandbox_rsa *key, enum csandbox_rsa_part part,
+                              uint8_t *number, size_t capacity) {
+  gnutls_datum_t modulus, exponent;
+  if (gnutls_pubkey_export_rsa_raw2(key->public, &modulus, &exponent,
+                                    GNUTLS_EXPORT_FLAG_NO_LZ) < 0) {
+    return -1;
+  }
+  bool is_modulus = part == CSANDBOX_RSA_MODULUS;
+  gnutls_free(is_modulus ? exponent.data : modulus.data);
+  return hand_over(is_modulus ? &modulus : &exponent, number, capacity);
+}
+
 ptrdiff_t csandbox_rsa_public(struct csandbox_rsa *key, uint8_t *der, size_t capacity) {
   gnutls_datum_t datum;
   if (gnutls_pubkey_export2(key->public, GNUTLS_X509_FMT_DER, &datum) < 0) return -1;
@@ -145,4 +163,45 @@ bool csandbox_rsa_verifies(struct csandbox_rsa *key, enum csandbox_digest digest
   const gnutls_datum_t data = {(unsigned char *)message, (unsigned)length};
   const gnutls_datum_t given = {(unsigned char *)signature, (unsigned)signature_length};
   return gnutls_pubkey_verify_data2(key->public, algorithm(digest), 0, &data, &given) >= 0;
+}
+
+static void read_number(mpz_t number, const uint8_t bytes[], size_t length) {
+  mpz_init(number);
+  mpz_import(number, length, 1, 1, 1, 0, bytes);
+}
+
+// Writes a number below the modulus in as many bytes as the modulus has.
+static void write_number(const mpz_t number, uint8_t bytes[], size_t length) {
+  size_t written = (mpz_sizeinbase(number, 2) + 7) / 8;
+  if (mpz_sgn(number) == 0) written = 0;
+  memset(bytes, 0, length);
+  if (written > 0 && written <= length) {
+    mpz_export(bytes + (length - written), NULL, 1, 1, 1, 0, number);
+  }
+}
+
+void csandbox_power(const uint8_t base[], size_t base_length, const uint8_t exponent[],
+                    size_t exponent_length, const uint8_t modulus[], size_t length,
+                    uint8_t result[]) {
+  mpz_t b, e, m;
+  read_number(b, base, base_length);
+  read_number(e, exponent, exponent_length);
+  read_number(m, modulus, length);
+  mpz_powm(b, b, e, m);
+  write_number(b, result, length);
+  mpz_clears(b, e, m, NULL);
+}
+
+void csandbox_multiply_add(const uint8_t one[], size_t one_length, const uint8_t other[],
+                           size_t other_length, const uint8_t summand[], size_t summand_length,
+                           const uint8_t modulus[], size_t length, uint8_t result[]) {
+  mpz_t a, b, c, m;
+  read_number(a, one, one_length);
+  read_number(b, other, other_length);
+  read_number(c, summand, summand_length);
+  read_number(m, modulus, length);
+  mpz_addmul(c, a, b);
+  mpz_mod(c, c, m);
+  write_number(c, result, length);
+  mpz_clears(a, b, c, m, NULL);
 }

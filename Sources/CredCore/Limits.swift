@@ -76,6 +76,9 @@ public enum Limits {
     public static let loginBytesPerUser = 8 * Line.bytes
     /// Characters of a user name, Cognito's limit for a developer user identifier.
     public static let usernameLength = Upstream.userIdentifierLength
+    /// Devices that user pools remember for one uid: one for each pool and person, and room to
+    /// spare.
+    public static let devicesPerUser = 64
     /// Bytes of a password: longer than any password that a login system takes.
     public static let passwordBytes = 4096
   }
@@ -138,6 +141,41 @@ public enum Limits {
     public static let policyLength = 1...2048
     /// Managed policies of one session.
     public static let policyARNs = 10
+  }
+
+  /// Cognito user pools: the user pools API reference, where no other reason is given.
+  public enum UserPool {
+    /// Bytes of a reply: three tokens, or a challenge with parameters of 64 KiB.
+    public static let replyBytes = 256 << 10
+    /// Bytes of SECRET_BLOCK in base64. Cognito's has some 1.5 KB.
+    public static let secretBlockBytes = 64 << 10
+    /// Characters of a pool's id.
+    public static let poolIDLength = 55
+    /// Characters of an app client's id.
+    public static let clientIDLength = 128
+    /// Characters of a user name.
+    public static let usernameLength = 128
+    /// Characters of a password.
+    public static let passwordLength = 256
+    /// Characters of a code.
+    public static let codeLength = 2048
+    /// Characters of the name that a device or an authenticator app gets.
+    public static let deviceNameLength = 1024
+    /// Characters of a device's key.
+    public static let deviceKeyLength = 55
+    /// Characters of an attribute's name.
+    public static let attributeNameLength = 32
+    /// Characters of an attribute's value.
+    public static let attributeLength = 2048
+    /// Bytes of a challenge's Session. Cognito's have at most 4096.
+    public static let sessionBytes = 16 << 10
+    /// Devices on one page of a list.
+    public static let devicesOfPage = 60
+    /// Bytes of an answer to a challenge of the pool's own trigger, and of one value of
+    /// ClientMetadata.
+    public static let answerBytes = 131_072
+    /// Entries of ClientMetadata and of ValidationData. More fit into no request line.
+    public static let metadataEntries = 64
   }
 
   /// Configuration files. Each number is far above honest use. It keeps a file that is no

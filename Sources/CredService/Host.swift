@@ -82,6 +82,8 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
   case libraries
   /// The configuration, at a reload.
   case configuration
+  /// Proofs of passwords: some milliseconds of arithmetic, for which no client may wait.
+  case proofs
 
   /// What its work does, for people.
   package var purpose: String {
@@ -93,6 +95,7 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
     case .state: "writing the state directory"
     case .libraries: "loading libraries"
     case .configuration: "reading the configuration"
+    case .proofs: "proving passwords"
     }
   }
 
@@ -102,7 +105,7 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
     case .users: 16
     case .programs, .files, .commands, .configuration: 4
     case .state: 1
-    case .libraries: 2
+    case .libraries, .proofs: 2
     }
   }
 }
@@ -208,6 +211,10 @@ package protocol SessionStoring: AnyObject {
   func load() -> [SessionKey: SessionRecord]
   func save(_ record: SessionRecord, for key: SessionKey)
   func remove(_ key: SessionKey)
+  /// The remembered devices of the former process, by uid. Read once, before anything is saved.
+  func loadDevices() -> [UInt32: RememberedDevices]
+  /// Keeps a uid's devices in place of the former ones.
+  func saveDevices(_ devices: RememberedDevices, of uid: UInt32)
   func identity(for key: SessionKey) -> KnownIdentity?
   func setIdentity(_ identity: KnownIdentity?, for key: SessionKey)
   /// Why IdentityIds are only in memory; nil if they are on disk.

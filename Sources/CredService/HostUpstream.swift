@@ -56,8 +56,8 @@ package protocol UpstreamPerforming: AnyObject {
   func prioritise(_ id: CallID)
   /// Drops the outcome. A call that is under way continues.
   func cancel(_ id: CallID)
-  /// Reports a global sign-out to the backend. The completion gets the failure, if any.
-  func signOut(_ request: GlobalSignOut, completion: @escaping (UpstreamFailure?) -> Void)
+  /// Ends a session at its backend. The completion gets the failure, if any.
+  func signOut(_ request: BackendSignOut, completion: @escaping (UpstreamFailure?) -> Void)
   /// Makes an account at the backend.
   func signUp(
     _ request: SignUpCall,
@@ -104,8 +104,8 @@ package protocol CommandRunning: AnyObject {
   func run(_ command: Command, completion: @escaping (ExecOutcome) -> Void)
 }
 
-/// Hashes and a cipher.
-package typealias Crypto = BlockCipher & Digests
+/// Hashes, a cipher and the arithmetic of SRP. The last goes on ``BackgroundLane/proofs``.
+package typealias Crypto = BlockCipher & Digests & SRPArithmetic
 
 /// Loads a crypto library when it is first needed. The completion gets nil if there is none; it may
 /// run at once.

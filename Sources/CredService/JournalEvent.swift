@@ -26,6 +26,8 @@ package enum JournalEvent: String, CaseIterable, Sendable {
   case refreshFailed = "38ea56f3a2084aac945afc1520d47a1d"
   /// A user asked for something about an account at a backend, such as a new one.
   case accountAction = "7d1a3d6f0c4b4b0ea0b7c7d1c6f1c52e"
+  /// A refresh token was dropped at a sign-out, and its issuer did not revoke it.
+  case tokensNotRevoked = "2f0a7c5be2a94e6d8f6d1d1f4f8a0b37"
   /// A backend, Cognito or STS does not work.
   case upstreamUnavailable = "a3c1f0f65c0b4d0c9a5e1a9c1f6f7d22"
   /// It works again.

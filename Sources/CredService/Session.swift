@@ -86,17 +86,22 @@ package final class Session {
   }
 }
 
-/// The content of a global sign-out for a backend, taken before the session drops it.
-package struct GlobalSignOut: Sendable {
+/// The content of a sign-out for a backend, taken before the session drops it.
+package struct BackendSignOut: Sendable {
   let id: CallID
   let key: SessionKey
   let profile: Profile
   let user: UnixUser
   let identityID: IdentityID?
   let backendSession: BackendSession?
+  let poolSession: PoolSession?
+  /// Whether the user is signed out on all hosts, or this session alone ends.
+  let isGlobal: Bool
 
-  init(_ id: CallID, _ session: Session) {
+  init(_ id: CallID, _ session: Session, isGlobal: Bool) {
     self.id = id
+    self.isGlobal = isGlobal
+    poolSession = session.machine.state.poolSession
     key = session.key
     profile = session.profile
     user = UnixUser(uid: session.key.uid, name: session.userName)

@@ -105,6 +105,7 @@ extension SignInState {
       case .password: "password"
       case .developerToken: "token"
       case .logins, .tokenFile: "logins"
+      case .userPool: "userPool"
       }
     }
   }
@@ -115,6 +116,7 @@ extension LoginRequest {
   fileprivate var metadata: Logger.Metadata {
     switch signIn {
     case .host: ["means": "host"]
+    case .poolTokens(let signIn): ["means": "userPool", "username": "\(signIn.username)"]
     case .password(let username, _): ["means": "password", "username": "\(username)"]
     case .developerToken(let identity, _): ["means": "token", "claimed": "\(identity)"]
     case .logins(let map, _, _):

@@ -43,14 +43,14 @@ extension SessionService {
   private func noteAccess(_ outcome: UpstreamOutcome, _ session: Session) {
     guard !hostRefusals.isEmpty, let backend = session.profile.backend else { return }
     switch outcome {
-    case .token, .signedIn: hostRefusals.remove(backend.name)
+    case .token, .signedIn, .poolTokens: hostRefusals.remove(backend.name)
     default: break
     }
   }
 
   private func countForStatus(_ call: UpstreamCall) {
     switch call {
-    case .tokenCallback: backendCalls += 1
+    case .tokenCallback, .renewPoolTokens: backendCalls += 1
     case .getCredentials, .assumeRole: exchanges += 1
     case .signIn, .readTokenFile, .getID, .getOpenIDToken: break
     }

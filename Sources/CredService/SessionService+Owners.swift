@@ -48,6 +48,7 @@ extension SessionService {
         host.store?.remove(key)
       }
     }
+    keepDevices(of: uid, only: owner)
     for id in (watchers[uid] ?? []).sorted() {
       guard let client = clients[id], let watch = client.watch,
         watch.owner.successor(owner) == .anotherPerson

@@ -1,4 +1,5 @@
 import CredCore
+import Logging
 
 /// `login`, `logout`, `clear` and `release`.
 extension SessionService {
@@ -71,6 +72,7 @@ extension SessionService {
     session.requester = client
     handle(.cleared(scope), session, now)
     session.requester = nil
+    if scope == .identity { forgetDevices(of: session) }
     giveState(of: session, request, client)
   }
 
@@ -83,18 +85,26 @@ extension SessionService {
     give(.released(profile: session.key.profile, waiters: released), request, client)
   }
 
-  /// Drops everything at once; with `global`, reports the sign-out to the backend before it
-  /// answers.
+  /// Drops everything at once. With `global`, it ends the user's sessions at the backend before it
+  /// answers; else a refresh token is revoked in the background, unless the client wants it to live.
   func signOut(
-    global: Bool, _ session: Session, _ request: Request, _ client: Client, _ now: Instant
+    global: Bool, revoke: Bool, _ session: Session, _ request: Request, _ client: Client,
+    _ now: Instant
   ) {
-    let signOut = global ? GlobalSignOut(callIDs.next(), session) : nil
+    let endsTokens = revoke && session.machine.state.poolSession != nil
+    let signOut =
+      global || endsTokens ? BackendSignOut(callIDs.next(), session, isGlobal: global) : nil
     let profile = session.profile
     recordSignOut(session, client, global: global)
     session.isBeingSignedOut = true
     handle(.loggedOut, session, now)
     session.isBeingSignedOut = false
+    if global { forgetDevices(of: session) }
     guard let signOut else { return giveState(of: session, request, client) }
+    guard global else {
+      revokeTokens(signOut, session)
+      return giveState(of: session, request, client)
+    }
     guard profile.reportsSignOut else {
       let error = ProtocolError(
         .invalidRequest,
@@ -111,6 +121,21 @@ extension SessionService {
     }
   }
 
+  /// A failure leaves a refresh token that nobody has.
+  private func revokeTokens(_ signOut: BackendSignOut, _ session: Session) {
+    let metadata: Logger.Metadata = [
+      "profile": "\(session.key.profile)", "uid": "\(session.key.uid)",
+    ]
+    host.upstream.signOut(signOut) { [log = self.log] failure in
+      guard let failure else { return }
+      var metadata = metadata
+      metadata["code"] = "\(failure.code.rawValue)"
+      log.log(
+        .tokensNotRevoked, failure.severity == .operatorMustAct ? .warning : .info,
+        "a refresh token was dropped but not revoked: \(failure.summary)", metadata)
+    }
+  }
+
   private static func notToldBackend(_ error: ProtocolError) -> ProtocolError {
     // A second request would not reach the backend: its content is already dropped here.
     ProtocolError(
@@ -119,7 +144,7 @@ extension SessionService {
 
   /// Ends a global sign-out after the backend's answer.
   private func globalSignOutFinished(
-    _ signOut: GlobalSignOut, _ id: UInt64, _ failure: UpstreamFailure?
+    _ signOut: BackendSignOut, _ id: UInt64, _ failure: UpstreamFailure?
   ) {
     let key = signOut.key
     guard let client = clients[id], let waiting = client.waiting, waiting.signOut == signOut.id

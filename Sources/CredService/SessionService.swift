@@ -29,6 +29,8 @@ package final class SessionService {
   private var credentialsCount: UInt64 = 0
   /// Sessions that ended with their profiles, with their owners, who are told so.
   var removedSessions: [SessionKey: SessionOwner] = [:]
+  /// The devices that user pools remember, by uid.
+  var devices: [UInt32: RememberedDevices] = [:]
   /// Sessions whose last refresh failed.
   package private(set) var degraded = 0
 
@@ -90,6 +92,7 @@ package final class SessionService {
       clock: clock, background: host.background, queries: host.queries
     ) { [unowned self] in self.groupsFound($0) }
     groups?.lookUpLater(configuration.unansweredGroups)
+    restoreDevices()
     restore()
   }
 
@@ -120,9 +123,9 @@ package final class SessionService {
         self.account(account, $0, request, client, now)
       }
     // No type of backend gives refresh tokens yet, so `revoke` has nothing to keep from revocation.
-    case .logout(let profile, let global, _):
+    case .logout(let profile, let global, let revoke):
       withSession(profile, request, client, now) {
-        signOut(global: global, $0, request, client, now)
+        signOut(global: global, revoke: revoke, $0, request, client, now)
       }
     case .clear(let profile, let scope):
       withSession(profile, request, client, now) { clear(scope, $0, request, client, now) }

@@ -154,7 +154,8 @@ struct RefusalTable {
       Row(status: .unavailable, advice: "credd is older than this credctl; upgrade and restart it")
     case .accessDenied: Row(status: .notPermitted, advice: "ask the administrator for access")
     case .signInRequired: Row(status: .notPermitted, advice: "sign in with \(login)")
-    case .signInFailed, .backendRejected, .tokenRejected, .accountRefused:
+    case .signInFailed, .backendRejected, .tokenRejected, .accountRefused,
+      .confirmationRequired, .passwordResetRequired:
       Row(status: .notPermitted)
     case .identityConflict, .poolMisconfigured: Row(status: .unavailable)
     case .tooManyRequests: Row(status: .tryAgain, advice: "try again later")

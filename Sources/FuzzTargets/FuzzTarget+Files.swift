@@ -23,10 +23,12 @@ extension FuzzTarget {
 
   /// A session restored from any snapshot works, and does not wake without end.
   private func judgeRestored(_ snapshot: SessionSnapshot) -> Verdict {
-    let plans = [
-      SessionPlan(backend: .host), SessionPlan(backend: .password, flow: .basic),
-      SessionPlan(backend: .none, allowsGuests: true),
-    ]
+    let plans =
+      [
+        SessionPlan(backend: .host), SessionPlan(backend: .password, flow: .basic),
+        SessionPlan(backend: .none, allowsGuests: true),
+      ]
+      + (snapshot.poolIssuer.map { [SessionPlan(backend: .userPool($0))] } ?? [])
     for plan in plans {
       var random = Dice(seed: 1)
       var callIDs = CallIDs()

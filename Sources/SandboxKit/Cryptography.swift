@@ -21,6 +21,14 @@ public enum Cryptography {
     return code
   }
 
+  /// For one-time codes, which authenticator apps make with SHA-1.
+  static func hmacSHA1(key: [UInt8], message: [UInt8]) -> [UInt8] {
+    var code = [UInt8](repeating: 0, count: Int(CSANDBOX_SHA1_SIZE))
+    let result = unsafe csandbox_hmac_sha1(key, key.count, message, message.count, &code)
+    precondition(result == 0, "GnuTLS has no HMAC-SHA-1")
+    return code
+  }
+
   /// Compares two texts in a time that does not depend on where they differ.
   public static func areEqual(_ one: String, _ other: String) -> Bool {
     let (one, other) = (Array(one.utf8), Array(other.utf8))
@@ -114,6 +122,19 @@ public enum Cryptography {
   var publicKey: [UInt8] {
     get throws(Cryptography.Refused) {
       try unsafe output(RSAKey.longestFile) { unsafe csandbox_rsa_public(handle, $0, $1) }
+    }
+  }
+
+  /// Modulus and exponent of the public key, big-endian.
+  var publicNumbers: (modulus: [UInt8], exponent: [UInt8]) {
+    get throws(Cryptography.Refused) {
+      let modulus = try unsafe output(RSAKey.longestSignature) {
+        unsafe csandbox_rsa_number(handle, CSANDBOX_RSA_MODULUS, $0, $1)
+      }
+      let exponent = try unsafe output(RSAKey.longestSignature) {
+        unsafe csandbox_rsa_number(handle, CSANDBOX_RSA_EXPONENT, $0, $1)
+      }
+      return (modulus, exponent)
     }
   }
 

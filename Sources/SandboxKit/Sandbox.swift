@@ -69,6 +69,7 @@ public struct Sandbox: Sendable {
     case .backend: TokenBackend.reply(to: request, in: &state, fault: fault, at: now)
     case .sample: SampleServer.reply(to: request, in: &state, fault: fault, at: now)
     case .cognito: CognitoService.reply(to: request, in: &state, fault: fault, at: now)
+    case .userPool: UserPoolService.reply(to: request, in: &state, fault: fault, at: now)
     case .sts: STSService.reply(to: request, in: &state, fault: fault, at: now)
     }
   }
@@ -80,6 +81,9 @@ public struct Sandbox: Sendable {
     }
     if let operation = SampleServer.operation(of: request) {
       return ServiceCall(service: .sample, operation: operation)
+    }
+    if let operation = UserPoolService.operation(of: request) {
+      return ServiceCall(service: .userPool, operation: operation)
     }
     guard request.path == "/" || request.path == "/sts" else { return nil }
     if let operation = CognitoService.operation(of: request) {

@@ -192,6 +192,7 @@ final class SimulatedStore: SessionStoring {
   private let fault: InjectedFault?
   private var records: [SessionKey: SessionRecord] = [:]
   private var identities: [SessionKey: KnownIdentity] = [:]
+  private var devices: [UInt32: RememberedDevices] = [:]
 
   init(_ fault: InjectedFault?) {
     self.fault = fault
@@ -209,6 +210,12 @@ final class SimulatedStore: SessionStoring {
   func save(_ record: SessionRecord, for key: SessionKey) { records[key] = record }
 
   func remove(_ key: SessionKey) { records[key] = nil }
+  func loadDevices() -> [UInt32: RememberedDevices] { devices }
+
+  func saveDevices(_ devices: RememberedDevices, of uid: UInt32) {
+    self.devices[uid] = devices.isEmpty ? nil : devices
+  }
+
   func identity(for key: SessionKey) -> KnownIdentity? { identities[key] }
 
   func setIdentity(_ identity: KnownIdentity?, for key: SessionKey) { identities[key] = identity }

@@ -194,10 +194,14 @@ final class SimulatedUpstreams: HTTPSending, CommandRunning, CryptoLoading {
 }
 
 /// The simulation's signatures are not checked.
-struct NoCrypto: Digests, BlockCipher {
-  func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(repeating: 0, count: 32) }
+struct NoCrypto: Digests, BlockCipher, SRPArithmetic {
+  func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(repeating: 1, count: 32) }
 
-  func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] { Array(repeating: 0, count: 32) }
+  func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] { Array(repeating: 1, count: 32) }
+
+  func power(_ exponent: Secret) -> Secret { Secret(Array(repeating: 1, count: 384)) }
+
+  func sharedSecret(_ terms: SRPTerms) -> Secret? { power(terms.privateValue) }
 
   func decryptAES128CBC(_ ciphertext: [UInt8], key: [UInt8], iv: [UInt8]) -> [UInt8]? { nil }
 }

@@ -8,10 +8,10 @@ import SandboxKit
 struct SandboxCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "credd-sandbox",
-    abstract: "A strict stand-in for Cognito Identity, STS and a token backend, on loopback.",
+    abstract: "A strict stand-in for Cognito, STS and a token backend, on loopback.",
     discussion: """
       For trying credd without an AWS account, for tests and benchmarks. Never for production. \
-      Cognito and STS answer at /, the backend at /token, /login and /logout, the sample \
+      Cognito, user pools and STS answer at /, the backend at /token, /login and /logout, the sample \
       authentication server under /sample/, the control path under /control/. A user's password \
       is the name followed by "-password" unless the seed gives another.
       """,

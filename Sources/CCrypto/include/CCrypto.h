@@ -1,11 +1,11 @@
-// SHA-256, HMAC and AES of OpenSSL's libcrypto. TLS loads it anyway, so the process has only one
+// SHA-256, HMAC, AES and the arithmetic of SRP, by OpenSSL's libcrypto. TLS loads it anyway, so the process has only one
 // crypto library, and the distribution patches it. Loaded at need, as libcurl is.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CREDD_SHA256_SIZE = 32, CREDD_AES_BLOCK_SIZE = 16 };
+enum { CREDD_SHA256_SIZE = 32, CREDD_AES_BLOCK_SIZE = 16, CREDD_SRP_SIZE = 384 };
 
 // Loads libcrypto once for the whole process, and tests it. Any thread may call this; it takes some
 // milliseconds. Call it before any function below.
@@ -26,3 +26,19 @@ int credd_aes128_cbc_decrypt(const uint8_t key[CREDD_AES_BLOCK_SIZE],
 
 // The digest of the first `size` bytes of a file. -1 if the file has fewer, or memory ran out.
 int credd_sha256_file(int descriptor, int64_t size, uint8_t digest[CREDD_SHA256_SIZE]);
+
+// The two computations of an SRP client. Numbers are bytes, the most significant first; the prime has
+// no zero byte in front. A computation takes the same time for all secrets of the same length, and
+// overwrites every number that it makes. Each power takes some milliseconds: call them on a thread.
+
+// generator^exponent mod prime. 0, or -1 if memory ran out.
+int credd_srp_power(const uint8_t prime[CREDD_SRP_SIZE], uint8_t generator, const uint8_t *exponent,
+                    size_t exponent_length, uint8_t power[CREDD_SRP_SIZE]);
+
+// (B - k * generator^x)^(a + u * x) mod prime, with the server's B below the prime.
+//
+// 0; 1 if the base or the result is zero, which ends the exchange; or -1 if memory ran out.
+int credd_srp_secret(const uint8_t prime[CREDD_SRP_SIZE], uint8_t generator,
+                     const uint8_t k[CREDD_SHA256_SIZE], const uint8_t *a, size_t a_length,
+                     const uint8_t u[CREDD_SHA256_SIZE], const uint8_t x[CREDD_SHA256_SIZE],
+                     const uint8_t B[CREDD_SRP_SIZE], uint8_t secret[CREDD_SRP_SIZE]);

@@ -1,4 +1,4 @@
-// The cryptography of the sandbox, by GnuTLS. The daemon uses another library, so that the two
+// The cryptography of the sandbox, by GnuTLS, and its large integers, by GMP. The daemon uses another library, so that the two
 // check each other. Swift sees only these functions: with GnuTLS's headers, each handle,
 // enumeration and allocated buffer would need a wrapper in Swift.
 #pragma once
@@ -9,12 +9,15 @@
 
 #pragma clang assume_nonnull begin
 
-enum { CSANDBOX_SHA256_SIZE = 32, CSANDBOX_AES_BLOCK_SIZE = 16 };
+enum { CSANDBOX_SHA1_SIZE = 20, CSANDBOX_SHA256_SIZE = 32, CSANDBOX_AES_BLOCK_SIZE = 16 };
 
 // 0, or -1 if memory ran out.
 int csandbox_sha256(const void *_Nullable data, size_t length, uint8_t digest[_Nonnull]);
 int csandbox_hmac_sha256(const void *_Nullable key, size_t key_length, const void *_Nullable data,
                          size_t length, uint8_t code[_Nonnull]);
+// For one-time codes (RFC 6238), which authenticator apps make with SHA-1.
+int csandbox_hmac_sha1(const void *_Nullable key, size_t key_length, const void *_Nullable data,
+                       size_t length, uint8_t code[_Nonnull]);
 
 // Compares in the same time, wherever the two differ.
 bool csandbox_equal(const void *_Nullable one, const void *_Nullable other, size_t length);
@@ -29,6 +32,8 @@ int csandbox_aes128_cbc_decrypt(const uint8_t key[_Nonnull], const uint8_t vecto
 // A private RSA key with its public half.
 struct csandbox_rsa;
 
+enum csandbox_rsa_part { CSANDBOX_RSA_MODULUS, CSANDBOX_RSA_EXPONENT };
+
 enum csandbox_digest { CSANDBOX_SHA256, CSANDBOX_SHA512 };
 
 // NULL if GnuTLS refuses.
@@ -37,11 +42,14 @@ struct csandbox_rsa *_Nullable csandbox_rsa_generate(unsigned bits);
 struct csandbox_rsa *_Nullable csandbox_rsa_import(const char *_Nullable pem, size_t length);
 void csandbox_rsa_free(struct csandbox_rsa *key);
 
-// These three functions write up to `capacity` bytes and return their number, or -1.
+// These functions write up to `capacity` bytes and return their number, or -1.
 // The private key in PEM (PKCS#8).
 ptrdiff_t csandbox_rsa_export(struct csandbox_rsa *key, char *_Nullable pem, size_t capacity);
 // The public key in DER (SubjectPublicKeyInfo).
 ptrdiff_t csandbox_rsa_public(struct csandbox_rsa *key, uint8_t *_Nullable der, size_t capacity);
+// A number of the public key, big-endian, without leading zeros.
+ptrdiff_t csandbox_rsa_number(struct csandbox_rsa *key, enum csandbox_rsa_part part,
+                              uint8_t *_Nullable number, size_t capacity);
 // The signature of RSASSA-PKCS1-v1_5.
 ptrdiff_t csandbox_rsa_sign(struct csandbox_rsa *key, enum csandbox_digest digest,
                             const void *_Nullable message, size_t length, uint8_t *_Nullable signature,
@@ -50,5 +58,20 @@ ptrdiff_t csandbox_rsa_sign(struct csandbox_rsa *key, enum csandbox_digest diges
 bool csandbox_rsa_verifies(struct csandbox_rsa *key, enum csandbox_digest digest,
                            const void *_Nullable message, size_t length, const uint8_t *_Nullable signature,
                            size_t signature_length);
+
+// Large integers, big-endian and unsigned; an empty one is 0. Results are below the modulus and fill
+// as many bytes as it has. Their time depends on the values: these functions are for a server that
+// protects nothing.
+
+// base^exponent mod modulus.
+void csandbox_power(const uint8_t *_Nullable base, size_t base_length,
+                    const uint8_t *_Nullable exponent, size_t exponent_length,
+                    const uint8_t modulus[_Nonnull], size_t length, uint8_t result[_Nonnull]);
+// one * other + summand mod modulus.
+void csandbox_multiply_add(const uint8_t *_Nullable one, size_t one_length,
+                           const uint8_t *_Nullable other, size_t other_length,
+                           const uint8_t *_Nullable summand, size_t summand_length,
+                           const uint8_t modulus[_Nonnull], size_t length,
+                           uint8_t result[_Nonnull]);
 
 #pragma clang assume_nonnull end

@@ -1,8 +1,9 @@
 /// The URL of an AWS service, by the endpoint rule sets that the SDKs share (botocore,
-/// `endpoint-rule-set-1.json` of `cognito-identity` and `sts`).
+/// `endpoint-rule-set-1.json` of `cognito-identity`, `cognito-idp` and `sts`).
 public struct AWSEndpoint: Sendable, Hashable {
   public enum Service: String, Sendable {
     case cognitoIdentity = "cognito-identity"
+    case cognitoUserPools = "cognito-idp"
     case sts = "sts"
   }
 
@@ -44,13 +45,14 @@ public struct AWSEndpoint: Sendable, Hashable {
     let plain = "\(region).\(partition.dnsSuffix)"
     let dual = "\(region).\(partition.dualStackDNSSuffix)"
     switch (service, fips, dualStack) {
-    case (.cognitoIdentity, true, true):
+    case (.cognitoIdentity, true, true), (.cognitoUserPools, true, true):
       // In these regions the FIPS host has IPv6 addresses too.
       let plainIsDual = ["us-east-1", "us-east-2", "us-west-1", "us-west-2"].contains(region)
-      return "cognito-identity-fips.\(plainIsDual ? plain : dual)"
-    case (.cognitoIdentity, true, false): return "cognito-identity-fips.\(plain)"
-    case (.cognitoIdentity, false, true):
-      return "cognito-identity.\(partition == .aws ? plain : dual)"
+      return "\(service.rawValue)-fips.\(plainIsDual ? plain : dual)"
+    case (.cognitoIdentity, true, false), (.cognitoUserPools, true, false):
+      return "\(service.rawValue)-fips.\(plain)"
+    case (.cognitoIdentity, false, true), (.cognitoUserPools, false, true):
+      return "\(service.rawValue).\(partition == .aws ? plain : dual)"
     case (.sts, true, true): return "sts-fips.\(dual)"
     // Every host of GovCloud's STS is a FIPS host.
     case (.sts, true, false): return "\(partition == .usGov ? "sts" : "sts-fips").\(plain)"

@@ -144,14 +144,7 @@ extension CognitoIdentity {
     .aws(reply, remoteError(reply), from: .cognitoIdentity, table: FailureTable.cognito)
   }
 
-  /// `{"__type": "ns#Name", "message": …}`, or the name in `x-amzn-ErrorType: Name:url`.
   private static func remoteError(_ reply: HTTPReply) -> RemoteError? {
-    let body =
-      reply.body.count <= Limits.Upstream.awsReplyBytes
-      ? try? JSONValue.parse(reply.body.bytes) : nil
-    guard let name = body?["__type"]?.text ?? reply.header("x-amzn-ErrorType") else { return nil }
-    return RemoteError(
-      name: name, message: body?["message"]?.secret ?? body?["Message"]?.secret,
-      hiding: reply.sent)
+    RemoteError(json: reply, limit: Limits.Upstream.awsReplyBytes)
   }
 }

@@ -1,5 +1,6 @@
 extension ConfigurationSchema {
-  static let backend: [ConfigurationKey<BackendDraft>] = common + http + exec + cognito + awsSample
+  static let backend: [ConfigurationKey<BackendDraft>] =
+    common + http + exec + cognito + awsSample + userPool
 
   /// A wrong Content-Type, for example, makes a backend refuse the body or read it as something else.
   private static let headersOfCredd: Set = [
@@ -94,6 +95,25 @@ extension ConfigurationSchema {
       standard: AWSSampleBackendSettings.standardAppName, of: [.awsSample]),
     .init("ca_file", \.awsSample.caFile, .path, of: [.awsSample]),
     .init("allow_plain_http", \.awsSample.allowPlainHTTP, .yesNo, standard: "no", of: [.awsSample]),
+  ]
+
+  private static let userPool: [ConfigurationKey<BackendDraft>] = [
+    .init(
+      "user_pool_id", \.userPool.userPoolID, .userPoolID, required: true, of: [.userPool]),
+    .init("client_id", \.userPool.clientID, .clientID, required: true, of: [.userPool]),
+    .init("client_secret_file", \.userPool.clientSecretFile, .path, of: [.userPool]),
+    .init("auth_flow", \.userPool.authFlow, .choice, standard: "srp", of: [.userPool]),
+    .init(
+      "remember_device", \.userPool.rememberDevice, .choice, standard: "no", of: [.userPool]),
+    .init(
+      "account_actions", \.userPool.accountActions, .words(),
+      standard: UserPoolSettings.standardAccountActions.map(\.rawValue).joined(separator: " "),
+      of: [.userPool]),
+    .init(
+      "client_metadata", \.userPool.takesClientMetadata, .yesNo, standard: "no", of: [.userPool]),
+    .init("user_pool_endpoint", \.userPool.endpoint, .endpoint, of: [.userPool]),
+    .init("ca_file", \.userPool.caFile, .path, of: [.userPool]),
+    .init("allow_plain_http", \.userPool.allowPlainHTTP, .yesNo, standard: "no", of: [.userPool]),
   ]
 
   private static var tagValue: ValueSyntax<Template> {

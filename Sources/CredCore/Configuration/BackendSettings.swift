@@ -5,6 +5,7 @@ public struct BackendSettings: Sendable, Equatable {
     case exec(ExecBackendSettings)
     case cognito(CognitoBackendSettings)
     case awsSample(AWSSampleBackendSettings)
+    case userPool(UserPoolSettings)
   }
 
   public internal(set) var name: String
@@ -29,12 +30,18 @@ public struct BackendSettings: Sendable, Equatable {
     case .exec: .exec
     case .cognito: .cognito
     case .awsSample: .awsSample
+    case .userPool: .userPool
     }
   }
 
   /// Whether callbacks carry the developer user identifier. Without it, the URL names the user.
   public var sendsUserIdentifier: Bool {
-    if case .http(let http) = kind { http.method == .post } else { true }
+    switch kind {
+    case .http(let http): http.method == .post
+    // The pool itself says who its users are.
+    case .userPool: false
+    case .exec, .cognito, .awsSample: true
+    }
   }
 
   /// Whether every callback needs the user's name, which a uid may not have. After a sign-in with a
@@ -46,7 +53,7 @@ public struct BackendSettings: Sendable, Equatable {
     case .http(let http):
       http.url.needsUserName
         || (sendsUserIdentifier && http.loginURL == nil && userIdentifier.needsUserName)
-    case .awsSample: false
+    case .awsSample, .userPool: false
     case .exec: userIdentifier.needsUserName
     case .cognito(let cognito):
       userIdentifier.needsUserName || cognito.principalTags.values.contains(where: \.needsUserName)
@@ -60,6 +67,10 @@ public enum BackendType: String, Sendable, CaseIterable {
   case exec
   case cognito
   case awsSample = "aws-sample"
+  case userPool = "user-pool"
+
+  /// Whether it vouches for users at a developer provider. A user pool is a provider of its own.
+  var needsDeveloperProvider: Bool { self != .userPool }
 }
 
 /// A backend while its section is read. Its type may follow the keys that depend on it, so the
@@ -72,6 +83,7 @@ struct BackendDraft {
   var exec = ExecBackendSettings(command: [])
   var cognito = CognitoBackendSettings()
   var awsSample = AWSSampleBackendSettings(url: HTTPURL(unread: ()))
+  var userPool = UserPoolSettings()
 
   /// Nil without a type.
   func settings(name: String) -> BackendSettings? {
@@ -83,6 +95,7 @@ struct BackendDraft {
     case .exec: settings.kind = .exec(exec)
     case .cognito: settings.kind = .cognito(cognito)
     case .awsSample: settings.kind = .awsSample(awsSample)
+    case .userPool: settings.kind = .userPool(userPool)
     }
     return settings
   }

@@ -5,12 +5,20 @@ struct ConfigurationReader {
   private(set) var configuration = Configuration()
   /// Every backend with a header, even if its section has errors: a profile may name it.
   private var backendHeaders: [(name: String, position: SourcePosition)] = []
-  private var backendReferences: [(name: String, position: SourcePosition)] = []
+  private var backendTypes: [String: BackendType] = [:]
+  private var backendReferences: [BackendReference] = []
   private var profileCount = 0
   /// Where each profile begins, by name.
   private(set) var profileHeaders: [String: SourcePosition] = [:]
   /// The lines of keys and headers, as in ``ConfigurationReading``.
   private(set) var positions: [String: SourcePosition] = [:]
+
+  /// A profile's key `backend`, and `developer_provider` where it has that.
+  private struct BackendReference {
+    let name: String
+    let position: SourcePosition
+    let developerProvider: SourcePosition?
+  }
 
   init(environment: @escaping (String) -> String?, diagnostics: DiagnosticList) {
     self.environment = environment
@@ -96,6 +104,7 @@ struct ConfigurationReader {
     var draft = BackendDraft()
     assign(ConfigurationSchema.backend, from: section, type: type, to: &draft)
     check(draft, section)
+    if let name, let type { backendTypes[name] = type }
     if let name { configuration.backends[name] = draft.settings(name: name) }
   }
 
@@ -109,7 +118,13 @@ struct ConfigurationReader {
     assign(ConfigurationSchema.profile, from: section, to: &settings)
     check(settings, section)
     if let backend = settings.backend {
-      backendReferences.append((backend, section.position(of: "backend")))
+      backendReferences.append(
+        BackendReference(
+          name: backend, position: section.position(of: "backend"),
+          developerProvider: section["developer_provider"]?.position))
+    } else {
+      // A name that is wrong is there all the same.
+      require("developer_provider", with: "backend", section)
     }
     if let name {
       configuration.profiles[name] = settings
@@ -125,10 +140,27 @@ struct ConfigurationReader {
         "backend: there is no [backend \(reference.name)]"
           + NearestName.suggestion(reference.name, in: backendHeaders.map(\.name)))
     }
+    for reference in backendReferences { checkProvider(of: reference) }
     let used = Set(backendReferences.map(\.name))
     for header in backendHeaders where !used.contains(header.name) {
       diagnostics.warning(
         at: header.position, "no profile uses the backend \(header.name.singleQuoted)")
+    }
+  }
+
+  /// A backend vouches for users at a developer provider of the identity pool. A user pool is a provider
+  /// of its own: beside one the key would be without effect, and its logins would be taken for the
+  /// developer's.
+  private mutating func checkProvider(of reference: BackendReference) {
+    let type = backendTypes[reference.name]
+    switch reference.developerProvider {
+    case nil where type?.needsDeveloperProvider ?? true:
+      diagnostics.error(at: reference.position, "backend: requires 'developer_provider'")
+    case let position? where !(type?.needsDeveloperProvider ?? true):
+      diagnostics.error(
+        at: position,
+        "developer_provider: [backend \(reference.name)] is a user pool, which needs none")
+    default: break
     }
   }
 

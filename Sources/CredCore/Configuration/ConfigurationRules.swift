@@ -7,6 +7,10 @@ extension ConfigurationReader {
     case .awsSample:
       refusePlainHTTP(
         "url", backend.awsSample.url, section, isAllowed: backend.awsSample.allowPlainHTTP)
+    case .userPool:
+      refusePlainHTTP(
+        "user_pool_endpoint", backend.userPool.endpoint, section,
+        isAllowed: backend.userPool.allowPlainHTTP)
     case .exec, nil: break
     }
   }
@@ -37,7 +41,6 @@ extension ConfigurationReader {
   }
 
   mutating func check(_ profile: ProfileSettings, _ section: INISection) {
-    require("developer_provider", with: "backend", section)
     require("impersonate", with: "impersonate_signed_in", section)
     require("web_identity_provider", with: "web_identity_token_file", section)
     require("web_identity_token_file", with: "web_identity_provider", section)
@@ -112,7 +115,7 @@ extension ConfigurationReader {
         + (others.isEmpty ? "" : " and \(others.joined(separator: ", "))") + " have no effect")
   }
 
-  private mutating func require(_ needed: String, with key: String, _ section: INISection) {
+  mutating func require(_ needed: String, with key: String, _ section: INISection) {
     guard let entry = section[key], section[needed] == nil else { return }
     diagnostics.error(at: entry.position, "\(key): requires '\(needed)'")
   }

@@ -55,6 +55,7 @@ enum ConfigurationSchema {
     .init(
       "forget_after", \.forgetAfter, .duration(.seconds(1) ... .seconds(3650 * 86_400)),
       standard: "30d"),
+    .init("vend_tokens", \.vendTokens, .words(), standard: "none"),
     .init("impersonate", \.impersonate, .list(of: "a user's name", where: \.isAccountName)),
     .init("impersonate_signed_in", \.impersonateSignedIn, .yesNo, standard: "no"),
     .init("cognito_endpoint", \.cognitoEndpoint, .endpoint),

@@ -74,7 +74,7 @@ public struct ProfileSettings: Sendable, Equatable {
   public let name: String
   /// `REGION:UUID`.
   public var identityPoolID: String
-  /// Never nil where `backend` is set.
+  /// Never nil where `backend` is set, user pools excepted.
   public var developerProvider: String?
   /// The name of an existing backend; nil if users sign in with tokens of their own.
   public var backend: String?
@@ -109,6 +109,8 @@ public struct ProfileSettings: Sendable, Equatable {
   /// A session that nobody used for this time is forgotten.
   public var forgetAfter = ProfileSettings.standardForgetAfter
   public static let standardForgetAfter = Duration.seconds(30 * 86_400)
+  /// What `token` may hand out of a user pool's tokens; the first is what it gives by itself.
+  public var vendTokens: [VendedToken] = []
   /// Names or uids of the users that may ask in the name of others.
   public var impersonate: [String] = []
   /// Whether they also get sessions that a person signed in to.

@@ -20,6 +20,14 @@ extension HTTPReply {
     return statuses + unusable + own
   }
 
+  /// The same of a user pool, asked for this.
+  package static func failures(ofUserPool purpose: UserPoolPurpose) -> [HTTPReply] {
+    let unknown = FailureTable.Row("NewException", .signInRequired, nil, .expected, "")
+    let statuses = [301, 407, 429, 500, 503].map { HTTPReply(status: $0, body: Secret([])) }
+    let rows = FailureTable.userPool(purpose) + FailureTable.anyService + [unknown]
+    return statuses + rows.map(json) + [HTTPReply(status: 200, body: Secret("{}"))]
+  }
+
   private static func json(_ row: FailureTable.Row) -> HTTPReply {
     var writer = JSONWriter()
     writer.beginObject()

@@ -21,6 +21,13 @@ enum FailureTable {
     let message: String
     /// What it says about calls of other users.
     var evidence = UpstreamFailure.Evidence.none
+    /// What a sign-in at a user pool does about it, beside the session's reaction.
+    var remedy: PoolRemedy?
+    /// In place of the error's own name, for several errors that must read alike. Their text is left
+    /// out then.
+    var reason: String?
+    /// Whether the error's text is left out, because it may quote a secret or say who has an account.
+    var withholdsText = false
 
     init(
       _ name: String, saying: String = "", _ failureClass: FailureClass,
@@ -42,6 +49,30 @@ enum FailureTable {
     ) {
       self.init("", failureClass, code, severity, message)
       self.evidence = evidence
+    }
+
+    /// The same row with a remedy.
+    func with(_ remedy: PoolRemedy) -> Row {
+      var row = self
+      row.remedy = remedy
+      return row
+    }
+
+    /// The same row without the error's text.
+    var withoutText: Row {
+      var row = self
+      row.withholdsText = true
+      return row
+    }
+
+    /// The same row for another error, which nobody can tell from this one.
+    func alike(_ name: String, saying: String = "", reason: String) -> Row {
+      var row = Row(name, saying: saying, failureClass, code, severity, message)
+      row.evidence = evidence
+      row.remedy = remedy
+      row.reason = reason
+      row.withholdsText = true
+      return row
     }
 
     /// The same row, as evidence about the endpoint.

@@ -18,8 +18,23 @@ struct RemoteError: Equatable {
     self.message = message.flatMap { RemoteText.clean($0.bytes, hiding: sent) }
   }
 
+  /// Reads `{"__type": "ns#Name", "message": …}`, or the name in `x-amzn-ErrorType: Name:url`; nil if
+  /// the reply has neither.
+  ///
+  /// - Parameter limit: bytes of a body that is read.
+  init?(json reply: HTTPReply, limit: Int) {
+    let body = reply.body.count <= limit ? try? JSONValue.parse(reply.body.bytes) : nil
+    guard let name = body?["__type"]?.text ?? reply.header("x-amzn-ErrorType") else { return nil }
+    self.init(
+      name: name, message: body?["message"]?.secret ?? body?["Message"]?.secret,
+      hiding: reply.sent)
+  }
+
+  /// Case does not count: services change the wording of a message without notice.
   func fits(_ row: FailureTable.Row) -> Bool {
-    row.name == name && (row.saying.isEmpty || message?.contains(bytesOf: row.saying) == true)
+    guard row.name == name else { return false }
+    if row.saying.isEmpty { return true }
+    return message?.lowercased().contains(bytesOf: row.saying.lowercased()) == true
   }
 }
 
@@ -40,12 +55,23 @@ enum RemoteText {
     _ bytes: some Collection<UInt8>, hiding sent: SentSecrets = SentSecrets()
   ) -> String? {
     // The rest of a long message is not read.
-    let head = sent.hide(in: bytes.prefix(4096))
-    let text = String(decoding: head.prefix(maximumLength * 8), as: UTF8.self)
+    line(of: sent.hide(in: bytes.prefix(4096)), withoutSecrets)
+  }
+
+  /// The same for a text that is no message and holds no secret: a name or an address, which may
+  /// have long runs of letters and digits.
+  static func plain(_ bytes: some Collection<UInt8>) -> String? {
+    line(of: bytes) { String($0) }
+  }
+
+  private static func line(
+    of bytes: some Collection<UInt8>, _ shown: (Substring) -> String
+  ) -> String? {
+    let text = String(decoding: bytes.prefix(maximumLength * 8), as: UTF8.self)
     var cleaned = ""
     for word in text.split(whereSeparator: isSeparator) {
       if !cleaned.isEmpty { cleaned.append(" ") }
-      cleaned.append(contentsOf: withoutSecrets(word))
+      cleaned.append(contentsOf: shown(word))
       if cleaned.count > maximumLength { break }
     }
     return cleaned.isEmpty ? nil : String(cleaned.prefix(maximumLength))

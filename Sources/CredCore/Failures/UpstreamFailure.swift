@@ -41,6 +41,10 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   /// True if AWS refused the developer credentials of a `type = cognito` backend.
   public internal(set) var isOfDeveloperKeys = false
   public internal(set) var evidence = Evidence.none
+  /// Whether the request may have been carried out although no reply came.
+  public internal(set) var isReplyLost = false
+  /// What a sign-in at a user pool does about it.
+  public internal(set) var remedy: PoolRemedy?
   /// The upstream's own name of the error, `[A-Za-z]{1,64}`.
   public internal(set) var reason: String?
   /// What was asked of whom, what came back and how long it took, for operators: without a query,
@@ -69,11 +73,13 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
     let base = "\(upstream)\(row.message)"
     let details = [fact, said].compactMap(\.self).joined(separator: ": ")
     self.init(
-      upstream: upstream, failureClass: row.failureClass.with(retryAfter: retryAfter),
+      upstream: upstream,
+      failureClass: row.failureClass.with(retryAfter: retryAfter ?? row.failureClass.retryAfter),
       code: row.code ?? upstream.unavailable,
       message: details.isEmpty ? base : "\(base) (\(details))",
       summary: fact.map { "\(base) (\($0))" } ?? base, severity: row.severity)
     evidence = row.evidence
+    remedy = row.remedy
   }
 }
 
@@ -249,7 +255,9 @@ extension TransportFailure {
 extension UpstreamFailure {
   /// No reply arrived.
   public static func transport(_ failure: TransportFailure, from upstream: Upstream) -> Self {
-    Self(upstream, FailureTable.transport(failure), fact: failure.reason)
+    var lost = Self(upstream, FailureTable.transport(failure), fact: failure.reason)
+    lost.isReplyLost = [.timeout, .reset, .tooLarge, .malformed].contains(failure.kind)
+    return lost
   }
 
   /// A request was not sent, because Cognito or HTTP does not allow it.
@@ -281,9 +289,11 @@ extension UpstreamFailure {
     let rows = table + FailureTable.anyService
     let known = error.flatMap { rows.first(where: $0.fits) }
     let row = known ?? awsRow(reply, named: error != nil)
+    let name = row.reason ?? error?.name
     var failure = Self(
-      upstream, row, retryAfter: reply.retryAfter, fact: error?.name, said: error?.message)
-    failure.reason = error.flatMap { Self.reason($0.name) }
+      upstream, row, retryAfter: reply.retryAfter, fact: name,
+      said: row.withholdsText ? nil : error?.message)
+    failure.reason = name.flatMap { Self.reason($0) }
     return failure
   }
 

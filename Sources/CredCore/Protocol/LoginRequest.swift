@@ -29,6 +29,9 @@ public enum SignInInput: Sendable, Equatable {
   ///     user's; until then it goes nowhere else.
   ///   - isAlone: they replace what is there, and no backend links them.
   case logins(LoginsMap, identityID: IdentityID? = nil, isAlone: Bool = false)
+  /// A user pool has accepted the user. No request has it: it is what a conversation with the pool
+  /// ends with.
+  case poolTokens(PoolSignIn)
 }
 
 extension LoginRequest {

@@ -161,8 +161,12 @@ public enum ProtocolErrorCode: String, Sendable, Hashable, CaseIterable {
   case cognitoUnavailable = "CognitoUnavailable"
   case identityConflict = "IdentityConflict"
   case poolMisconfigured = "PoolMisconfigured"
-  /// The backend refuses to make the account.
+  /// The backend refuses to make or to change the account.
   case accountRefused = "AccountRefused"
+  /// The account is not confirmed yet.
+  case confirmationRequired = "ConfirmationRequired"
+  /// The user must set a new password, with a code.
+  case passwordResetRequired = "PasswordResetRequired"
   case timeout = "Timeout"
   case tooManyRequests = "TooManyRequests"
   case shuttingDown = "ShuttingDown"
@@ -189,7 +193,9 @@ extension ProtocolErrorCode {
     switch self {
     case .invalidRequest, .requestTooLarge, .unknownOperation, .unknownProfile: .request
     case .accessDenied, .backendRejected, .accountRefused: .denied
-    case .signInRequired, .signInFailed, .tokenRejected: .signIn
+    case .signInRequired, .signInFailed, .tokenRejected, .confirmationRequired,
+      .passwordResetRequired:
+      .signIn
     case .backendUnavailable, .cognitoUnavailable, .throttled, .timeout, .tooManyRequests,
       .shuttingDown:
       .temporary

@@ -34,6 +34,8 @@ struct Held: Sendable, Equatable {
     case .signedIn(.password), .tokensInvalid(.password):
       let nothing = BackendSession(token: Secret([]), developerUserIdentifier: nil)
       state = .tokensInvalid(.password(nothing))
+    case .signedIn(.userPool(let session)), .tokensInvalid(.userPool(let session)):
+      state = .tokensInvalid(.userPool(session.withoutTokens))
     case .signedIn(.host), .tokensInvalid(.host): break
     // The tokens and the identity are the client's own, or Cognito's.
     case .signedIn, .tokensInvalid, .signedOut, .guest: return

@@ -8,6 +8,8 @@ public final class Profile: Sendable, Equatable {
   public let pool: IdentityPoolID
   public let cognito: CognitoIdentity
   public let sts: STS
+  /// The endpoint of the backend's user pool; nil with another backend.
+  public let userPoolEndpoint: AWSEndpoint?
   public let plan: SessionPlan
   public let access: AccessRule
   /// Whether a uid without a name cannot use it.
@@ -31,13 +33,15 @@ public final class Profile: Sendable, Equatable {
     sts = STS(try Self.endpoint(.sts, settings, settings.stsEndpoint))
     access = AccessRule(settings, groupID: groupID)
     needsUserName = configuration.needsUserName(settings)
+    userPoolEndpoint = try Self.userPoolEndpoint(backend, settings)
     plan = SessionPlan(
-      backend: Self.trust(backend), flow: settings.flow,
+      backend: try Self.trust(backend, userPoolEndpoint), flow: settings.flow,
       allowsGuests: settings.guest, tokenFileProvider: settings.webIdentityProvider,
-      developerLoginKey: settings.loginsKey ?? AWSPartition.loginsKey(region: pool.region))
+      developerLoginKey: settings.loginsKey ?? AWSPartition.loginsKey(region: pool.region),
+      keepsAccessToken: settings.vendTokens.contains { $0 != .id })
     identityFingerprint = Fingerprint(identityOf: settings, backend, plan)
     credentialsFingerprint = Fingerprint(credentialsOf: settings, of: identityFingerprint)
-    backendFingerprint = Fingerprint(placeOf: backend)
+    backendFingerprint = Fingerprint(placeOf: backend, plan.backend.issuer)
   }
 
   public static func == (one: Profile, other: Profile) -> Bool {
@@ -62,13 +66,47 @@ public final class Profile: Sendable, Equatable {
       service, region: settings.region, fips: settings.fips, dualStack: settings.dualstack)
   }
 
-  private static func trust(_ backend: BackendSettings?) -> SessionPlan.BackendTrust {
+  private static func userPoolEndpoint(
+    _ backend: BackendSettings?, _ settings: ProfileSettings
+  ) throws(InvalidInput) -> AWSEndpoint? {
+    guard case .userPool(let pool) = backend?.kind else { return nil }
+    let region = try UserPoolID(pool.userPoolID).region
+    if let custom = pool.endpoint {
+      return try AWSEndpoint(.cognitoUserPools, region: region, custom: custom.text)
+    }
+    return try AWSEndpoint(
+      .cognitoUserPools, region: region, fips: settings.fips, dualStack: settings.dualstack)
+  }
+
+  private static func trust(
+    _ backend: BackendSettings?, _ endpoint: AWSEndpoint?
+  ) throws(InvalidInput) -> SessionPlan.BackendTrust {
     switch backend?.kind {
     case nil: .none
     case .http(let http): http.loginURL == nil ? .host : .password
     case .exec, .cognito: .host
     case .awsSample: .password
+    case .userPool(let pool):
+      .userPool(
+        PoolIssuer(
+          pool: try UserPoolID(pool.userPoolID), clientID: pool.clientID,
+          endpoint: endpoint?.url ?? ""))
     }
+  }
+}
+
+extension Profile {
+  /// The app client of the profile's user pool; nil with another backend.
+  ///
+  /// - Parameter secret: the content of `client_secret_file`, which is read for each call.
+  /// - Throws: if Cognito would refuse the secret.
+  public func userPoolClient(secret: Secret?) throws(InvalidInput) -> UserPoolClient? {
+    guard let backend, let endpoint = userPoolEndpoint, let issuer = plan.backend.issuer else {
+      return nil
+    }
+    return try UserPoolClient(
+      backend: backend.name, endpoint: endpoint, pool: issuer.pool, id: issuer.clientID,
+      secret: secret)
   }
 }
 
@@ -78,15 +116,19 @@ extension Profile {
     var means: [SignInMeans] = []
     if plan.worksUnattended { means.append(.host) }
     if plan.backend == .password { means.append(.password) }
-    means.append(.token)
+    // A developer token is a backend's word, not a user pool's.
+    if plan.backend.issuer == nil { means.append(.token) }
     if takesLogins { means.append(.logins) }
     return means
   }
 
   /// Whether its backend can be told of a sign-out.
   public var reportsSignOut: Bool {
-    guard case .http(let http) = backend?.kind else { return false }
-    return http.logoutURL != nil
+    switch backend?.kind {
+    case .http(let http): http.logoutURL != nil
+    case .userPool: true
+    case nil, .exec, .cognito, .awsSample: false
+    }
   }
 
   /// With `method = GET` a backend gets nothing but its URL, and so no logins.
@@ -109,6 +151,11 @@ extension Profile {
       guard plan.backend != .password else { return nil }
       return ProtocolError(
         .invalidRequest, "profile '\(settings.name)' has no backend that takes passwords")
+    case .poolTokens: return nil
+    case .developerToken where plan.backend.issuer != nil:
+      return ProtocolError(
+        .invalidRequest,
+        "profile '\(settings.name)' has a user pool: it takes no developer token")
     case .developerToken(let identityID, let token):
       return refusal(of: identityID) ?? refusal(of: token, for: identityID)
     case .logins(let logins, let identityID, let isAlone):
@@ -127,6 +174,12 @@ extension Profile {
           .invalidRequest,
           "provider \(provider.quoted) in \"logins\" is the developer_provider of profile "
             + "'\(settings.name)': only its backend vouches for users there")
+      }
+      if provider.lowercased() == plan.backend.issuer?.pool.loginsKey.lowercased() {
+        return ProtocolError(
+          .invalidRequest,
+          "provider \(provider.quoted) in \"logins\" is the user pool of profile "
+            + "'\(settings.name)' itself: sign in to it")
       }
       if provider == plan.developerLoginKey {
         return ProtocolError(
@@ -181,7 +234,7 @@ extension Profile {
 
   private var refusalOfHost: ProtocolError? {
     if plan.worksUnattended { return nil }
-    guard plan.backend != .password else {
+    guard plan.backend != .password, plan.backend.issuer == nil else {
       // At this code a client asks the user for a password.
       return ProtocolError(.signInRequired, "profile '\(settings.name)' needs a password")
     }
@@ -216,6 +269,8 @@ extension Profile {
           .invalidRequest, "\(place) would get the password in clear: its url is no https:// URL")
       }
       return nil
+    case .userPool:
+      return ProtocolError(.invalidRequest, "\(place) does not offer the action \(action.quoted)")
     case .http, .exec, .cognito:
       return ProtocolError(
         .invalidRequest,
@@ -235,12 +290,19 @@ public struct SessionPlan: Sendable, Equatable {
     case host
     /// The backend requires a password.
     case password
+    /// The backend is a user pool: users prove there who they are, and its tokens go to Cognito.
+    indirect case userPool(PoolIssuer)
+
+    /// Of the user pool; nil for another backend.
+    public var issuer: PoolIssuer? { if case .userPool(let issuer) = self { issuer } else { nil } }
   }
 
   public var backend: BackendTrust
   public var flow: ProfileSettings.Flow
   /// Unauthenticated identities are allowed.
   public var allowsGuests: Bool
+  /// Whether a user pool's access token is kept, to be handed out.
+  public var keepsAccessToken: Bool
   /// The provider of the token in the profile's token file, which signs in unattended.
   public var tokenFileProvider: String?
   /// The key of a developer token in `Logins`; it depends on the partition.
@@ -252,12 +314,13 @@ public struct SessionPlan: Sendable, Equatable {
   public init(
     backend: BackendTrust, flow: ProfileSettings.Flow = .enhanced, allowsGuests: Bool = false,
     tokenFileProvider: String? = nil,
-    developerLoginKey: String = "cognito-identity.amazonaws.com"
+    developerLoginKey: String = "cognito-identity.amazonaws.com", keepsAccessToken: Bool = false
   ) {
     self.backend = backend
     self.flow = flow
     self.allowsGuests = allowsGuests
     self.tokenFileProvider = tokenFileProvider
     self.developerLoginKey = developerLoginKey
+    self.keepsAccessToken = keepsAccessToken
   }
 }

@@ -10,6 +10,8 @@ extension SessionMachine {
       outcomeReceived(call, .failed(.credentialsExpired), &context)
     case .signedIn(let session):
       passwordAccepted(session, refresh, &context)
+    case .poolTokens(let tokens, let serverTime):
+      poolTokensReceived(tokens, serverTime, refresh, &context)
     case .fileToken(let token):
       tokenFileRead(token, refresh, &context)
     case .token(let identityID, let token, _) where !isBackendAsked:
@@ -49,7 +51,7 @@ extension SessionMachine {
     acceptSignIn(&context)
     held.credentials = HeldCredentials(
       credentials, lifetime: lifetime, received: context.now, jitter: context.jitter,
-      isAnew: refresh.isForced || !isBackendAsked)
+      isAnew: refresh.isForced || !(isBackendAsked || isPoolAsked))
     refreshCount += 1
     context.actions.append(.credentialsChanged)
     context.actions.append(.announce(.refreshed(expiration: credentials.expiration)))
@@ -82,11 +84,14 @@ extension SessionMachine {
     if case .backend = tokenSource { true } else { false }
   }
 
+  private var isPoolAsked: Bool { if case .userPool = tokenSource { true } else { false } }
+
   /// Prepares another call after a failure that one can mend. Each remedy is tried once in a
   /// refresh; nil where none is left.
   private mutating func remedy(
     _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
   ) -> Refresh? {
+    if isPoolAsked { return remedyOfPool(refresh, failure, &context) }
     // Only a backend can give another token.
     guard isBackendAsked else { return remedyWithoutBackend(refresh, failure, &context) }
     var refresh = refresh
@@ -146,7 +151,7 @@ extension SessionMachine {
 
   // MARK: Failure
 
-  private mutating func fail(
+  mutating func fail(
     _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
   ) {
     lastFailure = PastFailure(failure: failure, at: context.now)

@@ -105,6 +105,7 @@ extension SessionMachine {
     let readsFile = plan.tokenFileProvider != nil && !refresh.hasReadTokenFile
     switch tokenSource {
     case nil: return nil
+    case .userPool(let session): return poolCall(session, for: refresh, now)
     case .backend(_, let session):
       if refresh.goal == .credentials, refresh.hasNewToken || !refresh.isForced,
         let token = held.token, isUsable(token, now), let identityID = held.identityID
@@ -148,7 +149,7 @@ extension SessionMachine {
   }
 
   /// Without a backend Cognito gives the identity and, in the basic flow, the token.
-  private func directCall(_ logins: LoginsMap, _ refresh: Refresh) -> UpstreamCall {
+  func directCall(_ logins: LoginsMap, _ refresh: Refresh) -> UpstreamCall {
     guard let identityID = identityOfTokens else { return .getID(logins: logins) }
     switch (plan.flow, refresh.openIDToken) {
     case (.enhanced, _):
@@ -178,6 +179,8 @@ extension SessionMachine {
     case logins
     /// One login, which a file holds.
     case tokenFile
+    /// A user pool, which renews its tokens.
+    case userPool(PoolSession)
     /// No token: an unauthenticated identity.
     case guest
 
@@ -188,6 +191,7 @@ extension SessionMachine {
       case .token: .developerToken
       case .logins: .logins
       case .tokenFile: .tokenFile
+      case .userPool(let session): .userPool(session)
       case .guest: nil
       }
     }
@@ -201,6 +205,7 @@ extension SessionMachine {
     case .signedIn(.developerToken):
       if held.token != nil, identityOfTokens != nil { .token } else { sourceOfNextToken }
     case .signedIn(.logins): .logins
+    case .signedIn(.userPool(let session)): .userPool(session)
     case .signedIn(.tokenFile), .tokensInvalid(.tokenFile): .tokenFile
     case .tokensInvalid(.developerToken): sourceOfNextToken
     case .tokensInvalid: nil
@@ -231,6 +236,7 @@ struct Refresh: Sendable, Equatable {
     static let droppedIdentity = Remedies(rawValue: 2)
     static let withoutIdentity = Remedies(rawValue: 4)
     static let newIdentity = Remedies(rawValue: 8)
+    static let olderRenewal = Remedies(rawValue: 16)
   }
 
   /// The call that is awaited; nil before the first. The outcome of another call is stale.

@@ -41,6 +41,8 @@ extension SessionMachine {
         .signIn(username: name, password: password),
         for: Refresh(goal: .credentials, method: nil), &context)
     case .host: signInByHost(&context)
+    case .poolTokens(let poolSignIn):
+      if let error = usePoolTokens(poolSignIn, &context) { return cancelSignIn(error, &context) }
     case .developerToken(let identityID, let token):
       useDeveloperToken(token, of: identityID, request, &context)
     case .logins(let added, let identityID, let isAlone):
@@ -116,7 +118,7 @@ extension SessionMachine {
   /// the sign-in.
   private var areLoginsLinked: Bool {
     switch held.state {
-    case .signedIn(.host), .signedIn(.password), .tokensInvalid(.host): true
+    case .signedIn(.host), .signedIn(.password), .signedIn(.userPool), .tokensInvalid(.host): true
     case .signedOut, .guest, .signedIn(.developerToken), .tokensInvalid(.developerToken):
       plan.backend == .host
     case .signedIn, .tokensInvalid: false
@@ -231,7 +233,7 @@ extension SessionMachine {
   /// Whether only Cognito can say that a sign-in is good: the client brought its tokens.
   private func isProvenByCognito(_ method: SignInMethod) -> Bool {
     switch method {
-    case .developerToken, .logins: signIn?.kind == .tokens
+    case .developerToken, .logins, .userPool: signIn?.kind == .tokens
     case .host, .password, .tokenFile: false
     }
   }
@@ -278,6 +280,7 @@ extension SignInInput {
   enum Kind: Sendable, Equatable {
     case host
     case password(username: String)
+    case userPool
     /// A developer token or logins.
     case tokens
   }
@@ -287,6 +290,7 @@ extension SignInInput {
     case .host: .host
     case .password(let name, _): .password(username: name)
     case .developerToken, .logins: .tokens
+    case .poolTokens: .userPool
     }
   }
 }

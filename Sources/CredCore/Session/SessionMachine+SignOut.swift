@@ -57,7 +57,8 @@ extension SessionMachine {
     case .guest:
       // In a profile that signs in unattended, a session is a guest's only after a logout.
       setState(.signedOut(byUser: plan.worksUnattended), &context)
-    case .signedIn(.host), .signedIn(.tokenFile), .signedIn(.password), .signedOut:
+    case .signedIn(.host), .signedIn(.tokenFile), .signedIn(.password),
+      .signedIn(.userPool), .signedOut:
       // These sign in again without what was dropped.
       break
     }
@@ -147,8 +148,9 @@ extension SessionMachine {
   /// Sends nothing of the former backend to the new one: no session token, no name for the user, no
   /// IdentityId. The outcome of a call to the former backend is dropped.
   private mutating func leaveBackend(_ context: inout EventContext) {
-    if case .password = signIn?.kind {
-      cancelSignIn(Self.configurationChanged, &context)
+    switch signIn?.kind {
+    case .password, .userPool: cancelSignIn(Self.configurationChanged, &context)
+    case nil, .host, .tokens: break
     }
     if case .refreshing = work { stopRefresh() }
     signIn?.before.leaveBackend()

@@ -109,6 +109,7 @@ public struct SessionMachine: Sendable {
     if let warning = expiryWarning { wake = min(wake, warning) }
     if let signIn, signIn.client != nil { wake = min(wake, signIn.deadline) }
     if let tokenEnd { wake = min(wake, tokenEnd) }
+    if let poolTokenEnd { wake = min(wake, poolTokenEnd) }
     return wake
   }
 
@@ -121,6 +122,7 @@ public struct SessionMachine: Sendable {
       context.actions.append(.credentialsChanged)
     }
     removeExpiredLogins(at: context.now)
+    dropEndedPoolTokens(context.now)
     guard let tokenEnd, tokenEnd <= context.now else { return }
     held.token = nil
     // A backend that trusts the host gives the next token.

@@ -37,7 +37,7 @@ extension SignInState {
   /// vouches.
   public var isPersonal: Bool {
     switch method {
-    case .password, .developerToken, .logins: true
+    case .password, .developerToken, .logins, .userPool: true
     case .host, .tokenFile, nil: false
     }
   }
@@ -64,14 +64,20 @@ public enum SignInMethod: Sendable, Equatable {
   case logins
   /// A file holds a login. Another program keeps it fresh.
   case tokenFile
+  /// A user pool accepted the user.
+  case userPool(PoolSession)
 
   /// The method after a refusal, without the backend's session token: the backend does not accept
   /// it any more.
   var withoutToken: SignInMethod {
-    guard case .password(let session) = self else { return self }
-    return .password(
-      BackendSession(
-        token: Secret([]), developerUserIdentifier: session.developerUserIdentifier))
+    switch self {
+    case .password(let session):
+      .password(
+        BackendSession(
+          token: Secret([]), developerUserIdentifier: session.developerUserIdentifier))
+    case .userPool(let session): .userPool(session.withoutTokens)
+    case .host, .developerToken, .logins, .tokenFile: self
+    }
   }
 }
 

@@ -9,6 +9,8 @@ public struct SignedIn: Sendable, Equatable {
     case token
     /// Tokens of social, OpenID Connect or SAML providers, or a token file.
     case logins
+    /// A user pool accepted the user.
+    case userPool
     /// An unauthenticated identity.
     case guest
   }
@@ -45,6 +47,8 @@ extension SessionMachine {
     case nil: return held.state == .guest ? SignedIn(by: .guest) : nil
     case .host: return SignedIn(by: .host, username: hostName)
     case .password: return SignedIn(by: .password, username: held.username)
+    case .userPool(let session):
+      return SignedIn(by: .userPool, username: session.username, subject: session.subject)
     case .developerToken:
       return SignedIn(by: .token, username: held.token?.token.developerUser, until: until)
     case .logins, .tokenFile:

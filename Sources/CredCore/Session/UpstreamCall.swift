@@ -28,6 +28,8 @@ public enum UpstreamCall: Sendable, Equatable {
   case signIn(username: String, password: Secret)
   /// Reads the profile's `web_identity_token_file`.
   case readTokenFile
+  /// Asks a user pool for new tokens. A pool that rotates refresh tokens accepts each of them once.
+  case renewPoolTokens(PoolSession, way: PoolRenewalWay)
   /// Asks the backend for an IdentityId and a developer token.
   ///
   /// `isForced`: the backend must make a new token, even if it keeps one.
@@ -49,6 +51,8 @@ public enum UpstreamCall: Sendable, Equatable {
 public enum UpstreamOutcome: Sendable, Equatable {
   /// The backend accepted the password.
   case signedIn(BackendSession)
+  /// A user pool's new tokens, and its time when it gave them.
+  case poolTokens(PoolTokens, serverTime: WallTime?)
   /// The content of the token file.
   case fileToken(Secret)
   /// The result of a token callback or GetOpenIdToken. `lifetime` is the token's remaining time by

@@ -206,6 +206,7 @@ extension SignInState {
     static let method: UInt8 = 2
     static let session: UInt8 = 3
     static let developerUserIdentifier: UInt8 = 4
+    static let poolSession: UInt8 = 5
   }
 
   func write(to writer: inout SnapshotWriter) {
@@ -232,6 +233,9 @@ extension SignInState {
     case .developerToken: writer.field(Tag.method, 2 as UInt8)
     case .logins: writer.field(Tag.method, 3 as UInt8)
     case .tokenFile: writer.field(Tag.method, 4 as UInt8)
+    case .userPool(let session):
+      writer.field(Tag.method, 5 as UInt8)
+      writer.group(Tag.poolSession) { session.write(to: &$0) }
     }
   }
 
@@ -240,12 +244,14 @@ extension SignInState {
     var (kind, method): (UInt8?, UInt8?)
     var session: Secret?
     var identifier: String?
+    var pool: PoolSession?
     while let field = try fields.next() {
       switch field.tag {
       case Tag.kind: kind = try field.byte("state")
       case Tag.method: method = try field.byte("method")
       case Tag.session: session = try field.secret("backend session")
       case Tag.developerUserIdentifier: identifier = try field.text("developer user identifier")
+      case Tag.poolSession: pool = try PoolSession(reading: field.fields)
       default: break
       }
     }
@@ -253,14 +259,14 @@ extension SignInState {
     case 0: self = .signedOut(byUser: false)
     case 1: self = .signedOut(byUser: true)
     case 2: self = .guest
-    case 3: self = .signedIn(try Self.method(method, session, identifier))
-    case 4: self = .tokensInvalid(try Self.method(method, session, identifier))
+    case 3: self = .signedIn(try Self.method(method, session, identifier, pool))
+    case 4: self = .tokensInvalid(try Self.method(method, session, identifier, pool))
     default: throw .invalid("state")
     }
   }
 
   private static func method(
-    _ kind: UInt8?, _ session: Secret?, _ identifier: String?
+    _ kind: UInt8?, _ session: Secret?, _ identifier: String?, _ pool: PoolSession?
   ) throws(SnapshotError) -> SignInMethod {
     switch kind {
     case 0: return .host
@@ -270,6 +276,9 @@ extension SignInState {
     case 2: return .developerToken
     case 3: return .logins
     case 4: return .tokenFile
+    case 5:
+      guard let pool else { throw .missing("user pool's session") }
+      return .userPool(pool)
     default: throw .invalid("method")
     }
   }

@@ -100,7 +100,10 @@ public struct SessionRecord: Sendable, Equatable {
     try snapshot.check(for: profile)
     var kept =
       profile.credentialsFingerprint == credentialsFingerprint ? snapshot : snapshot.signInAlone
-    if backendFingerprint.map({ $0 != profile.backendFingerprint }) ?? false {
+    let issuer = kept.held.state.poolSession?.issuer
+    if backendFingerprint.map({ $0 != profile.backendFingerprint }) ?? false
+      || issuer != nil && issuer != profile.plan.backend.issuer
+    {
       kept.held.leaveBackend()
     }
     return kept
@@ -166,7 +169,9 @@ extension Fingerprint {
 
   /// Covers where a backend is and which authorities vouch for it. What it gave goes to no other
   /// place. The values of the settings are stored in no other form.
-  init(placeOf backend: BackendSettings?) {
+  ///
+  /// - Parameter issuer: of a user pool.
+  init(placeOf backend: BackendSettings?, _ issuer: PoolIssuer?) {
     self.init()
     add(backend?.type.rawValue)
     switch backend?.kind {
@@ -186,6 +191,11 @@ extension Fingerprint {
       add(sample.url.text)
       add(sample.appName)
       add(sample.caFile)
+    case .userPool(let pool):
+      add(pool.userPoolID)
+      add(pool.clientID)
+      add(issuer?.endpoint)
+      add(pool.caFile)
     }
   }
 }
@@ -200,6 +210,7 @@ extension BackendType {
     case .exec: "exec"
     case .cognito: "cognito"
     case .awsSample: "aws-sample"
+    case .userPool: "user-pool"
     }
   }
 }
@@ -210,6 +221,7 @@ extension SessionPlan.BackendTrust {
     case .none: "none"
     case .host: "host"
     case .password: "password"
+    case .userPool: "user-pool"
     }
   }
 }

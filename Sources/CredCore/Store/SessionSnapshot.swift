@@ -15,6 +15,9 @@ public struct SessionSnapshot: Sendable, Equatable {
 
   public var identityID: IdentityID? { held.identityID }
 
+  /// The user pool of the sign-in; nil for another one.
+  public var poolIssuer: PoolIssuer? { held.state.poolSession?.issuer }
+
   /// When the session was last used, as far as it was recorded.
   public var lastUse: Instant { lastAsked }
 
@@ -40,8 +43,12 @@ public struct SessionSnapshot: Sendable, Equatable {
 
   /// Whether it can be of this boot: none of its instants is in the future.
   func isOfThisBoot(_ now: Instant) -> Bool {
-    [lastAsked, held.credentials?.received, held.token?.received, lastFailure?.at]
-      .allSatisfy { $0.map { $0 <= now } ?? true }
+    let pool = held.state.poolSession
+    return [
+      lastAsked, held.credentials?.received, held.token?.received, lastFailure?.at,
+      pool?.idToken?.received, pool?.accessToken?.received,
+    ]
+    .allSatisfy { $0.map { $0 <= now } ?? true }
   }
 
   /// Checks that a session of this profile can be in this state. Bytes that another version of the
@@ -76,8 +83,11 @@ extension Profile {
     switch method {
     case .host: plan.backend == .host
     case .password: plan.backend == .password
-    case .developerToken, .logins: true
+    // A developer token is no login to a user pool.
+    case .developerToken: plan.backend.issuer == nil
+    case .logins: true
     case .tokenFile: plan.tokenFileProvider != nil
+    case .userPool: plan.backend.issuer != nil
     }
   }
 }
@@ -89,6 +99,7 @@ extension SignInMethod {
     switch self {
     case .host, .developerToken, .tokenFile: return true
     case .logins: return !held.logins.isEmpty
+    case .userPool(let session): return !session.refreshToken.isEmpty
     case .password(let session):
       if case .awsSample = profile.backend?.kind {
         return SampleSession(packed: session.token) != nil

@@ -1,4 +1,4 @@
-/// Base64 decoding (RFC 4648 §4 and §5).
+/// Base64 (RFC 4648 §4 and §5).
 enum Base64 {
   enum Alphabet {
     /// `+` and `/`.
@@ -34,6 +34,24 @@ enum Base64 {
     }
     return output
   }
+
+  /// The text in the standard alphabet, padded.
+  static func encode(_ bytes: [UInt8]) -> [UInt8] {
+    var text: [UInt8] = []
+    text.reserveCapacity((bytes.count + 2) / 3 * 4)
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+      let group = bytes[start..<min(start + 3, bytes.count)]
+      let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+      for digit in 0...3 {
+        text.append(
+          digit <= group.count ? digits[bits >> (18 - 6 * digit) & 63] : UInt8(ascii: "="))
+      }
+    }
+    return text
+  }
+
+  private static let digits = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
   private static func value(of character: UInt8, _ alphabet: Alphabet) -> UInt8? {
     switch character {

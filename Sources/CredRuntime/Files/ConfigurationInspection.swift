@@ -73,6 +73,9 @@ public struct ConfigurationInspection {
       check(cognito.credentialsFile, .secret, &place, "credentials_file")
       checkCommand(cognito.credentialProcess, &place, "credential_process")
     case .awsSample(let sample): check(sample.caFile, .pem("CERTIFICATE"), &place, "ca_file")
+    case .userPool(let pool):
+      check(pool.clientSecretFile, .secret, &place, "client_secret_file")
+      check(pool.caFile, .pem("CERTIFICATE"), &place, "ca_file")
     }
   }
 

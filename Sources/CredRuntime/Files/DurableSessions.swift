@@ -7,6 +7,7 @@ final class DurableSessions: SessionStoring {
   let store: SessionStore?
   let identities: IdentityFile?
   private var records: [SessionKey: SessionRecord]
+  private var devices: [UInt32: RememberedDevices]
 
   /// Nil where nothing would outlive this process.
   ///
@@ -21,6 +22,7 @@ final class DurableSessions: SessionStoring {
     let opened = SessionStore.open(stores, log: log, isWanted: isWanted)
     store = opened?.store
     records = opened?.records ?? [:]
+    devices = opened?.devices ?? [:]
     self.identities = identities
     if store == nil, identities == nil { return nil }
   }
@@ -34,6 +36,15 @@ final class DurableSessions: SessionStoring {
 
   /// The IdentityId stays known: a profile may come back.
   func remove(_ key: SessionKey) { store?.remove(key) }
+
+  func loadDevices() -> [UInt32: RememberedDevices] {
+    defer { devices = [:] }
+    return devices
+  }
+
+  func saveDevices(_ devices: RememberedDevices, of uid: UInt32) {
+    store?.put(devices, of: uid)
+  }
 
   func identity(for key: SessionKey) -> KnownIdentity? { identities?.identity(key) }
 

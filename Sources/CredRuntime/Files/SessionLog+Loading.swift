@@ -6,11 +6,15 @@ extension SessionLog {
   /// The content of a file.
   struct Loaded {
     var records: [SessionKey: SessionRecord] = [:]
+    var devices: [UInt32: RememberedDevices] = [:]
     /// Records, or parts of records, that could not be read; they are wiped.
     var damaged = 0
     /// Why the first record was refused whose bytes were whole.
     var reason: SnapshotError?
   }
+
+  /// The place of a uid's remembered devices among those of its sessions: no profile is called so.
+  static func devices(of uid: UInt32) -> SessionKey { SessionKey(uid: uid, profile: "") }
 
   /// Bytes of one read; the largest record fits.
   private static let window = Int64((1 << 20) + StoredRecord.longest)
@@ -74,6 +78,13 @@ extension SessionLog {
       offset: offset, bytes: Int64(StoredRecord.frameBytes(payload: stored.payload.count)))
     let record: SessionRecord
     do throws(SnapshotError) {
+      if let (uid, devices) = try RememberedDevices.read(bytes[stored.payload]) {
+        let key = Self.devices(of: uid)
+        if let before = places[key] { try? wipe(before) }
+        self.record(key, place, stored.sequence)
+        loaded.devices[uid] = devices
+        return
+      }
       record = try SessionRecord(reading: bytes[stored.payload])
     } catch {
       loaded.damaged += 1

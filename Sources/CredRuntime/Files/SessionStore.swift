@@ -12,6 +12,13 @@ final class SessionStore {
   /// Sessions that could not be stored; each is logged once.
   private var failing: Set<SessionKey> = []
 
+  /// A store and what the former process left in it.
+  struct Opened {
+    let store: SessionStore
+    let records: [SessionKey: SessionRecord]
+    let devices: [UInt32: RememberedDevices]
+  }
+
   private init(_ sessions: SessionLog, _ log: Logger) {
     self.sessions = sessions
     self.log = log
@@ -23,7 +30,7 @@ final class SessionStore {
   static func open(
     _ passed: [PassedDescriptors.Named], log: Logger,
     isWanted: Bool = ServiceNotification.isHeard
-  ) -> (store: SessionStore, records: [SessionKey: SessionRecord])? {
+  ) -> Opened? {
     guard isWanted else { return nil }
     let boot = bootID()
     let usable = passed.compactMap { passed in
@@ -49,7 +56,9 @@ final class SessionStore {
             "reason": "\(best.loaded.reason?.description ?? "their bytes are not whole")",
           ])
       }
-      return (SessionStore(sessions, log), best?.loaded.records ?? [:])
+      return Opened(
+        store: SessionStore(sessions, log), records: best?.loaded.records ?? [:],
+        devices: best?.loaded.devices ?? [:])
     } catch {
       log.warning(
         """
@@ -119,6 +128,20 @@ final class SessionStore {
       log.warning(
         "a session will not survive a restart, and its user would sign in again: \(error)",
         metadata: ["profile": "\(key.profile)", "uid": "\(key.uid)"])
+    }
+  }
+
+  /// Stores a uid's remembered devices in place of the former ones.
+  func put(_ devices: RememberedDevices, of uid: UInt32) {
+    let key = SessionLog.devices(of: uid)
+    guard !devices.isEmpty else { return remove(key) }
+    do throws(SystemError) {
+      try sessions.put(devices.encoded(of: uid), for: key)
+      failing.remove(key)
+    } catch {
+      guard failing.insert(key).inserted else { return }
+      log.warning(
+        "remembered devices will not survive a restart: \(error)", metadata: ["uid": "\(uid)"])
     }
   }
 

@@ -38,6 +38,8 @@ extension UpstreamClient {
     case .exec(let settings): done(.success(execToken(settings, backend, query)))
     case .cognito(let settings): cognitoToken(settings, backend, query, profile, user, done)
     case .awsSample(let settings): sampleToken(settings, backend, query, session, done)
+    // It gives no developer tokens, and no plan asks it for one.
+    case .userPool: done(.failure(.unfitSession(of: .backend(backend.name))))
     }
   }
 
@@ -53,7 +55,7 @@ extension UpstreamClient {
       httpSignIn(username, password, provider, settings, backend, user, done)
     case .awsSample(let settings):
       sampleSignIn(username, password, settings, backend, done)
-    case .exec, .cognito:
+    case .exec, .cognito, .userPool:
       preconditionFailure("the plan of a backend that trusts the host takes no passwords")
     }
   }
@@ -114,8 +116,9 @@ extension UpstreamClient {
     }
   }
 
-  /// Reports a sign-out to the backend; does nothing if it has no `logout_url`.
-  func signOutAtBackend(_ signOut: GlobalSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
+  /// Ends a session at its backend; does nothing if that has no `logout_url`.
+  func signOutAtBackend(_ signOut: BackendSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
+    if case .userPool = signOut.profile.backend?.kind { return signOutAtPool(signOut, done) }
     guard let backend = signOut.profile.backend, case .http(let settings) = backend.kind,
       let url = settings.logoutURL
     else { return later { done(nil) } }
@@ -164,7 +167,7 @@ extension UpstreamClient {
           upstream: upstream, secrets: signUp.secrets
         ) { reply throws(UpstreamFailure) in try server.signUpResult(from: reply, to: signUp) }
       }
-    case .exec, .cognito:
+    case .exec, .cognito, .userPool:
       preconditionFailure("the profile refuses sign-ups that its backend does not do")
     }
   }
@@ -182,7 +185,7 @@ extension UpstreamClient {
   }
 
   private func signOutExchange(
-    _ signOut: GlobalSignOut, _ settings: HTTPBackendSettings, _ backend: BackendSettings,
+    _ signOut: BackendSignOut, _ settings: HTTPBackendSettings, _ backend: BackendSettings,
     _ url: URLTemplate, _ http: HTTPBackend
   ) throws(UpstreamFailure) -> Exchange<Void> {
     let upstream = Upstream.backend(backend.name)

@@ -11,6 +11,8 @@ struct Exchange<Outcome> {
   let read: (HTTPReply) throws(UpstreamFailure) -> Outcome
   /// Whether a failure is worth one more request, which is prepared anew.
   var isRepeated: (UpstreamFailure) -> Bool = { _ in false }
+  /// Whether the clock may trust the server: it is AWS's own.
+  var tellsTime: Bool
 
   init(
     request: HTTPRequest, settings: HTTPSettings, upstream: Upstream, secrets: [Secret] = [],
@@ -21,6 +23,11 @@ struct Exchange<Outcome> {
     self.upstream = upstream
     self.secrets = secrets
     self.read = read
+    tellsTime =
+      switch upstream {
+      case .cognitoIdentity, .sts: true
+      case .backend: false
+      }
   }
 }
 
@@ -80,6 +87,7 @@ extension UpstreamClient {
     switch call {
     case .signIn(let username, let password):
       prepareSignIn(username, password, profile, user, done)
+    case .renewPoolTokens(let session, let way): renewPoolTokens(session, way, profile, done)
     case .readTokenFile:
       readTokenFile(of: profile, done)
     case .tokenCallback(let identityID, let logins, let session, let isForced):
@@ -111,18 +119,11 @@ extension UpstreamClient {
               .with(request: asked, answer: failure.detail ?? failure.reason, took: time)))
       case .success(var reply):
         reply.sent = SentSecrets(exchange.request.secretHeaders + exchange.secrets)
-        recordServerTime(of: reply, from: exchange.upstream)
+        if exchange.tellsTime, let time = reply.date { services.clock.recordServerTime(time) }
         done(
           Result { () throws(UpstreamFailure) in try exchange.read(reply) }
             .mapError { $0.with(request: asked, answer: "HTTP \(reply.status)", took: time) })
       }
-    }
-  }
-
-  private func recordServerTime(of reply: HTTPReply, from upstream: Upstream) {
-    switch upstream {
-    case .cognitoIdentity, .sts: if let time = reply.date { services.clock.recordServerTime(time) }
-    case .backend: break
     }
   }
 

@@ -123,7 +123,7 @@ package final class UpstreamClient: UpstreamPerforming {
   }
 
   package func signOut(
-    _ request: GlobalSignOut, completion: @escaping (UpstreamFailure?) -> Void
+    _ request: BackendSignOut, completion: @escaping (UpstreamFailure?) -> Void
   ) {
     guard let backend = request.profile.backend else { return later { completion(nil) } }
     let queue = queue(of: backend)
@@ -282,7 +282,7 @@ package final class UpstreamClient: UpstreamPerforming {
     switch request.call {
     case .readTokenFile:
       return nil
-    case .signIn, .tokenCallback:
+    case .signIn, .tokenCallback, .renewPoolTokens:
       return profile.backend.map(queue)
     case .getID:
       return queue("GetId", profile.cognito.endpoint, settings.getIDRate)

@@ -17,9 +17,13 @@ extension Dice {
   }
 
   private mutating func backend(_ name: String) -> String {
-    let type = pick(["http", "http", "exec", "cognito", "aws-sample"])
+    let type = pick(["http", "http", "exec", "cognito", "aws-sample", "user-pool"])
     let rows = BackendRows.all.filter { $0.type.isEmpty && $0.name != "type" || $0.type == type }
-    let needed = ["http": ["url"], "exec": ["command"], "aws-sample": ["url"]][type] ?? []
+    let needed =
+      [
+        "http": ["url"], "exec": ["command"], "aws-sample": ["url"],
+        "user-pool": ["user_pool_id", "client_id"],
+      ][type] ?? []
     var text = section("[backend \(name)]", rows.map { ($0.name, $0.kind) }, needed: needed)
     if !once(in: 30) { text += line("type", type) }
     return text
@@ -119,6 +123,7 @@ extension Dice {
       once(in: 12) ? url() : pick(["https://h", "https://h.example/a//", "http://127.0.0.1:4599"])
     case .template: template()
     case .list(_, let right, _): list(right)
+    case .words(let known): once(in: 8) ? pick(["none", "none id", "id id", "x"]) : list(known)
     case .executables:
       once(in: 20)
         ? pick(["x", "sha256:\(digest())"])

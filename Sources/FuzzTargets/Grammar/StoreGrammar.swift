@@ -94,9 +94,23 @@ extension Dice {
     let kind = once(in: 24) ? 5 : number(5)
     var fields: [(tag: Int, field: FieldText)] = [(1, .bytes([UInt8(kind)]))]
     guard kind >= 3 else { return fields }
-    fields.append((2, once(in: 24) ? byte(255) : byte(4)))
+    fields.append((2, once(in: 24) ? byte(255) : byte(5)))
+    if once(in: 3) { fields.append((5, .fields(poolSession()))) }
     if once(in: 2) { fields.append((3, text("session"))) }
     if once(in: 2) { fields.append((4, text("al"))) }
+    return fields
+  }
+
+  private mutating func poolSession() -> [(tag: Int, field: FieldText)] {
+    var fields: [(tag: Int, field: FieldText)] = [
+      (1, text(once(in: 16) ? "nowhere" : "eu-west-1_AbCdEf123")), (2, text("client")),
+      (3, text("https://pool.example/")), (4, text("alice")),
+      (8, once(in: 8) ? .bytes([]) : text("refresh")),
+    ]
+    if once(in: 2) { fields += [(5, text("sub")), (6, text("eu-west-1_0f")), (7, time())] }
+    for tag in [9, 10] where once(in: 2) {
+      fields.append((tag, .fields([(1, .bytes(Array(token().utf8))), (2, time()), (3, time())])))
+    }
     return fields
   }
 

@@ -6,7 +6,7 @@ enum BackendRows {
 
   static let all: [Row] =
     [
-      .init(name: "type", kind: .choice(["http", "exec", "cognito", "aws-sample"])) {
+      .init(name: "type", kind: .choice(["http", "exec", "cognito", "aws-sample", "user-pool"])) {
         $0.type.rawValue
       },
       .init(name: "timeout", kind: .duration(100...60_000, isWhole: false), standard: "5000") {
@@ -14,7 +14,7 @@ enum BackendRows {
       },
       .init(name: "max_parallel", kind: .number(1...1024), standard: "16") { "\($0.maxParallel)" },
       .init(name: "rate_limit", kind: .rate, standard: "50/s") { $0.rateLimit.written },
-    ] + http + exec + cognito + awsSample
+    ] + http + exec + cognito + awsSample + userPool
 
   private static func http(
     _ name: String, _ kind: ValueKind, _ standard: String? = nil,
@@ -104,5 +104,45 @@ enum BackendRows {
     ) { $0.appName },
     awsSample("ca_file", .path(4095)) { $0.caFile },
     awsSample("allow_plain_http", .yesNo, "false") { "\($0.allowPlainHTTP)" },
+  ]
+
+  private static func userPool(
+    _ name: String, _ kind: ValueKind, _ standard: String? = nil,
+    _ shown: @escaping @Sendable (UserPoolSettings) -> String?
+  ) -> Row {
+    Row(name: name, kind: kind, standard: standard, type: "user-pool") { backend in
+      if case .userPool(let settings) = backend.kind { shown(settings) } else { nil }
+    }
+  }
+
+  private static let actions = [
+    "sign-up", "confirm", "resend", "forgot-password", "reset-password", "get", "change-password",
+    "set-attributes", "verify-attribute", "delete-attributes", "mfa", "totp", "devices",
+    "remember-device", "forget-device", "delete",
+  ]
+
+  private static let userPool: [Row] = [
+    userPool("user_pool_id", .text(["eu-west-1_AbCdEf123"], SecondRules.isUserPoolID)) {
+      $0.userPoolID
+    },
+    userPool(
+      "client_id",
+      .text(["2abc", "a_b+C"]) {
+        SecondRules.isMade($0, of: SecondRules.letters + SecondRules.digits + "_+", 1...128)
+      }
+    ) { $0.clientID },
+    userPool("client_secret_file", .path(4095)) { $0.clientSecretFile },
+    userPool("auth_flow", .choice(["srp", "password", "custom", "custom-srp", "choice"]), "srp") {
+      $0.authFlow.rawValue
+    },
+    userPool("remember_device", .choice(["no", "yes", "ask"]), "no") { $0.rememberDevice.rawValue },
+    userPool(
+      "account_actions", .words(actions),
+      Shown.list(["get", "change-password", "devices", "remember-device", "forget-device"])
+    ) { Shown.list($0.accountActions.map(\.rawValue)) },
+    userPool("client_metadata", .yesNo, "false") { "\($0.takesClientMetadata)" },
+    userPool("user_pool_endpoint", .endpoint) { $0.endpoint?.text },
+    userPool("ca_file", .path(4095)) { $0.caFile },
+    userPool("allow_plain_http", .yesNo, "false") { "\($0.allowPlainHTTP)" },
   ]
 }

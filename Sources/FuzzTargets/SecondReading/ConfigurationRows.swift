@@ -16,6 +16,8 @@ enum ValueKind {
   case template(Int, @Sendable (String) -> Bool)
   /// With words that are right.
   case list(Int, [String], @Sendable (String) -> Bool)
+  /// Words of these, each once; "none" for no word.
+  case words([String])
   case executables
   case command
   case header
@@ -157,6 +159,9 @@ enum ProfileRows {
     },
     .init(name: "allow_executables", kind: .executables, standard: "[]") {
       Shown.list($0.allowExecutables)
+    },
+    .init(name: "vend_tokens", kind: .words(["id", "access", "account"]), standard: "[]") {
+      Shown.list($0.vendTokens.map(\.rawValue))
     },
     .init(name: "impersonate", kind: accounts, standard: "[]") { Shown.list($0.impersonate) },
     .init(name: "impersonate_signed_in", kind: .yesNo, standard: "false") {

@@ -182,6 +182,9 @@ struct SecondConfiguration {
         && (!has("credentials_profile") || has("credentials_file"))
         && !(has("credential_process") && has("credentials_file"))
     case "aws-sample": return has("url") && (isPlain || isClear(section, "url"))
+    case "user-pool":
+      return has("user_pool_id") && has("client_id")
+        && (isPlain || isClear(section, "user_pool_endpoint"))
     default: return false
     }
   }
@@ -193,13 +196,21 @@ struct SecondConfiguration {
     let isAWS = isOn(section, "fips") || isOn(section, "dualstack")
     let provider = value(section, "web_identity_provider")?.text() ?? ""
     if let backend = value(section, "backend")?.text(), !backends.contains(backend) { return false }
-    return has("identity_pool_id") && (!has("backend") || has("developer_provider"))
+    return has("identity_pool_id") && hasFittingProvider(section)
       && (!has("impersonate_signed_in") || has("impersonate"))
       && has("web_identity_provider") == has("web_identity_token_file")
       && (isBasic ? has("role_arn") : !has("policy_file") && !has("policy_arns"))
       && !(isAWS && endpoints.contains(where: has))
       && (isOn(section, "allow_plain_http") || endpoints.allSatisfy { isClear(section, $0) })
       && !provider.hasPrefix("cognito-identity") && isOfOnePartition(section)
+  }
+
+  /// A backend needs a developer provider; a user pool has none.
+  private func hasFittingProvider(_ section: Section) -> Bool {
+    guard let backend = value(section, "backend")?.text() else { return true }
+    let own = sections.last { $0.words == ["backend", backend] }
+    let type = own.flatMap { value($0, "type")?.text() }
+    return (section.entries["developer_provider"] != nil) == (type != "user-pool")
   }
 
   /// Roles and policies are of the partition of the pool's region.

@@ -33,6 +33,15 @@ enum SecondRules {
       && lower.contains(region.prefix(1)) && region.last != "-"
   }
 
+  /// `region_name`, at most 55 bytes.
+  static func isUserPoolID(_ text: String) -> Bool {
+    let parts = text.split(separator: "_", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, text.utf8.count <= 55 else { return false }
+    let region = String(parts[0])
+    return isMade(region, of: lower + digits + "-", 1...32) && lower.contains(region.prefix(1))
+      && region.last != "-" && isMade(String(parts[1]), of: letters + digits, 1...55)
+  }
+
   static func isToken(_ text: String) -> Bool {
     (1...50_000).contains(text.unicodeScalars.count)
   }

@@ -145,20 +145,55 @@ struct SecondSnapshot: Equatable {
 
   private func state(_ bytes: [UInt8]) throws -> String {
     var (kind, method): (UInt8?, UInt8?)
-    var (session, name): (String?, String?)
+    var (session, name, pool): (String?, String?, String?)
     for field in try list(bytes) {
       switch field.tag {
       case 1: kind = try byte(field.value)
       case 2: method = try byte(field.value)
       case 3: session = try secret(field.value)
       case 4: name = try text(field.value)
+      case 5: pool = try poolSession(field.value)
       default: break
       }
     }
     guard let kind, kind <= 4 else { throw Unreadable() }
     guard kind >= 3 else { return "\(kind)" }
-    guard let method, method <= 4, method != 1 || session != nil else { throw Unreadable() }
+    guard let method, method <= 5, method != 1 || session != nil, method != 5 || pool != nil
+    else { throw Unreadable() }
+    if method == 5 { return "\(kind) 5 \(pool ?? "")" }
     return method == 1 ? "\(kind) 1 \(session ?? "") \(name ?? "nil")" : "\(kind) \(method)"
+  }
+
+  /// A sign-in at a user pool: five fields are always there.
+  private func poolSession(_ bytes: [UInt8]) throws -> String {
+    var parts: [Int: String] = [:]
+    for field in try list(bytes) {
+      switch field.tag {
+      case 1...6: parts[field.tag] = try text(field.value)
+      case 7: parts[field.tag] = "\(try word(field.value))"
+      case 8: parts[field.tag] = try secret(field.value, most: 50_000)
+      case 9, 10: parts[field.tag] = try poolToken(field.value)
+      default: break
+      }
+      if field.tag == 1, !SecondRules.isUserPoolID(parts[1] ?? "") { throw Unreadable() }
+    }
+    guard [1, 2, 3, 4, 8].allSatisfy({ parts[$0] != nil }) else { throw Unreadable() }
+    return "\(parts.sorted { $0.key < $1.key })"
+  }
+
+  private func poolToken(_ bytes: [UInt8]) throws -> String {
+    var (token, times): (String?, [Int: Int64]) = (nil, [:])
+    for field in try list(bytes) {
+      switch field.tag {
+      case 1:
+        token = try secret(field.value, most: 50_000)
+        if field.value.isEmpty { token = nil }
+      case 2, 3: times[field.tag] = try word(field.value)
+      default: break
+      }
+    }
+    guard let token, times[2] != nil else { throw Unreadable() }
+    return "\(token) \(times.sorted { $0.key < $1.key })"
   }
 
   private func login(_ bytes: [UInt8]) throws -> (provider: String, token: [UInt8]) {

@@ -90,6 +90,11 @@ struct SecondValue {
         return nil
       }
       return Shown.list(words)
+    case .words(let known):
+      guard let words = words(commas: true) else { return nil }
+      if words == ["none"] { return Shown.list([]) }
+      guard words.allSatisfy(known.contains), Set(words).count == words.count else { return nil }
+      return Shown.list(words)
     case .executables: return executables
     case .command:
       guard let words = words(commas: false), words.count <= 256, words[0].hasPrefix("/") else {

@@ -1,9 +1,15 @@
 /// Reads the members of one request and collects all violations, because AWS reports them together.
 struct CognitoInput {
   private let body: JSON
+  /// The error code under which a service reports violations.
+  private let violationCode: String
   private var violations: [String] = []
+  private var known: Set<String> = []
 
-  init(_ bytes: [UInt8]) throws(ServiceError) {
+  init(
+    _ bytes: [UInt8], violationCode: String = "ValidationException"
+  ) throws(ServiceError) {
+    self.violationCode = violationCode
     guard let body = JSON(parsing: bytes.isEmpty ? Array("{}".utf8) : bytes), body.members != nil
     else { throw ServiceError("SerializationException", "Unexpected end or form of the JSON body") }
     self.body = body
@@ -12,8 +18,24 @@ struct CognitoInput {
   /// Throws the collected violations.
   func check() throws(ServiceError) {
     guard !violations.isEmpty else { return }
-    throw ServiceError("ValidationException", CognitoInput.summary(of: violations))
+    throw ServiceError(violationCode, CognitoInput.summary(of: violations))
   }
+
+  /// As `check`, and refuses members that were not asked for.
+  func finish() throws(ServiceError) {
+    try check()
+    guard let unknown = body.members?.keys.filter({ !known.contains($0) }).min() else { return }
+    throw ServiceError(violationCode, "The operation has no member \(unknown).")
+  }
+
+  /// A member of any type.
+  mutating func value(_ name: String) -> JSON? {
+    known.insert(name)
+    return body[name]
+  }
+
+  /// Reports what is wrong with a part of a member.
+  mutating func report(_ violation: String) { violations.append(violation) }
 
   /// A required text. Empty where it is absent, which `check` then reports.
   mutating func text(_ name: String, _ rule: InputRule) throws(ServiceError) -> String {
@@ -23,7 +45,7 @@ struct CognitoInput {
   }
 
   mutating func optionalText(_ name: String, _ rule: InputRule) throws(ServiceError) -> String? {
-    guard let value = body[name] else { return nil }
+    guard let value = value(name) else { return nil }
     guard let text = value.text else { throw CognitoInput.wrongType(name, "a string") }
     if let violation = rule.violation(of: text, at: member(name)) { violations.append(violation) }
     return text
@@ -32,7 +54,7 @@ struct CognitoInput {
   mutating func optionalInteger(
     _ name: String, in range: ClosedRange<Int>
   ) throws(ServiceError) -> Int? {
-    guard let value = body[name] else { return nil }
+    guard let value = value(name) else { return nil }
     guard let number = value.integer else { throw CognitoInput.wrongType(name, "an integer") }
     let start = "Value '\(number)' at '\(member(name))' failed to satisfy constraint: Member must "
     if number > range.upperBound {
@@ -47,7 +69,7 @@ struct CognitoInput {
   mutating func map(
     _ name: String, keys: InputRule, values: InputRule, limit: Int, required: Bool = false
   ) throws(ServiceError) -> [String: String] {
-    guard let value = body[name] else {
+    guard let value = value(name) else {
       if required { reportMissing(name) }
       return [:]
     }
@@ -75,7 +97,7 @@ struct CognitoInput {
   }
 
   mutating func texts(_ name: String, _ rule: InputRule) throws(ServiceError) -> [String] {
-    guard let value = body[name] else {
+    guard let value = value(name) else {
       reportMissing(name)
       return []
     }
@@ -96,17 +118,17 @@ struct CognitoInput {
       + violations.joined(separator: "; ")
   }
 
-  private mutating func reportMissing(_ name: String) {
+  mutating func reportMissing(_ name: String) {
     violations.append(
       "Value null at '\(member(name))' failed to satisfy constraint: Member must not be null")
   }
 
   /// AWS prints member names with a small first letter.
-  private func member(_ name: String) -> String {
+  func member(_ name: String) -> String {
     name.prefix(1).lowercased() + name.dropFirst()
   }
 
-  private static func wrongType(_ name: String, _ expected: String) -> ServiceError {
+  static func wrongType(_ name: String, _ expected: String) -> ServiceError {
     ServiceError("SerializationException", "\(name) must be \(expected)")
   }
 }

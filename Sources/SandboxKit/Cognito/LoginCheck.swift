@@ -95,7 +95,11 @@ struct LoginCheck {
       guard claimed["iss"]?.text == provider.issuer else {
         throw LoginCheck.invalid("Issuer doesn't match providerName")
       }
-      claims = try state.issuer.verifiedClaims(in: token, algorithm: .rs256)
+      if let pool = state.userPool(provider) {
+        claims = try PoolKeys.shared.verifiedClaims(in: token, of: pool.id)
+      } else {
+        claims = try state.issuer.verifiedClaims(in: token, algorithm: .rs256)
+      }
     } catch let error as ServiceError {
       throw error
     } catch TokenIssuer.Fault.malformed {
@@ -106,13 +110,33 @@ struct LoginCheck {
     guard let subject = claims["sub"]?.text, let expiry = claims["exp"]?.integer else {
       throw LoginCheck.invalid("Not a valid OpenId Connect identity token.")
     }
-    guard claims["aud"]?.text == provider.audience else {
+    guard claims["aud"] != nil else {
+      throw LoginCheck.invalid("Missing a required claim: aud")
+    }
+    guard provider.accepts(claims["aud"]?.text) else {
       throw LoginCheck.invalid("Incorrect token audience.")
     }
     guard now.epochSeconds < expiry else { throw LoginCheck.expired(now.epochSeconds, expiry) }
+    if let pool = state.userPool(provider) { try check(claims, of: pool, provider) }
     return ProviderTokens.Entry(
       login: Login(provider: provider.name, subject: subject),
       expiration: Date(timeIntervalSince1970: Double(expiry)))
+  }
+
+  /// What is asked of a user pool's token beyond the form that all have.
+  private func check(
+    _ claims: JSON, of pool: UserPool, _ provider: LoginProvider
+  ) throws(ServiceError) {
+    guard claims["token_use"]?.text == "id" else {
+      throw LoginCheck.invalid("Not a valid OpenId Connect identity token.")
+    }
+    guard provider.checksTokens else { return }
+    // A token of the control path has no session.
+    let session = claims["origin_jti"]?.text.map { pool.sessions[$0] }
+    let user = claims["cognito:username"]?.text.flatMap(pool.user)
+    guard let user, user.sub == claims["sub"]?.text, !user.isDisabled,
+      session.map({ $0.map { !$0.isSignedOut } ?? false }) ?? true
+    else { throw LoginCheck.invalid("Token has been revoked.") }
   }
 
   static func notAuthorized(_ message: String) -> ServiceError {

@@ -41,6 +41,9 @@ enum ControlService {
       return try sandbox.state.makeProviderToken(FieldReader(bodyOf: request), at: now)
     case ("DELETE", "identity"):
       return try deleteIdentity(request, in: &sandbox.state)
+    case (_, let name) where name == "user-pool" || name.hasPrefix("user-pool/"):
+      return try UserPoolControl.output(
+        request, String(name.dropFirst("user-pool".count)), in: &sandbox.state, at: now)
     default: throw ServiceError(status: 404, "NotFound", "\(request.method) \(request.path)")
     }
   }
@@ -175,6 +178,7 @@ extension SandboxState {
     let authenticatedRole = try fields.optionalText("AuthenticatedRole")
     let guestRole = try fields.optionalText("UnauthenticatedRole")
     let removesRoles = try fields.bool("RemoveRoles") ?? false
+    let added = try fields.userPoolProviders()
     try fields.finish()
     return try withPool(id) { (pool, _) throws(ServiceError) in
       if removesRoles { (pool.authenticatedRole, pool.guestRole) = (nil, nil) }
@@ -183,6 +187,8 @@ extension SandboxState {
       pool.developerProvider = provider ?? pool.developerProvider
       pool.authenticatedRole = authenticatedRole ?? pool.authenticatedRole
       pool.guestRole = guestRole ?? pool.guestRole
+      for provider in added ?? [] { pool.providers[provider.name] = nil }
+      for provider in added ?? [] { pool.providers.add(provider) }
       return [
         "Pool": .string(id), "Unauthenticated": .bool(pool.allowsGuests),
         "ClassicFlow": .bool(pool.allowsClassicFlow),

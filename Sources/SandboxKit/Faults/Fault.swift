@@ -1,6 +1,7 @@
 /// The services that faults and counters distinguish.
 enum Service: String, Sendable, CaseIterable {
   case backend, cognito, sts, sample
+  case userPool = "cognito-idp"
 }
 
 /// One call: the unit of counting and of faults.
@@ -116,6 +117,7 @@ extension Fault {
   private func errorReply(for call: ServiceCall, _ error: ServiceError) -> HTTPReply {
     switch call.service {
     case .cognito: CognitoService.reply(with: error)
+    case .userPool: UserPoolService.reply(with: error)
     case .sts:
       STSService.reply(with: error, requestID: "00000000-0000-4000-8000-000000000000")
     case .backend: TokenBackend.reply(with: error)
@@ -128,7 +130,7 @@ extension Fault {
   ) -> ServiceError {
     let text = message ?? "Rate exceeded"
     return switch service {
-    case .cognito:
+    case .cognito, .userPool:
       ServiceError(status: status ?? 400, code ?? "TooManyRequestsException", text)
     case .sts: ServiceError(status: status ?? 400, code ?? "Throttling", text)
     case .backend, .sample: ServiceError(status: status ?? 429, code ?? "TooManyRequests", text)
@@ -177,6 +179,9 @@ extension Fault {
         "Kind", "must be one of " + Kind.allCases.map(\.rawValue).joined(separator: ", "))
     }
     self.init(service: service, kind: kind)
+    guard kind != .changedIdentity || service != .userPool else {
+      throw fields.fault("Kind", "is not for \(serviceName), which has no identities")
+    }
     operation = try fields.optionalText("Operation")
     let count = try fields.integer("Count", in: -1...1_000_000) ?? 1
     guard count != 0 else { throw fields.fault("Count", "must not be 0") }

@@ -10,6 +10,8 @@ public struct SandboxSeed: Sendable {
     public var guestRole: String?
     /// Public providers and the client id that each issues tokens for.
     public var providers: [String: String] = [:]
+    /// User pools, with a client each.
+    var userPoolProviders: [LoginProvider] = []
 
     public init(id: String, developerProvider: String?) {
       self.id = id
@@ -31,6 +33,7 @@ public struct SandboxSeed: Sendable {
   }
 
   public var pools: [Pool]
+  public var userPools: [UserPool]
   public var users: [User]
   var roles: [Role]
   public var allowsAnyUser = false
@@ -55,11 +58,16 @@ public struct SandboxSeed: Sendable {
     pool.providers = [
       "accounts.google.com": "sandbox-client", "appleid.apple.com": "sandbox-client",
       "graph.facebook.com": "sandbox-client", "www.amazon.com": "sandbox-client",
-      "cognito-idp.\(region).amazonaws.com/\(region)_Sandbox": "sandbox-client",
       "arn:aws:iam::\(SandboxSeed.account):saml-provider/sandbox": "sandbox-client",
     ]
     pool.authenticatedRole = SandboxSeed.arn("credd-authenticated")
     pool.guestRole = SandboxSeed.arn("credd-guest")
+    let directory = SandboxSeed.defaultUserPool(in: region)
+    let provider = UserPoolName(id: directory.id).provider
+    pool.userPoolProviders = directory.clients.map {
+      LoginProvider(name: provider, audience: $0.id)
+    }
+    userPools = [directory]
     pools = [pool]
     users = ["alice", "bob", "root"].map(User.init)
     roles = [
@@ -91,6 +99,10 @@ extension SandboxSeed {
     if let pools = try fields.objects("Pools") {
       self.pools = []
       for pool in pools { self.pools.append(try Pool(pool)) }
+    }
+    if let pools = try fields.objects("UserPools") {
+      userPools = []
+      for pool in pools { userPools.append(try UserPool(pool)) }
     }
     if let roles = try fields.objects("Roles") {
       self.roles = []
@@ -126,7 +138,25 @@ extension SandboxSeed.Pool {
     authenticatedRole = try fields.optionalText("AuthenticatedRole")
     guestRole = try fields.optionalText("UnauthenticatedRole")
     providers = try fields.map("Providers") ?? providers
+    userPoolProviders = try fields.userPoolProviders() ?? []
     try fields.finish()
+  }
+}
+
+extension FieldReader {
+  /// `CognitoIdentityProviders`, as CreateIdentityPool has them.
+  mutating func userPoolProviders() throws(ServiceError) -> [LoginProvider]? {
+    guard let readers = try objects("CognitoIdentityProviders") else { return nil }
+    var providers: [LoginProvider] = []
+    for reader in readers {
+      var fields = reader
+      providers.append(
+        LoginProvider(
+          name: try fields.text("ProviderName"), audience: try fields.text("ClientId"),
+          checksTokens: try fields.bool("ServerSideTokenCheck") ?? false))
+      try fields.finish()
+    }
+    return providers
   }
 }
 

@@ -175,6 +175,21 @@ struct LoginProvider: Sendable, Equatable {
   let name: String
   /// The client id for which tokens are issued.
   let audience: String
+  /// Further clients of a user pool.
+  var otherAudiences: Set<String> = []
+  /// A user pool is asked whether the user was signed out or deleted.
+  var checksTokens = false
+
+  init(name: String, audience: String, checksTokens: Bool = false) {
+    self.name = name
+    self.audience = audience
+    self.checksTokens = checksTokens
+  }
+
+  func accepts(_ audience: String?) -> Bool {
+    guard let audience else { return false }
+    return audience == self.audience || otherAudiences.contains(audience)
+  }
 
   var kind: Kind {
     if name.hasPrefix("arn:"), name.contains(":saml-provider/") { return .saml }
@@ -186,6 +201,19 @@ struct LoginProvider: Sendable, Equatable {
 
   /// `iss` of the provider's tokens.
   var issuer: String { "https://" + name }
+}
+
+extension [String: LoginProvider] {
+  /// A user pool may be listed several times, with a client each.
+  mutating func add(_ provider: LoginProvider) {
+    guard var known = self[provider.name] else {
+      self[provider.name] = provider
+      return
+    }
+    known.otherAudiences.insert(provider.audience)
+    known.checksTokens = known.checksTokens || provider.checksTokens
+    self[provider.name] = known
+  }
 }
 
 /// An IAM role, with as much of its trust policy as web identities need.

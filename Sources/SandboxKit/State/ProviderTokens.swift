@@ -88,7 +88,7 @@ extension SandboxState {
     return ["Token": .string(token), "Expiration": .string(entry.expiration.iso8601Text)]
   }
 
-  private func openIDToken(
+  private mutating func openIDToken(
     _ entry: ProviderTokens.Entry, issuer name: String, audience: String, at now: Date
   ) throws(ServiceError) -> String {
     let claims: JSON = [
@@ -97,6 +97,13 @@ extension SandboxState {
       "exp": .number(Double(entry.expiration.epochSeconds)),
     ]
     do {
+      if let pool = userPools.values.first(where: { $0.provider == entry.login.provider })?.id {
+        return try withUserPool(pool, at: now) { pool throws(ServiceError) in
+          try pool.idToken(
+            subject: entry.login.subject, audience: audience, issuer: name,
+            expiration: entry.expiration.epochSeconds)
+        }
+      }
       return try issuer.token(claims, algorithm: .rs256)
     } catch {
       throw ServiceError(status: 500, "InternalError", "the token cannot be signed")

@@ -9,7 +9,10 @@ struct SandboxState: Sendable {
     var tokens = 900
   }
 
+  static let maximumUserPools = 32
+
   var pools: [String: IdentityPool] = [:]
+  var userPools: [String: UserPool] = [:]
   var roles: [String: Role] = [:]
   var users = UserDirectory()
   /// Developer access keys: id → secret.
@@ -65,6 +68,7 @@ extension SandboxState {
   init(_ seed: SandboxSeed, issuer: TokenIssuer, randomSeed: UInt64) {
     self.init(issuer: issuer, seed: randomSeed)
     for pool in seed.pools { pools[pool.id] = IdentityPool(pool) }
+    for pool in seed.userPools { userPools[pool.id] = UserPool(pool, random: &random) }
     for role in seed.roles { roles[role.arn] = role }
     for user in seed.users {
       users.store(
@@ -92,5 +96,6 @@ extension IdentityPool {
     for (name, audience) in seed.providers {
       providers[name] = LoginProvider(name: name, audience: audience)
     }
+    for provider in seed.userPoolProviders { providers.add(provider) }
   }
 }

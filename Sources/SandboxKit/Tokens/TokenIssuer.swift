@@ -49,11 +49,25 @@ public struct TokenIssuer: Sendable {
   }
 
   /// The signed token.
-  public func token(_ claims: JSON, algorithm: Algorithm = .rs512) throws -> String {
-    let header: JSON = ["alg": .string(algorithm.rawValue), "kid": .string(keyID), "typ": "JWT"]
-    let message = base64URL(header.bytes) + "." + base64URL(claims.bytes)
+  ///
+  /// - Parameter hasType: whether the header says that it is a JWT; user pools leave it out.
+  public func token(
+    _ claims: JSON, algorithm: Algorithm = .rs512, hasType: Bool = true
+  ) throws -> String {
+    var header: [String: JSON] = ["alg": .string(algorithm.rawValue), "kid": .string(keyID)]
+    if hasType { header["typ"] = "JWT" }
+    let message = base64URL(JSON.object(header).bytes) + "." + base64URL(claims.bytes)
     let signature = try key.signature(of: Array(message.utf8), algorithm.digest)
     return message + "." + base64URL(signature)
+  }
+
+  /// The public key for verifiers (RFC 7517).
+  func publicKey(for algorithm: Algorithm) throws(Cryptography.Refused) -> JSON {
+    let numbers = try key.publicNumbers
+    return [
+      "kty": "RSA", "use": "sig", "alg": .string(algorithm.rawValue), "kid": .string(keyID),
+      "n": .string(base64URL(numbers.modulus)), "e": .string(base64URL(numbers.exponent)),
+    ]
   }
 
   /// The claims, without a check of the signature: enough to find the claimed owner.

@@ -82,6 +82,7 @@ final class HistoryHost {
 private final class HistoryStore: SessionStoring {
   private var records: [SessionKey: [UInt8]] = [:]
   private var identities: [SessionKey: KnownIdentity] = [:]
+  private var devices: [UInt32: RememberedDevices] = [:]
   /// What the disk has of them.
   private var onDisk: [SessionKey: KnownIdentity] = [:]
   private(set) var hasLost = false
@@ -117,6 +118,12 @@ private final class HistoryStore: SessionStoring {
   }
 
   func remove(_ key: SessionKey) { records[key] = nil }
+  func loadDevices() -> [UInt32: RememberedDevices] { devices }
+
+  func saveDevices(_ devices: RememberedDevices, of uid: UInt32) {
+    self.devices[uid] = devices.isEmpty ? nil : devices
+  }
+
   func identity(for key: SessionKey) -> KnownIdentity? { identities[key] }
 
   func setIdentity(_ identity: KnownIdentity?, for key: SessionKey) {

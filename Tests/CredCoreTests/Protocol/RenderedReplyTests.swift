@@ -91,7 +91,8 @@ import Testing
       "InvalidRequest", "RequestTooLarge", "UnknownOperation", "UnknownProfile", "AccessDenied",
       "SignInRequired", "SignInFailed", "BackendRejected", "BackendUnavailable", "TokenRejected",
       "Throttled", "CognitoUnavailable", "IdentityConflict", "PoolMisconfigured", "AccountRefused",
-      "Timeout", "TooManyRequests", "ShuttingDown", "Internal",
+      "ConfirmationRequired", "PasswordResetRequired", "Timeout", "TooManyRequests", "ShuttingDown",
+      "Internal",
     ]
     #expect(ProtocolErrorCode.allCases.map(\.rawValue) == codes)
   }

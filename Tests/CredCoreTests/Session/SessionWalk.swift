@@ -87,13 +87,15 @@ struct SessionWalk {
     switch session.machine.plan.backend {
     case .host: ways.append(.host)
     case .password: ways += [fixtures.password("alice"), fixtures.password("bob")]
+    case .userPool(let issuer):
+      ways += ["alice", "bob"].map { fixtures.poolSignIn($0, at: session.now, of: issuer) }
     case .none: break
     }
     let wait = pick([0.5, 30])
     signingIn[session.nextWaiter] = session.now + .seconds(1) * wait
     let (way, lasting): (SignInInput, Double?) = (pick(ways), pick([nil, -10, 100, 1000, 10_000]))
     switch way {
-    case .password, .developerToken: newUsers[session.nextWaiter] = lastCall
+    case .password, .developerToken, .poolTokens: newUsers[session.nextWaiter] = lastCall
     case .host, .logins: break
     }
     overtake("signed in") {
@@ -133,7 +135,7 @@ struct SessionWalk {
     switch change {
     case .credentials: plan.flow = pick([.basic, .enhanced])
     case .identity:
-      plan.backend = pick([.none, .host, .password])
+      plan.backend = pick([.none, .host, .password, .userPool(Fixtures.issuer)])
       plan.allowsGuests = Bool.random(using: &generator)
       formerCalls = lastCall
     default: break
@@ -186,6 +188,12 @@ struct SessionWalk {
     case .signIn:
       return .signedIn(BackendSession(token: Secret("session"), developerUserIdentifier: nil))
     case .readTokenFile: return .fileToken(Secret("token"))
+    case .renewPoolTokens(let session, _):
+      let rotated = Int.random(in: 0..<3, using: &generator) == 0
+      return .poolTokens(
+        fixtures.poolTokens(
+          session.username, lifetime: lifetime, refresh: rotated ? "r\(lastCall)" : nil),
+        serverTime: nil)
     case .tokenCallback, .getOpenIDToken:
       let isSilent = Int.random(in: 0..<4, using: &generator) == 0
       return fixtures.token(isSilent ? nil : lifetime, of: identity)

@@ -40,6 +40,7 @@ struct DisclosureTests {
       HeldToken(token, lifetime: nil, received: now),
       HeldCredentials(credentials, lifetime: .seconds(1), received: now, jitter: 0),
       SignInState.signedIn(.password(session)),
+      SignInState.signedIn(.userPool(try Self.poolSession())),
       SignUp(username: "u", password: secret, attributes: [.init(name: "a", value: secret)]),
       SignUp.Attribute(name: "a", value: secret),
       try Request.parse(
@@ -47,6 +48,53 @@ struct DisclosureTests {
       RenderedReply.credentials(credentials), RenderedReply.token(token, of: identity),
       writer, form, ConfigurationSource(name: "f", bytes: Array(text.utf8)),
       JSONParser(bytes: Array(text.utf8), limits: .standard), framer(),
+    ] + (try ofUserPools())
+  }
+
+  private static func poolSession() throws -> PoolSession {
+    let token = HeldPoolToken(secret, lifetime: nil, received: .seconds(1))
+    return PoolSession(
+      issuer: try PoolSamples.client().issuer, username: "u", subject: nil, deviceKey: nil,
+      signedInAt: nil, refreshToken: secret, idToken: token, accessToken: token)
+  }
+
+  private static func ofUserPools() throws -> [Any] {
+    let number = SRPInteger(Array(text.utf8))
+    let pool = try UserPoolID("us-east-1_a")
+    let client = try UserPoolClient(
+      backend: "b", endpoint: AWSEndpoint(.cognitoUserPools, region: "us-east-1"), pool: pool,
+      id: "i", secret: secret)
+    let device = DeviceSecret(key: "k", groupKey: "g", password: secret)
+    let claim = SRPClaim(secretBlock: secret, signature: secret, timestamp: "t")
+    let challenge = try SRPChallenge(
+      salt: Secret("1"), serverValue: Secret("2"), secretBlock: secret)
+    let tokens =
+      #"{"AuthenticationResult":{"IdToken":"\#(text)","AccessToken":"\#(text)","#
+      + #""RefreshToken":"\#(text)"}}"#
+    let code = #"{"SecretCode":"\#(text)","Session":"\#(text)"}"#
+    let asked =
+      #"{"ChallengeName":"NEW","Session":"\#(text)","ChallengeParameters":{"a":"\#(text)"}}"#
+    func reply(_ body: String) -> HTTPReply { HTTPReply(status: 200, body: Secret(body)) }
+    let signedIn = try client.signInReply(from: reply(tokens), to: .signIn)
+    let read = try PoolTokens(
+      #require(try JSONValue.parse(Array(tokens.utf8))["AuthenticationResult"]), of: client)
+    return [
+      number, SRPPrivateValue(known: number), challenge, claim, device, client, signedIn, read,
+      SRPTerms(privateValue: secret, serverValue: secret, scramble: secret, passwordHash: secret),
+      SRPIdentity.user("u", of: pool, password: secret), SRPIdentity.device(device),
+      DeviceVerifier(salt: secret, passwordVerifier: secret), DeviceSalt(known: number), read.id,
+      PoolUsername(name: "u", secretHash: secret), try ClientMetadata([("k", secret)]),
+      PoolSignInStart.password(secret), PoolChoice.password(secret),
+      PoolAnswer.passwordVerifier(claim),
+      PoolAnswer.newPassword(secret, attributes: [.init(name: "a", value: secret)]),
+      try client.signInReply(from: reply(asked), to: .signIn),
+      try PoolChallenge(JSONValue.parse(Array(asked.utf8))),
+      SoftwareTokenOwner.user(accessToken: secret),
+      try SoftwareToken(JSONValue.parse(Array(code.utf8))),
+      try PoolUser(
+        JSONValue.parse(
+          Array(
+            #"{"Username":"u","UserAttributes":[{"Name":"a","Value":"\#(text)"}]}"#.utf8))),
     ]
   }
 

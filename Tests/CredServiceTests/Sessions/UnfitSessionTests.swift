@@ -30,6 +30,7 @@ struct UnfitSessionTests {
     app_name = app
 
     """ + Configured.profile("default"),
+    "user-pool": Configured.userPool(),
   ]
 
   private static let methods: [String: SignInMethod] = [
@@ -40,12 +41,28 @@ struct UnfitSessionTests {
     "token": .developerToken,
     "logins": .logins,
     "token file": .tokenFile,
+    "pool": .userPool(poolSession(refresh: "refresh-0")),
+    "pool without a token": .userPool(poolSession(refresh: "")),
   ]
+
+  private static func poolSession(refresh: String) -> PoolSession {
+    do {
+      let issuer = PoolIssuer(
+        pool: try UserPoolID(FakePool.id), clientID: FakePool.client,
+        endpoint: "http://127.0.0.1:4600/")
+      return PoolSession(
+        issuer: issuer, username: "alice", subject: nil, deviceKey: nil, signedInAt: nil,
+        refreshToken: Secret(refresh), idToken: nil, accessToken: nil)
+    } catch {
+      preconditionFailure("\(error)")
+    }
+  }
 
   /// The methods of sign-ins that are whole, for each configuration.
   private static let fitting: [String: Set<String>] = [
     "host": ["host", "token"], "password": ["password", "token"], "none": ["token"],
     "token file": ["token file", "token"], "aws-sample": ["token"],
+    "user-pool": ["pool"],
   ]
 
   @Test func aSessionThatCannotBeCostsOneSignInAndALine() throws {

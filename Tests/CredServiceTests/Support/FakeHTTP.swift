@@ -124,7 +124,7 @@ final class FakeCommands: CommandRunning {
 /// A crypto library, or none. Its completion comes at once, as that of a loaded library does.
 final class FakeCrypto: CryptoLoading {
   /// Not hashes; enough to see a request on its way.
-  struct Plain: Digests, BlockCipher {
+  struct Plain: Digests, BlockCipher, SRPArithmetic {
     func sha256(_ bytes: [UInt8]) -> [UInt8] {
       [UInt8](repeating: UInt8(bytes.count & 0xFF), count: 32)
     }
@@ -132,6 +132,8 @@ final class FakeCrypto: CryptoLoading {
     func decryptAES128CBC(_ ciphertext: [UInt8], key: [UInt8], iv: [UInt8]) -> [UInt8]? {
       ciphertext
     }
+    func power(_ exponent: Secret) -> Secret { Secret(sha256(exponent.bytes)) }
+    func sharedSecret(_ terms: SRPTerms) -> Secret? { power(terms.passwordHash) }
   }
 
   var isInstalled = true

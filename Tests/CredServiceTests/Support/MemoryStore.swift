@@ -24,6 +24,17 @@ final class MemoryStore: SessionStoring {
     records[key] = nil
   }
 
+  /// As bytes, as in the descriptor store.
+  private(set) var devices: [UInt32: [UInt8]] = [:]
+
+  func loadDevices() -> [UInt32: RememberedDevices] {
+    devices.compactMapValues { (try? RememberedDevices.read($0[...]))?.devices }
+  }
+
+  func saveDevices(_ devices: RememberedDevices, of uid: UInt32) {
+    self.devices[uid] = devices.isEmpty ? nil : devices.encoded(of: uid)
+  }
+
   func identity(for key: SessionKey) -> KnownIdentity? {
     trace.add("identity of \(key.profile)")
     return identities[key]

@@ -1,0 +1,307 @@
+/// Errors of Cognito user pools. Sources: the user pools API reference for names; public code and
+/// threads of the SDKs for messages.
+///
+/// The first row that fits applies. Unless a row says otherwise the error's own text follows. It is
+/// left out where it may quote a value (InvalidParameterException), or tell an account that is there
+/// from one that is not.
+extension FailureTable {
+  static func userPool(_ purpose: UserPoolPurpose) -> [Row] {
+    let own =
+      switch purpose {
+      case .signIn: poolSignIn
+      case .renewal: poolRenewal
+      case .signOut: poolSignOut
+      case .newAccount: newPoolAccount
+      case .codeRequest: poolCodeRequest
+      case .accountCode: poolAccountCode
+      case .ownAccount: ownPoolAccount
+      }
+    return poolSettings + own + anyPoolCall
+  }
+
+  /// An error that no row knows.
+  static func unknownUserPoolError(_ name: String, _ purpose: UserPoolPurpose) -> Row? {
+    switch purpose {
+    // An unknown error ends no session and refuses no password.
+    case .signIn, .renewal, .signOut: nil
+    case .newAccount, .codeRequest, .accountCode, .ownAccount:
+      refused(name, " refuses this for a reason that credd does not know").withoutText
+    }
+  }
+
+  private static let unauthorised = "NotAuthorizedException"
+  private static let parameter = "InvalidParameterException"
+  private static let missing = "ResourceNotFoundException"
+  private static let wrongCode = "CodeMismatchException"
+
+  /// An answer to a challenge, or a new sign-in, may mend it.
+  private static func signInFails(
+    _ name: String, saying: String = "", _ message: String,
+    _ code: ProtocolErrorCode = .signInFailed
+  ) -> Row {
+    Row(name, saying: saying, .signInFailed, code, .expected, message)
+  }
+
+  private static func sessionEnds(
+    _ name: String, saying: String = "", _ message: String,
+    _ code: ProtocolErrorCode = .signInRequired
+  ) -> Row {
+    Row(name, saying: saying, .signInRequired, code, .expected, message)
+  }
+
+  private static func refused(_ name: String, saying: String = "", _ message: String) -> Row {
+    Row(name, saying: saying, .refusedByBackend, .accountRefused, .expected, message)
+  }
+
+  private static func misconfigured(
+    _ name: String, saying: String = "", _ message: String
+  ) -> Row {
+    Row(
+      name, saying: saying, .permanentConfiguration, .poolMisconfigured, .operatorMustAct, message)
+  }
+
+  private static func tooMany(
+    _ name: String, saying: String = "", _ message: String, _ pause: Duration
+  )
+    -> Row
+  {
+    // No evidence about the endpoint: it is about one user.
+    Row(name, saying: saying, .throttled(retryAfter: pause), .throttled, .expected, message)
+  }
+
+  // MARK: The app client, in every call
+
+  private static let poolSettings: [Row] = [
+    misconfigured(
+      unauthorised, saying: "secret",
+      " does not accept the app client's secret: check client_secret_file"),
+    misconfigured(
+      parameter, saying: "not enabled for",
+      " has this way to sign in switched off for the app client: check auth_flow"),
+    misconfigured(
+      parameter, saying: "auth method not supported",
+      " has this way to sign in switched off for the app client: check auth_flow"),
+    misconfigured(
+      parameter, saying: "only custom auth",
+      " has this way to sign in switched off for the app client: check auth_flow"),
+    tooMany(
+      unauthorised, saying: "attempts exceeded",
+      " has had too many wrong passwords for this user: wait, 15 minutes at most", .seconds(60)),
+  ]
+
+  // MARK: Sign-in
+
+  private static let wrongPassword = signInFails(
+    unauthorised, " refuses the sign-in: check user name and password"
+  ).withoutText
+
+  private static let poolSignIn: [Row] =
+    [
+      signInFails(
+        unauthorised, saying: "must be reset by an administrator",
+        " wants an administrator to set a new password for this user"),
+      Row(
+        unauthorised, saying: "user is disabled", .refusedByBackend, .backendRejected, .expected,
+        " has this user disabled: ask those who run it"),
+      signInFails(
+        unauthorised, saying: "invalid session", " has ended this sign-in: begin it again"
+      )
+      .with(.startAgain),
+      signInFails(unauthorised, saying: "device key", goneDevice).with(.withoutDevice),
+      signInFails(parameter, saying: "device key", goneDevice).withoutText.with(.withoutDevice),
+      signInFails(missing, saying: "device", goneDevice).with(.withoutDevice),
+      wrongPassword,
+      wrongPassword.alike("UserNotFoundException", reason: unauthorised),
+      signInFails(wrongCode, " does not accept the code: check it and answer again")
+        .with(.answerAgain),
+      signInFails(
+        "EnableSoftwareTokenMFAException", " does not accept the code: check it and answer again"
+      ).with(.answerAgain),
+      signInFails(
+        "ExpiredCodeException", " says this code is too old or was used: answer with a new one"
+      ).with(.answerAgain),
+      signInFails("InvalidPasswordException", " does not take the new password").with(.answerAgain),
+      signInFails("PasswordHistoryPolicyViolationException", " does not take the new password")
+        .with(.answerAgain),
+      signInFails("AliasExistsException", " has one of the values at another user"),
+      signInFails("MFAMethodNotFoundException", goneFactor).with(.startAgain),
+      signInFails("SoftwareTokenMFANotFoundException", goneFactor).with(.startAgain),
+      signInFails(
+        "UserNotConfirmedException", unconfirmed, .confirmationRequired),
+      signInFails("PasswordResetRequiredException", resetRequired, .passwordResetRequired),
+      signInFails("UserLambdaValidationException", " has a trigger that refuses the sign-in"),
+    ]
+    + values(" finds a value wrong: check it and answer again") { name, saying, message in
+      signInFails(name, saying: saying, message).with(.answerAgain)
+    }
+
+  private static let goneDevice = " does not know this device any more: sign in again"
+  private static let goneFactor = " has no such second factor for this user any more: sign in again"
+  private static let unconfirmed =
+    " waits for the code that confirms this account: see 'credctl account confirm'"
+  private static let resetRequired =
+    " wants a new password for this user first, which takes a code: see 'credctl account "
+    + "reset-password'"
+
+  // MARK: Renewal
+
+  private static let poolRenewal: [Row] = [
+    sessionEnds(unauthorised, saying: "device key", goneDevice).with(.withoutDevice),
+    sessionEnds(parameter, saying: "device key", goneDevice).withoutText.with(.withoutDevice),
+    sessionEnds(missing, saying: "device", goneDevice).with(.withoutDevice),
+    Row(
+      "RefreshTokenReuseException", .signInRequired, .signInRequired, .operatorMustAct,
+      " has seen this session's refresh token before: its answer was lost, or somebody else has the "
+        + "token; sign in again"),
+    sessionEnds(unauthorised, " no longer accepts this session: sign in again"),
+    sessionEnds("UserNotFoundException", " does not know this user any more"),
+    sessionEnds("PasswordResetRequiredException", resetRequired, .passwordResetRequired),
+    sessionEnds("UserNotConfirmedException", unconfirmed, .confirmationRequired),
+    Row(
+      "UserLambdaValidationException", .refusedByBackend, .backendRejected, .expected,
+      " has a trigger that refuses new tokens"),
+  ]
+
+  // MARK: The end of a session
+
+  private static let poolSignOut: [Row] = [
+    Row(
+      unauthorised, saying: "revoked", .refusedByBackend, .backendRejected, .expected,
+      " has ended this session before"
+    ).with(.alreadyDone),
+    sessionEnds(
+      unauthorised, " no longer accepts the access token: sign in again to sign out everywhere"
+    ).with(.newTokens),
+    sessionEnds("UserNotFoundException", " does not know this user any more").with(.alreadyDone),
+    sessionEnds("PasswordResetRequiredException", resetRequired, .passwordResetRequired),
+    sessionEnds("UserNotConfirmedException", unconfirmed, .confirmationRequired),
+  ]
+
+  // MARK: Accounts before a sign-in
+
+  private static let newPoolAccount: [Row] =
+    [
+      refused("UsernameExistsException", " has this user name already"),
+      refused("AliasExistsException", " has one of the values at another user"),
+      refused("InvalidPasswordException", " does not take the password"),
+      refused("UserLambdaValidationException", " has a trigger that refuses the account"),
+      refused(unauthorised, " makes no account for you: ask those who run it"),
+    ] + values(" does not take this user name, password or attribute", refused)
+
+  /// Unknown, already confirmed and not permitted read alike.
+  private static let noCode = refused(
+    unauthorised, " sends no code for this user name: check it, or sign in")
+
+  private static let poolCodeRequest: [Row] = [
+    refused("UserLambdaValidationException", " has a trigger that refuses the code"),
+    noCode.alike(unauthorised, reason: unauthorised),
+    noCode.alike("UserNotFoundException", reason: unauthorised),
+    noCode.alike("UserNotConfirmedException", reason: unauthorised),
+    noCode.alike(parameter, reason: unauthorised),
+  ]
+
+  /// An unknown user and a wrong code read alike: a guess must not find out who has an account.
+  private static let codeRefused = refused(
+    wrongCode,
+    " does not accept this code for this user name: check both, have a new code sent, or sign in if "
+      + "the account is confirmed")
+
+  private static let poolAccountCode: [Row] =
+    [
+      refused("InvalidPasswordException", " does not take the password"),
+      refused("PasswordHistoryPolicyViolationException", " does not take the password"),
+      refused("AliasExistsException", " has the confirmed address at another user"),
+      refused("UserLambdaValidationException", " has a trigger that refuses this"),
+    ]
+    + [
+      wrongCode, "ExpiredCodeException", "UserNotFoundException", "UserNotConfirmedException",
+      unauthorised, parameter,
+    ].map { codeRefused.alike($0, reason: wrongCode) }
+
+  // MARK: The own account
+
+  private static let ownPoolAccount: [Row] =
+    [
+      misconfigured(
+        unauthorised, saying: "scope",
+        " gave a token that may not change the account: allow the scope aws.cognito.signin.user.admin"
+      ),
+      sessionEnds(
+        unauthorised, saying: "access token", " no longer accepts the access token: sign in again"
+      ).with(.newTokens),
+      refused(unauthorised, saying: "device key", " does not know this device").with(
+        .withoutDevice),
+      refused(parameter, saying: "device key", " does not know this device").withoutText
+        .with(.withoutDevice),
+      refused(missing, saying: "device", " does not know this device").with(.withoutDevice),
+      refused(
+        unauthorised, saying: "incorrect username or password", " does not accept the old password"
+      ).withoutText,
+      refused(unauthorised, " refuses this change"),
+      refused(wrongCode, " does not accept the code: check it and try again").with(.answerAgain),
+      refused(
+        "EnableSoftwareTokenMFAException", " does not accept the code: check it and try again"
+      ).with(.answerAgain),
+      refused("ExpiredCodeException", " says this code is too old or was used: ask for a new one")
+        .with(.answerAgain),
+      refused("InvalidPasswordException", " does not take the new password"),
+      refused("PasswordHistoryPolicyViolationException", " does not take the new password"),
+      refused("AliasExistsException", " has one of the values at another user"),
+      refused("UsernameExistsException", " has one of the values at another user"),
+      refused("DeviceKeyExistsException", " knows this device already").with(.alreadyDone),
+      refused(
+        "SoftwareTokenMFANotFoundException",
+        " has no authenticator app for this user: set one up first"),
+      refused("UserLambdaValidationException", " has a trigger that refuses this"),
+      sessionEnds("UserNotFoundException", " does not know this user any more"),
+      sessionEnds("PasswordResetRequiredException", resetRequired, .passwordResetRequired),
+      sessionEnds("UserNotConfirmedException", unconfirmed, .confirmationRequired),
+    ] + values(" does not take this value", refused)
+
+  // MARK: Values, and what any call may meet
+
+  /// The rows of InvalidParameterException where a person chose the values. Only these texts name an
+  /// attribute or a format and quote no value.
+  private static func values(
+    _ message: String, _ row: (String, String, String) -> Row
+  ) -> [Row] {
+    let plain = ["validation error"].map { row(parameter, $0, message).withoutText }
+    let shown = [
+      "did not conform to the schema", "invalid attributes given", "cannot modify",
+      "address format", "number format", "username should be",
+    ].map { row(parameter, $0, message) }
+    return plain + shown + [row(parameter, "", message).withoutText]
+  }
+
+  static let anyPoolCall: [Row] =
+    [
+      misconfigured(
+        missing,
+        " does not know this app client or user pool: check client_id, user_pool_id and its region"),
+      misconfigured(parameter, " refuses a parameter: check the backend's section").withoutText,
+      Row(
+        "ForbiddenException", .transient(retryAfter: .seconds(60)), nil, .operatorMustAct,
+        " has a web firewall that refuses the request; it is tried again: check its rules"),
+      tooMany(
+        "LimitExceededException", " has had too many attempts for this user: wait some minutes",
+        .seconds(300)),
+      tooMany(
+        "TooManyFailedAttemptsException",
+        " has had too many attempts for this user: wait some minutes", .seconds(300)),
+      Row(
+        "CodeDeliveryFailureException", .transient(retryAfter: nil), nil, .expected,
+        " could not send the code: have it sent again"),
+      Row(
+        "ConcurrentModificationException", .transient(retryAfter: nil), nil, .expected,
+        " changed this user at the same moment: try again"),
+    ]
+    + [
+      "UnexpectedLambdaException", "InvalidLambdaResponseException",
+      "InvalidUserPoolConfigurationException", "InvalidSmsRoleAccessPolicyException",
+      "InvalidSmsRoleTrustRelationshipException", "InvalidEmailRoleAccessPolicyException",
+    ].map { misconfigured($0, " is broken: correct its triggers, or its roles for mail and SMS") }
+    + [
+      "FeatureUnavailableInTierException", "OperationNotEnabledException",
+      "UnsupportedOperationException", "UnsupportedTokenTypeException", "UnauthorizedException",
+    ].map { misconfigured($0, " does not offer this: check the pool's plan and the app client") }
+}

@@ -1,0 +1,174 @@
+/// Sessions of user pools: a refresh token renews an ID token, and that goes into the logins map.
+extension SessionMachine {
+  // MARK: Sign-in
+
+  /// Takes the tokens of a sign-in that a user pool has accepted.
+  ///
+  /// - Returns: why it cannot; nil if it has.
+  mutating func usePoolTokens(
+    _ poolSignIn: PoolSignIn, _ context: inout EventContext
+  ) -> ProtocolError? {
+    guard plan.backend.issuer == poolSignIn.issuer else {
+      return ProtocolError(.signInFailed, "the profile's configuration changed in between")
+    }
+    guard
+      let session = PoolSession(poolSignIn, keepsAccessToken: plan.keepsAccessToken)
+    else {
+      return ProtocolError(
+        .signInFailed, "the user pool gave no refresh token: check the app client's settings")
+    }
+    // Another user's identity and logins must not become this one's. A guest's identity does.
+    if !(held.state.poolSession?.isOfSameUser(as: session) ?? false) {
+      if held.state != .guest { setIdentity(nil, &context) }
+      removeTokens()
+    }
+    forgetCredentials(&context)
+    held.username = session.username
+    held.state = .signedIn(.userPool(session))
+    acceptSignIn(&context)
+    return nil
+  }
+
+  // MARK: Refresh
+
+  /// The next call of a refresh: new tokens if the ID token is of no use any more, then Cognito.
+  func poolCall(
+    _ session: PoolSession, for refresh: Refresh, _ now: Instant
+  ) -> UpstreamCall? {
+    // A new token is tried however short it lasts: no refresh renews twice for that.
+    if let token = session.idToken, refresh.hasNewToken || !refresh.isForced && token.isUsable(now)
+    {
+      return directCall(poolLogins(token, of: session), refresh)
+    }
+    return .renewPoolTokens(session, way: refresh.remedies.renewalWay)
+  }
+
+  /// The pool's own login, and those of other providers that a client added.
+  private func poolLogins(_ token: HeldPoolToken, of session: PoolSession) -> LoginsMap {
+    var logins = LoginsMap()
+    try? logins.set(session.issuer.pool.loginsKey, token: token.token)
+    for login in held.logins.logins { try? logins.set(login.provider, token: login.token) }
+    return logins
+  }
+
+  /// Takes renewed tokens. They are in the snapshot before the next call starts: where the pool
+  /// rotates refresh tokens, the former one is dead.
+  mutating func poolTokensReceived(
+    _ tokens: PoolTokens, _ serverTime: WallTime?, _ refresh: Refresh,
+    _ context: inout EventContext
+  ) {
+    guard case .userPool(let session) = refresh.method, session.mayBe(of: tokens) else {
+      return fail(refresh, .tokensOfAnotherUser, &context)
+    }
+    let renewed = session.renewed(
+      tokens, serverTime: serverTime, received: context.now,
+      keepsAccessToken: plan.keepsAccessToken)
+    // A login that is refused goes back to the session before it, with the refresh token of now.
+    if let before = signIn?.before.state.poolSession, before.isOfSameUser(as: session),
+      before.refreshToken == session.refreshToken
+    {
+      signIn?.before.state = .signedIn(.userPool(renewed))
+    }
+    var refresh = refresh
+    refresh.method = .userPool(renewed)
+    refresh.hasNewToken = true
+    setState(.signedIn(.userPool(renewed)), &context)
+    guard renewed.idToken?.lifetime.map({ $0 > .zero }) ?? true else {
+      return fail(refresh, .tokenExpired, &context)
+    }
+    startNextCall(refresh, &context)
+  }
+
+  /// Prepares another call after a failure that one can mend; nil where none is left.
+  mutating func remedyOfPool(
+    _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
+  ) -> Refresh? {
+    var refresh = refresh
+    if case .backend = failure.upstream {
+      // A pool, or an emulator, that is older than the operation.
+      guard failure.namesUnknownOperation,
+        refresh.remedies.insert(.olderRenewal).inserted
+      else { return nil }
+      return refresh
+    }
+    switch failure.failureClass {
+    // STS refuses Cognito's token.
+    case .newTokenOnce where refresh.openIDToken != nil:
+      guard refresh.remedies.insert(.newToken).inserted else { return nil }
+      refresh.openIDToken = nil
+    case .newTokenOnce:
+      guard refresh.remedies.insert(.newToken).inserted else { return nil }
+      dropIDToken(&refresh)
+    // The pool's user belongs to another identity than the held one: GetId finds it.
+    case .newIdentity, .dropIdentityThenNewToken, .conflict:
+      // The client chose the identity: another one is not what it asked for.
+      if let signIn, signIn.claimedIdentity != nil, !signIn.isAccepted { return nil }
+      guard refresh.remedies.insert(.newIdentity).inserted else { return nil }
+      refresh.openIDToken = nil
+      setIdentity(nil, &context)
+    default: return nil
+    }
+    return refresh
+  }
+
+  /// Cognito does not take the ID token: the next one comes from a renewal.
+  private mutating func dropIDToken(_ refresh: inout Refresh) {
+    guard case .userPool(let session) = refresh.method else { return }
+    let kept = session.keeping(id: false, access: true)
+    held.state = .signedIn(.userPool(kept))
+    refresh.method = .userPool(kept)
+    refresh.hasNewToken = false
+  }
+
+  // MARK: Expiry
+
+  /// Drops tokens that have ended. The refresh token stays.
+  mutating func dropEndedPoolTokens(_ now: Instant) {
+    // A call under way has them.
+    guard work == .idle, case .signedIn(.userPool(let session)) = held.state,
+      let kept = session.dropEnded(now)
+    else { return }
+    held.state = .signedIn(.userPool(kept))
+  }
+
+  /// When the next of them ends.
+  var poolTokenEnd: Instant? {
+    guard work == .idle, case .signedIn(.userPool(let session)) = held.state else { return nil }
+    return session.tokenEnd
+  }
+}
+
+extension SignInState {
+  /// Of a user pool; nil for another sign-in.
+  public var poolSession: PoolSession? {
+    if case .userPool(let session) = method { session } else { nil }
+  }
+}
+
+extension Refresh.Remedies {
+  fileprivate var renewalWay: PoolRenewalWay {
+    contains(.olderRenewal) ? .refreshTokenAuth : .getTokensFromRefreshToken
+  }
+}
+
+/// By which operation a user pool's tokens are renewed.
+public enum PoolRenewalWay: Sendable, Equatable {
+  /// With and without rotation of refresh tokens.
+  case getTokensFromRefreshToken
+  /// InitiateAuth, where a pool or an emulator does not know the other one.
+  case refreshTokenAuth
+}
+
+extension UpstreamFailure {
+  /// Whether the upstream does not have the operation at all.
+  fileprivate var namesUnknownOperation: Bool {
+    ["UnsupportedOperationException", "UnknownOperationException", "InvalidAction"]
+      .contains(reason)
+  }
+
+  /// Renewed tokens name another user than the session's.
+  static let tokensOfAnotherUser = UpstreamFailure(
+    upstream: .cognitoIdentity, failureClass: .signInRequired, code: .signInRequired,
+    message: "the user pool gave tokens of another user; sign in again",
+    severity: .operatorMustAct)
+}

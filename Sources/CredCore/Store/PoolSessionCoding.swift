@@ -1,0 +1,93 @@
+extension PoolSession {
+  private enum Tag {
+    static let pool: UInt8 = 1
+    static let clientID: UInt8 = 2
+    static let endpoint: UInt8 = 3
+    static let username: UInt8 = 4
+    static let subject: UInt8 = 5
+    static let deviceKey: UInt8 = 6
+    static let signedInAt: UInt8 = 7
+    static let refreshToken: UInt8 = 8
+    static let idToken: UInt8 = 9
+    static let accessToken: UInt8 = 10
+  }
+
+  func write(to writer: inout SnapshotWriter) {
+    writer.field(Tag.pool, issuer.pool.description)
+    writer.field(Tag.clientID, issuer.clientID)
+    writer.field(Tag.endpoint, issuer.endpoint)
+    writer.field(Tag.username, username)
+    writer.field(Tag.subject, subject)
+    writer.field(Tag.deviceKey, deviceKey)
+    writer.field(Tag.signedInAt, signedInAt)
+    writer.field(Tag.refreshToken, refreshToken)
+    if let idToken { writer.group(Tag.idToken) { idToken.write(to: &$0) } }
+    if let accessToken { writer.group(Tag.accessToken) { accessToken.write(to: &$0) } }
+  }
+
+  convenience init(reading reader: SnapshotReader) throws(SnapshotError) {
+    var fields = reader
+    var (pool, clientID, endpoint): (UserPoolID?, String?, String?)
+    var (username, subject, deviceKey): (String?, String?, String?)
+    var signedInAt: WallTime?
+    var refreshToken: Secret?
+    var (idToken, accessToken): (HeldPoolToken?, HeldPoolToken?)
+    while let field = try fields.next() {
+      switch field.tag {
+      case Tag.pool:
+        pool = try? UserPoolID(field.text("user pool"))
+        guard pool != nil else { throw .invalid("user pool") }
+      case Tag.clientID: clientID = try field.text("app client")
+      case Tag.endpoint: endpoint = try field.text("endpoint")
+      case Tag.username: username = try field.text("user name")
+      case Tag.subject: subject = try field.text("subject")
+      case Tag.deviceKey: deviceKey = try field.text("device")
+      case Tag.signedInAt: signedInAt = try field.wallTime("time of the sign-in")
+      case Tag.refreshToken:
+        refreshToken = try field.secret("refresh token", limit: Limits.Upstream.tokenLength)
+      case Tag.idToken: idToken = try HeldPoolToken(reading: field.fields)
+      case Tag.accessToken: accessToken = try HeldPoolToken(reading: field.fields)
+      default: break
+      }
+    }
+    guard let pool, let clientID, let endpoint, let username, let refreshToken else {
+      throw .missing("user pool's session")
+    }
+    self.init(
+      issuer: PoolIssuer(pool: pool, clientID: clientID, endpoint: endpoint), username: username,
+      subject: subject, deviceKey: deviceKey, signedInAt: signedInAt, refreshToken: refreshToken,
+      idToken: idToken, accessToken: accessToken)
+  }
+}
+
+extension HeldPoolToken {
+  private enum Tag {
+    static let token: UInt8 = 1
+    static let received: UInt8 = 2
+    static let lifetime: UInt8 = 3
+  }
+
+  fileprivate func write(to writer: inout SnapshotWriter) {
+    writer.field(Tag.token, token)
+    writer.field(Tag.received, received)
+    writer.field(Tag.lifetime, lifetime)
+  }
+
+  fileprivate init(reading reader: SnapshotReader) throws(SnapshotError) {
+    var fields = reader
+    var token: Secret?
+    var received: Instant?
+    var lifetime: Duration?
+    while let field = try fields.next() {
+      switch field.tag {
+      case Tag.token:
+        token = try field.secret("user pool's token", limit: Limits.Upstream.tokenLength)
+      case Tag.received: received = try field.instant("arrival")
+      case Tag.lifetime: lifetime = try field.duration("lifetime")
+      default: break
+      }
+    }
+    guard let token, !token.isEmpty, let received else { throw .missing("user pool's token") }
+    self.init(token, lifetime: lifetime, received: received)
+  }
+}

@@ -1,0 +1,154 @@
+/// The devices of one uid that user pools remember. They outlive a logout: the next sign-in needs no
+/// second factor. They are as secret as passwords.
+public struct RememberedDevices: Sendable, Equatable {
+  /// Whose a device is. Another person with the uid, another pool or another app client does not get
+  /// it.
+  public struct Owner: Sendable, Equatable {
+    public let person: SessionOwner
+    public let issuer: PoolIssuer
+    /// The immutable user name in the pool.
+    public let username: String
+
+    public init(person: SessionOwner, issuer: PoolIssuer, username: String) {
+      self.person = person
+      self.issuer = issuer
+      self.username = username
+    }
+
+    public static func == (one: Owner, other: Owner) -> Bool {
+      one.person == other.person && one.issuer == other.issuer
+        && one.username.utf8.elementsEqual(other.username.utf8)
+    }
+  }
+
+  fileprivate struct Entry: Sendable, Equatable {
+    let owner: Owner
+    let device: DeviceSecret
+  }
+
+  /// The oldest comes first.
+  private var entries: [Entry] = []
+
+  public init() {}
+
+  public var isEmpty: Bool { entries.isEmpty }
+
+  public subscript(owner: Owner) -> DeviceSecret? {
+    entries.last { $0.owner == owner }?.device
+  }
+
+  /// Keeps an owner's device in place of the former one. Of too many, the oldest goes.
+  public mutating func keep(_ device: DeviceSecret, of owner: Owner) {
+    forget(owner)
+    entries.append(Entry(owner: owner, device: device))
+    entries.removeFirst(max(0, entries.count - Limits.Session.devicesPerUser))
+  }
+
+  public mutating func forget(_ owner: Owner) {
+    entries.removeAll { $0.owner == owner }
+  }
+
+  /// Drops a pool's devices, whatever the user's name there was.
+  public mutating func forgetAll(of issuer: PoolIssuer) {
+    entries.removeAll { $0.owner.issuer == issuer }
+  }
+
+  /// Drops what is not this person's.
+  public mutating func keepOnly(of person: SessionOwner) {
+    entries.removeAll { $0.owner.person != person }
+  }
+}
+
+// MARK: - The stored record
+
+extension RememberedDevices {
+  private enum Tag {
+    /// As in a session's record.
+    static let uid: UInt8 = 1
+    /// Of the record; sessions have 1 to 7.
+    static let device: UInt8 = 8
+  }
+
+  fileprivate enum DeviceTag {
+    static let person: UInt8 = 1
+    static let pool: UInt8 = 2
+    static let clientID: UInt8 = 3
+    static let endpoint: UInt8 = 4
+    static let username: UInt8 = 5
+    static let key: UInt8 = 6
+    static let groupKey: UInt8 = 7
+    static let password: UInt8 = 8
+  }
+
+  /// The stored bytes. They hold secrets.
+  public func encoded(of uid: UInt32) -> [UInt8] {
+    var writer = SnapshotWriter(capacity: 1024)
+    writer.field(Tag.uid, UInt64(uid))
+    for entry in entries {
+      writer.group(Tag.device) { entry.write(to: &$0) }
+    }
+    return writer.bytes
+  }
+
+  /// Reads ``encoded(of:)``; nil for the record of a session.
+  public static func read(
+    _ bytes: ArraySlice<UInt8>
+  ) throws(SnapshotError) -> (uid: UInt32, devices: RememberedDevices)? {
+    var fields = SnapshotReader(bytes)
+    var uid: UInt64?
+    var devices = RememberedDevices()
+    while let field = try fields.next() {
+      switch field.tag {
+      case Tag.uid: uid = try field.word("uid")
+      case Tag.device:
+        guard devices.entries.count < Limits.Session.devicesPerUser else {
+          throw .tooLong("devices")
+        }
+        devices.entries.append(try Entry(reading: field.fields))
+      default: break
+      }
+    }
+    guard !devices.isEmpty else { return nil }
+    guard let uid = uid.flatMap({ UInt32(exactly: $0) }) else { throw .invalid("uid") }
+    return (uid, devices)
+  }
+}
+
+extension RememberedDevices.Entry {
+  private typealias Tag = RememberedDevices.DeviceTag
+
+  fileprivate func write(to writer: inout SnapshotWriter) {
+    // As in a session's record: empty for a uid without a name.
+    if owner.person != .unknown { writer.field(Tag.person, owner.person.name ?? "") }
+    writer.field(Tag.pool, owner.issuer.pool.description)
+    writer.field(Tag.clientID, owner.issuer.clientID)
+    writer.field(Tag.endpoint, owner.issuer.endpoint)
+    writer.field(Tag.username, owner.username)
+    writer.field(Tag.key, device.key)
+    writer.field(Tag.groupKey, device.groupKey)
+    writer.field(Tag.password, device.password)
+  }
+
+  fileprivate init(reading reader: SnapshotReader) throws(SnapshotError) {
+    var fields = reader
+    var texts: [UInt8: String] = [:]
+    var password: Secret?
+    while let field = try fields.next() {
+      switch field.tag {
+      case Tag.person...Tag.groupKey: texts[field.tag] = try field.text("device")
+      case Tag.password: password = try field.secret("device's password")
+      default: break
+      }
+    }
+    guard let pool = texts[Tag.pool].flatMap({ try? UserPoolID($0) }),
+      let clientID = texts[Tag.clientID], let endpoint = texts[Tag.endpoint],
+      let username = texts[Tag.username], let key = texts[Tag.key],
+      let groupKey = texts[Tag.groupKey], let password
+    else { throw .missing("device") }
+    let person: SessionOwner =
+      texts[Tag.person].map { SessionOwner(name: $0.isEmpty ? nil : $0) } ?? .unknown
+    let issuer = PoolIssuer(pool: pool, clientID: clientID, endpoint: endpoint)
+    owner = RememberedDevices.Owner(person: person, issuer: issuer, username: username)
+    device = DeviceSecret(key: key, groupKey: groupKey, password: password)
+  }
+}

@@ -1,0 +1,233 @@
+/// A token of a user pool with the claims that credd reads. Over TLS it comes from the pool itself,
+/// so the signature is left to those who get it from credd.
+public struct PoolToken: Sendable, Equatable {
+  /// Passed on unchanged.
+  public let token: Secret
+  /// `exp`. A token that is no JWT (an emulator's) has no claims.
+  public let expiration: WallTime?
+  /// `iat`.
+  let issued: WallTime?
+  /// `auth_time`: when the user signed in. It stays when tokens are renewed.
+  public let signedIn: WallTime?
+  /// `cognito:username` or `username`: the immutable user name.
+  public let username: String?
+  /// `sub`.
+  public let subject: String?
+  /// `device_key` of an access token.
+  public let deviceKey: String?
+  /// Whether it may change the account: the scope `aws.cognito.signin.user.admin`.
+  public let mayChangeAccount: Bool
+
+  /// - Throws: if it is no token, or one of another kind, client or pool. An access token in place
+  ///   of an ID token would go to others, who could use it for the account.
+  init(_ token: Secret, _ kind: Kind, of client: UserPoolClient) throws(InvalidInput) {
+    guard token.count <= Limits.Upstream.tokenLength, token.bytes.allSatisfy(\.isVisible) else {
+      throw InvalidInput(field: kind.member, reason: "is too long or not printable ASCII")
+    }
+    self.token = token
+    let claims = JWT.claims(of: token)
+    try kind.check(claims, of: client)
+    expiration = Self.time(claims?["exp"])
+    issued = Self.time(claims?["iat"])
+    signedIn = Self.time(claims?["auth_time"])
+    username = Self.name(claims?["cognito:username"] ?? claims?["username"])
+    subject = Self.name(claims?["sub"])
+    deviceKey = (claims?["device_key"]?.text).flatMap { try? DeviceKey.checked($0) }
+    let scopes = claims?["scope"]?.text?.split(separator: " ") ?? []
+    mayChangeAccount = scopes.contains {
+      $0.utf8.elementsEqual("aws.cognito.signin.user.admin".utf8)
+    }
+  }
+
+  /// The remaining time at arrival, by the pool's own clock.
+  ///
+  /// - Parameter serverTime: of the reply.
+  public func lifetime(at serverTime: WallTime?) -> Duration? {
+    guard let expiration, let start = issued ?? serverTime else { return nil }
+    return max(.zero, expiration - start)
+  }
+
+  private static func time(_ value: JSONValue?) -> WallTime? {
+    value?.double.flatMap { WallTime(plausibleSecondsSince1970: $0) }
+  }
+
+  private static func name(_ value: JSONValue?) -> String? {
+    value?.text.flatMap {
+      (1...Limits.UserPool.usernameLength).contains($0.unicodeScalars.count)
+        && $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } ? $0 : nil
+    }
+  }
+}
+
+extension PoolToken {
+  enum Kind: String {
+    case id
+    case access
+
+    var member: String {
+      switch self {
+      case .id: "IdToken"
+      case .access: "AccessToken"
+      }
+    }
+
+    /// Claims that a trigger of the pool has removed are not missed.
+    fileprivate func check(_ claims: JSONValue?, of client: UserPoolClient) throws(InvalidInput) {
+      if let use = claims?["token_use"]?.text, use != rawValue {
+        throw InvalidInput(field: member, reason: "is a token for another use")
+      }
+      let owner = claims?[self == .id ? "aud" : "client_id"]
+      if let owner, owner.text != client.id {
+        throw InvalidInput(field: member, reason: "is for another app client")
+      }
+      // An emulator's issuer has a host of its own.
+      if let issuer = claims?["iss"]?.text, !issuer.hasSuffix("/\(client.pool)") {
+        throw InvalidInput(field: member, reason: "is from another user pool")
+      }
+    }
+  }
+}
+
+/// AuthenticationResult: what a sign-in or a renewal ends with.
+public struct PoolTokens: Sendable, Equatable {
+  public let id: PoolToken
+  public let access: PoolToken
+  /// Nil in most renewals: the one that was sent stays valid.
+  public let refresh: Secret?
+  /// ExpiresIn: how long the access token lasts.
+  public let accessLifetime: Duration?
+  /// A device that the pool will know, once ConfirmDevice has succeeded.
+  public let newDevice: NewDevice?
+
+  init(_ result: JSONValue, of client: UserPoolClient) throws(InvalidInput) {
+    id = try PoolToken(result.requiredSecret("IdToken"), .id, of: client)
+    access = try PoolToken(result.requiredSecret("AccessToken"), .access, of: client)
+    refresh = try Self.refreshToken(in: result)
+    accessLifetime = result["ExpiresIn"]?.double.flatMap {
+      (0...Self.longestLifetime).contains($0) ? .seconds($0) : nil
+    }
+    newDevice = try NewDevice(result["NewDeviceMetadata"])
+  }
+
+  /// Seconds: a token lasts at most a day.
+  private static let longestLifetime = 86_400.0
+
+  private static func refreshToken(in result: JSONValue) throws(InvalidInput) -> Secret? {
+    guard let value = result["RefreshToken"], value != .null else { return nil }
+    guard let token = value.secret, (1...Limits.Upstream.tokenLength).contains(token.count),
+      token.bytes.allSatisfy(\.isVisible)
+    else {
+      throw InvalidInput(field: "RefreshToken", reason: "is empty, too long or no token")
+    }
+    return token
+  }
+}
+
+/// What InitiateAuth and RespondToAuthChallenge answer.
+public struct PoolSignInReply: Sendable, Equatable {
+  public enum Step: Sendable, Equatable {
+    case challenge(PoolChallenge)
+    case tokens(PoolTokens)
+  }
+
+  public let step: Step
+  /// The server's time, from the reply's `Date`: for the next proof's timestamp, and for lifetimes.
+  public let serverTime: WallTime?
+}
+
+extension UserPoolClient {
+  /// Reads the reply to InitiateAuth, RespondToAuthChallenge and GetTokensFromRefreshToken.
+  ///
+  /// - Parameter purpose: of the request, for what a failure means.
+  public func signInReply(
+    from reply: HTTPReply, to purpose: UserPoolPurpose
+  ) throws(UpstreamFailure) -> PoolSignInReply {
+    let object = try success(reply, purpose)
+    return try checked(upstream) { () throws(InvalidInput) in
+      if let result = object["AuthenticationResult"], result != .null {
+        let tokens = try PoolTokens(result, of: self)
+        return PoolSignInReply(step: .tokens(tokens), serverTime: reply.date)
+      }
+      guard object["ChallengeName"] != nil else {
+        throw InvalidInput(field: "the reply", reason: "has neither tokens nor a challenge")
+      }
+      return PoolSignInReply(
+        step: .challenge(try PoolChallenge(object)), serverTime: reply.date)
+    }
+  }
+
+  /// Reads the tokens of a renewal, which asks nothing back.
+  public func renewal(from reply: HTTPReply) throws(UpstreamFailure) -> PoolTokens {
+    guard case .tokens(let tokens) = try signInReply(from: reply, to: .renewal).step else {
+      throw .malformed(
+        InvalidInput(field: "the reply", reason: "asks for something in place of new tokens"),
+        from: upstream)
+    }
+    return tokens
+  }
+
+  /// The object of a successful reply. Operations without an answer may have an empty body.
+  func success(
+    _ reply: HTTPReply, _ purpose: UserPoolPurpose, mayBeEmpty: Bool = false
+  ) throws(UpstreamFailure) -> JSONValue {
+    guard reply.status == 200, !reply.looksLikeHTML else {
+      throw .userPool(reply, from: upstream, purpose)
+    }
+    if mayBeEmpty, reply.body.isEmpty { return .object([]) }
+    return try JSONReply.object(reply.body, limit: Limits.UserPool.replyBytes, from: upstream)
+  }
+}
+
+// MARK: Renewal and the end of a session
+
+extension UserPoolClient {
+  /// GetTokensFromRefreshToken: with and without rotation. It takes the client's secret itself.
+  ///
+  /// - Parameter device: the key of the device to which the token is tied; without it, Cognito
+  ///   refuses such a token.
+  public func getTokens(
+    refreshToken: Secret, device: String? = nil, metadata: ClientMetadata = ClientMetadata()
+  ) -> HTTPRequest {
+    clientRequest(.getTokensFromRefreshToken) {
+      $0.field("RefreshToken", refreshToken)
+      $0.field("ClientSecret", secret)
+      $0.field("DeviceKey", device)
+      $0.metadata(metadata)
+    }
+  }
+
+  /// The same by REFRESH_TOKEN_AUTH, for a pool or an emulator that is older. A pool with rotation
+  /// refuses it.
+  ///
+  /// - Parameter user: the immutable name, of which the hash is made; not sent itself.
+  public func initiateAuth(
+    refreshToken: Secret, of user: PoolUsername, device: String? = nil
+  ) -> HTTPRequest {
+    clientRequest(.initiateAuth) {
+      $0.field("AuthFlow", "REFRESH_TOKEN_AUTH")
+      $0.field("AuthParameters") { writer in
+        writer.field("REFRESH_TOKEN", refreshToken)
+        writer.field("SECRET_HASH", user.secretHash)
+        writer.field("DEVICE_KEY", device)
+      }
+    }
+  }
+
+  /// RevokeToken: ends a refresh token and all tokens that came of it.
+  public func revoke(refreshToken: Secret) -> HTTPRequest {
+    clientRequest(.revokeToken) {
+      $0.field("Token", refreshToken)
+      $0.field("ClientSecret", secret)
+    }
+  }
+
+  /// GlobalSignOut: ends all tokens of the user, on all hosts.
+  public func signOutGlobally(accessToken: Secret) -> HTTPRequest {
+    request(.globalSignOut) { $0.field("AccessToken", accessToken) }
+  }
+
+  /// Reads the reply to RevokeToken and GlobalSignOut.
+  public func endedSession(_ reply: HTTPReply) throws(UpstreamFailure) {
+    _ = try success(reply, .signOut, mayBeEmpty: true)
+  }
+}

@@ -1,0 +1,197 @@
+/// One app client of a Cognito user pool: makes requests and reads replies (Cognito user pools API
+/// reference, 2016-04-18).
+///
+/// JSON 1.1 over POST. No request is signed: an access token travels in the body. The app client's
+/// id names the pool.
+public struct UserPoolClient: Sendable, Equatable {
+  /// The backend's name in the configuration, for messages.
+  public let backend: String
+  public let endpoint: AWSEndpoint
+  public let pool: UserPoolID
+  public let id: String
+  /// Nil for a public client.
+  public let secret: Secret?
+
+  /// - Throws: if Cognito would refuse the id or the secret.
+  public init(
+    backend: String, endpoint: AWSEndpoint, pool: UserPoolID, id: String, secret: Secret?
+  ) throws(InvalidInput) {
+    guard (1...Limits.UserPool.clientIDLength).contains(id.utf8.count),
+      id.containsOnlyLettersDigits(or: "_+")
+    else {
+      throw InvalidInput(field: "client_id", reason: "is not 1 to 128 letters, digits, '_' or '+'")
+    }
+    if let secret {
+      guard (1...64).contains(secret.count), secret.bytes.allSatisfy(\.isVisible) else {
+        throw InvalidInput(
+          field: "client_secret_file", reason: "holds no client secret of 1 to 64 characters")
+      }
+    }
+    self.backend = backend
+    self.endpoint = endpoint
+    self.pool = pool
+    self.id = id
+    self.secret = secret
+  }
+
+  var upstream: Upstream { .backend(backend) }
+
+  /// A request with `ClientId`.
+  func clientRequest(
+    _ operation: UserPoolOperation, _ members: (inout JSONWriter) -> Void
+  ) -> HTTPRequest {
+    request(operation) {
+      $0.field("ClientId", id)
+      members(&$0)
+    }
+  }
+
+  func request(
+    _ operation: UserPoolOperation, _ members: (inout JSONWriter) -> Void
+  ) -> HTTPRequest {
+    var writer = JSONWriter(capacity: 4096)
+    writer.beginObject()
+    members(&writer)
+    writer.endObject()
+    return HTTPRequest(
+      method: .post, url: endpoint.url,
+      headers: [
+        HTTPHeader("Content-Type", "application/x-amz-json-1.1"),
+        HTTPHeader("X-Amz-Target", "AWSCognitoIdentityProviderService.\(operation.rawValue)"),
+      ],
+      body: Secret(writer.bytes))
+  }
+}
+
+/// The operations that credd calls.
+public enum UserPoolOperation: String, Sendable, CaseIterable {
+  // Sign-in and tokens.
+  case initiateAuth = "InitiateAuth"
+  case respondToAuthChallenge = "RespondToAuthChallenge"
+  case getTokensFromRefreshToken = "GetTokensFromRefreshToken"
+  case revokeToken = "RevokeToken"
+  case globalSignOut = "GlobalSignOut"
+  // The account before a sign-in.
+  case signUp = "SignUp"
+  case confirmSignUp = "ConfirmSignUp"
+  case resendConfirmationCode = "ResendConfirmationCode"
+  case forgotPassword = "ForgotPassword"
+  case confirmForgotPassword = "ConfirmForgotPassword"
+  // The user's own account.
+  case getUser = "GetUser"
+  case changePassword = "ChangePassword"
+  case updateUserAttributes = "UpdateUserAttributes"
+  case deleteUserAttributes = "DeleteUserAttributes"
+  case getUserAttributeVerificationCode = "GetUserAttributeVerificationCode"
+  case verifyUserAttribute = "VerifyUserAttribute"
+  case setUserMFAPreference = "SetUserMFAPreference"
+  case associateSoftwareToken = "AssociateSoftwareToken"
+  case verifySoftwareToken = "VerifySoftwareToken"
+  case deleteUser = "DeleteUser"
+  // Remembered devices.
+  case confirmDevice = "ConfirmDevice"
+  case updateDeviceStatus = "UpdateDeviceStatus"
+  case getDevice = "GetDevice"
+  case listDevices = "ListDevices"
+  case forgetDevice = "ForgetDevice"
+}
+
+/// A user name as one request sends it, with its SECRET_HASH: Cognito compares the two.
+public struct PoolUsername: Sendable, Equatable {
+  public let name: String
+  /// Nil for a client without a secret.
+  let secretHash: Secret?
+}
+
+extension UserPoolClient {
+  /// - Parameter name: as typed in requests that begin something, and as the pool answered
+  ///   (USERNAME) in those that continue it. The hash is made of the same name.
+  /// - Throws: if Cognito would refuse the name.
+  public func username(
+    _ name: String, digests: some Digests
+  ) throws(InvalidInput) -> PoolUsername {
+    guard (1...Limits.UserPool.usernameLength).contains(name.unicodeScalars.count),
+      name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+    else {
+      throw InvalidInput(
+        field: "username",
+        reason: "is not 1 to \(Limits.UserPool.usernameLength) characters without controls")
+    }
+    return PoolUsername(
+      name: name,
+      secretHash: secret.map { Self.secretHash(of: name, client: id, secret: $0, digests: digests) }
+    )
+  }
+
+  /// `base64(HMAC(secret, username + client id))`.
+  static func secretHash(
+    of username: String, client: String, secret: Secret, digests: some Digests
+  ) -> Secret {
+    let code = digests.hmacSHA256(
+      key: secret.bytes, message: Array(username.utf8) + Array(client.utf8))
+    return Secret(Base64.encode(code))
+  }
+}
+
+/// ClientMetadata: what a client passes on to the pool's triggers.
+public struct ClientMetadata: Sendable, Equatable {
+  let entries: [(name: String, value: Secret)]
+
+  public init() { entries = [] }
+
+  /// - Throws: if there are too many entries, or one of them is too large or named twice.
+  public init(_ entries: [(name: String, value: Secret)]) throws(InvalidInput) {
+    guard entries.count <= Limits.UserPool.metadataEntries,
+      Set(entries.map(\.name)).count == entries.count,
+      entries.allSatisfy({
+        !$0.name.isEmpty && $0.name.utf8.count + $0.value.count <= Limits.UserPool.answerBytes
+      })
+    else {
+      throw InvalidInput(
+        field: "client_metadata",
+        reason: "has more than \(Limits.UserPool.metadataEntries) texts, or one twice or too long")
+    }
+    self.entries = entries
+  }
+
+  /// What must not come back in a message.
+  public var secrets: [Secret] { entries.map(\.value) }
+
+  public static func == (one: ClientMetadata, other: ClientMetadata) -> Bool {
+    one.entries.elementsEqual(other.entries) { $0 == $1 }
+  }
+}
+
+extension JSONWriter {
+  /// Nothing where there is none.
+  mutating func field(_ name: String, _ value: Secret?) {
+    if let value { field(name, value) }
+  }
+
+  /// `Username` and `SecretHash` of the calls that have them as members.
+  mutating func user(_ user: PoolUsername) {
+    field("Username", user.name)
+    field("SecretHash", user.secretHash)
+  }
+
+  mutating func metadata(_ metadata: ClientMetadata) {
+    guard !metadata.entries.isEmpty else { return }
+    field("ClientMetadata") { writer in
+      for entry in metadata.entries { writer.field(entry.name, entry.value) }
+    }
+  }
+
+  /// A list of `{"Name":…,"Value":…}`; nothing for none.
+  mutating func attributes(_ name: String, _ attributes: [SignUp.Attribute]) {
+    guard !attributes.isEmpty else { return }
+    key(name)
+    beginArray()
+    for attribute in attributes {
+      beginObject()
+      field("Name", attribute.name)
+      field("Value", attribute.value)
+      endObject()
+    }
+    endArray()
+  }
+}

@@ -1,0 +1,129 @@
+/// Devices that the pool remembers for a user.
+extension UserPoolClient {
+  /// ConfirmDevice: the pool knows the device from then on.
+  ///
+  /// - Parameter name: of this host, for the user.
+  /// - Throws: if Cognito would refuse the key or the name.
+  public func confirmDevice(
+    accessToken: Secret, key: String, _ verifier: DeviceVerifier, name: String
+  ) throws(InvalidInput) -> HTTPRequest {
+    let key = try DeviceKey.checked(key)
+    _ = try UserPoolInput.text(Secret(name), "name", 1...Limits.UserPool.deviceNameLength)
+    return request(.confirmDevice) {
+      $0.field("AccessToken", accessToken)
+      $0.field("DeviceKey", key)
+      $0.field("DeviceSecretVerifierConfig") { writer in
+        writer.field("PasswordVerifier", verifier.passwordVerifier)
+        writer.field("Salt", verifier.salt)
+      }
+      $0.field("DeviceName", name)
+    }
+  }
+
+  /// Reads the reply to ConfirmDevice.
+  ///
+  /// - Returns: whether the user has to say that the device is to be remembered.
+  public func deviceConfirmed(from reply: HTTPReply) throws(UpstreamFailure) -> Bool {
+    try success(reply, .ownAccount, mayBeEmpty: true)["UserConfirmationNecessary"]?.bool ?? false
+  }
+
+  /// UpdateDeviceStatus.
+  public func updateDevice(
+    accessToken: Secret, key: String, isRemembered: Bool
+  ) throws(InvalidInput) -> HTTPRequest {
+    try deviceRequest(.updateDeviceStatus, accessToken, key) {
+      $0.field("DeviceRememberedStatus", isRemembered ? "remembered" : "not_remembered")
+    }
+  }
+
+  /// ForgetDevice.
+  public func forgetDevice(
+    accessToken: Secret, key: String
+  ) throws(InvalidInput) -> HTTPRequest {
+    try deviceRequest(.forgetDevice, accessToken, key)
+  }
+
+  /// GetDevice.
+  public func getDevice(accessToken: Secret, key: String) throws(InvalidInput) -> HTTPRequest {
+    try deviceRequest(.getDevice, accessToken, key)
+  }
+
+  private func deviceRequest(
+    _ operation: UserPoolOperation, _ accessToken: Secret, _ key: String,
+    _ members: (inout JSONWriter) -> Void = { _ in }
+  ) throws(InvalidInput) -> HTTPRequest {
+    let key = try DeviceKey.checked(key)
+    return request(operation) {
+      $0.field("AccessToken", accessToken)
+      $0.field("DeviceKey", key)
+      members(&$0)
+    }
+  }
+
+  /// Reads the reply to GetDevice.
+  public func device(from reply: HTTPReply) throws(UpstreamFailure) -> PoolDevice {
+    let object = try success(reply, .ownAccount)
+    return try checked(upstream) { () throws(InvalidInput) in
+      guard let device = object["Device"] else {
+        throw InvalidInput(field: "Device", reason: "is missing")
+      }
+      return try PoolDevice(device)
+    }
+  }
+
+  /// ListDevices: one page.
+  ///
+  /// - Parameter place: `next` of the page before.
+  public func listDevices(accessToken: Secret, after place: String? = nil) -> HTTPRequest {
+    request(.listDevices) {
+      $0.field("AccessToken", accessToken)
+      $0.field("Limit", Int64(Limits.UserPool.devicesOfPage))
+      $0.field("PaginationToken", place)
+    }
+  }
+
+  /// Reads the reply to ListDevices.
+  public func devices(from reply: HTTPReply) throws(UpstreamFailure) -> PoolDevicePage {
+    let object = try success(reply, .ownAccount)
+    return try checked(upstream) { () throws(InvalidInput) in
+      var devices: [PoolDevice] = []
+      if case .array(let elements)? = object["Devices"] {
+        for element in elements { devices.append(try PoolDevice(element)) }
+      }
+      return PoolDevicePage(devices: devices, next: object["PaginationToken"]?.text)
+    }
+  }
+}
+
+/// A part of a user's devices.
+public struct PoolDevicePage: Sendable, Equatable {
+  public let devices: [PoolDevice]
+  /// Where the next page begins; nil after the last one.
+  public let next: String?
+}
+
+/// A device as the pool knows it.
+public struct PoolDevice: Sendable, Equatable {
+  public let key: String
+  public let name: String?
+  public let created: WallTime?
+  public let lastUsed: WallTime?
+  /// An IP address.
+  public let lastAddress: String?
+
+  init(_ object: JSONValue) throws(InvalidInput) {
+    key = try DeviceKey.checked(object.requiredText("DeviceKey"))
+    created = Self.time(object["DeviceCreateDate"])
+    lastUsed = Self.time(object["DeviceLastAuthenticatedDate"])
+    let attributes = try SignUp.Attribute.list(in: object, "DeviceAttributes")
+    func text(_ name: String) -> String? {
+      attributes.first { $0.name == name }.flatMap { RemoteText.plain($0.value.bytes) }
+    }
+    name = text("device_name")
+    lastAddress = text("last_ip_used")
+  }
+
+  private static func time(_ value: JSONValue?) -> WallTime? {
+    value?.double.flatMap { WallTime(plausibleSecondsSince1970: $0) }
+  }
+}

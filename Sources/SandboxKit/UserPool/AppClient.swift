@@ -1,0 +1,107 @@
+/// An app client of a user pool.
+struct AppClient: Sendable, Equatable {
+  enum Flow: String, Sendable, CaseIterable {
+    case srp = "ALLOW_USER_SRP_AUTH"
+    case password = "ALLOW_USER_PASSWORD_AUTH"
+    case choice = "ALLOW_USER_AUTH"
+    case custom = "ALLOW_CUSTOM_AUTH"
+    case refresh = "ALLOW_REFRESH_TOKEN_AUTH"
+  }
+
+  let id: String
+  var secret: String?
+  var flows: Set<Flow> = [.srp, .refresh]
+  /// ENABLED, else LEGACY.
+  var hidesUsers = true
+  /// Seconds.
+  var idTokenLifetime = 3600
+  var accessTokenLifetime = 3600
+  var refreshTokenLifetime = 30 * 86_400
+  /// Of a sign-in that waits for an answer.
+  var signInLifetime = 180
+  var allowsRevocation = true
+  /// A refresh gives a new refresh token; REFRESH_TOKEN_AUTH is refused.
+  var rotatesTokens = false
+  /// Seconds for which a rotated token is taken once more.
+  var graceSeconds = 0
+
+  init(id: String) { self.id = id }
+
+  /// - Parameter name: the user's name, as this request has it.
+  func checkHash(_ hash: String?, of name: String) throws(ServiceError) {
+    guard let secret else {
+      guard hash == nil else { throw wrongHash }
+      return
+    }
+    guard let hash else {
+      throw .poolRefused(
+        "Client \(id) is configured with secret but SECRET_HASH was not received")
+    }
+    guard Cryptography.areEqual(hash, AppClient.hash(name, client: id, secret: secret)) else {
+      throw wrongHash
+    }
+  }
+
+  private var wrongHash: ServiceError {
+    .poolRefused("Unable to verify secret hash for client \(id)")
+  }
+
+  static func hash(_ name: String, client: String, secret: String) -> String {
+    base64(
+      Cryptography.hmacSHA256(key: Array(secret.utf8), message: Array((name + client).utf8)))
+  }
+
+  /// Whether a request's ClientSecret is this client's.
+  func hasSecret(_ given: String?) -> Bool {
+    switch (secret, given) {
+    case (nil, nil): true
+    case (let secret?, let given?): Cryptography.areEqual(secret, given)
+    default: false
+    }
+  }
+}
+
+extension AppClient {
+  /// Reads what a seed or the control path says of a client.
+  mutating func apply(_ fields: inout FieldReader) throws(ServiceError) {
+    if let secret = try fields.optionalText("ClientSecret") {
+      guard InputRule.clientSecret.violation(of: secret, at: "") == nil else {
+        throw fields.fault("ClientSecret", "must have 24 to 64 letters, digits, _ or +")
+      }
+      self.secret = secret
+    }
+    if let names = try fields.texts("ExplicitAuthFlows") {
+      flows = []
+      for name in names {
+        guard let flow = Flow(rawValue: name) else {
+          throw fields.fault(
+            "ExplicitAuthFlows",
+            "must be of " + Flow.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        flows.insert(flow)
+      }
+    }
+    hidesUsers = try fields.bool("PreventUserExistenceErrors") ?? hidesUsers
+    // Tests want shorter lives than Cognito allows.
+    idTokenLifetime = try fields.integer("IdTokenValidity", in: 1...86_400) ?? idTokenLifetime
+    accessTokenLifetime =
+      try fields.integer("AccessTokenValidity", in: 1...86_400) ?? accessTokenLifetime
+    refreshTokenLifetime =
+      try fields.integer("RefreshTokenValidity", in: 1...3650 * 86_400) ?? refreshTokenLifetime
+    signInLifetime = try fields.integer("AuthSessionValidity", in: 1...900) ?? signInLifetime
+    allowsRevocation = try fields.bool("EnableTokenRevocation") ?? allowsRevocation
+    rotatesTokens = try fields.bool("RefreshTokenRotation") ?? rotatesTokens
+    graceSeconds = try fields.integer("RetryGracePeriodSeconds", in: 0...60) ?? graceSeconds
+    guard !rotatesTokens || !flows.contains(.refresh) else {
+      throw fields.fault(
+        "RefreshTokenRotation", "cannot be on while ALLOW_REFRESH_TOKEN_AUTH is allowed")
+    }
+  }
+
+  var json: JSON {
+    [
+      "ClientId": .string(id), "ClientSecret": secret.map { .string($0) } ?? .null,
+      "ExplicitAuthFlows": .array(flows.map(\.rawValue).sorted().map { .string($0) }),
+    ]
+  }
+}

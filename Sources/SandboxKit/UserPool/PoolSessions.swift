@@ -1,0 +1,83 @@
+import FoundationEssentials
+
+/// What one sign-in left: its refresh token, and all tokens that came from it.
+struct PoolSession: Sendable {
+  /// `origin_jti`.
+  let id: String
+  let client: String
+  let username: String
+  let deviceKey: String?
+  let began: Date
+  /// Of the refresh token; rotation does not move it.
+  let expiration: Date
+  var isRevoked = false
+  /// Ended by a global sign-out, by an administrator or with the user.
+  var isSignedOut = false
+}
+
+/// The sessions of a pool, and their refresh tokens.
+struct PoolSessions: Sendable {
+  static let maximumSessions = 20_000
+  private static let alphabet = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+  /// A refresh token, known by its digest.
+  private struct Token {
+    let session: String
+    /// Set by a rotation: then the token is good until then.
+    var graceEnd: Date?
+  }
+
+  private var sessions: [String: PoolSession] = [:]
+  private var order: [String] = []
+  private var tokens: [[UInt8]: Token] = [:]
+
+  subscript(_ id: String) -> PoolSession? { sessions[id] }
+
+  mutating func store(_ session: PoolSession) {
+    if order.count >= PoolSessions.maximumSessions {
+      let old = Set(order.prefix(PoolSessions.maximumSessions / 4))
+      for id in old { sessions[id] = nil }
+      order.removeFirst(old.count)
+      tokens = tokens.filter { !old.contains($0.value.session) }
+    }
+    sessions[session.id] = session
+    order.append(session.id)
+  }
+
+  /// A new refresh token: opaque, in the form and length of Cognito's.
+  mutating func newToken(for session: String, random: inout SplitMix64) -> String {
+    func part(_ count: Int) -> String { random.text(count, of: PoolSessions.alphabet) }
+    let header = base64URL(Array(#"{"cty":"JWT","enc":"A256GCM","alg":"RSA-OAEP"}"#.utf8))
+    let token = [header, part(342), part(16), part(1340), part(22)].joined(separator: ".")
+    tokens[PoolSessions.digest(token)] = Token(session: session)
+    return token
+  }
+
+  /// The session of a refresh token; whether the token was rotated away.
+  func session(of token: String, at now: Date) -> (session: PoolSession, isReused: Bool)? {
+    guard let entry = tokens[PoolSessions.digest(token)], let session = sessions[entry.session]
+    else { return nil }
+    return (session, entry.graceEnd.map { now >= $0 } ?? false)
+  }
+
+  /// The token was replaced: it is good for so long, counted from its first replacement.
+  mutating func supersede(_ token: String, until end: Date) {
+    let digest = PoolSessions.digest(token)
+    if tokens[digest]?.graceEnd == nil { tokens[digest]?.graceEnd = end }
+  }
+
+  mutating func revoke(_ id: String) { sessions[id]?.isRevoked = true }
+
+  /// Ends all sessions of a user.
+  mutating func end(of username: String) {
+    for (id, session) in sessions where session.username == username {
+      sessions[id]?.isRevoked = true
+      sessions[id]?.isSignedOut = true
+    }
+  }
+
+  private static func digest(_ token: String) -> [UInt8] {
+    Cryptography.sha256(Array(token.utf8))
+  }
+}

@@ -1,0 +1,162 @@
+import Testing
+
+@testable import CredCore
+
+/// `type = user-pool`.
+struct UserPoolConfigurationTests {
+  static let keys = "user_pool_id = eu-west-1_AbCdEf123\nclient_id = 2abc\n"
+
+  private func read(_ backend: String, profile: String = "") -> ConfigurationReading {
+    reading(
+      "[backend staff]\ntype = user-pool\n\(backend)\(plainProfile)backend = staff\n\(profile)")
+  }
+
+  private func profile(_ lines: String = "", backend: String = "") throws -> Profile {
+    let reading = read(Self.keys + backend, profile: lines)
+    let configuration = try #require(reading.configuration, "\(reading.diagnostics)")
+    let settings = try #require(configuration.profiles["p"])
+    return try Profile(settings, in: configuration) { _ in nil }
+  }
+
+  @Test func theSmallestBackendHasTheDefaults() throws {
+    let reading = read(Self.keys)
+    #expect(reading.diagnostics == [])
+    let backend = try #require(reading.configuration?.backends["staff"])
+    #expect(backend.type == .userPool)
+    var settings = UserPoolSettings()
+    settings.userPoolID = "eu-west-1_AbCdEf123"
+    settings.clientID = "2abc"
+    #expect(backend.kind == .userPool(settings))
+    #expect(settings.authFlow == .srp)
+    #expect(settings.rememberDevice == .no)
+    #expect(
+      settings.accountActions.map(\.rawValue)
+        == ["get", "change-password", "devices", "remember-device", "forget-device"])
+  }
+
+  @Test func everyKeyIsRead() throws {
+    let reading = read(
+      Self.keys
+        + """
+        client_secret_file = /run/secret
+        auth_flow = custom-srp
+        remember_device = ask
+        account_actions = sign-up, delete
+        client_metadata = yes
+        user_pool_endpoint = http://127.0.0.1:4599/
+        ca_file = /etc/ca.pem
+
+        """, profile: "vend_tokens = access id\n")
+    #expect(reading.diagnostics == [])
+    guard case .userPool(let pool)? = reading.configuration?.backends["staff"]?.kind else {
+      Issue.record("no user pool")
+      return
+    }
+    #expect(pool.clientSecretFile == "/run/secret")
+    #expect(pool.authFlow == .customSRP)
+    #expect(pool.rememberDevice == .ask)
+    #expect(pool.accountActions == [.signUp, .delete])
+    #expect(pool.takesClientMetadata)
+    #expect(pool.endpoint?.text == "http://127.0.0.1:4599")
+    #expect(pool.caFile == "/etc/ca.pem")
+    #expect(reading.configuration?.profiles["p"]?.vendTokens == [.access, .id])
+  }
+
+  @Test(arguments: [
+    ("client_id = 2abc\n", "'[backend staff]' lacks 'user_pool_id'"),
+    ("user_pool_id = eu-west-1_A\n", "'[backend staff]' lacks 'client_id'"),
+    ("user_pool_id = nowhere\nclient_id = 2abc\n", "user_pool_id: 'nowhere' is not"),
+    ("user_pool_id = eu-west-1_A\nclient_id = a/b\n", "client_id: 'a/b' is not"),
+    (UserPoolConfigurationTests.keys + "auth_flow = spr\n", "did you mean 'srp'?"),
+    (
+      UserPoolConfigurationTests.keys + "account_actions = get get\n",
+      "account_actions: 'get' occurs twice"
+    ),
+    (
+      UserPoolConfigurationTests.keys + "account_actions = gte\n",
+      "account_actions: 'gte' is not known"
+    ),
+    (
+      UserPoolConfigurationTests.keys + "user_pool_endpoint = http://h\n",
+      "would send secrets in clear"
+    ),
+    (
+      UserPoolConfigurationTests.keys + "url = https://h\n",
+      "'url' belongs to backends of type http or aws-sample"
+    ),
+  ])
+  func wrongKeysAreNamed(_ backend: String, _ message: String) {
+    let found = read(backend).diagnostics.map(\.description)
+    #expect(found.count { $0.contains(message) } == 1, "\(found)")
+    #expect(read(backend).configuration == nil)
+  }
+
+  @Test func aUserPoolNeedsNoDeveloperProviderAndTakesNone() {
+    let found = read(Self.keys, profile: "developer_provider = login.example.app\n")
+      .diagnostics.map(\.description)
+    #expect(
+      found == [
+        "credd.conf:8: developer_provider: [backend staff] is a user pool, which needs none"
+      ])
+  }
+
+  @Test func noneIsAListWithoutWords() throws {
+    let reading = read(Self.keys + "account_actions = none\n", profile: "vend_tokens = none\n")
+    #expect(reading.diagnostics == [])
+    guard case .userPool(let pool)? = reading.configuration?.backends["staff"]?.kind else {
+      Issue.record("no user pool")
+      return
+    }
+    #expect(pool.accountActions == [])
+  }
+
+  // MARK: Profiles
+
+  @Test func theProfileKnowsItsIssuer() throws {
+    let issuer = try #require(try profile().plan.backend.issuer)
+    #expect(issuer.pool.description == "eu-west-1_AbCdEf123")
+    #expect(issuer.clientID == "2abc")
+    #expect(issuer.endpoint == "https://cognito-idp.eu-west-1.amazonaws.com/")
+    #expect(issuer.pool.loginsKey == "cognito-idp.eu-west-1.amazonaws.com/eu-west-1_AbCdEf123")
+    #expect(
+      try profile("fips = yes\n").plan.backend.issuer?.endpoint
+        == "https://cognito-idp-fips.eu-west-1.amazonaws.com/")
+    #expect(
+      try profile(backend: "user_pool_endpoint = http://127.0.0.1:1\n").plan.backend.issuer?
+        .endpoint
+        == "http://127.0.0.1:1/")
+    #expect(try profile().needsUserName == false)
+    #expect(try profile("vend_tokens = id\n").plan.keepsAccessToken == false)
+    #expect(try profile("vend_tokens = id account\n").plan.keepsAccessToken)
+  }
+
+  @Test func anotherPoolClientOrEndpointIsAnotherPlaceForTheSameProfile() throws {
+    let before = try profile()
+    let others = [
+      try profile(backend: "user_pool_endpoint = http://127.0.0.1:1\n"),
+      try profile(backend: "ca_file = /etc/ca.pem\n"), try profile("fips = yes\n"),
+    ]
+    for other in others { #expect(before.change(to: other) == .backend) }
+    #expect(before.change(to: try profile(backend: "auth_flow = choice\n")) == .nothingHeld)
+  }
+
+  @Test func loginsFitAUserPool() throws {
+    let profile = try profile()
+    func refusal(_ signIn: SignInInput) -> ProtocolError? {
+      profile.refusal(of: LoginRequest(profile: "p", signIn: signIn))
+    }
+    #expect(refusal(.host)?.code == .signInRequired)
+    let identity = try IdentityID(Samples.identityText)
+    let token = try DeveloperToken(Secret("token"))
+    #expect(refusal(.developerToken(identityID: identity, token: token))?.code == .invalidRequest)
+    let key = "cognito-idp.eu-west-1.amazonaws.com/eu-west-1_AbCdEf123"
+    for spelling in [key, key.uppercased()] {
+      let own = try LoginsMap([(spelling, Secret("token"))])
+      #expect(refusal(.logins(own))?.message.contains("is the user pool") == true)
+    }
+    let other = try LoginsMap([("graph.facebook.com", Secret("token"))])
+    #expect(refusal(.logins(other)) == nil)
+    #expect(!profile.signInMeans.contains(.token))
+    #expect(profile.reportsSignOut)
+  }
+}

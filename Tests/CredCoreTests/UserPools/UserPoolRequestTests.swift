@@ -1,0 +1,416 @@
+import TestSupport
+import Testing
+
+@testable import CredCore
+
+/// The bytes of every request.
+struct UserPoolRequestTests {
+  private let client: UserPoolClient
+  private let user: PoolUsername
+  /// With a client secret.
+  private let confidential: UserPoolClient
+  private let hashed: PoolUsername
+
+  private static let hash = "bFbBJ8E/2GdsuTNwSDHF6sZskNuxWe/Tc9RA/8U8j9k="
+  private static let id = #""ClientId":"1example23456789""#
+  private static let device = PoolSamples.deviceKey
+  private static let metadata = #""ClientMetadata":{"k":"v"}"#
+
+  init() throws {
+    client = try PoolSamples.client()
+    user = try PoolSamples.user(client)
+    confidential = try PoolSamples.client(secret: "9example87654321")
+    hashed = try PoolSamples.user(confidential)
+  }
+
+  private func expect(
+    _ request: HTTPRequest, _ operation: String, _ members: String,
+    at place: SourceLocation = #_sourceLocation
+  ) {
+    #expect(request.method == .post, sourceLocation: place)
+    #expect(
+      request.url == "https://cognito-idp.eu-west-1.amazonaws.com/", sourceLocation: place)
+    let target = "AWSCognitoIdentityProviderService.\(operation)"
+    #expect(Samples.header(request, "X-Amz-Target") == target, sourceLocation: place)
+    #expect(
+      Samples.header(request, "Content-Type") == "application/x-amz-json-1.1",
+      sourceLocation: place)
+    #expect(request.headers.count == 2, "it is not signed", sourceLocation: place)
+    #expect(Samples.body(request) == "{\(members)}", sourceLocation: place)
+  }
+
+  @Test func everyKnownSecretHash() throws {
+    let hashes = try #require(SRPTests.vectors?.secretHash)
+    #expect(hashes.count == 16)
+    for entry in hashes {
+      let hash = UserPoolClient.secretHash(
+        of: entry.username, client: entry.clientId, secret: Secret(entry.clientSecret),
+        digests: TestCrypto())
+      #expect(hash == Secret(entry.secretHash))
+    }
+  }
+
+  // MARK: Sign-in
+
+  @Test func everyFlowBeginsAsTheReferenceSays() throws {
+    let A = SRPInteger([0x0F, 0xFF])
+    let rows: [(PoolSignInStart, String, String)] = [
+      (.srp(A), "USER_SRP_AUTH", #","SRP_A":"fff""#),
+      (.password(Secret("pass word")), "USER_PASSWORD_AUTH", #","PASSWORD":"pass word""#),
+      (.choice(nil), "USER_AUTH", ""),
+      (
+        .choice(.password(Secret("p"))), "USER_AUTH",
+        #","PREFERRED_CHALLENGE":"PASSWORD","PASSWORD":"p""#
+      ),
+      (
+        .choice(.passwordSRP(A)), "USER_AUTH",
+        #","PREFERRED_CHALLENGE":"PASSWORD_SRP","SRP_A":"fff""#
+      ),
+      (.choice(.code("EMAIL_OTP")), "USER_AUTH", #","PREFERRED_CHALLENGE":"EMAIL_OTP""#),
+      (.custom, "CUSTOM_AUTH", ""),
+      (.customAfterSRP(A), "CUSTOM_AUTH", #","CHALLENGE_NAME":"SRP_A","SRP_A":"fff""#),
+    ]
+    for (start, flow, parameters) in rows {
+      expect(
+        try client.initiateAuth(start, as: user), "InitiateAuth",
+        #"\#(Self.id),"AuthFlow":"\#(flow)","AuthParameters":{"USERNAME":"alice"\#(parameters)}"#)
+    }
+  }
+
+  @Test func aSignInSendsHashDeviceAndMetadata() throws {
+    expect(
+      try confidential.initiateAuth(
+        .custom, as: hashed, device: Self.device, metadata: ClientMetadata([("k", Secret("v"))])),
+      "InitiateAuth",
+      #"\#(Self.id),"AuthFlow":"CUSTOM_AUTH","AuthParameters":{"USERNAME":"alice","#
+        + #""SECRET_HASH":"\#(Self.hash)","DEVICE_KEY":"\#(Self.device)"},\#(Self.metadata)"#)
+  }
+
+  @Test func everyChallengeIsAnsweredAsTheReferenceSays() throws {
+    let A = SRPInteger([2])
+    let claim =
+      #""PASSWORD_CLAIM_SECRET_BLOCK":"AAAA","PASSWORD_CLAIM_SIGNATURE":"c2lnbmF0dXJl","#
+      + #""TIMESTAMP":"Sun Nov 5 00:30:09 UTC 2023""#
+    let rows: [(PoolAnswer, String, String)] = [
+      (.passwordVerifier(PoolSamples.claim), "PASSWORD_VERIFIER", claim),
+      (.deviceSRP(A), "DEVICE_SRP_AUTH", #""SRP_A":"2""#),
+      (.devicePasswordVerifier(PoolSamples.claim), "DEVICE_PASSWORD_VERIFIER", claim),
+      (.code(Secret("123 456"), to: "SMS_MFA"), "SMS_MFA", #""SMS_MFA_CODE":"123456""#),
+      (.code(Secret("12345678"), to: "EMAIL_OTP"), "EMAIL_OTP", #""EMAIL_OTP_CODE":"12345678""#),
+      (.code(Secret(" 1\n"), to: "SMS_OTP"), "SMS_OTP", #""SMS_OTP_CODE":"1""#),
+      (
+        .code(Secret("000000"), to: "SOFTWARE_TOKEN_MFA"), "SOFTWARE_TOKEN_MFA",
+        #""SOFTWARE_TOKEN_MFA_CODE":"000000""#
+      ),
+      (.mfaType("SMS_MFA"), "SELECT_MFA_TYPE", #""ANSWER":"SMS_MFA""#),
+      (.mfaEmail(Secret("a@b.c")), "MFA_SETUP", #""EMAIL":"a@b.c""#),
+      (
+        .newPassword(
+          Secret("n\"w"), attributes: [.init(name: "given_name", value: Secret("Ann"))]),
+        "NEW_PASSWORD_REQUIRED", #""NEW_PASSWORD":"n\"w","userAttributes.given_name":"Ann""#
+      ),
+      (
+        .choice(.password(Secret("p"))), "SELECT_CHALLENGE", #""ANSWER":"PASSWORD","PASSWORD":"p""#
+      ),
+      (.choice(.passwordSRP(A)), "SELECT_CHALLENGE", #""ANSWER":"PASSWORD_SRP","SRP_A":"2""#),
+      (.choice(.code("SMS_OTP")), "SELECT_CHALLENGE", #""ANSWER":"SMS_OTP""#),
+      (.password(Secret("p")), "PASSWORD", #""PASSWORD":"p""#),
+      (.passwordSRP(A), "PASSWORD_SRP", #""SRP_A":"2""#),
+      (.custom(Secret("5"), to: "CUSTOM_CHALLENGE"), "CUSTOM_CHALLENGE", #""ANSWER":"5""#),
+      (.custom(Secret("x"), to: "NEW_KIND"), "NEW_KIND", #""ANSWER":"x""#),
+    ]
+    for (answer, name, responses) in rows {
+      #expect(answer.challenge == name)
+      expect(
+        try client.respond(answer, as: user, session: Secret("s")), "RespondToAuthChallenge",
+        #"\#(Self.id),"ChallengeName":"\#(name)","ChallengeResponses":{"USERNAME":"alice","#
+          + #"\#(responses)},"Session":"s""#)
+    }
+  }
+
+  @Test func anAnswerSendsHashDeviceSessionAndMetadata() throws {
+    expect(
+      try confidential.respond(
+        .mfaIsSetUp, as: hashed, session: Secret("s"), device: Self.device,
+        metadata: ClientMetadata([("k", Secret("v"))])),
+      "RespondToAuthChallenge",
+      #"\#(Self.id),"ChallengeName":"MFA_SETUP","ChallengeResponses":{"USERNAME":"alice","#
+        + #""SECRET_HASH":"\#(Self.hash)","DEVICE_KEY":"\#(Self.device)"},"Session":"s","#
+        + Self.metadata)
+    let without = try client.respond(.mfaIsSetUp, as: user, session: nil)
+    #expect(!Samples.body(without).contains("Session"))
+  }
+
+  // MARK: Tokens
+
+  @Test func tokensAreRenewedAndRevokedWithTheSecretItself() throws {
+    let token = Secret("refresh")
+    expect(
+      confidential.getTokens(refreshToken: token, device: Self.device), "GetTokensFromRefreshToken",
+      #"\#(Self.id),"RefreshToken":"refresh","ClientSecret":"9example87654321","#
+        + #""DeviceKey":"\#(Self.device)""#)
+    expect(
+      client.getTokens(refreshToken: token), "GetTokensFromRefreshToken",
+      #"\#(Self.id),"RefreshToken":"refresh""#)
+    expect(
+      confidential.initiateAuth(refreshToken: token, of: hashed, device: Self.device),
+      "InitiateAuth",
+      #"\#(Self.id),"AuthFlow":"REFRESH_TOKEN_AUTH","AuthParameters":{"REFRESH_TOKEN":"refresh","#
+        + #""SECRET_HASH":"\#(Self.hash)","DEVICE_KEY":"\#(Self.device)"}"#)
+    expect(
+      confidential.revoke(refreshToken: token), "RevokeToken",
+      #"\#(Self.id),"Token":"refresh","ClientSecret":"9example87654321""#)
+    expect(
+      client.signOutGlobally(accessToken: PoolSamples.token), "GlobalSignOut",
+      #""AccessToken":"access.token""#)
+  }
+
+  // MARK: Accounts
+
+  @Test func accountsBeforeASignIn() throws {
+    let signUp = SignUp(
+      username: "alice", password: Secret("p"),
+      attributes: [.init(name: "email", value: Secret("a@b.c"))])
+    expect(
+      try confidential.signUp(
+        signUp, as: hashed, validationData: ClientMetadata([("invitation", Secret("7"))]),
+        metadata: ClientMetadata([("k", Secret("v"))])),
+      "SignUp",
+      #"\#(Self.id),"Username":"alice","SecretHash":"\#(Self.hash)","Password":"p","#
+        + #""UserAttributes":[{"Name":"email","Value":"a@b.c"}],"#
+        + #""ValidationData":[{"Name":"invitation","Value":"7"}],\#(Self.metadata)"#)
+    expect(
+      try client.confirmSignUp(user, code: Secret("1 2")), "ConfirmSignUp",
+      #"\#(Self.id),"Username":"alice","ConfirmationCode":"12""#)
+    expect(
+      confidential.resendConfirmationCode(hashed), "ResendConfirmationCode",
+      #"\#(Self.id),"Username":"alice","SecretHash":"\#(Self.hash)""#)
+    expect(
+      client.forgotPassword(user, metadata: try ClientMetadata([("k", Secret("v"))])),
+      "ForgotPassword", #"\#(Self.id),"Username":"alice",\#(Self.metadata)"#)
+    expect(
+      try confidential.confirmForgotPassword(hashed, code: Secret("12"), password: Secret("p")),
+      "ConfirmForgotPassword",
+      #"\#(Self.id),"Username":"alice","SecretHash":"\#(Self.hash)","ConfirmationCode":"12","#
+        + #""Password":"p""#)
+  }
+
+  @Test func theOwnAccount() throws {
+    let token = PoolSamples.token
+    let access = #""AccessToken":"access.token""#
+    expect(client.getUser(accessToken: token), "GetUser", access)
+    expect(client.deleteUser(accessToken: token), "DeleteUser", access)
+    expect(
+      try client.changePassword(accessToken: token, from: Secret("o"), to: Secret("n")),
+      "ChangePassword", #"\#(access),"PreviousPassword":"o","ProposedPassword":"n""#)
+    expect(
+      try client.updateAttributes(
+        accessToken: token, [.init(name: "custom:team", value: Secret(""))]),
+      "UpdateUserAttributes", #"\#(access),"UserAttributes":[{"Name":"custom:team","Value":""}]"#)
+    expect(
+      try client.deleteAttributes(accessToken: token, ["nickname", "zoneinfo"]),
+      "DeleteUserAttributes", #"\#(access),"UserAttributeNames":["nickname","zoneinfo"]"#)
+    expect(
+      try client.getVerificationCode(accessToken: token, of: "email"),
+      "GetUserAttributeVerificationCode", #"\#(access),"AttributeName":"email""#)
+    expect(
+      try client.verifyAttribute(accessToken: token, "email", code: Secret("7")),
+      "VerifyUserAttribute", #"\#(access),"AttributeName":"email","Code":"7""#)
+    expect(
+      client.setMFAPreference(
+        accessToken: token,
+        try MFAPreference(enabled: [.app: true, .sms: false], preferred: .app)),
+      "SetUserMFAPreference",
+      #"\#(access),"SMSMfaSettings":{"Enabled":false,"PreferredMfa":false},"#
+        + #""SoftwareTokenMfaSettings":{"Enabled":true,"PreferredMfa":true}"#)
+  }
+
+  @Test func anAuthenticatorAppOfAUserOrOfASignIn() throws {
+    let user = SoftwareTokenOwner.user(accessToken: PoolSamples.token)
+    let signIn = SoftwareTokenOwner.signIn(session: Secret("s"))
+    expect(
+      client.associateSoftwareToken(of: user), "AssociateSoftwareToken",
+      #""AccessToken":"access.token""#)
+    expect(
+      client.associateSoftwareToken(of: signIn), "AssociateSoftwareToken", #""Session":"s""#)
+    expect(
+      try client.verifySoftwareToken(of: signIn, code: Secret("123 456"), name: "phone"),
+      "VerifySoftwareToken",
+      #""Session":"s","UserCode":"123456","FriendlyDeviceName":"phone""#)
+  }
+
+  @Test func devices() throws {
+    let token = PoolSamples.token
+    let start = #""AccessToken":"access.token","DeviceKey":"\#(Self.device)""#
+    let verifier = DeviceVerifier(salt: Secret("c2FsdA=="), passwordVerifier: Secret("dg=="))
+    expect(
+      try client.confirmDevice(accessToken: token, key: Self.device, verifier, name: "host"),
+      "ConfirmDevice",
+      #"\#(start),"DeviceSecretVerifierConfig":{"PasswordVerifier":"dg==","Salt":"c2FsdA=="},"#
+        + #""DeviceName":"host""#)
+    for (isRemembered, word) in [(true, "remembered"), (false, "not_remembered")] {
+      expect(
+        try client.updateDevice(accessToken: token, key: Self.device, isRemembered: isRemembered),
+        "UpdateDeviceStatus", #"\#(start),"DeviceRememberedStatus":"\#(word)""#)
+    }
+    expect(try client.forgetDevice(accessToken: token, key: Self.device), "ForgetDevice", start)
+    expect(try client.getDevice(accessToken: token, key: Self.device), "GetDevice", start)
+    expect(
+      client.listDevices(accessToken: token, after: "p"), "ListDevices",
+      #""AccessToken":"access.token","Limit":60,"PaginationToken":"p""#)
+  }
+}
+
+/// What no pool takes is refused before it is sent, and named.
+struct UserPoolInputTests {
+  private func field(_ body: () throws(InvalidInput) -> Void) -> String? {
+    do throws(InvalidInput) {
+      try body()
+      return nil
+    } catch {
+      #expect(!error.description.contains("Kq7vXw2n"))
+      return error.field
+    }
+  }
+
+  @Test func passwordsAreLongOrShortAndNothingElse() throws {
+    let client = try PoolSamples.client()
+    let user = try PoolSamples.user(client)
+    func refused(_ password: String) -> String? {
+      field { () throws(InvalidInput) in
+        _ = try client.initiateAuth(.password(Secret(password)), as: user)
+      }
+    }
+    #expect(refused("") == "password")
+    #expect(refused(String(repeating: "é", count: 256)) == nil)
+    #expect(refused(String(repeating: "é", count: 257)) == "password")
+    #expect(refused(" a b ") == nil)
+  }
+
+  @Test(arguments: ["", " \n\t", String(repeating: "1", count: 2049)])
+  func aCodeHasCharacters(code: String) throws {
+    let client = try PoolSamples.client()
+    let user = try PoolSamples.user(client)
+    let found = field { () throws(InvalidInput) in
+      _ = try client.confirmSignUp(user, code: Secret(code))
+    }
+    #expect(found == "code")
+  }
+
+  @Test(arguments: [
+    "", "eu-west-1", "eu-west-1_", "_ab", "eu-west-1_xyz", "eu-west-1_ab/",
+    "eu-west-1_" + String(repeating: "a", count: 46),
+  ])
+  func aDeviceKeyHasItsForm(key: String) throws {
+    let client = try PoolSamples.client()
+    let found = field { () throws(InvalidInput) in
+      _ = try client.getDevice(accessToken: PoolSamples.token, key: key)
+    }
+    #expect(found == "DeviceKey")
+  }
+
+  @Test func attributesHaveNamesAndLimits() throws {
+    let client = try PoolSamples.client()
+    func refused(_ name: String, _ value: String) -> Bool {
+      field { () throws(InvalidInput) in
+        _ = try client.updateAttributes(
+          accessToken: PoolSamples.token, [.init(name: name, value: Secret(value))])
+      } != nil
+    }
+    #expect(!refused("custom:" + String(repeating: "n", count: 32), ""))
+    #expect(refused(String(repeating: "n", count: 33), ""))
+    #expect(refused("", "v"))
+    #expect(refused("a\u{7}b", "v"))
+    #expect(!refused("a", String(repeating: "田", count: 2048)))
+    #expect(refused("a", String(repeating: "田", count: 2049)))
+    #expect(
+      field { () throws(InvalidInput) in
+        _ = try client.updateAttributes(accessToken: PoolSamples.token, [])
+      } == "attributes")
+    #expect(
+      field { () throws(InvalidInput) in
+        _ = try client.deleteAttributes(accessToken: PoolSamples.token, [])
+      } == "names")
+  }
+
+  @Test func namesClientsAndMetadataHaveLimits() throws {
+    let client = try PoolSamples.client()
+    for name in ["", String(repeating: "u", count: 129), "a\nb"] {
+      #expect(
+        field { () throws(InvalidInput) in
+          _ = try client.username(name, digests: TestCrypto())
+        } == "username")
+    }
+    for id in ["", "a b", String(repeating: "i", count: 129)] {
+      #expect(throws: InvalidInput.self) {
+        try UserPoolClient(
+          backend: "b", endpoint: client.endpoint, pool: client.pool, id: id, secret: nil)
+      }
+    }
+    for secret in ["", "Kq7vXw2n z", String(repeating: "s", count: 65)] {
+      #expect(
+        field { () throws(InvalidInput) in
+          _ = try UserPoolClient(
+            backend: "b", endpoint: client.endpoint, pool: client.pool, id: "i",
+            secret: Secret(secret))
+        } == "client_secret_file")
+    }
+    let long = Secret([UInt8](repeating: 65, count: 131_072))
+    let wrong: [[(name: String, value: Secret)]] = [
+      (0...64).map { (name: "k\($0)", value: Secret("v")) },
+      [("a", Secret("1")), ("a", Secret("2"))], [("", Secret("v"))], [("a", long)],
+    ]
+    for entries in wrong {
+      #expect(throws: InvalidInput.self) { try ClientMetadata(entries) }
+    }
+  }
+
+  @Test func aPreferredFactorIsOn() {
+    #expect(throws: InvalidInput.self) { try MFAPreference(enabled: [:], preferred: nil) }
+    #expect(throws: InvalidInput.self) { try MFAPreference(enabled: [.sms: true], preferred: .app) }
+    #expect(throws: InvalidInput.self) {
+      try MFAPreference(enabled: [.app: false], preferred: .app)
+    }
+  }
+
+  @Test(arguments: [
+    "", "eu-west-1", "eu-west-1_", "_Ab", "EU_Ab", "eu-west-1_A-b", "eu-west-1_A_b", "eu west_Ab",
+    "eu-west-1_" + String(repeating: "A", count: 46),
+  ])
+  func aPoolHasItsForm(text: String) {
+    #expect(throws: InvalidInput.self) { try UserPoolID(text) }
+  }
+
+  @Test(arguments: [
+    ("eu-west-1_AbC", "cognito-idp.eu-west-1.amazonaws.com/eu-west-1_AbC"),
+    ("cn-north-1_AbC", "cognito-idp.cn-north-1.amazonaws.com.cn/cn-north-1_AbC"),
+    ("us-gov-west-1_AbC", "cognito-idp.us-gov-west-1.amazonaws.com/us-gov-west-1_AbC"),
+    ("eusc-de-east-1_AbC", "cognito-idp.eusc-de-east-1.amazonaws.eu/eusc-de-east-1_AbC"),
+  ])
+  func aPoolsTokensHaveTheKeyOfItsPartition(text: String, key: String) throws {
+    let pool = try UserPoolID(text)
+    #expect(pool.loginsKey == key)
+    #expect(pool.issuer == "https://\(key)")
+    #expect(pool.name == "AbC")
+    #expect(pool.description == text)
+  }
+
+  /// The hosts are those of botocore's rule set of cognito-idp.
+  @Test(arguments: [
+    ("us-east-1", false, true, "cognito-idp.us-east-1.amazonaws.com"),
+    ("us-east-1", true, false, "cognito-idp-fips.us-east-1.amazonaws.com"),
+    ("us-east-1", true, true, "cognito-idp-fips.us-east-1.amazonaws.com"),
+    ("eu-west-1", true, true, "cognito-idp-fips.eu-west-1.api.aws"),
+    ("us-gov-west-1", false, true, "cognito-idp.us-gov-west-1.api.aws"),
+    ("us-gov-west-1", true, false, "cognito-idp-fips.us-gov-west-1.amazonaws.com"),
+    ("cn-north-1", false, false, "cognito-idp.cn-north-1.amazonaws.com.cn"),
+    ("cn-north-1", false, true, "cognito-idp.cn-north-1.api.amazonwebservices.com.cn"),
+    ("eusc-de-east-1", false, false, "cognito-idp.eusc-de-east-1.amazonaws.eu"),
+    ("eusc-de-east-1", true, true, "cognito-idp-fips.eusc-de-east-1.api.amazonwebservices.eu"),
+  ])
+  func endpoints(region: String, fips: Bool, dualStack: Bool, host: String) throws {
+    let endpoint = try AWSEndpoint(
+      .cognitoUserPools, region: region, fips: fips, dualStack: dualStack)
+    #expect(endpoint.url == "https://\(host)/")
+  }
+}

@@ -1,0 +1,128 @@
+import FoundationEssentials
+import Testing
+
+@testable import SandboxKit
+
+/// The tokens of a user pool at the identity pool, and from region to region.
+@Suite struct PoolLoginTests {
+  private func id(_ pool: inout TestPool, _ token: String) -> HTTPReply {
+    pool.test.cognito("GetId", SocialLoginTests.getID([TestPool.provider: token]))
+  }
+
+  @Test func anIDTokenGivesCredentials() throws {
+    var pool = try TestPool()
+    let token = try pool.tokens().id
+    let identity = try #require(id(&pool, token).json?["IdentityId"]?.text)
+    #expect(pool.test.credentials(identity, TestPool.provider, token).status == 200)
+    // Another sign-in is the same identity, another user another one.
+    #expect(id(&pool, try pool.tokens().id).json?["IdentityId"]?.text == identity)
+    try pool.set("bob", ["Password": "Sandbox-1", "Status": "CONFIRMED"])
+    let bob = try pool.tokens("bob").id
+    #expect(id(&pool, bob).json?["IdentityId"]?.text != identity)
+    #expect(
+      pool.test.credentials(identity, TestPool.provider, bob).cognitoError.contains(
+        "Logins don't match."))
+  }
+
+  @Test func otherTokensAreRefused() throws {
+    var pool = try TestPool()
+    let tokens = try pool.tokens()
+    let start = "NotAuthorizedException: Invalid login token. "
+    #expect(id(&pool, tokens.access).cognitoError == start + "Missing a required claim: aud")
+    let claims = try TokenIssuer.claims(in: tokens.id)
+    let foreign = try TestSandbox.issuer.get().token(claims, algorithm: .rs256)
+    #expect(id(&pool, foreign).cognitoError == start + "Couldn't verify signed token.")
+    var members = claims.members ?? [:]
+    members["aud"] = "another"
+    let key = try PoolKeys.shared.issuer(TestPool.id, .id)
+    #expect(
+      id(&pool, try key.token(.object(members), algorithm: .rs256)).cognitoError
+        == start + "Incorrect token audience.")
+    members["aud"] = claims["aud"]
+    members["token_use"] = "access"
+    #expect(id(&pool, try key.token(.object(members), algorithm: .rs256)).status == 400)
+    members["iss"] = "https://cognito-idp.us-east-1.amazonaws.com/us-east-1_Other"
+    #expect(
+      id(&pool, try key.token(.object(members), algorithm: .rs256)).cognitoError
+        == start + "Issuer doesn't match providerName")
+    pool.test.now += 3600
+    let now = pool.test.now.epochSeconds
+    #expect(id(&pool, tokens.id).cognitoError == start + "Token expired: \(now) >= \(now)")
+  }
+
+  @Test func aTokenOfAnotherPoolIsRefused() throws {
+    var pool = try TestPool()
+    let other = "us-east-1_Other"
+    try pool.control("", ["UserPool": .string(other)])
+    try pool.control(
+      "/client",
+      [
+        "UserPool": .string(other), "ClientId": "otherclient",
+        "ExplicitAuthFlows": ["ALLOW_USER_PASSWORD_AUTH"],
+      ])
+    try pool.control(
+      "/user",
+      [
+        "UserPool": .string(other), "Username": "alice", "Password": "Sandbox-1",
+        "Status": "CONFIRMED",
+      ])
+    let values = ["USERNAME": "alice", "PASSWORD": "Sandbox-1"]
+    let token = try Tokens(pool.start("USER_PASSWORD_AUTH", values, client: "otherclient")).id
+    #expect(
+      id(&pool, token).cognitoError
+        == "NotAuthorizedException: Invalid login token. Issuer doesn't match providerName")
+    let login = ["cognito-idp.us-east-1.amazonaws.com/" + other: token]
+    #expect(
+      pool.test.cognito("GetId", SocialLoginTests.getID(login)).cognitoError
+        == "NotAuthorizedException: Token is not from a supported provider of this identity pool.")
+    let body: JSON = [
+      "CognitoIdentityProviders": [
+        [
+          "ProviderName": .string("cognito-idp.us-east-1.amazonaws.com/" + other),
+          "ClientId": "otherclient",
+        ]
+      ]
+    ]
+    #expect(pool.test.send("POST", "/control/pool", body).status == 200)
+    #expect(pool.test.cognito("GetId", SocialLoginTests.getID(login)).status == 200)
+  }
+
+  @Test(arguments: [false, true])
+  func signOutCountsOnlyWhereThePoolIsAsked(_ isAsked: Bool) throws {
+    var pool = try TestPool()
+    let body: JSON = [
+      "CognitoIdentityProviders": [
+        [
+          "ProviderName": .string(TestPool.provider), "ClientId": .string(TestPool.client),
+          "ServerSideTokenCheck": .bool(isAsked),
+        ]
+      ]
+    ]
+    #expect(pool.test.send("POST", "/control/pool", body).status == 200)
+    let (tokens, deleted) = (try pool.tokens(), try pool.tokens())
+    #expect(id(&pool, tokens.id).status == 200)
+    _ = pool.call("GlobalSignOut", token: tokens.access)
+    #expect(id(&pool, tokens.id).status == (isAsked ? 400 : 200))
+    let again = try pool.tokens()
+    #expect(id(&pool, again.id).status == 200)
+    _ = pool.call("DeleteUser", token: again.access)
+    #expect(id(&pool, again.id).status == (isAsked ? 400 : 200))
+    #expect(id(&pool, deleted.id).status == (isAsked ? 400 : 200))
+  }
+
+  @Test(arguments: [
+    ("eu-west-1_AbC", "cognito-idp.eu-west-1.amazonaws.com/eu-west-1_AbC"),
+    ("us-gov-west-1_AbC", "cognito-idp.us-gov-west-1.amazonaws.com/us-gov-west-1_AbC"),
+    ("cn-north-1_AbC", "cognito-idp.cn-north-1.amazonaws.com.cn/cn-north-1_AbC"),
+    ("eusc-de-east-1_AbC", "cognito-idp.eusc-de-east-1.amazonaws.eu/eusc-de-east-1_AbC"),
+  ])
+  func theProviderIsOfTheRegionsPartition(_ id: String, _ provider: String) {
+    #expect(UserPoolName(id: id).provider == provider)
+    #expect(UserPoolName(id: id).isValid)
+  }
+
+  @Test(arguments: ["", "_a", "eu-west-1_", "eu west_a", "eu-west-1_a_b", "eu-west-1_a-b"])
+  func anIDOfAnotherFormIsRefused(_ id: String) {
+    #expect(!UserPoolName(id: id).isValid)
+  }
+}
