@@ -115,7 +115,8 @@ extension LoginRequest {
   fileprivate var metadata: Logger.Metadata {
     switch signIn {
     case .host: ["means": "host"]
-    case .password(let username, _): ["means": "password", "username": "\(username)"]
+    case .username(let username), .password(let username, _):
+      ["means": "password", "username": "\(username)"]
     case .developerToken(let identity, _): ["means": "token", "claimed": "\(identity)"]
     case .logins(let map, _, _):
       [

@@ -115,6 +115,8 @@ package final class SessionService {
       give(.ping(version: Version.current, pid: host.process.pid), request, client)
     case .login(let login):
       withSession(login.profile, request, client, now) { signIn(login, $0, request, client, now) }
+    case .respond:
+      refuse(.unknownChallenge, id: request.id, client)
     case .account(let account):
       withSession(account.profile, request, client, now) {
         self.account(account, $0, request, client, now)

@@ -103,8 +103,19 @@ extension Profile {
         "\"custom_role_arn\" belongs to the enhanced flow, and profile '\(settings.name)' has the "
           + "basic one: its role is role_arn")
     }
+    if login.metadata != nil || login.validationData != nil {
+      return ProtocolError(
+        .invalidRequest,
+        "\"client_metadata\" and \"validation_data\" are for user pools, and profile "
+          + "'\(settings.name)' has none")
+    }
     switch login.signIn {
     case .host: return refusalOfHost
+    case .username:
+      return ProtocolError(
+        .invalidRequest,
+        "\"username\" needs \"password\": profile '\(settings.name)' has no user pool to ask for it"
+      )
     case .password:
       guard plan.backend != .password else { return nil }
       return ProtocolError(

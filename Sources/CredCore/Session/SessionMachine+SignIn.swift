@@ -41,6 +41,8 @@ extension SessionMachine {
         .signIn(username: name, password: password),
         for: Refresh(goal: .credentials, method: nil), &context)
     case .host: signInByHost(&context)
+    case .username:
+      preconditionFailure("the profile refuses a name alone, or a conversation takes it")
     case .developerToken(let identityID, let token):
       useDeveloperToken(token, of: identityID, request, &context)
     case .logins(let added, let identityID, let isAlone):
@@ -284,7 +286,7 @@ extension SignInInput {
   var kind: Kind {
     switch self {
     case .host: .host
-    case .password(let name, _): .password(username: name)
+    case .username(let name), .password(let name, _): .password(username: name)
     case .developerToken, .logins: .tokens
     }
   }
