@@ -137,7 +137,7 @@ extension SessionService {
 
 extension ProtocolError {
   /// Whether the error denies access; other errors are failures.
-  fileprivate var endsAccess: Bool { code == .accessDenied || code == .unknownProfile }
+  var endsAccess: Bool { code == .accessDenied || code == .unknownProfile }
 }
 
 extension Request {

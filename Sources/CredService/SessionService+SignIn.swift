@@ -15,7 +15,11 @@ extension SessionService {
     if let error = callLimitError(session.key.uid, now) ?? loginLimitError(login, session) {
       return refuse(error, id: request.id, client)
     }
-    if let attempt = request.passwordAttempt(in: session.key) {
+    if session.profile.plan.backend.issuer != nil, let user = login.signIn.poolUser {
+      return converse(login, user.name, user.password, session, request, client, now)
+    }
+    endSignIn(of: session.key, Self.replaced)
+    if let attempt = request.passwordAttempt(in: session) {
       if let error = passwordRefusal(attempt, now) {
         recordSignIn(request, session, client, error)
         return refuse(error, id: request.id, client)
@@ -38,7 +42,7 @@ extension SessionService {
 
   /// One password at a time, with a pause after failures: otherwise a program could try many
   /// passwords at once.
-  private func passwordRefusal(
+  func passwordRefusal(
     _ attempt: PasswordLimiter.Attempt, _ now: Instant
   ) -> ProtocolError? {
     if passwordsUnderWay.contains(attempt.uid) {
@@ -68,6 +72,7 @@ extension SessionService {
     if let error = callLimitError(session.key.uid, now) {
       return refuse(error, id: request.id, client)
     }
+    if scope == .identity { endSignIn(of: session.key, Self.signedOutMeanwhile) }
     session.requester = client
     handle(.cleared(scope), session, now)
     session.requester = nil
@@ -91,6 +96,7 @@ extension SessionService {
     let signOut = global ? GlobalSignOut(callIDs.next(), session) : nil
     let profile = session.profile
     recordSignOut(session, client, global: global)
+    endSignIn(of: session.key, Self.signedOutMeanwhile)
     session.isBeingSignedOut = true
     handle(.loggedOut, session, now)
     session.isBeingSignedOut = false
@@ -110,6 +116,9 @@ extension SessionService {
       self.globalSignOutFinished(signOut, id, failure)
     }
   }
+
+  private static let signedOutMeanwhile = ProtocolError(
+    .signInFailed, "the user has signed out meanwhile")
 
   private static func notToldBackend(_ error: ProtocolError) -> ProtocolError {
     // A second request would not reach the backend: its content is already dropped here.

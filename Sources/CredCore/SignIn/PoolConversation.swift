@@ -6,43 +6,20 @@
 public struct PoolConversation: Sendable {
   /// What the backend's configuration says.
   public struct Plan: Sendable, Equatable {
-    /// The values of `auth_flow`.
-    public enum Flow: String, Sendable, CaseIterable {
-      case srp
-      case password
-      case custom
-      case customSRP = "custom-srp"
-      case choice
-    }
-
-    /// The values of `remember_device`.
-    public enum DevicePolicy: String, Sendable, CaseIterable {
-      case no
-      case yes
-      case ask
-    }
-
     /// The backend's name.
     public var backend: String
     public var issuer: PoolIssuer
-    public var flow: Flow
-    public var rememberDevice: DevicePolicy
+    public var flow: UserPoolSettings.AuthFlow
+    public var rememberDevice: UserPoolSettings.DeviceMemory
 
     public init(
-      backend: String, issuer: PoolIssuer, flow: Flow = .srp, rememberDevice: DevicePolicy = .no
+      backend: String, issuer: PoolIssuer, flow: UserPoolSettings.AuthFlow = .srp,
+      rememberDevice: UserPoolSettings.DeviceMemory = .no
     ) {
       self.backend = backend
       self.issuer = issuer
       self.flow = flow
       self.rememberDevice = rememberDevice
-    }
-
-    /// Whether a sign-in cannot begin without a password.
-    public var needsPassword: Bool {
-      switch flow {
-      case .srp, .password, .customSRP: true
-      case .custom, .choice: false
-      }
     }
   }
 
@@ -251,4 +228,14 @@ public struct PoolSignInResult: Sendable, Equatable {
   public let newDevice: DeviceSecret?
   /// The key of a device that the pool does not know any more.
   public let droppedDevice: String?
+}
+
+extension UserPoolSettings.AuthFlow {
+  /// Whether a sign-in cannot begin without a password.
+  public var needsPassword: Bool {
+    switch self {
+    case .srp, .password, .customSRP: true
+    case .custom, .choice: false
+    }
+  }
 }

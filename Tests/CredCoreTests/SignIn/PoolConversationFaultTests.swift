@@ -13,7 +13,7 @@ struct PoolConversationFaultTests {
   @Test func aNewDeviceIsConfirmedAtOnce() throws {
     let confirmed = #"{"UserConfirmationNecessary":true}"#
     for (policy, isKept, calls) in [
-      (PoolConversation.Plan.DevicePolicy.no, false, 3), (.yes, true, 4),
+      (UserPoolSettings.DeviceMemory.no, false, 3), (.yes, true, 4),
     ] {
       let talk = try Talk(
         remember: policy,
@@ -188,9 +188,9 @@ struct PoolConversationFaultTests {
   @Test func anyPoolIsTalkedToWithoutHarm() throws {
     for seed in 0..<UInt64(TestRounds.of(400)) {
       var random = SeededGenerator(seed: seed)
-      let flow = try #require(PoolConversation.Plan.Flow.allCases.randomElement(using: &random))
+      let flow = try #require(UserPoolSettings.AuthFlow.allCases.randomElement(using: &random))
       let policy = try #require(
-        PoolConversation.Plan.DevicePolicy.allCases.randomElement(using: &random))
+        UserPoolSettings.DeviceMemory.allCases.randomElement(using: &random))
       let talk = try Talk(
         flow, password: Bool.random(using: &random) ? "pass-word" : nil, remember: policy,
         device: Bool.random(using: &random) ? Talk.device : nil, seed: seed)

@@ -31,7 +31,7 @@ struct PoolConversationTests {
   }
 
   @Test func everyFlowBeginsWithItsOwnRequest() throws {
-    let rows: [(PoolConversation.Plan.Flow, String?, String, [String])] = [
+    let rows: [(UserPoolSettings.AuthFlow, String?, String, [String])] = [
       (.srp, "p", "USER_SRP_AUTH", ["SRP_A"]), (.password, "p", "USER_PASSWORD_AUTH", ["PASSWORD"]),
       (.custom, nil, "CUSTOM_AUTH", []), (.custom, "p", "CUSTOM_AUTH", []),
       (.customSRP, "p", "CUSTOM_AUTH", ["SRP_A", "CHALLENGE_NAME"]),
@@ -285,7 +285,7 @@ struct PoolConversationTests {
   }
 
   @Test func aPoolThatWantsThePasswordItselfDoesNotGetItWhereAProofIsConfigured() throws {
-    for flow in [PoolConversation.Plan.Flow.srp, .custom, .customSRP] {
+    for flow in [UserPoolSettings.AuthFlow.srp, .custom, .customSRP] {
       for body in [PoolSamples.challenge("PASSWORD"), Self.choices(#""PASSWORD""#)] {
         let talk = try Talk(flow, [.ok(body)])
         #expect(try talk.start().failure?.code == .poolMisconfigured, "\(flow)")

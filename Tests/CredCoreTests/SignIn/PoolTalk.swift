@@ -66,8 +66,8 @@ final class PoolTalk {
   private var random: any RandomNumberGenerator
 
   init(
-    _ flow: PoolConversation.Plan.Flow = .srp, password: String? = "pass-word",
-    username: String = "alice", remember: PoolConversation.Plan.DevicePolicy = .no,
+    _ flow: UserPoolSettings.AuthFlow = .srp, password: String? = "pass-word",
+    username: String = "alice", remember: UserPoolSettings.DeviceMemory = .no,
     device: DeviceSecret? = nil, pool: String = PoolSamples.poolText, secret: String? = nil,
     seed: UInt64 = 1, _ answers: [Answer] = []
   ) throws {
