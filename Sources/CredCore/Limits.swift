@@ -178,6 +178,18 @@ public enum Limits {
     public static let metadataEntries = 64
   }
 
+  /// Sign-ins that wait for an answer of their user.
+  public enum Challenge {
+    /// Open challenges of one user: one in each of as many profiles.
+    public static let openPerUser = 8
+    /// Open challenges of all users: each keeps some kilobytes, and at most a challenge of 256 KiB.
+    public static let open = 1024
+    /// The longest that one sign-in may go on, however often it asks.
+    public static let longestSignIn = Duration.seconds(30 * 60)
+    /// Answers of one `respond`: no step takes more than two.
+    public static let answers = 8
+  }
+
   /// Configuration files. Each number is far above honest use. It keeps a file that is no
   /// configuration (a core dump, a log) from costing more than a moment.
   public enum Configuration {

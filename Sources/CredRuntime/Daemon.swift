@@ -80,7 +80,10 @@ public final class Daemon {
     self.status = status
     service.delegate = self
     status.update()
-    idleExit = try IdleExit(loop: loop, server: server, upstream: upstream) {
+    idleExit = try IdleExit(
+      loop: loop, server: server,
+      isBusy: { [unowned self] in self.upstream.callCount > 0 || self.service.openSignIns > 0 }
+    ) {
       [unowned self] in stopUnused()
     }
     limitIdleTime()
@@ -170,12 +173,13 @@ public struct DaemonOptions: Sendable {
 
 /// Ends an idle daemon if the configuration asks for it.
 final class IdleExit {
-  /// How soon to check again if the time is up but a call is still under way.
+  /// How soon to check again if the time is up but a call is still under way, or a sign-in waits for
+  /// its user.
   private static let pause: Duration = .seconds(1)
 
   private let loop: EventLoop
   private let server: ClientServer
-  private let upstream: any UpstreamPerforming
+  private let isBusy: () -> Bool
   private let end: () -> Void
   private var timer: EventSource?
 
@@ -185,12 +189,12 @@ final class IdleExit {
   }
 
   init(
-    loop: EventLoop, server: ClientServer, upstream: any UpstreamPerforming,
+    loop: EventLoop, server: ClientServer, isBusy: @escaping () -> Bool,
     end: @escaping () -> Void
   ) throws(SystemError) {
     self.loop = loop
     self.server = server
-    self.upstream = upstream
+    self.isBusy = isBusy
     self.end = end
     timer = try loop.timer { [unowned self] _ in self.check() }
   }
@@ -206,7 +210,7 @@ final class IdleExit {
     let due = (isEmpty ? server.emptySince : now) + limit
     if due > now {
       timer?.arm(at: due)
-    } else if upstream.callCount > 0 {
+    } else if isBusy() {
       timer?.arm(at: now + Self.pause)
     } else {
       end()

@@ -48,6 +48,21 @@ package struct SignUpCall: Sendable {
   package let signUp: SignUp
 }
 
+/// A step of a sign-in at a user pool, with everything needed to make it.
+package struct ConversationCall: Sendable {
+  package let id: CallID
+  /// The profile when the sign-in began.
+  package let profile: Profile
+  package let user: UnixUser
+  package let step: ConversationStep
+}
+
+package enum ConversationStep: Sendable {
+  case send(PoolRequest)
+  /// On a thread.
+  case compute(PoolProof)
+}
+
 /// Makes the calls of sessions. One completion for each: later, never within `start`, and never
 /// after `cancel`.
 package protocol UpstreamPerforming: AnyObject {
@@ -62,6 +77,10 @@ package protocol UpstreamPerforming: AnyObject {
   func signUp(
     _ request: SignUpCall,
     completion: @escaping (Result<SignUpResult, UpstreamFailure>) -> Void)
+  /// Makes a step of a sign-in at a user pool. The completion gets its outcome: what was computed, a
+  /// reply, or a failure.
+  func converse(
+    _ call: ConversationCall, completion: @escaping (PoolConversation.Event) -> Void)
   /// The number of calls that have begun or wait for their turn.
   var callCount: Int { get }
 }

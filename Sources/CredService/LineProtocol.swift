@@ -97,9 +97,10 @@ extension SessionService: LineReceiving {
   /// Ends the wait of a client that has disconnected or may not wait any longer.
   func abandonWait(_ client: Client, _ now: Instant) {
     guard let waiting = endWait(client), let session = waiting.session else { return }
-    if let attempt = waiting.request.passwordAttempt(in: session.key) {
+    if let attempt = waiting.request.passwordAttempt(in: session) {
       passwordEnded(attempt, .signInFailed)
     }
+    signInClientLeft(client.id, session.key)
     handle(.waiterLeft(client.id), session, now)
   }
 }
@@ -149,11 +150,13 @@ extension GetRequest {
 }
 
 extension Request {
-  /// The password that the request tries, so that a failure counts; nil for other requests.
-  func passwordAttempt(in session: SessionKey) -> PasswordLimiter.Attempt? {
-    guard case .login(let login) = operation, case .password(let username, _) = login.signIn
+  /// The password that the request tries, so that a failure counts; nil for other requests, and at a
+  /// user pool, where more than a password may be wrong.
+  func passwordAttempt(in session: Session) -> PasswordLimiter.Attempt? {
+    guard case .login(let login) = operation, case .password(let username, _) = login.signIn,
+      session.profile.plan.backend.issuer == nil
     else { return nil }
     return PasswordLimiter.Attempt(
-      uid: session.uid, profile: session.profile, username: username)
+      uid: session.key.uid, profile: session.key.profile, username: username)
   }
 }

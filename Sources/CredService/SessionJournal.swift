@@ -39,7 +39,7 @@ extension SessionService {
   private func logState(_ state: SignInState, _ session: Session, _ log: Logger) {
     let message: Logger.Message = "session is now \(state.reported)"
     let client = requester(of: session)
-    guard client?.waiting?.request.signIn == nil, !session.isBeingSignedOut else {
+    guard client?.waiting?.request.signInMetadata == nil, !session.isBeingSignedOut else {
       return log.debug(message)
     }
     var metadata = processMetadata(client)
@@ -117,7 +117,8 @@ extension LoginRequest {
     switch signIn {
     case .host: ["means": "host"]
     case .poolTokens(let signIn): ["means": "userPool", "username": "\(signIn.username)"]
-    case .password(let username, _): ["means": "password", "username": "\(username)"]
+    case .username(let username), .password(let username, _):
+      ["means": "password", "username": "\(username)"]
     case .developerToken(let identity, _): ["means": "token", "claimed": "\(identity)"]
     case .logins(let map, _, _):
       [
@@ -129,8 +130,14 @@ extension LoginRequest {
 }
 
 extension Request {
-  fileprivate var signIn: LoginRequest? {
-    if case .login(let login) = operation { login } else { nil }
+  /// By which means, and as whom; nil if it is no part of a sign-in.
+  fileprivate var signInMetadata: Logger.Metadata? {
+    switch operation {
+    case .login(let login): login.metadata
+    // Who it is stands in the state that follows.
+    case .respond: ["means": "userPool"]
+    default: nil
+    }
   }
 }
 
@@ -154,13 +161,13 @@ extension SessionService {
   func recordSignIn(
     _ request: Request, _ session: Session, _ client: Client, _ error: ProtocolError? = nil
   ) {
-    guard let login = request.signIn, error?.code.refusesSignIn ?? true else { return }
+    guard let login = request.signInMetadata, error?.code.refusesSignIn ?? true else { return }
     let event: JournalEvent = error == nil ? .signedIn : .signInRefused
     let subject = NoticeLimiter.Subject(
       event: event.rawValue, profile: session.key.profile, uid: session.key.uid)
     guard let repeats = auditLimiter.admit(subject, now: host.clock.now) else { return }
     var metadata = sessionMetadata(session, client, repeats)
-    metadata.merge(login.metadata) { $1 }
+    metadata.merge(login) { $1 }
     if let error {
       metadata["code"] = "\(error.code.rawValue)"
       log.log(event, .notice, "sign-in refused", metadata)

@@ -105,7 +105,7 @@ extension SessionService {
     guard let client = clients[waiter], let waiting = client.waiting, waiting.session === session
     else { return }
     let request = waiting.request
-    if let attempt = request.passwordAttempt(in: session.key) { passwordEnded(attempt, nil) }
+    if let attempt = request.passwordAttempt(in: session) { passwordEnded(attempt, nil) }
     recordSignIn(request, session, client)
     // The sign-in has happened, and is not made again.
     if asksAnew(waiter, in: session, for: .identity(profile: session.key.profile)) { return }
@@ -115,7 +115,7 @@ extension SessionService {
 
   func refuse(_ waiter: UInt64, _ error: ProtocolError, _ session: Session) {
     guard let (client, request) = endWait(waiter, in: session) else { return }
-    if let attempt = request.passwordAttempt(in: session.key) {
+    if let attempt = request.passwordAttempt(in: session) {
       passwordEnded(attempt, error.code)
     }
     recordSignIn(request, session, client, error)
@@ -125,7 +125,7 @@ extension SessionService {
   }
 
   /// Nil if the client does not wait in this session: an answer never goes to another request.
-  private func endWait(_ waiter: UInt64, in session: Session) -> (Client, Request)? {
+  func endWait(_ waiter: UInt64, in session: Session) -> (Client, Request)? {
     guard let client = clients[waiter], let waiting = client.waiting, waiting.session === session
     else { return nil }
     endWait(client)

@@ -36,6 +36,7 @@ extension SessionService {
     let removed = Set(previous.keys).subtracting(next.profiles.keys)
     let now = host.clock.now
     dismissCallers(of: removed)
+    endSignIns(changedFrom: previous)
     let affected = sessions.values.filter {
       changed[$0.key.profile] != nil || removed.contains($0.key.profile)
     }
@@ -71,13 +72,13 @@ extension SessionService {
   private func dismissCallers(of profiles: Set<String>) {
     guard !profiles.isEmpty else { return }
     for client in clientsInOrder {
-      guard let key = client.waiting?.session?.key, profiles.contains(key.profile),
+      guard let session = client.waiting?.session, profiles.contains(session.key.profile),
         let waiting = endWait(client)
       else { continue }
-      if let attempt = waiting.request.passwordAttempt(in: key) {
+      if let attempt = waiting.request.passwordAttempt(in: session) {
         passwordEnded(attempt, .signInFailed)
       }
-      refuse(Self.removed(key.profile), id: waiting.request.id, client)
+      refuse(Self.removed(session.key.profile), id: waiting.request.id, client)
     }
   }
 

@@ -16,7 +16,11 @@ extension SessionService {
     if let error = callLimitError(session.key.uid, now) ?? loginLimitError(login, session) {
       return refuse(error, id: request.id, client)
     }
-    if let attempt = request.passwordAttempt(in: session.key) {
+    if session.profile.plan.backend.issuer != nil, let user = login.signIn.poolUser {
+      return converse(login, user.name, user.password, session, request, client, now)
+    }
+    endSignIn(of: session.key, Self.replaced)
+    if let attempt = request.passwordAttempt(in: session) {
       if let error = passwordRefusal(attempt, now) {
         recordSignIn(request, session, client, error)
         return refuse(error, id: request.id, client)
@@ -39,7 +43,7 @@ extension SessionService {
 
   /// One password at a time, with a pause after failures: otherwise a program could try many
   /// passwords at once.
-  private func passwordRefusal(
+  func passwordRefusal(
     _ attempt: PasswordLimiter.Attempt, _ now: Instant
   ) -> ProtocolError? {
     if passwordsUnderWay.contains(attempt.uid) {
@@ -69,6 +73,7 @@ extension SessionService {
     if let error = callLimitError(session.key.uid, now) {
       return refuse(error, id: request.id, client)
     }
+    if scope == .identity { endSignIn(of: session.key, Self.signedOutMeanwhile) }
     session.requester = client
     handle(.cleared(scope), session, now)
     session.requester = nil
@@ -96,6 +101,7 @@ extension SessionService {
       global || endsTokens ? BackendSignOut(callIDs.next(), session, isGlobal: global) : nil
     let profile = session.profile
     recordSignOut(session, client, global: global)
+    endSignIn(of: session.key, Self.signedOutMeanwhile)
     session.isBeingSignedOut = true
     handle(.loggedOut, session, now)
     session.isBeingSignedOut = false
@@ -135,6 +141,9 @@ extension SessionService {
         "a refresh token was dropped but not revoked: \(failure.summary)", metadata)
     }
   }
+
+  private static let signedOutMeanwhile = ProtocolError(
+    .signInFailed, "the user has signed out meanwhile")
 
   private static func notToldBackend(_ error: ProtocolError) -> ProtocolError {
     // A second request would not reach the backend: its content is already dropped here.

@@ -85,9 +85,12 @@ extension SessionService {
 
   /// Sends an event of a session to the watchers of its user.
   func sendEvent(_ announcement: Announcement, _ session: Session) {
-    guard let ids = watchers[session.key.uid], let event = event(announcement, session) else {
-      return
-    }
+    guard watchers[session.key.uid] != nil, let event = event(announcement, session) else { return }
+    sendEvent(event, session)
+  }
+
+  func sendEvent(_ event: SessionEvent, _ session: Session) {
+    guard let ids = watchers[session.key.uid] else { return }
     for id in ids.sorted() {
       guard let client = clients[id], let watch = client.watch,
         watch.covers(session.key.profile), watch.isOf(session.owner)

@@ -55,6 +55,11 @@ package final class SessionService {
   var passwordLimiter = PasswordLimiter()
   var callAllowance = CallAllowance()
   var accountLimiter = AccountLimiter()
+
+  // Sign-ins at user pools.
+  var signIns = SignInBook()
+  var signInTimer: (any Timer)?
+
   /// Users whose password is being checked.
   var passwordsUnderWay: Set<UInt32> = []
 
@@ -87,6 +92,7 @@ package final class SessionService {
     configured = clock.wallTime
     wakeTimer = clock.makeTimer { [unowned self] in self.wakeSessions() }
     forgetTimer = clock.makeTimer { [unowned self] in self.forgetUnused() }
+    signInTimer = clock.makeTimer { [unowned self] in self.expireSignIns() }
     accessTimer = clock.makeTimer { [unowned self] in self.recheckAccess(clock.now) }
     groups = GroupDirectory(
       clock: clock, background: host.background, queries: host.queries
@@ -118,6 +124,7 @@ package final class SessionService {
       give(.ping(version: Version.current, pid: host.process.pid), request, client)
     case .login(let login):
       withSession(login.profile, request, client, now) { signIn(login, $0, request, client, now) }
+    case .respond(let respond): self.respond(respond, request, client, now)
     case .account(let account):
       withSession(account.profile, request, client, now) {
         self.account(account, $0, request, client, now)
@@ -241,6 +248,7 @@ package final class SessionService {
   /// Removes the session from the table, the store and the wake queue, and empties it.
   func remove(_ session: Session) {
     cancelCall(of: session)
+    endSignIn(of: session.key, ProtocolError(.signInFailed, "the session has ended; sign in again"))
     sessions[session.key] = nil
     sessionOrder.remove(session)
     host.store?.remove(session.key)
@@ -305,6 +313,7 @@ package final class SessionService {
       guard let session = waiting.session, dismissed.insert(session.key).inserted else { continue }
       handle(.waitersDismissed, session, now)
     }
+    endAllSignIns()
     passwordsUnderWay = []
     for (client, waiting) in waits {
       // A sign-in that has happened is not to be made again.

@@ -155,7 +155,7 @@ struct RefusalTable {
     case .accessDenied: Row(status: .notPermitted, advice: "ask the administrator for access")
     case .signInRequired: Row(status: .notPermitted, advice: "sign in with \(login)")
     case .signInFailed, .backendRejected, .tokenRejected, .accountRefused,
-      .confirmationRequired, .passwordResetRequired:
+      .confirmationRequired, .passwordResetRequired, .unknownChallenge:
       Row(status: .notPermitted)
     case .identityConflict, .poolMisconfigured: Row(status: .unavailable)
     case .tooManyRequests: Row(status: .tryAgain, advice: "try again later")

@@ -235,6 +235,9 @@ public enum EventLine {
       let code = error?["Code"]?.text ?? "unknown error"
       return "degraded: "
         + [code, error?["Message"]?.text].compactMap { $0 }.joined(separator: ": ")
+    case "challenge":
+      let names = [event["Step"]?.text, event["Name"]?.text].compactMap { $0 }
+      return "the sign-in asks its user: " + names.joined(separator: ", ")
     case "refreshed":
       return "refreshed"
     default:

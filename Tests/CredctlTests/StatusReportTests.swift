@@ -171,7 +171,7 @@ import Testing
   }
 
   @Test func leavesOutEventsThatItDoesNotKnow() throws {
-    let event = try JSONValue.parse(Array(#"{"Version":1,"Event":"challenge","Handle":"x"}"#.utf8))
+    let event = try JSONValue.parse(Array(#"{"Version":1,"Event":"somethingNew","Handle":"x"}"#.utf8))
     #expect(EventLine.text(of: event, now: hour) == nil)
   }
 
@@ -190,5 +190,11 @@ import Testing
     #expect(
       try text(.degraded(ProtocolError(.timeout, "slow"), expiration: hour))
         .hasSuffix("work: degraded: Timeout: slow, expires in 2 h"))
+    #expect(
+      try text(
+        .challenge(
+          SignInChallenge(.code(.sms, destination: "+***99"), name: "SMS_MFA"),
+          remaining: .seconds(180))
+      ).hasSuffix("work: the sign-in asks its user: code, SMS_MFA"))
   }
 }

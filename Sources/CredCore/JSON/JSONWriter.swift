@@ -151,7 +151,7 @@ extension JSONWriter {
     endObject()
   }
 
-  /// `"Error":{"Code":…,"Message":…,"RetryAfter":…,"Kind":…,"Reason":…}`.
+  /// `"Error":{"Code":…,"Message":…,"RetryAfter":…,"Kind":…,"Reason":…,"Handle":…}`.
   mutating func field(_ name: String, _ error: ProtocolError) {
     field(name) { writer in
       writer.field("Code", error.code.rawValue)
@@ -159,6 +159,7 @@ extension JSONWriter {
       writer.field("RetryAfter", error.retryAfter?.secondsRoundedUp)
       writer.field("Kind", error.kind.rawValue)
       writer.field("Reason", error.reason)
+      writer.field("Handle", error.handle?.text)
     }
   }
 }

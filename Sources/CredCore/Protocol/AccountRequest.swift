@@ -106,13 +106,20 @@ extension AccountRequest {
       input: .signUp(
         SignUp(
           username: try object.username(), password: try object.password(),
-          attributes: try Self.attributes(object))))
+          attributes: try object["attributes"].map {
+            (value: JSONValue) throws(ProtocolError) -> [SignUp.Attribute] in
+            try RequestObject.attributes(value, upTo: Limits.Upstream.attributeBytes)
+          } ?? [])))
   }
+}
 
-  private static func attributes(
-    _ object: RequestObject
+extension RequestObject {
+  /// Texts by the names of attributes.
+  ///
+  /// - Parameter longest: bytes of a text.
+  static func attributes(
+    _ value: JSONValue, upTo longest: Int
   ) throws(ProtocolError) -> [SignUp.Attribute] {
-    guard let value = object["attributes"] else { return [] }
     guard case .object(let members) = value, members.count <= Limits.Upstream.accountAttributes
     else {
       throw .invalid(
@@ -128,9 +135,9 @@ extension AccountRequest {
           "\(place) must have a name of 1 to \(Limits.Upstream.attributeNameBytes) printable "
             + "ASCII characters")
       }
-      guard let text = member.value.secret, text.count <= Limits.Upstream.attributeBytes else {
+      guard let text = member.value.secret, text.count <= longest else {
         throw .invalid(
-          "\(place) must be a string of at most \(Limits.Upstream.attributeBytes) bytes")
+          "\(place) must be a string of at most \(longest) bytes")
       }
       attributes.append(SignUp.Attribute(name: member.key, value: text))
     }

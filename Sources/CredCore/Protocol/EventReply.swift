@@ -8,6 +8,8 @@ public enum SessionEvent: Sendable, Equatable {
   case refreshed(identityID: IdentityID, expiration: WallTime, nextRefresh: WallTime?)
   /// A refresh failed. The held credentials are valid until `expiration`; nil if there are none.
   case degraded(ProtocolError, expiration: WallTime?)
+  /// A sign-in asks its user something. Who watches gets neither its handle nor its parameters.
+  case challenge(SignInChallenge, remaining: Duration)
 
   /// The value of `Event`.
   public var name: String {
@@ -16,6 +18,7 @@ public enum SessionEvent: Sendable, Equatable {
     case .identityChanged: "identityChanged"
     case .refreshed: "refreshed"
     case .degraded: "degraded"
+    case .challenge: "challenge"
     }
   }
 }
@@ -41,6 +44,10 @@ extension RenderedReply {
       case .degraded(let error, let expiration):
         writer.field("Error", error)
         writer.field("Expiration", expiration)
+      case .challenge(let challenge, let remaining):
+        writer.field("Step", challenge.step.name)
+        writer.field("Name", challenge.name)
+        writer.field("ExpiresIn", max(remaining, .zero).components.seconds)
       }
     }
   }

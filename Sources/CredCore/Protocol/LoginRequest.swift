@@ -4,13 +4,20 @@ public struct LoginRequest: Sendable, Equatable {
   public var signIn: SignInInput
   /// One of the roles in a SAML assertion (Cognito API reference, CustomRoleArn).
   public var customRoleARN: String?
+  /// For the triggers of a user pool, with each request of the sign-in; nil if the line has none.
+  public var metadata: ClientMetadata?
+  /// The same, with the first request alone.
+  public var validationData: ClientMetadata?
 
   public init(
-    profile: String = ProfileName.default, signIn: SignInInput, customRoleARN: String? = nil
+    profile: String = ProfileName.default, signIn: SignInInput, customRoleARN: String? = nil,
+    metadata: ClientMetadata? = nil, validationData: ClientMetadata? = nil
   ) {
     self.profile = profile
     self.signIn = signIn
     self.customRoleARN = customRoleARN
+    self.metadata = metadata
+    self.validationData = validationData
   }
 }
 
@@ -18,7 +25,9 @@ public struct LoginRequest: Sendable, Equatable {
 public enum SignInInput: Sendable, Equatable {
   /// No credentials: the backend trusts this host. Signs a user in again after a `logout`.
   case host
-  /// Goes to the backend's `login_url`.
+  /// For a user pool that asks for something else than a password, or asks for it itself.
+  case username(String)
+  /// Goes to the backend's `login_url`, or is proved to a user pool.
   case password(username: String, password: Secret)
   /// A developer token of the client, with its IdentityId.
   case developerToken(identityID: IdentityID, token: DeveloperToken)
@@ -46,14 +55,24 @@ extension LoginRequest {
             + "\(Limits.Upstream.roleARNLength.upperBound) characters")
       }
     }
+    let (metadata, validationData) = (
+      try object.metadata("client_metadata"), try object.metadata("validation_data")
+    )
+    // A user pool gets both in one member.
+    let entries = [metadata, validationData].compactMap(\.self).flatMap(\.entries)
+    guard (try? ClientMetadata(entries)) != nil else {
+      throw .invalid(
+        #""client_metadata" and "validation_data" must not have a name in common, and at most "#
+          + "\(Limits.UserPool.metadataEntries) texts together")
+    }
     self.init(
-      profile: try object.profile(), signIn: try SignInInput(object), customRoleARN: role)
+      profile: try object.profile(), signIn: try SignInInput(object), customRoleARN: role,
+      metadata: metadata, validationData: validationData)
   }
 }
 
 extension SignInInput {
   fileprivate init(_ object: RequestObject) throws(ProtocolError) {
-    try Self.check("username", comesWith: "password", in: object)
     try Self.check("password", comesWith: "username", in: object)
     try Self.check("token", comesWith: "identity_id", in: object)
     if object["logins"] == nil {
@@ -61,6 +80,8 @@ extension SignInInput {
       try Self.check("alone", comesWith: "logins", in: object)
     }
     switch (object["username"], object["token"], object["logins"]) {
+    case (.some, nil, nil) where object["identity_id"] == nil && object["password"] == nil:
+      self = .username(try object.username())
     case (.some, nil, nil) where object["identity_id"] == nil:
       self = .password(username: try object.username(), password: try object.password())
     case (nil, .some, nil): self = try Self.developerToken(object)

@@ -8,6 +8,7 @@ enum ProtocolVersion {
   /// Keys that operations of an earlier version do not have. A name never changes its meaning.
   static let features = [
     "purpose", "token.refresh", "logout.revoke", "login.alone", "login.logins.identity_id",
-    "signed-in", "account.sign-up",
+    "signed-in", "account.sign-up", "login.username", "login.client_metadata",
+    "login.validation_data",
   ]
 }

@@ -122,6 +122,8 @@ public struct ProtocolError: Error, Equatable, Sendable {
   public var kind: ProtocolErrorKind
   /// The upstream's own name of the error, `[A-Za-z]{1,64}`.
   public var reason: String?
+  /// The challenge that may be answered again.
+  public var handle: ChallengeHandle?
   /// The message for a client that is not the user whom it is about; nil: the same.
   public var messageForOthers: String?
 
@@ -167,6 +169,8 @@ public enum ProtocolErrorCode: String, Sendable, Hashable, CaseIterable {
   case confirmationRequired = "ConfirmationRequired"
   /// The user must set a new password, with a code.
   case passwordResetRequired = "PasswordResetRequired"
+  /// The handle of a challenge is not the caller's, has ended or is too old.
+  case unknownChallenge = "UnknownChallenge"
   case timeout = "Timeout"
   case tooManyRequests = "TooManyRequests"
   case shuttingDown = "ShuttingDown"
@@ -194,7 +198,7 @@ extension ProtocolErrorCode {
     case .invalidRequest, .requestTooLarge, .unknownOperation, .unknownProfile: .request
     case .accessDenied, .backendRejected, .accountRefused: .denied
     case .signInRequired, .signInFailed, .tokenRejected, .confirmationRequired,
-      .passwordResetRequired:
+      .passwordResetRequired, .unknownChallenge:
       .signIn
     case .backendUnavailable, .cognitoUnavailable, .throttled, .timeout, .tooManyRequests,
       .shuttingDown:

@@ -90,6 +90,8 @@ public enum Operation: Sendable, Equatable {
   /// State and IdentityId, without any upstream call.
   case identity(profile: String)
   case login(LoginRequest)
+  /// An answer to a question of a sign-in.
+  case respond(RespondRequest)
   /// The user's account at the backend.
   case account(AccountRequest)
   /// - Parameters:
@@ -107,7 +109,7 @@ public enum Operation: Sendable, Equatable {
   /// Whether the request's line held no secret and so may be cached.
   public var isFreeOfSecrets: Bool {
     switch self {
-    case .login, .account: false
+    case .login, .respond, .account: false
     default: true
     }
   }

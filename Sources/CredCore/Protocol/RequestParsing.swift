@@ -133,6 +133,7 @@ extension Operation {
     case .token: self = .token(try TokenRequest(object))
     case .identity: self = .identity(profile: try object.profile())
     case .login: self = .login(try LoginRequest(object))
+    case .respond: self = .respond(try RespondRequest(object))
     case .account: self = .account(try AccountRequest(object))
     case .logout:
       self = .logout(
@@ -200,7 +201,7 @@ extension ClearScope {
 
 /// The values of `op`, and the keys of each besides those of every operation.
 enum OperationName: String, CaseIterable {
-  case get, token, identity, login, account, logout, clear, release, status, watch, ping
+  case get, token, identity, login, respond, account, logout, clear, release, status, watch, ping
 
   var keys: [String] {
     switch self {
@@ -210,8 +211,9 @@ enum OperationName: String, CaseIterable {
     case .login:
       [
         "profile", "username", "password", "identity_id", "token", "logins", "alone",
-        "custom_role_arn",
+        "custom_role_arn", "client_metadata", "validation_data",
       ]
+    case .respond: ["handle", "answers", "wait", "cancel", "client_metadata"]
     case .account: ["profile", "action", "username", "password", "attributes"] + Self.keysOfActions
     case .logout: ["profile", "global", "revoke"]
     case .clear: ["profile", "what"]

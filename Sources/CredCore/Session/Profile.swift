@@ -115,7 +115,7 @@ extension Profile {
   public var signInMeans: [SignInMeans] {
     var means: [SignInMeans] = []
     if plan.worksUnattended { means.append(.host) }
-    if plan.backend == .password { means.append(.password) }
+    if plan.backend == .password || plan.backend.issuer != nil { means.append(.password) }
     // A developer token is a backend's word, not a user pool's.
     if plan.backend.issuer == nil { means.append(.token) }
     if takesLogins { means.append(.logins) }
@@ -145,10 +145,23 @@ extension Profile {
         "\"custom_role_arn\" belongs to the enhanced flow, and profile '\(settings.name)' has the "
           + "basic one: its role is role_arn")
     }
+    if login.metadata != nil || login.validationData != nil, let error = refusalOfMetadata {
+      return error
+    }
     switch login.signIn {
     case .host: return refusalOfHost
+    case .username:
+      guard let settings = userPool else {
+        return ProtocolError(
+          .invalidRequest,
+          "\"username\" needs \"password\": profile '\(self.settings.name)' has no user pool to "
+            + "ask for it")
+      }
+      guard settings.authFlow.needsPassword else { return nil }
+      return ProtocolError(
+        .signInRequired, "profile '\(self.settings.name)' needs a password")
     case .password:
-      guard plan.backend != .password else { return nil }
+      guard plan.backend != .password, plan.backend.issuer == nil else { return nil }
       return ProtocolError(
         .invalidRequest, "profile '\(settings.name)' has no backend that takes passwords")
     case .poolTokens: return nil
@@ -230,6 +243,25 @@ extension Profile {
       return ProtocolError(
         .tokenRejected, "\"token\" is not a token of Cognito for the identity \"identity_id\"")
     }
+  }
+
+  private var userPool: UserPoolSettings? {
+    if case .userPool(let settings) = backend?.kind { settings } else { nil }
+  }
+
+  /// Why clients may send nothing for the triggers of a user pool; nil if they may.
+  public var refusalOfMetadata: ProtocolError? {
+    guard let userPool else {
+      return ProtocolError(
+        .invalidRequest,
+        "\"client_metadata\" and \"validation_data\" are for user pools, and profile "
+          + "'\(settings.name)' has none")
+    }
+    guard !userPool.takesClientMetadata else { return nil }
+    return ProtocolError(
+      .invalidRequest,
+      "profile '\(settings.name)' takes no \"client_metadata\" and no \"validation_data\": its "
+        + "backend has client_metadata = no")
   }
 
   private var refusalOfHost: ProtocolError? {

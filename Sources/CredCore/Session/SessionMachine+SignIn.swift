@@ -43,6 +43,8 @@ extension SessionMachine {
     case .host: signInByHost(&context)
     case .poolTokens(let poolSignIn):
       if let error = usePoolTokens(poolSignIn, &context) { return cancelSignIn(error, &context) }
+    case .username:
+      preconditionFailure("the profile refuses a name alone, or a conversation takes it")
     case .developerToken(let identityID, let token):
       useDeveloperToken(token, of: identityID, request, &context)
     case .logins(let added, let identityID, let isAlone):
@@ -288,7 +290,7 @@ extension SignInInput {
   var kind: Kind {
     switch self {
     case .host: .host
-    case .password(let name, _): .password(username: name)
+    case .username(let name), .password(let name, _): .password(username: name)
     case .developerToken, .logins: .tokens
     case .poolTokens: .userPool
     }

@@ -135,7 +135,7 @@ extension UserPoolClient {
 
 /// ClientMetadata: what a client passes on to the pool's triggers.
 public struct ClientMetadata: Sendable, Equatable {
-  let entries: [(name: String, value: Secret)]
+  public let entries: [(name: String, value: Secret)]
 
   public init() { entries = [] }
 

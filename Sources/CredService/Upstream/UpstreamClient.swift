@@ -152,23 +152,37 @@ package final class UpstreamClient: UpstreamPerforming {
     guard let backend = request.profile.backend else {
       preconditionFailure("a profile without a backend refuses sign-ups")
     }
+    perform(request.id, for: nil, in: request.profile, at: backend) {
+      [unowned self] (done: @escaping Completion<SignUpResult>) in
+      signUpAtBackend(request, backend, done)
+    } completion: {
+      completion($0)
+    }
+  }
+
+  /// Does something at a backend that is no session's call, in its turn.
+  func perform<Outcome>(
+    _ id: CallID, for user: UnixUser?, in profile: Profile, at backend: BackendSettings,
+    _ work: @escaping (@escaping Completion<Outcome>) -> Void,
+    completion: @escaping Completion<Outcome>
+  ) {
     let queue = queue(of: backend)
-    calls[request.id] = PendingCall(completion: nil, queue: queue)
+    calls[id] = PendingCall(completion: nil, queue: queue)
     let call = Admission.Call(
-      id: request.id, profile: request.profile.settings.name, isInPerson: true, isRetry: false,
-      dependsOnUserInput: true)
+      id: id, profile: profile.settings.name, isInPerson: true, isRetry: false,
+      dependsOnUserInput: true, user: user?.uid)
     queue.enter(call, services.clock) { [unowned self] refusal in
       if let refusal {
         return later { [unowned self] in
-          calls[request.id] = nil
+          calls[id] = nil
           completion(.failure(refusal))
         }
       }
-      signUpAtBackend(request, backend) { [unowned self] result in
+      work { [unowned self] result in
         var failure: UpstreamFailure?
         if case .failure(let some) = result { failure = some }
-        callEnded(queue, request.id, failure)
-        calls[request.id] = nil
+        callEnded(queue, id, failure)
+        calls[id] = nil
         completion(result)
       }
     }

@@ -1,6 +1,7 @@
 extension Dice {
   private static let operations = [
-    "get", "token", "identity", "login", "login", "account", "logout", "clear", "release", "status",
+    "get", "token", "identity", "login", "login", "respond", "account", "logout", "clear",
+    "release", "status",
     "watch", "ping",
   ]
 
@@ -43,7 +44,7 @@ extension Dice {
 
   private mutating func members(of operation: String) -> [(name: String, value: JSONText)] {
     var members: [(name: String, value: JSONText)] = []
-    if !["status", "ping"].contains(operation), once(in: 2) {
+    if !["status", "ping", "respond"].contains(operation), once(in: 2) {
       members.append(("profile", .string(profileName())))
     }
     switch operation {
@@ -54,6 +55,7 @@ extension Dice {
       guard operation == "get" else { break }
       if once(in: 4) { members.append(("user", .string(accountName()))) }
     case "login": members += signIn()
+    case "respond": members += respond()
     case "account": members += account()
     case "logout":
       for name in ["global", "revoke"] where once(in: 2) {
@@ -110,8 +112,9 @@ extension Dice {
   private mutating func signIn() -> [(name: String, value: JSONText)] {
     var members: [(name: String, value: JSONText)] = []
     for _ in 0..<(once(in: 12) ? 2 : 1) {
-      switch number(5) {
+      switch number(6) {
       case 0: break
+      case 5: members.append(("username", .string(accountName())))
       case 1:
         members += [
           ("username", .string(accountName())),
@@ -136,6 +139,44 @@ extension Dice {
             pick(["arn:aws:iam::123456789012:role/x", "arn:x", "arn:aws:iam::1:role/a b c d"]))
         ))
     }
+    for key in ["client_metadata", "validation_data"] where once(in: 6) {
+      members.append((key, metadata(key)))
+    }
+    return members
+  }
+
+  private mutating func metadata(_ prefix: String) -> JSONText {
+    let texts: [(name: String, value: JSONText)] = (0..<number(once(in: 8) ? 70 : 4)).map {
+      (
+        once(in: 20) ? "" : once(in: 10) ? "same" : "\(prefix)-\($0)",
+        once(in: 12) ? anyJSON(levels: 1) : .string("v")
+      )
+    }
+    return disturbed(texts, once: 8)
+  }
+
+  private mutating func respond() -> [(name: String, value: JSONText)] {
+    var members: [(name: String, value: JSONText)] = []
+    let handle = once(in: 8) ? pick(Self.oddTexts) : text("0123456789abcdef", 32...32)
+    members.append(("handle", .string(once(in: 12) ? handle.uppercased() : handle)))
+    switch number(4) {
+    case 0: members.append(("wait", seconds(300)))
+    case 1: members.append(("cancel", .raw(pick(["true", "true", "false", "1"]))))
+    default:
+      var answers: [(name: String, value: JSONText)] = [
+        (pick(["code", "password", "choice", "answer", "new"]), .string(pick(Self.oddTexts)))
+      ]
+      if once(in: 3) {
+        let attributes: [(name: String, value: JSONText)] = [
+          ("given_name", .string("A")),
+          ("custom:x", once(in: 4) ? anyJSON(levels: 1) : .string("")),
+        ]
+        answers.append(("attributes", disturbed(attributes, once: 6)))
+      }
+      members.append(("answers", disturbed(answers, once: 8)))
+    }
+    if once(in: 4) { members.append(("client_metadata", metadata("m"))) }
+    if once(in: 16) { members.append(("wait", seconds(300))) }
     return members
   }
 

@@ -10,8 +10,9 @@ struct SecondRequest {
     "identity": ["profile"],
     "login": [
       "profile", "username", "password", "identity_id", "token", "logins", "alone",
-      "custom_role_arn",
+      "custom_role_arn", "client_metadata", "validation_data",
     ],
+    "respond": ["handle", "answers", "wait", "cancel", "client_metadata"],
     "account": [
       "profile", "action", "username", "password", "attributes", "code", "old_password", "name",
       "names", "preferred", "enabled", "after", "device", "remembered", "client_metadata",
@@ -130,6 +131,7 @@ struct SecondRequest {
           wait: seconds("wait", upTo: 300) ?? .seconds(5)))
     case "identity": return .identity(profile: profile())
     case "login": return login()
+    case "respond": return respond()
     case "account": return account()
     case "logout":
       return .logout(
@@ -153,7 +155,7 @@ extension SecondRequest {
     let role = text("custom_role_arn")
     if let role, !role.hasPrefix("arn:") || !SecondRules.isVisible(role, 20...2048) { problem() }
     let has = { [members] (key: String) in members[key] != nil }
-    if has("username") != has("password") { problem() }
+    if has("password") && !has("username") { problem() }
     if has("token") && !has("identity_id") || has("identity_id") && !has("token") && !has("logins")
     {
       problem()
@@ -164,18 +166,53 @@ extension SecondRequest {
     if means.count > 1 { problem() }
     let signIn: SignInInput =
       switch means.first {
-      case "username": password()
+      case "username": has("password") ? password() : .username(username())
       case "token": developerToken()
       case "logins": logins()
       default: .host
       }
-    return .login(LoginRequest(profile: profile(), signIn: signIn, customRoleARN: role))
+    var login = LoginRequest(profile: profile(), signIn: signIn, customRoleARN: role)
+    login.metadata = metadata("client_metadata")
+    login.validationData = metadata("validation_data")
+    let names = ["client_metadata", "validation_data"].flatMap {
+      Array((members[$0]?.object ?? [:]).keys)
+    }
+    if names.count > 64 || Set(names).count < names.count { problem() }
+    return .login(login)
+  }
+
+  private mutating func username() -> String {
+    let username = text("username") ?? ""
+    let hasControl = username.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    if !(1...1024).contains(username.unicodeScalars.count) || hasControl { problem() }
+    return username
+  }
+
+  /// Texts by names, in the order of the names.
+  private mutating func metadata(_ key: String) -> ClientMetadata? {
+    guard let value = members[key] else { return nil }
+    var entries: [(name: String, value: Secret)] = []
+    guard let given = value.object, given.count <= 64 else {
+      problem()
+      return nil
+    }
+    for (name, value) in given.sorted(by: { $0.key < $1.key }) {
+      guard let text = value.text, !name.isEmpty, name.utf8.count + text.utf8.count <= 131_072
+      else {
+        problem()
+        continue
+      }
+      entries.append((name, Secret(text)))
+    }
+    guard let metadata = try? ClientMetadata(entries) else {
+      problem()
+      return nil
+    }
+    return metadata
   }
 
   private mutating func password() -> SignInInput {
-    let (username, password) = (text("username") ?? "", text("password") ?? "")
-    let hasControl = username.unicodeScalars.contains { $0.properties.generalCategory == .control }
-    if !(1...1024).contains(username.unicodeScalars.count) || hasControl { problem() }
+    let (username, password) = (username(), text("password") ?? "")
     if !(1...4096).contains(password.utf8.count) { problem() }
     return .password(username: username, password: Secret(password))
   }
@@ -215,6 +252,44 @@ extension SecondRequest {
   }
 }
 
+// MARK: respond
+
+extension SecondRequest {
+  private mutating func respond() -> Operation {
+    let handle = text("handle")
+    if handle == nil { problem() }
+    let isHandle = SecondRules.isMade(handle ?? "", of: "0123456789abcdef", 32...32)
+    if !isHandle { problem(.unknownChallenge) }
+    if ["answers", "wait", "cancel"].count(where: { members[$0] != nil }) != 1 { problem() }
+    var input = RespondInput.cancel
+    if members["answers"] != nil { input = .answers(answers()) }
+    if let wait = seconds("wait", upTo: 300) { input = .wait(wait) }
+    if members["cancel"] != nil, !flag("cancel") { problem() }
+    let metadata = metadata("client_metadata")
+    guard isHandle, let known = ChallengeHandle(handle ?? "") else { return .ping }
+    return .respond(RespondRequest(known, input, metadata: metadata))
+  }
+
+  private mutating func answers() -> ChallengeAnswers {
+    guard let given = members["answers"]?.object, given.count <= 8 else {
+      problem()
+      return ChallengeAnswers([])
+    }
+    var texts: [SignUp.Attribute] = []
+    var known: [SignUp.Attribute]?
+    for (name, value) in given.sorted(by: { $0.key < $1.key }) {
+      if name.utf8.elementsEqual("attributes".utf8) {
+        known = attributes(value, upTo: 8192)
+      } else if let text = value.text {
+        texts.append(SignUp.Attribute(name: name, value: Secret(text)))
+      } else {
+        problem()
+      }
+    }
+    return ChallengeAnswers(texts, attributes: known)
+  }
+}
+
 // MARK: account
 
 extension SecondRequest {
@@ -239,22 +314,31 @@ extension SecondRequest {
     ]
     if !keys.isSuperset(of: members.keys) { problem() }
     guard case .password(let username, let password) = password() else { return .ping }
-    let given = members["attributes"].map { $0.object } ?? [:]
-    if given == nil || (given?.count ?? 0) > 50 { problem() }
+    let attributes = members["attributes"].map { attributes($0, upTo: 2048) } ?? []
+    return .account(
+      AccountRequest(
+        profile: profile,
+        input: .signUp(
+          SignUp(username: username, password: password, attributes: attributes))))
+  }
+}
+
+extension SecondRequest {
+  private mutating func attributes(_ value: SecondJSON, upTo most: Int) -> [SignUp.Attribute] {
+    guard let given = value.object, given.count <= 50 else {
+      problem()
+      return []
+    }
     var attributes: [SignUp.Attribute] = []
-    for (name, value) in (given ?? [:]).sorted(by: { $0.key < $1.key }) {
-      guard SecondRules.isVisible(name, 1...64), let text = value.text, text.utf8.count <= 2048
+    for (name, value) in given.sorted(by: { $0.key < $1.key }) {
+      guard SecondRules.isVisible(name, 1...64), let text = value.text, text.utf8.count <= most
       else {
         problem()
         continue
       }
       attributes.append(SignUp.Attribute(name: name, value: Secret(text)))
     }
-    return .account(
-      AccountRequest(
-        profile: profile,
-        input: .signUp(
-          SignUp(username: username, password: password, attributes: attributes))))
+    return attributes
   }
 }
 
@@ -264,13 +348,26 @@ extension Operation {
   var inOrder: Operation {
     switch self {
     case .login(var login):
-      guard case .logins(let map, let identityID, let isAlone) = login.signIn else { return self }
+      login.metadata = login.metadata?.inOrder
+      login.validationData = login.validationData?.inOrder
+      guard case .logins(let map, let identityID, let isAlone) = login.signIn else {
+        return .login(login)
+      }
       var sorted = LoginsMap()
       for entry in map.logins.sorted(by: { $0.provider < $1.provider }) {
         try? sorted.set(entry.provider, token: entry.token)
       }
       login.signIn = .logins(sorted, identityID: identityID, isAlone: isAlone)
       return .login(login)
+    case .respond(var respond):
+      respond.metadata = respond.metadata?.inOrder
+      if case .answers(let answers) = respond.input {
+        respond.input = .answers(
+          ChallengeAnswers(
+            answers.texts.sorted { $0.name < $1.name },
+            attributes: answers.attributes?.sorted { $0.name < $1.name }))
+      }
+      return .respond(respond)
     case .account(var account):
       guard case .signUp(let signUp) = account.input else { return self }
       account.input = .signUp(
@@ -280,5 +377,11 @@ extension Operation {
       return .account(account)
     default: return self
     }
+  }
+}
+
+extension ClientMetadata {
+  fileprivate var inOrder: ClientMetadata {
+    (try? ClientMetadata(entries.sorted { $0.name < $1.name })) ?? self
   }
 }

@@ -92,7 +92,6 @@ import Testing
   }
 
   @Test(arguments: [
-    (#""username":"u""#, #""username" needs "password""#),
     (#""password":"p""#, #""password" needs "username""#),
     (#""identity_id":"a:0""#, #""identity_id" needs "token""#),
     (#""token":"t""#, #""token" needs "identity_id""#),

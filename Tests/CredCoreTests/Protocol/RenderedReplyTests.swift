@@ -86,12 +86,81 @@ import Testing
         + #""Reason":"NotVouched"}}"# + "\n")
   }
 
+  @Test func everyStepRendersWhatItsClientNeeds() throws {
+    let handle = try #require(ChallengeHandle("00112233445566778899aabbccddeeff"))
+    let rows: [(SignInStep, String)] = [
+      (
+        .code(.sms, destination: "+***99"),
+        #""Step":"code","Name":"N","Parameters":{"Medium":"sms","Destination":"+***99"},"#
+          + #""Answers":["code"],"Optional":[]"#
+      ),
+      (
+        .code(.app, destination: nil),
+        #""Step":"code","Name":"N","Parameters":{"Medium":"app"},"Answers":["code"],"Optional":[]"#
+      ),
+      (
+        .newPassword(
+          required: ["given_name"], attributes: [.init(name: "email", value: Secret("a\"b"))]),
+        #""Step":"newPassword","Name":"N","Parameters":{"Required":["given_name"],"#
+          + #""Attributes":{"email":"a\"b"}},"Answers":["password"],"Optional":["attributes"]"#
+      ),
+      (
+        .select(["A", "B"]),
+        #""Step":"select","Name":"N","Parameters":{"Choices":["A","B"]},"Answers":["choice"],"#
+          + #""Optional":[]"#
+      ),
+      (
+        .password,
+        #""Step":"password","Name":"N","Parameters":{},"Answers":["password"],"Optional":[]"#
+      ),
+      (
+        .totpSetup(secret: Secret("ABC"), uri: Secret("otpauth://x")),
+        #""Step":"totpSetup","Name":"N","Parameters":{"Secret":"ABC","Uri":"otpauth://x"},"#
+          + #""Answers":["code"],"Optional":["name"]"#
+      ),
+      (
+        .custom([.init(name: "q", value: Secret("2+3?"))]),
+        #""Step":"custom","Name":"N","Parameters":{"q":"2+3?"},"Answers":["answer"],"Optional":[]"#
+      ),
+    ]
+    for (step, expected) in rows {
+      let reply = RenderedReply.challenge(
+        SignInChallenge(step, name: "N"), handle, profile: "work", state: .signedOut,
+        remaining: .milliseconds(179_900))
+      #expect(
+        text(reply)
+          == #"{"Version":1,"Profile":"work","State":"signedOut","Challenge":{"#
+          + #""Handle":"00112233445566778899aabbccddeeff",\#(expected),"ExpiresIn":179}}"# + "\n")
+    }
+  }
+
+  @Test func anErrorNamesTheChallengeThatMayBeAnsweredAgain() throws {
+    var error = ProtocolError(.signInFailed, "m")
+    error.handle = ChallengeHandle("00112233445566778899aabbccddeeff")
+    #expect(
+      text(.error(error))
+        == #"{"Version":1,"Error":{"Code":"SignInFailed","Message":"m","Kind":"signIn","#
+        + #""Handle":"00112233445566778899aabbccddeeff"}}"# + "\n")
+  }
+
+  @Test func whoWatchesLearnsOfAChallengeWithoutItsHandle() {
+    let event = RenderedReply.event(
+      .challenge(
+        SignInChallenge(.code(.sms, destination: "+***99"), name: "SMS_MFA"),
+        remaining: .seconds(180)), profile: "work")
+    #expect(
+      text(event)
+        == #"{"Version":1,"Event":"challenge","Profile":"work","Step":"code","Name":"SMS_MFA","#
+        + #""ExpiresIn":180}"# + "\n")
+  }
+
   @Test func everyCodeOfTheContract() {
     let codes = [
       "InvalidRequest", "RequestTooLarge", "UnknownOperation", "UnknownProfile", "AccessDenied",
       "SignInRequired", "SignInFailed", "BackendRejected", "BackendUnavailable", "TokenRejected",
       "Throttled", "CognitoUnavailable", "IdentityConflict", "PoolMisconfigured", "AccountRefused",
-      "ConfirmationRequired", "PasswordResetRequired", "Timeout", "TooManyRequests", "ShuttingDown",
+      "ConfirmationRequired", "PasswordResetRequired", "UnknownChallenge",
+      "Timeout", "TooManyRequests", "ShuttingDown",
       "Internal",
     ]
     #expect(ProtocolErrorCode.allCases.map(\.rawValue) == codes)

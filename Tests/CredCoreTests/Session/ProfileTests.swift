@@ -46,6 +46,21 @@ import Testing
       profile.refusal(of: login(.password(username: "alice", password: Secret("x")))) == nil)
   }
 
+  @Test func withoutAUserPoolANameAloneIsNoSignInAndNobodyReadsMetadata() throws {
+    for backend in ["", "login_url = https://auth.example.com/login\n"] {
+      let profile = try profile(use, backend: corp + backend)
+      let refusal = profile.refusal(of: login(.username("alice")))
+      #expect(refusal?.code == .invalidRequest)
+      #expect(refusal?.message.hasPrefix(#""username" needs "password""#) == true)
+      var withMetadata = login(.host)
+      withMetadata.metadata = ClientMetadata()
+      #expect(profile.refusal(of: withMetadata)?.message.contains("user pool") == true)
+      var withData = login(.host)
+      withData.validationData = ClientMetadata()
+      #expect(profile.refusal(of: withData)?.code == .invalidRequest)
+    }
+  }
+
   @Test func withoutABackendOnlyTokensSignIn() throws {
     let profile = try profile("")
     #expect(profile.plan.backend == .none)

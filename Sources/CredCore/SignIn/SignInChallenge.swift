@@ -1,0 +1,88 @@
+/// What a sign-in asks of its user, as `login` and `respond` answer it.
+public struct SignInChallenge: Sendable, Equatable {
+  /// Part of the wire protocol: see ``SignInStep/name``.
+  public let step: SignInStep
+  /// The provider's own word.
+  public let name: String
+
+  public init(_ step: SignInStep, name: String) {
+    self.step = step
+    self.name = name
+  }
+}
+
+/// What a client has to do. A client shows a step that it does not know, and cancels.
+public enum SignInStep: Sendable, Equatable {
+  /// Type a code that was sent somewhere, or that an app shows.
+  case code(PoolChallenge.Medium, destination: String?)
+  /// Choose a new password, and give the attributes that the provider requires and lacks.
+  case newPassword(required: [String], attributes: [SignUp.Attribute])
+  /// Choose one of these.
+  case select([String])
+  case password
+  /// Put the secret into an authenticator app, and type the code that the app shows then.
+  case totpSetup(secret: Secret, uri: Secret)
+  /// Answer a question of the provider's own, with its public parameters.
+  case custom([SignUp.Attribute])
+
+  /// Scripts depend on the spelling.
+  public var name: String {
+    switch self {
+    case .code: "code"
+    case .newPassword: "newPassword"
+    case .select: "select"
+    case .password: "password"
+    case .totpSetup: "totpSetup"
+    case .custom: "custom"
+    }
+  }
+
+  /// The names of the answers that `respond` must send.
+  public var answers: [String] {
+    switch self {
+    case .code, .totpSetup: ["code"]
+    case .newPassword, .password: ["password"]
+    case .select: ["choice"]
+    case .custom: ["answer"]
+    }
+  }
+
+  /// The names of those that it may send.
+  public var optional: [String] {
+    switch self {
+    case .newPassword: ["attributes"]
+    case .totpSetup: ["name"]
+    case .code, .select, .password, .custom: []
+    }
+  }
+}
+
+/// The answers of a `respond`: texts by their names, and the attributes of a new account or password.
+public struct ChallengeAnswers: Sendable, Equatable {
+  public let texts: [SignUp.Attribute]
+  /// Nil where there is no `attributes`.
+  public let attributes: [SignUp.Attribute]?
+
+  public init(_ texts: [SignUp.Attribute], attributes: [SignUp.Attribute]? = nil) {
+    self.texts = texts
+    self.attributes = attributes
+  }
+
+  subscript(_ name: String) -> Secret? { texts.first { $0.name == name }?.value }
+
+  /// Throws if an answer is missing, or one is there that the step does not take.
+  func check(fit step: SignInStep) throws(ProtocolError) {
+    let names = texts.map(\.name) + (attributes == nil ? [] : ["attributes"])
+    let taken = step.answers + step.optional
+    if let stray = names.first(where: { !taken.contains($0) }) {
+      throw .invalid(
+        "answer \(stray.quoted) does not belong to the step \(step.name.quoted), which takes "
+          + taken.map(\.quoted).joined(separator: ", "))
+    }
+    guard step.answers.allSatisfy(names.contains) else {
+      throw .invalid(
+        "the step \(step.name.quoted) needs the answer "
+          + step.answers.map(\.quoted).joined(separator: ", "))
+    }
+  }
+}

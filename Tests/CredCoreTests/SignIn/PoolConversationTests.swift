@@ -1,0 +1,435 @@
+import TestSupport
+import Testing
+
+@testable import CredCore
+
+/// Every flow and every challenge, at a pool that answers as written here.
+struct PoolConversationTests {
+  private typealias Talk = PoolTalk
+
+  // MARK: Flows
+
+  @Test func aPasswordIsProvedAndNeverSent() throws {
+    let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(Talk.tokens)])
+    let signIn = try #require(try talk.start().signIn)
+    #expect(signIn.tokens.refresh == Secret("refresh"))
+    #expect(signIn.username == "u-1" && signIn.deviceKey == nil)
+    #expect(talk.sent.map(\.operation) == ["InitiateAuth", "RespondToAuthChallenge"])
+    #expect(talk.sent[0]["USERNAME"] == "alice")
+    #expect(talk.sent[1]["USERNAME"] == "u-1")
+    #expect(talk.sent[1]["ChallengeName"] == "PASSWORD_VERIFIER")
+    #expect(talk.sent[1]["Session"] == "a-session-of-twenty-bytes")
+    #expect(talk.sent[1]["TIMESTAMP"]?.contains("UTC") == true)
+    #expect(talk.sent.allSatisfy { !$0.text.contains("pass-word") })
+  }
+
+  @Test func validationDataGoesWithTheFirstRequestAndMetadataWithAll() throws {
+    let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(Talk.tokens)])
+    _ = try talk.start()
+    #expect(talk.sent.map { $0["tenant"] } == ["t-1", "t-1"])
+    #expect(talk.sent.map { $0["check"] } == ["c-1", nil])
+  }
+
+  @Test func everyFlowBeginsWithItsOwnRequest() throws {
+    let rows: [(UserPoolSettings.AuthFlow, String?, String, [String])] = [
+      (.srp, "p", "USER_SRP_AUTH", ["SRP_A"]), (.password, "p", "USER_PASSWORD_AUTH", ["PASSWORD"]),
+      (.custom, nil, "CUSTOM_AUTH", []), (.custom, "p", "CUSTOM_AUTH", []),
+      (.customSRP, "p", "CUSTOM_AUTH", ["SRP_A", "CHALLENGE_NAME"]),
+      (.choice, nil, "USER_AUTH", []),
+      (.choice, "p", "USER_AUTH", ["SRP_A", "PREFERRED_CHALLENGE"]),
+    ]
+    for (flow, password, name, keys) in rows {
+      let talk = try Talk(flow, password: password, [.ok(Talk.tokens)])
+      #expect(try talk.start().signIn != nil, "\(flow)")
+      #expect(talk.sent[0]["AuthFlow"] == name)
+      for key in ["SRP_A", "PASSWORD", "CHALLENGE_NAME", "PREFERRED_CHALLENGE"] {
+        #expect((talk.sent[0][key] != nil) == keys.contains(key), "\(flow) \(key)")
+      }
+    }
+  }
+
+  @Test func theTimestampIsTheServersTimeWhenTheProofBegins() throws {
+    let talk = try Talk(
+      .srp, [.ok(Talk.verifier, at: "Sun, 05 Nov 2023 00:30:09 GMT"), .ok(Talk.tokens)])
+    _ = try talk.start()
+    #expect(talk.sent[1]["TIMESTAMP"] == "Sun Nov 5 00:30:09 UTC 2023")
+  }
+
+  @Test func withoutADateTheHostsTimeIsTaken() throws {
+    let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(Talk.tokens)])
+    talk.proofTime = .seconds(2)
+    _ = try talk.start()
+    // The first proof takes two seconds before the request goes out.
+    #expect(talk.sent[1]["TIMESTAMP"] == "Fri Jan 2 03:04:07 UTC 2026")
+  }
+
+  @Test func everyRequestHasTheHashOfItsOwnName() throws {
+    let talk = try Talk(.srp, secret: "9example87654321", [.ok(Talk.verifier), .ok(Talk.tokens)])
+    _ = try talk.start()
+    // The known answer of alice and this client, of user-pools.json.
+    #expect(talk.sent[0]["SECRET_HASH"] == "bFbBJ8E/2GdsuTNwSDHF6sZskNuxWe/Tc9RA/8U8j9k=")
+    #expect(talk.sent[1]["SECRET_HASH"] != nil)
+    #expect(talk.sent[1]["SECRET_HASH"] != talk.sent[0]["SECRET_HASH"])
+  }
+
+  // MARK: Codes
+
+  @Test func everyCodeIsAskedWhereItWent() throws {
+    let rows: [(String, PoolChallenge.Medium, String?)] = [
+      ("SMS_MFA", .sms, "+***99"), ("SMS_OTP", .sms, "+***99"), ("EMAIL_OTP", .email, "+***99"),
+      ("SOFTWARE_TOKEN_MFA", .app, nil),
+    ]
+    for (name, medium, destination) in rows {
+      let asked = PoolSamples.challenge(name, #"{"CODE_DELIVERY_DESTINATION":"+***99"}"#)
+      let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(asked), .ok(Talk.tokens)])
+      let challenge = try #require(try talk.start().challenge)
+      #expect(challenge == SignInChallenge(.code(medium, destination: destination), name: name))
+      #expect(talk.conversation.deadline == talk.now + .seconds(180))
+      #expect(try talk.answer(("code", " 123 456 ")).signIn != nil)
+      // The name stays the one that the pool gave, though the challenge has none.
+      #expect(talk.sent[2]["USERNAME"] == "u-1")
+      #expect(talk.sent[2]["\(name)_CODE"] == "123456")
+    }
+  }
+
+  @Test func aWrongCodeIsAskedAgainWithTheSameSession() throws {
+    let talk = try Talk(
+      .srp,
+      [
+        .ok(Talk.verifier), .ok(Talk.smsCode), .error("CodeMismatchException", "Invalid code"),
+        .error("ExpiredCodeException"), .ok(Talk.tokens),
+      ])
+    _ = try talk.start()
+    let first = try talk.answer(("code", "000000"))
+    #expect(first.again?.code == .signInFailed && first.isRefusal == true)
+    #expect(talk.conversation.challenge?.name == "SMS_MFA")
+    #expect(try talk.answer(("code", "000001")).isRefusal == true)
+    #expect(try talk.answer(("code", "123456")).signIn != nil)
+    #expect(Set(talk.sent[2...].map { $0["Session"] }).count == 1)
+  }
+
+  @Test func theTenthWrongAnswerEndsIt() throws {
+    let wrong = [PoolTalk.Answer](repeating: .error("CodeMismatchException"), count: 20)
+    let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(Talk.smsCode)] + wrong)
+    _ = try talk.start()
+    for _ in 1..<10 { #expect(try talk.answer(("code", "1")).again != nil) }
+    let last = try talk.answer(("code", "1"))
+    #expect(last.failure?.code == .signInFailed && last.isRefusal == true)
+    #expect(talk.conversation.challenge == nil)
+  }
+
+  // MARK: New password
+
+  private static let newPassword = PoolSamples.challenge(
+    "NEW_PASSWORD_REQUIRED",
+    #"{"requiredAttributes":"[\"userAttributes.given_name\",\"userAttributes.email\"]","#
+      + #""userAttributes":"{\"email\":\"a@b.c\"}"}"#)
+
+  @Test func aNewPasswordTakesTheAttributesThatAreMissing() throws {
+    let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(Self.newPassword), .ok(Talk.tokens)])
+    guard case .newPassword(["given_name"], let known)? = try talk.start().challenge?.step else {
+      Issue.record("another step")
+      return
+    }
+    #expect(known == [.init(name: "email", value: Secret("a@b.c"))])
+    #expect(try talk.answer(("password", "new")).refusal?.message.contains("given_name") == true)
+    let both = ["given_name": "A", "email": "x@y.z"]
+    #expect(
+      try talk.answer(("password", "new"), attributes: both).refusal?.message.contains("email")
+        == true)
+    #expect(talk.sent.count == 2)
+    #expect(
+      try talk.answer(("password", "new"), attributes: ["given_name": "A"]).signIn != nil)
+    #expect(talk.sent[2]["NEW_PASSWORD"] == "new")
+    #expect(talk.sent[2]["userAttributes.given_name"] == "A")
+    #expect(talk.sent[2]["userAttributes.email"] == nil)
+  }
+
+  @Test func aPasswordThatThePoolDoesNotTakeMayBeAnother() throws {
+    let talk = try Talk(
+      .srp,
+      [
+        .ok(Talk.verifier), .ok(Self.newPassword),
+        .error("InvalidPasswordException", "Password not long enough"), .ok(Talk.tokens),
+      ])
+    _ = try talk.start()
+    let refused = try talk.answer(("password", "new"), attributes: ["given_name": "A"])
+    #expect(refused.again?.message.contains("not long enough") == true)
+    #expect(
+      try talk.answer(("password", "newer"), attributes: ["given_name": "A"]).signIn != nil)
+  }
+
+  // MARK: Second factors
+
+  @Test func aSecondFactorIsChosen() throws {
+    let select = PoolSamples.challenge(
+      "SELECT_MFA_TYPE", #"{"MFAS_CAN_CHOOSE":"[\"SMS_MFA\",\"SOFTWARE_TOKEN_MFA\"]"}"#)
+    let talk = try Talk(
+      .srp, [.ok(Talk.verifier), .ok(select), .ok(Talk.smsCode), .ok(Talk.tokens)])
+    #expect(try talk.start().challenge?.step == .select(["SMS_MFA", "SOFTWARE_TOKEN_MFA"]))
+    #expect(try talk.answer(("choice", "EMAIL_OTP")).refusal != nil)
+    #expect(try talk.answer(("choice", "SMS_MFA")).challenge?.name == "SMS_MFA")
+    #expect(talk.sent[2]["ANSWER"] == "SMS_MFA")
+  }
+
+  private static func setup(_ factors: String) -> String {
+    PoolSamples.challenge(
+      "MFA_SETUP", #"{"MFAS_CAN_SETUP":"[\#(factors)]"}"#, session: "one-session-of-twenty")
+  }
+
+  private static let secret =
+    #"{"SecretCode":"JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP","Session":"two-session-of-twenty"}"#
+
+  @Test func anAuthenticatorAppIsSetUpWithEachNewSession() throws {
+    let talk = try Talk(
+      .srp,
+      [
+        .ok(Talk.verifier), .ok(Self.setup(#"\"SOFTWARE_TOKEN_MFA\",\"SMS_MFA\""#)),
+        .ok(Self.secret), .error("EnableSoftwareTokenMFAException"),
+        .ok(#"{"Status":"SUCCESS","Session":"three-session-of-twenty"}"#), .ok(Talk.tokens),
+      ])
+    guard case .totpSetup(let secret, let uri)? = try talk.start().challenge?.step else {
+      Issue.record("another step")
+      return
+    }
+    #expect(secret == Secret("JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"))
+    #expect(uri.exposedText()?.hasPrefix("otpauth://totp/staff:u-1?secret=JBSWY") == true)
+    #expect(try talk.answer(("code", "1")).isRefusal == true)
+    #expect(try talk.answer(("code", "123456"), ("name", "my phone")).signIn != nil)
+    #expect(
+      talk.sent.map { $0["Session"] } == [
+        nil, "a-session-of-twenty-bytes", "one-session-of-twenty", "two-session-of-twenty",
+        "two-session-of-twenty", "three-session-of-twenty",
+      ])
+    #expect(talk.sent[4]["FriendlyDeviceName"] == "my phone")
+    #expect(talk.sent[5]["ChallengeName"] == "MFA_SETUP")
+  }
+
+  @Test func anAddressForCodesIsSetUpToo() throws {
+    let talk = try Talk(
+      .srp,
+      [
+        .ok(Talk.verifier), .ok(Self.setup(#"\"SOFTWARE_TOKEN_MFA\",\"EMAIL_OTP\""#)),
+        .ok(PoolSamples.challenge("EMAIL_OTP")), .ok(Talk.tokens),
+      ])
+    #expect(try talk.start().challenge?.step == .select(["SOFTWARE_TOKEN_MFA", "EMAIL_OTP"]))
+    #expect(try talk.answer(("choice", "EMAIL_OTP")).challenge?.step.name == "custom")
+    #expect(try talk.answer(("answer", "a@b.c")).challenge?.name == "EMAIL_OTP")
+    #expect(talk.sent[2]["EMAIL"] == "a@b.c")
+    #expect(try talk.answer(("code", "12345678")).signIn != nil)
+  }
+
+  @Test func aFactorThatNeedsATelephoneFirstIsNamed() throws {
+    let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(Self.setup(#"\"SMS_MFA\""#))])
+    let failure = try #require(try talk.start().failure)
+    #expect(failure.code == .poolMisconfigured && failure.message.contains("SMS_MFA"))
+  }
+
+  // MARK: Choice
+
+  private static func choices(_ names: String) -> String {
+    PoolSamples.challenge("SELECT_CHALLENGE", more: #","AvailableChallenges":[\#(names)]"#)
+  }
+
+  @Test func withoutAPasswordTheUserChooses() throws {
+    let talk = try Talk(
+      .choice, password: nil,
+      [
+        .ok(Self.choices(#""WEB_AUTHN","EMAIL_OTP","PASSWORD_SRP""#)), .ok(Talk.verifier),
+        .ok(Talk.tokens),
+      ])
+    #expect(try talk.start().challenge?.step == .select(["EMAIL_OTP", "PASSWORD_SRP"]))
+    #expect(try talk.answer(("choice", "PASSWORD_SRP")).challenge?.step == .password)
+    #expect(talk.sent.count == 1)
+    #expect(try talk.answer(("password", "pass-word")).signIn != nil)
+    #expect(talk.sent[1]["ANSWER"] == "PASSWORD_SRP" && talk.sent[1]["SRP_A"] != nil)
+    #expect(talk.sent.allSatisfy { !$0.text.contains("pass-word") })
+  }
+
+  @Test func aChosenCodeIsAsked() throws {
+    let talk = try Talk(
+      .choice, password: nil,
+      [
+        .ok(Self.choices(#""EMAIL_OTP","PASSWORD""#)), .ok(PoolSamples.challenge("EMAIL_OTP")),
+        .ok(Talk.tokens),
+      ])
+    _ = try talk.start()
+    #expect(try talk.answer(("choice", "EMAIL_OTP")).challenge?.step.name == "code")
+    #expect(try talk.answer(("code", "12345678")).signIn != nil)
+  }
+
+  @Test func withAPasswordTheProofIsChosenByItself() throws {
+    for (choices, answer) in [
+      (#""PASSWORD","PASSWORD_SRP""#, "PASSWORD_SRP"), (#""EMAIL_OTP","PASSWORD""#, "PASSWORD"),
+    ] {
+      let talk = try Talk(
+        .choice,
+        [.ok(Self.choices(choices))]
+          + (answer == "PASSWORD" ? [] : [.ok(Talk.verifier)]) + [.ok(Talk.tokens)])
+      #expect(try talk.start().signIn != nil)
+      #expect(talk.sent[1]["ANSWER"] == answer)
+    }
+  }
+
+  @Test func aPoolMayAskForThePasswordByAChallengeOfItsOwn() throws {
+    for name in ["PASSWORD", "PASSWORD_SRP"] {
+      let rest = name == "PASSWORD" ? [] : [PoolTalk.Answer.ok(Talk.verifier)]
+      let talk = try Talk(
+        .choice, password: nil,
+        [.ok(PoolSamples.challenge(name))] + rest + [.ok(Talk.tokens)])
+      #expect(try talk.start().challenge == SignInChallenge(.password, name: name))
+      #expect(try talk.answer(("password", "pass-word")).signIn != nil)
+      #expect(talk.sent[1]["ChallengeName"] == name)
+      #expect((talk.sent[1]["PASSWORD"] != nil) == (name == "PASSWORD"))
+    }
+  }
+
+  @Test func aPoolThatWantsThePasswordItselfDoesNotGetItWhereAProofIsConfigured() throws {
+    for flow in [UserPoolSettings.AuthFlow.srp, .custom, .customSRP] {
+      for body in [PoolSamples.challenge("PASSWORD"), Self.choices(#""PASSWORD""#)] {
+        let talk = try Talk(flow, [.ok(body)])
+        #expect(try talk.start().failure?.code == .poolMisconfigured, "\(flow)")
+        #expect(talk.sent.allSatisfy { !$0.text.contains("pass-word") })
+      }
+    }
+  }
+
+  // MARK: Custom and unknown
+
+  @Test func aTriggersQuestionComesThroughWhole() throws {
+    let long = String(repeating: "x", count: 64 << 10)
+    let asked = PoolSamples.challenge(
+      "CUSTOM_CHALLENGE", #"{"USERNAME":"u-1","question":"2+3?","image":"\#(long)"}"#)
+    let talk = try Talk(.custom, password: nil, [.ok(asked), .ok(Talk.tokens)])
+    #expect(
+      try talk.start().challenge
+        == SignInChallenge(
+          .custom([
+            .init(name: "question", value: Secret("2+3?")),
+            .init(name: "image", value: Secret(long)),
+          ]), name: "CUSTOM_CHALLENGE"))
+    #expect(try talk.answer(("answer", " 5 ")).signIn != nil)
+    // Only codes lose their blanks.
+    #expect(talk.sent[1]["ANSWER"] == " 5 ")
+  }
+
+  @Test func anUnknownChallengeIsAskedByItsName() throws {
+    let asked = PoolSamples.challenge("SOMETHING_NEW", #"{"hint":"blue"}"#)
+    let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(asked), .ok(Talk.tokens)])
+    #expect(
+      try talk.start().challenge
+        == SignInChallenge(
+          .custom([.init(name: "hint", value: Secret("blue"))]), name: "SOMETHING_NEW"))
+    _ = try talk.answer(("answer", "sky"))
+    #expect(talk.sent[2]["ChallengeName"] == "SOMETHING_NEW" && talk.sent[2]["ANSWER"] == "sky")
+  }
+
+  @Test func aKeyThatOnlyABrowserHasIsRefusedByName() throws {
+    let talk = try Talk(.srp, [.ok(PoolSamples.challenge("WEB_AUTHN"))])
+    #expect(try talk.start().failure?.message.contains("WEB_AUTHN") == true)
+  }
+
+  @Test func theSameQuestionOnceMoreIsAWrongAnswer() throws {
+    let one = PoolSamples.challenge("CUSTOM_CHALLENGE", #"{"question":"1"}"#)
+    let two = PoolSamples.challenge(
+      "CUSTOM_CHALLENGE", #"{"question":"2"}"#, session: "new-session-of-twenty")
+    let talk = try Talk(.custom, password: nil, [.ok(one), .ok(one), .ok(two)])
+    _ = try talk.start()
+    #expect(try talk.answer(("answer", "?")).isRefusal == true)
+    #expect(try talk.answer(("answer", "1")).isRefusal == false)
+    _ = try talk.answer(("answer", "2"))
+    #expect(talk.sent.last?["Session"] == "new-session-of-twenty")
+  }
+
+  @Test func aQuestionThatIsRepeatedForEverEnds() throws {
+    let one = PoolTalk.Answer.ok(PoolSamples.challenge("CUSTOM_CHALLENGE", #"{"question":"1"}"#))
+    let talk = try Talk(.custom, password: nil, [PoolTalk.Answer](repeating: one, count: 20))
+    _ = try talk.start()
+    for _ in 1..<10 { #expect(try talk.answer(("answer", "?")).challenge != nil) }
+    #expect(try talk.answer(("answer", "?")).failure?.code == .signInFailed)
+  }
+
+  // MARK: Answers that do not fit
+
+  @Test func anAnswerThatDoesNotFitIsNotSent() throws {
+    let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(Talk.smsCode)])
+    _ = try talk.start()
+    #expect(try talk.answer(("answer", "1")).refusal?.message.contains("\"code\"") == true)
+    #expect(try talk.answer().refusal?.message.contains("\"code\"") == true)
+    #expect(try talk.answer(("code", "  ")).refusal?.code == .invalidRequest)
+    #expect(try talk.answer(("code", "1"), ("name", "x")).refusal != nil)
+    #expect(try talk.answer(("code", "1"), attributes: [:]).refusal != nil)
+    #expect(talk.sent.count == 2)
+    #expect(talk.conversation.challenge?.step.name == "code")
+  }
+
+  @Test func aNameOrPasswordThatNoPoolTakesIsRefusedAtOnce() throws {
+    #expect(throws: ProtocolError.self) { try Talk(username: String(repeating: "x", count: 129)) }
+    #expect(throws: ProtocolError.self) { try Talk(username: "a\nb") }
+    #expect(throws: ProtocolError.self) { try Talk(password: String(repeating: "ü", count: 257)) }
+    #expect(throws: Never.self) { try Talk(password: String(repeating: "ü", count: 256)) }
+  }
+
+  // MARK: Known answers
+
+  @Test func everyKnownExchangeSignsIn() throws {
+    let vectors = try UserPoolVectors.read()
+    for exchange in vectors.srp {
+      let (pool, userID) = (
+        try #require(exchange.pool), try #require(exchange.userIdForSrp)
+      )
+      let body =
+        #"{"SALT":"\#(exchange.salt)","SRP_B":"\#(exchange.B)","#
+        + #""SECRET_BLOCK":"\#(exchange.secretBlock)","USER_ID_FOR_SRP":"\#(userID)"}"#
+      let talk = try Talk(
+        .srp, password: exchange.password, username: "typed", pool: pool,
+        [.ok(PoolSamples.challenge("PASSWORD_VERIFIER", body)), .ok(Talk.tokens)])
+      talk.crypto = SRPTests.KnownPowers(exchange: exchange)
+      talk.privateValue = SRPPrivateValue(known: SRPTests.number(exchange.a))
+      talk.wallTime = WallTime(milliseconds: exchange.epoch * 1000)
+      #expect(try talk.start().signIn != nil, "\(exchange)")
+      #expect(talk.sent[0]["SRP_A"] == exchange.A, "\(exchange)")
+      #expect(talk.sent[1]["PASSWORD_CLAIM_SIGNATURE"] == exchange.signature, "\(exchange)")
+      #expect(talk.sent[1]["TIMESTAMP"] == exchange.timestamp, "\(exchange)")
+    }
+  }
+
+  @Test func everyKnownExchangeOfADeviceSignsIn() throws {
+    for exchange in try UserPoolVectors.read().deviceSrp {
+      let device = DeviceSecret(
+        key: try #require(exchange.deviceKey), groupKey: try #require(exchange.deviceGroupKey),
+        password: Secret(exchange.password))
+      let body =
+        #"{"SALT":"\#(exchange.salt)","SRP_B":"\#(exchange.B)","#
+        + #""SECRET_BLOCK":"\#(exchange.secretBlock)"}"#
+      let talk = try Talk(
+        .password, username: "u-1", device: device,
+        [
+          .ok(PoolSamples.challenge("DEVICE_SRP_AUTH")),
+          .ok(PoolSamples.challenge("DEVICE_PASSWORD_VERIFIER", body)), .ok(Talk.tokens),
+        ])
+      talk.crypto = SRPTests.KnownPowers(exchange: exchange)
+      talk.privateValue = SRPPrivateValue(known: SRPTests.number(exchange.a))
+      talk.wallTime = WallTime(milliseconds: exchange.epoch * 1000)
+      #expect(try talk.start().signIn?.deviceKey == exchange.deviceKey, "\(exchange)")
+      #expect(talk.sent[2]["PASSWORD_CLAIM_SIGNATURE"] == exchange.signature, "\(exchange)")
+      #expect(talk.sent[2]["USERNAME"] == "u-1")
+    }
+  }
+
+  @Test func aServersValueThatLetsItKnowTheSecretEndsIt() throws {
+    struct Zero: SRPArithmetic, Digests {
+      func power(_ exponent: Secret) -> Secret { PoolTalk.Hashes().power(exponent) }
+      func sharedSecret(_ terms: SRPTerms) -> Secret? { nil }
+      func sha256(_ bytes: [UInt8]) -> [UInt8] { TestCrypto().sha256(bytes) }
+      func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] { key }
+    }
+    let talk = try Talk(.srp, [.ok(Talk.verifier)])
+    talk.crypto = Zero()
+    #expect(try talk.start().failure != nil)
+    #expect(talk.sent.count == 1)
+    let zero = Talk.verifier.replacing(#""SRP_B":"5""#, with: #""SRP_B":"0""#)
+    let other = try Talk(.srp, [.ok(zero)])
+    #expect(try other.start().failure != nil && other.sent.count == 1)
+  }
+}
