@@ -37,6 +37,14 @@ public struct RememberedDevices: Sendable, Equatable {
     entries.last { $0.owner == owner }?.device
   }
 
+  /// A person's devices at a pool, each with the immutable name of its user there.
+  public func devices(
+    of person: SessionOwner, at issuer: PoolIssuer
+  ) -> [(username: String, device: DeviceSecret)] {
+    entries.filter { $0.owner.person == person && $0.owner.issuer == issuer }
+      .map { ($0.owner.username, $0.device) }
+  }
+
   /// Keeps an owner's device in place of the former one. Of too many, the oldest goes.
   public mutating func keep(_ device: DeviceSecret, of owner: Owner) {
     forget(owner)

@@ -1,4 +1,4 @@
-import CredCore
+package import CredCore
 
 /// Steps of sign-ins at user pools.
 extension UpstreamClient {

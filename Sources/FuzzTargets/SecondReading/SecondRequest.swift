@@ -314,7 +314,7 @@ extension SecondRequest {
     ]
     if !keys.isSuperset(of: members.keys) { problem() }
     guard case .password(let username, let password) = password() else { return .ping }
-    let attributes = members["attributes"].map { attributes($0, upTo: 2048) } ?? []
+    let attributes = members["attributes"].map { self.attributes($0, upTo: 2048) } ?? []
     return .account(
       AccountRequest(
         profile: profile,

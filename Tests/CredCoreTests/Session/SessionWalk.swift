@@ -96,7 +96,7 @@ struct SessionWalk {
     let (way, lasting): (SignInInput, Double?) = (pick(ways), pick([nil, -10, 100, 1000, 10_000]))
     switch way {
     case .password, .developerToken, .poolTokens: newUsers[session.nextWaiter] = lastCall
-    case .host, .logins: break
+    case .host, .logins, .username: break
     }
     overtake("signed in") {
       $0.login(

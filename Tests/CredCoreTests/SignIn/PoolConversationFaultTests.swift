@@ -104,7 +104,7 @@ struct PoolConversationFaultTests {
 
   @Test func aChallengeOfADeviceThatNobodyNamedIsNoProof() throws {
     for body in [PoolSamples.challenge("DEVICE_SRP_AUTH"), Talk.deviceVerifier] {
-      let talk = try Talk([.ok(body)])
+      let talk = try Talk(.srp, [.ok(body)])
       #expect(try talk.start().failure?.code == .backendUnavailable)
       #expect(talk.sent.count == 1)
     }
@@ -122,7 +122,7 @@ struct PoolConversationFaultTests {
       ("InternalErrorException", .backendUnavailable, false),
     ]
     for (name, code, isRefusal) in rows {
-      let talk = try Talk([.ok(Talk.verifier), .error(name)])
+      let talk = try Talk(.srp, [.ok(Talk.verifier), .error(name)])
       let action = try talk.start()
       #expect(action.failure?.code == code && action.isRefusal == isRefusal, "\(name)")
     }
@@ -133,7 +133,7 @@ struct PoolConversationFaultTests {
       .lost(.timeout), .lost(.reset), .error("InternalErrorException", status: 500),
       .ok("{}"), .ok("<html>"),
     ] {
-      let talk = try Talk([.ok(Talk.verifier), .ok(Talk.smsCode), answer])
+      let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(Talk.smsCode), answer])
       _ = try talk.start()
       let action = try talk.answer(("code", "123456"))
       #expect(action.failure?.reason == "OutcomeUnknown" && action.isRefusal == false)
@@ -147,7 +147,7 @@ struct PoolConversationFaultTests {
       .lost(.connect), .lost(.nameResolution), .error("TooManyRequestsException"),
       .reply(Samples.reply(429, "")),
     ] {
-      let talk = try Talk([.ok(Talk.verifier), .ok(Talk.smsCode), answer, .ok(Talk.tokens)])
+      let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(Talk.smsCode), answer, .ok(Talk.tokens)])
       _ = try talk.start()
       let action = try talk.answer(("code", "123456"))
       #expect(action.again?.failureClass.isTransient == true && action.isRefusal == false)
@@ -156,7 +156,7 @@ struct PoolConversationFaultTests {
   }
 
   @Test func aSessionThatHasEndedEndsTheSignIn() throws {
-    let talk = try Talk([
+    let talk = try Talk(.srp, [
       .ok(Talk.verifier), .ok(Talk.smsCode),
       .error("NotAuthorizedException", "Invalid session for the user, session is expired."),
     ])
@@ -169,7 +169,7 @@ struct PoolConversationFaultTests {
     let body = PoolSamples.tokens(
       id: PoolSamples.jwt(.id, #","cognito:username":"u-1""#),
       access: PoolSamples.jwt(.access, #","username":"u-2""#))
-    let talk = try Talk([.ok(Talk.verifier), .ok(body)])
+    let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(body)])
     #expect(try talk.start().failure?.code == .backendUnavailable)
   }
 

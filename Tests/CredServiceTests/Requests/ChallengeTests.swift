@@ -10,7 +10,7 @@ final class ChallengeTests {
   private static let login = #"{"op":"login","username":"alice","password":"pass-word"}"#
 
   private func fixture(
-    _ text: String = Configured.userPool(), _ answers: [FakeHTTP.Answer] = []
+    _ text: String = Configured.scriptedPool(), _ answers: [FakeHTTP.Answer] = []
   ) throws -> (ServiceFixture, ScriptedPool) {
     let fixture = try ServiceFixture(text)
     return (fixture, ScriptedPool(fixture, answers))
@@ -247,7 +247,7 @@ final class ChallengeTests {
       pool.answers = [Pool.verifier, Pool.sms, tokens(fixture)]
       let handle = try fixture.ask(Self.login).handle ?? ""
       try fixture.reload(
-        Configured.userPool(backend: backend, profile: "forget_after = 9d"))
+        Configured.scriptedPool(backend: backend, profile: "forget_after = 9d"))
       let reply = try fixture.ask(Self.answer(handle))
       #expect((reply.errorCode == "UnknownChallenge") == ends, "\(backend)")
     }
@@ -257,10 +257,10 @@ final class ChallengeTests {
     let (fixture, pool) = try fixture()
     pool.answers = [Pool.verifier, Pool.sms]
     let handle = try fixture.ask(Self.login).handle ?? ""
-    try fixture.reload(Configured.userPool(profile: "allow_users = bob"))
+    try fixture.reload(Configured.scriptedPool(profile: "allow_users = bob"))
     #expect(try fixture.ask(Self.answer(handle)).errorCode == "AccessDenied")
     #expect(fixture.service.openSignIns == 0)
-    try fixture.reload(Configured.userPool(["other"]))
+    try fixture.reload(Configured.scriptedPool(["other"]))
     #expect(try fixture.ask(Self.answer(handle)).errorCode == "UnknownChallenge")
   }
 
@@ -268,7 +268,7 @@ final class ChallengeTests {
     let (fixture, pool) = try fixture()
     pool.answers = [Pool.verifier, Pool.sms]
     let handle = try fixture.ask(Self.login).handle ?? ""
-    try fixture.restart(Configured.userPool())
+    try fixture.restart(Configured.scriptedPool())
     #expect(try fixture.ask(Self.answer(handle)).errorCode == "UnknownChallenge")
   }
 
@@ -287,7 +287,7 @@ final class ChallengeTests {
   // MARK: Two at once
 
   @Test func twoLoginsOfOneUserDoNotGuessAtOnce() throws {
-    let (fixture, pool) = try fixture(Configured.userPool(["one", "two"]))
+    let (fixture, pool) = try fixture(Configured.scriptedPool(["one", "two"]))
     pool.answers = [.silence]
     let client = fixture.connect()
     client.send(Self.line("one"))
@@ -326,7 +326,7 @@ final class ChallengeTests {
 
   @Test func oneUserHasEightOpenChallenges() throws {
     let names = (0..<9).map { "p\($0)" }
-    let (fixture, pool) = try fixture(Configured.userPool(names))
+    let (fixture, pool) = try fixture(Configured.scriptedPool(names))
     var handles: [String] = []
     for name in names {
       pool.answers = [Pool.verifier, Pool.sms]
@@ -342,7 +342,7 @@ final class ChallengeTests {
 
   @Test func theOldestOfTheUserWithTheMostGoesWhenAllAreFull() throws {
     let names = ["p0", "p1"]
-    let (fixture, pool) = try fixture(Configured.userPool(names))
+    let (fixture, pool) = try fixture(Configured.scriptedPool(names))
     func open(_ profile: String, _ uid: UInt32) throws -> String {
       fixture.host.queries.users[uid] = UserEntry(uid: uid, name: "user\(uid)")
       pool.answers = [Pool.verifier, Pool.sms]
@@ -368,7 +368,7 @@ final class ChallengeTests {
     let with = Self.login.dropLast() + #","client_metadata":{"a":"1"}}"#
     let (fixture, pool) = try fixture()
     #expect(try fixture.ask(String(with)).errorCode == "InvalidRequest")
-    let (other, its) = try self.fixture(Configured.userPool(backend: "client_metadata = yes"))
+    let (other, its) = try self.fixture(Configured.scriptedPool(backend: "client_metadata = yes"))
     its.answers = [Pool.verifier, tokens(other)]
     #expect(try other.ask(String(with)).state == "signedIn")
     #expect(its.requests[0].json?["ClientMetadata"]?["a"]?.text == "1")
@@ -380,7 +380,7 @@ final class ChallengeTests {
     #expect(
       try fixture.ask(#"{"op":"login","username":"alice"}"#).errorCode == "SignInRequired")
     #expect(pool.requests.isEmpty)
-    let (other, its) = try self.fixture(Configured.userPool(backend: "auth_flow = custom"))
+    let (other, its) = try self.fixture(Configured.scriptedPool(backend: "auth_flow = custom"))
     its.answers = [Pool.challenge("CUSTOM_CHALLENGE", #"{"q":"2+3?"}"#), tokens(other)]
     let asked = try other.ask(#"{"op":"login","username":"alice"}"#)
     #expect(asked["Challenge"]?["Parameters"]?["q"]?.text == "2+3?")

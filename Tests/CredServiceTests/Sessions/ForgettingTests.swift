@@ -233,9 +233,12 @@ private final class KeptCalls: UpstreamPerforming {
 
   func prioritise(_ id: CallID) {}
   func cancel(_ id: CallID) {}
-  func signOut(_ request: GlobalSignOut, completion: @escaping (UpstreamFailure?) -> Void) {}
+  func signOut(_ request: BackendSignOut, completion: @escaping (UpstreamFailure?) -> Void) {}
   func signUp(
     _ request: SignUpCall,
     completion: @escaping (Result<SignUpResult, UpstreamFailure>) -> Void
+  ) {}
+  func converse(
+    _ call: ConversationCall, completion: @escaping (PoolConversation.Event) -> Void
   ) {}
 }

@@ -1,5 +1,6 @@
 import CredCore
 import Foundation
+import Testing
 
 @testable import CredService
 

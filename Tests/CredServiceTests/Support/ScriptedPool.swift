@@ -68,7 +68,7 @@ final class ScriptedPool {
 
 extension Configured {
   /// Profiles whose users sign in at a user pool.
-  static func userPool(
+  static func scriptedPool(
     _ profiles: [String] = ["default"], backend: String = "", profile: String = ""
   ) -> String {
     """

@@ -147,7 +147,7 @@ struct UpstreamContractTests {
       for fault in [nil, FakeUpstreams.Fault.failure(.connect)] {
         fixture.host.upstreams.faults["logout"] = fault
         var ended: [UpstreamFailure?] = []
-        let signOut = GlobalSignOut((0..<100).map { _ in ids.next() }[99], session)
+        let signOut = BackendSignOut((0..<100).map { _ in ids.next() }[99], session, isGlobal: true)
         fixture.upstream.signOut(signOut) { ended.append($0) }
         #expect(ended.isEmpty)
         fixture.host.settle()
