@@ -40,12 +40,22 @@ package struct CallRequest: Sendable {
   }
 }
 
-/// A sign-up with everything needed to make it.
-package struct SignUpCall: Sendable {
+/// An action of `account` with everything needed to make it.
+package struct AccountCall: Sendable {
   package let id: CallID
   package let profile: Profile
   package let user: UnixUser
-  package let signUp: SignUp
+  package let input: AccountInput
+  /// Nil for an action before a sign-in.
+  package let signedIn: SignedIn?
+
+  /// Whose account it is.
+  package struct SignedIn: Sendable {
+    let session: PoolSession
+    let accessToken: Secret
+    /// Whether the session has had the token for some time: it may have been revoked.
+    let isHeld: Bool
+  }
 }
 
 /// A step of a sign-in at a user pool, with everything needed to make it.
@@ -73,10 +83,10 @@ package protocol UpstreamPerforming: AnyObject {
   func cancel(_ id: CallID)
   /// Ends a session at its backend. The completion gets the failure, if any.
   func signOut(_ request: BackendSignOut, completion: @escaping (UpstreamFailure?) -> Void)
-  /// Makes an account at the backend.
-  func signUp(
-    _ request: SignUpCall,
-    completion: @escaping (Result<SignUpResult, UpstreamFailure>) -> Void)
+  /// Acts on an account at the backend.
+  func account(
+    _ call: AccountCall,
+    completion: @escaping (Result<AccountResult, UpstreamFailure>) -> Void)
   /// Makes a step of a sign-in at a user pool. The completion gets its outcome: what was computed, a
   /// reply, or a failure.
   func converse(

@@ -225,10 +225,12 @@ extension SessionService {
     }
   }
 
-  /// The same for a developer token, which gives the same access.
-  func recordTokenGiven(_ token: DeveloperToken, _ session: Session, _ client: Client) {
-    record("developer token given", session, client, host.clock.now) {
-      if let expiration = token.expiration { $0["expiration"] = "\(expiration.iso8601)" }
+  /// The same for a token, which gives the same access.
+  func recordTokenGiven(
+    _ kind: String, _ expiration: WallTime?, _ session: Session, _ client: Client
+  ) {
+    record("\(kind) token given", session, client, host.clock.now) {
+      if let expiration { $0["expiration"] = "\(expiration.iso8601)" }
     }
   }
 

@@ -76,6 +76,16 @@ extension SessionService {
   }
 }
 
+extension TokenKind {
+  var want: Waiter.Want {
+    switch self {
+    case .developer: .token
+    case .id: .idToken
+    case .access: .accessToken
+    }
+  }
+}
+
 /// Answers waiting clients.
 extension SessionService {
   func giveCredentials(of session: Session, to waiter: UInt64) {
@@ -94,11 +104,30 @@ extension SessionService {
   func giveToken(of session: Session, to waiter: UInt64) {
     if asksAnew(waiter, in: session) { return }
     guard let (client, request) = endWait(waiter, in: session) else { return }
+    if case .token(let token) = request.operation,
+      let kind = try? session.profile.tokenKind(token.kind), kind != .developer
+    {
+      return givePoolToken(kind, of: session, request, client)
+    }
     guard let held = session.machine.token, let identity = session.machine.identityID else {
       return refuse(.nothingHeld, id: request.id, client)
     }
-    recordTokenGiven(held.token, session, client)
+    recordTokenGiven("developer", held.token.expiration, session, client)
     give(.token(held.token, of: identity), request, client)
+  }
+
+  private func givePoolToken(
+    _ kind: TokenKind, of session: Session, _ request: Request, _ client: Client
+  ) {
+    let pool = session.machine.state.poolSession
+    guard let token = kind == .id ? pool?.idToken : pool?.accessToken else {
+      return refuse(.nothingHeld, id: request.id, client)
+    }
+    if kind == .access, let error = session.profile.refusal(ofVending: token) {
+      return refuse(error, id: request.id, client)
+    }
+    recordTokenGiven(kind.rawValue, token.expiration, session, client)
+    give(.token(token, of: session.machine.identityID), request, client)
   }
 
   func giveState(of session: Session, to waiter: UInt64) {

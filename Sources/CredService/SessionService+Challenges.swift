@@ -19,6 +19,10 @@ extension SessionService {
       recordSignIn(request, session, client, error)
       return refuse(error, id: request.id, client)
     }
+    if let error = codeLimitError(attempt, password, session, now) {
+      recordSignIn(request, session, client, error)
+      return refuse(error, id: request.id, client)
+    }
     var input = PoolConversation.Input(username: username, password: password)
     input.metadata = login.metadata ?? ClientMetadata()
     input.validationData = login.validationData ?? ClientMetadata()
@@ -48,6 +52,20 @@ extension SessionService {
     .signInFailed, "another sign-in to the same profile took its place")
   private static let crowdedOut = ProtocolError(
     .tooManyRequests, "too many sign-ins are open: this one made room for another")
+
+  /// Before a password was proved, a pool may send a message to whomever a client names.
+  private func codeLimitError(
+    _ attempt: PasswordLimiter.Attempt, _ password: Secret?, _ session: Session, _ now: Instant
+  ) -> ProtocolError? {
+    guard let plan = session.profile.conversationPlan, password == nil || plan.flow == .custom
+    else { return nil }
+    let pause = codeLimiter.attempt(
+      by: attempt.uid, username: attempt.username, at: plan.backend, now: now)
+    return pause.map {
+      ProtocolError(
+        .tooManyRequests, "too many codes were asked for; try again later", retryAfter: $0)
+    }
+  }
 
   /// Lets a client wait for the next question, or for the end.
   private func begin(

@@ -55,6 +55,7 @@ package final class SessionService {
   var passwordLimiter = PasswordLimiter()
   var callAllowance = CallAllowance()
   var accountLimiter = AccountLimiter()
+  var codeLimiter = AccountLimiter.ofCodes
 
   // Sign-ins at user pools.
   var signIns = SignInBook()
@@ -129,7 +130,6 @@ package final class SessionService {
       withSession(account.profile, request, client, now) {
         self.account(account, $0, request, client, now)
       }
-    // No type of backend gives refresh tokens yet, so `revoke` has nothing to keep from revocation.
     case .logout(let profile, let global, let revoke):
       withSession(profile, request, client, now) {
         signOut(global: global, revoke: revoke, $0, request, client, now)
@@ -171,9 +171,13 @@ package final class SessionService {
     if token.refresh, let error = callLimitError(session.key.uid, now) {
       return refuse(error, id: request.id, client)
     }
+    let kind: TokenKind
+    do throws(ProtocolError) { kind = try session.profile.tokenKind(token.kind) } catch {
+      return refuse(error, id: request.id, client)
+    }
     ask(
       Waiter(
-        id: client.id, want: .token, minimumLife: token.minTTL, mustRefresh: token.refresh,
+        id: client.id, want: kind.want, minimumLife: token.minTTL, mustRefresh: token.refresh,
         arrived: now, wait: token.wait),
       in: session, request, client, now)
   }
@@ -187,7 +191,7 @@ package final class SessionService {
     if client.decision.isOfUser { client.user.cachedAnswer = cached }
   }
 
-  private func ask(
+  func ask(
     _ waiter: Waiter, in session: Session, _ request: Request, _ client: Client, _ now: Instant
   ) {
     if let error = waitLimitError(session, client) {
@@ -219,6 +223,7 @@ package final class SessionService {
       case .credentialsChanged: credentialsChanged(session)
       case .giveCredentials(let waiter): giveCredentials(of: session, to: waiter)
       case .giveToken(let waiter): giveToken(of: session, to: waiter)
+      case .lendToken(let waiter, let token): tokenLent(token, of: session, to: waiter)
       case .giveState(let waiter): giveState(of: session, to: waiter)
       case .refuse(let waiter, let error): refuse(waiter, error, session)
       case .announce(let announcement): announce(announcement, session)

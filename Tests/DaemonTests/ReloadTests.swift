@@ -10,13 +10,7 @@ struct ReloadTests {
     _ host: TestHost, _ text: String, until said: String = "configuration loaded"
   ) throws {
     try Data(text.utf8).write(to: URL(filePath: host.configurationPath))
-    let before = count(said, in: host)
-    host.daemon.send(SIGHUP)
-    try Deadline.usual.wait(for: said) { count(said, in: host) > before }
-  }
-
-  private func count(_ text: String, in host: TestHost) -> Int {
-    host.log.split(separator: "\n").count { $0.contains(text) }
+    try host.reload(until: said)
   }
 
   private func profile(_ name: String, _ sandbox: Sandbox, _ keys: String = "") -> String {

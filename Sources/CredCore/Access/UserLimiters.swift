@@ -151,8 +151,17 @@ public struct AccountLimiter: Sendable {
   private var users: [UInt32: [Instant]] = [:]
   private var names: [Name: [Instant]] = [:]
   private var backends: [String: [Instant]] = [:]
+  private let ofName: Rate
 
-  public init() {}
+  public init() { ofName = Self.ofName }
+
+  private init(ofName: Rate) { self.ofName = ofName }
+
+  /// For sign-ins that may make a pool send a code before anything was proved. People sign in more
+  /// often than they make accounts.
+  public static var ofCodes: AccountLimiter {
+    AccountLimiter(ofName: Rate(count: 10, time: .seconds(60 * 60)))
+  }
 
   /// How long the user has to wait; nil if the action may be done now, and is counted.
   public mutating func attempt(
@@ -160,12 +169,12 @@ public struct AccountLimiter: Sendable {
   ) -> Duration? {
     let name = Name(uid: uid, username: username)
     let pauses = [
-      Self.pause(users[uid], Self.ofUser, now), Self.pause(names[name], Self.ofName, now),
+      Self.pause(users[uid], Self.ofUser, now), Self.pause(names[name], ofName, now),
       Self.pause(backends[backend], Self.ofBackend, now),
     ]
     if let pause = pauses.compactMap(\.self).max() { return pause }
     Self.count(uid, in: &users, Self.ofUser, now)
-    Self.count(name, in: &names, Self.ofName, now)
+    Self.count(name, in: &names, ofName, now)
     Self.count(backend, in: &backends, Self.ofBackend, now)
     return nil
   }

@@ -10,15 +10,126 @@ public struct AccountRequest: Sendable, Equatable {
 }
 
 public enum AccountInput: Sendable, Equatable {
+  // Before a sign-in.
   case signUp(SignUp)
-  /// An action that no type of backend offers yet. Its keys are not read.
-  case notOffered(AccountAction)
+  case confirm(username: String, code: Secret)
+  case resend(username: String)
+  case forgotPassword(username: String)
+  case resetPassword(username: String, code: Secret, password: Secret)
+  /// Of the user who is signed in.
+  case own(OwnAccountInput)
 
   public var action: AccountAction {
     switch self {
     case .signUp: .signUp
-    case .notOffered(let action): action
+    case .confirm: .confirm
+    case .resend: .resend
+    case .forgotPassword: .forgotPassword
+    case .resetPassword: .resetPassword
+    case .own(let input): input.action
     }
+  }
+
+  /// The user who is named; nil where it is the one who is signed in.
+  public var username: String? {
+    switch self {
+    case .signUp(let signUp): signUp.username
+    case .confirm(let name, _), .resend(let name), .forgotPassword(let name),
+      .resetPassword(let name, _, _):
+      name
+    case .own: nil
+    }
+  }
+
+  /// What must not come back in a message.
+  public var secrets: [Secret] {
+    switch self {
+    case .signUp(let signUp): signUp.secrets
+    case .confirm(_, let code): [code]
+    case .resend, .forgotPassword: []
+    case .resetPassword(_, let code, let password): [code, password]
+    case .own(let input): input.secrets
+    }
+  }
+}
+
+/// What a user who is signed in does with the own account.
+public enum OwnAccountInput: Sendable, Equatable {
+  case get
+  case changePassword(from: Secret, to: Secret)
+  case setAttributes([SignUp.Attribute])
+  /// Without a code, one is sent.
+  case verifyAttribute(String, code: Secret?)
+  case deleteAttributes([String])
+  case mfa(MFAChoice)
+  /// Without a code, the app gets a new secret.
+  case totp(code: Secret?, name: String?)
+  /// - Parameter after: where the page begins.
+  case devices(after: String?)
+  /// Of this host where no device is named.
+  case rememberDevice(String?, Bool)
+  case forgetDevice(String?)
+  case delete
+
+  var action: AccountAction {
+    switch self {
+    case .get: .get
+    case .changePassword: .changePassword
+    case .setAttributes: .setAttributes
+    case .verifyAttribute: .verifyAttribute
+    case .deleteAttributes: .deleteAttributes
+    case .mfa: .mfa
+    case .totp: .totp
+    case .devices: .devices
+    case .rememberDevice: .rememberDevice
+    case .forgetDevice: .forgetDevice
+    case .delete: .delete
+    }
+  }
+
+  fileprivate var secrets: [Secret] {
+    switch self {
+    case .changePassword(let old, let new): [old, new]
+    case .setAttributes(let attributes): attributes.map(\.value)
+    case .verifyAttribute(_, let code), .totp(let code, _): code.map { [$0] } ?? []
+    case .get, .deleteAttributes, .mfa, .devices, .rememberDevice, .forgetDevice, .delete: []
+    }
+  }
+}
+
+/// The second factors that a user chooses.
+public struct MFAChoice: Sendable, Equatable {
+  /// All that are on from now on; nil: as they are.
+  public let enabled: [MFAFactor]?
+  /// The one that is asked for first; `.some(nil)`: none.
+  public let preferred: MFAFactor??
+
+  public init(enabled: [MFAFactor]?, preferred: MFAFactor??) {
+    self.enabled = enabled
+    self.preferred = preferred
+  }
+
+  /// What has to change; nil if nothing has.
+  ///
+  /// - Parameter present: the factors that are on now, by the pool's own names.
+  public func change(from present: PoolUser) throws(InvalidInput) -> MFAPreference? {
+    let before = Set(present.enabledMFA.compactMap { MFAFactor(rawValue: $0) })
+    let former = present.preferredMFA.flatMap { MFAFactor(rawValue: $0) }
+    var after = enabled.map { Set($0) } ?? before
+    if case .some(.some(let factor)) = preferred { after.insert(factor) }
+    let first = preferred ?? former.flatMap { after.contains($0) ? $0 : nil }
+    // A factor that is named without the word "preferred" is preferred no more.
+    var settings: [MFAFactor: Bool] = [:]
+    for factor in MFAFactor.allCases {
+      let isOn = after.contains(factor)
+      let isPreferred = factor == first
+      if isOn != before.contains(factor) || isPreferred != (factor == former) {
+        settings[factor] = isOn
+      }
+    }
+    guard !settings.isEmpty else { return nil }
+    return try MFAPreference(
+      enabled: settings, preferred: first.flatMap { settings[$0] == true ? $0 : nil })
   }
 }
 
@@ -40,6 +151,17 @@ public enum AccountAction: String, Sendable, CaseIterable {
   case rememberDevice = "remember-device"
   case forgetDevice = "forget-device"
   case delete
+
+  /// Whether it wants a sign-in of a moment ago: a program of the user's must not take over the
+  /// account with a session that it finds.
+  public var needsRecentSignIn: Bool {
+    switch self {
+    case .mfa, .totp, .delete, .setAttributes, .deleteAttributes: true
+    case .signUp, .confirm, .resend, .forgotPassword, .resetPassword, .get, .changePassword,
+      .verifyAttribute, .devices, .rememberDevice, .forgetDevice:
+      false
+    }
+  }
 }
 
 /// An account to be made.
@@ -83,64 +205,14 @@ public struct SignUpResult: Sendable, Equatable {
   public init() {}
 }
 
-extension AccountRequest {
-  init(_ object: RequestObject) throws(ProtocolError) {
-    let names = AccountAction.allCases.map(\.rawValue)
-    guard let text = try object.text("action") else {
-      throw .invalid(#""account" needs "action", such as "sign-up""#)
-    }
-    guard let action = AccountAction(rawValue: text) else {
-      throw .invalid(
-        "unknown action \(text.quoted)"
-          + (NearestName.of(text, in: names).map { #", did you mean "\#($0)"?"# } ?? ""))
-    }
-    let profile = try object.profile()
-    guard action == .signUp else {
-      self.init(profile: profile, input: .notOffered(action))
-      return
-    }
-    let keys = ["op", "id", "purpose", "profile", "action", "username", "password", "attributes"]
-    try object.checkKeys(among: keys, of: #"action "sign-up""#)
-    self.init(
-      profile: profile,
-      input: .signUp(
-        SignUp(
-          username: try object.username(), password: try object.password(),
-          attributes: try object["attributes"].map {
-            (value: JSONValue) throws(ProtocolError) -> [SignUp.Attribute] in
-            try RequestObject.attributes(value, upTo: Limits.Upstream.attributeBytes)
-          } ?? [])))
-  }
-}
-
-extension RequestObject {
-  /// Texts by the names of attributes.
-  ///
-  /// - Parameter longest: bytes of a text.
-  static func attributes(
-    _ value: JSONValue, upTo longest: Int
-  ) throws(ProtocolError) -> [SignUp.Attribute] {
-    guard case .object(let members) = value, members.count <= Limits.Upstream.accountAttributes
-    else {
-      throw .invalid(
-        "\"attributes\" must be an object of at most \(Limits.Upstream.accountAttributes) texts")
-    }
-    var attributes: [SignUp.Attribute] = []
-    for member in members {
-      let place = "attribute \(member.key.quoted) at byte \(member.keyOffset)"
-      guard (1...Limits.Upstream.attributeNameBytes).contains(member.key.utf8.count),
-        member.key.utf8.allSatisfy(\.isVisible)
-      else {
-        throw .invalid(
-          "\(place) must have a name of 1 to \(Limits.Upstream.attributeNameBytes) printable "
-            + "ASCII characters")
-      }
-      guard let text = member.value.secret, text.count <= longest else {
-        throw .invalid(
-          "\(place) must be a string of at most \(longest) bytes")
-      }
-      attributes.append(SignUp.Attribute(name: member.key, value: text))
-    }
-    return attributes
-  }
+/// What came of an action of `account`.
+public enum AccountResult: Sendable, Equatable {
+  case done
+  case signedUp(SignUpResult)
+  /// Nil where the pool does not say.
+  case codeSent(SignUpResult.Delivery?)
+  case user(PoolUser)
+  case softwareToken(secret: Secret, uri: Secret)
+  /// - Parameter own: the key of this host's device.
+  case devices(PoolDevicePage, own: String?)
 }

@@ -170,10 +170,10 @@ extension RequestObject {
     return username
   }
 
-  func password() throws(ProtocolError) -> Secret {
-    let password = try secret("password") ?? Secret("")
+  func password(_ key: String = "password") throws(ProtocolError) -> Secret {
+    let password = try secret(key) ?? Secret("")
     guard (1...Limits.Session.passwordBytes).contains(password.count) else {
-      throw .invalid("\"password\" must be 1 to \(Limits.Session.passwordBytes) bytes")
+      throw .invalid("\"\(key)\" must be 1 to \(Limits.Session.passwordBytes) bytes")
     }
     return password
   }

@@ -55,6 +55,15 @@ extension RenderedReply {
     }
   }
 
+  /// The reply to `token` with a user pool's token.
+  public static func token(_ token: HeldPoolToken, of identityID: IdentityID?) -> RenderedReply {
+    RenderedReply(capacity: 256 + token.token.count) { writer in
+      writer.field("IdentityId", identityID)
+      writer.field("Token", token.token)
+      writer.field("Expiration", token.expiration)
+    }
+  }
+
   /// The reply to `identity`, `login`, `logout` and `clear`: the session's state.
   public static func session(
     profile: String, state: ReportedState, identityID: IdentityID? = nil,
@@ -65,21 +74,6 @@ extension RenderedReply {
       writer.field("State", state.rawValue)
       writer.field("IdentityId", identityID)
       writer.append(signedIn)
-    }
-  }
-
-  /// The reply to `account` with the action `sign-up`.
-  public static func signedUp(profile: String, _ result: SignUpResult) -> RenderedReply {
-    RenderedReply { writer in
-      writer.field("Profile", profile)
-      writer.key("Confirmed")
-      writer.bool(result.isConfirmed)
-      if let delivery = result.delivery {
-        writer.field("Delivery") { writer in
-          writer.field("Medium", delivery.medium)
-          writer.field("Destination", delivery.destination)
-        }
-      }
     }
   }
 

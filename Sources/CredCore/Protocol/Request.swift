@@ -149,16 +149,29 @@ public struct TokenRequest: Sendable, Equatable {
   public var refresh: Bool
   /// The longest wait for a new token or a sign-in.
   public var wait: Duration
+  /// Nil: the profile's own kind.
+  public var kind: TokenKind?
 
   public init(
     profile: String = ProfileName.default, minTTL: Duration? = nil, refresh: Bool = false,
-    wait: Duration = Limits.Line.defaultWait
+    wait: Duration = Limits.Line.defaultWait, kind: TokenKind? = nil
   ) {
     self.profile = profile
     self.minTTL = minTTL
     self.refresh = refresh
     self.wait = wait
+    self.kind = kind
   }
+}
+
+/// The values of `kind`.
+public enum TokenKind: String, Sendable, CaseIterable {
+  /// Of Cognito Identity, for a developer user.
+  case developer
+  /// Of a user pool, for other services: who the user is.
+  case id
+  /// Of a user pool, for other services: what the user may do.
+  case access
 }
 
 /// `status`.

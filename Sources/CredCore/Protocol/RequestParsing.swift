@@ -167,7 +167,18 @@ extension TokenRequest {
       minTTL: try object.seconds("min_ttl", upTo: Limits.Line.longestLifetimeSeconds),
       refresh: try object.flag("refresh"),
       wait: try object.seconds("wait", upTo: Limits.Line.longestWaitSeconds)
-        ?? Limits.Line.defaultWait)
+        ?? Limits.Line.defaultWait,
+      kind: try object.tokenKind())
+  }
+}
+
+extension RequestObject {
+  fileprivate func tokenKind() throws(ProtocolError) -> TokenKind? {
+    guard let text = try text("kind") else { return nil }
+    guard let kind = TokenKind(rawValue: text) else {
+      throw .invalid(#""kind" must be "developer", "id" or "access""#)
+    }
+    return kind
   }
 }
 
@@ -206,7 +217,7 @@ enum OperationName: String, CaseIterable {
   var keys: [String] {
     switch self {
     case .get: ["profile", "min_ttl", "refresh", "wait", "user"]
-    case .token: ["profile", "min_ttl", "refresh", "wait"]
+    case .token: ["profile", "min_ttl", "refresh", "wait", "kind"]
     case .identity, .release, .watch: ["profile"]
     case .login:
       [
@@ -222,10 +233,10 @@ enum OperationName: String, CaseIterable {
     }
   }
 
-  /// Keys of actions that no type of backend offers yet: the action is refused, not its keys.
+  /// Which of them an action takes is checked with the action.
   private static let keysOfActions = [
     "code", "old_password", "name", "names", "preferred", "enabled", "after", "device",
-    "remembered", "client_metadata", "validation_data",
+    "remembered",
   ]
 
   static let keysOfEvery = ["op", "id", "purpose"]

@@ -71,6 +71,12 @@ public struct HeldPoolToken: Sendable, Equatable {
   /// When it expires, on this host's clock; nil where that is unknown.
   public var expires: Instant? { lifetime.map { received + $0 } }
 
+  /// `exp`; nil for a token that is no JWT.
+  public var expiration: WallTime? { PoolToken.expiration(of: token) }
+
+  /// Whether it may change the account: only programs that the operator trusts with it get it.
+  public var mayChangeAccount: Bool { PoolToken.mayChangeAccount(token) }
+
   /// Whether it may go into a request now. One of unknown lifetime goes into those of its arrival.
   func isUsable(_ now: Instant) -> Bool {
     usableUntil > now || (lifetime == nil && received == now)

@@ -278,36 +278,43 @@ extension Profile {
 }
 
 extension Profile {
-  /// Why the profile's backend does not do this action; nil if it may.
-  public func refusal(of account: AccountRequest) -> ProtocolError? {
-    let action = account.input.action.rawValue
-    guard let backend else {
-      return ProtocolError(
-        .invalidRequest, "profile '\(settings.name)' has no backend, and so no accounts")
-    }
-    let place = "backend '\(backend.name)' of profile '\(settings.name)'"
-    guard case .signUp(let signUp) = account.input else {
-      return ProtocolError(.invalidRequest, "\(place) does not offer the action \(action.quoted)")
-    }
-    switch backend.kind {
-    case .http(let http) where http.registerURL != nil: return nil
-    case .awsSample(let sample):
-      if !signUp.attributes.isEmpty {
-        return ProtocolError(.invalidRequest, "\(place) takes no \"attributes\"")
+  /// Which kind of token `token` gives.
+  ///
+  /// - Throws: why it gives none.
+  public func tokenKind(_ asked: TokenKind?) throws(ProtocolError) -> TokenKind {
+    guard userPool != nil else {
+      guard asked == nil || asked == .developer else {
+        throw .invalid(
+          "profile '\(settings.name)' has no user pool, and so no tokens of the kind "
+            + (asked?.rawValue ?? "").quoted)
       }
-      // All its other requests are signed or encrypted with the password. This one carries it.
-      guard sample.url.isEncrypted || sample.url.isLoopback else {
-        return ProtocolError(
-          .invalidRequest, "\(place) would get the password in clear: its url is no https:// URL")
-      }
-      return nil
-    case .userPool:
-      return ProtocolError(.invalidRequest, "\(place) does not offer the action \(action.quoted)")
-    case .http, .exec, .cognito:
-      return ProtocolError(
-        .invalidRequest,
-        "\(place) does not offer the action \(action.quoted): it has no register_url")
+      return .developer
     }
+    let vended = settings.vendTokens.map { $0 == .id ? TokenKind.id : .access }
+    guard let kind = asked ?? vended.first else {
+      throw ProtocolError(
+        .accessDenied, "profile '\(settings.name)' hands out no tokens: see vend_tokens")
+    }
+    guard kind != .developer else {
+      throw .invalid(
+        "the users of profile '\(settings.name)' sign in to a user pool, which gives no developer "
+          + "tokens")
+    }
+    guard vended.contains(kind) else {
+      throw ProtocolError(
+        .accessDenied,
+        "profile '\(settings.name)' hands out no \(kind.rawValue) tokens: see vend_tokens")
+    }
+    return kind
+  }
+
+  /// Why a program does not get this access token; nil if it may.
+  public func refusal(ofVending token: HeldPoolToken) -> ProtocolError? {
+    guard token.mayChangeAccount, !settings.vendTokens.contains(.account) else { return nil }
+    return ProtocolError(
+      .accessDenied,
+      "this access token may change the user's account, which takes the word 'account' in "
+        + "vend_tokens of profile '\(settings.name)'")
   }
 }
 
@@ -330,15 +337,16 @@ public struct SessionPlan: Sendable, Equatable {
   }
 
   public var backend: BackendTrust
+  /// The provider of the token in the profile's token file, which signs in unattended.
+  public var tokenFileProvider: String?
+  /// The key of a developer token in `Logins`; it depends on the partition.
+  public var developerLoginKey: String
+  // Small ones last: a session's other small values fill the rest of their word.
   public var flow: ProfileSettings.Flow
   /// Unauthenticated identities are allowed.
   public var allowsGuests: Bool
   /// Whether a user pool's access token is kept, to be handed out.
   public var keepsAccessToken: Bool
-  /// The provider of the token in the profile's token file, which signs in unattended.
-  public var tokenFileProvider: String?
-  /// The key of a developer token in `Logins`; it depends on the partition.
-  public var developerLoginKey: String
 
   /// Whether a session signs in without a `login`.
   public var worksUnattended: Bool { backend == .host || tokenFileProvider != nil }

@@ -58,7 +58,7 @@ extension SessionMachine {
     succeed(&context)
   }
 
-  private mutating func succeed(_ context: inout EventContext) {
+  mutating func succeed(_ context: inout EventContext) {
     lastFailure = nil
     endRefresh()
     signInSucceeded(&context)

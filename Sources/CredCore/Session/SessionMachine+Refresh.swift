@@ -47,24 +47,38 @@ extension SessionMachine {
 
   /// Only a backend gives tokens; guests and logins have none.
   private func isServedByRefresh(_ waiter: Waiter) -> Bool {
-    guard waiter.want == .token else { return true }
-    return if case .backend = tokenSource { true } else { false }
+    switch (waiter.want, tokenSource) {
+    case (.credentials, _), (.token, .backend): true
+    case (_, .userPool): waiter.want.isOfPool
+    default: false
+    }
   }
 
   /// A caller that wants better than what just arrived waits for a minimum interval.
   func earliestStart(for waiter: Waiter) -> Instant {
-    let received = waiter.want == .token ? held.token?.received : held.credentials?.received
+    let received =
+      switch waiter.want {
+      case .credentials: held.credentials?.received
+      case .token: held.token?.received
+      case .idToken, .accessToken: poolToken(for: waiter.want)?.received
+      case .accountToken: Instant?.none
+      }
     guard waiter.isDemanding, let received else { return waiter.arrived }
-    return max(waiter.arrived, received + RefreshPolicy.demandInterval)
+    let interval =
+      waiter.want.isOfPool ? RefreshPolicy.poolDemandInterval : RefreshPolicy.demandInterval
+    return max(waiter.arrived, received + interval)
   }
 
   mutating func startRefresh(_ context: inout EventContext) {
     guard let tokenSource else { return }
     held.pause = held.pause?.ended(context.now)
     let isForToken =
-      signIn == nil && !waiters.isEmpty && waiters.allSatisfy { $0.want == .token }
+      signIn == nil && !waiters.isEmpty && waiters.allSatisfy { $0.want != .credentials }
     var refresh = Refresh(goal: isForToken ? .token : .credentials, method: tokenSource.method)
-    refresh.isForced = waiters.contains { $0.mustRefresh }
+    // A token of the user pool that is held is not what its waiter asks for.
+    refresh.isForced = waiters.contains {
+      $0.mustRefresh || $0.want.isOfPool && earliestStart(for: $0) <= context.now
+    }
     startNextCall(refresh, &context)
   }
 

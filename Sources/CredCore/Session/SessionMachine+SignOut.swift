@@ -31,7 +31,7 @@ extension SessionMachine {
     waiters = []
     signOut(&context)
     held.state = .signedOut(byUser: false)
-    announced.state = held.state.reported
+    announcedState = held.state.reported
     refreshCount = 0
   }
 

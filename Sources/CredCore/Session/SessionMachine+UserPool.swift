@@ -76,7 +76,16 @@ extension SessionMachine {
     guard renewed.idToken?.lifetime.map({ $0 > .zero }) ?? true else {
       return fail(refresh, .tokenExpired, &context)
     }
-    startNextCall(refresh, &context)
+    lend(tokens.access.token, &context)
+    if refresh.goal == .token { succeed(&context) } else { startNextCall(refresh, &context) }
+  }
+
+  /// Gives a new access token to those who act on the account with it: the session need not keep it.
+  private mutating func lend(_ token: Secret, _ context: inout EventContext) {
+    for waiter in waiters where waiter.want == .accountToken {
+      context.actions.append(.lendToken(waiter.id, token))
+    }
+    waiters.removeAll { $0.want == .accountToken }
   }
 
   /// Prepares another call after a failure that one can mend; nil where none is left.

@@ -37,8 +37,23 @@ extension SessionMachine {
         if isGoodEnough(token, for: waiter, now) { return .giveToken(waiter.id) }
         if let refusal = cannotBeMet(waiter, token, now) { return refusal }
       }
+    case .idToken, .accessToken, .accountToken:
+      if let token = poolToken(for: waiter.want) {
+        if isGoodEnough(token, for: waiter, now) { return given(token, to: waiter) }
+        if let refusal = cannotBeMet(waiter, token, now) { return refusal }
+      }
     }
     return beforeRefresh ? nil : refusal(of: waiter, now).map { .refuse(waiter.id, $0) }
+  }
+
+  /// The held token of a user pool that a waiter asks for.
+  func poolToken(for want: Waiter.Want) -> HeldPoolToken? {
+    guard case .signedIn(.userPool(let session)) = held.state else { return nil }
+    return want == .idToken ? session.idToken : session.accessToken
+  }
+
+  private func given(_ token: HeldPoolToken, to waiter: Waiter) -> Action {
+    waiter.want == .accountToken ? .lendToken(waiter.id, token.token) : .giveToken(waiter.id)
   }
 
   // MARK: What a waiter accepts
@@ -63,6 +78,16 @@ extension SessionMachine {
       return false
     }
     if waiter.mustRefresh { return token.isAnew && token.received >= waiter.arrived }
+    return token.received >= waiter.arrived || token.usableUntil > now
+  }
+
+  private func isGoodEnough(
+    _ token: HeldPoolToken, for waiter: Waiter, _ now: Instant
+  ) -> Bool {
+    if let minimum = waiter.minimumLife, token.expires.map({ $0 - now < minimum }) ?? false {
+      return false
+    }
+    if waiter.mustRefresh { return token.received >= waiter.arrived }
     return token.received >= waiter.arrived || token.usableUntil > now
   }
 
@@ -97,6 +122,15 @@ extension SessionMachine {
       token.received >= waiter.arrived
     else { return nil }
     return tooShort(waiter, minimum, "the backend's tokens last", lifetime)
+  }
+
+  private func cannotBeMet(
+    _ waiter: Waiter, _ token: HeldPoolToken, _ now: Instant
+  ) -> Action? {
+    guard let minimum = waiter.minimumLife, let lifetime = token.lifetime,
+      token.received >= waiter.arrived
+    else { return nil }
+    return tooShort(waiter, minimum, "the user pool's tokens last", lifetime)
   }
 
   private func tooShort(
@@ -152,7 +186,22 @@ extension SessionMachine {
 public struct Waiter: Sendable, Equatable {
   public enum Want: Sendable, Equatable {
     case credentials
+    /// Of the backend, for a developer user.
     case token
+    /// Of a user pool.
+    case idToken
+    case accessToken
+    /// An access token for one request of the daemon's own about the account. It is lent when it
+    /// arrives, and not kept for it.
+    case accountToken
+
+    /// Whether a user pool gives it.
+    var isOfPool: Bool {
+      switch self {
+      case .credentials, .token: false
+      case .idToken, .accessToken, .accountToken: true
+      }
+    }
   }
 
   /// The daemon gives it; unique as long as the daemon runs.

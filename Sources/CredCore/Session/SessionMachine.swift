@@ -15,6 +15,10 @@ public struct SessionMachine: Sendable {
   }
 
   public internal(set) var plan: SessionPlan
+  /// What watchers were told last. A change that is undone before the next announcement is not
+  /// announced.
+  var announcedState: ReportedState
+  var announcedIdentity: IdentityID?
   /// What is stored, and what a refused sign-in goes back to.
   var held = Held()
   /// The time of the last request. The daemon updates it when it answers from its cache.
@@ -24,9 +28,6 @@ public struct SessionMachine: Sendable {
   /// Successful refreshes.
   public internal(set) var refreshCount = 0
   @Boxed var signIn: SignIn? = nil
-  /// What watchers were told last. A change that is undone before the next announcement is not
-  /// announced.
-  var announced: (state: ReportedState, identityID: IdentityID?)
   var work = Work.idle
   var waiters: [Waiter] = []
 
@@ -35,7 +36,8 @@ public struct SessionMachine: Sendable {
     self.plan = plan
     lastAsked = now
     held.identityID = identityID
-    announced = (held.state.reported, identityID)
+    announcedState = held.state.reported
+    announcedIdentity = identityID
   }
 
   /// Takes one event.
@@ -166,9 +168,9 @@ public struct SessionMachine: Sendable {
   mutating func forgetIdentity(_ context: inout EventContext) {
     held.identityID = nil
     held.isIdentityWithheld = false
-    guard let previous = announced.identityID else { return }
+    guard let previous = announcedIdentity else { return }
     context.actions.append(.announce(.identityChanged(previous: previous, current: nil)))
-    announced.identityID = nil
+    announcedIdentity = nil
   }
 
   /// Announces a new state and a new identity. Waits until a sign-in is accepted, because a refused
@@ -176,14 +178,14 @@ public struct SessionMachine: Sendable {
   mutating func announceChanges(_ context: inout EventContext) {
     guard signIn?.isAccepted ?? true else { return }
     // A dropped identity is announced together with the one that replaces it.
-    if let identityID = held.identityID, identityID != announced.identityID {
+    if let identityID = held.identityID, identityID != announcedIdentity {
       context.actions.append(
-        .announce(.identityChanged(previous: announced.identityID, current: identityID)))
-      announced.identityID = identityID
+        .announce(.identityChanged(previous: announcedIdentity, current: identityID)))
+      announcedIdentity = identityID
     }
-    if held.state.reported != announced.state {
+    if held.state.reported != announcedState {
       context.actions.append(.announce(.state(held.state)))
-      announced.state = held.state.reported
+      announcedState = held.state.reported
     }
   }
 }
@@ -222,6 +224,8 @@ extension SessionMachine {
     case giveCredentials(UInt64)
     /// Answer a waiter with the token of the session.
     case giveToken(UInt64)
+    /// Answer a waiter that acts on the account with an access token, for one request.
+    case lendToken(UInt64, Secret)
     /// Answer a `login` with the state of the session.
     case giveState(UInt64)
     /// Answer a waiter with an error.

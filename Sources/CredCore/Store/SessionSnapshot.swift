@@ -131,7 +131,7 @@ extension SessionMachine {
     held = snapshot.held
     held.credentials = held.credentials?.delayIfOverdue(now, jitter)
     held.pause = held.pause?.delayIfOverdue(now, jitter, held.credentials)
-    announced.state = held.state.reported
+    announcedState = held.state.reported
     lastAsked = snapshot.lastAsked
     refreshCount = snapshot.refreshCount
     lastFailure = snapshot.lastFailure
@@ -146,7 +146,7 @@ extension SessionMachine {
     self.init(plan: plan, identityID: isOfUse ? identityID : nil, now: now)
     guard isGuests, isOfUse else { return }
     held.state = .guest
-    announced.state = .guest
+    announcedState = .guest
   }
 }
 

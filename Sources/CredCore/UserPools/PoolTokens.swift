@@ -15,8 +15,6 @@ public struct PoolToken: Sendable, Equatable {
   public let subject: String?
   /// `device_key` of an access token.
   public let deviceKey: String?
-  /// Whether it may change the account: the scope `aws.cognito.signin.user.admin`.
-  public let mayChangeAccount: Bool
 
   /// - Throws: if it is no token, or one of another kind, client or pool. An access token in place
   ///   of an ID token would go to others, who could use it for the account.
@@ -33,10 +31,15 @@ public struct PoolToken: Sendable, Equatable {
     username = Self.name(claims?["cognito:username"] ?? claims?["username"])
     subject = Self.name(claims?["sub"])
     deviceKey = (claims?["device_key"]?.text).flatMap { try? DeviceKey.checked($0) }
-    let scopes = claims?["scope"]?.text?.split(separator: " ") ?? []
-    mayChangeAccount = scopes.contains {
-      $0.utf8.elementsEqual("aws.cognito.signin.user.admin".utf8)
-    }
+  }
+
+  static func expiration(of token: Secret) -> WallTime? { time(JWT.claims(of: token)?["exp"]) }
+
+  /// The scope `aws.cognito.signin.user.admin`. A token whose claims cannot be read may have it.
+  static func mayChangeAccount(_ token: Secret) -> Bool {
+    guard let claims = JWT.claims(of: token) else { return true }
+    let scopes = claims["scope"]?.text?.split(separator: " ") ?? []
+    return scopes.contains { $0.utf8.elementsEqual("aws.cognito.signin.user.admin".utf8) }
   }
 
   /// The remaining time at arrival, by the pool's own clock.

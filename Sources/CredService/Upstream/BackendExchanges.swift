@@ -136,9 +136,10 @@ extension UpstreamClient {
 
   /// Makes an account, where the profile's backend does that.
   func signUpAtBackend(
-    _ call: SignUpCall, _ backend: BackendSettings, _ done: @escaping Completion<SignUpResult>
+    _ signUp: SignUp, _ user: UnixUser, _ backend: BackendSettings,
+    _ done: @escaping Completion<SignUpResult>
   ) {
-    let (signUp, upstream) = (call.signUp, Upstream.backend(backend.name))
+    let upstream = Upstream.backend(backend.name)
     switch backend.kind {
     case .http(let settings):
       guard let url = settings.registerURL else {
@@ -148,7 +149,7 @@ extension UpstreamClient {
         perform(done) { () throws(UpstreamFailure) in
           let http = try http.get()
           let request = try Self.checked(upstream) { () throws(InvalidInput) in
-            try http.signUpRequest(signUp, url: try expand(url, call.user, "register_url"))
+            try http.signUpRequest(signUp, url: try expand(url, user, "register_url"))
           }
           return Exchange(
             request: request, settings: settings.httpSettings(timeout: backend.timeout),

@@ -66,7 +66,7 @@ extension UpstreamClient {
   }
 
   /// A user name with its hash, which a client with a secret sends.
-  private func username(
+  func username(
     _ name: String, at client: UserPoolClient, _ done: @escaping Completion<PoolUsername>
   ) {
     let upstream = Upstream.backend(client.backend)

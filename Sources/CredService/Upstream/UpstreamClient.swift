@@ -145,16 +145,22 @@ package final class UpstreamClient: UpstreamPerforming {
     armTimer()
   }
 
-  package func signUp(
-    _ request: SignUpCall,
-    completion: @escaping (Result<SignUpResult, UpstreamFailure>) -> Void
+  package func account(
+    _ call: AccountCall,
+    completion: @escaping (Result<AccountResult, UpstreamFailure>) -> Void
   ) {
-    guard let backend = request.profile.backend else {
-      preconditionFailure("a profile without a backend refuses sign-ups")
+    guard let backend = call.profile.backend else {
+      preconditionFailure("a profile without a backend has no accounts")
     }
-    perform(request.id, for: nil, in: request.profile, at: backend) {
-      [unowned self] (done: @escaping Completion<SignUpResult>) in
-      signUpAtBackend(request, backend, done)
+    perform(call.id, for: nil, in: call.profile, at: backend) {
+      [unowned self] (done: @escaping Completion<AccountResult>) in
+      if case .userPool = backend.kind { return poolAccount(call, done) }
+      guard case .signUp(let signUp) = call.input else {
+        preconditionFailure("the profile refuses what its backend does not do")
+      }
+      signUpAtBackend(signUp, call.user, backend) { result in
+        done(result.map { .signedUp($0) })
+      }
     } completion: {
       completion($0)
     }

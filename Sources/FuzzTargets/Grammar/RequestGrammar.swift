@@ -52,7 +52,12 @@ extension Dice {
       if once(in: 3) { members.append(("min_ttl", seconds(43_200))) }
       if once(in: 3) { members.append(("wait", seconds(300))) }
       if once(in: 3) { members.append(("refresh", .raw(pick(["true", "false"])))) }
-      guard operation == "get" else { break }
+      guard operation == "get" else {
+        if once(in: 3) {
+          members.append(("kind", .string(pick(["developer", "id", "access", "refresh"]))))
+        }
+        break
+      }
       if once(in: 4) { members.append(("user", .string(accountName()))) }
     case "login": members += signIn()
     case "respond": members += respond()
@@ -180,20 +185,48 @@ extension Dice {
     return members
   }
 
+  private static let actions: [String: [String]] = [
+    "sign-up": ["username", "password", "attributes"], "confirm": ["username", "code"],
+    "resend": ["username"], "forgot-password": ["username"],
+    "reset-password": ["username", "code", "password"], "get": [], "delete": [],
+    "change-password": ["old_password", "password"], "set-attributes": ["attributes"],
+    "verify-attribute": ["name", "code"], "delete-attributes": ["names"],
+    "mfa": ["preferred", "enabled"], "totp": ["code", "name"], "devices": ["after"],
+    "remember-device": ["device", "remembered"], "forget-device": ["device"], "sign up": [],
+  ]
+
   private mutating func account() -> [(name: String, value: JSONText)] {
-    let action = once(in: 4) ? pick(["confirm", "get", "mfa", "sign up", ""]) : "sign-up"
+    let action = pick(Self.actions.keys.sorted())
     var members: [(name: String, value: JSONText)] = [("action", .string(action))]
-    if action == "sign-up" || once(in: 3) {
-      members += [("username", .string(accountName())), ("password", .string("secret"))]
+    for key in Self.actions[action] ?? [] where !once(in: 10) { members.append((key, value(key))) }
+    if once(in: 8) {
+      let key = pick(["code", "names", "device", "enabled", "password"])
+      if !members.contains(where: { $0.name == key }) { members.append((key, value(key))) }
     }
-    if once(in: 2) {
+    return members
+  }
+
+  private mutating func value(_ key: String) -> JSONText {
+    let factors = ["SMS_MFA", "SOFTWARE_TOKEN_MFA", "EMAIL_OTP", "sms"]
+    switch key {
+    case "username": return .string(accountName())
+    case "attributes":
       let attributes: [(name: String, value: JSONText)] = (0..<number(once(in: 8) ? 60 : 4)).map {
         ("custom:\($0)", .string(once(in: 12) ? String(repeating: "a", count: 2049) : "v"))
       }
-      members.append(("attributes", disturbed(attributes, once: 6)))
+      return disturbed(attributes, once: 6)
+    case "names":
+      return .raw(pick([#"["email"]"#, #"["a","b"]"#, "[]", "[1]", #""email""#]))
+    case "enabled":
+      return .raw(
+        "[" + (0..<number(4)).map { _ in #""\#(pick(factors))""# }.joined(separator: ",") + "]")
+    case "preferred": return .string(pick(factors + ["none"]))
+    case "remembered": return .raw(pick(["true", "false", "1"]))
+    case "device":
+      return .string(pick(["us-east-1_0123-abc", "us-east-1_", "_0", "a_G", "x"]))
+    case "code": return .string(pick(["123456", "123 456", "", "x"]))
+    default: return .string(pick(["secret", "", "name"]))
     }
-    if once(in: 8) { members.append(("code", .string("123456"))) }
-    return members
   }
 
   mutating func logins() -> JSONText {

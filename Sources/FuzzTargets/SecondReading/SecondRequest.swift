@@ -6,7 +6,7 @@ struct SecondRequest {
   /// The keys of each operation, besides `op` and `id`.
   private static let operations: [String: Set<String>] = [
     "get": ["profile", "min_ttl", "refresh", "wait", "user"],
-    "token": ["profile", "min_ttl", "refresh", "wait"],
+    "token": ["profile", "min_ttl", "refresh", "wait", "kind"],
     "identity": ["profile"],
     "login": [
       "profile", "username", "password", "identity_id", "token", "logins", "alone",
@@ -15,8 +15,7 @@ struct SecondRequest {
     "respond": ["handle", "answers", "wait", "cancel", "client_metadata"],
     "account": [
       "profile", "action", "username", "password", "attributes", "code", "old_password", "name",
-      "names", "preferred", "enabled", "after", "device", "remembered", "client_metadata",
-      "validation_data",
+      "names", "preferred", "enabled", "after", "device", "remembered",
     ],
     "logout": ["profile", "global", "revoke"],
     "clear": ["profile", "what"],
@@ -54,7 +53,7 @@ struct SecondRequest {
     if !problems.isEmpty { operation = nil }
   }
 
-  private mutating func problem(_ code: ProtocolErrorCode = .invalidRequest) {
+  mutating func problem(_ code: ProtocolErrorCode = .invalidRequest) {
     problems.insert(code)
   }
 
@@ -88,13 +87,13 @@ struct SecondRequest {
     return .status(status)
   }
 
-  private mutating func text(_ key: String) -> String? {
+  mutating func text(_ key: String) -> String? {
     guard let value = members[key] else { return nil }
     if value.text == nil { problem() }
     return value.text
   }
 
-  private mutating func flag(_ key: String, standard: Bool = false) -> Bool {
+  mutating func flag(_ key: String, standard: Bool = false) -> Bool {
     guard let value = members[key] else { return standard }
     if value.bool == nil { problem() }
     return value.bool ?? standard
@@ -109,7 +108,7 @@ struct SecondRequest {
     return .milliseconds(Int64((number * 1000).rounded()))
   }
 
-  private mutating func profile() -> String {
+  mutating func profile() -> String {
     guard members["profile"] != nil, let name = text("profile") else { return "default" }
     if !SecondRules.isProfileName(name) { problem(.unknownProfile) }
     return name
@@ -128,7 +127,7 @@ struct SecondRequest {
       return .token(
         TokenRequest(
           profile: profile(), minTTL: seconds("min_ttl", upTo: 43_200), refresh: flag("refresh"),
-          wait: seconds("wait", upTo: 300) ?? .seconds(5)))
+          wait: seconds("wait", upTo: 300) ?? .seconds(5), kind: kind()))
     case "identity": return .identity(profile: profile())
     case "login": return login()
     case "respond": return respond()
@@ -181,7 +180,7 @@ extension SecondRequest {
     return .login(login)
   }
 
-  private mutating func username() -> String {
+  mutating func username() -> String {
     let username = text("username") ?? ""
     let hasControl = username.unicodeScalars.contains { $0.properties.generalCategory == .control }
     if !(1...1024).contains(username.unicodeScalars.count) || hasControl { problem() }
@@ -211,7 +210,7 @@ extension SecondRequest {
     return metadata
   }
 
-  private mutating func password() -> SignInInput {
+  mutating func password() -> SignInInput {
     let (username, password) = (username(), text("password") ?? "")
     if !(1...4096).contains(password.utf8.count) { problem() }
     return .password(username: username, password: Secret(password))
@@ -290,41 +289,17 @@ extension SecondRequest {
   }
 }
 
-// MARK: account
-
 extension SecondRequest {
-  private static let actions = [
-    "sign-up", "confirm", "resend", "forgot-password", "reset-password", "get", "change-password",
-    "set-attributes", "verify-attribute", "delete-attributes", "mfa", "totp", "devices",
-    "remember-device", "forget-device", "delete",
-  ]
-
-  private mutating func account() -> Operation {
-    let name = text("action") ?? ""
-    guard Self.actions.contains(name), let action = AccountAction(rawValue: name) else {
-      problem()
-      return .ping
-    }
-    let profile = profile()
-    guard name == "sign-up" else {
-      return .account(AccountRequest(profile: profile, input: .notOffered(action)))
-    }
-    let keys: Set = [
-      "op", "id", "purpose", "profile", "action", "username", "password", "attributes",
-    ]
-    if !keys.isSuperset(of: members.keys) { problem() }
-    guard case .password(let username, let password) = password() else { return .ping }
-    let attributes = members["attributes"].map { self.attributes($0, upTo: 2048) } ?? []
-    return .account(
-      AccountRequest(
-        profile: profile,
-        input: .signUp(
-          SignUp(username: username, password: password, attributes: attributes))))
+  private mutating func kind() -> TokenKind? {
+    guard let name = text("kind") else { return nil }
+    let kinds: [String: TokenKind] = ["developer": .developer, "id": .id, "access": .access]
+    if kinds[name] == nil { problem() }
+    return kinds[name]
   }
 }
 
 extension SecondRequest {
-  private mutating func attributes(_ value: SecondJSON, upTo most: Int) -> [SignUp.Attribute] {
+  mutating func attributes(_ value: SecondJSON, upTo most: Int) -> [SignUp.Attribute] {
     guard let given = value.object, given.count <= 50 else {
       problem()
       return []

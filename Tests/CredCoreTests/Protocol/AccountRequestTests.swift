@@ -1,5 +1,6 @@
-import CredCore
 import Testing
+
+@testable import CredCore
 
 struct AccountRequestTests {
   private func parse(_ members: String) throws(RequestError) -> CredCore.Operation {
@@ -27,11 +28,81 @@ struct AccountRequestTests {
     #expect(!account.isFreeOfSecrets)
   }
 
-  @Test(arguments: AccountAction.allCases.filter { $0 != .signUp })
-  func knowsTheOtherActionsWithTheirKeys(_ action: AccountAction) throws {
-    let account = try parse(
-      #""action":"\#(action.rawValue)","code":"1","old_password":"o","names":["a"],"device":"d""#)
-    #expect(account == .account(AccountRequest(input: .notOffered(action))))
+  @Test func everyActionTakesItsOwnKeys() throws {
+    let device = "us-east-1_0123-abc"
+    let rows: [(String, AccountInput)] = [
+      (#""confirm","username":"a","code":"1 2""#, .confirm(username: "a", code: Secret("1 2"))),
+      (#""resend","username":"a""#, .resend(username: "a")),
+      (#""forgot-password","username":"a""#, .forgotPassword(username: "a")),
+      (
+        #""reset-password","username":"a","code":"1","password":"p""#,
+        .resetPassword(username: "a", code: Secret("1"), password: Secret("p"))
+      ),
+      (#""get""#, .own(.get)), (#""delete""#, .own(.delete)),
+      (
+        #""change-password","old_password":"o","password":"p""#,
+        .own(.changePassword(from: Secret("o"), to: Secret("p")))
+      ),
+      (
+        #""set-attributes","attributes":{"email":"e"}"#,
+        .own(.setAttributes([.init(name: "email", value: Secret("e"))]))
+      ),
+      (#""verify-attribute","name":"email""#, .own(.verifyAttribute("email", code: nil))),
+      (
+        #""verify-attribute","name":"email","code":"1""#,
+        .own(.verifyAttribute("email", code: Secret("1")))
+      ),
+      (#""delete-attributes","names":["a","b"]"#, .own(.deleteAttributes(["a", "b"]))),
+      (
+        #""mfa","enabled":["SMS_MFA"],"preferred":"none""#,
+        .own(.mfa(MFAChoice(enabled: [.sms], preferred: .some(nil))))
+      ),
+      (#""totp""#, .own(.totp(code: nil, name: nil))),
+      (#""totp","code":"1","name":"n""#, .own(.totp(code: Secret("1"), name: "n"))),
+      (#""devices","after":"x""#, .own(.devices(after: "x"))),
+      (#""remember-device""#, .own(.rememberDevice(nil, true))),
+      (
+        #""remember-device","device":"\#(device)","remembered":false"#,
+        .own(.rememberDevice(device, false))
+      ),
+      (#""forget-device","device":"\#(device)""#, .own(.forgetDevice(device))),
+    ]
+    for (members, input) in rows {
+      let read = try parse(#""action":"# + members)
+      #expect(read == .account(AccountRequest(input: input)), "\(members)")
+    }
+    let covered = Set(rows.map(\.1.action)).union([.signUp])
+    #expect(covered == Set(AccountAction.allCases))
+  }
+
+  @Test(arguments: [
+    #""mfa""#, #""mfa","enabled":["sms"]"#, #""mfa","enabled":[],"preferred":"SMS_MFA""#,
+    #""totp","names":["a"]"#, #""forget-device","device":"x""#, #""delete-attributes","names":[]"#,
+    #""set-attributes""#, #""verify-attribute""#, #""confirm","username":"a""#,
+    #""change-password","password":"p""#, #""get","username":"a""#, #""totp","code":5"#,
+  ])
+  func whatDoesNotFitTheActionIsRefused(_ members: String) {
+    #expect(message(#""action":"# + members) != nil)
+  }
+
+  @Test func aChoiceOfFactorsNamesWhatChangesAlone() throws {
+    let user = try PoolUser(
+      JSONValue.parse(
+        Array(
+          (#"{"Username":"u","PreferredMfaSetting":"SOFTWARE_TOKEN_MFA","#
+            + #""UserMFASettingList":["SMS_MFA","SOFTWARE_TOKEN_MFA"]}"#).utf8)))
+    func change(_ enabled: [MFAFactor]?, _ preferred: MFAFactor??) throws -> MFAPreference? {
+      try MFAChoice(enabled: enabled, preferred: preferred).change(from: user)
+    }
+    #expect(try change([.sms, .app], nil) == nil)
+    #expect(try change(nil, .some(.app)) == nil)
+    #expect(try change([.app], nil)?.enabled == [.sms: false])
+    #expect(try change([], nil)?.enabled == [.sms: false, .app: false])
+    let other = try change(nil, .some(.sms))
+    #expect(other?.enabled == [.sms: true, .app: true] && other?.preferred == .sms)
+    let none = try change(nil, .some(nil))
+    #expect(none?.enabled == [.app: true] && none?.preferred == nil)
+    #expect(try change(nil, .some(.email))?.enabled == [.app: true, .email: true])
   }
 
   @Test(arguments: [

@@ -108,7 +108,8 @@ import Testing
   @Test func accountsAreTheBackends() throws {
     let signUp = AccountRequest(
       input: .signUp(SignUp(username: "alice", password: Secret("secret123"))))
-    let change = AccountRequest(input: .notOffered(.changePassword))
+    let change = AccountRequest(
+      input: .own(.changePassword(from: Secret("old"), to: Secret("new"))))
     #expect(try profile("").refusal(of: signUp)?.message.contains("no backend") == true)
     let closed = try profile(use, backend: corp)
     #expect(closed.refusal(of: signUp)?.message.contains("register_url") == true)

@@ -70,11 +70,16 @@ struct SessionWalk {
     let id = session.nextWaiter
     waiting[id] = session.now + .seconds(1) * wait
     session.ask(
-      Int.random(in: 0..<4, using: &generator) == 0 ? .token : .credentials,
+      Int.random(in: 0..<4, using: &generator) == 0 ? tokenWanted() : .credentials,
       minimumLife: minimum.map { .seconds(1) * $0 },
       refresh: Int.random(in: 0..<6, using: &generator) == 0,
       wait: .seconds(1) * wait)
     check("asked")
+  }
+
+  private mutating func tokenWanted() -> Waiter.Want {
+    guard session.machine.plan.backend.issuer != nil else { return .token }
+    return pick([.token, .idToken, .accessToken, .accountToken])
   }
 
   private mutating func signIn() {
@@ -257,8 +262,11 @@ struct SessionWalk {
         note(credentialsCall <= formerCalls, "credentials of a former user given")
       case .giveToken(let id):
         settle(id)
-        note(machine.token == nil, "no token to give")
+        note(machine.token == nil && machine.state.poolSession == nil, "no token to give")
         note(machine.token?.expires.map { $0 <= now } ?? false, "an expired token given")
+      case .lendToken(let id, let token):
+        settle(id)
+        note(token.isEmpty, "an empty token lent")
       case .giveState(let id):
         settle(id)
         formerCalls = max(formerCalls, newUsers.removeValue(forKey: id) ?? 0)

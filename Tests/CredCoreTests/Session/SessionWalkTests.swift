@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func theWalkMakesManyCalls() {
-    var walk = SessionWalk(SessionPlan(backend: .host), seed: 1)
+    var walk = SessionWalk(SessionPlan(backend: .host), seed: 2)
     for _ in 0..<2000 { walk.step() }
     #expect(walk.session.calls.count > 150)
     #expect(walk.session.machine.refreshCount > 20)

@@ -48,7 +48,7 @@ struct DisclosureTests {
       RenderedReply.credentials(credentials), RenderedReply.token(token, of: identity),
       writer, form, ConfigurationSource(name: "f", bytes: Array(text.utf8)),
       JSONParser(bytes: Array(text.utf8), limits: .standard), framer(),
-    ] + (try ofUserPools())
+    ] + (try ofUserPools()) + (try ofConversations())
   }
 
   private static func poolSession() throws -> PoolSession {
@@ -56,6 +56,20 @@ struct DisclosureTests {
     return PoolSession(
       issuer: try PoolSamples.client().issuer, username: "u", subject: nil, deviceKey: nil,
       signedInAt: nil, refreshToken: secret, idToken: token, accessToken: token)
+  }
+
+  private static func ofConversations() throws -> [Any] {
+    var input = PoolConversation.Input(username: "u", password: secret)
+    input.devices = [("u", DeviceSecret(key: "k", groupKey: "g", password: secret))]
+    return [
+      input, PoolRequest.associateSoftwareToken(session: secret),
+      PoolReply.softwareTokenVerified(session: secret),
+      HeldPoolToken(secret, lifetime: nil, received: .seconds(1)), try poolSession(),
+      SignInStep.totpSetup(secret: secret, uri: secret),
+      AccountInput.confirm(username: "u", code: secret),
+      OwnAccountInput.changePassword(from: secret, to: secret),
+      AccountResult.softwareToken(secret: secret, uri: secret),
+    ]
   }
 
   private static func ofUserPools() throws -> [Any] {
@@ -172,7 +186,7 @@ struct DisclosureTests {
     }
     #expect(found.count > 16)
     // CredServiceTests has the samples of the service's own types.
-    #expect(found.subtracting(known) == ["Command", "Exchange"])
+    #expect(found.subtracting(known) == ["Command", "Exchange", "SignedIn"])
   }
 
   /// The types of a file that have a stored `Secret`, or a case with one.

@@ -234,9 +234,9 @@ private final class KeptCalls: UpstreamPerforming {
   func prioritise(_ id: CallID) {}
   func cancel(_ id: CallID) {}
   func signOut(_ request: BackendSignOut, completion: @escaping (UpstreamFailure?) -> Void) {}
-  func signUp(
-    _ request: SignUpCall,
-    completion: @escaping (Result<SignUpResult, UpstreamFailure>) -> Void
+  func account(
+    _ call: AccountCall,
+    completion: @escaping (Result<AccountResult, UpstreamFailure>) -> Void
   ) {}
   func converse(
     _ call: ConversationCall, completion: @escaping (PoolConversation.Event) -> Void

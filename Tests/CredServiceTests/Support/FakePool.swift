@@ -18,6 +18,8 @@ final class FakePool {
   private(set) var bodies: [JSONValue] = []
   /// Answered in place of the usual reply, once each, by operation.
   var faults: [String: [FakeHTTP.Answer]] = [:]
+  /// Further claims of access tokens, after a comma.
+  var moreAccessClaims = ""
   /// Replies that are lost after the pool has done its work.
   var lostReplies = 0
   private var issued = 0
@@ -75,7 +77,8 @@ final class FakePool {
   private func tokens() -> String {
     let id = Self.jwt("id", #""aud":"\#(Self.client)","cognito:username":"alice","n":\#(issued)"#)
     let access = Self.jwt(
-      "access", #""client_id":"\#(Self.client)","username":"alice","n":\#(issued)"#)
+      "access",
+      #""client_id":"\#(Self.client)","username":"alice","n":\#(issued)\#(moreAccessClaims)"#)
     return #""IdToken":"\#(id)","AccessToken":"\#(access)","ExpiresIn":3600"#
   }
 
@@ -127,7 +130,8 @@ extension ServiceFixture {
 
   /// A user of the pool has signed in: what the conversation with the pool ends with.
   func signInAtPool(
-    uid: UInt32 = 1000, username: String = "alice", refresh: String = "refresh-0"
+    uid: UInt32 = 1000, username: String = "alice", refresh: String = "refresh-0",
+    signedIn: WallTime = WallTime(milliseconds: 1_767_320_000_000)
   ) throws {
     // The session begins.
     _ = try ask(#"{"op":"identity"}"#, uid: uid)
@@ -135,7 +139,10 @@ extension ServiceFixture {
       let client = try session.profile.userPoolClient(secret: nil)
     else { throw InvalidInput(field: "the profile", reason: "has no session or no user pool") }
     let reply = HTTPReply(
-      status: 200, body: Secret(Self.signInReply(username: username, refresh: refresh)))
+      status: 200,
+      body: Secret(
+        Self.signInReply(
+          username: username, refresh: refresh, signedIn: signedIn.milliseconds / 1000)))
     guard case .tokens(let tokens) = try client.signInReply(from: reply, to: .signIn).step else {
       throw InvalidInput(field: "the reply", reason: "has no tokens")
     }
@@ -149,13 +156,15 @@ extension ServiceFixture {
     host.settle()
   }
 
-  private static func signInReply(username: String, refresh: String) -> String {
+  private static func signInReply(
+    username: String, refresh: String, signedIn: Int64
+  ) -> String {
     func jwt(_ text: String) -> String {
       let payload = Data(text.utf8).base64EncodedString()
         .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
       return "e30.\(payload).c2ln"
     }
-    let times = #""sub":"s-1","iat":1767323045,"exp":1767326645,"auth_time":1767320000"#
+    let times = #""sub":"s-1","iat":1767323045,"exp":1767326645,"auth_time":\#(signedIn)"#
     let id = jwt(#"{\#(times),"token_use":"id","cognito:username":"\#(username)"}"#)
     let access = jwt(#"{\#(times),"token_use":"access","username":"\#(username)"}"#)
     return #"{"AuthenticationResult":{"IdToken":"\#(id)","AccessToken":"\#(access)","#

@@ -4,88 +4,235 @@ import Testing
 /// Sign-ins at the sandbox's user pool, through the real daemon.
 @Suite(.onStage)
 struct UserPoolSignInTests {
-  private func host(_ backend: String = "") throws -> TestHost {
-    try TestHost { sandbox in
-      """
-      [backend staff]
-      type = user-pool
-      user_pool_id = us-east-1_Sandbox
-      client_id = 1sandboxclient234567890abc
-      user_pool_endpoint = \(sandbox.url)
-      timeout = 5s
-      \(backend)
-      [profile default]
-      identity_pool_id = \(Sandbox.pool)
-      backend = staff
-      cognito_endpoint = \(sandbox.url)
-
-      """
-    }
-  }
-
-  private func answer(_ host: TestHost, to asked: JSON, _ answers: String) throws -> JSON {
-    let handle = try #require(asked["Challenge"]?["Handle"]?.text, "\(asked)")
-    return try host.ask(#"{"op":"respond","handle":"\#(handle)","answers":{\#(answers)}}"#)
-  }
+  private static let secret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+  private static let phone =
+    #""Attributes":{"phone_number":"+4915112345678","phone_number_verified":"true"}"#
 
   @Test func aPasswordIsProvedToThePool() throws {
-    let host = try host()
-    #expect(try host.logIn("ALICE", password: "wrong")["Error"]?["Code"]?.text == "SignInFailed")
-    let reply = try host.logIn("ALICE", password: "Sandbox-1")
-    #expect(reply["State"]?.text == "signedIn", "\(reply)")
+    let host = try UserPoolHost()
+    #expect(try host.logIn("ALICE", "wrong").errorCode == "SignInFailed")
+    let reply = try host.logIn("ALICE")
+    #expect(reply.state == "signedIn", "\(reply)")
     #expect(reply["SignedInBy"]?.text == "userPool" && reply["Username"]?.text == "alice")
-    _ = try host.credentials()
+    _ = try host.host.credentials()
+    #expect(!"\(try host.host.sandbox.lastBody("RespondToAuthChallenge"))".contains("Sandbox-1"))
   }
 
   @Test func everyFlowSignsIn() throws {
     for flow in ["srp", "password", "choice"] {
-      let host = try host("auth_flow = \(flow)")
-      let reply = try host.logIn("alice", password: "Sandbox-1")
-      #expect(reply["State"]?.text == "signedIn", "\(flow): \(reply)")
+      let host = try UserPoolHost("auth_flow = \(flow)")
+      let reply = try host.logIn()
+      #expect(reply.state == "signedIn", "\(flow): \(reply)")
     }
+  }
+
+  @Test func aClientWithASecretSignsInToo() throws {
+    let stage = try Stage.current()
+    let file = stage.newFile("secret")
+    try Data("sandboxclientsecret012345678901234567890abcdefghijk\n".utf8)
+      .write(to: URL(filePath: file))
+    let host = try TestHost {
+      UserPoolHost.configuration($0, "client_secret_file = \(file)", "")
+        .replacing(UserPoolHost.client, with: "2sandboxclient234567890abc")
+    }
+    let reply = try host.logIn("alice", password: "Sandbox-1")
+    #expect(reply.state == "signedIn", "\(reply)")
+    _ = try host.credentials(refresh: true)
   }
 
   @Test func aTemporaryPasswordIsReplaced() throws {
-    let host = try host()
-    try host.sandbox.control(
-      "POST", "user-pool/user", #"{"Username":"carol","Password":"Temporary-1"}"#)
-    let asked = try host.logIn("carol", password: "Temporary-1")
-    #expect(asked["Challenge"]?["Step"]?.text == "newPassword")
-    let short = try answer(host, to: asked, #""password":"x""#)
-    #expect(short["Error"]?["Handle"]?.text == asked["Challenge"]?["Handle"]?.text)
-    let reply = try answer(host, to: asked, #""password":"Lasting-12""#)
-    #expect(reply["State"]?.text == "signedIn", "\(reply)")
+    let host = try UserPoolHost()
+    try host.user("carol", #""Password":"Temporary-1""#)
+    let asked = try host.logIn("carol", "Temporary-1")
+    #expect(asked.step == "newPassword")
+    #expect(asked["Challenge"]?["Parameters"]?["Required"] == .array([.string("email")]))
+    let short = try host.answer(
+      asked, #""password":"x","attributes":{"email":"c@example.com"}"#)
+    #expect(short.handle == asked.handle)
+    let reply = try host.answer(
+      asked, #""password":"Lasting-12","attributes":{"email":"c@example.com"}"#)
+    #expect(reply.state == "signedIn", "\(reply)")
   }
 
   @Test func anAuthenticatorAppIsAskedForItsCode() throws {
-    let host = try host()
-    let secret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
-    try host.sandbox.control(
-      "POST", "user-pool/user",
-      #"{"Username":"alice","Mfa":["SOFTWARE_TOKEN_MFA"],"SoftwareToken":"\#(secret)"}"#)
-    let asked = try host.logIn("alice", password: "Sandbox-1")
+    let host = try UserPoolHost()
+    try host.user("alice", #""Mfa":["SOFTWARE_TOKEN_MFA"],"SoftwareToken":"\#(Self.secret)""#)
+    let asked = try host.logIn()
     #expect(asked["Challenge"]?["Parameters"]?["Medium"]?.text == "app", "\(asked)")
-    #expect(try host.state() == "signedOut")
-    let code = try #require(
-      try host.sandbox.control("GET", "user-pool/totp?Secret=\(secret)")["Code"]?.text)
-    let wrong = code == "000000" ? "000001" : "000000"
-    #expect(
-      try answer(host, to: asked, #""code":"\#(wrong)""#)["Error"]?["Code"]?.text == "SignInFailed")
-    #expect(
-      try answer(host, to: asked, #""code":"\#(code)""#)["State"]?.text == "signedIn")
+    #expect(try host.host.state() == "signedOut")
+    let code = try host.appCode(Self.secret)
+    let wrong = try host.answer(asked, #""code":"\#(code == "000000" ? "000001" : "000000")""#)
+    #expect(wrong.errorCode == "SignInFailed" && wrong.handle == asked.handle)
+    // As the app shows it.
+    let spaced = code.prefix(3) + " " + code.suffix(3)
+    #expect(try host.answer(asked, #""code":"\#(spaced)""#).state == "signedIn")
   }
 
-  @Test func aDeviceIsRemembered() throws {
-    let host = try host("remember_device = yes")
-    try host.sandbox.control("POST", "user-pool", #"{"DeviceTracking":"ALWAYS"}"#)
-    for _ in 0..<2 {
-      #expect(try host.logIn("alice", password: "Sandbox-1")["State"]?.text == "signedIn")
+  @Test func aCodeBySMSIsAskedFor() throws {
+    let host = try UserPoolHost()
+    try host.user("alice", #""Mfa":["SMS_MFA"],\#(Self.phone)"#)
+    let asked = try host.logIn()
+    #expect(asked.step == "code")
+    #expect(asked["Challenge"]?["Parameters"]?["Medium"]?.text == "sms")
+    #expect(asked["Challenge"]?["Parameters"]?["Destination"]?.text?.contains("*") == true)
+    #expect(try host.answer(asked, #""code":"\#(try host.code())""#).state == "signedIn")
+  }
+
+  @Test func amongSecondFactorsTheUserChooses() throws {
+    let host = try UserPoolHost()
+    try host.user(
+      "alice",
+      #""Mfa":["SMS_MFA","SOFTWARE_TOKEN_MFA"],"SoftwareToken":"\#(Self.secret)",\#(Self.phone)"#)
+    let asked = try host.logIn()
+    #expect(asked.step == "select")
+    let stray = try host.answer(asked, #""choice":"EMAIL_OTP""#)
+    #expect(stray.errorCode == "InvalidRequest")
+    let code = try host.answer(asked, #""choice":"SOFTWARE_TOKEN_MFA""#)
+    #expect(code.step == "code", "\(code)")
+    #expect(
+      try host.answer(code, #""code":"\#(try host.appCode(Self.secret))""#).state == "signedIn")
+  }
+
+  @Test func aSecondFactorIsSetUpWhereThePoolWantsOne() throws {
+    let host = try UserPoolHost()
+    try host.pool(#"{"MfaConfiguration":"ON","EnabledMfas":["SOFTWARE_TOKEN_MFA"]}"#)
+    var asked = try host.logIn()
+    if asked.step == "select" {
+      asked = try host.answer(asked, #""choice":"SOFTWARE_TOKEN_MFA""#)
     }
-    let user = try host.sandbox.control("GET", "user-pool/user?Username=alice")
-    guard case .array(let devices)? = user["Devices"] else {
-      Issue.record("no devices: \(user)")
-      return
+    #expect(asked.step == "totpSetup", "\(asked)")
+    let secret = try #require(asked["Challenge"]?["Parameters"]?["Secret"]?.text)
+    let uri = asked["Challenge"]?["Parameters"]?["Uri"]?.text
+    #expect(uri?.hasPrefix("otpauth://totp/staff:alice?secret=\(secret)") == true)
+    let reply = try host.answer(
+      asked, #""code":"\#(try host.appCode(secret))","name":"phone""#)
+    #expect(reply.state == "signedIn", "\(reply)")
+  }
+
+  @Test func aQuestionOfThePoolsOwnIsAnswered() throws {
+    for flow in ["custom", "custom-srp"] {
+      let host = try UserPoolHost("auth_flow = \(flow)")
+      let asked =
+        flow == "custom"
+        ? try host.ask(#"{"op":"login","username":"alice"}"#) : try host.logIn()
+      #expect(asked.step == "custom", "\(asked)")
+      #expect(asked["Challenge"]?["Parameters"]?["question"]?.text == "2 + 2")
+      let again = try host.answer(asked, #""answer":"5""#)
+      #expect(again.step == "custom", "\(again)")
+      #expect(try host.answer(again, #""answer":"4""#).state == "signedIn")
     }
-    #expect(devices.count == 1)
+  }
+
+  @Test func aCodeAloneSignsInWhereThePoolAllowsIt() throws {
+    let host = try UserPoolHost("auth_flow = choice")
+    var asked = try host.ask(#"{"op":"login","username":"alice"}"#)
+    #expect(asked.step == "select", "\(asked)")
+    asked = try host.answer(asked, #""choice":"EMAIL_OTP""#)
+    #expect(asked["Challenge"]?["Parameters"]?["Medium"]?.text == "email", "\(asked)")
+    #expect(try host.answer(asked, #""code":"\#(try host.code())""#).state == "signedIn")
+  }
+
+  // MARK: Devices
+
+  @Test func aRememberedDeviceTakesThePlaceOfTheSecondFactor() throws {
+    let host = try UserPoolHost("remember_device = yes")
+    try host.pool(#"{"DeviceTracking":"ALWAYS"}"#)
+    try host.user("alice", #""Mfa":["SOFTWARE_TOKEN_MFA"],"SoftwareToken":"\#(Self.secret)""#)
+    let asked = try host.logIn()
+    #expect(asked.step == "code")
+    #expect(
+      try host.answer(asked, #""code":"\#(try host.appCode(Self.secret))""#).state == "signedIn")
+    try host.ask(#"{"op":"logout"}"#)
+    #expect(try host.logIn().state == "signedIn")
+    _ = try host.host.credentials(refresh: true)
+    // Signing out everywhere forgets it.
+    try host.ask(#"{"op":"logout","global":true}"#)
+    #expect(try host.logIn().step == "code")
+  }
+
+  @Test func aDeviceThatThePoolHasForgottenIsNoFailedSignIn() throws {
+    let host = try UserPoolHost(
+      "remember_device = yes\naccount_actions = devices forget-device")
+    try host.pool(#"{"DeviceTracking":"ALWAYS"}"#)
+    try host.signIn()
+    let other = try #require(
+      try host.host.sandbox.control(
+        "GET", "user-pool/user?Username=alice")["Devices"])
+    // The user is made anew: the pool knows none of the devices of before.
+    try host.host.sandbox.control("DELETE", "user-pool/user?Username=alice")
+    try host.user(
+      "alice",
+      #""Password":"Sandbox-1","Status":"CONFIRMED","Attributes":{"email":"a@example.com"}"#)
+    try host.ask(#"{"op":"logout"}"#)
+    #expect(try host.logIn().state == "signedIn")
+    let devices = try host.host.sandbox.control("GET", "user-pool/user?Username=alice")["Devices"]
+    #expect(devices != other)
+  }
+
+  @Test func whetherToRememberTheDeviceIsAsked() throws {
+    let host = try UserPoolHost("remember_device = ask")
+    try host.pool(#"{"DeviceTracking":"OPT_IN"}"#)
+    let asked = try host.logIn()
+    #expect(asked.step == "select" && asked["Challenge"]?["Name"]?.text == "DEVICE")
+    #expect(try host.answer(asked, #""choice":"yes""#).state == "signedIn")
+    try host.ask(#"{"op":"logout"}"#)
+    // The device is known now, and nobody is asked.
+    #expect(try host.logIn().state == "signedIn")
+  }
+
+  // MARK: Handles and waiting
+
+  @Test func aGetThatWaitsGoesOnWhenTheSignInIsComplete() throws {
+    let host = try UserPoolHost()
+    try host.user("alice", #""Mfa":["SMS_MFA"],\#(Self.phone)"#)
+    let waiting = try host.host.beginToAsk(#"{"wait":30}"#)
+    let watcher = try host.host.watch()
+    let asked = try host.logIn()
+    let event = try watcher.event("challenge")
+    #expect(event["Step"]?.text == "code" && event["Handle"] == nil)
+    #expect(try host.answer(asked, #""code":"\#(try host.code())""#).state == "signedIn")
+    #expect(try waiting.reply()["AccessKeyId"] != nil)
+  }
+
+  @Test func aHandleEndsWithItsSignIn() throws {
+    let ends: [(String, (UserPoolHost) throws -> Void)] = [
+      ("a new login", { _ = try $0.logIn() }),
+      ("logout", { try $0.ask(#"{"op":"logout"}"#) }),
+      ("clear identity", { try $0.ask(#"{"op":"clear","what":"identity"}"#) }),
+      ("a restart", { try $0.host.restart() }),
+      (
+        "a reload",
+        { host in
+          try host.host.configure {
+            UserPoolHost.configuration($0, "auth_flow = password", "")
+          }
+          try host.host.reload()
+        }
+      ),
+    ]
+    for (name, end) in ends {
+      let host = try UserPoolHost()
+      try host.user("alice", #""Mfa":["SMS_MFA"],\#(Self.phone)"#)
+      let asked = try host.logIn()
+      let code = try host.code()
+      try end(host)
+      #expect(
+        try host.answer(asked, #""code":"\#(code)""#).errorCode == "UnknownChallenge", "\(name)")
+      #expect(try host.host.state() == "signedOut", "\(name)")
+    }
+  }
+
+  @Test func cancelEndsAndAReleaseDoesNot() throws {
+    let host = try UserPoolHost()
+    try host.user("alice", #""Mfa":["SMS_MFA"],\#(Self.phone)"#)
+    let asked = try host.logIn()
+    try host.ask(#"{"op":"release"}"#)
+    let handle = try #require(asked.handle)
+    let still = try host.ask(#"{"op":"respond","handle":"\#(handle)","wait":0}"#)
+    #expect(still.handle == handle)
+    #expect(
+      try host.ask(#"{"op":"respond","handle":"\#(handle)","cancel":true}"#).state == "signedOut")
+    let gone = try host.ask(#"{"op":"respond","handle":"\#(handle)","wait":0}"#)
+    #expect(gone.errorCode == "UnknownChallenge")
   }
 }

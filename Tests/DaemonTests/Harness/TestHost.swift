@@ -69,6 +69,17 @@ final class TestHost {
     try Data(configuration(sandbox).utf8).write(to: URL(filePath: configurationPath))
   }
 
+  /// Makes credd read its configuration, and waits until it has.
+  func reload(until said: String = "configuration loaded") throws {
+    let before = lines(with: said)
+    daemon.send(SIGHUP)
+    try Deadline.usual.wait(for: said) { lines(with: said) > before }
+  }
+
+  private func lines(with text: String) -> Int {
+    log.split(separator: "\n").count { $0.contains(text) }
+  }
+
   private func waitForSocket() throws {
     try Deadline.usual.wait(for: "credd's socket") {
       if let status = daemon.status { throw Overdue("credd's socket: it ended with \(status)") }

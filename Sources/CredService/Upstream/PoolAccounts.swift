@@ -1,0 +1,202 @@
+import CredCore
+
+/// Accounts in Cognito user pools.
+extension UpstreamClient {
+  /// An action of `account` at a user pool.
+  func poolAccount(_ call: AccountCall, _ done: @escaping Completion<AccountResult>) {
+    userPoolClient(of: call.profile) { [unowned self] client in
+      switch client {
+      case .failure(let failure): later { done(.failure(failure)) }
+      case .success(let client):
+        let action = PoolAccountCall(call: call, client: client, done: done)
+        switch call.input {
+        case .own(let input): own(input, action)
+        default: beforeSignIn(action)
+        }
+      }
+    }
+  }
+
+  private struct PoolAccountCall {
+    let call: AccountCall
+    let client: UserPoolClient
+    let done: Completion<AccountResult>
+
+    var token: Secret { call.signedIn?.accessToken ?? Secret("") }
+    var deviceKey: String? { call.signedIn?.session.deviceKey }
+  }
+
+  // MARK: Before a sign-in
+
+  private func beforeSignIn(_ action: PoolAccountCall) {
+    let client = action.client
+    username(action.call.input.username ?? "", at: client) { [unowned self] user in
+      guard case .success(let user) = user else { return action.done(user.map { _ in .done }) }
+      switch action.call.input {
+      case .signUp(let signUp):
+        send(action) { () throws(InvalidInput) in
+          try client.signUp(signUp, as: user)
+        } reading: { reply throws(UpstreamFailure) in
+          .signedUp(try client.signedUp(from: reply))
+        }
+      case .confirm(_, let code):
+        send(action) { () throws(InvalidInput) in
+          try client.confirmSignUp(user, code: code)
+        } reading: { reply throws(UpstreamFailure) in
+          try client.codeAccepted(reply)
+          return .done
+        }
+      case .resetPassword(_, let code, let password):
+        send(action) { () throws(InvalidInput) in
+          try client.confirmForgotPassword(user, code: code, password: password)
+        } reading: { reply throws(UpstreamFailure) in
+          try client.codeAccepted(reply)
+          return .done
+        }
+      case .resend:
+        askForCode(action, client.resendConfirmationCode(user))
+      case .forgotPassword, .own:
+        askForCode(action, client.forgotPassword(user))
+      }
+    }
+  }
+
+  private func askForCode(_ action: PoolAccountCall, _ request: HTTPRequest) {
+    send(action) { () throws(InvalidInput) in
+      request
+    } reading: { reply throws(UpstreamFailure) in
+      .codeSent(try action.client.codeSent(from: reply))
+    }
+  }
+
+  // MARK: The own account
+
+  private func own(_ input: OwnAccountInput, _ action: PoolAccountCall) {
+    let (client, token) = (action.client, action.token)
+    switch input {
+    case .get:
+      send(action) { () throws(InvalidInput) in
+        client.getUser(accessToken: token)
+      } reading: { reply throws(UpstreamFailure) in
+        .user(try client.user(from: reply))
+      }
+    case .changePassword(let old, let new):
+      change(action) { () throws(InvalidInput) in
+        try client.changePassword(accessToken: token, from: old, to: new)
+      }
+    case .setAttributes(let attributes):
+      send(action) { () throws(InvalidInput) in
+        try client.updateAttributes(accessToken: token, attributes)
+      } reading: { reply throws(UpstreamFailure) in
+        .codeSent(try client.attributesUpdated(from: reply).first)
+      }
+    case .verifyAttribute(let name, nil):
+      send(action) { () throws(InvalidInput) in
+        try client.getVerificationCode(accessToken: token, of: name)
+      } reading: { reply throws(UpstreamFailure) in
+        .codeSent(try client.verificationCodeSent(from: reply))
+      }
+    case .verifyAttribute(let name, let code?):
+      change(action) { () throws(InvalidInput) in
+        try client.verifyAttribute(accessToken: token, name, code: code)
+      }
+    case .deleteAttributes(let names):
+      change(action) { () throws(InvalidInput) in
+        try client.deleteAttributes(accessToken: token, names)
+      }
+    case .delete:
+      change(action) { () throws(InvalidInput) in client.deleteUser(accessToken: token) }
+    case .mfa(let choice): choose(choice, action)
+    case .totp(let code, let name): setUpApp(code, name, action)
+    case .devices, .rememberDevice, .forgetDevice: device(input, action)
+    }
+  }
+
+  /// Names what changes alone: a pool refuses factors that it does not have.
+  private func choose(_ choice: MFAChoice, _ action: PoolAccountCall) {
+    let (client, token) = (action.client, action.token)
+    let present = pool(
+      client.getUser(accessToken: token), client, action.call.profile, secrets: [token]
+    ) { reply throws(UpstreamFailure) in try client.user(from: reply) }
+    send(present) { [unowned self] user in
+      do throws(UpstreamFailure) {
+        let user = try user.get()
+        let change = try Self.checked(.backend(client.backend)) { () throws(InvalidInput) in
+          try choice.change(from: user)
+        }
+        guard let change else { return action.done(.success(.done)) }
+        self.change(action) { () throws(InvalidInput) in
+          client.setMFAPreference(accessToken: token, change)
+        }
+      } catch {
+        action.done(.failure(error))
+      }
+    }
+  }
+
+  private func setUpApp(_ code: Secret?, _ name: String?, _ action: PoolAccountCall) {
+    let client = action.client
+    let owner = SoftwareTokenOwner.user(accessToken: action.token)
+    let username = action.call.signedIn?.session.username ?? ""
+    send(action) { () throws(InvalidInput) in
+      guard let code else { return client.associateSoftwareToken(of: owner) }
+      return try client.verifySoftwareToken(of: owner, code: code, name: name)
+    } reading: { reply throws(UpstreamFailure) in
+      guard code == nil else {
+        _ = try client.softwareTokenVerified(from: reply, of: owner)
+        return .done
+      }
+      let token = try client.softwareToken(from: reply, of: owner)
+      return .softwareToken(
+        secret: token.secret, uri: token.uri(issuer: client.backend, username: username))
+    }
+  }
+
+  private func device(_ input: OwnAccountInput, _ action: PoolAccountCall) {
+    let (client, token, own) = (action.client, action.token, action.deviceKey)
+    switch input {
+    case .rememberDevice(let key, let isRemembered):
+      change(action) { () throws(InvalidInput) in
+        try client.updateDevice(
+          accessToken: token, key: key ?? own ?? "", isRemembered: isRemembered)
+      }
+    case .forgetDevice(let key):
+      change(action) { () throws(InvalidInput) in
+        try client.forgetDevice(accessToken: token, key: key ?? own ?? "")
+      }
+    case .devices(let place):
+      send(action) { () throws(InvalidInput) in
+        client.listDevices(accessToken: token, after: place)
+      } reading: { reply throws(UpstreamFailure) in
+        .devices(try client.devices(from: reply), own: own)
+      }
+    default: preconditionFailure("the others are not about devices")
+    }
+  }
+
+  // MARK: Requests
+
+  /// Sends what answers nothing.
+  private func change(
+    _ action: PoolAccountCall, _ request: () throws(InvalidInput) -> HTTPRequest
+  ) {
+    send(action, request) { reply throws(UpstreamFailure) in
+      try action.client.accountChanged(reply)
+      return .done
+    }
+  }
+
+  private func send(
+    _ action: PoolAccountCall, _ request: () throws(InvalidInput) -> HTTPRequest,
+    reading read: @escaping (HTTPReply) throws(UpstreamFailure) -> AccountResult
+  ) {
+    let client = action.client
+    do throws(UpstreamFailure) {
+      let request = try Self.checked(.backend(client.backend), request)
+      let secrets = action.call.input.secrets + [action.token].filter { !$0.isEmpty }
+      send(pool(request, client, action.call.profile, secrets: secrets, read: read), action.done)
+    } catch {
+      later { action.done(.failure(error)) }
+    }
+  }
+}

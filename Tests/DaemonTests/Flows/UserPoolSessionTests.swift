@@ -1,0 +1,187 @@
+import Foundation
+import Testing
+
+/// Sessions of the sandbox's user pool, through the real daemon.
+@Suite(.onStage)
+struct UserPoolSessionTests {
+  private static let rotation =
+    #""ExplicitAuthFlows":["ALLOW_USER_SRP_AUTH"],"RefreshTokenRotation":true"#
+
+  @Test func aSessionIsRenewedWithRotation() throws {
+    let host = try UserPoolHost()
+    try host.client(Self.rotation)
+    try host.signIn()
+    for _ in 0..<4 { _ = try host.host.credentials(refresh: true) }
+    #expect(try host.calls("GetTokensFromRefreshToken") >= 1)
+    #expect(try host.host.state() == "signedIn")
+  }
+
+  @Test func aRotatedTokenIsThereAfterARestart() throws {
+    let host = try UserPoolHost(managed: true)
+    try host.client(Self.rotation + #","IdTokenValidity":2,"AccessTokenValidity":2"#)
+    try host.signIn()
+    _ = try host.host.credentials(refresh: true)
+    for signal in [SIGTERM, SIGKILL] {
+      try host.host.restart(by: signal)
+      #expect(try host.host.state() == "signedIn")
+      _ = try host.host.credentials(refresh: true)
+    }
+  }
+
+  @Test func aRevokedRefreshTokenEndsTheSession() throws {
+    let host = try UserPoolHost()
+    try host.signIn()
+    let watcher = try host.host.watch()
+    try host.user("alice", #""SignOut":true"#)
+    let refused = try host.ask(#"{"refresh":true,"wait":1}"#)
+    #expect(refused.errorCode == "SignInRequired", "\(refused)")
+    #expect(try watcher.event("state")["State"]?.text == "tokensInvalid")
+    try host.signIn()
+    _ = try host.host.credentials()
+  }
+
+  @Test func aPoolThatIsAwaySignsNobodyOut() throws {
+    let host = try UserPoolHost()
+    try host.signIn()
+    let before = try host.host.credentials()
+    try host.host.sandbox.plan(
+      #"{"Service":"cognito-idp","Kind":"status","Status":500,"Count":-1}"#)
+    #expect(try host.host.refusal(#"{"refresh":true,"wait":1}"#).errorCode == "BackendUnavailable")
+    #expect(try host.host.state() == "signedIn")
+    #expect(try host.host.credentials()["AccessKeyId"] == before["AccessKeyId"])
+    try host.host.sandbox.clearFaults()
+    try Deadline.usual.wait(for: "the pool") {
+      try host.ask(#"{"refresh":true,"wait":5}"#)["AccessKeyId"] != nil
+    }
+  }
+
+  @Test func aLostReplyToARotationCostsNoSession() throws {
+    let host = try UserPoolHost()
+    try host.client(Self.rotation + #","RetryGracePeriodSeconds":60"#)
+    try host.signIn()
+    try host.host.sandbox.plan(
+      #"{"Service":"cognito-idp","Operation":"GetTokensFromRefreshToken","Kind":"truncate"}"#)
+    try Deadline.usual.wait(for: "credentials") {
+      try host.ask(#"{"refresh":true,"wait":10}"#)["AccessKeyId"] != nil
+    }
+    #expect(try host.host.state() == "signedIn")
+    _ = try host.host.credentials(refresh: true)
+  }
+
+  // MARK: The end
+
+  @Test func aLogoutRevokesTheRefreshToken() throws {
+    let host = try UserPoolHost()
+    try host.signIn()
+    #expect(try host.ask(#"{"op":"logout"}"#).state == "signedOut")
+    try Deadline.usual.wait(for: "RevokeToken") { try host.calls("RevokeToken") == 1 }
+    #expect(try host.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
+    try host.signIn()
+    try host.ask(#"{"op":"logout","revoke":false}"#)
+    #expect(try host.ask(#"{"op":"ping"}"#)["Daemon"] != nil)
+    #expect(try host.calls("RevokeToken") == 1)
+  }
+
+  @Test func aGlobalLogoutEndsTheUsersOtherSessions() throws {
+    let here = try UserPoolHost()
+    try here.signIn()
+    let there = try TestHost { _ in
+      UserPoolHost.configuration(here.host.sandbox, "", "")
+    }
+    #expect(try there.logIn("alice", password: "Sandbox-1").state == "signedIn")
+    #expect(try here.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
+    #expect(try here.calls("GlobalSignOut") == 1)
+    #expect(try there.ask(#"{"refresh":true,"wait":0}"#).errorCode == "SignInRequired")
+  }
+
+  // MARK: Identities, flows, other providers
+
+  @Test func aGuestBecomesTheUserWithTheSameIdentity() throws {
+    let host = try UserPoolHost(profile: "guest = yes", sandbox: ["--unauthenticated"])
+    _ = try host.host.credentials()
+    let identity = try #require(try host.host.identity())
+    let reply = try host.logIn()
+    #expect(reply.state == "signedIn" && reply["IdentityId"]?.text == identity, "\(reply)")
+    let issued = try host.host.issued(try host.host.credentials())
+    #expect(issued["IdentityId"]?.text == identity)
+    #expect(issued["RoleArn"]?.text == Configuration.role("authenticated"))
+  }
+
+  @Test func theBasicFlowWorksToo() throws {
+    let host = try TestHost {
+      UserPoolHost.configuration(
+        $0, "",
+        """
+        flow = basic
+        sts_endpoint = \($0.url)
+        role_arn = \(Configuration.role("authenticated"))
+        """)
+    }
+    #expect(try host.logIn("alice", password: "Sandbox-1").state == "signedIn")
+    _ = try host.credentials()
+    _ = try host.credentials(refresh: true)
+    #expect(try host.sandbox.calls("sts.AssumeRoleWithWebIdentity") >= 2)
+  }
+
+  @Test func anotherProvidersLoginStandsBesideThePools() throws {
+    let host = try UserPoolHost()
+    try host.signIn()
+    _ = try host.host.credentials()
+    let token = try host.host.sandbox.token(of: "accounts.google.com", "alice-at-google")
+    let reply = try host.host.logIn(["accounts.google.com": token])
+    #expect(reply["SignedInBy"]?.text == "userPool", "\(reply)")
+    let issued = try host.host.issued(try host.host.credentials())
+    #expect(issued["Logins"]?.keys.count == 2, "\(issued)")
+    let own = try host.host.logIn(["cognito-idp.us-east-1.amazonaws.com/us-east-1_Sandbox": token])
+    #expect(own.errorCode == "InvalidRequest")
+  }
+
+  // MARK: Tokens
+
+  @Test func tokensAreHandedOutByKind() throws {
+    let host = try UserPoolHost(profile: "vend_tokens = id access account")
+    try host.signIn()
+    let id = try host.ask(#"{"op":"token"}"#)
+    let access = try host.ask(#"{"op":"token","kind":"access"}"#)
+    #expect(try claims(id)["token_use"]?.text == "id")
+    #expect(try claims(access)["token_use"]?.text == "access")
+    #expect(id["IdentityId"] == nil || id["IdentityId"]?.text?.isEmpty == false)
+    #expect(try host.ask(#"{"op":"token","kind":"developer"}"#).errorCode == "InvalidRequest")
+    let calls = try host.calls("GetTokensFromRefreshToken")
+    for _ in 0..<20 { try host.ask(#"{"op":"token","kind":"access"}"#) }
+    #expect(try host.calls("GetTokensFromRefreshToken") == calls)
+  }
+
+  @Test func anAccessTokenForTheAccountIsNotHandedOutByTheWordAccess() throws {
+    let host = try UserPoolHost(profile: "vend_tokens = id access")
+    try host.signIn()
+    #expect(try host.ask(#"{"op":"token","kind":"access"}"#).errorCode == "AccessDenied")
+    #expect(try host.ask(#"{"op":"token","kind":"id"}"#)["Token"] != nil)
+  }
+
+  private func claims(_ reply: JSON) throws -> JSON {
+    let token = try #require(reply["Token"]?.text, "\(reply)")
+    let payload = try #require(token.split(separator: ".").dropFirst().first)
+    var text = payload.replacing("-", with: "+").replacing("_", with: "/")
+    while text.count % 4 != 0 { text += "=" }
+    let data = try #require(Data(base64Encoded: String(text)))
+    return try JSON(String(decoding: data, as: UTF8.self))
+  }
+
+  // MARK: Configuration
+
+  @Test func anotherClientGetsNothingOfTheFormerOne() throws {
+    let host = try UserPoolHost()
+    try host.signIn()
+    _ = try host.host.credentials()
+    let calls = try host.host.sandbox.allCalls
+    try host.host.configure {
+      UserPoolHost.configuration($0, "", "")
+        .replacing(UserPoolHost.client, with: "2sandboxclient234567890abc")
+    }
+    try host.host.reload()
+    let refused = try host.ask(#"{"refresh":true,"wait":0}"#)
+    #expect(refused.errorCode == "SignInRequired", "\(refused)")
+    #expect(try host.host.sandbox.allCalls == calls)
+  }
+}
