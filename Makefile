@@ -18,7 +18,7 @@ INSTALL_PACKAGES ?= scripts/install-dependencies
 # What each target needs beside the Swift toolchain.
 # Swift's own library is linked with the C++ library that g++ brings.
 BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4-openssl-dev libgmp-dev \
-  libgnutls28-dev libmicrohttpd-dev libssl-dev libsystemd-dev
+  libgnutls28-dev libmicrohttpd-dev libqrcodegen-dev libssl-dev libsystemd-dev
 PYTHON_PACKAGES := python3 python3-venv
 DEMO_PACKAGES := curl netcat-openbsd
 # redis-server, ssh-agent and git's credential cache are credd's peers there.

@@ -64,10 +64,14 @@ let package = Package(
             "--no-export-dynamic",
           ].flatMap { ["-Xlinker", $0] })
       ]),
+    .target(
+      name: "CQRCode", cSettings: warnings, linkerSettings: [.linkedLibrary("qrcodegen")]),
     .target(name: "CredctlKit", dependencies: ["CredCore"], swiftSettings: strict),
     .executableTarget(
       name: "credctl",
-      dependencies: ["CredCore", "CredctlKit", "CLinux", "CWipingFree", argumentParser],
+      dependencies: [
+        "CredCore", "CredctlKit", "CLinux", "CQRCode", "CWipingFree", argumentParser,
+      ],
       swiftSettings: strict,
       // A static program, so that `get` starts without a dynamic linker. The three libraries are what
       // Foundation's archive needs where the build has no --static-swift-stdlib. Sources/CWipingFree

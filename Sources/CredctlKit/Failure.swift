@@ -7,6 +7,8 @@ public struct Failure: Error, Equatable, Sendable {
   public var message: String
   /// The protocol's error code if the daemon refused the request.
   public var code: String?
+  /// The handle of a challenge that may be answered, or answered again.
+  public var handle: String?
   /// The daemon ended before it answered, as in a restart. The next daemon may answer.
   public var isEndOfDaemon = false
   /// Nothing listens at the socket.
@@ -36,6 +38,15 @@ extension Failure {
 extension Failure {
   /// Whether the daemon refused a `login` because it needs a password.
   public var wantsPassword: Bool { code == ProtocolErrorCode.signInRequired.rawValue }
+
+  /// Whether it refused a password, or what else a user signs in with.
+  public var isRefusedPassword: Bool { code == ProtocolErrorCode.signInFailed.rawValue }
+
+  /// Whether it refused a `login` with a name alone: for the want of a password, or because the
+  /// profile has no user pool.
+  public var wantsMore: Bool {
+    wantsPassword || code == ProtocolErrorCode.invalidRequest.rawValue
+  }
 }
 
 /// The exit statuses of credctl, as in sysexits(3). By them a script can tell "ask again later" from
@@ -77,6 +88,10 @@ public struct Refusal: Equatable, Sendable {
   public var retryAfter: Int?
   /// Nil from a daemon that does not say it.
   public var kind: String?
+  /// The upstream's own name of the error.
+  public var reason: String?
+  /// The handle of a challenge that may be answered again.
+  public var handle: String?
 
   public init(code: String, message: String, retryAfter: Int? = nil, kind: String? = nil) {
     self.code = code
@@ -91,6 +106,8 @@ public struct Refusal: Equatable, Sendable {
       $0 >= 0 ? Int(exactly: $0.rounded(.up)) : nil
     }
     self.init(code: code, message: message, retryAfter: seconds, kind: error["Kind"]?.text)
+    reason = error["Reason"]?.text
+    handle = error["Handle"]?.text
   }
 }
 
@@ -109,6 +126,7 @@ extension Failure {
       message += (isJoined ? "; " : ": ") + advice
     }
     self.init(row.status, message, code: refusal.code)
+    handle = refusal.handle
     isEndOfDaemon = refusal.code == ProtocolErrorCode.shuttingDown.rawValue
   }
 
@@ -154,9 +172,12 @@ struct RefusalTable {
       Row(status: .unavailable, advice: "credd is older than this credctl; upgrade and restart it")
     case .accessDenied: Row(status: .notPermitted, advice: "ask the administrator for access")
     case .signInRequired: Row(status: .notPermitted, advice: "sign in with \(login)")
-    case .signInFailed, .backendRejected, .tokenRejected, .accountRefused,
-      .confirmationRequired, .passwordResetRequired, .unknownChallenge:
+    case .signInFailed, .backendRejected, .tokenRejected, .accountRefused, .unknownChallenge:
       Row(status: .notPermitted)
+    case .confirmationRequired:
+      Row(status: .notPermitted, advice: "confirm it with \(account("confirm", profile))")
+    case .passwordResetRequired:
+      Row(status: .notPermitted, advice: "begin with \(account("forgot-password", profile))")
     case .identityConflict, .poolMisconfigured: Row(status: .unavailable)
     case .tooManyRequests: Row(status: .tryAgain, advice: "try again later")
     case .backendUnavailable, .cognitoUnavailable, .throttled, .timeout, .shuttingDown:
@@ -165,6 +186,10 @@ struct RefusalTable {
     // A newer credd has codes that this credctl does not know.
     case nil: row(for: kind, login)
     }
+  }
+
+  private static func account(_ action: String, _ profile: String?) -> String {
+    "'credctl account \(ShellWord.quoted(profile ?? DefaultProfile.ofDaemon)) \(action)'"
   }
 
   private static func row(for kind: ProtocolErrorKind?, _ login: String) -> Row {

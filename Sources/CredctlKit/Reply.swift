@@ -2,7 +2,7 @@ public import CredCore
 
 /// One request of the line protocol.
 public struct RequestLine: Sendable {
-  private var writer = JSONWriter(capacity: 256)
+  var writer = JSONWriter(capacity: 256)
 
   public init(operation: String, profile: String? = nil) {
     writer.beginObject()
@@ -30,6 +30,13 @@ public struct RequestLine: Sendable {
       writer.string(login.token)
     }
     writer.endObject()
+  }
+
+  public mutating func add(_ key: String, _ values: [String]) {
+    writer.key(key)
+    writer.beginArray()
+    for value in values { writer.string(value) }
+    writer.endArray()
   }
 
   public mutating func add(_ key: String, _ value: Bool) {
@@ -109,7 +116,7 @@ public struct ReplyShape: Sendable {
     ReplyShape(
       texts: ["AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"], isPlain: true)
   }
-  public static var token: ReplyShape { ReplyShape(texts: ["IdentityId", "Token"]) }
+  public static var token: ReplyShape { ReplyShape(texts: ["Token"]) }
   /// `account`.
   public static var account: ReplyShape { ReplyShape(texts: ["Profile"]) }
   /// `identity`, `login`, `logout`, `clear`.

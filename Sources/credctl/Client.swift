@@ -185,14 +185,8 @@ struct Answer {
   /// The daemon's version and process.
   var daemon: String { DaemonLine(reply["Daemon"]).text }
 
-  /// What became of a sign-up.
-  var signedUp: String {
-    if let delivery = reply["Delivery"], let place = delivery["Destination"]?.text {
-      return PlainText.oneLine("confirm the account with the code that was sent to \(place)")
-    }
-    return reply["Confirmed"]?.bool ?? true
-      ? "the account is there; sign in with 'credctl login'" : "the account is to be confirmed"
-  }
+  /// The state of a session.
+  var session: String { "\(text("Profile")) \(text("State")) \(text("IdentityId"))\n" }
 
   /// How many waiting callers `release` ended.
   var released: Int64 { reply["Released"]?.integer ?? 0 }

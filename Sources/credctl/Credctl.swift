@@ -95,8 +95,9 @@ struct Credctl: ParsableCommand {
       """,
     version: Version.current,
     subcommands: [
-      Get.self, Token.self, Identity.self, Status.self, Profiles.self, Login.self, Logout.self,
-      Account.self, Clear.self, Release.self, Watch.self, Exec.self, Env.self, Import.self,
+      Get.self, Token.self, Identity.self, Status.self, Profiles.self, Login.self, Respond.self,
+      Logout.self, Account.self, Clear.self, Release.self, Watch.self, Exec.self, Env.self,
+      Import.self,
       Ping.self,
     ])
 
@@ -109,7 +110,7 @@ struct Credctl: ParsableCommand {
 
   static func run(_ arguments: [String]) throws(Failure) {
     do {
-      var command = try parseAsRoot(arguments)
+      var command = try parseAsRoot(AccountArguments.inOrder(arguments))
       try command.run()
     } catch let failure as Failure {
       throw failure

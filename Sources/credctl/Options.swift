@@ -36,9 +36,12 @@ extension SessionVerb {
     let answer = try client.ask(
       request.finished(), for: .session, profile: profile, seconds: seconds,
       secret: secret)
+    try showSession(answer)
+  }
+
+  func showSession(_ answer: Answer) throws(Failure) {
     guard !format.json else { return try answer.print() }
-    let line = "\(answer.text("Profile")) \(answer.text("State")) \(answer.text("IdentityId"))\n"
-    try StandardStream.output.write(line)
+    try StandardStream.output.write(answer.session)
   }
 }
 

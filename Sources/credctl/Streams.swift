@@ -64,6 +64,27 @@ enum SecretFile {
     try contents(of: STDIN_FILENO, name: "standard input", limit: limit)
   }
 
+  /// The next line of standard input, and not a byte more: the next one may be for something else.
+  static func line() throws(Failure) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(Self.longestLine)
+    defer { bytes.wipe() }
+    while bytes.count < Self.longestLine {
+      var byte: UInt8 = 0
+      let count = unsafe read(STDIN_FILENO, &byte, 1)
+      if count == 0 || byte == 0x0A && count == 1 { return Array(bytes) }
+      if count == 1 {
+        bytes.append(byte)
+      } else if errno != EINTR {
+        throw Failure(.dataError, "cannot read standard input: \(SystemError.text(of: errno))")
+      }
+    }
+    throw Failure(.dataError, "a line of standard input has more than \(Self.longestLine) bytes")
+  }
+
+  /// Bytes of a line: a password and a code have far less.
+  private static let longestLine = 16 << 10
+
   /// - Parameter limit: in bytes; more is an error.
   static func contents(
     ofFile path: String, limit: Int = InputLimits.secret
@@ -95,63 +116,6 @@ enum SecretFile {
       }
     }
     throw Failure(.dataError, "\(name) holds more than \(limit) bytes")
-  }
-}
-
-/// The terminal of the user, even if the standard streams are no terminal.
-struct Terminal: ~Copyable {
-  private let descriptor: Descriptor
-
-  /// - Throws: a ``Failure`` if there is no terminal.
-  init() throws(Failure) {
-    let number = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
-    guard number >= 0 else {
-      throw Failure(.usage, "no terminal to ask for the password: use '--password-stdin'")
-    }
-    descriptor = Descriptor(owning: number)
-  }
-
-  /// Asks for a password without echo.
-  func password(prompt: String) throws(Failure) -> Secret {
-    var before = termios()
-    guard unsafe tcgetattr(descriptor.number, &before) == 0 else { throw Self.unusable() }
-    // In raw mode ^C is a byte and no signal: a signal would end credctl with the echo still off.
-    var silent = before
-    unsafe cfmakeraw(&silent)
-    guard unsafe tcsetattr(descriptor.number, TCSAFLUSH, &silent) == 0 else {
-      throw Self.unusable()
-    }
-    // The mode comes first: what is typed after the prompt is neither shown nor lost.
-    show(PlainText.oneLine(prompt))
-    defer {
-      unsafe tcsetattr(descriptor.number, TCSAFLUSH, &before)
-      show("\n")
-    }
-    return try readLine()
-  }
-
-  private func readLine() throws(Failure) -> Secret {
-    var line = PasswordLine()
-    while true {
-      var byte: UInt8 = 0
-      let count = unsafe read(descriptor.number, &byte, 1)
-      if count < 0, errno == EINTR { continue }
-      guard count == 1 else { throw Self.unusable() }
-      switch line.typed(byte) {
-      case .more: continue
-      case .done(let password): return password
-      case .cancelled: throw Failure(.interrupted, "sign-in cancelled")
-      }
-    }
-  }
-
-  private func show(_ text: String) {
-    let bytes = Array(text.utf8)
-    _ = unsafe bytes.withUnsafeBytes { unsafe write(descriptor.number, $0.baseAddress, $0.count) }
-  }
-
-  private static func unusable() -> Failure {
-    Failure(.usage, "the terminal cannot ask for a password: use '--password-stdin'")
   }
 }
 

@@ -6,8 +6,11 @@
 #include <grp.h>
 #include <limits.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -105,4 +108,19 @@ int ccallers_connect(const char *path, const struct ccallers_caller *caller, pid
     waitpid(*pid, NULL, 0);
   }
   return result;
+}
+
+const short ccallers_spawn_in_session = POSIX_SPAWN_SETSID;
+
+int ccallers_open_terminal(unsigned short columns, char *path, size_t capacity) {
+  int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (terminal < 0) return -errno;
+  struct winsize size = {.ws_row = 50, .ws_col = columns};
+  if (grantpt(terminal) || unlockpt(terminal) || ptsname_r(terminal, path, capacity) ||
+      ioctl(terminal, TIOCSWINSZ, &size)) {
+    int error = errno;
+    close(terminal);
+    return -error;
+  }
+  return terminal;
 }

@@ -34,11 +34,16 @@ struct CompletionTests {
   func bashKnowsVerbsOptionsAndChoices() throws {
     let tree = try CommandTree(of: Programs.credctl)
     #expect(try complete(["credctl", ""]) == Set(tree.verbs.map(\.commandName)))
-    for verb in tree.verbs where verb.commandName != "help" {
+    for (words, command) in tree.commands where words != ["help"] {
       #expect(
-        try complete(["credctl", verb.commandName, "--"]) == options(of: verb),
-        "\(verb.commandName)")
+        try complete(["credctl"] + words + ["--"]) == options(of: command), "\(words)")
     }
+    let actions = try #require(tree.verbs.first { $0.commandName == "account" }?.subcommands)
+    #expect(actions.count == 16)
+    #expect(try complete(["credctl", "account", ""]) == Set(actions.map(\.commandName)))
+    #expect(
+      try complete(["credctl", "account", "work", ""]) == Set(actions.map(\.commandName)))
+    #expect(try complete(["credctl", "account", "work", "mfa", "--e"]) == ["--enabled"])
     #expect(try complete(["credctl", "env", "--format", ""]) == ["sh", "fish", "dotenv", "json"])
     #expect(try complete(["credctl", "env", "--format", "=", "j"]) == ["json"])
     #expect(try complete(["credctl", "clear", "c"]) == ["credentials"])
@@ -85,12 +90,12 @@ struct CompletionTests {
     let isFish = file.hasSuffix(".fish")
     for program in [Programs.credctl, Programs.credd] {
       let tree = try CommandTree(of: program)
-      for command in tree.verbs + [tree.root] {
+      for command in tree.commands.map(\.command) + [tree.root] {
         for option in command.options where option.hasPrefix("--") {
           let written = isFish ? "-l \(option.dropFirst(2)) " : option
           #expect(text.contains(written), "\(command.commandName) \(option)")
         }
-        for word in command.choices + tree.verbs.map(\.commandName) {
+        for word in command.choices + tree.commands.flatMap(\.words) {
           #expect(text.contains(try Regex(#"\b\#(word)\b"#)), "\(word)")
         }
       }
@@ -118,9 +123,9 @@ struct CompletionTests {
     }
     let tree = try CommandTree(of: Programs.credctl)
     #expect(try complete("credctl ") == Set(tree.verbs.map(\.commandName)))
-    for verb in tree.verbs where verb.commandName != "help" {
-      #expect(
-        try complete("credctl \(verb.commandName) --") == options(of: verb), "\(verb.commandName)")
+    for (words, command) in tree.commands where words != ["help"] {
+      let line = words.joined(separator: " ")
+      #expect(try complete("credctl \(line) --") == options(of: command), "\(line)")
     }
     #expect(try complete("credctl get --profile ") == ["default"])
     #expect(try complete("credctl exec -- printen") == ["printenv"])

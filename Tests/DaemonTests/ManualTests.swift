@@ -31,6 +31,26 @@ struct ManualTests {
     for option in tree.root.options { #expect(general.contains(option), "\(option)") }
   }
 
+  @Test
+  func credctlExplainsEveryActionWithItsOptions() throws {
+    let section = String(try entry(of: "account", in: Repository.text("docs/man/credctl.1")))
+    let tree = try CommandTree(of: Programs.credctl)
+    let actions = try #require(tree.verbs.first { $0.commandName == "account" }?.subcommands)
+    let shared: Set = [
+      "--socket", "--help", "-h", "--version", "-p", "--profile", "--json", "--trust-socket",
+    ]
+    for action in actions {
+      let start = try #require(
+        section.firstRange(of: try Regex(#"\n\.It Ic \#(action.commandName)[ \n]"#)),
+        "\(action.commandName)")
+      let rest = section[start.upperBound...]
+      let entry = rest[..<(rest.range(of: "\n.It Ic ")?.lowerBound ?? rest.endIndex)]
+      #expect(
+        Set(action.options).subtracting(shared).subtracting(flags(String(entry))) == [],
+        "\(action.commandName)")
+    }
+  }
+
   /// From a verb's entry to the next verb's.
   private func entry(of verb: String, in page: String) throws -> Substring {
     let start = try #require(page.range(of: "\n.It Cm \(verb)"))
@@ -43,7 +63,7 @@ struct ManualTests {
   @Test
   func credctlExplainsNoOptionThatIsNotThere() throws {
     let tree = try CommandTree(of: Programs.credctl)
-    let known = Set((tree.verbs + [tree.root]).flatMap(\.options))
+    let known = Set((tree.commands.map(\.command) + [tree.root]).flatMap(\.options))
     #expect(flags(try Repository.text("docs/man/credctl.1")).subtracting(known) == [])
   }
 

@@ -36,10 +36,14 @@ _credctl_command() {
   fi
 }
 
+_credctl_actions=(sign-up confirm resend forgot-password reset-password get change-password
+  set-attributes verify-attribute delete-attributes mfa totp devices remember-device forget-device
+  delete)
+
 _credctl() {
-  local verbs='get token identity status profiles login logout account clear release watch exec env import ping help'
+  local verbs='get token identity status profiles login respond logout account clear release watch exec env import ping help'
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-  local verb='' named='' socket='' index
+  local verb='' action='' named='' socket='' index
   COMPREPLY=()
   # "--format=json" arrives as three words, since "=" is in COMP_WORDBREAKS.
   if [[ $word == '=' ]]; then
@@ -52,7 +56,7 @@ _credctl() {
     --socket)
       [[ ${COMP_WORDS[index + 1]} != '=' ]] || ((index += 1))
       socket=${COMP_WORDS[++index]} ;;
-    --profile | -p | --min-ttl | --wait | --timeout | --format | --user)
+    --profile | -p | --min-ttl | --wait | --timeout | --format | --kind | --user | --username | --attribute | --name | --enabled | --preferred)
       [[ ${COMP_WORDS[index]} != --profile && ${COMP_WORDS[index]} != -p ]] || named=1
       [[ ${COMP_WORDS[index + 1]} != '=' ]] || ((index += 1))
       ((index += 1)) ;;
@@ -60,7 +64,15 @@ _credctl() {
       [[ $verb != exec ]] || _credctl_command $((index + 1))
       return ;;
     -* | '=') ;;
-    *) if [[ -n $verb ]]; then named=1; else verb=${COMP_WORDS[index]}; fi ;;
+    *)
+      if [[ -z $verb ]]; then
+        verb=${COMP_WORDS[index]}
+      elif [[ $verb == account && -z $action &&
+        " ${_credctl_actions[*]} " == *" ${COMP_WORDS[index]} "* ]]; then
+        action=${COMP_WORDS[index]}
+      else
+        named=1
+      fi ;;
     esac
   done
   case $previous in
@@ -74,22 +86,38 @@ _credctl() {
     return ;;
   --user) mapfile -t COMPREPLY < <(compgen -u -- "$word"); return ;;
   --format) _credctl_reply sh fish dotenv json; return ;;
-  --min-ttl | --wait | --timeout | --username | --identity-id | --login | --attribute | --custom-role-arn) return ;;
+  --kind) _credctl_reply developer id access; return ;;
+  --min-ttl | --wait | --timeout | --username | --identity-id | --login | --attribute | --custom-role-arn | --name) return ;;
+  --enabled | --preferred) _credctl_reply SMS_MFA EMAIL_OTP SOFTWARE_TOKEN_MFA none; return ;;
   esac
   local options='--help --version'
-  [[ $verb == import || $verb == help ]] || options+=' --socket'
+  [[ $verb == import || $verb == help || $verb$action == account ]] || options+=' --socket'
   case $verb in
   get) options+=' --profile --min-ttl --wait --refresh --user' ;;
   exec) options+=' --profile --min-ttl --wait --refresh' ;;
   env) options+=' --profile --min-ttl --wait --refresh --format' ;;
-  token) options+=' --profile --min-ttl --wait --refresh' ;;
+  token) options+=' --profile --min-ttl --wait --refresh --kind' ;;
   identity | clear | release | watch) options+=' --profile --json' ;;
   status) options+=' --profile --all --json' ;;
   profiles) options+=' --json' ;;
   logout) options+=' --profile --global --no-revoke --json' ;;
-  account) options+=' --profile --json --username --password-stdin --attribute --trust-socket' ;;
-  login) options+=' --profile --json --username --password-stdin --identity-id --token-stdin'
-    options+=' --login --alone --custom-role-arn --trust-socket' ;;
+  account)
+    [[ -z $action ]] || options+=' --profile --json --trust-socket'
+    case $action in
+    sign-up) options+=' --username --password-stdin --attribute' ;;
+    confirm) options+=' --username --code-stdin' ;;
+    resend | forgot-password) options+=' --username' ;;
+    reset-password) options+=' --username --code-stdin --password-stdin' ;;
+    change-password) options+=' --password-stdin' ;;
+    verify-attribute) options+=' --code-stdin --have-code' ;;
+    mfa) options+=' --enabled --preferred' ;;
+    totp) options+=' --code-stdin --name' ;;
+    remember-device) options+=' --remembered --no-remembered' ;;
+    delete) options+=' --yes' ;;
+    esac ;;
+  login) options+=' --profile --json --username --password-stdin --code-stdin --identity-id'
+    options+=' --token-stdin --login --alone --custom-role-arn --trust-socket' ;;
+  respond) options+=' --json --answers-stdin --wait --cancel --trust-socket' ;;
   import) options+=' --profile' ;;
   ping) options+=' --json --timeout' ;;
   esac
@@ -102,7 +130,16 @@ _credctl() {
   # shellcheck disable=SC2086 # words
   case $verb in
   '' | help) _credctl_reply $verbs ;;
-  account) _credctl_reply sign-up ;;
+  account)
+    # The profile is the word before the action.
+    if [[ -z $action ]]; then
+      _credctl_reply "${_credctl_actions[@]}"
+      if [[ -z $named ]]; then
+        local names
+        mapfile -t names < <(_credctl_profiles "$socket")
+        _credctl_reply "${names[@]}"
+      fi
+    fi ;;
   import) _credctl_files ;;
   get | token | identity | status | login | logout | clear | release | watch | exec | env)
     [[ $verb != clear ]] || _credctl_reply credentials identity

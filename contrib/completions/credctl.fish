@@ -13,6 +13,42 @@ function __credctl_profiles
     timeout 0.5 credctl profiles $socket 2>/dev/null </dev/null | string match -v -r '^(no profile |PROFILE )' | string replace -r ' .*' ''
 end
 
+# Prints the verb, and the action of "account" where there is one.
+function __credctl_words
+    set -l actions sign-up confirm resend forgot-password reset-password get change-password set-attributes verify-attribute delete-attributes mfa totp devices remember-device forget-device delete
+    set -l words (commandline -opc)
+    set -l verb
+    set -l skip
+    for word in $words[2..-1]
+        if set -q skip[1]
+            set skip
+        else if contains -- $word --socket -p --profile --username
+            set skip 1
+        else if string match -q -- '-*' $word
+            continue
+        else if not set -q verb[1]
+            set verb $word
+            echo $word
+            test $word = account; or return
+        else if contains -- $word $actions
+            echo $word
+            return
+        end
+    end
+end
+
+# Whether the verb is one of the arguments.
+function __credctl_verb
+    set -l words (__credctl_words)
+    set -q words[1]; and contains -- $words[1] $argv
+end
+
+# Whether the verb is "account", with one of the arguments as its action.
+function __credctl_action
+    set -l words (__credctl_words)
+    set -q words[2]; and test $words[1] = account; and contains -- $words[2] $argv
+end
+
 # After "exec --", the completions of that command apply.
 function __credctl_command
     set -l words (commandline -opc)
@@ -24,13 +60,14 @@ function __credctl_command
     end
 end
 
-set -l verbs get token identity status profiles login logout account clear release watch exec env import ping help
-set -l none "not __fish_seen_subcommand_from $verbs"
+set -l verbs get token identity status profiles login respond logout account clear release watch exec env import ping help
+set -l none "not __credctl_verb $verbs"
+set -l actions sign-up confirm resend forgot-password reset-password get change-password set-attributes verify-attribute delete-attributes mfa totp devices remember-device forget-device delete
 
 complete -c credctl -f
 complete -c credctl -s h -l help -d 'Explain the verb'
 complete -c credctl -l version -d 'Print the version'
-complete -c credctl -n 'not __fish_seen_subcommand_from import help' -l socket -rF -d "The daemon's socket"
+complete -c credctl -n "not __credctl_verb import help account; or __credctl_action $actions" -l socket -rF -d "The daemon's socket"
 
 complete -c credctl -n $none -a get -d 'Print credentials'
 complete -c credctl -n $none -a token -d 'Print the OpenID token'
@@ -39,7 +76,8 @@ complete -c credctl -n $none -a status -d 'Show sessions'
 complete -c credctl -n $none -a profiles -d 'List the profiles'
 complete -c credctl -n $none -a login -d 'Sign in'
 complete -c credctl -n $none -a logout -d 'Sign out'
-complete -c credctl -n $none -a account -d 'Make an account'
+complete -c credctl -n $none -a respond -d 'Answer what a sign-in asks'
+complete -c credctl -n $none -a account -d 'Make, show and change your account'
 complete -c credctl -n $none -a clear -d 'Forget credentials or identity'
 complete -c credctl -n $none -a release -d 'End the wait for a sign-in'
 complete -c credctl -n $none -a watch -d 'Print what happens'
@@ -49,34 +87,47 @@ complete -c credctl -n $none -a import -d 'Print the profile for a mobile app'
 complete -c credctl -n $none -a ping -d 'Check that credd answers'
 complete -c credctl -n $none -a help -d 'Explain a verb'
 
-set -l session __fish_seen_subcommand_from get token identity status login logout account clear release watch exec env
+set -l session __credctl_verb get token identity status login logout clear release watch exec env
+set -l action "__credctl_action $actions"
 complete -c credctl -n "$session" -a '(__credctl_profiles)'
-complete -c credctl -n "$session" -s p -l profile -x -a '(__credctl_profiles)' -d 'The profile'
-complete -c credctl -n '__fish_seen_subcommand_from import' -s p -l profile -x -d 'The name of the profile'
-complete -c credctl -n '__fish_seen_subcommand_from identity status profiles login logout account clear release watch ping' -l json -d "Print the daemon's line of JSON"
-complete -c credctl -n '__fish_seen_subcommand_from get token exec env' -l min-ttl -x -d 'Valid at least so many seconds'
-complete -c credctl -n '__fish_seen_subcommand_from get token exec env' -l wait -x -d 'Wait so many seconds for a sign-in'
-complete -c credctl -n '__fish_seen_subcommand_from get token exec env' -l refresh -d 'Fetch new ones'
-complete -c credctl -n '__fish_seen_subcommand_from get' -l user -x -a '(__fish_complete_users)' -d 'In the name of another user'
-complete -c credctl -n '__fish_seen_subcommand_from env' -l format -x -a 'sh fish dotenv json' -d 'How it is written'
-complete -c credctl -n '__fish_seen_subcommand_from ping' -l timeout -x -d 'Give up after so many seconds'
-complete -c credctl -n '__fish_seen_subcommand_from status' -l all -d "Every user's sessions"
-complete -c credctl -n '__fish_seen_subcommand_from logout' -l global -d "Tell the organisation's server too"
-complete -c credctl -n '__fish_seen_subcommand_from logout' -l no-revoke -d 'Do not revoke refresh tokens'
-complete -c credctl -n '__fish_seen_subcommand_from account' -a sign-up
-complete -c credctl -n '__fish_seen_subcommand_from account' -l attribute -x -d 'An attribute of the account'
-complete -c credctl -n '__fish_seen_subcommand_from clear' -a 'credentials identity'
-complete -c credctl -n '__fish_seen_subcommand_from import' -F
-complete -c credctl -n '__fish_seen_subcommand_from exec' -a '(__credctl_command)'
-complete -c credctl -n '__fish_seen_subcommand_from help' -a "$verbs"
-complete -c credctl -n '__fish_seen_subcommand_from login account' -l username -x -d 'The name at the backend'
-complete -c credctl -n '__fish_seen_subcommand_from login account' -l password-stdin -d 'Read the password from standard input'
-complete -c credctl -n '__fish_seen_subcommand_from login' -l identity-id -x -d 'The IdentityId of a developer token'
-complete -c credctl -n '__fish_seen_subcommand_from login' -l token-stdin -d 'Read the developer token from standard input'
-complete -c credctl -n '__fish_seen_subcommand_from login' -l login -x -d "Another provider's token"
-complete -c credctl -n '__fish_seen_subcommand_from login account' -l trust-socket -d 'Send the secret to an unknown listener'
-complete -c credctl -n '__fish_seen_subcommand_from login' -l alone -d 'Replace what is there, link with nothing'
-complete -c credctl -n '__fish_seen_subcommand_from login' -l custom-role-arn -x -d 'The role, for a SAML token'
+complete -c credctl -n "__credctl_verb account; and not $action" -a '(__credctl_profiles)'
+complete -c credctl -n "__credctl_verb account; and not $action" -a "$actions"
+complete -c credctl -n "$session; or $action" -s p -l profile -x -a '(__credctl_profiles)' -d 'The profile'
+complete -c credctl -n '__credctl_verb import' -s p -l profile -x -d 'The name of the profile'
+complete -c credctl -n "__credctl_verb identity status profiles login respond logout clear release watch ping; or $action" -l json -d "Print the daemon's line of JSON"
+complete -c credctl -n '__credctl_verb get token exec env' -l min-ttl -x -d 'Valid at least so many seconds'
+complete -c credctl -n '__credctl_verb get token respond exec env' -l wait -x -d 'Wait so many seconds for a sign-in'
+complete -c credctl -n '__credctl_verb get token exec env' -l refresh -d 'Fetch new ones'
+complete -c credctl -n '__credctl_verb get' -l user -x -a '(__fish_complete_users)' -d 'In the name of another user'
+complete -c credctl -n '__credctl_verb env' -l format -x -a 'sh fish dotenv json' -d 'How it is written'
+complete -c credctl -n '__credctl_verb token' -l kind -x -a 'developer id access' -d 'Which token'
+complete -c credctl -n '__credctl_verb ping' -l timeout -x -d 'Give up after so many seconds'
+complete -c credctl -n '__credctl_verb status' -l all -d "Every user's sessions"
+complete -c credctl -n '__credctl_verb logout' -l global -d "Tell the organisation's server too"
+complete -c credctl -n '__credctl_verb logout' -l no-revoke -d 'Do not revoke refresh tokens'
+complete -c credctl -n '__credctl_action sign-up' -l attribute -x -d 'An attribute of the account'
+complete -c credctl -n '__credctl_action verify-attribute' -l have-code -d 'Send no new code'
+complete -c credctl -n '__credctl_action mfa' -l enabled -x -a 'SMS_MFA EMAIL_OTP SOFTWARE_TOKEN_MFA none' -d 'All factors that are used'
+complete -c credctl -n '__credctl_action mfa' -l preferred -x -a 'SMS_MFA EMAIL_OTP SOFTWARE_TOKEN_MFA none' -d 'The factor that is asked for first'
+complete -c credctl -n '__credctl_action totp' -l name -x -d 'A name for the app'
+complete -c credctl -n '__credctl_action remember-device' -l remembered -d 'It is remembered'
+complete -c credctl -n '__credctl_action remember-device' -l no-remembered -d 'It is not remembered'
+complete -c credctl -n '__credctl_action delete' -l yes -d 'Do not ask'
+complete -c credctl -n '__credctl_verb login; or __credctl_action confirm reset-password verify-attribute totp' -l code-stdin -d 'Read the code from standard input'
+complete -c credctl -n '__credctl_verb respond' -l answers-stdin -d 'Read the answers as JSON from standard input'
+complete -c credctl -n '__credctl_verb respond' -l cancel -d 'End the sign-in'
+complete -c credctl -n '__credctl_verb clear' -a 'credentials identity'
+complete -c credctl -n '__credctl_verb import' -F
+complete -c credctl -n '__credctl_verb exec' -a '(__credctl_command)'
+complete -c credctl -n '__credctl_verb help' -a "$verbs"
+complete -c credctl -n '__credctl_verb login; or __credctl_action sign-up confirm resend forgot-password reset-password' -l username -x -d 'The name at the backend'
+complete -c credctl -n '__credctl_verb login; or __credctl_action sign-up reset-password change-password' -l password-stdin -d 'Read the password from standard input'
+complete -c credctl -n '__credctl_verb login' -l identity-id -x -d 'The IdentityId of a developer token'
+complete -c credctl -n '__credctl_verb login' -l token-stdin -d 'Read the developer token from standard input'
+complete -c credctl -n '__credctl_verb login' -l login -x -d "Another provider's token"
+complete -c credctl -n "__credctl_verb login respond; or $action" -l trust-socket -d 'Send the secret to an unknown listener'
+complete -c credctl -n '__credctl_verb login' -l alone -d 'Replace what is there, link with nothing'
+complete -c credctl -n '__credctl_verb login' -l custom-role-arn -x -d 'The role, for a SAML token'
 
 complete -c credd -f
 complete -c credd -s h -l help -d 'Explain the options'

@@ -19,8 +19,21 @@ struct MobileConfiguration: Equatable {
     var id: String
     /// Whether the pool has guests; nil if the file does not say.
     var allowsGuests: Bool?
-    /// The providers of its users' tokens.
+    /// The user pool whose users get credentials; nil if there is none, or if the file names no app
+    /// client of it.
+    var users: UserPool?
+    /// The other providers of its users' tokens.
     var logins: [Login] = []
+  }
+
+  /// An app client of a user pool.
+  struct UserPool: Equatable {
+    var id: String
+    var clientID: String
+    /// Whether the file has a secret of the client. The secret itself is not read.
+    var hasSecret = false
+    /// The value of `auth_flow`; nil for the usual one.
+    var authFlow: UserPoolSettings.AuthFlow?
   }
 
   /// A provider of the logins map.
@@ -75,11 +88,12 @@ extension MobileConfiguration {
   private init(javaScript file: ImportedObject) throws(ImportError) {
     let id = try file.required("aws_cognito_identity_pool_id")
     let region = try file.text("aws_cognito_region")
+    let users = try UserPoolClientEntry(
+      id: file.text("aws_user_pools_id"), region: nil,
+      client: file.text("aws_user_pools_web_client_id"))
     kind = .amplify
     pools = [
-      Pool(
-        id: try MobileID.identityPool(id, region: region),
-        logins: try Self.logins(ofUserPool: file.text("aws_user_pools_id"), region: nil))
+      Pool(id: try MobileID.identityPool(id, region: region)).adding(users.map { [$0] } ?? [])
     ]
   }
 
@@ -88,15 +102,6 @@ extension MobileConfiguration {
     return ImportError(
       offset: object.offset,
       message: "\(place) names no identity pool, and only an identity pool gives AWS credentials")
-  }
-
-  /// - Parameter id: nil gives none.
-  static func logins(
-    ofUserPool id: ImportedText?, region: ImportedText?
-  ) throws(ImportError) -> [Login] {
-    guard let id else { return [] }
-    let pool = try MobileID.userPool(id, region: region)
-    return [Login(provider: pool.loginsKey, title: "the user pool \(pool.id)")]
   }
 
   // MARK: amplify_outputs.json
@@ -110,10 +115,12 @@ extension MobileConfiguration {
     }
     guard let id = try auth.text("identity_pool_id") else { throw noPool(in: auth) }
     let region = try auth.text("aws_region")
+    let users = try UserPoolClientEntry(
+      id: auth.text("user_pool_id"), region: region, client: auth.text("user_pool_client_id"))
     return Pool(
       id: try MobileID.identityPool(id, region: region),
-      allowsGuests: try auth.flag("unauthenticated_identities_enabled"),
-      logins: try logins(ofUserPool: auth.text("user_pool_id"), region: region))
+      allowsGuests: try auth.flag("unauthenticated_identities_enabled")
+    ).adding(users.map { [$0] } ?? [])
   }
 }
 
@@ -150,22 +157,74 @@ extension MobileConfiguration {
         entry.required("PoolId"), region: entry.text("Region"))
       // An app pairs an identity pool with the user pool of the same name.
       let paired = userPools.filter { $0.name == member.key }
-      let users = (paired.isEmpty ? userPools : paired).map(\.login)
-      pools.append(Pool(name: member.key, id: id, logins: users.unique + social))
+      let users = (paired.isEmpty ? userPools : paired).map(\.entry)
+      var pool = Pool(name: member.key, id: id).adding(users)
+      pool.logins += social
+      pools.append(pool)
     }
     return pools
   }
 
   private static func userPools(
     _ plugIn: ImportedObject
-  ) throws(ImportError) -> [(name: String, login: Login)] {
-    var pools: [(name: String, login: Login)] = []
+  ) throws(ImportError) -> [(name: String, entry: UserPoolClientEntry)] {
+    let flows = try plugIn.object("Auth")
+    var pools: [(name: String, entry: UserPoolClientEntry)] = []
     for member in try plugIn.object("CognitoUserPool")?.members ?? [] {
-      let entry = try ImportedObject(member)
-      let logins = try logins(ofUserPool: entry.required("PoolId"), region: entry.text("Region"))
-      pools += logins.map { (member.key, $0) }
+      let object = try ImportedObject(member)
+      var entry = try UserPoolClientEntry(
+        required: object.required("PoolId"), region: object.text("Region"),
+        client: object.text("AppClientId"))
+      entry.client?.hasSecret = try object.text("AppClientSecret")?.text.isEmpty == false
+      var flow = try flows?.object(member.key)
+      if flow == nil { flow = try flows?.object("Default") }
+      entry.client?.authFlow = try flow?.text("authenticationFlowType")
+        .flatMap { authFlows[$0.text] }
+      pools.append((member.key, entry))
     }
     return pools
+  }
+
+  /// By the names of the SDKs. With CUSTOM_AUTH those of AWSMobileClient's time begin with a proof of
+  /// the password.
+  private static let authFlows: [String: UserPoolSettings.AuthFlow] = [
+    "USER_PASSWORD_AUTH": .password, "CUSTOM_AUTH": .customSRP,
+    "CUSTOM_AUTH_WITH_SRP": .customSRP, "CUSTOM_AUTH_WITHOUT_SRP": .custom, "USER_AUTH": .choice,
+  ]
+}
+
+/// A user pool of a file, perhaps with an app client.
+struct UserPoolClientEntry: Equatable {
+  let login: MobileConfiguration.Login
+  var client: MobileConfiguration.UserPool?
+
+  /// Nil without an id.
+  init?(id: ImportedText?, region: ImportedText?, client: ImportedText?) throws(ImportError) {
+    guard let id else { return nil }
+    try self.init(required: id, region: region, client: client)
+  }
+
+  init(required id: ImportedText, region: ImportedText?, client: ImportedText?) throws(ImportError)
+  {
+    let pool = try MobileID.userPool(id, region: region)
+    login = MobileConfiguration.Login(
+      provider: pool.loginsKey, title: "the user pool \(pool.id)")
+    guard let client else { return }
+    guard (1...128).contains(client.text.utf8.count),
+      client.text.containsOnlyLettersDigits(or: "_+")
+    else { throw client.error("must be an app client's id: letters and digits") }
+    self.client = MobileConfiguration.UserPool(id: pool.id, clientID: client.text)
+  }
+}
+
+extension MobileConfiguration.Pool {
+  /// With the first user pool that has an app client; all others are providers of logins.
+  fileprivate func adding(_ entries: [UserPoolClientEntry]) -> Self {
+    var pool = self
+    pool.users = entries.lazy.compactMap(\.client).first
+    let own = entries.first { $0.client != nil }?.login
+    pool.logins += entries.map(\.login).unique.filter { $0 != own }
+    return pool
   }
 }
 

@@ -1,6 +1,6 @@
 internal import CredCore
 
-/// The `[profile …]` sections for the pools of a mobile app.
+/// The `[backend …]` and `[profile …]` sections for the pools of a mobile app.
 public struct ProfileSections: Equatable, Sendable {
   /// credd can read it as it is. Comments name what a person may add.
   public let text: String
@@ -39,16 +39,21 @@ public struct ProfileSections: Equatable, Sendable {
     of pool: MobileConfiguration.Pool, named name: String, _ kind: MobileConfiguration.Kind
   ) -> String {
     let origin = pool.name.map { ", CognitoIdentity \($0.quoted)" } ?? ""
-    var lines = [
+    var lines = pool.users.map { backend($0, named: name, kind) } ?? []
+    lines += [
       "; The identity pool of \(kind.rawValue)\(origin).",
       "[profile \(name)]", "identity_pool_id = \(pool.id)",
     ]
-    lines.append(guestLine(pool.allowsGuests))
-    lines += [
-      "; For users whom the organisation's own backend vouches for: the name of the pool's",
-      "; developer provider, and a [backend NAME] section.",
-      "; developer_provider = login.example.app", "; backend = NAME",
-    ]
+    if pool.users != nil {
+      lines += ["backend = \(name)", guestLine(pool.allowsGuests)]
+    } else {
+      lines += [
+        guestLine(pool.allowsGuests),
+        "; For users whom the organisation's own backend vouches for: the name of the pool's",
+        "; developer provider, and a [backend NAME] section.",
+        "; developer_provider = login.example.app", "; backend = NAME",
+      ]
+    }
     for login in pool.logins {
       lines += [
         "; Users of \(login.title):",
@@ -56,6 +61,26 @@ public struct ProfileSections: Equatable, Sendable {
       ]
     }
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// The section of the user pool. Its users sign in by `credctl login`.
+  private static func backend(
+    _ users: MobileConfiguration.UserPool, named name: String, _ kind: MobileConfiguration.Kind
+  ) -> [String] {
+    var lines = [
+      "; The user pool of \(kind.rawValue): credctl login --profile \(name) --username NAME",
+      "[backend \(name)]", "type = user-pool", "user_pool_id = \(users.id)",
+      "client_id = \(users.clientID)",
+    ]
+    if users.hasSecret {
+      lines += [
+        "; The app client has a secret, which is not repeated here: put AppClientSecret into a file,",
+        "; for systemd by LoadCredential=\(name)-client:FILE.",
+        "client_secret_file = ${CREDENTIALS_DIRECTORY}/\(name)-client",
+      ]
+    }
+    if let flow = users.authFlow { lines.append("auth_flow = \(flow.rawValue)") }
+    return lines + [""]
   }
 
   private static func guestLine(_ allowsGuests: Bool?) -> String {

@@ -33,9 +33,18 @@ struct Get: FastVerb {
 }
 
 struct Token: Verb {
+  enum Kind: String, ExpressibleByArgument, CaseIterable {
+    case developer
+    case id
+    case access
+  }
+
   static let configuration = CommandConfiguration(
     abstract: "Print the OpenID token that stands for the identity.",
-    discussion: "One line of JSON with IdentityId, Token and Expiration.")
+    discussion: """
+      One line of JSON with IdentityId, Token and Expiration. Tokens of a user pool are handed out \
+      where the profile's vend_tokens names them.
+      """)
 
   @ParentCommand var program: Credctl
   @OptionGroup var connection: SocketOption
@@ -45,8 +54,15 @@ struct Token: Verb {
   @Flag(help: "Fetch a new token even where the present one is good.")
   var refresh = false
 
+  @Option(
+    help: ArgumentHelp(
+      "developer, or id or access of a user pool; else the profile's usual one.",
+      valueName: "kind"))
+  var kind: Kind?
+
   func run() throws {
     var request = RequestLine(operation: "token", profile: selection.name)
+    if let kind { request.add("kind", kind.rawValue) }
     let waiting = try waiting.read()
     waiting.add(to: &request)
     if refresh { request.add("refresh", true) }

@@ -5,7 +5,7 @@ import CredctlKit
 /// Converts a file; it talks to no daemon.
 struct Import: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print profile sections for the identity pools of a mobile app.",
+    abstract: "Print the configuration for the identity pools and user pools of a mobile app.",
     discussion: """
       Reads awsconfiguration.json of the AWS mobile SDKs, or amplifyconfiguration.json or \
       amplify_outputs.json of Amplify; which it is shows in its content. Comments in the output \

@@ -8,6 +8,8 @@ struct Login: SessionVerb {
     discussion: """
       Without other options it signs in by the host's own word where the backend trusts the host, \
       which also ends an earlier 'credctl logout'; else it asks for the password on the terminal. \
+      A user pool may ask for more: a code, a new password, a choice. Without a terminal the \
+      sign-in then stays open for 'credctl respond', and the exit status is 77. \
       Secrets are never taken from the command line, where every user of the host could read them.
 
         credctl login --profile work
@@ -28,6 +30,12 @@ struct Login: SessionVerb {
 
   @Flag(help: "Read the password from standard input: its first line.")
   var passwordStdin = false
+
+  @Flag(
+    help:
+      "Read the code that a user pool asks for from standard input: a line, after the password's."
+  )
+  var codeStdin = false
 
   @Option(
     help: ArgumentHelp(
@@ -52,8 +60,7 @@ struct Login: SessionVerb {
   @Option(help: ArgumentHelp("The role, for a SAML token that carries several.", valueName: "arn"))
   var customRoleArn: String?
 
-  @Flag(
-    help: "Send the secret also where this user namespace does not show who listens at the socket.")
+  @Flag(help: TrustSocket.help)
   var trustSocket = false
 
   func validate() throws {
@@ -84,8 +91,10 @@ struct Login: SessionVerb {
         if let identityId { request.add("identity_id", identityId) }
         if alone { request.add("alone", true) }
       }
-    } else if username != nil || passwordStdin {
-      try signInWithPassword()
+    } else if passwordStdin {
+      try signInWithPassword(UserName.given(username))
+    } else if username != nil {
+      try signInByName()
     } else {
       try signInByHost()
     }
@@ -97,18 +106,41 @@ struct Login: SessionVerb {
       try signIn(hasSecret: false) { _ in }
     } catch {
       guard error.wantsPassword else { throw error }
-      try signInWithPassword()
+      try signInByName()
     }
   }
 
-  private func signInWithPassword() throws(Failure) {
+  /// A user pool may ask for something else than a password. All others refuse a name alone, and the
+  /// daemon tells no server of it.
+  private func signInByName() throws(Failure) {
     let name = try UserName.given(username)
-    let password = try password(of: name)
-    try signIn { request in
-      request.add("username", name)
-      request.add("password", password)
+    do {
+      try signIn(hasSecret: false) { $0.add("username", name) }
+    } catch {
+      guard error.wantsMore else { throw error }
+      try signInWithPassword(name)
     }
   }
+
+  /// What was typed at the terminal may be typed again, as at other logins of a host.
+  private func signInWithPassword(_ name: String) throws(Failure) {
+    var attemptsLeft = passwordStdin ? 1 : Self.attempts
+    while true {
+      attemptsLeft -= 1
+      let password = try password(of: name)
+      do throws(Failure) {
+        return try signIn { request in
+          request.add("username", name)
+          request.add("password", password)
+        }
+      } catch {
+        guard error.isRefusedPassword, attemptsLeft > 0 else { throw error }
+        try Terminal().show(error.line)
+      }
+    }
+  }
+
+  private static let attempts = 3
 
   private func signIn(
     hasSecret: Bool = true, with add: (inout RequestLine) -> Void
@@ -117,14 +149,21 @@ struct Login: SessionVerb {
     add(&request)
     if let customRoleArn { request.add("custom_role_arn", customRoleArn) }
     let delivery: SecretDelivery = trustSocket ? .toAnyListener : .toKnownListener
-    try showSession(
-      request, seconds: WaitLimits.upstream, secret: hasSecret ? delivery : .none)
+    let first = try client.ask(
+      request.finished(), for: .session, profile: profile, seconds: WaitLimits.upstream,
+      secret: hasSecret ? delivery : .none)
+    var conversation = Conversation(
+      client: client, profile: profile, username: UserName.known(username) ?? "you",
+      secret: delivery, hasCodeOnInput: codeStdin, showsJSON: format.json)
+    try showSession(try conversation.finish(first))
   }
 
   private func password(of name: String) throws(Failure) -> Secret {
-    guard !passwordStdin else { return try SecretText.password(SecretFile.standardInput()) }
+    if passwordStdin {
+      return try SecretText.password(codeStdin ? SecretFile.line() : SecretFile.standardInput())
+    }
     let prompt = "Password of \(name) for profile \(profile): "
-    return try SecretText.password(Terminal().password(prompt: prompt).bytes)
+    return try SecretText.password(Terminal().secret(prompt: prompt).bytes)
   }
 
   private func providerTokens() throws(Failure) -> [(provider: String, token: Secret)] {
@@ -146,10 +185,14 @@ struct Login: SessionVerb {
 enum UserName {
   /// The name on the command line, else that of the environment.
   static func given(_ username: String?) throws(Failure) -> String {
-    let names = [username, Environment.value(of: "USER"), Environment.value(of: "LOGNAME")]
-    guard let name = names.compactMap({ $0 }).first(where: { !$0.isEmpty }) else {
+    guard let name = known(username) else {
       throw Failure(.usage, "no user name: use '--username'")
     }
     return name
+  }
+
+  static func known(_ username: String?) -> String? {
+    [username, Environment.value(of: "USER"), Environment.value(of: "LOGNAME")]
+      .compactMap { $0 }.first { !$0.isEmpty }
   }
 }

@@ -20,3 +20,11 @@ struct ccallers_caller {
 // Returns the connection's descriptor, or -errno.
 int ccallers_connect(const char *path, const struct ccallers_caller *caller, pid_t *pid,
                      int *lifeline);
+
+// The flag of posix_spawnattr_setflags(3) for a session of its own; Swift sees it not, nor the
+// functions behind the next one.
+extern const short ccallers_spawn_in_session;
+
+// Makes a terminal of so many columns. Returns the descriptor of the side that types at it, or
+// -errno; `path` gets the name of the other side.
+int ccallers_open_terminal(unsigned short columns, char *path, size_t capacity);

@@ -7,11 +7,17 @@ import Testing
     try ProfileSections(importing: Array(file.utf8), file: "app.json", name: name).text
   }
 
+  /// What systemd tells a service with `LoadCredential=`.
+  private static func environment(_ name: String) -> String? {
+    name == "CREDENTIALS_DIRECTORY" ? "/run/credentials" : nil
+  }
+
   /// The configuration that credd reads from the output, without an error or a warning.
   private func configuration(_ file: String, name: String? = nil) throws -> Configuration? {
     let text = try sections(file, name: name)
     let reading = Configuration.read(
-      [ConfigurationSource(name: "credd.conf", bytes: Array(text.utf8))], environment: { _ in nil })
+      [ConfigurationSource(name: "credd.conf", bytes: Array(text.utf8))],
+      environment: Self.environment)
     #expect(reading.diagnostics == [])
     return reading.configuration
   }
@@ -25,9 +31,37 @@ import Testing
     }
   }
 
-  @Test func writesKnownKeysAndNamesTheMissingOnes() throws {
+  @Test func aUserPoolBecomesTheBackend() throws {
     #expect(
       try sections(MobileFiles.mobileSDK, name: "work") == """
+        ; The user pool of awsconfiguration.json: credctl login --profile work --username NAME
+        [backend work]
+        type = user-pool
+        user_pool_id = us-east-1_aB1cD2eF3
+        client_id = 1example23456789
+        ; The app client has a secret, which is not repeated here: put AppClientSecret into a file,
+        ; for systemd by LoadCredential=work-client:FILE.
+        client_secret_file = ${CREDENTIALS_DIRECTORY}/work-client
+
+        ; The identity pool of awsconfiguration.json, CognitoIdentity "Default".
+        [profile work]
+        identity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555
+        backend = work
+        ; guest = yes  ; where the pool gives unauthenticated identities
+        ; Users of Facebook:
+        ; credctl login --profile work --login graph.facebook.com=@FILE
+        ; Users of Google:
+        ; credctl login --profile work --login accounts.google.com=@FILE
+
+        """)
+  }
+
+  @Test func writesKnownKeysAndNamesTheMissingOnes() throws {
+    let file = MobileFiles.pools(
+      #"{"Default":{"PoolId":"\#(MobileFiles.pool)","Region":"us-east-1"}}"#,
+      users: #"{"Default":{"PoolId":"us-east-1_aB1cD2eF3","Region":"us-east-1"}}"#)
+    #expect(
+      try sections(file, name: "work") == """
         ; The identity pool of awsconfiguration.json, CognitoIdentity "Default".
         [profile work]
         identity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555
@@ -39,36 +73,53 @@ import Testing
         ; Users of the user pool us-east-1_aB1cD2eF3:
         ; credctl login --profile work --login \
         cognito-idp.us-east-1.amazonaws.com/us-east-1_aB1cD2eF3=@FILE
-        ; Users of Facebook:
-        ; credctl login --profile work --login graph.facebook.com=@FILE
-        ; Users of Google:
-        ; credctl login --profile work --login accounts.google.com=@FILE
 
         """)
   }
 
   @Test(arguments: [
-    (MobileFiles.mobileSDK, "awsconfiguration.json"),
-    (MobileFiles.amplify, "amplifyconfiguration.json"),
-    (MobileFiles.javaScript, "amplifyconfiguration.json"),
-    (MobileFiles.outputs(), "amplify_outputs.json"),
+    (MobileFiles.mobileSDK, "awsconfiguration.json", true),
+    (MobileFiles.amplify, "amplifyconfiguration.json", false),
+    (MobileFiles.javaScript, "amplifyconfiguration.json", false),
+    (MobileFiles.outputs(), "amplify_outputs.json", false),
   ])
-  func credsReaderTakesEachKind(_ file: String, _ kind: String) throws {
+  func credsReaderTakesEachKind(_ file: String, _ kind: String, _ hasSecret: Bool) throws {
     let text = try sections(file)
-    #expect(text.hasPrefix("; The identity pool of \(kind)"))
-    #expect(text.contains("cognito-idp.us-east-1.amazonaws.com/us-east-1_aB1cD2eF3=@FILE"))
+    #expect(text.hasPrefix("; The user pool of \(kind)"))
     #expect(!text.contains("example87654321"))
-    let profiles = try configuration(file)?.profiles
-    #expect(profiles?.keys.sorted() == ["default"])
-    #expect(profiles?["default"]?.identityPoolID == MobileFiles.pool)
-    #expect(profiles?["default"]?.backend == nil)
+    let configuration = try configuration(file)
+    #expect(configuration?.profiles.keys.sorted() == ["default"])
+    #expect(configuration?.profiles["default"]?.identityPoolID == MobileFiles.pool)
+    #expect(configuration?.profiles["default"]?.backend == "default")
+    guard case .userPool(let pool) = configuration?.backends["default"]?.kind else {
+      Issue.record("no user pool: \(text)")
+      return
+    }
+    #expect(pool.userPoolID == "us-east-1_aB1cD2eF3" && pool.clientID == "1example23456789")
+    #expect(pool.clientSecretFile == (hasSecret ? "/run/credentials/default-client" : nil))
+    #expect(pool.authFlow == .srp)
+  }
+
+  @Test(arguments: [
+    ("USER_SRP_AUTH", UserPoolSettings.AuthFlow.srp), ("USER_PASSWORD_AUTH", .password),
+    ("CUSTOM_AUTH", .customSRP), ("CUSTOM_AUTH_WITHOUT_SRP", .custom), ("USER_AUTH", .choice),
+  ])
+  func theFlowIsTheAppsOwn(_ written: String, _ flow: UserPoolSettings.AuthFlow) throws {
+    let file = MobileFiles.amplify.replacing("USER_SRP_AUTH", with: written)
+    guard case .userPool(let pool) = try configuration(file)?.backends["default"]?.kind else {
+      Issue.record("no user pool")
+      return
+    }
+    #expect(pool.authFlow == flow)
   }
 
   @Test func theCommentedLinesAreKeysOfAProfile() throws {
-    let text = try sections(MobileFiles.mobileSDK)
-      .split(separator: "\n")
-      .map { $0.hasPrefix("; ") && $0.contains(" = ") ? $0.dropFirst(2) : $0 }
-      .joined(separator: "\n")
+    let text = try sections(
+      MobileFiles.pools(#"{"Default":{"PoolId":"\#(MobileFiles.pool)"}}"#)
+    )
+    .split(separator: "\n")
+    .map { $0.hasPrefix("; ") && $0.contains(" = ") ? $0.dropFirst(2) : $0 }
+    .joined(separator: "\n")
     let backend = "\n[backend NAME]\ntype = exec\ncommand = /bin/token\n"
     let reading = Configuration.read(
       [ConfigurationSource(name: "credd.conf", bytes: Array((text + backend).utf8))],
@@ -233,7 +284,8 @@ extension ProfileSectionsTests {
           continue
         }
         let reading = Configuration.read(
-          [ConfigurationSource(name: "c", bytes: Array(text.utf8))], environment: { _ in nil })
+          [ConfigurationSource(name: "c", bytes: Array(text.utf8))],
+          environment: Self.environment)
         #expect(reading.diagnostics == [])
       }
     }

@@ -1,3 +1,4 @@
+import CCallers
 import Foundation
 import Glibc
 import Synchronization
@@ -15,9 +16,10 @@ final class ChildProcess: Sendable {
   /// - Parameters:
   ///   - input: a file to read as standard input.
   ///   - descriptors: passed on as 3 and following.
+  ///   - terminal: the terminal of a session of its own, in place of all three streams.
   init(
     _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null",
-    descriptors: [Int32] = []
+    descriptors: [Int32] = [], terminal: String? = nil
   ) throws {
     let stage = try Stage.current()
     name = URL(filePath: arguments[0]).lastPathComponent
@@ -30,8 +32,9 @@ final class ChildProcess: Sendable {
       environment[name] = ProcessInfo.processInfo.environment[name]
     }
     pid = try Self.spawn(
-      arguments, environment.map { "\($0.key)=\($0.value)" }, [input, outputPath, errorPath],
-      descriptors)
+      arguments, environment.map { "\($0.key)=\($0.value)" },
+      terminal.map { [$0, $0, $0] } ?? [input, outputPath, errorPath], descriptors,
+      flags: terminal == nil ? 0 : ccallers_spawn_in_session)
     stage.adopt(self)
   }
 
@@ -74,16 +77,20 @@ final class ChildProcess: Sendable {
     String(decoding: (try? Data(contentsOf: URL(filePath: path))) ?? Data(), as: UTF8.self)
   }
 
-  /// - Parameter streams: the files for standard input, output and error.
+  /// - Parameters:
+  ///   - streams: the files for standard input, output and error. A terminal that the leader of a new
+  ///     session opens becomes that session's.
+  ///   - flags: of posix_spawn, beside its own.
   private static func spawn(
-    _ arguments: [String], _ environment: [String], _ streams: [String], _ descriptors: [Int32]
+    _ arguments: [String], _ environment: [String], _ streams: [String], _ descriptors: [Int32],
+    flags: Int16
   ) throws -> pid_t {
     var actions = unsafe posix_spawn_file_actions_t()
     unsafe posix_spawn_file_actions_init(&actions)
     defer { unsafe posix_spawn_file_actions_destroy(&actions) }
     for (number, path) in streams.enumerated() {
-      let flags = number == 0 ? O_RDONLY : O_WRONLY | O_CREAT | O_APPEND
-      unsafe posix_spawn_file_actions_addopen(&actions, Int32(number), path, flags, 0o644)
+      let access = number == 0 ? O_RDONLY : O_WRONLY | O_CREAT | O_APPEND
+      unsafe posix_spawn_file_actions_addopen(&actions, Int32(number), path, access, 0o644)
     }
     for (index, descriptor) in descriptors.enumerated() {
       unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, 3 + Int32(index))
@@ -95,7 +102,7 @@ final class ChildProcess: Sendable {
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-    unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | flags)
     var words = unsafe arguments.map { unsafe strdup($0) } + [nil]
     var variables = unsafe environment.map { unsafe strdup($0) } + [nil]
     defer {

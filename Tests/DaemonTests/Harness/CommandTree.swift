@@ -36,6 +36,14 @@ struct CommandTree: Decodable {
   let root: Command
   var verbs: [Command] { root.subcommands ?? [] }
 
+  /// The verbs, and those that have actions also with each of them: the words to type.
+  var commands: [(words: [String], command: Command)] {
+    verbs.flatMap { verb in
+      [([verb.commandName], verb)]
+        + (verb.subcommands ?? []).map { ([verb.commandName, $0.commandName], $0) }
+    }
+  }
+
   /// Asks the program itself.
   init(of program: String) throws {
     guard program != Programs.credd else {

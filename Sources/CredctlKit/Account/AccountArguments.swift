@@ -1,0 +1,67 @@
+internal import CredCore
+
+/// The command line of `account`, whose profile may stand before the action: to ArgumentParser the
+/// action is a verb of its own.
+public enum AccountArguments {
+  /// Options with a value.
+  private static let withValue = [
+    "--socket", "-p", "--profile", "--username", "--attribute", "--name", "--preferred",
+    "--enabled",
+  ]
+
+  /// Names of the actions.
+  public static let actions = AccountAction.allCases.map(\.rawValue)
+
+  /// Puts the action behind `account`, and the profile behind `--profile`.
+  ///
+  /// - Parameter arguments: after the program's name.
+  /// - Returns: the arguments as they are, if they are not those of an action.
+  /// - Throws: a ``Failure`` with ``Sysexit/usage`` for an action that there is not.
+  public static func inOrder(_ arguments: [String]) throws(Failure) -> [String] {
+    let words = words(arguments)
+    guard words.count > 1, arguments[words[0]] == "account" else { return arguments }
+    // A profile may have the name of an action: then the action follows.
+    if words.count > 2, actions.contains(arguments[words[2]]) {
+      guard !namesProfile(arguments) else { throw Failure(.usage, DefaultProfile.namedTwice) }
+      return moved(arguments, verb: words[0], action: words[2], profile: words[1])
+    }
+    guard !actions.contains(arguments[words[1]]) else {
+      return moved(arguments, verb: words[0], action: words[1], profile: nil)
+    }
+    let word = arguments[words[words.count > 2 ? 2 : 1]]
+    throw Failure(
+      .usage,
+      "there is no action '\(word)'"
+        + NearestName.suggestion(word, in: actions, otherwise: ": see 'credctl help account'"))
+  }
+
+  private static func moved(
+    _ arguments: [String], verb: Int, action: Int, profile: Int?
+  ) -> [String] {
+    let rest = arguments.indices.filter { $0 > verb && $0 != action && $0 != profile }
+    let named = profile.map { ["--profile=\(arguments[$0])"] } ?? []
+    return arguments[...verb] + [arguments[action]] + named + rest.map { arguments[$0] }
+  }
+
+  private static func namesProfile(_ arguments: [String]) -> Bool {
+    arguments.contains { $0 == "-p" || $0 == "--profile" || $0.hasPrefix("--profile=") }
+  }
+
+  /// The places of the words that are no options, nor their values.
+  private static func words(_ arguments: [String]) -> [Int] {
+    var words: [Int] = []
+    var isValue = false
+    for (place, word) in arguments.enumerated() {
+      if isValue {
+        isValue = false
+      } else if word == "--" {
+        break
+      } else if word.hasPrefix("-"), word != "-" {
+        isValue = withValue.contains(word)
+      } else {
+        words.append(place)
+      }
+    }
+    return words
+  }
+}

@@ -1,0 +1,104 @@
+public import CredCore
+
+/// What became of an action of `account`, for people.
+public enum AccountReport {
+  /// Where a code went, as `account` replies; nil if it does not say.
+  ///
+  /// - Parameter reply: checked against ``ReplyShape/account``.
+  public static func delivery(_ reply: JSONValue) -> String? {
+    guard let delivery = reply["Delivery"], let place = delivery["Destination"]?.text else {
+      return nil
+    }
+    let medium =
+      switch delivery["Medium"]?.text?.lowercased() {
+      case "sms": " by SMS"
+      case "email": " by e-mail"
+      default: ""
+      }
+    return PlainText.oneLine("a code was sent\(medium) to \(place)")
+  }
+
+  /// The reply to `sign-up`.
+  public static func signedUp(_ reply: JSONValue, username: String) -> String {
+    let confirm = "credctl account confirm --username \(ShellWord.quoted(username))"
+    if let delivery = delivery(reply) {
+      return PlainText.oneLine("\(delivery); confirm the account with '\(confirm)'") + "\n"
+    }
+    return reply["Confirmed"]?.bool ?? true
+      ? "the account is there; sign in with 'credctl login'\n"
+      : "the account is to be confirmed\n"
+  }
+
+  /// The reply to `get`: attributes and second factors, one a line.
+  public static func account(_ reply: JSONValue, on display: TextTable.Display) -> String {
+    var table = TextTable(header: ["ATTRIBUTE", "VALUE"], shrinking: [(1, 10), (0, 10)])
+    if case .object(let attributes) = reply["Attributes"] {
+      for attribute in attributes {
+        table.append([TextTable.Cell(attribute.key), TextTable.Cell(attribute.value.text)])
+      }
+    }
+    let enabled = texts(reply["Mfa"]?["Enabled"])
+    let factors = enabled.map { factor in
+      factor == reply["Mfa"]?["Preferred"]?.text ? "\(factor) (preferred)" : factor
+    }
+    let head = [
+      "account \(reply["Username"]?.text ?? "-")",
+      "second factors: \(factors.isEmpty ? "none" : factors.joined(separator: ", "))",
+    ]
+    return head.map { PlainText.oneLine($0) + "\n" }.joined() + "\n" + table.rendered(on: display)
+  }
+
+  private static func texts(_ value: JSONValue?) -> [String] {
+    guard case .array(let elements) = value else { return [] }
+    return elements.compactMap(\.text)
+  }
+}
+
+/// The replies to `account` with `devices`, which come in pages.
+public struct DevicePages: Sendable {
+  /// A user has tens of devices. A pool whose pages have no end is faulty.
+  private static let most = 100
+
+  private var devices: [JSONValue] = []
+  private var count = 0
+  /// Where the next page begins; nil after the last one.
+  public private(set) var next: String?
+
+  public init() {}
+
+  /// Adds a page.
+  ///
+  /// - Throws: where the pages do not come to an end.
+  public mutating func add(_ reply: JSONValue) throws(Failure) {
+    if case .array(let devices) = reply["Devices"] { self.devices += devices }
+    count += 1
+    let before = next
+    next = reply["Next"]?.text
+    guard next == nil || next != before && count < Self.most else {
+      throw Failure(.unavailable, "the user pool's list of devices has no end")
+    }
+  }
+
+  /// A table of all.
+  public func rendered(on display: TextTable.Display, now: WallTime) -> String {
+    guard !devices.isEmpty else { return "no devices\n" }
+    var table = TextTable(
+      header: ["DEVICE", "NAME", "CREATED", "LAST USED", "ADDRESS", "THIS"],
+      shrinking: [(1, 8)], optional: [4, 2, 1])
+    for device in devices {
+      table.append([
+        TextTable.Cell(device["Device"]?.text), TextTable.Cell(device["Name"]?.text),
+        TextTable.Cell(Self.time(device["Created"], now)),
+        TextTable.Cell(Self.time(device["LastUsed"], now)),
+        TextTable.Cell(device["LastAddress"]?.text),
+        TextTable.Cell(device["This"]?.bool == true ? "yes" : nil),
+      ])
+    }
+    return table.rendered(on: display)
+  }
+
+  private static func time(_ value: JSONValue?, _ now: WallTime) -> String? {
+    guard let text = value?.text, let time = WallTime(iso8601: text) else { return value?.text }
+    return RelativeTime.phrase(min(0, (time.milliseconds - now.milliseconds) / 1000))
+  }
+}

@@ -1,0 +1,141 @@
+public import CredCore
+
+/// What a sign-in asks of its user, as `login` and `respond` reply.
+public struct Challenge: Sendable, Equatable {
+  /// Names it to `respond`. It is no secret of the user's: it belongs to the uid.
+  public let handle: String
+  public let step: Step
+  /// The provider's own word.
+  public let name: String
+  /// Seconds until it ends.
+  public let expiresIn: Int
+  let parameters: JSONValue
+
+  /// What a person has to do.
+  public enum Step: Sendable, Equatable {
+    case code
+    /// With the attributes that must be given.
+    case newPassword(required: [String])
+    case select([String])
+    case password
+    case totpSetup
+    case custom
+    /// Of a newer daemon.
+    case unknown(String)
+  }
+
+  /// The longest time that a challenge is waited for, whatever the daemon says.
+  private static let longest = 30 * 60
+
+  /// - Parameter reply: checked against ``ReplyShape/session``.
+  /// - Returns: nil if the reply has no challenge.
+  /// - Throws: a ``Failure`` if it has one that cannot be answered.
+  public init?(_ reply: JSONValue) throws(Failure) {
+    guard let challenge = reply["Challenge"] else { return nil }
+    guard let handle = challenge["Handle"]?.text, Self.isHandle(handle),
+      let step = challenge["Step"]?.text
+    else {
+      throw Failure(
+        .unavailable, "the reply is not one of credd's, its Challenge has no handle or step")
+    }
+    self.handle = handle
+    name = challenge["Name"]?.text ?? step
+    parameters = challenge["Parameters"] ?? .null
+    expiresIn = min(Int(clamping: challenge["ExpiresIn"]?.integer ?? 180), Self.longest)
+    self.step = Self.step(step, parameters)
+  }
+
+  private static func step(_ name: String, _ parameters: JSONValue) -> Step {
+    switch name {
+    case "code": .code
+    case "newPassword": .newPassword(required: texts(parameters["Required"]))
+    case "select": .select(texts(parameters["Choices"]))
+    case "password": .password
+    case "totpSetup": .totpSetup
+    case "custom": .custom
+    default: .unknown(name)
+    }
+  }
+
+  /// A handle goes into a command that a person may copy into a shell.
+  private static func isHandle(_ text: String) -> Bool {
+    (1...128).contains(text.utf8.count)
+      && text.utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") }
+  }
+
+  private static func texts(_ value: JSONValue?) -> [String] {
+    guard case .array(let elements) = value else { return [] }
+    return elements.compactMap(\.text)
+  }
+}
+
+extension Challenge {
+  /// Why a sign-in did not end, where nobody can be asked: what is needed, and how to go on.
+  public var unanswered: Failure {
+    let answers: String
+    switch step {
+    case .code, .totpSetup: answers = "code=-"
+    case .newPassword(let required):
+      let attributes = required.map { " \(ShellWord.quoted("attributes.\($0)=@FILE"))" }
+      answers = "password=-" + attributes.joined()
+    case .select: answers = "choice=NAME"
+    case .password: answers = "password=-"
+    case .custom: answers = "answer=-"
+    case .unknown: answers = "--cancel"
+    }
+    var failure = Failure(
+      .notPermitted,
+      "\(need); within \(expiresIn) s answer with 'credctl respond \(handle) \(answers)'")
+    failure.handle = handle
+    return failure
+  }
+
+  private var need: String {
+    switch step {
+    case .code: "the sign-in needs the code \(origin)"
+    case .newPassword(let required) where required.isEmpty: "the sign-in needs a new password"
+    case .newPassword(let required):
+      "the sign-in needs a new password, and " + required.joined(separator: ", ")
+    case .select(let choices):
+      isDevice
+        ? "the sign-in asks whether to remember this device: yes or no"
+        : "the sign-in needs a choice of " + choices.joined(separator: ", ")
+    case .password: "the sign-in needs the password"
+    case .totpSetup:
+      "the sign-in needs the first code of an authenticator app, for the Secret that '--json' shows"
+    case .custom: "the sign-in asks \(name)" + (asked.isEmpty ? "" : " (\(asked))")
+    case .unknown(let step): "this credctl is older than credd and does not know the step \(step)"
+    }
+  }
+
+  /// Whether the question is if this device is to be remembered.
+  var isDevice: Bool { name == "DEVICE" }
+
+  /// Where the code comes from.
+  var origin: String {
+    let destination = parameters["Destination"]?.text
+    return switch parameters["Medium"]?.text {
+    case "app": "that the authenticator app shows" + (destination.map { " (\($0))" } ?? "")
+    case "sms": "that was sent by SMS" + (destination.map { " to \($0)" } ?? "")
+    case "email": "that was sent by e-mail" + (destination.map { " to \($0)" } ?? "")
+    default: "that was sent" + (destination.map { " to \($0)" } ?? "")
+    }
+  }
+
+  /// The parameters of a question of the provider's own.
+  var asked: String {
+    guard case .object(let members) = parameters else { return "" }
+    return members.map { "\($0.key): \($0.value.text ?? "")" }.joined(separator: ", ")
+  }
+}
+
+extension Failure {
+  /// Says how to answer again, where nobody can be asked.
+  public func advisingAnswer(_ challenge: Challenge) -> Failure {
+    let open = challenge.unanswered
+    var failure = self
+    failure.message += "; " + open.message
+    failure.status = open.status
+    return failure
+  }
+}

@@ -1,0 +1,147 @@
+import CredCore
+import CredctlKit
+import Glibc
+
+/// The terminal of the user, even if the standard streams are no terminal.
+struct Terminal: ~Copyable {
+  private let descriptor: Descriptor
+
+  /// - Parameter instead: what to do without a terminal, for the error.
+  /// - Throws: a ``Failure`` if there is no terminal.
+  init(
+    instead: String = "no terminal to ask for the password: use '--password-stdin'"
+  ) throws(Failure) {
+    let number = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard number >= 0 else { throw Failure(.usage, instead) }
+    descriptor = Descriptor(owning: number)
+  }
+
+  /// Whether there is a terminal.
+  static var isThere: Bool {
+    let number = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    guard number >= 0 else { return false }
+    close(number)
+    return true
+  }
+
+  /// Asks for a password or a code without echo.
+  ///
+  /// - Parameter deadline: nanoseconds of ``Clock``; nil waits for as long as it takes.
+  func secret(prompt: String, until deadline: Int64? = nil) throws(Failure) -> Secret {
+    // In raw mode ^C is a byte and no signal: a signal would end credctl with the echo still off.
+    let before = try enter { mode in unsafe cfmakeraw(&mode) }
+    // The mode comes first: what is typed after the prompt is neither shown nor lost.
+    show(PlainText.oneLine(prompt))
+    defer {
+      leave(to: before)
+      show("\n")
+    }
+    var line = PasswordLine()
+    while true {
+      var byte: UInt8 = 0
+      guard try waitForInput(until: deadline) else { throw Self.overdue }
+      let count = unsafe read(descriptor.number, &byte, 1)
+      if count < 0, errno == EINTR { continue }
+      guard count == 1 else { throw Self.unusable }
+      switch line.typed(byte) {
+      case .more: continue
+      case .done(let password): return password
+      case .cancelled: throw Self.cancelled
+      }
+    }
+  }
+
+  /// Asks for a line that may be seen. The terminal itself lets the user correct it.
+  func line(prompt: String, until deadline: Int64? = nil) throws(Failure) -> Secret {
+    let before = try enter { mode in
+      mode.c_lflag |= tcflag_t(ICANON | ECHO | IEXTEN)
+      mode.c_iflag |= tcflag_t(ICRNL)
+      // ^C ends the line in place of credctl.
+      mode.c_lflag &= ~tcflag_t(ISIG)
+      unsafe withUnsafeMutableBytes(of: &mode.c_cc) { unsafe $0[Int(VEOL)] = Self.controlC }
+    }
+    show(PlainText.oneLine(prompt))
+    defer { leave(to: before) }
+    // A terminal gives no longer line.
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    defer { bytes.wipe() }
+    while true {
+      guard try waitForInput(until: deadline) else {
+        show("\n")
+        throw Self.overdue
+      }
+      let count = unsafe read(descriptor.number, &bytes, bytes.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw Self.unusable }
+      guard count > 0, bytes[count - 1] != Self.controlC else {
+        show("\n")
+        throw Self.cancelled
+      }
+      return Secret(Array(bytes[..<count]))
+    }
+  }
+
+  private static let controlC: UInt8 = 0x03
+
+  /// Shows text that is safe for a terminal.
+  func show(_ text: String) {
+    var bytes = Array(text.utf8)[...]
+    while !bytes.isEmpty {
+      let count = unsafe bytes.withUnsafeBytes {
+        unsafe write(descriptor.number, $0.baseAddress, $0.count)
+      }
+      guard count > 0 || errno == EINTR else { return }
+      bytes = bytes.dropFirst(max(count, 0))
+    }
+  }
+
+  /// Columns; nil if the terminal does not say.
+  var width: Int? {
+    var size = winsize()
+    let known = unsafe ioctl(descriptor.number, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+    return known ? Int(size.ws_col) : nil
+  }
+
+  /// - Returns: the mode before.
+  private func enter(_ change: (inout termios) -> Void) throws(Failure) -> termios {
+    var before = termios()
+    guard unsafe tcgetattr(descriptor.number, &before) == 0 else { throw Self.unusable }
+    var mode = before
+    change(&mode)
+    guard unsafe tcsetattr(descriptor.number, TCSAFLUSH, &mode) == 0 else { throw Self.unusable }
+    return before
+  }
+
+  private func leave(to before: termios) {
+    var before = before
+    unsafe tcsetattr(descriptor.number, TCSAFLUSH, &before)
+  }
+
+  /// - Returns: whether there is something to read before the deadline.
+  private func waitForInput(until deadline: Int64?) throws(Failure) -> Bool {
+    while true {
+      let left = deadline.map { $0 - Clock.nanoseconds }
+      guard left ?? 1 > 0 else { return false }
+      var input = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+      let milliseconds = left.map { CInt(clamping: ($0 + 999_999) / 1_000_000) } ?? -1
+      let ready = unsafe poll(&input, 1, milliseconds)
+      if ready > 0 { return true }
+      if ready < 0, errno != EINTR { throw Self.unusable }
+    }
+  }
+
+  private static var unusable: Failure {
+    Failure(.usage, "the terminal cannot ask for a password: use '--password-stdin'")
+  }
+
+  private static var cancelled: Failure { Failure(.interrupted, "sign-in cancelled") }
+
+  static var overdue: Failure {
+    Failure(.notPermitted, "nothing was typed in time: begin again")
+  }
+}
+
+extension Failure {
+  /// Whether nothing more can be asked of the user: of that the daemon is told.
+  var endsConversation: Bool { self == Terminal.overdue || status == .interrupted }
+}

@@ -1,0 +1,86 @@
+import ArgumentParser
+import CredCore
+import CredctlKit
+
+struct Account: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Do something with your account at the backend: make it, show it, change it.",
+    usage: "credctl account [<profile>] <action> [<option> ...]",
+    discussion: """
+      The backend's configuration says which actions there are (account_actions). Passwords, codes \
+      and attributes are asked for on the terminal, or come from standard input and files: every \
+      user of the host could read them on the command line.
+
+        credctl account staff sign-up --username alice --attribute email
+        credctl account staff confirm --username alice
+        credctl account staff get
+      """,
+    subcommands: [
+      SignUpAction.self, ConfirmAction.self, ResendAction.self, ForgotPasswordAction.self,
+      ResetPasswordAction.self, GetAction.self, ChangePasswordAction.self,
+      SetAttributesAction.self, VerifyAttributeAction.self, DeleteAttributesAction.self,
+      MFAAction.self, TOTPAction.self, DevicesAction.self, RememberDeviceAction.self,
+      ForgetDeviceAction.self, DeleteAction.self,
+    ])
+
+  func run() throws {
+    throw Failure(
+      .usage, "say what to do, such as 'get' or 'sign-up': see 'credctl help account'")
+  }
+}
+
+/// An action of `account`.
+protocol AccountVerb: Verb {
+  static var action: AccountAction { get }
+  var account: AccountOptions { get }
+}
+
+/// The options of every action.
+struct AccountOptions: ParsableArguments {
+  @Option(name: [.customShort("p"), .customLong("profile")], help: ProfileOption.help)
+  var option: String?
+
+  @Flag(help: "Print the daemon's line of JSON.")
+  var json = false
+
+  @Flag(help: TrustSocket.help)
+  var trustSocket = false
+
+  var profile: String {
+    option ?? DefaultProfile.name(environment: Environment.value(of:))
+  }
+}
+
+extension AccountVerb {
+  static func explained(_ abstract: String, _ discussion: String = "") -> CommandConfiguration {
+    CommandConfiguration(commandName: action.rawValue, abstract: abstract, discussion: discussion)
+  }
+
+  var profile: String { account.profile }
+
+  /// Asks the daemon for the action.
+  func ask(
+    hasSecret: Bool = true, _ add: (inout RequestLine) throws(Failure) -> Void = { _ in }
+  ) throws(Failure) -> Answer {
+    var request = RequestLine(operation: "account", profile: profile)
+    request.add("action", Self.action.rawValue)
+    try add(&request)
+    let delivery: SecretDelivery = account.trustSocket ? .toAnyListener : .toKnownListener
+    return try client.ask(
+      request.finished(), for: .account, profile: profile, seconds: WaitLimits.upstream,
+      secret: hasSecret ? delivery : .none)
+  }
+
+  /// Prints the daemon's line, or what it means.
+  func print(_ answer: Answer, _ text: @autoclosure () -> String) throws(Failure) {
+    guard !account.json else { return try answer.print() }
+    try StandardStream.output.write(text())
+  }
+
+  /// Asks on the terminal.
+  ///
+  /// - Parameter instead: what to do without a terminal.
+  func ask(_ item: Question.Item, instead: String) throws(Failure) -> Secret {
+    try Terminal(instead: "no terminal to ask for it: \(instead)").answer(to: item)
+  }
+}

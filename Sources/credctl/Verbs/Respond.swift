@@ -1,0 +1,108 @@
+import ArgumentParser
+import CredCore
+import CredctlKit
+
+struct Respond: Verb {
+  static let configuration = CommandConfiguration(
+    abstract: "Answer what a sign-in asks; for scripts, where 'credctl login' has no terminal.",
+    usage: "credctl respond <handle> [<name>=<source> ...] [--answers-stdin] [--json]",
+    discussion: """
+      The handle and the names of the answers are those that 'credctl login --json' printed. Answers \
+      come from a file (NAME=@FILE) or standard input (NAME=-); choice, name and confirm may stand \
+      on the command line. Where the sign-in asks for more, the exit status is 77, and the handle is \
+      a new one.
+
+        oathtool --totp -b @secret | credctl respond 5f1c… code=-
+        credctl respond 5f1c… choice=SMS_MFA
+        credctl respond 5f1c… password=@/run/user/1000/new attributes.email=@/run/user/1000/email
+      """)
+
+  @ParentCommand var program: Credctl
+  @OptionGroup var connection: SocketOption
+  @OptionGroup var format: JSONFlag
+
+  @Argument(help: "The handle of the challenge.")
+  var handle: String
+
+  @Argument(
+    help: ArgumentHelp(
+      "An answer: from a file, from standard input, or, for a choice, itself.",
+      valueName: "name=source"))
+  var answers: [String] = []
+
+  @Flag(help: "Read the answers from standard input, as a JSON object of names and texts.")
+  var answersStdin = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Wait this long for what the user does elsewhere; 300 at most.", valueName: "seconds"))
+  var wait: String?
+
+  @Flag(help: "End the sign-in.")
+  var cancel = false
+
+  @Flag(help: TrustSocket.help)
+  var trustSocket = false
+
+  func validate() throws {
+    let ways = [!answers.isEmpty, answersStdin, wait != nil, cancel]
+    guard ways.count(where: { $0 }) == 1 else {
+      throw ValidationError("give answers, '--answers-stdin', '--wait' or '--cancel'")
+    }
+  }
+
+  func run() throws {
+    var request = RequestLine(operation: "respond")
+    request.add("handle", handle)
+    var seconds = WaitLimits.upstream
+    if cancel {
+      request.add("cancel", true)
+    } else if let wait {
+      let waiting = try Waiting(minimumLifetime: nil, wait: wait)
+      waiting.add(to: &request)
+      seconds = waiting.timeout
+    } else {
+      request.add(try given())
+    }
+    let answer = try client.ask(
+      request.finished(), for: .session, seconds: seconds,
+      secret: cancel || wait != nil ? .none : trustSocket ? .toAnyListener : .toKnownListener)
+    guard let challenge = try Challenge(answer.reply) else { return try show(answer) }
+    if format.json { try answer.print() }
+    throw challenge.unanswered
+  }
+
+  private func show(_ answer: Answer) throws(Failure) {
+    guard !format.json else { return try answer.print() }
+    try StandardStream.output.write(answer.session)
+  }
+
+  private func given() throws(Failure) -> Answers {
+    guard !answersStdin else { return try Answers(json: SecretFile.standardInput()) }
+    var given = Answers()
+    for source in try AnswerSource.list(answers) {
+      let text: Secret
+      switch source.place {
+      case .value(let value): text = Secret(value)
+      case .standardInput: text = try Self.text(SecretFile.standardInput(), of: source)
+      case .file(let path): text = try Self.text(SecretFile.contents(ofFile: path), of: source)
+      }
+      given.add(source.name, text, isAttribute: source.isAttribute)
+    }
+    return given
+  }
+
+  /// Spaces belong to a password.
+  private static func text(
+    _ bytes: [UInt8], of source: AnswerSource
+  ) throws(Failure) -> Secret {
+    source.name == "password" && !source.isAttribute
+      ? try SecretText.password(bytes) : try SecretText.token(bytes, name: source.name)
+  }
+}
+
+/// `--trust-socket`.
+enum TrustSocket {
+  static let help: ArgumentHelp =
+    "Send the secret also where this user namespace does not show who listens at the socket."
+}

@@ -1,0 +1,60 @@
+import CredCore
+import CredctlKit
+import Testing
+
+@Suite struct AccountReportTests {
+  private let display = TextTable.Display(width: nil, hasColour: false)
+
+  private func reply(_ text: String) throws -> JSONValue { try JSONValue.parse(Array(text.utf8)) }
+
+  @Test func saysWhereTheCodeOfASignUpWent() throws {
+    let asked = try reply(
+      #"{"Confirmed":false,"Delivery":{"Medium":"EMAIL","Destination":"a***@e***"}}"#)
+    #expect(
+      AccountReport.signedUp(asked, username: "al ice")
+        == "a code was sent by e-mail to a***@e***; confirm the account with 'credctl account "
+        + "confirm --username 'al ice''\n")
+    #expect(
+      AccountReport.signedUp(try reply("{}"), username: "a")
+        == "the account is there; sign in with 'credctl login'\n")
+  }
+
+  @Test func showsAttributesAndSecondFactors() throws {
+    let text = AccountReport.account(
+      try reply(
+        #"{"Username":"alice","Attributes":{"email":"a@b.c\u001b[31m","sub":"1"},"#
+          + #""Mfa":{"Preferred":"SMS_MFA","Enabled":["SMS_MFA","SOFTWARE_TOKEN_MFA"]}}"#),
+      on: display)
+    #expect(
+      text == """
+        account alice
+        second factors: SMS_MFA (preferred), SOFTWARE_TOKEN_MFA
+
+        ATTRIBUTE  VALUE
+        email      a@b.c[31m
+        sub        1
+
+        """)
+  }
+
+  @Test func listsDevicesOfAllPages() throws {
+    var pages = DevicePages()
+    try pages.add(
+      try reply(
+        #"{"Devices":[{"Device":"r_1","Name":"host","Created":"2026-01-01T00:00:00Z","#
+          + #""LastUsed":"2026-01-01T00:50:00Z","This":true}],"Next":"n"}"#))
+    #expect(pages.next == "n")
+    try pages.add(try reply(#"{"Devices":[{"Device":"r_2"}]}"#))
+    let now = try #require(WallTime(iso8601: "2026-01-01T01:00:00Z"))
+    let text = pages.rendered(on: display, now: now)
+    #expect(text.contains("r_1     host  60 min ago  10 min ago  -        yes"), "\(text)")
+    #expect(text.contains("r_2     -"))
+    #expect(DevicePages().rendered(on: display, now: now) == "no devices\n")
+  }
+
+  @Test func pagesWithoutAnEndAreAFault() throws {
+    var pages = DevicePages()
+    try pages.add(try reply(#"{"Devices":[],"Next":"n"}"#))
+    #expect(throws: Failure.self) { try pages.add(try reply(#"{"Devices":[],"Next":"n"}"#)) }
+  }
+}

@@ -1,0 +1,124 @@
+import CredCore
+import CredctlKit
+import Testing
+
+/// What a person sees of a challenge, and what goes back.
+@Suite struct QuestionTests {
+  private static let handle = String(repeating: "5f", count: 16)
+
+  static func challenge(
+    _ step: String, _ parameters: String = "{}", name: String = "NAME"
+  ) throws -> Challenge {
+    let reply = try JSONValue.parse(
+      Array(
+        """
+        {"Version":1,"Profile":"p","State":"signedOut","Challenge":{"Handle":"\(handle)",
+        "Step":"\(step)","Name":"\(name)","Parameters":\(parameters),"Answers":[],"ExpiresIn":180}}
+        """.utf8))
+    return try #require(try Challenge(reply))
+  }
+
+  private func question(_ challenge: Challenge) throws -> Question {
+    try Question(challenge, username: "alice", profile: "work")
+  }
+
+  @Test(arguments: [
+    (#"{"Medium":"sms","Destination":"+*11"}"#, "Code that was sent by SMS to +*11: "),
+    (
+      #"{"Medium":"email","Destination":"a***@e***"}"#,
+      "Code that was sent by e-mail to a***@e***: "
+    ),
+    (#"{"Medium":"email"}"#, "Code that was sent by e-mail: "),
+    (
+      #"{"Medium":"app","Destination":"my phone"}"#,
+      "Code that the authenticator app shows (my phone): "
+    ),
+    (#"{"Medium":"pigeon"}"#, "Code that was sent: "),
+  ])
+  func saysWhereACodeWent(_ parameters: String, _ prompt: String) throws {
+    let question = try question(Self.challenge("code", parameters))
+    #expect(question.items.map(\.prompt) == [prompt])
+    #expect(question.items.map(\.kind) == [.secret])
+  }
+
+  @Test func textsOfThePoolCannotCommandATerminal() throws {
+    let evil = #"x\u001b]0;y\u0007\u202e\nz"#
+    for challenge in [
+      try Self.challenge("code", #"{"Medium":"sms","Destination":"\#(evil)"}"#),
+      try Self.challenge("custom", #"{"\#(evil)":"\#(evil)"}"#, name: evil),
+      try Self.challenge("select", #"{"Choices":["\#(evil)","b"]}"#),
+      try Self.challenge("newPassword", #"{"Required":["\#(evil)"]}"#),
+      try Self.challenge("totpSetup", #"{"Secret":"\#(evil)","Uri":"\#(evil)"}"#),
+    ] {
+      let question = try question(challenge)
+      for text in question.lines + question.items.map(\.prompt) + [challenge.unanswered.line] {
+        let line = text.hasSuffix("\n") ? String(text.dropLast()) : text
+        #expect(!line.unicodeScalars.contains { $0.value < 0x20 || $0 == "\u{202E}" }, "\(text)")
+      }
+    }
+  }
+
+  @Test func asksForANewPasswordTwiceAndForAttributes() throws {
+    let question = try question(
+      Self.challenge("newPassword", #"{"Required":["email","given_name"],"Attributes":{}}"#))
+    #expect(question.items.map(\.kind) == [.newPassword, .line, .line])
+    #expect(question.items.map(\.name) == ["password", "email", "given_name"])
+    #expect(question.items.map(\.isAttribute) == [false, true, true])
+  }
+
+  @Test func takesAChoiceByNumberOrName() throws {
+    let item = try #require(
+      try question(Self.challenge("select", #"{"Choices":["SMS_MFA","X"]}"#)).items.first)
+    #expect(try item.answer(for: Secret(" 2\n")) == Secret("X"))
+    #expect(try item.answer(for: Secret("SMS_MFA\n")) == Secret("SMS_MFA"))
+    for wrong in ["", "0", "3", "sms_mfa", "-1", "99999999999999999999"] {
+      #expect(throws: Question.Item.Mistake.self) { try item.answer(for: Secret(wrong)) }
+    }
+  }
+
+  @Test func takesYesAndNoForADevice() throws {
+    let item = try #require(
+      try question(Self.challenge("select", #"{"Choices":["yes","no"]}"#, name: "DEVICE"))
+        .items.first)
+    #expect(try item.answer(for: Secret("Y\n")) == Secret("yes"))
+    #expect(try item.answer(for: Secret("no")) == Secret("no"))
+    #expect(throws: Question.Item.Mistake.self) { try item.answer(for: Secret("maybe")) }
+  }
+
+  @Test func leavesAPasswordAsItIsTyped() throws {
+    let item = try #require(try question(Self.challenge("password")).items.first)
+    #expect(try item.answer(for: Secret(" a b ")) == Secret(" a b "))
+    #expect(throws: Question.Item.Mistake.self) { try item.answer(for: Secret("")) }
+  }
+
+  @Test func aStepOfANewerDaemonIsNamed() throws {
+    let failure = #expect(throws: Failure.self) {
+      try question(Self.challenge("dance"))
+    }
+    #expect(failure?.status == .unavailable && failure?.message.contains("dance") == true)
+  }
+
+  @Test(arguments: [
+    ("code", "{}", "code=-"), ("select", #"{"Choices":["A"]}"#, "choice=NAME"),
+    ("newPassword", #"{"Required":["a b"]}"#, "password=- 'attributes.a b=@FILE'"),
+    ("custom", "{}", "answer=-"), ("password", "{}", "password=-"), ("totpSetup", "{}", "code=-"),
+  ])
+  func withoutATerminalTheCommandIsNamed(
+    _ step: String, _ parameters: String, _ answers: String
+  ) throws {
+    let failure = try Self.challenge(step, parameters).unanswered
+    #expect(failure.status == .notPermitted)
+    #expect(failure.handle == Self.handle)
+    #expect(
+      failure.message.hasSuffix(
+        "within 180 s answer with 'credctl respond \(Self.handle) \(answers)'"),
+      "\(failure.message)")
+  }
+
+  @Test(arguments: [#""a;b""#, #""""#, "7", #""$(x)""#])
+  func aHandleThatIsNoneIsRefused(_ handle: String) throws {
+    let reply = try JSONValue.parse(
+      Array(#"{"Challenge":{"Handle":\#(handle),"Step":"code"}}"#.utf8))
+    #expect(throws: Failure.self) { try Challenge(reply) }
+  }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Testing
+
+/// docs/user-pools.md works, from the pool at AWS to the first `get`.
+@Suite(.onStage)
+struct UserPoolGuideTests {
+  /// The blocks of a language, in their order.
+  private func blocks(_ language: String) throws -> [String] {
+    try Repository.text("docs/user-pools.md").components(separatedBy: "\n```\(language)\n")
+      .dropFirst().compactMap { $0.components(separatedBy: "\n```").first }
+  }
+
+  private func configurationOfEightLines() throws -> String {
+    let lines = try #require(try blocks("ini").first)
+    #expect(lines.split(separator: "\n", omittingEmptySubsequences: false).count == 8)
+    return lines
+  }
+
+  /// What the guide says works with ids as AWS gives them.
+  @Test func eightLinesAreAConfiguration() throws {
+    let file = try Stage.current().newFile("credd.conf")
+    try Data(configurationOfEightLines().utf8).write(to: URL(filePath: file))
+    let check = try ChildProcess([Programs.credd, "--config", file, "--check-config"])
+    #expect(try check.wait() == 0, "\(check.output)\(check.errors)")
+    // The README has the same ones.
+    #expect(try Repository.text("README.md").contains(configurationOfEightLines()))
+  }
+
+  /// moto stands in for AWS where it knows the operation; elsewhere the AWS CLI checks what it would
+  /// send.
+  @Test(
+    .enabled(if: PythonClients.isWanted, "left out by CREDD_SKIP_REAL_CLIENTS=1"))
+  func theAWSCLIMakesThePools() throws {
+    let clients = try PythonClients()
+    let moto = try clients.moto()
+    let script = """
+      set -euo pipefail
+      aws() {
+        case $2 in
+        set-identity-pool-roles) command aws "$@" --generate-cli-skeleton output >/dev/null ;;
+        *) command aws --endpoint-url \(moto) "$@" ;;
+        esac
+      }
+      \(try blocks("sh").prefix(2).joined(separator: "\n"))
+      """
+    let process = try ChildProcess(
+      ["/bin/bash", "-c", script],
+      environment: [
+        "PATH": "\(clients.folder)/bin:/usr/bin:/bin", "HOME": try Stage.current().folder,
+        "AWS_DEFAULT_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "none",
+        "AWS_SECRET_ACCESS_KEY": "none", "AWS_EC2_METADATA_DISABLED": "true",
+        "NO_PROXY": "127.0.0.1",
+      ])
+    let status = try process.wait(.in(.seconds(300)))
+    #expect(status == 0, "\(process.errors)")
+    let ids = try #require(process.output.split(separator: "\n").last).split(separator: " ")
+    #expect(ids.count == 3 && ids[0].hasPrefix("us-east-1_") && ids[2].hasPrefix("us-east-1:"))
+  }
+
+  /// The sandbox listens elsewhere than the guide says: others may run beside it.
+  @Test func theTrialWithTheSandboxGivesCredentials() throws {
+    let sandbox = try Sandbox()
+    let folder = try Stage.current().newFile("trial")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let trial = try #require(try blocks("sh").first { $0.contains("credd-sandbox") })
+      .replacing("credd-sandbox --quiet &", with: "")
+      .replacing("http://127.0.0.1:4599", with: sandbox.url)
+      .replacing(" &", with: " 2>credd.log & daemon=$!; sleep 1")
+    #expect(trial.contains("daemon=$!") && trial.contains(sandbox.url))
+    let terminal = try TerminalProcess(
+      ["/bin/bash", "-c", "cd '\(folder)'\n\(trial)\nkill $daemon; wait"],
+      environment: ["PATH": "\(Programs.folder):/usr/bin:/bin"])
+    try terminal.expect("Password of alice for profile staff: ")
+    try terminal.type("Sandbox-1")
+    try terminal.expect("staff signedIn us-east-1:")
+    try terminal.expect(#""SecretAccessKey":"#)
+    #expect(try terminal.end() == 0, "\(terminal.text)")
+  }
+
+  @Test func theLineForScriptsSignsIn() throws {
+    let secret = LoginConversationTests.appSecret
+    let host = try TestHost {
+      Configuration.userPool($0).replacing("[profile default]", with: "[profile staff]")
+    }
+    try host.sandbox.control(
+      "POST", "user-pool/user",
+      #"{"Username":"alice","Mfa":["SOFTWARE_TOKEN_MFA"],"SoftwareToken":"\#(secret)"}"#)
+    let line = try #require(try blocks("sh").first { $0.contains("--code-stdin") })
+    let tools = """
+      pass() { echo Sandbox-1; }
+      oathtool() { echo \(try host.sandbox.totp(secret)); }
+
+      """
+    let process = try ChildProcess(
+      ["/bin/bash", "-c", tools + line],
+      environment: [
+        "PATH": "\(Programs.folder):/usr/bin:/bin", "CREDD_SOCKET": host.socketPath,
+      ])
+    #expect(try process.wait() == 0, "\(process.errors)")
+    #expect(process.output.hasPrefix("staff signedIn "))
+  }
+}
