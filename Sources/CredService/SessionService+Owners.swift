@@ -48,12 +48,6 @@ extension SessionService {
         host.store?.remove(key)
       }
     }
-    for id in (watchers[uid] ?? []).sorted() {
-      guard let client = clients[id], let watch = client.watch,
-        watch.owner.successor(owner) == .anotherPerson
-      else { continue }
-      endWatch(client, ProtocolError(.accessDenied, SessionMachine.uidPassedOn), watch.id)
-    }
   }
 
   private func endOfFormerOwner(_ session: Session, _ owner: SessionOwner, _ now: Instant) {
