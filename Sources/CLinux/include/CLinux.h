@@ -148,6 +148,7 @@ int credd_rules_hiding(const char *folder, const char *const *names, char *where
 // a process group of its own, every other descriptor closed, signals at their defaults. It has no
 // ambient capabilities, can gain no privileges (no_new_privs), and is bound by `rules`, Landlock's,
 // unless that is -1.
+// Call it on a thread that ends afterwards: the thread gives all of that up for the command.
 struct credd_child {
   pid_t pid;
   int standard_input;

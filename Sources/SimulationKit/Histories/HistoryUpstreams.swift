@@ -118,7 +118,10 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     let endings: [ExecOutcome.Ending] =
       switch trouble {
       case .garbage: [.exited(0), .outputTooLarge]
-      case .unreachable: [.exited(75), .notStarted]
+      case .unreachable:
+        [
+          .exited(75), .notStarted(StartFailure(reason: "simulated", isTransient: true)),
+        ]
       default: [.exited(75), .exited(69), .exited(1), .killed(9), .timedOut]
       }
     var outcome = ExecOutcome(ending: world.random.pick(endings))
