@@ -114,12 +114,15 @@ struct RestartTests {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let host = try TestHost(environment: ["RUNTIME_DIRECTORY": folder], managed: true)
     let before = try host.credentials()
-    for _ in 1...2 {
+    for (key, option, status) in [
+      ("no_such_key = 1\n", [], EX_CONFIG), ("no_such_key = 1\n", [], EX_CONFIG),
+      ("", ["--no-such-option"], EX_USAGE),
+    ] {
       try host.restart {
-        try host.configure { Configuration.usual($0) + "no_such_key = 1\n" }
+        try host.configure { Configuration.usual($0) + key }
         let failed = try #require(host.manager).start(
-          host.creddArguments, ["RUNTIME_DIRECTORY": folder])
-        #expect(try failed.wait() == EX_CONFIG)
+          host.creddArguments + option, ["RUNTIME_DIRECTORY": folder])
+        #expect(try failed.wait() == status)
         host.manager?.emptyStore()
         try host.configure { Configuration.usual($0) }
       }

@@ -19,10 +19,10 @@ final class DurableSessions: SessionStoring {
     isWanted: Bool = ServiceNotification.isHeard
   ) {
     let opened = SessionStore.open(stores, log: log, isWanted: isWanted)
-    store = opened?.store
-    records = opened?.records ?? [:]
+    store = opened.store
+    records = opened.records
     self.identities = identities
-    if store == nil, identities == nil { return nil }
+    if store == nil, identities == nil, records.isEmpty { return nil }
   }
 
   func load() -> [SessionKey: SessionRecord] {

@@ -17,14 +17,21 @@ final class SessionStore {
     self.log = log
   }
 
-  /// The passed store, or else a new one, and the sessions in it. Nil without a service manager.
+  /// What was passed, and where sessions are stored from now on.
+  struct Opened {
+    /// Nil without a service manager, or if it did not take the store.
+    var store: SessionStore?
+    var records: [SessionKey: SessionRecord] = [:]
+  }
+
+  /// The passed store, or else a new one, and the sessions in it.
   ///
   /// Drops unusable stores with a warning: the daemon then fetches credentials anew.
   static func open(
     _ passed: [PassedDescriptors.Named], log: Logger,
     isWanted: Bool = ServiceNotification.isHeard
-  ) -> (store: SessionStore, records: [SessionKey: SessionRecord])? {
-    guard isWanted else { return nil }
+  ) -> Opened {
+    guard isWanted else { return Opened() }
     let boot = bootID()
     let usable = passed.compactMap { passed in
       read(passed, boot, log).map { (name: passed.name, sessions: $0.0, loaded: $0.1) }
@@ -49,14 +56,14 @@ final class SessionStore {
             "reason": "\(best.loaded.reason?.description ?? "their bytes are not whole")",
           ])
       }
-      return (SessionStore(sessions, log), best?.loaded.records ?? [:])
+      return Opened(store: SessionStore(sessions, log), records: best?.loaded.records ?? [:])
     } catch {
       log.warning(
         """
         sessions will not survive a restart, and users would sign in again: \(error); check the \
         unit's FileDescriptorStoreMax=
         """)
-      return nil
+      return Opened(records: best?.loaded.records ?? [:])
     }
   }
 
