@@ -29,6 +29,10 @@ final class HistoryClient: PeerFacts, ReplySink {
   /// What the service is busy with.
   var current: Line?
   var watches = false
+  /// Whether the first line began no object: such a connection is no client's.
+  var isForeign = false
+  var isNew = true
+  private(set) var isFinished = false
   private unowned let run: HistoryRun
 
   init(
@@ -49,5 +53,8 @@ final class HistoryClient: PeerFacts, ReplySink {
   func isAlive() -> Bool { true }
   func startTime() -> Instant? { World.beginning }
   func send(_ reply: [UInt8]) { run.received(reply, self) }
-  func finish() { run.finished(self) }
+  func finish() {
+    isFinished = true
+    run.finished(self)
+  }
 }

@@ -16,6 +16,13 @@ extension HistoryRun {
     }
     client.current = nil
     world.report.answers += 1
+    if client.isForeign {
+      world.inProcess(after: 0) { [self] in
+        guard !client.isFinished else { return }
+        world.violate(
+          .admitted, session: nil, "\(client.name) does not speak the protocol and is served")
+      }
+    }
     if world.now > line.deadline, world.now > world.awakeSince {
       world.violate(.answeredInTime, session: nil, "line \(line.number) is answered late")
     }
@@ -207,6 +214,12 @@ extension HistoryRun {
   ) {
     if code == "Internal" {
       world.violate(.neverDropped, session: nil, "line \(line.number) is refused with Internal")
+    }
+    if isTroubleOfOne, line.target != 0, client.user != 0,
+      code == "BackendUnavailable" || code == "CognitoUnavailable"
+    {
+      world.violate(
+        .ownTrouble, session: nil, "\(client.name) got \(code), and only user 0 has troubles")
     }
     guard case .impersonate = line.request else { return judgeOwnRefusal(code, line, client) }
   }

@@ -102,14 +102,14 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     world.inProcess(after: 0.01 + 0.3 * world.random.fraction()) { [self] in
       switch trouble {
       case .hanging: return completion(ExecOutcome(ending: .timedOut))
-      case .none, .slow, .refusingSome, .throttled: break
+      case .none, .slow, .refusingSome, .failingOne, .throttled: break
       case .unreachable, .failing, .echoing, .garbage: return completion(failure(of: command))
       }
       let server = command.arguments[0].split(separator: "/").dropLast().last.map(String.init)
       let body = try? JSONValue.parse(command.input.bytes)
       let reply = callback(body, body?["DeveloperUserIdentifier"]?.text, nil, server ?? "")
       completion(
-        ExecOutcome(ending: .exited(reply.status == 200 ? 0 : 77), standardOutput: reply.body))
+        ExecOutcome(ending: .exited(reply.exitStatus), standardOutput: reply.body))
     }
   }
 
@@ -124,7 +124,11 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     var outcome = ExecOutcome(ending: world.random.pick(endings))
     let input = command.input.exposedText() ?? ""
     if trouble == .garbage { outcome.standardOutput = Secret(garbage(input)) }
-    if trouble == .echoing { outcome.standardError = Array("cannot use \(input)\n".utf8) }
+    if trouble == .echoing {
+      let environment = command.environment.map { $0.value.exposedText() ?? "" }
+      let words = world.random.pick([input] + environment)
+      outcome.standardError = Array("cannot use \(words)\n".utf8)
+    }
     return outcome
   }
 
@@ -153,7 +157,7 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     case .garbage:
       let body = reply(to: request).body.exposedText() ?? ""
       return .success(.plain(200, garbage(body)))
-    case .none, .slow, .hanging, .refusingSome:
+    case .none, .slow, .hanging, .refusingSome, .failingOne:
       var reply = reply(to: request)
       reply.headers.append(.date(world.trueTime))
       return .success(reply)
@@ -202,6 +206,7 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   }
 
   private func login(_ body: JSONValue?, _ server: String) -> HTTPReply {
+    if let fault = fault(for: (body?["Username"]?.text).flatMap(persons)) { return fault }
     guard let name = body?["Username"]?.text, let person = HistoryPeople.person(named: name),
       body?["Password"]?.text == HistorySecret.password(of: person)
     else { return .plain(401, #"{"message":"wrong user name or password"}"#) }
@@ -229,8 +234,11 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     _ body: JSONValue?, _ name: String?, _ bearer: (number: Int, token: Token)?, _ server: String
   ) -> HTTPReply {
     if let bearer, bearer.token.isRevoked { return .plain(401, "{}") }
-    guard let name, !name.isEmpty else { return .plain(404, "{}") }
-    let persons = bearer?.token.persons ?? persons(named: name)
+    // Cognito, and a backend that passes the logins on to it, take the user whom they name.
+    let login = body?["Logins"]?[HistoryConfiguration.provider]?.text
+    guard let name = login ?? name, !name.isEmpty else { return .plain(404, "{}") }
+    let persons = login.flatMap(persons) ?? bearer?.token.persons ?? persons(named: name)
+    if let fault = fault(for: persons) { return fault }
     claimsStay(body?["IdentityId"]?.text, persons, known: "\(pool(body)) \(server) \(name)")
     if trouble == .refusingSome, let persons, persons.min()?.isMultiple(of: 2) ?? false {
       notes[notes.count] = persons
@@ -239,6 +247,14 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     let pool = pool(body)
     let identity = identity(of: "\(server) \(name)", pool: pool, persons)
     return .plain(200, developerToken(identity, pool, persons))
+  }
+
+  /// What a backend says that fails for the first user alone.
+  private func fault(for persons: Set<Int>?) -> HTTPReply? {
+    guard trouble == .failingOne, let persons else { return nil }
+    let unlucky = world.fault == .mixedTroubles ? 1 : 0
+    guard persons.contains(where: { people.user(of: $0) == unlucky }) else { return nil }
+    return .plain(world.random.pick([500, 503, 429]), "{}")
   }
 
   /// A backend that is asked by GET knows one pool.
@@ -434,6 +450,15 @@ extension HTTPRequest {
 }
 
 extension HTTPReply {
+  /// How a command ends that got this from its server.
+  fileprivate var exitStatus: Int32 {
+    switch status {
+    case 200: 0
+    case 429, 500...: 75
+    default: 77
+    }
+  }
+
   fileprivate static func plain(_ status: Int, _ body: String) -> HTTPReply {
     HTTPReply(status: status, body: Secret(body))
   }
