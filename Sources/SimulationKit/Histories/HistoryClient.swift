@@ -29,8 +29,13 @@ final class HistoryClient: PeerFacts, ReplySink {
   /// What the service is busy with.
   var current: Line?
   var watches = false
+  var watchStart = Instant.distantFuture
+  /// The profiles of which it heard that a refresh failed.
+  var heardOfFailures: Set<String> = []
   /// Whether the first line began no object: such a connection is no client's.
   var isForeign = false
+  /// The profile that it watches; nil for all.
+  var watched: String?
   var isNew = true
   private(set) var isFinished = false
   private unowned let run: HistoryRun
@@ -46,6 +51,11 @@ final class HistoryClient: PeerFacts, ReplySink {
     kernelGroups = [100] + groups
     systemdUnit = unit
     peer = Peer(uid: HistoryPeople.uid(user), gid: 100, pid: pid)
+  }
+
+  /// The answer to the line of a watch is its first event.
+  func isWatching(_ profile: String) -> Bool {
+    watches && current == nil && (watched ?? profile) == profile
   }
 
   func groups() -> [UInt32] { kernelGroups }

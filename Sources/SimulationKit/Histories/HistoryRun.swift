@@ -15,6 +15,7 @@ final class HistoryRun {
   /// What is known of each user's sign-in in each profile.
   var signIns = SignIns()
   private(set) var lastReload = World.beginning
+  private(set) var lastRestart = World.beginning
   private var lastLine = 0
   private var lastPID: Int32 = 100
   private let events: [HistoryEvent]
@@ -67,7 +68,8 @@ final class HistoryRun {
   private func perform(_ act: HistoryAct) {
     switch act {
     case .connect(let client, let user, let unit): connect(client, user, unit)
-    case .send(let client, let request): send(request, clients[client])
+    case .send(let client, let request):
+      send(isTroubleOfOne ? eager(request, clients[client]) : request, clients[client])
     case .leave(let client): leave(client)
     case .handOver(let user, let isNamed):
       let theirs = clients.values.filter { $0.user == user }.sorted { $0.number < $1.number }
@@ -85,13 +87,21 @@ final class HistoryRun {
     case .reload(let index): reload(configurations[index])
     case .restart(let isKilled, let trouble): restart(isKilled, trouble)
     case .upstream(let trouble):
-      upstreams.trouble = isTroubleOfOne && trouble != .none ? .failingOne : trouble
+      upstreams.trouble = isTroubleOfOne ? .failingOne : trouble
     case .revoke(let person):
       upstreams.revokeSessions(of: person)
       signIns.forget(person: person)
     case .sleep(let seconds): sleep(seconds)
     case .setClock(let seconds): world.skew = .seconds(seconds)
     }
+  }
+
+  /// Where one user has trouble, this user asks for long, and the others have no time.
+  private func eager(_ request: HistoryRequest, _ client: HistoryClient?) -> HistoryRequest {
+    guard let client, case .get(let profile, _) = request else { return request }
+    return .get(
+      profile: profile,
+      members: client.user == 0 ? #","refresh":true,"wait":40"# : #","refresh":true,"wait":1"#)
   }
 
   private func connect(_ number: Int, _ user: Int, _ unit: Int?) {
@@ -129,6 +139,7 @@ final class HistoryRun {
 
   private func restart(_ isKilled: Bool, _ trouble: StoreTrouble) {
     world.report.restarts += 1
+    lastRestart = world.now
     if !isKilled { host.service?.dismissWaiters() }
     if trouble != .none || host.hasLost { signIns.forgetSignedIn() }
     if trouble == .strange { signIns.forgetAll() }
@@ -178,6 +189,9 @@ final class HistoryRun {
     if case .watch = line.request {
       // Without a session there is nothing to say yet.
       client.watches = true
+      client.watchStart = world.now
+      client.watched = line.profile
+      client.heardOfFailures = []
       line.deadline = .distantFuture
     }
     client.current = line
