@@ -249,7 +249,7 @@ final class HistoryRun {
         + #","password":"\#(word)""#
     case .logins(let profile, let provider, let isAlone, let choosesIdentity):
       let pool = host.configuration.profile("p\(profile)")?.pool ?? HistoryConfiguration.pool(0)
-      let login = login(person, provider, pool)
+      let login = login(person, provider, pool, isAlone: isAlone)
       let chosen = upstreams.identities.keys.sorted().randomElement(using: &world.random)
       if choosesIdentity, let chosen { people.chose(chosen) }
       return #","logins":{"\#(login.provider)":"\#(login.token)"}"#
@@ -264,7 +264,7 @@ final class HistoryRun {
 
   /// A provider's key among the logins, and what the client has for it.
   private func login(
-    _ person: HistoryPeople.Person, _ provider: LoginProvider, _ pool: String
+    _ person: HistoryPeople.Person, _ provider: LoginProvider, _ pool: String, isAlone: Bool
   ) -> (provider: String, token: String) {
     let others = (0...person.number + 1).filter { $0 != person.number }
     let other = others.randomElement(using: &world.random) ?? 0
@@ -273,7 +273,8 @@ final class HistoryRun {
     ])
     switch provider {
     case .publicOne:
-      return (SimulatedConfiguration.provider, upstreams.publicToken(of: person.number, pool: pool))
+      let token = upstreams.publicToken(of: person.number, pool: pool, isAlone: isAlone)
+      return (SimulatedConfiguration.provider, token)
     case .developers: return (HistoryConfiguration.provider, name)
     case .developersLoudly: return (HistoryConfiguration.provider.uppercased(), name)
     }

@@ -28,6 +28,8 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   struct Identity {
     let pool: String
     var isGuest: Bool
+    /// Whether an app got it by itself: no backend of credd's ever gave it.
+    var isOfApp = false
     /// Those whose own token or backend it came with; nil for everybody.
     var persons: Set<Int>?
   }
@@ -50,6 +52,8 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   private(set) var identities: [String: Identity] = [:]
   /// Words about somebody, with the persons whom a backend may have meant.
   private(set) var notes: [Int: Set<Int>] = [:]
+  /// The numbers of tokens that a client brought to stand alone.
+  private var alone: Set<Int> = []
   /// Accounts that were made, by server and name.
   private var accounts: Set<String> = []
   private var lastNumber = 1000
@@ -158,7 +162,7 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   private func result(of request: HTTPRequest) -> Result<HTTPReply, TransportFailure> {
     switch trouble {
     case .unreachable: return .failure(.connect)
-    case .failing: return .success(.plain(503, "down"))
+    case .failing: return .success(.plain(503, words(about: request)))
     case .throttled:
       var reply = HTTPReply.plain(429, "slowly")
       reply.headers.append(HTTPReply.Header(name: "Retry-After", value: "7"))
@@ -176,6 +180,16 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
       reply.headers.append(.date(world.trueTime))
       return .success(reply)
     }
+  }
+
+  /// What a backend says that fails for everybody, of the one whom it was asked for.
+  private func words(about request: HTTPRequest) -> String {
+    let body = try? JSONValue.parse(request.body.bytes)
+    guard let persons = (body?["DeveloperUserIdentifier"]?.text).flatMap(persons) else {
+      return "down"
+    }
+    notes[notes.count] = persons
+    return #"{"message":"\#(HistorySecret.note)\#(notes.count - 1) is down"}"#
   }
 
   private func reply(to request: HTTPRequest) -> HTTPReply {
@@ -252,6 +266,7 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     guard let name = login ?? name, !name.isEmpty else { return .plain(404, "{}") }
     let persons = login.flatMap(persons) ?? bearer?.token.persons ?? persons(named: name)
     if let fault = fault(for: persons) { return fault }
+    aloneStays(body?["Logins"])
     claimsStay(body?["IdentityId"]?.text, persons, known: "\(pool(body)) \(server) \(name)")
     if trouble == .refusingSome, let persons, persons.min()?.isMultiple(of: 2) ?? false {
       notes[notes.count] = persons
@@ -273,8 +288,21 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   /// A backend that is asked by GET knows one pool.
   private func pool(_ body: JSONValue?) -> String { body?["IdentityPoolId"]?.text ?? "" }
 
+  /// Nor are logins that are to stand alone.
+  private func aloneStays(_ logins: JSONValue?) {
+    guard case .object(let members) = logins else { return }
+    for number in members.compactMap({ $0.value.text.flatMap(sent)?.number })
+    where alone.contains(number) {
+      world.violate(
+        .neverClaimed, session: nil, "token \(number), which stands alone, was sent to a backend")
+    }
+  }
+
   /// An IdentityId that only a client claimed is never shown to a backend.
   private func claimsStay(_ text: String?, _ persons: Set<Int>?, known key: String) {
+    if let text, identities[text]?.isOfApp ?? false {
+      world.violate(.neverClaimed, session: nil, "an app's identity was sent to a backend")
+    }
     // What the backend itself gave for the name is no claim.
     guard let text, let identity = identities[text], let owners = identity.persons,
       known[key] != text
@@ -337,12 +365,15 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     identity: String, token: String
   ) {
     let identity = identity(of: "app \(person)", pool: pool, [person])
+    identities[identity]?.isOfApp = true
     return (identity, token(identity, pool, [person], lifetime: isGood ? 900 : -5))
   }
 
   /// A token of a public provider for a person's own account.
-  func publicToken(of person: Int, pool: String) -> String {
-    token("account \(person)", pool, [person], lifetime: 3000)
+  func publicToken(of person: Int, pool: String, isAlone: Bool) -> String {
+    let text = token("account \(person)", pool, [person], lifetime: 3000)
+    if isAlone, let number = sent(text)?.number { alone.insert(number) }
+    return text
   }
 
   private func developerToken(_ identity: String, _ pool: String, _ persons: Set<Int>?) -> String {

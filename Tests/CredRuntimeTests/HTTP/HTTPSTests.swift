@@ -57,6 +57,7 @@ struct HTTPSTests {
     let client = try ClientFixture()
     #expect(try get(fake, client: client).text != nil)
     #expect(try get(fake, client: client, authority: "other").failure == .certificate)
+    #expect(try get(fake, client: client).text != nil)
     #expect(try get(fake, client: client, authority: nil).failure == .certificate)
   }
 
