@@ -26,7 +26,7 @@ BENCH_PACKAGES := gcc git libcurl4-openssl-dev openssh-client openssl python3 re
 # The tests boot a machine of their own: systemd-nspawn, D-Bus, a user's manager, NSS.
 TEST_PACKAGES := adduser apparmor curl dbus dbus-user-session fish gcc init-system-helpers \
   iproute2 libnss-systemd libpam-systemd mandoc netcat-openbsd nftables openssl procps \
-  shellcheck systemd systemd-container util-linux zsh
+  shellcheck strace systemd systemd-container util-linux zsh
 SANITIZE_PACKAGES := valgrind
 DEB_PACKAGES := dpkg-dev lintian
 

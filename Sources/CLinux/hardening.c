@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -58,4 +57,3 @@ int credd_raise_descriptor_limit(void) {
   if (setrlimit(RLIMIT_NOFILE, &limit) < 0) return -errno;
   return 0;
 }
-

@@ -41,8 +41,9 @@ static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attri
 // Two calls at once would take each other's lowered limit for the daemon's own.
 static pthread_mutex_t limit_lock = PTHREAD_MUTEX_INITIALIZER;
 
-// posix_spawn() cannot set limits, so this lowers the daemon's own limit during the call. Open
-// descriptors stay open; a thread that opens a file at that moment may have to try again.
+// posix_spawn() cannot set limits, so this lowers the daemon's own limit during the call, which is as
+// long as a dead file server keeps the command's file. Open descriptors stay open; a thread that opens
+// a file at that moment may have to try again.
 static int spawn_limited(pid_t *pid, const posix_spawn_file_actions_t *actions,
                          const posix_spawnattr_t *attributes, const char *const *arguments,
                          const char *const *environment) {
@@ -60,49 +61,13 @@ static int spawn_limited(pid_t *pid, const posix_spawn_file_actions_t *actions,
   return failure;
 }
 
-struct spawning {
-  pid_t *pid;
-  const posix_spawn_file_actions_t *actions;
-  const posix_spawnattr_t *attributes;
-  const char *const *arguments;
-  const char *const *environment;
-  int rules;
-  int failure;
-};
-
-// 0 or an error number.
+// The kernel keeps ambient capabilities, no_new_privs and Landlock's rules for each thread, and a
+// child has those of the thread that makes it; posix_spawn() cannot change them. 0 or an error number.
 static int give_up(int rules) {
   // EINVAL: a kernel before 4.3 has no ambient capabilities.
   if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL) return errno;
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return errno;
   return rules < 0 ? 0 : -credd_landlock_restrict(rules);
-}
-
-static void *spawn_confined(void *argument) {
-  struct spawning *spawning = argument;
-  spawning->failure = give_up(spawning->rules);
-  if (!spawning->failure) {
-    pthread_mutex_lock(&limit_lock);
-    spawning->failure = spawn_limited(spawning->pid, spawning->actions, spawning->attributes,
-                                      spawning->arguments, spawning->environment);
-    pthread_mutex_unlock(&limit_lock);
-  }
-  return NULL;
-}
-
-// The kernel keeps ambient capabilities, no_new_privs and Landlock's rules for each thread, and a
-// child has those of the thread that makes it; posix_spawn() cannot change them. So a thread gives up
-// what no command may have, makes the command and ends, and the daemon keeps what it has.
-static int spawn_in_thread(struct spawning *spawning) {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 64 << 10);
-  pthread_t thread;
-  int failure = pthread_create(&thread, &attributes, spawn_confined, spawning);
-  pthread_attr_destroy(&attributes);
-  if (failure) return failure;
-  pthread_join(thread, NULL);
-  return spawning->failure;
 }
 
 int credd_spawn(const char *const *arguments, const char *const *environment, int rules,
@@ -120,14 +85,11 @@ int credd_spawn(const char *const *arguments, const char *const *environment, in
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
   int failure = prepare(&actions, &attributes, input[0], output[1], error[1]);
+  if (!failure) failure = give_up(rules);
   if (!failure) {
-    struct spawning spawning = {.pid = &child->pid,
-                                .actions = &actions,
-                                .attributes = &attributes,
-                                .arguments = arguments,
-                                .environment = environment,
-                                .rules = rules};
-    failure = spawn_in_thread(&spawning);
+    pthread_mutex_lock(&limit_lock);
+    failure = spawn_limited(&child->pid, &actions, &attributes, arguments, environment);
+    pthread_mutex_unlock(&limit_lock);
   }
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);

@@ -60,7 +60,6 @@ int credd_open_private(int folder, const char *name) {
   return failure;
 }
 
-
 int credd_next_data(int descriptor, int64_t from, int64_t *begin, int64_t *end) {
   off_t data = lseek(descriptor, from, SEEK_DATA);
   if (data < 0) return errno == ENXIO ? 0 : -errno;

@@ -44,10 +44,10 @@ public final class Daemon {
     upstream = UpstreamClient(
       UpstreamClient.Services(
         clock: clock, background: background, queries: queries, http: http,
-        commands: try CommandRunner(
-          loop: loop,
-          credentials: options.credentialsDirectory.map { [background] folder in
-            HiddenCredentials(folder: folder, background: background, log: log)
+        commands: CommandRunner(
+          loop: loop, background: background,
+          credentials: options.credentialsDirectory.map {
+            HiddenCredentials(folder: $0, log: log)
           }),
         crypto: CryptoLibrary(clock: clock, background: background, log: log),
         hostName: HostNames.host, log: log),

@@ -42,9 +42,10 @@ public struct SystemError: Error, Equatable, Sendable, CustomStringConvertible {
     self.number = number
   }
 
-  public var description: String {
-    unsafe "\(operation): \(String(cString: strerror(number)))"
-  }
+  /// The errno in words.
+  var reason: String { unsafe String(cString: strerror(number)) }
+
+  public var description: String { "\(operation): \(reason)" }
 
   /// Turns the `-errno` convention of the C shims and libsystemd into a typed error.
   @discardableResult

@@ -26,6 +26,8 @@ final class ExecutableDirectory {
     let digestPaths: [GlobPattern]
     var clients: [UInt64]
     var path = ""
+    /// Nil until the program is found.
+    var file: ProgramFile?
     /// Whether its thread has missed its deadline.
     var hangs = false
 
@@ -110,6 +112,9 @@ final class ExecutableDirectory {
       queues[lookUp.uid] = nil
       turns.removeAll { $0 == lookUp.uid }
     }
+    // The first one has the thread.
+    guard let file = lookUp.file, hashing[file]?.first !== lookUp else { return }
+    hashing[file]?.removeAll { $0 === lookUp }
   }
 
   // MARK: Turns
@@ -163,6 +168,7 @@ final class ExecutableDirectory {
       case .finished(.program(let path, let file)):
         setHanging(lookUp, false)
         lookUp.path = path
+        lookUp.file = file
         found(file, lookUp)
       }
     }

@@ -74,7 +74,8 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
   case programs
   /// Files that the configuration names.
   case files
-  /// What must be known before a command of a backend is started.
+  /// The start of a backend's command, whose file may be on a dead file server. It changes its thread
+  /// for good, so each piece of work has a thread of its own.
   case commands
   /// The state directory.
   case state

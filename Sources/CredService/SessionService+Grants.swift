@@ -62,7 +62,7 @@ extension SessionService {
     of client: Client, in name: String, by caller: Caller, _ now: Instant
   ) {
     if let session = sessions[SessionKey(uid: caller.uid, profile: name)] {
-      // Drops what belonged to another person, also the watch.
+      // Drops what belonged to another person.
       _ = isOwned(session, by: SessionOwner(name: caller.userName), now)
     }
     guard let watch = client.watch else { return }

@@ -49,12 +49,6 @@ extension SessionService {
       }
     }
     keepDevices(of: uid, only: owner)
-    for id in (watchers[uid] ?? []).sorted() {
-      guard let client = clients[id], let watch = client.watch,
-        watch.owner.successor(owner) == .anotherPerson
-      else { continue }
-      endWatch(client, ProtocolError(.accessDenied, SessionMachine.uidPassedOn), watch.id)
-    }
   }
 
   private func endOfFormerOwner(_ session: Session, _ owner: SessionOwner, _ now: Instant) {

@@ -13,6 +13,8 @@ extension SessionService {
   package func apply(_ next: ResolvedConfiguration) -> ReloadOutcome {
     configured = host.clock.wallTime
     reloadProblem = nil
+    // Whoever renewed a host's token wrongly is told again.
+    hostRefusals = []
     return change(to: next.keepingGroups(of: configuration))
   }
 
@@ -46,6 +48,8 @@ extension SessionService {
         continuing.append((session, replaceProfile(of: session, by: profile)))
       } else {
         end(session)
+        if removedSessions.count >= Limits.Session.most { removedSessions = [:] }
+        removedSessions[session.key] = session.owner
       }
     }
     forgettingChanged(removed: removed)
@@ -89,8 +93,6 @@ extension SessionService {
       announce(.state(.signedOut(byUser: false)), session)
     }
     remove(session)
-    if removedSessions.count >= Limits.Session.most { removedSessions = [:] }
-    removedSessions[session.key] = session.owner
   }
 
   /// Ends waits and watches that the new rules do not allow.

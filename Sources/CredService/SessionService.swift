@@ -27,7 +27,7 @@ package final class SessionService {
   var forgetTimer: (any Timer)?
   /// Credentials that were received since the start.
   private var credentialsCount: UInt64 = 0
-  /// Sessions that ended with their profiles, with their owners, who are told so.
+  /// Owners of sessions whose profile was removed; they are told so.
   var removedSessions: [SessionKey: SessionOwner] = [:]
   /// The devices that user pools remember, by uid.
   var devices: [UInt32: RememberedDevices] = [:]

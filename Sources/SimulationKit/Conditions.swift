@@ -47,7 +47,8 @@ enum UpstreamResult {
     guard !isCommand else {
       let endings: [ExecOutcome.Ending] =
         [1, 64, 67, 69, 75, 77, 78].map { .exited($0) }
-        + [.killed(9), .timedOut, .outputTooLarge, .notStarted, .exited(0)]
+        + [.killed(9), .timedOut, .outputTooLarge, .exited(0)]
+        + [false, true].map { .notStarted(StartFailure(reason: "simulated", isTransient: $0)) }
       return endings.map { .command($0) }
     }
     return TransportFailure.allCases.map { .transport($0) }

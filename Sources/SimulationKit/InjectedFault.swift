@@ -41,10 +41,12 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   case wrongServers
   /// In histories, `Logger`: an entry holds what a backend was sent.
   case loggedSecrets
+  /// In histories, `HTTPSending`: the upstream fails for another user than the one it should.
+  case mixedTroubles
 
   /// Whether it happens in a ``History``, not in a ``Simulation``.
   public var isOfHistories: Bool {
-    [.lostReloads, .wrongServers, .loggedSecrets].contains(self)
+    [.lostReloads, .wrongServers, .loggedSecrets, .mixedTroubles].contains(self)
   }
 
   /// What must catch it.
@@ -63,6 +65,7 @@ public enum InjectedFault: String, Sendable, CaseIterable {
     case .lostReloads: [.admitted]
     case .wrongServers: [.staysWithIssuer]
     case .loggedSecrets: [.secretsStay]
+    case .mixedTroubles: [.ownTrouble]
     }
   }
 }

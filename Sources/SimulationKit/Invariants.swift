@@ -29,6 +29,8 @@ public enum Invariant: String, Sendable, CaseIterable {
   case staysWithIssuer
   /// No secret in a log or an error, and no backend's words about one person before another.
   case secretsStay
+  /// A backend that fails for one user fails for no other.
+  case ownTrouble
 }
 
 /// An invariant that did not hold.

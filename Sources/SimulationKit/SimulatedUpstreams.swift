@@ -87,7 +87,9 @@ final class SimulatedUpstreams: HTTPSending, CommandRunning, CryptoLoading {
 
   func run(_ command: Command, completion: @escaping (ExecOutcome) -> Void) {
     guard let question = read(command) else {
-      return world.inProcess(after: 0.1) { completion(ExecOutcome(ending: .notStarted)) }
+      return world.inProcess(after: 0.1) {
+        completion(ExecOutcome(ending: .notStarted(StartFailure(reason: "simulated"))))
+      }
     }
     perform(question, command.timeout.inSeconds) { result in
       switch result {

@@ -36,6 +36,7 @@ struct Credd {
       return EX_OK
     } catch {
       complain("credd: \(error)\nTry 'credd --help'.")
+      refuse("wrong command line: \(error)", keepSessions(logLevel: nil))
       return EX_USAGE
     }
   }
@@ -63,7 +64,8 @@ struct Credd {
         "cannot serve passed socket \(unusable.descriptor) '\(unusable.name)': "
         + "each ListenStream= of credd.socket must be a path"
       log.error("\(problem)")
-      refuse(problem, passed)
+      Daemon.keepSessions(of: passed, log: log)
+      Self.refuse(problem, passed)
     } catch {
       log.error("cannot start: \(error)")
       ServiceFailure.tell("cannot start: \(error)", number: error.number)
@@ -107,20 +109,25 @@ struct Credd {
   private func unconfigured(_ problems: [String]) -> Ending {
     let more = problems.count > 1 ? " and \(problems.count - 1) more" : ""
     if !line.checkConfig, let first = problems.first {
-      let passed = try? PassedDescriptors.take()
-      // The sessions wait for a daemon that can start.
-      if let passed {
-        Daemon.keepSessions(
-          of: passed, log: LogOutput.logger(LogThreshold(Logger.Level(line.logLevel ?? .info))))
-      }
-      refuse("configuration unusable: \(first)\(more)", passed)
+      Self.refuse(
+        "configuration unusable: \(first)\(more)", Self.keepSessions(logLevel: line.logLevel))
     }
     return Ending(status: EX_CONFIG)
   }
 
+  /// The sessions wait for a daemon that can start.
+  ///
+  /// - Returns: what systemd has passed.
+  private static func keepSessions(logLevel: LogLevel?) -> PassedDescriptors? {
+    guard let passed = try? PassedDescriptors.take() else { return nil }
+    Daemon.keepSessions(
+      of: passed, log: LogOutput.logger(LogThreshold(Logger.Level(logLevel ?? .info))))
+    return passed
+  }
+
   /// Answers waiting clients with the error, then ends: only a person can correct the
   /// configuration.
-  private func refuse(_ problem: String, _ passed: PassedDescriptors?) {
+  private static func refuse(_ problem: String, _ passed: PassedDescriptors?) {
     ServiceFailure.tell(problem, number: nil)
     ListeningSocket.refuseAll(
       "credd cannot start: its configuration is wrong",

@@ -1,5 +1,6 @@
 import CredCore
 import CredctlKit
+import Foundation
 import Testing
 
 @Suite struct LoginInputTests {
@@ -46,6 +47,27 @@ import Testing
       #expect(throws: Failure.self) { try LoginSource.list(["\(name)=-", "\(provider)=@f"]) }
     }
     #expect(try LoginSource("Google=-").provider == "Google")
+  }
+
+  /// credctl(1) lists them: `.Li a , b and c are short for .Li x , y and z`.
+  @Test func takesTheShortNamesOfTheManual() throws {
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let page = try String(contentsOf: root.appending(path: "docs/man/credctl.1"), encoding: .utf8)
+    let parts = page.components(separatedBy: "are short for")
+    #expect(parts.count == 2)
+    func names(_ lines: some Sequence<Substring>) -> [String] {
+      lines.filter { $0.hasPrefix(".Li ") }.flatMap {
+        $0.dropFirst(4).split(whereSeparator: { " ,".contains($0) }).map(String.init)
+      }.filter { $0 != "." }
+    }
+    let before = parts[0].split(separator: "\n").suffix(4).drop { !$0.hasPrefix(".Li ") }
+    let after = parts[1].split(separator: "\n").prefix { !$0.hasPrefix(".It") }
+    let (short, long) = (names(before), names(after))
+    #expect(short.count >= 4 && short.count == long.count, "\(short) \(long)")
+    for (name, provider) in zip(short, long) {
+      #expect(try LoginSource("\(name)=@f").provider == provider)
+    }
   }
 
   @Test(arguments: ["", "a.com", "=-", "a.com=", "a.com=@", "a.com=eyJsecret"])

@@ -75,6 +75,28 @@ import Testing
     #expect(refusal(code.rawValue).map { [64, 69, 75, 77].contains($0.status.code) } == true)
   }
 
+  /// Whatever `watch` reports is shown, and none of it ends the watch.
+  @Test(arguments: ProtocolErrorCode.allCases)
+  func takesEveryEventOfTheDaemons(_ code: ProtocolErrorCode) throws {
+    let identity = try IdentityID("us-east-1:00000000-1111-2222-3333-444444444444")
+    let time = WallTime(milliseconds: 1_800_000_000_000)
+    var events = ReportedState.allCases.map { SessionEvent.state($0, identityID: identity) }
+    events += [
+      .state(.signedOut, identityID: nil),
+      .identityChanged(previous: nil, current: identity),
+      .identityChanged(previous: identity, current: identity),
+      .refreshed(identityID: identity, expiration: time, nextRefresh: time),
+      .refreshed(identityID: identity, expiration: time, nextRefresh: nil),
+      .degraded(ProtocolError(code, "words"), expiration: time),
+      .degraded(ProtocolError(code, "words", retryAfter: .seconds(1)), expiration: nil),
+    ]
+    for event in events {
+      let line = RenderedReply.event(event, profile: "work").bytes
+      #expect(failure(String(decoding: line, as: UTF8.self), .event) == nil, "\(event)")
+      #expect(EventLine.text(of: try JSONValue.parse(line), now: time) != nil, "\(event)")
+    }
+  }
+
   @Test func acceptsTheDaemonsReplies() throws {
     let credentials = Credentials(
       accessKeyID: "A", secretAccessKey: Secret("S"), sessionToken: Secret("T"),

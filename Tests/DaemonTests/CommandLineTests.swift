@@ -28,6 +28,21 @@ struct CommandLineTests {
     #expect(try host.credctl(other) == outcome)
   }
 
+  /// Whoever reads one line and goes away wanted no more.
+  @Test(arguments: [
+    "status", "status --json", "profiles", "watch", "watch --json", "watch -p default", "env",
+    "identity", "ping",
+  ])
+  func aReaderOfOneLineHearsOfNoError(_ verb: String) throws {
+    let host = try TestHost()
+    _ = try host.credentials()
+    let outcome = try host.run([
+      "/bin/bash", "-c", "\(Programs.credctl) --socket \(host.socketPath) \(verb) | head -n 1",
+    ])
+    #expect(outcome.status == 0 && outcome.output.split(separator: "\n").count == 1, "\(outcome)")
+    #expect(outcome.errors.isEmpty)
+  }
+
   /// The verbs keep the messages of ArgumentParser.
   @Test(arguments: [
     (["ping", "work"], "unexpected argument 'work': see 'credctl help'"),

@@ -27,17 +27,7 @@ struct CredentialsDirectoryTests {
     var environment: [String: String] { ["CREDENTIALS_DIRECTORY": credentials] }
   }
 
-  /// The version of Landlock, or -1.
-  private static let landlock: Int = {
-    let question = "import ctypes; print(ctypes.CDLL(None).syscall(444, None, 0, 1))"
-    guard let pipe = unsafe popen("python3 -c '\(question)'", "r") else { return -1 }
-    defer { unsafe pclose(pipe) }
-    var line = [CChar](repeating: 0, count: 32)
-    guard unsafe fgets(&line, 32, pipe) != nil else { return -1 }
-    let text = String(
-      decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    return Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? -1
-  }()
+  private static let landlock = Landlock.version
   private static let reason: Comment = "this kernel has no Landlock, or one before Linux 5.19"
 
   /// Says of each file that `$files` names whether it could be read, then does `body`.

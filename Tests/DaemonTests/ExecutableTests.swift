@@ -59,8 +59,10 @@ struct ExecutableTests {
   @Test
   func aProgramNarrowsWhatTheListsAdmit() throws {
     let program = try Stage.current().executable(Programs.credctl)
+    let other = try Stage.current().executable(Programs.credctl)
     let host = try host("allow_users = games\nallow_executables = \(program)")
     #expect(try host.credctl(program, as: .games, "get").status == 0)
+    #expect(try host.credctl(other, as: .games, "get").status == 77)
     #expect(try host.credctl(program, as: .daemon, "get").status == 77)
     #expect(try host.credctl("get").status == 77)
   }

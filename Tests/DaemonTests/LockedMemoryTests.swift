@@ -61,6 +61,37 @@ struct LockedMemoryTests {
     credd.send(SIGKILL)
   }
 
+  /// The ways to start credd that read a configuration.
+  @Test(
+    .enabled(if: Programs.installed("strace") != nil, "takes strace(1)"),
+    arguments: [
+      ["--check-config"], ["--socket", "SOCKET"], ["--log-level", "debug", "--check-config"],
+    ])
+  func theProcessIsClosedBeforeItOpensAFileOfTheHosts(_ options: [String]) throws {
+    let stage = try Stage.current()
+    let (file, trace, socket) = (
+      stage.newFile("credd.conf"), stage.newFile("trace"), stage.newFile("s")
+    )
+    try Data(Configuration.usual(try Sandbox()).utf8).write(to: URL(filePath: file))
+    let words = options.map { $0 == "SOCKET" ? socket : $0 }
+    let credd = try ChildProcess(
+      [
+        try #require(Programs.installed("strace")), "-D", "-o", trace, "-e",
+        "trace=openat,prctl,prlimit64,mlockall", Programs.credd, "--config", file,
+      ] + words)
+    try Deadline.usual.wait(for: "the configuration") {
+      credd.status != nil || (try? StreamSocket(unixPath: socket)) != nil
+    }
+    credd.send(SIGTERM)
+    try credd.wait()
+    let calls = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
+    let opened = try #require(calls.firstIndex { $0.contains(file) && $0.hasPrefix("openat") })
+    for call in ["PR_SET_DUMPABLE, SUID_DUMP_DISABLE", "RLIMIT_CORE, {rlim_cur=0, rlim_max=0}"] {
+      let closed = try #require(calls.firstIndex { $0.contains(call) }, "\(calls)")
+      #expect(closed < opened, "\(call)")
+    }
+  }
+
   @Test func whereItMayNotBeLockedOneNoticeSaysSo() throws {
     let stage = try Stage.current()
     let sandbox = try Sandbox()

@@ -114,19 +114,75 @@ struct RestartTests {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let host = try TestHost(environment: ["RUNTIME_DIRECTORY": folder], managed: true)
     let before = try host.credentials()
-    for _ in 1...2 {
+    for (key, option, status) in [
+      ("no_such_key = 1\n", [], EX_CONFIG), ("no_such_key = 1\n", [], EX_CONFIG),
+      ("", ["--no-such-option"], EX_USAGE),
+    ] {
       try host.restart {
-        try host.configure { Configuration.usual($0) + "no_such_key = 1\n" }
-        let failed = try #require(host.manager).start(
-          host.creddArguments, ["RUNTIME_DIRECTORY": folder])
-        #expect(try failed.wait() == EX_CONFIG)
-        host.manager?.emptyStore()
-        try host.configure { Configuration.usual($0) }
+        try failToStart(host, folder, key: key, option: option, status: status)
       }
       #expect(try host.credentials() == before)
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
     }
     #expect(try host.sandbox.callbacks == 1)
+  }
+
+  /// A daemon that cannot start leaves the sessions in the runtime directory, and systemd 252 drops
+  /// what it has in store.
+  private func failToStart(
+    _ host: TestHost, _ folder: String, key: String = "no_such_key = 1\n", option: [String] = [],
+    status: Int32 = EX_CONFIG
+  ) throws {
+    try host.configure { Configuration.usual($0) + key }
+    let failed = try #require(host.manager).start(
+      host.creddArguments + option, ["RUNTIME_DIRECTORY": folder])
+    #expect(try failed.wait() == status)
+    host.manager?.emptyStore()
+    try host.configure { Configuration.usual($0) }
+  }
+
+  /// The calls by which a start changes what outlives the daemon, or what it relies on.
+  private static let changes = [
+    "memfd_create", "pwrite64", "ftruncate", "fallocate", "sendmsg", "unlinkat", "renameat",
+  ]
+
+  /// Before systemd 254 a service that ends has nothing in store, and the file of sessions alone.
+  @Test(
+    .enabled(if: Programs.installed("strace") != nil, "takes strace(1)"), arguments: changes)
+  func aDaemonThatIsKilledAnywhereInItsStartLosesNoSession(_ change: String) throws {
+    let folder = "/dev/shm/credd-restart-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let host = try TestHost(environment: ["RUNTIME_DIRECTORY": folder], managed: true)
+    let manager = try #require(host.manager)
+    let before = try host.credentials()
+    for number in 1...24 {
+      var wasKilled = true
+      try host.restart {
+        try failToStart(host, folder)
+        let daemon = try manager.start(
+          try tracer(change, number) + host.creddArguments, ["RUNTIME_DIRECTORY": folder])
+        try Deadline.usual.wait(for: "the end of a start") {
+          daemon.status != nil || manager.isReady
+        }
+        wasKilled = daemon.status != nil
+        daemon.send(SIGKILL)
+        try daemon.wait()
+      }
+      #expect(try host.credentials() == before, "killed at \(change) number \(number)")
+      guard wasKilled else { break }
+    }
+    #expect(try host.sandbox.callbacks == 1)
+  }
+
+  /// Kills what it starts when that makes a system call for the nth time. Its process is the one
+  /// that is traced.
+  private func tracer(_ call: String, _ number: Int) throws -> [String] {
+    [
+      try #require(Programs.installed("strace")), "-D", "-f", "-o",
+      try Stage.current().newFile("trace"), "-e", "trace=\(call)", "-e",
+      "inject=\(call):signal=KILL:when=\(number)",
+    ]
   }
 
   @Test func everyPassedSocketIsServed() throws {

@@ -11,16 +11,16 @@ struct HistoryTests {
     case fresh
 
     fileprivate var numbers: [UInt64] {
-      switch self {
-      case .known(let last): (1...50).map { last + $0 }
-      case .fresh: (1...50).map { _ in .random(in: 0..<1 << 48) }
+      let rounds = UInt64(TestRounds.of(50))
+      return switch self {
+      case .known(let last): (1...rounds).map { last + $0 }
+      case .fresh: (1...rounds).map { _ in .random(in: 0..<1 << 48) }
       }
     }
   }
 
   private static let seeds: [Seeds] =
-    (0..<(TestRounds.isShort ? 2 : 6)).map { .known(after: $0 * 50) }
-    + (TestRounds.isShort ? [] : [.fresh, .fresh])
+    (0..<6).map { .known(after: $0 * 50) } + [.fresh, .fresh]
 
   @Test(arguments: seeds)
   func promisesHoldInKnownHistories(_ seeds: Seeds) {
@@ -31,7 +31,7 @@ struct HistoryTests {
   }
 
   @Test func theSameSeedIsTheSameHistory() {
-    for seed in 1...20 as ClosedRange<UInt64> {
+    for seed in 1...UInt64(TestRounds.of(20)) {
       let first = History(seed: seed).run(isTraced: true)
       #expect(first.trace == History(seed: seed).run(isTraced: true).trace)
       #expect(first.requests > 20 && first.answers > 20)

@@ -1,7 +1,7 @@
 // Kernel and libc calls that Swift cannot make well: variadic functions, calls missing from the
 // Glibc module (accept4, eventfd, pidfds), packed structures, and code that must not be optimised
-// away. Every function returns -errno on failure, as systemd's functions do, so that no caller
-// reads errno too late.
+// away. Unless it says otherwise, a function returns -errno on failure, as systemd's do, so that no
+// caller reads errno too late.
 #pragma once
 
 #include <stdbool.h>
@@ -33,7 +33,7 @@ void credd_wipe(void *memory, size_t length);
 // Opens those of the descriptors 0 to 2 that are closed: otherwise a socket could get such a
 // number, and the log would be written to it.
 int credd_open_standard_streams(void);
-// No core dumps, no ptrace by processes of the same uid, descriptors up to the hard limit.
+// No core dumps, no ptrace by processes of the same uid.
 int credd_harden(void);
 // The same for a program that may call credd_become(): only the soft limit on core dumps is
 // lowered, so that it can be raised again. A write to a closed pipe is an error, not a signal.
@@ -41,6 +41,7 @@ int credd_harden_client(void);
 // Becomes another program, found in $PATH as by execvp(3), with core dumps and SIGPIPE as they were
 // before credd_harden_client(). Returns only on failure, with -errno.
 int credd_become(const char *const *arguments, const char *const *environment);
+// As many descriptors as the hard limit allows.
 int credd_raise_descriptor_limit(void);
 // Keeps all memory of the process, present and future, out of swap; its children do not inherit
 // this. -EPERM if the process may neither raise nor ignore the limit on locked memory.
@@ -128,7 +129,7 @@ int credd_become_user(uid_t uid, gid_t gid, const gid_t *groups, size_t count);
 // Starts a detached thread with all signals blocked, since the loop's thread handles signals. 0 or
 // an error number.
 int credd_start_thread(void *(*run)(void *), void *argument, size_t stack_size);
-// A group's id by name. May block, so it is called only while the configuration is read. 1, 0 or
+// A group's id by name. May block: call it on a thread, or while the configuration is read. 1, 0 or
 // -errno.
 int credd_group_id(const char *name, gid_t *gid);
 
@@ -148,6 +149,7 @@ int credd_rules_hiding(const char *folder, const char *const *names, char *where
 // a process group of its own, every other descriptor closed, signals at their defaults. It has no
 // ambient capabilities, can gain no privileges (no_new_privs), and is bound by `rules`, Landlock's,
 // unless that is -1.
+// Call it on a thread that ends afterwards: the thread gives all of that up for the command.
 struct credd_child {
   pid_t pid;
   int standard_input;

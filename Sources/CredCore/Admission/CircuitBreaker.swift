@@ -111,7 +111,7 @@ struct CircuitBreaker: Sendable {
     if case .closed = state, failure.evidence == .likely, isSameUser { return }
     lastUser = user
     if let asked = failure.failureClass.retryAfter {
-      askedUntil = max(askedUntil, now + min(asked, BackOff.longestAsked))
+      askedUntil = max(askedUntil, now + min(asked, Limits.Upstream.longestRetryAfter))
     }
     switch state {
     case .closed:

@@ -47,9 +47,26 @@ extension UpstreamFailure {
       case .killed(let signal): (FailureTable.execKilled, "signal \(signal)")
       case .timedOut: (FailureTable.transport(.timeout), "command killed")
       case .outputTooLarge: (FailureTable.transport(.tooLarge), "command killed")
-      case .notStarted: (FailureTable.execNotStarted, "not started")
+      case .notStarted(let failure):
+        (
+          failure.isTransient ? FailureTable.execNoResources : FailureTable.execNotStarted,
+          "not started: \(failure.reason)"
+        )
       }
     return Self(upstream, row, fact: detail, said: said)
+  }
+}
+
+/// Why a command was not executed.
+public struct StartFailure: Error, Equatable {
+  /// The system's words.
+  public let reason: String
+  /// Whether the host lacked something for the moment, such as memory or a process.
+  public let isTransient: Bool
+
+  public init(reason: String, isTransient: Bool = false) {
+    self.reason = reason
+    self.isTransient = isTransient
   }
 }
 
@@ -64,7 +81,7 @@ public struct ExecOutcome: Sendable, Equatable {
     /// Killed by credd, because it wrote more than ``Limits/Upstream/commandOutputBytes``.
     case outputTooLarge
     /// The command could not be executed.
-    case notStarted
+    case notStarted(StartFailure)
   }
 
   public var ending: Ending

@@ -186,6 +186,9 @@ extension FailureTable {
   static let execNotStarted = Row(
     .permanentConfiguration, .backendUnavailable, .operatorMustAct,
     ": its command cannot be started; check command and its permissions")
+  static let execNoResources = unavailable(
+    ": its command cannot be started for want of memory, processes or descriptors; it is tried again",
+    .operatorMustAct)
   static let execKilled = unavailable(
     ": its command was killed; it is tried again", .operatorMustAct)
 }

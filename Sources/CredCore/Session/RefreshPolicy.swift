@@ -66,8 +66,6 @@ public struct BackOff: Sendable, Equatable {
   static let longest: Duration = .seconds(5 * 60)
   /// After a failure that time alone does not heal.
   static let permanent: Duration = .seconds(5 * 60)
-  /// The longest `Retry-After` that is obeyed: a mistaken one must not end a session.
-  static let longestAsked: Duration = .seconds(60 * 60)
   /// After this time a new caller starts a refresh, however long the pause.
   static let longestForCallers: Duration = .seconds(5)
 
@@ -92,7 +90,7 @@ public struct BackOff: Sendable, Equatable {
     previous = min(Self.longest, Self.shortest + range * jitter)
     let pause = failureClass.isTransient ? previous : Self.permanent
     guard let retryAfter = failureClass.retryAfter else { return pause }
-    let asked = min(retryAfter, Self.longestAsked)
+    let asked = min(retryAfter, Limits.Upstream.longestRetryAfter)
     // All clients were told the same time; they need not all come back at it.
     return max(pause, asked + min(previous - Self.shortest, asked))
   }

@@ -32,8 +32,10 @@ public struct Instant: Comparable, Hashable, Sendable {
     lhs + (.zero - rhs)
   }
 
+  /// Saturates too: from the distant past to `distantFuture` it is 292 years.
   public static func - (lhs: Instant, rhs: Instant) -> Duration {
-    .nanoseconds(lhs.nanoseconds.subtractingReportingOverflow(rhs.nanoseconds).partialValue)
+    let (difference, overflow) = lhs.nanoseconds.subtractingReportingOverflow(rhs.nanoseconds)
+    return .nanoseconds(overflow ? (lhs < rhs ? .min : .max) : difference)
   }
 }
 

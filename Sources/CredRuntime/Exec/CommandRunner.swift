@@ -7,64 +7,89 @@ internal import Glibc
 /// a deadline after which the group is killed, bounded output.
 final class CommandRunner: CommandRunning {
   private let loop: EventLoop
+  private let background: any Background
   /// Nil without a `$CREDENTIALS_DIRECTORY`.
   private let credentials: HiddenCredentials?
   /// By pid, until the child is reaped: no other process can have the pid before.
-  private var runs: [Int32: CommandRun] = [:]
-  /// Commands that could not be started; they fail in the next iteration.
-  private var failed: [(ExecOutcome) -> Void] = []
-  private var failureTimer: EventSource?
+  private(set) var runs: [Int32: CommandRun] = [:]
 
-  init(loop: EventLoop, credentials: HiddenCredentials? = nil) throws(SystemError) {
+  init(loop: EventLoop, background: any Background, credentials: HiddenCredentials? = nil) {
     self.loop = loop
+    self.background = background
     self.credentials = credentials
-    failureTimer = try loop.timer { [unowned self] _ in self.reportFailures() }
   }
 
+  /// Starts the command on a thread: the file of a command may be on a dead file server, and
+  /// `posix_spawn()` waits until the new program runs.
   func run(_ command: Command, completion: @escaping (ExecOutcome) -> Void) {
     let deadline = loop.now + command.timeout
-    guard let credentials else { return start(command, until: deadline, completion) }
-    credentials.confine(command, deadline: deadline) { [unowned self] result in
-      switch result {
-      case .success(let rules): start(command, rules: rules, until: deadline, completion)
-      case .failure: failLater(completion)
-      case nil: completion(ExecOutcome(ending: .timedOut))
+    var waiting: ((ExecOutcome) -> Void)? = completion
+    background.run(.commands, deadline: deadline) { [hiding = credentials?.hiding(from: command)] in
+      Self.start(command, hiding)
+    } completion: { [unowned self] outcome in
+      let done = waiting.take()
+      switch outcome {
+      case .overdue: done?(ExecOutcome(ending: .timedOut))
+      case .finished(let start): watch(start, of: command, until: deadline, done)
       }
     }
   }
 
-  private func start(
-    _ command: Command, rules: HiddenCredentials.Rules = .init(), until deadline: Instant,
-    _ completion: @escaping (ExecOutcome) -> Void
-  ) {
-    runs.values.forEach { $0.reapIfUnwatched() }
+  /// What became of a start.
+  private struct Start: Sendable {
+    /// The child, or why there is none.
+    let child: Result<credd_child, StartFailure>
+    let hidden: HiddenCredentials.Outcome?
+  }
+
+  /// Blocks. The thread gives up its privileges for the child, and must end afterwards.
+  private static func start(
+    _ command: Command, _ hiding: (@Sendable () -> HiddenCredentials.Outcome)?
+  ) -> Start {
+    let hidden = hiding?()
+    if case .failed(let number, _) = hidden {
+      return Start(child: .failure(StartFailure(SystemError("start it", number: number))), hidden: hidden)
+    }
+    defer { hidden?.closeRules() }
     var child = credd_child()
     let variables = command.environment.map { variable in
       Array("\(variable.name)=".utf8) + variable.value.bytes + [0]
     }
     let result = unsafe CStrings.with(command.arguments.map { Array($0.utf8) + [0] }) { arguments in
       unsafe CStrings.with(variables) { environment in
-        unsafe credd_spawn(arguments, environment, rules.descriptor, &child)
+        unsafe credd_spawn(arguments, environment, hidden?.rules ?? -1, &child)
       }
     }
-    guard result == 0 else { return failLater(completion) }
-    let pid = child.pid
-    let run = CommandRun(
-      child, input: command.input, loop: loop, done: completion,
-      reaped: { [weak self] in self?.runs[pid] = nil })
-    runs[pid] = run
-    if !run.start(until: deadline) { failLater { _ in run.finish(.notStarted) } }
+    return Start(
+      child: result == 0 ? .success(child) : .failure(StartFailure(SystemError("start it", number: -result))), hidden: hidden)
   }
 
-  private func failLater(_ completion: @escaping (ExecOutcome) -> Void) {
-    failed.append(completion)
-    failureTimer?.arm(at: loop.now)
+  /// - Parameter done: nil if the command is overdue: then it is killed at once.
+  private func watch(
+    _ start: Start, of command: Command, until deadline: Instant,
+    _ done: ((ExecOutcome) -> Void)?
+  ) {
+    runs.values.forEach { $0.reapIfUnwatched() }
+    if let hidden = start.hidden { credentials?.report(hidden) }
+    switch start.child {
+    case .failure(let failure): done?(ExecOutcome(ending: .notStarted(failure)))
+    case .success(let child):
+      let run = CommandRun(
+        child, input: command.input, loop: loop, done: done ?? { _ in },
+        reaped: { [weak self] in self?.runs[child.pid] = nil })
+      runs[child.pid] = run
+      if let failure = run.start(until: deadline) { run.finish(.notStarted(failure)) }
+      if done == nil { run.finish(.timedOut) }
+    }
   }
+}
 
-  private func reportFailures() {
-    let due = failed
-    failed = []
-    for completion in due { completion(ExecOutcome(ending: .notStarted)) }
+extension StartFailure {
+  fileprivate init(_ error: SystemError) {
+    self.init(
+      reason: error.reason,
+      // What the host lacks for a moment; a wrong path or mode stays wrong.
+      isTransient: [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(error.number))
   }
 }
 
@@ -112,8 +137,8 @@ final class CommandRun {
     closePipes()
   }
 
-  /// False if the command cannot be watched.
-  func start(until deadline: Instant) -> Bool {
+  /// Why the command cannot be watched; nil if it is.
+  func start(until deadline: Instant) -> StartFailure? {
     do throws(SystemError) {
       childSource = try loop.child(child.pid) { [unowned self] in self.ended($0) }
       outputSource = try loop.watch(child.standard_output, for: CREDD_EPOLL_IN) {
@@ -127,9 +152,9 @@ final class CommandRun {
       }
       timer = try loop.timer { [unowned self] _ in self.finish(.timedOut) }
       timer?.arm(at: deadline)
-      return true
+      return nil
     } catch {
-      return false
+      return StartFailure(error)
     }
   }
 
@@ -200,8 +225,9 @@ final class CommandRun {
 
   /// The child is a zombie while this runs: no other process can have its pid or group.
   private func ended(_ ending: EventLoop.ChildEnding) {
+    if done != nil { readOutput() }
+    // Too much output has ended the run, and closed its pipes.
     if done != nil {
-      readOutput()
       readErrorOutput()
       switch ending {
       case .exited(let status): finish(.exited(status))
@@ -224,7 +250,7 @@ final class CommandRun {
   /// Reaps a command that could not be watched. Never waits: even a killed process may hang on a
   /// dead file server.
   func reapIfUnwatched() {
-    guard childSource == nil else { return }
+    guard childSource == nil, done == nil else { return }
     var status: Int32 = 0
     if unsafe waitpid(child.pid, &status, WNOHANG) != 0 { reaped() }
   }

@@ -8,21 +8,23 @@ internal import Logging
 /// command can read those that its configuration names. It runs as credd's own user, so file modes do
 /// not do that.
 final class HiddenCredentials {
-  /// Landlock's rules for one command.
-  struct Rules: Sendable {
-    /// -1 where nothing is hidden.
-    fileprivate(set) var descriptor: Int32 = -1
-  }
-
-  private enum Answer: Sendable {
-    case rules(Rules)
+  /// What came of making the rules for one run.
+  enum Outcome: Sendable {
+    /// A descriptor of Landlock's rules.
+    case rules(Int32)
     /// The kernel has no Landlock, or none that leaves moving files between folders alone.
     case noLandlock(Int32)
     case failed(Int32, folder: String)
+
+    /// -1 where nothing is hidden.
+    var rules: Int32 { if case .rules(let descriptor) = self { descriptor } else { -1 } }
+
+    func closeRules() {
+      if case .rules(let descriptor) = self { credd_close(descriptor) }
+    }
   }
 
   private let folder: String
-  private let background: any Background
   private let log: Logger
   /// The last problem, which is logged once.
   private var problem: String?
@@ -30,43 +32,24 @@ final class HiddenCredentials {
   /// The version that lets a program move files between folders: Linux 5.19.
   static let version: Int32 = 2
 
-  init(folder: String, background: any Background, log: Logger) {
+  init(folder: String, log: Logger) {
     self.folder = folder
-    self.background = background
     self.log = log
   }
 
-  /// Makes the rules for one run of a command: what is mounted or made later, beside the folders that
-  /// lead to the credentials, is hidden with them.
-  ///
-  /// - Parameter body: gets the rules while they exist; nil if they could not be made in time.
-  func confine(
-    _ command: Command, deadline: Instant,
-    _ body: @escaping (Result<Rules, SystemError>?) -> Void
-  ) {
+  /// What makes the rules for one run of a command, and blocks: what is mounted or made later, beside
+  /// the folders that lead to the credentials, is hidden with them. Nil if nothing is to be hidden.
+  func hiding(from command: Command) -> (@Sendable () -> Outcome)? {
     let texts =
       command.arguments.map { Array($0.utf8) } + command.environment.map(\.value.bytes)
-    guard case .files(let names) = NamedCredentials(in: texts, folder: folder) else {
-      return body(.success(Rules()))
-    }
-    var waiting: ((Result<Rules, SystemError>?) -> Void)? = body
-    background.run(.commands, deadline: deadline) { [folder] in
-      Self.makeRules(hiding: folder, except: names)
-    } completion: { [unowned self] outcome in
-      let body = waiting.take()
-      switch outcome {
-      case .overdue: body?(nil)
-      case .finished(let answer): body.map { finish(answer, $0) }
-      }
-      if case .finished(.rules(let rules)) = outcome { credd_close(rules.descriptor) }
-    }
+    guard case .files(let names) = NamedCredentials(in: texts, folder: folder) else { return nil }
+    return { [folder] in Self.makeRules(hiding: folder, except: names) }
   }
 
-  private func finish(_ answer: Answer, _ body: (Result<Rules, SystemError>?) -> Void) {
-    switch answer {
-    case .rules(let rules):
-      problem = nil
-      body(.success(rules))
+  /// Logs a problem, once.
+  func report(_ outcome: Outcome) {
+    switch outcome {
+    case .rules: problem = nil
     case .noLandlock(let number):
       say(
         .notice,
@@ -76,7 +59,6 @@ final class HiddenCredentials {
               + "landlock_add_rule and landlock_restrict_self in SystemCallFilter="
             : "this kernel has no Landlock that would prevent it (Linux 5.19 or later, and "
               + "'landlock' in its parameter lsm=)"))
-      body(.success(Rules()))
     case .failed(let number, let folder):
       let error = SystemError(
         number == E2BIG
@@ -84,7 +66,6 @@ final class HiddenCredentials {
             + "\(CREDD_HIDDEN_BESIDE_MOST) entries"
           : "hide the credentials from a command: list '\(folder)'", number: number)
       say(.error, "no command is started: cannot \(error)")
-      body(.failure(error))
     }
   }
 
@@ -95,7 +76,7 @@ final class HiddenCredentials {
   }
 
   /// Blocks: it lists the folders that lead to the credentials.
-  private static func makeRules(hiding folder: String, except names: [String]) -> Answer {
+  private static func makeRules(hiding folder: String, except names: [String]) -> Outcome {
     let version = credd_landlock_version()
     guard version >= Self.version else { return .noLandlock(version < 0 ? -version : EOPNOTSUPP) }
     var place = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -107,7 +88,7 @@ final class HiddenCredentials {
         unsafe credd_rules_hiding(folder, names, &place, place.count)
       }
     }
-    guard descriptor < 0 else { return .rules(Rules(descriptor: descriptor)) }
+    guard descriptor < 0 else { return .rules(descriptor) }
     let blamed = place.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
     return .failed(-descriptor, folder: String(decoding: blamed, as: UTF8.self))
   }

@@ -335,8 +335,3 @@ extension Secret {
     return text.contains("-----BEGIN ") && text.contains("\(kind)-----")
   }
 }
-
-extension SystemError {
-  /// The errno in words.
-  fileprivate var reason: String { unsafe String(cString: strerror(number)) }
-}

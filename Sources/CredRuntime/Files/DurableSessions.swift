@@ -20,11 +20,11 @@ final class DurableSessions: SessionStoring {
     isWanted: Bool = ServiceNotification.isHeard
   ) {
     let opened = SessionStore.open(stores, log: log, isWanted: isWanted)
-    store = opened?.store
-    records = opened?.records ?? [:]
-    devices = opened?.devices ?? [:]
+    store = opened.store
+    records = opened.records
+    devices = opened.devices
     self.identities = identities
-    if store == nil, identities == nil { return nil }
+    if store == nil, identities == nil, records.isEmpty, devices.isEmpty { return nil }
   }
 
   func load() -> [SessionKey: SessionRecord] {

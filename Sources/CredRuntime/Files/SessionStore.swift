@@ -12,26 +12,27 @@ final class SessionStore {
   /// Sessions that could not be stored; each is logged once.
   private var failing: Set<SessionKey> = []
 
-  /// A store and what the former process left in it.
-  struct Opened {
-    let store: SessionStore
-    let records: [SessionKey: SessionRecord]
-    let devices: [UInt32: RememberedDevices]
-  }
-
   private init(_ sessions: SessionLog, _ log: Logger) {
     self.sessions = sessions
     self.log = log
   }
 
-  /// The passed store, or else a new one, and the sessions in it. Nil without a service manager.
+  /// What was passed, and where sessions are stored from now on.
+  struct Opened {
+    /// Nil without a service manager, or if it did not take the store.
+    var store: SessionStore?
+    var records: [SessionKey: SessionRecord] = [:]
+    var devices: [UInt32: RememberedDevices] = [:]
+  }
+
+  /// The passed store, or else a new one, and the sessions in it.
   ///
   /// Drops unusable stores with a warning: the daemon then fetches credentials anew.
   static func open(
     _ passed: [PassedDescriptors.Named], log: Logger,
     isWanted: Bool = ServiceNotification.isHeard
-  ) -> Opened? {
-    guard isWanted else { return nil }
+  ) -> Opened {
+    guard isWanted else { return Opened() }
     let boot = bootID()
     let usable = passed.compactMap { passed in
       read(passed, boot, log).map { (name: passed.name, sessions: $0.0, loaded: $0.1) }
@@ -65,7 +66,8 @@ final class SessionStore {
         sessions will not survive a restart, and users would sign in again: \(error); check the \
         unit's FileDescriptorStoreMax=
         """)
-      return nil
+      return Opened(
+        records: best?.loaded.records ?? [:], devices: best?.loaded.devices ?? [:])
     }
   }
 

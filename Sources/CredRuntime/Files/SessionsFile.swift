@@ -138,10 +138,11 @@ extension Daemon {
 
   /// Takes over the sessions in the last daemon's file, if there is one.
   ///
-  /// - Parameter open: stores them. The file is removed afterwards.
-  static func takeSessionsFile<Storage>(
-    in folder: String?, log: Logger, open: ([PassedDescriptors.Named]) -> Storage
-  ) -> Storage {
+  /// - Parameter open: stores them. The file is removed afterwards, unless they are stored nowhere
+  ///   else.
+  static func takeSessionsFile(
+    in folder: String?, log: Logger, open: ([PassedDescriptors.Named]) -> DurableSessions?
+  ) -> DurableSessions? {
     guard let folder else { return open([]) }
     do throws(SystemError) {
       let file = try SessionsFile(in: folder)
@@ -149,6 +150,7 @@ extension Daemon {
       let storage = open([
         PassedDescriptors.Named(descriptor: store, name: PassedDescriptors.fileName)
       ])
+      guard storage?.store != nil else { return storage }
       do throws(SystemError) {
         try file.remove()
       } catch {

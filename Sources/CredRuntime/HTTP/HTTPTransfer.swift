@@ -97,7 +97,7 @@ internal import Glibc
 
   private func setHeaders(_ headers: [HTTPHeader]) {
     // Without this libcurl would wait for "100 Continue" on large bodies.
-    unsafe headerList = credd_curl_list_append(nil, "Expect:")
+    unsafe append("Expect:")
     for header in headers {
       var line = Array("\(header.name): ".utf8)
       header.value.append(to: &line)
@@ -105,11 +105,19 @@ internal import Glibc
       unsafe line.withUnsafeBufferPointer { buffer in
         guard let base = buffer.baseAddress else { return }
         unsafe base.withMemoryRebound(to: CChar.self, capacity: buffer.count) {
-          unsafe headerList = credd_curl_list_append(headerList, $0)
+          unsafe append($0)
         }
       }
     }
     record(unsafe credd_curl_set_pointer(handle, CURLOPT_HTTPHEADER, headerList))
+  }
+
+  /// Without memory the request is not sent: it would lack headers.
+  private func append(_ header: UnsafePointer<CChar>) {
+    guard let longer = unsafe credd_curl_list_append(headerList, header) else {
+      return record(CURLE_OUT_OF_MEMORY)
+    }
+    unsafe headerList = longer
   }
 
   private func setBody(_ bytes: [UInt8]) {

@@ -30,11 +30,19 @@ final class Library {
     }
   }
 
+  private enum State {
+    case absent
+    case loading
+    /// The loading missed its deadline and goes on. A second one would wait for the same disk.
+    case hanging
+    case loaded
+  }
+
   private let name: Name
   private let clock: any Clock
   private let background: any Background
   private let log: Logger
-  private var isLoaded = false
+  private var state = State.absent
   /// Callers that wait for the library.
   private var waiting: [(Bool) -> Void] = []
 
@@ -46,27 +54,41 @@ final class Library {
   }
 
   /// Loads the library if needed. If that fails, the reason is logged and the completion gets
-  /// false; the next call tries again. If the library is loaded already, the completion runs at
-  /// once.
+  /// false; the next call tries again. If it is known whether the library can be used, the completion
+  /// runs at once.
   func load(completion: @escaping (Bool) -> Void) {
-    guard !isLoaded else { return completion(true) }
-    waiting.append(completion)
-    guard waiting.count == 1 else { return }
-    let name = name
-    background.runOnce(.libraries, deadline: clock.now + Self.timeout) {
-      name.load()
-    } completion: { [unowned self] result in
-      finish(problem: result ?? "it took too long")
+    switch state {
+    case .loaded: completion(true)
+    case .hanging: completion(false)
+    case .loading: waiting.append(completion)
+    case .absent:
+      waiting.append(completion)
+      state = .loading
+      start()
     }
   }
 
-  private func finish(problem: String?) {
+  private func start() {
+    background.run(.libraries, deadline: clock.now + Self.timeout) { [name] in
+      name.load()
+    } completion: { [unowned self] outcome in
+      switch outcome {
+      case .finished(let problem):
+        state = problem == nil ? .loaded : .absent
+        finish(problem)
+      case .overdue(let isRunning):
+        state = isRunning ? .hanging : .absent
+        finish("it took too long")
+      }
+    }
+  }
+
+  private func finish(_ problem: String?) {
     if let problem {
       log.error(
         "\(name.rawValue) cannot be loaded, and calls that need it fail: reinstall its package",
         metadata: ["reason": "\(problem)"])
     }
-    isLoaded = problem == nil
     let done = waiting
     waiting = []
     for completion in done { completion(problem == nil) }

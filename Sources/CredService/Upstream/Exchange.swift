@@ -133,23 +133,29 @@ extension UpstreamClient {
   func readFile(
     _ path: String, key: String, for upstream: Upstream, _ done: @escaping Completion<Secret>
   ) {
-    let overdue = InvalidInput(field: key, reason: "\(path) does not answer")
-    guard !hangingFiles.contains(path) else {
-      return done(.failure(.overdueFile(overdue, to: upstream)))
+    let file = NamedFile(path: path, key: key)
+    func finish(_ content: FileContent?) {
+      guard let content else {
+        let overdue = InvalidInput(field: key, reason: "\(path) does not answer")
+        return done(.failure(.overdueFile(overdue, to: upstream)))
+      }
+      done(content.mapError { .notSent($0, to: upstream) })
     }
-    let queries = services.queries
-    var waiting: Completion<Secret>? = done
+    guard !hangingFiles.contains(file) else { return finish(nil) }
+    filesBeingRead[file, default: []].append(finish)
+    guard filesBeingRead[file]?.count == 1 else { return }
     services.background.run(.files, deadline: services.clock.now + Self.fileTimeout) {
+      [queries = services.queries] in
       Result { () throws(InvalidInput) in try queries.file(path, key: key) }
     } completion: { [unowned self] outcome in
-      let done = waiting.take()
+      let waiting = filesBeingRead.removeValue(forKey: file) ?? []
       switch outcome {
-      case .finished(let result):
-        hangingFiles.remove(path)
-        done?(result.mapError { .notSent($0, to: upstream) })
+      case .finished(let content):
+        hangingFiles.remove(file)
+        for finish in waiting { finish(content) }
       case .overdue(let isRunning):
-        if isRunning { hangingFiles.insert(path) }
-        done?(.failure(.overdueFile(overdue, to: upstream)))
+        if isRunning { hangingFiles.insert(file) }
+        for finish in waiting { finish(nil) }
       }
     }
   }
@@ -247,7 +253,7 @@ extension ExecOutcome.Ending {
     case .killed(let signal): "killed by signal \(signal)"
     case .timedOut: "killed at its deadline"
     case .outputTooLarge: "killed, as it wrote too much"
-    case .notStarted: "not started"
+    case .notStarted(let failure): "not started: \(failure.reason)"
     }
   }
 }

@@ -33,6 +33,14 @@ package final class UpstreamClient: UpstreamPerforming {
     }
   }
 
+  /// A file that the configuration names by a key.
+  struct NamedFile: Hashable {
+    let path: String
+    let key: String
+  }
+
+  typealias FileContent = Result<Secret, InvalidInput>
+
   typealias Completion<Value> = (Result<Value, UpstreamFailure>) -> Void
 
   let services: Services
@@ -41,9 +49,11 @@ package final class UpstreamClient: UpstreamPerforming {
   /// Generates uids of devices at sample servers.
   var random: any RandomNumberGenerator
   let developerCredentials: DeveloperCredentialsCache
-  /// Files whose reading hangs: no second thread joins the first, so that a file on a dead disk takes
-  /// one thread and leaves the others to files that can be read.
-  var hangingFiles: Set<String> = []
+  /// Files that are being read, with the calls that wait for them: a file on a dead disk takes one
+  /// thread and leaves the others to files that can be read.
+  var filesBeingRead: [NamedFile: [(FileContent?) -> Void]] = [:]
+  /// Those of them that missed their deadline.
+  var hangingFiles: Set<NamedFile> = []
   private var queues: [Endpoint: CallQueue] = [:]
   /// The same queues in the order of their first use, so that they are always served in one order.
   private var queuesInOrder: [CallQueue] = []

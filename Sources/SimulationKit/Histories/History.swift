@@ -54,12 +54,16 @@ enum StoreTrouble: Sendable, CaseIterable {
   case torn
   /// Only IdentityIds survive.
   case empty
+  /// Some records say what cannot be, as another version of the daemon might have written them.
+  case strange
 }
 
 enum UpstreamTrouble: Sendable, CaseIterable {
   case none, unreachable, failing, slow, hanging, throttled
   /// Backends refuse some persons, each with words about that person.
   case refusingSome
+  /// Backends have a fault for the first user, and serve the others.
+  case failingOne
   /// Error pages hold what was sent.
   case echoing
   /// Answers are cut short, or are something else.
@@ -80,7 +84,7 @@ enum HistoryRequest: Sendable {
   /// - Parameters:
   ///   - isAlone: not linked to what is there.
   ///   - choosesIdentity: with some IdentityId.
-  case logins(profile: Int, isAlone: Bool, choosesIdentity: Bool)
+  case logins(profile: Int, LoginProvider, isAlone: Bool, choosesIdentity: Bool)
   case hostLogin(profile: Int)
   case logout(profile: Int, isGlobal: Bool)
   case clear(profile: Int, identity: Bool)
@@ -89,6 +93,15 @@ enum HistoryRequest: Sendable {
   case watch(profile: Int?)
   case ping
   case nonsense(Int)
+}
+
+/// Whose token a client brings among its logins.
+enum LoginProvider: Sendable, CaseIterable {
+  case publicOne
+  /// That of the pool's own developers, with somebody's name in place of a token.
+  case developers
+  /// The same, in capitals.
+  case developersLoudly
 }
 
 /// What somebody claims at a sign-in.
@@ -181,7 +194,8 @@ extension History {
     case 18, 19: return .developerToken(profile: profile, random.pick(Claim.allCases))
     case 20, 31:
       return .logins(
-        profile: profile, isAlone: random.happens(0.5), choosesIdentity: random.happens(0.3))
+        profile: profile, random.pick([.publicOne, .publicOne] + LoginProvider.allCases),
+        isAlone: random.happens(0.5), choosesIdentity: random.happens(0.3))
     case 21: return .hostLogin(profile: profile)
     case 22, 23: return .logout(profile: profile, isGlobal: random.happens(0.3))
     case 24: return .clear(profile: profile, identity: random.happens(0.5))
@@ -197,7 +211,7 @@ extension History {
     case 30, 32:
       return .account(
         profile: profile, random.pick(Claim.allCases), isKnown: random.happens(0.8))
-    default: return .nonsense(random.index(6))
+    default: return .nonsense(random.index(HistoryRun.nonsense.count))
     }
   }
 }

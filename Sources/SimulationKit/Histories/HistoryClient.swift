@@ -29,6 +29,15 @@ final class HistoryClient: PeerFacts, ReplySink {
   /// What the service is busy with.
   var current: Line?
   var watches = false
+  var watchStart = Instant.distantFuture
+  /// The profiles of which it heard that a refresh failed.
+  var heardOfFailures: Set<String> = []
+  /// Whether the first line began no object: such a connection is no client's.
+  var isForeign = false
+  /// The profile that it watches; nil for all.
+  var watched: String?
+  var isNew = true
+  private(set) var isFinished = false
   private unowned let run: HistoryRun
 
   init(
@@ -44,10 +53,18 @@ final class HistoryClient: PeerFacts, ReplySink {
     peer = Peer(uid: HistoryPeople.uid(user), gid: 100, pid: pid)
   }
 
+  /// The answer to the line of a watch is its first event.
+  func isWatching(_ profile: String) -> Bool {
+    watches && current == nil && (watched ?? profile) == profile
+  }
+
   func groups() -> [UInt32] { kernelGroups }
   func unit() -> String? { systemdUnit }
   func isAlive() -> Bool { true }
   func startTime() -> Instant? { World.beginning }
   func send(_ reply: [UInt8]) { run.received(reply, self) }
-  func finish() { run.finished(self) }
+  func finish() {
+    isFinished = true
+    run.finished(self)
+  }
 }

@@ -164,7 +164,9 @@ struct HistoryConfiguration: Sendable {
     case .get:
       text += "type = http\nmethod = GET\n"
       text += "url = \(backend.url)/token/\(backend.namesUID ? "{uid}" : "{user}")\n"
-    case .exec: text += "type = exec\ncommand = \(backend.command)\n"
+    case .exec:
+      text += "type = exec\ncommand = \(backend.command)\n"
+      text += "environment.KEY = \(HistorySecret.environment)\n"
     case .cognito: text += "type = cognito\ncredentials_file = \(Self.keysFile)\n"
     }
     if backend.kind == .password {

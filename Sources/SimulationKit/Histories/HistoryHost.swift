@@ -98,6 +98,10 @@ private final class HistoryStore: SessionStoring {
     switch trouble {
     case .none: break
     case .empty: records = [:]
+    case .strange:
+      for key in records.keys.sorted() where random.happens(0.5) {
+        records[key] = records[key]?.asOtherwiseSignedIn(by: UInt8(1 + random.index(5)))
+      }
     case .torn:
       for key in records.keys.sorted() where random.happens(0.5) {
         let count = records[key]?.count ?? 0

@@ -16,6 +16,13 @@ extension HistoryRun {
     }
     client.current = nil
     world.report.answers += 1
+    if client.isForeign {
+      world.inProcess(after: 0) { [self] in
+        guard !client.isFinished else { return }
+        world.violate(
+          .admitted, session: nil, "\(client.name) does not speak the protocol and is served")
+      }
+    }
     if world.now > line.deadline, world.now > world.awakeSince {
       world.violate(.answeredInTime, session: nil, "line \(line.number) is answered late")
     }
@@ -139,6 +146,9 @@ extension HistoryRun {
 
   private func judgeEvent(_ json: JSONValue, _ client: HistoryClient) {
     if json["Error"] != nil, json["Event"] == nil { client.watches = false }
+    if json["Event"]?.text == "degraded", let profile = json["Profile"]?.text {
+      client.heardOfFailures.insert(profile)
+    }
     judgeIdentity(json["IdentityId"]?.text, possible(client.user, nil))
     guard let profile = json["Profile"]?.text, !mayUse(profile, nil, client) else { return }
     // Who watched a session learns that a reload ended it, or that it was another person's.
@@ -208,7 +218,36 @@ extension HistoryRun {
     if code == "Internal" {
       world.violate(.neverDropped, session: nil, "line \(line.number) is refused with Internal")
     }
-    guard case .impersonate = line.request else { return judgeOwnRefusal(code, line, client) }
+    if isTroubleOfOne, line.target != 0, client.user != 0,
+      code == "BackendUnavailable" || code == "CognitoUnavailable"
+    {
+      world.violate(
+        .ownTrouble, session: nil, "\(client.name) got \(code), and only user 0 has troubles")
+    }
+    guard case .impersonate = line.request else {
+      judgeWatchers(code, line)
+      return judgeOwnRefusal(code, line, client)
+    }
+  }
+
+  /// Who watches a session hears of a failure when a client is told of it.
+  private func judgeWatchers(_ code: String, _ line: HistoryClient.Line) {
+    guard case .get = line.request, code == "BackendUnavailable" || code == "CognitoUnavailable",
+      let name = line.profile, let profile = host.configuration.profile(name)
+    else { return }
+    for client in clients.values where client.user == line.target && client.watches {
+      let since = client.watchStart
+      guard upstreams.isInFirstTrouble(since: since), lastReload < since, lastRestart < since,
+        world.awakeSince < since, people.possible(client.user, from: since).count == 1,
+        people.possible(client.user, from: world.now).count == 1,
+        !people.hadTrouble(since: since - HistoryPeople.grace),
+        client.isWatching(name), profile.rule.hasNoLists, profile.rule.programs.isEmpty,
+        !client.heardOfFailures.contains(name)
+      else { continue }
+      world.violate(
+        .answeredInTime, session: nil,
+        "\(client.name) watches \(name) and heard nothing of \(code)")
+    }
   }
 
   private func judgeOwnRefusal(

@@ -92,6 +92,9 @@ final class HistoryPeople {
   /// have lost it for a moment.
   func neverHadName(_ user: Int) -> Bool { !persons.contains { $0.user == user && $0.isNamed } }
 
+  /// The user whose uid a person has or had.
+  func user(of person: Int) -> Int? { persons.first { $0.number == person }?.user }
+
   func holder(of user: Int) -> Person? { persons.last { $0.user == user } }
 
   func groups(of user: Int) -> [UInt32] { groupLists[user]?.last?.groups ?? [] }

@@ -15,9 +15,12 @@ final class HistoryRun {
   /// What is known of each user's sign-in in each profile.
   var signIns = SignIns()
   private(set) var lastReload = World.beginning
+  private(set) var lastRestart = World.beginning
   private var lastLine = 0
   private var lastPID: Int32 = 100
   private let events: [HistoryEvent]
+  /// In some histories the upstreams never fail for anybody but the first user.
+  let isTroubleOfOne: Bool
 
   init(_ history: History, isTraced: Bool, fault: InjectedFault?) {
     var scenario = Scenario(seed: history.seed, fault: fault)
@@ -34,6 +37,7 @@ final class HistoryRun {
     configurations = list
     host = HistoryHost(world, people, upstreams, list[0])
     events = history.events
+    isTroubleOfOne = history.seed.isMultiple(of: 5) || fault == .mixedTroubles
   }
 
   func run() -> SimulationReport {
@@ -64,7 +68,8 @@ final class HistoryRun {
   private func perform(_ act: HistoryAct) {
     switch act {
     case .connect(let client, let user, let unit): connect(client, user, unit)
-    case .send(let client, let request): send(request, clients[client])
+    case .send(let client, let request):
+      send(isTroubleOfOne ? eager(request, clients[client]) : request, clients[client])
     case .leave(let client): leave(client)
     case .handOver(let user, let isNamed):
       let theirs = clients.values.filter { $0.user == user }.sorted { $0.number < $1.number }
@@ -81,13 +86,22 @@ final class HistoryRun {
     case .directory(let trouble): people.setTrouble(trouble)
     case .reload(let index): reload(configurations[index])
     case .restart(let isKilled, let trouble): restart(isKilled, trouble)
-    case .upstream(let trouble): upstreams.trouble = trouble
+    case .upstream(let trouble):
+      upstreams.trouble = isTroubleOfOne ? .failingOne : trouble
     case .revoke(let person):
       upstreams.revokeSessions(of: person)
       signIns.forget(person: person)
     case .sleep(let seconds): sleep(seconds)
     case .setClock(let seconds): world.skew = .seconds(seconds)
     }
+  }
+
+  /// Where one user has trouble, this user asks for long, and the others have no time.
+  private func eager(_ request: HistoryRequest, _ client: HistoryClient?) -> HistoryRequest {
+    guard let client, case .get(let profile, _) = request else { return request }
+    return .get(
+      profile: profile,
+      members: client.user == 0 ? #","refresh":true,"wait":40"# : #","refresh":true,"wait":1"#)
   }
 
   private func connect(_ number: Int, _ user: Int, _ unit: Int?) {
@@ -125,8 +139,10 @@ final class HistoryRun {
 
   private func restart(_ isKilled: Bool, _ trouble: StoreTrouble) {
     world.report.restarts += 1
+    lastRestart = world.now
     if !isKilled { host.service?.dismissWaiters() }
     if trouble != .none || host.hasLost { signIns.forgetSignedIn() }
+    if trouble == .strange { signIns.forgetAll() }
     host.kill(trouble)
     let before = clients.values.sorted { $0.number < $1.number }
     clients = [:]
@@ -166,11 +182,16 @@ final class HistoryRun {
       let peer = client.client
     else { return }
     var line = client.lines.removeFirst()
+    if client.isNew { client.isForeign = line.bytes.first != UInt8(ascii: "{") }
+    client.isNew = false
     line.start = world.now
     line.deadline = world.later(line.patience)
     if case .watch = line.request {
       // Without a session there is nothing to say yet.
       client.watches = true
+      client.watchStart = world.now
+      client.watched = line.profile
+      client.heardOfFailures = []
       line.deadline = .distantFuture
     }
     client.current = line
@@ -192,9 +213,11 @@ final class HistoryRun {
     return Array((text + members(request, person) + "}").utf8)
   }
 
-  private static let nonsense = [
+  static let nonsense = [
     "{", #"{"op":"fly"}"#, #"{"op":"get","profile":7}"#, #"{"op":"get","x":1}"#,
     #"{"op":"get","profile":"nowhere"}"#, #"{"op":"login","profile":"p0","logins":{}}"#,
+    // Another protocol, or none.
+    "GET /token HTTP/1.1", "[1]", "null", "x",
   ]
 
   private func members(_ request: HistoryRequest, _ person: HistoryPeople.Person) -> String {
@@ -224,18 +247,36 @@ final class HistoryRun {
       let word = HistorySecret.password(of: person.number)
       return #","action":"\#(isKnown ? "sign-up" : "confirm")","username":"\#(name)""#
         + #","password":"\#(word)""#
-    case .logins(let profile, let isAlone, let choosesIdentity):
+    case .logins(let profile, let provider, let isAlone, let choosesIdentity):
       let pool = host.configuration.profile("p\(profile)")?.pool ?? HistoryConfiguration.pool(0)
-      let token = upstreams.publicToken(of: person.number, pool: pool)
+      let login = login(person, provider, pool, isAlone: isAlone)
       let chosen = upstreams.identities.keys.sorted().randomElement(using: &world.random)
       if choosesIdentity, let chosen { people.chose(chosen) }
-      return #","logins":{"\#(SimulatedConfiguration.provider)":"\#(token)"}"#
+      return #","logins":{"\#(login.provider)":"\#(login.token)"}"#
         + (isAlone ? #","alone":true"# : "")
         + (choosesIdentity ? chosen.map { #","identity_id":"\#($0)""# } ?? "" : "")
     case .status(let members): return members
     case .logout(_, let isGlobal): return isGlobal ? #","global":true"# : ""
     case .clear(_, let identity): return #","what":"\#(identity ? "identity" : "credentials")""#
     default: return ""
+    }
+  }
+
+  /// A provider's key among the logins, and what the client has for it.
+  private func login(
+    _ person: HistoryPeople.Person, _ provider: LoginProvider, _ pool: String, isAlone: Bool
+  ) -> (provider: String, token: String) {
+    let others = (0...person.number + 1).filter { $0 != person.number }
+    let other = others.randomElement(using: &world.random) ?? 0
+    let name = world.random.pick([
+      HistoryPeople.name(other), "\(HistoryPeople.uid(other % History.users))",
+    ])
+    switch provider {
+    case .publicOne:
+      let token = upstreams.publicToken(of: person.number, pool: pool, isAlone: isAlone)
+      return (SimulatedConfiguration.provider, token)
+    case .developers: return (HistoryConfiguration.provider, name)
+    case .developersLoudly: return (HistoryConfiguration.provider.uppercased(), name)
     }
   }
 
@@ -300,7 +341,7 @@ extension HistoryRequest {
     switch self {
     case .get(let profile, _), .token(let profile), .identity(let profile),
       .impersonate(let profile, _, _), .password(let profile, _), .developerToken(let profile, _),
-      .logins(let profile, _, _), .hostLogin(let profile), .logout(let profile, _),
+      .logins(let profile, _, _, _), .hostLogin(let profile), .logout(let profile, _),
       .clear(let profile, _), .release(let profile), .account(let profile, _, _):
       profile
     case .watch(let profile): profile

@@ -5,6 +5,7 @@ enum HistorySecret {
   static let word = "SECRET-"
   static let header = "SECRET-header"
   static let host = "SECRET-host"
+  static let environment = "SECRET-environment"
   static let keys = "SECRET-keys"
   /// Words of a backend about one person.
   static let note = "note-for-"

@@ -28,13 +28,23 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   struct Identity {
     let pool: String
     var isGuest: Bool
+    /// Whether an app got it by itself: no backend of credd's ever gave it.
+    var isOfApp = false
     /// Those whose own token or backend it came with; nil for everybody.
     var persons: Set<Int>?
   }
 
   let world: World
   let people: HistoryPeople
-  var trouble = UpstreamTrouble.none
+  var trouble = UpstreamTrouble.none {
+    didSet {
+      if trouble != .none, oldValue == .none { troubleSince = world.now }
+      if trouble == .none { lastTrouble = world.now }
+    }
+  }
+  /// When the present trouble began, and when the last one ended.
+  private var troubleSince = Instant.distantFuture
+  private var lastTrouble: Instant?
   /// For the fault ``InjectedFault/loggedSecrets``.
   var log: Logger?
   private(set) var tokens: [Int: Token] = [:]
@@ -42,6 +52,8 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   private(set) var identities: [String: Identity] = [:]
   /// Words about somebody, with the persons whom a backend may have meant.
   private(set) var notes: [Int: Set<Int>] = [:]
+  /// The numbers of tokens that a client brought to stand alone.
+  private var alone: Set<Int> = []
   /// Accounts that were made, by server and name.
   private var accounts: Set<String> = []
   private var lastNumber = 1000
@@ -52,6 +64,12 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   init(_ world: World, _ people: HistoryPeople) {
     self.world = world
     self.people = people
+  }
+
+  /// Whether there is trouble now, and was none for long before it: the first failure of a session is
+  /// of this trouble.
+  func isInFirstTrouble(since time: Instant) -> Bool {
+    trouble != .none && troubleSince > time && lastTrouble.map { $0 < time - .seconds(900) } ?? true
   }
 
   /// The client that an answer showed a guest's identity to.
@@ -102,14 +120,14 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     world.inProcess(after: 0.01 + 0.3 * world.random.fraction()) { [self] in
       switch trouble {
       case .hanging: return completion(ExecOutcome(ending: .timedOut))
-      case .none, .slow, .refusingSome, .throttled: break
+      case .none, .slow, .refusingSome, .failingOne, .throttled: break
       case .unreachable, .failing, .echoing, .garbage: return completion(failure(of: command))
       }
       let server = command.arguments[0].split(separator: "/").dropLast().last.map(String.init)
       let body = try? JSONValue.parse(command.input.bytes)
       let reply = callback(body, body?["DeveloperUserIdentifier"]?.text, nil, server ?? "")
       completion(
-        ExecOutcome(ending: .exited(reply.status == 200 ? 0 : 77), standardOutput: reply.body))
+        ExecOutcome(ending: .exited(reply.exitStatus), standardOutput: reply.body))
     }
   }
 
@@ -118,13 +136,20 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     let endings: [ExecOutcome.Ending] =
       switch trouble {
       case .garbage: [.exited(0), .outputTooLarge]
-      case .unreachable: [.exited(75), .notStarted]
+      case .unreachable:
+        [
+          .exited(75), .notStarted(StartFailure(reason: "simulated", isTransient: true)),
+        ]
       default: [.exited(75), .exited(69), .exited(1), .killed(9), .timedOut]
       }
     var outcome = ExecOutcome(ending: world.random.pick(endings))
     let input = command.input.exposedText() ?? ""
     if trouble == .garbage { outcome.standardOutput = Secret(garbage(input)) }
-    if trouble == .echoing { outcome.standardError = Array("cannot use \(input)\n".utf8) }
+    if trouble == .echoing {
+      let environment = command.environment.map { $0.value.exposedText() ?? "" }
+      let words = world.random.pick([input] + environment)
+      outcome.standardError = Array("cannot use \(words)\n".utf8)
+    }
     return outcome
   }
 
@@ -140,7 +165,7 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   private func result(of request: HTTPRequest) -> Result<HTTPReply, TransportFailure> {
     switch trouble {
     case .unreachable: return .failure(.connect)
-    case .failing: return .success(.plain(503, "down"))
+    case .failing: return .success(.plain(503, words(about: request)))
     case .throttled:
       var reply = HTTPReply.plain(429, "slowly")
       reply.headers.append(HTTPReply.Header(name: "Retry-After", value: "7"))
@@ -153,11 +178,21 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     case .garbage:
       let body = reply(to: request).body.exposedText() ?? ""
       return .success(.plain(200, garbage(body)))
-    case .none, .slow, .hanging, .refusingSome:
+    case .none, .slow, .hanging, .refusingSome, .failingOne:
       var reply = reply(to: request)
       reply.headers.append(.date(world.trueTime))
       return .success(reply)
     }
+  }
+
+  /// What a backend says that fails for everybody, of the one whom it was asked for.
+  private func words(about request: HTTPRequest) -> String {
+    let body = try? JSONValue.parse(request.body.bytes)
+    guard let persons = (body?["DeveloperUserIdentifier"]?.text).flatMap(persons) else {
+      return "down"
+    }
+    notes[notes.count] = persons
+    return #"{"message":"\#(HistorySecret.note)\#(notes.count - 1) is down"}"#
   }
 
   private func reply(to request: HTTPRequest) -> HTTPReply {
@@ -229,8 +264,12 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     _ body: JSONValue?, _ name: String?, _ bearer: (number: Int, token: Token)?, _ server: String
   ) -> HTTPReply {
     if let bearer, bearer.token.isRevoked { return .plain(401, "{}") }
-    guard let name, !name.isEmpty else { return .plain(404, "{}") }
-    let persons = bearer?.token.persons ?? persons(named: name)
+    // Cognito, and a backend that passes the logins on to it, take the user whom they name.
+    let login = body?["Logins"]?[HistoryConfiguration.provider]?.text
+    guard let name = login ?? name, !name.isEmpty else { return .plain(404, "{}") }
+    let persons = login.flatMap(persons) ?? bearer?.token.persons ?? persons(named: name)
+    if let fault = fault(for: persons) { return fault }
+    aloneStays(body?["Logins"])
     claimsStay(body?["IdentityId"]?.text, persons, known: "\(pool(body)) \(server) \(name)")
     if trouble == .refusingSome, let persons, persons.min()?.isMultiple(of: 2) ?? false {
       notes[notes.count] = persons
@@ -241,11 +280,32 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     return .plain(200, developerToken(identity, pool, persons))
   }
 
+  /// What a backend says that fails for the first user alone.
+  private func fault(for persons: Set<Int>?) -> HTTPReply? {
+    guard trouble == .failingOne, let persons else { return nil }
+    let unlucky = world.fault == .mixedTroubles ? 1 : 0
+    guard persons.contains(where: { people.user(of: $0) == unlucky }) else { return nil }
+    return .plain(world.random.pick([500, 503, 429]), "{}")
+  }
+
   /// A backend that is asked by GET knows one pool.
   private func pool(_ body: JSONValue?) -> String { body?["IdentityPoolId"]?.text ?? "" }
 
+  /// Nor are logins that are to stand alone.
+  private func aloneStays(_ logins: JSONValue?) {
+    guard case .object(let members) = logins else { return }
+    for number in members.compactMap({ $0.value.text.flatMap(sent)?.number })
+    where alone.contains(number) {
+      world.violate(
+        .neverClaimed, session: nil, "token \(number), which stands alone, was sent to a backend")
+    }
+  }
+
   /// An IdentityId that only a client claimed is never shown to a backend.
   private func claimsStay(_ text: String?, _ persons: Set<Int>?, known key: String) {
+    if let text, identities[text]?.isOfApp ?? false {
+      world.violate(.neverClaimed, session: nil, "an app's identity was sent to a backend")
+    }
     // What the backend itself gave for the name is no claim.
     guard let text, let identity = identities[text], let owners = identity.persons,
       known[key] != text
@@ -308,12 +368,15 @@ final class HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     identity: String, token: String
   ) {
     let identity = identity(of: "app \(person)", pool: pool, [person])
+    identities[identity]?.isOfApp = true
     return (identity, token(identity, pool, [person], lifetime: isGood ? 900 : -5))
   }
 
   /// A token of a public provider for a person's own account.
-  func publicToken(of person: Int, pool: String) -> String {
-    token("account \(person)", pool, [person], lifetime: 3000)
+  func publicToken(of person: Int, pool: String, isAlone: Bool) -> String {
+    let text = token("account \(person)", pool, [person], lifetime: 3000)
+    if isAlone, let number = sent(text)?.number { alone.insert(number) }
+    return text
   }
 
   private func developerToken(_ identity: String, _ pool: String, _ persons: Set<Int>?) -> String {
@@ -434,6 +497,15 @@ extension HTTPRequest {
 }
 
 extension HTTPReply {
+  /// How a command ends that got this from its server.
+  fileprivate var exitStatus: Int32 {
+    switch status {
+    case 200: 0
+    case 429, 500...: 75
+    default: 77
+    }
+  }
+
   fileprivate static func plain(_ status: Int, _ body: String) -> HTTPReply {
     HTTPReply(status: status, body: Secret(body))
   }

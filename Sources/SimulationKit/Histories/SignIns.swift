@@ -48,6 +48,15 @@ struct SignIns {
     for key in states.keys { states[key]?.signedIn = nil }
   }
 
+  /// Nothing is known of any session any more.
+  mutating func forgetAll() {
+    for user in 0..<History.users {
+      for profile in 0..<3 {
+        states[Key(user: user, profile: "p\(profile)")] = State(isTouched: true)
+      }
+    }
+  }
+
   /// Whether a `get` must be answered with credentials when nothing is wrong any more.
   func mustWork(_ user: Int, _ profile: String, isUnattended: Bool) -> Bool {
     guard let state = states[Key(user: user, profile: profile)] else { return isUnattended }

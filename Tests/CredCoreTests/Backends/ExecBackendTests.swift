@@ -39,7 +39,14 @@ struct ExecBackendTests {
       (.killed(11), .transient(retryAfter: nil), .backendUnavailable, .operatorMustAct),
       (.timedOut, .transient(retryAfter: nil), .backendUnavailable, .expected),
       (.outputTooLarge, .transient(retryAfter: nil), .backendUnavailable, .operatorMustAct),
-      (.notStarted, .permanentConfiguration, .backendUnavailable, .operatorMustAct),
+      (
+        .notStarted(StartFailure(reason: "Permission denied")), .permanentConfiguration,
+        .backendUnavailable, .operatorMustAct
+      ),
+      (
+        .notStarted(StartFailure(reason: "Cannot allocate memory", isTransient: true)),
+        .transient(retryAfter: nil), .backendUnavailable, .operatorMustAct
+      ),
     ] as [(ExecOutcome.Ending, FailureClass, ProtocolErrorCode, UpstreamFailure.Severity)])
   func endings(
     ending: ExecOutcome.Ending, failureClass: FailureClass, code: ProtocolErrorCode,

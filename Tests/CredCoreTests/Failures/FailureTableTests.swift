@@ -259,7 +259,9 @@ extension FailureTableTests {
   }
 
   @Test func aCommandThatCannotRunIsPermanent() {
-    let failure = UpstreamFailure.exec(ExecOutcome(ending: .notStarted), from: .backend("corp"))
+    let failure = UpstreamFailure.exec(
+      ExecOutcome(ending: .notStarted(StartFailure(reason: "Permission denied"))),
+      from: .backend("corp"))
     #expect(failure.protocolError.code == .backendUnavailable)
     #expect(failure.protocolError.kind == .permanent)
     let busy = UpstreamFailure.exec(ExecOutcome(ending: .exited(75)), from: .backend("corp"))

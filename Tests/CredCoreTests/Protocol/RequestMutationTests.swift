@@ -1,5 +1,6 @@
 import CredCore
 import struct SimulationKit.SeededGenerator
+import TestSupport
 import Testing
 
 /// Damaged lines give a request or an error, never a crash.
@@ -27,8 +28,9 @@ import Testing
   @Test(arguments: 0..<8)
   func damagedLinesGiveARequestOrAnError(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
+    let rounds = TestRounds.of(1500)
     var errors = 0
-    for _ in 0..<1500 {
+    for _ in 0..<rounds {
       var line = Self.lines[Int.random(in: 0..<Self.lines.count, using: &random)]
       for _ in 0..<Int.random(in: 1...4, using: &random) { Self.damage(&line, &random) }
       do {
@@ -39,7 +41,7 @@ import Testing
         try checkReply(to: error, line: line)
       }
     }
-    #expect(errors > 700)
+    #expect(errors > rounds * 7 / 15)
   }
 
   /// The reply is one line of JSON without control characters in its message.

@@ -28,7 +28,7 @@ import Testing
   }
 
   /// An hour of impatient callers, one a second, while nothing works.
-  @Test(arguments: SessionWalk.failures)
+  @Test(arguments: SessionWalk.failures.prefix(TestRounds.isShort ? 4 : .max))
   func callsAreBoundedWhileEverythingFails(_ failureClass: FailureClass) {
     let fixtures = Fixtures()
     var session = SessionDriver()
@@ -47,7 +47,7 @@ import Testing
   }
 
   /// The same with valid credentials: then callers start no refresh earlier.
-  @Test(arguments: SessionWalk.failures)
+  @Test(arguments: SessionWalk.failures.prefix(TestRounds.isShort ? 4 : .max))
   func backOffIsKeptWhileTheCacheServes(_ failureClass: FailureClass) {
     let fixtures = Fixtures()
     var session = SessionDriver()

@@ -7,6 +7,14 @@ import Testing
 @testable import CredService
 
 struct CommandRunnerTests {
+  /// - Parameter delay: how long the file of a command hangs.
+  private static func runner(
+    _ loop: EventLoop, delay: Duration = .zero
+  ) throws(SystemError) -> CommandRunner {
+    let threads = try ThreadBackground(loop: loop, log: Heard().logger)
+    return CommandRunner(loop: loop, background: DelayedBackground(threads, by: delay))
+  }
+
   /// Runs a command as an exec backend would be.
   private func outcome(
     _ arguments: [String], environment: [(name: String, value: Secret)] = [],
@@ -16,7 +24,7 @@ struct CommandRunnerTests {
     let thread = try LoopThread()
     // A killed command is reaped later: the thread keeps the runner as long as the loop turns.
     return try thread.wait { loop, done in
-      let runner = try CommandRunner(loop: loop)
+      let runner = try Self.runner(loop)
       runner.run(
         Command(arguments, environment: environment, input: Secret(input), timeout: timeout),
         completion: done)
@@ -50,9 +58,44 @@ struct CommandRunnerTests {
     #expect(try shell("kill -\(signal) $$").ending == .killed(signal))
   }
 
-  @Test(arguments: ["/no/such/command", "/etc/passwd", "/tmp"])
-  func `what cannot be executed is not started`(_ path: String) throws {
-    #expect(try outcome([path]).ending == .notStarted)
+  @Test(arguments: [
+    ("/no/such/command", "No such file or directory"), ("/etc/passwd", "Permission denied"),
+    ("/tmp", "Permission denied"),
+  ])
+  func `what cannot be executed is not started`(_ path: String, _ reason: String) throws {
+    #expect(try outcome([path]).ending == .notStarted(StartFailure(reason: reason)))
+  }
+
+  /// Its file may be on a file server that is away.
+  @Test func `a command that starts after its deadline is killed, and the loop goes on`() throws {
+    signal(SIGPIPE, SIG_IGN)
+    let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let thread = try LoopThread()
+    let runner = try thread.run {
+      OnLoop(value: try Self.runner($0, delay: .milliseconds(400)))
+    }
+    defer {
+      thread.stop()
+      withExtendedLifetime(runner) {}
+    }
+    let outcome: ExecOutcome = try thread.wait { _, done in
+      let command = Command(
+        [
+          "/bin/sh", "-c",
+          "echo $$ >\(file.path).new; mv \(file.path).new \(file.path); exec sleep 600",
+        ],
+        environment: [("PATH", Secret("/usr/bin:/bin"))], input: Secret(""),
+        timeout: .milliseconds(100))
+      runner.value.run(command, completion: done)
+      return nil
+    }
+    #expect(outcome.ending == .timedOut)
+    // It may have been killed before it wrote.
+    usleep(600_000)
+    let said = try? String(contentsOf: file, encoding: .utf8)
+    #expect(said.flatMap { pid_t($0.dropLast()) }.map(isReaped) ?? true)
+    #expect(try thread.run { _ in runner.value.runs.isEmpty })
   }
 
   @Test func `arguments reach the command without a shell`() throws {
@@ -162,7 +205,7 @@ struct CommandRunnerTests {
   @Test func `no zombie is left behind`() throws {
     signal(SIGPIPE, SIG_IGN)
     let thread = try LoopThread()
-    let runner = try thread.run { OnLoop(value: try CommandRunner(loop: $0)) }
+    let runner = try thread.run { OnLoop(value: try Self.runner($0)) }
     defer {
       thread.stop()
       withExtendedLifetime(runner) {}
@@ -214,7 +257,7 @@ struct CommandRunnerTests {
     signal(SIGPIPE, SIG_IGN)
     let thread = try LoopThread()
     let endings: [Int: ExecOutcome.Ending] = try thread.wait { loop, done in
-      let runner = try CommandRunner(loop: loop)
+      let runner = try Self.runner(loop)
       var endings: [Int: ExecOutcome.Ending] = [:]
       for number in 0..<20 {
         let command = Command(
@@ -250,5 +293,29 @@ struct CommandRunnerTests {
       if status.contains(") Z") || status.contains(") X") { return true }
     }
     return false
+  }
+}
+
+/// Work takes longer, as on a slow disk.
+private final class DelayedBackground: Background {
+  private let threads: ThreadBackground
+  private let delay: Duration
+
+  init(_ threads: ThreadBackground, by delay: Duration) {
+    self.threads = threads
+    self.delay = delay
+  }
+
+  func run<Value: Sendable>(
+    _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
+    completion: @escaping (BackgroundOutcome<Value>) -> Void
+  ) {
+    let microseconds = UInt32(delay.inSeconds * 1e6)
+    threads.run(lane, deadline: deadline) {
+      usleep(microseconds)
+      return work()
+    } completion: {
+      completion($0)
+    }
   }
 }

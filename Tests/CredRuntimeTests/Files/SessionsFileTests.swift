@@ -43,6 +43,17 @@ struct SessionsFileTests {
     return Daemon.takeSessionsFile(in: folder.path, log: log.logger, open: open)?.load() ?? [:]
   }
 
+  /// The manager may refuse a descriptor, as where FileDescriptorStoreMax= is too small.
+  @Test func theFileStaysIfItsSessionsAreStoredNowhereElse() throws {
+    let folder = try Folder()
+    try left("secret", in: folder)
+    let open = { DurableSessions($0, identities: nil, log: self.log.logger, isWanted: false) }
+    #expect(take(folder, open).isEmpty)
+    #expect(folder.holds("sessions"))
+    #expect(take(folder)[key] == (try StoredSession.record(1, "secret")))
+    #expect(!folder.holds("sessions"))
+  }
+
   @Test func theFileStaysUntilItsSessionsAreStored() throws {
     let folder = try Folder()
     try left("secret", in: folder)

@@ -8,6 +8,8 @@ struct EventPairTests {
   enum Event: CaseIterable {
     /// The backend moves to another server.
     case reload
+    /// The profile is closed to the user.
+    case withdrawal
     case logout
     /// The daemon gets SIGTERM.
     case stop
@@ -38,7 +40,7 @@ struct EventPairTests {
 
   @Test(arguments: Start.allCases)
   func twoEventsAtOnceLoseNothingInEitherOrder(_ start: Start) throws {
-    #expect(Self.pairs.count == 42)
+    #expect(Self.pairs.count == 56)
     for (first, second) in Self.pairs {
       let world = try EventPairWorld(start)
       try world.happens(first)
@@ -60,9 +62,11 @@ private final class EventPairWorld {
   /// When the hasty client's wait ends.
   private var instant = Instant.distantFuture
   private var server = "127.0.0.1"
+  private var isWithdrawn = false
   private var happened: [EventPairTests.Event] = []
-  /// Replies of alice's clients before she signed out.
-  private var repliesBeforeLogout: Int?
+  /// Replies of each of alice's clients before she signed out, and before her right ended.
+  private var repliesBeforeLogout: [Int]?
+  private var repliesBeforeWithdrawal: [Int]?
   /// To whom Cognito gave credentials, and which server gave a session token.
   private var identityOfKey: [String: String] = [:]
   private var serverOfToken: [String: String] = [:]
@@ -70,7 +74,7 @@ private final class EventPairWorld {
 
   init(_ start: EventPairTests.Start) throws {
     self.start = start
-    fixture = try ServiceFixture(Self.text(start, server))
+    fixture = try ServiceFixture(Self.text(start, server, isWithdrawn: false))
     (first, hasty) = (fixture.connect(pid: 1), fixture.connect(pid: 2))
     (idle, bob) = (fixture.connect(pid: 3), fixture.connect(uid: 1001, pid: 4))
     let upstreams = fixture.host.upstreams
@@ -81,12 +85,17 @@ private final class EventPairWorld {
     #expect(first.isWaiting && fixture.host.http.underWay == 1, "\(start)")
   }
 
-  private static func text(_ start: EventPairTests.Start, _ server: String) -> String {
+  private var text: String { Self.text(start, server, isWithdrawn: isWithdrawn) }
+
+  private static func text(
+    _ start: EventPairTests.Start, _ server: String, isWithdrawn: Bool
+  ) -> String {
     let login =
       start == .login
       ? "login_url = http://\(server)/login\nlogout_url = http://\(server)/logout" : ""
     return Configured.http(backend: login, url: "http://\(server)/token")
-      + Configured.profile("default", identifier: "{user}")
+      + Configured.profile(
+        "default", identifier: "{user}", isWithdrawn ? "allow_users = bob" : "")
   }
 
   private func begin() throws {
@@ -125,9 +134,13 @@ private final class EventPairWorld {
     switch event {
     case .reload:
       server = "127.0.0.2"
-      try fixture.reload(Self.text(start, server))
+      try fixture.reload(text)
+    case .withdrawal:
+      isWithdrawn = true
+      repliesBeforeWithdrawal = [first, hasty, idle].map(\.replies.count)
+      try fixture.reload(text)
     case .logout:
-      repliesBeforeLogout = first.replies.count + hasty.replies.count
+      repliesBeforeLogout = [first, hasty].map(\.replies.count)
       idle.sendOnly(#"{"id":0,"op":"logout"}"#)
     case .stop: fixture.service.dismissWaiters()
     case .answer: fixture.host.http.deliver()
@@ -173,13 +186,21 @@ private final class EventPairWorld {
     #expect(fixture.service.sessions.values.allSatisfy { $0.machine.waiterCount == 0 }, comment)
     #expect(fixture.service.users.values.allSatisfy { $0.waitingSessions.isEmpty }, comment)
     if let repliesBeforeLogout {
-      let later = (first.replies + hasty.replies).count - repliesBeforeLogout
-      let given = (first.replies.suffix(later) + hasty.replies.suffix(later)).filter {
-        $0.accessKeyID != nil
-      }
+      let given = later(than: repliesBeforeLogout).filter { $0.accessKeyID != nil }
       #expect(given.isEmpty || start == .login, comment)
     }
+    if let repliesBeforeWithdrawal {
+      for reply in later(than: repliesBeforeWithdrawal) {
+        #expect(reply["IdentityId"] == nil, "\(words): \(reply)")
+        #expect(["AccessDenied", "ShuttingDown"].contains(reply.errorCode), "\(words): \(reply)")
+      }
+    }
     try judgeNextProcess(comment)
+  }
+
+  /// What alice's clients got after so many replies.
+  private func later(than counts: [Int]) -> [Reply] {
+    zip([first, hasty, idle], counts).flatMap { $0.replies.dropFirst($1) }
   }
 
   /// Each line was answered once, in order, and holds nothing of anybody else.
@@ -202,10 +223,12 @@ private final class EventPairWorld {
   /// Nothing is lost, and who signed out stays signed out.
   private func judgeNextProcess(_ comment: Comment) throws {
     let reported = try fixture.ask(#"{"op":"identity"}"#)
-    try fixture.restart(Self.text(start, server))
+    try fixture.restart(text)
     #expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"] == reported["IdentityId"], comment)
     let reply = try fixture.ask(#"{"wait":1}"#)
-    if start != .login {
+    if isWithdrawn {
+      #expect(reported.errorCode == "AccessDenied" && reply.errorCode == "AccessDenied", comment)
+    } else if start != .login {
       let isSignedOut = happened.contains(.logout)
       #expect((reply.errorCode == "SignInRequired") == isSignedOut, comment)
       #expect((reply.accessKeyID != nil) == !isSignedOut, comment)

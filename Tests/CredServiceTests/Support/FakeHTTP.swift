@@ -95,7 +95,9 @@ extension HTTPRequest {
 
 /// Runs commands by a function of the test.
 final class FakeCommands: CommandRunning {
-  var outcome: (Command) -> ExecOutcome = { _ in ExecOutcome(ending: .notStarted) }
+  var outcome: (Command) -> ExecOutcome = { _ in
+    ExecOutcome(ending: .notStarted(StartFailure(reason: "no command")))
+  }
   /// What a command takes, up to its timeout.
   var time = Duration.zero
   private(set) var commands: [Command] = []

@@ -124,6 +124,8 @@ struct CallTests {
       Configured.usual(backend: "bearer_token_file = /run/token"))
     fixture.host.queries.files["/run/token"] = "t"
     fixture.host.background.time[.files] = .some(nil)
+    let others = (1001...1004 as ClosedRange<UInt32>).map { uid in fixture.connect(uid: uid) }
+    for other in others { other.send(#"{"wait":6}"#) }
     for _ in 0..<10 {
       let refused = try fixture.ask(#"{"wait":6}"#)
       // It may answer again: nothing is wrong with the configuration.

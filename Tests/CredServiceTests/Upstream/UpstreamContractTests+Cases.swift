@@ -80,6 +80,12 @@ extension UpstreamContractTests {
       name: "token callback without an answer", text: http, call: callback,
       prepare: { $0.upstreams.faults["token"] = .hang }, succeeds: false),
     Case(
+      name: "token callback that is refused", text: http, call: callback,
+      prepare: { $0.upstreams.faults["token"] = .status(403) }, succeeds: false),
+    Case(
+      name: "token callback without a connection", text: http, call: callback,
+      prepare: { $0.upstreams.faults["token"] = .failure(.connect) }, succeeds: false),
+    Case(
       name: "sign-in", text: Configured.password(backend: limits),
       call: { _ in .signIn(username: "alice", password: Secret("alice-password")) }),
     Case(

@@ -69,6 +69,11 @@ struct UpstreamContractTests {
     #expect(completions.outcomes.count == 1)
     if case .failed(let failure)? = completions.outcomes.first {
       #expect(!test.succeeds, "\(failure.message)")
+      // Who mends it needs to know what was asked of whom, and what came of it.
+      if let asked = fixture.host.http.requests.last {
+        let place = asked.url.prefix { $0 != "?" }
+        #expect(failure.detail?.contains(place) == true, "\(failure.detail ?? "nothing")")
+      }
     } else {
       #expect(test.succeeds)
     }

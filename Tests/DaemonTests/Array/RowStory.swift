@@ -23,7 +23,10 @@ final class RowStory {
     cast = RowCast(&random)
     reading = RowExpectation(row: row, cast: cast)
     let script = stage.newFile("token")
-    try Data(Self.tokenScript.utf8).write(to: URL(filePath: script))
+    let credentials = stage.newFile("credentials")
+    try FileManager.default.createDirectory(atPath: credentials, withIntermediateDirectories: true)
+    try Data("a-secret-of-the-service".utf8).write(to: URL(filePath: credentials + "/other"))
+    try Data(Self.tokenScript(credentials).utf8).write(to: URL(filePath: script))
     let keys = stage.newFile("keys")
     try Data(Self.developerKeys.utf8).write(to: URL(filePath: keys))
     let isCopyNeeded = row.access == .executables
@@ -41,7 +44,7 @@ final class RowStory {
     try Data(configuration.users(.subject).utf8).write(to: URL(filePath: users))
     let configuration = configuration
     host = try TestHost(
-      sandbox: ["--config", seed],
+      sandbox: ["--config", seed], environment: ["CREDENTIALS_DIRECTORY": credentials],
       under: [
         try #require(Programs.installed("unshare")), "-m", "/bin/sh", "-c",
         "mount --bind \(users) /etc/passwd && mount --bind \(groups) /etc/group && exec \"$0\" \"$@\"",
@@ -261,9 +264,19 @@ final class RowStory {
 
     """
 
-  /// Passes the question on to the sandbox's own backend.
-  private static let tokenScript = #"""
+  /// Passes the question on to the sandbox's own backend; but a command that was given more than
+  /// SECURITY.md says does nothing.
+  private static func tokenScript(_ credentials: String) -> String {
+    #"""
     #!/bin/bash
+    while read -r name value rest; do
+      case $name in
+        NoNewPrivs:) [[ $value == 1 ]] ;;
+        CapAmb:) [[ $value == 0000000000000000 ]] ;;
+      esac || exit 78
+    done </proc/self/status
+    if \#(Landlock.version >= 2) && cat \#(credentials)/other; then exit 78; fi 2>/dev/null
+    [[ -z $CREDENTIALS_DIRECTORY ]] || exit 78
     read -r query
     exec 3<>/dev/tcp/127.0.0.1/$1
     printf 'POST /token HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s' \
@@ -271,6 +284,7 @@ final class RowStory {
     sed '1,/^\r$/d' <&3
 
     """#
+  }
 }
 
 extension JSON {
