@@ -21,6 +21,7 @@ import passing_users
 import processes
 import report
 import servers
+import signing_in
 import starting
 import waiting
 import workbench
@@ -45,6 +46,7 @@ GROUPS = {
     "size": "14",
     "wait": "15",
     "users": "16",
+    "sign-in": "17",
 }
 
 
@@ -152,6 +154,9 @@ class Benchmark:
         if self.has("users"):
             self.say("passing users")
             results.update(passing_users.measure(self))
+        if self.has("sign-in"):
+            self.say("signing in")
+            results.update(signing_in.measure(self))
         if resting:
             self.say("holding idle connections")
             results.update(resting.finish())

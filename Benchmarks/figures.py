@@ -190,6 +190,13 @@ FIGURES = {
         16, "processor time of a wait that a wake-up ends, 10,000 users", "µs",
         {"100 users": at_most(1.2)},
     ),
+    "sign-in": Figure(
+        17, "processor time of a sign-in by SRP, 100 at once", "ms",
+        {"OpenSSL's powers": None},
+    ),
+    "sign-in, pause": Figure(
+        17, "longest answer to a quiet client meanwhile", "ms", {"quiet": within(1)},
+    ),
     "status page": Figure(
         None, "  of a page of 250 sessions of all users", "µs", {"100 users": None},
     ),

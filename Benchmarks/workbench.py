@@ -185,6 +185,12 @@ def wake_ups(pid):
     return sum(int(status(task)["voluntary_ctxt_switches"]) for task in tasks(pid))
 
 
+def processor_seconds(pid):
+    """Of all threads, also those that have ended."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def lower_priority(pid, niceness):
     for task in tasks(pid):
         os.setpriority(os.PRIO_PROCESS, task, niceness)

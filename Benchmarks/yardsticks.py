@@ -15,6 +15,7 @@ PROGRAMS = {  # each with its linker flags
     "flood": [],
     "loadgen": [],
     "many_waiters": [],
+    "powers": ["-lcrypto"],
     "refresher": ["-lcurl"],
     "service": [],
     "spawn": [],

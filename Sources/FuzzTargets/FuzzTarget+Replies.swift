@@ -2,7 +2,7 @@ import CredCore
 
 /// Replies. An input is the status, the headers, an empty line and the body, as HTTP has them.
 extension FuzzTarget {
-  private func reply(_ bytes: [UInt8]) -> HTTPReply {
+  func reply(_ bytes: [UInt8]) -> HTTPReply {
     var rest = bytes[...]
     func line() -> String? {
       guard let end = rest.firstIndex(of: 0x0A) else { return nil }
@@ -34,7 +34,7 @@ extension FuzzTarget {
   }
 
   /// A failure is one line without a secret, and waits as long as the server says.
-  private func judge(_ failure: UpstreamFailure, _ second: SecondReply) -> Verdict {
+  func judge(_ failure: UpstreamFailure, _ second: SecondReply) -> Verdict {
     let message = failure.message
     let isPlain = message.unicodeScalars.allSatisfy {
       $0.properties.generalCategory != .control && $0.properties.generalCategory != .format

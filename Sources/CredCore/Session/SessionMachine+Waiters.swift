@@ -149,8 +149,10 @@ extension SessionMachine {
       return ProtocolError(
         .timeout, "no answer from upstream yet; the refresh goes on", retryAfter: .seconds(1))
     }
-    // A `login` may come before the deadline.
-    if needsSignIn(waiter) { return isLate ? signInRequired : nil }
+    // A `login` may come before the deadline. Another one's account is not for this request.
+    if needsSignIn(waiter) {
+      return isLate || waiter.want == .accountToken ? signInRequired : nil
+    }
     guard let pause = held.pause else { return isLate ? tooManyRequests(waiter, now) : nil }
     let isWorthWaiting = pause.failure.failureClass.isTransient && pause.until < waiter.deadline
     guard isLate || !isWorthWaiting else { return nil }

@@ -4,7 +4,7 @@ extension Dice {
   ]
 
   /// An answer: status, headers, body.
-  private mutating func answer(_ body: String, status: Int? = nil) -> String {
+  mutating func answer(_ body: String, status: Int? = nil) -> String {
     let number = status ?? (once(in: 12) ? pick([201, 299, 300] + Self.statuses) : 200)
     var head = "\(number)\n"
     if once(in: 3) {
@@ -34,7 +34,7 @@ extension Dice {
     (once(in: 4) ? "com.amazonaws.cognito#" : "") + pick(Self.errors)
   }
 
-  private mutating func refusal() -> String {
+  mutating func refusal() -> String {
     let members: [(name: String, value: JSONText)] = [
       (pick(["__type", "error", "Error"]), .string(errorName())),
       (pick(["message", "Message", "error_description"]), .string(pick(Self.sayings))),
@@ -46,7 +46,7 @@ extension Dice {
     "<!DOCTYPE html><p>", "\n <HTML>", "<head>x", "<htm", "Not found\nsecond",
   ]
 
-  private mutating func page() -> String {
+  mutating func page() -> String {
     answer(pick(Self.pages), status: pick([200, 200, 302, 404, 502]))
   }
 

@@ -22,7 +22,7 @@ struct ProtocolManualTests {
   func hasEveryKeyOfAnOperation(_ operation: OperationName) throws {
     let page = try Self.page()
     let section = try #require(page.components(separatedBy: "\n.Ss \(operation.rawValue)\n").last)
-      .components(separatedBy: "\n.S")[0]
+      .components(separatedBy: "\n.Ss ")[0].components(separatedBy: "\n.Sh ")[0]
     for key in operation.keys {
       #expect(
         section.contains(try Regex(#"Li (.*\b)?\#(key)\b|\\\(dq\#(key)\\\(dq"#)), "\(key)")

@@ -175,6 +175,19 @@ struct PoolAccountTests {
     }
   }
 
+  /// It waits for nobody's sign-in: the next user may be another one.
+  @Test func aSessionThatThePoolHasEndedIsSaidAtOnce() throws {
+    let (fixture, pool) = try fixture()
+    try fixture.signInAtPool()
+    pool.faults["GetTokensFromRefreshToken"] = [
+      FakePool.refusal("NotAuthorizedException", "Refresh Token has been revoked")
+    ]
+    let start = fixture.now
+    #expect(try fixture.ask(line(#""get""#)).errorCode == "SignInRequired")
+    #expect(fixture.now - start < .seconds(1))
+    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "tokensInvalid")
+  }
+
   @Test func aDeletedAccountEndsTheSession() throws {
     let (fixture, pool) = try fixture()
     try fixture.signInAtPool(signedIn: fixture.host.clock.wallTime)

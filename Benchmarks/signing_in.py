@@ -1,0 +1,136 @@
+"""Sign-ins at a user pool: figure 17. Needs root, to sign in as many Unix users at once.
+
+The sandbox stands for another machine: it runs at a lower priority. powers.c is what any program has
+to compute for a sign-in by SRP.
+"""
+
+import gc
+import json
+import os
+import socket
+import statistics
+import time
+
+import figures
+import many_sessions
+import servers
+import workbench
+
+USERS = 100
+POOL = "us-east-1_Sandbox"  # credd-sandbox's default user pool
+CLIENT = "1sandboxclient234567890abc"
+LOGIN = '{"op":"login","profile":"staff","username":"alice","password":"Sandbox-1"}'
+LOGOUT = '{"op":"logout","profile":"staff","revoke":false}'
+PING = b'{"op":"ping"}\n'
+ANSWER_SECONDS = 60
+
+
+def measure(run):
+    """The processor time of a sign-in, and how long a quiet client waits while many sign in."""
+    if not many_sessions.has_users(many_sessions.FIRST_USER + USERS):
+        run.note("sign-ins need root and a range of uids; rows 17 are left out")
+        return {}
+    bench, programs, options = run.bench, run.programs, run.options
+    base_url = servers.start_sandbox(bench, programs, "pool-sandbox")
+    workbench.lower_priority(bench.processes[-1].pid, many_sessions.NICENESS)
+    credd = servers.start_configured(bench, programs, configuration(base_url), "pool-credd")
+    sign_in_all(credd, 2)  # libraries are loaded, connections made
+    costs, pauses, quiet, powers = [], [], [], []
+    for _ in range(options.repeats):
+        powers += json.loads(workbench.run([programs.yardsticks / "powers", 20], 60))
+        before = workbench.processor_seconds(credd.pid)
+        pauses.append(longest_answer(credd, lambda: sign_in_all(credd, USERS)))
+        costs.append((workbench.processor_seconds(credd.pid) - before) * 1000 / USERS)
+        quiet.append(longest_answer(credd, lambda: time.sleep(1)))
+    bench.stop_last()
+    bench.stop_last()
+    return {
+        "sign-in": figures.Measured(costs, {"OpenSSL's powers": [statistics.median(powers)]}),
+        "sign-in, pause": figures.Measured(pauses, {"quiet": quiet}),
+    }
+
+
+def configuration(base_url):
+    return f"""\
+[backend staff]
+type = user-pool
+user_pool_id = {POOL}
+client_id = {CLIENT}
+user_pool_endpoint = {base_url}
+rate_limit = 10000/s
+
+[profile staff]
+identity_pool_id = {servers.POOL}
+backend = staff
+cognito_endpoint = {base_url}
+"""
+
+
+def sign_in_all(credd, users):
+    """Each as a Unix user of its own, all at the same moment. They sign out afterwards."""
+    ready, start = os.pipe()
+    children = []
+    for number in range(users):
+        child = os.fork()
+        if child == 0:
+            os.close(start)
+            os._exit(sign_in(credd.socket, many_sessions.FIRST_USER + number, ready))
+        children.append(child)
+    os.close(ready)
+    time.sleep(0.2)  # until all are connected
+    os.close(start)
+    failed = sum(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0 for child in children)
+    if failed:
+        raise workbench.BenchmarkError(f"{failed} of {users} sign-ins failed")
+
+
+def sign_in(path, uid, ready):
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(ANSWER_SECONDS)
+        client.connect(str(path))
+        replies = client.makefile("rb")
+        os.read(ready, 1)  # its end is the start
+        client.sendall(LOGIN.encode() + b"\n")
+        reply = json.loads(replies.readline())
+        client.sendall(LOGOUT.encode() + b"\n")
+        replies.readline()
+    return 0 if reply.get("State") == "signedIn" else 1
+
+
+def longest_answer(credd, meanwhile):
+    """Milliseconds: the longest answer to a client that asks all the time, while something runs."""
+    ready, done = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(ready)
+        try:
+            meanwhile()
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
+    os.close(done)
+    os.set_blocking(ready, False)
+    gc.disable()
+    longest = 0.0
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(ANSWER_SECONDS)
+        client.connect(str(credd.socket))
+        while not is_over(ready):
+            begin = time.perf_counter()
+            client.sendall(PING)
+            client.recv(4096)
+            longest = max(longest, time.perf_counter() - begin)
+    gc.enable()
+    os.close(ready)
+    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0:
+        raise workbench.BenchmarkError("the sign-ins failed")
+    return longest * 1000
+
+
+def is_over(ready):
+    try:
+        return os.read(ready, 1) == b""
+    except BlockingIOError:
+        return False
