@@ -225,7 +225,13 @@ private final class EventPairWorld {
     let identity = fixture.host.upstreams.identity(of: user)
     for reply in client.replies {
       #expect(reply.errorCode != "Internal", comment)
-      if let key = reply.accessKeyID { #expect(identityOfKey[key] == identity, comment) }
+      if let key = reply.accessKeyID {
+        #expect(identityOfKey[key] == identity, comment)
+        // The secrets that came with this key.
+        let number = Int(key.suffix(9)).map { "\($0)" } ?? "none"
+        #expect(reply["SecretAccessKey"]?.text == "secret-" + number, comment)
+        #expect(reply["SessionToken"]?.text == "session-" + number, comment)
+      }
       if let shown = reply["IdentityId"]?.text { #expect(shown == identity, comment) }
     }
   }
