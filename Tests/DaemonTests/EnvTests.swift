@@ -66,9 +66,17 @@ struct EnvTests {
     #expect(outcome.errors.split(separator: "\n").count == 1)
   }
 
-  @Test(arguments: ["sh", "bash", "zsh", "fish"])
-  func aScriptDoesNotGoOnAfterAFailure(_ name: String) throws {
-    guard let shell = Programs.installed(name) else { return }
+  @Test(arguments: ["sh", "bash"])
+  func aScriptDoesNotGoOnAfterAFailure(_ name: String) throws { try expectToStop(name) }
+
+  @Test(.enabled(if: Programs.installed("zsh") != nil, "takes zsh"))
+  func aScriptOfZshDoesNotGoOnAfterAFailure() throws { try expectToStop("zsh") }
+
+  @Test(.enabled(if: Programs.installed("fish") != nil, "takes fish"))
+  func aScriptOfFishDoesNotGoOnAfterAFailure() throws { try expectToStop("fish") }
+
+  private func expectToStop(_ name: String) throws {
+    let shell = try #require(Programs.installed(name))
     let host = try TestHost()
     for options in ["--profile missing", "--bogus", "--min-ttl x"] {
       let text =

@@ -19,11 +19,39 @@ struct FairUseTests {
     #expect((refused?["Error"]?["RetryAfter"]?.number ?? 0) > 0)
     // What is asked for in the ordinary way is given.
     #expect(try host.credentials()["AccessKeyId"] != nil)
+    try expectUpstreamServesAnother(host)
     // Two a second come back.
     try Deadline.usual.wait(for: "the next sign-in") {
       try host.ask(#"{"op":"login"}"#).errorCode == nil
     }
     try other.expectServed()
+  }
+
+  /// While the user goes on signing in, another gets new credentials, which are not in the cache.
+  private func expectUpstreamServesAnother(_ host: TestHost) throws {
+    let flood = try PythonScript(
+      """
+      import json, socket, sys
+      s = socket.socket(socket.AF_UNIX)
+      s.connect(sys.argv[1])
+      replies, refused = s.makefile(), 0
+      while True:
+          s.sendall(b'{"op":"login"}\\n')
+          if "Error" in json.loads(replies.readline()):
+              refused += 1
+              if refused == 1: print("refused", flush=True)
+      """
+    ).start(host)
+    try Deadline.usual.wait(for: "a refusal") { flood.output.contains("refused") }
+    let credctl = try Stage.current().executable(Programs.credctl)
+    let first = try host.credctl(credctl, as: .daemon, "get")
+    let asked = ContinuousClock.now
+    let next = try host.credctl(credctl, as: .daemon, "get", "--refresh")
+    #expect(asked.duration(to: .now) < .seconds(5))
+    #expect(first.status == 0 && next.status == 0, "\(first.errors)\(next.errors)")
+    #expect(try JSON(first.output)["AccessKeyId"] != JSON(next.output)["AccessKeyId"])
+    #expect(flood.status == nil, "\(flood.errors)")
+    flood.stop()
   }
 
   @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))

@@ -17,6 +17,7 @@ struct MemoryTests {
     secrets.merge(try host.credentials().secrets()) { $1 }
     try host.expectAll(secrets)
     let replaced = try host.credentials(refresh: true).secrets("new")
+    try host.expectAll(replaced)
     try host.expectNone(["old": try #require(secrets["SecretAccessKey"])])
     secrets.merge(replaced) { $1 }
     _ = try host.ask(#"{"op":"status"}"#)
@@ -41,7 +42,7 @@ struct MemoryTests {
     let host = try TestHost(managed: true)
     let token = try host.ask(#"{"op":"token"}"#).secrets()
     let credentials = try host.credentials().secrets()
-    try host.expectAll(credentials)
+    try host.expectAll(credentials.merging(token) { $1 })
     // So that nothing new comes, of which parts could be the same.
     try host.sandbox.plan(#"{"Service":"cognito","Kind":"status","Status":503,"Count":-1}"#)
     try host.sandbox.plan(#"{"Service":"backend","Kind":"status","Status":503,"Count":-1}"#)
@@ -100,6 +101,7 @@ struct MemoryTests {
     }
     let mine = try host.ask(#"{"op":"token"}"#)
     let (identity, token) = (mine["IdentityId"]?.text ?? "", mine["Token"]?.text ?? "")
+    try host.expectAll(["token": token])
     _ = try host.ask(#"{"op":"logout"}"#)
     try host.expectNone(["token": token])
     let reply = try host.ask(
@@ -118,8 +120,16 @@ struct MemoryTests {
     try host.expectNone(["token": token])
     let logins = Dictionary(
       uniqueKeysWithValues: (0..<10).map { ("p\($0).example", newSecret(40_000)) })
-    #expect(try host.logIn(logins, profile: "direct").errorCode != nil)
-    try host.expectNone(logins)
+    // The last byte makes it a line, which is refused.
+    let members = logins.map { #""\#($0)":"\#($1)""# }.joined(separator: ",")
+    let socket = try host.connect()
+    try socket.send(#"{"op":"login","profile":"direct","logins":{\#(members)}}"#)
+    // A look for all of it would take longer than half a line may.
+    let ends = logins.mapValues { String($0.suffix(300)) }
+    try host.expectAll(ends)
+    try socket.send("\n")
+    #expect(try socket.reply().errorCode == "TokenRejected")
+    try host.expectNone(ends)
   }
 
   @Test func nothingIsLeftOfOtherProvidersLogins() throws {
@@ -136,10 +146,16 @@ struct MemoryTests {
     // One that takes another's place.
     let next = try host.sandbox.token(of: Self.facebook, "f1", #","Lifetime":1800"#)
     #expect(try host.logIn([Self.facebook: next]).errorCode == nil)
+    try host.expectAll(["next": next])
     try host.expectNone([Self.facebook: logins[Self.facebook] ?? ""], besides: [next])
     // One that is refused.
     let bad = try host.sandbox.token(of: Self.google, "x1", #","Lifetime":-60"#)
-    #expect(try host.logIn([Self.google: bad]).errorCode == "TokenRejected")
+    try host.sandbox.plan(#"{"Service":"cognito","Kind":"delay","Seconds":2}"#)
+    let socket = try host.connect()
+    try socket.send(
+      #"{"op":"login","profile":"default","logins":{"\#(Self.google)":"\#(bad)"}}"# + "\n")
+    try host.expectAll(["refused": bad])
+    #expect(try socket.reply().errorCode == "TokenRejected")
     try host.expectNone(["refused": bad], besides: [logins[Self.google] ?? ""])
     _ = try host.ask(#"{"op":"logout"}"#)
     secrets["next"] = next
@@ -176,6 +192,8 @@ struct MemoryTests {
     }
     try host.expectAll(secrets)
     _ = try host.ask(#"{"op":"logout"}"#)
+    // The session has them no more: what is found stands in the replies.
+    try host.expectAll(secrets)
     deaf = []
     try host.expectNone(secrets)
   }

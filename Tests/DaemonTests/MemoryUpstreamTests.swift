@@ -60,17 +60,20 @@ struct MemoryUpstreamTests {
     let host = try signingHost(secret, "credentials_file = \(file)")
     var secrets = try host.credentials().secrets()
     try host.expectAll(secrets)
+    // The sandbox has checked the signature that was made with it.
+    host.noteInMemory(["developer key": secret])
     try host.expectNone(["developer key": secret])
     try write(text(next), to: file)
     #expect(try host.ask(#"{"op":"clear","what":"identity"}"#).errorCode == nil)
     #expect(try host.refusal("{}").errorCode == "BackendRejected")
+    host.noteInMemory(["next": next])
     secrets.merge(["developer key": secret, "next": next]) { $1 }
     try host.expectNone(secrets)
   }
 
   /// They are kept until they run out, or the configuration is read anew.
   @Test func nothingIsLeftOfDeveloperKeysOfAProcess() throws {
-    let program = try Stage.current().newFile("process")
+    let (program, go) = try (Stage.current().newFile("process"), Stage.current().newFile("go"))
     let (secret, other) = (newSecret(40), newSecret(40))
     let reply =
       #"{"Version":1,"AccessKeyId":"\#(Self.developerKey)","SecretAccessKey":"\#(secret)"}"#
@@ -78,11 +81,18 @@ struct MemoryUpstreamTests {
     let host = try signingHost(secret, "credential_process = /bin/sh \(program)")
     _ = try host.credentials()
     try host.expectAll(["developer key": secret])
-    try write("echo '{\"Error\":\"\(other)\"}'; exit 1", to: program)
+    try write(
+      "echo '{\"Error\":\"\(other)\"}'; until [ -e \(go) ]; do sleep 0.05; done; exit 1",
+      to: program)
     host.daemon.send(SIGHUP)
     try Deadline.usual.wait(for: "the reload") { host.log.contains("configuration loaded") }
     try host.expectNone(["developer key": secret])
     _ = try host.ask(#"{"op":"clear","what":"identity"}"#)
+    let waiting = try host.connect()
+    try waiting.send("{}\n")
+    try host.expectAll(["output": other])
+    try write("", to: go)
+    _ = try waiting.reply()
     #expect(try host.refusal("{}").errorCode != nil)
     try host.expectNone(["output": other])
   }
@@ -111,6 +121,11 @@ struct MemoryUpstreamTests {
           "flow = basic\nsts_endpoint = \(sandbox.url)\n"
             + "role_arn = \(Configuration.role("authenticated"))\n" + trust)
     }
+    try host.sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":1.5}"#)
+    let first = try host.connect()
+    try first.send(#"{"op":"token","wait":30}"# + "\n")
+    try host.expectAll(["bearer": bearer])
+    #expect(try first.reply()["Token"] != nil)
     var secrets: [String: String] = [:]
     for profile in ["default", "tls"] {
       let token = try host.ask(#"{"op":"token","profile":"\#(profile)","wait":30}"#)
@@ -121,7 +136,10 @@ struct MemoryUpstreamTests {
     // The private key's file; the key itself is of the connection.
     let key = try String(contentsOfFile: tls.folder + "/client.key", encoding: .utf8)
     let lines = key.split(separator: "\n").filter { !$0.hasPrefix("-") }.joined()
-    try host.expectNone(["bearer": bearer, "client key": String(lines.dropFirst(40))])
+    let fileOfKey = ["client key": String(lines.dropFirst(40))]
+    // The sandbox asks every client for a certificate: the file was read for each connection.
+    host.noteInMemory(fileOfKey)
+    try host.expectNone(["bearer": bearer].merging(fileOfKey) { $1 })
     for profile in ["default", "tls"] {
       _ = try host.ask(#"{"op":"logout","profile":"\#(profile)"}"#)
     }
@@ -194,6 +212,7 @@ struct MemoryUpstreamTests {
   @Test func nothingIsLeftOfWhatACommandWasToldAndSaid() throws {
     let stage = try Stage.current()
     let (text, go) = (stage.newFile("script"), stage.newFile("go"))
+    let wrong = stage.newFile("wrong")
     let (refused, said) = (newSecret(400), newSecret())
     try write(
       #"""
@@ -202,6 +221,7 @@ struct MemoryUpstreamTests {
       if [[ $query == *tellWrong* ]]; then
         echo '{"IdentityId":"x","Token":"\#(refused)"}'
         echo '\#(said)' >&2
+        while [ ! -e \#(wrong) ]; do sleep 0.05; done
         exit 0
       fi
       while [ ! -e \#(go) ]; do sleep 0.05; done
@@ -231,6 +251,11 @@ struct MemoryUpstreamTests {
     try host.expectAll(secrets)
     _ = try host.ask(#"{"op":"logout"}"#)
     try host.expectNone(secrets)
+    let waiting = try host.connect()
+    try waiting.send(#"{"profile":"wrong"}"# + "\n")
+    try host.expectAll(["output": refused, "standard error": said])
+    try write("", to: wrong)
+    _ = try waiting.reply()
     #expect(try host.refusal(#"{"profile":"wrong"}"#).errorCode != nil)
     try host.expectNone(["output": refused, "standard error": said])
   }

@@ -162,25 +162,48 @@ struct StateDirectoryTests {
     let stage = try Stage.current()
     let sandbox = try Sandbox()
     let (folder, file, path) = (try folder(), stage.newFile("credd.conf"), stage.newFile("s"))
-    try Data(Configuration.usual(sandbox).utf8).write(to: URL(filePath: file))
-    // One page, which is taken; the mount is credd's alone.
-    let script =
-      "mount -t tmpfs -o size=4k none '\(folder)' && head -c 4096 /dev/zero > '\(folder)/full' "
-      + "&& exec \"$@\""
+    let configuration =
+      Configuration.usual(sandbox)
+      + Configuration.profile("next", endpoint: sandbox.url, identifier: "bob")
+    try Data(configuration.utf8).write(to: URL(filePath: file))
+    // Two pages; the mount is credd's alone.
     let daemon = try ChildProcess(
       [
-        try #require(Programs.installed("unshare")), "-m", "/bin/sh", "-c", script, "sh",
+        try #require(Programs.installed("unshare")), "-m", "/bin/sh", "-c",
+        "mount -t tmpfs -o size=8k none '\(folder)' && exec \"$@\"", "sh",
         Programs.credd, "--config", file, "--socket", path,
       ], environment: ["STATE_DIRECTORY": folder])
     try Deadline.usual.wait(for: "credd") { (try? StreamSocket(unixPath: path)) != nil }
+    // It is held open: credd's mount goes with credd.
+    let inside = unsafe open("/proc/\(daemon.pid)/root\(folder)", O_RDONLY | O_CLOEXEC)
+    try #require(inside >= 0)
+    defer { close(inside) }
+    let place = "/proc/self/fd/\(inside)"
     let socket = try StreamSocket(unixPath: path)
-    try socket.send("{}\n")
-    #expect(try socket.reply()["AccessKeyId"] != nil)
+    func ask(_ line: String) throws -> JSON {
+      try socket.send(line + "\n")
+      return try socket.reply()
+    }
+    func identity(_ profile: String) throws -> String {
+      #expect(try ask(#"{"profile":"\#(profile)","wait":30}"#)["AccessKeyId"] != nil)
+      let reply = try ask(#"{"op":"identity","profile":"\#(profile)"}"#)
+      return try #require(reply["IdentityId"]?.text)
+    }
+    let first = try identity("default")
+    try Deadline.usual.wait(for: "the file") { (try? text(place))?.contains(first) == true }
+    let before = try text(place)
+    try Data(count: 4096).write(to: URL(filePath: place + "/full"))
+    let next = try identity("next")
     try Deadline.usual.wait(for: "the warning") {
       daemon.errors.contains("No space left on device")
     }
-    try socket.send("{\"op\":\"status\"}\n")
-    let said = try socket.reply()["Daemon"]?["StateDirectory"]?.text
+    let said = try ask(#"{"op":"status"}"#)["Daemon"]?["StateDirectory"]?.text
     #expect(said?.contains("No space left on device") == true)
+    #expect(try text(place) == before)
+    // What was kept in memory is written when there is room, at the latest at the end.
+    try FileManager.default.removeItem(atPath: place + "/full")
+    daemon.send(SIGTERM)
+    #expect(try daemon.wait() == 0)
+    #expect(try text(place).contains(first) && text(place).contains(next))
   }
 }

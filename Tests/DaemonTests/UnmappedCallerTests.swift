@@ -75,9 +75,13 @@ struct UnmappedCallerTests {
       let refused = try ChildProcess(arguments)
       #expect(try refused.wait() == 77)
       #expect(refused.output.isEmpty)
+      // The daemon's refusal, not credctl's own of a listener that it does not know.
+      #expect(refused.errors.contains("is not available to you"), "\(refused.errors)")
     }
+    #expect(daemon.errors.contains("the kernel has no uid for it"), "\(daemon.errors)")
     let socket = try StreamSocket(unixPath: path)
     try socket.send("{}\n")
     #expect(try socket.reply()["AccessKeyId"] != nil)
+    #expect(try sandbox.callbacks == 1)
   }
 }

@@ -80,6 +80,16 @@ import Testing
     #expect(issued("AccessKeyId=\(key)")?["Pool"]?.text == TestSandbox.pool)
     #expect(issued("AccessKeyId=\(key)")?["Logins"] == logins)
     #expect(issued("AccessKeyId=\(key)")?["RoleSessionName"] == nil)
+    let other = test.credentials(identity, TestSandbox.cognito, token).json?["Credentials"]
+    for (secrets, code) in [(reply.json?["Credentials"], nil), (other, "Mixed")] {
+      let whole: JSON = [
+        "AccessKeyId": .string(key), "SecretAccessKey": secrets?["SecretKey"] ?? .null,
+        "SessionToken": secrets?["SessionToken"] ?? .null,
+      ]
+      let judged = test.send("POST", "/control/issued", whole).json
+      #expect(judged?["Code"]?.text == code)
+      #expect(judged?["Pool"]?.text == (code == nil ? TestSandbox.pool : nil))
+    }
     #expect(issued("Token=\(token)")?["IdentityId"]?.text == identity)
     #expect(issued("Token=\(token)")?["Pool"]?.text == TestSandbox.pool)
     #expect(issued("Token=\(token)")?["Logins"] == logins)

@@ -33,6 +33,7 @@ enum ControlService {
       return [:]
     case ("GET", "last"): return try last(request, in: sandbox)
     case ("GET", "issued"): return try issued(request, in: sandbox)
+    case ("POST", "issued"): return try issued(FieldReader(bodyOf: request), in: sandbox.state.mint)
     case ("POST", "user"): return try sandbox.state.setUser(FieldReader(bodyOf: request))
     case ("POST", "lifetimes"): return try sandbox.state.setLifetimes(FieldReader(bodyOf: request))
     case ("POST", "pool"): return try sandbox.state.setPool(FieldReader(bodyOf: request))
@@ -74,7 +75,28 @@ enum ControlService {
     guard let key = query["AccessKeyId"] else {
       throw ServiceError("InvalidRequest", "AccessKeyId or Token is required")
     }
-    guard let grant = sandbox.state.mint.grant(of: key) else {
+    return try issued(key, in: sandbox.state.mint)
+  }
+
+  /// The same of whole credentials, which must have been given together.
+  private static func issued(
+    _ reader: FieldReader, in mint: CredentialMint
+  ) throws(ServiceError) -> JSON {
+    var fields = reader
+    let key = try fields.text("AccessKeyId")
+    let secrets = try [fields.text("SecretAccessKey"), fields.text("SessionToken")]
+    try fields.finish()
+    let output = try issued(key, in: mint)
+    guard mint.secrets(of: key) == secrets else {
+      throw ServiceError(status: 409, "Mixed", "these were not given together")
+    }
+    return output
+  }
+
+  private static func issued(
+    _ key: String, in mint: CredentialMint
+  ) throws(ServiceError) -> JSON {
+    guard let grant = mint.grant(of: key) else {
       throw ServiceError(status: 404, "NotFound", "no such access key")
     }
     var output: [String: JSON] = [

@@ -29,9 +29,14 @@ struct CredentialMint: Sendable {
   var sessionTokenLength = 896
   private(set) var made = 0
   private var grants: [String: Grant] = [:]
+  /// SecretAccessKey and SessionToken.
+  private var secrets: [String: [String]] = [:]
   private var order: [String] = []
 
   func grant(of accessKeyID: String) -> Grant? { grants[accessKeyID] }
+
+  /// The SecretAccessKey and the SessionToken that were given with an access key.
+  func secrets(of accessKeyID: String) -> [String]? { secrets[accessKeyID] }
 
   mutating func credentials(
     for grant: Grant, random: inout SplitMix64
@@ -46,21 +51,23 @@ struct CredentialMint: Sendable {
       sessionToken: opening
         + random.text(max(1, sessionTokenLength - opening.utf8.count - 2), of: base64) + "==",
       expiration: grant.expiration)
-    remember(grant, as: credentials.accessKeyID)
+    remember(grant, as: credentials)
     made += 1
     return credentials
   }
 
   /// A ring: the oldest grant makes room.
-  private mutating func remember(_ grant: Grant, as accessKeyID: String) {
+  private mutating func remember(_ grant: Grant, as credentials: TemporaryCredentials) {
+    let accessKeyID = credentials.accessKeyID
     if order.count < CredentialMint.maximumGrants {
       order.append(accessKeyID)
     } else {
       let slot = made % CredentialMint.maximumGrants
-      grants[order[slot]] = nil
+      (grants[order[slot]], secrets[order[slot]]) = (nil, nil)
       order[slot] = accessKeyID
     }
     grants[accessKeyID] = grant
+    secrets[accessKeyID] = [credentials.secretAccessKey, credentials.sessionToken]
   }
 }
 

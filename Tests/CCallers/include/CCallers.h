@@ -14,6 +14,9 @@ struct ccallers_caller {
   const char *program;
 };
 
+// The version of Landlock that the kernel has, or -errno.
+int ccallers_landlock_version(void);
+
 // Connects to a Unix socket by a process of its own, which lives until `lifeline` is closed. Here,
 // because Swift has no fork(2), and the kernel names the process that called connect(2).
 //

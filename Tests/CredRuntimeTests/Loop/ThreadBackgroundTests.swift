@@ -14,10 +14,20 @@ struct ThreadBackgroundTests {
     let thread: LoopThread
     let background: OnLoop<ThreadBackground>
 
+    /// How many threads were started.
+    var starts: Int { started.value }
+    private let started: Count
+
     init() throws {
+      let started = Count()
+      self.started = started
       thread = try LoopThread()
       background = try thread.run {
-        OnLoop(value: try ThreadBackground(loop: $0, log: Heard().logger))
+        OnLoop(
+          value: try ThreadBackground(loop: $0, log: Heard().logger) {
+            started.add()
+            return DetachedThread.start($0)
+          })
       }
     }
 
@@ -90,6 +100,12 @@ struct ThreadBackgroundTests {
       case .overdue(let isRunning): isRunning ? "overdue, running" : "overdue"
       }
     }
+  }
+
+  private final class Count: Sendable {
+    private let number = Atomic<Int>(0)
+    var value: Int { number.load(ordering: .relaxed) }
+    func add() { number.add(1, ordering: .relaxed) }
   }
 
   /// Something that work waits for. Ends every wait when the test does.
@@ -173,8 +189,8 @@ struct ThreadBackgroundTests {
       }
     }
     #expect(eventually { door.waits.load(ordering: .relaxed) == lane.width })
-    usleep(20_000)
-    #expect(door.waits.load(ordering: .relaxed) == lane.width)
+    // All were asked for; a thread is started at once, or when another's work has ended.
+    #expect(fixture.starts == lane.width)
     door.open()
     #expect(eventually { reports.all.count == lane.width + 3 })
   }

@@ -90,8 +90,8 @@ struct FairUseTests {
     _ = try other.median()
     let order = try fixture.run { receiver, _ in Array(receiver.order.dropFirst(before)) }
     let place = try #require(order.firstIndex { $0 == own })
-    // Not after all the lines of the other twenty.
-    #expect(place < floods.count * ServerLimits.turnLines, "\(place)")
+    // Not after the turns of the other twenty: some are under way when it comes.
+    #expect(place <= 4 * ServerLimits.turnLines, "\(place)")
   }
 
   @Test(.enabled(if: geteuid() == 0, "needs a second user"))
@@ -116,8 +116,8 @@ struct FairUseTests {
     _ = try other.median()
     let order = try fixture.run { receiver, _ in Array(receiver.order.dropFirst(before)) }
     let place = try #require(order.firstIndex { $0 == own })
-    // Not after all the lines of the other twenty.
-    #expect(place < floods.count * ServerLimits.turnLines, "\(place)")
+    // Not after the turns of the other twenty: some are under way when it comes.
+    #expect(place <= 4 * ServerLimits.turnLines, "\(place)")
   }
 
   @Test func `the lines after an answer wait for a turn`() throws {

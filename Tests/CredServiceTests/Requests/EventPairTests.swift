@@ -15,6 +15,8 @@ struct EventPairTests {
     case stop
     /// The answer to the upstream call under way.
     case answer
+    /// The same, and it is an error.
+    case failure
     /// A client that waits disconnects.
     case leaving
     /// The wait of another client ends.
@@ -40,7 +42,7 @@ struct EventPairTests {
 
   @Test(arguments: Start.allCases)
   func twoEventsAtOnceLoseNothingInEitherOrder(_ start: Start) throws {
-    #expect(Self.pairs.count == 56)
+    #expect(Self.pairs.count == 72)
     for (first, second) in Self.pairs {
       let world = try EventPairWorld(start)
       try world.happens(first)
@@ -59,6 +61,8 @@ private final class EventPairWorld {
   private let hasty: TestClient
   private let idle: TestClient
   private let bob: TestClient
+  /// A client of the first user that watches.
+  private let watcher: TestClient
   /// When the hasty client's wait ends.
   private var instant = Instant.distantFuture
   private var server = "127.0.0.1"
@@ -77,6 +81,7 @@ private final class EventPairWorld {
     fixture = try ServiceFixture(Self.text(start, server, isWithdrawn: false))
     (first, hasty) = (fixture.connect(pid: 1), fixture.connect(pid: 2))
     (idle, bob) = (fixture.connect(pid: 3), fixture.connect(uid: 1001, pid: 4))
+    watcher = fixture.connect(pid: 5)
     let upstreams = fixture.host.upstreams
     fixture.host.http.answer = { [unowned self] in note(upstreams.answer($0), to: $0) }
     try begin()
@@ -109,6 +114,7 @@ private final class EventPairWorld {
       fixture.advance(by: .seconds(60))
       #expect(try fixture.ask().accessKeyID != nil)
     }
+    watcher.send(#"{"id":0,"op":"watch"}"#)
     fixture.host.http.holds = true
     if start == .refresh {
       let sent = fixture.host.http.requests.count
@@ -137,13 +143,14 @@ private final class EventPairWorld {
       try fixture.reload(text)
     case .withdrawal:
       isWithdrawn = true
-      repliesBeforeWithdrawal = [first, hasty, idle].map(\.replies.count)
+      repliesBeforeWithdrawal = [first, hasty, idle, watcher].map(\.replies.count)
       try fixture.reload(text)
     case .logout:
       repliesBeforeLogout = [first, hasty].map(\.replies.count)
       idle.sendOnly(#"{"id":0,"op":"logout"}"#)
     case .stop: fixture.service.dismissWaiters()
     case .answer: fixture.host.http.deliver()
+    case .failure: fixture.host.http.deliver(.success(HTTPReply(status: 503, body: Secret("down"))))
     case .leaving: first.leave()
     case .timer: fixture.host.clock.advance(to: instant)
     case .otherUser: bob.sendOnly(#"{"id":0,"wait":\#(start == .login ? 0 : 30)}"#)
@@ -182,6 +189,7 @@ private final class EventPairWorld {
     judge(hasty, sent: 2, user: "alice", comment)
     judge(idle, sent: happened.contains(.logout) ? 1 : 0, user: "alice", comment)
     judge(bob, sent: happened.contains(.otherUser) ? 1 : 0, user: "bob", comment)
+    judgeWatcher(comment)
     #expect(misdirected.isEmpty, comment)
     #expect(fixture.service.sessions.values.allSatisfy { $0.machine.waiterCount == 0 }, comment)
     #expect(fixture.service.users.values.allSatisfy { $0.waitingSessions.isEmpty }, comment)
@@ -192,7 +200,9 @@ private final class EventPairWorld {
     if let repliesBeforeWithdrawal {
       for reply in later(than: repliesBeforeWithdrawal) {
         #expect(reply["IdentityId"] == nil, "\(words): \(reply)")
-        #expect(["AccessDenied", "ShuttingDown"].contains(reply.errorCode), "\(words): \(reply)")
+        let isEnd = reply["Event"]?.text == "state" && reply.state == "signedOut"
+        #expect(
+          isEnd || ["AccessDenied", "ShuttingDown"].contains(reply.errorCode), "\(words): \(reply)")
       }
     }
     try judgeNextProcess(comment)
@@ -200,7 +210,7 @@ private final class EventPairWorld {
 
   /// What alice's clients got after so many replies.
   private func later(than counts: [Int]) -> [Reply] {
-    zip([first, hasty, idle], counts).flatMap { $0.replies.dropFirst($1) }
+    zip([first, hasty, idle, watcher], counts).flatMap { $0.replies.dropFirst($1) }
   }
 
   /// Each line was answered once, in order, and holds nothing of anybody else.
@@ -215,9 +225,31 @@ private final class EventPairWorld {
     let identity = fixture.host.upstreams.identity(of: user)
     for reply in client.replies {
       #expect(reply.errorCode != "Internal", comment)
-      if let key = reply.accessKeyID { #expect(identityOfKey[key] == identity, comment) }
+      if let key = reply.accessKeyID {
+        #expect(identityOfKey[key] == identity, comment)
+        // The secrets that came with this key.
+        let number = Int(key.suffix(9)).map { "\($0)" } ?? "none"
+        #expect(reply["SecretAccessKey"]?.text == "secret-" + number, comment)
+        #expect(reply["SessionToken"]?.text == "session-" + number, comment)
+      }
       if let shown = reply["IdentityId"]?.text { #expect(shown == identity, comment) }
     }
+  }
+
+  /// It hears of its own user alone, and of a failure that the session met.
+  private func judgeWatcher(_ comment: Comment) {
+    let identity = fixture.host.upstreams.identity(of: "alice")
+    for reply in watcher.replies {
+      #expect(reply["Id"]?.integer == 0 && reply.errorCode != "Internal", comment)
+      if let shown = reply["IdentityId"]?.text { #expect(shown == identity, comment) }
+    }
+    // Events after which the answer under way is nothing to the session.
+    let ends: [EventPairTests.Event] = [.answer, .logout, .reload, .withdrawal]
+    let place = happened.firstIndex(of: .failure)
+    guard start != .login, let place, !happened[..<place].contains(where: ends.contains) else {
+      return
+    }
+    #expect(watcher.replies.contains { $0["Event"]?.text == "degraded" }, comment)
   }
 
   /// Nothing is lost, and who signed out stays signed out.

@@ -27,7 +27,7 @@ final class FakeHTTP: HTTPSending {
   var answer: (HTTPRequest) -> Answer = { _ in .failure(.connect) }
   /// Replies that are due wait for ``deliver()``.
   var holds = false
-  private var held: [() -> Void] = []
+  private var held: [(Result<HTTPReply, TransportFailure>?) -> Void] = []
   private(set) var requests: [HTTPRequest] = []
   /// Requests that were not answered yet.
   private(set) var underWay = 0
@@ -52,24 +52,24 @@ final class FakeHTTP: HTTPSending {
       answer = Answer(result: .failure(.timeout), time: settings.timeout)
     }
     let number = requests.count
-    let finish = { [unowned self] in
+    let finish = { [unowned self] (result: Result<HTTPReply, TransportFailure>?) in
       underWay -= 1
       trace.add("reply \(request.operation)")
-      completion(answer.result)
+      completion(result ?? answer.result)
     }
     let timer = clock.makeTimer { [unowned self] in
       timers[number] = nil
-      if holds { held.append(finish) } else { finish() }
+      if holds { held.append(finish) } else { finish(nil) }
     }
     timers[number] = timer
     timer.arm(at: clock.now + answer.time)
   }
 
-  /// All replies that are due come now.
-  func deliver() {
+  /// All replies that are due come now, or another one in place of each.
+  func deliver(_ other: Result<HTTPReply, TransportFailure>? = nil) {
     let due = held
     held = []
-    for finish in due { finish() }
+    for finish in due { finish(other) }
   }
 }
 

@@ -132,7 +132,7 @@ final class FakeUpstreams {
     return ok(
       """
       {"IdentityId":"\(identity)","Credentials":{"AccessKeyId":"\(accessKeyID)",\
-      "SecretKey":"secret","SessionToken":"session","Expiration":\(end.milliseconds / 1000)}}
+      "SecretKey":"secret-\(issued)","SessionToken":"session-\(issued)","Expiration":\(end.milliseconds / 1000)}}
       """)
   }
 
@@ -142,7 +142,8 @@ final class FakeUpstreams {
       """
       <AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">\
       <AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>\(accessKeyID)</AccessKeyId>\
-      <SecretAccessKey>secret</SecretAccessKey><SessionToken>session</SessionToken>\
+      <SecretAccessKey>secret-\(issued)</SecretAccessKey>\
+      <SessionToken>session-\(issued)</SessionToken>\
       <Expiration>\(end.iso8601)</Expiration></Credentials>\
       <AssumedRoleUser><Arn>arn:aws:sts::123456789012:assumed-role/r/s</Arn>\
       <AssumedRoleId>A:s</AssumedRoleId></AssumedRoleUser>\

@@ -116,6 +116,9 @@ final class RowStory {
       let key = try #require(
         reply["AccessKeyId"]?.text, "\(moment): \(reply.shown), not \(grant)")
       #expect(try given(key) == grant, "\(moment)")
+      // Its two secrets are the ones that came with it.
+      _ = try host.sandbox.issued(reply)
+      _ = reply.secrets()
       return key
     }
   }
@@ -206,6 +209,7 @@ final class RowStory {
 
   private func password(_ person: RowCast.Person, _ place: RowCast.Place) throws -> String {
     let name = reading.username(person, place)
+    try Stage.current().note(secret: "\(name)-password", isPhrase: true)
     return #""username":"\#(name)","password":"\#(name)-password""#
   }
 

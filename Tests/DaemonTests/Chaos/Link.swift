@@ -22,15 +22,18 @@ struct Link {
 
   /// Whether the kernel can delay and lose packets by `tc netem`, tried in a namespace of its own.
   static let hasNetem: Bool = {
-    guard canBe, let unshare = Programs.installed("unshare") else { return false }
-    let trial = Process()
+    guard canBe, let unshare = Programs.installed("unshare"), let tc = Programs.installed("tc")
+    else { return false }
+    let (trial, errors) = (Process(), Pipe())
     trial.executableURL = URL(filePath: unshare)
-    trial.arguments = [
-      "-n", "/bin/sh", "-c", "exec tc qdisc add dev lo root netem delay 1ms 2>/dev/null",
-    ]
-    guard (try? trial.run()) != nil else { return false }
+    trial.arguments = ["-n", tc, "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
+    trial.standardError = errors
+    guard (try? trial.run()) != nil else { return true }
+    let text = String(
+      decoding: (try? errors.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
     trial.waitUntilExit()
-    return trial.terminationStatus == 0
+    // Any other trouble is the test's to show.
+    return !text.contains("qdisc kind is unknown")
   }()
 
   private let near: ChildProcess
@@ -95,13 +98,16 @@ struct Link {
   func onNearSide(_ words: String...) throws { try run(near, words) }
   func onFarSide(_ words: String...) throws { try run(far, words) }
 
-  func run(_ side: ChildProcess, _ words: [String]) throws {
+  func run(_ side: ChildProcess, _ words: [String]) throws { _ = try output(side, words) }
+
+  func output(_ side: ChildProcess, _ words: [String]) throws -> String {
     let nsenter = try #require(Programs.installed("nsenter"))
     let program = try #require(Programs.installed(words[0]), "\(words[0]) is not installed")
     let process = try ChildProcess(
       [nsenter, "-t", String(side.pid), "-n", "--", program] + words.dropFirst())
     let status = try process.wait()
     guard status == 0 else { throw Refused(words: words, errors: process.errors) }
+    return process.output
   }
 
   struct Refused: Error {

@@ -77,7 +77,7 @@ struct LinkTests {
       commands: [
         "nft add table ip conditions",
         "nft add chain ip conditions in { type filter hook input priority 0 ; }",
-        "nft add rule ip conditions in numgen random mod 3 == 0 drop",
+        "nft add rule ip conditions in numgen random mod 3 == 0 counter drop",
       ]),
     Conditions(
       name: "connections reset midway",
@@ -85,7 +85,7 @@ struct LinkTests {
         "nft add table ip conditions",
         "nft add chain ip conditions in { type filter hook input priority 0 ; }",
         "nft add rule ip conditions in ip length > 100 numgen random mod 2 == 0 "
-          + "meta l4proto tcp reject with tcp reset",
+          + "meta l4proto tcp counter reject with tcp reset",
       ]),
   ]
 
@@ -104,6 +104,7 @@ struct LinkTests {
     let (host, link) = try host()
     let first = try host.credentials("warm0")
     for command in conditions.commands { try link.onFarSide(split: command) }
+    var refusals = 0
     for round in 0..<3 {
       let callers = try (0..<6).map { number in
         let socket = try host.connect()
@@ -118,10 +119,13 @@ struct LinkTests {
           #expect(expiration > 0)
         } else {
           #expect(reply.errorCode != nil, "\(reply)")
+          refusals += 1
         }
       }
       #expect(asked.duration(to: .now) < .seconds(10))
     }
+    // The line was bad: packets fell to a rule, or callers had to go without.
+    #expect(try refusals > 0 || link.droppedPackets > 0)
     try link.clearConditions()
     let start = ContinuousClock.now
     for number in 0..<6 { _ = try host.credentials("cold\(number)") }
@@ -133,13 +137,19 @@ struct LinkTests {
   func aFlappingLink() throws {
     let (host, link) = try host()
     let first = try host.credentials("warm0")
-    for _ in 0..<5 {
+    for round in 0..<5 {
       try link.onNearSide("ip", "link", "set", "near", "down")
       let caller = try host.connect()
-      try caller.send(#"{"profile":"cold0","refresh":true,"wait":0.2}"# + "\n")
+      try caller.send(#"{"profile":"cold\#(round)","wait":0.2}"# + "\n")
+      let asked = ContinuousClock.now
       #expect(try host.ask(#"{"profile":"warm0"}"#) == first)
       try link.onNearSide("ip", "link", "set", "near", "up")
-      _ = try caller.reply()
+      let reply = try caller.reply()
+      #expect(asked.duration(to: .now) < .seconds(5))
+      #expect(
+        reply["AccessKeyId"] != nil
+          || ["BackendUnavailable", "CognitoUnavailable", "Timeout"].contains(reply.errorCode),
+        "\(reply)")
     }
     _ = try host.credentials("cold0", refresh: true)
     #expect(try host.state("warm0") == "signedIn")
@@ -150,6 +160,18 @@ extension Link {
   fileprivate func onFarSide(split command: String) throws {
     let words = command.split(separator: " ").map(String.init)
     try run(far, words)
+  }
+
+  /// What the conditions have done: packets that a rule took, or that a queue dropped or held back.
+  fileprivate var droppedPackets: Int {
+    get throws {
+      let rules = try output(far, ["nft", "list", "ruleset"])
+      let queues = try output(far, ["tc", "-s", "qdisc", "show", "dev", "far"])
+      let counts =
+        rules.matches(of: /counter packets (\d+)/).map(\.1)
+        + queues.matches(of: /dropped (\d+), overlimits (\d+)/).flatMap { [$0.1, $0.2] }
+      return counts.compactMap { Int($0) }.reduce(0, +)
+    }
   }
 
   /// Takes away whatever was done to the far side.

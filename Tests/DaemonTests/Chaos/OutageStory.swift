@@ -43,17 +43,29 @@ struct OutageStory {
       #expect(try host.state(profile) == "signedIn")
     }
     #expect(try host.credctl("get", "--profile", Self.warm[0]).status == 0)
+    // Nobody who is offline is told to sign in.
+    for session in try sessions() {
+      #expect(session["LastError"]?["Code"]?.text != "SignInRequired", "\(session)")
+    }
+  }
+
+  private func sessions() throws -> [JSON] {
+    let status = try host.ask(#"{"op":"status"}"#)
+    guard case .array(let sessions) = status["Sessions"] else { return [] }
+    return sessions
   }
 
   /// Checks that the next `get` after the network's return brings it all back.
   func recover() throws {
     let start = ContinuousClock.now
-    for profile in Self.cold.prefix(2) { _ = try host.credentials(profile) }
-    #expect(try host.credentials(Self.warm[0], refresh: true) != before[0])
+    for profile in Self.cold { _ = try host.credentials(profile) }
+    for (profile, credentials) in zip(Self.warm, before) {
+      #expect(try host.credentials(profile, refresh: true) != credentials)
+    }
     #expect(start.duration(to: .now) < Self.bound)
-    let status = try host.ask(#"{"op":"status"}"#)
-    guard case .array(let sessions) = status["Sessions"] else { return }
-    #expect(!sessions.contains { $0["State"]?.text == "signedOut" && $0["IdentityId"] != nil })
+    let sessions = try sessions()
+    #expect(sessions.count == Self.warm.count + Self.cold.count)
+    #expect(sessions.allSatisfy { $0["State"]?.text == "signedIn" }, "\(sessions)")
   }
 
   /// Asks all of them at once, again and again, until one is told since when it is offline and

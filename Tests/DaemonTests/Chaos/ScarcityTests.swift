@@ -18,11 +18,17 @@ struct ScarcityTests {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon.pid)/fd").count
   }
 
+  private func isAsleep(_ daemon: ChildProcess) throws -> Bool {
+    // PID (COMMAND) STATE …
+    try ProcessFile.text(daemon.pid, "stat").split(separator: ") ").last?.hasPrefix("S") == true
+  }
+
   @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
   func withoutDescriptorsNothingSpins() throws {
     let host = try TestHost { Configuration.usual($0, daemon: "max_connections_per_user = 1000") }
     let credentials = try host.credentials()
-    let other = try Bystander(host)
+    // It asks seldom, so that the daemon is asleep most of the time, also on a busy machine.
+    let other = try Bystander(host, connectsAnew: false, pause: .milliseconds(20))
     let before = try descriptors(host.daemon)
     try limit("--nofile=64:64", host.daemon)
     let held = try (0..<60).map { _ in try host.connect() }
@@ -30,20 +36,27 @@ struct ScarcityTests {
     // More of them wait in the backlog, so that the listener is ready all the time.
     let waiting = try (0..<20).map { _ in try host.connect() }
     for socket in waiting { try socket.send("{}\n") }
-    try other.expectServed()
-    let (began, busy) = (ContinuousClock.now, try ProcessFile.busyTime(host.daemon.pid))
-    while began.duration(to: .now) < .seconds(1) {
-      // Open connections are served.
-      try held[0].send("{}\n")
-      #expect(try held[0].reply() == credentials)
-      usleep(100_000)
+    var asleep = 0
+    for look in 0..<50 {
+      if look.isMultiple(of: 5) {
+        // Open connections are served.
+        try held[0].send("{}\n")
+        #expect(try held[0].reply() == credentials)
+      }
+      usleep(20_000)
+      if try isAsleep(host.daemon) { asleep += 1 }
     }
-    // Ten looks at the backlog; one that spins is busy all of the second.
-    #expect(try ProcessFile.busyTime(host.daemon.pid) - busy < .milliseconds(500))
+    // It looks at the backlog ten times a second; one that spins is never asleep.
+    #expect(asleep >= 25, "\(asleep) of 50 times")
+    try other.expectServed()
     // A refresh finds no descriptor, or the connection that is kept.
-    try held[0].send(#"{"refresh":true,"wait":2}"# + "\n")
+    try held[0].send(#"{"refresh":true,"wait":2}"# + "\n{}\n")
     let refreshed = try held[0].reply()
-    #expect(refreshed["AccessKeyId"] != nil || refreshed.errorCode != nil)
+    #expect(
+      refreshed["AccessKeyId"] != nil
+        || ["BackendUnavailable", "CognitoUnavailable", "Timeout"].contains(refreshed.errorCode),
+      "\(refreshed)")
+    #expect(try held[0].reply()["AccessKeyId"] != nil)
     held.dropFirst().forEach { $0.finishSending() }
     for socket in waiting { #expect(try socket.reply()["AccessKeyId"] != nil) }
     waiting.forEach { $0.finishSending() }

@@ -98,7 +98,13 @@ struct SignOutTests {
     let waiting = try host.beginToAsk(#"{"wait":2}"#)
     #expect(try host.ask(#"{"op":"logout"}"#)["State"]?.text == "signedOut")
     #expect(try waiting.reply().errorCode == "SignInRequired")
+    try Deadline.usual.wait(for: "the answer") {
+      try host.sandbox.control("GET", "stats")["InFlight"]?.number == 0
+    }
+    // What comes of it comes before the daemon answers these.
     #expect(try host.identity() == nil)
+    #expect(try host.state() == "signedOut")
+    #expect(try host.sandbox.callbacks == 1)
     #expect(try host.sandbox.exchanges == 0)
   }
 

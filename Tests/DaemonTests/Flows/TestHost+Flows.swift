@@ -13,9 +13,11 @@ extension TestHost {
   func logIn(
     _ username: String, password: String? = nil, profile: String = "default"
   ) throws -> JSON {
-    try ask(
+    let password = password ?? username + "-password"
+    try Stage.current().note(secret: password, isPhrase: true)
+    return try ask(
       #"{"op":"login","profile":"\#(profile)","username":"\#(username)","#
-        + #""password":"\#(password ?? username + "-password")"}"#)
+        + #""password":"\#(password)"}"#)
   }
 
   /// Runs credctl with something on its standard input.
@@ -43,11 +45,9 @@ extension TestHost {
     return reply
   }
 
-  /// The owner of these credentials, as the sandbox that issued them says: `IdentityId`, `RoleArn`.
-  func issued(_ credentials: JSON) throws -> JSON {
-    let key = try #require(credentials["AccessKeyId"]?.text)
-    return try sandbox.control("GET", "issued?AccessKeyId=\(key)")
-  }
+  /// The owner of these credentials, all of which the sandbox must have issued together: its
+  /// `IdentityId`, `RoleArn`.
+  func issued(_ credentials: JSON) throws -> JSON { try sandbox.issued(credentials) }
 
   /// How many callers wait in a session.
   func waiters(_ profile: String = "default") throws -> Int {
@@ -85,13 +85,23 @@ extension StreamSocket {
 }
 
 extension Sandbox {
+  /// To whom these credentials were given: the key, the secret key and the session token together.
+  func issued(_ credentials: JSON) throws -> JSON {
+    let members = try ["AccessKeyId", "SecretAccessKey", "SessionToken"].map {
+      #""\#($0)":"\#(try #require(credentials[$0]?.text, "\($0)"))""#
+    }
+    return try control("POST", "issued", "{\(members.joined(separator: ","))}")
+  }
+
   /// Signs a user in at a public provider.
   ///
   /// - Parameter more: further members, after a comma.
   func token(of provider: String, _ subject: String, _ more: String = "") throws -> String {
     let reply = try control(
       "POST", "social-token", #"{"Provider":"\#(provider)","Subject":"\#(subject)"\#(more)}"#)
-    return try #require(reply["Token"]?.text)
+    let token = try #require(reply["Token"]?.text)
+    try Stage.current().note(secret: token)
+    return token
   }
 
   /// The JSON of the last request of an operation.

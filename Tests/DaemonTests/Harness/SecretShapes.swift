@@ -6,7 +6,9 @@ enum SecretShapes {
   private static let shapes: [(name: String, pattern: String)] = [
     ("a token", #"eyJ[A-Za-z0-9_-]{20}"#),
     ("a session token", "IQoJb3JpZ2luX2Vj"),
-    ("a password", #"\b(alice|bob|root)-password\b"#),
+    // Accounts have actions of such names.
+    ("a password", #"(?<![A-Za-z0-9-])(?!forgot|reset|change)[A-Za-z0-9]+-password\b"#),
+    ("a password", "secret123"),
     ("a developer key", "sandbox-developer-secret"),
     ("a sign-in session", #"\b[A-Z2-7]{32,}\b"#),
     // 40 characters of base64 that are no path and no hash.

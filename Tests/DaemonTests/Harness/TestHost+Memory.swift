@@ -7,21 +7,35 @@ extension TestHost {
     try MemoryScan(pid: daemon.pid).find(secrets, besides: besides)
   }
 
-  /// That each secret is found in the daemon: else a test that finds none says nothing.
-  func expectAll(_ secrets: [String: String], besides: [String] = []) throws {
+  /// That each secret is found in the daemon, whole: else a test that finds none says nothing.
+  func expectAll(_ secrets: [String: String]) throws {
     #expect(!secrets.isEmpty)
-    try Deadline.usual.wait(for: "all of \(secrets.keys.sorted()) in memory") {
-      let found = try found(secrets, besides)
-      return secrets.keys.allSatisfy { name in found.contains { $0.hasPrefix(name + " ") } }
+    var seen: [String] = []
+    do {
+      try Deadline.usual.wait(for: "all of \(secrets.keys.sorted()) in memory") {
+        seen = try found(secrets, [])
+        return secrets.allSatisfy { name, secret in
+          seen.contains { $0.hasPrefix(MemoryScan.whole(name, secret)) }
+        }
+      }
+    } catch {
+      Issue.record("only \(seen)")
+      throw error
     }
+    noteInMemory(secrets)
   }
 
   /// That no part of a secret is found, a moment later: connections are dropped, and stacks
   /// overwritten, by what the daemon does next.
   ///
+  /// Each must have been seen there before, or have been used in a way that proves it was.
+  ///
   /// - Parameter besides: what may be there.
   func expectNone(_ secrets: [String: String], besides: [String] = []) throws {
-    for secret in secrets.values { #expect(secret.utf8.count >= MemoryScan.tooMany) }
+    for (name, secret) in secrets {
+      #expect(secret.utf8.count >= MemoryScan.tooMany)
+      #expect(inMemory.contains(secret), "\(name) was never seen in memory")
+    }
     var left: [String] = []
     try? Deadline.in(.seconds(5)).wait(for: "secrets to be gone") {
       left = try found(secrets, besides)
@@ -44,7 +58,10 @@ extension JSON {
   func secrets(_ name: String = "") -> [String: String] {
     var secrets: [String: String] = [:]
     for key in ["Token", "SecretAccessKey", "SessionToken"] {
-      if let text = self[key]?.text { secrets[name + key] = text }
+      if let text = self[key]?.text {
+        secrets[name + key] = text
+        (try? Stage.current())?.note(secret: text)
+      }
     }
     return secrets
   }
@@ -52,10 +69,12 @@ extension JSON {
 
 /// A new secret, no part of which is a word.
 func newSecret(_ length: Int = 24) -> String {
-  String(
+  let secret = String(
     (0..<length).map { _ in
       "bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ23456789".randomElement() ?? "x"
     })
+  (try? Stage.current())?.note(secret: secret)
+  return secret
 }
 
 extension Configuration {

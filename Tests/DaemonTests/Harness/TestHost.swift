@@ -11,6 +11,8 @@ final class TestHost {
   /// Starts the daemon and keeps its descriptors; nil where the test does.
   let manager: ServiceManager?
   private let environment: [String: String]
+  /// Secrets that were in the daemon's memory at some time.
+  private(set) var inMemory: Set<String> = []
 
   /// What a program printed and how it ended.
   struct Outcome: Equatable {
@@ -89,6 +91,10 @@ final class TestHost {
     }
   }
 
+  /// Notes secrets that were seen in the daemon's memory, or that it has used for so short a time
+  /// that none can look: upstream's answer is the proof.
+  func noteInMemory(_ secrets: [String: String]) { inMemory.formUnion(secrets.values) }
+
   func connect() throws -> StreamSocket { try StreamSocket(unixPath: socketPath) }
 
   /// Asks one thing on a connection of its own.
@@ -96,7 +102,10 @@ final class TestHost {
   func ask(_ line: String = "{}", _ deadline: Deadline = .usual) throws -> JSON {
     let socket = try connect()
     try socket.send(line + "\n")
-    return try socket.reply(deadline)
+    let reply = try socket.reply(deadline)
+    // The stage keeps them from standard error.
+    _ = reply.secrets()
+    return reply
   }
 
   /// Asks for what upstream refuses. On a slow machine its answer may come after the caller's time
