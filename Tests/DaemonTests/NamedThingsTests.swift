@@ -35,6 +35,8 @@ struct NamedThingsTests {
 
   private static let http = "[backend b]\ntype = http\nurl = https://auth.example.com/token\n"
   private static let cognito = "[backend b]\ntype = cognito\n"
+  private static let pool =
+    "[backend b]\ntype = user-pool\nuser_pool_id = us-east-1_AbCdEfGhI\nclient_id = 1example23456789\n"
   private static let profile = """
     [profile p]
     identity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555
@@ -50,6 +52,7 @@ struct NamedThingsTests {
     Key(name: "client_key", thing: .file, section: http + "client_certificate = /etc/hostname\n"),
     Key(name: "unix_socket", thing: .socket, section: http),
     Key(name: "command", thing: .program, section: "[backend b]\ntype = exec\n"),
+    Key(name: "client_secret_file", thing: .file, section: pool),
     Key(name: "credentials_file", thing: .file, section: cognito),
     Key(name: "credential_process", thing: .program, section: cognito),
     Key(
