@@ -111,6 +111,22 @@ struct ClientMemoryTests {
       input: mine["Token"]?.text ?? "")
   }
 
+  /// As a script gives them: with the password on a line, or in JSON.
+  @Test(arguments: [true, false])
+  func nothingIsLeftOfAnswersToAUserPool(_ isJSON: Bool) throws {
+    let host = try TestHost { Configuration.userPool($0) }
+    let new = "Aa1-" + newSecret(20)
+    try host.sandbox.control(
+      "POST", "user-pool/user",
+      #"{"Username":"carol","Password":"Temporary-1","Attributes":{"email":"c@example.com"}}"#)
+    let asked = try host.logIn("carol", password: "Temporary-1")
+    let handle = try #require(asked["Challenge"]?["Handle"]?.text, "\(asked)")
+    try expectWiped(
+      ["password": new], host,
+      ["respond", handle] + [isJSON ? "--answers-stdin" : "password=-"],
+      input: isJSON ? #"{"password":"\#(new)"}"# : new + "\n")
+  }
+
   @Test func nothingIsLeftOfALoginInAFile() throws {
     let host = try TestHost { Configuration.direct($0) }
     let token = try host.sandbox.token(of: "accounts.google.com", "g1")
