@@ -114,9 +114,20 @@ public enum SecretText {
 
   private static func checked(_ bytes: [UInt8], name: String) throws(Failure) -> Secret {
     guard !bytes.isEmpty else { throw Failure(.dataError, "the \(name) is empty") }
-    guard String(validating: bytes, as: UTF8.self) != nil else {
-      throw Failure(.dataError, "the \(name) is not UTF-8 text")
-    }
+    guard isText(bytes) else { throw Failure(.dataError, "the \(name) is not UTF-8 text") }
     return Secret(bytes)
+  }
+
+  /// A `String` of up to 15 bytes would be a copy on the stack, which nobody wipes.
+  private static func isText(_ bytes: [UInt8]) -> Bool {
+    var decoder = UTF8()
+    var rest = bytes.makeIterator()
+    while true {
+      switch decoder.decode(&rest) {
+      case .scalarValue: continue
+      case .emptyInput: return true
+      case .error: return false
+      }
+    }
   }
 }
