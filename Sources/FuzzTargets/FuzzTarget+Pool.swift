@@ -82,6 +82,7 @@ extension FuzzTarget {
     }
     var random: any RandomNumberGenerator = Dice(seed: 1)
     var event = PoolConversation.Event.started
+    var answered = 0
     for _ in 0..<400 {
       let action = conversation.handle(
         event, now: .seconds(1000), wallTime: WallTime(milliseconds: 1_700_000_000_000),
@@ -98,7 +99,11 @@ extension FuzzTarget {
         } catch {
           event = .failed(error)
         }
-      case .ask(let challenge, _): event = .answered(Self.answers(to: challenge.step))
+      case .ask(let challenge, _):
+        // As long as somebody answers, a pool may ask.
+        answered += 1
+        guard answered < 10 else { return .refused }
+        event = .answered(Self.answers(to: challenge.step))
       case .askAgain, .refuse, .finish, .fail: return .refused
       }
     }

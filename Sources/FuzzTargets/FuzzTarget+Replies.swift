@@ -120,11 +120,11 @@ extension FuzzTarget {
 // MARK: Backends
 
 extension FuzzTarget {
-  static let pool = "us-east-1:11111111-2222-3333-4444-555555555555"
+  static let identityPool = "us-east-1:11111111-2222-3333-4444-555555555555"
 
   private func query() throws(InvalidInput) -> TokenQuery {
     TokenQuery(
-      pool: try IdentityPoolID(Self.pool), developerProvider: "login.example.app",
+      pool: try IdentityPoolID(Self.identityPool), developerProvider: "login.example.app",
       userIdentifier: "alice")
   }
 
@@ -134,7 +134,7 @@ extension FuzzTarget {
     let second = SecondReply(reply)
     let backend = HTTPBackend(name: "corp")
     return .all([
-      judge("token callback", second, second.callback(pool: Self.pool)) {
+      judge("token callback", second, second.callback(pool: Self.identityPool)) {
         () throws(UpstreamFailure) in
         Self.fields(try backend.token(from: reply, to: query))
       },
@@ -156,7 +156,7 @@ extension FuzzTarget {
     let outcome = ExecOutcome(
       ending: .exited(status), standardOutput: Secret(output), standardError: output)
     return .all([
-      judge("command", second, isWhole ? second.callback(pool: Self.pool) : nil) {
+      judge("command", second, isWhole ? second.callback(pool: Self.identityPool) : nil) {
         () throws(UpstreamFailure) in
         Self.fields(try ExecBackend(name: "script").token(from: outcome, to: query))
       },
@@ -227,7 +227,7 @@ extension FuzzTarget {
     return .all([
       judge(
         "/gettoken", inner.json == .outOfRange ? inner : outer,
-        plain(outer).flatMap { _ in inner.callback(pool: Self.pool) }
+        plain(outer).flatMap { _ in inner.callback(pool: Self.identityPool) }
       ) { () throws(UpstreamFailure) in
         Self.fields(
           try server.reply(reply, to: query, session: session, cipher: NoCipher()))

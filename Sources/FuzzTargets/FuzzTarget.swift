@@ -12,7 +12,7 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
   case exec
   case sample
   /// Replies of a user pool, and a sign-in that gets them.
-  case userPool = "pool"
+  case pool
   /// The claims of a developer token.
   case token
   /// Times in headers and replies.
@@ -37,7 +37,7 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
     case .backend: judgeBackendReply(bytes)
     case .exec: judgeOutput(bytes)
     case .sample: judgeSampleReply(bytes)
-    case .userPool: judgePoolReply(bytes)
+    case .pool: judgePoolReply(bytes)
     case .token: judgeToken(bytes)
     case .time: judgeTimes(bytes)
     case .url: judgeURL(bytes)
@@ -60,7 +60,7 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
     case .backend: return Array(dice.backendReply().utf8)
     case .exec: return Array(dice.commandOutput().utf8)
     case .sample: return Array(dice.sampleReply().utf8)
-    case .userPool: return Array(dice.poolReply().utf8)
+    case .pool: return Array(dice.poolReply().utf8)
     case .token: return Array(dice.token().utf8)
     case .time: return Array(dice.time().utf8)
     case .url: return Array(dice.url().utf8)
@@ -98,7 +98,7 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
       "{", "}", "[", "]", ":", ",", "\"", "\\u", "\\ud800", "null", "true", "-", "1e9", "{}",
     ]
     switch self {
-    case .json, .line, .cognito, .backend, .exec, .sample, .userPool:
+    case .json, .line, .cognito, .backend, .exec, .sample, .pool:
       return json + Dice.oddTexts + ["\n", "=", "."]
     case .configuration:
       return ["[", "]", "=", "\"", "\\", ";", " #", "\n", "\r", " ", "${", "}", "{user}", ","]

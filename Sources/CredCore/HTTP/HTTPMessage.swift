@@ -134,6 +134,9 @@ public struct HTTPSettings: Sendable, Equatable {
   public var clientKey: String?
   /// The Unix socket to connect to; the URL's host is then only a name.
   public var unixSocket: String?
+  /// The request counts once. It gets a connection of its own: on one that was kept, libcurl sends
+  /// it again where the connection ends before an answer, and cannot know whether it was read.
+  public var isSentOnce = false
 
   public init(timeout: Duration, replyLimit: Int) {
     self.timeout = timeout

@@ -9,6 +9,6 @@ enum ProtocolVersion {
   static let features = [
     "purpose", "token.refresh", "logout.revoke", "login.alone", "login.logins.identity_id",
     "signed-in", "account.sign-up", "login.username", "login.client_metadata",
-    "login.validation_data",
+    "login.validation_data", "token.kind", "account.user-pool",
   ]
 }

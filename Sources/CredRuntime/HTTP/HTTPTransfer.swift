@@ -65,6 +65,7 @@ internal import Glibc
     // An encrypted key is an error: OpenSSL would ask for the passphrase on the terminal.
     text(CURLOPT_KEYPASSWD, "")
     text(CURLOPT_UNIX_SOCKET_PATH, settings.unixSocket)
+    if settings.isSentOnce { number(CURLOPT_FRESH_CONNECT, 1) }
     text(CURLOPT_USERAGENT, "credd/\(Version.current)")
     // A request to this host uses no proxy.
     if request.staysOnHost || settings.unixSocket != nil { text(CURLOPT_NOPROXY, "*") }

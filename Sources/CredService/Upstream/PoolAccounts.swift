@@ -194,7 +194,10 @@ extension UpstreamClient {
     do throws(UpstreamFailure) {
       let request = try Self.checked(.backend(client.backend), request)
       let secrets = action.call.input.secrets + [action.token].filter { !$0.isEmpty }
-      send(pool(request, client, action.call.profile, secrets: secrets, read: read), action.done)
+      send(
+        pool(
+          request, client, action.call.profile, secrets: secrets, isSentOnce: true, read: read),
+        action.done)
     } catch {
       later { action.done(.failure(error)) }
     }

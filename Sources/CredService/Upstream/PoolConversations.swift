@@ -60,7 +60,7 @@ extension UpstreamClient {
               try client.request(request, deviceName: services.hostName, digests: crypto)
             }
             send(
-              pool(http, client, profile, secrets: request.secrets) {
+              pool(http, client, profile, secrets: request.secrets, isSentOnce: true) {
                 reply throws(UpstreamFailure) in try client.reply(reply, to: request)
               }, done)
           } catch {

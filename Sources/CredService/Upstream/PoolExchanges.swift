@@ -97,14 +97,18 @@ extension UpstreamClient {
 
   /// An exchange with a user pool.
   ///
-  /// - Parameter secrets: besides the client's own.
+  /// - Parameters:
+  ///   - secrets: besides the client's own.
+  ///   - isSentOnce: whether the pool must not get it twice: an answer, a code, a new password.
   func pool<Outcome>(
     _ request: HTTPRequest, _ client: UserPoolClient, _ profile: Profile, secrets: [Secret],
+    isSentOnce: Bool = false,
     read: @escaping (HTTPReply) throws(UpstreamFailure) -> Outcome
   ) -> Exchange<Outcome> {
     var settings = HTTPSettings(
       timeout: profile.backend?.timeout ?? Self.awsTimeout,
       replyLimit: Limits.UserPool.replyBytes)
+    settings.isSentOnce = isSentOnce
     var isAWS = true
     if case .userPool(let pool) = profile.backend?.kind {
       settings.caFile = pool.caFile

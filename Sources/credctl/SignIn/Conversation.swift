@@ -100,15 +100,16 @@ struct Conversation {
 }
 
 extension Terminal {
-  /// Shows what comes before the first prompt.
+  /// Shows what comes before the first prompt: a heading, the code to scan, the rest.
   func show(_ question: Question) {
+    show(question.lines.prefix(1).map { $0 + "\n" }.joined())
     if let uri = question.uri, QRText.isShown(Environment.value(of:)),
       let code = QRCode(uri.bytes),
       let lines = QRText.lines(code.modules, side: code.side, width: width)
     {
       show("\n" + lines.map { $0 + "\n" }.joined() + "\n")
     }
-    show(question.lines.map { $0 + "\n" }.joined())
+    show(question.lines.dropFirst().map { $0 + "\n" }.joined())
   }
 
   func answers(to question: Question, until deadline: Int64?) throws(Failure) -> Answers {

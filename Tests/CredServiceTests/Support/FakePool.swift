@@ -18,6 +18,10 @@ final class FakePool {
   private(set) var bodies: [JSONValue] = []
   /// Answered in place of the usual reply, once each, by operation.
   var faults: [String: [FakeHTTP.Answer]] = [:]
+  /// Whether a rotated token is good once more.
+  var hasGrace = true
+  /// Renewals with a token that was rotated away or revoked.
+  private(set) var misuses = 0
   /// Further claims of access tokens, after a comma.
   var moreAccessClaims = ""
   /// Replies that are lost after the pool has done its work.
@@ -59,15 +63,24 @@ final class FakePool {
 
   private func renewal(_ token: String) -> FakeHTTP.Answer {
     guard live.contains(token) else {
+      misuses += 1
       return Self.refusal("NotAuthorizedException", "Invalid Refresh Token.")
     }
     issued += 1
     guard rotates else { return .reply(200, #"{"AuthenticationResult":{\#(tokens())}}"#) }
     live.insert("refresh-\(issued)")
     // The grace period of the former one ends with the next renewal.
-    live = live.filter { $0 == token || $0 == "refresh-\(issued)" }
+    live = live.filter { hasGrace && $0 == token || $0 == "refresh-\(issued)" }
     return .reply(
       200, #"{"AuthenticationResult":{\#(tokens()),"RefreshToken":"refresh-\#(issued)"}}"#)
+  }
+
+  /// A new sign-in: its refresh token.
+  func begin() -> String {
+    issued += 1
+    misuses = 0
+    live = ["refresh-\(issued)"]
+    return "refresh-\(issued)"
   }
 
   static func refusal(_ name: String, _ message: String) -> FakeHTTP.Answer {
