@@ -1,7 +1,9 @@
 import Testing
 
 /// The kernel says which user calls, and that decides what the caller gets.
-@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, which can be other users"))
+@Suite(
+  .onStageWithShippedPrograms, .enabled(if: OtherUser.canBe, "takes root, which can be other users")
+)
 struct CallerTests {
   private func host(_ keys: String = "") throws -> TestHost {
     try TestHost(sandbox: ["--any-user"]) { sandbox in

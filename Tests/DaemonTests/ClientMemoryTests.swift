@@ -12,8 +12,8 @@ struct ClientMemoryTests {
   /// Runs a command under ptrace(2). Writes what stands in its memory to one file whenever it sends
   /// or writes, and to another when it has begun to end.
   private static let tracer = """
-    import ctypes, os, platform, signal, sys
-    alive, ended, command = sys.argv[1], sys.argv[2], sys.argv[3:]
+    import ctypes, os, platform, pty, signal, sys, threading
+    alive, ended, typed, command = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
     TRACEME, SYSCALL, SETOPTIONS, SYSCALL_INFO = 0, 24, 0x4200, 0x420E
@@ -33,7 +33,17 @@ struct ClientMemoryTests {
                     start, end = (int(number, 16) for number in fields[0].split("-"))
                     memory.seek(start)
                     out.write(memory.read(end - start))
-    pid = os.fork()
+    def type_in(terminal, text, seen=b""):
+        while b"assword" not in seen:
+            seen += os.read(terminal, 1024)
+        os.write(terminal, text.encode() + b"\\n")
+        try:
+            while os.read(terminal, 1024): pass
+        except OSError:
+            pass
+    pid, terminal = pty.fork() if typed else (os.fork(), -1)
+    if typed and pid:
+        threading.Thread(target=type_in, args=(terminal, typed), daemon=True).start()
     if pid == 0:
         ptrace(TRACEME, 0)
         os.kill(os.getpid(), signal.SIGSTOP)
@@ -50,6 +60,7 @@ struct ClientMemoryTests {
         event, stop, passed_on = status >> 16, os.WSTOPSIG(status), 0
         if event == 4:
             began = True
+            with open(alive + ".exe", "w") as name: name.write(os.readlink(f"/proc/{pid}/exe"))
         elif event == 6:
             dump(ended)
         elif stop == signal.SIGTRAP | 0x80:
@@ -61,9 +72,12 @@ struct ClientMemoryTests {
             passed_on = stop
     """
 
+  /// - Parameters:
+  ///   - typed: on a terminal, after the prompt; else there is none.
+  ///   - more: secrets that the command's own output shows.
   private func expectWiped(
     _ secrets: [String: String], _ host: TestHost, _ arguments: [String], input: String = "",
-    status: Int32 = 0
+    typed: String = "", status: Int32 = 0, more: (String) throws -> [String: String] = { _ in [:] }
   ) throws {
     let stage = try Stage.current()
     let (alive, ended, file) = (stage.newFile("alive"), stage.newFile("ended"), stage.newFile("in"))
@@ -71,12 +85,16 @@ struct ClientMemoryTests {
     let process = try ChildProcess(
       [
         try #require(Programs.installed("python3")), try PythonScript(Self.tracer).path, alive,
-        ended, Programs.credctl, "--socket", host.socketPath,
+        ended, typed, Programs.credctl, "--socket", host.socketPath,
       ] + arguments,
       // As in the program that is installed, which is static. The dynamic linker's way into a
       // function that is called for the first time spills registers, and what memcpy(3) left there.
       environment: ["LD_BIND_NOW": "1"], input: file)
     #expect(try process.wait() == status, "\(process.errors)")
+    let program = URL(filePath: Programs.credctl).resolvingSymlinksInPath().path
+    #expect(try String(contentsOfFile: alive + ".exe", encoding: .utf8) == program)
+    let secrets = try secrets.merging(more(process.output)) { $1 }
+    #expect(!secrets.isEmpty)
     let seen = try MemoryScan.find(secrets, inDump: alive)
     for (name, secret) in secrets {
       #expect(seen.contains(MemoryScan.whole(name, secret)), "\(seen)")
@@ -85,11 +103,42 @@ struct ClientMemoryTests {
     #expect(left == [])
   }
 
-  @Test(arguments: ["get", "token", "env"])
-  func nothingIsLeftOfWhatIsPrinted(_ verb: String) throws {
+  @Test(arguments: [
+    ["get"], ["token"], ["env"], ["env", "--format", "fish"], ["env", "--format", "dotenv"],
+    ["env", "--format", "json"],
+  ])
+  func nothingIsLeftOfWhatIsPrinted(_ words: [String]) throws {
     let host = try TestHost()
-    let reply = try verb == "token" ? host.ask(#"{"op":"token"}"#) : host.credentials()
-    try expectWiped(reply.secrets(), host, [verb])
+    let reply = try words == ["token"] ? host.ask(#"{"op":"token"}"#) : host.credentials()
+    try expectWiped(reply.secrets(), host, words)
+  }
+
+  @Test func nothingIsLeftOfWhatIsPrintedAnew() throws {
+    let host = try TestHost()
+    let before = try host.credentials().secrets()
+    try expectWiped([:], host, ["get", "--refresh"]) {
+      let secrets = try JSON($0).secrets()
+      #expect(secrets != before)
+      return secrets
+    }
+  }
+
+  @Test func nothingIsLeftOfAPasswordThatIsTyped() throws {
+    let password = newSecret(14)
+    let seed = try Configuration.seed(#""Users":[{"Name":"alice","Password":"\#(password)"}]"#)
+    let host = try TestHost(sandbox: seed) { Configuration.password($0) }
+    try expectWiped(
+      ["password": password], host, ["login", "--username", "alice"], typed: password)
+  }
+
+  @Test func nothingIsLeftOfANewAccountsPassword() throws {
+    let host = try TestHost {
+      Configuration.password($0, backend: "register_url = \($0.url)/register")
+    }
+    let password = newSecret(14)
+    try expectWiped(
+      ["password": password], host,
+      ["account", "sign-up", "--username", "carol", "--password-stdin"], input: password + "\n")
   }
 
   @Test(arguments: [true, false])
@@ -99,7 +148,8 @@ struct ClientMemoryTests {
     let host = try TestHost(sandbox: seed) { Configuration.password($0) }
     let typed = isRight ? password : newSecret(30)
     try expectWiped(
-      ["password": typed], host, ["login", "--username", "alice", "--password-stdin"],
+      ["password": typed], host,
+      ["login", "--username", "alice", "--password-stdin"] + (isRight ? ["--json"] : []),
       input: typed + "\n", status: isRight ? 0 : 77)
   }
 

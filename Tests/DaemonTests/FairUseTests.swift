@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// What one user may have of upstream.
-@Suite(.onStage)
+@Suite(.onStageWithShippedPrograms)
 struct FairUseTests {
   @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
   func aUserThatSignsInAgainAndAgainIsSlowedDown() throws {

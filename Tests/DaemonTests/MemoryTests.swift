@@ -27,7 +27,7 @@ struct MemoryTests {
 
   @Test func nothingIsLeftOfWhatExpired() throws {
     let host = try TestHost(
-      sandbox: ["--credential-lifetime", "4", "--token-lifetime", "3"], managed: true)
+      sandbox: ["--credential-lifetime", "10", "--token-lifetime", "9"], managed: true)
     let secrets = try host.credentials().secrets()
     try host.expectAll(secrets)
     try host.sandbox.plan(#"{"Service":"cognito","Kind":"status","Status":503,"Count":-1}"#)

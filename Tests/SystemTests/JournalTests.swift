@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 extension SystemTests {
@@ -32,12 +33,29 @@ extension SystemTests {
 
     @Test
     func nothingSecretIsOnRecord() throws {
-      let reply = try machine.sh("credctl get", as: "alice")
-      let values = reply.matches(of: /"(?:SecretAccessKey|SessionToken)":"([^"]+)"/)
-      #expect(values.count == 2)
-      _ = try machine.accessKey(of: "bob", "--refresh")
-      let all = try machine.sh("journalctl --output=export --since=@$(cat /root/began)")
-      for value in values { #expect(!all.contains(value.1)) }
+      try machine.configurePasswords()
+      var secrets: [String: String] = [:]
+      for user in ["alice", "bob"] {
+        try machine.logIn(user)
+        secrets.merge(try machine.replies(of: user).secrets) { $1 }
+      }
+      // Cognito repeats the token that it was sent.
+      let token = try #require(secrets["alice's token"])
+      try machine.sh("credctl clear credentials", as: "alice")
+      try machine.sh(
+        "curl --silent --fail --data @- \(Machine.sandbox)/control/fault",
+        input: #"{"Service":"cognito","Kind":"status","Status":400,"#
+          + #""Error":"InvalidParameterException","Message":"bad \#(token)","Count":-1}"#)
+      let refused = try machine.attempt("credctl get --wait 5", as: "alice")
+      #expect(refused.status != 0)
+      let journal = try machine.wholeJournal()
+      #expect(journal.contains("credentials given"))
+      #expect(journal.contains("InvalidParameterException"))
+      let texts = [journal, refused.output, refused.errors]
+      for text in texts {
+        #expect(SecretSearch(secrets).found(in: Array(text.utf8)) == [])
+        for user in ["alice", "bob"] { #expect(!text.contains("\(user)-password")) }
+      }
     }
 
     @Test

@@ -34,6 +34,17 @@ extension SystemTests {
       #expect(try machine.upstreamCalls == calls)
     }
 
+    /// What the tests of secrets look through is what users install.
+    @Test
+    func programsAreTheStrippedOnesOfTheBuild() throws {
+      for program in ["credd", "credctl"] {
+        try machine.sh("cmp /usr/bin/\(program) /srv/credd/build/bin/\(program)")
+        let sections = try machine.sh("readelf --section-headers --wide /usr/bin/\(program)")
+        #expect(sections.contains(" .text "))
+        #expect(!sections.contains(" .symtab ") && !sections.contains(" .debug_info "))
+      }
+    }
+
     @Test
     func removalStopsAndPurgeForgets() throws {
       _ = try machine.accessKey(of: "alice")

@@ -10,28 +10,9 @@ extension SystemTests {
 
     init() throws { machine = try Machine.current() }
 
-    /// What a user's replies hold: secrets by name, and the IdentityId.
-    private func replies(of user: String) throws -> (secrets: [String: String], identity: String) {
-      struct Reply: Decodable {
-        var IdentityId, Token, SecretAccessKey, SessionToken: String?
-      }
-      let replies = try ["token", "get"].map {
-        try JSONDecoder().decode(
-          Reply.self, from: Data(try machine.sh("credctl \($0)", as: user).utf8))
-      }
-      var secrets: [String: String] = [:]
-      for reply in replies {
-        secrets["\(user)'s token"] = reply.Token ?? secrets["\(user)'s token"]
-        secrets["\(user)'s key"] = reply.SecretAccessKey ?? secrets["\(user)'s key"]
-        secrets["\(user)'s session"] = reply.SessionToken ?? secrets["\(user)'s session"]
-      }
-      try #require(secrets.count == 3)
-      return (secrets, try #require(replies[0].IdentityId))
-    }
-
     @Test(.enabled(if: MemoryScan.canBe, "reading credd's memory takes root"))
     func nothingIsLeftOfAUserThatSignedOutAndAllOfTheOther() throws {
-      let (alice, bob) = try (replies(of: "alice"), replies(of: "bob"))
+      let (alice, bob) = try (machine.replies(of: "alice"), machine.replies(of: "bob"))
       let credd = MemoryScan(pid: try machine.process("credd"))
       let both = alice.secrets.merging(bob.secrets) { $1 }
       try machine.wait(for: "the secrets in memory") {
@@ -57,23 +38,78 @@ extension SystemTests {
     }
 
     @Test func noUserSeesAnothersSecretsAndNeitherDoesTheJournal() throws {
-      let (alice, bob) = try (replies(of: "alice"), replies(of: "bob"))
+      let (alice, bob) = try (machine.replies(of: "alice"), machine.replies(of: "bob"))
       #expect(Set(alice.secrets.values).isDisjoint(with: bob.secrets.values))
       #expect(alice.identity != bob.identity)
-      let seen = try ["status --json", "status --all --json", "identity", "get --refresh"].map {
+      let alices = SecretSearch(alice.secrets, besides: Array(bob.secrets.values))
+      var seen = try [
+        "status --json", "status --all --json", "identity", "get --refresh", "get --user alice",
+        "token --user alice",
+      ].map {
         let outcome = try machine.attempt("credctl \($0)", as: "bob")
         return outcome.output + outcome.errors
       }
+      seen.append(try watchedByBob())
       #expect(seen.contains { $0.contains(bob.identity) })
       for text in seen {
-        #expect(!text.contains(alice.identity))
-        #expect(!alice.secrets.values.contains { text.contains($0.prefix(20)) })
+        #expect(!text.contains(alice.identity), "\(text)")
+        #expect(alices.found(in: Array(text.utf8)) == [], "\(text)")
       }
-      let journal = try machine.journalText()
-      #expect(journal.contains("credd"))
-      for secret in alice.secrets.merging(bob.secrets, uniquingKeysWith: { $1 }).values {
-        #expect(!journal.contains(secret.prefix(20)))
+      let journal = try machine.wholeJournal()
+      #expect(journal.contains("credentials given"))
+      let all = SecretSearch(alice.secrets.merging(bob.secrets) { $1 })
+      #expect(all.found(in: Array(journal.utf8)) == [])
+    }
+
+    /// What bob's `watch` says while alice gets new credentials.
+    private func watchedByBob() throws -> String {
+      let watched = try machine.attempt(
+        """
+        timeout 6 credctl watch &
+        sleep 2
+        credctl get --refresh >/dev/null
+        wait
+        """, as: "bob")
+      let refreshed = try machine.attempt(
+        """
+        runuser -u bob -- timeout 5 credctl watch &
+        sleep 2
+        runuser -u alice -- credctl get --refresh >/dev/null || echo alice got none
+        wait
+        """)
+      #expect(!refreshed.output.contains("alice got none"), "\(refreshed)")
+      // He hears of his own.
+      #expect(watched.output.contains("refreshed"), "\(watched)")
+      return watched.output + watched.errors + refreshed.output + refreshed.errors
+    }
+
+    /// Not even of a password, after a restart and at the end.
+    @Test func noSecretIsOnDisk() throws {
+      try machine.configurePasswords()
+      for user in ["alice", "bob"] { try machine.logIn(user) }
+      var secrets = ["alice-password", "bob-password"]
+      func note() throws {
+        for user in ["alice", "bob"] {
+          let (some, _) = try machine.replies(of: user)
+          secrets += some.values
+        }
       }
+      try note()
+      try machine.sh("systemctl restart credd.service")
+      try note()
+      _ = try machine.accessKey(of: "alice", "--refresh")
+      try machine.sh("systemctl stop credd.service")
+      // In memory. The first file shows that the search finds one.
+      try machine.sh("cat >/run/secrets", input: secrets.joined(separator: "\n") + "\n")
+      try machine.sh("head -n 1 /run/secrets >/var/tmp/found")
+      let found = try machine.sh(
+        """
+        find /var /etc /tmp /home /root -xdev -type f -newer /root/began \
+          -exec grep -laF -f /run/secrets -- {} + || true
+        rm -f /run/secrets /var/tmp/found
+        """)
+      #expect(found == "/var/tmp/found")
+      #expect(try machine.sh("find /var/lib/credd -type f -newer /root/began") != "")
     }
   }
 }

@@ -114,11 +114,22 @@ struct UserLimitTests {
       let reply = try fixture.ask(wrong)
       if reply.errorCode == "TooManyRequests" { refused = reply }
     }
+    #expect(fixture.host.upstreams.calls("login") == 3)
     let pause = try #require(refused?["Error"]?["RetryAfter"]?.double)
+    #expect((1...2).contains(pause))
+    // Not even the right one is tried.
     #expect(try fixture.ask(Self.login).errorCode == "TooManyRequests")
-    fixture.advance(by: .seconds(pause + 1))
-    #expect(try fixture.ask(Self.login).state == "signedIn")
+    #expect(fixture.host.upstreams.calls("login") == 3)
+    fixture.advance(by: .seconds(pause))
     #expect(try fixture.ask(wrong).errorCode == "SignInFailed")
+    let longer = try #require(try fixture.ask(wrong)["Error"]?["RetryAfter"]?.double)
+    #expect((3...4).contains(longer))
+    #expect(fixture.host.upstreams.calls("login") == 4)
+    fixture.advance(by: .seconds(longer))
+    #expect(try fixture.ask(Self.login).state == "signedIn")
+    // Forgiven: the next typing error costs nothing.
+    #expect(try fixture.ask(wrong).errorCode == "SignInFailed")
+    #expect(try fixture.ask(Self.login).state == "signedIn")
   }
 
   @Test func `an accepted password of one's own gives no further guesses of another's`() throws {

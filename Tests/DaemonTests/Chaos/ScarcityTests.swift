@@ -5,7 +5,7 @@ import TestSupport
 
 /// Descriptors and memory run out: nothing spins, nothing is lost.
 @Suite(
-  .onStage,
+  .onStageWithShippedPrograms,
   .enabled(if: Programs.installed("prlimit") != nil, "takes prlimit of util-linux"))
 struct ScarcityTests {
   private func limit(_ resource: String, _ daemon: ChildProcess) throws {
@@ -58,7 +58,10 @@ struct ScarcityTests {
       "\(refreshed)")
     #expect(try held[0].reply()["AccessKeyId"] != nil)
     held.dropFirst().forEach { $0.finishSending() }
-    for socket in waiting { #expect(try socket.reply()["AccessKeyId"] != nil) }
+    for (number, socket) in waiting.enumerated() {
+      let reply = try #require(try? socket.reply(), "of the backlog, \(number) was not answered")
+      #expect(reply["AccessKeyId"] != nil, "\(reply)")
+    }
     waiting.forEach { $0.finishSending() }
     held[0].finishSending()
     _ = try host.credentials(refresh: true)

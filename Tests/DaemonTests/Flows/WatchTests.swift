@@ -2,7 +2,7 @@ import Glibc
 import Testing
 
 /// `watch`: what the mobile SDKs' listeners hear.
-@Suite(.onStage)
+@Suite(.onStageWithShippedPrograms)
 struct WatchTests {
   @Test
   func watcherHearsEveryKindOfEvent() throws {

@@ -68,7 +68,13 @@ final class Stage: Sendable {
     }
     try await Self.$ofThisTest.withValue(self) {
       try await noting.provideScope(for: test, testCase: testCase) {
-        try await body()
+        do {
+          try await body()
+        } catch {
+          // It is recorded only when it has left.
+          self.props.withLock { $0.hasFailed = true }
+          throw error
+        }
         self.expectSecrecy()
       }
     }

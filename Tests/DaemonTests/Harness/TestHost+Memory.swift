@@ -10,6 +10,10 @@ extension TestHost {
   /// That each secret is found in the daemon, whole: else a test that finds none says nothing.
   func expectAll(_ secrets: [String: String]) throws {
     #expect(!secrets.isEmpty)
+    // It is the program that is meant, whatever was in front of its name.
+    #expect(
+      try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(daemon.pid)/exe")
+        == URL(filePath: Programs.credd).resolvingSymlinksInPath().path)
     var seen: [String] = []
     do {
       try Deadline.usual.wait(for: "all of \(secrets.keys.sorted()) in memory") {
