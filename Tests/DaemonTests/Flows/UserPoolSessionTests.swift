@@ -33,7 +33,7 @@ struct UserPoolSessionTests {
     try host.signIn()
     let watcher = try host.host.watch()
     try host.user("alice", #""SignOut":true"#)
-    let refused = try host.ask(#"{"refresh":true,"wait":1}"#)
+    let refused = try host.ask(#"{"refresh":true,"wait":30}"#)
     #expect(refused.errorCode == "SignInRequired", "\(refused)")
     #expect(try watcher.event("state")["State"]?.text == "tokensInvalid")
     try host.signIn()
