@@ -108,7 +108,9 @@ enum ProfileRows {
   static let all: [ConfigurationRow<ProfileSettings>] = [
     .init(
       name: "identity_pool_id",
-      kind: .text([FuzzTarget.identityPool, FuzzTarget.identityPool, "a:0", "cn-north-1:0"], SecondRules.isPoolID)
+      kind: .text(
+        [FuzzTarget.identityPool, FuzzTarget.identityPool, "a:0", "cn-north-1:0"],
+        SecondRules.isPoolID)
     ) {
       $0.identityPoolID
     },

@@ -156,10 +156,12 @@ struct PoolConversationFaultTests {
   }
 
   @Test func aSessionThatHasEndedEndsTheSignIn() throws {
-    let talk = try Talk(.srp, [
-      .ok(Talk.verifier), .ok(Talk.smsCode),
-      .error("NotAuthorizedException", "Invalid session for the user, session is expired."),
-    ])
+    let talk = try Talk(
+      .srp,
+      [
+        .ok(Talk.verifier), .ok(Talk.smsCode),
+        .error("NotAuthorizedException", "Invalid session for the user, session is expired."),
+      ])
     _ = try talk.start()
     let failure = try #require(try talk.answer(("code", "123456")).failure)
     #expect(failure.code == .signInFailed && failure.message.contains("begin it again"))
