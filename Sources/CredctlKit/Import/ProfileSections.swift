@@ -80,6 +80,9 @@ public struct ProfileSections: Equatable, Sendable {
       ]
     }
     if let flow = users.authFlow { lines.append("auth_flow = \(flow.rawValue)") }
+    if users.authFlow == .customSRP {
+      lines.append("; auth_flow = custom  ; where the app signed in with any password at all")
+    }
     return lines + [""]
   }
 

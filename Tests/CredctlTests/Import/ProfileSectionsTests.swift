@@ -111,6 +111,7 @@ import Testing
       return
     }
     #expect(pool.authFlow == flow)
+    #expect(try sections(file).contains("; auth_flow = custom ") == (flow == .customSRP))
   }
 
   @Test func theCommentedLinesAreKeysOfAProfile() throws {
