@@ -171,7 +171,8 @@ import Testing
   }
 
   @Test func leavesOutEventsThatItDoesNotKnow() throws {
-    let event = try JSONValue.parse(Array(#"{"Version":1,"Event":"somethingNew","Handle":"x"}"#.utf8))
+    let event = try JSONValue.parse(
+      Array(#"{"Version":1,"Event":"somethingNew","Handle":"x"}"#.utf8))
     #expect(EventLine.text(of: event, now: hour) == nil)
   }
 

@@ -67,7 +67,8 @@ struct HardeningTests {
       connection.recv(1)
       open(sys.argv[3], "w").close()
       time.sleep(60)
-      """).start(host, [deaf, ready])
+      """
+    ).start(host, [deaf, ready])
     try Deadline.usual.wait(for: "the listener") {
       FileManager.default.fileExists(atPath: deaf) && access(deaf) == 0o666
     }
@@ -115,7 +116,8 @@ struct HardeningTests {
     for options in [["--socket", stage.newFile("s")], ["--check-config"]] {
       let credd = try ChildProcess([python, path, Programs.credd, "--config", file] + options)
       #expect(try credd.wait() == EX_OSERR, "\(credd.errors)")
-      #expect(credd.errors.contains("cannot protect its secrets: forbid core dumps"), "\(credd.errors)")
+      #expect(
+        credd.errors.contains("cannot protect its secrets: forbid core dumps"), "\(credd.errors)")
     }
   }
 }

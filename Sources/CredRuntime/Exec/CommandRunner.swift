@@ -48,7 +48,8 @@ final class CommandRunner: CommandRunning {
   ) -> Start {
     let hidden = hiding?()
     if case .failed(let number, _) = hidden {
-      return Start(child: .failure(StartFailure(SystemError("start it", number: number))), hidden: hidden)
+      return Start(
+        child: .failure(StartFailure(SystemError("start it", number: number))), hidden: hidden)
     }
     defer { hidden?.closeRules() }
     var child = credd_child()
@@ -61,7 +62,9 @@ final class CommandRunner: CommandRunning {
       }
     }
     return Start(
-      child: result == 0 ? .success(child) : .failure(StartFailure(SystemError("start it", number: -result))), hidden: hidden)
+      child: result == 0
+        ? .success(child) : .failure(StartFailure(SystemError("start it", number: -result))),
+      hidden: hidden)
   }
 
   /// - Parameter done: nil if the command is overdue: then it is killed at once.

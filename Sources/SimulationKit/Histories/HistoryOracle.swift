@@ -218,8 +218,10 @@ extension HistoryRun {
     if code == "Internal" {
       world.violate(.neverDropped, session: nil, "line \(line.number) is refused with Internal")
     }
+    // A uid without a name has a trouble of its own where the backend needs one.
     if isTroubleOfOne, line.target != 0, client.user != 0,
-      code == "BackendUnavailable" || code == "CognitoUnavailable"
+      code == "BackendUnavailable" || code == "CognitoUnavailable",
+      people.possible(client.user, from: line.start).allSatisfy(\.isNamed)
     {
       world.violate(
         .ownTrouble, session: nil, "\(client.name) got \(code), and only user 0 has troubles")
