@@ -51,6 +51,12 @@ extension SessionService {
     keepDevices(of: uid, only: owner)
   }
 
+  /// The next request of the uid is decided about anew.
+  func forgetCachedAnswers(of uid: UInt32) {
+    users[uid]?.cachedAnswer = nil
+    for client in clients.values where client.facts.peer.uid == uid { client.cachedAnswer = nil }
+  }
+
   private func endOfFormerOwner(_ session: Session, _ owner: SessionOwner, _ now: Instant) {
     var metadata: Logger.Metadata = [
       "profile": "\(session.key.profile)", "uid": "\(session.key.uid)",

@@ -98,6 +98,7 @@ package final class SessionService {
     groups = GroupDirectory(
       clock: clock, background: host.background, queries: host.queries
     ) { [unowned self] in self.groupsFound($0) }
+    directory.ownerChanged = { [unowned self] in self.forgetCachedAnswers(of: $0) }
     groups?.lookUpLater(configuration.unansweredGroups)
     restoreDevices()
     restore()

@@ -62,6 +62,8 @@ final class UserDirectory {
   private var lookups: [UserQuery: LookUp] = [:]
   /// Look-ups that missed their deadline and still run: no second thread joins them.
   private var overdue: Set<UserQuery> = []
+  /// Called when a uid turns out to have another owner than was answered last.
+  var ownerChanged: ((_ uid: UInt32) -> Void)?
   /// Every group that was ever listed for a uid, and for whom.
   private var listed: [UInt32: Listings] = [:]
 
@@ -162,6 +164,7 @@ final class UserDirectory {
 
   private func record(_ found: UserAnswer, for query: UserQuery, _ now: Instant) {
     let (answer, lifetime) = withWithdrawals(found, query, now)
+    reportOwner(answer, query)
     dropOtherName(than: answer, query)
     if entries.count >= Self.entriesKept { entries.removeAll() }
     // An unavailable database does not change known users.
@@ -172,6 +175,16 @@ final class UserDirectory {
     } else {
       entries[query] = Entry(answer: answer, since: now, lifetime: lifetime)
     }
+  }
+
+  /// A look-up that missed its deadline lets the former answer count for another minute. What it
+  /// finds afterwards ends that minute.
+  private func reportOwner(_ answer: UserAnswer, _ query: UserQuery) {
+    guard case .uid(let uid) = query.key, answer != .unavailable,
+      let known = entries[query]?.answer, known != .unavailable,
+      SessionOwner(name: known.name) != SessionOwner(name: answer.name)
+    else { return }
+    ownerChanged?(uid)
   }
 
   /// The other query about a uid, with groups or without, must not go on giving a former name.

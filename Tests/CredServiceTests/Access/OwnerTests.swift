@@ -142,6 +142,24 @@ struct OwnerTests {
     }
   }
 
+  /// A look-up that is overdue lets the known user go on; what it finds a moment later counts.
+  @Test func `a name that is found late ends the cached answers of the former person`() throws {
+    let fixture = try signedIn()
+    let client = fixture.connect()
+    let former = try #require(try client.ask("{}").accessKeyID)
+    fixture.advance(by: UserDirectory.keptFor + .seconds(1))
+    fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
+    fixture.host.background.time[.users] = UserDirectory.timeout + .milliseconds(500)
+    for _ in 0..<3 {
+      client.send("{}")
+      fixture.advance(by: UserDirectory.timeout)
+      if client.replies.last?.accessKeyID != nil { fixture.advance(by: .seconds(2)) }
+    }
+    try #require(client.replies.count > 2)
+    #expect(client.replies[1].accessKeyID == former)
+    #expect(client.replies.last?.accessKeyID == nil, "\(String(describing: client.replies.last))")
+  }
+
   @Test func `a global sign-out says nothing of the session of the uid's next owner`() throws {
     let fixture = try signedIn()
     fixture.advance(by: UserDirectory.keptFor - .seconds(1))
