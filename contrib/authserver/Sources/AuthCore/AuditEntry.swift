@@ -1,0 +1,160 @@
+import Crypto
+import FoundationEssentials
+
+/// One line of the audit. Each holds the hash of the one before it, so that none can be changed,
+/// removed or put in between without the chain's end changing too.
+public struct AuditEntry: Sendable, Equatable {
+  public var chain: String
+  /// From 1, without a gap.
+  public var sequence: Int64
+  public var time: Timestamp
+  public var event: String
+  /// JSON with sorted keys.
+  public var detail: String
+  public var previous: String
+  public var hash: String
+
+  public init(
+    chain: String, sequence: Int64, time: Timestamp, event: String, detail: String,
+    previous: String, hash: String
+  ) {
+    self.chain = chain
+    self.sequence = sequence
+    self.time = time
+    self.event = event
+    self.detail = detail
+    self.previous = previous
+    self.hash = hash
+  }
+
+  /// The entry behind the end of a chain.
+  public init(_ note: AuditNote, after head: AuditHead) {
+    self.init(
+      chain: head.chain, sequence: head.sequence + 1, time: note.time, event: note.event,
+      detail: note.detail, previous: head.hash, hash: "")
+    hash = computedHash
+  }
+
+  /// SHA-256 over all members but itself, each with its length, so that no two entries read alike.
+  public var computedHash: String {
+    var hasher = SHA256()
+    let members = [
+      "credd-authserver audit 1", chain, String(sequence), String(time.milliseconds), event, detail,
+      previous,
+    ]
+    for member in members {
+      hasher.update(data: Data("\(member.utf8.count):".utf8))
+      hasher.update(data: Data(member.utf8))
+    }
+    return Hex.encode(hasher.finalize())
+  }
+}
+
+/// The end of a chain.
+public struct AuditHead: Sendable, Equatable {
+  public var chain: String
+  public var sequence: Int64
+  public var hash: String
+
+  public init(chain: String, sequence: Int64 = 0, hash: String = "") {
+    self.chain = chain
+    self.sequence = sequence
+    self.hash = hash
+  }
+
+  /// `CHAIN:SEQUENCE:HASH`, as the log has it each hour and `audit verify --head` takes it.
+  public var text: String { "\(chain):\(sequence):\(hash)" }
+
+  public init?(_ text: String) {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count >= 3, let sequence = Int64(parts[parts.count - 2]),
+      Hex.isHex(parts[parts.count - 1], count: 64)
+    else { return nil }
+    self.init(
+      chain: parts.dropLast(2).joined(separator: ":"), sequence: sequence,
+      hash: String(parts[parts.count - 1]))
+  }
+}
+
+/// What happened, before it has its place in a chain.
+public struct AuditNote: Sendable, Equatable {
+  public var time: Timestamp
+  public var event: String
+  public var detail: String
+
+  public init(_ event: String, _ members: [String: String], at time: Timestamp) {
+    self.time = time
+    self.event = event
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    // A dictionary of texts always has a form in JSON.
+    detail =
+      (try? encoder.encode(members.mapValues(\.visible))).map {
+        String(decoding: $0, as: UTF8.self)
+      } ?? "{}"
+  }
+}
+
+extension String {
+  /// What would move a terminal's cursor, or turn its letters round, stands as its number.
+  public var visible: String {
+    unicodeScalars.map { scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
+        "\\u{" + String(scalar.value, radix: 16) + "}"
+      default: String(scalar)
+      }
+    }.joined()
+  }
+}
+
+/// Follows one chain from its start.
+public struct AuditVerifier: Sendable {
+  public private(set) var head: AuditHead
+  public private(set) var fault: String?
+  /// Heads that the chain must pass through: from the log, and the recorded end. Two of one place
+  /// must be the same.
+  private var expected: [Int64: Set<String>]
+
+  public init(chain: String, heads: [AuditHead] = []) {
+    head = AuditHead(chain: chain)
+    expected = Dictionary(
+      heads.filter { $0.chain == chain && $0.sequence > 0 }.map { ($0.sequence, [$0.hash]) },
+      uniquingKeysWith: { $0.union($1) })
+  }
+
+  /// Takes the next entry; after the first fault nothing more is looked at.
+  public mutating func take(_ entry: AuditEntry) {
+    guard fault == nil else { return }
+    let place = "entry \(entry.sequence) of chain \(head.chain)"
+    if entry.sequence != head.sequence + 1 {
+      fault = "entry \(head.sequence + 1) of chain \(head.chain) is missing"
+    } else if entry.previous != head.hash {
+      fault = "\(place) does not follow the one before it"
+    } else if entry.hash != entry.computedHash {
+      fault = "\(place) was changed"
+    } else if let hashes = expected.removeValue(forKey: entry.sequence),
+      hashes != [entry.hash]
+    {
+      fault = "\(place) is not the one that the log, or the chain's recorded end, names"
+    } else {
+      head = AuditHead(chain: head.chain, sequence: entry.sequence, hash: entry.hash)
+    }
+  }
+
+  /// After the last entry.
+  ///
+  /// - Parameters:
+  ///   - recorded: the end of the chain as the database keeps it beside the entries.
+  ///   - isGrowing: entries were appended meanwhile, so that the end may have moved on. The end from
+  ///     before is one of the heads then.
+  public mutating func finish(recorded: AuditHead?, isGrowing: Bool = false) {
+    guard fault == nil else { return }
+    let hasMovedOn = isGrowing && (recorded.map { $0.sequence > head.sequence } ?? false)
+    if let recorded, recorded != head, !hasMovedOn {
+      fault = "chain \(head.chain) ends at \(head.sequence), and should at \(recorded.sequence)"
+    } else if let missing = expected.keys.min() {
+      fault = "entry \(missing) of chain \(head.chain), which the log names, is missing"
+    }
+  }
+}

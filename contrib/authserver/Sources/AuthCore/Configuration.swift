@@ -1,0 +1,381 @@
+import Foundation
+
+/// What the configuration file says.
+public struct Configuration: Sendable, Equatable {
+  public enum Registration: String, Sendable, CaseIterable {
+    case closed, invite, open
+  }
+
+  public enum ListenAddress: Sendable, Equatable {
+    case network(host: String, port: Int)
+    case unixSocket(path: String)
+    /// The sockets that systemd passed.
+    case systemd
+  }
+
+  public enum Database: Sendable, Equatable {
+    case sqlite(path: String)
+    case postgres(url: String)
+  }
+
+  public struct Pool: Sendable, Equatable {
+    public var name: String
+    public var identityPoolID: String
+    public var developerProvider: String
+    public var tokenDuration: Interval
+  }
+
+  public struct Sample: Sendable, Equatable {
+    public var pool: String
+    public var appName: String
+    /// The server's name as clients spell it; part of what is stored of a password.
+    public var hostName: String
+  }
+
+  public struct AWS: Sendable, Equatable {
+    public var credentialsFile: String?
+    /// Words of a command; no shell reads them.
+    public var credentialProcess: [String]?
+    public var cognitoEndpoint: String?
+  }
+
+  public var listen = ListenAddress.network(host: "127.0.0.1", port: 8443)
+  public var adminListen: ListenAddress? = .network(host: "127.0.0.1", port: 9464)
+  public var tlsCertificate: String?
+  public var tlsKey: String?
+  public var clientCAFile: String?
+  public var database = Database.sqlite(path: "/var/lib/credd-authserver/auth.db")
+  public var registration = Registration.closed
+  public var sessionLifetime = Interval.hours(12)
+  /// Calls of GetOpenIdTokenForDeveloperIdentity a second.
+  public var quota = 40
+  public var sharedNames = false
+  public var aws = AWS()
+  public var pools: [String: Pool] = [:]
+  public var sample: Sample?
+
+  public init() {}
+
+  public func pool(withID id: String) -> Pool? {
+    pools.values.first { $0.identityPoolID == id }
+  }
+}
+
+/// Without the address of a database, which may hold its password.
+extension Configuration.Database: CustomStringConvertible, CustomDebugStringConvertible {
+  public var description: String {
+    switch self {
+    case .sqlite(let path): path
+    case .postgres: "PostgreSQL"
+    }
+  }
+
+  public var debugDescription: String { description }
+}
+
+/// All that is wrong with a configuration, one line each.
+public struct ConfigurationErrors: Error, Equatable, CustomStringConvertible {
+  public let lines: [String]
+  public var description: String { lines.joined(separator: "\n") }
+}
+
+extension Configuration {
+  /// - Parameters:
+  ///   - files: names, for messages, and their texts.
+  ///   - credentialsDirectory: stands for `${CREDENTIALS_DIRECTORY}`.
+  ///   - hostName: this machine's name.
+  public static func read(
+    _ files: [(name: String, text: String)], credentialsDirectory: String? = nil,
+    hostName: String = "localhost"
+  ) throws(ConfigurationErrors) -> Configuration {
+    var reader = ConfigurationReader(
+      ini: INI(files), credentialsDirectory: credentialsDirectory, hostName: hostName)
+    reader.read()
+    guard reader.errors.isEmpty else { throw ConfigurationErrors(lines: reader.errors) }
+    return reader.configuration
+  }
+}
+
+private struct ConfigurationReader {
+  let ini: INI
+  let credentialsDirectory: String?
+  let hostName: String
+  var configuration = Configuration()
+  var errors: [String] = []
+
+  static let keys: [String: [String]] = [
+    "server": [
+      "listen", "admin_listen", "tls_certificate", "tls_key", "client_ca_file", "database",
+      "registration", "session_lifetime", "quota", "shared_names",
+    ],
+    "aws": ["credentials_file", "credential_process", "cognito_endpoint"],
+    "pool": ["identity_pool_id", "developer_provider", "token_duration"],
+    "sample": ["pool", "app_name", "host_name"],
+  ]
+
+  mutating func read() {
+    errors = ini.errors
+    for section in ini.sections {
+      let kind = section.words.first ?? ""
+      guard let keys = Self.keys[kind], section.words.count == (kind == "pool" ? 2 : 1) else {
+        errors.append(
+          "\(section.place): unknown section \(section.title)"
+            + (kind == "pool"
+              ? "; a pool has one name"
+              : Suggestion.text(for: kind, among: Self.keys.keys.sorted())))
+        continue
+      }
+      for (key, entry) in section.entries.sorted(by: { $0.value.place < $1.value.place })
+      where !keys.contains(key) {
+        errors.append(
+          "\(entry.place): unknown key '\(key)' in \(section.title)"
+            + Suggestion.text(for: key, among: keys))
+      }
+      switch kind {
+      case "server": readServer(section)
+      case "aws": readAWS(section)
+      case "pool": readPool(section)
+      default: readSample(section)
+      }
+    }
+    check()
+  }
+
+  private mutating func fault(_ entry: INI.Entry, _ key: String, _ what: String) {
+    errors.append("\(entry.place): '\(key)' \(what)")
+  }
+
+  /// A value that a closure can read.
+  private mutating func take<T>(
+    _ key: String, _ section: INI.Section, _ expected: String, _ read: (String) -> T?
+  ) -> T? {
+    guard let entry = section.entries[key] else { return nil }
+    if let value = read(entry.value) { return value }
+    fault(entry, key, "is not \(expected)")
+    return nil
+  }
+
+  private mutating func file(_ key: String, _ section: INI.Section) -> String? {
+    guard let entry = section.entries[key] else { return nil }
+    let variable = "${CREDENTIALS_DIRECTORY}"
+    guard entry.value.hasPrefix(variable) else { return entry.value }
+    guard let folder = credentialsDirectory else {
+      fault(entry, key, "names \(variable), which systemd sets for LoadCredential= alone")
+      return nil
+    }
+    return folder + entry.value.dropFirst(variable.count)
+  }
+
+  private mutating func readServer(_ section: INI.Section) {
+    let address = "ADDRESS:PORT, the path of a Unix socket, or systemd"
+    if let listen = take("listen", section, address, Self.address) { configuration.listen = listen }
+    if section.entries["admin_listen"]?.value == "none" {
+      configuration.adminListen = nil
+    } else if let listen = take(
+      "admin_listen", section, "ADDRESS:PORT, the path of a Unix socket, or none",
+      { Self.address($0).flatMap { $0 == .systemd ? nil : $0 } })
+    {
+      configuration.adminListen = listen
+    }
+    configuration.tlsCertificate = file("tls_certificate", section)
+    configuration.tlsKey = file("tls_key", section)
+    configuration.clientCAFile = file("client_ca_file", section)
+    if let database = take(
+      "database", section, "a path from the root, or postgresql://… with sslmode=verify-full",
+      Self.database)
+    {
+      configuration.database = database
+    }
+    if let registration = take(
+      "registration", section, "closed, invite or open", Configuration.Registration.init(rawValue:))
+    {
+      configuration.registration = registration
+    }
+    if let lifetime = take(
+      "session_lifetime", section, "between 1m and 90d, as 12h",
+      { Interval($0).flatMap { (.minutes(1)...Interval.days(90)).contains($0) ? $0 : nil } })
+    {
+      configuration.sessionLifetime = lifetime
+    }
+    if let quota = take("quota", section, "calls a second from 1/s to 10000/s, as 40/s", Self.quota)
+    {
+      configuration.quota = quota
+    }
+    if let shared = take("shared_names", section, "yes or no", Self.flag) {
+      configuration.sharedNames = shared
+    }
+    if (configuration.tlsCertificate == nil) != (configuration.tlsKey == nil) {
+      errors.append("\(section.place): tls_certificate and tls_key belong together")
+    }
+    if configuration.clientCAFile != nil, configuration.tlsCertificate == nil {
+      errors.append(
+        "\(section.place): client_ca_file wants tls_certificate: client certificates count only "
+          + "from TLS that this server ends")
+    }
+  }
+
+  private mutating func readAWS(_ section: INI.Section) {
+    configuration.aws.credentialsFile = file("credentials_file", section)
+    configuration.aws.credentialProcess = take(
+      "credential_process", section, "an absolute path and its arguments, without quotes"
+    ) {
+      let words = $0.split(whereSeparator: \.isWhitespace).map(String.init)
+      return words.first?.hasPrefix("/") == true && !$0.contains("\"") ? words : nil
+    }
+    configuration.aws.cognitoEndpoint = take(
+      "cognito_endpoint", section, "https://HOST[:PORT], or http://… on loopback", Self.endpoint)
+    if configuration.aws.credentialsFile != nil, configuration.aws.credentialProcess != nil {
+      errors.append("\(section.place): credentials_file and credential_process exclude each other")
+    }
+  }
+
+  private mutating func readPool(_ section: INI.Section) {
+    let name = section.words[1]
+    var pool = Configuration.Pool(
+      name: name, identityPoolID: "", developerProvider: "", tokenDuration: .minutes(15))
+    if let id = take(
+      "identity_pool_id", section, "an IdentityPoolId, as us-east-1:11111111-2222-…",
+      { CognitoSyntax.isID($0) ? $0 : nil })
+    {
+      pool.identityPoolID = id
+    }
+    if let provider = take(
+      "developer_provider", section, "a developer provider's name",
+      { CognitoSyntax.isDeveloperProvider($0) ? $0 : nil })
+    {
+      pool.developerProvider = provider
+    }
+    if let duration = take(
+      "token_duration", section, "between 1m and 24h, as 15m",
+      { Interval($0).flatMap { (.minutes(1)...Interval.hours(24)).contains($0) ? $0 : nil } })
+    {
+      pool.tokenDuration = duration
+    }
+    for key in ["identity_pool_id", "developer_provider"] where section.entries[key] == nil {
+      errors.append("\(section.place): \(section.title) has no \(key)")
+    }
+    if !pool.identityPoolID.isEmpty,
+      let other = configuration.pool(withID: pool.identityPoolID)
+    {
+      errors.append("\(section.place): [pool \(other.name)] has the same identity_pool_id")
+    }
+    configuration.pools[name] = pool
+  }
+
+  private mutating func readSample(_ section: INI.Section) {
+    guard let pool = section.entries["pool"]?.value else {
+      errors.append("\(section.place): [sample] has no pool")
+      return
+    }
+    configuration.sample = Configuration.Sample(
+      pool: pool,
+      appName: section.entries["app_name"]?.value ?? SampleProtocol.defaultAppName,
+      hostName: section.entries["host_name"]?.value ?? hostName)
+  }
+
+  /// What only all sections together show.
+  private mutating func check() {
+    if configuration.pools.isEmpty, errors.isEmpty {
+      errors.append("there is no [pool NAME]: tokens are for identity pools")
+    }
+    if let sample = configuration.sample {
+      if configuration.pools[sample.pool] == nil {
+        errors.append("[sample]: there is no [pool \(sample.pool)]")
+      }
+      if configuration.tlsCertificate == nil {
+        errors.append("[sample] wants tls_certificate: its protocol is for TLS only")
+      }
+    }
+    if case .network(let host, _) = configuration.listen, configuration.tlsCertificate == nil,
+      !Self.isLoopback(host)
+    {
+      errors.append(
+        "listen = \(host) without tls_certificate: hosts' tokens are taken only over TLS, on "
+          + "loopback or on a Unix socket")
+    }
+  }
+}
+
+extension ConfigurationReader {
+  private static func flag(_ text: String) -> Bool? {
+    text == "yes" ? true : text == "no" ? false : nil
+  }
+
+  private static func quota(_ text: String) -> Int? {
+    guard text.hasSuffix("/s"), let rate = Int(text.dropLast(2)), (1...10_000).contains(rate) else {
+      return nil
+    }
+    return rate
+  }
+
+  private static func address(_ text: String) -> Configuration.ListenAddress? {
+    if text == "systemd" { return .systemd }
+    if text.hasPrefix("/") { return text.utf8.count < 108 ? .unixSocket(path: text) : nil }
+    guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+      (0...65535).contains(port)
+    else { return nil }
+    var host = text[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+    return host.isEmpty ? nil : .network(host: String(host), port: port)
+  }
+
+  /// An address: a name that only begins like one is anybody's.
+  static func isLoopback(_ host: String) -> Bool {
+    if host == "::1" || host == "localhost" { return true }
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+  }
+
+  private static func endpoint(_ text: String) -> String? {
+    let url = text.hasSuffix("/") ? String(text.dropLast()) : text
+    for scheme in ["https://", "http://"] where url.hasPrefix(scheme) {
+      let authority = url.dropFirst(scheme.count)
+      guard !authority.isEmpty, !authority.contains(where: { "/?#@ ".contains($0) }) else {
+        return nil
+      }
+      let host = authority.hasPrefix("[") ? "::1" : String(authority.prefix { $0 != ":" })
+      return scheme == "https://" || isLoopback(host) ? url : nil
+    }
+    return nil
+  }
+
+  /// To another machine only with the server's certificate checked, and its name.
+  private static func database(_ text: String) -> Configuration.Database? {
+    if text.hasPrefix("/") { return .sqlite(path: text) }
+    guard text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") else { return nil }
+    let rest = text.drop { $0 != ":" }.dropFirst(3)
+    let authority = rest.prefix { $0 != "/" && $0 != "?" }
+    let parameters = text.split(separator: "?", maxSplits: 1).dropFirst().first.map {
+      $0.split(separator: "&").map(String.init)
+    }
+    let named = (parameters ?? []).filter { $0.hasPrefix("host=") || $0.hasPrefix("hostaddr=") }
+      .map { $0.drop { $0 != "=" }.dropFirst() }
+    let addressed = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+    guard let hosts = machines(addressed, hasPorts: true),
+      let others = machines(named.joined(separator: ","), hasPorts: false)
+    else { return nil }
+    let isLocal = (hosts + others).allSatisfy { isLoopback($0) || $0.hasPrefix("/") }
+    let names = (parameters ?? []).map { String($0.prefix { $0 != "=" }) }
+    // libpq takes the last of two, reads names that are percent-encoded, and a service of a file.
+    guard Set(names).count == names.count, !names.contains(where: { $0.contains("%") }),
+      !names.contains("service"), !names.contains("servicefile")
+    else { return nil }
+    let mode = parameters?.first { $0.hasPrefix("sslmode=") }
+    if isLocal { return .postgres(url: text) }
+    guard let mode else {
+      return .postgres(url: text + (parameters == nil ? "?" : "&") + "sslmode=verify-full")
+    }
+    return mode == "sslmode=verify-full" ? .postgres(url: text) : nil
+  }
+
+  /// The machines of a list, as libpq reads it: decoded first, and then cut at commas. Nil where it
+  /// cannot be decoded.
+  private static func machines(_ list: some StringProtocol, hasPorts: Bool) -> [String]? {
+    guard let text = String(list).removingPercentEncoding else { return nil }
+    return text.split(separator: ",").map { host in
+      guard hasPorts else { return String(host) }
+      return String(
+        host.hasPrefix("[") ? host.dropFirst().prefix { $0 != "]" } : host.prefix { $0 != ":" })
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/// Every limit of the server, each with its reason.
+public enum Limits {
+  /// Cognito's own for a DeveloperUserIdentifier, in characters. In bytes, too, because PostgreSQL's
+  /// indexes hold no more than 2,700, and folding makes some names longer.
+  public static let identifierLength = 1024
+  /// Ten logins of 50,000 characters, as Cognito allows, and the rest of a callback.
+  public static let bodyBytes = 512 * 1024
+  /// Bodies longer than ``smallBodyBytes`` that are read at once: 64 MiB.
+  public static let longBodies = 128
+  /// A password, a name and an invitation; a callback without logins.
+  public static let smallBodyBytes = 16 * 1024
+  /// All fields of a request: a session's and a host's token are short.
+  public static let headerBytes = 16 * 1024
+  /// A request has arrived within this time, or its connection is closed.
+  public static let requestTime = Interval.seconds(15)
+  /// An answer is on its way within this time, or its connection is closed. All waits for the database
+  /// and Cognito together are shorter.
+  public static let answerTime = Interval.seconds(60)
+  /// Requests on a connection without an answer yet. credd sends one at a time.
+  public static let unansweredRequests = 16
+  /// A connection may stay this long without a request.
+  public static let idleTime = Interval.seconds(75)
+  public static let connections = 8192
+  /// The same, once half of the connections are taken.
+  public static let crowdedIdleTime = Interval.seconds(5)
+  /// Patterns of one enrolment; each is tried at a callback.
+  public static let patterns = 256
+  public static let patternLength = 256
+  /// Of the log, while its reader stands still.
+  public static let waitingLogBytes = 1 << 20
+
+  /// Shorter ones are guessed; NIST SP 800-63B §5.1.1.
+  public static let shortestPassword = 8
+  /// Longer ones are an attack on the hash.
+  public static let longestPassword = 256
+  /// Hashes waiting for a thread. Each takes about 20 ms.
+  public static let waitingHashes = 64
+
+  /// Tokens kept for reuse: a megabyte for a thousand.
+  public static let keptTokens = 200_000
+  /// Callbacks that wait for a token of the quota, on one server.
+  public static let waitingCallbacks = 2048
+  /// How long a callback waits for its turn. credd itself waits 10 s.
+  public static let quotaWait = Interval.seconds(4)
+  /// What one server takes out of the shared bucket at once: this much of a second's quota.
+  public static let quotaSlice = Interval(milliseconds: 500)
+  /// Nobody is told to come back later than that.
+  public static let longestRetry = Interval.minutes(5)
+
+  /// Guesses without a pause: at a user on one source, at a user on all, and on a source.
+  public static let freeGuesses: (pair: Int64, user: Int64, source: Int64) = (5, 10, 30)
+  /// From so many at one user, or from one source, on, guesses are of many sources, or at many users.
+  public static let manyGuesses: Int64 = 100
+  /// The longest pause after wrong guesses: nobody locks another out for longer.
+  public static let longestPause = Interval.seconds(60)
+  /// How long a source is known as one of a user's.
+  public static let sourceMemory = Interval.days(180)
+  /// Failures are forgotten after this time without one.
+  public static let guessMemory = Interval.minutes(30)
+
+  /// A query waits this long for a connection, and a statement this long for PostgreSQL's answer.
+  /// credd itself waits 10 s for an answer.
+  public static let databaseTime = Interval.seconds(5)
+
+  /// One request to Cognito, the connection included.
+  public static let cognitoTime = Interval.seconds(8)
+  public static let cognitoReplyBytes = 256 * 1024
+  /// Requests to Cognito under way at once.
+  public static let cognitoCalls = 256
+
+  /// Devices of one user of the sample protocol; the oldest goes.
+  public static let devicesPerUser = 32
+  /// Timestamps of the sample protocol may be off by this much either way.
+  public static let sampleSkew = Interval.minutes(15)
+  /// A signature of the sample protocol is good once in this time: as long as its timestamp is timely,
+  /// and some more, because servers' clocks differ.
+  public static let sampleReplay = Interval.minutes(35)
+}

@@ -1,0 +1,74 @@
+import Crypto
+import FoundationEssentials
+
+/// Growing pauses after wrong guesses.
+///
+/// A sign-in is counted under three keys: the user on this source, the user on all sources, and the
+/// source. The last two stop a guess from many sources or at many users. They do not count for a
+/// source on which that user has signed in before: nobody can be locked out of their own host from
+/// another one or by another user's name, and nobody anywhere for longer than the longest pause.
+public struct Guesses: Sendable, Equatable {
+  public var failures: Int64
+  public var last: Timestamp
+
+  public init(failures: Int64, last: Timestamp) {
+    self.failures = failures
+    self.last = last
+  }
+
+  /// How long the next try must still wait; nil where it may go ahead.
+  ///
+  /// - Parameter free: guesses without a pause.
+  public func pause(free: Int64, at now: Timestamp) -> Interval? {
+    // A clock that was ahead when it counted makes no pause longer.
+    let end = min(last, now) + Self.pause(after: current(at: now), free: free)
+    return end > now ? end - now : nil
+  }
+
+  /// Counts a try before its password is looked at, so that many at once are counted too.
+  public mutating func count(at now: Timestamp) {
+    failures = current(at: now) + 1
+    last = now
+  }
+
+  /// Failures that count still. None where the last is far ahead: a clock was wrong when it was
+  /// counted, and would be for as long.
+  public func current(at now: Timestamp) -> Int64 {
+    now - last > Limits.guessMemory || last - now > Limits.longestPause ? 0 : failures
+  }
+
+  static func pause(after failures: Int64, free: Int64) -> Interval {
+    guard failures >= free else { return .seconds(0) }
+    let doublings = min(failures - free, 6)
+    return min(.seconds(1 << doublings), Limits.longestPause)
+  }
+
+  /// The keys of one sign-in.
+  public struct Keys: Sendable, Equatable {
+    public let pair: String
+    public let source: String?
+    public let user: String?
+
+    public init(user: String, source: String) {
+      // Whatever was typed: a key is short.
+      let user = Hex.encode(SHA256.hash(data: Data(Identifier.fold(user).utf8)))
+      pair = "pair \(source) \(user)"
+      self.source = "source \(source)"
+      self.user = "user \(user)"
+    }
+
+    /// Wrong signatures of one device of the sample protocol.
+    public init(device: String, source: String) {
+      pair = "device \(source) \(device)"
+      self.source = nil
+      user = nil
+    }
+
+    /// Registrations from one address, each of which costs a hash.
+    public init(registrationFrom address: String) {
+      pair = "register \(address)"
+      source = nil
+      user = nil
+    }
+  }
+}

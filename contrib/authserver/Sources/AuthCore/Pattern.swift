@@ -1,0 +1,116 @@
+/// Which names an enrolment covers: words, where `*` stands for any run of characters, `?` for one,
+/// and `{host}` for the enrolled name of the host. A pattern covers the whole bare name.
+public struct Patterns: Sendable, Equatable {
+  /// As they were given.
+  public let words: [String]
+
+  public static let none = Patterns(unchecked: [])
+
+  private init(unchecked words: [String]) { self.words = words }
+
+  /// - Parameter text: patterns between commas or blanks.
+  public init(_ text: String) throws(InvalidName) {
+    let words = text.split { $0 == "," || $0.isWhitespace }.map(String.init)
+    guard words.count <= Limits.patterns else {
+      throw InvalidName("has more than \(Limits.patterns) patterns")
+    }
+    for word in words {
+      try InvalidName.check(word)
+      guard word.unicodeScalars.count <= Limits.patternLength else {
+        throw InvalidName("has a pattern of more than \(Limits.patternLength) characters")
+      }
+      for kind in Identifier.Kind.allCases where word.hasExactPrefix(kind.prefix) {
+        throw InvalidName("begins with \(kind.prefix): patterns match the name behind it")
+      }
+      let rest = word.replacing("{host}", with: "")
+      guard !rest.contains("{"), !rest.contains("}") else {
+        throw InvalidName("holds braces; {host} is the only word between them")
+      }
+    }
+    self.words = words
+  }
+
+  /// As the database keeps them.
+  public var text: String { words.joined(separator: " ") }
+
+  public var isEmpty: Bool { words.isEmpty }
+
+  /// Whether one of them covers everybody, which an administrator is warned about.
+  public var coverEverybody: Bool {
+    // Longer than the run of ? that somebody may put before a star.
+    let strangers = ["alexander", "administrator", "x9-q_Z.0123"]
+    return words.contains { word in
+      strangers.allSatisfy { stranger in
+        Self.matches(
+          Self.tokens(word, host: "\u{0}")[...], stranger.unicodeScalars.map(\.value)[...])
+      }
+    }
+  }
+
+  /// Whether the name is covered.
+  ///
+  /// - Parameter folded: names that differ in case alone count as the same.
+  public func cover(_ name: String, host: String, folded: Bool = false) -> Bool {
+    let scalars = name.unicodeScalars.map(\.value)
+    if words.contains(where: { Self.matches(Self.tokens($0, host: host)[...], scalars[...]) }) {
+      return true
+    }
+    guard folded else { return false }
+    let foldedScalars = Identifier.fold(name).unicodeScalars.map(\.value)
+    return words.contains { word in
+      let tokens = Self.tokens(Identifier.fold(word), host: Identifier.fold(host))
+      return Self.matches(tokens[...], foldedScalars[...])
+    }
+  }
+
+  private enum Token: Equatable {
+    case scalar(UInt32)
+    case one
+    case any
+  }
+
+  /// The host's name is taken as it is: a star in it would be a star, not a pattern.
+  private static func tokens(_ word: String, host: String) -> [Token] {
+    var tokens: [Token] = []
+    var rest = word[...]
+    while let first = rest.unicodeScalars.first {
+      if rest.hasPrefix("{host}") {
+        tokens += host.unicodeScalars.map { .scalar($0.value) }
+        rest = rest.dropFirst("{host}".count)
+        continue
+      }
+      switch first {
+      case "*": if tokens.last != .any { tokens.append(.any) }
+      case "?": tokens.append(.one)
+      default: tokens.append(.scalar(first.value))
+      }
+      rest = Substring(rest.unicodeScalars.dropFirst())
+    }
+    return tokens
+  }
+
+  /// In time of pattern × name at most: only the last star is ever tried again.
+  private static func matches(_ tokens: ArraySlice<Token>, _ name: ArraySlice<UInt32>) -> Bool {
+    var token = tokens.startIndex
+    var place = name.startIndex
+    var retry: (token: Int, place: Int)?
+    while place < name.endIndex {
+      if token < tokens.endIndex, tokens[token] == .any {
+        retry = (token + 1, place)
+        token += 1
+      } else if token < tokens.endIndex,
+        tokens[token] == .one || tokens[token] == .scalar(name[place])
+      {
+        token += 1
+        place += 1
+      } else if let last = retry {
+        retry = (last.token, last.place + 1)
+        token = last.token
+        place = last.place + 1
+      } else {
+        return false
+      }
+    }
+    return tokens[token...].allSatisfy { $0 == .any }
+  }
+}

@@ -1,0 +1,86 @@
+public import FoundationEssentials
+
+/// A point in time: milliseconds since 1970, as the database keeps it.
+public struct Timestamp: Sendable, Hashable, Comparable {
+  public var milliseconds: Int64
+
+  public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+  public init(_ date: Date) {
+    milliseconds = Int64((date.timeIntervalSince1970 * 1000).rounded(.down))
+  }
+
+  public var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+
+  public static func < (left: Timestamp, right: Timestamp) -> Bool {
+    left.milliseconds < right.milliseconds
+  }
+
+  public static func + (time: Timestamp, interval: Interval) -> Timestamp {
+    Timestamp(milliseconds: time.milliseconds + interval.milliseconds)
+  }
+
+  public static func - (later: Timestamp, earlier: Timestamp) -> Interval {
+    Interval(milliseconds: later.milliseconds - earlier.milliseconds)
+  }
+
+  /// `2026-01-02T03:04:05Z`.
+  public var iso8601: String { date.formatted(.iso8601) }
+
+  /// Reads ``iso8601``; nil for anything else.
+  public init?(iso8601 text: String) {
+    guard text.utf8.count == 20, text.utf8.last == UInt8(ascii: "Z"),
+      let date = try? Date(text, strategy: .iso8601)
+    else { return nil }
+    self.init(date)
+  }
+
+  /// `Fri, 02 Jan 2026 03:04:05 GMT`, as HTTP wants it.
+  public var httpDate: String {
+    let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+    let months = [
+      "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+    let text = iso8601
+    let parts = text.prefix(10).split(separator: "-")
+    let month = Int(parts[1]).map { months[$0 - 1] } ?? ""
+    let day = days[Int(milliseconds / 86_400_000 % 7)]
+    return "\(day), \(parts[2]) \(month) \(parts[0]) \(text.dropFirst(11).prefix(8)) GMT"
+  }
+
+  /// `20260102T030405Z`, as SigV4 wants it.
+  public var basicISO8601: String { iso8601.filter { $0 != "-" && $0 != ":" } }
+}
+
+/// A length of time.
+public struct Interval: Sendable, Hashable, Comparable {
+  public var milliseconds: Int64
+
+  public init(milliseconds: Int64) { self.milliseconds = milliseconds }
+
+  public static func seconds(_ seconds: Int64) -> Interval {
+    Interval(milliseconds: seconds * 1000)
+  }
+  public static func minutes(_ minutes: Int64) -> Interval { .seconds(minutes * 60) }
+  public static func hours(_ hours: Int64) -> Interval { .minutes(hours * 60) }
+  public static func days(_ days: Int64) -> Interval { .hours(days * 24) }
+
+  public var seconds: Double { Double(milliseconds) / 1000 }
+  /// Whole seconds, rounded up, at least one: for `Retry-After`.
+  public var retryAfter: Int { max(1, Int((milliseconds + 999) / 1000)) }
+
+  public static func < (left: Interval, right: Interval) -> Bool {
+    left.milliseconds < right.milliseconds
+  }
+
+  /// `15m`, `12h`, `90d`, `30s`, or a number of seconds; nil for anything else.
+  public init?(_ text: String) {
+    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86400]
+    let unit = text.last.flatMap { units[$0] }
+    let digits = unit == nil ? text[...] : text.dropLast()
+    guard !digits.isEmpty, digits.count <= 9, digits.allSatisfy({ ("0"..."9").contains($0) }),
+      let number = Int64(digits)
+    else { return nil }
+    self = .seconds(number * (unit ?? 1))
+  }
+}

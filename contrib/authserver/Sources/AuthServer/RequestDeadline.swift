@@ -1,0 +1,113 @@
+import AuthCore
+import NIOCore
+import NIOHTTPTypes
+
+/// Closes a connection on which something takes too long: the first request with TLS' handshake, a
+/// later request from its first byte to its last, or the wait for one. It stands before TLS, and sees
+/// bytes; ``RequestParts`` tells it where requests and answers end.
+final class RequestDeadline: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+
+  private enum State {
+    /// A request is arriving, or the first one is waited for. It may be answered before its end.
+    case receiving(isAnswered: Bool)
+    /// Until the answer is on its way: a client that does not read it makes that long. It may have
+    /// sent more, which comes next.
+    case answering(hasMore: Bool)
+    case idle
+  }
+
+  private let connections: OpenConnections
+  private var state = State.receiving(isAnswered: false)
+  private var timer: Scheduled<Void>?
+  private var channel: (any Channel)?
+
+  init(_ connections: OpenConnections) { self.connections = connections }
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    channel = context.channel
+    start(Limits.requestTime)
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) {
+    timer?.cancel()
+    channel = nil
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch state {
+    case .receiving: break
+    case .answering: state = .answering(hasMore: true)
+    case .idle:
+      state = .receiving(isAnswered: false)
+      start(Limits.requestTime)
+    }
+    context.fireChannelRead(data)
+  }
+
+  func requestEnded() {
+    if case .receiving(isAnswered: true) = state { return wait() }
+    state = .answering(hasMore: false)
+    start(Limits.answerTime)
+  }
+
+  func answerEnded() {
+    switch state {
+    // The rest of the request has the time that it had.
+    case .receiving: state = .receiving(isAnswered: true)
+    case .answering(hasMore: true):
+      state = .receiving(isAnswered: false)
+      start(Limits.requestTime)
+    case .answering(hasMore: false), .idle: wait()
+    }
+  }
+
+  private func wait() {
+    state = .idle
+    start(connections.idleTime)
+  }
+
+  private func start(_ time: Interval) {
+    timer?.cancel()
+    guard let channel else { return }
+    timer = channel.eventLoop.scheduleTask(in: .milliseconds(time.milliseconds)) {
+      channel.close(promise: nil)
+    }
+  }
+}
+
+/// Tells the connection's ``RequestDeadline`` where requests and answers end. One that sends many
+/// requests and reads no answer is closed.
+final class RequestParts: ChannelDuplexHandler, RemovableChannelHandler {
+  typealias InboundIn = HTTPRequestPart
+  typealias OutboundIn = HTTPResponsePart
+  typealias OutboundOut = HTTPResponsePart
+
+  private var deadline: RequestDeadline?
+  private var unanswered = 0
+
+  func handlerAdded(context: ChannelHandlerContext) {
+    deadline = try? context.pipeline.syncOperations.handler(type: RequestDeadline.self)
+  }
+
+  func handlerRemoved(context: ChannelHandlerContext) { deadline = nil }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head:
+      unanswered += 1
+      guard unanswered <= Limits.unansweredRequests else { return context.close(promise: nil) }
+    case .end: deadline?.requestEnded()
+    case .body: break
+    }
+    context.fireChannelRead(data)
+  }
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    if case .end = unwrapOutboundIn(data) {
+      unanswered -= 1
+      deadline?.answerEnded()
+    }
+    context.write(data, promise: promise)
+  }
+}

@@ -1,0 +1,212 @@
+import AsyncHTTPClient
+public import AuthCore
+public import AuthStore
+import CSystemd
+import FoundationEssentials
+public import Logging
+public import NIOCore
+import NIOSSL
+import ServiceLifecycle
+import UnixSignals
+
+/// The whole server: its parts put together, and run until it is told to stop.
+public struct Server: Sendable {
+  public static let version = "0.1.0"
+
+  public struct Options: Sendable {
+    public var configuration: AuthCore.Configuration
+    public var environment: [String: String] = [:]
+    public var hostName = "localhost"
+    public var processors = 2
+    public var log: Logger
+    public var now: @Sendable () -> Timestamp = { Timestamp(Date.now) }
+    /// In place of AWS.
+    public var cognito: (any Cognito)?
+    public var hashing = PasswordHasher.Parameters()
+    /// Clients' connections at once.
+    public var connections = Limits.connections
+    /// The addresses that the server listens on.
+    public var onReady: @Sendable (_ clients: SocketAddress?) -> Void = { _ in }
+    public var takesSignals = true
+
+    public init(configuration: AuthCore.Configuration, log: Logger) {
+      self.configuration = configuration
+      self.log = log
+    }
+  }
+
+  private let options: Options
+  public let store: AuthStore
+  public let metrics = Metrics()
+  private let audit: AuditLog
+
+  /// Opens the database, and brings its schema up to date.
+  public init(_ options: Options) async throws {
+    self.options = options
+    store = try AuthStore(options.configuration.database)
+    try await store.migrate()
+    let chain = Self.chain(options.configuration.listen, on: options.hostName)
+    audit = AuditLog(store: store, chain: chain, metrics: metrics, now: options.now)
+  }
+
+  /// One chain for each server: two on one machine listen on two addresses.
+  static func chain(
+    _ address: AuthCore.Configuration.ListenAddress, on hostName: String
+  ) -> String {
+    switch address {
+    case .network(let host, let port): "\(hostName)/\(host)/\(port)"
+    case .unixSocket(let path): "\(hostName)\(path)"
+    case .systemd: "\(hostName)/systemd"
+    }
+  }
+
+  /// Serves until it is told to stop. Requests under way are answered first.
+  public func run() async throws {
+    let configuration = options.configuration
+    let hasher = try PasswordHasher(
+      threads: max(1, options.processors / 2), parameters: options.hashing, metrics: metrics)
+    var client = HTTPClient.Configuration()
+    client.timeout = .init(connect: .seconds(3))
+    client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = Limits.cognitoCalls
+    client.redirectConfiguration = .disallow
+    // AWS's own certificates alone decide: no proxy of the environment, no redirect.
+    let http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: client)
+    let tls = try TLSContexts(configuration, metrics: metrics)
+    metrics.set("credd_authserver_build_info", "version=\"\(Self.version)\"", to: 1)
+    do {
+      try await serve(hasher, http, tls)
+    } catch {
+      await stop(hasher, http)
+      throw error
+    }
+    await stop(hasher, http)
+  }
+
+  private func stop(_ hasher: PasswordHasher, _ http: HTTPClient) async {
+    try? await http.shutdown()
+    await hasher.close()
+    await store.close()
+  }
+
+  private func serve(
+    _ hasher: PasswordHasher, _ http: HTTPClient, _ tls: TLSContexts?
+  ) async throws {
+    let routes = routes(hasher, http)
+    let ready = options.onReady
+    var services: [any Service] = [
+      Housekeeping(store: store, log: options.log, now: options.now)
+    ]
+    if options.takesSignals { services.append(CertificateReload(tls: tls, log: options.log)) }
+    if let address = options.configuration.adminListen {
+      services.append(
+        Listener(
+          source: .address(address), responder: AdminRoutes(store: store, metrics: metrics),
+          tls: nil, metrics: nil, log: options.log))
+    }
+    for (index, source) in try sources().enumerated() {
+      services.append(
+        Listener(
+          source: source, responder: routes, tls: tls, metrics: metrics, log: options.log,
+          limit: options.connections,
+          onReady: { address in
+            guard index == 0 else { return }
+            _ = unsafe sd_notify(0, "READY=1")
+            ready(address)
+          }))
+    }
+    var group = ServiceGroupConfiguration(
+      services: services, gracefulShutdownSignals: options.takesSignals ? [.sigterm, .sigint] : [],
+      logger: options.log)
+    // Longer than any request may take.
+    group.maximumGracefulShutdownDuration = .seconds(20)
+    try await ServiceGroup(configuration: group).run()
+  }
+
+  private func routes(_ hasher: PasswordHasher, _ http: HTTPClient) -> Routes {
+    let configuration = options.configuration
+    let quota = QuotaGate(
+      store: store, rate: configuration.quota, metrics: metrics, now: options.now)
+    let cognito =
+      options.cognito
+      ?? CognitoClient(
+        http: http, endpoint: configuration.aws.cognitoEndpoint,
+        credentials: AWSCredentials(
+          .init(configuration.aws, environment: options.environment), now: options.now),
+        metrics: metrics, now: options.now)
+    let tokens = TokenService(
+      configuration: configuration, store: store, cognito: cognito, quota: quota, audit: audit,
+      metrics: metrics, log: options.log, now: options.now)
+    let accounts = AccountService(
+      configuration: configuration, store: store, hasher: hasher, audit: audit, now: options.now)
+    let sample = configuration.sample.map {
+      SampleService(
+        sample: $0, configuration: configuration, store: store, tokens: tokens, audit: audit,
+        now: options.now)
+    }
+    return Routes(tokens: tokens, accounts: accounts, sample: sample, metrics: metrics)
+  }
+
+  /// What systemd has passed, or what the configuration names.
+  private func sources() throws -> [Listener<Routes>.Source] {
+    guard options.configuration.listen == .systemd else {
+      return [.address(options.configuration.listen)]
+    }
+    let count = sd_listen_fds(0)
+    guard count > 0 else {
+      throw ServerFailure("listen = systemd, but systemd has passed no socket")
+    }
+    return (0..<count).map { .descriptor(SD_LISTEN_FDS_START + $0) }
+  }
+}
+
+/// What is done every hour: the ends of the audit's chains go to the log, and what has ended goes.
+private struct Housekeeping: Service {
+  let store: AuthStore
+  let log: Logger
+  let now: @Sendable () -> Timestamp
+
+  func run() async throws {
+    try? await cancelWhenGracefulShutdown {
+      while true {
+        await once()
+        try await Task.sleep(for: .seconds(3600))
+      }
+    }
+    await logHeads()
+  }
+
+  private func once() async {
+    await logHeads()
+    do {
+      try await store.sweep(now: now())
+    } catch {
+      log.warning("what has ended could not be removed", metadata: ["reason": "\(error)"])
+    }
+  }
+
+  /// Of all chains: the administrator's commands have no log of their own.
+  private func logHeads() async {
+    for head in (try? await store.auditHeads()) ?? [] where head.sequence > 0 {
+      log.notice("audit head", metadata: ["head": "\(head.text)"])
+    }
+  }
+}
+
+/// SIGHUP takes certificate and key from their files again.
+private struct CertificateReload: Service {
+  let tls: TLSContexts?
+  let log: Logger
+
+  func run() async throws {
+    let signals = await UnixSignalsSequence(trapping: .sighup)
+    for await _ in signals.cancelOnGracefulShutdown() {
+      guard let tls else { continue }
+      do {
+        try tls.reload()
+        log.notice("the certificate was read again")
+      } catch {
+        log.error("the earlier certificate stays", metadata: ["reason": "\(error)"])
+      }
+    }
+  }
+}

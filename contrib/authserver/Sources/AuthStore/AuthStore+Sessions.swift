@@ -1,0 +1,78 @@
+public import AuthCore
+
+/// Sign-ins, and invitations to register.
+extension AuthStore {
+  static func endSessions(
+    of identifier: String, _ connection: any SQLConnection
+  ) throws {
+    try connection.run("DELETE FROM sessions WHERE identifier = ?", .text(identifier))
+    try connection.run(
+      "UPDATE sample_devices SET revoked = 1 WHERE identifier = ?", .text(identifier))
+  }
+
+  /// Opens a sign-in for a password that was found right on a host.
+  ///
+  /// That takes a moment, in which the password may be changed, the user disabled or deleted, or the
+  /// host revoked: the sign-in is too late then.
+  ///
+  /// - Parameter password: what is kept of it.
+  /// - Returns: false where it is too late.
+  public func open(
+    _ session: SignInSession, on host: Enrolment, password: String, trail: AuditTrail? = nil
+  ) async throws -> Bool {
+    let lock = database.dialect.forUpdate
+    return try await write(trail) { connection in
+      let enrolled = try connection.run(
+        "SELECT name FROM hosts WHERE name = ? AND revoked IS NULL AND created = ?" + lock,
+        .text(host.name), .integer(host.created.milliseconds))
+      guard !enrolled.isEmpty,
+        try Self.isStill(password, of: session.identifier, lock, connection)
+      else { return false }
+      try connection.run(
+        "INSERT INTO sessions (id, hash, host, identifier, provider, created, expires) "
+          + "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        .text(session.id), .text(session.hash), .text(session.host), .text(session.identifier),
+        .text(session.provider), .integer(session.created.milliseconds),
+        .integer(session.expires.milliseconds))
+      return true
+    }
+  }
+
+  /// Whether this is what is kept of the user's password, and the user is not disabled. The row is
+  /// locked.
+  static func isStill(
+    _ password: String, of identifier: String, _ lock: String, _ connection: any SQLConnection
+  ) throws -> Bool {
+    let user = try connection.run(
+      "SELECT password, disabled FROM users WHERE identifier = ?" + lock, .text(identifier)
+    ).first
+    return try user.map { try $0.optionalText(0) == password && $0.integer(1) == 0 } ?? false
+  }
+
+  /// Nil where there is no such sign-in on that host.
+  public func close(
+    session: Ticket, host: String, now: Timestamp
+  ) async throws -> (identifier: String, provider: String)? {
+    let row = try await database.write { connection in
+      try connection.run(
+        "DELETE FROM sessions WHERE id = ? AND hash = ? AND host = ? AND expires > ? "
+          + "RETURNING identifier, provider",
+        .text(session.id), .text(session.hash), .text(host), .integer(now.milliseconds)
+      ).first
+    }
+    return try row.map { (identifier: try $0.text(0), provider: try $0.text(1)) }
+  }
+
+  public func invite(
+    _ invitation: Ticket, name: String, expires: Timestamp, now: Timestamp,
+    trail: AuditTrail? = nil
+  ) async throws {
+    _ = try await write(trail) { connection in
+      try connection.run(
+        "INSERT INTO invitations (id, hash, name, created, expires) VALUES (?, ?, ?, ?, ?)",
+        .text(invitation.id), .text(invitation.hash), .text(name), .integer(now.milliseconds),
+        .integer(expires.milliseconds))
+      return true
+    }
+  }
+}

@@ -1,0 +1,145 @@
+/// The schema, one step a version. A step that was released is never changed; a new one follows it.
+enum Migrations {
+  static let steps: [@Sendable (SQLDialect) -> [String]] = [first, { _ in adoptions }]
+
+  @Sendable private static func first(_ dialect: SQLDialect) -> [String] {
+    tables + (dialect == .sqlite ? appendOnlySQLite : appendOnlyPostgres)
+  }
+
+  private static let tables = [
+    """
+    CREATE TABLE users (
+      identifier TEXT PRIMARY KEY, unique_key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
+      password TEXT, disabled BIGINT NOT NULL DEFAULT 0, created BIGINT NOT NULL)
+    """,
+    """
+    CREATE TABLE hosts (
+      name TEXT PRIMARY KEY, vouches TEXT NOT NULL, signs_in TEXT NOT NULL, pools TEXT NOT NULL,
+      may_link BIGINT NOT NULL, may_adopt_guests BIGINT NOT NULL,
+      expires BIGINT, revoked BIGINT, created BIGINT NOT NULL)
+    """,
+    """
+    CREATE TABLE host_tokens (
+      id TEXT PRIMARY KEY, host TEXT NOT NULL REFERENCES hosts (name), hash TEXT NOT NULL,
+      created BIGINT NOT NULL, expires BIGINT)
+    """,
+    """
+    CREATE TABLE sessions (
+      id TEXT PRIMARY KEY, hash TEXT NOT NULL, host TEXT NOT NULL, identifier TEXT NOT NULL,
+      provider TEXT NOT NULL, created BIGINT NOT NULL, expires BIGINT NOT NULL)
+    """,
+    "CREATE INDEX sessions_of_users ON sessions (identifier)",
+    "CREATE INDEX sessions_by_end ON sessions (expires)",
+    """
+    CREATE TABLE invitations (
+      id TEXT PRIMARY KEY, hash TEXT NOT NULL, name TEXT NOT NULL, created BIGINT NOT NULL,
+      expires BIGINT NOT NULL, used BIGINT, used_by TEXT)
+    """,
+    """
+    CREATE TABLE identities (
+      pool TEXT NOT NULL, identifier TEXT NOT NULL, identity_id TEXT NOT NULL,
+      updated BIGINT NOT NULL, PRIMARY KEY (pool, identifier))
+    """,
+    """
+    CREATE TABLE guesses (
+      name TEXT PRIMARY KEY, failures BIGINT NOT NULL, last BIGINT NOT NULL, succeeded BIGINT)
+    """,
+    "CREATE TABLE quota (name TEXT PRIMARY KEY, level BIGINT NOT NULL, updated BIGINT NOT NULL)",
+    """
+    CREATE TABLE sample_devices (
+      uid TEXT PRIMARY KEY, identifier TEXT NOT NULL, device_key TEXT NOT NULL,
+      created BIGINT NOT NULL, revoked BIGINT NOT NULL DEFAULT 0)
+    """,
+    "CREATE INDEX sample_devices_of_users ON sample_devices (identifier)",
+    """
+    CREATE TABLE sample_signatures (
+      identifier TEXT NOT NULL, signature TEXT NOT NULL, time BIGINT NOT NULL,
+      PRIMARY KEY (identifier, signature))
+    """,
+    """
+    CREATE TABLE audit (
+      chain TEXT NOT NULL, sequence BIGINT NOT NULL, time BIGINT NOT NULL, event TEXT NOT NULL,
+      detail TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL,
+      PRIMARY KEY (chain, sequence))
+    """,
+    "CREATE INDEX audit_by_time ON audit (time)",
+    "CREATE TABLE audit_heads (chain TEXT PRIMARY KEY, sequence BIGINT NOT NULL, hash TEXT NOT NULL)",
+  ]
+
+  /// Guests' identities, and who was the first to take each of them over.
+  private static let adoptions = [
+    """
+    CREATE TABLE adoptions (
+      pool TEXT NOT NULL, identity_id TEXT NOT NULL, identifier TEXT NOT NULL,
+      PRIMARY KEY (pool, identity_id))
+    """
+  ]
+
+  /// Against mistakes; against malice there is the chain.
+  private static let appendOnlySQLite = ["UPDATE", "DELETE"].map {
+    "CREATE TRIGGER audit_no_\($0.lowercased()) BEFORE \($0) ON audit "
+      + "BEGIN SELECT RAISE(ABORT, 'the audit is append-only'); END"
+  }
+
+  private static let appendOnlyPostgres = [
+    """
+    CREATE FUNCTION audit_is_append_only() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'the audit is append-only'; END $$
+    """,
+    """
+    CREATE TRIGGER audit_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit
+    FOR EACH STATEMENT EXECUTE FUNCTION audit_is_append_only()
+    """,
+  ]
+}
+
+extension AuthStore {
+  /// The version that this program wants.
+  public static var schemaVersion: Int { Migrations.steps.count }
+
+  /// Brings the schema up to date. Several servers may do so at once.
+  ///
+  /// - Returns: the version before.
+  @discardableResult
+  public func migrate() async throws -> Int {
+    let dialect = database.dialect
+    return try await database.write { connection in
+      if dialect == .postgres {
+        // A number of this program's own; the lock ends with the transaction.
+        _ = try connection.run("SELECT pg_advisory_xact_lock(7205759403792793)")
+      }
+      try connection.run(
+        "CREATE TABLE IF NOT EXISTS schema_version (one BIGINT PRIMARY KEY, version BIGINT NOT NULL)"
+      )
+      let version = try Self.version(connection)
+      guard version <= Migrations.steps.count else {
+        throw StoreError.failed(
+          "its schema is version \(version), from a newer credd-authserver than this one, which "
+            + "knows \(Migrations.steps.count)")
+      }
+      for step in Migrations.steps[version...] {
+        for statement in step(dialect) { try connection.run(statement) }
+      }
+      try connection.run(
+        "INSERT INTO schema_version (one, version) VALUES (1, ?) "
+          + "ON CONFLICT (one) DO UPDATE SET version = excluded.version",
+        .integer(Int64(Migrations.steps.count)))
+      return version
+    }
+  }
+
+  /// The version of the schema; 0 in an empty database.
+  public func version() async throws -> Int {
+    do {
+      return try await database.read { try Self.version($0) }
+    } catch StoreError.failed {
+      // There is no such table yet.
+      return 0
+    }
+  }
+
+  private static func version(_ connection: any SQLConnection) throws -> Int {
+    let rows = try connection.run("SELECT version FROM schema_version WHERE one = 1")
+    return Int(try rows.first?.integer(0) ?? 0)
+  }
+}

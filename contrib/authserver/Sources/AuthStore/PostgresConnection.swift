@@ -1,0 +1,211 @@
+import AuthCore
+import CPostgres
+import Glibc
+
+/// One connection to PostgreSQL. Its calls block, each with a deadline.
+///
+/// Unchecked, because libpq's handle is a pointer: the thread that took the connection out of the
+/// pool is the only one that uses it until it is back, and the pool's lock stands between two such
+/// threads.
+@safe final class PostgresConnection: SQLConnection, @unchecked Sendable {
+  private let handle: OpaquePointer
+  private let time: Duration
+  private var prepared: [String: String] = [:]
+  /// Whether the last use came so far that PostgreSQL may have changed something.
+  private(set) var hasBegun = false
+
+  /// - Parameter time: how long an answer may take.
+  init(url: String, time: Interval) throws {
+    self.time = .milliseconds(time.milliseconds)
+    // PostgreSQL's own limits: for a statement, for a lock, and for a program that went away in the
+    // middle of a transaction. It gives up before this program does.
+    let keywords = [
+      "dbname", "connect_timeout", "application_name", "options", "tcp_user_timeout",
+      "client_encoding",
+    ]
+    let values = [
+      url, "4", "credd-authserver",
+      "-c client_min_messages=warning -c statement_timeout=4000 -c lock_timeout=3000"
+        + " -c idle_in_transaction_session_timeout=15000",
+      "5000", "UTF8",
+    ]
+    let made = unsafe withCStrings(keywords) { keywords in
+      unsafe withCStrings(values) { values in unsafe PQconnectdbParams(keywords, values, 1) }
+    }
+    guard let made = unsafe made else { throw StoreError.unavailable("out of memory") }
+    // From here on `deinit` closes it, also where this throws.
+    unsafe handle = made
+    guard unsafe PQstatus(handle) == CONNECTION_OK, unsafe PQsetnonblocking(handle, 1) == 0 else {
+      throw StoreError.unavailable(reason)
+    }
+    // libpq prints them on stderr, where each line is an object of the log.
+    unsafe PQsetNoticeProcessor(handle, { _, _ in }, nil)
+  }
+
+  deinit { unsafe PQfinish(handle) }
+
+  /// Ready for another statement.
+  var isUsable: Bool {
+    unsafe PQstatus(handle) == CONNECTION_OK && PQtransactionStatus(handle) == PQTRANS_IDLE
+  }
+
+  /// PostgreSQL has closed it.
+  var isBroken: Bool { unsafe PQstatus(handle) != CONNECTION_OK }
+
+  func read<T>(_ body: (any SQLConnection) throws -> T) throws -> T {
+    hasBegun = false
+    return try body(self)
+  }
+
+  func transaction<T>(_ body: (any SQLConnection) throws -> T) throws -> T {
+    hasBegun = false
+    _ = try run("BEGIN", [])
+    hasBegun = true
+    do {
+      let result = try body(self)
+      _ = try run("COMMIT", [])
+      return result
+    } catch {
+      // A connection that waits for an answer still is not used again.
+      if unsafe PQtransactionStatus(handle) == PQTRANS_INERROR
+        || PQtransactionStatus(handle) == PQTRANS_INTRANS
+      {
+        _ = try? run("ROLLBACK", [])
+      }
+      throw error
+    }
+  }
+
+  func run(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow] {
+    let name = try prepare(sql)
+    let texts = values.map { value -> String? in
+      switch value {
+      case .text(let text): text
+      case .integer(let number): String(number)
+      case .null: nil
+      }
+    }
+    // A text ends at a null byte to PostgreSQL, which has none in texts at all.
+    guard !texts.contains(where: { $0?.utf8.contains(0) ?? false }) else {
+      throw StoreError.failed("a text holds a null byte")
+    }
+    let isSent = unsafe withCStrings(texts) {
+      unsafe PQsendQueryPrepared(handle, name, Int32(texts.count), $0, nil, nil, 0)
+    }
+    let result = try unsafe answer(isSent)
+    defer { unsafe PQclear(result) }
+    try unsafe check(result)
+    return unsafe Self.rows(result)
+  }
+
+  /// A statement is parsed once on each connection.
+  private func prepare(_ sql: String) throws -> String {
+    if let name = prepared[sql] { return name }
+    let name = "s\(prepared.count)"
+    var text = ""
+    var count = 0
+    for character in sql {
+      if character == "?" {
+        count += 1
+        text += "$\(count)"
+      } else {
+        text.append(character)
+      }
+    }
+    let result = try unsafe answer(PQsendPrepare(handle, name, text, Int32(count), nil))
+    defer { unsafe PQclear(result) }
+    try unsafe check(result)
+    prepared[sql] = name
+    return name
+  }
+
+  /// The answer to what was sent; the caller clears it.
+  private func answer(_ isSent: Int32) throws -> OpaquePointer? {
+    guard isSent == 1 else { throw StoreError.unavailable(reason) }
+    let end = ContinuousClock.now + time
+    let first = try unsafe nextResult(until: end)
+    // Null says that there is no more, and makes the connection ready for the next statement.
+    while let more = try? unsafe nextResult(until: end) { unsafe PQclear(more) }
+    return unsafe first
+  }
+
+  private func nextResult(until end: ContinuousClock.Instant) throws -> OpaquePointer? {
+    while true {
+      let unsent = unsafe PQflush(handle)
+      guard unsent >= 0 else { throw StoreError.unavailable(reason) }
+      if unsent == 0, unsafe PQisBusy(handle) == 0 { return unsafe PQgetResult(handle) }
+      let left = (end - ContinuousClock.now) / .milliseconds(1)
+      guard left > 0 else { throw StoreError.unavailable("it does not answer") }
+      var socket = pollfd(
+        fd: unsafe PQsocket(handle), events: Int16(POLLIN | (unsent == 1 ? POLLOUT : 0)),
+        revents: 0)
+      _ = unsafe poll(&socket, 1, Int32(left.rounded(.up)))
+      guard unsafe PQconsumeInput(handle) == 1 else { throw StoreError.unavailable(reason) }
+    }
+  }
+
+  private func check(_ result: OpaquePointer?) throws {
+    switch unsafe PQresultStatus(result) {
+    case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: return
+    default: break
+    }
+    let state = unsafe PQresultErrorField(result, Int32(UnicodeScalar("C").value))
+      .map { unsafe String(cString: $0) }
+    let reason = unsafe Self.line(PQresultErrorMessage(result))
+    switch state {
+    case "23505": throw StoreError.conflict
+    case "40001", "40P01": throw StoreError.collided
+    // Classes: connection, resources, operator's intervention, object in use or locked; read-only,
+    // which a stand-by is. No state at all: the connection broke.
+    case nil: throw StoreError.unavailable(reason)
+    case .some(let state)
+    where ["08", "53", "57", "55"].contains(state.prefix(2)) || state == "25006":
+      throw StoreError.unavailable(reason)
+    default: throw StoreError.failed(reason)
+    }
+  }
+
+  private static func rows(_ result: OpaquePointer?) -> [SQLRow] {
+    let columns = unsafe PQnfields(result)
+    // int8, int2, int4; all else is text.
+    let numbers = (0..<columns).map { unsafe [20, 21, 23].contains(PQftype(result, $0)) }
+    return unsafe (0..<PQntuples(result)).map { row in
+      SQLRow(
+        values: (0..<columns).map { column in
+          guard unsafe PQgetisnull(result, row, column) == 0,
+            let value = unsafe PQgetvalue(result, row, column)
+          else { return .null }
+          let text = unsafe String(cString: value)
+          return numbers[Int(column)] ? Int64(text).map { .integer($0) } ?? .null : .text(text)
+        })
+    }
+  }
+
+  /// What libpq says of the last call.
+  private var reason: String { unsafe Self.line(PQerrorMessage(handle)) }
+
+  /// One line: libpq's own are several.
+  private static func line(_ text: UnsafeMutablePointer<CChar>?) -> String {
+    guard let text = unsafe text else { return "no reason" }
+    return unsafe String(cString: text).split(separator: "\n").joined(separator: "; ")
+  }
+}
+
+/// C's form of texts: an array of pointers, with a null one at its end.
+private func withCStrings<R>(
+  _ texts: [String?], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> R
+) -> R {
+  var buffer: [CChar] = []
+  var starts: [Int?] = []
+  for text in texts {
+    starts.append(text == nil ? nil : buffer.count)
+    if let text { buffer += text.utf8.map { CChar(bitPattern: $0) } + [0] }
+  }
+  return unsafe buffer.withUnsafeBufferPointer { bytes in
+    var pointers = unsafe starts.map { start in
+      unsafe start.flatMap { unsafe bytes.baseAddress?.advanced(by: $0) }
+    }
+    unsafe pointers.append(nil)
+    return unsafe pointers.withUnsafeBufferPointer { unsafe body($0.baseAddress) }
+  }
+}

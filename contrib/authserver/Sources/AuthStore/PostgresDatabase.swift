@@ -1,0 +1,97 @@
+public import AuthCore
+import NIOPosix
+import Synchronization
+
+/// PostgreSQL, by libpq. Statements run on threads of their own, and connections that nobody uses
+/// wait in a pool for the next one.
+public final class PostgresDatabase: SQLDatabase {
+  private let url: String
+  private let time: Interval
+  private let threads: NIOThreadPool
+  private let idle = Mutex<[PostgresConnection]>([])
+
+  public var dialect: SQLDialect { .postgres }
+
+  /// - Parameters:
+  ///   - connections: open at once, at most.
+  ///   - time: how long to wait for one of them, and for an answer.
+  public init(url: String, connections: Int = 8, time: Interval = Limits.databaseTime) {
+    self.url = url
+    self.time = time
+    threads = NIOThreadPool(numberOfThreads: connections)
+    threads.start()
+  }
+
+  public func read<T: Sendable>(
+    _ body: @escaping @Sendable (any SQLConnection) throws -> T
+  ) async throws -> T {
+    try await onThread { try $0.read(body) }
+  }
+
+  public func write<T: Sendable>(
+    _ body: @escaping @Sendable (any SQLConnection) throws -> T
+  ) async throws -> T {
+    // Another transaction may have been in the way; after a few times the caller is told.
+    for _ in 0..<4 {
+      do {
+        return try await onThread { try $0.transaction(body) }
+      } catch StoreError.collided {
+        continue
+      }
+    }
+    throw StoreError.unavailable("too many transactions at once")
+  }
+
+  private func onThread<T: Sendable>(
+    _ body: @escaping @Sendable (PostgresConnection) throws -> T
+  ) async throws -> T {
+    let start = ContinuousClock.now
+    do {
+      return try await threads.runIfActive { [self] in
+        guard ContinuousClock.now - start < .milliseconds(time.milliseconds) else {
+          throw StoreError.unavailable("too many requests wait for it")
+        }
+        return try use(body)
+      }
+    } catch is CancellationError {
+      throw StoreError.unavailable("it is closed")
+    }
+  }
+
+  /// Runs on a connection of the pool, or on a new one.
+  ///
+  /// A restart of PostgreSQL breaks all connections of the pool. The first use that sees it discards
+  /// them all, and goes on with a new one if nothing has happened yet.
+  private func use<T>(_ body: (PostgresConnection) throws -> T) throws -> T {
+    while let connection = idle.withLock({ $0.popLast() }) {
+      guard connection.isUsable else { continue }
+      do {
+        return try run(body, on: connection)
+      } catch StoreError.unavailable where connection.isBroken {
+        let stale = idle.withLock { connections in
+          defer { connections = [] }
+          return connections
+        }
+        // They are closed here, outside the lock.
+        _ = consume stale
+        guard !connection.hasBegun else { throw StoreError.unavailable(Self.brokeOff) }
+        break
+      }
+    }
+    return try run(body, on: try PostgresConnection(url: url, time: time))
+  }
+
+  private static let brokeOff = "the connection broke within a transaction"
+
+  private func run<T>(
+    _ body: (PostgresConnection) throws -> T, on connection: PostgresConnection
+  ) throws -> T {
+    defer { if connection.isUsable { idle.withLock { $0.append(connection) } } }
+    return try body(connection)
+  }
+
+  public func close() async {
+    try? await threads.shutdownGracefully()
+    idle.withLock { $0.removeAll() }
+  }
+}

@@ -1,0 +1,102 @@
+/// A value of a column. The schema has texts and whole numbers alone, so that both databases mean
+/// the same by it.
+public enum SQLValue: Sendable, Equatable {
+  case text(String)
+  case integer(Int64)
+  case null
+
+  static func optional(_ text: String?) -> SQLValue { text.map { .text($0) } ?? .null }
+  static func optional(_ number: Int64?) -> SQLValue { number.map { .integer($0) } ?? .null }
+  static func flag(_ flag: Bool) -> SQLValue { .integer(flag ? 1 : 0) }
+}
+
+/// One row of an answer, its columns in the order of the query.
+public struct SQLRow: Sendable, Equatable {
+  public let values: [SQLValue]
+
+  func text(_ column: Int) throws -> String {
+    guard let text = optionalText(column) else { throw StoreError.unexpectedNull(column) }
+    return text
+  }
+
+  func integer(_ column: Int) throws -> Int64 {
+    guard let number = optionalInteger(column) else { throw StoreError.unexpectedNull(column) }
+    return number
+  }
+
+  func optionalText(_ column: Int) -> String? {
+    if case .text(let text) = values[column] { return text }
+    return nil
+  }
+
+  func optionalInteger(_ column: Int) -> Int64? {
+    if case .integer(let number) = values[column] { return number }
+    return nil
+  }
+}
+
+/// Why the database did not do what it was asked.
+public enum StoreError: Error, Equatable, CustomStringConvertible {
+  /// It cannot be reached, is locked or broke off: the same may succeed later.
+  case unavailable(String)
+  /// Another transaction was in the way, and this one has changed nothing.
+  case collided
+  /// The row is there already.
+  case conflict
+  case unexpectedNull(Int)
+  /// A mistake in this program, or a schema of another version.
+  case failed(String)
+
+  public var description: String {
+    switch self {
+    case .unavailable(let reason): "the database is not available: \(reason)"
+    case .collided: "another transaction was in the way"
+    case .conflict: "the row is there already"
+    case .unexpectedNull(let column): "column \(column) of the database's answer is empty"
+    case .failed(let reason): "the database refused: \(reason)"
+    }
+  }
+}
+
+/// Where the two databases differ.
+public enum SQLDialect: Sendable {
+  case sqlite
+  case postgres
+
+  /// Behind a SELECT whose rows are then changed. SQLite has one writer at a time anyway.
+  var forUpdate: String { self == .postgres ? " FOR UPDATE" : "" }
+
+  /// The database's own clock, in milliseconds: the same for all servers.
+  var clock: String {
+    switch self {
+    case .sqlite: "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+    case .postgres: "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
+    }
+  }
+}
+
+/// What runs statements, within one transaction. Parameters are written `?`, and values never stand
+/// in a statement's text.
+public protocol SQLConnection {
+  @discardableResult
+  func run(_ sql: String, _ values: [SQLValue]) throws -> [SQLRow]
+}
+
+extension SQLConnection {
+  @discardableResult
+  func run(_ sql: String, _ values: SQLValue...) throws -> [SQLRow] { try run(sql, values) }
+}
+
+/// One of the two databases.
+public protocol SQLDatabase: Sendable {
+  var dialect: SQLDialect { get }
+  /// Reads; one statement, so it needs no transaction.
+  func read<T: Sendable>(
+    _ body: @escaping @Sendable (any SQLConnection) throws -> T
+  ) async throws -> T
+  /// Reads and writes, all or nothing. What returns is on disk.
+  func write<T: Sendable>(
+    _ body: @escaping @Sendable (any SQLConnection) throws -> T
+  ) async throws -> T
+  func close() async
+}

@@ -1,0 +1,2 @@
+// Debian's libpq: PostgreSQL's own client.
+#include <libpq-fe.h>

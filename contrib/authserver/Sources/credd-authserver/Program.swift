@@ -1,0 +1,230 @@
+import ArgumentParser
+import AsyncHTTPClient
+import AuthCore
+import AuthServer
+import AuthStore
+import Foundation
+import Logging
+
+@main
+enum Main {
+  static func main() async {
+    // Whatever is made here, a database above all, is for nobody else.
+    _ = umask(0o077)
+    // The configuration alone says where the database is: its checks know nothing of these.
+    for name in ["PGHOST", "PGHOSTADDR", "PGSERVICE"] { _ = unsafe unsetenv(name) }
+    _ = Common.administrator
+    // Dispatch would tell the system's log for each thread that it may not raise its priority.
+    _ = unsafe setenv("LIBDISPATCH_LOG", "NO", 1)
+    await Program.main()
+  }
+}
+
+struct Program: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "credd-authserver",
+    abstract: "Vouches for users to Amazon Cognito, and signs them in.",
+    version: Server.version,
+    subcommands: [
+      Serve.self, HostCommand.self, UserCommand.self, InviteCommand.self, LinkCommand.self,
+      AuditCommand.self, Migrate.self,
+    ])
+}
+
+/// What every command takes.
+struct Common: ParsableArguments {
+  @Option(help: "The configuration; FILE.d/*.conf is read too.")
+  var config = "/etc/credd-authserver/authserver.conf"
+
+  @Flag(help: "Print JSON for programs.")
+  var json = false
+
+  static var hostName: String { ProcessInfo.processInfo.hostName }
+
+  /// Who has called this program, before it becomes another user.
+  static let administrator =
+    ProcessInfo.processInfo.environment["SUDO_USER"] ?? NSUserName()
+
+  func read() throws -> AuthCore.Configuration {
+    var files: [(name: String, text: String)] = []
+    let folder = config + ".d"
+    let more =
+      (try? FileManager.default.contentsOfDirectory(atPath: folder))?.sorted()
+      .filter { $0.hasSuffix(".conf") }.map { folder + "/" + $0 } ?? []
+    for name in [config] + more {
+      guard let text = try? String(contentsOfFile: name, encoding: .utf8) else {
+        throw Failed("\(name) cannot be read, or is not UTF-8")
+      }
+      files.append((name, text))
+    }
+    let environment = ProcessInfo.processInfo.environment
+    do {
+      return try AuthCore.Configuration.read(
+        files,
+        // The administrator's commands read the same file, and the unit's folder where it may be.
+        credentialsDirectory: environment["CREDENTIALS_DIRECTORY"]
+          ?? "/run/credentials/credd-authserver.service", hostName: Self.hostName)
+    } catch {
+      throw Failed(error.description)
+    }
+  }
+
+  /// Root would make files in the folder of another user, who could not read them: it goes on as that
+  /// user. With PostgreSQL, as the server's user, whom the database may know by name.
+  func becomeOwner(of database: AuthCore.Configuration.Database) throws {
+    guard geteuid() == 0 else { return }
+    switch database {
+    case .sqlite(let path):
+      let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+      let owner = try? FileManager.default.attributesOfItem(atPath: folder)[.ownerAccountName]
+      if let owner = owner as? String { try Self.become(owner) }
+    case .postgres: try Self.become("credd-authserver")
+    }
+  }
+
+  func open(_ database: AuthCore.Configuration.Database) throws -> AuthStore {
+    try becomeOwner(of: database)
+    return try AuthStore(database)
+  }
+
+  /// Does nothing where there is no such user.
+  private static func become(_ name: String) throws {
+    guard let user = unsafe getpwnam(name) else { return }
+    let (uid, gid) = unsafe (user.pointee.pw_uid, user.pointee.pw_gid)
+    guard uid != 0 else { return }
+    guard unsafe initgroups(name, gid) == 0, setgid(gid) == 0, setuid(uid) == 0 else {
+      throw Failed("this cannot go on as \(name): \(errno)")
+    }
+  }
+
+  /// The database, for one command of the administrator. The end of the chain that it has added to goes
+  /// to the system's log at once: the database alone does not show that the command was cut off.
+  func withStore<T>(
+    _ body: (AuthStore, AuthCore.Configuration) async throws -> T
+  ) async throws -> T {
+    let configuration = try read()
+    do {
+      let store = try open(configuration.database)
+      try await store.migrate()
+      let before = try await store.auditHead(of: Self.chain)
+      let outcome: Result<T, any Error>
+      do { outcome = .success(try await body(store, configuration)) } catch {
+        outcome = .failure(error)
+      }
+      if let head = try? await store.auditHead(of: Self.chain), head != before {
+        let log = Logger(label: "credd-authserver") {
+          StructuredLog(label: $0, level: .notice, write: StructuredLog.syslog)
+        }
+        log.notice("audit head", metadata: ["head": "\(head.text)"])
+      }
+      await store.close()
+      return try outcome.get()
+    } catch let error as StoreError {
+      throw Failed(error.description)
+    }
+  }
+
+  /// The administrator's chain.
+  private static var chain: String { hostName + "/cli" }
+
+  /// Who does what here, for the audit: written with the act itself.
+  func trail(_ event: String, _ members: [String: String]) -> AuditTrail {
+    let note = AuditNote(event, members.merging(["by": Self.administrator]) { $1 }, at: .now)
+    return AuditTrail(chain: Self.chain, note)
+  }
+
+  /// A table for people, or a list of objects for programs.
+  func show(_ columns: [String], _ rows: [[String]]) throws {
+    guard !json else {
+      return try show(rows.map { Dictionary(uniqueKeysWithValues: zip(columns, $0)) })
+    }
+    let rows = rows.map { $0.map(\.visible) }
+    let widths = columns.indices.map { column in
+      ([columns] + rows).map { $0[column].count }.max() ?? 0
+    }
+    for row in [columns.map { $0.uppercased() }] + rows {
+      let cells = row.indices.map { column in
+        column == row.count - 1
+          ? row[column]
+          : row[column] + String(repeating: " ", count: widths[column] - row[column].count)
+      }
+      print(cells.joined(separator: "  "))
+    }
+  }
+
+  func show(_ value: some Encodable) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    print(String(decoding: try encoder.encode(value), as: UTF8.self))
+  }
+
+  /// A line for people, or an object for programs.
+  func say(_ text: String, _ members: [String: String]) throws {
+    if json { try show(members) } else { print(text) }
+  }
+}
+
+/// Why a command did not do what it was asked; exit status 1.
+struct Failed: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}
+
+extension Timestamp {
+  static var now: Timestamp { Timestamp(Date.now) }
+}
+
+struct Serve: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Run the server.")
+  @OptionGroup var common: Common
+  @Option(help: "debug, info, notice, warning or error.")
+  var logLevel = "info"
+  @Flag(help: "Read the configuration, open what it names, and stop.")
+  var check = false
+
+  func run() async throws {
+    guard let level = Logger.Level(rawValue: logLevel) else {
+      throw Failed("--log-level is not debug, info, notice, warning or error")
+    }
+    LoggingSystem.bootstrap { StructuredLog(label: $0, level: level) }
+    var options = Server.Options(
+      configuration: try common.read(), log: Logger(label: "credd-authserver"))
+    // The check sees what the server will see, and leaves no file of root's.
+    if check { try common.becomeOwner(of: options.configuration.database) }
+    options.environment = ProcessInfo.processInfo.environment
+    options.hostName = Common.hostName
+    options.processors = ProcessInfo.processInfo.activeProcessorCount
+    let server: Server
+    do {
+      server = try await Server(options)
+      guard !check else {
+        _ = try TLSContexts(options.configuration, metrics: server.metrics)
+        await server.store.close()
+        return
+      }
+    } catch let error as StoreError {
+      throw Failed(error.description)
+    }
+    try await server.run()
+  }
+}
+
+struct Migrate: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Bring the database's schema up to date; serve does it too.")
+  @OptionGroup var common: Common
+
+  func run() async throws {
+    let configuration = try common.read()
+    do {
+      let store = try common.open(configuration.database)
+      let before = try await store.migrate()
+      await store.close()
+      try common.say(
+        "schema version \(AuthStore.schemaVersion), was \(before)",
+        ["version": String(AuthStore.schemaVersion), "was": String(before)])
+    } catch let error as StoreError {
+      throw Failed(error.description)
+    }
+  }
+}

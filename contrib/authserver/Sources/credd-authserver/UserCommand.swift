@@ -1,0 +1,255 @@
+import ArgumentParser
+import AuthCore
+import AuthServer
+import AuthStore
+import Foundation
+
+struct UserCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "user", abstract: "Accounts, and users whom hosts vouch for.",
+    subcommands: [
+      Add.self, List.self, Enable.self, Disable.self, Password.self, Delete.self, Devices.self,
+    ])
+
+  /// Where a password comes from: never from an argument, which every process can see.
+  struct PasswordInput: ParsableArguments {
+    @Flag(help: "Read the password from standard input.") var passwordStdin = false
+
+    func read(for name: String) throws -> String {
+      let first = try line("Password: ")
+      if !passwordStdin, try line("Once more: ") != first { throw Failed("the two differ") }
+      if let fault = PasswordRules.fault(of: first, username: name) { throw Failed(fault) }
+      return first
+    }
+
+    private func line(_ prompt: String) throws -> String {
+      guard !passwordStdin else {
+        guard let line = readLine() else { throw Failed("no password on standard input") }
+        return line
+      }
+      guard isatty(0) == 1, let typed = unsafe getpass(prompt) else {
+        throw Failed("no terminal to ask on: use --password-stdin")
+      }
+      return unsafe String(cString: typed)
+    }
+  }
+
+  static func hash(_ password: String) async throws -> String {
+    let hasher = try PasswordHasher(threads: 1, metrics: Metrics())
+    let hash = try await hasher.hash(password)
+    await hasher.close()
+    return hash
+  }
+
+  /// A user by the identifier, as `user list` shows it, or by the name of an account where only an
+  /// account may be meant.
+  static func find(
+    _ text: String, _ store: AuthStore, isAccount: Bool = false
+  ) async throws -> UserRecord {
+    let exact = try await store.user(text)
+    if let exact, !isAccount || exact.kind != .vouched { return exact }
+    if let account = try? Identifier(registering: text, as: .account),
+      let user = try await store.user(matching: account)
+    {
+      if isAccount { return user }
+      throw Failed(
+        "hosts vouch for no user \(text); the account is \(user.identifier): give that name "
+          + "('user disable --vouched \(text)' refuses the other before it comes)")
+    }
+    if let exact { return exact }
+    throw Failed("there is no user \(text): 'user list' shows them")
+  }
+
+  /// A deleted account has no password left.
+  static func state(of user: UserRecord) -> String {
+    guard user.isDisabled else { return "enabled" }
+    return user.kind != .vouched && user.password == nil ? "deleted" : "disabled"
+  }
+
+  struct Add: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Make an account that signs in with a password.")
+    @OptionGroup var common: Common
+    @OptionGroup var input: PasswordInput
+    @Argument(help: "The user's name.") var name: String
+
+    func run() async throws {
+      try await common.withStore { store, settings in
+        let user: Identifier
+        do {
+          user = try Identifier(registering: name, as: .account, shared: settings.sharedNames)
+        } catch let error as InvalidName {
+          throw Failed("the name \(error.reason)")
+        }
+        let hash = try await UserCommand.hash(try input.read(for: name))
+        switch try await store.register(
+          user, password: hash, invitation: nil, avoidsEnrolments: settings.sharedNames, now: .now,
+          trail: common.trail("userAdded", ["user": user.text]))
+        {
+        case .done: break
+        case .nameCovered(let host):
+          throw Failed("\(host) vouches for that name, and shared_names = yes")
+        case .nameTaken, .invitationUnknown:
+          throw Failed(
+            "there is an account of that name, or one that differs in case alone; 'user password' "
+              + "and 'user enable' bring a deleted one back")
+        }
+        try common.say("\(user.text) may sign in", ["user": user.text])
+      }
+    }
+  }
+
+  struct List: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Show the users.")
+    @OptionGroup var common: Common
+
+    func run() async throws {
+      try await common.withStore { store, _ in
+        let rows = try await store.users().map {
+          [
+            $0.identifier, $0.kind.rawValue, UserCommand.state(of: $0), $0.created.iso8601,
+          ]
+        }
+        try common.show(["user", "kind", "state", "since"], rows)
+      }
+    }
+  }
+
+  struct Enable: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Let a disabled user in again.")
+    @OptionGroup var common: Common
+    @Argument(help: "The user, as 'user list' shows it.") var name: String
+
+    func run() async throws {
+      try await common.withStore { store, _ in
+        let user = try await UserCommand.find(name, store)
+        let trail = common.trail("userEnabled", ["user": user.identifier])
+        _ = try await store.setDisabled(false, user.identifier, trail: trail)
+        try common.say("\(user.identifier) is enabled", ["user": user.identifier])
+      }
+    }
+  }
+
+  struct Disable: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Refuse a user from now on, and end the user's sign-ins.")
+    @OptionGroup var common: Common
+    @Flag(help: "A user whom hosts vouch for, though none has yet.") var vouched = false
+    @Argument(help: "The user, as 'user list' shows it.") var name: String
+
+    func run() async throws {
+      try await common.withStore { store, _ in
+        if vouched {
+          do { try await store.note(vouched: Identifier(name), now: .now) } catch let error
+            as InvalidName
+          { throw Failed("the name \(error.reason)") }
+        }
+        let user = try await UserCommand.find(name, store)
+        let trail = common.trail("userDisabled", ["user": user.identifier])
+        _ = try await store.setDisabled(true, user.identifier, trail: trail)
+        try common.say(
+          "\(user.identifier) is disabled; tokens at hand end by themselves",
+          ["user": user.identifier])
+      }
+    }
+  }
+
+  struct Password: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Set an account's password, and end its sign-ins.")
+    @OptionGroup var common: Common
+    @OptionGroup var input: PasswordInput
+    @Argument(help: "The user, as 'user list' shows it.") var name: String
+
+    func run() async throws {
+      try await common.withStore { store, settings in
+        let user = try await UserCommand.find(name, store, isAccount: true)
+        guard user.kind != .vouched else { throw Failed("\(user.identifier) has no password") }
+        let bare = String(user.identifier.drop { $0 != ":" }.dropFirst())
+        let password = try input.read(for: bare.isEmpty ? user.identifier : bare)
+        let kept: String
+        if user.kind == .sample {
+          guard let sample = settings.sample else { throw Failed("there is no [sample]") }
+          kept = SampleProtocol(appName: sample.appName, host: sample.hostName)
+            .salted(username: bare, password: password)
+        } else {
+          kept = try await UserCommand.hash(password)
+        }
+        let trail = common.trail("passwordSet", ["user": user.identifier])
+        _ = try await store.setPassword(kept, of: user.identifier, trail: trail)
+        try common.say("the password is set", ["user": user.identifier])
+      }
+    }
+  }
+
+  struct Delete: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Forget a user's password and devices; an account's name stays taken.",
+      discussion: """
+        Cognito's identity and the audit stay. Who registers a freed name comes into the identity \
+        that Cognito has for it: run 'link remove NAME' first.
+        """)
+    @OptionGroup var common: Common
+    @Flag(help: "The name may be registered again.") var free = false
+    @Argument(help: "The user, as 'user list' shows it.") var name: String
+
+    func run() async throws {
+      try await common.withStore { store, _ in
+        let user = try await UserCommand.find(name, store)
+        let members = ["user": user.identifier, "freed": String(free)]
+        let trail = common.trail("userDeleted", members)
+        _ = try await store.delete(user: user.identifier, freesName: free, trail: trail)
+        try common.say("\(user.identifier) is deleted", ["user": user.identifier])
+      }
+    }
+  }
+
+  struct Devices: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Show the devices of a user of the sample protocol, or revoke one.")
+    @OptionGroup var common: Common
+    @Argument(help: "The user, as 'user list' shows it.") var name: String
+    @Option(help: "The device whose key is revoked.") var revoke: String?
+
+    func run() async throws {
+      try await common.withStore { store, _ in
+        let user = try await UserCommand.find(name, store, isAccount: true)
+        let devices = try await store.devices(of: user.identifier)
+        guard let uid = revoke else {
+          return try common.show(
+            ["device", "state", "since"],
+            devices.map { [$0.uid, $0.isRevoked ? "revoked" : "good", $0.created.iso8601] })
+        }
+        let members = ["user": user.identifier, "device": uid]
+        guard devices.contains(where: { $0.uid == uid }),
+          try await store.revoke(device: uid, trail: common.trail("deviceRevoked", members))
+        else { throw Failed("\(user.identifier) has no device \(uid)") }
+        try common.say("the key of \(uid) is revoked", members)
+      }
+    }
+  }
+}
+
+struct InviteCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "invite", abstract: "Make an invitation to register, good once.")
+  @OptionGroup var common: Common
+  @Argument(help: "Whom it is for; for the audit alone.") var name: String
+  @Option(help: "How long it is good.") var expires = "7d"
+
+  func run() async throws {
+    guard let lifetime = Interval(expires) else { throw Failed("--expires is not as 7d") }
+    try await common.withStore { store, settings in
+      guard settings.registration != .closed else { throw Failed("registration = closed") }
+      var random = SystemRandomNumberGenerator()
+      let invitation = Ticket(.invitation, random: &random)
+      let now = Timestamp.now
+      try await store.invite(
+        invitation, name: name, expires: now + lifetime, now: now,
+        trail: common.trail("invited", ["name": name]))
+      try common.say(
+        invitation.text,
+        ["invitation": invitation.text, "name": name, "expires": (now + lifetime).iso8601])
+    }
+  }
+}

@@ -1,0 +1,174 @@
+import AuthCore
+import Foundation
+import Testing
+
+/// Configuration, signatures, and the sample protocol's known answers.
+struct ConfigurationTests {
+  private func read(_ text: String) throws -> Configuration {
+    try Configuration.read([(name: "a.conf", text: text)], credentialsDirectory: "/run/c")
+  }
+
+  private func errors(_ text: String) -> [String] {
+    do {
+      _ = try read(text)
+      return []
+    } catch let error as ConfigurationErrors {
+      return error.lines
+    } catch { return ["\(error)"] }
+  }
+
+  private let pool = """
+    [pool work]
+    identity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555
+    developer_provider = login.example.app
+
+    """
+
+  @Test func allKeysAreRead() throws {
+    let read = try read(
+      pool + """
+        token_duration = 30m   ; a comment
+        [server]
+        listen = [::]:8443
+        admin_listen = /run/x/admin
+        tls_certificate = /etc/c.pem
+        tls_key = ${CREDENTIALS_DIRECTORY}/key
+        client_ca_file = /etc/ca.pem
+        database = postgresql://db.example.com/auth
+        registration = invite
+        session_lifetime = 8h
+        quota = 25/s
+        shared_names = yes
+        [aws]
+        credential_process = /usr/bin/credctl get -p dev
+        cognito_endpoint = http://127.0.0.1:4599
+        [sample]
+        pool = work
+        host_name = login.example.com
+        """)
+    #expect(read.listen == .network(host: "::", port: 8443))
+    #expect(read.adminListen == .unixSocket(path: "/run/x/admin"))
+    #expect(read.tlsKey == "/run/c/key")
+    #expect(read.database == .postgres(url: "postgresql://db.example.com/auth?sslmode=verify-full"))
+    #expect(read.registration == .invite)
+    #expect(read.sessionLifetime == .hours(8))
+    #expect(read.quota == 25)
+    #expect(read.sharedNames)
+    #expect(read.aws.credentialProcess == ["/usr/bin/credctl", "get", "-p", "dev"])
+    #expect(read.pools["work"]?.tokenDuration == .minutes(30))
+    #expect(read.sample?.hostName == "login.example.com")
+  }
+
+  @Test func everyMistakeIsNamedWithItsLine() {
+    let errors = errors(
+      pool + """
+        [server]
+        lisen = 127.0.0.1:1
+        quota = 40
+        quota = 41/s
+        registration = maybe
+        [serber]
+        [pool]
+        """)
+    #expect(errors.contains("a.conf:5: unknown key 'lisen' in [server]; did you mean 'listen'?"))
+    #expect(errors.contains { $0.hasPrefix("a.conf:6: 'quota' is not calls a second") })
+    #expect(errors.contains { $0.hasPrefix("a.conf:7: duplicate key 'quota'") })
+    #expect(errors.contains { $0.hasPrefix("a.conf:8: 'registration' is not closed") })
+    #expect(errors.contains("a.conf:9: unknown section [serber]; did you mean 'server'?"))
+    #expect(errors.contains { $0.hasPrefix("a.conf:10: unknown section [pool]") })
+  }
+
+  @Test(arguments: [
+    "[server]\nlisten = 0.0.0.0:80",
+    "[server]\ntls_certificate = /a",
+    "[server]\nclient_ca_file = /a",
+    "[server]\ndatabase = postgresql://db.example.com/x?sslmode=require",
+    "[server]\ndatabase = postgresql://127.0.0.1/x?host=db.example.com&sslmode=disable",
+    "[server]\ndatabase = relative.db",
+    "[aws]\ncognito_endpoint = http://cognito.example.com",
+    "[aws]\ncredentials_file = /a\ncredential_process = /b",
+    "[sample]\npool = work",
+  ])
+  func whatWouldNotBeSafeIsRefused(_ text: String) {
+    #expect(!errors(pool + text).isEmpty)
+  }
+
+  @Test(arguments: [
+    "postgresql:///auth", "postgresql://auth@/auth?host=/run/postgresql",
+    "postgresql://127.0.0.1/auth", "postgresql://%2Frun%2Fpostgresql/auth",
+  ])
+  func aLocalDatabaseNeedsNoTLS(_ url: String) throws {
+    #expect(try read(pool + "[server]\ndatabase = \(url)").database == .postgres(url: url))
+  }
+
+  @Test func aPoolIsNeeded() {
+    #expect(errors("") == ["there is no [pool NAME]: tokens are for identity pools"])
+  }
+}
+
+struct SigV4Tests {
+  /// Computed with botocore's SigV4Auth for the same request.
+  @Test func theSignatureIsBotocores() throws {
+    let body = Data(#"{"IdentityPoolId":"us-east-1:aa"}"#.utf8)
+    let headers = SigV4.headers(
+      target: "AWSCognitoIdentityService.LookupDeveloperIdentity", body: body,
+      host: "cognito-identity.us-east-1.amazonaws.com", region: "us-east-1",
+      keys: AWSKeys(accessKeyID: "AKIDEXAMPLE", secretAccessKey: "secret", sessionToken: "token"),
+      at: try #require(Timestamp(iso8601: "2026-01-02T03:04:05Z")))
+    let authorization = try #require(headers.first { $0.name == "authorization" }?.value)
+    #expect(authorization == SigV4Tests.expected)
+  }
+
+  private static let expected =
+    "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260102/us-east-1/cognito-identity/aws4_request, "
+    + "SignedHeaders=content-type;host;x-amz-date;x-amz-security-token;x-amz-target, "
+    + "Signature=2f93433473fd8ef290aaac7762ff5a19b4c45de1d922792c027694fb54db44a7"
+
+  @Test func partitionsHaveTheirOwnNames() {
+    #expect(
+      CognitoEndpoint.url(region: "eu-west-1") == "https://cognito-identity.eu-west-1.amazonaws.com"
+    )
+    #expect(
+      CognitoEndpoint.url(region: "cn-north-1")
+        == "https://cognito-identity.cn-north-1.amazonaws.com.cn")
+  }
+}
+
+struct SampleProtocolTests {
+  private let sample = SampleProtocol(host: "localhost")
+  private let salted = "bec8a2c77c36323b295a4933e50956fc7b365cf8a818fac3de751db4df8a6a13"
+  private let timestamp = "2015-09-22T18:08:03Z"
+  private let key = "00112233445566778899aabbccddeeff"
+
+  @Test func knownAnswers() {
+    #expect(sample.salted(username: "bob", password: "secret123") == salted)
+    #expect(
+      SampleProtocol.loginSignature(salted: salted, timestamp: timestamp)
+        == "17779e60bbd829651955623dfc6757be161a7d2f2b6451e6c87b85b514614fa5")
+    #expect(
+      SampleProtocol.encrypt(
+        SampleProtocol.loginReply(key: key), hexKey: String(salted.prefix(32)),
+        iv: Array(0...15))
+        == "AAECAwQFBgcICQoLDA0OD8hP04R5g+wd/5mZs07pVxFXGtXded65wy5qB88a/z0wFDN2n7fPwB7X5/3q/6c27w=="
+    )
+    #expect(
+      SampleProtocol.tokenSignature(
+        key: key, timestamp: timestamp, logins: [("login.x", "bob")],
+        identityID: "us-east-1:11111111-2222-3333-4444-555555555555")
+        == "23101cbd7149128866fec5379d6e90e0d54e21ef7ee0d5828f1d9b455eaf6339")
+  }
+
+  @Test func timestampsAreGoodForAQuarterOfAnHour() throws {
+    let now = try #require(Timestamp(iso8601: timestamp))
+    #expect(SampleProtocol.isTimely(timestamp, at: now + .minutes(15)))
+    #expect(!SampleProtocol.isTimely(timestamp, at: now + .seconds(901)))
+    #expect(!SampleProtocol.isTimely("2015-09-22 18:08:03", at: now))
+  }
+
+  @Test func namesAndDevicesHaveTheirOwnSyntax() {
+    #expect(SampleProtocol.isUsername("bob_1@x.y"))
+    #expect(!SampleProtocol.isUsername("bo"))
+    #expect(!SampleProtocol.isUsername("bob'--"))
+    #expect(!SampleProtocol.isDevice("a b"))
+  }
+}

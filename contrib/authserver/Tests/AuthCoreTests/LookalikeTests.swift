@@ -1,0 +1,115 @@
+import AuthCore
+import Testing
+
+/// Names, patterns, addresses and passwords that are not what they look like.
+struct LookalikeTests {
+  private let now = Timestamp(milliseconds: 1_000_000)
+
+  @Test(arguments: ["Account:bob", "ACCOUNT:bob", "Sample:bob", "sAMPLE:bob"])
+  func aVouchedNameDoesNotLookLikeAnAccounts(_ name: String) {
+    #expect(throws: InvalidName.self) { try Identifier(name) }
+  }
+
+  @Test(arguments: ["web1\u{0}", "we\u{0}b1", "web 1", "web1\n", "wéb1", "", "*"])
+  func aCertificateNamesAHostOrNothing(_ name: String) {
+    #expect(throws: InvalidName.self) { try Enrolment.checkName(name) }
+  }
+
+  @Test(arguments: ["*", "**", "?*", "*?", "??*", "*?*?*", "alice, ?*"])
+  func allPatternsThatCoverEverybodyAreKnown(_ text: String) throws {
+    #expect(try Patterns(text).coverEverybody)
+  }
+
+  @Test(arguments: ["svc-*", "?", "????", "*-web", "{host}*", "alice bob"])
+  func otherPatternsAreNotTakenForThose(_ text: String) throws {
+    #expect(try !Patterns(text).coverEverybody)
+  }
+
+  @Test func withSharedNamesAPatternKeepsWhatLooksLikeItsNames() throws {
+    for name in ["Web1", "web1", "WEB1"] {
+      #expect(try Patterns("{host}").cover(name, host: "Web1", folded: true))
+    }
+    // One letter is two when it is folded.
+    #expect(try Patterns("stra?e").cover("straße", host: "web1", folded: true))
+    #expect(try Patterns("STRASSE").cover("straße", host: "web1", folded: true))
+    #expect(try !Patterns("{host}").cover("web10", host: "Web1", folded: true))
+  }
+
+  /// The host was enrolled and the name registered at the same moment.
+  @Test func nobodyVouchesForAnAccount() throws {
+    let user = try Identifier("alice")
+    var host = Enrolment(
+      name: "web1", vouches: try Patterns("alice"), pools: ["work"], created: now)
+    func decide() throws -> Vouching.Means {
+      try Vouching.decide(
+        host, for: user, pool: "work", provider: "dev", session: nil, isAccount: true, at: now)
+    }
+    #expect(throws: Refusal.notVouched) { try decide() }
+    host.signsIn = try Patterns("alice")
+    #expect(throws: Refusal.signInRequired) { try decide() }
+  }
+
+  @Test(arguments: [
+    "hello123", "michelle", "1q2w3e4r5t6y", "qwerty12345", "1qaz2wsx3edc", "147852369",
+    "123456789a", "Summer2024!", "Winter2023!", "Pass@1234", "Admin@1234", "root1234", "abc@1234",
+    "minecraft", "hellokitty", "cocacola", "a1234567", "12344321", "13579246", "25802580",
+    "wolverine", "Corvette1999", "butthead", "snickers1", "Football2010!",
+  ])
+  func whatManyPeopleTakeIsRefused(_ password: String) {
+    #expect(PasswordRules.fault(of: password, username: "alice") != nil)
+  }
+}
+
+/// Settings that look safe.
+struct UnsafeSettingTests {
+  private func read(_ text: String) throws -> Configuration {
+    try Configuration.read([
+      (
+        name: "a.conf",
+        text: "[pool work]\nidentity_pool_id = us-east-1:11\ndeveloper_provider = dev\n[server]\n"
+          + text
+      )
+    ])
+  }
+
+  @Test(arguments: [
+    "listen = 127.evil.example:80", "listen = 127.0.0.1.evil.example:80",
+    "database = postgresql://127.evil.example/a?sslmode=disable",
+    "database = postgresql://db.example.com/a?sslmode=verify-full&sslmode=disable",
+    "database = postgresql://db.example.com/a?sslmode=verify-full&%73slmode=disable",
+    "database = postgresql://db.example.com/a?sslmode=verify-full&service=other",
+    "database = postgresql:///a?host=/tmp,db.example.com&sslmode=disable",
+    "database = postgresql:///a?host=/tmp%2Cdb.example.com&sslmode=disable",
+    "database = postgresql://%2Ftmp%2Cdb.example.com/a?sslmode=disable",
+    "database = postgresql://127.0.0.1,db.example.com/a?sslmode=disable",
+    "database = postgresql:///a?hostaddr=192.0.2.1&sslmode=disable",
+    "admin_listen = systemd",
+    "[aws]\ncognito_endpoint = http://127.evil.example",
+    "[aws]\ncognito_endpoint = http://127.0.0.1@evil.example",
+  ])
+  func whatOnlyLooksLocalOrCheckedIsRefused(_ text: String) {
+    #expect(throws: ConfigurationErrors.self) { try read(text) }
+  }
+
+  /// Without a mode of its own it gets the strict one.
+  @Test(arguments: [
+    "postgresql://db.example.com/a", "postgresql://127.evil.example/a",
+    "postgresql:///a?host=/tmp,db.example.com", "postgresql://%2Ftmp%2Cdb.example.com/a",
+  ])
+  func anotherMachineIsCheckedByItsCertificate(_ url: String) throws {
+    guard case .postgres(let read) = try read("database = \(url)").database else {
+      Issue.record("it is not PostgreSQL")
+      return
+    }
+    #expect(read.hasSuffix("sslmode=verify-full"))
+  }
+
+  /// ServiceLifecycle prints whole structures where debug messages are wanted.
+  @Test func aPasswordInTheDatabasesAddressIsNotPrinted() throws {
+    let configuration = try read(
+      "database = postgresql://auth:hidden-password@127.0.0.1/a?sslmode=verify-full")
+    for text in ["\(configuration)", String(reflecting: configuration)] {
+      #expect(!text.contains("hidden-password"))
+    }
+  }
+}

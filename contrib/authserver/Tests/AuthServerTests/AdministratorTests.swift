@@ -1,0 +1,180 @@
+import AuthCore
+import AuthStore
+import AuthTestSupport
+import Foundation
+import Testing
+
+/// What the administrator's commands mean and leave behind, with the real program.
+@Suite(
+  .serialized, .enabled(if: Programs.folder != nil || Programs.isCI, "CREDD_BINARIES is not set"))
+struct AdministratorTests {
+  private func json(_ text: String) throws -> [String: String] {
+    try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: String])
+  }
+
+  private func path(_ programs: Programs) throws -> String {
+    guard case .sqlite(let path) = programs.database else { throw CommandFailed("no SQLite") }
+    return path
+  }
+
+  private func sql(_ statements: String, _ programs: Programs) throws {
+    try Command.run("/usr/bin/sqlite3", [try path(programs), statements])
+  }
+
+  @discardableResult
+  private func enrol(_ programs: Programs, _ users: String...) throws -> String {
+    let text = try programs.admin(
+      "host", "enrol", "web1", "--pool", "work", "--vouches", users.joined(separator: " "),
+      "--signs-in", "zoe", "--json")
+    return try #require(try json(text)["token"])
+  }
+
+  @Test func aDatabaseThatACommandMakesIsForNobodyElse() throws {
+    let programs = try Programs(.sqlite)
+    defer { programs.stop() }
+    try enrol(programs, "alice")
+    let attributes = try FileManager.default.attributesOfItem(atPath: try path(programs))
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+  }
+
+  /// The database alone cannot show that the administrator's chain was cut off.
+  @Test func theLogKnowsTheEndOfTheAdministratorsChain() throws {
+    let programs = try Programs(.sqlite)
+    defer { programs.stop() }
+    try enrol(programs, "alice")
+    _ = try programs.admin("host", "revoke", "web1")
+    let server = try programs.serve()
+    server.process.terminate()
+    server.process.waitUntilExit()
+    let lines = try String(contentsOfFile: server.log, encoding: .utf8).split(separator: "\n")
+    let heads = lines.compactMap { line in
+      (try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])?["head"]
+        as? String
+    }
+    let head = try #require(heads.last { $0.contains("/cli:2:") })
+    #expect(try programs.admin("audit", "verify", "--head", head).contains("/cli"))
+    try sql(
+      """
+      DROP TRIGGER audit_no_delete; DELETE FROM audit WHERE event = 'hostRevoked';
+      UPDATE audit_heads SET sequence = 1, hash = (SELECT hash FROM audit WHERE chain LIKE '%/cli')
+      WHERE chain LIKE '%/cli';
+      """, programs)
+    #expect(try programs.admin("audit", "verify").contains("/cli"))
+    #expect(throws: CommandFailed.self) { try programs.admin("audit", "verify", "--head", head) }
+    try sql("DELETE FROM audit; DELETE FROM audit_heads", programs)
+    #expect(throws: CommandFailed.self) { try programs.admin("audit", "verify", "--head", head) }
+  }
+
+  @Test func aNameThatMayMeanTwoIsAskedFor() throws {
+    let programs = try Programs(.sqlite)
+    defer { programs.stop() }
+    _ = try programs.admin("user", "add", "zoe", "--password-stdin", input: "three plain words\n")
+    for command in ["disable", "enable", "delete"] {
+      #expect(throws: CommandFailed.self) { try programs.admin("user", command, "zoe") }
+    }
+    #expect(try !programs.admin("user", "list").contains("disabled"))
+    _ = try programs.admin("user", "disable", "zoe", "--vouched")
+    let users = try programs.admin("user", "list").split(separator: "\n").map(String.init)
+    #expect(users.contains { $0.hasPrefix("zoe ") && $0.contains("disabled") })
+    #expect(users.contains { $0.hasPrefix("account:zoe ") && $0.contains("enabled") })
+    // Only accounts have passwords.
+    _ = try programs.admin(
+      "user", "password", "zoe", "--password-stdin", input: "four other plain words\n")
+    _ = try programs.admin("user", "disable", "account:zoe")
+    #expect(!(try programs.admin("user", "list").contains("enabled")))
+  }
+
+  @Test func aNewPasswordEndsSignIns() throws {
+    let programs = try Programs(.sqlite)
+    defer { programs.stop() }
+    let host = try enrol(programs, "alice")
+    let server = try programs.serve()
+    #expect(try server.register("zoe").status == 201)
+    func login(_ password: String) throws -> ServerReply {
+      try server.post(
+        "/v1/login", #"{"Username": "zoe", "Password": "\#(password)"}"#,
+        ["Authorization: Bearer \(host)"])
+    }
+    let session = try #require(try login("three plain words")["SessionToken"])
+    func callback() throws -> Int {
+      try server.post(
+        "/v1/token",
+        #"{"IdentityPoolId": "\#(Programs.poolID)", "DeveloperProviderName": "login.example.app", "#
+          + #""DeveloperUserIdentifier": "account:zoe"}"#,
+        ["Authorization: Bearer \(session)", "Credd-Host-Authorization: Bearer \(host)"]
+      ).status
+    }
+    #expect(try callback() == 200)
+    _ = try programs.admin(
+      "user", "password", "zoe", "--password-stdin", input: "four other plain words\n")
+    #expect(try callback() == 401)
+    #expect(try login("three plain words").status == 401)
+    #expect(try login("four other plain words").status == 200)
+  }
+
+  @Test func aDeviceIsRevoked() async throws {
+    let programs = try Programs(.sqlite)
+    defer { programs.stop() }
+    try enrol(programs, "alice")
+    let store = try AuthStore(programs.database)
+    let user = try Identifier(registering: "bob", as: .sample)
+    let now = Timestamp(Date.now)
+    _ = try await store.register(
+      user, password: "s", invitation: nil, avoidsEnrolments: false, now: now)
+    for uid in ["d1", "d2"] {
+      let device = SampleDevice(uid: uid, identifier: user.text, key: "k", created: now)
+      #expect(try await store.keep(device, password: "s"))
+    }
+    _ = try programs.admin("user", "devices", "sample:bob", "--revoke", "d1")
+    #expect(try await store.device("d1")?.isRevoked == true)
+    #expect(try await store.device("d2")?.isRevoked == false)
+    await store.close()
+    #expect(throws: CommandFailed.self) {
+      try programs.admin("user", "devices", "sample:bob", "--revoke", "d3")
+    }
+    #expect(try programs.admin("audit", "list").contains("deviceRevoked"))
+  }
+
+  @Test func linkingSaysWhoseTheIdentityIs() throws {
+    let programs = try Programs(.sqlite)
+    defer { programs.stop() }
+    let host = try enrol(programs, "alice", "bob")
+    let server = try programs.serve()
+    let alice = try #require(try server.callback(host, "alice")["IdentityId"])
+    // What cannot be a name does not come as far as Cognito.
+    #expect(throws: CommandFailed.self) { try programs.admin("link", "add", " bob", alice) }
+    #expect(throws: CommandFailed.self) { try programs.admin("link", "merge", " bob", "alice") }
+    #expect(throws: CommandFailed.self) { try programs.admin("link", "merge", "alice", "alice") }
+    #expect(!(try programs.admin("link", "list", "alice").contains("bob")))
+    let said = try json(try programs.admin("link", "add", "bob", alice, "--json"))
+    #expect(said["sharedWith"] == "alice")
+    #expect(try programs.admin("audit", "list", "--event", "linked").contains("sharedWith"))
+  }
+
+  @Test func anOlderServerLeavesANewerSchemaAlone() throws {
+    let programs = try Programs(.sqlite)
+    defer { programs.stop() }
+    try enrol(programs, "alice")
+    try sql("UPDATE schema_version SET version = 99", programs)
+    for arguments in [["host", "list"], ["migrate"]] {
+      do {
+        _ = try programs.admin(arguments[0], arguments.count > 1 ? arguments[1] : "--json")
+        Issue.record("\(arguments) went on")
+      } catch let error as CommandFailed {
+        #expect(error.description.contains("version 99"))
+      }
+    }
+    try sql("UPDATE schema_version SET version = \(AuthStore.schemaVersion)", programs)
+    #expect(try programs.admin("host", "list").contains("web1"))
+  }
+
+  @Test func anEarlierSchemaIsBroughtUpToDate() throws {
+    let programs = try Programs(.sqlite)
+    defer { programs.stop() }
+    let host = try enrol(programs, "alice")
+    try sql("DROP TABLE adoptions; UPDATE schema_version SET version = 1", programs)
+    let said = try json(try programs.admin("migrate", "--json"))
+    #expect(said == ["was": "1", "version": String(AuthStore.schemaVersion)])
+    #expect(try programs.serve().callback(host, "alice").status == 200)
+  }
+}

@@ -1,0 +1,145 @@
+import AuthCore
+import AuthTestSupport
+import HTTPTypes
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+import NIOSSL
+import Testing
+
+@testable import AuthServer
+
+/// What closes a connection on which something takes too long, in virtual time: slow heads, bodies,
+/// handshakes and readers, and clients that send nothing.
+struct DeadlineTests {
+  private struct Client {
+    let channel: EmbeddedChannel
+
+    /// With the handlers that a listener gives a connection.
+    init(tls: TLSContexts? = nil) throws {
+      channel = EmbeddedChannel()
+      let pipeline = channel.pipeline.syncOperations
+      try pipeline.addHandler(RequestDeadline(OpenConnections(limit: 100, metrics: nil)))
+      if let tls { try pipeline.addHandler(tls.handler()) }
+      try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false)
+      try pipeline.addHandler(HTTP1ToHTTPServerCodec(secure: false))
+      try pipeline.addHandler(RequestParts())
+      channel.connect(to: try SocketAddress(ipAddress: "127.0.0.1", port: 1), promise: nil)
+    }
+
+    func send(_ text: String) throws { try channel.writeInbound(ByteBuffer(string: text)) }
+
+    func answer(isWhole: Bool = true) throws {
+      let response = HTTPResponse(status: .ok, headerFields: [.contentLength: "2"])
+      try channel.writeOutbound(HTTPResponsePart.head(response))
+      try channel.writeOutbound(HTTPResponsePart.body(ByteBuffer(string: "{")))
+      guard isWhole else { return }
+      try channel.writeOutbound(HTTPResponsePart.body(ByteBuffer(string: "}")))
+      try channel.writeOutbound(HTTPResponsePart.end(nil))
+    }
+
+    func pass(_ seconds: Int64) { channel.embeddedEventLoop.advanceTime(by: .seconds(seconds)) }
+
+    var isOpen: Bool { channel.isActive }
+
+    /// Whether the connection is open until just before, and closed then.
+    func closes(after seconds: Int64) -> Bool {
+      pass(seconds - 1)
+      guard isOpen else { return false }
+      pass(1)
+      return !isOpen
+    }
+  }
+
+  private static let request = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+  private static let requestTime = Limits.requestTime.milliseconds / 1000
+  private static let idleTime = Limits.idleTime.milliseconds / 1000
+  private static let answerTime = Limits.answerTime.milliseconds / 1000
+
+  @Test func whoSendsNothingIsClosed() throws {
+    #expect(try Client().closes(after: Self.requestTime))
+  }
+
+  @Test(arguments: [
+    "GET /healthz HTTP/1.1\r\n", "POST /v1/token HTTP/1.1\r\nContent-Length: 9\r\n\r\n",
+  ])
+  func aRequestThatDripsHasNoMoreTimeThanAnother(_ start: String) throws {
+    let client = try Client()
+    try client.send(start)
+    for _ in 1..<Self.requestTime {
+      client.pass(1)
+      #expect(client.isOpen)
+      try client.send(start.hasPrefix("GET") ? "X: y\r\n" : "")
+    }
+    client.pass(1)
+    #expect(!client.isOpen)
+  }
+
+  @Test func aLaterRequestHasItsTimeFromItsFirstByte() throws {
+    let client = try Client()
+    try client.send(Self.request)
+    try client.answer()
+    client.pass(Self.idleTime - 1)
+    try client.send("GET /healthz")
+    #expect(client.closes(after: Self.requestTime))
+  }
+
+  @Test func anIdleConnectionIsClosed() throws {
+    let client = try Client()
+    try client.send(Self.request)
+    try client.answer()
+    #expect(client.closes(after: Self.idleTime))
+  }
+
+  /// The rest of an answer waits until the client has read what was sent.
+  @Test func whoReadsNothingIsClosed() throws {
+    let client = try Client()
+    try client.send(Self.request)
+    try client.answer(isWhole: false)
+    #expect(client.closes(after: Self.answerTime))
+  }
+
+  @Test func whatWasAnsweredBeforeItsEndHasAnEndToo() throws {
+    let head = "POST /v1/token HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n"
+    let client = try Client()
+    try client.send(head)
+    try client.answer()
+    #expect(client.closes(after: Self.requestTime))
+    let other = try Client()
+    try other.send(head)
+    try other.answer()
+    other.pass(Self.requestTime - 1)
+    try other.send("0123456789")
+    #expect(other.closes(after: Self.idleTime))
+  }
+
+  @Test func aSecondRequestOfTheSamePacketHasATimeOfItsOwn() throws {
+    let client = try Client()
+    try client.send(Self.request)
+    try client.send("GET /hea")
+    client.pass(Self.answerTime - 1)
+    try client.answer()
+    #expect(client.closes(after: Self.requestTime))
+  }
+
+  @Test func aHandshakeThatDripsIsClosed() throws {
+    let certificates = try TestCertificates()
+    try certificates.issue("server", "DNS:localhost")
+    var configuration = AuthCore.Configuration()
+    configuration.tlsCertificate = certificates.path("server.pem")
+    configuration.tlsKey = certificates.path("server.key")
+    let tls = try TLSContexts(configuration, metrics: Metrics())
+    let client = try Client(tls: tls)
+    // A record of 512 bytes that holds a ClientHello; a byte of it each second.
+    let hello: [UInt8] = [0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3] + Array(repeating: 7, count: 32)
+    for byte in hello.prefix(Int(Self.requestTime) - 1) {
+      try client.channel.writeInbound(ByteBuffer(bytes: [byte]))
+      client.pass(1)
+      #expect(client.isOpen)
+    }
+    client.pass(1)
+    #expect(!client.isOpen)
+  }
+}

@@ -1,0 +1,179 @@
+import AsyncHTTPClient
+import AuthCore
+import AuthServer
+import AuthStore
+import AuthTestSupport
+import Foundation
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import Testing
+
+/// A server within the tests' process, on loopback, with Cognito in memory.
+struct TestServer: Sendable {
+  static let poolID = "us-east-1:11111111-2222-3333-4444-555555555555"
+  static let provider = "login.example.app"
+
+  let server: Server
+  let store: AuthStore
+  let cognito: FakeCognito
+  let base: String
+  let http: HTTPClient
+
+  /// What a reply says.
+  struct Reply: Sendable {
+    let status: Int
+    let headers: HTTPHeaders
+    let body: String
+
+    subscript(name: String) -> String? {
+      (try? JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: String])?[name]
+    }
+    var code: String? { self["Code"] }
+  }
+
+  /// Runs a server around the test.
+  static func run(
+    _ database: TestDatabase = .sqlite, cognito: FakeCognito = FakeCognito(),
+    now: @escaping @Sendable () -> Timestamp = { Timestamp(Date.now) },
+    connections: Int = Limits.connections,
+    _ change: (inout AuthCore.Configuration) -> Void = { _ in },
+    _ body: (TestServer) async throws -> Void
+  ) async throws {
+    var configuration = try AuthCore.Configuration.read([
+      (
+        name: "test",
+        text: "[pool work]\nidentity_pool_id = \(poolID)\ndeveloper_provider = \(provider)\n"
+          + "[pool other]\nidentity_pool_id = us-east-1:99\ndeveloper_provider = \(provider)\n"
+      )
+    ])
+    configuration.listen = .network(host: "127.0.0.1", port: 0)
+    configuration.adminListen = nil
+    configuration.database = try database.make()
+    configuration.registration = .open
+    configuration.quota = 10_000
+    change(&configuration)
+    var options = Server.Options(
+      configuration: configuration, log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    options.cognito = cognito
+    options.takesSignals = false
+    options.now = now
+    options.connections = connections
+    // The cheapest hash that libargon2 makes: the tests count hashes.
+    options.hashing.memory = 64
+    let (addresses, ready) = AsyncStream.makeStream(of: SocketAddress?.self)
+    options.onReady = { ready.yield($0) }
+    let server = try await Server(options)
+    var client = HTTPClient.Configuration()
+    client.tlsConfiguration = .makeClientConfiguration()
+    client.tlsConfiguration?.certificateVerification = .none
+    client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 200
+    let http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: client)
+    let running = Task {
+      do { try await server.run() } catch is CancellationError {} catch {
+        Issue.record("the server ended: \(error)")
+        ready.finish()
+      }
+    }
+    var iterator = addresses.makeAsyncIterator()
+    let first = await iterator.next()
+    let address = try #require(first)
+    let scheme = configuration.tlsCertificate == nil ? "http" : "https"
+    let store = try AuthStore(configuration.database)
+    let test = TestServer(
+      server: server, store: store, cognito: cognito,
+      base: "\(scheme)://127.0.0.1:\(address?.port ?? 0)", http: http)
+    do {
+      try await body(test)
+    } catch {
+      await test.stop(running)
+      throw error
+    }
+    await test.stop(running)
+  }
+
+  private func stop(_ running: Task<Void, Never>) async {
+    try? await http.shutdown()
+    await store.close()
+    running.cancel()
+    await running.value
+  }
+
+  func send(
+    _ method: HTTPMethod = .POST, _ path: String, _ headers: [(String, String)] = [],
+    body: String? = nil
+  ) async throws -> Reply {
+    var request = HTTPClientRequest(url: base + path)
+    request.method = method
+    for (name, value) in headers { request.headers.add(name: name, value: value) }
+    if let body { request.body = .bytes(ByteBuffer(string: body)) }
+    let reply = try await http.execute(request, timeout: .seconds(60))
+    let text = String(buffer: try await reply.body.collect(upTo: 1 << 20))
+    return Reply(status: Int(reply.status.code), headers: reply.headers, body: text)
+  }
+
+  func json(
+    _ path: String, _ object: [String: Any], _ headers: [(String, String)] = []
+  ) async throws -> Reply {
+    let body = try JSONSerialization.data(withJSONObject: object)
+    return try await send(
+      .POST, path, [("Content-Type", "application/json")] + headers,
+      body: String(decoding: body, as: UTF8.self))
+  }
+
+  /// Enrols a host, and returns its token.
+  @discardableResult
+  func enrol(
+    _ name: String = "web1", vouches: String = "alice", signsIn: String = "zoe",
+    link: Bool = false, adopt: Bool = false
+  ) async throws -> String {
+    var random = SystemRandomNumberGenerator()
+    let token = Ticket(.host, random: &random)
+    try await store.enrol(
+      Enrolment(
+        name: name, vouches: try Patterns(vouches), signsIn: try Patterns(signsIn),
+        pools: ["work"], mayLink: link, mayAdoptGuests: adopt, created: Timestamp(Date.now)),
+      token: token)
+    return token.text
+  }
+
+  /// A token callback, as credd sends it.
+  func callback(
+    _ host: String?, _ user: String = "alice", session: String? = nil, identity: String? = nil,
+    logins: [String: String]? = nil, pool: String = poolID, provider: String = provider,
+    forced: Bool = false
+  ) async throws -> Reply {
+    var headers: [(String, String)] = []
+    if let session {
+      headers.append(("Authorization", "Bearer " + session))
+      if let host { headers.append(("Credd-Host-Authorization", "Bearer " + host)) }
+    } else if let host {
+      headers.append(("Authorization", "Bearer " + host))
+    }
+    if forced { headers.append(("Cache-Control", "no-cache")) }
+    var body: [String: Any] = [
+      "IdentityPoolId": pool, "DeveloperProviderName": provider, "DeveloperUserIdentifier": user,
+    ]
+    if let identity { body["IdentityId"] = identity }
+    if let logins { body["Logins"] = logins }
+    return try await json("/v1/token", body, headers)
+  }
+
+  func register(_ name: String, _ password: String = "three plain words") async throws -> Reply {
+    try await json("/v1/register", ["Username": name, "Password": password])
+  }
+
+  func login(
+    _ host: String, _ name: String, _ password: String = "three plain words"
+  ) async throws -> Reply {
+    try await json(
+      "/v1/login",
+      ["Username": name, "Password": password, "DeveloperProviderName": Self.provider],
+      [("Authorization", "Bearer " + host)])
+  }
+
+  func events(_ event: String? = nil) async throws -> [AuditEntry] {
+    try await store.auditEntries(latest: 1000, event: event)
+  }
+}

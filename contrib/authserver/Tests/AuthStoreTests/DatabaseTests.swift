@@ -1,0 +1,84 @@
+import AuthCore
+import AuthStore
+import AuthTestSupport
+import Testing
+
+/// The schema, and a database that goes and comes back. The same on both databases.
+@Suite(.serialized) struct DatabaseTests {
+  private let now = Example.now
+
+  @Test(arguments: TestDatabase.allCases)
+  func migrationsRunOnce(_ database: TestDatabase) async throws {
+    let store = try AuthStore(try database.make())
+    #expect(try await store.version() == 0)
+    #expect(try await store.migrate() == 0)
+    #expect(try await store.migrate() == AuthStore.schemaVersion)
+    #expect(try await store.version() == AuthStore.schemaVersion)
+    await store.close()
+  }
+
+  @Test(arguments: TestDatabase.allCases)
+  func severalServersMayMigrateAtOnce(_ database: TestDatabase) async throws {
+    let place = try database.make()
+    let before = try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          let store = try AuthStore(place)
+          let version = try await store.migrate()
+          await store.close()
+          return version
+        }
+      }
+      return try await group.reduce(into: [Int]()) { $0.append($1) }
+    }
+    #expect(before.filter { $0 == 0 }.count == 1)
+  }
+
+  @Test func aDatabaseThatIsGoneIsNotAvailable() async throws {
+    let server = try PostgresServer()
+    let store = try AuthStore(.postgres(url: try server.newDatabase()))
+    try await store.migrate()
+    // Several connections wait in the pool.
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<20 { group.addTask { _ = try await store.takeQuota(1, rate: 40) } }
+      try await group.waitForAll()
+    }
+    // A restart that nobody saw costs no answer.
+    try server.stop()
+    try server.start()
+    #expect(try await store.hosts().isEmpty)
+    try await store.note(vouched: Identifier("alice"), now: now)
+    try server.stop()
+    for _ in 0..<20 {
+      await #expect { try await store.hosts() } throws: { isUnavailable($0) }
+    }
+    try server.start()
+    #expect(try await store.users().map(\.identifier) == ["alice"])
+    await store.close()
+  }
+
+  @Test func aDatabaseThatDoesNotAnswerHoldsUpNobodyForLong() async throws {
+    let server = try PostgresServer()
+    let store = AuthStore(
+      PostgresDatabase(
+        url: try server.newDatabase(), connections: 1, time: Interval(milliseconds: 500)))
+    try await store.migrate()
+    try server.freeze()
+    // One waits for the answer, and the others for the connection.
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<10 {
+        group.addTask {
+          await #expect { try await store.hosts() } throws: { isUnavailable($0) }
+        }
+      }
+    }
+    try server.thaw()
+    #expect(try await store.hosts().isEmpty)
+    await store.close()
+  }
+
+  private func isUnavailable(_ error: any Error) -> Bool {
+    if case StoreError.unavailable = error { return true }
+    return false
+  }
+}
