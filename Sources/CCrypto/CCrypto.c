@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <openssl/bn.h>
+#include <openssl/ec.h>
+#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/pem.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +24,10 @@
   X(EVP_DecryptInit_ex) X(EVP_DecryptUpdate) X(EVP_DecryptFinal_ex)                              \
   X(BN_secure_new) X(BN_clear_free) X(BN_set_flags) X(BN_CTX_secure_new) X(BN_CTX_free)           \
   X(BN_bin2bn) X(BN_bn2binpad) X(BN_is_zero) X(BN_add) X(BN_mul)                                  \
-  X(BN_mod_mul) X(BN_mod_sub) X(BN_mod_exp_mont_consttime)
+  X(BN_mod_mul) X(BN_mod_sub) X(BN_mod_exp_mont_consttime)                                       \
+  X(BIO_new_mem_buf) X(BIO_free) X(PEM_read_bio_PrivateKey) X(EVP_PKEY_free) X(EVP_PKEY_get_id)   \
+  X(EVP_PKEY_get_bits) X(EVP_PKEY_get_group_name) X(EVP_DigestSignInit) X(EVP_DigestSign)         \
+  X(d2i_ECDSA_SIG) X(ECDSA_SIG_get0) X(ECDSA_SIG_free) X(ERR_clear_error)
 
 // The version of the headers, which the distribution's libcurl is linked with too.
 #define NAME_OF(major) "libcrypto.so." #major
@@ -188,4 +194,71 @@ int credd_srp_secret(const uint8_t prime[CREDD_SRP_SIZE], uint8_t generator,
   bool is_zero = made && (crypto.BN_is_zero(srp.base) || crypto.BN_is_zero(srp.secret));
   srp_end(&srp);
   return made ? is_zero : -1;
+}
+
+// Without it OpenSSL asks the terminal for the password of a key that has one.
+static int no_password(char *buffer, int size, int is_written, void *context) {
+  (void)buffer, (void)size, (void)is_written, (void)context;
+  return 0;
+}
+
+static EVP_PKEY *read_key(const char *pem, size_t length) {
+  BIO *text = length <= INT_MAX ? crypto.BIO_new_mem_buf(pem, (int)length) : NULL;
+  EVP_PKEY *key = text ? crypto.PEM_read_bio_PrivateKey(text, NULL, no_password, NULL) : NULL;
+  crypto.BIO_free(text);
+  // What was wrong with a file must not be told by the next call of the library's.
+  crypto.ERR_clear_error();
+  return key;
+}
+
+static int algorithm_of(const EVP_PKEY *key) {
+  char group[64] = "";
+  switch (key ? crypto.EVP_PKEY_get_id(key) : EVP_PKEY_NONE) {
+    case EVP_PKEY_RSA:
+      return crypto.EVP_PKEY_get_bits(key) >= 2048 ? CREDD_RS256 : CREDD_NO_ALGORITHM;
+    case EVP_PKEY_EC:
+      return crypto.EVP_PKEY_get_group_name(key, group, sizeof group, NULL) &&
+                     strcmp(group, "prime256v1") == 0
+                 ? CREDD_ES256
+                 : CREDD_NO_ALGORITHM;
+    default: return CREDD_NO_ALGORITHM;
+  }
+}
+
+int credd_key_algorithm(const char *pem, size_t length) {
+  EVP_PKEY *key = read_key(pem, length);
+  int algorithm = algorithm_of(key);
+  crypto.EVP_PKEY_free(key);
+  return algorithm;
+}
+
+// JWS has the two numbers of an ECDSA signature one after the other (RFC 7518, 3.4), OpenSSL in DER.
+static bool join_numbers(uint8_t *signature, size_t *length) {
+  const uint8_t *der = signature;
+  ECDSA_SIG *numbers = crypto.d2i_ECDSA_SIG(NULL, &der, (long)*length);
+  if (!numbers) return false;
+  const BIGNUM *r, *s;
+  crypto.ECDSA_SIG_get0(numbers, &r, &s);
+  uint8_t joined[64];
+  bool fits = crypto.BN_bn2binpad(r, joined, 32) == 32 && crypto.BN_bn2binpad(s, joined + 32, 32) == 32;
+  crypto.ECDSA_SIG_free(numbers);
+  if (!fits) return false;
+  memcpy(signature, joined, sizeof joined);
+  *length = sizeof joined;
+  return true;
+}
+
+ptrdiff_t credd_sign(const char *pem, size_t pem_length, const void *message, size_t length,
+                     uint8_t *signature, size_t capacity) {
+  EVP_PKEY *key = read_key(pem, pem_length);
+  int algorithm = algorithm_of(key);
+  EVP_MD_CTX *context = crypto.EVP_MD_CTX_new();
+  bool made = algorithm != CREDD_NO_ALGORITHM && context &&
+              crypto.EVP_DigestSignInit(context, NULL, crypto.EVP_sha256(), NULL, key) == 1 &&
+              crypto.EVP_DigestSign(context, signature, &capacity, message, length) == 1 &&
+              (algorithm == CREDD_RS256 || join_numbers(signature, &capacity));
+  crypto.EVP_MD_CTX_free(context);
+  crypto.EVP_PKEY_free(key);
+  crypto.ERR_clear_error();
+  return made ? (ptrdiff_t)capacity : -1;
 }

@@ -68,6 +68,17 @@ CURLcode credd_curl_status(CURL *easy, long *status) {
   return curl.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, status);
 }
 
+int credd_curl_peer(CURL *easy, const char **address, long *port) {
+  return curl.easy_getinfo(easy, CURLINFO_PRIMARY_IP, address) == CURLE_OK &&
+         curl.easy_getinfo(easy, CURLINFO_PRIMARY_PORT, port) == CURLE_OK && *address && **address;
+}
+
+CURLcode credd_curl_set_narrator(CURL *easy, curl_debug_callback callback, void *context) {
+  CURLcode result = curl.easy_setopt(easy, CURLOPT_DEBUGFUNCTION, callback);
+  if (result == CURLE_OK) result = curl.easy_setopt(easy, CURLOPT_DEBUGDATA, context);
+  return result != CURLE_OK ? result : curl.easy_setopt(easy, CURLOPT_VERBOSE, 1L);
+}
+
 int credd_curl_os_error(CURL *easy) {
   long number = 0;
   return curl.easy_getinfo(easy, CURLINFO_OS_ERRNO, &number) == CURLE_OK ? (int)number : 0;

@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,6 +17,52 @@ int credd_pidfd_open(pid_t pid) {
   // glibc has pidfd_open() only since 2.36.
   long pidfd = syscall(SYS_pidfd_open, pid, 0);
   return pidfd < 0 ? -errno : (int)pidfd;
+}
+
+int credd_fork(void) {
+  pid_t child = fork();
+  return child < 0 ? -errno : (int)child;
+}
+
+int credd_end_with(pid_t parent) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) return -errno;
+  const int of_groups[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
+  for (size_t i = 0; i < sizeof of_groups / sizeof *of_groups; i++) signal(of_groups[i], SIG_IGN);
+  // A container may have no /dev; then it keeps them.
+  int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nothing >= 0) {
+    dup2(nothing, STDIN_FILENO);
+    dup2(nothing, STDOUT_FILENO);
+    if (nothing > STDERR_FILENO) close(nothing);
+  }
+  // It may have ended before the first call.
+  return getppid() == parent ? 0 : -ESRCH;
+}
+
+static void close_between(int first, int last) {
+  if (first > last || close_range((unsigned)first, (unsigned)last, 0) == 0) return;
+  // A kernel before 5.9.
+  long most = sysconf(_SC_OPEN_MAX);
+  for (int descriptor = first; descriptor <= last && descriptor < most; descriptor++)
+    close(descriptor);
+}
+
+void credd_close_all_but(int one, int other) {
+  int low = one < other ? one : other, high = one < other ? other : one;
+  int first = STDERR_FILENO + 1;
+  if (low >= first) {
+    close_between(first, low - 1);
+    first = low + 1;
+  }
+  if (high >= first) {
+    close_between(first, high - 1);
+    first = high + 1;
+  }
+  close_between(first, INT_MAX);
+}
+
+int credd_keep_open(int descriptor) {
+  return fcntl(descriptor, F_SETFD, 0) < 0 ? -errno : 0;
 }
 
 // Reads a file of /proc/PID into `buffer`, as a string.
@@ -40,7 +89,7 @@ uid_t credd_overflow_uid(void) {
   return count > 0 && sscanf(text, "%u", &uid) == 1 ? uid : 65534;
 }
 
-static void note_facts(const struct stat *status, struct credd_file_facts *facts) {
+static void read_facts(const struct stat *status, struct credd_file_facts *facts) {
   *facts = (struct credd_file_facts){
       .device = status->st_dev,
       .inode = status->st_ino,
@@ -53,7 +102,7 @@ static void note_facts(const struct stat *status, struct credd_file_facts *facts
 int credd_file_facts(int descriptor, struct credd_file_facts *facts) {
   struct stat status;
   if (fstat(descriptor, &status) < 0) return -errno;
-  note_facts(&status, facts);
+  read_facts(&status, facts);
   return 0;
 }
 
@@ -77,7 +126,7 @@ int credd_process_executable(pid_t pid, bool content, char *path, size_t capacit
     close(descriptor);
     return result;
   }
-  note_facts(&running, facts);
+  read_facts(&running, facts);
   return descriptor;
 }
 

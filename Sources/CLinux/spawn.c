@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void close_pair(int pair[2]) {
@@ -15,93 +15,116 @@ static void close_pair(int pair[2]) {
     if (pair[i] >= 0) close(pair[i]);
 }
 
-static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes,
-                   int input, int output, int error) {
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  int failure = posix_spawn_file_actions_adddup2(actions, input, 0);
-  if (!failure) failure = posix_spawn_file_actions_adddup2(actions, output, 1);
-  if (!failure) failure = posix_spawn_file_actions_adddup2(actions, error, 2);
-  if (!failure) failure = posix_spawn_file_actions_addclosefrom_np(actions, 3);
-  if (!failure) failure = posix_spawn_file_actions_addchdir_np(actions, "/");
-  if (!failure) failure = posix_spawnattr_setsigmask(attributes, &none);
-  if (!failure) failure = posix_spawnattr_setsigdefault(attributes, &all);
-  if (!failure) failure = posix_spawnattr_setpgroup(attributes, 0);
-  if (!failure)
-    failure = posix_spawnattr_setflags(
-        attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  return failure;
-}
-
 // The limit on open descriptors of a command, which may raise it itself. systemd uses the same
 // number, because programs with select(2) fail with more.
 #define COMMAND_DESCRIPTORS 1024
 
-// Two calls at once would take each other's lowered limit for the daemon's own.
-static pthread_mutex_t limit_lock = PTHREAD_MUTEX_INITIALIZER;
+static int limit_descriptors(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return -1;
+  if (limit.rlim_cur > COMMAND_DESCRIPTORS) limit.rlim_cur = COMMAND_DESCRIPTORS;
+  return setrlimit(RLIMIT_NOFILE, &limit);
+}
 
-// posix_spawn() cannot set limits, so this lowers the daemon's own limit during the call, which is as
-// long as a dead file server keeps the command's file. Open descriptors stay open; a thread that opens
-// a file at that moment may have to try again.
-static int spawn_limited(pid_t *pid, const posix_spawn_file_actions_t *actions,
-                         const posix_spawnattr_t *attributes, const char *const *arguments,
-                         const char *const *environment) {
-  struct rlimit own;
-  if (getrlimit(RLIMIT_NOFILE, &own) < 0) return errno;
-  struct rlimit lower = own;
-  if (lower.rlim_cur > COMMAND_DESCRIPTORS) lower.rlim_cur = COMMAND_DESCRIPTORS;
-  if (setrlimit(RLIMIT_NOFILE, &lower) < 0) return errno;
-  int failure = posix_spawn(pid, arguments[0], actions, attributes, (char *const *)arguments,
-                            (char *const *)environment);
-  if (setrlimit(RLIMIT_NOFILE, &own) < 0 && !failure) {
-    credd_kill_group(*pid);
-    failure = errno;
+// Where the child keeps the descriptor that reports a failure.
+#define REPORT 3
+
+// Closes every descriptor but the standard ones, and the report's until the command runs. They must
+// not stay open as long as a dead file server keeps the command's file: a client would not see the
+// daemon close its connection.
+static int close_the_rest(int report) {
+  if (report == REPORT) {
+    if (fcntl(REPORT, F_SETFD, FD_CLOEXEC) < 0) return -1;
+  } else if (dup3(report, REPORT, O_CLOEXEC) < 0) {
+    return -1;
   }
+  if (close_range(REPORT + 1, ~0U, 0) == 0) return 0;
+  // A kernel before 5.9.
+  long most = sysconf(_SC_OPEN_MAX);
+  for (int descriptor = REPORT + 1; descriptor < most; descriptor++) close(descriptor);
+  return 0;
+}
+
+// Gives up ambient capabilities, and with no_new_privs what set-user-ID programs would give.
+static int give_up_privileges(int rules) {
+  // EINVAL: a kernel before 4.3 has no ambient capabilities.
+  if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL) return -1;
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return -1;
+  int failure = rules < 0 ? 0 : credd_landlock_restrict(rules);
+  if (failure < 0) errno = -failure;
   return failure;
 }
 
-// The kernel keeps ambient capabilities, no_new_privs and Landlock's rules for each thread, and a
-// child has those of the thread that makes it; posix_spawn() cannot change them. 0 or an error number.
-static int give_up(int rules) {
-  // EINVAL: a kernel before 4.3 has no ambient capabilities.
-  if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL) return errno;
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return errno;
-  return rules < 0 ? 0 : -credd_landlock_restrict(rules);
+static int reset_signals(void) {
+  struct sigaction usual = {.sa_handler = SIG_DFL};
+  // Fails for the few that cannot be changed.
+  for (int number = 1; number < NSIG; number++) sigaction(number, &usual, NULL);
+  sigset_t none;
+  sigemptyset(&none);
+  return sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+// In the child: becomes the command. Returns only on failure, with errno; *report is where to tell it.
+static void become(const char *const *arguments, const char *const *environment,
+                   const int streams[3], int rules, int *report) {
+  if (setpgid(0, 0) < 0) return;
+  for (int i = 0; i < 3; i++)
+    if (dup2(streams[i], i) < 0) return;
+  if (chdir("/") < 0 || limit_descriptors() < 0 || give_up_privileges(rules) < 0) return;
+  if (close_the_rest(*report) < 0) return;
+  *report = REPORT;
+  if (reset_signals() < 0) return;
+  execve(arguments[0], (char *const *)arguments, (char *const *)environment);
+}
+
+// Starts the command, and waits until it runs: as long as a dead file server keeps its file. 0 or an
+// error number. posix_spawn() could set no limit for the child alone.
+static int start(pid_t *pid, const char *const *arguments, const char *const *environment,
+                 const int streams[3], int rules) {
+  // Tells why the command does not run; closed as soon as it does.
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) < 0) return errno;
+  // No handler of the daemon's may run in the child, which shares its memory until it runs.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pid_t child = vfork();
+  if (child == 0) {
+    int told = report[1];
+    become(arguments, environment, streams, rules, &told);
+    int failure = errno;
+    ssize_t sent = write(told, &failure, sizeof failure);
+    _exit(sent == sizeof failure ? 127 : 126);
+  }
+  int failure = child < 0 ? errno : 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  close(report[1]);
+  if (child >= 0 && read(report[0], &failure, sizeof failure) == sizeof failure)
+    waitpid(child, NULL, 0);
+  close(report[0]);
+  *pid = child;
+  return failure;
 }
 
 int credd_spawn(const char *const *arguments, const char *const *environment, int rules,
                 struct credd_child *child) {
   int input[2] = {-1, -1}, output[2] = {-1, -1}, error[2] = {-1, -1};
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  if (pipe2(input, O_CLOEXEC) < 0 || pipe2(output, O_CLOEXEC) < 0 || pipe2(error, O_CLOEXEC) < 0) {
-    int failure = errno;
+  int failure = 0;
+  if (pipe2(input, O_CLOEXEC) < 0 || pipe2(output, O_CLOEXEC) < 0 || pipe2(error, O_CLOEXEC) < 0)
+    failure = errno;
+  if (!failure) {
+    int streams[3] = {input[0], output[1], error[1]};
+    failure = start(&child->pid, arguments, environment, streams, rules);
+  }
+  if (failure) {
     close_pair(input);
     close_pair(output);
     close_pair(error);
     return -failure;
   }
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  int failure = prepare(&actions, &attributes, input[0], output[1], error[1]);
-  if (!failure) failure = give_up(rules);
-  if (!failure) {
-    pthread_mutex_lock(&limit_lock);
-    failure = spawn_limited(&child->pid, &actions, &attributes, arguments, environment);
-    pthread_mutex_unlock(&limit_lock);
-  }
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
   close(input[0]);
   close(output[1]);
   close(error[1]);
-  if (failure) {
-    close(input[1]);
-    close(output[0]);
-    close(error[0]);
-    return -failure;
-  }
   // Only our ends are non-blocking: the child expects ordinary pipes.
   fcntl(input[1], F_SETFL, O_NONBLOCK);
   fcntl(output[0], F_SETFL, O_NONBLOCK);

@@ -24,6 +24,10 @@ CURLcode credd_curl_set_pointer(CURL *easy, CURLoption option, const void *value
 CURLcode credd_curl_set_writer(CURL *easy, credd_curl_data_callback callback, void *context);
 CURLcode credd_curl_set_header_reader(CURL *easy, credd_curl_data_callback callback, void *context);
 CURLcode credd_curl_status(CURL *easy, long *status);
+// The numeric address and the port of the server of a transfer that has ended; 0 if there is none.
+int credd_curl_peer(CURL *easy, const char **address, long *port);
+// Has libcurl tell what it does, headers and bodies included: the callback must drop these.
+CURLcode credd_curl_set_narrator(CURL *easy, curl_debug_callback callback, void *context);
 // The errno of the last failed connect; 0 if there is none.
 int credd_curl_os_error(CURL *easy);
 // Where libcurl writes what failed: CURL_ERROR_SIZE bytes that outlive the handle.

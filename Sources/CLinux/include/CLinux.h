@@ -43,6 +43,17 @@ int credd_harden_client(void);
 int credd_become(const char *const *arguments, const char *const *environment);
 // As many descriptors as the hard limit allows.
 int credd_raise_descriptor_limit(void);
+// fork(2), for a process with one thread: the child's pid, 0 in the child, or -errno.
+int credd_fork(void);
+// Makes a child end when `parent` does, and not by what a terminal or a service manager sends to both.
+// Its standard input and output become /dev/null, so that a reader of the parent's output sees its
+// end. -ESRCH if the parent has ended already.
+int credd_end_with(pid_t parent);
+// Closes what this process has inherited, but the standard descriptors and these two, of which one may be
+// -1. A pipe or a lock that its parent gives up must not stay open here.
+void credd_close_all_but(int one, int other);
+// Lets the next program of this process inherit a descriptor.
+int credd_keep_open(int descriptor);
 // Keeps all memory of the process, present and future, out of swap; its children do not inherit
 // this. -EPERM if the process may neither raise nor ignore the limit on locked memory.
 int credd_lock_memory(void);
@@ -148,8 +159,7 @@ int credd_rules_hiding(const char *folder, const char *const *names, char *where
 // Runs a command with nothing but the given arguments and environment: pipes as standard streams,
 // a process group of its own, every other descriptor closed, signals at their defaults. It has no
 // ambient capabilities, can gain no privileges (no_new_privs), and is bound by `rules`, Landlock's,
-// unless that is -1.
-// Call it on a thread that ends afterwards: the thread gives all of that up for the command.
+// unless that is -1. Blocks until the command runs or cannot.
 struct credd_child {
   pid_t pid;
   int standard_input;
@@ -160,6 +170,79 @@ int credd_spawn(const char *const *arguments, const char *const *environment, in
                 struct credd_child *child);
 // Kills a child that is not reaped yet, and the process group that it leads.
 void credd_kill_group(pid_t leader);
+
+// From now on SIGHUP, SIGINT and SIGTERM end the process no more, but are noted, and interrupt waits.
+void credd_note_ends(void);
+// The last signal that was noted; 0 for none. The second forgets it.
+int credd_noted_end(void);
+int credd_take_noted_end(void);
+// Ends the process as the signal would have done.
+void credd_end_by(int number);
+
+// Starts a program of the user's, found in $PATH, in a session of its own, with nothing but /dev/null
+// and the environment: a browser, which lives on. The pid, or -errno.
+pid_t credd_start_program(const char *const *arguments);
+// Whether a child has ended with another status than 0, which is told once: 1, 0 or -errno.
+int credd_has_failed(pid_t child);
+
+// Who made a TCP connection: the kernel's table of sockets (sock_diag(7)). SO_PEERCRED answers
+// nonsense for TCP, without an error.
+struct credd_socket_report {
+  // Whether it is about the socket at the other end of the connection, not about another one that
+  // the kernel found for the question.
+  bool is_of_other_end;
+  uint8_t state;
+  uid_t uid;
+  uint32_t inode;
+  bool has_control_group;
+  uint64_t control_group;
+};
+int credd_diag_socket(void);
+// Whether `descriptor` is such a socket: 1, 0 or -errno.
+int credd_is_diag_socket(int descriptor);
+// Drops what was sent to a socket before this process got it.
+int credd_empty_diag_socket(int netlink);
+// Asks for the other end of a connection. -ENOENT if there is no such socket in the network
+// namespace of `netlink`, -ENOMSG if the kernel did not answer this question.
+int credd_ask_other_end(int netlink, uint32_t sequence, int connection,
+                        struct credd_socket_report *report);
+// The state (enum tcp_state) of our own end of a connection, or -errno if it has no other end.
+int credd_tcp_state(int connection);
+
+// A loopback address and a port; 0 for any port. Of IPv6 there is one, ::1.
+struct credd_tcp_name {
+  bool is_ipv6;
+  uint8_t ipv4[4];
+  uint16_t port;
+};
+// Whether `descriptor` listens on a loopback address, by TCP: 1, 0 or -errno.
+int credd_is_loopback_listener(int descriptor, struct credd_tcp_name *name);
+// Listens there; `name` then has the port.
+int credd_listen_loopback(struct credd_tcp_name *name, int backlog);
+// Whether every user of this host may listen on that port (net.ipv4.ip_unprivileged_port_start): 1, 0
+// or -errno.
+int credd_port_is_open(uint16_t port);
+// A connection to a listener there.
+int credd_connect_loopback(const struct credd_tcp_name *name);
+// Tells the other end that nothing more will come.
+void credd_finish_sending(int connection);
+// Lets TCP send small pieces without waiting for more.
+int credd_send_at_once(int connection);
+// The name that the peer of a Unix socket is bound to, with its first NUL if it has one; the number
+// of bytes, 0 if it has none, or -errno.
+ssize_t credd_peer_name(int descriptor, void *name, size_t capacity);
+// The same for the name that the socket itself is bound to.
+ssize_t credd_own_name(int descriptor, void *name, size_t capacity);
+
+// The cookie of a socket's network namespace (Linux 5.14), or -errno.
+int credd_network_namespace(int socket, uint64_t *cookie);
+
+// Whether a cgroup2 file system is at `path`: 1, 0 or -errno.
+int credd_is_cgroup2(const char *path);
+// Looks below `root` for the control group with that id, its inode number: 1 and its path from
+// there, 0 if there is none, or -errno. Walks through all groups: call it on a thread.
+int credd_control_group_path(const char *root, uint64_t id, char *path, size_t capacity);
+int credd_inode(const char *path, uint64_t *inode);
 
 // A pidfd of the peer as it was at connect() (Linux 6.5), or -errno.
 int credd_peer_pidfd(int descriptor);
