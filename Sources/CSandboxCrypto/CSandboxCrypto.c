@@ -165,6 +165,25 @@ bool csandbox_rsa_verifies(struct csandbox_rsa *key, enum csandbox_digest digest
   return gnutls_pubkey_verify_data2(key->public, algorithm(digest), 0, &data, &given) >= 0;
 }
 
+bool csandbox_rsa_public_verifies(const uint8_t *modulus, size_t modulus_length,
+                                  const uint8_t *exponent, size_t exponent_length,
+                                  enum csandbox_digest digest, const void *message, size_t length,
+                                  const uint8_t *signature, size_t signature_length) {
+  if (length > UINT_MAX || signature_length > UINT_MAX || modulus_length > UINT_MAX ||
+      exponent_length > UINT_MAX)
+    return false;
+  const gnutls_datum_t number = {(unsigned char *)modulus, (unsigned)modulus_length};
+  const gnutls_datum_t power = {(unsigned char *)exponent, (unsigned)exponent_length};
+  const gnutls_datum_t data = {(unsigned char *)message, (unsigned)length};
+  const gnutls_datum_t given = {(unsigned char *)signature, (unsigned)signature_length};
+  gnutls_pubkey_t key;
+  if (gnutls_pubkey_init(&key) < 0) return false;
+  bool verifies = gnutls_pubkey_import_rsa_raw(key, &number, &power) >= 0 &&
+                  gnutls_pubkey_verify_data2(key, algorithm(digest), 0, &data, &given) >= 0;
+  gnutls_pubkey_deinit(key);
+  return verifies;
+}
+
 static void read_number(mpz_t number, const uint8_t bytes[], size_t length) {
   mpz_init(number);
   mpz_import(number, length, 1, 1, 1, 0, bytes);
@@ -204,4 +223,28 @@ void csandbox_multiply_add(const uint8_t one[], size_t one_length, const uint8_t
   mpz_mod(c, c, m);
   write_number(c, result, length);
   mpz_clears(a, b, c, m, NULL);
+}
+
+bool csandbox_p256_verifies(const char *pem, size_t pem_length, const void *message, size_t length,
+                            const uint8_t *signature, size_t signature_length) {
+  if (pem_length > UINT_MAX || length > UINT_MAX || signature_length != 64) return false;
+  const gnutls_datum_t text = {(unsigned char *)pem, (unsigned)pem_length};
+  const gnutls_datum_t data = {(unsigned char *)message, (unsigned)length};
+  const gnutls_datum_t r = {(unsigned char *)signature, 32};
+  const gnutls_datum_t s = {(unsigned char *)signature + 32, 32};
+  gnutls_datum_t der = {NULL, 0};
+  gnutls_privkey_t private = NULL;
+  gnutls_pubkey_t public = NULL;
+  gnutls_ecc_curve_t curve = GNUTLS_ECC_CURVE_INVALID;
+  bool verifies =
+      gnutls_privkey_init(&private) >= 0 && gnutls_pubkey_init(&public) >= 0 &&
+      gnutls_privkey_import_x509_raw(private, &text, GNUTLS_X509_FMT_PEM, NULL, 0) >= 0 &&
+      gnutls_pubkey_import_privkey(public, private, 0, 0) >= 0 &&
+      gnutls_pubkey_export_ecc_raw2(public, &curve, NULL, NULL, 0) >= 0 &&
+      curve == GNUTLS_ECC_CURVE_SECP256R1 && gnutls_encode_rs_value(&der, &r, &s) >= 0 &&
+      gnutls_pubkey_verify_data2(public, GNUTLS_SIGN_ECDSA_SHA256, 0, &data, &der) >= 0;
+  gnutls_free(der.data);
+  if (public) gnutls_pubkey_deinit(public);
+  if (private) gnutls_privkey_deinit(private);
+  return verifies;
 }

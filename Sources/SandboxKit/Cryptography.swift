@@ -49,6 +49,15 @@ public enum Cryptography {
     return data
   }
 
+  /// Whether a signature of two numbers (ES256) is that of a private key in PEM, of the curve P-256.
+  static func isValid(
+    _ signature: [UInt8], of message: [UInt8], byP256KeyIn pem: [UInt8]
+  ) -> Bool {
+    let text = pem.map { CChar(bitPattern: $0) }
+    return unsafe csandbox_p256_verifies(
+      text, text.count, message, message.count, signature, signature.count)
+  }
+
   /// - Throws: where a length or the padding is wrong, too.
   public static func decryptAES128CBC(
     _ ciphertext: [UInt8], key: [UInt8], iv: [UInt8]

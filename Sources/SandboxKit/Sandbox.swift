@@ -69,13 +69,20 @@ public struct Sandbox: Sendable {
     case .backend: TokenBackend.reply(to: request, in: &state, fault: fault, at: now)
     case .sample: SampleServer.reply(to: request, in: &state, fault: fault, at: now)
     case .cognito: CognitoService.reply(to: request, in: &state, fault: fault, at: now)
+    case .userPool where HostedUI.operation(of: request) != nil:
+      HostedUI.reply(to: request, in: &state, at: now)
     case .userPool: UserPoolService.reply(to: request, in: &state, fault: fault, at: now)
     case .sts: STSService.reply(to: request, in: &state, fault: fault, at: now)
+    case .oidc: OIDCService.reply(to: request, in: &state, at: now)
     }
   }
 
   /// The service of a request: the services share one port.
   private static func call(of request: HTTPRequest) -> ServiceCall? {
+    // `/logout` is a page of the Hosted UI, and by POST the token backend's.
+    if let operation = HostedUI.operation(of: request) {
+      return ServiceCall(service: .userPool, operation: operation)
+    }
     if let operation = TokenBackend.operation(of: request) {
       return ServiceCall(service: .backend, operation: operation)
     }
@@ -84,6 +91,9 @@ public struct Sandbox: Sendable {
     }
     if let operation = UserPoolService.operation(of: request) {
       return ServiceCall(service: .userPool, operation: operation)
+    }
+    if let operation = OIDCService.operation(of: request) {
+      return ServiceCall(service: .oidc, operation: operation)
     }
     guard request.path == "/" || request.path == "/sts" else { return nil }
     if let operation = CognitoService.operation(of: request) {

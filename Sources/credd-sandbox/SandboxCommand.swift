@@ -8,11 +8,12 @@ import SandboxKit
 struct SandboxCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "credd-sandbox",
-    abstract: "A strict stand-in for Cognito, STS and a token backend, on loopback.",
+    abstract: "A strict stand-in for Cognito, STS, an OpenID Connect provider and a token backend.",
     discussion: """
-      For trying credd without an AWS account, for tests and benchmarks. Never for production. \
-      Cognito, user pools and STS answer at /, the backend at /token, /login and /logout, the sample \
-      authentication server under /sample/, the control path under /control/. A user's password \
+      For trying credd without an AWS account, for tests and benchmarks, on loopback. Never for \
+      production. Cognito, user pools and STS answer at /, the Hosted UI of user pools under \
+      /oauth2/, the OpenID Connect provider under /oidc/, the backend at /token, /login and /logout, \
+      the sample authentication server under /sample/, the control path under /control/. A user's password \
       is the name followed by "-password" unless the seed gives another.
       """,
     version: SandboxVersion.current)

@@ -58,6 +58,18 @@ ptrdiff_t csandbox_rsa_sign(struct csandbox_rsa *key, enum csandbox_digest diges
 bool csandbox_rsa_verifies(struct csandbox_rsa *key, enum csandbox_digest digest,
                            const void *_Nullable message, size_t length, const uint8_t *_Nullable signature,
                            size_t signature_length);
+// The same with a public key of somebody else, of which only the numbers are known.
+bool csandbox_rsa_public_verifies(const uint8_t *_Nullable modulus, size_t modulus_length,
+                                  const uint8_t *_Nullable exponent, size_t exponent_length,
+                                  enum csandbox_digest digest, const void *_Nullable message,
+                                  size_t length, const uint8_t *_Nullable signature,
+                                  size_t signature_length);
+
+// Whether a signature of two numbers (ES256 of RFC 7518) is that of the private key in PEM, of the
+// curve P-256.
+bool csandbox_p256_verifies(const char *_Nullable pem, size_t pem_length,
+                            const void *_Nullable message, size_t length,
+                            const uint8_t *_Nullable signature, size_t signature_length);
 
 // Large integers, big-endian and unsigned; an empty one is 0. Results are below the modulus and fill
 // as many bytes as it has. Their time depends on the values: these functions are for a server that

@@ -7,8 +7,8 @@ enum CognitoService {
 
   /// The operations that want developer credentials.
   private static let developerOperations: Set = [
-    "GetOpenIdTokenForDeveloperIdentity", "LookupDeveloperIdentity", "MergeDeveloperIdentities",
-    "UnlinkDeveloperIdentity",
+    "DescribeIdentity", "GetOpenIdTokenForDeveloperIdentity", "LookupDeveloperIdentity",
+    "MergeDeveloperIdentities", "UnlinkDeveloperIdentity",
   ]
 
   private static let operations = developerOperations.union([
@@ -99,6 +99,7 @@ extension SandboxState {
     switch operation {
     case "GetOpenIdTokenForDeveloperIdentity":
       return try getDeveloperToken(input, signed: developer, at: now)
+    case "DescribeIdentity": return try describeIdentity(input, signed: developer)
     case "LookupDeveloperIdentity": return try lookupDeveloperIdentity(input, signed: developer)
     case "MergeDeveloperIdentities": return try mergeDeveloperIdentities(input, signed: developer)
     case "UnlinkDeveloperIdentity": return try unlinkDeveloperIdentity(input, signed: developer)

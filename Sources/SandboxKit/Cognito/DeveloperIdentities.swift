@@ -1,7 +1,26 @@
 import FoundationEssentials
 
-/// LookupDeveloperIdentity, MergeDeveloperIdentities and UnlinkDeveloperIdentity.
+/// DescribeIdentity, LookupDeveloperIdentity, MergeDeveloperIdentities and UnlinkDeveloperIdentity.
 extension SandboxState {
+  /// Which providers an identity is linked to. The dates of the real answer are left out: the sandbox
+  /// keeps none.
+  func describeIdentity(
+    _ input: CognitoInput, signed developer: SignatureV4.Signer
+  ) throws(ServiceError) -> JSON {
+    var input = input
+    let identityID = try input.text("IdentityId", .id)
+    try input.finish()
+    let poolID = try pool(holding: identityID)
+    try developer.require(regionOf: poolID)
+    guard let identity = try pool(poolID).survivor(of: identityID) else {
+      throw IdentityPool.notFound(identityID)
+    }
+    let providers = Set(identity.logins.map(\.provider)).sorted()
+    return .object([
+      "IdentityId": .string(identity.id), "Logins": .array(providers.map { .string($0) }),
+    ])
+  }
+
   func lookupDeveloperIdentity(
     _ input: CognitoInput, signed developer: SignatureV4.Signer
   ) throws(ServiceError) -> JSON {

@@ -92,11 +92,13 @@ struct LoginCheck {
     do {
       // The issuer comes first, as its keys are what the signature is checked with.
       let claimed = try TokenIssuer.claims(in: token)
-      guard claimed["iss"]?.text == provider.issuer else {
+      guard provider.isIssuer(claimed["iss"]?.text) else {
         throw LoginCheck.invalid("Issuer doesn't match providerName")
       }
       if let pool = state.userPool(provider) {
         claims = try PoolKeys.shared.verifiedClaims(in: token, of: pool.id)
+      } else if state.publishedKeys.names(provider.name) {
+        claims = try state.publishedKeys.verifiedClaims(in: token, of: provider.name)
       } else {
         claims = try state.issuer.verifiedClaims(in: token, algorithm: .rs256)
       }
@@ -113,7 +115,8 @@ struct LoginCheck {
     guard claims["aud"] != nil else {
       throw LoginCheck.invalid("Missing a required claim: aud")
     }
-    guard provider.accepts(claims["aud"]?.text) else {
+    // The authorized party, if there is one, goes before the audience.
+    guard provider.accepts(claims["azp"]?.text ?? claims["aud"]?.text) else {
       throw LoginCheck.invalid("Incorrect token audience.")
     }
     guard now.epochSeconds < expiry else { throw LoginCheck.expired(now.epochSeconds, expiry) }

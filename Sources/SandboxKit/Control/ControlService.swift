@@ -37,6 +37,8 @@ enum ControlService {
     case ("POST", "user"): return try sandbox.state.setUser(FieldReader(bodyOf: request))
     case ("POST", "lifetimes"): return try sandbox.state.setLifetimes(FieldReader(bodyOf: request))
     case ("POST", "pool"): return try sandbox.state.setPool(FieldReader(bodyOf: request))
+    case ("POST", "provider-keys"):
+      return try sandbox.state.publishedKeys.set(FieldReader(bodyOf: request))
     case ("POST", "revoke"): return try sandbox.state.revoke(FieldReader(bodyOf: request))
     case ("POST", "social-token"):
       return try sandbox.state.makeProviderToken(FieldReader(bodyOf: request), at: now)
@@ -45,6 +47,9 @@ enum ControlService {
     case (_, let name) where name == "user-pool" || name.hasPrefix("user-pool/"):
       return try UserPoolControl.output(
         request, String(name.dropFirst("user-pool".count)), in: &sandbox.state, at: now)
+    case (_, let name) where name == "oidc" || name.hasPrefix("oidc/"):
+      return try OIDCControl.output(
+        request, String(name.dropFirst("oidc".count)), in: &sandbox.state, at: now)
     default: throw ServiceError(status: 404, "NotFound", "\(request.method) \(request.path)")
     }
   }

@@ -1,6 +1,6 @@
 /// The services that faults and counters distinguish.
 enum Service: String, Sendable, CaseIterable {
-  case backend, cognito, sts, sample
+  case backend, cognito, sts, sample, oidc
   case userPool = "cognito-idp"
 }
 
@@ -122,6 +122,7 @@ extension Fault {
       STSService.reply(with: error, requestID: "00000000-0000-4000-8000-000000000000")
     case .backend: TokenBackend.reply(with: error)
     case .sample: SampleServer.reply(with: error)
+    case .oidc: OIDCService.reply(with: error)
     }
   }
 
@@ -134,6 +135,7 @@ extension Fault {
       ServiceError(status: status ?? 400, code ?? "TooManyRequestsException", text)
     case .sts: ServiceError(status: status ?? 400, code ?? "Throttling", text)
     case .backend, .sample: ServiceError(status: status ?? 429, code ?? "TooManyRequests", text)
+    case .oidc: ServiceError(status: status ?? 429, code ?? "slow_down", text)
     }
   }
 }
@@ -179,7 +181,7 @@ extension Fault {
         "Kind", "must be one of " + Kind.allCases.map(\.rawValue).joined(separator: ", "))
     }
     self.init(service: service, kind: kind)
-    guard kind != .changedIdentity || service != .userPool else {
+    guard kind != .changedIdentity || (service != .userPool && service != .oidc) else {
       throw fields.fault("Kind", "is not for \(serviceName), which has no identities")
     }
     operation = try fields.optionalText("Operation")

@@ -201,6 +201,14 @@ struct LoginProvider: Sendable, Equatable {
 
   /// `iss` of the provider's tokens.
   var issuer: String { "https://" + name }
+
+  /// Whether a token's issuer is this provider. IAM leaves out a slash at its end; the provider's name
+  /// must do so too. A provider on loopback has no TLS.
+  func isIssuer(_ text: String?) -> Bool {
+    let isLoopback = name.hasPrefix("127.0.0.1:") || name.hasPrefix("localhost:")
+    let known = isLoopback ? ["http://" + name] : [issuer]
+    return text.map { text in known.contains { text == $0 || text == $0 + "/" } } ?? false
+  }
 }
 
 extension [String: LoginProvider] {

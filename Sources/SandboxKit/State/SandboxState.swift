@@ -22,6 +22,8 @@ struct SandboxState: Sendable {
   var backendToken: String?
   var providerTokens = ProviderTokens()
   var devices = DeviceDirectory()
+  var oidc = OIDCProvider()
+  var publishedKeys = PublishedKeys()
   var revocations = Revocations()
   var mint = CredentialMint()
   var random: SplitMix64

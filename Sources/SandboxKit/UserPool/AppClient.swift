@@ -24,6 +24,9 @@ struct AppClient: Sendable, Equatable {
   var rotatesTokens = false
   /// Seconds for which a rotated token is taken once more.
   var graceSeconds = 0
+  /// Of the Hosted UI, compared byte for byte.
+  var callbackURLs: [String] = []
+  var logoutURLs: [String] = []
 
   init(id: String) { self.id = id }
 
@@ -92,6 +95,8 @@ extension AppClient {
     allowsRevocation = try fields.bool("EnableTokenRevocation") ?? allowsRevocation
     rotatesTokens = try fields.bool("RefreshTokenRotation") ?? rotatesTokens
     graceSeconds = try fields.integer("RetryGracePeriodSeconds", in: 0...60) ?? graceSeconds
+    callbackURLs = try fields.texts("CallbackUrls") ?? callbackURLs
+    logoutURLs = try fields.texts("LogoutUrls") ?? logoutURLs
     guard !rotatesTokens || !flows.contains(.refresh) else {
       throw fields.fault(
         "RefreshTokenRotation", "cannot be on while ALLOW_REFRESH_TOKEN_AUTH is allowed")

@@ -12,29 +12,18 @@ extension UserPool {
     try input.takeCommonMembers()
     try input.finish()
     guard session == nil || flow == "USER_AUTH" else { throw .foreignSession }
+    try Self.check(flow, of: client)
     switch flow {
     case "USER_SRP_AUTH":
-      guard client.flows.contains(.srp) else {
-        throw .poolInvalid("USER_SRP_AUTH is not enabled for the client.")
-      }
       let request = try StartRequest(parameters, client, ["SRP_A"])
       return try startProof(request, client, isCustom: false)
     case "USER_PASSWORD_AUTH":
-      guard client.flows.contains(.password) else {
-        throw .poolInvalid("USER_PASSWORD_AUTH flow not enabled for this client")
-      }
       let request = try StartRequest(parameters, client, ["PASSWORD"])
       return try startPassword(request, client)
     case "CUSTOM_AUTH":
-      guard client.flows.contains(.custom) else {
-        throw .poolInvalid("Initiate Auth method not supported.")
-      }
       return try startCustom(
         StartRequest(parameters, client, ["SRP_A", "CHALLENGE_NAME"]), client)
     case "USER_AUTH":
-      guard client.flows.contains(.choice) else {
-        throw .poolInvalid("Initiate Auth method not supported.")
-      }
       let request = try StartRequest(
         parameters, client, ["SRP_A", "PASSWORD", "PREFERRED_CHALLENGE"])
       return try startChoice(request, client, session: session)
@@ -50,6 +39,24 @@ extension UserPool {
             + "REFRESH_TOKEN_AUTH, REFRESH_TOKEN, ADMIN_USER_PASSWORD_AUTH, ADMIN_NO_SRP_AUTH]"
         ]))
     }
+  }
+
+  /// Whether the app client allows a flow. Each refusal has its own words.
+  private static func check(_ flow: String, of client: AppClient) throws(ServiceError) {
+    let (isAllowed, refusal) =
+      switch flow {
+      case "USER_SRP_AUTH":
+        (client.flows.contains(.srp), "USER_SRP_AUTH is not enabled for the client.")
+      case "USER_PASSWORD_AUTH":
+        (
+          client.flows.contains(.password), "USER_PASSWORD_AUTH flow not enabled for this client"
+        )
+      case "CUSTOM_AUTH":
+        (client.flows.contains(.custom), "Initiate Auth method not supported.")
+      case "USER_AUTH": (client.flows.contains(.choice), "Initiate Auth method not supported.")
+      default: (true, "")
+      }
+    guard isAllowed else { throw .poolInvalid(refusal) }
   }
 
   /// The user of a sign-in, or an invented one where the client hides who exists.

@@ -13,6 +13,7 @@ struct UserPool: Sendable {
   var signIns = SignInTable()
   var sessions = PoolSessions()
   var messages = PoolMessages()
+  var hosted = HostedState()
   var random: SplitMix64
   /// The time of the call under way.
   var now = Date(timeIntervalSince1970: 0)

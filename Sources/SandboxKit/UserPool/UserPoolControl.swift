@@ -13,6 +13,10 @@ enum UserPoolControl {
     case ("GET", "/user"): return try state.showPoolUser(FormParameters(request.query))
     case ("DELETE", "/user"): return try state.removePoolUser(FormParameters(request.query))
     case ("GET", "/messages"): return try state.showMessages(FormParameters(request.query))
+    case ("POST", "/hosted"):
+      let reader = try FieldReader(bodyOf: request)
+      var fields = reader
+      return try state.setHosted(reader, in: state.userPoolID(fields.optionalText("UserPool")))
     case ("GET", "/totp"): return try totp(FormParameters(request.query), at: now)
     default: throw ServiceError(status: 404, "NotFound", "\(request.method) \(request.path)")
     }
@@ -30,7 +34,7 @@ enum UserPoolControl {
 
 extension SandboxState {
   /// The pool that a control call names, or the only one.
-  private func userPoolID(_ name: String?) throws(ServiceError) -> String {
+  fileprivate func userPoolID(_ name: String?) throws(ServiceError) -> String {
     if let name {
       guard userPools[name] != nil else {
         throw ServiceError("InvalidRequest", "UserPool is not a user pool of this sandbox")
