@@ -66,6 +66,35 @@ public enum Limits {
     public static let heldEvents = 64
   }
 
+  /// Connections to the endpoint, from which HTTP clients get credentials.
+  public enum Endpoint {
+    /// Bytes of a request's head. A token of another system has 2 KB at most, and an SDK's other
+    /// headers one.
+    public static let headBytes = 8 << 10
+    /// Header fields of a request; SDKs send some ten.
+    public static let fields = 64
+    /// From the accept, or the last answer's end, to the end of a head that has begun. The SDKs give
+    /// up after a few seconds.
+    public static let headTime = Duration.seconds(10)
+    /// How long a connection stays open between two requests. SDKs keep one for their next tries; a
+    /// kept one must not hold off `exit_on_idle`.
+    public static let idleTime = Duration.seconds(15)
+    /// How long a client may take no byte of its answer.
+    public static let writeTime = Duration.seconds(10)
+    /// Open connections, of all users and of one.
+    public static let connections = 4096
+    public static let connectionsPerUser = 64
+    /// How long a request waits for credentials. Some SDKs give up after a second; the next try finds
+    /// what arrives meanwhile.
+    public static let wait = Duration.milliseconds(900)
+    /// Bytes of a token.
+    public static let tokenBytes = 512
+    /// How long the walk through the control groups may take that finds a caller's unit.
+    public static let unitTime = Duration.milliseconds(500)
+    /// Units that are remembered by the numbers of their control groups.
+    public static let units = 1024
+  }
+
   /// Sessions and what they hold.
   public enum Session {
     /// Sessions (users times profiles) that `max_sessions` may allow. One takes some 4 KB with its
@@ -153,6 +182,8 @@ public enum Limits {
     public static let poolIDLength = 55
     /// Characters of an app client's id.
     public static let clientIDLength = 128
+    /// Characters of an app client's secret.
+    public static let clientSecretLength = 64
     /// Characters of a user name.
     public static let usernameLength = 128
     /// Characters of a password.
@@ -163,10 +194,19 @@ public enum Limits {
     public static let deviceNameLength = 1024
     /// Characters of a device's key.
     public static let deviceKeyLength = 55
+    /// Characters of a device group's key. Cognito's have some 10.
+    public static let groupKeyLength = 256
+    /// Bytes of a challenge's name, of a choice that it offers, and of a second factor's name.
+    public static let challengeNameLength = 64
+    /// Characters of an authenticator app's secret in base32: RFC 4226 wants 128 bits, which are 26;
+    /// Cognito's have 52, an emulator's 16.
+    public static let appSecretLength = 16...256
     /// Characters of an attribute's name.
     public static let attributeNameLength = 32
     /// Characters of an attribute's value.
     public static let attributeLength = 2048
+    /// Bytes of the same: at most four for a character in UTF-8.
+    public static let attributeBytes = 4 * attributeLength
     /// Bytes of a challenge's Session. Cognito's have at most 4096.
     public static let sessionBytes = 16 << 10
     /// Devices on one page of a list.
@@ -176,6 +216,115 @@ public enum Limits {
     public static let answerBytes = 131_072
     /// Entries of ClientMetadata and of ValidationData. More fit into no request line.
     public static let metadataEntries = 64
+  }
+
+  /// OpenID Connect providers, and what a browser brings back from them.
+  public enum OIDC {
+    /// Bytes of a reply: three tokens, or a discovery document with long lists.
+    public static let replyBytes = 256 << 10
+    /// Bytes of a URL from a provider or to one: what browsers and servers take.
+    public static let urlBytes = 8 << 10
+    /// Bytes of an issuer: it is compared and shown, and becomes a key of the logins map.
+    public static let issuerBytes = 512
+    /// Bytes of a client's id. Some are URLs.
+    public static let clientIDBytes = 512
+    /// Bytes of a client's secret, or of a key in PEM.
+    public static let clientSecretBytes = 16 << 10
+    /// Bytes of the query that a browser brings.
+    public static let responseBytes = 16 << 10
+    /// Parameters of that query. Providers add some of their own.
+    public static let responseParameters = 64
+    /// Bytes of a code. Some are encrypted tokens of 4 KB.
+    public static let codeBytes = 8 << 10
+    /// Characters of `sub` (OpenID Connect Core 1.0, 2).
+    public static let subjectLength = 255
+    /// Characters of a user code: people type it.
+    public static let userCodeLength = 64
+    /// Redirect URIs, identity providers and further parameters of one backend.
+    public static let values = 64
+    /// Scopes of one sign-in.
+    public static let scopes = 64
+    /// How long a sign-in waits for its browser.
+    public static let browserTime = Duration.seconds(10 * 60)
+    /// How long a sign-in waits for a device code, whatever the provider says.
+    public static let deviceTime = Duration.seconds(30 * 60)
+    /// Seconds between two questions for a device code: a provider that says less is asked too often,
+    /// and one that says more would outlast its code.
+    public static let pollSeconds = 1.0...300.0
+    /// How far a provider's clock may be behind its own `Date`, or behind this host's.
+    public static let clockSkew = Duration.seconds(5 * 60)
+  }
+
+  /// What one user may try, cause and ask for in a time.
+  public enum User {
+    /// Refused passwords and answers of one user, profile and user name from which on each next attempt
+    /// has to wait: people mistype passwords.
+    public static let freeFailures = 3
+    /// The same for all user names and profiles of one uid.
+    public static let freeFailuresInAll = 10
+    /// The same for the second factor of a user of a pool, over all uids.
+    public static let freeFailuresOfFactor = 10
+    /// The first pause after these; each is twice as long as the one before.
+    public static let firstPause = Duration.seconds(2)
+    /// The longest: nobody is locked out for long.
+    public static let longestPause = Duration.seconds(5 * 60)
+    /// Upstream calls at once: a sign-in takes up to three, and people try again.
+    public static let calls = 60
+    /// After these, two calls a second: a twenty-fifth of a backend's default rate.
+    public static let callPause = Duration.milliseconds(500)
+    /// Refreshes that callers demand (`refresh`, `min_ttl`) of one session: at most one in this time.
+    public static let demandInterval = Duration.seconds(1)
+    /// The same for tokens of a user pool: each new one may use up a refresh token.
+    public static let poolDemandInterval = Duration.seconds(30)
+    /// How long after a sign-in the account may be changed: nobody gets from a user's credentials to the
+    /// user's account.
+    public static let accountTime = Duration.seconds(15 * 60)
+    /// Bytes of a program's file that is hashed for `allow_executables`: the largest programs of a host
+    /// have 200 MB.
+    public static let programBytes: Int64 = 256 << 20
+  }
+
+  /// The operation `check`: it asks servers that nobody needs just then.
+  public enum Check {
+    /// From one of a user and a profile to the next: each asks all servers.
+    public static let pause = Duration.seconds(60)
+    /// Under way at once, of all users and of one. Each has one request under way, or waiting for its
+    /// turn, at one server.
+    public static let underWay = 32
+    public static let underWayOfUser = 4
+    /// Remembered until their pause is over, of all users and of one. A check more is refused.
+    public static let remembered = 4096
+    public static let rememberedOfUser = 64
+    /// How long servers are asked, of one profile and of all. What was not asked by then is reported as
+    /// such; credctl waits for two minutes, in which a session may be renewed for one.
+    public static let time = Duration.seconds(45)
+    public static let timeOfAll = Duration.seconds(100)
+  }
+
+  /// At most so many in that time.
+  public struct Rate: Sendable {
+    public let count: Int
+    public let time: Duration
+
+    public init(count: Int, time: Duration) {
+      self.count = count
+      self.time = time
+    }
+  }
+
+  /// What is asked for about accounts before a sign-in, and messages that a pool sends: somebody may
+  /// have to pay for them.
+  public enum Account {
+    /// Of one uid.
+    public static let ofUser = Rate(count: 5, time: .seconds(10 * 60))
+    /// Of one uid, about one user name.
+    public static let ofName = Rate(count: 3, time: .seconds(60 * 60))
+    /// The same for codes of sign-ins: people sign in more often than they make accounts.
+    public static let codesOfName = Rate(count: 10, time: .seconds(60 * 60))
+    /// Of all users, at one backend.
+    public static let ofBackend = Rate(count: 30, time: .seconds(60))
+    /// Of a backend that has reached ``ofBackend``, for a uid that has caused some of it: each has one.
+    public static let share = Rate(count: 1, time: ofBackend.time)
   }
 
   /// Sign-ins that wait for an answer of their user.
@@ -188,6 +337,21 @@ public enum Limits {
     public static let longestSignIn = Duration.seconds(30 * 60)
     /// Answers of one `respond`: no step takes more than two.
     public static let answers = 8
+    /// Wrong answers that end a sign-in.
+    public static let wrongAnswers = 10
+    /// How long a question of a user pool waits: the least that Cognito keeps a Session for
+    /// (AuthSessionValidity). Pools do not say theirs.
+    public static let answerTime = Duration.seconds(180)
+    /// Questions of a pool's own trigger that may follow each other before each further one counts as
+    /// a wrong answer: the trigger does not say whether an answer was right.
+    public static let freeQuestions = 2
+    /// Requests of one sign-in between two answers of its user. It takes seven, with a device that is
+    /// dropped; a pool that goes on asking must not keep credd busy.
+    public static let requestsPerAnswer = 16
+    /// How often a new device is confirmed: without that its tokens cannot be renewed.
+    public static let deviceConfirmations = 4
+    /// The longest pause before another of these requests: a person waits.
+    public static let confirmationPause = Duration.seconds(5)
   }
 
   /// Configuration files. Each number is far above honest use. It keeps a file that is no

@@ -102,7 +102,7 @@ public struct DeveloperToken: Sendable, Equatable {
     }
     let claims = JWT.claims(of: token)
     self.token = token
-    self.expiration = Self.time(claims?["exp"])
+    self.expiration = claims?["exp"]?.plausibleTime
   }
 
   /// A token whose claims were read before.
@@ -118,19 +118,19 @@ public struct DeveloperToken: Sendable, Equatable {
   var subject: IdentityID? {
     (JWT.claims(of: token)?["sub"]?.text).flatMap { try? IdentityID($0) }
   }
-
-  /// A NumericDate, which may carry a fraction.
-  private static func time(_ value: JSONValue?) -> WallTime? {
-    value?.double.flatMap { WallTime(plausibleSecondsSince1970: $0) }
-  }
 }
 
 /// JSON Web Tokens (RFC 7519), read without verification: only their issuers and Cognito can do that.
 enum JWT {
   /// The payload (§3): the middle one of three base64url parts; nil for another kind of token.
-  static func claims(of token: Secret) -> JSONValue? {
+  static func claims(of token: Secret) -> JSONValue? { part(1, of: token) }
+
+  /// The header of a signed token (RFC 7515 §4): the first of the three parts.
+  static func header(of token: Secret) -> JSONValue? { part(0, of: token) }
+
+  private static func part(_ index: Int, of token: Secret) -> JSONValue? {
     let parts = token.bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard parts.count == 3, let payload = Base64.decode(parts[1], .url) else { return nil }
-    return try? JSONValue.parse(payload)
+    guard parts.count == 3, let content = Base64.decode(parts[index], .url) else { return nil }
+    return try? JSONValue.parse(content)
   }
 }

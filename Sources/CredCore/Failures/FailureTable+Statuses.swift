@@ -28,6 +28,9 @@ extension FailureTable {
   static let queueFull = Row(
     .throttled(retryAfter: nil), .throttled, .expected,
     " has more calls waiting than its rate limit lets through; it is tried again")
+  static let notAsked = Row(
+    .transient(retryAfter: nil), nil, .expected,
+    " was not asked: waiting for other calls or servers took the time of this check")
   static let retriesUsedUp = Row(
     .transient(retryAfter: nil), nil, .expected,
     " fails too often to be tried again at once; it is tried again later")
@@ -150,7 +153,7 @@ extension FailureTable {
     case 401, 403:
       Row(
         .refusedByBackend, .accountRefused, .expected,
-        " makes no account for you: ask those who run it")
+        " does not allow sign-up: ask its operator")
     case 406, 409:
       Row(.refusedByBackend, .accountRefused, .expected, " has this user name already")
     case 404:

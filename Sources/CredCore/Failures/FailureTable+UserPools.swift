@@ -16,7 +16,9 @@ extension FailureTable {
       case .accountCode: poolAccountCode
       case .ownAccount: ownPoolAccount
       }
-    return poolSettings + own + anyPoolCall
+    // Whether there were too many attempts would say that there is such a user.
+    let attempts = [.codeRequest, .accountCode].contains(purpose) ? [] : [tooManyAttempts]
+    return poolSettings + attempts + own + anyPoolCall
   }
 
   /// An error that no row knows.
@@ -24,7 +26,8 @@ extension FailureTable {
     switch purpose {
     // An unknown error ends no session and refuses no password.
     case .signIn, .renewal, .signOut: nil
-    case .newAccount, .codeRequest, .accountCode, .ownAccount:
+    case .codeRequest: noCode(name)
+    case .newAccount, .accountCode, .ownAccount:
       refused(name, " refuses this for a reason that credd does not know").withoutText
     }
   }
@@ -77,17 +80,18 @@ extension FailureTable {
       " does not accept the app client's secret: check client_secret_file"),
     misconfigured(
       parameter, saying: "not enabled for",
-      " has this way to sign in switched off for the app client: check auth_flow"),
+      " does not allow this sign-in flow for the app client: check auth_flow"),
     misconfigured(
       parameter, saying: "auth method not supported",
-      " has this way to sign in switched off for the app client: check auth_flow"),
+      " does not allow this sign-in flow for the app client: check auth_flow"),
     misconfigured(
       parameter, saying: "only custom auth",
-      " has this way to sign in switched off for the app client: check auth_flow"),
-    tooMany(
-      unauthorised, saying: "attempts exceeded",
-      " has had too many wrong passwords for this user: wait, 15 minutes at most", .seconds(60)),
+      " does not allow this sign-in flow for the app client: check auth_flow"),
   ]
+
+  private static let tooManyAttempts = tooMany(
+    unauthorised, saying: "attempts exceeded",
+    " has had too many wrong passwords for this user: wait, 15 minutes at most", .seconds(60))
 
   // MARK: Sign-in
 
@@ -104,9 +108,7 @@ extension FailureTable {
         unauthorised, saying: "user is disabled", .refusedByBackend, .backendRejected, .expected,
         " has this user disabled: ask those who run it"),
       signInFails(
-        unauthorised, saying: "invalid session", " has ended this sign-in: begin it again"
-      )
-      .with(.startAgain),
+        unauthorised, saying: "invalid session", " has ended this sign-in: begin it again"),
       signInFails(unauthorised, saying: "device key", goneDevice).with(.withoutDevice),
       signInFails(parameter, saying: "device key", goneDevice).withoutText.with(.withoutDevice),
       signInFails(missing, saying: "device", goneDevice).with(.withoutDevice),
@@ -123,9 +125,9 @@ extension FailureTable {
       signInFails("InvalidPasswordException", " does not take the new password").with(.answerAgain),
       signInFails("PasswordHistoryPolicyViolationException", " does not take the new password")
         .with(.answerAgain),
-      signInFails("AliasExistsException", " has one of the values at another user"),
-      signInFails("MFAMethodNotFoundException", goneFactor).with(.startAgain),
-      signInFails("SoftwareTokenMFANotFoundException", goneFactor).with(.startAgain),
+      signInFails("AliasExistsException", " has another user with one of these values"),
+      signInFails("MFAMethodNotFoundException", goneFactor),
+      signInFails("SoftwareTokenMFANotFoundException", goneFactor),
       signInFails(
         "UserNotConfirmedException", unconfirmed, .confirmationRequired),
       signInFails("PasswordResetRequiredException", resetRequired, .passwordResetRequired),
@@ -137,18 +139,15 @@ extension FailureTable {
 
   private static let goneDevice = " does not know this device any more: sign in again"
   private static let goneFactor = " has no such second factor for this user any more: sign in again"
-  private static let unconfirmed =
-    " waits for the code that confirms this account: see 'credctl account confirm'"
-  private static let resetRequired =
-    " wants a new password for this user first, which takes a code: see 'credctl account "
-    + "reset-password'"
+  private static let unconfirmed = " waits for the code that confirms this account"
+  private static let resetRequired = " requires a new password for this user"
 
   // MARK: Renewal
 
   private static let poolRenewal: [Row] = [
-    sessionEnds(unauthorised, saying: "device key", goneDevice).with(.withoutDevice),
-    sessionEnds(parameter, saying: "device key", goneDevice).withoutText.with(.withoutDevice),
-    sessionEnds(missing, saying: "device", goneDevice).with(.withoutDevice),
+    sessionEnds(unauthorised, saying: "device key", goneDevice),
+    sessionEnds(parameter, saying: "device key", goneDevice).withoutText,
+    sessionEnds(missing, saying: "device", goneDevice),
     Row(
       "RefreshTokenReuseException", .signInRequired, .signInRequired, .operatorMustAct,
       " has seen this session's refresh token before: its answer was lost, or somebody else has the "
@@ -182,40 +181,44 @@ extension FailureTable {
   private static let newPoolAccount: [Row] =
     [
       refused("UsernameExistsException", " has this user name already"),
-      refused("AliasExistsException", " has one of the values at another user"),
+      refused("AliasExistsException", " has another user with one of these values"),
       refused("InvalidPasswordException", " does not take the password"),
       refused("UserLambdaValidationException", " has a trigger that refuses the account"),
-      refused(unauthorised, " makes no account for you: ask those who run it"),
+      refused(unauthorised, " does not allow sign-up: ask the pool's operator"),
     ] + values(" does not take this user name, password or attribute", refused)
 
-  /// Unknown, already confirmed and not permitted read alike.
-  private static let noCode = refused(
-    unauthorised, " sends no code for this user name: check it, or sign in")
+  private static func noCode(_ name: String) -> Row {
+    refused(name, " sends no code for this user name").withoutText.with(.sayDone)
+  }
 
-  private static let poolCodeRequest: [Row] = [
-    refused("UserLambdaValidationException", " has a trigger that refuses the code"),
-    noCode.alike(unauthorised, reason: unauthorised),
-    noCode.alike("UserNotFoundException", reason: unauthorised),
-    noCode.alike("UserNotConfirmedException", reason: unauthorised),
-    noCode.alike(parameter, reason: unauthorised),
-  ]
+  /// Unknown, already confirmed, not permitted and not sent read like a code that was sent, also where
+  /// the app client does not prevent user existence errors. What only a user who exists can meet is
+  /// no exception.
+  private static let poolCodeRequest: [Row] =
+    [
+      unauthorised, "UserNotFoundException", "UserNotConfirmedException", parameter,
+      "UserLambdaValidationException", "PasswordResetRequiredException",
+      "CodeDeliveryFailureException", "LimitExceededException", "TooManyFailedAttemptsException",
+      "ConcurrentModificationException",
+    ].map(noCode) + brokenPool.map { $0.with(.sayDone) }
 
-  /// An unknown user and a wrong code read alike: a guess must not find out who has an account.
+  /// An unknown user, a wrong code and one too many for a user who exists read alike: a guess must not
+  /// find out who has an account.
   private static let codeRefused = refused(
     wrongCode,
-    " does not accept this code for this user name: check both, have a new code sent, or sign in if "
-      + "the account is confirmed")
+    " does not accept this code for this user name: check both, wait some minutes after many tries, "
+      + "have a new code sent, or sign in if the account is confirmed")
 
   private static let poolAccountCode: [Row] =
     [
       refused("InvalidPasswordException", " does not take the password"),
       refused("PasswordHistoryPolicyViolationException", " does not take the password"),
-      refused("AliasExistsException", " has the confirmed address at another user"),
+      refused("AliasExistsException", " has another user with the confirmed address"),
       refused("UserLambdaValidationException", " has a trigger that refuses this"),
     ]
     + [
       wrongCode, "ExpiredCodeException", "UserNotFoundException", "UserNotConfirmedException",
-      unauthorised, parameter,
+      "LimitExceededException", "TooManyFailedAttemptsException", unauthorised, parameter,
     ].map { codeRefused.alike($0, reason: wrongCode) }
 
   // MARK: The own account
@@ -229,25 +232,22 @@ extension FailureTable {
       sessionEnds(
         unauthorised, saying: "access token", " no longer accepts the access token: sign in again"
       ).with(.newTokens),
-      refused(unauthorised, saying: "device key", " does not know this device").with(
-        .withoutDevice),
-      refused(parameter, saying: "device key", " does not know this device").withoutText
-        .with(.withoutDevice),
-      refused(missing, saying: "device", " does not know this device").with(.withoutDevice),
+      refused(unauthorised, saying: "device key", " does not know this device"),
+      refused(parameter, saying: "device key", " does not know this device").withoutText,
+      refused(missing, saying: "device", " does not know this device"),
       refused(
         unauthorised, saying: "incorrect username or password", " does not accept the old password"
-      ).withoutText,
-      refused(unauthorised, " refuses this change"),
-      refused(wrongCode, " does not accept the code: check it and try again").with(.answerAgain),
+      ).withoutText.judgingSecret,
+      refused(unauthorised, " refuses this change").judgingSecret,
+      refused(wrongCode, " does not accept the code: check it and try again").judgingSecret,
       refused(
         "EnableSoftwareTokenMFAException", " does not accept the code: check it and try again"
-      ).with(.answerAgain),
-      refused("ExpiredCodeException", " says this code is too old or was used: ask for a new one")
-        .with(.answerAgain),
+      ).judgingSecret,
+      refused("ExpiredCodeException", " says this code is too old or was used: ask for a new one"),
       refused("InvalidPasswordException", " does not take the new password"),
       refused("PasswordHistoryPolicyViolationException", " does not take the new password"),
-      refused("AliasExistsException", " has one of the values at another user"),
-      refused("UsernameExistsException", " has one of the values at another user"),
+      refused("AliasExistsException", " has another user with one of these values"),
+      refused("UsernameExistsException", " has another user with one of these values"),
       refused("DeviceKeyExistsException", " knows this device already").with(.alreadyDone),
       refused(
         "SoftwareTokenMFANotFoundException",
@@ -265,13 +265,19 @@ extension FailureTable {
   private static func values(
     _ message: String, _ row: (String, String, String) -> Row
   ) -> [Row] {
-    let plain = ["validation error"].map { row(parameter, $0, message).withoutText }
+    let plain = row(parameter, "validation error", message).withoutText
     let shown = [
       "did not conform to the schema", "invalid attributes given", "cannot modify",
       "address format", "number format", "username should be",
     ].map { row(parameter, $0, message) }
-    return plain + shown + [row(parameter, "", message).withoutText]
+    return [plain] + shown + [row(parameter, "", message).withoutText]
   }
+
+  private static let brokenPool: [Row] = [
+    "UnexpectedLambdaException", "InvalidLambdaResponseException",
+    "InvalidUserPoolConfigurationException", "InvalidSmsRoleAccessPolicyException",
+    "InvalidSmsRoleTrustRelationshipException", "InvalidEmailRoleAccessPolicyException",
+  ].map { misconfigured($0, " is broken: correct its triggers, or its roles for mail and SMS") }
 
   static let anyPoolCall: [Row] =
     [
@@ -294,12 +300,7 @@ extension FailureTable {
       Row(
         "ConcurrentModificationException", .transient(retryAfter: nil), nil, .expected,
         " changed this user at the same moment: try again"),
-    ]
-    + [
-      "UnexpectedLambdaException", "InvalidLambdaResponseException",
-      "InvalidUserPoolConfigurationException", "InvalidSmsRoleAccessPolicyException",
-      "InvalidSmsRoleTrustRelationshipException", "InvalidEmailRoleAccessPolicyException",
-    ].map { misconfigured($0, " is broken: correct its triggers, or its roles for mail and SMS") }
+    ] + brokenPool
     + [
       "FeatureUnavailableInTierException", "OperationNotEnabledException",
       "UnsupportedOperationException", "UnsupportedTokenTypeException", "UnauthorizedException",

@@ -28,6 +28,8 @@ enum FailureTable {
     var reason: String?
     /// Whether the error's text is left out, because it may quote a secret or say who has an account.
     var withholdsText = false
+    /// Whether a secret that a user gave was wrong: those who guess meet it.
+    var judgesSecret = false
 
     init(
       _ name: String, saying: String = "", _ failureClass: FailureClass,
@@ -62,6 +64,13 @@ enum FailureTable {
     var withoutText: Row {
       var row = self
       row.withholdsText = true
+      return row
+    }
+
+    /// The same row about a secret that was wrong.
+    var judgingSecret: Row {
+      var row = self
+      row.judgesSecret = true
       return row
     }
 

@@ -89,23 +89,25 @@ enum RemoteText {
     }
   }
 
+  /// By scalars: a letter with a combining mark behind it is one character, and still a token's.
   private static func withoutSecrets(_ word: Substring) -> String {
     var output = ""
     var run = ""
-    for character in word {
-      if isTokenCharacter(character) {
-        run.append(character)
+    for scalar in word.unicodeScalars {
+      if isOfToken(scalar) {
+        run.unicodeScalars.append(scalar)
       } else {
         output.append(looksSecret(run) ? "…" : run)
-        output.append(character)
+        output.unicodeScalars.append(scalar)
         run = ""
       }
     }
     return output + (looksSecret(run) ? "…" : run)
   }
 
-  private static func isTokenCharacter(_ character: Character) -> Bool {
-    guard let byte = character.asciiValue else { return false }
+  private static func isOfToken(_ scalar: Unicode.Scalar) -> Bool {
+    guard scalar.isASCII else { return false }
+    let byte = UInt8(truncatingIfNeeded: scalar.value)
     return byte.isLetterOrDigit || "-_.+/=~%".utf8.contains(byte)
   }
 

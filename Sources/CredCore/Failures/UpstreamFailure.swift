@@ -27,9 +27,9 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   public let code: ProtocolErrorCode
   /// One line for the user whom the call was about: what happened and what to do, with the
   /// upstream's own words.
-  public let message: String
+  public private(set) var message: String
   /// The same without the upstream's words, which may be about that user: for all others.
-  public let summary: String
+  public private(set) var summary: String
   public let severity: Severity
   /// Whether a backend refuses this host, for every user.
   public internal(set) var refusesHost = false
@@ -45,6 +45,8 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   public internal(set) var isReplyLost = false
   /// What a sign-in at a user pool does about it.
   public internal(set) var remedy: PoolRemedy?
+  /// Whether a secret that a user gave was wrong.
+  public internal(set) var judgesSecret = false
   /// The upstream's own name of the error, `[A-Za-z]{1,64}`.
   public internal(set) var reason: String?
   /// What was asked of whom, what came back and how long it took, for operators: without a query,
@@ -80,6 +82,7 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
       summary: fact.map { "\(base) (\($0))" } ?? base, severity: row.severity)
     evidence = row.evidence
     remedy = row.remedy
+    judgesSecret = row.judgesSecret
   }
 }
 
@@ -93,6 +96,17 @@ extension UpstreamFailure {
     var failure = self
     let seconds = (max(time, .zero) / .milliseconds(100)).rounded() / 10
     failure.detail = "\(request): \(answer ?? "no answer"), after \(seconds) s"
+    return failure
+  }
+
+  /// The same failure of a request that was made a second time. Where tokens end after a reply was
+  /// lost, that is the likely cause: the lost one had their successors.
+  public func following(_ first: UpstreamFailure?) -> UpstreamFailure {
+    guard failureClass == .signInRequired, first?.isReplyLost ?? false else { return self }
+    var failure = self
+    let cause = "; the reply to the request before was lost, and the next refresh token with it"
+    failure.message += cause
+    failure.summary += cause
     return failure
   }
 
@@ -195,60 +209,6 @@ public enum Upstream: Sendable, Hashable, CustomStringConvertible {
     case .sts: "STS"
     case .backend(let name): "backend '\(name)'"
     }
-  }
-}
-
-/// Why no reply arrived, or none that is HTTP.
-public struct TransportFailure: Error, Sendable, Hashable, CaseIterable {
-  public let kind: Kind
-  /// The system's or the TLS library's reason, for the user.
-  public var reason: String?
-  /// What the HTTP library says, which may have addresses: for operators.
-  public var detail: String?
-
-  public init(_ kind: Kind, reason: String? = nil, detail: String? = nil) {
-    self.kind = kind
-    self.reason = reason.flatMap { RemoteText.clean($0.utf8) }
-    self.detail = detail.flatMap { RemoteText.clean($0.utf8) }
-  }
-
-  public static let nameResolution = Self(.nameResolution)
-  public static let connect = Self(.connect)
-  public static let tls = Self(.tls)
-  public static let certificate = Self(.certificate)
-  public static let timeout = Self(.timeout)
-  public static let reset = Self(.reset)
-  public static let tooLarge = Self(.tooLarge)
-  public static let malformed = Self(.malformed)
-  public static let noLibrary = Self(.noLibrary)
-
-  public static var allCases: [TransportFailure] { Kind.allCases.map { Self($0) } }
-
-  public static func == (one: Self, other: Self) -> Bool { one.kind == other.kind }
-
-  public func hash(into hasher: inout Hasher) { hasher.combine(kind) }
-}
-
-extension TransportFailure {
-  public enum Kind: Sendable, Hashable, CaseIterable {
-    /// The host name could not be resolved.
-    case nameResolution
-    /// No connection: it was refused, the host is unreachable, or the proxy refused.
-    case connect
-    /// The TLS handshake failed for another reason than the certificate.
-    case tls
-    /// The server's certificate is not trusted for that host.
-    case certificate
-    /// The deadline passed.
-    case timeout
-    /// The connection broke before the end of the reply.
-    case reset
-    /// The reply exceeds its limit in ``Limits/Upstream``.
-    case tooLarge
-    /// The reply is not HTTP.
-    case malformed
-    /// The library for HTTP and TLS cannot be loaded on this host.
-    case noLibrary
   }
 }
 

@@ -9,9 +9,9 @@ public enum UserPoolPurpose: Sendable, CaseIterable {
   case signOut
   /// An account to be made.
   case newAccount
-  /// A code to be sent to somebody who is not signed in.
+  /// Without a sign-in: the pool is asked to send a code.
   case codeRequest
-  /// A code of somebody who is not signed in.
+  /// Without a sign-in: a code that the user has typed.
   case accountCode
   /// The account of the user who is signed in.
   case ownAccount
@@ -21,14 +21,16 @@ public enum UserPoolPurpose: Sendable, CaseIterable {
 public enum PoolRemedy: Sendable, Equatable {
   /// The challenge stays: another answer goes out with the same Session.
   case answerAgain
-  /// The sign-in has ended: it begins anew with InitiateAuth.
-  case startAgain
   /// The pool does not know the device any more: drop it, and ask once more without it.
   case withoutDevice
   /// The access token is not accepted any more: renew the tokens, and ask once more.
   case newTokens
   /// It was done before.
   case alreadyDone
+  /// To its user it is a success: what failed would tell who has an account.
+  case sayDone
+  /// The provider may have refused by mistake: ask once more, and then believe it.
+  case onceMore
 }
 
 extension UpstreamFailure {

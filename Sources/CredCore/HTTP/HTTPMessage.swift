@@ -73,6 +73,8 @@ public struct HTTPReply: Sendable, Equatable {
   public var body: Secret
   /// Hidden in every text of this reply that is shown.
   public var sent = SentSecrets()
+  /// Nil unless ``HTTPSettings/describesConnection``.
+  public var connection: HTTPConnection?
 
   public init(status: Int, headers: [Header] = [], body: Secret) {
     self.status = status
@@ -111,6 +113,22 @@ extension HTTPReply {
   public var date: WallTime? { header("Date").flatMap { WallTime(httpDate: $0) } }
 }
 
+/// Over what connection a reply came, for people.
+public struct HTTPConnection: Sendable, Equatable {
+  /// Address and port of the server.
+  public var address: String?
+  /// The version of TLS with the cipher; nil without TLS.
+  public var tls: String?
+  /// What libcurl says of the server's certificate.
+  public var certificate: String?
+
+  public init(address: String? = nil, tls: String? = nil, certificate: String? = nil) {
+    self.address = address
+    self.tls = tls
+    self.certificate = certificate
+  }
+}
+
 extension HTTPRequest {
   /// Method and URL for operators. A query may hold a secret.
   public var summary: String { "\(method.rawValue) \(url.prefix { $0 != "?" && $0 != "#" })" }
@@ -137,6 +155,8 @@ public struct HTTPSettings: Sendable, Equatable {
   /// The request counts once. It gets a connection of its own: on one that was kept, libcurl sends
   /// it again where the connection ends before an answer, and cannot know whether it was read.
   public var isSentOnce = false
+  /// Whether the reply says over what connection it came.
+  public var describesConnection = false
 
   public init(timeout: Duration, replyLimit: Int) {
     self.timeout = timeout

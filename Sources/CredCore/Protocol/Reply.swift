@@ -65,15 +65,18 @@ extension RenderedReply {
   }
 
   /// The reply to `identity`, `login`, `logout` and `clear`: the session's state.
+  ///
+  /// - Parameter logoutURL: the page that ends the browser's own session at a provider.
   public static func session(
     profile: String, state: ReportedState, identityID: IdentityID? = nil,
-    signedIn: SignedIn? = nil
+    signedIn: SignedIn? = nil, logoutURL: String? = nil
   ) -> RenderedReply {
     RenderedReply { writer in
       writer.field("Profile", profile)
       writer.field("State", state.rawValue)
       writer.field("IdentityId", identityID)
       writer.append(signedIn)
+      writer.field("LogoutUrl", logoutURL)
     }
   }
 
@@ -84,6 +87,26 @@ extension RenderedReply {
     RenderedReply { writer in
       writer.field("Profile", profile)
       writer.field("Released", Int64(waiters))
+    }
+  }
+
+  /// The reply to `endpoint`.
+  ///
+  /// - Parameter networkNamespace: the cookie of the listener's; nil if the kernel gives none.
+  public static func endpoint(
+    url: String, token: Secret, networkNamespace: UInt64?
+  ) -> RenderedReply {
+    RenderedReply { writer in
+      writer.field("Url", url)
+      writer.field("Token", token)
+      writer.field("NetworkNamespace", networkNamespace.flatMap { Int64(exactly: $0) })
+    }
+  }
+
+  /// The reply to `metrics`: text in Prometheus' classic format.
+  public static func metrics(_ text: [UInt8]) -> RenderedReply {
+    RenderedReply(capacity: 2 * text.count) { writer in
+      writer.field("Metrics", String(decoding: text, as: UTF8.self))
     }
   }
 
@@ -165,6 +188,8 @@ public enum ProtocolErrorCode: String, Sendable, Hashable, CaseIterable {
   case passwordResetRequired = "PasswordResetRequired"
   /// The handle of a challenge is not the caller's, has ended or is too old.
   case unknownChallenge = "UnknownChallenge"
+  /// No HTTP client is served.
+  case endpointOff = "EndpointOff"
   case timeout = "Timeout"
   case tooManyRequests = "TooManyRequests"
   case shuttingDown = "ShuttingDown"
@@ -197,7 +222,7 @@ extension ProtocolErrorCode {
     case .backendUnavailable, .cognitoUnavailable, .throttled, .timeout, .tooManyRequests,
       .shuttingDown:
       .temporary
-    case .identityConflict, .poolMisconfigured, .internal: .permanent
+    case .identityConflict, .poolMisconfigured, .endpointOff, .internal: .permanent
     }
   }
 }

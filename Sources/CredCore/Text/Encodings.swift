@@ -50,8 +50,40 @@ enum Base64 {
     return text
   }
 
+  /// The text in the URL alphabet, without padding, as in a JWT and in PKCE.
+  static func encodeURL(_ bytes: [UInt8]) -> [UInt8] {
+    encode(bytes).compactMap { digit in
+      switch digit {
+      case UInt8(ascii: "="): nil
+      case UInt8(ascii: "+"): UInt8(ascii: "-")
+      case UInt8(ascii: "/"): UInt8(ascii: "_")
+      default: digit
+      }
+    }
+  }
+
   private static let digits = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+  private static let digitsForURL = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+  /// The text in the alphabet for URLs, without padding.
+  static func encodeForURL(_ bytes: [UInt8]) -> [UInt8] {
+    var text: [UInt8] = []
+    var bits: UInt32 = 0
+    var count = 0
+    for byte in bytes {
+      bits = bits << 8 | UInt32(byte)
+      count += 8
+      while count >= 6 {
+        count -= 6
+        text.append(digitsForURL[Int(bits >> UInt32(count) & 63)])
+      }
+    }
+    if count > 0 { text.append(digitsForURL[Int(bits << UInt32(6 - count) & 63)]) }
+    return text
+  }
 
   private static func value(of character: UInt8, _ alphabet: Alphabet) -> UInt8? {
     switch character {
@@ -127,6 +159,25 @@ enum PercentEncoding {
         buffer.append(upperHex[Int(byte & 15)])
       }
     }
+  }
+
+  /// The bytes of a value in a form (`application/x-www-form-urlencoded`), where `+` is a space; nil
+  /// if a `%` has no two digits after it.
+  static func decodeForm(_ text: some Sequence<UInt8>) -> [UInt8]? {
+    var bytes: [UInt8] = []
+    var iterator = text.makeIterator()
+    while let byte = iterator.next() {
+      switch byte {
+      case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
+      case UInt8(ascii: "%"):
+        guard let high = iterator.next().flatMap(Hex.value(of:)),
+          let low = iterator.next().flatMap(Hex.value(of:))
+        else { return nil }
+        bytes.append(high << 4 | low)
+      default: bytes.append(byte)
+      }
+    }
+    return bytes
   }
 
   private static let upperHex = Array("0123456789ABCDEF".utf8)

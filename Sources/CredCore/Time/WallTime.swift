@@ -210,6 +210,12 @@ extension BinaryInteger {
   }
 }
 
+extension JSONValue {
+  /// A time in seconds, which may carry a fraction: a NumericDate (RFC 7519), or a date of AWS's JSON
+  /// protocols. Nil for what cannot be one.
+  var plausibleTime: WallTime? { double.flatMap { WallTime(plausibleSecondsSince1970: $0) } }
+}
+
 extension WallTime {
   /// Reads seconds from 2001 to 2286, the numbers of ten digits. Milliseconds in place of seconds,
   /// zero, infinity and NaN are nil.

@@ -1,0 +1,54 @@
+/// The units in a path of the host's control groups, as `sd_pid_get_unit` and
+/// `sd_pid_get_user_unit` (sd_pid_get_unit(3)) tell them.
+///
+/// The library asks by pid, and the kernel names no process for a TCP connection, only a control
+/// group.
+public enum ControlGroupPath {
+  /// The unit of a path such as `/system.slice/billing.service`; nil if it is in none. A unit of a
+  /// user's own manager follows the manager's: `user@1000.service/app.service`.
+  public static func unit(_ path: String) -> String? {
+    let names = path.split(separator: "/").map(String.init)
+    guard let place = names.firstIndex(where: { !$0.isSlice }),
+      let unit = unitName(names[place])
+    else { return nil }
+    guard unit.isUserManager || unit.isLoginSession else { return unit }
+    let inner = names[(place + 1)...].first { !$0.isSlice }
+    return inner.flatMap(unitName).map { "\(unit)/\($0)" } ?? unit
+  }
+
+  /// The unit that a directory is named for. systemd puts `_` before a name that the kernel would
+  /// take for its own.
+  private static func unitName(_ directory: String) -> String? {
+    let name = directory.hasPrefix("_") ? String(directory.dropFirst()) : directory
+    return name.isUnitName ? name : nil
+  }
+}
+
+extension String {
+  private static let unitTypes = [
+    ".service", ".scope", ".slice", ".socket", ".mount", ".swap", ".target", ".device", ".timer",
+    ".path", ".automount",
+  ]
+
+  /// Whether this can be a unit's name (systemd.unit(5)).
+  var isUnitName: Bool {
+    utf8.count <= 255 && containsOnlyLettersDigits(or: #":-_.\@"#)
+      && Self.unitTypes.contains { hasSuffix($0) && utf8.count > $0.utf8.count }
+      && utf8.first != UInt8(ascii: "@")
+  }
+
+  fileprivate var isSlice: Bool { hasSuffix(".slice") && isUnitName }
+
+  /// `user@UID.service`.
+  fileprivate var isUserManager: Bool {
+    let prefix = "user@"
+    let suffix = ".service"
+    guard hasPrefix(prefix), hasSuffix(suffix),
+      utf8.count > prefix.utf8.count + suffix.utf8.count
+    else { return false }
+    return utf8.dropFirst(prefix.utf8.count).dropLast(suffix.utf8.count).allSatisfy(\.isDigit)
+  }
+
+  /// `session-ID.scope`.
+  fileprivate var isLoginSession: Bool { hasPrefix("session-") && hasSuffix(".scope") }
+}

@@ -1,0 +1,122 @@
+/// The statuses of the endpoint. To an SDK a status says whether to ask again: what waiting does not
+/// mend is 4xx, and 503 is only for what another request may find.
+public enum EndpointStatus: Int, Sendable, CaseIterable {
+  case ok = 200
+  case badRequest = 400
+  case unauthorized = 401
+  case forbidden = 403
+  case notFound = 404
+  case methodNotAllowed = 405
+  case tooManyRequests = 429
+  case unavailable = 503
+
+  /// The line that begins an answer.
+  var line: String {
+    let reason =
+      switch self {
+      case .ok: "OK"
+      case .badRequest: "Bad Request"
+      case .unauthorized: "Unauthorized"
+      case .forbidden: "Forbidden"
+      case .notFound: "Not Found"
+      case .methodNotAllowed: "Method Not Allowed"
+      case .tooManyRequests: "Too Many Requests"
+      case .unavailable: "Service Unavailable"
+      }
+    return "HTTP/1.1 \(rawValue) \(reason)\r\n"
+  }
+
+  /// The status of an error that a session's request ended with.
+  public init(_ error: ProtocolError) {
+    self =
+      switch error.kind {
+      case .temporary: error.code == .tooManyRequests ? .tooManyRequests : .unavailable
+      case .request, .denied, .signIn, .permanent: .forbidden
+      }
+  }
+}
+
+/// An answer of the endpoint, rendered once. It may hold credentials and is as secret as they are.
+public struct EndpointReply: Sendable, Equatable, Redacted {
+  public let status: EndpointStatus
+  public let bytes: [UInt8]
+  /// Whether the connection is closed after it.
+  public let closes: Bool
+
+  public var description: String { "<reply \(status.rawValue)>" }
+
+  /// - Parameter omitsBody: says the length of the body and leaves it out, as for HEAD.
+  init(
+    _ status: EndpointStatus, type: String = "application/json", body: [UInt8], closes: Bool,
+    omitsBody: Bool = false
+  ) {
+    self.status = status
+    self.closes = closes
+    var head = status.line
+    head += "Content-Type: \(type)\r\nContent-Length: \(body.count)\r\nCache-Control: no-store\r\n"
+    if status == .methodNotAllowed { head += "Allow: GET\r\n" }
+    if closes { head += "Connection: close\r\n" }
+    head += "\r\n"
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(head.utf8.count + body.count)
+    bytes += head.utf8
+    if !omitsBody { bytes += body }
+    self.bytes = bytes
+  }
+}
+
+extension EndpointReply {
+  /// Credentials as the SDKs read them: `Token`, whole seconds, a flat object of strings.
+  public static func credentials(_ credentials: Credentials, closes: Bool) -> EndpointReply {
+    var writer = JSONWriter(capacity: 256 + credentials.sessionToken.count)
+    writer.beginObject()
+    writer.field("AccessKeyId", credentials.accessKeyID)
+    writer.field("SecretAccessKey", credentials.secretAccessKey)
+    writer.field("Token", credentials.sessionToken)
+    writer.field("Expiration", credentials.expiration)
+    writer.field("AccountId", credentials.accountID)
+    writer.endObject()
+    return EndpointReply(.ok, body: writer.bytes, closes: closes)
+  }
+
+  public static func metrics(_ text: [UInt8], closes: Bool) -> EndpointReply {
+    EndpointReply(.ok, type: "text/plain; version=0.0.4; charset=utf-8", body: text, closes: closes)
+  }
+
+  public static func refusal(_ refusal: EndpointRefusal) -> EndpointReply {
+    error(
+      refusal.status, code: refusal.code, message: refusal.message, omitsBody: refusal == .head)
+  }
+
+  /// The answer to a request that the service refused. Callers that may not use a profile get the
+  /// same bytes, whether it exists or not.
+  public static func error(_ error: ProtocolError) -> EndpointReply {
+    guard error.code != .unknownProfile, error.code != .accessDenied else { return forbidden }
+    return self.error(
+      EndpointStatus(error), code: error.code.rawValue, message: error.message, omitsBody: false)
+  }
+
+  /// The daemon has no valid configuration.
+  public static let unconfigured = error(
+    .unavailable, code: ProtocolErrorCode.internal.rawValue,
+    message: "credd cannot start: its configuration is wrong", omitsBody: false)
+
+  private static let forbidden = error(
+    .forbidden, code: ProtocolErrorCode.accessDenied.rawValue,
+    message: "this profile is not available to you at the endpoint; credctl identity PROFILE says "
+      + "whether it is on the socket, and the journal of credd has the reason", omitsBody: false)
+
+  /// Both spellings of each key: Go and Java read one, JavaScript the other.
+  private static func error(
+    _ status: EndpointStatus, code: String, message: String, omitsBody: Bool
+  ) -> EndpointReply {
+    var writer = JSONWriter(capacity: 64 + 2 * message.utf8.count)
+    writer.beginObject()
+    writer.field("code", code)
+    writer.field("message", message)
+    writer.field("Code", code)
+    writer.field("Message", message)
+    writer.endObject()
+    return EndpointReply(status, body: writer.bytes, closes: true, omitsBody: omitsBody)
+  }
+}

@@ -1,0 +1,182 @@
+/// The metrics of credd: names, kinds, labels and explanations, as Prometheus and its users know them.
+///
+/// Labels are names of the configuration or of closed lists, never a user, a unit or an identity: their
+/// number must not grow with the users of a host.
+public enum Metric: String, Sendable, CaseIterable {
+  case buildInfo = "build_info"
+  case sessions
+  case sessionsDegraded = "sessions_degraded"
+  case credentialsExpiration = "credentials_expiration_timestamp_seconds"
+  case refreshes = "refreshes_total"
+  case upstreamRequests = "upstream_requests_total"
+  case upstreamRequestDuration = "upstream_request_duration_seconds"
+  case upstreamUp = "upstream_up"
+  case requests = "requests_total"
+  case signIns = "sign_ins_total"
+  case attestationFailures = "attestation_failures_total"
+  case limitHits = "limit_hits_total"
+  case connections
+  case waiters
+  case clockSkew = "clock_skew_seconds"
+  case configurationValid = "configuration_valid"
+  case configurationTime = "configuration_timestamp_seconds"
+
+  public enum Kind: String, Sendable {
+    case counter, gauge, histogram
+  }
+
+  public var name: String { "credd_\(rawValue)" }
+
+  public var kind: Kind {
+    switch self {
+    case .refreshes, .upstreamRequests, .requests, .signIns, .attestationFailures, .limitHits:
+      .counter
+    case .upstreamRequestDuration: .histogram
+    case .buildInfo, .sessions, .sessionsDegraded, .credentialsExpiration, .upstreamUp,
+      .connections, .waiters, .clockSkew, .configurationValid, .configurationTime:
+      .gauge
+    }
+  }
+
+  /// In the order in which samples give their values.
+  public var labels: [String] {
+    switch self {
+    case .buildInfo: ["version"]
+    case .sessions: ["profile", "state"]
+    case .sessionsDegraded, .credentialsExpiration: ["profile"]
+    case .refreshes: ["profile", "result"]
+    case .upstreamRequests: ["upstream", "operation", "result"]
+    case .upstreamRequestDuration: ["upstream", "operation"]
+    case .upstreamUp: ["upstream"]
+    case .requests: ["op", "transport", "code"]
+    case .signIns: ["profile", "means", "result"]
+    case .attestationFailures: ["reason"]
+    case .limitHits: ["limit"]
+    case .connections: ["transport"]
+    case .waiters, .clockSkew, .configurationValid, .configurationTime: []
+    }
+  }
+
+  /// One line.
+  public var help: String {
+    switch self {
+    case .buildInfo: "The version of credd; always 1."
+    case .sessions: "Sessions by their state."
+    case .sessionsDegraded: "Sessions whose last refresh failed."
+    case .credentialsExpiration: "When the first of the credentials in use expires."
+    case .refreshes: "Refreshes that ended."
+    case .upstreamRequests: "Calls of backends, Cognito and STS."
+    case .upstreamRequestDuration: "How long such calls took."
+    case .upstreamUp: "Whether an upstream works: 0 after failures that are its own."
+    case .requests: "Requests by operation, transport and error code."
+    case .signIns: "Sign-ins that people asked for."
+    case .attestationFailures: "HTTP connections whose maker the kernel did not say."
+    case .limitHits: "Requests and connections that a limit refused."
+    case .connections: "Open connections of clients."
+    case .waiters: "Requests that wait for a refresh or a sign-in."
+    case .clockSkew: "How far the clock of this host is behind that of AWS."
+    case .configurationValid: "Whether the last configuration that was read is in force."
+    case .configurationTime: "Since when the configuration is in force."
+    }
+  }
+
+  /// Whether samples name profiles. `credctl metrics --no-profiles` leaves these out, for files that
+  /// all users may read.
+  public var namesProfiles: Bool { labels.contains("profile") }
+}
+
+/// Durations by the buckets in which they fall.
+public struct DurationHistogram: Sendable, Equatable {
+  /// Upper bounds in seconds: from a server beside this one to the longest timeout.
+  public static let bounds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+  /// Of each bucket alone; the last is for longer ones.
+  fileprivate private(set) var counts = [Int](repeating: 0, count: bounds.count + 1)
+  fileprivate private(set) var sum = 0.0
+
+  public init() {}
+
+  public mutating func add(_ duration: Duration) {
+    let (seconds, attoseconds) = duration.components
+    let time = max(0, Double(seconds) + Double(attoseconds) * 1e-18)
+    let bucket = Self.bounds.firstIndex { time <= $0 } ?? Self.bounds.count
+    counts[bucket] += 1
+    sum += time
+  }
+}
+
+/// Metrics in Prometheus' classic text format (version 0.0.4), the only one that node_exporter's
+/// textfile collector takes.
+public struct MetricsText: Sendable {
+  public private(set) var bytes: [UInt8] = []
+  private let includesProfiles: Bool
+
+  public init(includingProfiles: Bool) {
+    includesProfiles = includingProfiles
+  }
+
+  /// Appends a metric with its samples.
+  ///
+  /// - Parameter samples: each with a value for each of the metric's labels. Samples with the same
+  ///   labels are not allowed by the format.
+  public mutating func append(_ metric: Metric, _ samples: [([String], Double)]) {
+    guard begin(metric) else { return }
+    for (labels, value) in samples { append(metric.name, zip(metric.labels, labels), value) }
+  }
+
+  /// The same for a metric without labels.
+  public mutating func append(_ metric: Metric, _ value: Double) { append(metric, [([], value)]) }
+
+  /// The same for a histogram.
+  public mutating func append(
+    _ metric: Metric, _ samples: [([String], DurationHistogram)]
+  ) {
+    guard begin(metric) else { return }
+    for (values, histogram) in samples {
+      let labels = Array(zip(metric.labels, values))
+      var total = 0
+      let bounds = DurationHistogram.bounds.map { Self.text($0) } + ["+Inf"]
+      for (bound, count) in zip(bounds, histogram.counts) {
+        total += count
+        append("\(metric.name)_bucket", labels + [("le", bound)], Double(total))
+      }
+      append("\(metric.name)_sum", labels, histogram.sum)
+      append("\(metric.name)_count", labels, Double(total))
+    }
+  }
+
+  private mutating func begin(_ metric: Metric) -> Bool {
+    guard includesProfiles || !metric.namesProfiles else { return false }
+    bytes += "# HELP \(metric.name) \(metric.help)\n".utf8
+    bytes += "# TYPE \(metric.name) \(metric.kind.rawValue)\n".utf8
+    return true
+  }
+
+  private mutating func append(
+    _ name: String, _ labels: some Sequence<(String, String)>, _ value: Double
+  ) {
+    bytes += name.utf8
+    let written = labels.map { "\($0.0)=\"\(Self.escaped($0.1))\"" }
+    if !written.isEmpty { bytes += "{\(written.joined(separator: ","))}".utf8 }
+    bytes += " \(Self.text(value))\n".utf8
+  }
+
+  /// Whole numbers without a point: a time would otherwise have an exponent.
+  private static func text(_ value: Double) -> String {
+    guard let whole = Int64(exactly: value), abs(whole) < 1 << 53 else { return "\(value)" }
+    return String(whole)
+  }
+
+  private static func escaped(_ text: String) -> String {
+    var escaped = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\\": escaped += #"\\"#
+      case "\"": escaped += #"\""#
+      case "\n": escaped += #"\n"#
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return escaped
+  }
+}

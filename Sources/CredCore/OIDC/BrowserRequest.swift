@@ -1,0 +1,219 @@
+/// A request of a browser to the loopback listener of a sign-in.
+///
+/// Anybody may connect to a port, so what is read here is strict: one way to read each byte, and
+/// nothing that a browser does not send.
+public struct BrowserRequest: Sendable, Equatable, Redacted {
+  public let isGet: Bool
+  /// With its query, byte for byte. It holds the code.
+  public let target: Secret
+  /// The value of the one `Host`.
+  public let host: [UInt8]
+
+  /// What the bytes so far are.
+  public enum Step: Sendable, Equatable {
+    case needsMore
+    case request(BrowserRequest)
+    case refused
+  }
+
+  /// Bytes of a head: a response of the longest query, and the cookies that all programs on
+  /// `localhost` have left in the browser.
+  public static let headBytes = Limits.OIDC.responseBytes + (16 << 10)
+  /// Header fields. Browsers send some twenty.
+  private static let mostFields = 128
+
+  /// Reads the bytes of a connection from its first one on.
+  ///
+  /// What follows the head is left alone: a GET has no body.
+  public static func read(_ bytes: [UInt8]) -> Step {
+    guard let end = endOfHead(bytes) else {
+      return bytes.count >= headBytes || !mayBecomeHead(bytes) ? .refused : .needsMore
+    }
+    guard end <= headBytes, let request = BrowserRequest(head: bytes[..<end]) else {
+      return .refused
+    }
+    return .request(request)
+  }
+
+  /// The index behind the empty line.
+  private static func endOfHead(_ bytes: [UInt8]) -> Int? {
+    guard bytes.count >= 4 else { return nil }
+    return (3..<bytes.count).first { index in
+      bytes[index] == UInt8(ascii: "\n") && bytes[index - 1] == UInt8(ascii: "\r")
+        && bytes[index - 2] == UInt8(ascii: "\n") && bytes[index - 3] == UInt8(ascii: "\r")
+    }.map { $0 + 1 }
+  }
+
+  /// Whether it begins as a request does: other protocols end at their first byte.
+  private static func mayBecomeHead(_ bytes: [UInt8]) -> Bool {
+    bytes.prefix { $0 != UInt8(ascii: " ") }.prefix(longestMethod + 1).allSatisfy(\.isUppercase)
+      && bytes.prefix(longestMethod + 1).contains { $0 == UInt8(ascii: " ") }
+      || bytes.count <= longestMethod && bytes.allSatisfy(\.isUppercase)
+  }
+
+  private static let longestMethod = 20
+
+  private init?(head: ArraySlice<UInt8>) {
+    var lines = head.dropLast(4).lines
+    guard !lines.isEmpty else { return nil }
+    let words = lines.removeFirst().split(
+      separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+    guard words.count == 3, !words[0].isEmpty, words[0].count <= Self.longestMethod,
+      words[0].allSatisfy(\.isUppercase), words[1].first == UInt8(ascii: "/"),
+      words[1].allSatisfy(\.isVisible),
+      words[2].elementsEqual("HTTP/1.1".utf8) || words[2].elementsEqual("HTTP/1.0".utf8),
+      lines.count <= Self.mostFields, let host = Self.host(lines)
+    else { return nil }
+    isGet = words[0].elementsEqual("GET".utf8)
+    target = Secret(Array(words[1]))
+    self.host = host
+  }
+
+  /// Nil unless every line is a field and one of them `Host`.
+  private static func host(_ lines: [ArraySlice<UInt8>]) -> [UInt8]? {
+    var host: [UInt8]?
+    for line in lines {
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
+        line[..<colon].allSatisfy(\.isOfFieldName),
+        line.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
+      else { return nil }
+      guard line[..<colon].map({ $0.isUppercase ? $0 | 0x20 : $0 }).elementsEqual("host".utf8)
+      else { continue }
+      guard host == nil else { return nil }
+      host = Array(line[(colon + 1)...].trimmed)
+    }
+    return host
+  }
+}
+
+/// Where a sign-in's browser comes back to, and what else the listener there knows.
+public struct BrowserReturn: Sendable, Redacted {
+  /// `localhost:8976`, as in the redirect URI.
+  let authority: String
+  let path: [UInt8]
+  let state: Secret
+  /// Of the link with which the browser starts: it stands in the browser's arguments, so it is used
+  /// once and holds nothing else.
+  let start: Secret
+
+  /// - Parameters:
+  ///   - redirectURI: an http URI with a port.
+  ///   - start: a path.
+  /// - Returns: nil for a URI that is none of those.
+  public init?(redirectURI: String, state: Secret, start: Secret) {
+    guard let url = try? HTTPURL(redirectURI), !url.isEncrypted, url.query == nil else {
+      return nil
+    }
+    authority = url.authority.lowercased()
+    path = Array(url.path.utf8)
+    self.state = state
+    self.start = start
+  }
+
+  /// What a request is to this sign-in.
+  public enum Meaning: Sendable, Equatable {
+    /// The browser starts: it is sent to the provider.
+    case start
+    /// The provider has sent the browser back. With the query, as it came.
+    case response(Secret)
+    /// An icon, an old tab, another program: it changes nothing.
+    case other
+    /// A page elsewhere whose name leads here, or a program that speaks to another server.
+    case wrongHost
+    case wrongMethod
+  }
+
+  public func meaning(of request: BrowserRequest) -> Meaning {
+    guard isOwn(request.host) else { return .wrongHost }
+    guard request.isGet else { return .wrongMethod }
+    let target = request.target.bytes
+    if target.isEqual(to: start.bytes.span) { return .start }
+    let path = target.prefix { $0 != UInt8(ascii: "?") }
+    guard path.elementsEqual(self.path), path.count < target.count else { return .other }
+    let query = Secret(Array(target[(path.count + 1)...]))
+    return Self.has(state, query) ? .response(query) : .other
+  }
+
+  /// Browsers leave the port of the scheme out.
+  private func isOwn(_ host: [UInt8]) -> Bool {
+    let host = host.map { $0.isUppercase ? $0 | 0x20 : $0 }
+    return host.elementsEqual(authority.utf8)
+      || authority.hasSuffix(":80") && host.elementsEqual(authority.utf8.dropLast(3))
+  }
+
+  /// The query of what a user has copied from the browser: the whole address, or the query alone.
+  ///
+  /// - Throws: what is wrong with it, for the user.
+  public static func query(
+    ofPasted text: Secret, redirectURI: String, state: Secret
+  ) throws(InvalidInput) -> Secret {
+    var bytes = Array(text.bytes.trimmed)
+    guard bytes.count <= Limits.OIDC.responseBytes else {
+      throw InvalidInput(field: "it", reason: "is longer than \(Limits.OIDC.responseBytes) bytes")
+    }
+    // Some providers add a fragment, which a browser would not have sent.
+    if let fragment = bytes.firstIndex(of: UInt8(ascii: "#")) { bytes.removeSubrange(fragment...) }
+    if let mark = bytes.firstIndex(of: UInt8(ascii: "?")) {
+      let place = bytes[..<mark]
+      guard place.isEmpty || isPlace(place, redirectURI) else {
+        throw InvalidInput(
+          field: "it", reason: "is not an address that starts with \(redirectURI)?")
+      }
+      bytes.removeSubrange(...mark)
+    }
+    let query = Secret(bytes)
+    guard has(state, query) else {
+      throw InvalidInput(field: "it", reason: "is not the address at which this sign-in ends")
+    }
+    return query
+  }
+
+  /// Browsers show an address without its scheme.
+  private static func isPlace(_ place: ArraySlice<UInt8>, _ redirectURI: String) -> Bool {
+    place.elementsEqual(redirectURI.utf8)
+      || ["http://", "https://"].contains { scheme in
+        redirectURI.hasPrefix(scheme)
+          && place.elementsEqual(redirectURI.utf8.dropFirst(scheme.utf8.count))
+      }
+  }
+
+  /// Whether a query has that state, once.
+  private static func has(_ state: Secret, _ query: Secret) -> Bool {
+    let states = query.bytes.split(separator: UInt8(ascii: "&")).filter { part in
+      PercentEncoding.decodeForm(part.prefix { $0 != UInt8(ascii: "=") })?
+        .elementsEqual("state".utf8) ?? false
+    }
+    guard states.count == 1, let part = states.first,
+      let equals = part.firstIndex(of: UInt8(ascii: "=")),
+      let value = PercentEncoding.decodeForm(part[(equals + 1)...])
+    else { return false }
+    return state.isSame(as: value)
+  }
+}
+
+extension UInt8 {
+  fileprivate var isUppercase: Bool { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) }
+
+  /// `tchar` of RFC 9110, 5.6.2.
+  fileprivate var isOfFieldName: Bool { isLetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(self) }
+}
+
+extension ArraySlice<UInt8> {
+  /// The lines between CR LF.
+  fileprivate var lines: [ArraySlice<UInt8>] {
+    var lines: [ArraySlice<UInt8>] = []
+    var start = startIndex
+    var index = startIndex
+    while index + 1 < endIndex {
+      if self[index] == UInt8(ascii: "\r"), self[index + 1] == UInt8(ascii: "\n") {
+        lines.append(self[start..<index])
+        start = index + 2
+        index = start
+      } else {
+        index += 1
+      }
+    }
+    lines.append(self[start...])
+    return lines
+  }
+}

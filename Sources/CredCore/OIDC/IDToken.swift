@@ -1,0 +1,233 @@
+/// An ID token that came straight from a provider's token endpoint, checked (OpenID Connect Core 1.0,
+/// 3.1.3.7 and 12.2). TLS stands in for its signature there; Cognito verifies it anyhow.
+public struct IDToken: Sendable, Equatable {
+  /// Passed on unchanged.
+  public let token: Secret
+  /// `sub`: the provider's own name for the user, which never changes.
+  public let subject: String
+  public let expiration: WallTime
+  /// `iat`.
+  let issued: WallTime?
+  /// `auth_time`: when the user proved who they are.
+  public let signedIn: WallTime?
+  /// A name that people know, in the provider's own words; for display alone.
+  public let username: String?
+  /// `alg`. Identity pools take RS256.
+  public let algorithm: String
+
+  /// What a token is checked against.
+  struct Expectation: Sendable {
+    enum Nonce: Sendable {
+      /// The browser's sign-in sent one.
+      case sent(Secret)
+      /// The device grant has none.
+      case notSent
+      /// A renewal. Without a nonce at hand a token may have none, or the first one's.
+      case renewed
+    }
+
+    var issuer: OIDCIssuer
+    var clientID: String
+    var nonce: Nonce
+    /// The user of the session that is renewed; nil at a sign-in.
+    var subject: String?
+    /// By the provider's own clock.
+    var now: WallTime
+  }
+
+  /// - Throws: if it is not for this client, user, sign-in and time.
+  init(_ token: Secret, _ expected: Expectation) throws(IDTokenProblem) {
+    guard token.count <= Limits.Upstream.tokenLength, token.bytes.allSatisfy(\.isVisible),
+      let header = JWT.header(of: token), let claims = JWT.claims(of: token)
+    else { throw IDTokenProblem("is no JWT of at most \(Limits.Upstream.tokenLength) characters") }
+    self.token = token
+    algorithm = try Self.algorithm(header)
+    try Self.checkIssuer(claims, expected.issuer)
+    try Self.checkAudience(claims, expected.clientID)
+    subject = try Self.subject(claims, expected.subject)
+    expiration = try Self.expiration(claims, expected.now)
+    issued = try Self.issued(claims, expected.now)
+    try Self.checkNonce(claims["nonce"], expected.nonce)
+    if let use = claims["token_use"]?.text, use != "id" {
+      throw IDTokenProblem("is for another use (token_use is \(use.quoted))")
+    }
+    signedIn = Self.time(claims["auth_time"])
+    username = Self.username(claims)
+  }
+
+  private static func algorithm(_ header: JSONValue) throws(IDTokenProblem) -> String {
+    guard let algorithm = header["alg"]?.text, (1...32).contains(algorithm.utf8.count) else {
+      throw IDTokenProblem("does not say how it is signed (alg)")
+    }
+    guard algorithm.lowercased() != "none" else {
+      throw IDTokenProblem("is not signed (alg is none)")
+    }
+    return algorithm
+  }
+
+  private static func checkIssuer(
+    _ claims: JSONValue, _ issuer: OIDCIssuer
+  ) throws(IDTokenProblem) {
+    guard let text = claims["iss"]?.text else { throw IDTokenProblem("names no issuer (iss)") }
+    guard issuer.isEqual(to: text) else {
+      throw IDTokenProblem(
+        "is from issuer \(text.quoted), and the backend's is \(issuer.description.quoted): set "
+          + "issuer as the provider writes it, its last slash included")
+    }
+  }
+
+  private static func checkAudience(
+    _ claims: JSONValue, _ clientID: String
+  ) throws(IDTokenProblem) {
+    let audiences: [String]
+    switch claims["aud"] {
+    case .array(let values)?:
+      let texts = values.compactMap(\.text)
+      guard texts.count == values.count else {
+        throw IDTokenProblem("has an audience (aud) that is no text")
+      }
+      audiences = texts
+    case let value?: audiences = value.text.map { [$0] } ?? []
+    case nil: audiences = []
+    }
+    let isOwn = { (text: String) in text.utf8.elementsEqual(clientID.utf8) }
+    guard audiences.contains(where: isOwn) else {
+      throw IDTokenProblem("is for another client (aud): check client_id")
+    }
+    if let other = audiences.first(where: { !isOwn($0) }) {
+      throw IDTokenProblem("is for \(other.quoted) too (aud), whom credd does not know")
+    }
+    if let party = claims["azp"], party != .null {
+      guard let text = party.text, isOwn(text) else {
+        throw IDTokenProblem("was given to another client (azp): check client_id")
+      }
+    }
+  }
+
+  private static func subject(
+    _ claims: JSONValue, _ expected: String?
+  ) throws(IDTokenProblem) -> String {
+    guard let subject = claims["sub"]?.text,
+      (1...Limits.OIDC.subjectLength).contains(subject.unicodeScalars.count),
+      subject.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+    else { throw IDTokenProblem("names no user (sub)") }
+    if let expected, !expected.utf8.elementsEqual(subject.utf8) {
+      throw IDTokenProblem("is another user's than the session's (sub)", isOfAnotherUser: true)
+    }
+    return subject
+  }
+
+  private static func expiration(
+    _ claims: JSONValue, _ now: WallTime
+  ) throws(IDTokenProblem) -> WallTime {
+    guard let time = time(claims["exp"]) else {
+      throw IDTokenProblem("does not say when it ends (exp)")
+    }
+    guard time > now else { throw IDTokenProblem("has expired already (exp)") }
+    return time
+  }
+
+  private static func issued(
+    _ claims: JSONValue, _ now: WallTime
+  ) throws(IDTokenProblem) -> WallTime? {
+    let time = time(claims["iat"])
+    guard time.map({ $0 - now <= Limits.OIDC.clockSkew }) ?? true else {
+      throw IDTokenProblem("is from the future (iat): the clock here or at the provider is wrong")
+    }
+    return time
+  }
+
+  private static func checkNonce(
+    _ claim: JSONValue?, _ expected: Expectation.Nonce
+  ) throws(IDTokenProblem) {
+    guard case .sent(let nonce) = expected else { return }
+    guard let given = claim?.secret, nonce.isSame(as: given.bytes) else {
+      throw IDTokenProblem("belongs to another sign-in (nonce)")
+    }
+  }
+
+  private static func time(_ value: JSONValue?) -> WallTime? {
+    value?.double.flatMap { WallTime(plausibleSecondsSince1970: $0) }
+  }
+
+  private static func username(_ claims: JSONValue) -> String? {
+    ["cognito:username", "preferred_username", "email", "name"].lazy
+      .compactMap { claims[$0]?.text }
+      .first {
+        (1...Limits.OIDC.subjectLength).contains($0.unicodeScalars.count)
+          && $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+      }
+  }
+
+  /// The remaining time at arrival, by the provider's own clock.
+  public func lifetime(at serverTime: WallTime?) -> Duration? {
+    (serverTime ?? issued).map { max(.zero, expiration - $0) }
+  }
+
+  /// Whether Cognito cannot verify it.
+  public var needsOtherAlgorithm: Bool { algorithm != "RS256" }
+}
+
+/// Why an ID token is not used. It quotes no token.
+struct IDTokenProblem: Error, Equatable {
+  /// Follows "the ID token".
+  let reason: String
+  var isOfAnotherUser = false
+
+  init(_ reason: String, isOfAnotherUser: Bool = false) {
+    self.reason = reason
+    self.isOfAnotherUser = isOfAnotherUser
+  }
+}
+
+/// Claims that an ID token must have, so that a Unix user can sign in with the own account alone
+/// (`require.CLAIM`).
+public struct RequiredClaims: Sendable, Equatable {
+  /// With the values for one user.
+  public let claims: [(name: String, value: String)]
+
+  public init(_ claims: [(name: String, value: String)] = []) {
+    self.claims = claims
+  }
+
+  /// The first that a token does not have; nil if it has all.
+  ///
+  /// A claim fits by its bytes: as a text, or as one text of a list. An address of which the provider
+  /// does not say that it has verified it may be anybody's.
+  ///
+  /// - Parameter isRenewed: whether the token came with a renewal. Such a token may leave claims out
+  ///   (OpenID Connect Core 1.0, 12.2): those that it has must fit.
+  public func problem(in token: IDToken, isRenewed: Bool = false) -> String? {
+    let held = JWT.claims(of: token.token)
+    let isJudged = { (name: String) in !isRenewed || held?[name] != nil }
+    for claim in claims where isJudged(claim.name) {
+      guard Self.fits(held?[claim.name], claim.value) else {
+        return "its claim \(claim.name.quoted) is not \(claim.value.quoted)"
+      }
+      if claim.name == "email", isJudged("email_verified"), !Self.isTrue(held?["email_verified"]) {
+        return "the provider does not say that it has verified its claim \"email\" (email_verified)"
+      }
+    }
+    return nil
+  }
+
+  private static func fits(_ claim: JSONValue?, _ value: String) -> Bool {
+    switch claim {
+    case .string(let text)?: text.bytes.elementsEqual(value.utf8)
+    case .bool(let bool)?: value == (bool ? "true" : "false")
+    case .number(let digits)?: digits == value
+    case .array(let values)?:
+      values.contains { $0.secret?.bytes.elementsEqual(value.utf8) ?? false }
+    case .null?, .object?, nil: false
+    }
+  }
+
+  /// Some providers write it as a text.
+  private static func isTrue(_ value: JSONValue?) -> Bool {
+    value?.bool == true || value?.text == "true"
+  }
+
+  public static func == (one: Self, other: Self) -> Bool {
+    one.claims.elementsEqual(other.claims) { $0 == $1 }
+  }
+}
