@@ -56,6 +56,69 @@ public struct CredentialVariables: Sendable {
     removed = Self.contradicting + (hasAccount ? [] : [Self.account])
   }
 
+  /// Variables that lead SDKs to the endpoint, whose credentials they renew.
+  ///
+  /// - Parameters:
+  ///   - reply: checked against ``ReplyShape/endpoint``.
+  ///   - environment: the user's own, for the hosts that need no proxy.
+  /// - Throws: a ``Failure`` if a value is not printable ASCII without spaces.
+  public init(
+    endpoint reply: JSONValue, region: String? = nil, leavesOutConfig: Bool = false,
+    environment: (String) -> String? = { _ in nil }
+  ) throws(Failure) {
+    guard let url = reply["Url"]?.text, let token = reply["Token"]?.secret else {
+      throw Failure(.unavailable, "the reply's Url or Token is missing")
+    }
+    try self.init(
+      url: url, token: token, region: region, leavesOutConfig: leavesOutConfig,
+      environment: environment)
+  }
+
+  /// The same for an endpoint of credctl's own.
+  public init(
+    url: String, token: Secret, region: String?, leavesOutConfig: Bool = false,
+    environment: (String) -> String? = { _ in nil }
+  ) throws(Failure) {
+    var variables: [Variable] = []
+    let members = [
+      ("AWS_CONTAINER_CREDENTIALS_FULL_URI", Secret(url)),
+      ("AWS_CONTAINER_AUTHORIZATION_TOKEN", token),
+    ]
+    for (name, value) in members {
+      guard !value.isEmpty, value.bytes.allSatisfy(\.isVisible) else {
+        throw Failure(.unavailable, "the endpoint's URL or token is not printable ASCII")
+      }
+      variables.append(Variable(name: name, value: value))
+    }
+    // Without credentials an SDK would ask the instance's metadata service next, and wait.
+    variables.append(Variable(name: "AWS_EC2_METADATA_DISABLED", value: Secret("true")))
+    // Keys in it would come before the endpoint.
+    variables.append(Variable(name: "AWS_SHARED_CREDENTIALS_FILE", value: Secret("/dev/null")))
+    if leavesOutConfig {
+      variables.append(Variable(name: "AWS_CONFIG_FILE", value: Secret("/dev/null")))
+    }
+    // Some clients would send the token to a proxy.
+    for name in ["no_proxy", "NO_PROXY"] {
+      variables.append(
+        Variable(name: name, value: Secret(Self.withLoopback(environment(name) ?? ""))))
+    }
+    self.variables = variables + (region == nil ? [] : Self.regionVariables(region, environment))
+    removed =
+      Self.members.map { $0.0 }.filter { $0 != Self.account } + Self.contradicting
+      + [
+        "AWS_ROLE_ARN", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", Self.account,
+      ]
+  }
+
+  private static func withLoopback(_ hosts: String) -> String {
+    let loopback = "127.0.0.1"
+    let known = hosts.split(separator: ",").map { word in word.filter { $0 != " " } }
+    // Among other hosts, libcurl does not take `*` for all.
+    if known.contains(loopback) || known == ["*"] { return hosts }
+    return known.isEmpty ? loopback : hosts + "," + loopback
+  }
+
   /// The region that the user chose with one of the variables counts for both.
   private static func regionVariables(
     _ region: String?, _ environment: (String) -> String?
@@ -191,5 +254,19 @@ enum ShellWord {
     return "'"
       + word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#)
       + "'"
+  }
+}
+
+extension Credentials {
+  /// The credentials of a reply that was checked against ``ReplyShape/credentials``; nil if its
+  /// `Expiration` is no time.
+  public init?(reply: JSONValue) {
+    guard let keyID = reply["AccessKeyId"]?.text, let key = reply["SecretAccessKey"]?.secret,
+      let token = reply["SessionToken"]?.secret,
+      let expiration = reply["Expiration"]?.text.flatMap({ WallTime(iso8601: $0) })
+    else { return nil }
+    self.init(
+      accessKeyID: keyID, secretAccessKey: key, sessionToken: token, expiration: expiration,
+      accountID: reply["AccountId"]?.text)
   }
 }

@@ -178,7 +178,7 @@ struct RefusalTable {
       Row(status: .notPermitted, advice: "confirm it with \(account("confirm", profile))")
     case .passwordResetRequired:
       Row(status: .notPermitted, advice: "begin with \(account("forgot-password", profile))")
-    case .identityConflict, .poolMisconfigured: Row(status: .unavailable)
+    case .identityConflict, .poolMisconfigured, .endpointOff: Row(status: .unavailable)
     case .tooManyRequests: Row(status: .tryAgain, advice: "try again later")
     case .backendUnavailable, .cognitoUnavailable, .throttled, .timeout, .shuttingDown:
       Row(status: .tryAgain)

@@ -7,7 +7,8 @@ internal import CredCore
 public enum FastCommand: Equatable, Sendable {
   case get(GetOptions)
   case env(GetOptions, VariableFormat)
-  case exec(GetOptions, command: [String])
+  /// - Parameter renews: whether the command gets an endpoint in place of keys.
+  case exec(GetOptions, command: [String], renews: Bool)
   case ping(socket: String?, json: Bool, timeout: Int)
 
   /// Reads the arguments after the program's name.
@@ -76,13 +77,23 @@ public enum FastCommand: Equatable, Sendable {
     _ socket: String?, _ profile: String, _ reader: inout OptionReader
   ) throws(Failure) -> FastCommand? {
     var common = CommonOptions(profile: profile)
+    var (renews, leavesOutConfig) = (false, false)
     while let word = reader.next(), word != "--" {
+      if word == "--renew" || word == "--no-config" {
+        try reader.refuseValue(of: word)
+        if word == "--renew" { renews = true } else { leavesOutConfig = true }
+        continue
+      }
       guard try common.read(word, from: &reader) else { return nil }
     }
     try reader.refuseValue(of: "--")
     let command = reader.remaining
     guard !command.isEmpty else { return nil }
-    return .exec(common.options.forEnvironment(socket), command: command)
+    // ArgumentParser says what is wrong.
+    guard renews || !leavesOutConfig else { return nil }
+    var options = common.options.forEnvironment(socket)
+    options.leavesOutConfig = leavesOutConfig
+    return .exec(options, command: command, renews: renews)
   }
 
   private static func ping(
@@ -169,6 +180,7 @@ public enum EvaluatedOutput {
     while let word = rest.first, OptionReader.isOption(word) {
       rest = rest.dropFirst(word == "--socket" ? 2 : 1)
     }
+    if rest.first == "endpoint" { return true }
     guard rest.first == "env" else { return false }
     let isForPrograms = [VariableFormat.dotenv, .json].contains { format in
       rest.contains("--format=\(format.rawValue)")

@@ -8,6 +8,8 @@ public struct GetOptions: Equatable, Sendable {
   public var refresh = false
   /// The user whose credentials are wanted; nil for the caller's own.
   public var user: String?
+  /// Whether a command that renews is to do without `~/.aws/config`.
+  public var leavesOutConfig = false
 
   public init(profile: String = DefaultProfile.ofDaemon) {
     self.profile = profile

@@ -127,6 +127,12 @@ public struct ReplyShape: Sendable {
   public static var daemon: ReplyShape { ReplyShape(objects: ["Daemon"]) }
   /// A line of `watch`. A newer daemon may have events that are not of a profile.
   public static var event: ReplyShape { ReplyShape(texts: ["Event"], isEvent: true) }
+  /// `endpoint`.
+  public static var endpoint: ReplyShape { ReplyShape(texts: ["Url", "Token"], isPlain: true) }
+  /// `metrics`.
+  public static var metrics: ReplyShape { ReplyShape(texts: ["Metrics"]) }
+  /// `check`.
+  public static var check: ReplyShape { ReplyShape(arrays: ["Steps"]) }
   public static var released: ReplyShape { ReplyShape(texts: ["Profile"]) }
 
   /// The name of the first member that is missing or has another type.

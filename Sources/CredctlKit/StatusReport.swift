@@ -41,7 +41,7 @@ public struct StatusReport: Sendable {
   /// On a terminal no line is wider than that, and errors follow the table. Elsewhere a session is one
   /// line with everything.
   public func rendered(on display: TextTable.Display) -> String {
-    let head = ([daemon.text] + daemon.troubles)
+    let head = ([daemon.text] + [daemon.listeners].compactMap(\.self) + daemon.troubles)
       .flatMap { WrappedText.lines($0, width: display.width) }.map { $0 + "\n" }.joined()
     guard !sessions.isEmpty else { return head + "no sessions\n" }
     let isTerminal = display.width != nil
@@ -181,6 +181,8 @@ extension JSONWriter {
 /// solve.
 public struct DaemonLine: Sendable {
   public let text: String
+  /// Where it listens; nil if an older daemon does not say.
+  public let listeners: String?
   /// Empty if there is no problem, or if the caller is no administrator.
   public let troubles: [String]
 
@@ -193,6 +195,7 @@ public struct DaemonLine: Sendable {
       text += ", up \(RelativeTime.span(uptime.magnitude))"
     }
     self.text = PlainText.oneLine(text)
+    listeners = Self.listeners(daemon)
     var troubles: [String] = []
     if let problem = daemon?["ReloadError"]?.text {
       troubles.append("the configuration was not reloaded: \(problem)")
@@ -205,6 +208,18 @@ public struct DaemonLine: Sendable {
       troubles.append("this host's clock is \(skew.magnitude) s \(direction)")
     }
     self.troubles = troubles.map(PlainText.oneLine)
+  }
+
+  /// `listens on /run/credd/credd.sock, 127.0.0.1:337 (endpoint)`.
+  private static func listeners(_ daemon: JSONValue?) -> String? {
+    guard case .array(let listeners) = daemon?["Listeners"] else { return nil }
+    let places = listeners.compactMap { listener -> String? in
+      guard let address = listener["Address"]?.text else { return nil }
+      let kind = listener["Kind"]?.text ?? "socket"
+      return kind == "socket" ? address : "\(address) (\(kind))"
+    }
+    guard !places.isEmpty else { return nil }
+    return PlainText.oneLine("listens on \(places.joined(separator: ", "))")
   }
 }
 

@@ -16,6 +16,8 @@ public enum TransportError: Error, Equatable, Sendable {
   case replyTooLong
   /// The reader of standard output is gone, as after `credctl watch | head`.
   case outputClosed
+  /// The user pressed Ctrl-C while the reply was waited for.
+  case interrupted
   /// A system call failed: its name, and the text of strerror(3).
   case system(call: String, text: String)
 }
@@ -50,6 +52,7 @@ extension Failure {
       )
     case .outputClosed:
       self = .outputClosed
+    case .interrupted: self = .signInCancelled
     case .system(let call, let text):
       self.init(.unavailable, "\(call) failed at \(path): \(text)")
     }
@@ -57,6 +60,9 @@ extension Failure {
 
   /// Where the output is a stream of events, its reader ends it so: see ``Sysexit/success``.
   public static let outputClosed = Failure(.outputFailed, "standard output is closed")
+
+  /// Ctrl-C at a prompt, or while a user signs in elsewhere.
+  public static let signInCancelled = Failure(.interrupted, "cancelled")
 
   private static let lookAtService = "try again, then see 'systemctl status credd'"
 }

@@ -9,6 +9,13 @@ public struct Waiting: Equatable, Sendable {
 
   public init() {}
 
+  /// For a request of an SDK, some of which give up after a second.
+  public static var ofEndpoint: Waiting {
+    var waiting = Waiting()
+    waiting.wait = Seconds(milliseconds: 900)
+    return waiting
+  }
+
   /// Reads the options' values.
   ///
   /// - Throws: a ``Failure`` with ``Sysexit/usage``.

@@ -21,12 +21,14 @@ struct Client {
   /// - Parameters:
   ///   - seconds: for the connection, and again for the reply.
   ///   - secret: who may get the request.
+  ///   - terminal: one in raw mode, at which a Ctrl-C ends the wait; -1 for none.
   func ask(
     _ request: consuming [UInt8], for shape: ReplyShape, profile: String? = nil,
-    seconds: Int = WaitLimits.margin, secret: SecretDelivery = .none
+    seconds: Int = WaitLimits.margin, secret: SecretDelivery = .none, watching terminal: CInt = -1
   ) throws(Failure) -> Answer {
     defer { request.wipe() }
-    return try askOnce(request, for: shape, profile: profile, seconds: seconds, secret)
+    return try askOnce(
+      request, for: shape, profile: profile, seconds: seconds, secret, watching: terminal)
   }
 
   /// The same for a request that may be sent twice. A daemon that restarts or crashes leaves some
@@ -85,10 +87,11 @@ struct Client {
 
   private func askOnce(
     _ request: [UInt8], for shape: ReplyShape, profile: String?, seconds: Int,
-    _ secret: SecretDelivery = .none
+    _ secret: SecretDelivery = .none, watching terminal: CInt = -1
   ) throws(Failure) -> Answer {
     let buffer = ReplyBuffer()
-    _ = try send(request, firstReplyInto: buffer, seconds: seconds, secret)
+    _ = try send(
+      request, firstReplyInto: buffer, seconds: seconds, secret, watching: terminal)
     return Answer(buffer, reply: try Reply.check(buffer.line, has: shape, profile: profile))
   }
 
@@ -128,12 +131,12 @@ struct Client {
 
   private func send(
     _ request: [UInt8], firstReplyInto buffer: ReplyBuffer, seconds: Int,
-    _ secret: SecretDelivery = .none
+    _ secret: SecretDelivery = .none, watching terminal: CInt = -1
   ) throws(Failure) -> ControlSocket {
     let connection = try connect(seconds: seconds, secret)
     do {
       try connection.send(request, seconds: seconds)
-      try connection.receiveLine(into: buffer, seconds: seconds)
+      try connection.receiveLine(into: buffer, seconds: seconds, watching: terminal)
     } catch {
       throw Failure(error, at: connection.path)
     }
@@ -190,6 +193,12 @@ struct Answer {
 
   /// How many waiting callers `release` ended.
   var released: Int64 { reply["Released"]?.integer ?? 0 }
+
+  /// A text of several lines.
+  func lines(of name: String) -> String {
+    (reply[name]?.text ?? "").split(separator: "\n").map { PlainText.oneLine(String($0)) + "\n" }
+      .joined()
+  }
 
   func text(_ name: String) -> String { PlainText.oneLine(reply[name]?.text ?? "-") }
 }

@@ -57,11 +57,15 @@ struct ControlSocket: ~Copyable {
 
   /// Reads until the buffer holds a line.
   ///
-  /// - Parameter seconds: nil waits until the reader of standard output is gone.
-  func receiveLine(into buffer: ReplyBuffer, seconds: Int?) throws(TransportError) {
+  /// - Parameters:
+  ///   - seconds: nil waits until the reader of standard output is gone.
+  ///   - terminal: one at which a Ctrl-C ends the wait; -1 for none. It is in raw mode.
+  func receiveLine(
+    into buffer: ReplyBuffer, seconds: Int?, watching terminal: CInt = -1
+  ) throws(TransportError) {
     let deadline = seconds.map { Clock.nanoseconds + Int64($0) * 1_000_000_000 }
     while !buffer.holdsLine {
-      guard try waitForInput(until: deadline) else {
+      guard try waitForInput(until: deadline, watching: terminal) else {
         throw .replyTimedOut(seconds: seconds ?? 0)
       }
       let count = unsafe try buffer.fill { space in
@@ -78,16 +82,44 @@ struct ControlSocket: ~Copyable {
   }
 
   /// - Returns: whether there is something to read before the deadline.
-  private func waitForInput(until deadline: Int64?) throws(TransportError) -> Bool {
+  private func waitForInput(
+    until deadline: Int64?, watching terminal: CInt
+  ) throws(TransportError) -> Bool {
+    if terminal >= 0 { return try waitForInputOrInterrupt(until: deadline, terminal) }
     while true {
       let left = deadline.map { $0 - Clock.nanoseconds }
       guard left ?? 1 > 0 else { return false }
       var input = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
       guard let left else { return try waitForInputOrClosedOutput(input) }
-      let milliseconds = CInt(clamping: (left + 999_999) / 1_000_000)
-      let ready = unsafe poll(&input, 1, milliseconds)
+      if credd_noted_end() != 0 { throw .interrupted }
+      let ready = unsafe poll(&input, 1, Self.milliseconds(left))
       if ready > 0 { return true }
       if ready < 0, errno != EINTR { throw Self.failure(of: "poll") }
+    }
+  }
+
+  /// A second at most: a signal may come just before the wait.
+  private static func milliseconds(_ nanoseconds: Int64) -> CInt {
+    CInt(min(nanoseconds / 1_000_000 + 1, 1000))
+  }
+
+  /// The same where a user may give up.
+  private func waitForInputOrInterrupt(
+    until deadline: Int64?, _ terminal: CInt
+  ) throws(TransportError) -> Bool {
+    while true {
+      let left = deadline.map { $0 - Clock.nanoseconds } ?? Int64.max
+      guard left > 0 else { return false }
+      var entries = [
+        pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: terminal, events: Int16(POLLIN), revents: 0),
+      ]
+      if credd_noted_end() != 0 { throw .interrupted }
+      if unsafe poll(&entries, nfds_t(entries.count), Self.milliseconds(left)) < 0, errno != EINTR {
+        throw Self.failure(of: "poll")
+      }
+      if entries[0].revents != 0 { return true }
+      if entries[1].revents != 0, Terminal.isInterrupted(terminal) { throw .interrupted }
     }
   }
 
@@ -150,7 +182,7 @@ extension ControlSocket {
   }
 
   private static func failure(of call: String) -> TransportError {
-    .system(call: call, text: SystemError.text(of: errno))
+    .system(call: call, text: ErrorText.of(errno))
   }
 }
 

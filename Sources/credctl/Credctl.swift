@@ -40,7 +40,9 @@ import Glibc
       var text = try format.text(of: variables(options))
       defer { text.wipe() }
       try StandardStream.output.write(text[...])
-    case .exec(let options, let command):
+    case .exec(let options, command: let command, renews: true):
+      throw try Renewal(options: options).failure(becoming: command)
+    case .exec(let options, command: let command, renews: false):
       let environment = try variables(options).merged(into: Environment.entries)
       throw Replacement.failure(becoming: command, environment: environment)
     case .ping(let socket, let json, let timeout):
@@ -97,8 +99,7 @@ struct Credctl: ParsableCommand {
     subcommands: [
       Get.self, Token.self, Identity.self, Status.self, Profiles.self, Login.self, Respond.self,
       Logout.self, Account.self, Clear.self, Release.self, Watch.self, Exec.self, Env.self,
-      Import.self,
-      Ping.self,
+      EndpointVerb.self, Serve.self, Metrics.self, Check.self, Import.self, Ping.self,
     ])
 
   @Option(help: SocketOption.help)

@@ -12,7 +12,7 @@ enum Replacement {
     let words = StringVector(command.map { Array($0.utf8) })
     let variables = StringVector(environment)
     let number = unsafe -credd_become(words.pointers, variables.pointers)
-    let reason = SystemError.text(of: number)
+    let reason = ErrorText.of(number)
     return Failure(
       number == ENOENT ? .notFound : .cannotRun, "cannot run '\(command[0])': \(reason)")
   }

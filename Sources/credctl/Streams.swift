@@ -22,7 +22,7 @@ enum StandardStream: CInt {
       } else if errno == EPIPE {
         throw .outputClosed
       } else if errno != EINTR {
-        let reason = SystemError.text(of: errno)
+        let reason = ErrorText.of(errno)
         throw Failure(.outputFailed, "cannot write to standard output: \(reason)")
       }
     }
@@ -58,7 +58,7 @@ enum StandardStream: CInt {
 }
 
 /// Reads secrets from standard input and from files.
-enum SecretFile {
+enum SecretInput {
   /// - Parameter limit: in bytes; more is an error.
   static func standardInput(limit: Int = InputLimits.secret) throws(Failure) -> [UInt8] {
     try contents(of: STDIN_FILENO, name: "standard input", limit: limit)
@@ -71,15 +71,27 @@ enum SecretFile {
     defer { bytes.wipe() }
     while bytes.count < Self.longestLine {
       var byte: UInt8 = 0
+      try waitForInput()
       let count = unsafe read(STDIN_FILENO, &byte, 1)
       if count == 0 || byte == 0x0A && count == 1 { return Array(bytes) }
       if count == 1 {
         bytes.append(byte)
       } else if errno != EINTR {
-        throw Failure(.dataError, "cannot read standard input: \(SystemError.text(of: errno))")
+        throw Failure(.dataError, "cannot read standard input: \(ErrorText.of(errno))")
       }
     }
     throw Failure(.dataError, "a line of standard input has more than \(Self.longestLine) bytes")
+  }
+
+  /// A pipe may stay empty. A signal that is noted then ends the wait for it.
+  private static func waitForInput() throws(Failure) {
+    while true {
+      guard credd_noted_end() == 0 else { throw Failure.signInCancelled }
+      var entry = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+      // A second at most: a signal may come just before the wait.
+      let ready = unsafe poll(&entry, 1, 1000)
+      if ready > 0 || ready < 0 && errno != EINTR { return }
+    }
   }
 
   /// Bytes of a line: a password and a code have far less.
@@ -91,7 +103,7 @@ enum SecretFile {
   ) throws(Failure) -> [UInt8] {
     let number = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard number >= 0 else {
-      throw Failure(.dataError, "cannot open \(path): \(SystemError.text(of: errno))")
+      throw Failure(.dataError, "cannot open \(path): \(ErrorText.of(errno))")
     }
     let descriptor = Descriptor(owning: number)
     return try contents(of: descriptor.number, name: path, limit: limit)
@@ -112,7 +124,7 @@ enum SecretFile {
       if count > 0 {
         filled += count
       } else if errno != EINTR {
-        throw Failure(.dataError, "cannot read \(name): \(SystemError.text(of: errno))")
+        throw Failure(.dataError, "cannot read \(name): \(ErrorText.of(errno))")
       }
     }
     throw Failure(.dataError, "\(name) holds more than \(limit) bytes")
@@ -120,8 +132,8 @@ enum SecretFile {
 }
 
 /// The C library's text for an error number.
-enum SystemError {
-  static func text(of number: CInt) -> String {
+enum ErrorText {
+  static func of(_ number: CInt) -> String {
     unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
   }
 }

@@ -18,6 +18,16 @@ public enum AccountReport {
     return PlainText.oneLine("a code was sent\(medium) to \(place)")
   }
 
+  /// The command by which the user signs in next.
+  public static func login(_ profile: String) -> String {
+    PlainText.oneLine("credctl login --profile \(ShellWord.quoted(profile))")
+  }
+
+  /// The command for another action.
+  public static func command(_ action: String, _ profile: String) -> String {
+    PlainText.oneLine("credctl account \(ShellWord.quoted(profile)) \(action)")
+  }
+
   /// The reply to `sign-up`.
   public static func signedUp(_ reply: JSONValue, username: String) -> String {
     let confirm = "credctl account confirm --username \(ShellWord.quoted(username))"

@@ -22,6 +22,8 @@ struct MobileConfiguration: Equatable {
     /// The user pool whose users get credentials; nil if there is none, or if the file names no app
     /// client of it.
     var users: UserPool?
+    /// How the app's users sign in with a browser.
+    var browser: BrowserSignIn?
     /// The other providers of its users' tokens.
     var logins: [Login] = []
   }
@@ -149,6 +151,7 @@ extension MobileConfiguration {
         offset: identities.offset, message: "more than \(ImportLimits.pools) identity pools")
     }
     let userPools = try userPools(plugIn)
+    let flows = try plugIn.object("Auth")
     let social = social.filter { plugIn.member($0.key) != nil }.map(\.login)
     var pools: [Pool] = []
     for member in identities.members {
@@ -160,9 +163,22 @@ extension MobileConfiguration {
       let users = (paired.isEmpty ? userPools : paired).map(\.entry)
       var pool = Pool(name: member.key, id: id).adding(users)
       pool.logins += social
+      pool.use(try browserSignIn(flows, member.key))
       pools.append(pool)
     }
     return pools
+  }
+
+  /// Of the flow with the pool's name, or of the usual one.
+  private static func browserSignIn(
+    _ flows: ImportedObject?, _ name: String
+  ) throws(ImportError) -> BrowserSignIn? {
+    for key in [name, "Default"] {
+      if let oauth = try flows?.object(key)?.object("OAuth"), !oauth.members.isEmpty {
+        return try BrowserSignIn(oauth)
+      }
+    }
+    return nil
   }
 
   private static func userPools(
@@ -218,6 +234,18 @@ struct UserPoolClientEntry: Equatable {
 }
 
 extension MobileConfiguration.Pool {
+  /// A provider with URLs of its own is where the users are: a user pool beside it gives logins.
+  fileprivate mutating func use(_ signIn: MobileConfiguration.BrowserSignIn?) {
+    browser = signIn
+    guard signIn?.provider != nil, signIn?.clientID != nil, let users else { return }
+    self.users = nil
+    if let pool = try? UserPoolID(users.id) {
+      logins.insert(
+        MobileConfiguration.Login(provider: pool.loginsKey, title: "the user pool \(users.id)"),
+        at: 0)
+    }
+  }
+
   /// With the first user pool that has an app client; all others are providers of logins.
   fileprivate func adding(_ entries: [UserPoolClientEntry]) -> Self {
     var pool = self

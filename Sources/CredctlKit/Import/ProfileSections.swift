@@ -39,12 +39,21 @@ public struct ProfileSections: Equatable, Sendable {
     of pool: MobileConfiguration.Pool, named name: String, _ kind: MobileConfiguration.Kind
   ) -> String {
     let origin = pool.name.map { ", CognitoIdentity \($0.quoted)" } ?? ""
-    var lines = pool.users.map { backend($0, named: name, kind) } ?? []
+    var lines: [String] = []
+    var hasBackend = pool.users != nil
+    if let users = pool.users {
+      lines = backend(users, pool.browser, named: name, kind)
+    } else if let browser = pool.browser, let provider = browser.provider,
+      let client = browser.clientID
+    {
+      lines = browser.section(named: name, clientID: client, provider, kind)
+      hasBackend = true
+    }
     lines += [
       "; The identity pool of \(kind.rawValue)\(origin).",
       "[profile \(name)]", "identity_pool_id = \(pool.id)",
     ]
-    if pool.users != nil {
+    if hasBackend {
       lines += ["backend = \(name)", guestLine(pool.allowsGuests)]
     } else {
       lines += [
@@ -65,7 +74,8 @@ public struct ProfileSections: Equatable, Sendable {
 
   /// The section of the user pool. Its users sign in by `credctl login`.
   private static func backend(
-    _ users: MobileConfiguration.UserPool, named name: String, _ kind: MobileConfiguration.Kind
+    _ users: MobileConfiguration.UserPool, _ browser: MobileConfiguration.BrowserSignIn?,
+    named name: String, _ kind: MobileConfiguration.Kind
   ) -> [String] {
     var lines = [
       "; The user pool of \(kind.rawValue): credctl login --profile \(name) --username NAME",
@@ -83,7 +93,21 @@ public struct ProfileSections: Equatable, Sendable {
     if users.authFlow == .customSRP {
       lines.append("; auth_flow = custom  ; where the app signed in with any password at all")
     }
+    if let browser { lines += hostedUI(browser, of: users) }
     return lines + [""]
+  }
+
+  /// Its Hosted UI. One of another app client stays a note: a backend has one client.
+  private static func hostedUI(
+    _ browser: MobileConfiguration.BrowserSignIn, of users: MobileConfiguration.UserPool
+  ) -> [String] {
+    if let client = browser.clientID, client != users.clientID {
+      return [
+        "; The Hosted UI at \(browser.domain) has another app client, \(client): its users need",
+        "; a [backend NAME] of their own.",
+      ]
+    }
+    return browser.hostedUILines
   }
 
   private static func guestLine(_ allowsGuests: Bool?) -> String {

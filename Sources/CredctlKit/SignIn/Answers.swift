@@ -11,6 +11,11 @@ public struct Answers: Sendable, Equatable {
     if isAttribute { attributes.append((name, value)) } else { texts.append((name, value)) }
   }
 
+  /// Whether a confirmation is a yes.
+  public var consents: Bool {
+    texts.contains { $0.name == "confirm" && $0.value == Secret("true") }
+  }
+
   public static func == (one: Answers, other: Answers) -> Bool {
     one.texts.elementsEqual(other.texts, by: ==)
       && one.attributes.elementsEqual(other.attributes, by: ==)
@@ -38,7 +43,8 @@ public struct Answers: Sendable, Equatable {
   }
 
   private mutating func add(_ member: JSONMember, isAttribute: Bool) throws(Failure) {
-    guard let text = member.value.secret else {
+    let word = member.key == "confirm" ? member.value.bool.map { Secret("\($0)") } : nil
+    guard let text = word ?? member.value.secret else {
       throw Failure(.dataError, "the answer \(member.key.quoted) must be a string")
     }
     add(member.key, text, isAttribute: isAttribute)
@@ -121,5 +127,13 @@ extension RequestLine {
       writer.endObject()
     }
     writer.endObject()
+  }
+}
+
+extension Secret {
+  /// What follows the first `?` of an address; a query alone as it is.
+  public var queryOfAddress: Secret {
+    guard let mark = bytes.firstIndex(of: UInt8(ascii: "?")) else { return self }
+    return Secret(Array(bytes[(mark + 1)...].prefix { $0 != UInt8(ascii: "#") }))
   }
 }

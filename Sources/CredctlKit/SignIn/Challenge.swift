@@ -20,8 +20,18 @@ public struct Challenge: Sendable, Equatable {
     case password
     case totpSetup
     case custom
+    /// Sign in with a browser.
+    case browser(BrowserStep)
+    /// Sign in on another device.
+    case device(DeviceStep)
+    /// Say that the user who signed in is the right one.
+    case confirm
     /// Of a newer daemon.
     case unknown(String)
+
+    public var isBrowser: Bool {
+      if case .browser = self { true } else { false }
+    }
   }
 
   /// The longest time that a challenge is waited for, whatever the daemon says.
@@ -42,11 +52,14 @@ public struct Challenge: Sendable, Equatable {
     name = challenge["Name"]?.text ?? step
     parameters = challenge["Parameters"] ?? .null
     expiresIn = min(Int(clamping: challenge["ExpiresIn"]?.integer ?? 180), Self.longest)
-    self.step = Self.step(step, parameters)
+    self.step = try Self.step(step, parameters)
   }
 
-  private static func step(_ name: String, _ parameters: JSONValue) -> Step {
+  private static func step(_ name: String, _ parameters: JSONValue) throws(Failure) -> Step {
     switch name {
+    case "browser": .browser(try BrowserStep(parameters))
+    case "device": .device(try DeviceStep(parameters))
+    case "confirm": .confirm
     case "code": .code
     case "newPassword": .newPassword(required: texts(parameters["Required"]))
     case "select": .select(texts(parameters["Choices"]))
@@ -81,6 +94,9 @@ extension Challenge {
     case .select: answers = "choice=NAME"
     case .password: answers = "password=-"
     case .custom: answers = "answer=-"
+    case .browser: answers = "response=-"
+    case .device: answers = "--wait 300"
+    case .confirm: answers = "confirm=true"
     case .unknown: answers = "--cancel"
     }
     var failure = Failure(
@@ -104,6 +120,13 @@ extension Challenge {
     case .totpSetup:
       "the sign-in needs the first code of an authenticator app, for the Secret that '--json' shows"
     case .custom: "the sign-in asks \(name)" + (asked.isEmpty ? "" : " (\(asked))")
+    case .browser:
+      "the sign-in needs a browser: open the Url that '--json' shows, and give the address at which it "
+        + "ends"
+    case .device(let device):
+      "the sign-in needs the code \(device.userCode) typed at \(device.url), by you alone"
+    case .confirm:
+      "the sign-in has to be confirmed: " + ConfirmStep(parameters).lines.joined(separator: " ")
     case .unknown(let step): "this credctl is older than credd and does not know the step \(step)"
     }
   }

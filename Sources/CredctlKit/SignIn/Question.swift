@@ -14,6 +14,8 @@ public struct Question: Sendable, Equatable {
       case choice([String])
       /// Yes or no.
       case decision
+      /// Yes; anything else ends the sign-in.
+      case consent
     }
 
     /// The name of the answer in `respond`; with ``isAttribute`` that of an attribute.
@@ -46,6 +48,10 @@ public struct Question: Sendable, Equatable {
     case .select where challenge.isDevice:
       lines = ["A remembered device takes the place of a second factor."]
       items = [Item("choice", "Remember this device? (yes/no) ", .decision)]
+    case .select([]):
+      throw Failure(
+        .unavailable,
+        "the sign-in offers nothing to choose from: tell the administrator of this host")
     case .select(let choices):
       lines = Self.menu(choices)
       items = [Item("choice", "Your choice: ", .choice(choices))]
@@ -60,6 +66,11 @@ public struct Question: Sendable, Equatable {
     case .custom:
       lines = Self.own(challenge)
       items = [Item("answer", "Answer: ", .secret)]
+    case .confirm:
+      lines = ConfirmStep(challenge.parameters).lines
+      items = [Item("confirm", "Is that you, and is that what you want? (yes/no) ", .consent)]
+    case .browser, .device:
+      throw Failure(.notPermitted, "the sign-in goes on elsewhere: there is nothing to type")
     case .unknown(let step):
       throw Failure(
         .unavailable,
@@ -132,7 +143,7 @@ extension Question.Item {
       return text
     case .choice(let choices):
       let text = Self.text(typed)
-      if let number = Int(text), (1...choices.count).contains(number) {
+      if let number = Int(text), choices.indices.contains(number - 1) {
         return Secret(choices[number - 1])
       }
       guard choices.contains(text) else {
@@ -143,6 +154,12 @@ extension Question.Item {
       switch Self.text(typed).lowercased() {
       case "y", "yes": return Secret("yes")
       case "n", "no": return Secret("no")
+      default: throw Mistake("type yes or no")
+      }
+    case .consent:
+      switch Self.text(typed).lowercased() {
+      case "y", "yes": return Secret("true")
+      case "n", "no": return Secret("false")
       default: throw Mistake("type yes or no")
       }
     }

@@ -1,3 +1,4 @@
+import CLinux
 import CredCore
 import CredctlKit
 
@@ -15,6 +16,8 @@ struct Conversation {
   var hasCodeOnInput = false
   /// Whether the reply with an open challenge is printed as JSON.
   let showsJSON: Bool
+  /// How a browser signs in; nil where the daemon was not asked for that.
+  var browser: BrowserMeans?
 
   /// Goes on from the reply to `login`.
   ///
@@ -22,25 +25,34 @@ struct Conversation {
   mutating func finish(_ first: Answer) throws(Failure) -> Answer {
     var answer = first
     while let challenge = try Challenge(answer.reply) {
+      // From here on there is something to put in order.
+      credd_note_ends()
       answer = try take(challenge, in: answer)
     }
     return answer
   }
 
   private mutating func take(_ challenge: Challenge, in answer: Answer) throws(Failure) -> Answer {
-    if challenge.step == .code, hasCodeOnInput {
-      hasCodeOnInput = false
-      return try respondWithInput(to: challenge, answer)
-    }
-    guard Terminal.isThere else {
+    let isOnInput = challenge.step == .code && hasCodeOnInput
+    let isInBrowser = challenge.step.isBrowser && browser?.isWanted ?? false
+    guard isOnInput || Terminal.isThere || isInBrowser else {
       if showsJSON { try answer.print() }
       throw challenge.unanswered
     }
     do throws(Failure) {
-      return try ask(challenge)
+      switch challenge.step {
+      case .browser(let step): return try browse(step, challenge)
+      case .device(let step): return try waitForDevice(step, challenge)
+      case .code where isOnInput:
+        hasCodeOnInput = false
+        return try respondWithInput(to: challenge, answer)
+      default: return try ask(challenge)
+      }
     } catch {
+      let signal = credd_take_noted_end()
       // A step that is not known is not left open either.
       if error.endsConversation || error.status == .unavailable { cancel(challenge.handle) }
+      if signal != 0 { credd_end_by(signal) }
       throw error
     }
   }
@@ -50,7 +62,7 @@ struct Conversation {
     to challenge: Challenge, _ answer: Answer
   ) throws(Failure) -> Answer {
     var answers = Answers()
-    answers.add("code", try SecretText.token(SecretFile.line(), name: "code"))
+    answers.add("code", try SecretText.token(SecretInput.line(), name: "code"))
     do throws(Failure) {
       return try respond(to: challenge.handle, answers)
     } catch {
@@ -72,6 +84,10 @@ struct Conversation {
     terminal.show(question)
     while true {
       let answers = try terminal.answers(to: question, until: deadline)
+      if challenge.step == .confirm, !answers.consents {
+        cancel(challenge.handle)
+        throw Failure(.notPermitted, "the sign-in was not confirmed: nothing has changed")
+      }
       do throws(Failure) {
         return try respond(to: challenge.handle, answers)
       } catch {
@@ -81,13 +97,61 @@ struct Conversation {
     }
   }
 
-  private func respond(to handle: String, _ answers: Answers) throws(Failure) -> Answer {
+  private func respond(
+    to handle: String, _ answers: Answers, watching terminal: CInt = -1
+  ) throws(Failure) -> Answer {
     var request = RequestLine(operation: "respond")
     request.add("handle", handle)
     request.add(answers)
     return try client.ask(
       request.finished(), for: .session, profile: profile, seconds: WaitLimits.upstream,
-      secret: secret)
+      secret: secret, watching: terminal)
+  }
+
+  private func browse(_ step: BrowserStep, _ challenge: Challenge) throws(Failure) -> Answer {
+    let signIn = BrowserSignIn(
+      profile: profile, listener: browser?.listener, browsers: browser?.commands ?? []
+    ) { answers, terminal throws(Failure) in
+      try respond(to: challenge.handle, answers, watching: terminal)
+    }
+    return try signIn.run(step, expiresIn: challenge.expiresIn)
+  }
+
+  /// Shows the code, and waits while the daemon asks the provider.
+  private func waitForDevice(
+    _ step: DeviceStep, _ challenge: Challenge
+  ) throws(Failure) -> Answer {
+    let deadline = Clock.nanoseconds + Int64(challenge.expiresIn) * 1_000_000_000
+    let terminal = try Terminal()
+    let text = step.lines(profile: profile, host: HostName.own)
+    return try terminal.whileNothingIsShown { descriptor throws(Failure) in
+      terminal.show(text.before.map { $0 + "\n" }.joined())
+      terminal.showCode(of: Array(step.scanned.utf8))
+      terminal.show(text.after.map { $0 + "\n" }.joined())
+      while true {
+        let left = Int((deadline - Clock.nanoseconds) / 1_000_000_000)
+        guard left > 0 else {
+          throw Failure(.notPermitted, "nobody signed in in time: begin again for a new code")
+        }
+        let answer = try waitOn(
+          challenge.handle, min(left, WaitLimits.longestWait), descriptor)
+        // The same question again: the daemon's wait is over, and the user's is not.
+        guard let next = try Challenge(answer.reply), next.handle == challenge.handle else {
+          return answer
+        }
+      }
+    }
+  }
+
+  private func waitOn(
+    _ handle: String, _ seconds: Int, _ terminal: CInt
+  ) throws(Failure) -> Answer {
+    var request = RequestLine(operation: "respond")
+    request.add("handle", handle)
+    request.add("wait", seconds)
+    return try client.ask(
+      request.finished(), for: .session, profile: profile,
+      seconds: seconds + WaitLimits.upstream, watching: terminal)
   }
 
   /// Ends the sign-in at the daemon. It would end by itself, some minutes later.
@@ -103,13 +167,16 @@ extension Terminal {
   /// Shows what comes before the first prompt: a heading, the code to scan, the rest.
   func show(_ question: Question) {
     show(question.lines.prefix(1).map { $0 + "\n" }.joined())
-    if let uri = question.uri, QRText.isShown(Environment.value(of:)),
-      let code = QRCode(uri.bytes),
-      let lines = QRText.lines(code.modules, side: code.side, width: width)
-    {
-      show("\n" + lines.map { $0 + "\n" }.joined() + "\n")
-    }
+    if let uri = question.uri { showCode(of: uri.bytes) }
     show(question.lines.dropFirst().map { $0 + "\n" }.joined())
+  }
+
+  /// Shows a QR code of the text, where the terminal can.
+  func showCode(of text: [UInt8]) {
+    guard QRText.isShown(Environment.value(of:)), let code = QRCode(text),
+      let lines = QRText.lines(code.modules, side: code.side, width: width)
+    else { return }
+    show("\n" + lines.map { $0 + "\n" }.joined() + "\n")
   }
 
   func answers(to question: Question, until deadline: Int64?) throws(Failure) -> Answers {
@@ -129,7 +196,8 @@ extension Terminal {
       switch item.kind {
       case .secret: typed = try secret(prompt: item.prompt, until: deadline)
       case .newPassword: typed = try newPassword(prompt: item.prompt, until: deadline)
-      case .line, .choice, .decision: typed = try line(prompt: item.prompt, until: deadline)
+      case .line, .choice, .decision, .consent:
+        typed = try line(prompt: item.prompt, until: deadline)
       }
       do throws(Question.Item.Mistake) {
         return try item.answer(for: typed)

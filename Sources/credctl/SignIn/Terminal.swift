@@ -1,3 +1,4 @@
+import CLinux
 import CredCore
 import CredctlKit
 import Glibc
@@ -83,6 +84,33 @@ struct Terminal: ~Copyable {
 
   private static let controlC: UInt8 = 0x03
 
+  /// Runs what takes its time while the user does something elsewhere. What is typed meanwhile is not
+  /// shown and comes byte by byte: an address that is pasted is longer than the 4,096 bytes that a
+  /// terminal keeps of a line, and Ctrl-C is a byte.
+  func whileNothingIsShown<Result>(
+    _ body: (CInt) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let before = try enter { mode in
+      mode.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG | IEXTEN)
+      mode.c_iflag &= ~tcflag_t(IXON)
+      unsafe withUnsafeMutableBytes(of: &mode.c_cc) { bytes in
+        unsafe bytes[Int(VMIN)] = 1
+        unsafe bytes[Int(VTIME)] = 0
+      }
+    }
+    defer { leave(to: before) }
+    return try body(descriptor.number)
+  }
+
+  /// Whether the user pressed Ctrl-C, or is gone. All else that was typed is dropped.
+  static func isInterrupted(_ terminal: CInt) -> Bool {
+    var bytes = [UInt8](repeating: 0, count: 256)
+    defer { bytes.wipe() }
+    let count = unsafe read(terminal, &bytes, bytes.count)
+    guard count > 0 else { return !(count < 0 && (errno == EINTR || errno == EAGAIN)) }
+    return bytes[..<count].contains(controlC)
+  }
+
   /// Shows text that is safe for a terminal.
   func show(_ text: String) {
     var bytes = Array(text.utf8)[...]
@@ -122,8 +150,10 @@ struct Terminal: ~Copyable {
     while true {
       let left = deadline.map { $0 - Clock.nanoseconds }
       guard left ?? 1 > 0 else { return false }
+      if credd_noted_end() != 0 { throw Self.cancelled }
       var input = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
-      let milliseconds = left.map { CInt(clamping: ($0 + 999_999) / 1_000_000) } ?? -1
+      // A second at most: a signal may come just before the wait.
+      let milliseconds = CInt(clamping: min(((left ?? .max) - 1) / 1_000_000 + 1, 1000))
       let ready = unsafe poll(&input, 1, milliseconds)
       if ready > 0 { return true }
       if ready < 0, errno != EINTR { throw Self.unusable }
@@ -131,10 +161,10 @@ struct Terminal: ~Copyable {
   }
 
   private static var unusable: Failure {
-    Failure(.usage, "the terminal cannot ask for a password: use '--password-stdin'")
+    Failure(.usage, "the terminal cannot be used")
   }
 
-  private static var cancelled: Failure { Failure(.interrupted, "sign-in cancelled") }
+  private static var cancelled: Failure { .signInCancelled }
 
   static var overdue: Failure {
     Failure(.notPermitted, "nothing was typed in time: begin again")

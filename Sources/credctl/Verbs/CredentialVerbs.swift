@@ -1,4 +1,5 @@
 public import ArgumentParser
+import CredCore
 public import CredctlKit
 
 struct Get: FastVerb {
@@ -42,8 +43,8 @@ struct Token: Verb {
   static let configuration = CommandConfiguration(
     abstract: "Print the OpenID token that stands for the identity.",
     discussion: """
-      One line of JSON with IdentityId, Token and Expiration. Tokens of a user pool are handed out \
-      where the profile's vend_tokens names them.
+      One line of JSON with IdentityId, Token and Expiration. Tokens of a user pool or an OpenID \
+      Connect provider are handed out where the profile's vend_tokens names them.
       """)
 
   @ParentCommand var program: Credctl
@@ -56,7 +57,7 @@ struct Token: Verb {
 
   @Option(
     help: ArgumentHelp(
-      "developer, or id or access of a user pool; else the profile's usual one.",
+      "developer, or id or access of a user pool or provider; else the profile's usual one.",
       valueName: "kind"))
   var kind: Kind?
 
@@ -97,14 +98,92 @@ struct Env: EnvironmentVerb {
 
 extension VariableFormat: ExpressibleByArgument {}
 
+struct Serve: Verb {
+  static let configuration = CommandConfiguration(
+    abstract: "Run a command with an HTTP endpoint of its own, for places that credd's is not.",
+    discussion: """
+      As 'exec --renew', but always with an endpoint of credctl's own: in a container into which \
+      credd's socket is mounted, for example. It ends with the command. Without a command it prints \
+      the variables that lead there, and serves until it is interrupted.
+
+        credctl serve work -- rclone sync /data s3:bucket
+      """)
+
+  @ParentCommand var program: Credctl
+  @OptionGroup var connection: SocketOption
+  @OptionGroup var selection: ProfileOption
+
+  @Option(help: ArgumentHelp("A literal loopback address.", valueName: "address:port"))
+  var listen = "127.0.0.1:0"
+
+  @Flag(help: "Trust the token alone, where the kernel cannot say who connects.")
+  var tokenOnly = false
+
+  @Flag(help: "Hide ~/.aws/config from the command.")
+  var noConfig = false
+
+  @Argument(
+    parsing: .postTerminator,
+    help: "The command and its arguments, after '--'; without one, credctl serves by itself.")
+  var command: [String] = []
+
+  func run() throws {
+    guard let address = EndpointAddress(listen) else {
+      throw Failure(
+        .usage, "'--listen' takes a literal loopback address such as 127.0.0.1:0, not '\(listen)'")
+    }
+    var options = GetOptions(profile: selection.name)
+    options.socket = socket
+    options.leavesOutConfig = noConfig
+    let renewal = Renewal(options: options, address: address, trustsToken: tokenOnly)
+    guard !command.isEmpty else { try renewal.serve() }
+    throw try renewal.failure(becoming: command)
+  }
+}
+
+struct EndpointVerb: Verb {
+  static let configuration = CommandConfiguration(
+    commandName: "endpoint",
+    abstract: "Print variables that lead AWS's SDKs to credd's HTTP endpoint.",
+    discussion: """
+      Programs that speak HTTP alone get their credentials there, and renew them by themselves. The \
+      token in the variables works for your processes on this host, until the next boot. On failure \
+      the shell gets 'false' to evaluate.
+
+        eval "$(credctl endpoint work)" && gdalinfo /vsis3/bucket/image.tif
+      """)
+
+  @ParentCommand var program: Credctl
+  @OptionGroup var connection: SocketOption
+  @OptionGroup var selection: ProfileOption
+
+  @Flag(help: "Hide ~/.aws/config.")
+  var noConfig = false
+
+  func run() throws {
+    let name = selection.name
+    let answer = try client.askAcrossRestart(
+      RequestLine(operation: "endpoint", profile: name).finished(), for: .endpoint, profile: name,
+      seconds: WaitLimits.margin)
+    let variables = try CredentialVariables(
+      endpoint: answer.reply, leavesOutConfig: noConfig, environment: Environment.value(of:))
+    var options = GetOptions(profile: name)
+    options.leavesOutConfig = noConfig
+    Renewal(options: options).warnOfConfig()
+    var text = try VariableFormat.sh.text(of: variables)
+    defer { text.wipe() }
+    try StandardStream.output.write(text[...])
+  }
+}
+
 struct Exec: EnvironmentVerb {
   static let configuration = CommandConfiguration(
     abstract: "Run a command with credentials in its environment.",
     discussion: """
       The command takes credctl's place; no shell reads it. Nothing renews the credentials in its \
-      environment: what runs for hours had better use credential_process. Variables that lead to \
-      other credentials, such as AWS_PROFILE, are removed; AWS_REGION and AWS_DEFAULT_REGION are \
-      set to the identity pool's region if neither is set.
+      environment: what runs for hours takes --renew, which leads AWS's SDKs to an HTTP endpoint. \
+      Variables that lead to other credentials, such as AWS_PROFILE, are removed; AWS_REGION and \
+      AWS_DEFAULT_REGION are set to the identity pool's region if neither is set.
 
         credctl exec work -- aws s3 ls
 
@@ -120,5 +199,21 @@ struct Exec: EnvironmentVerb {
   @Argument(parsing: .postTerminator, help: "The command and its arguments, after '--'.")
   var command: [String]
 
-  func fastCommand() throws(Failure) -> FastCommand { .exec(try getOptions(), command: command) }
+  @Flag(help: "Give the command an endpoint that renews, not keys that end.")
+  var renew = false
+
+  @Flag(help: "With --renew: hide ~/.aws/config from the command.")
+  var noConfig = false
+
+  func validate() throws {
+    guard renew || !noConfig else {
+      throw ValidationError("'--no-config' goes with '--renew'")
+    }
+  }
+
+  func fastCommand() throws(Failure) -> FastCommand {
+    var options = try getOptions()
+    options.leavesOutConfig = noConfig
+    return .exec(options, command: command, renews: renew)
+  }
 }

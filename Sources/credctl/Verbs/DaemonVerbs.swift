@@ -43,8 +43,9 @@ struct Profiles: Verb {
   static let configuration = CommandConfiguration(
     abstract: "List the profiles that are open to you, and how one signs in to each.",
     discussion: """
-      The ways to sign in: host (nothing to do), password, token (a developer token), logins \
-      (tokens of other providers).
+      The ways to sign in: host (nothing to do), password, browser, paste (a browser elsewhere), \
+      device (a code on another device), token (a developer token), logins (tokens of other \
+      providers).
       """)
 
   @ParentCommand var program: Credctl
@@ -79,6 +80,67 @@ struct Watch: Verb {
       guard !format.json else { return try event.print() }
       guard let line = EventLine.text(of: event.reply, now: Clock.wallTime) else { return }
       try StandardStream.output.write(line + "\n")
+    }
+  }
+}
+
+struct Metrics: Verb {
+  static let configuration = CommandConfiguration(
+    abstract: "Print what credd counts, in Prometheus' classic text format.",
+    discussion: "For root, the members of admin_group, and metrics_users.")
+
+  @ParentCommand var program: Credctl
+  @OptionGroup var connection: SocketOption
+
+  @Flag(help: "Leave out what names profiles, for a file that all users may read.")
+  var noProfiles = false
+
+  func run() throws {
+    let answer = try client.ask(RequestLine(operation: "metrics").finished(), for: .metrics)
+    let text = answer.lines(of: "Metrics")
+    try StandardStream.output.write(noProfiles ? MetricsFilter.withoutProfiles(text) : text)
+  }
+}
+
+struct Check: Verb {
+  static let configuration = CommandConfiguration(
+    abstract: "Try each step of a sign-in: whether servers answer, and whether the session renews.",
+    discussion: """
+      Signs nobody in. Once a minute for each profile. Addresses, certificates and what servers said \
+      are shown to root and the administrators' group. Ends with 69 where a step failed.
+      """)
+
+  @ParentCommand var program: Credctl
+  @OptionGroup var connection: SocketOption
+  @OptionGroup var selection: ProfileOption
+  @OptionGroup var format: JSONFlag
+
+  @Flag(help: "The servers of all profiles; for root and the administrators' group.")
+  var allProfiles = false
+
+  private static let longest = 120
+
+  func validate() throws {
+    guard !allProfiles || selection.given == nil else {
+      throw ValidationError("'--all-profiles' and a profile exclude each other")
+    }
+  }
+
+  func run() throws {
+    var request = RequestLine(
+      operation: "check", profile: allProfiles ? nil : selection.name)
+    if allProfiles { request.add("all", true) }
+    let answer = try client.ask(
+      request.finished(), for: .check, profile: selection.given, seconds: Self.longest)
+    if format.json {
+      try answer.print()
+    } else {
+      try StandardStream.output.write(
+        CheckReport.rendered(answer.reply, on: StandardStream.output.display))
+    }
+    let failed = CheckReport.failedSteps(answer.reply)
+    guard failed.isEmpty else {
+      throw Failure(.unavailable, "what failed: \(failed.joined(separator: ", "))")
     }
   }
 }

@@ -26,8 +26,8 @@ struct Import: ParsableCommand {
     let isStandardInput = file == "-"
     let bytes =
       try isStandardInput
-      ? SecretFile.standardInput(limit: ImportLimits.fileBytes)
-      : SecretFile.contents(ofFile: file, limit: ImportLimits.fileBytes)
+      ? SecretInput.standardInput(limit: ImportLimits.fileBytes)
+      : SecretInput.contents(ofFile: file, limit: ImportLimits.fileBytes)
     let sections = try ProfileSections(
       importing: bytes, file: isStandardInput ? "standard input" : file, name: profile)
     try StandardStream.output.write(sections.text)

@@ -4,15 +4,21 @@ import CredctlKit
 
 struct Login: SessionVerb {
   static let configuration = CommandConfiguration(
-    abstract: "Sign in: by this host, a password, a developer token, or other providers' tokens.",
+    abstract:
+      "Sign in: by this host, a browser, a device code, a password, a token, other providers' tokens.",
     discussion: """
-      Without other options it signs in by the host's own word where the backend trusts the host, \
-      which also ends an earlier 'credctl logout'; else it asks for the password on the terminal. \
+      Without other options it does what the profile is made for. It signs in by the host's own word \
+      where the backend trusts the host, which also ends an earlier 'credctl logout'; it opens a \
+      browser, or over ssh shows a code to type on another device, or a link to open elsewhere, where \
+      users sign in at a provider; else it asks for the password on the terminal. \
       A user pool may ask for more: a code, a new password, a choice. Without a terminal the \
       sign-in then stays open for 'credctl respond', and the exit status is 77. \
       Secrets are never taken from the command line, where every user of the host could read them.
 
         credctl login --profile work
+        credctl login --profile work --browser
+        credctl login --profile work --paste     (over ssh: the browser is elsewhere)
+        credctl login --profile work --device    (a code to type on a phone)
         credctl login --profile work --username alice
         backend-cli token | credctl login --identity-id us-east-1:… --token-stdin
         credctl login --login google=@/run/user/1000/google.jwt
@@ -24,6 +30,8 @@ struct Login: SessionVerb {
   @OptionGroup var format: JSONFlag
 
   var profile: String { selection.name }
+
+  @OptionGroup(title: "Sign-in by browser or device") var elsewhere: ElsewhereOptions
 
   @Option(help: "The user's name at the backend; else $USER.")
   var username: String?
@@ -60,14 +68,21 @@ struct Login: SessionVerb {
   @Option(help: ArgumentHelp("The role, for a SAML token that carries several.", valueName: "arn"))
   var customRoleArn: String?
 
+  @OptionGroup var metadata: ClientMetadataOption
+
   @Flag(help: TrustSocket.help)
   var trustSocket = false
 
   func validate() throws {
+    _ = try metadata.entries
     let hasIdentity = identityId != nil && login.isEmpty
-    let means = [username != nil || passwordStdin, hasIdentity || tokenStdin, !login.isEmpty]
+    let means = [
+      username != nil || passwordStdin, hasIdentity || tokenStdin, !login.isEmpty,
+      elsewhere.isGiven,
+    ]
     guard means.count(where: { $0 }) <= 1 else {
-      throw ValidationError("give a password, a developer token, or '--login', not several")
+      throw ValidationError(
+        "give a browser, a device code, a password, a developer token, or '--login', not several")
     }
     guard hasIdentity == tokenStdin else {
       throw ValidationError("a developer token takes both '--identity-id' and '--token-stdin'")
@@ -79,7 +94,7 @@ struct Login: SessionVerb {
 
   func run() throws {
     if let identityId, login.isEmpty {
-      let token = try SecretText.token(SecretFile.standardInput(), name: "token")
+      let token = try SecretText.token(SecretInput.standardInput(), name: "token")
       try signIn { request in
         request.add("identity_id", identityId)
         request.add("token", token)
@@ -95,6 +110,8 @@ struct Login: SessionVerb {
       try signInWithPassword(UserName.given(username))
     } else if username != nil {
       try signInByName()
+    } else if elsewhere.isGiven {
+      try signInElsewhere(elsewhere.way)
     } else {
       try signInByHost()
     }
@@ -105,8 +122,70 @@ struct Login: SessionVerb {
     do {
       try signIn(hasSecret: false) { _ in }
     } catch {
+      guard error.wantsMore else { throw error }
+      if let way = (try? offer())?.way(
+        canOpen: !BrowserHost.commands(nil).isEmpty, isRemote: BrowserHost.isRemote)
+      {
+        return try signInElsewhere(way)
+      }
       guard error.wantsPassword else { throw error }
       try signInByName()
+    }
+  }
+
+  // MARK: Elsewhere
+
+  /// What the profile offers; nil if it is not open to this user.
+  private func offer() throws(Failure) -> SignInOffer? {
+    var request = RequestLine(operation: "status")
+    request.add("profiles", true)
+    request.add("limit", 1)
+    return SignInOffer(
+      try client.ask(request.finished(), for: .profiles).reply, profile: profile)
+  }
+
+  /// - Parameter way: nil for the one that the profile and this host suggest.
+  private func signInElsewhere(_ way: SignInOffer.Way?) throws(Failure) {
+    let commands = BrowserHost.commands(elsewhere.browserCommand)
+    // A browser that is wanted is opened wherever the user sits.
+    let offer = try offer()
+    let way =
+      way ?? offer?.way(canOpen: !commands.isEmpty, isRemote: BrowserHost.isRemote) ?? .browser
+    guard way != .device else {
+      return try signIn(hasSecret: false) { $0.add("device", true) }
+    }
+    let means = try browserMeans(way, offer, commands)
+    var wishes = elsewhere.wishes
+    wishes.redirectURI = means.listener?.redirectURI
+    try signIn(hasSecret: false, browser: means) { $0.add(wishes) }
+  }
+
+  /// Listens before anything else: a browser that has been opened finds the listener.
+  private func browserMeans(
+    _ way: SignInOffer.Way, _ offer: SignInOffer?, _ commands: [BrowserCommand]
+  ) throws(Failure) -> BrowserMeans {
+    // Without a terminal there is nobody to see a page that was not asked for.
+    let isWanted = elsewhere.browser
+    let opens = way == .browser && (isWanted || Terminal.isThere)
+    // Where nobody waits, nothing listens: the sign-in goes on by 'credctl respond'.
+    guard opens || Terminal.isThere else {
+      return BrowserMeans(listener: nil, commands: [], isWanted: false)
+    }
+    do throws(BrowserListener.Trouble) {
+      return BrowserMeans(
+        listener: try BrowserListener.open(offer?.redirectURIs ?? []),
+        commands: opens ? commands : [], isWanted: isWanted)
+    } catch {
+      // The daemon says what the profile does not offer.
+      if offer?.ways.isEmpty ?? true {
+        return BrowserMeans(listener: nil, commands: [], isWanted: false)
+      }
+      guard way == .paste else { throw Failure(.unavailable, error.message) }
+      // A browser on this host would bring the code to whoever listens there.
+      if case .taken = error {
+        try Terminal().show("Warning: \(PlainText.oneLine(error.message)).\n")
+      }
+      return BrowserMeans(listener: nil, commands: [], isWanted: false)
     }
   }
 
@@ -143,24 +222,37 @@ struct Login: SessionVerb {
   private static let attempts = 3
 
   private func signIn(
-    hasSecret: Bool = true, with add: (inout RequestLine) -> Void
+    hasSecret: Bool = true, browser: BrowserMeans? = nil, with add: (inout RequestLine) -> Void
   ) throws(Failure) {
     var request = RequestLine(operation: "login", profile: profile)
     add(&request)
     if let customRoleArn { request.add("custom_role_arn", customRoleArn) }
+    request.add(metadata: try metadata.entries)
     let delivery: SecretDelivery = trustSocket ? .toAnyListener : .toKnownListener
     let first = try client.ask(
       request.finished(), for: .session, profile: profile, seconds: WaitLimits.upstream,
       secret: hasSecret ? delivery : .none)
     var conversation = Conversation(
       client: client, profile: profile, username: UserName.known(username) ?? "you",
-      secret: delivery, hasCodeOnInput: codeStdin, showsJSON: format.json)
-    try showSession(try conversation.finish(first))
+      secret: delivery, hasCodeOnInput: codeStdin, showsJSON: format.json, browser: browser)
+    let last = try conversation.finish(first)
+    try showSession(last)
+    try showEnd(of: last)
+  }
+
+  /// Nothing renews a sign-in whose provider gave no refresh token: that is said at once.
+  private func showEnd(of answer: Answer) throws(Failure) {
+    guard !format.json, elsewhere.isGiven || answer.reply["SignedInBy"]?.text == "oidc",
+      let end = answer.reply["SignedInUntil"]?.text, Terminal.isThere
+    else { return }
+    try Terminal().show(
+      "This sign-in ends at \(PlainText.oneLine(end)): the provider gave no refresh token (see scopes "
+        + "in credd.conf(5)).\n")
   }
 
   private func password(of name: String) throws(Failure) -> Secret {
     if passwordStdin {
-      return try SecretText.password(codeStdin ? SecretFile.line() : SecretFile.standardInput())
+      return try SecretText.password(codeStdin ? SecretInput.line() : SecretInput.standardInput())
     }
     let prompt = "Password of \(name) for profile \(profile): "
     return try SecretText.password(Terminal().secret(prompt: prompt).bytes)
@@ -172,8 +264,8 @@ struct Login: SessionVerb {
       let name = "token of \(source.provider)"
       let bytes: [UInt8]
       switch source.place {
-      case .standardInput: bytes = try SecretFile.standardInput()
-      case .file(let path): bytes = try SecretFile.contents(ofFile: path)
+      case .standardInput: bytes = try SecretInput.standardInput()
+      case .file(let path): bytes = try SecretInput.contents(ofFile: path)
       }
       tokens.append((source.provider, try SecretText.token(bytes, name: name)))
     }
@@ -194,5 +286,76 @@ enum UserName {
   static func known(_ username: String?) -> String? {
     [username, Environment.value(of: "USER"), Environment.value(of: "LOGNAME")]
       .compactMap { $0 }.first { !$0.isEmpty }
+  }
+}
+
+/// The options of a sign-in that goes on in a browser.
+struct ElsewhereOptions: ParsableArguments {
+  @Flag(help: "Sign in with a browser on this host.")
+  var browser = false
+
+  @Flag(
+    name: [.customLong("paste"), .customLong("no-browser")],
+    help:
+      "Sign in with a browser anywhere: open the link that is shown, and paste the address at which it ends."
+  )
+  var paste = false
+
+  @Flag(
+    name: [.customLong("device"), .customLong("use-device-code")],
+    help: "Sign in by a code that you type on another device.")
+  var device = false
+
+  @Option(
+    help: ArgumentHelp(
+      "With a browser: the provider at which a user pool signs you in.", valueName: "name"))
+  var provider: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "With a browser: ask for this scope alone of those that the profile has; repeatable.",
+      valueName: "scope"))
+  var scope: [String] = []
+
+  @Flag(
+    name: .customLong("private"),
+    help: "With a browser: let the provider ask for your password again.")
+  var isPrivate = false
+
+  @Option(
+    help: ArgumentHelp(
+      "What opens the browser, '%s' for the link; else $BROWSER, else the desktop's.",
+      valueName: "command"))
+  var browserCommand: String?
+
+  var isGiven: Bool { browser || paste || device || hasWishes }
+
+  /// The way that was chosen; nil where the profile chooses.
+  var way: SignInOffer.Way? {
+    paste ? .paste : device ? .device : browser || browserCommand != nil ? .browser : nil
+  }
+
+  var wishes: BrowserWishes {
+    var wishes = BrowserWishes()
+    wishes.identityProvider = provider
+    wishes.asksAnew = isPrivate
+    wishes.scopes = scope
+    return wishes
+  }
+
+  private var hasWishes: Bool {
+    provider != nil || !scope.isEmpty || isPrivate || browserCommand != nil
+  }
+
+  func validate() throws {
+    guard [browser, paste, device].count(where: { $0 }) <= 1 else {
+      throw ValidationError("give one of '--browser', '--paste' and '--device'")
+    }
+    guard !device || !hasWishes else {
+      throw ValidationError("'--device' takes no option of a browser")
+    }
+    guard !paste || browserCommand == nil else {
+      throw ValidationError("'--paste' opens no browser: it takes no '--browser-command'")
+    }
   }
 }

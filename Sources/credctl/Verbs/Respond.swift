@@ -14,6 +14,8 @@ struct Respond: Verb {
 
         oathtool --totp -b @secret | credctl respond 5f1c… code=-
         credctl respond 5f1c… choice=SMS_MFA
+        credctl respond 5f1c… confirm=true
+        credctl respond 5f1c… response=-      (the address at which a browser ended)
         credctl respond 5f1c… password=@/run/user/1000/new attributes.email=@/run/user/1000/email
       """)
 
@@ -41,10 +43,13 @@ struct Respond: Verb {
   @Flag(help: "End the sign-in.")
   var cancel = false
 
+  @OptionGroup var metadata: ClientMetadataOption
+
   @Flag(help: TrustSocket.help)
   var trustSocket = false
 
   func validate() throws {
+    _ = try metadata.entries
     let ways = [!answers.isEmpty, answersStdin, wait != nil, cancel]
     guard ways.count(where: { $0 }) == 1 else {
       throw ValidationError("give answers, '--answers-stdin', '--wait' or '--cancel'")
@@ -64,6 +69,7 @@ struct Respond: Verb {
     } else {
       request.add(try given())
     }
+    request.add(metadata: try metadata.entries)
     let answer = try client.ask(
       request.finished(), for: .session, seconds: seconds,
       secret: cancel || wait != nil ? .none : trustSocket ? .toAnyListener : .toKnownListener)
@@ -78,14 +84,14 @@ struct Respond: Verb {
   }
 
   private func given() throws(Failure) -> Answers {
-    guard !answersStdin else { return try Answers(json: SecretFile.standardInput()) }
+    guard !answersStdin else { return try Answers(json: SecretInput.standardInput()) }
     var given = Answers()
     for source in try AnswerSource.list(answers) {
       let text: Secret
       switch source.place {
       case .value(let value): text = Secret(value)
-      case .standardInput: text = try Self.text(SecretFile.standardInput(), of: source)
-      case .file(let path): text = try Self.text(SecretFile.contents(ofFile: path), of: source)
+      case .standardInput: text = try Self.text(SecretInput.standardInput(), of: source)
+      case .file(let path): text = try Self.text(SecretInput.contents(ofFile: path), of: source)
       }
       given.add(source.name, text, isAttribute: source.isAttribute)
     }
@@ -96,8 +102,24 @@ struct Respond: Verb {
   private static func text(
     _ bytes: [UInt8], of source: AnswerSource
   ) throws(Failure) -> Secret {
-    source.name == "password" && !source.isAttribute
-      ? try SecretText.password(bytes) : try SecretText.token(bytes, name: source.name)
+    guard source.name != "password" || source.isAttribute else {
+      return try SecretText.password(bytes)
+    }
+    let text = try SecretText.token(bytes, name: source.name)
+    return source.name == "response" && !source.isAttribute ? text.queryOfAddress : text
+  }
+}
+
+/// `--client-metadata`.
+struct ClientMetadataOption: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "A text for the triggers of the user pool, where the backend's client_metadata allows it; "
+        + "repeatable.", valueName: "name=value"))
+  var clientMetadata: [String] = []
+
+  var entries: [(name: String, text: Secret)] {
+    get throws(Failure) { try MetadataOption.entries(clientMetadata) }
   }
 }
 

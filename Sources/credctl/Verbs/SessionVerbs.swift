@@ -21,7 +21,10 @@ struct Identity: SessionVerb {
 struct Logout: SessionVerb {
   static let configuration = CommandConfiguration(
     abstract: "Sign out: forget tokens, credentials, logins and the identity.",
-    discussion: "The session stays signed out until the next 'credctl login'.")
+    discussion: """
+      The session stays signed out until the next 'credctl login'. A browser may still be signed in at \
+      the provider: where it has a page that ends that, credctl shows its address.
+      """)
 
   @ParentCommand var program: Credctl
   @OptionGroup var connection: SocketOption
@@ -36,11 +39,24 @@ struct Logout: SessionVerb {
   @Flag(name: .customLong("no-revoke"), help: "Do not revoke refresh tokens at their issuer.")
   var keepsTokens = false
 
+  @Flag(help: "Open the provider's page that signs the browser out too.")
+  var browser = false
+
   func run() throws {
     var request = RequestLine(operation: "logout", profile: profile)
     if global { request.add("global", true) }
     if keepsTokens { request.add("revoke", false) }
-    try showSession(request, seconds: WaitLimits.upstream)
+    let answer = try client.ask(
+      request.finished(), for: .session, profile: profile, seconds: WaitLimits.upstream)
+    try showSession(answer)
+    if let url = LogoutPage.url(in: answer.reply) { try showPage(url) }
+  }
+
+  /// The page ends the browser's own session, without which the next sign-in is the same user's.
+  private func showPage(_ url: String) throws(Failure) {
+    if browser, BrowserProgram.start(BrowserHost.commands(nil), url) != nil { return }
+    guard !format.json, Terminal.isThere else { return }
+    try Terminal().show("To sign the browser out too, open:\n\n  \(url)\n")
   }
 }
 

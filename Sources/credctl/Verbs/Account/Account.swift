@@ -71,6 +71,14 @@ extension AccountVerb {
       secret: hasSecret ? delivery : .none)
   }
 
+  /// Lets the daemon refuse a profile that is not there, or not the user's, before anything is typed.
+  /// Whether the profile allows the action, it says only when it gets the whole request.
+  func checkProfile() throws(Failure) {
+    _ = try client.ask(
+      RequestLine(operation: "identity", profile: profile).finished(), for: .session,
+      profile: profile, seconds: WaitLimits.margin, secret: .none)
+  }
+
   /// Prints the daemon's line, or what it means.
   func print(_ answer: Answer, _ text: @autoclosure () -> String) throws(Failure) {
     guard !account.json else { return try answer.print() }

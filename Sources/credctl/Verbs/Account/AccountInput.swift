@@ -16,7 +16,7 @@ struct CodeOption: ParsableArguments {
   var codeStdin = false
 
   func read(_ prompt: String = "Code: ") throws(Failure) -> Secret {
-    guard !codeStdin else { return try SecretText.token(SecretFile.line(), name: "code") }
+    guard !codeStdin else { return try SecretText.token(SecretInput.line(), name: "code") }
     return try Terminal(instead: "no terminal to ask for the code: use '--code-stdin'")
       .answer(to: Question.Item("code", prompt, .secret))
   }
@@ -26,7 +26,7 @@ struct CodeOption: ParsableArguments {
 enum NewPassword {
   /// - Parameter isOnInput: whether it is the next line of standard input.
   static func read(_ prompt: String, isOnInput: Bool) throws(Failure) -> Secret {
-    guard !isOnInput else { return try SecretText.password(SecretFile.line()) }
+    guard !isOnInput else { return try SecretText.password(SecretInput.line()) }
     return try SecretText.password(Terminal().newPassword(prompt: prompt).bytes)
   }
 }
@@ -48,8 +48,8 @@ enum AttributeValues {
         guard !inputIsTaken else {
           throw Failure(.usage, "standard input has the password already")
         }
-        bytes = try SecretFile.standardInput()
-      case .file(let path): bytes = try SecretFile.contents(ofFile: path)
+        bytes = try SecretInput.standardInput()
+      case .file(let path): bytes = try SecretInput.contents(ofFile: path)
       }
       attributes.append((source.provider, try SecretText.token(bytes, name: source.provider)))
     }

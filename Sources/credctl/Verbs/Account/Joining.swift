@@ -30,6 +30,7 @@ struct SignUpAction: AccountVerb {
 
   func run() throws {
     let username = try name.given()
+    if !passwordStdin { try checkProfile() }
     let attributes = try AttributeValues.read(
       attribute, option: "--attribute", inputIsTaken: passwordStdin)
     let password = try NewPassword.read(
@@ -60,7 +61,7 @@ struct ConfirmAction: AccountVerb {
       request.add("username", username)
       request.add("code", code)
     }
-    try print(answer, "the account is confirmed; sign in with 'credctl login'\n")
+    try print(answer, "the account is confirmed; sign in with '\(AccountReport.login(profile))'\n")
   }
 }
 
@@ -76,7 +77,7 @@ struct ResendAction: AccountVerb {
   func run() throws {
     let username = try name.given()
     let answer = try ask(hasSecret: false) { $0.add("username", username) }
-    try print(answer, (AccountReport.delivery(answer.reply) ?? "asked for a code") + "\n")
+    try print(answer, "a code is on its way, if there is such an account that waits for one\n")
   }
 }
 
@@ -94,9 +95,10 @@ struct ForgotPasswordAction: AccountVerb {
   func run() throws {
     let username = try name.given()
     let answer = try ask(hasSecret: false) { $0.add("username", username) }
-    let delivery = AccountReport.delivery(answer.reply) ?? "asked for a code"
     try print(
-      answer, "\(delivery), if there is such an account; then 'credctl account reset-password'\n")
+      answer,
+      "a code is on its way, if there is such an account; then "
+        + "'\(AccountReport.command("reset-password", profile))'\n")
   }
 }
 
@@ -125,6 +127,6 @@ struct ResetPasswordAction: AccountVerb {
       request.add("code", code)
       request.add("password", password)
     }
-    try print(answer, "the password is changed; sign in with 'credctl login'\n")
+    try print(answer, "the password is changed; sign in with '\(AccountReport.login(profile))'\n")
   }
 }

@@ -33,7 +33,7 @@ struct ChangePasswordAction: AccountVerb {
   func run() throws {
     let old =
       try passwordStdin
-      ? SecretText.password(SecretFile.line())
+      ? SecretText.password(SecretInput.line())
       : SecretText.password(
         Terminal().secret(prompt: "Present password for profile \(profile): ").bytes)
     let new = try NewPassword.read(

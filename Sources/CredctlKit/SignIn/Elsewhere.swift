@@ -1,0 +1,142 @@
+public import CredCore
+
+/// What a browser has to do for a sign-in.
+public struct BrowserStep: Sendable, Equatable {
+  /// Holds the state: it stands in no argument list.
+  public let url: Secret
+  public let redirectURI: String
+  public let state: Secret
+  /// The URL as text for a terminal.
+  public let shownURL: String
+
+  init(_ parameters: JSONValue) throws(Failure) {
+    guard let url = parameters["Url"]?.text, SafeURL.isSafe(url),
+      let redirectURI = parameters["RedirectUri"]?.text, SafeURL.isSafe(redirectURI),
+      let state = parameters["State"]?.secret, !state.isEmpty
+    else {
+      throw Failure(
+        .unavailable, "the reply is not one of credd's, its browser step has no usable URL")
+    }
+    self.url = Secret(url)
+    self.redirectURI = redirectURI
+    self.state = state
+    shownURL = url
+  }
+}
+
+/// What a user has to do on another device.
+public struct DeviceStep: Sendable, Equatable {
+  public let userCode: String
+  public let url: String
+  /// With the code in it.
+  public let completeURL: String?
+
+  init(_ parameters: JSONValue) throws(Failure) {
+    guard let code = parameters["UserCode"]?.text, !code.isEmpty,
+      code.utf8.allSatisfy({ (0x20...0x7E).contains($0) }),
+      let url = parameters["Url"]?.text, SafeURL.isSafe(url)
+    else {
+      throw Failure(
+        .unavailable, "the reply is not one of credd's, its device step has no usable code or URL")
+    }
+    userCode = code
+    self.url = url
+    completeURL = parameters["CompleteUrl"]?.text.flatMap { SafeURL.isSafe($0) ? $0 : nil }
+  }
+
+  /// What the QR code leads to.
+  public var scanned: String { completeURL ?? url }
+
+  /// Before and after the QR code.
+  ///
+  /// Whoever gets somebody else to type a code is signed in as them: the words say what the code does,
+  /// where, and when not to type it (RFC 8628, 5.4).
+  public func lines(profile: String, host: String) -> (before: [String], after: [String]) {
+    let before = [
+      "To sign in to profile \(profile), open this page on any device:", "", "  \(url)", "",
+      "and type this code there:", "", "  \(userCode)", "",
+    ]
+    let scan =
+      completeURL == nil
+      ? [] : ["The QR code brings the code along: compare it with the one above."]
+    let after =
+      scan + [
+        "The code lets this program on \(host) act with your account. Type it only if you began this",
+        "sign-in yourself: whoever sent it to you would be signed in as you.", "",
+        "Waiting for you to sign in there. Ctrl-C ends the sign-in.",
+      ]
+    return (before.map(Self.shown), after.map(Self.shown))
+  }
+
+  /// A URL is whole or it is none.
+  private static func shown(_ line: String) -> String {
+    line.utf8.allSatisfy { (0x20...0x7E).contains($0) } ? line : PlainText.oneLine(line)
+  }
+}
+
+/// Who a sign-in would make the user, for the user to say yes.
+struct ConfirmStep: Sendable, Equatable {
+  let lines: [String]
+
+  init(_ parameters: JSONValue) {
+    let subject = parameters["Subject"]?.text ?? "-"
+    let name = parameters["Username"]?.text
+    let who = name.map { "\($0) (\(subject))" } ?? subject
+    var lines = ["You signed in as \(who) at \(parameters["Issuer"]?.text ?? "-")."]
+    if let replaced = parameters["Replaces"]?.text {
+      lines.append("That ends the sign-in of \(replaced) in this profile.")
+    }
+    if let identity = parameters["LinksTo"]?.text {
+      lines.append("That links this account to the identity \(identity) for good.")
+    }
+    self.lines = lines
+  }
+}
+
+/// URLs that are shown and opened: printable ASCII, as the daemon sends them.
+enum SafeURL {
+  static func isSafe(_ text: String) -> Bool {
+    (text.hasPrefix("https://") || text.hasPrefix("http://"))
+      && text.utf8.count <= Limits.OIDC.urlBytes && text.utf8.allSatisfy(\.isVisible)
+  }
+}
+
+/// What is said of a sign-in by browser.
+public enum BrowserText {
+  /// - Parameter forwarded: the port and this host, where the user sits elsewhere.
+  public static func lines(
+    _ step: BrowserStep, profile: String, opens: Bool, listens: Bool, forwarded: (UInt16, String)?
+  ) -> [String] {
+    var lines: [String]
+    if opens {
+      lines = [
+        "A browser opens to sign in to profile \(profile). If none does, open this link:", "",
+      ]
+    } else {
+      lines = ["To sign in to profile \(profile), open this link in a browser:", ""]
+    }
+    lines += ["  \(step.shownURL)", ""]
+    if opens {
+      lines += [
+        "If the browser cannot load the last page, copy its address and paste it here (it is not shown)."
+      ]
+    } else {
+      lines += [
+        "The last page may be one that cannot be loaded: copy its address, which starts with",
+        "\(step.redirectURI)?, and paste it here (it is not shown).",
+      ]
+    }
+    if !opens, listens, let (port, host) = forwarded {
+      lines.append("Or let it come by itself: 'ssh -L \(port):localhost:\(port) \(host)'.")
+    }
+    lines.append("Ctrl-C ends the sign-in.")
+    return lines.map { $0 == "  \(step.shownURL)" ? $0 : PlainText.oneLine($0) }
+  }
+}
+
+/// The provider's page that ends a browser's own session, in the reply to `logout`.
+public enum LogoutPage {
+  public static func url(in reply: JSONValue) -> String? {
+    reply["LogoutUrl"]?.text.flatMap { SafeURL.isSafe($0) ? $0 : nil }
+  }
+}

@@ -1,0 +1,217 @@
+import CLinux
+import CredCore
+import CredctlKit
+import Glibc
+
+/// An endpoint of credctl's own, for one profile of this user: it asks credd for each request, over
+/// its socket. It is for places that the host's endpoint does not reach, such as containers.
+///
+/// Two locks: the kernel says that the other end is this user's, and the request has the token that
+/// only the environment of the command has.
+final class LocalEndpoint {
+  /// Where it listens, and what opens it.
+  struct Door {
+    let listener: Int32
+    let address: EndpointAddress
+    let token: Secret
+  }
+
+  private struct Caller {
+    let descriptor: Int32
+    var reader = EndpointReader()
+    let isAttested: Bool
+    var deadline: Int64
+  }
+
+  private static let tokenBytes = 32
+  private static let mostCallers = 64
+  /// Connections of others, which are answered, too. They have places of their own: nobody else keeps
+  /// this user's programs out by connecting.
+  private static let mostStrangers = 4
+
+  let door: Door
+  private let profile: String
+  private let client: Client
+  /// Nil where the kernel is not asked (`--token-only`).
+  private let netlink: Int32?
+  private var sequence: UInt32 = 0
+  private var callers: [Caller] = []
+
+  /// Listens, and makes sure that the kernel answers.
+  init(
+    _ profile: String, at address: EndpointAddress, asking client: Client, tokenOnly: Bool
+  ) throws(Failure) {
+    self.profile = profile
+    self.client = client
+    var name = credd_tcp_name(address)
+    let listener = unsafe credd_listen_loopback(&name, 128)
+    guard listener >= 0 else {
+      throw Failure(
+        .unavailable, "cannot listen on \(address): \(ErrorText.of(-listener))")
+    }
+    var random = SystemRandomNumberGenerator()
+    let token = (0..<Self.tokenBytes).map { _ in UInt8.random(in: 0...255, using: &random) }
+    door = Door(
+      listener: listener, address: EndpointAddress(name), token: Secret(Hex.encode(token)))
+    netlink = tokenOnly ? nil : credd_diag_socket()
+    if let netlink, case let result = Self.test(netlink, name), result < 0 {
+      throw Failure(
+        .unavailable,
+        "cannot ask the kernel who connects: \(Self.reason(result)); where that is not "
+          + "possible, 'credctl serve --token-only' trusts the token alone")
+    }
+  }
+
+  /// Asks about a connection of its own. Where the kernel has no module for such questions, it knows no
+  /// connection.
+  ///
+  /// - Returns: 0 or -errno.
+  private static func test(_ netlink: Int32, _ name: credd_tcp_name) -> Int32 {
+    guard netlink >= 0 else { return netlink }
+    var name = name
+    let connection = unsafe credd_connect_loopback(&name)
+    guard connection >= 0 else { return connection }
+    defer { credd_close(connection) }
+    var found = credd_socket_report()
+    return unsafe credd_ask_other_end(netlink, 0, connection, &found)
+  }
+
+  /// Why the kernel did not answer, and what to do. Without its modules for such questions it says
+  /// that there is no such socket, or no such protocol.
+  private static func reason(_ result: Int32) -> String {
+    switch -result {
+    case ENOENT, EPROTONOSUPPORT:
+      "it lacks its modules tcp_diag and inet_diag; on the host, as root: modprobe tcp_diag"
+    default: ErrorText.of(-result)
+    }
+  }
+
+  /// Closes what the process of this endpoint has inherited and does not need.
+  func closeAllElse() { credd_close_all_but(door.listener, netlink ?? -1) }
+
+  /// Serves until the process is ended.
+  func serve() -> Never {
+    while true {
+      var polled = [pollfd(fd: door.listener, events: Int16(POLLIN), revents: 0)]
+      polled += callers.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+      let count = unsafe poll(&polled, nfds_t(polled.count), callers.isEmpty ? -1 : 1000)
+      if count > 0 {
+        for index in callers.indices.reversed() where polled[index + 1].revents != 0 {
+          serveCaller(index)
+        }
+        if polled[0].revents != 0 { accept() }
+      }
+      let now = Clock.nanoseconds
+      for index in callers.indices.reversed() where callers[index].deadline <= now {
+        close(index)
+      }
+    }
+  }
+
+  private func accept() {
+    let descriptor = credd_accept(door.listener)
+    guard descriptor >= 0 else {
+      // Without descriptors the client waits on; a retry at once would spin.
+      if -descriptor != EAGAIN { usleep(100_000) }
+      return
+    }
+    let isAttested = isOwn(descriptor)
+    let others = callers.indices.filter { callers[$0].isAttested == isAttested }
+    if isAttested, others.count >= Self.mostCallers { return credd_close(descriptor) }
+    if !isAttested, others.count >= Self.mostStrangers, let oldest = others.first { close(oldest) }
+    callers.append(
+      Caller(
+        descriptor: descriptor, isAttested: isAttested,
+        deadline: Clock.nanoseconds + Self.headTime))
+  }
+
+  private static let headTime: Int64 = 10_000_000_000
+  private static let idleTime: Int64 = 15_000_000_000
+
+  /// Whether the kernel says that this user made the connection.
+  private func isOwn(_ connection: Int32) -> Bool {
+    guard let netlink else { return true }
+    sequence &+= 1
+    var found = credd_socket_report()
+    guard unsafe credd_ask_other_end(netlink, sequence, connection, &found) == 0 else {
+      return false
+    }
+    let report = SocketReport(
+      isOfOtherEnd: found.is_of_other_end, state: found.state, uid: found.uid, inode: found.inode,
+      controlGroup: nil)
+    let state = UInt8(exactly: credd_tcp_state(connection))
+    let peer = try? AttestedPeer(report, ownState: state)
+    return peer?.uid == geteuid()
+  }
+
+  private func close(_ index: Int) {
+    let descriptor = callers.remove(at: index).descriptor
+    credd_finish_sending(descriptor)
+    credd_close(descriptor)
+  }
+
+  private func serveCaller(_ index: Int) {
+    var buffer = [UInt8](repeating: 0, count: Limits.Endpoint.headBytes)
+    defer { buffer.wipe() }
+    let count = unsafe credd_read(callers[index].descriptor, &buffer, buffer.count)
+    guard count > 0 else {
+      if count != -Int(EAGAIN) { close(index) }
+      return
+    }
+    let bytes = Array(buffer.prefix(count))
+    var position = 0
+    while true {
+      switch callers[index].reader.next(in: bytes.span, from: &position) {
+      case .needsMore: return
+      case .refused(let refusal):
+        _ = send(.refusal(refusal), index)
+        return
+      case .request(let request):
+        let reply = answer(request, isAttested: callers[index].isAttested)
+        guard send(reply, index) else { return }
+        callers[index].deadline = Clock.nanoseconds + Self.idleTime
+      }
+    }
+  }
+
+  /// - Returns: whether the connection lives on.
+  private func send(_ reply: EndpointReply, _ index: Int) -> Bool {
+    let descriptor = callers[index].descriptor
+    let sent = unsafe reply.bytes.withUnsafeBytes {
+      unsafe credd_send(descriptor, $0.baseAddress, $0.count)
+    }
+    // The answer fits the buffer of a connection that is read.
+    let isOver = reply.closes || sent != reply.bytes.count
+    if isOver { close(index) }
+    return !isOver
+  }
+
+  private func answer(_ request: EndpointRequest, isAttested: Bool) -> EndpointReply {
+    if let refusal = request.refusal(at: door.address, isAttested: isAttested) {
+      return .refusal(refusal)
+    }
+    guard request.path == .credentialsOf(profile: profile) else { return .refusal(.unknownPath) }
+    let expected = door.token.bytes
+    guard let token = request.token, token.bytes.isEqual(to: expected.span) else {
+      return .refusal(.token)
+    }
+    return credentials(closes: request.closes)
+  }
+
+  private func credentials(closes: Bool) -> EndpointReply {
+    var options = GetOptions(profile: profile)
+    options.waiting = Waiting.ofEndpoint
+    do throws(Failure) {
+      let answer = try client.askAcrossRestart(
+        options.request, for: .credentials, profile: profile, seconds: 2)
+      guard let credentials = Credentials(reply: answer.reply) else {
+        return .error(ProtocolError(.internal, "credd's reply cannot be used"))
+      }
+      return .credentials(credentials, closes: closes)
+    } catch {
+      // Without a code it is credd that is not there, which the next try may find.
+      let code = error.code.flatMap { ProtocolErrorCode(rawValue: $0) } ?? .timeout
+      return .error(ProtocolError(code, error.message))
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import CLinux
+import CredCore
+import CredctlKit
+import Glibc
+
+/// Runs a command that gets its credentials from an endpoint, and renews them by itself.
+struct Renewal {
+  let options: GetOptions
+  /// Where an endpoint of credctl's own listens; nil for the host's, if it can be reached.
+  var address: EndpointAddress?
+  /// The token alone is checked.
+  var trustsToken = false
+
+  /// Serves in this process, and prints the variables that lead there. Returns only by failing.
+  func serve() throws(Failure) -> Never {
+    let client = Client(socketArgument: options.socket)
+    let endpoint = try LocalEndpoint(
+      options.profile, at: address ?? EndpointAddress(port: 0), asking: client,
+      tokenOnly: trustsToken)
+    warnOfConfig()
+    let variables = try CredentialVariables(
+      url: endpoint.door.address.url(ofProfile: options.profile), token: endpoint.door.token,
+      region: nil, leavesOutConfig: options.leavesOutConfig, environment: Environment.value(of:))
+    var text = try VariableFormat.sh.text(of: variables)
+    try StandardStream.output.write(text[...])
+    text.wipe()
+    endpoint.serve()
+  }
+
+  /// Tells of what SDKs may take before the endpoint.
+  func warnOfConfig() {
+    guard !options.leavesOutConfig,
+      let path = SharedConfiguration.path(environment: Environment.value(of:)),
+      let text = SmallFile.read(path), let source = SharedConfiguration.source(in: text)
+    else { return }
+    StandardStream.error.report(
+      "credctl: " + SharedConfiguration.warning(of: source, in: path) + "\n")
+  }
+
+  /// Becomes the command. Returns only if that fails.
+  func failure(becoming command: [String]) throws(Failure) -> Failure {
+    // A command that would get nothing is not started.
+    let client = Client(socketArgument: options.socket)
+    var asked = options
+    // What is renewed may be near its end.
+    asked.waiting.minimumLifetime = nil
+    let (_, identity) = try client.askForBoth(
+      asked.request,
+      and: RequestLine(operation: "identity", profile: options.profile).finished(),
+      profile: options.profile, seconds: options.waiting.timeout)
+    let region = identity.flatMap(CredentialVariables.region(ofIdentity:))
+    let environment = Environment.value(of:)
+    warnOfConfig()
+    let variables: CredentialVariables
+    if address == nil, let reply = hostEndpoint(client) {
+      variables = try CredentialVariables(
+        endpoint: reply, region: region, leavesOutConfig: options.leavesOutConfig,
+        environment: environment)
+    } else {
+      let door = try open(client)
+      variables = try CredentialVariables(
+        url: door.address.url(ofProfile: options.profile), token: door.token, region: region,
+        leavesOutConfig: options.leavesOutConfig, environment: environment)
+    }
+    return Replacement.failure(
+      becoming: command, environment: variables.merged(into: Environment.entries))
+  }
+
+  /// The host's endpoint, if it listens in the network namespace of this process. An address is never
+  /// tried: in another namespace another program may listen there.
+  private func hostEndpoint(_ client: Client) -> JSONValue? {
+    guard
+      let answer = try? client.ask(
+        RequestLine(operation: "endpoint", profile: options.profile).finished(), for: .endpoint,
+        profile: options.profile),
+      let theirs = answer.reply["NetworkNamespace"]?.integer
+    else { return nil }
+    var own: UInt64 = 0
+    let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    defer { credd_close(probe) }
+    guard probe >= 0, unsafe credd_network_namespace(probe, &own) == 0,
+      Int64(exactly: own) == theirs
+    else { return nil }
+    return answer.reply
+  }
+
+  /// Opens an endpoint of credctl's own, in a child that ends with this process. The command inherits
+  /// the listener, so that no other program can take the port while it runs.
+  private func open(_ client: Client) throws(Failure) -> LocalEndpoint.Door {
+    let endpoint = try LocalEndpoint(
+      options.profile, at: address ?? EndpointAddress(port: 0), asking: client,
+      tokenOnly: trustsToken)
+    let parent = getpid()
+    switch credd_fork() {
+    case 0:
+      if credd_end_with(parent) < 0 { _exit(1) }
+      endpoint.closeAllElse()
+      endpoint.serve()
+    case ..<0: throw Failure(.unavailable, "cannot start a process for the endpoint")
+    default:
+      _ = credd_keep_open(endpoint.door.listener)
+      return endpoint.door
+    }
+  }
+}
+
+extension EndpointAddress {
+  init(_ name: credd_tcp_name) {
+    self.init(
+      name.is_ipv6 ? .ipv6 : .ipv4(name.ipv4.1, name.ipv4.2, name.ipv4.3), port: name.port)
+  }
+}
+
+extension credd_tcp_name {
+  init(_ address: EndpointAddress) {
+    self.init()
+    port = address.port
+    switch address.host {
+    case .ipv4(let b, let c, let d): ipv4 = (127, b, c, d)
+    case .ipv6: is_ipv6 = true
+    }
+  }
+}
+
+/// A file of a user, read whole if it is a small one.
+enum SmallFile {
+  private static let most = 256 << 10
+
+  /// Nil for what cannot be read, or is longer.
+  static func read(_ path: String) -> [UInt8]? {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else { return nil }
+    defer { credd_close(file) }
+    var bytes = [UInt8](repeating: 0, count: most)
+    let count = unsafe credd_read_at(file, &bytes, most, 0)
+    guard count >= 0, count < most else { return nil }
+    return Array(bytes.prefix(count))
+  }
+}

@@ -1,0 +1,367 @@
+import CLinux
+import CredCore
+import CredctlKit
+import Glibc
+
+/// Listens on loopback for the browser of one sign-in.
+///
+/// Any user of the host can connect to it, and `state` is no lock there. So the kernel says who made a
+/// connection before a byte of it is read: it must be this user, or root, by whom Windows' browser and
+/// forwarded ports come. Only a `GET` of the redirect URI with this sign-in's state counts; all else is
+/// answered and changes nothing.
+final class BrowserListener {
+  /// A connection of this user.
+  struct Visitor {
+    let descriptor: CInt
+    var bytes: [UInt8] = []
+    let deadline: Int64
+  }
+
+  /// What the loop that waits has to act on.
+  enum Event {
+    /// The browser is back, and waits for the page.
+    case response(Secret, Visitor)
+    /// Another user has connected, and was refused. For a warning.
+    case stranger(uid: UInt32?)
+  }
+
+  /// As the daemon has to ask for it.
+  let redirectURI: String
+  let port: UInt16
+  private let uri: LoopbackURI
+  private let listeners: [CInt]
+  private let netlink: CInt
+  private var sequence: UInt32 = 0
+  private var visitors: [Visitor] = []
+  private var sign: Sign?
+  private var hasWarned: Set<UInt32> = []
+
+  /// What is known of the sign-in once the daemon has begun it.
+  private struct Sign {
+    let back: BrowserReturn
+    let url: Secret
+    var isStarted = false
+  }
+
+  /// More are no browser's; the oldest makes room.
+  private static let mostVisitors = 8
+  /// For a request's head.
+  private static let headTime: Int64 = 5_000_000_000
+  private static let backlog: CInt = 64
+
+  private init(_ uri: LoopbackURI, _ port: UInt16, _ listeners: [CInt], _ netlink: CInt) {
+    self.uri = uri
+    self.port = port
+    self.listeners = listeners
+    self.netlink = netlink
+    redirectURI = uri.text(port: port)
+  }
+
+  deinit {
+    for descriptor in listeners + visitors.map(\.descriptor) + [netlink] { credd_close(descriptor) }
+  }
+
+  /// The descriptors to wait for.
+  var descriptors: [CInt] { listeners + visitors.map(\.descriptor) }
+
+  /// When the first visitor that has said nothing is sent away.
+  var deadline: Int64? { visitors.map(\.deadline).min() }
+
+  // MARK: The sign-in
+
+  /// Takes the sign-in that the daemon has begun.
+  ///
+  /// - Returns: the link for the browser to start with. It holds no secret of the sign-in, works once
+  ///   and for this user alone, since others see the browser's arguments.
+  func serve(_ step: BrowserStep) throws(Failure) -> String {
+    var random = SystemRandomNumberGenerator()
+    let digits = Hex.encode((0..<16).map { _ in UInt8.random(in: 0...255, using: &random) })
+    let start = "/start/" + String(decoding: digits, as: UTF8.self)
+    guard
+      let back = BrowserReturn(
+        redirectURI: step.redirectURI, state: step.state, start: Secret(start)),
+      step.redirectURI == redirectURI
+    else {
+      throw Failure(
+        .unavailable, "credd began the sign-in for another redirect URI than \(redirectURI)")
+    }
+    sign = Sign(back: back, url: step.url)
+    return uri.url(ofPath: start, port: port)
+  }
+
+  /// Does what is due: accepts, reads, answers what changes nothing.
+  func work() -> [Event] {
+    var events: [Event] = []
+    for listener in listeners {
+      while let event = accept(listener) { if let event { events.append(event) } }
+    }
+    for index in visitors.indices.reversed() {
+      if let event = read(index) { events.append(event) }
+    }
+    let now = Clock.nanoseconds
+    for index in visitors.indices.reversed() where visitors[index].deadline <= now {
+      credd_close(visitors.remove(at: index).descriptor)
+    }
+    return events
+  }
+
+  /// Answers a visitor, whose connection ends.
+  static func answer(_ visitor: Visitor, _ page: BrowserPage) {
+    answer(visitor.descriptor, page)
+  }
+
+  private static func answer(_ descriptor: CInt, _ page: BrowserPage) {
+    let bytes = page.bytes
+    // A page is less than what the kernel keeps of a connection that is read.
+    _ = unsafe bytes.withUnsafeBytes { unsafe credd_send(descriptor, $0.baseAddress, $0.count) }
+    credd_finish_sending(descriptor)
+    credd_close(descriptor)
+  }
+
+  /// - Returns: nil if nobody waits; else an event, if there is one.
+  private func accept(_ listener: CInt) -> Event?? {
+    let descriptor = credd_accept(listener)
+    guard descriptor >= 0 else { return nil }
+    let uid = Self.uid(netlink, &sequence, of: descriptor)
+    guard uid == geteuid() || uid == 0 else {
+      Self.answer(descriptor, .stranger)
+      // One warning for each: others must not fill the terminal.
+      guard hasWarned.count < 64, hasWarned.insert(uid ?? UInt32.max).inserted else {
+        return .some(nil)
+      }
+      return .stranger(uid: uid)
+    }
+    if visitors.count >= Self.mostVisitors { credd_close(visitors.removeFirst().descriptor) }
+    visitors.append(
+      Visitor(descriptor: descriptor, deadline: Clock.nanoseconds + Self.headTime))
+    return .some(nil)
+  }
+
+  private func read(_ index: Int) -> Event? {
+    var buffer = [UInt8](repeating: 0, count: 16 << 10)
+    defer { buffer.wipe() }
+    while true {
+      let count = unsafe credd_read(visitors[index].descriptor, &buffer, buffer.count)
+      if count == -Int(EAGAIN) { return nil }
+      guard count > 0 else {
+        credd_close(visitors.remove(at: index).descriptor)
+        return nil
+      }
+      visitors[index].bytes += buffer[..<count]
+      switch BrowserRequest.read(visitors[index].bytes) {
+      case .needsMore: continue
+      case .refused:
+        Self.answer(visitors.remove(at: index), .refused)
+        return nil
+      case .request(let request): return take(request, visitors.remove(at: index))
+      }
+    }
+  }
+
+  private func take(_ request: BrowserRequest, _ visitor: Visitor) -> Event? {
+    guard let sign else {
+      Self.answer(visitor, .notFound)
+      return nil
+    }
+    switch sign.back.meaning(of: request) {
+    case .response(let query): return .response(query, visitor)
+    case .start where !sign.isStarted:
+      self.sign?.isStarted = true
+      Self.answer(visitor, .redirect(to: sign.url))
+    case .start, .other: Self.answer(visitor, .notFound)
+    case .wrongHost: Self.answer(visitor, .wrongHost)
+    case .wrongMethod: Self.answer(visitor, .wrongMethod)
+    }
+    return nil
+  }
+
+  // MARK: The kernel
+
+  /// Who made a connection; nil where the kernel does not say, or the other end is gone.
+  private static func uid(
+    _ netlink: CInt, _ sequence: inout UInt32, of connection: CInt
+  ) -> UInt32? {
+    sequence &+= 1
+    var found = credd_socket_report()
+    guard unsafe credd_ask_other_end(netlink, sequence, connection, &found) == 0 else {
+      return nil
+    }
+    let report = SocketReport(
+      isOfOtherEnd: found.is_of_other_end, state: found.state, uid: found.uid, inode: found.inode,
+      controlGroup: nil)
+    return (try? AttestedPeer(report, ownState: UInt8(exactly: credd_tcp_state(connection))))?.uid
+  }
+}
+
+// MARK: Opening
+
+extension BrowserListener {
+  /// Why there is no listener.
+  enum Trouble: Error {
+    /// None of the profile's redirect URIs is of this host.
+    case noLoopbackURI
+    /// Others listen at all of them, with the users that the kernel names.
+    case taken([(uri: String, uid: UInt32?)])
+    /// The kernel does not say who connects.
+    case noKernel(String)
+    case system(String)
+  }
+
+  /// Listens at the first of the redirect URIs that is free. Nothing is opened and nobody is asked
+  /// before.
+  static func open(_ redirectURIs: [String]) throws(Trouble) -> BrowserListener {
+    let uris = redirectURIs.compactMap(LoopbackURI.init)
+    guard !uris.isEmpty else { throw .noLoopbackURI }
+    let netlink = credd_diag_socket()
+    guard netlink >= 0 else { throw .noKernel(ErrorText.of(-netlink)) }
+    var taken: [(uri: String, uid: UInt32?)] = []
+    for uri in uris {
+      switch listen(uri) {
+      case .success(let (port, listeners)):
+        let listener = BrowserListener(uri, port, listeners, netlink)
+        try listener.checkKernel()
+        return listener
+      case .failure(let error) where error.number == EADDRINUSE:
+        taken.append((uri.text(port: uri.port ?? 0), uri.port.flatMap(holder)))
+      case .failure(let error):
+        credd_close(netlink)
+        throw .system("cannot listen for \(uri.text(port: uri.port ?? 0)): \(error.text)")
+      }
+    }
+    credd_close(netlink)
+    throw .taken(taken)
+  }
+
+  private struct SystemFailure: Error {
+    let number: CInt
+    var text: String { ErrorText.of(number) }
+  }
+
+  /// Of both families for `localhost`: a browser may try either first, and on the other one another
+  /// user could listen.
+  private static func listen(
+    _ uri: LoopbackURI
+  ) -> Result<(UInt16, [CInt]), SystemFailure> {
+    switch uri.host {
+    case .ipv4(let b, let c, let d): listen([.ipv4(b, c, d)], uri.port)
+    case .ipv6: listen([.ipv6], uri.port)
+    case .localhost: listen([.ipv4(0, 0, 1), .ipv6], uri.port)
+    }
+  }
+
+  private static func listen(
+    _ hosts: [LoopbackURI.Host], _ port: UInt16?
+  ) -> Result<(UInt16, [CInt]), SystemFailure> {
+    // A port that is free in one family may be taken in the other.
+    for _ in 0..<(port == nil ? 16 : 1) {
+      var listening = port ?? 0
+      var listeners: [CInt] = []
+      var failure: CInt = 0
+      for host in hosts {
+        let (descriptor, number) = listen(host, listening)
+        if descriptor >= 0 {
+          listeners.append(descriptor)
+          listening = number
+        } else if host == .ipv6, hosts.count > 1,
+          [EADDRNOTAVAIL, EAFNOSUPPORT, ENOSYS].contains(-descriptor)
+        {
+          // A host without IPv6.
+        } else {
+          failure = -descriptor
+        }
+      }
+      guard failure != 0 else { return .success((listening, listeners)) }
+      listeners.forEach(credd_close)
+      guard failure == EADDRINUSE, port == nil else {
+        return .failure(SystemFailure(number: failure))
+      }
+    }
+    return .failure(SystemFailure(number: EADDRINUSE))
+  }
+
+  private static func listen(
+    _ host: LoopbackURI.Host, _ port: UInt16
+  ) -> (descriptor: CInt, port: UInt16) {
+    var name = credd_tcp_name()
+    name.port = port
+    if case .ipv4(let b, let c, let d) = host {
+      name.ipv4 = (127, b, c, d)
+    } else {
+      name.is_ipv6 = true
+    }
+    let descriptor = unsafe credd_listen_loopback(&name, backlog)
+    return (descriptor, name.port)
+  }
+
+  /// The user of whom the kernel says that they listen at the port.
+  private static func holder(_ port: UInt16) -> UInt32? {
+    for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
+      if let table = try? SecretInput.contents(ofFile: path, limit: 4 << 20),
+        let uid = PortHolder.uid(at: port, in: table)
+      {
+        return uid
+      }
+    }
+    return nil
+  }
+
+  /// Lets the kernel name the maker of a connection that is credctl's own: where it cannot, nobody
+  /// could be told from another.
+  private func checkKernel() throws(Trouble) {
+    guard let listener = listeners.first else { return }
+    let trial = Self.connect(to: listener)
+    defer { if trial >= 0 { credd_close(trial) } }
+    guard trial >= 0 else { throw .noKernel("no connection to itself") }
+    // Another's connection may be first.
+    for _ in 0..<Int(Self.backlog) {
+      var entry = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+      guard unsafe poll(&entry, 1, 1000) > 0 else { break }
+      let accepted = credd_accept(listener)
+      guard accepted >= 0 else { continue }
+      let uid = Self.uid(netlink, &sequence, of: accepted)
+      if uid == geteuid() {
+        credd_close(accepted)
+        return
+      }
+      Self.answer(accepted, .stranger)
+    }
+    throw .noKernel("it does not name the user of a connection")
+  }
+
+  private static func connect(to listener: CInt) -> CInt {
+    var address = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    return unsafe withUnsafeMutablePointer(to: &address) { storage in
+      unsafe storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+        guard unsafe getsockname(listener, pointer, &length) == 0 else { return -1 }
+        let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        let connection = socket(CInt(unsafe pointer.pointee.sa_family), type, 0)
+        guard connection >= 0 else { return -1 }
+        guard unsafe Glibc.connect(connection, pointer, length) == 0 else {
+          close(connection)
+          return -1
+        }
+        return connection
+      }
+    }
+  }
+}
+
+extension BrowserListener.Trouble {
+  /// For a user; with what to do.
+  var message: String {
+    switch self {
+    case .noLoopbackURI:
+      "the profile has no redirect URI on this host, so that no browser comes back here"
+    case .taken(let places):
+      "others listen already where the browser would come back: "
+        + places.map { place in
+          "\(place.uri) (\(place.uid.map { "uid \($0)" } ?? "unknown user"))"
+        }.joined(separator: ", ") + "; end that program, or sign in with '--paste'"
+    case .noKernel(let reason):
+      "the kernel does not say who connects to credctl (\(reason)), so the browser's last address has "
+        + "to be pasted: use '--paste'"
+    case .system(let reason): reason + "; sign in with '--paste'"
+    }
+  }
+}

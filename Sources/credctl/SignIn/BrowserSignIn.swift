@@ -1,0 +1,196 @@
+import CLinux
+import CredCore
+import CredctlKit
+import Glibc
+
+/// A sign-in by browser, from the daemon's question to its answer.
+struct BrowserSignIn {
+  let profile: String
+  /// Nil where the address has to be pasted.
+  let listener: BrowserListener?
+  /// What may open a browser; none where the user does it.
+  let browsers: [BrowserCommand]
+  /// Sends the browser's response to the daemon. The descriptor is that of a terminal at which Ctrl-C
+  /// ends the wait, or -1.
+  let respond: (Answers, CInt) throws(Failure) -> Answer
+
+  /// What the user and the browser bring.
+  private enum Arrival {
+    case response(Secret, BrowserListener.Visitor?)
+    case cancelled
+    case overdue
+  }
+
+  /// - Parameter expiresIn: seconds.
+  func run(_ step: BrowserStep, expiresIn: Int) throws(Failure) -> Answer {
+    let deadline = Clock.nanoseconds + Int64(expiresIn) * 1_000_000_000
+    let link = try listener?.serve(step)
+    guard Terminal.isThere else {
+      StandardStream.error.report("credctl: open this link to sign in: \(step.shownURL)\n")
+      return try wait(step, link, nil, -1, deadline)
+    }
+    let terminal = try Terminal()
+    let lines = BrowserText.lines(
+      step, profile: profile, opens: !browsers.isEmpty && link != nil, listens: listener != nil,
+      forwarded: listener.map { ($0.port, HostName.own) })
+    // The mode comes first: what is pasted after the text is neither shown nor lost.
+    return try terminal.whileNothingIsShown { descriptor throws(Failure) in
+      terminal.show(lines.map { $0 + "\n" }.joined())
+      return try wait(step, link, { terminal.show($0 + "\n") }, descriptor, deadline)
+    }
+  }
+
+  /// - Parameter say: shows a line; nil without a terminal.
+  private func wait(
+    _ step: BrowserStep, _ link: String?, _ say: ((String) -> Void)?, _ terminal: CInt,
+    _ deadline: Int64
+  ) throws(Failure) -> Answer {
+    var browser = link.flatMap { startBrowser($0, say) }
+    var typed = PasswordLine()
+    while true {
+      switch try next(step, say, terminal, &typed, &browser, deadline) {
+      case .cancelled: throw .signInCancelled
+      case .overdue: throw overdue(step)
+      case .response(let query, let visitor):
+        if let answer = try take(query, visitor, say, terminal) { return answer }
+      }
+    }
+  }
+
+  /// - Returns: nil if the sign-in goes on.
+  private func take(
+    _ query: Secret, _ visitor: BrowserListener.Visitor?, _ say: ((String) -> Void)?,
+    _ terminal: CInt
+  ) throws(Failure) -> Answer? {
+    var answers = Answers()
+    answers.add("response", query)
+    do throws(Failure) {
+      let answer = try respond(answers, terminal)
+      if let visitor { BrowserListener.answer(visitor, page(answer)) }
+      return answer
+    } catch {
+      // The page says what the terminal says.
+      if let visitor { BrowserListener.answer(visitor, .failed(error.message)) }
+      guard error.handle != nil else { throw error }
+      say?(PlainText.oneLine(error.message))
+      return nil
+    }
+  }
+
+  private func page(_ answer: Answer) -> BrowserPage {
+    guard answer.reply["Challenge"] == nil else { return .unconfirmed }
+    return .signedIn(profile: profile, username: answer.reply["Username"]?.text)
+  }
+
+  /// A provider that takes offence at the redirect URI shows its own page, and nobody comes back.
+  private func overdue(_ step: BrowserStep) -> Failure {
+    Failure(
+      .notPermitted,
+      "nobody signed in in time: begin again; if the provider's page spoke of the redirect URI, it "
+        + "has to be registered there as \(step.redirectURI)")
+  }
+
+  // MARK: Waiting
+
+  private func next(
+    _ step: BrowserStep, _ say: ((String) -> Void)?, _ terminal: CInt, _ typed: inout PasswordLine,
+    _ browser: inout pid_t?, _ deadline: Int64
+  ) throws(Failure) -> Arrival {
+    while true {
+      let now = Clock.nanoseconds
+      guard now < deadline else { return .overdue }
+      if credd_noted_end() != 0 { return .cancelled }
+      let entries = poll(terminal, until: min(deadline, listener?.deadline ?? deadline), now)
+      if terminal >= 0, entries.first?.revents != 0,
+        let arrival = try readTerminal(terminal, step, say, &typed)
+      {
+        return arrival
+      }
+      for event in listener?.work() ?? [] {
+        switch event {
+        case .response(let query, let visitor): return .response(query, visitor)
+        case .stranger(let uid): say?(Self.warning(uid))
+        }
+      }
+      if let pid = browser, credd_has_failed(pid) == 1 {
+        browser = nil
+        say?("The browser could not be started: open the link yourself.")
+      }
+    }
+  }
+
+  private static func warning(_ uid: UInt32?) -> String {
+    let who = uid.map { "uid \($0)" } ?? "a user whom the kernel does not name"
+    return "Warning: \(who) connected to this sign-in, and was refused."
+  }
+
+  /// The terminal is the first entry, if there is one.
+  private func poll(_ terminal: CInt, until deadline: Int64, _ now: Int64) -> [pollfd] {
+    let descriptors = (terminal >= 0 ? [terminal] : []) + (listener?.descriptors ?? [])
+    var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    // A second at most: a browser that cannot start is told of soon.
+    let milliseconds = CInt(clamping: min((deadline - now) / 1_000_000 + 1, 1000))
+    _ = unsafe Glibc.poll(&entries, nfds_t(entries.count), milliseconds)
+    return entries
+  }
+
+  /// Reads what is typed or pasted: a byte each time, as lines are as long as addresses.
+  private func readTerminal(
+    _ terminal: CInt, _ step: BrowserStep, _ say: ((String) -> Void)?,
+    _ typed: inout PasswordLine
+  ) throws(Failure) -> Arrival? {
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    defer { bytes.wipe() }
+    let count = unsafe read(terminal, &bytes, bytes.count)
+    // A terminal that is gone is a user who is gone.
+    guard count > 0 else { return errno == EINTR || errno == EAGAIN ? nil : .cancelled }
+    for byte in bytes[..<count] {
+      switch typed.typed(byte) {
+      case .more: continue
+      case .cancelled: return .cancelled
+      case .done(let line):
+        typed = PasswordLine()
+        if line.bytes.trimmed.isEmpty { continue }
+        do throws(InvalidInput) {
+          return .response(
+            try BrowserReturn.query(
+              ofPasted: line, redirectURI: step.redirectURI, state: step.state), nil)
+        } catch {
+          say?("What was pasted \(error.reason).")
+        }
+      }
+    }
+    return nil
+  }
+
+  // MARK: The browser
+
+  private func startBrowser(_ link: String, _ say: ((String) -> Void)?) -> pid_t? {
+    if let pid = BrowserProgram.start(browsers, link) { return pid }
+    if !browsers.isEmpty { say?("No browser could be started: open the link yourself.") }
+    return nil
+  }
+}
+
+/// A browser that was started.
+enum BrowserProgram {
+  /// Starts the first that can be, which others see with its arguments.
+  static func start(_ commands: [BrowserCommand], _ url: String) -> pid_t? {
+    for command in commands {
+      let words = StringVector(command.words(for: url).map { Array($0.utf8) })
+      let pid = unsafe credd_start_program(words.pointers)
+      if pid > 0 { return pid }
+    }
+    return nil
+  }
+}
+
+/// This host's name, for texts.
+enum HostName {
+  static var own: String {
+    var name = [CChar](repeating: 0, count: 256)
+    guard unsafe gethostname(&name, name.count - 1) == 0 else { return "this host" }
+    return PlainText.oneLine(
+      String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self))
+  }
+}
