@@ -12,6 +12,7 @@ import os
 import pathlib
 import sys
 
+import endpoint
 import figures
 import footprint
 import hotpath
@@ -47,6 +48,7 @@ GROUPS = {
     "wait": "15",
     "users": "16",
     "sign-in": "17",
+    "endpoint": "18",
 }
 
 
@@ -157,6 +159,9 @@ class Benchmark:
         if self.has("sign-in"):
             self.say("signing in")
             results.update(signing_in.measure(self))
+        if self.has("endpoint"):
+            self.say("the endpoint")
+            results.update(endpoint.measure(self, base_url))
         if resting:
             self.say("holding idle connections")
             results.update(resting.finish())

@@ -195,7 +195,33 @@ FIGURES = {
         {"OpenSSL's powers": None},
     ),
     "sign-in, pause": Figure(
-        17, "longest answer to a quiet client meanwhile", "ms", {"quiet": within(1)},
+        17, "longest answer meanwhile, above that of a quiet daemon", "ms", {None: within(1)},
+    ),
+    "endpoint": Figure(
+        18, "endpoint: get on 50 kept connections", "requests/s",
+        {"libmicrohttpd in C": at_least(0.8)},
+    ),
+    "endpoint, p99": Figure(18, "  its p99", "µs", {"libmicrohttpd in C": None}),
+    "endpoint, processor": Figure(
+        None, "  the server's processor time each", "µs", {"libmicrohttpd in C": None},
+    ),
+    "endpoint, new": Figure(
+        18, "endpoint: connect + get + close", "1/s", {"libmicrohttpd in C": at_least(0.5)},
+    ),
+    "endpoint, new, p99": Figure(18, "  its p99", "µs", {"libmicrohttpd in C": None}),
+    "endpoint, new, processor": Figure(
+        None, "  the server's processor time each", "µs", {"libmicrohttpd in C": None},
+    ),
+    "look-up": Figure(
+        18, "processor time of a look-up of a caller in the kernel", "µs", {None: within(10)},
+    ),
+    "process, renew": Figure(
+        18, "credctl exec --renew, whole process, at credd's endpoint", "µs",
+        {"credctl exec": None},
+    ),
+    "process, serve": Figure(
+        18, "credctl serve, whole process, with an endpoint of its own", "µs",
+        {"credctl exec": None},
     ),
     "status page": Figure(
         None, "  of a page of 250 sessions of all users", "µs", {"100 users": None},

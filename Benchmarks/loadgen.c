@@ -1,6 +1,7 @@
 // loadgen: the load generator for all servers that the benchmarks compare.
 //
-// A single thread keeps `connections` connections to a Unix socket busy on one epoll. Each sends
+// A single thread keeps `connections` connections to a Unix socket, or to a port of loopback where the
+// server speaks HTTP, busy on one epoll. Each sends
 // `pipeline` requests in one write, reads all replies, and starts again; in `reconnect` mode each
 // request has a connection of its own. Every reply is framed and checked, so that a server gains
 // nothing by answering less: it must begin and end like the first reply, which must not be an
@@ -18,6 +19,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdbool.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -30,6 +33,7 @@ enum {
   MAX_REQUEST = 512 * 1024,  // credd's own limit for a line
   REPLY_BUFFER = 64 * 1024,  // for each connection; a longer reply is an error
   SAMPLE = 24,               // bytes of the first reply; every reply must start with them
+  HTTP_SAMPLE = 12,          // "HTTP/1.1 200": what follows may have the time in it
   CONNECT_SECONDS = 5,       // until a full backlog has room
   FIRST_REPLY_SECONDS = 30,  // enough for a cold session, which asks upstream first
   BATCH = 256,
@@ -40,6 +44,7 @@ enum {
 
 struct options {
   const char *socket, *request_file, *line;
+  long port; // of loopback, for HTTP; 0: the Unix socket
   long connections, pipeline;
   long first_user, user_count; // -1: the user that runs this program
   long server;                 // pid of the server, to read its processor time; 0: none
@@ -60,7 +65,8 @@ struct connection {
 static struct options options = {
     .connections = 50, .pipeline = 1, .first_user = -1, .user_count = 1, .count = -1,
     .seconds = 3, .warm_up = 0.5};
-static struct sockaddr_un address;
+static struct sockaddr *address;
+static socklen_t address_length;
 static char *request; // `pipeline` requests in a row
 static size_t request_length, batch_length;
 static char first_reply[REPLY_BUFFER];
@@ -130,9 +136,26 @@ static ssize_t frame_resp(const char *bytes, size_t length) {
   return length >= head + body + 2 ? (ssize_t)(head + body + 2) : 0;
 }
 
+/// The same for an HTTP response that says how long it is.
+static ssize_t frame_http(const char *bytes, size_t length) {
+  static const char name[] = "\r\ncontent-length:";
+  const char *end = memmem(bytes, length, "\r\n\r\n", 4);
+  if (!end)
+    return 0;
+  for (const char *at = bytes; at < end; at++)
+    if (strncasecmp(at, name, sizeof name - 1) == 0) {
+      size_t body = strtoul(at + sizeof name - 1, NULL, 10);
+      size_t whole = (size_t)(end - bytes) + 4 + body;
+      return body > REPLY_BUFFER ? -1 : length >= whole ? (ssize_t)whole : 0;
+    }
+  return -1;
+}
+
 static ssize_t frame(const char *bytes, size_t length) {
   if (length == 0)
     return 0;
+  if (options.port)
+    return frame_http(bytes, length);
   if (options.resp)
     return frame_resp(bytes, length);
   const char *end = memchr(bytes, '\n', length);
@@ -144,14 +167,33 @@ static bool is_like_first(const char *reply, size_t length) {
          memcmp(reply + length - 2, first_reply + first_length - 2, 2) == 0;
 }
 
+/// A socket for the server, with a limit for what blocks; -1 after an error.
+static int open_socket(struct timeval limit) {
+  int one = 1, fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0 ||
+      (options.port && setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) < 0))
+    return -1;
+  return fd;
+}
+
+static bool is_good(ssize_t whole) {
+  if (whole != (ssize_t)first_length || whole <= 3)
+    return false;
+  if (options.port)
+    return memcmp(first_reply, "HTTP/1.1 200", HTTP_SAMPLE) == 0;
+  if (options.resp)
+    return first_reply[0] == '$' && first_reply[1] != '-';
+  return first_reply[0] == '{' && first_reply[first_length - 2] == '}' &&
+         !memmem(first_reply, first_length, "\"Error\":", 8);
+}
+
 /// Asks once, blocking, and keeps the reply to compare the others with it.
 static void learn_first_reply(void) {
   struct timeval limit = {.tv_sec = FIRST_REPLY_SECONDS};
-  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int fd = open_socket(limit);
   if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) < 0 ||
-      setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0 ||
-      connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
-    FAIL(EXIT_UNAVAILABLE, options.socket);
+      connect(fd, address, address_length) < 0)
+    FAIL(EXIT_UNAVAILABLE, options.port ? "connect" : options.socket);
   for (size_t sent = 0; sent < request_length;) {
     ssize_t n = send(fd, request + sent, request_length - sent, MSG_NOSIGNAL);
     if (n < 0)
@@ -170,15 +212,12 @@ static void learn_first_reply(void) {
     first_length += (size_t)n;
   }
   close(fd);
-  bool good = whole == (ssize_t)first_length && whole > 3 &&
-              (options.resp ? first_reply[0] == '$' && first_reply[1] != '-'
-                            : first_reply[0] == '{' && first_reply[first_length - 2] == '}' &&
-                                  !memmem(first_reply, first_length, "\"Error\":", 8));
-  if (!good) {
+  if (!is_good(whole)) {
     fprintf(stderr, "first reply is an error: %.*s\n", (int)strnlen(first_reply, 200), first_reply);
     exit(EXIT_UNAVAILABLE);
   }
-  sample_length = first_length - 2 < SAMPLE ? first_length - 2 : SAMPLE;
+  size_t sample = options.port ? HTTP_SAMPLE : SAMPLE;
+  sample_length = first_length - 2 < sample ? first_length - 2 : sample;
 }
 
 // --- Connections ---------------------------------------------------------------------------------
@@ -222,11 +261,11 @@ static void send_batch(struct connection *connection, uint64_t now) {
 static int connect_as_next_user(int fd) {
   static long next;
   if (options.first_user < 0)
-    return connect(fd, (struct sockaddr *)&address, sizeof address);
+    return connect(fd, address, address_length);
   if (seteuid((uid_t)(options.first_user + next)) < 0)
     FAIL(EXIT_SYSTEM, "seteuid");
   next = (next + USER_STRIDE) % options.user_count;
-  int result = connect(fd, (struct sockaddr *)&address, sizeof address), error = errno;
+  int result = connect(fd, address, address_length), error = errno;
   if (seteuid(0) < 0)
     FAIL(EXIT_SYSTEM, "seteuid");
   errno = error;
@@ -237,11 +276,10 @@ static void open_connection(struct connection *connection) {
   uint64_t now = now_ns();
   struct timeval limit = {.tv_sec = CONNECT_SECONDS};
   opened++;
-  int fd = connection->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int fd = connection->fd = open_socket(limit);
   // connect() blocks while the backlog is full, as for a real client. The backlog holds at most one
   // request of each connection, so a usual backlog is never full.
-  if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0 ||
-      connect_as_next_user(fd) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
+  if (fd < 0 || connect_as_next_user(fd) < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0)
     return give_up(connection);
   connection->waits_to_write = false;
   connection->held = 0;
@@ -407,10 +445,12 @@ static void print_result(void) {
 
 static void usage(void) {
   fprintf(stderr,
-          "usage: loadgen --socket PATH (--request FILE | --line TEXT) [--connections 50]\n"
+          "usage: loadgen (--socket PATH | --port PORT) (--request FILE | --line TEXT)\n"
+          "  [--connections 50]\n"
           "  [--pipeline 1] [--seconds 3] [--warm-up 0.5] [--count N]\n"
           "  [--mode steady|reconnect] [--users FIRST --user-count N] [--server PID]\n"
           "  [--resp] [--json]\n"
+          "--port: an HTTP server of loopback; FILE is a request\n"
           "--resp: the server is redis; TEXT is a command of words with spaces between them\n");
   exit(EXIT_USAGE);
 }
@@ -421,7 +461,7 @@ static void parse(int count, char **arguments) {
       {"connections", 1, 0, 'c'}, {"pipeline", 1, 0, 'p'}, {"seconds", 1, 0, 't'},
       {"warm-up", 1, 0, 'w'}, {"count", 1, 0, 'n'}, {"mode", 1, 0, 'm'},
       {"users", 1, 0, 'u'}, {"user-count", 1, 0, 'U'}, {"server", 1, 0, 'S'},
-      {"resp", 0, 0, 'R'}, {"json", 0, 0, 'j'}, {0, 0, 0, 0}};
+      {"port", 1, 0, 'P'}, {"resp", 0, 0, 'R'}, {"json", 0, 0, 'j'}, {0, 0, 0, 0}};
   for (int option; (option = getopt_long(count, arguments, "", names, NULL)) != -1;)
     switch (option) {
     case 's': options.socket = optarg; break;
@@ -435,6 +475,7 @@ static void parse(int count, char **arguments) {
     case 'u': options.first_user = strtol(optarg, NULL, 10); break;
     case 'U': options.user_count = strtol(optarg, NULL, 10); break;
     case 'S': options.server = strtol(optarg, NULL, 10); break;
+    case 'P': options.port = strtol(optarg, NULL, 10); break;
     case 'R': options.resp = true; break;
     case 'j': options.json = true; break;
     case 'm':
@@ -444,12 +485,29 @@ static void parse(int count, char **arguments) {
       break;
     default: usage();
     }
-  if (optind != count || !options.socket || !options.request_file == !options.line ||
+  if (optind != count || !options.socket == !options.port || options.port < 0 ||
+      options.port > UINT16_MAX || !options.request_file == !options.line ||
       options.connections < 1 || options.connections > MAX_CONNECTIONS || options.pipeline < 1 ||
       options.pipeline > MAX_PIPELINE || options.user_count < 1 ||
       !(options.seconds > 0 && options.seconds <= MAX_SECONDS) ||
       !(options.warm_up >= 0 && options.warm_up <= MAX_SECONDS))
     usage();
+}
+
+static void find_address(void) {
+  static struct sockaddr_un path;
+  static struct sockaddr_in loopback;
+  if (options.port) {
+    loopback = (struct sockaddr_in){.sin_family = AF_INET,
+                                    .sin_port = htons((uint16_t)options.port),
+                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    address = (struct sockaddr *)&loopback;
+    address_length = sizeof loopback;
+  } else {
+    path = unix_address(options.socket);
+    address = (struct sockaddr *)&path;
+    address_length = sizeof path;
+  }
 }
 
 /// The request in RESP, redis's protocol: an array of bulk strings.
@@ -513,7 +571,7 @@ static struct connection *allocate_connections(void) {
 
 int main(int count, char **arguments) {
   parse(count, arguments);
-  address = unix_address(options.socket);
+  find_address();
   build_request();
   learn_first_reply();
   if ((epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)

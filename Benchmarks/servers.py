@@ -73,9 +73,9 @@ def start_credd(bench, programs, base_url, name="credd", under=()):
     return start_configured(bench, programs, configuration(base_url), name, under=under)
 
 
-def start_configured(bench, programs, text, name, environment=None, under=()):
+def start_configured(bench, programs, text, name, environment=None, under=(), options=()):
     path = bench.folder / f"{name}.sock"
-    command = [*under, programs.credd, "--config", bench.file(f"{name}.conf", text)]
+    command = [*under, programs.credd, "--config", bench.file(f"{name}.conf", text), *options]
     # A state folder of its own, so that the benchmark neither reads nor changes a user's.
     state = bench.folder / f"{name}.state"
     state.mkdir()

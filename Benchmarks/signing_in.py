@@ -23,6 +23,7 @@ LOGIN = '{"op":"login","profile":"staff","username":"alice","password":"Sandbox-
 LOGOUT = '{"op":"logout","profile":"staff","revoke":false}'
 PING = b'{"op":"ping"}\n'
 ANSWER_SECONDS = 60
+PAUSE = 0.0005
 
 
 def measure(run):
@@ -35,18 +36,20 @@ def measure(run):
     workbench.lower_priority(bench.processes[-1].pid, many_sessions.NICENESS)
     credd = servers.start_configured(bench, programs, configuration(base_url), "pool-credd")
     sign_in_all(credd, 2)  # libraries are loaded, connections made
-    costs, pauses, quiet, powers = [], [], [], []
+    costs, pauses, powers = [], [], []
     for _ in range(options.repeats):
         powers += json.loads(workbench.run([programs.yardsticks / "powers", 20], 60))
         before = workbench.processor_seconds(credd.pid)
-        pauses.append(longest_answer(credd, lambda: sign_in_all(credd, USERS)))
+        sign_in_all(credd, USERS)
         costs.append((workbench.processor_seconds(credd.pid) - before) * 1000 / USERS)
-        quiet.append(longest_answer(credd, lambda: time.sleep(1)))
+        pause = longest_answer(credd, lambda: sign_in_all(credd, USERS))
+        quiet = longest_answer(credd, lambda: time.sleep(1))
+        pauses.append(max(pause - quiet, 0))
     bench.stop_last()
     bench.stop_last()
     return {
         "sign-in": figures.Measured(costs, {"OpenSSL's powers": [statistics.median(powers)]}),
-        "sign-in, pause": figures.Measured(pauses, {"quiet": quiet}),
+        "sign-in, pause": figures.Measured(pauses),
     }
 
 
@@ -100,7 +103,10 @@ def sign_in(path, uid, ready):
 
 
 def longest_answer(credd, meanwhile):
-    """Milliseconds: the longest answer to a client that asks all the time, while something runs."""
+    """Milliseconds: the longest answer to a client that asks 2,000 times a second, while something runs.
+
+    credd's loop and this client go before all other processes, or the figure would be of how the
+    kernel shares two processors among a hundred. credd's other threads do not."""
     ready, done = os.pipe()
     child = os.fork()
     if child == 0:
@@ -112,6 +118,8 @@ def longest_answer(credd, meanwhile):
             os._exit(1)
     os.close(done)
     os.set_blocking(ready, False)
+    go_first(credd.pid, os.SCHED_FIFO)
+    go_first(0, os.SCHED_FIFO)
     gc.disable()
     longest = 0.0
     with socket.socket(socket.AF_UNIX) as client:
@@ -122,11 +130,20 @@ def longest_answer(credd, meanwhile):
             client.sendall(PING)
             client.recv(4096)
             longest = max(longest, time.perf_counter() - begin)
+            time.sleep(PAUSE)
     gc.enable()
+    go_first(0, os.SCHED_OTHER)
+    go_first(credd.pid, os.SCHED_OTHER)
     os.close(ready)
     if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0:
         raise workbench.BenchmarkError("the sign-ins failed")
     return longest * 1000
+
+
+def go_first(pid, policy):
+    """The scheduling of a process's first thread; those that it starts have the usual one."""
+    priority = os.sched_param(1 if policy == os.SCHED_FIFO else 0)
+    os.sched_setscheduler(pid, policy | os.SCHED_RESET_ON_FORK, priority)
 
 
 def is_over(ready):

@@ -2,6 +2,8 @@
 //
 //   spawn [--count N] [--stdin FILE] [--deadline SECONDS] -- COMMAND… [-- COMMAND…]…
 //
+// Commands in which `--` stands are separated by `---`, in place of `--` everywhere.
+//
 // The commands take turns, so that other work of the machine affects all of them alike. Prints a
 // JSON array with one object for each command, in order. If a command fails, spawn ends: times of a
 // command that fails mean nothing.
@@ -86,13 +88,17 @@ static void print(struct command *command, size_t count, const char *separator) 
 }
 
 /// Splits the arguments after the options at each `--`; returns the number of commands.
-static size_t split(char **arguments, struct command *commands) {
+static int is_separator(const char *word) {
+  return strcmp(word, "--") == 0 || strcmp(word, "---") == 0;
+}
+
+static size_t split(const char *separator, char **arguments, struct command *commands) {
   size_t found = 0;
   while (*arguments) {
-    if (found == MAX_COMMANDS || strcmp(*arguments, "--") == 0)
+    if (found == MAX_COMMANDS || strcmp(*arguments, separator) == 0)
       return 0;
     commands[found++].arguments = arguments;
-    while (*arguments && strcmp(*arguments, "--") != 0)
+    while (*arguments && strcmp(*arguments, separator) != 0)
       arguments++;
     if (*arguments)
       *arguments++ = NULL;
@@ -105,7 +111,7 @@ int main(int argument_count, char **arguments) {
   long count = 200, deadline = 120;
   const char *input = "/dev/null";
   char **at = arguments + 1;
-  for (; at[0] && at[1] && strcmp(at[0], "--") != 0; at += 2) {
+  for (; at[0] && at[1] && !is_separator(at[0]); at += 2) {
     if (strcmp(at[0], "--count") == 0)
       count = strtol(at[1], NULL, 10);
     else if (strcmp(at[0], "--deadline") == 0)
@@ -116,7 +122,7 @@ int main(int argument_count, char **arguments) {
       break;
   }
   static struct command commands[MAX_COMMANDS];
-  size_t command_count = at[0] && strcmp(at[0], "--") == 0 ? split(at + 1, commands) : 0;
+  size_t command_count = at[0] && is_separator(at[0]) ? split(at[0], at + 1, commands) : 0;
   if (command_count == 0 || count < 1 || count > MAX_COUNT || deadline < 1 || deadline > 3600) {
     fprintf(stderr, "usage: spawn [--count N] [--stdin FILE] [--deadline SECONDS] "
                     "-- COMMAND... [-- COMMAND...]...\n");

@@ -7,13 +7,16 @@ import shutil
 import workbench
 
 SOURCES = pathlib.Path(__file__).resolve().parent
-FLAGS = ["-O2", "-Wall", "-Wextra", "-Werror"]
-PROGRAMS = {  # each with its linker flags
+CREDD = SOURCES.parent / "Sources" / "CLinux"  # look_up asks credd's own question
+FLAGS = ["-O2", "-Wall", "-Wextra", "-Werror", f"-I{CREDD / 'include'}"]
+PROGRAMS = {  # each with what it is linked with
     "bare_epoll": [],
+    "bare_http": ["-lmicrohttpd"],
     "client": [],
     "client-static": ["-static"],
     "flood": [],
     "loadgen": [],
+    "look_up": [CREDD / "attest.c"],
     "many_waiters": [],
     "powers": ["-lcrypto"],
     "refresher": ["-lcurl"],
@@ -29,7 +32,8 @@ def build(folder):
         raise workbench.BenchmarkError(f"missing: {compiler} (Debian: gcc and libc6-dev)")
     for name, links in PROGRAMS.items():
         program, source = folder / name, SOURCES / f"{name.removesuffix('-static')}.c"
-        if is_newer(program, source, SOURCES / "yardstick.h", pathlib.Path(__file__)):
+        linked = [path for path in links if isinstance(path, pathlib.Path)]
+        if is_newer(program, source, *linked, SOURCES / "yardstick.h", pathlib.Path(__file__)):
             continue
         workbench.run([compiler, *FLAGS, "-o", program, source, *links], 60)
 
