@@ -22,12 +22,20 @@ BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4-openssl-de
 PYTHON_PACKAGES := python3 python3-venv
 DEMO_PACKAGES := curl netcat-openbsd
 # redis-server, ssh-agent and git's credential cache are credd's peers there.
-BENCH_PACKAGES := gcc git libcurl4-openssl-dev openssh-client openssl python3 redis-server valgrind
-# The tests boot a machine of their own: systemd-nspawn, D-Bus, a user's manager, NSS.
+BENCH_PACKAGES := gcc git libcurl4-openssl-dev libmicrohttpd-dev openssh-client openssl python3 \
+  redis-server valgrind
+# The tests boot a machine of their own: systemd-nspawn, D-Bus, a user's manager, NSS. podman is run
+# with runc, since crun refuses hosts with both kinds of cgroups; prometheus brings promtool.
 TEST_PACKAGES := adduser apparmor curl dbus dbus-user-session fish gcc init-system-helpers \
-  iproute2 libnss-systemd libpam-systemd mandoc netcat-openbsd nftables openssl procps \
-  shellcheck strace systemd systemd-container util-linux zsh
+  iproute2 libnss-systemd libpam-systemd mandoc netcat-openbsd nftables nginx-light openssl podman \
+  procps prometheus rclone runc shellcheck strace systemd systemd-container tinyproxy-bin uidmap \
+  util-linux zsh
+# A provider that nobody here wrote, and a browser that signs in there: RealProvidersTests.
+PROVIDER_PACKAGES := chromium chromium-driver glewlwyd sqlite3
 SANITIZE_PACKAGES := valgrind
+AUTHSERVER_PACKAGES := libargon2-dev libpq-dev libsqlite3-dev
+# The tests start PostgreSQL servers of their own.
+AUTHSERVER_TEST_PACKAGES := curl openssl postgresql postgresql-client sqlite3
 DEB_PACKAGES := dpkg-dev lintian
 
 PROGRAMS := credd credctl credd-sandbox
@@ -46,12 +54,14 @@ help: ## this list
 	sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 24
 
 ALL_PACKAGES := $(sort $(BUILD_PACKAGES) $(PYTHON_PACKAGES) $(DEMO_PACKAGES) $(BENCH_PACKAGES) \
-  $(TEST_PACKAGES) $(SANITIZE_PACKAGES) $(DEB_PACKAGES))
+  $(TEST_PACKAGES) $(PROVIDER_PACKAGES) $(SANITIZE_PACKAGES) $(DEB_PACKAGES) \
+  $(AUTHSERVER_PACKAGES) $(AUTHSERVER_TEST_PACKAGES))
 
 .PHONY: deps
-deps: ## install the Debian packages and the Python environment that all targets need
+deps: ## install the Debian packages and the Python environments that all targets need
 	$(INSTALL_PACKAGES) $(ALL_PACKAGES)
 	scripts/python-venv
+	scripts/python-venv build/venv-oidc scripts/requirements-oidc.txt
 
 .PHONY: build
 build: ## build for debugging, into .build/debug
@@ -94,10 +104,11 @@ demo: ## show credentials arriving through credential_process; KEEP=1 leaves it 
 	$(need_swift)
 	scripts/step 'Debian packages' $(INSTALL_PACKAGES) \
 	  $(sort $(BUILD_PACKAGES) $(PYTHON_PACKAGES) $(DEMO_PACKAGES))
-	# The Python environment is made beside the build.
+	# Built for debugging, which takes half the time of a release and is what `make test` needs too. The
+	# Python environment is made beside it.
 	scripts/python-venv build/venv-demo scripts/requirements-demo.txt & python=$$!; \
-	  $(MAKE) release && wait "$$python"
-	scripts/demo build/bin
+	  scripts/step 'build of the programs' swift build --target Programs && wait "$$python"
+	scripts/demo .build/debug
 
 .PHONY: check
 check: ## the inner loop: format, warnings, all unit tests, the long ones short
@@ -117,10 +128,58 @@ bench: $(BINARIES) ## measure every figure against redis-server, ssh-agent and C
 	python3 Benchmarks/bench.py --credd build/bin/credd --credctl build/bin/credctl \
 	  --sandbox build/bin/credd-sandbox $(BENCH)
 
+# ---- The authentication server, a package of its own ----
+
+AUTHSERVER := contrib/authserver
+BUILD_AUTHSERVER := swift build --package-path $(AUTHSERVER)
+
+.PHONY: authserver
+authserver: ## build credd-authserver for use, into build/bin
+	$(need_swift)
+	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(AUTHSERVER_PACKAGES)
+	scripts/step 'release build of the authentication server' \
+	  $(BUILD_AUTHSERVER) --configuration release --static-swift-stdlib --product credd-authserver
+	mkdir -p build/bin
+	strip --remove-section=.comment -o build/bin/credd-authserver \
+	  $(AUTHSERVER)/.build/release/credd-authserver
+
+.PHONY: authserver-demo
+authserver-demo: ## enrol a host, register, sign in, and see credentials arrive
+	$(need_swift)
+	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(AUTHSERVER_PACKAGES) curl
+	swift build --target Programs
+	$(BUILD_AUTHSERVER) --product credd-authserver
+	scripts/authserver-demo .build/debug $(AUTHSERVER)/.build/debug/credd-authserver
+
+.PHONY: authserver-test
+authserver-test: ## the authentication server's tests, on SQLite and PostgreSQL
+	$(need_swift)
+	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(AUTHSERVER_PACKAGES) $(AUTHSERVER_TEST_PACKAGES)
+	swift build --product credd-sandbox
+	scripts/authserver-test .build/debug
+
+.PHONY: authserver-bench
+authserver-bench: authserver ## tokens a second beside the README's callback in Python; BENCH=--help
+	$(INSTALL_PACKAGES) $(AUTHSERVER_TEST_PACKAGES) $(PYTHON_PACKAGES) wrk
+	scripts/python-venv build/venv-authserver $(AUTHSERVER)/requirements.txt
+	python3 $(AUTHSERVER)/bench/bench.py --authserver build/bin/credd-authserver \
+	  --python build/venv-authserver/bin/python --check $(BENCH)
+
+.PHONY: authserver-deb
+authserver-deb: authserver ## pack its Debian package: build/credd-authserver_VERSION_ARCHITECTURE.deb
+	$(INSTALL_PACKAGES) $(DEB_PACKAGES)
+	scripts/authserver-deb $(AUTHSERVER)/.build/release/credd-authserver "$(VERSION)"
+
+.PHONY: authserver-machine
+authserver-machine: authserver-deb deb ## try its package on a booted machine, as docs/authserver.md says
+	$(INSTALL_PACKAGES) $(DEB_PACKAGES) $(TEST_PACKAGES) $(AUTHSERVER_TEST_PACKAGES)
+	lintian --allow-root --fail-on error,warning build/credd-authserver_$(VERSION)_*.deb
+	scripts/authserver-machine build/credd-authserver_$(VERSION)_*.deb build/credd_$(VERSION)_*.deb
+
 REQUESTS ?= 10000000
 .PHONY: soak
 soak: $(BINARIES) ## REQUESTS of every kind; fails where memory or descriptors grow
-	$(INSTALL_PACKAGES) gcc libcurl4-openssl-dev python3
+	$(INSTALL_PACKAGES) gcc libcurl4-openssl-dev libmicrohttpd-dev python3
 	scripts/soak --requests $(REQUESTS)
 
 .PHONY: sanitize
@@ -156,7 +215,8 @@ fuzz: ## feed TARGET made and mutated inputs for SECONDS each, all targets by de
 .PHONY: format
 format: ## bring the Swift sources into the house style
 	$(need_swift)
-	swift format format --in-place --recursive --parallel Package.swift Sources Tests
+	swift format format --in-place --recursive --parallel Package.swift Sources Tests \
+	  $(AUTHSERVER)/Package.swift $(AUTHSERVER)/Sources $(AUTHSERVER)/Tests
 
 # Where the shells look; Debian's package says otherwise for zsh and fish.
 BASH_COMPLETIONS ?= $(PREFIX)/share/bash-completion/completions
@@ -171,7 +231,8 @@ install: $(BINARIES) $(MANUALS) ## install programs, units, manuals under DESTDI
 	install -D --mode=755 --target-directory="$(DESTDIR)$(PREFIX)/bin" \
 	  build/bin/credd build/bin/credctl
 	# The units name the programs and documents by their paths.
-	for unit in credd.socket credd.service user/credd.socket user/credd.service; do \
+	for unit in credd.socket credd-tokens.socket credd-endpoint.socket credd.service \
+	  credd-metrics.service credd-metrics.timer user/credd.socket user/credd.service; do \
 	  folder=system; [[ $$unit != user/* ]] || folder=user; \
 	  install -D --mode=644 /dev/null "$(DESTDIR)$(SYSTEMD)/$$folder/$${unit#user/}"; \
 	  sed 's|/usr/|$(PREFIX)/|g' "systemd/$$unit" \
@@ -195,6 +256,7 @@ install: $(BINARIES) $(MANUALS) ## install programs, units, manuals under DESTDI
 	  $(filter-out docs/sandbox.md,$(wildcard docs/*.md))
 	install -D --mode=644 --target-directory="$(DOCUMENTS)/examples" \
 	  contrib/credd.conf.example contrib/apparmor/usr.bin.credd systemd/examples/*.conf
+	install -D --mode=644 --target-directory="$(DOCUMENTS)/prometheus" contrib/prometheus/*
 
 .PHONY: install-sandbox
 install-sandbox: $(BINARIES) $(MANUALS) ## install credd-sandbox and its manual, in the same way

@@ -17,6 +17,9 @@ public final class Daemon {
   let storage: DurableSessions?
   let service: SessionService
   let server: ClientServer
+  private let clock: SystemClock
+  private let crypto: CryptoLibrary
+  private(set) var endpoint: Endpoint?
   var readings = ConfigurationReadings()
   private(set) var status: StatusNotice?
   private var idleExit: IdleExit?
@@ -37,6 +40,9 @@ public final class Daemon {
     let daemon = configuration.daemon
     background = try ThreadBackground(loop: loop, log: log)
     let clock = try SystemClock(loop: loop, log: log)
+    self.clock = clock
+    let crypto = CryptoLibrary(clock: clock, background: background, log: log)
+    self.crypto = crypto
     let queries = SystemQueries()
     http = HTTPClient(
       loop: loop, clock: clock, background: background, connections: daemon.upstreamConnections,
@@ -49,7 +55,7 @@ public final class Daemon {
           credentials: options.credentialsDirectory.map {
             HiddenCredentials(folder: $0, log: log)
           }),
-        crypto: CryptoLibrary(clock: clock, background: background, log: log),
+        crypto: crypto,
         hostName: HostNames.host, log: log),
       settings: daemon, random: SystemRandomNumberGenerator())
     let identities = options.stateDirectory.map { [background] folder in
@@ -62,26 +68,44 @@ public final class Daemon {
       host: Host(
         clock: clock, background: background, queries: queries, upstream: upstream,
         store: storage, random: SystemRandomNumberGenerator(),
-        process: ProcessFacts(pid: getpid(), overflowUID: credd_overflow_uid()), log: log),
+        process: ProcessFacts(
+          pid: getpid(), overflowUID: credd_overflow_uid(), hostName: HostNames.host), log: log),
       configuration: configuration)
     server = try ClientServer(loop: loop, limits: ServerLimits(daemon), receiver: service)
   }
 
   /// Starts to serve on `listeners`, which stay open and untouched when the daemon ends. Call it
   /// before the loop runs.
-  public func begin(on listeners: [Int32]) throws(SystemError) {
+  ///
+  /// - Parameter sockets: the endpoint's.
+  public func begin(
+    on listeners: [Int32], endpoint sockets: EndpointSockets = EndpointSockets()
+  ) throws(SystemError) {
     for signal in [SIGTERM, SIGINT] {
       signals.append(try loop.signal(signal) { [unowned self] _ in stop() })
     }
     signals.append(try loop.signal(SIGHUP) { [unowned self] _ in startReload() })
     for listener in listeners { try server.listen(on: listener) }
+    service.connectionLimitHits = { [weak self] in
+      guard let self else { return [:] }
+      return server.limitHits.merging(endpoint?.limitHits ?? [:], uniquingKeysWith: +)
+    }
+    service.listeners =
+      listeners.map { ListenerReport(.socket, boundTo: $0) }
+      + sockets.listeners.map { ListenerReport(.endpoint, address: $0.address.description) }
+      + sockets.tokens.map { ListenerReport(.tokens, boundTo: $0) }
+    if !sockets.isEmpty {
+      endpoint = try Endpoint(
+        sockets, loop: loop, service: service, clock: clock, background: background, crypto: crypto,
+        runtimeDirectory: options.runtimeDirectory, log: log)
+    }
     try loop.superviseByWatchdog()
     let status = try StatusNotice(loop: loop) { [unowned self] in service.summary }
     self.status = status
     service.delegate = self
     status.update()
     idleExit = try IdleExit(
-      loop: loop, server: server,
+      loop: loop, server: server, endpoint: endpoint,
       isBusy: { [unowned self] in self.upstream.callCount > 0 || self.service.openSignIns > 0 }
     ) {
       [unowned self] in stopUnused()
@@ -121,15 +145,28 @@ public final class Daemon {
     status?.end()
     ServiceNotification.send("STOPPING=1\nSTATUS=stopping")
     log.info("stopping")
+    endpoint?.stopListening()
+    service.stop()
     service.dismissWaiters()
     let end = { [unowned self] in finish() }
     do throws(SystemError) { try server.drain(then: end) } catch { end() }
   }
 
+  /// Shorter than the service's TimeoutStopSec. A user pool has its backend's `timeout` for an answer.
+  private static let renewalTime: Duration = .seconds(8)
+
+  /// The answer of a user pool that renews a session's tokens may have the only refresh token.
   private func finish() {
+    service.dismissWaiters()
+    server.writeReplies()
+    service.afterRenewals(atMost: Self.renewalTime) { [unowned self] in complete() }
+  }
+
+  private func complete() {
     // Requests may have arrived while the last clients were answered.
     service.dismissWaiters()
     server.writeReplies()
+    endpoint?.finish()
     storage?.identities?.finish()
     if keepsSessions { writeSessionsFile() }
     loop.exit()
@@ -179,6 +216,7 @@ final class IdleExit {
 
   private let loop: EventLoop
   private let server: ClientServer
+  private let endpoint: Endpoint?
   private let isBusy: () -> Bool
   private let end: () -> Void
   private var timer: EventSource?
@@ -189,11 +227,12 @@ final class IdleExit {
   }
 
   init(
-    loop: EventLoop, server: ClientServer, isBusy: @escaping () -> Bool,
+    loop: EventLoop, server: ClientServer, endpoint: Endpoint?, isBusy: @escaping () -> Bool,
     end: @escaping () -> Void
   ) throws(SystemError) {
     self.loop = loop
     self.server = server
+    self.endpoint = endpoint
     self.isBusy = isBusy
     self.end = end
     timer = try loop.timer { [unowned self] _ in self.check() }
@@ -206,8 +245,9 @@ final class IdleExit {
       return
     }
     let now = loop.now
-    let isEmpty = server.connectionCount == 0
-    let due = (isEmpty ? server.emptySince : now) + limit
+    let isEmpty = server.connectionCount == 0 && endpoint?.connectionCount ?? 0 == 0
+    let since = max(server.emptySince, endpoint?.emptySince ?? server.emptySince)
+    let due = (isEmpty ? since : now) + limit
     if due > now {
       timer?.arm(at: due)
     } else if isBusy() {

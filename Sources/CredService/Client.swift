@@ -18,6 +18,8 @@ package final class Client {
   /// Whether ``waiting`` is set. A separate flag, because servers read it with every line: reading
   /// ``waiting`` costs a check of exclusive access.
   private var isWaitingNow = false
+  /// While a request starts again: whose account it was about before.
+  var account: AccountOwner?
   /// Set where the client hears events.
   var watch: Watch?
 
@@ -29,6 +31,8 @@ package final class Client {
     set { hasAsked = !newValue }
   }
 
+  /// The `op` of the last request that was not answered from the cache.
+  var operation = "get"
   /// The `purpose` of the last request.
   var purpose: String?
   /// The line that may get a ``CachedAnswer``, and the last answer that it got.
@@ -37,6 +41,8 @@ package final class Client {
   /// How long the last decision about this client is valid, and whether it depends only on the
   /// user, not on the process.
   var decision = (until: Instant(nanoseconds: .min), isOfUser: false)
+  /// Set for a client of the endpoint; nil for one of the socket.
+  var endpoint: EndpointState?
   /// The number of the credentials that the audit has recorded for this client.
   var auditedCredentials: UInt64 = 0
   /// The program of the peer at the last inspection, and how long the result is valid.
@@ -60,6 +66,12 @@ package final class Client {
   func setWaiting(_ request: WaitingRequest?) {
     waiting = request
     isWaitingNow = request != nil
+  }
+
+  /// The next request is decided about anew, on the socket and at the endpoint.
+  func forgetAnswers() {
+    cachedAnswer = nil
+    endpoint?.answered = nil
   }
 
   /// The peer's groups at `connect`; the kernel is asked once.
@@ -97,31 +109,56 @@ final class ClientUser {
 
 /// A request that waits for its answer.
 struct WaitingRequest {
+  /// What it waits for.
+  enum Subject {
+    /// The caller is being looked up: the request then starts again.
+    case caller
+    /// The session answers.
+    case session(Session)
+    /// A call that is no session's: about an account, or a global sign-out.
+    case call(CallID)
+  }
+
   let request: Request
-  /// The session of the request. Nil while the caller is looked up (the request then starts again),
-  /// and during a global sign-out.
-  let session: Session?
-  /// Whether the caller is being looked up.
-  let forCaller: Bool
+  let subject: Subject
   /// The session of a sign-in that has succeeded, while access is decided before its answer.
   var signedInTo: Session?
-  /// The global sign-out that it waits for.
-  let signOut: CallID?
+  /// Whose account it is about.
+  var account: AccountOwner?
+  /// By which means its sign-in goes on; nil for one without questions, and for other requests.
+  var means: String?
   /// How long the decision to let it wait is valid.
   var allowedUntil = Instant.distantFuture
   /// Who may use the profile was changed since. The former decision is worth nothing, even where
   /// another one cannot be made.
   var isUndecided = false
 
-  init(
-    _ request: Request, in session: Session? = nil, forCaller: Bool = false,
-    signedInTo: Session? = nil, signOut: CallID? = nil
-  ) {
-    self.signedInTo = signedInTo
+  init(_ request: Request, for subject: Subject, by means: String? = nil) {
     self.request = request
-    self.session = session
-    self.forCaller = forCaller
-    self.signOut = signOut
+    self.subject = subject
+    self.means = means
+  }
+
+  var session: Session? { if case .session(let session) = subject { session } else { nil } }
+
+  var isForCaller: Bool { if case .caller = subject { true } else { false } }
+
+  func isFor(_ call: CallID) -> Bool {
+    if case .call(let id) = subject { id == call } else { false }
+  }
+}
+
+/// The user of a user pool whose sign-in a request about the account relies on. What it asks is not
+/// done with another user's account, nor by another sign-in.
+struct AccountOwner: Equatable {
+  private let issuer: PoolIssuer
+  private let username: [UInt8]
+  private let signedInAt: WallTime?
+
+  init(_ session: PoolSession) {
+    issuer = session.issuer
+    username = Array(session.username.utf8)
+    signedInAt = session.signedInAt
   }
 }
 

@@ -4,14 +4,21 @@ package import Logging
 /// All that the session service needs from outside: clock, threads, user database, upstreams,
 /// files. Tests and simulations have their own.
 package struct Host {
+  /// The time, and timers.
   package let clock: any Clock
+  /// Threads for work that may block.
   package let background: any Background
+  /// The user database, files and processes.
   package let queries: any HostQueries
+  /// Makes the calls of sessions.
   package let upstream: any UpstreamPerforming
   /// Nil if nothing is kept for the next process.
   package let store: (any SessionStoring)?
+  /// For handles, jitter and the private values of proofs.
   package var random: any RandomNumberGenerator
+  /// Which process this is.
   package let process: ProcessFacts
+  /// The journal, or stderr.
   package let log: Logger
 
   package init(
@@ -32,13 +39,17 @@ package struct Host {
 
 /// What stays the same while the process lives.
 package struct ProcessFacts: Sendable {
+  /// For `ping` and `status`.
   package let pid: Int32
   /// The kernel's uid for a user without a number in this user namespace (user_namespaces(7)).
   package let overflowUID: UInt32
+  /// This host's name, for `{host}` in templates.
+  package let hostName: String
 
-  package init(pid: Int32, overflowUID: UInt32) {
+  package init(pid: Int32, overflowUID: UInt32, hostName: String = "localhost") {
     self.pid = pid
     self.overflowUID = overflowUID
+    self.hostName = hostName
   }
 }
 
@@ -59,6 +70,7 @@ package protocol Clock: AnyObject {
   func recordServerTime(_ time: WallTime)
 }
 
+/// Made by ``Clock/makeTimer(_:)``.
 package protocol Timer: AnyObject {
   /// Fires once at `deadline`, or never.
   func arm(at deadline: Instant?)
@@ -74,8 +86,7 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
   case programs
   /// Files that the configuration names.
   case files
-  /// The start of a backend's command, whose file may be on a dead file server. It changes its thread
-  /// for good, so each piece of work has a thread of its own.
+  /// The start of a backend's command, whose file may be on a dead file server.
   case commands
   /// The state directory.
   case state
@@ -85,6 +96,8 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
   case configuration
   /// Proofs of passwords: some milliseconds of arithmetic, for which no client may wait.
   case proofs
+  /// The control groups, to find callers' units.
+  case units
 
   /// What its work does, for people.
   package var purpose: String {
@@ -97,6 +110,7 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
     case .libraries: "loading libraries"
     case .configuration: "reading the configuration"
     case .proofs: "proving passwords"
+    case .units: "finding callers' units"
     }
   }
 
@@ -106,12 +120,14 @@ package enum BackgroundLane: Int, CaseIterable, Sendable {
     case .users: 16
     case .programs, .files, .commands, .configuration: 4
     case .state: 1
-    case .libraries, .proofs: 2
+    case .libraries, .proofs, .units: 2
     }
   }
 }
 
+/// How work on a thread ended.
 package enum BackgroundOutcome<Value> {
+  /// In time, or after ``overdue(isRunning:)`` all the same.
   case finished(Value)
   /// The work missed its deadline, or could not begin because every thread of the lane hangs. If
   /// running work finishes later, `finished` follows.
@@ -120,6 +136,7 @@ package enum BackgroundOutcome<Value> {
 
 /// Runs blocking work on threads. Completions run on the loop's thread, never within `run`.
 package protocol Background: AnyObject {
+  /// Runs `work` on a thread of its lane, behind what waits there.
   func run<Value: Sendable>(
     _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
     completion: @escaping (BackgroundOutcome<Value>) -> Void)
@@ -145,7 +162,9 @@ extension Background {
 
 /// The other end of a connection, as the kernel recorded it at `connect`.
 package struct Peer: Sendable {
+  /// Whose session it uses.
   package let uid: UInt32
+  /// The primary group.
   package let gid: UInt32
   /// 0 outside this daemon's pid namespace.
   package let pid: Int32
@@ -159,6 +178,7 @@ package struct Peer: Sendable {
 
 /// The kernel's facts about a client.
 package protocol PeerFacts: AnyObject {
+  /// Who connected.
   var peer: Peer { get }
   /// Primary and supplementary groups at `connect`.
   func groups() -> [UInt32]
@@ -172,6 +192,7 @@ package protocol PeerFacts: AnyObject {
 
 /// Takes the replies to one client.
 package protocol ReplySink: AnyObject {
+  /// Takes a whole reply, with its newline.
   func send(_ reply: [UInt8])
   /// Takes no further line of the client, and disconnects it when it has its replies.
   func finish()
@@ -179,6 +200,7 @@ package protocol ReplySink: AnyObject {
 
 /// The service, as its servers see it.
 package protocol LineReceiving: AnyObject {
+  /// Makes a client for a new connection.
   func connected(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client
   /// Answers a line through the client's sink, at once or later.
   ///
@@ -192,12 +214,18 @@ package protocol LineReceiving: AnyObject {
 
 /// The user and the profile of a session.
 package struct SessionKey: Hashable, Comparable, Sendable {
+  /// Whose session it is.
   package let uid: UInt32
+  /// The profile's name.
   package let profile: String
 
   package init(uid: UInt32, profile: String) {
     self.uid = uid
     self.profile = profile
+  }
+
+  init(of attempt: PasswordLimiter.Attempt) {
+    self.init(uid: attempt.uid, profile: attempt.profile)
   }
 
   package static func < (one: SessionKey, other: SessionKey) -> Bool {
@@ -210,13 +238,17 @@ package struct SessionKey: Hashable, Comparable, Sendable {
 package protocol SessionStoring: AnyObject {
   /// The state of the former process. Read once, before anything is saved.
   func load() -> [SessionKey: SessionRecord]
+  /// Keeps a session in place of its former record.
   func save(_ record: SessionRecord, for key: SessionKey)
+  /// Drops a session's record. Its IdentityId stays.
   func remove(_ key: SessionKey)
   /// The remembered devices of the former process, by uid. Read once, before anything is saved.
   func loadDevices() -> [UInt32: RememberedDevices]
   /// Keeps a uid's devices in place of the former ones.
   func saveDevices(_ devices: RememberedDevices, of uid: UInt32)
+  /// The IdentityId that is kept for a session; nil if there is none.
   func identity(for key: SessionKey) -> KnownIdentity?
+  /// Keeps an IdentityId; nil drops it.
   func setIdentity(_ identity: KnownIdentity?, for key: SessionKey)
   /// Why IdentityIds are only in memory; nil if they are on disk.
   var problem: String? { get }

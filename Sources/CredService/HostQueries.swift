@@ -2,7 +2,9 @@ package import CredCore
 
 /// Queries to the host that may block: call them on a ``BackgroundLane`` only.
 package protocol HostQueries: Sendable {
+  /// A user of the user database, by uid or name.
   func user(_ query: UserQuery) -> UserAnswer
+  /// The number of a group, by its name.
   func group(_ name: String) -> GroupAnswer
   /// The path and the file of the program that a process runs.
   func program(of pid: Int32) -> ProgramAnswer
@@ -16,6 +18,7 @@ package protocol HostQueries: Sendable {
 
 /// A user to look up.
 package struct UserQuery: Hashable, Sendable {
+  /// By what the user is looked up.
   package enum Key: Hashable, Sendable {
     case uid(UInt32)
     case name(String)
@@ -58,6 +61,7 @@ package struct UserEntry: Equatable, Sendable {
   }
 }
 
+/// What the user database says of a user.
 package enum UserAnswer: Equatable, Sendable {
   case user(UserEntry)
   /// The host knows no such user.
@@ -71,6 +75,7 @@ package enum UserAnswer: Equatable, Sendable {
   var name: String? { if case .user(let user) = self { user.name } else { nil } }
 }
 
+/// What the user database says of a group.
 package enum GroupAnswer: Equatable, Sendable {
   case group(UInt32)
   /// The host knows no such group.
@@ -82,11 +87,15 @@ package enum GroupAnswer: Equatable, Sendable {
 /// A file and its content, as far as the kernel distinguishes them. No process can set the time of
 /// the last status change.
 package struct ProgramFile: Hashable, Sendable {
+  /// `st_dev`.
   package let device: UInt64
+  /// `st_ino`.
   package let inode: UInt64
+  /// In bytes.
   package let size: Int64
-  /// In nanoseconds.
+  /// `st_mtim`, in nanoseconds.
   package let modified: Int64
+  /// `st_ctim`, in nanoseconds.
   package let changed: Int64
 
   package init(device: UInt64, inode: UInt64, size: Int64, modified: Int64, changed: Int64) {
@@ -98,12 +107,15 @@ package struct ProgramFile: Hashable, Sendable {
   }
 }
 
+/// Which program a process runs.
 package enum ProgramAnswer: Equatable, Sendable {
+  /// By its path and its file.
   case program(path: String, ProgramFile)
   /// With the reason, for the operator.
   case unknown(String)
 }
 
+/// The SHA-256 of a program's file.
 package enum DigestAnswer: Equatable, Sendable {
   /// In 64 lower-case hexadecimal digits.
   case digest(String)

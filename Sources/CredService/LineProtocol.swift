@@ -67,6 +67,7 @@ extension SessionService: LineReceiving {
   }
 
   private func parse(_ line: borrowing Span<UInt8>, _ client: Client, _ now: Instant) {
+    counters.parsedLines += 1
     let isFirst = client.isNew
     client.isNew = false
     if let known = parsedRequests.request(for: line) {
@@ -77,6 +78,7 @@ extension SessionService: LineReceiving {
       parsedRequests.remember(request, for: line)
       begin(request, line, client, now)
     } catch {
+      client.operation = error.operation ?? "invalid"
       refuse(error.error, id: error.id, client)
       // No request: perhaps a browser's, or one of a server that was tricked into sending it.
       if isFirst, !line.beginsObject { client.sink.finish() }
@@ -88,6 +90,7 @@ extension SessionService: LineReceiving {
   ) {
     client.cachedAnswer = nil
     client.purpose = request.purpose
+    client.operation = request.operation.name
     if case .get(let get) = request.operation, get.isPlain, request.id == nil {
       client.cachedLine = line.copied
     }
@@ -96,10 +99,13 @@ extension SessionService: LineReceiving {
 
   /// Ends the wait of a client that has disconnected or may not wait any longer.
   func abandonWait(_ client: Client, _ now: Instant) {
-    guard let waiting = endWait(client), let session = waiting.session else { return }
+    guard let waiting = endWait(client) else { return }
+    abandonCheck(waiting)
+    guard let session = waiting.session else { return }
     if let attempt = waiting.request.passwordAttempt(in: session) {
       passwordEnded(attempt, .signInFailed)
     }
+    session.checks[client.id] = nil
     signInClientLeft(client.id, session.key)
     handle(.waiterLeft(client.id), session, now)
   }
@@ -122,6 +128,7 @@ extension Span<UInt8> {
 
 extension SessionService {
   func give(_ reply: RenderedReply, _ request: Request, _ client: Client) {
+    countAnswer(request, client)
     guard let id = request.id else { return client.sink.send(reply.bytes) }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(reply.bytes.count + id.json.count + 8)
@@ -130,16 +137,22 @@ extension SessionService {
   }
 
   func refuse(_ error: ProtocolError, id: RequestID?, _ client: Client) {
+    counters.answered(
+      client.operation, isHTTP: client.endpoint != nil, error.code.rawValue)
+    guard client.endpoint == nil else { return refuseAtEndpoint(error, client) }
     var bytes: [UInt8] = []
     RenderedReply.error(error).append(to: &bytes, id: id)
     client.sink.send(bytes)
   }
 
-  func giveState(of session: Session, _ request: Request, _ client: Client) {
+  func giveState(
+    of session: Session, _ request: Request, _ client: Client, logoutURL: String? = nil
+  ) {
     give(
       .session(
         profile: session.key.profile, state: session.machine.state.reported,
-        identityID: session.machine.identityID, signedIn: signedIn(to: session)),
+        identityID: session.machine.identityID, signedIn: signedIn(to: session),
+        logoutURL: logoutURL),
       request, client)
   }
 }
@@ -154,7 +167,7 @@ extension Request {
   /// user pool, where more than a password may be wrong.
   func passwordAttempt(in session: Session) -> PasswordLimiter.Attempt? {
     guard case .login(let login) = operation, case .password(let username, _) = login.signIn,
-      session.profile.plan.backend.issuer == nil
+      session.profile.plan.backend.issuer == nil, session.profile.poolProfile == nil
     else { return nil }
     return PasswordLimiter.Attempt(
       uid: session.key.uid, profile: session.key.profile, username: username)

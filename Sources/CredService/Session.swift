@@ -17,6 +17,7 @@ package final class Session {
 
   var saved: Saved?
   private var rendered: RenderedReply?
+  private var renderedForEndpoint: EndpointReply?
   /// Until this time ``reply`` answers a plain `get`, without the machine.
   private(set) var quietUntil = Instant(nanoseconds: .min)
   /// The number of these credentials, unique in the life of the daemon; 0 if there are none.
@@ -38,6 +39,12 @@ package final class Session {
   var call: (id: CallID, isInPerson: Bool)?
   /// Whether it was removed from the service. Cached answers may refer to it still.
   private(set) var hasEnded = false
+  /// The clients that check it and wait for its renewal.
+  var checks: [UInt64: CheckRun] = [:]
+  /// When it may be renewed by `keep_warm` at the earliest.
+  var unattendedFrom = Instant(nanoseconds: 0)
+  /// Whether its user is being looked up for that.
+  var isBeingDecided = false
   /// The session's place in the ``WakeQueue``; nil while it need not be woken.
   var wakePlace: Int?
 
@@ -46,6 +53,25 @@ package final class Session {
     self.profile = profile
     self.owner = owner
     self.machine = machine
+  }
+
+  /// When it is to be woken.
+  var nextWake: Instant { min(machine.nextWake, unattendedRenewal ?? .distantFuture) }
+
+  /// When the next refresh starts, and why then, for people.
+  var nextRefresh: (at: Instant?, reason: String) {
+    let next = machine.nextRefresh
+    guard next.at == nil, let at = unattendedRenewal else { return next }
+    return (at, "keep_warm")
+  }
+
+  /// When it is renewed though nobody asks; nil where it is not.
+  var unattendedRenewal: Instant? {
+    let rule = profile.settings.keepWarm
+    guard rule != .nobody, !isBeingDecided, rule.keeps(uid: key.uid, name: owner.name),
+      let start = machine.unattendedStart(signingIn: rule != .everySession)
+    else { return nil }
+    return max(start, unattendedFrom)
   }
 
   /// Nil for a uid without a name.
@@ -64,9 +90,22 @@ package final class Session {
     return rendered
   }
 
-  /// Drops the rendered reply. Most sessions get one request, from a process that then keeps the
+  /// The answer of the endpoint on a connection that stays open.
+  var endpointReply: EndpointReply? {
+    if renderedForEndpoint == nil {
+      renderedForEndpoint = machine.credentials.map {
+        EndpointReply.credentials($0.credentials, closes: false)
+      }
+    }
+    return renderedForEndpoint
+  }
+
+  /// Drops the rendered replies. Most sessions get one request, from a process that then keeps the
   /// credentials: a second copy is not needed.
-  func dropReply() { rendered = nil }
+  func dropReply() {
+    rendered = nil
+    renderedForEndpoint = nil
+  }
 
   /// Call whenever the machine's credentials changed.
   ///
@@ -75,7 +114,12 @@ package final class Session {
     credentialsNumber = machine.credentials == nil ? 0 : number
     audited.begin()
     quietUntil = machine.quietUntil
-    rendered = nil
+    // The longer pause is for attempts that bring nothing.
+    if machine.credentials != nil {
+      unattendedFrom = max(
+        Instant(nanoseconds: 0), unattendedFrom - (KeptSessions.pause - KeptSessions.interval))
+    }
+    dropReply()
   }
 
   /// Drops everything that it holds. Code that still refers to it gets no answer from it.
@@ -94,16 +138,38 @@ package struct BackendSignOut: Sendable {
   let user: UnixUser
   let identityID: IdentityID?
   let backendSession: BackendSession?
-  let poolSession: PoolSession?
+  private(set) var poolSession: PoolSession?
   /// Whether the user is signed out on all hosts, or this session alone ends.
   let isGlobal: Bool
 
-  init(_ id: CallID, _ session: Session, isGlobal: Bool) {
+  /// Of a session's tokens that are not of its own sign-in, such as the linked one.
+  init(_ id: CallID, _ session: Session, ofOther tokens: PoolSession, isGlobal: Bool) {
+    let user = UnixUser(uid: session.key.uid, name: session.userName)
+    let giver = session.profile.giving(tokens)
+    self.init(id, session.key, giver, user, of: tokens, isGlobal: isGlobal)
+  }
+
+  /// Of tokens alone, wherever they were held.
+  init(
+    _ id: CallID, _ key: SessionKey, _ profile: Profile, _ user: UnixUser, of pool: PoolSession,
+    isGlobal: Bool = false
+  ) {
+    (self.id, self.key, self.profile, self.user) = (id, key, profile, user)
+    (identityID, backendSession, poolSession, self.isGlobal) = (nil, nil, pool, isGlobal)
+  }
+
+  /// - Parameters:
+  ///   - tokens: those that are to end; nil for the session's own.
+  ///   - profile: whose backend gave them; nil for the session's own.
+  init(
+    _ id: CallID, _ session: Session, isGlobal: Bool, tokens: PoolSession? = nil,
+    of profile: Profile? = nil
+  ) {
     self.id = id
     self.isGlobal = isGlobal
-    poolSession = session.machine.state.poolSession
+    poolSession = tokens ?? session.machine.state.poolSession
     key = session.key
-    profile = session.profile
+    self.profile = profile ?? session.profile
     user = UnixUser(uid: session.key.uid, name: session.userName)
     identityID = session.machine.identityForBackend
     backendSession =
@@ -111,6 +177,15 @@ package struct BackendSignOut: Sendable {
       case .signedIn(.password(let known)), .tokensInvalid(.password(let known)): known
       default: nil
       }
+  }
+}
+
+extension BackendSignOut {
+  /// With the tokens that a renewal brought meanwhile.
+  func continued(by outcome: UpstreamOutcome, at now: Instant) -> BackendSignOut {
+    var next = self
+    next.poolSession = poolSession?.continued(by: outcome, at: now)
+    return next
   }
 }
 

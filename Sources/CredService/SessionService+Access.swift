@@ -34,7 +34,7 @@ extension SessionService {
       }
       body(session)
     case .refused(let error): refuse(error, id: request.id, client)
-    case .pending: wait(client, for: WaitingRequest(request, forCaller: true))
+    case .pending: wait(client, for: WaitingRequest(request, for: .caller))
     }
   }
 
@@ -76,6 +76,10 @@ extension SessionService {
       let session = sessions[SessionKey(uid: caller.uid, profile: name)]
       let hadIt = session?.owner == SessionOwner(name: caller.userName)
       return .refused(hadIt && isOfUser ? Self.noLongerForYou(name) : Self.notForYou(name))
+    }
+    if isClosed(profile, to: caller, client) {
+      recordRefusal(of: caller, to: name, client, now)
+      return .refused(Self.notForYou(name))
     }
     return .admitted(profile, caller)
   }
@@ -181,7 +185,7 @@ extension SessionService {
   // MARK: Sessions
 
   /// The session of an admitted caller, created if there is none.
-  private func session(of profile: Profile, for caller: Caller, _ now: Instant) -> Resolution {
+  func session(of profile: Profile, for caller: Caller, _ now: Instant) -> Resolution {
     let name = profile.settings.name
     let key = SessionKey(uid: caller.uid, profile: name)
     let owner = SessionOwner(name: caller.userName)
@@ -193,6 +197,7 @@ extension SessionService {
       return .refused(Self.nameless(caller.uid, "its session in profile '\(name)' belongs to one"))
     }
     guard sessions.count < configuration.daemon.maxSessions else {
+      counters.hit(.sessions)
       return .refused(
         ProtocolError(.tooManyRequests, "the daemon holds as many sessions as max_sessions allows"))
     }
@@ -226,7 +231,7 @@ extension SessionService {
     ProtocolError(.accessDenied, "profile '\(name)' is not available to you")
   }
 
-  private static func noLongerForYou(_ name: String) -> ProtocolError {
+  static func noLongerForYou(_ name: String) -> ProtocolError {
     ProtocolError(
       .accessDenied,
       "profile '\(name)' is no longer available to you: your groups, or who may use it, have changed"

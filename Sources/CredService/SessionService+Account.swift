@@ -5,8 +5,6 @@ import Logging
 extension SessionService {
   /// How long a session may take to get an access token.
   private static let tokenTime: Duration = .seconds(30)
-  /// How long after a sign-in the account may be changed.
-  private static let recent: Duration = .seconds(15 * 60)
 
   func account(
     _ account: AccountRequest, _ session: Session, _ request: Request, _ client: Client,
@@ -14,16 +12,25 @@ extension SessionService {
   ) {
     let uid = session.key.uid
     if let error = session.profile.refusal(of: account) ?? callLimitError(uid, now) {
-      return refuse(error, id: request.id, client)
+      return refuse(account.input, error, session, request, client)
     }
     if case .own(let input) = account.input {
-      return ownAccount(input, account.input, session, request, client, now)
+      return ownAccount(input, session, request, client, now)
     }
     if let error = accountLimitError(account.input.username ?? "", session, now) {
-      return refuse(error, id: request.id, client)
+      return refuse(account.input, error, session, request, client)
     }
     callAllowance.spent(by: uid, now: now)
-    act(account.input, nil, session, request, client)
+    startAccountCall(account.input, nil, session, request, client)
+  }
+
+  /// Before anything is sent.
+  private func refuse(
+    _ input: AccountInput, _ error: ProtocolError, _ session: Session, _ request: Request,
+    _ client: Client
+  ) {
+    recordRefusal(of: input, error, session, client)
+    refuse(error, id: request.id, client)
   }
 
   /// What makes a backend send messages, or lets somebody guess, is limited.
@@ -34,51 +41,68 @@ extension SessionService {
     let pause = accountLimiter.attempt(
       by: session.key.uid, username: username, at: backend.name, now: now)
     return pause.map {
-      ProtocolError(
-        .tooManyRequests, "too much was asked about accounts; try again later", retryAfter: $0)
+      counters.hit(.accounts)
+      return ProtocolError(
+        .tooManyRequests, "too many account requests; try again later", retryAfter: $0)
     }
   }
 
   // MARK: The own account
 
   private func ownAccount(
-    _ input: OwnAccountInput, _ whole: AccountInput, _ session: Session, _ request: Request,
-    _ client: Client, _ now: Instant
+    _ input: OwnAccountInput, _ session: Session, _ request: Request, _ client: Client,
+    _ now: Instant
   ) {
     guard case .signedIn(.userPool(let pool)) = session.machine.state else {
       let error = ProtocolError(
         .signInRequired, "nobody is signed in to profile '\(session.key.profile)'")
-      return refuse(error, id: request.id, client)
+      return refuse(.own(input), error, session, request, client)
+    }
+    let owner = AccountOwner(pool)
+    if let former = client.account, former != owner {
+      return refuse(.anotherUserSignedIn, id: request.id, client)
     }
     let error =
-      refusal(of: whole.action, pool) ?? refusal(ofDeviceOf: input, pool)
+      refusal(of: input.action, pool, now) ?? refusal(ofDeviceOf: input, pool, session)
       ?? guessRefusal(input, pool, session, now)
       ?? (input.sendsMessage ? accountLimitError(pool.username, session, now) : nil)
-    if let error { return refuse(error, id: request.id, client) }
+    if let error { return refuse(.own(input), error, session, request, client) }
     callAllowance.spent(by: session.key.uid, now: now)
-    askForAccessToken(isNew: false, session, request, client, now)
+    askForAccessToken(isNew: false, of: owner, session, request, client, now)
   }
 
-  private func refusal(of action: AccountAction, _ pool: PoolSession) -> ProtocolError? {
+  /// By the clock that nobody sets: the user, or a wrong time of this host, must not open it.
+  private func refusal(
+    of action: AccountAction, _ pool: PoolSession, _ now: Instant
+  ) -> ProtocolError? {
     guard action.needsRecentSignIn else { return nil }
-    if let signedIn = pool.signedInAt, host.clock.wallTime - signedIn < Self.recent { return nil }
+    if let proved = pool.provedAt, now - proved < Limits.User.accountTime { return nil }
     var error = ProtocolError(
       .signInRequired,
-      "action '\(action.rawValue)' wants a sign-in of less than 15 minutes ago: sign in again")
+      "action '\(action.rawValue)' needs a sign-in within the last \(Int(Limits.User.accountTime.inSeconds / 60)) minutes: "
+        + "sign in again")
     error.reason = "ReauthenticationRequired"
     return error
   }
 
   private func refusal(
-    ofDeviceOf input: OwnAccountInput, _ pool: PoolSession
+    ofDeviceOf input: OwnAccountInput, _ pool: PoolSession, _ session: Session
   ) -> ProtocolError? {
     switch input {
     case .rememberDevice(nil, _), .forgetDevice(nil):
-      guard pool.deviceKey == nil else { return nil }
+      guard pool.deviceKey == nil else { break }
       return ProtocolError(
-        .invalidRequest, "the user pool knows no device of this session: name one in \"device\"")
-    default: return nil
+        .invalidRequest,
+        "the user pool has no device for this session: name one in \"device\"")
+    default: break
     }
+    // A pool would remember a device of which nobody has the secret.
+    guard case .rememberDevice(let key, true) = input, key == nil || key == pool.deviceKey,
+      knownDevice(of: session, username: pool.username)?.key != pool.deviceKey
+    else { return nil }
+    return ProtocolError(
+      .invalidRequest,
+      "this host has no secret for the session's device, so it cannot be used: sign in again first")
   }
 
   /// Codes and passwords are not to be guessed here either.
@@ -97,54 +121,59 @@ extension SessionService {
 
   /// - Parameter isNew: whether the held one was refused.
   private func askForAccessToken(
-    isNew: Bool, _ session: Session, _ request: Request, _ client: Client, _ now: Instant
+    isNew: Bool, of owner: AccountOwner, _ session: Session, _ request: Request,
+    _ client: Client, _ now: Instant
   ) {
     ask(
       Waiter(
         id: client.id, want: .accountToken, mustRefresh: isNew, arrived: now,
         wait: Self.tokenTime),
-      in: session, request, client, now)
+      in: session, request, client, now, about: owner)
   }
 
   /// The session has an access token for a client that acts on the account.
-  func tokenLent(_ token: Secret, of session: Session, to waiter: UInt64) {
+  ///
+  /// - Parameter isNew: whether it came for this request.
+  func tokenLent(_ token: Secret, isNew: Bool, of session: Session, to waiter: UInt64) {
     if asksAnew(waiter, in: session) { return }
-    guard let (client, request) = endWait(waiter, in: session),
-      case .account(let account) = request.operation, case .own(let input) = account.input,
-      let pool = session.machine.state.poolSession
+    guard let client = clients[waiter], let waiting = client.waiting, waiting.session === session
     else { return }
+    endWait(client)
+    let request = waiting.request
+    guard case .account(let account) = request.operation, case .own(let input) = account.input,
+      let pool = session.machine.state.poolSession, waiting.account == AccountOwner(pool)
+    else { return refuse(.anotherUserSignedIn, id: request.id, client) }
     let now = host.clock.now
-    if let error = guessRefusal(input, pool, session, now) {
-      return refuse(error, id: request.id, client)
-    }
-    if input.isGuess { passwordsUnderWay.insert(session.key.uid) }
-    let held = pool.accessToken
-    let signedIn = AccountCall.SignedIn(
-      session: pool, accessToken: token,
-      isHeld: held?.token == token && held.map { $0.received < now } ?? false)
-    act(account.input, signedIn, session, request, client)
+    // Time has passed since the request came.
+    let error =
+      refusal(of: account.input.action, pool, now) ?? guessRefusal(input, pool, session, now)
+    if let error { return refuse(account.input, error, session, request, client) }
+    if input.isGuess { passwordsUnderWay.insert(session.key) }
+    let signedIn = AccountCall.SignedIn(session: pool, accessToken: token, isHeld: !isNew)
+    startAccountCall(account.input, signedIn, session, request, client)
   }
 
   // MARK: The call
 
-  private func act(
+  private func startAccountCall(
     _ input: AccountInput, _ signedIn: AccountCall.SignedIn?, _ session: Session,
     _ request: Request, _ client: Client
   ) {
-    wait(client, for: WaitingRequest(request))
+    let id = callIDs.next()
+    wait(client, for: WaitingRequest(request, for: .call(id)))
     let call = AccountCall(
-      id: callIDs.next(), profile: session.profile,
+      id: id, profile: session.profile,
       user: UnixUser(uid: session.key.uid, name: session.userName), input: input,
       signedIn: signedIn)
     let username = input.username ?? signedIn?.session.username ?? ""
     // Who asks may have left before the answer.
     let asker = accountMetadata(input.action, username, session, client)
     host.upstream.account(call) { [unowned self, id = client.id] result in
-      self.finished(call, id, asker, result)
+      self.accountCallFinished(call, id, asker, result)
     }
   }
 
-  private func finished(
+  private func accountCallFinished(
     _ call: AccountCall, _ id: UInt64, _ asker: Logger.Metadata,
     _ result: Result<AccountResult, UpstreamFailure>
   ) {
@@ -154,23 +183,30 @@ extension SessionService {
     }
     if case .own(let input) = call.input, input.isGuess { guessEnded(call, result) }
     if case .failure(let failure) = result, failure.remedy == .newTokens,
-      call.signedIn?.isHeld ?? false, let session, let (client, request) = endAccountWait(id)
+      let signedIn = call.signedIn, signedIn.isHeld, let session,
+      let (client, request) = endAccountWait(id, call.id)
     {
-      return askForAccessToken(isNew: true, session, request, client, host.clock.now)
+      let owner = AccountOwner(signedIn.session)
+      guard session.machine.state.poolSession.map(AccountOwner.init) == owner else {
+        return refuse(.anotherUserSignedIn, id: request.id, client)
+      }
+      return askForAccessToken(
+        isNew: true, of: owner, session, request, client, host.clock.now)
     }
-    logAccount(call, asker, result)
-    if case .success = result, let session { follow(call, session) }
-    guard let (client, request) = endAccountWait(id) else { return }
+    recordAccount(call, asker, result)
+    if case .success = result, let session { applyToSession(call, session) }
+    guard let (client, request) = endAccountWait(id, call.id) else { return }
     switch result {
     case .success(let result):
       give(.account(profile: key.profile, result), request, client)
+    case .failure(let failure) where failure.remedy == .sayDone:
+      give(.account(profile: key.profile, .codeSent(nil)), request, client)
     case .failure(let failure): refuse(failure.protocolError, id: request.id, client)
     }
   }
 
-  private func endAccountWait(_ id: UInt64) -> (Client, Request)? {
-    guard let client = clients[id], let waiting = client.waiting, waiting.session == nil,
-      !waiting.forCaller, case .account = waiting.request.operation
+  private func endAccountWait(_ id: UInt64, _ call: CallID) -> (Client, Request)? {
+    guard let client = clients[id], let waiting = client.waiting, waiting.isFor(call)
     else { return nil }
     endWait(client)
     return (client, waiting.request)
@@ -179,43 +215,38 @@ extension SessionService {
   private func guessEnded(
     _ call: AccountCall, _ result: Result<AccountResult, UpstreamFailure>
   ) {
-    passwordsUnderWay.remove(call.user.uid)
-    guard case .failure(let failure) = result, failure.code == .accountRefused else { return }
-    passwordLimiter.failed(
-      PasswordLimiter.Attempt(
-        uid: call.user.uid, profile: call.profile.settings.name,
-        username: call.signedIn?.session.username ?? ""), now: host.clock.now)
+    let profile = call.profile.settings.name
+    passwordsUnderWay.remove(SessionKey(uid: call.user.uid, profile: profile))
+    let attempt = PasswordLimiter.Attempt(
+      uid: call.user.uid, profile: profile, username: call.signedIn?.session.username ?? "")
+    switch result {
+    case .success: passwordLimiter.succeeded(attempt)
+    // A new password that the pool's policy refuses is no guess.
+    case .failure(let failure) where failure.judgesSecret:
+      passwordLimiter.failed(attempt, now: host.clock.now)
+    case .failure: break
+    }
   }
 
-  private func logAccount(
-    _ call: AccountCall, _ asker: Logger.Metadata,
-    _ result: Result<AccountResult, UpstreamFailure>
-  ) {
-    var metadata = asker
-    if case .failure(let failure) = result { metadata["code"] = "\(failure.code.rawValue)" }
-    let isDone = (try? result.get()) != nil
-    guard case .signUp = call.input else {
-      return log.log(
-        .accountAction, .notice,
-        isDone ? "an account action was done" : "an account action was refused", metadata)
-    }
-    log.log(
-      .accountAction, .notice, isDone ? "an account was made" : "an account was refused", metadata)
-  }
+  private static let accountDeleted = ProtocolError(
+    .signInFailed, "the account was deleted, and its session has ended; sign in again")
 
   /// What the change means for the session here.
-  private func follow(_ call: AccountCall, _ session: Session) {
+  private func applyToSession(_ call: AccountCall, _ session: Session) {
     guard case .own(let input) = call.input, let pool = call.signedIn?.session else { return }
     switch input {
     case .delete:
       forgetDevice(of: session, username: pool.username)
-      endSignIn(of: session.key, Self.replaced)
-      session.isBeingSignedOut = true
-      handle(.loggedOut, session, host.clock.now)
-      session.isBeingSignedOut = false
-    case .forgetDevice(let key), .rememberDevice(let key, false):
+      // Another user may have signed in meanwhile.
+      guard session.machine.state.poolSession?.isOfSameUser(as: pool) ?? false else { return }
+      endSignIn(of: session.key, Self.accountDeleted)
+      signOutHere(session, host.clock.now)
+    case .forgetDevice(let key):
       guard key == nil || key == pool.deviceKey else { return }
       forgetDevice(of: session, username: pool.username)
+    case .rememberDevice(let key, let isRemembered):
+      guard key == nil || key == pool.deviceKey else { return }
+      useDevice(isRemembered, of: session, username: pool.username)
     default: break
     }
   }

@@ -19,16 +19,18 @@ extension SessionService {
   }
 
   func query(_ needs: CallerNeeds, about client: Client) -> UserQuery {
-    UserQuery(
-      .uid(client.peer.uid),
-      withGroups: !needs.groups.isEmpty && client.groups().contains(where: needs.groups.contains))
+    // The kernel says no groups of a TCP connection: the user database's are all there are.
+    let mayBeMember =
+      client.endpoint != nil || client.groups().contains(where: needs.groups.contains)
+    return UserQuery(.uid(client.peer.uid), withGroups: !needs.groups.isEmpty && mayBeMember)
   }
 
   /// The name is always looked up: it says whether the uid is still the same person's.
   func caller(_ client: Client, _ needs: CallerNeeds, _ now: Instant) -> CallerAnswer {
     let uid = client.peer.uid
     var caller = Caller(
-      uid: uid, groups: needs.groups.isEmpty ? [] : client.groups(),
+      uid: uid,
+      groups: needs.groups.isEmpty || client.endpoint != nil ? [] : client.groups(),
       isUnmapped: uid == host.process.overflowUID)
     var until = now + UserDirectory.keptFor
     let query = query(needs, about: client)
@@ -43,6 +45,7 @@ extension SessionService {
       caller.groups.removeAll(where: directory.withdrawn(from: uid).contains)
     case .user(let user):
       caller.userName = user.name
+      if client.endpoint != nil { caller.groups = needs.groups.isEmpty ? [] : user.groups }
       // Processes keep the groups of their start.
       caller.groups.removeAll(where: user.withdrawn.contains)
     }
@@ -120,16 +123,20 @@ extension SessionService {
   func callerKnown(_ id: UInt64) {
     guard let client = clients[id] else { return }
     let now = host.clock.now
-    if let waiting = client.waiting, waiting.forCaller { routeAgain(waiting, client, now) }
+    if let waiting = client.waiting, waiting.isForCaller { routeAgain(waiting, client, now) }
     recheckAccess(of: client, now)
   }
 
   /// Routes a request that waited for the decision about its caller.
   func routeAgain(_ waiting: WaitingRequest, _ client: Client, _ now: Instant) {
     endWait(client)
+    client.account = waiting.account
     route(waiting.request, client, now)
+    client.account = nil
     // Another look-up may be needed first.
-    if client.waiting?.forCaller ?? false { client.waiting?.signedInTo = waiting.signedInTo }
+    guard client.waiting?.isForCaller ?? false else { return }
+    client.waiting?.signedInTo = waiting.signedInTo
+    client.waiting?.account = waiting.account
   }
 
   /// Whether a caller may see all sessions; nil while the caller is being looked up.

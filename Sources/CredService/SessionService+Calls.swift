@@ -3,21 +3,40 @@ import CredCore
 /// Makes the upstream calls of sessions.
 extension SessionService {
   func start(_ call: UpstreamCall, _ id: CallID, _ session: Session) {
+    guard !renewals.isStopping else { return }
     countForStatus(call)
-    if let old = session.call { host.upstream.cancel(old.id) }
+    cancelCall(of: session)
     let isInPerson = session.machine.isAwaited
     session.call = (id, isInPerson)
     if isInPerson { callAllowance.spent(by: session.key.uid, now: host.clock.now) }
+    let (begun, labels) = (host.clock.now, call.labels(in: session.profile))
+    let profile = session.profile
+    if case .renewPoolTokens(let tokens, let way) = call {
+      let isLink = tokens.issuer == profile.plan.link
+      renewals[id] = RenewalsUnderWay.Renewal(
+        tokens: tokens, profile: isLink ? profile.link ?? profile : profile,
+        mayReplaceToken: tokens.issuer.pool == nil || way.mayReplaceToken)
+    }
     host.upstream.start(
       CallRequest(
-        id: id, call: call, profile: session.profile,
+        id: id, call: call, profile: profile,
         user: UnixUser(uid: session.key.uid, name: session.userName), isInPerson: isInPerson,
         isRetry: session.machine.failures > 0, caller: callerNote(session, isInPerson))
     ) { [unowned self] outcome in
+      if let labels {
+        var failure: UpstreamFailure?
+        if case .failed(let reason) = outcome { failure = reason }
+        let time = self.host.clock.now - begun
+        counters.called(labels.upstream, labels.operation, failure, in: time)
+        if !session.checks.isEmpty { noteStep(labels.operation, of: session, failure, in: time) }
+      }
+      let renewal = renewals.removeRenewal(id)
       // It may have been removed meanwhile. A weak reference would make each of its retains slower.
-      guard !session.hasEnded else { return }
-      noteAccess(outcome, session)
-      self.handle(.callFinished(id, outcome), session, self.host.clock.now)
+      if !session.hasEnded {
+        hostAccepted(outcome, session)
+        self.handle(.callFinished(id, outcome), session, self.host.clock.now)
+      }
+      if let renewal { renewalEnded(renewal, outcome, session) }
     }
   }
 
@@ -40,10 +59,10 @@ extension SessionService {
   }
 
   /// A backend that answers accepts this host again.
-  private func noteAccess(_ outcome: UpstreamOutcome, _ session: Session) {
+  private func hostAccepted(_ outcome: UpstreamOutcome, _ session: Session) {
     guard !hostRefusals.isEmpty, let backend = session.profile.backend else { return }
     switch outcome {
-    case .token, .signedIn, .poolTokens: hostRefusals.remove(backend.name)
+    case .token, .signedIn, .poolTokens, .refreshTokenReplaced: hostRefusals.remove(backend.name)
     default: break
     }
   }
@@ -68,11 +87,12 @@ extension SessionService {
     }
   }
 
-  /// Drops the outcome of a session's call.
+  /// Drops the outcome of a session's call, but not that of a renewal: it may have the only refresh
+  /// token.
   func cancelCall(of session: Session) {
     guard let call = session.call else { return }
     session.call = nil
-    host.upstream.cancel(call.id)
+    if renewals[call.id] == nil { host.upstream.cancel(call.id) }
   }
 }
 
@@ -91,6 +111,7 @@ extension SessionService {
   func giveCredentials(of session: Session, to waiter: UInt64) {
     if asksAnew(waiter, in: session) { return }
     guard let (client, request) = endWait(waiter, in: session) else { return }
+    if giveCheck(of: session, request, client) { return }
     guard let reply = session.reply else { return refuse(.nothingHeld, id: request.id, client) }
     let now = host.clock.now
     // The user may have signed in while the client waited.
@@ -98,16 +119,19 @@ extension SessionService {
       return refuse(error, id: request.id, client)
     }
     recordCredentialsGiven(session, client, now)
-    give(reply, request, client)
+    give(reply, of: session, request, client)
   }
 
   func giveToken(of session: Session, to waiter: UInt64) {
     if asksAnew(waiter, in: session) { return }
     guard let (client, request) = endWait(waiter, in: session) else { return }
-    if case .token(let token) = request.operation,
-      let kind = try? session.profile.tokenKind(token.kind), kind != .developer
-    {
-      return givePoolToken(kind, of: session, request, client)
+    if case .token(let token) = request.operation {
+      do throws(ProtocolError) {
+        let kind = try session.profile.tokenKind(token.kind, holdsToken: true)
+        if kind != .developer { return givePoolToken(kind, of: session, request, client) }
+      } catch {
+        return refuse(error, id: request.id, client)
+      }
     }
     guard let held = session.machine.token, let identity = session.machine.identityID else {
       return refuse(.nothingHeld, id: request.id, client)
@@ -119,7 +143,7 @@ extension SessionService {
   private func givePoolToken(
     _ kind: TokenKind, of session: Session, _ request: Request, _ client: Client
   ) {
-    let pool = session.machine.state.poolSession
+    let pool = session.machine.vendedSession
     guard let token = kind == .id ? pool?.idToken : pool?.accessToken else {
       return refuse(.nothingHeld, id: request.id, client)
     }
@@ -135,19 +159,26 @@ extension SessionService {
     else { return }
     let request = waiting.request
     if let attempt = request.passwordAttempt(in: session) { passwordEnded(attempt, nil) }
-    recordSignIn(request, session, client)
+    recordSignIn(
+      request, session, client, as: session.machine.state.poolSession?.username,
+      by: waiting.means)
     // The sign-in has happened, and is not made again.
     if asksAnew(waiter, in: session, for: .identity(profile: session.key.profile)) { return }
     endWait(client)
     giveState(of: session, request, client)
   }
 
-  func refuse(_ waiter: UInt64, _ error: ProtocolError, _ session: Session) {
+  /// - Parameter username: who signs in, where the request does not say it.
+  func refuse(
+    _ waiter: UInt64, _ error: ProtocolError, _ session: Session, as username: String? = nil
+  ) {
+    let means = clients[waiter]?.waiting?.means
     guard let (client, request) = endWait(waiter, in: session) else { return }
     if let attempt = request.passwordAttempt(in: session) {
       passwordEnded(attempt, error.code)
     }
-    recordSignIn(request, session, client, error)
+    if giveCheck(of: session, request, client, error) { return }
+    recordSignIn(request, session, client, error, as: username, by: means)
     // An upstream's words about the user are for that user alone.
     let isOwner = client.peer.uid == session.key.uid
     refuse(isOwner ? error : error.forOthers, id: request.id, client)

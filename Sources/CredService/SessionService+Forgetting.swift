@@ -53,7 +53,7 @@ extension SessionService {
 
   private func look(at session: Session, _ now: Instant) {
     let unused = now - session.machine.lastAsked
-    guard session.wasLookedAt, !session.machine.isBusy,
+    guard session.wasLookedAt, !session.machine.isBusy, signIns[session.key] == nil,
       unused >= session.profile.settings.forgetAfter + roundTime
     else {
       session.wasLookedAt = true
@@ -63,7 +63,8 @@ extension SessionService {
     forget(session, now)
   }
 
-  /// Its end is a logout: tokens, logins and credentials are gone. The IdentityId stays known.
+  /// Its end is a logout: tokens, logins and credentials are gone, and a refresh token is revoked. The
+  /// IdentityId stays known.
   private func forget(_ session: Session, _ now: Instant) {
     let key = session.key
     var mark: SessionRecord?
@@ -74,6 +75,7 @@ extension SessionService {
     log.info(
       "session forgotten: nobody used it",
       metadata: ["profile": "\(key.profile)", "uid": "\(key.uid)"])
+    revokeTokens(of: session)
     end(session)
     guard let mark else { return }
     forgetting.signedOut[key] = mark
@@ -87,6 +89,7 @@ extension SessionService {
       now - record.snapshot.lastUse >= settings.forgetAfter + Forgetting.longestUnrecorded
     else { return false }
     if record.snapshot.isSignedOutByUser { forgetting.signedOut[key] = record }
+    revokeDropped(of: key, record, keeping: nil)
     return true
   }
 

@@ -110,7 +110,12 @@ extension SessionService {
     guard let waiting = client.waiting, waiting.allowedUntil <= now else { return }
     guard let session = waiting.session else { return routeAgain(waiting, client, now) }
     switch resolve(session.key.profile, inNameOf: waiting.request.otherUser, client, now) {
-    case .session: recordAccess(to: session, ofWaiting: client)
+    case .session:
+      if let error = waiting.request.tokenRefusal(in: session) {
+        abandonWait(client, now)
+        return refuse(error, id: waiting.request.id, client)
+      }
+      recordAccess(to: session, ofWaiting: client)
     case .refused(let error) where error.endsAccess || waiting.isUndecided:
       abandonWait(client, now)
       refuse(error, id: waiting.request.id, client)
@@ -134,8 +139,9 @@ extension SessionService {
     endWait(client)
     var request = waiting.request
     if let operation { request.operation = operation }
-    var again = WaitingRequest(
-      request, forCaller: true, signedInTo: operation == nil ? nil : session)
+    var again = WaitingRequest(request, for: .caller)
+    if operation != nil { again.signedInTo = session }
+    again.account = waiting.account
     again.allowedUntil = now
     wait(client, for: again)
     // Not here: the session is about to carry out further actions.
@@ -158,5 +164,16 @@ extension Request {
   /// The user for whom the caller asks, if not the caller.
   var otherUser: String? {
     if case .get(let get) = operation { get.user } else { nil }
+  }
+
+  /// Why the profile, as it is now, does not give the token that is asked for; nil if it does.
+  func tokenRefusal(in session: Session) -> ProtocolError? {
+    guard case .token(let token) = operation else { return nil }
+    do throws(ProtocolError) {
+      _ = try session.profile.tokenKind(token.kind, holdsToken: true)
+      return nil
+    } catch {
+      return error
+    }
   }
 }

@@ -54,7 +54,7 @@ extension SessionService {
   /// The next request of the uid is decided about anew.
   func forgetCachedAnswers(of uid: UInt32) {
     users[uid]?.cachedAnswer = nil
-    for client in clients.values where client.facts.peer.uid == uid { client.cachedAnswer = nil }
+    for client in clients.values where client.facts.peer.uid == uid { client.forgetAnswers() }
   }
 
   private func endOfFormerOwner(_ session: Session, _ owner: SessionOwner, _ now: Instant) {

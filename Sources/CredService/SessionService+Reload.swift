@@ -47,6 +47,7 @@ extension SessionService {
       if let profile = changed[session.key.profile] {
         continuing.append((session, replaceProfile(of: session, by: profile)))
       } else {
+        revokeTokens(of: session)
         end(session)
         if removedSessions.count >= Limits.Session.most { removedSessions = [:] }
         removedSessions[session.key] = session.owner
@@ -56,9 +57,12 @@ extension SessionService {
     // Before the sessions change: a user who lost a right hears nothing more.
     let withdrawn = changed.filter { previous[$0.key]?.access != $0.value.access }.keys
     decideAccessAnew(Set(changed.keys).union(removed), withdrawn: removed.union(withdrawn), now)
+    profilesBefore = previous
     for (session, change) in continuing where sessions[session.key] === session {
       handle(.profileChanged(session.profile.plan, change), session, now)
     }
+    profilesBefore = [:]
+    makeNamedSessionsAnew()
     return ReloadOutcome(
       added: next.profiles.keys.count { previous[$0] == nil }, changed: changed.count,
       removed: removed.count)
@@ -104,7 +108,7 @@ extension SessionService {
   ) {
     for user in users.values { user.cachedAnswer = nil }
     for client in clientsInOrder {
-      client.cachedAnswer = nil
+      client.forgetAnswers()
       if let name = client.waiting?.session?.key.profile, profiles.contains(name) {
         client.waiting?.allowedUntil = now
         if withdrawn.contains(name) { client.waiting?.isUndecided = true }

@@ -16,8 +16,13 @@ extension SessionService {
     if let error = callLimitError(session.key.uid, now) ?? loginLimitError(login, session) {
       return refuse(error, id: request.id, client)
     }
-    if session.profile.plan.backend.issuer != nil, let user = login.signIn.poolUser {
-      return converse(login, user.name, user.password, session, request, client, now)
+    switch login.signIn {
+    case .browser, .device: return signInElsewhere(login, session, request, client, now)
+    default: break
+    }
+    if let place = session.profile.poolProfile, let user = login.signIn.poolUser {
+      return beginPoolSignIn(
+        login, user.name, user.password, at: place, session, request, client, now)
     }
     endSignIn(of: session.key, Self.replaced)
     if let attempt = request.passwordAttempt(in: session) {
@@ -25,9 +30,9 @@ extension SessionService {
         recordSignIn(request, session, client, error)
         return refuse(error, id: request.id, client)
       }
-      passwordsUnderWay.insert(attempt.uid)
+      passwordsUnderWay.insert(SessionKey(of: attempt))
     }
-    wait(client, for: WaitingRequest(request, in: session))
+    wait(client, for: WaitingRequest(request, for: .session(session)))
     session.askedBy = client.id
     let wall = host.clock.wallTime
     handle(
@@ -41,24 +46,27 @@ extension SessionService {
     recordAccess(to: session, ofWaiting: client)
   }
 
-  /// One password at a time, with a pause after failures: otherwise a program could try many
-  /// passwords at once.
+  /// In each session one password at a time, with a pause after failures: otherwise a program could
+  /// try many passwords at once.
   func passwordRefusal(
     _ attempt: PasswordLimiter.Attempt, _ now: Instant
   ) -> ProtocolError? {
-    if passwordsUnderWay.contains(attempt.uid) {
+    if passwordsUnderWay.contains(SessionKey(of: attempt)) {
+      counters.hit(.signIns)
       return ProtocolError(
-        .tooManyRequests, "another sign-in of yours is under way", retryAfter: .seconds(1))
+        .tooManyRequests, "another sign-in of yours to this profile is under way",
+        retryAfter: .seconds(1))
     }
     return passwordLimiter.pause(before: attempt, now: now).map {
-      ProtocolError(.tooManyRequests, "too many sign-ins failed", retryAfter: $0)
+      counters.hit(.signIns)
+      return ProtocolError(.tooManyRequests, "too many sign-ins failed", retryAfter: $0)
     }
   }
 
   /// Records whether a password was accepted. If its client disconnected before the answer, that
   /// counts as a failure.
   func passwordEnded(_ attempt: PasswordLimiter.Attempt, _ result: ProtocolErrorCode?) {
-    passwordsUnderWay.remove(attempt.uid)
+    passwordsUnderWay.remove(SessionKey(of: attempt))
     switch result {
     case nil: passwordLimiter.succeeded(attempt)
     case .signInFailed: passwordLimiter.failed(attempt, now: host.clock.now)
@@ -74,10 +82,11 @@ extension SessionService {
       return refuse(error, id: request.id, client)
     }
     if scope == .identity { endSignIn(of: session.key, Self.signedOutMeanwhile) }
+    let poolUser = poolUser(of: session)
     session.requester = client
     handle(.cleared(scope), session, now)
     session.requester = nil
-    if scope == .identity { forgetDevices(of: session) }
+    if scope == .identity { forgetDevices(of: session, username: poolUser) }
     giveState(of: session, request, client)
   }
 
@@ -96,20 +105,30 @@ extension SessionService {
     global: Bool, revoke: Bool, _ session: Session, _ request: Request, _ client: Client,
     _ now: Instant
   ) {
-    let endsTokens = revoke && session.machine.state.poolSession != nil
-    let signOut =
-      global || endsTokens ? BackendSignOut(callIDs.next(), session, isGlobal: global) : nil
     let profile = session.profile
+    let tokens = session.machine.poolSessions
+    let own = tokens.first { $0.issuer == profile.plan.backend.issuer }
+    let signOut =
+      global || revoke && own != nil
+      ? BackendSignOut(callIDs.next(), session, isGlobal: global, tokens: own) : nil
+    // Only where a browser may have a session of its own there.
+    let page = logoutPage(of: session)
+    // The linked sign-in; also the one that a sign-in under way replaces.
+    let others = (revoke || global ? tokens : []).filter { $0 !== own }.map {
+      BackendSignOut(callIDs.next(), session, ofOther: $0, isGlobal: global)
+    }
+    let renewal = session.machine.renewalCall
+    if let renewal, !revoke { renewals[renewal]?.isLeftAlone = true }
+    let poolUser = poolUser(of: session)
     recordSignOut(session, client, global: global)
     endSignIn(of: session.key, Self.signedOutMeanwhile)
-    session.isBeingSignedOut = true
-    handle(.loggedOut, session, now)
-    session.isBeingSignedOut = false
-    if global { forgetDevices(of: session) }
-    guard let signOut else { return giveState(of: session, request, client) }
+    signOutHere(session, now)
+    if global { forgetDevices(of: session, username: poolUser) }
+    for other in others { afterRenewal(renewal, other) { [unowned self] in revokeTokens($0) } }
+    guard let signOut else { return giveState(of: session, request, client, logoutURL: page) }
     guard global else {
-      revokeTokens(signOut, session)
-      return giveState(of: session, request, client)
+      afterRenewal(renewal, signOut) { [unowned self] in revokeTokens($0) }
+      return giveState(of: session, request, client, logoutURL: page)
     }
     guard profile.reportsSignOut else {
       let error = ProtocolError(
@@ -121,16 +140,31 @@ extension SessionService {
       return refuse(Self.notToldBackend(error), id: request.id, client)
     }
     callAllowance.spent(by: session.key.uid, now: now)
-    wait(client, for: WaitingRequest(request, signOut: signOut.id))
-    host.upstream.signOut(signOut) { [unowned self, id = client.id] failure in
-      self.globalSignOutFinished(signOut, id, failure)
+    wait(client, for: WaitingRequest(request, for: .call(signOut.id)))
+    afterRenewal(renewal, signOut) { [unowned self, id = client.id] signOut in
+      host.upstream.signOut(signOut) { [unowned self] failure in
+        self.globalSignOutFinished(signOut, id, failure)
+      }
     }
   }
 
-  /// A failure leaves a refresh token that nobody has.
-  private func revokeTokens(_ signOut: BackendSignOut, _ session: Session) {
+  /// Drops everything. What asked for it has an entry of its own in the journal.
+  func signOutHere(_ session: Session, _ now: Instant) {
+    session.isBeingSignedOut = true
+    handle(.loggedOut, session, now)
+    session.isBeingSignedOut = false
+  }
+
+  /// The page that ends the browser's own session, where one may have signed in.
+  private func logoutPage(of session: Session) -> String? {
+    guard !session.machine.poolSessions.isEmpty else { return nil }
+    return host.upstream.logoutURL(of: session.profile.signInProfile)
+  }
+
+  /// Revokes a refresh token in the background. A failure leaves a token that nobody has.
+  func revokeTokens(_ signOut: BackendSignOut) {
     let metadata: Logger.Metadata = [
-      "profile": "\(session.key.profile)", "uid": "\(session.key.uid)",
+      "profile": "\(signOut.key.profile)", "uid": "\(signOut.key.uid)",
     ]
     host.upstream.signOut(signOut) { [log = self.log] failure in
       guard let failure else { return }
@@ -156,7 +190,7 @@ extension SessionService {
     _ signOut: BackendSignOut, _ id: UInt64, _ failure: UpstreamFailure?
   ) {
     let key = signOut.key
-    guard let client = clients[id], let waiting = client.waiting, waiting.signOut == signOut.id
+    guard let client = clients[id], let waiting = client.waiting, waiting.isFor(signOut.id)
     else { return }
     endWait(client)
     if let failure {

@@ -6,7 +6,7 @@ extension SessionService {
     _ status: StatusRequest, _ request: Request, _ client: Client, _ now: Instant
   ) {
     guard let isAdmin = isAdmin(client, now) else {
-      return wait(client, for: WaitingRequest(request, forCaller: true))
+      return wait(client, for: WaitingRequest(request, for: .caller))
     }
     guard !status.all || isAdmin else {
       let who = configuration.daemon.adminGroup.map { "root and members of \($0)" } ?? "root"
@@ -21,7 +21,7 @@ extension SessionService {
       case .known(let caller):
         if !status.all { own = sessions(of: caller, now) }
         if status.profiles { profiles = openProfiles(to: caller) }
-      case .pending: return wait(client, for: WaitingRequest(request, forCaller: true))
+      case .pending: return wait(client, for: WaitingRequest(request, for: .caller))
       case .unknown(let error): return refuse(error, id: request.id, client)
       }
     }
@@ -69,7 +69,10 @@ extension SessionService {
       guard let profile = configuration.profiles[name],
         caller.userName != nil || !profile.needsUserName
       else { return nil }
-      return ProfileReport(name: name, means: profile.signInMeans)
+      return ProfileReport(
+        name: name, means: profile.signInMeans,
+        redirectURIs: profile.signInProfile.redirectURIs.map(\.description),
+        identityProviders: profile.signInProfile.browser?.identityProviders ?? [])
     }
   }
 
@@ -78,7 +81,7 @@ extension SessionService {
       version: Version.current, pid: host.process.pid, uptime: now - started,
       sessions: sessions.count,
       connections: clients.count, requests: requests, backendCalls: backendCalls,
-      exchanges: exchanges, configured: configured,
+      exchanges: exchanges, listeners: listeners, configured: configured,
       clockSkew: host.clock.skew,
       // Only administrators see names of files and backends.
       reloadProblem: isAdmin ? reloadProblem : nil,
@@ -90,7 +93,7 @@ extension SessionService {
   ) -> SessionReport {
     let machine = session.machine
     func civil(_ instant: Instant) -> WallTime { wall + (instant - now) }
-    let next = machine.nextRefresh
+    let next = session.nextRefresh
     return SessionReport(
       profile: session.key.profile, user: session.userName, uid: session.key.uid,
       state: machine.state.reported, identityID: machine.identityID,
@@ -106,7 +109,9 @@ extension SessionService {
       },
       failures: machine.failures, lastRefresh: machine.credentials.map { civil($0.received) },
       waiters: machine.waiterCount,
-      lastCaller: session.audited.lastCaller.map { .init(pid: $0.pid, unit: $0.unit) })
+      lastCaller: session.audited.lastCaller.map {
+        .init(pid: $0.pid > 0 ? $0.pid : nil, unit: $0.unit)
+      })
   }
 }
 
@@ -122,7 +127,7 @@ extension SessionService {
     let now = host.clock.now
     return ServiceStatus(
       sessions: sessions.count, degraded: degraded,
-      nextRefresh: nextDue?.machine.nextRefresh.at.map { host.clock.wallTime + ($0 - now) },
+      nextRefresh: nextRefresh.map { host.clock.wallTime + ($0 - now) },
       trouble: reloadProblem.map { "configuration not reloaded: \($0)" }
         ?? host.store?.problem.map { "identities in memory alone: \($0)" })
   }

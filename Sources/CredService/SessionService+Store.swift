@@ -24,9 +24,12 @@ extension SessionService {
   /// False if nothing of it is valid any more.
   func restore(_ key: SessionKey, _ record: SessionRecord) -> Bool {
     let now = host.clock.now
-    guard let profile = configuration.profiles[key.profile],
-      sessions.count < configuration.daemon.maxSessions,
-      let snapshot = usable(record, in: profile, now)
+    guard let profile = configuration.profiles[key.profile] else {
+      revokeDropped(of: key, record, keeping: nil)
+      return false
+    }
+    guard sessions.count < configuration.daemon.maxSessions,
+      let snapshot = usable(key, record, in: profile, now)
     else { return false }
     let machine = SessionMachine(
       plan: profile.plan, snapshot: snapshot, now: now,
@@ -47,10 +50,12 @@ extension SessionService {
   /// Nil if the profile has changed, or the record cannot be of it. The latter costs one session, and
   /// is logged.
   private func usable(
-    _ record: SessionRecord, in profile: Profile, _ now: Instant
+    _ key: SessionKey, _ record: SessionRecord, in profile: Profile, _ now: Instant
   ) -> SessionSnapshot? {
     do throws(SnapshotError) {
-      return try record.snapshot(for: profile, now: now)
+      let snapshot = try record.snapshot(for: profile, now: now)
+      revokeDropped(of: key, record, keeping: snapshot)
+      return snapshot
     } catch {
       log.log(
         .sessionsDropped, .warning, "a stored session cannot be used and begins anew: \(error)",

@@ -5,7 +5,8 @@ extension SessionService {
   /// The refusal of a request that forces an upstream call, if its user has caused too many.
   func callLimitError(_ uid: UInt32, _ now: Instant) -> ProtocolError? {
     callAllowance.pause(of: uid, now: now).map {
-      ProtocolError(
+      counters.hit(.upstreamCalls)
+      return ProtocolError(
         .tooManyRequests, "this user causes too many upstream calls: more than 2 a second",
         retryAfter: $0)
     }
@@ -20,6 +21,7 @@ extension SessionService {
       other === session ? sum : sum + other.machine.logins.byteCount
     }
     guard kept + added.byteCount > Limits.Session.loginBytesPerUser else { return nil }
+    counters.hit(.logins)
     return ProtocolError(
       .tooManyRequests,
       "this user's sessions keep more than \(Limits.Session.loginBytesPerUser) bytes of logins; "
@@ -32,6 +34,7 @@ extension SessionService {
     guard session.machine.waiterCount == 0,
       client.user.waitingSessions.count >= Limits.Client.waitingSessions
     else { return nil }
+    counters.hit(.waitingSessions)
     return ProtocolError(
       .tooManyRequests,
       "requests of this user wait in \(Limits.Client.waitingSessions) other profiles already",

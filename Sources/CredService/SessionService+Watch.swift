@@ -20,7 +20,7 @@ extension SessionService {
   /// counts as a session even before its first use.
   private func watchAll(_ request: Request, _ client: Client, _ now: Instant) {
     switch caller(client, configuration.needs.own, now) {
-    case .pending: wait(client, for: WaitingRequest(request, forCaller: true))
+    case .pending: wait(client, for: WaitingRequest(request, for: .caller))
     case .unknown(let error): refuse(error, id: request.id, client)
     case .known(let caller):
       let own = sessions(of: caller, now)

@@ -1,4 +1,4 @@
-import CredCore
+package import CredCore
 import Logging
 
 /// The status for systemd depends on sessions: the daemon is notified when they change.
@@ -23,6 +23,8 @@ package final class SessionService {
   private var wakeQueue = WakeQueue()
   private var wakeTimer: (any Timer)?
   var callIDs = CallIDs()
+  var renewals = RenewalsUnderWay()
+  var renewalTimer: (any Timer)?
   var forgetting = Forgetting()
   var forgetTimer: (any Timer)?
   /// Credentials that were received since the start.
@@ -57,12 +59,19 @@ package final class SessionService {
   var accountLimiter = AccountLimiter()
   var codeLimiter = AccountLimiter.ofCodes
 
-  // Sign-ins at user pools.
+  // Sessions that are renewed though nobody asks.
+  var kept = KeptSessions()
+  var keptTimer: (any Timer)?
+
+  // Sign-ins at user pools and providers.
   var signIns = SignInBook()
   var signInTimer: (any Timer)?
 
-  /// Users whose password is being checked.
-  var passwordsUnderWay: Set<UInt32> = []
+  /// The profiles before a reload, while it is carried out.
+  var profilesBefore: [String: Profile] = [:]
+
+  /// Sessions for which a password or a code is being checked.
+  var passwordsUnderWay: Set<SessionKey> = []
 
   // Limits of log entries in a minute.
   var auditLimiter = NoticeLimiter(burst: 20)
@@ -71,8 +80,27 @@ package final class SessionService {
   /// Backends that refuse this host: that is logged once for all users.
   var hostRefusals: Set<String> = []
 
+  /// Nil while the endpoint is not open.
+  package var endpointLock: EndpointLock?
+  /// Whether the endpoint's lock is being made: libcrypto is loaded for it.
+  package var isEndpointStarting = false
+  var counters = ServiceCounters()
+  /// How often the kernel's word about an HTTP client was missing.
+  package var attestationFailures: () -> [AttestationFailure: Int] = { [:] }
+  /// Requests at the endpoint whose callers are being looked up, in the order of their ends.
+  var endpointWaits: ArraySlice<EndpointWait> = []
+  var endpointTimer: (any Timer)?
+  /// What is wrong with the endpoint's port; nil if nothing is.
+  package var endpointProblem: String?
+  /// The last `check` of each user and profile.
+  var checks: [CheckKey: CheckRun] = [:]
+  /// How often the limits of connections were hit.
+  package var connectionLimitHits: () -> [HitLimit: Int] = { [:] }
+
   // What `status` says.
   let started: Instant
+  /// Where clients connect.
+  package var listeners: [ListenerReport] = []
   /// Since when the configuration is in force.
   var configured: WallTime
   /// Why a newer configuration was refused.
@@ -93,15 +121,20 @@ package final class SessionService {
     configured = clock.wallTime
     wakeTimer = clock.makeTimer { [unowned self] in self.wakeSessions() }
     forgetTimer = clock.makeTimer { [unowned self] in self.forgetUnused() }
+    endpointTimer = clock.makeTimer { [unowned self] in self.stopWaitingAtEndpoint() }
     signInTimer = clock.makeTimer { [unowned self] in self.expireSignIns() }
+    renewalTimer = clock.makeTimer { [unowned self] in self.stopWaitingForRenewals() }
     accessTimer = clock.makeTimer { [unowned self] in self.recheckAccess(clock.now) }
     groups = GroupDirectory(
       clock: clock, background: host.background, queries: host.queries
     ) { [unowned self] in self.groupsFound($0) }
     directory.ownerChanged = { [unowned self] in self.forgetCachedAnswers(of: $0) }
     groups?.lookUpLater(configuration.unansweredGroups)
+    host.upstream.requestEnded = { [weak self] in self?.counters.ended($0) }
     restoreDevices()
     restore()
+    keptTimer = clock.makeTimer { [unowned self] in self.makeNamedSessions() }
+    makeNamedSessionsAnew()
   }
 
   var log: Logger { host.log }
@@ -140,6 +173,10 @@ package final class SessionService {
     case .release(let profile):
       withSession(profile, request, client, now) { release($0, request, client, now) }
     case .watch(let profile): watch(profile, request, client, now)
+    case .metrics: giveMetrics(request, client, now)
+    case .check(let profile?): check(profile, request, client, now)
+    case .check(nil): checkAll(request, client, now)
+    case .endpoint(let profile): giveEndpoint(of: profile, request, client, now)
     }
   }
 
@@ -152,7 +189,7 @@ package final class SessionService {
       if client.auditedCredentials != session.credentialsNumber {
         recordCredentialsGiven(session, client, now)
       }
-      return give(reply, request, client)
+      return give(reply, of: session, request, client)
     }
     if get.refresh || get.minTTL.map({ !session.lasts($0, now) }) ?? false,
       let error = callLimitError(session.key.uid, now)
@@ -162,7 +199,7 @@ package final class SessionService {
     ask(
       Waiter(
         id: client.id, want: .credentials, minimumLife: get.minTTL, mustRefresh: get.refresh,
-        arrived: now, wait: get.wait),
+        arrived: now, wait: client.endpoint.map { max(.zero, $0.until - now) } ?? get.wait),
       in: session, request, client, now)
   }
 
@@ -173,7 +210,10 @@ package final class SessionService {
       return refuse(error, id: request.id, client)
     }
     let kind: TokenKind
-    do throws(ProtocolError) { kind = try session.profile.tokenKind(token.kind) } catch {
+    do throws(ProtocolError) {
+      kind = try session.profile.tokenKind(
+        token.kind, holdsToken: session.machine.state.method == .developerToken)
+    } catch {
       return refuse(error, id: request.id, client)
     }
     ask(
@@ -185,6 +225,7 @@ package final class SessionService {
 
   /// The next such line takes the hot path.
   private func cacheAnswer(_ session: Session, _ client: Client) {
+    guard client.endpoint == nil else { return rememberAnswer(of: session, atEndpoint: client) }
     let cached = CachedAnswer(
       line: client.cachedLine, session: session, purpose: client.purpose,
       until: client.decision.until)
@@ -192,13 +233,17 @@ package final class SessionService {
     if client.decision.isOfUser { client.user.cachedAnswer = cached }
   }
 
+  /// - Parameter account: for a request about the account, whose it is.
   func ask(
-    _ waiter: Waiter, in session: Session, _ request: Request, _ client: Client, _ now: Instant
+    _ waiter: Waiter, in session: Session, _ request: Request, _ client: Client, _ now: Instant,
+    about account: AccountOwner? = nil
   ) {
     if let error = waitLimitError(session, client) {
       return refuse(error, id: request.id, client)
     }
-    wait(client, for: WaitingRequest(request, in: session))
+    var waiting = WaitingRequest(request, for: .session(session))
+    waiting.account = account
+    wait(client, for: waiting)
     session.askedBy = client.id
     handle(.asked(waiter), session, now)
     recordAccess(to: session, ofWaiting: client)
@@ -224,7 +269,9 @@ package final class SessionService {
       case .credentialsChanged: credentialsChanged(session)
       case .giveCredentials(let waiter): giveCredentials(of: session, to: waiter)
       case .giveToken(let waiter): giveToken(of: session, to: waiter)
-      case .lendToken(let waiter, let token): tokenLent(token, of: session, to: waiter)
+      case .lendToken(let waiter, let token, let isNew):
+        tokenLent(token, isNew: isNew, of: session, to: waiter)
+      case .abandon(let tokens): revoke(tokens, of: session)
       case .giveState(let waiter): giveState(of: session, to: waiter)
       case .refuse(let waiter, let error): refuse(waiter, error, session)
       case .announce(let announcement): announce(announcement, session)
@@ -270,20 +317,26 @@ package final class SessionService {
 
   private static let turnTime: Duration = .milliseconds(1)
 
-  /// Thousands may be due at once, after a suspension for example: clients are served in between.
+  /// Thousands may be due at once, after a suspension for example: clients are served in between. What is
+  /// due again at once waits for the next turn.
   private func wakeSessions() {
     let now = host.clock.now
-    while let session = wakeQueue.pop(now) {
+    for _ in 0..<wakeQueue.count {
+      guard let session = wakeQueue.pop(now) else { break }
       handle(.timePassed, session, now)
+      if let due = session.unattendedRenewal, due <= now { renewUnattended(session, now) }
       if host.clock.now - now >= Self.turnTime { break }
     }
     wakeTimer?.arm(at: wakeQueue.next)
   }
 
   /// The session that is woken next.
-  package var nextDue: Session? { wakeQueue.first }
+  var nextDue: Session? { wakeQueue.first }
 
-  private func reschedule(_ session: Session) {
+  /// When the next refresh of a session starts, as far as that is known.
+  var nextRefresh: Instant? { wakeQueue.earliest { $0.nextRefresh.at } }
+
+  func reschedule(_ session: Session) {
     let before = wakeQueue.next
     wakeQueue.update(session)
     if wakeQueue.next != before { wakeTimer?.arm(at: wakeQueue.next) }
@@ -322,6 +375,7 @@ package final class SessionService {
     endAllSignIns()
     passwordsUnderWay = []
     for (client, waiting) in waits {
+      abandonCheck(waiting)
       // A sign-in that has happened is not to be made again.
       if let session = waiting.signedInTo, !session.hasEnded {
         giveState(of: session, waiting.request, client)

@@ -1,30 +1,111 @@
 import CredCore
 
-/// A sign-in at a user pool that has begun: it asks the pool, or waits for its user.
+/// Whom a sign-in talks to, and how far it is.
+enum SignInConversation {
+  /// A user pool that asks back.
+  case pool(PoolConversation)
+  /// A browser, or a code that is typed elsewhere.
+  case provider(ProviderConversation)
+
+  /// By which means its user signs in, for the audit and for metrics.
+  var means: String {
+    switch self {
+    case .pool: "userPool"
+    case .provider(let conversation): conversation.isByDevice ? "device" : "browser"
+    }
+  }
+
+  /// The question that waits for its user; nil if there is none.
+  var challenge: SignInChallenge? {
+    switch self {
+    case .pool(let conversation): conversation.challenge
+    case .provider(let conversation): conversation.challenge
+    }
+  }
+
+  /// See ``PoolConversation/unjudgedAnswers``.
+  var unjudgedAnswers: Int {
+    if case .pool(let conversation) = self { conversation.unjudgedAnswers } else { 0 }
+  }
+
+  /// See ``PoolConversation/withoutConfirmation()``.
+  mutating func withoutConfirmation() -> PoolConversation.Action? {
+    guard case .pool(var conversation) = self else { return nil }
+    let action = conversation.withoutConfirmation()
+    self = .pool(conversation)
+    return action
+  }
+
+  var deadline: Instant? {
+    switch self {
+    case .pool(let conversation): conversation.deadline
+    case .provider(let conversation): conversation.deadline
+    }
+  }
+
+  /// When a provider may be asked for the tokens of a device code; nil where there is none to ask for.
+  var nextPoll: Instant? {
+    if case .provider(let conversation) = self { conversation.nextPoll } else { nil }
+  }
+
+  /// Whether the user has nothing to answer, and acts elsewhere.
+  var isElsewhere: Bool {
+    if case .device = challenge?.step { true } else { false }
+  }
+}
+
+/// A sign-in at a user pool or a provider that has begun: it asks there, or waits for its user.
 final class OpenSignIn {
   /// The later one has the higher number.
   let number: UInt64
   let key: SessionKey
-  /// The person who began it.
+  /// The person who began it, and by which process.
   let owner: SessionOwner
+  let caller: Caller
   /// The profile when it began. A reload that changes how the profile signs in ends it.
   let profile: Profile
-  /// For ``PasswordLimiter``.
+  /// By whose backend it signs in: the profile's own, or the one that is linked.
+  var place: Profile { profile.signInProfile }
+  var user: UnixUser { UnixUser(uid: key.uid, name: owner.name) }
+  /// For ``PasswordLimiter``. The name is empty where a provider will say who signs in.
   let attempt: PasswordLimiter.Attempt
   let customRoleARN: String?
   let begun: Instant
-  var conversation: PoolConversation
+  var conversation: SignInConversation
   /// Names its question; nil until it asks for the first time.
   var handle: ChallengeHandle?
   /// The step that is under way; nil while its user has to act.
   var call: CallID?
   /// The client that waits for its next question or its end.
   var client: UInt64?
+  /// When that client gets the same question again, if nothing happens before.
+  var waitEnds: Instant?
+  /// Clients that wait for the end of the step that another one's answer began, each until a time.
+  var onlookers: [SignInOnlooker] = []
+  /// When that client is answered at the latest.
+  var answerDue = Instant.distantFuture
+  /// A request that is made once more after a pause.
+  var later: (request: PoolRequest, at: Instant)?
+  /// Until when the provider is asked for the tokens of a device code, though nobody waits.
+  var pollsUntil: Instant?
+  /// Whether the pool may send a message for the step that is under way.
+  var maySendMessage = false
+  /// Whether the message of its next question has been counted.
+  var isMessageCounted = false
+  /// Whether a message of its questions of the pool's own has been counted.
+  var isCustomCounted = false
+  /// How many questions of the pool's own it had.
+  var customQuestions = 0
+  /// Those that count as one message.
+  private static let fewCustomQuestions = 3
+  /// The second factor that is tried by the step that is under way.
+  var factor: PasswordLimiter.Factor?
 
   init(
     number: UInt64, _ session: Session, _ attempt: PasswordLimiter.Attempt,
-    _ conversation: PoolConversation, customRoleARN: String?, now: Instant
+    _ conversation: SignInConversation, customRoleARN: String?, by caller: Caller, now: Instant
   ) {
+    self.caller = caller
     self.number = number
     key = session.key
     owner = session.owner
@@ -39,20 +120,49 @@ final class OpenSignIn {
   var deadline: Instant? {
     conversation.deadline.map { min($0, begun + Limits.Challenge.longestSignIn) }
   }
+
+  /// Whether each further question of the pool's own counts as a message.
+  var hasManyCustomQuestions: Bool { customQuestions > Self.fewCustomQuestions }
+
+  /// The second factor that an answer to its question tries; nil if it tries none, or if no password
+  /// was proved before.
+  var factorInQuestion: PasswordLimiter.Factor? {
+    guard case .pool(let pool) = conversation, let user = pool.provedUser,
+      let issuer = place.plan.backend.issuer
+    else { return nil }
+    switch conversation.challenge?.step {
+    case .code, .custom: return PasswordLimiter.Factor(issuer: issuer, username: user)
+    default: return nil
+    }
+  }
+
+  /// When the provider is asked next; nil while nobody waits, or it is being asked.
+  var nextPoll: Instant? {
+    guard call == nil, let next = conversation.nextPoll, let pollsUntil, next <= pollsUntil else {
+      return nil
+    }
+    return next
+  }
+
+  /// When something has to be done about it.
+  var nextWake: Instant? {
+    let onlooker = onlookers.map(\.until).min()
+    return [deadline, waitEnds, nextPoll, client == nil ? nil : answerDue, later?.at, onlooker]
+      .compactMap(\.self).min()
+  }
 }
 
-/// The sign-ins at user pools that are open: one for each session at most. They are not stored.
+/// The sign-ins at user pools and providers that are open: one for each session at most. They are not stored.
 struct SignInBook {
   private var bySession: [SessionKey: OpenSignIn] = [:]
   private var byHandle: [ChallengeHandle: OpenSignIn] = [:]
   private var countOfUser: [UInt32: Int] = [:]
   private var lastNumber: UInt64 = 0
 
-  var isEmpty: Bool { bySession.isEmpty }
   /// In the order of their beginning.
   var all: [OpenSignIn] { bySession.values.sorted { $0.number < $1.number } }
-  /// When the first question ends.
-  var nextDeadline: Instant? { bySession.values.compactMap(\.deadline).min() }
+  /// When something has to be done about one of them.
+  var nextWake: Instant? { bySession.values.compactMap(\.nextWake).min() }
 
   subscript(_ key: SessionKey) -> OpenSignIn? { bySession[key] }
   subscript(_ handle: ChallengeHandle) -> OpenSignIn? { byHandle[handle] }
@@ -63,17 +173,22 @@ struct SignInBook {
   }
 
   /// Which sign-in has to end before another one of this user begins: the oldest of the user, or of
-  /// the user that has the most.
+  /// the users that have the most. A user who is one of these makes room for the own one.
   func victim(of uid: UInt32) -> OpenSignIn? {
-    if countOfUser[uid, default: 0] >= Limits.Challenge.openPerUser { return oldest(of: uid) }
+    let own = countOfUser[uid, default: 0]
+    if own >= Limits.Challenge.openPerUser { return oldest { $0 == uid } }
     guard bySession.count >= Limits.Challenge.open else { return nil }
-    // Of several with as many, the one with the lowest uid: the same in every process.
-    let largest = countOfUser.max { ($0.value, $1.key) < ($1.value, $0.key) }
-    return largest.flatMap { oldest(of: $0.key) }
+    let most = countOfUser.values.max() ?? 0
+    return own == most ? oldest { $0 == uid } : oldest { countOfUser[$0] == most }
   }
 
-  private func oldest(of uid: UInt32) -> OpenSignIn? {
-    bySession.values.filter { $0.key.uid == uid }.min { $0.number < $1.number }
+  private func oldest(where isOfUser: (UInt32) -> Bool) -> OpenSignIn? {
+    bySession.values.filter { isOfUser($0.key.uid) }.min { $0.number < $1.number }
+  }
+
+  /// Whether another sign-in tries the same second factor at this moment.
+  func isTried(_ factor: PasswordLimiter.Factor, besides signIn: OpenSignIn) -> Bool {
+    bySession.values.contains { $0 !== signIn && $0.factor == factor }
   }
 
   mutating func insert(_ signIn: OpenSignIn) {

@@ -18,12 +18,31 @@ struct WakeQueue {
   /// The session that will be woken next.
   var first: Session? { heap.first?.session }
 
+  /// The earliest of what `time` says of the sessions, which is never before the time at which the
+  /// session is woken. Looks at a few sessions alone.
+  func earliest(_ time: (Session) -> Instant?) -> Instant? {
+    var best: Instant?
+    var places = heap.isEmpty ? [] : [0]
+    var looks = 0
+    while let place = places.popLast(), looks < Self.mostLooks {
+      guard heap[place].at < best ?? .distantFuture else { continue }
+      looks += 1
+      if let found = time(heap[place].session) { best = min(best ?? found, found) }
+      // The earlier one is looked at first.
+      let children = [2 * place + 1, 2 * place + 2].filter { $0 < heap.count }
+      places += children.sorted { heap[$1].at < heap[$0].at }
+    }
+    return best
+  }
+
+  private static let mostLooks = 64
+
   /// Sessions that will be woken.
   var count: Int { heap.count }
 
   /// Sets the session's only wake time to the time that its machine asks for.
   mutating func update(_ session: Session) {
-    let wake = session.machine.nextWake
+    let wake = session.nextWake
     switch session.wakePlace {
     case let place? where wake == .distantFuture:
       remove(place)

@@ -54,7 +54,7 @@ extension FuzzTarget {
   }
 
   /// What was read must stand in the reply. What was refused is judged by its message.
-  private func judgeRead(
+  func judgeRead(
     _ what: String, _ second: SecondReply, _ expected: (SecondJSON) -> [String?],
     _ read: () throws(UpstreamFailure) -> [String?]?
   ) -> Verdict {
@@ -89,7 +89,7 @@ extension FuzzTarget {
         random: &random)
       switch action {
       case .compute(let proof): event = .computed(proof.computed(by: QuickCrypto()))
-      case .send(let request):
+      case .send(let request), .sendLater(let request, _):
         guard
           let sent = try? client.request(request, deviceName: "host", digests: QuickCrypto()),
           !sent.body.contains(Self.password)
@@ -111,14 +111,14 @@ extension FuzzTarget {
   }
 
   private static func answers(to step: SignInStep) -> ChallengeAnswers {
-    var answers = step.answers.map { SignUp.Attribute(name: $0, value: Secret("123456")) }
-    var attributes: [SignUp.Attribute]?
+    var answers = step.answers.map { NamedSecret(name: $0, value: Secret("123456")) }
+    var attributes: [NamedSecret]?
     switch step {
     case .select(let choices):
-      answers = [SignUp.Attribute(name: "choice", value: Secret(choices.first ?? ""))]
+      answers = [NamedSecret(name: "choice", value: Secret(choices.first ?? ""))]
     case .newPassword(let required, _):
-      attributes = required.map { SignUp.Attribute(name: $0, value: Secret("v")) }
-    case .code, .password, .totpSetup, .custom: break
+      attributes = required.map { NamedSecret(name: $0, value: Secret("v")) }
+    case .code, .password, .totpSetup, .custom, .browser, .device, .confirm: break
     }
     return ChallengeAnswers(answers, attributes: attributes)
   }

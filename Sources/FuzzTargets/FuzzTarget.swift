@@ -13,18 +13,26 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
   case sample
   /// Replies of a user pool, and a sign-in that gets them.
   case pool
+  /// Replies of an OpenID Connect provider.
+  case provider
+  /// The query that a browser brings from one.
+  case authorization
   /// The claims of a developer token.
   case token
   /// Times in headers and replies.
   case time
   /// URLs, and those with placeholders.
   case url
+  /// A browser's request to the listener of a sign-in, and the address that a user pastes.
+  case browser
   /// A session in the descriptor store.
   case snapshot
   /// The header and the frames of the store.
   case store
   /// The file of IdentityIds.
   case identities
+  /// Requests to the endpoint.
+  case endpoint
 
   /// Reads `bytes` once.
   public func judge(_ bytes: [UInt8]) -> Verdict {
@@ -38,12 +46,16 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
     case .exec: judgeOutput(bytes)
     case .sample: judgeSampleReply(bytes)
     case .pool: judgePoolReply(bytes)
+    case .provider: judgeProviderReply(bytes)
+    case .authorization: judgeAuthorizationResponse(bytes)
     case .token: judgeToken(bytes)
     case .time: judgeTimes(bytes)
     case .url: judgeURL(bytes)
+    case .browser: judgeBrowserRequest(bytes)
     case .snapshot: judgeSnapshot(bytes)
     case .store: judgeStore(bytes)
     case .identities: judgeIdentities(bytes)
+    case .endpoint: judgeEndpoint(bytes)
     }
   }
 
@@ -61,12 +73,17 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
     case .exec: return Array(dice.commandOutput().utf8)
     case .sample: return Array(dice.sampleReply().utf8)
     case .pool: return Array(dice.poolReply().utf8)
+    case .provider: return Array(dice.providerReply().utf8)
+    case .authorization: return Array(dice.authorizationResponse().utf8)
     case .token: return Array(dice.token().utf8)
     case .time: return Array(dice.time().utf8)
     case .url: return Array(dice.url().utf8)
+    case .browser:
+      return Array((dice.once(in: 4) ? dice.pastedAddress() : dice.browserRequest()).utf8)
     case .snapshot: return dice.snapshot()
     case .store: return dice.store()
     case .identities: return Array(dice.identities().utf8)
+    case .endpoint: return Array(dice.endpointRequests().utf8)
     }
   }
 
@@ -98,19 +115,28 @@ public enum FuzzTarget: String, Sendable, CaseIterable {
       "{", "}", "[", "]", ":", ",", "\"", "\\u", "\\ud800", "null", "true", "-", "1e9", "{}",
     ]
     switch self {
-    case .json, .line, .cognito, .backend, .exec, .sample, .pool:
+    case .json, .line, .cognito, .backend, .exec, .sample, .pool, .provider:
       return json + Dice.oddTexts + ["\n", "=", "."]
     case .configuration:
       return ["[", "]", "=", "\"", "\\", ";", " #", "\n", "\r", " ", "${", "}", "{user}", ","]
         + Dice.oddTexts
     case .sts:
       return ["<", ">", "</", "/>", "&", "&amp;", "&#65;", ";", "\"", "'", "<a>", "</a>", "<?xml "]
+    case .authorization:
+      return ["&", "=", "%", "%26", "+", "state=", "code=", "iss=", "error=", "?", "é"]
     case .token: return [".", "=", "-", "_", "+", "/", "e30", "é"]
     case .time: return [" ", ",", ":", "-", "GMT", "Z", "+", "0", "99", "T", "."]
     case .url:
       return ["/", "?", "#", "@", ":", "[", "]", "%", "%2e", "..", "{user}", "{", "}", "é", "//"]
+    case .browser:
+      return ["\r\n", "\r\n\r\n", "\n", " ", ":", "?", "&", "=", "%", "+", "#", "state=", "Host: "]
     case .snapshot, .store:
       return ["\u{0}", "\u{1}\u{0}\u{0}\u{0}", "\u{8}\u{0}\u{0}\u{0}", "KM!DDERC"]
+    case .endpoint:
+      return [
+        "\r\n", "\n", "\r", " ", ":", "GET ", "/", "HTTP/1.1", "Host: 127.0.0.1\r\n", "\r\n\r\n",
+        "Authorization: ", "\u{0}", "\t", "%2F",
+      ]
     case .identities: return ["\t", "\n", "%", "%41", "end 1", "user", "guest", "\u{0}", "é"]
     }
   }

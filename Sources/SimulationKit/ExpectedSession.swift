@@ -34,6 +34,9 @@ struct ExpectedSession {
   var callsInHour = 0
   var requestsInHour = 0
   var finallySignedIn = false
+  /// The service has given credentials and nothing has ended the session since: the next caller must
+  /// not wait.
+  var isWarm = false
 
   init(_ index: Int, _ profile: SimulatedProfile, _ random: inout SeededGenerator) {
     self.index = index
@@ -51,6 +54,10 @@ struct ExpectedSession {
     let isFiles = profile.hasTokenFile && kind == .logins
     return Owner(session: index, generation: isFiles ? 0 : generation, kind)
   }
+
+  /// How long a caller of a kept session may wait, in seconds. Short-lived credentials are renewed when
+  /// they are no longer fresh, and a caller waits a moment for the renewal that goes on.
+  var longestWaitWhileKept: Double { lifetime < 3600 ? 2 : 0 }
 
   /// Owners that need no sign-in.
   var unattended: [Owner] { [owner(.host), owner(.logins), .anyGuest] }

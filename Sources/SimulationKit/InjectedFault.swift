@@ -33,6 +33,8 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   case poison
   /// `Background`: the completion of reading a file never comes.
   case lostFiles
+  /// `ResolvedConfiguration`: `keep_warm` does not reach the service.
+  case forgottenKey
   /// `Clock`: the service gets a time that is a second old.
   case slowClock
   /// In histories, `SessionService.apply`: reloads never reach the service.
@@ -41,12 +43,14 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   case wrongServers
   /// In histories, `Logger`: an entry holds what a backend was sent.
   case loggedSecrets
+  /// In histories, `HTTPSending`: a renewal reaches the user pool twice.
+  case repeatedRenewals
   /// In histories, `HTTPSending`: the upstream fails for another user than the one it should.
   case mixedTroubles
 
   /// Whether it happens in a ``History``, not in a ``Simulation``.
   public var isOfHistories: Bool {
-    [.lostReloads, .wrongServers, .loggedSecrets, .mixedTroubles].contains(self)
+    [.lostReloads, .wrongServers, .loggedSecrets, .mixedTroubles, .repeatedRenewals].contains(self)
   }
 
   /// What must catch it.
@@ -61,11 +65,13 @@ public enum InjectedFault: String, Sendable, CaseIterable {
     case .fastClock: [.withinRate]
     case .eagerRetries: [.boundedCalls]
     case .poison, .lostFiles: [.healthyAgain]
+    case .forgottenKey: [.keptWarm]
     case .slowClock: [.noSpin]
     case .lostReloads: [.admitted]
     case .wrongServers: [.staysWithIssuer]
     case .loggedSecrets: [.secretsStay]
     case .mixedTroubles: [.ownTrouble]
+    case .repeatedRenewals: [.usedOnce]
     }
   }
 }

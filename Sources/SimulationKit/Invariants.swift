@@ -21,6 +21,8 @@ public enum Invariant: String, Sendable, CaseIterable {
   case boundedCalls
   /// Some time after all faults ended, every session gets credentials.
   case healthyAgain
+  /// In the calm, the first caller of a session with `keep_warm` does not wait.
+  case keptWarm
   /// No timer is set again and again for a time in the past.
   case noSpin
   /// Whoever may use a profile is admitted, and nobody else, from the moment of a reload on.
@@ -29,6 +31,9 @@ public enum Invariant: String, Sendable, CaseIterable {
   case staysWithIssuer
   /// No secret in a log or an error, and no backend's words about one person before another.
   case secretsStay
+  /// A user pool gets no refresh token that it has replaced, unless that reply was lost, and none
+  /// twice at once.
+  case usedOnce
   /// A backend that fails for one user fails for no other.
   case ownTrouble
 }

@@ -32,6 +32,7 @@ final class Oracle {
     check(seal, "credentials", index)
     guard sessions[index].wishes == 0, sessions[index].pending.isEmpty else { return }
     sessions[index].heldUntil = seal.servableUntil
+    sessions[index].isWarm = sessions[index].profile.isKept
   }
 
   /// Upstream gave new credentials, which replace the former ones. Credentials of a new guest may
@@ -115,6 +116,7 @@ final class Oracle {
   private func forgetHeld(_ index: Int) {
     sessions[index].heldUntil = world.now
     sessions[index].flight = nil
+    sessions[index].isWarm = false
   }
 
   /// The first answer after a uid was handed over.
@@ -206,6 +208,7 @@ final class Oracle {
     sessions[index].allowed = sessions[index].unattended
     sessions[index].isSignedOut = false
     sessions[index].heldUntil = Instant(nanoseconds: .min)
+    sessions[index].isWarm = false
     sessions[index].wishes = 0
     sessions[index].signOuts = 0
     sessions[index].changes += 1
@@ -259,6 +262,15 @@ final class Oracle {
   }
 
   // MARK: The calm
+
+  /// The first caller of a session in the calm was answered.
+  ///
+  /// - Parameter late: how much later than the caller of a kept session may wait.
+  func keptSessionAnswered(late: Duration, _ index: Int) {
+    guard late > .zero else { return }
+    world.violate(
+      .keptWarm, session: index, "its first caller waited \(late) too long, though it is kept")
+  }
 
   /// In the calm a session may need a sign-in, but only once.
   ///

@@ -10,6 +10,10 @@ public struct Scenario: Sendable {
   /// Whether every step is traced.
   public var isTraced = false
 
+  /// Whether the host's profiles of backends that trust it have `keep_warm`. The worlds of other seeds
+  /// are without.
+  var keepsWarm: Bool { seed % 2 == 0 }
+
   public init(seed: UInt64, sessions: Int = 40, hours: Double = 24, fault: InjectedFault? = nil) {
     self.seed = seed
     self.sessions = sessions
@@ -34,6 +38,8 @@ struct SimulatedProfile {
   let backend: Int?
   /// Of the basic flow, in seconds.
   let duration: Int
+  /// Its sessions are renewed though nobody asks.
+  let isKept: Bool
 
   var worksUnattended: Bool { trust == .host || hasTokenFile }
 }
@@ -71,8 +77,10 @@ struct SimulatedConfiguration {
 
   private(set) var backends: [Backend] = []
   private var choices: [(backend: Int?, duration: Int)] = []
+  private let keepsWarm: Bool
 
-  init(_ random: inout SeededGenerator) {
+  init(_ random: inout SeededGenerator, keepsWarm: Bool) {
+    self.keepsWarm = keepsWarm
     var names = ["shop", "club"]
     for _ in 0..<3 { names.append(random.pick(["corp", "lab", "desk", "keys"])) }
     for kind in Self.kinds {
@@ -105,18 +113,21 @@ struct SimulatedConfiguration {
       kind: number, name: kind.hasTokenFile ? "p\(number)-\(index)" : "p\(number)",
       trust: kind.trust, isBasic: kind.isBasic, allowsGuests: kind.allowsGuests,
       hasTokenFile: kind.hasTokenFile, backend: choices[number].backend,
-      duration: choices[number].duration)
+      duration: choices[number].duration, isKept: keepsWarm && kind.trust == .host)
   }
 
   // MARK: Text
 
-  func text(sessions: Int) -> String {
+  /// - Parameter fault: see ``InjectedFault/forgottenKey``.
+  func text(sessions: Int, _ fault: InjectedFault?) -> String {
     var text = "[daemon]\n"
     for backend in backends { text += section(of: backend) }
     var known: Set<String> = []
     for index in 0..<sessions {
       let profile = profile(ofSession: index)
-      if known.insert(profile.name).inserted { text += section(of: profile, session: index) }
+      guard known.insert(profile.name).inserted else { continue }
+      text += section(of: profile, session: index)
+      if profile.isKept, fault != .forgottenKey { text += "keep_warm = yes\n" }
     }
     return text
   }

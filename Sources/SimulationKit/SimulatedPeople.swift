@@ -49,6 +49,8 @@ struct OpenRequest {
   var deadline: Instant
   /// In the calm, when it must succeed.
   var isFinal = false
+  /// When it must be answered at the latest, if its session is kept.
+  var warmUntil: Instant?
 
   /// Whether it may remove credentials or replace a call.
   var isWish: Bool {
@@ -112,7 +114,8 @@ final class SimulatedPeople {
     lastRequest += 1
     let request = OpenRequest(
       id: lastRequest, session: session, kind: kind, patience: patience,
-      deadline: deadline(patience), isFinal: isFinal)
+      deadline: deadline(patience), isFinal: isFinal,
+      warmUntil: isFinal ? warmEnd(of: session, kind) : nil)
     world.report.requests += 1
     world.trace(
       session: session, "request \(request.id): \(String(decoding: line, as: UTF8.self))")
@@ -124,6 +127,12 @@ final class SimulatedPeople {
     waiting[request.id] = connection
     _ = service.receive(line.span, from: client, now: host.clock.now)
     return request.id
+  }
+
+  /// Nil for a session that is not kept, or that a caller has asked for in the calm.
+  private func warmEnd(of session: Int, _ kind: OpenRequest.Kind) -> Instant? {
+    guard case .get(isPlain: true) = kind, oracle.sessions[session].isWarm else { return nil }
+    return deadline(oracle.sessions[session].longestWaitWhileKept)
   }
 
   /// The service may look up the user first.
@@ -179,6 +188,9 @@ final class SimulatedPeople {
     idle[connection.user, default: []].append(connection)
     world.report.answers += 1
     checkLateness(request)
+    if let end = request.warmUntil {
+      oracle.keptSessionAnswered(late: world.now - end, request.session)
+    }
     oracle.answered(request.session)
     if let code = Self.errorCode(of: reply) {
       refused(request, code, reply)
@@ -215,6 +227,12 @@ final class SimulatedPeople {
     // read the request yet.
     case .logout(let changes): oracle.signOutEnds(code == "ShuttingDown" ? nil : changes, session)
     default: break
+    }
+    // Without a developer provider there are no tokens to hand out.
+    if case .token = request.kind, code == "AccessDenied",
+      oracle.sessions[session].profile.backend == nil
+    {
+      return
     }
     if ["Internal", "AccessDenied", "UnknownProfile"].contains(code) {
       world.violate(.neverDropped, session: session, "refused with \(code)")

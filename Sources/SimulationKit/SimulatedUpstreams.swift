@@ -196,7 +196,13 @@ final class SimulatedUpstreams: HTTPSending, CommandRunning, CryptoLoading {
 }
 
 /// The simulation's signatures are not checked.
-struct NoCrypto: Digests, BlockCipher, SRPArithmetic {
+struct NoCrypto: AssertionSigning, BlockCipher, Digests, SRPArithmetic {
+  func algorithm(ofKey pem: Secret) -> SigningAlgorithm? { .rs256 }
+
+  func signature(of message: [UInt8], key pem: Secret, by algorithm: SigningAlgorithm) -> [UInt8]? {
+    Array(repeating: 1, count: 256)
+  }
+
   func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(repeating: 1, count: 32) }
 
   func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] { Array(repeating: 1, count: 32) }

@@ -10,6 +10,9 @@ public final class Simulation {
   /// pauses that servers asked for, and those after wrong passwords, have ended.
   static let calm = 900.0
   static let calmBeforeAsking = 320.0
+  /// The same for sessions that are renewed though nobody asks: the pause after a failed attempt has
+  /// ended, too.
+  static let calmBeforeAskingKept = 500.0
   /// The user who may see everything.
   static let root = -1
 
@@ -21,13 +24,13 @@ public final class Simulation {
 
   public init(_ scenario: Scenario) {
     world = World(scenario)
-    let configuration = SimulatedConfiguration(&world.random)
+    let configuration = SimulatedConfiguration(&world.random, keepsWarm: scenario.keepsWarm)
     // The additional sessions get their first request in the calm.
     let sessions = scenario.sessions + SimulatedConfiguration.kinds.count
     oracle = Oracle(world, configuration, sessions: sessions)
     upstreams = SimulatedUpstreams(world, oracle, configuration)
     host = SimulatedHost(
-      world, Self.resolve(configuration.text(sessions: sessions)), upstreams)
+      world, Self.resolve(configuration.text(sessions: sessions, scenario.fault)), upstreams)
     people = SimulatedPeople(world, host, oracle)
   }
 
@@ -143,7 +146,9 @@ public final class Simulation {
     world.skew = .zero
     upstreams.beginCalm()
     for index in oracle.sessions.indices {
-      let delay = Self.calmBeforeAsking + 100 * Double(index) / Double(oracle.sessions.count)
+      let pause =
+        oracle.sessions[index].profile.isKept ? Self.calmBeforeAskingKept : Self.calmBeforeAsking
+      let delay = pause + 100 * Double(index) / Double(oracle.sessions.count)
       world.after(delay) { [people] in people.askFinally(index) }
     }
     world.after(Self.calm - 1) { [people] in

@@ -57,21 +57,20 @@ struct Credd {
     do throws(SystemError) {
       try ProcessHardening.prepareDaemon()
       let passed = try PassedDescriptors.take()
-      guard let unusable = passed.unusable.first else {
-        return try serve(configuration, passed, threshold, log)
+      for unusable in passed.unusable {
+        log.warning(
+          """
+          cannot serve passed socket \(unusable.descriptor) '\(unusable.name)': each ListenStream= of \
+          credd.socket must be a path, and only a socket unit with FileDescriptorName=endpoint may \
+          have a port on 127.0.0.1; it is left alone
+          """)
       }
-      let problem =
-        "cannot serve passed socket \(unusable.descriptor) '\(unusable.name)': "
-        + "each ListenStream= of credd.socket must be a path"
-      log.error("\(problem)")
-      Daemon.keepSessions(of: passed, log: log)
-      Self.refuse(problem, passed)
+      try serve(configuration, passed, threshold, log)
     } catch {
       log.error("cannot start: \(error)")
       ServiceFailure.tell("cannot start: \(error)", number: error.number)
       throw Ending(status: EX_OSERR)
     }
-    throw Ending(status: EX_CONFIG)
   }
 
   private func readConfiguration() throws(Ending) -> Configuration {
@@ -83,26 +82,20 @@ struct Credd {
       Self.complain("\(error)")
       throw unconfigured(["\(error)"])
     }
-    for diagnostic in reading.diagnostics { Self.complain("\(diagnostic)") }
-    if let configuration = reading.configuration {
-      if line.checkConfig { try inspect(reading, credentials) }
-      return configuration
+    var diagnostics = reading.diagnostics
+    var unchecked: [String] = []
+    if line.checkConfig {
+      // What the configuration names is opened beside errors too: they are told in one round.
+      var inspection = ConfigurationInspection(reading, credentials: credentials)
+      inspection.run()
+      diagnostics = (diagnostics + inspection.diagnostics).inReadingOrder
+      unchecked = inspection.unchecked
     }
-    throw unconfigured(
-      reading.diagnostics.filter { $0.severity == .error }.map(\.description))
-  }
-
-  /// Opens what the configuration names, and says what could not be checked.
-  private func inspect(
-    _ reading: ConfigurationReading, _ credentials: String?
-  ) throws(Ending) {
-    var inspection = ConfigurationInspection(reading, credentials: credentials)
-    inspection.run()
-    for diagnostic in inspection.diagnostics { Self.complain("\(diagnostic)") }
-    for check in inspection.unchecked { Self.complain("not checked: \(check)") }
-    if inspection.diagnostics.contains(where: { $0.severity == .error }) {
-      throw Ending(status: EX_CONFIG)
-    }
+    for diagnostic in diagnostics { Self.complain("\(diagnostic)") }
+    for check in unchecked { Self.complain("not checked: \(check)") }
+    let errors = diagnostics.filter { $0.severity == .error }
+    if let configuration = reading.configuration, errors.isEmpty { return configuration }
+    throw unconfigured(errors.map(\.description))
   }
 
   /// What `systemctl status` shows is one line; the journal has them all.
@@ -131,7 +124,7 @@ struct Credd {
     ServiceFailure.tell(problem, number: nil)
     ListeningSocket.refuseAll(
       "credd cannot start: its configuration is wrong",
-      on: passed?.listeners.map(\.descriptor) ?? [])
+      on: passed?.listeners.map(\.descriptor) ?? [], passed?.endpoint ?? EndpointSockets())
   }
 
   private static func complain(_ line: String) {
@@ -157,24 +150,49 @@ struct Credd {
         loop: EventLoop(), configuration: ResolvedConfiguration(configuration, log: log),
         options: options, log: log, stores: passed.stores)
     }
+    var endpoint = passed.endpoint
+    if endpoint.listeners.isEmpty, let address = line.endpoint { try endpoint.bind(address) }
+    // The path is taken as long as the daemon runs.
+    var tokens: TokenSocket?
+    if endpoint.tokens.isEmpty, let path = line.tokenSocket {
+      let made = try TokenSocket(path: path)
+      endpoint.addTokenSocket(made.bound.descriptor)
+      tokens = made
+    }
+    defer { withExtendedLifetime(tokens) {} }
     guard passed.listeners.isEmpty else {
       let names = passed.listeners.map(\.name).joined(separator: " ")
       return try run(
-        makeDaemon(), passed.listeners.map(\.descriptor), log, "systemd's \(names)")
+        makeDaemon(), passed.listeners.map(\.descriptor), endpoint, log, "systemd's \(names)")
     }
     // Before the daemon is made, which takes up the sessions that the last one left.
     // The daemon of the whole host lets every user connect: the kernel's uid decides. A user's
     // daemon serves that user.
     let bound = try ListeningSocket(
       path: line.socket, mode: ProcessHardening.isRoot ? 0o666 : 0o600)
-    try run(makeDaemon(), [bound.descriptor], log, bound.path)
+    try run(makeDaemon(), [bound.descriptor], endpoint, log, bound.path)
   }
 
   private func run(
-    _ daemon: Daemon, _ listeners: [Int32], _ log: Logger, _ place: String
+    _ daemon: Daemon, _ listeners: [Int32], _ endpoint: EndpointSockets, _ log: Logger,
+    _ place: String
   ) throws(SystemError) {
-    try daemon.begin(on: listeners)
-    log.info("serving", metadata: ["socket": "\(place)", "version": "\(Version.current)"])
+    try daemon.begin(on: listeners, endpoint: endpoint)
+    var metadata: Logger.Metadata = ["socket": "\(place)", "version": "\(Version.current)"]
+    if !endpoint.listeners.isEmpty {
+      metadata["endpoint"] =
+        "\(endpoint.listeners.map(\.address.description).joined(separator: " "))"
+    }
+    log.info("serving", metadata: metadata)
     _ = try daemon.loop.run()
+  }
+}
+
+/// The socket for units' tokens where systemd passed none.
+private final class TokenSocket {
+  let bound: ListeningSocket
+
+  init(path: String) throws(SystemError) {
+    bound = try ListeningSocket(path: path, mode: 0o666)
   }
 }

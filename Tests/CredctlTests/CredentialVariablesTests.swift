@@ -28,6 +28,39 @@ import Testing
     "AWS_CREDENTIAL_EXPIRATION=2030-01-01T00:00:00Z",
   ]
 
+  private func toEndpoint(_ environment: [String: String] = [:]) throws -> CredentialVariables {
+    let reply = try JSONValue.parse(
+      Array(
+        #"{"Version":1,"Url":"http://127.0.0.1:337/credentials/work","Token":"credd1.u.x"}"#.utf8))
+    return try CredentialVariables(endpoint: reply, environment: { environment[$0] })
+  }
+
+  @Test func theWayToTheEndpointHidesWhatWouldComeBeforeIt() throws {
+    let before = [
+      "PATH=/bin", "AWS_ACCESS_KEY_ID=old", "AWS_SESSION_TOKEN=old", "AWS_PROFILE=p",
+      "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=/x", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=/y",
+      "AWS_WEB_IDENTITY_TOKEN_FILE=/z", "AWS_CONFIG_FILE=/c", "no_proxy=a",
+    ]
+    let after = try toEndpoint(["no_proxy": "a"]).merged(into: before.map { Array($0.utf8) })
+      .map { String(decoding: $0, as: UTF8.self) }
+    #expect(
+      after == [
+        "PATH=/bin", "AWS_CONFIG_FILE=/c",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://127.0.0.1:337/credentials/work",
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN=credd1.u.x", "AWS_EC2_METADATA_DISABLED=true",
+        "AWS_SHARED_CREDENTIALS_FILE=/dev/null", "no_proxy=a,127.0.0.1", "NO_PROXY=127.0.0.1",
+      ])
+  }
+
+  @Test(arguments: [
+    ("", "127.0.0.1"), ("a, b", "a, b,127.0.0.1"), ("a, 127.0.0.1", "a, 127.0.0.1"), ("*", "*"),
+    ("*, a", "*, a,127.0.0.1"),
+  ])
+  func loopbackNeedsNoProxy(_ before: String, _ after: String) throws {
+    let variables = try toEndpoint(["NO_PROXY": before]).variables
+    #expect(variables.first { $0.name == "NO_PROXY" }?.value == Secret(after))
+  }
+
   @Test func replaceTheSameVariablesOfTheEnvironment() throws {
     let before = [
       "PATH=/bin", "AWS_SESSION_TOKEN=old", "AWS_PROFILE=p", "AWS_ACCESS_KEY_ID=old",

@@ -37,7 +37,7 @@ import Testing
     #expect(
       try options("--socket", "/a", "get", "--refresh", "work", "--wait", "1")?.profile == "work")
     guard case .env(let env, .fish) = try FastCommand(["env", "work", "--format=fish"]),
-      case .exec(let exec, command: ["true", "home"]) = try FastCommand(
+      case .exec(let exec, command: ["true", "home"], renews: false) = try FastCommand(
         ["exec", "work", "--", "true", "home"])
     else {
       Issue.record("not read")
@@ -168,7 +168,7 @@ import Testing
   @Test func commandStartsAfterTheTerminator() throws {
     let command = ["get", "--socket", "/x", "--", "-h"]
     guard
-      case .exec(let options, command) = try FastCommand(
+      case .exec(let options, command: command, renews: false) = try FastCommand(
         (["--socket=/a", "exec", "-p", "work", "--min-ttl=60", "--"] + command)[...])
     else {
       Issue.record("not read")

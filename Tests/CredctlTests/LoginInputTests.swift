@@ -21,6 +21,20 @@ import Testing
     #expect(line("a\u{1B}b\r") == .done(Secret("ab")))
   }
 
+  @Test func readsTextsForTriggers() throws {
+    let entries = try MetadataOption.entries(["a=1", "b=", "c=x=y"])
+    #expect(entries.map(\.name) == ["a", "b", "c"])
+    #expect(entries.map(\.text) == [Secret("1"), Secret(""), Secret("x=y")])
+    var line = RequestLine(operation: "respond")
+    line.add(metadata: entries)
+    #expect(
+      String(decoding: line.finished(), as: UTF8.self)
+        == #"{"op":"respond","client_metadata":{"a":"1","b":"","c":"x=y"}}"# + "\n")
+    for wrong in [["a"], ["=1"], ["a=1", "a=2"], (0...64).map { "n\($0)=1" }] {
+      #expect(throws: Failure.self) { try MetadataOption.entries(wrong) }
+    }
+  }
+
   @Test func removesWholeCharacters() {
     #expect(line("pä\u{7F}ö\r") == .done(Secret("pö")))
     #expect(line("\u{7F}\u{8}x\r") == .done(Secret("x")))

@@ -63,6 +63,23 @@ import Testing
     #expect(DaemonLine(daemon).troubles == [])
   }
 
+  @Test func saysWhereTheDaemonListens() throws {
+    let reply = #"""
+      {"Sessions":[],"Daemon":{"Version":"1","Pid":3,"Listeners":[
+      {"Kind":"socket","Address":"/run/credd/credd.sock"},
+      {"Kind":"endpoint","Address":"127.0.0.1:337"},{"Kind":"tokens","Address":"/run/t"}]}}
+      """#
+    let text = StatusReport(try JSONValue.parse(Array(reply.utf8)), now: Self.now)
+      .rendered(on: TextTable.Display(width: nil, hasColour: false))
+    #expect(
+      text == """
+        credd 1, pid 3
+        listens on /run/credd/credd.sock, 127.0.0.1:337 (endpoint), /run/t (tokens)
+        no sessions
+
+        """)
+  }
+
   @Test func reportsProblemsOfTheDaemon() throws {
     let daemon = try JSONValue.parse(
       Array(

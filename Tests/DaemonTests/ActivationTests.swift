@@ -42,6 +42,34 @@ struct ActivationTests {
     #expect(mode(path) == 0o640)
   }
 
+  /// Each is named; the daemon then serves at its own path.
+  @Test(
+    .enabled(
+      if: Programs.installed("systemd-socket-activate") != nil, "takes systemd-socket-activate(1)"))
+  func socketsOfOtherKindsAreNamedAndLeftAlone() throws {
+    let stage = try Stage.current()
+    let sandbox = try Sandbox()
+    let (path, file) = (stage.newFile("s"), stage.newFile("credd.conf"))
+    try Data(Configuration.usual(sandbox).utf8).write(to: URL(filePath: file))
+    let ports = [try FreePort.any(), try FreePort.any()]
+    let daemon = try ChildProcess(
+      [try #require(Programs.installed("systemd-socket-activate"))]
+        + ports.flatMap { ["--listen", "127.0.0.1:\($0)"] }
+        + [Programs.credd, "--config", file, "--socket", path])
+    try waitForListener(daemon)
+    let stray = try StreamSocket(port: ports[0])
+    try Deadline.usual.wait(for: "the socket") { mode(path) != nil }
+    let socket = try StreamSocket(unixPath: path)
+    try socket.send("{}\n")
+    #expect(try socket.reply()["AccessKeyId"] != nil)
+    for descriptor in [3, 4] {
+      #expect(daemon.errors.contains("warning: cannot serve passed socket \(descriptor) "))
+    }
+    daemon.send(SIGTERM)
+    #expect(try daemon.wait() == 0)
+    withExtendedLifetime(stray) {}
+  }
+
   @Test
   func ownSocketIsMadeForAllUsersAndRemoved() throws {
     let host = try TestHost()

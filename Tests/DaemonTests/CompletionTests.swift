@@ -27,7 +27,9 @@ struct CompletionTests {
 
   /// The long options, and the end of them where a command follows.
   private func options(of verb: CommandTree.Command) -> Set<String> {
-    Set(verb.options.filter { $0.hasPrefix("--") } + (verb.commandName == "exec" ? ["--"] : []))
+    Set(
+      verb.options.filter { $0.hasPrefix("--") }
+        + (["exec", "serve"].contains(verb.commandName) ? ["--"] : []))
   }
 
   @Test

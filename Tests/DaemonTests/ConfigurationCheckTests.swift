@@ -130,6 +130,36 @@ struct ConfigurationCheckTests {
     }
   }
 
+  @Test
+  func filesAreOpenedBesideErrorsAndAllIsToldInTheOrderOfLines() throws {
+    let (process, path) = try check(
+      """
+      [backend zero]
+      type = http
+      url = https://auth.example.com/token
+      ca_file = /nonexistent/zero.pem
+      [backend one]
+      type = http
+      url = https://auth.example.com/token
+      tiemout = 5s
+      ca_file = /nonexistent/one.pem
+      [profile default]
+      identity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555
+      developer_provider = login.example.app
+      backend = zero
+      allow_users = no-such-user
+      [profile other]
+      developer_provider = login.example.app
+      backend = one
+      """)
+    #expect(process.status == EX_CONFIG)
+    let lines = complaints(process).compactMap { line in
+      line.hasPrefix("\(path):") ? Int(line.dropFirst(path.count + 1).prefix { $0 != ":" }) : nil
+    }
+    #expect(lines == [4, 8, 9, 14, 15], "\(process.errors)")
+    #expect(process.errors.contains("9: ca_file: cannot open '/nonexistent/one.pem'"))
+  }
+
   /// A file system whose server never answers, for the program that follows.
   private static let hangingFiles = """
     import ctypes, os, subprocess, sys
@@ -285,7 +315,7 @@ struct ConfigurationCheckTests {
       """)
     #expect(process.status == EX_CONFIG)
     #expect(process.output.isEmpty)
-    let lines = process.errors.split(separator: "\n")
+    let lines = complaints(process)
     let prefix = "\(file):"
     #expect(lines.allSatisfy { $0.hasPrefix(prefix) }, "\(process.errors)")
     func message(_ line: Int) -> Substring {

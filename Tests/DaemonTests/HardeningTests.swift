@@ -28,28 +28,12 @@ struct HardeningTests {
     #expect(status.contains { $0.hasPrefix("Uid:\t\(uid)\t") })
   }
 
-  /// The configuration's problems fill a pipe that is not read, so that credd stops when it has read
-  /// the configuration and has done nothing else.
   @Test(arguments: [["--check-config"], []])
   func daemonIsClosedToItsUserWhenItHasReadTheConfiguration(_ options: [String]) throws {
-    let stage = try Stage.current()
-    let (file, pipe) = (stage.newFile("credd.conf"), stage.newFile("pipe"))
-    let unknown = (0..<900).map { "unknown_\(String(repeating: "x", count: 200))\($0) = 1\n" }
-    try Data(("[daemon]\n" + unknown.joined()).utf8).write(to: URL(filePath: file))
-    #expect(unsafe mkfifo(pipe, 0o600) == 0)
-    let reader = unsafe open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
-    #expect(reader >= 0)
-    defer { close(reader) }
-    let credd = try ChildProcess(
-      ["/bin/sh", "-c", "exec 2>\(pipe); exec \"$@\"", "sh"] + OtherUser.nobody.prefix
-        + [try stage.executable(Programs.credd), "--config", file] + options)
-    var unread: Int32 = 0
-    try Deadline.usual.wait(for: "the configuration's problems") {
-      _ = unsafe ioctl(reader, UInt(FIONREAD), &unread)
-      return unread > 60_000
-    }
-    try expectClosed(credd, to: .nobody)
-    credd.send(SIGKILL)
+    let program = try Stage.current().executable(Programs.credd)
+    let start = try UnfinishedStart(OtherUser.nobody.prefix + [program], options)
+    try expectClosed(start.credd, to: .nobody)
+    withExtendedLifetime(start) { start.credd.send(SIGKILL) }
   }
 
   @Test(.enabled(if: PythonScript.canRun, "takes python3"))

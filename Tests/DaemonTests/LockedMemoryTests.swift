@@ -30,35 +30,18 @@ struct LockedMemoryTests {
     #expect(!host.log.contains("swapped"))
   }
 
-  /// The configuration may hold secrets. Here its problems fill a pipe that is not read, so the
-  /// program stops when it has read the configuration and has done nothing else.
+  /// The configuration may hold secrets.
   @Test(arguments: [["--check-config"], []])
   func secretsAreProtectedBeforeTheyAreRead(_ options: [String]) throws {
-    let stage = try Stage.current()
-    let (file, pipe) = (stage.newFile("credd.conf"), stage.newFile("pipe"))
-    let unknown = (0..<900).map { "unknown_\(String(repeating: "x", count: 200))\($0) = 1\n" }
-    try Data(("[daemon]\n" + unknown.joined()).utf8).write(to: URL(filePath: file))
-    #expect(unsafe mkfifo(pipe, 0o600) == 0)
-    let reader = unsafe open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
-    #expect(reader >= 0)
-    defer { close(reader) }
-    let credd = try ChildProcess(
-      ["/bin/sh", "-c", "exec 2>\(pipe); exec \"$@\"", "sh", Programs.credd, "--config", file]
-        + options)
-    var unread: Int32 = 0
-    try Deadline.usual.wait(for: "the configuration's problems") {
-      _ = unsafe ioctl(reader, UInt(FIONREAD), &unread)
-      return unread > 60_000
-    }
+    let start = try UnfinishedStart([Programs.credd], options)
+    let credd = start.credd
     #expect(credd.status == nil)
     #expect((lockedKilobytes(try ProcessFile.text(credd.pid, "status")) ?? 0) > 1000)
     let limits = try ProcessFile.text(credd.pid, "limits").split(separator: "\n")
     let core = limits.first { $0.hasPrefix("Max core file size") }?
       .split(whereSeparator: \.isWhitespace)
     #expect(core?.dropFirst(4).prefix(2) == ["0", "0"])
-    // Whoever may not be traced has files in /proc that belong to root; here all do. That is done
-    // with the limit, by one function.
-    credd.send(SIGKILL)
+    withExtendedLifetime(start) { credd.send(SIGKILL) }
   }
 
   /// The ways to start credd that read a configuration.

@@ -37,6 +37,8 @@ struct NamedThingsTests {
   private static let cognito = "[backend b]\ntype = cognito\n"
   private static let pool =
     "[backend b]\ntype = user-pool\nuser_pool_id = us-east-1_AbCdEfGhI\nclient_id = 1example23456789\n"
+  private static let provider =
+    "[backend b]\ntype = oidc\nissuer = https://login.example.com\nclient_id = example\nredirect_uri = http://127.0.0.1/back\n"
   private static let profile = """
     [profile p]
     identity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555
@@ -53,6 +55,9 @@ struct NamedThingsTests {
     Key(name: "unix_socket", thing: .socket, section: http),
     Key(name: "command", thing: .program, section: "[backend b]\ntype = exec\n"),
     Key(name: "client_secret_file", thing: .file, section: pool),
+    Key(
+      name: "client_assertion_key_file", thing: .file,
+      section: provider + "client_authentication = private-key-jwt\n"),
     Key(name: "credentials_file", thing: .file, section: cognito),
     Key(name: "credential_process", thing: .program, section: cognito),
     Key(

@@ -1,7 +1,5 @@
 import Foundation
-import Glibc
 import Testing
-import TestSupport
 
 /// docs/user-pools.md works, from the pool at AWS to the first `get`.
 @Suite(.onStage)
@@ -64,7 +62,7 @@ struct UserPoolGuideTests {
     let folder = try Stage.current().newFile("trial")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let trial = try #require(try blocks("sh").first { $0.contains("credd-sandbox") })
-      .replacing("4599", with: "\(try freePort())")
+      .replacing("4599", with: "\(try FreePort.any())")
     let terminal = try TerminalProcess(
       ["/bin/bash", "-c", "trap 'kill $(jobs -p)' EXIT; cd '\(folder)'\n\(trial)"],
       environment: ["PATH": "\(Programs.folder):/usr/bin:/bin"])
@@ -73,23 +71,6 @@ struct UserPoolGuideTests {
     try terminal.expect("staff signedIn us-east-1:")
     try terminal.expect(#""SecretAccessKey":"#)
     #expect(try terminal.end() == 0, "\(terminal.text)")
-  }
-
-  private func freePort() throws -> UInt16 {
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(listener) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isKnown = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        unsafe bind(listener, address, length) == 0
-          && getsockname(listener, address, &length) == 0
-      }
-    }
-    guard isKnown else { throw CallFailed("bind") }
-    return UInt16(bigEndian: address.sin_port)
   }
 
   @Test func theLineForScriptsSignsIn() throws {

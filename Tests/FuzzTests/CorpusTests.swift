@@ -24,7 +24,7 @@ struct CorpusTests {
   /// Seeds of a target.
   private static let seeds: ClosedRange<UInt64> = {
     if let seed = variable("CREDD_FUZZ_SEED").flatMap({ UInt64($0) }) { return seed...seed }
-    return 1...(TestRounds.isShort ? 30 : 1000)
+    return 1...UInt64(TestRounds.isDeep ? 1000 : TestRounds.of(300))
   }()
 
   private static let targets = FuzzTarget.allCases.filter { target in

@@ -29,6 +29,26 @@ import Testing
     #expect(test.token("alice").identity != test.token("bob").identity)
   }
 
+  @Test func anIdentityIsDescribedToDevelopersAlone() throws {
+    var test = try TestSandbox()
+    let identity: JSON = ["IdentityId": .string(test.token().identity)]
+    let developer = SignatureV4.Signer(accessKeyID: "AKIA", region: "us-east-1")
+    let input = try CognitoInput(identity.bytes)
+    let output = try test.sandbox.state.describeIdentity(input, signed: developer)
+    #expect(output["Logins"] == ["login.example.app"])
+    #expect(
+      test.cognito("DescribeIdentity", identity).cognitoError.hasPrefix(
+        "MissingAuthenticationTokenException"))
+    let unknown: JSON = ["IdentityId": "us-east-1:00"]
+    #expect(throws: ServiceError.self) {
+      try test.sandbox.state.describeIdentity(CognitoInput(unknown.bytes), signed: developer)
+    }
+    let elsewhere = SignatureV4.Signer(accessKeyID: "AKIA", region: "eu-west-1")
+    #expect(throws: ServiceError.self) {
+      try test.sandbox.state.describeIdentity(input, signed: elsewhere)
+    }
+  }
+
   @Test func tokenClaims() throws {
     var test = try TestSandbox()
     let (identity, token) = test.token()

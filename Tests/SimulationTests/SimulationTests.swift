@@ -37,7 +37,7 @@ struct SimulationTests {
   @Test(arguments: InjectedFault.allCases.prefix(TestRounds.isShort ? 3 : .max))
   func eachFaultIsCaught(_ fault: InjectedFault) {
     var caught: Set<Invariant> = []
-    for seed in 1...20 as ClosedRange<UInt64> where caught.isDisjoint(with: fault.caughtBy) {
+    for seed in 1...60 as ClosedRange<UInt64> where caught.isDisjoint(with: fault.caughtBy) {
       let report =
         fault.isOfHistories
         ? History(seed: seed).run(fault: fault)

@@ -64,6 +64,36 @@ extension SystemTests {
       #expect(try machine.sh("systemctl is-active credd.socket") == "active")
     }
 
+    /// The units that only an administrator enables go with the package, and come back as they were.
+    @Test
+    func removalStopsWhatAnAdministratorEnabled() throws {
+      let units = ["credd-endpoint.socket", "credd-metrics.timer"]
+      try machine.sh(
+        """
+        systemctl enable \(units.joined(separator: " "))
+        systemctl stop credd.service credd.socket credd-tokens.socket
+        systemctl start credd.socket credd-tokens.socket \(units.joined(separator: " "))
+        """)
+      defer {
+        _ = try? machine.run("dpkg --install /root/credd.deb")
+        _ = try? machine.reset()
+      }
+      try machine.sh("dpkg --remove credd")
+      for unit in units {
+        #expect(try machine.property("ActiveState", of: unit) == "inactive", "\(unit)")
+        #expect(try machine.property("LoadState", of: unit) == "masked", "\(unit)")
+      }
+      try machine.sh("dpkg --install /root/credd.deb")
+      for unit in units {
+        #expect(try machine.sh("systemctl is-enabled \(unit)") == "enabled", "\(unit)")
+      }
+      try machine.sh("systemctl start \(units[1]) && dpkg --purge credd")
+      for unit in units {
+        #expect(try machine.property("ActiveState", of: unit) == "inactive", "\(unit)")
+      }
+      #expect(try machine.sh("find /etc/systemd /usr/lib /var/lib/systemd -name 'credd*'").isEmpty)
+    }
+
     /// Without a toolchain: two packages and one command.
     @Test
     func sandboxPackageShowsCredentials() throws {

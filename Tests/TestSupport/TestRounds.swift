@@ -1,9 +1,11 @@
 import Foundation
 
 /// How thorough the long suites are. `CREDD_TEST_ROUNDS=short` makes them quick, for the inner loop
-/// of a developer; otherwise they run whole.
+/// of a developer. `CREDD_TEST_ROUNDS=deep` runs here what `make test` leaves to the release programs,
+/// for mutations.
 package enum TestRounds {
   package static let isShort = ProcessInfo.processInfo.environment["CREDD_TEST_ROUNDS"] == "short"
+  package static let isDeep = ProcessInfo.processInfo.environment["CREDD_TEST_ROUNDS"] == "deep"
 
   /// The number of rounds of a test that has `whole` of them.
   package static func of(_ whole: Int) -> Int { isShort ? max(1, whole / 10) : whole }

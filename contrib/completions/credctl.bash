@@ -41,7 +41,7 @@ _credctl_actions=(sign-up confirm resend forgot-password reset-password get chan
   delete)
 
 _credctl() {
-  local verbs='get token identity status profiles login respond logout account clear release watch exec env import ping help'
+  local verbs='get token identity status profiles login respond logout account clear release watch exec env endpoint serve metrics check import ping help'
   local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
   local verb='' action='' named='' socket='' index
   COMPREPLY=()
@@ -56,12 +56,12 @@ _credctl() {
     --socket)
       [[ ${COMP_WORDS[index + 1]} != '=' ]] || ((index += 1))
       socket=${COMP_WORDS[++index]} ;;
-    --profile | -p | --min-ttl | --wait | --timeout | --format | --kind | --user | --username | --attribute | --name | --enabled | --preferred)
+    --profile | -p | --min-ttl | --wait | --timeout | --format | --kind | --user | --listen | --username | --attribute | --name | --enabled | --preferred | --provider | --scope | --browser-command)
       [[ ${COMP_WORDS[index]} != --profile && ${COMP_WORDS[index]} != -p ]] || named=1
       [[ ${COMP_WORDS[index + 1]} != '=' ]] || ((index += 1))
       ((index += 1)) ;;
     --)
-      [[ $verb != exec ]] || _credctl_command $((index + 1))
+      [[ $verb != exec && $verb != serve ]] || _credctl_command $((index + 1))
       return ;;
     -* | '=') ;;
     *)
@@ -87,20 +87,24 @@ _credctl() {
   --user) mapfile -t COMPREPLY < <(compgen -u -- "$word"); return ;;
   --format) _credctl_reply sh fish dotenv json; return ;;
   --kind) _credctl_reply developer id access; return ;;
-  --min-ttl | --wait | --timeout | --username | --identity-id | --login | --attribute | --custom-role-arn | --name) return ;;
+  --min-ttl | --wait | --timeout | --listen | --username | --identity-id | --login | --attribute | --custom-role-arn | --client-metadata | --name | --provider | --scope) return ;;
+  --browser-command) mapfile -t COMPREPLY < <(compgen -c -- "$word"); return ;;
   --enabled | --preferred) _credctl_reply SMS_MFA EMAIL_OTP SOFTWARE_TOKEN_MFA none; return ;;
   esac
   local options='--help --version'
   [[ $verb == import || $verb == help || $verb$action == account ]] || options+=' --socket'
   case $verb in
   get) options+=' --profile --min-ttl --wait --refresh --user' ;;
-  exec) options+=' --profile --min-ttl --wait --refresh' ;;
+  exec) options+=' --profile --min-ttl --wait --refresh --renew --no-config' ;;
+  serve) options+=' --profile --listen --token-only --no-config' ;;
   env) options+=' --profile --min-ttl --wait --refresh --format' ;;
   token) options+=' --profile --min-ttl --wait --refresh --kind' ;;
   identity | clear | release | watch) options+=' --profile --json' ;;
   status) options+=' --profile --all --json' ;;
   profiles) options+=' --json' ;;
-  logout) options+=' --profile --global --no-revoke --json' ;;
+  metrics) options+=' --no-profiles' ;;
+  check) options+=' --profile --all-profiles --json' ;;
+  logout) options+=' --profile --global --no-revoke --browser --json' ;;
   account)
     [[ -z $action ]] || options+=' --profile --json --trust-socket'
     case $action in
@@ -116,13 +120,16 @@ _credctl() {
     delete) options+=' --yes' ;;
     esac ;;
   login) options+=' --profile --json --username --password-stdin --code-stdin --identity-id'
-    options+=' --token-stdin --login --alone --custom-role-arn --trust-socket' ;;
-  respond) options+=' --json --answers-stdin --wait --cancel --trust-socket' ;;
+    options+=' --token-stdin --login --alone --custom-role-arn --client-metadata --trust-socket --browser --paste'
+    options+=' --no-browser --device --use-device-code --provider --scope --private'
+    options+=' --browser-command' ;;
+  respond) options+=' --json --answers-stdin --wait --cancel --client-metadata --trust-socket' ;;
   import) options+=' --profile' ;;
+  endpoint) options+=' --profile --no-config' ;;
   ping) options+=' --json --timeout' ;;
   esac
   if [[ $word == -* ]]; then
-    [[ $verb != exec ]] || options+=' --'
+    [[ $verb != exec && $verb != serve ]] || options+=' --'
     # shellcheck disable=SC2086 # words
     _credctl_reply $options
     return
@@ -141,9 +148,9 @@ _credctl() {
       fi
     fi ;;
   import) _credctl_files ;;
-  get | token | identity | status | login | logout | clear | release | watch | exec | env)
+  get | token | identity | status | login | logout | clear | release | watch | exec | env | endpoint | serve | check)
     [[ $verb != clear ]] || _credctl_reply credentials identity
-    [[ $verb != exec ]] || _credctl_reply --
+    [[ $verb != exec && $verb != serve ]] || _credctl_reply --
     # The profile is the first word.
     if [[ -z $named ]]; then
       local names
@@ -162,9 +169,10 @@ _credd() {
     previous=${COMP_WORDS[COMP_CWORD - 2]}
   fi
   case $previous in
-  --config | --socket) _credctl_files ;;
+  --config | --socket | --token-socket) _credctl_files ;;
+  --endpoint) _credctl_reply 127.0.0.1:337 ;;
   --log-level) _credctl_reply error warning notice info debug ;;
-  *) _credctl_reply --config --socket --check-config --log-level --help --version ;;
+  *) _credctl_reply --config --socket --endpoint --token-socket --check-config --log-level --help --version ;;
   esac
 }
 

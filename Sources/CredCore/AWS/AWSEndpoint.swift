@@ -133,3 +133,24 @@ extension AWSPartition {
     return "cognito-identity.\(region).\(partition.dnsSuffix)"
   }
 }
+
+extension AWSEndpoint {
+  /// A request of the protocol JSON 1.1 (AWS API reference): POST, with the operation in a header.
+  ///
+  /// - Parameters:
+  ///   - target: the service's name in that header, and the operation.
+  ///   - members: writes the members of the body's object.
+  func request(_ target: String, _ members: (inout JSONWriter) -> Void) -> HTTPRequest {
+    var writer = JSONWriter(capacity: 4096)
+    writer.beginObject()
+    members(&writer)
+    writer.endObject()
+    return HTTPRequest(
+      method: .post, url: url,
+      headers: [
+        HTTPHeader("Content-Type", "application/x-amz-json-1.1"),
+        HTTPHeader("X-Amz-Target", target),
+      ],
+      body: Secret(writer.bytes))
+  }
+}

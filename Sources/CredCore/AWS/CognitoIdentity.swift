@@ -50,17 +50,7 @@ public struct CognitoIdentity: Sendable, Equatable {
   }
 
   func request(_ operation: String, _ members: (inout JSONWriter) -> Void) -> HTTPRequest {
-    var writer = JSONWriter()
-    writer.beginObject()
-    members(&writer)
-    writer.endObject()
-    return HTTPRequest(
-      method: .post, url: endpoint.url,
-      headers: [
-        HTTPHeader("Content-Type", "application/x-amz-json-1.1"),
-        HTTPHeader("X-Amz-Target", "AWSCognitoIdentityService.\(operation)"),
-      ],
-      body: Secret(writer.bytes))
+    endpoint.request("AWSCognitoIdentityService.\(operation)", members)
   }
 }
 
@@ -82,9 +72,7 @@ extension CognitoIdentity {
       guard let members = object["Credentials"] else {
         throw InvalidInput(field: "Credentials", reason: "is missing")
       }
-      let expiration = members["Expiration"]?.double.flatMap {
-        WallTime(plausibleSecondsSince1970: $0)
-      }
+      let expiration = members["Expiration"]?.plausibleTime
       return CredentialsReply(
         identity: try IdentityID(object.requiredText("IdentityId")),
         credentials: Credentials(

@@ -55,6 +55,20 @@ public struct AccessRule: Sendable, Equatable {
     impersonators.contains { Self.means($0, caller) } && allowsExecutable(of: caller)
   }
 
+  /// Whether a user may be admitted, as far as that can be told without a process: a unit or a program
+  /// of it may be.
+  public func mayAdmit(_ user: Caller) -> Bool {
+    admits(user) || needsUnit && !user.isUnmapped
+  }
+
+  /// Whether the list of users names the caller, not only everybody.
+  public func names(_ caller: Caller) -> Bool { Self.names(caller, in: users) }
+
+  /// Whether a list of names, or uids in digits, has the caller.
+  public static func names(_ caller: Caller, in list: [String]) -> Bool {
+    list.contains { means($0, caller) }
+  }
+
   private func allowsExecutable(of caller: Caller) -> Bool {
     guard needsExecutable else { return true }
     guard let executable = caller.executable else { return false }

@@ -4,6 +4,10 @@
 /// Failures count for each uid, profile and user name; an accepted password ends that count. They
 /// also count in all for the uid: this count has more free failures, and no success ends it, so that
 /// a login of one's own between the guesses changes nothing.
+///
+/// Second factors count once more for the user at the pool, over all uids: somebody with many uids
+/// would else guess with each. Only refusals after a right password count there, so that nobody
+/// without it locks the user out.
 public struct PasswordLimiter: Sendable {
   /// Whose password was tried, and by whom.
   public struct Attempt: Hashable, Sendable {
@@ -18,16 +22,23 @@ public struct PasswordLimiter: Sendable {
     }
   }
 
-  /// From this failure on each attempt has to wait: people mistype passwords.
-  static let freeFailures = 3
-  /// The same for all user names and profiles of one uid.
-  static let freeFailuresInAll = 10
-  static let firstPause: Duration = .seconds(2)
-  static let longestPause: Duration = .seconds(5 * 60)
+  /// A user of a pool, whose second factor was tried after a right password.
+  public struct Factor: Hashable, Sendable {
+    public let issuer: PoolIssuer
+    /// The immutable name: aliases name the same user. In UTF-8, as the pool tells names apart.
+    private let username: [UInt8]
+
+    public init(issuer: PoolIssuer, username: String) {
+      self.issuer = issuer
+      self.username = Array(username.utf8)
+    }
+  }
+
   /// How long failures count after the end of the last pause.
   static let memory: Duration = .seconds(60 * 60)
-  /// The most attempts, and the most uids, with a record. The record whose pause ends first makes
-  /// room for another.
+  /// The most attempts, the most uids and the most second factors with a record. When there is no
+  /// room for another, the record with the fewest failures is dropped: the records of users who are
+  /// attacked stay.
   static let records = 4096
 
   private struct Counts<Subject: Hashable & Sendable>: Sendable {
@@ -56,20 +67,28 @@ public struct PasswordLimiter: Sendable {
         failures < free
         ? Duration.zero
         : min(
-          PasswordLimiter.longestPause, PasswordLimiter.firstPause * Double(1 << doublings))
-      if records[subject] == nil, records.count >= PasswordLimiter.records,
-        let oldest = records.min(by: { $0.value.next < $1.value.next })
-      {
-        records[oldest.key] = nil
-      }
+          Limits.User.longestPause, Limits.User.firstPause * Double(1 << doublings))
+      if records[subject] == nil { makeRoom(now) }
       records[subject] = Record(failures: failures, next: now + pause)
+    }
+
+    private mutating func makeRoom(_ now: Instant) {
+      guard records.count >= PasswordLimiter.records else { return }
+      records = records.filter { now - $0.value.next < PasswordLimiter.memory }
+      guard records.count >= PasswordLimiter.records,
+        let least = records.min(by: {
+          ($0.value.failures, $0.value.next) < ($1.value.failures, $1.value.next)
+        })
+      else { return }
+      records[least.key] = nil
     }
 
     mutating func forget(_ subject: Subject) { records[subject] = nil }
   }
 
-  private var attempts = Counts<Attempt>(free: freeFailures)
-  private var users = Counts<UInt32>(free: freeFailuresInAll)
+  private var attempts = Counts<Attempt>(free: Limits.User.freeFailures)
+  private var users = Counts<UInt32>(free: Limits.User.freeFailuresInAll)
+  private var factors = Counts<Factor>(free: Limits.User.freeFailuresOfFactor)
 
   public init() {}
 
@@ -85,6 +104,12 @@ public struct PasswordLimiter: Sendable {
     users.failed(attempt.uid, now)
   }
 
+  /// How long everybody has to wait before trying this user's second factor; nil for now.
+  public func pause(before factor: Factor, now: Instant) -> Duration? { factors.pause(factor, now) }
+
+  /// Counts a second factor that was refused after a right password.
+  public mutating func failed(_ factor: Factor, now: Instant) { factors.failed(factor, now) }
+
   /// Forgets the failures with this user name after its password was accepted.
   public mutating func succeeded(_ attempt: Attempt) {
     attempts.forget(attempt)
@@ -96,10 +121,6 @@ public struct PasswordLimiter: Sendable {
 ///
 /// A burst is allowed, then one call after each pause; counted as time, as in ``TokenBucket``.
 public struct CallAllowance: Sendable {
-  /// Calls at once: a sign-in takes up to three, and people try again.
-  static let burst = 60
-  /// After the burst two calls a second: a twenty-fifth of a backend's default rate.
-  static let pause: Duration = .milliseconds(500)
   /// The most users with a record. A user without calls for half a minute needs none.
   static let users = 4096
 
@@ -111,7 +132,7 @@ public struct CallAllowance: Sendable {
   /// How long a user has to wait before causing a call; nil for now.
   public func pause(of uid: UInt32, now: Instant) -> Duration? {
     guard let full = fullAt[uid] else { return nil }
-    let next = full - Self.pause * (Self.burst - 1)
+    let next = full - Limits.User.callPause * (Limits.User.calls - 1)
     return next > now ? next - now : nil
   }
 
@@ -124,23 +145,18 @@ public struct CallAllowance: Sendable {
       }
     }
     // Calls that were not refused count no longer than a whole burst takes to come back.
-    fullAt[uid] = min(max(fullAt[uid] ?? now, now) + Self.pause, now + Self.pause * Self.burst)
+    fullAt[uid] = min(
+      max(fullAt[uid] ?? now, now) + Limits.User.callPause,
+      now + Limits.User.callPause * Limits.User.calls)
   }
 }
 
-/// Limits what may be asked about accounts before anybody is signed in: otherwise a program could try
-/// names, or fill a backend with accounts.
+/// Limits what may be asked about accounts before anybody is signed in, and the messages that a pool
+/// sends: codes of a sign-in, and what a signed-in user asks for. Otherwise a program could try names,
+/// fill a backend with accounts, or send messages that somebody has to pay for.
 public struct AccountLimiter: Sendable {
-  /// At most so many in that time.
-  struct Rate: Sendable {
-    let count: Int
-    let time: Duration
-  }
-
-  static let ofUser = Rate(count: 5, time: .seconds(10 * 60))
-  static let ofName = Rate(count: 3, time: .seconds(60 * 60))
-  static let ofBackend = Rate(count: 30, time: .seconds(60))
-  /// The most users, and the most names, with a record. The one that was used first makes room.
+  /// The most users, and the most names, with a record. When there is no room for another, the record
+  /// with the fewest attempts is dropped.
   static let records = 4096
 
   private struct Name: Hashable {
@@ -151,50 +167,86 @@ public struct AccountLimiter: Sendable {
   private var users: [UInt32: [Instant]] = [:]
   private var names: [Name: [Instant]] = [:]
   private var backends: [String: [Instant]] = [:]
-  private let ofName: Rate
+  private let ofName: Limits.Rate
+  /// Whether the count of a backend stops only those who have caused some of it.
+  private let isShared: Bool
 
-  public init() { ofName = Self.ofName }
+  public init() { self.init(ofName: Limits.Account.ofName, isShared: false) }
 
-  private init(ofName: Rate) { self.ofName = ofName }
+  private init(ofName: Limits.Rate, isShared: Bool) {
+    self.ofName = ofName
+    self.isShared = isShared
+  }
 
-  /// For sign-ins that may make a pool send a code before anything was proved. People sign in more
-  /// often than they make accounts.
+  /// For sign-ins that make a pool send a code. People sign in more often than they make accounts, and
+  /// the sign-ins of some must not stop those of others.
   public static var ofCodes: AccountLimiter {
-    AccountLimiter(ofName: Rate(count: 10, time: .seconds(60 * 60)))
+    AccountLimiter(ofName: Limits.Account.codesOfName, isShared: true)
   }
 
   /// How long the user has to wait; nil if the action may be done now, and is counted.
+  ///
+  /// - Parameter backend: nil for what does not count there.
   public mutating func attempt(
-    by uid: UInt32, username: String, at backend: String, now: Instant
+    by uid: UInt32, username: String, at backend: String?, now: Instant
   ) -> Duration? {
-    let name = Name(uid: uid, username: username)
-    let pauses = [
-      Self.pause(users[uid], Self.ofUser, now), Self.pause(names[name], ofName, now),
-      Self.pause(backends[backend], Self.ofBackend, now),
-    ]
-    if let pause = pauses.compactMap(\.self).max() { return pause }
-    Self.count(uid, in: &users, Self.ofUser, now)
-    Self.count(name, in: &names, ofName, now)
-    Self.count(backend, in: &backends, Self.ofBackend, now)
+    if let pause = pause(of: uid, username: username, at: backend, now: now) { return pause }
+    count(by: uid, username: username, at: backend, now: now)
     return nil
   }
 
-  private static func pause(_ times: [Instant]?, _ rate: Rate, _ now: Instant) -> Duration? {
+  /// How long the user has to wait; nil if the action may be done now.
+  public func pause(
+    of uid: UInt32, username: String, at backend: String?, now: Instant
+  ) -> Duration? {
+    let waits = [
+      Self.pause(users[uid], Limits.Account.ofUser, now),
+      Self.pause(names[Name(uid: uid, username: username)], ofName, now),
+      backend.flatMap { pause(of: uid, at: $0, now) },
+    ]
+    return waits.compactMap(\.self).max()
+  }
+
+  private func pause(of uid: UInt32, at backend: String, _ now: Instant) -> Duration? {
+    guard let pause = Self.pause(backends[backend], Limits.Account.ofBackend, now) else {
+      return nil
+    }
+    return isShared ? Self.pause(users[uid], Limits.Account.share, now) : pause
+  }
+
+  /// Counts what was done, whether or not it was to wait.
+  public mutating func count(
+    by uid: UInt32, username: String, at backend: String?, now: Instant
+  ) {
+    Self.count(uid, in: &users, Limits.Account.ofUser, now)
+    Self.count(Name(uid: uid, username: username), in: &names, ofName, now)
+    if let backend { Self.count(backend, in: &backends, Limits.Account.ofBackend, now) }
+  }
+
+  private static func pause(_ times: [Instant]?, _ rate: Limits.Rate, _ now: Instant) -> Duration? {
     guard let times, times.count >= rate.count else { return nil }
     let next = times[times.count - rate.count] + rate.time
     return next > now ? next - now : nil
   }
 
   private static func count<Subject: Hashable>(
-    _ subject: Subject, in records: inout [Subject: [Instant]], _ rate: Rate, _ now: Instant
+    _ subject: Subject, in records: inout [Subject: [Instant]], _ rate: Limits.Rate, _ now: Instant
   ) {
-    if records[subject] == nil, records.count >= Self.records,
-      let oldest = records.min(by: { ($0.value.last ?? now) < ($1.value.last ?? now) })
-    {
-      records[oldest.key] = nil
-    }
+    if records[subject] == nil, records.count >= Self.records { makeRoom(in: &records, rate, now) }
     records[subject, default: []].append(now)
     if records[subject, default: []].count > rate.count { records[subject]?.removeFirst() }
+  }
+
+  private static func makeRoom<Subject: Hashable>(
+    in records: inout [Subject: [Instant]], _ rate: Limits.Rate, _ now: Instant
+  ) {
+    records = records.filter { now - ($0.value.last ?? now) < rate.time }
+    guard records.count >= Self.records,
+      let least = records.min(by: {
+        ($0.value.count, $0.value.last ?? now) < ($1.value.count, $1.value.last ?? now)
+      })
+    else { return }
+    records[least.key] = nil
   }
 }
 

@@ -31,10 +31,14 @@ public struct Admission: Sendable {
     public let dependsOnUserInput: Bool
     /// Whom it is for; nil if that is unknown.
     public let user: UInt32?
+    /// Whether it only looks if the endpoint answers. It goes behind calls for which a client waits,
+    /// and is made during an outage too: that is when somebody looks. Its end says nothing about other
+    /// calls.
+    public let isCheck: Bool
 
     public init(
       id: CallID, profile: String, isInPerson: Bool, isRetry: Bool,
-      dependsOnUserInput: Bool = false, user: UInt32? = nil
+      dependsOnUserInput: Bool = false, user: UInt32? = nil, isCheck: Bool = false
     ) {
       self.id = id
       self.profile = profile
@@ -42,6 +46,7 @@ public struct Admission: Sendable {
       self.isRetry = isRetry
       self.dependsOnUserInput = dependsOnUserInput
       self.user = user
+      self.isCheck = isCheck
     }
   }
 
@@ -81,6 +86,8 @@ public struct Admission: Sendable {
   private var ofUsers: [UInt32: CircuitBreaker] = [:]
   private var budget = RetryBudget()
   private var queue = AdmissionQueue()
+  /// Checks that wait, the oldest first: at most ``Limits/Check/underWay``.
+  private var checks: [AdmissionQueue.Entry] = []
   /// Admitted calls, and which breakers take each for a probe.
   private var underWay: [CallID: (call: Call, probes: Probes)] = [:]
 
@@ -122,7 +129,9 @@ public struct Admission: Sendable {
     switch event {
     case .asked(let call): accept(call, &context)
     case .prioritised(let id): queue.prioritise(id)
-    case .cancelled(let id): queue.remove(id)
+    case .cancelled(let id):
+      queue.remove(id)
+      checks.removeAll { $0.call.id == id }
     case .notSent(let id):
       if let (call, probes) = underWay.removeValue(forKey: id) { inconclusive(call, probes) }
     case .ended(let id, let failure): end(id, failure, &context)
@@ -143,6 +152,9 @@ public struct Admission: Sendable {
   // MARK: New calls
 
   private mutating func accept(_ call: Call, _ context: inout EventContext) {
+    guard !call.isCheck else {
+      return checks.append(AdmissionQueue.Entry(call: call, arrived: context.now))
+    }
     if case .refuse(let outage) = breaker.verdict(isInPerson: call.isInPerson, context.now) {
       return context.actions.append(.refuse(call.id, unavailable(outage, context)))
     }
@@ -182,13 +194,23 @@ public struct Admission: Sendable {
   // MARK: Waiting calls
 
   private mutating func admit(_ context: inout EventContext) {
-    while !queue.isEmpty, underWay.count < policy.width {
+    while underWay.count < policy.width {
+      if let check = checks.first, !queue.hasCallers {
+        guard bucket.take(context.now) else { return }
+        checks.removeFirst()
+        underWay[check.call.id] = (check.call, [])
+        context.actions.append(.admit(check.call.id))
+        continue
+      }
+      guard !queue.isEmpty else { return }
       let isProbe: Bool
       switch breaker.verdict(isInPerson: queue.hasCallers, context.now) {
       case .pass: isProbe = false
       case .probe: isProbe = true
       // The endpoint became unavailable while these calls waited.
-      case .refuse(let outage): return refuseAll(unavailable(outage, context), &context)
+      case .refuse(let outage):
+        refuseAll(unavailable(outage, context), &context)
+        continue
       case .wait: return
       }
       guard bucket.take(context.now) else { return }
@@ -216,7 +238,7 @@ public struct Admission: Sendable {
   private mutating func end(
     _ id: CallID, _ failure: UpstreamFailure?, _ context: inout EventContext
   ) {
-    guard let (call, probes) = underWay.removeValue(forKey: id) else { return }
+    guard let (call, probes) = underWay.removeValue(forKey: id), !call.isCheck else { return }
     if failure == nil { budget.succeeded(wasRetry: call.isRetry) }
     if let failure, failure.failureClass.isTransient, call.dependsOnUserInput {
       inconclusive(call, probes)
@@ -251,14 +273,19 @@ public struct Admission: Sendable {
       queue.remove(oldest.id)
       context.actions.append(.refuse(oldest.id, .queueFull(upstream)))
     }
+    while let oldest = checks.first, oldest.arrived + Self.longestWait <= context.now {
+      checks.removeFirst()
+      context.actions.append(.refuse(oldest.call.id, .queueFull(upstream)))
+    }
   }
 
   private mutating func soonest() -> Instant {
-    guard let oldest = queue.oldest() else { return .distantFuture }
-    let late = oldest.arrived + Self.longestWait
+    let arrivals = [queue.oldest()?.arrived, checks.first?.arrived]
+    guard let oldest = arrivals.compactMap(\.self).min() else { return .distantFuture }
+    let late = oldest + Self.longestWait
     // If all places are taken, or a probe is under way, only the end of a call admits another.
     guard underWay.count < policy.width else { return late }
-    if case .probing = breaker.state { return late }
+    if case .probing = breaker.state, checks.isEmpty || queue.hasCallers { return late }
     return min(late, bucket.nextToken)
   }
 }
@@ -297,6 +324,13 @@ extension UpstreamFailure {
     var full = Self(upstream, FailureTable.queueFull, retryAfter: .seconds(5))
     full.isWithheld = true
     return full
+  }
+
+  /// A check that was not made because its time was over.
+  public static func notAsked(_ upstream: Upstream) -> Self {
+    var notAsked = Self(upstream, FailureTable.notAsked)
+    notAsked.isWithheld = true
+    return notAsked
   }
 
   /// A retry that was not made because too many retries fail.

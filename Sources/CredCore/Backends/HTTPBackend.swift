@@ -166,7 +166,8 @@ extension HTTPBackend {
     else { return result }
     result.isConfirmed = (object["Confirmed"] ?? object["confirmed"])?.bool ?? true
     if let delivery = object["Delivery"] ?? object["delivery"],
-      let medium = delivery["Medium"]?.text, let destination = delivery["Destination"]?.text
+      let medium = (delivery["Medium"]?.secret).flatMap({ RemoteText.plain($0.bytes) }),
+      let destination = (delivery["Destination"]?.secret).flatMap({ RemoteText.plain($0.bytes) })
     {
       result.delivery = SignUpResult.Delivery(medium: medium, destination: destination)
     }

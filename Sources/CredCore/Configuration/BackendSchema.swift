@@ -1,6 +1,7 @@
 extension ConfigurationSchema {
-  static let backend: [ConfigurationKey<BackendDraft>] =
-    common + http + exec + cognito + awsSample + userPool
+  static let backend: [ConfigurationKey<BackendDraft>] = [
+    common, http, exec, cognito, awsSample, userPool, hostedUI, oidc, oidcEndpoints,
+  ].flatMap { $0 }
 
   /// A wrong Content-Type, for example, makes a backend refuse the body or read it as something else.
   private static let headersOfCredd: Set = [
@@ -115,6 +116,85 @@ extension ConfigurationSchema {
     .init("ca_file", \.userPool.caFile, .path, of: [.userPool]),
     .init("allow_plain_http", \.userPool.allowPlainHTTP, .yesNo, standard: "no", of: [.userPool]),
   ]
+
+  private static let hostedUI: [ConfigurationKey<BackendDraft>] = [
+    .init("domain", \.userPool.domain, .poolDomain, of: [.userPool]),
+    .init("redirect_uri", \.userPool.browser.redirectURIs, .redirectURIs, of: [.userPool]),
+    .init(
+      "identity_provider", \.userPool.browser.identityProviders, .identityProviders,
+      of: [.userPool]),
+    .init("idp_identifier", \.userPool.browser.idpIdentifier, .shortName, of: [.userPool]),
+    .init("scopes", \.userPool.browser.scopes, .scopes, standard: "openid", of: [.userPool]),
+    .init(
+      "logout_redirect_uri", \.userPool.browser.logoutRedirectURI, .redirectURI, of: [.userPool]),
+    parameters("authorize.", \.userPool.browser, of: .userPool),
+    parameters("logout.", \.userPool.browser, of: .userPool),
+  ]
+
+  private static let oidc: [ConfigurationKey<BackendDraft>] = [
+    .init("issuer", \.oidc.issuer, .issuer, required: true, of: [.oidc]),
+    .init("client_id", \.oidc.clientID, .oidcClientID, required: true, of: [.oidc]),
+    .init("client_secret_file", \.oidc.clientSecretFile, .path, of: [.oidc]),
+    .init(
+      "client_authentication", \.oidc.clientAuthentication, .choice, standard: "none",
+      of: [.oidc]),
+    .init("client_assertion_key_file", \.oidc.clientAssertionKeyFile, .path, of: [.oidc]),
+    .init("client_assertion_key_id", \.oidc.clientAssertionKeyID, .shortName, of: [.oidc]),
+    .init("sign_in", \.oidc.signIn, .words(), standard: "browser paste", of: [.oidc]),
+    .init("redirect_uri", \.oidc.browser.redirectURIs, .redirectURIs, of: [.oidc]),
+    .init("provider_name", \.oidc.providerName, .loginsKey, of: [.oidc]),
+    .init(
+      "scopes", \.oidc.browser.scopes, .scopes, standard: "openid offline_access", of: [.oidc]),
+    .init(
+      "logout_redirect_uri", \.oidc.browser.logoutRedirectURI, .redirectURI, of: [.oidc]),
+    parameters("authorize.", \.oidc.browser, of: .oidc),
+    parameters("logout.", \.oidc.browser, of: .oidc),
+    .init(
+      family: "require.", syntax: requiredValue.name, of: [.oidc]
+    ) { value, name, draft throws(InvalidValue) in
+      guard ValueSyntax<String>.isShortName(name) else { throw InvalidValue("not a claim's name") }
+      guard draft.oidc.required.count < Limits.OIDC.values else {
+        throw InvalidValue("more than \(Limits.OIDC.values) required claims")
+      }
+      draft.oidc.required.append(
+        RequiredClaim(name: name, value: try requiredValue.read(value)))
+      draft.oidc.required.sort { $0.name < $1.name }
+    },
+    .init("ca_file", \.oidc.caFile, .path, of: [.oidc]),
+  ]
+
+  private static let oidcEndpoints: [ConfigurationKey<BackendDraft>] = [
+    .init(
+      "authorization_endpoint", \.oidc.endpoints.authorization, .providerURL, of: [.oidc]),
+    .init("token_endpoint", \.oidc.endpoints.token, .providerURL, of: [.oidc]),
+    .init(
+      "device_authorization_endpoint", \.oidc.endpoints.deviceAuthorization, .providerURL,
+      of: [.oidc]),
+    .init("revocation_endpoint", \.oidc.endpoints.revocation, .providerURL, of: [.oidc]),
+    .init("end_session_endpoint", \.oidc.endpoints.endSession, .providerURL, of: [.oidc]),
+  ]
+
+  /// `authorize.NAME` or `logout.NAME`.
+  private static func parameters(
+    _ family: String, _ browser: any WritableKeyPath<BackendDraft, BrowserSettings> & Sendable,
+    of type: BackendType
+  ) -> ConfigurationKey<BackendDraft> {
+    let isLogout = family == "logout."
+    return .init(
+      family: family, syntax: "a text", of: [type]
+    ) { value, name, draft throws(InvalidValue) in
+      let text = try value.text(mayBeEmpty: true)
+      if isLogout {
+        try AuthorizationParameter.checkLogout(name: name, value: text)
+      } else {
+        try AuthorizationParameter.checkAuthorization(name: name, value: text)
+      }
+      try draft[keyPath: browser].add(
+        AuthorizationParameter(name: name, value: text), isLogout: isLogout)
+    }
+  }
+
+  private static var requiredValue: ValueSyntax<Template> { .template(length: 1024) }
 
   private static var tagValue: ValueSyntax<Template> {
     .template(length: Limits.Upstream.tagValueLength.upperBound)

@@ -6,6 +6,7 @@ public struct BackendSettings: Sendable, Equatable {
     case cognito(CognitoBackendSettings)
     case awsSample(AWSSampleBackendSettings)
     case userPool(UserPoolSettings)
+    case oidc(OIDCSettings)
   }
 
   public internal(set) var name: String
@@ -31,6 +32,7 @@ public struct BackendSettings: Sendable, Equatable {
     case .cognito: .cognito
     case .awsSample: .awsSample
     case .userPool: .userPool
+    case .oidc: .oidc
     }
   }
 
@@ -38,8 +40,8 @@ public struct BackendSettings: Sendable, Equatable {
   public var sendsUserIdentifier: Bool {
     switch kind {
     case .http(let http): http.method == .post
-    // The pool itself says who its users are.
-    case .userPool: false
+    // The provider itself says who its users are.
+    case .userPool, .oidc: false
     case .exec, .cognito, .awsSample: true
     }
   }
@@ -54,6 +56,7 @@ public struct BackendSettings: Sendable, Equatable {
       http.url.needsUserName
         || (sendsUserIdentifier && http.loginURL == nil && userIdentifier.needsUserName)
     case .awsSample, .userPool: false
+    case .oidc(let oidc): oidc.required.contains(where: \.value.needsUserName)
     case .exec: userIdentifier.needsUserName
     case .cognito(let cognito):
       userIdentifier.needsUserName || cognito.principalTags.values.contains(where: \.needsUserName)
@@ -68,9 +71,11 @@ public enum BackendType: String, Sendable, CaseIterable {
   case cognito
   case awsSample = "aws-sample"
   case userPool = "user-pool"
+  case oidc
 
-  /// Whether it vouches for users at a developer provider. A user pool is a provider of its own.
-  var needsDeveloperProvider: Bool { self != .userPool }
+  /// Whether it vouches for users at a developer provider. A user pool is a provider of its own, and
+  /// so is one of OpenID Connect.
+  var needsDeveloperProvider: Bool { self != .userPool && self != .oidc }
 }
 
 /// A backend while its section is read. Its type may follow the keys that depend on it, so the
@@ -84,6 +89,7 @@ struct BackendDraft {
   var cognito = CognitoBackendSettings()
   var awsSample = AWSSampleBackendSettings(url: HTTPURL(unread: ()))
   var userPool = UserPoolSettings()
+  var oidc = OIDCSettings()
 
   /// Nil without a type.
   func settings(name: String) -> BackendSettings? {
@@ -96,8 +102,21 @@ struct BackendDraft {
     case .cognito: settings.kind = .cognito(cognito)
     case .awsSample: settings.kind = .awsSample(awsSample)
     case .userPool: settings.kind = .userPool(userPool)
+    case .oidc: settings.kind = .oidc(oidc)
     }
     return settings
+  }
+}
+
+extension BackendSettings {
+  /// Scheme, host and port of its server, with a slash; nil for a command, for AWS and for a pool.
+  public var origin: String? {
+    switch kind {
+    case .http(let http): http.url.sample.origin + "/"
+    case .awsSample(let sample): sample.url.origin + "/"
+    case .oidc(let provider): (try? HTTPURL(provider.issuer)).map { $0.origin + "/" }
+    case .exec, .cognito, .userPool: nil
+    }
   }
 }
 

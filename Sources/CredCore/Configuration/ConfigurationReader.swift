@@ -18,6 +18,14 @@ struct ConfigurationReader {
     let name: String
     let position: SourcePosition
     let developerProvider: SourcePosition?
+    /// `link_backend`.
+    var link: (name: String, position: SourcePosition)?
+    var ofUserPool = OfUserPool()
+
+    struct OfUserPool {
+      var tokens: SourcePosition?
+      var hosts: [(key: String, position: SourcePosition)] = []
+    }
   }
 
   init(environment: @escaping (String) -> String?, diagnostics: DiagnosticList) {
@@ -28,7 +36,9 @@ struct ConfigurationReader {
   mutating func read(_ document: INIDocument) {
     for section in document.sections { read(section) }
     checkReferences()
+    checkRedirectURIs()
     checkCapacity()
+    checkKeptSessions()
     if profileCount == 0 {
       diagnostics.warning(at: nil, "there is no [profile NAME]: nobody can get credentials")
     }
@@ -121,11 +131,14 @@ struct ConfigurationReader {
       backendReferences.append(
         BackendReference(
           name: backend, position: section.position(of: "backend"),
-          developerProvider: section["developer_provider"]?.position))
+          developerProvider: section["developer_provider"]?.position,
+          link: settings.linkBackend.map { ($0, section.position(of: "link_backend")) },
+          ofUserPool: ofUserPool(settings, section)))
     } else {
       // A name that is wrong is there all the same.
       require("developer_provider", with: "backend", section)
     }
+    require("backend", with: "link_backend", section)
     if let name {
       configuration.profiles[name] = settings
       profileHeaders[name] = section.position
@@ -134,14 +147,21 @@ struct ConfigurationReader {
 
   private mutating func checkReferences() {
     let known = Set(backendHeaders.map(\.name))
-    for reference in backendReferences where !known.contains(reference.name) {
+    let named =
+      backendReferences.map { ("backend", $0.name, $0.position) }
+      + backendReferences.compactMap(\.link).map { ("link_backend", $0.name, $0.position) }
+    for (key, name, position) in named where !known.contains(name) {
       diagnostics.error(
-        at: reference.position,
-        "backend: there is no [backend \(reference.name)]"
-          + NearestName.suggestion(reference.name, in: backendHeaders.map(\.name)))
+        at: position,
+        "\(key): there is no [backend \(name)]"
+          + NearestName.suggestion(name, in: backendHeaders.map(\.name)))
     }
-    for reference in backendReferences { checkProvider(of: reference) }
-    let used = Set(backendReferences.map(\.name))
+    for reference in backendReferences {
+      checkProvider(of: reference)
+      checkLink(of: reference)
+      checkUserPool(of: reference)
+    }
+    let used = Set(named.map(\.1))
     for header in backendHeaders where !used.contains(header.name) {
       diagnostics.warning(
         at: header.position, "no profile uses the backend \(header.name.singleQuoted)")
@@ -159,8 +179,78 @@ struct ConfigurationReader {
     case let position? where !(type?.needsDeveloperProvider ?? true):
       diagnostics.error(
         at: position,
-        "developer_provider: [backend \(reference.name)] is a user pool, which needs none")
+        "developer_provider: [backend \(reference.name)] is "
+          + (type == .oidc ? "an OpenID Connect provider" : "a user pool") + ", which needs none")
     default: break
+    }
+  }
+
+  /// A provider's sign-ins are linked by a backend that can be told of them.
+  private mutating func checkLink(of reference: BackendReference) {
+    guard let (name, position) = reference.link, let type = backendTypes[name] else { return }
+    switch configuration.backends[name]?.kind {
+    // Its passwords would be taken for the backend's own.
+    case .userPool(let pool) where pool.domain == nil && takesPasswords(reference.name):
+      diagnostics.error(
+        at: position,
+        "link_backend: [backend \(name)] has no domain, so no browser signs in there, and passwords "
+          + "are those of [backend \(reference.name)]")
+    case .userPool, .oidc, nil: break
+    default:
+      diagnostics.error(
+        at: position,
+        "link_backend: [backend \(name)] is of type \(type.rawValue), not user-pool or oidc")
+    }
+    switch configuration.backends[reference.name]?.kind {
+    case .userPool, .oidc:
+      diagnostics.error(
+        at: position,
+        "link_backend: [backend \(reference.name)] is a provider itself: only a backend with a "
+          + "developer_provider links others")
+    case .http(let http) where http.method == .get:
+      diagnostics.error(
+        at: position,
+        "link_backend: [backend \(reference.name)] has method = GET, which carries no logins")
+    default: break
+    }
+  }
+
+  private func takesPasswords(_ backend: String) -> Bool {
+    switch configuration.backends[backend]?.kind {
+    case .awsSample: true
+    case .http(let http): http.loginURL != nil
+    case .exec, .cognito, .userPool, .oidc, nil: false
+    }
+  }
+
+  /// The keys of a profile that depend on a user pool.
+  private func ofUserPool(
+    _ settings: ProfileSettings, _ section: INISection
+  ) -> BackendReference.OfUserPool {
+    BackendReference.OfUserPool(
+      tokens: settings.vendTokens.isEmpty ? nil : section.position(of: "vend_tokens"),
+      hosts: [("fips", settings.fips), ("dualstack", settings.dualstack)].compactMap { key, isOn in
+        isOn ? (key, section.position(of: key)) : nil
+      })
+  }
+
+  /// Only a user pool or a provider has tokens for programs, the backend's own or a linked one. Only
+  /// AWS's own hosts can be chosen among.
+  private mutating func checkUserPool(of reference: BackendReference) {
+    if let position = reference.ofUserPool.tokens, reference.link == nil,
+      backendTypes[reference.name]?.needsDeveloperProvider ?? false
+    {
+      diagnostics.error(
+        at: position,
+        "vend_tokens: [backend \(reference.name)] is no user pool, and has no tokens for programs")
+    }
+    guard case .userPool(let pool)? = configuration.backends[reference.name]?.kind,
+      pool.endpoint != nil
+    else { return }
+    for (key, position) in reference.ofUserPool.hosts {
+      diagnostics.error(
+        at: position,
+        "\(key): cannot be combined with 'user_pool_endpoint' of [backend \(reference.name)]")
     }
   }
 

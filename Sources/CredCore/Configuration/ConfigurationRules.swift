@@ -11,6 +11,8 @@ extension ConfigurationReader {
       refusePlainHTTP(
         "user_pool_endpoint", backend.userPool.endpoint, section,
         isAllowed: backend.userPool.allowPlainHTTP)
+      check(backend.userPool, section)
+    case .oidc: check(backend.oidc, section)
     case .exec, nil: break
     }
   }
@@ -40,13 +42,91 @@ extension ConfigurationReader {
     exclude("credential_process", with: "credentials_file", section)
   }
 
+  /// The Hosted UI.
+  private mutating func check(_ pool: UserPoolSettings, _ section: INISection) {
+    require("redirect_uri", with: "domain", section)
+    let keys = [
+      "redirect_uri", "identity_provider", "idp_identifier", "scopes", "logout_redirect_uri",
+    ]
+    for key in keys { require("domain", with: key, section) }
+    for entry in section.entries
+    where entry.key.hasPrefix("authorize.") || entry.key.hasPrefix("logout.") {
+      require("domain", with: entry.key, section)
+    }
+    checkScopes(pool.browser, section)
+  }
+
+  private mutating func check(_ oidc: OIDCSettings, _ section: INISection) {
+    let ways = oidc.signIn.map(\.rawValue)
+    if ways.isEmpty {
+      diagnostics.error(
+        at: section.position(of: "sign_in"), "sign_in: names no way in which users may sign in")
+    }
+    if ways != ["device"], !ways.isEmpty, section["redirect_uri"] == nil {
+      diagnostics.error(
+        at: section.position(of: "sign_in"),
+        "sign_in: browser and paste require 'redirect_uri', as it is registered with the provider")
+    }
+    checkScopes(oidc.browser, section)
+    checkRequiredEmail(oidc, section)
+    checkAuthentication(oidc, section)
+  }
+
+  /// The scope `email` asks for both claims (OpenID Connect Core, 5.4). Some providers give them
+  /// unasked.
+  private mutating func checkRequiredEmail(_ oidc: OIDCSettings, _ section: INISection) {
+    guard !oidc.browser.scopes.contains("email") else { return }
+    for claim in oidc.required where ["email", "email_verified"].contains(claim.name) {
+      diagnostics.warning(
+        at: section.position(of: "require.\(claim.name)"),
+        "require.\(claim.name): most providers give this claim only with the scope email, and every "
+          + "sign-in without it is refused: add email to 'scopes'")
+    }
+  }
+
+  private mutating func checkScopes(_ browser: BrowserSettings, _ section: INISection) {
+    guard !browser.scopes.contains("openid") else { return }
+    diagnostics.error(
+      at: section.position(of: "scopes"),
+      "scopes: must have openid: without it there is no ID token")
+  }
+
+  private mutating func checkAuthentication(_ oidc: OIDCSettings, _ section: INISection) {
+    let key = "client_authentication"
+    let position = section.position(of: key)
+    let method = oidc.clientAuthentication
+    let needsSecret = method == .basic || method == .post
+    if needsSecret, section["client_secret_file"] == nil {
+      diagnostics.error(at: position, "\(key): \(method.rawValue) requires 'client_secret_file'")
+    }
+    if method == .privateKeyJWT, section["client_assertion_key_file"] == nil {
+      diagnostics.error(
+        at: position, "\(key): private-key-jwt requires 'client_assertion_key_file'")
+    }
+    // A secret that is not sent is a mistake that the provider would answer without a reason.
+    if !needsSecret, let entry = section["client_secret_file"] {
+      diagnostics.error(
+        at: entry.position,
+        "client_secret_file: requires 'client_authentication = basic' or 'post'")
+    }
+    if method != .privateKeyJWT, let entry = section["client_assertion_key_file"] {
+      diagnostics.error(
+        at: entry.position,
+        "client_assertion_key_file: requires 'client_authentication = private-key-jwt'")
+    }
+    require("client_assertion_key_file", with: "client_assertion_key_id", section)
+  }
+
   mutating func check(_ profile: ProfileSettings, _ section: INISection) {
-    require("impersonate", with: "impersonate_signed_in", section)
+    if profile.impersonateSignedIn {
+      require("impersonate", with: "impersonate_signed_in", section)
+    }
     require("web_identity_provider", with: "web_identity_token_file", section)
     require("web_identity_token_file", with: "web_identity_provider", section)
     checkFlow(profile, section)
     checkPartition(profile, section)
     checkEverybody(profile, section)
+    checkTokens(profile, section)
     for key in ["cognito_endpoint", "sts_endpoint"] {
       if profile.fips { exclude(key, with: "fips", section) }
       if profile.dualstack { exclude(key, with: "dualstack", section) }
@@ -105,10 +185,24 @@ extension ConfigurationReader {
     }
   }
 
+  /// An operator relies on a list of tokens: one without effect is an error.
+  private mutating func checkTokens(_ profile: ProfileSettings, _ section: INISection) {
+    let words = profile.vendTokens
+    guard !words.isEmpty else { return }
+    require("backend", with: "vend_tokens", section)
+    if words.contains(.account), !words.contains(.access) {
+      diagnostics.error(
+        at: section.position(of: "vend_tokens"),
+        "vend_tokens: 'account' is about access tokens, and has no effect without 'access'")
+    }
+  }
+
   private mutating func checkEverybody(_ profile: ProfileSettings, _ section: INISection) {
     guard profile.allowUsers.contains(AccessRule.everybody) else { return }
     let others = ["allow_groups", "allow_units"].filter { section[$0] != nil }
-    guard profile.allowUsers.count > 1 || !others.isEmpty else { return }
+    // The endpoint serves root only where root is named.
+    let names = profile.allowUsers.filter { ![AccessRule.everybody, "root", "0"].contains($0) }
+    guard !names.isEmpty || !others.isEmpty else { return }
     diagnostics.warning(
       at: section.position(of: "allow_users"),
       "allow_users: '*' admits every user, so the other names"

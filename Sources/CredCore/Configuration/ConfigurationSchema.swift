@@ -11,6 +11,7 @@ enum ConfigurationSchema {
       "max_connections_per_user", \.maxConnectionsPerUser, .integer(1...65_536),
       standard: "\(Limits.Client.connectionsPerUser)"),
     .init("admin_group", \.adminGroup, .accountName),
+    .init("metrics_users", \.metricsUsers, .list(of: "a user's name", where: \.isAccountName)),
     .init("log_level", \.logLevel, .choice, standard: "info"),
     .init("upstream_connections", \.upstreamConnections, .integer(1...1024), standard: "64"),
     .init("exit_on_idle", \.exitOnIdle, .duration(.seconds(1) ... .seconds(7 * 86_400))),
@@ -25,6 +26,7 @@ enum ConfigurationSchema {
     .init("identity_pool_id", \.identityPoolID, .identityPoolID, required: true),
     .init("developer_provider", \.developerProvider, .developerProvider),
     .init("backend", \.backend, .sectionName),
+    .init("link_backend", \.linkBackend, .sectionName),
     .init(
       "user_identifier", \.userIdentifier,
       .template(length: Limits.Upstream.userIdentifierLength), standard: "{user}"),
@@ -55,6 +57,7 @@ enum ConfigurationSchema {
     .init(
       "forget_after", \.forgetAfter, .duration(.seconds(1) ... .seconds(3650 * 86_400)),
       standard: "30d"),
+    .init("keep_warm", \.keepWarm, .keepWarm, standard: "no"),
     .init("vend_tokens", \.vendTokens, .words(), standard: "none"),
     .init("impersonate", \.impersonate, .list(of: "a user's name", where: \.isAccountName)),
     .init("impersonate_signed_in", \.impersonateSignedIn, .yesNo, standard: "no"),

@@ -5,6 +5,8 @@ public struct DaemonCommandLine: Equatable, Sendable {
   public enum Option: String, CaseIterable, Sendable {
     case config = "--config"
     case socket = "--socket"
+    case endpoint = "--endpoint"
+    case tokenSocket = "--token-socket"
     case checkConfig = "--check-config"
     case logLevel = "--log-level"
     case version = "--version"
@@ -25,6 +27,10 @@ public struct DaemonCommandLine: Equatable, Sendable {
   public private(set) var config = "/etc/credd/credd.conf"
   /// The path to bind if systemd passed no socket.
   public private(set) var socket = "/run/credd/credd.sock"
+  /// Where to serve HTTP clients if systemd passed no socket for them; nil: nowhere.
+  public private(set) var endpoint: EndpointAddress?
+  /// The path of the socket for units' tokens if systemd passed none; nil: there is none.
+  public private(set) var tokenSocket: String?
   public private(set) var checkConfig = false
   /// Overrides the configured level.
   public private(set) var logLevel: LogLevel?
@@ -39,13 +45,20 @@ public struct DaemonCommandLine: Equatable, Sendable {
     Takes its listening socket from systemd where one was passed, else binds
     --socket. Runs in the foreground; SIGTERM ends it.
 
-    USAGE: credd [--config <file>] [--socket <path>] [--check-config] [--log-level <level>]
+    USAGE: credd [--config <file>] [--socket <path>] [--endpoint <address:port>]
+                 [--token-socket <path>] [--check-config] [--log-level <level>]
 
     OPTIONS:
       --config <file>         Read FILE, then FILE.d/*.conf. (default:
                               /etc/credd/credd.conf)
       --socket <path>         Bind this path where systemd passed no socket.
                               (default: /run/credd/credd.sock)
+      --endpoint <address:port>
+                              Serve HTTP clients on this literal loopback address,
+                              such as 127.0.0.1:337, where systemd passed no
+                              socket for them. (default: not at all)
+      --token-socket <path>   Bind this path for LoadCredential= of units, where
+                              systemd passed no socket for it. (default: none)
       --check-config          Check the configuration, print all of its problems,
                               and exit.
       --log-level <level>     error, warning, notice, info or debug. (values:
@@ -78,6 +91,8 @@ public struct DaemonCommandLine: Equatable, Sendable {
     switch Option(rawValue: name) {
     case .config: config = try Self.value(name, attached, &rest)
     case .socket: socket = try Self.value(name, attached, &rest)
+    case .endpoint: endpoint = try Self.address(Self.value(name, attached, &rest))
+    case .tokenSocket: tokenSocket = try Self.value(name, attached, &rest)
     case .logLevel: logLevel = try Self.level(Self.value(name, attached, &rest))
     case .checkConfig where attached == nil: checkConfig = true
     case .checkConfig, .version, .help:
@@ -97,6 +112,13 @@ public struct DaemonCommandLine: Equatable, Sendable {
       throw Misuse(description: "option '\(name)' needs a value")
     }
     return value
+  }
+
+  private static func address(_ text: String) throws(Misuse) -> EndpointAddress {
+    if let address = EndpointAddress(text) { return address }
+    throw Misuse(
+      description:
+        "'\(text)' is no literal loopback address with a port: 127.0.0.1:337 and [::1]:337 are")
   }
 
   private static func level(_ text: String) throws(Misuse) -> LogLevel {

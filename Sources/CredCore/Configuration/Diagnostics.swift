@@ -34,6 +34,21 @@ public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
+extension [Diagnostic] {
+  /// In the order of the files and lines; those without a line come last.
+  public var inReadingOrder: [Diagnostic] {
+    let keyed = enumerated().map { index, diagnostic in
+      (
+        key: (
+          diagnostic.position?.source ?? .max, diagnostic.position?.line ?? .max,
+          diagnostic.column ?? 0, index
+        ), diagnostic: diagnostic
+      )
+    }
+    return keyed.sorted { $0.key < $1.key }.map(\.diagnostic)
+  }
+}
+
 /// Collects diagnostics and sorts them in the order of the files.
 struct DiagnosticList {
   private var found: [Diagnostic] = []
@@ -66,15 +81,7 @@ struct DiagnosticList {
 
   /// All diagnostics in reading order; those without a line come last.
   func inOrder() -> [Diagnostic] {
-    let keyed = found.enumerated().map { index, diagnostic in
-      (
-        key: (
-          diagnostic.position?.source ?? .max, diagnostic.position?.line ?? .max,
-          diagnostic.column ?? 0, index
-        ), diagnostic: diagnostic
-      )
-    }
-    var ordered = keyed.sorted { $0.key < $1.key }.map(\.diagnostic)
+    var ordered = found.inReadingOrder
     if unshown > 0 {
       ordered.append(
         Diagnostic(
@@ -121,6 +128,8 @@ public struct ConfigurationSource: Sendable, Redacted {
 public struct ConfigurationReading: Sendable, Equatable {
   /// Nil if one of the diagnostics is an error.
   public let configuration: Configuration?
+  /// What was understood, also beside errors: to look for further ones, never to run with.
+  public let understood: Configuration
   /// In the order of the files.
   public let diagnostics: [Diagnostic]
   /// The line of each key, by the section's title without brackets and the key: `backend corp/url`;

@@ -31,6 +31,7 @@ public struct Configuration: Sendable, Equatable {
     reader.read(lines.document)
     return ConfigurationReading(
       configuration: reader.diagnostics.hasErrors ? nil : reader.configuration,
+      understood: reader.configuration,
       diagnostics: reader.diagnostics.inOrder(), positions: reader.positions)
   }
 }
@@ -43,6 +44,8 @@ public struct DaemonSettings: Sendable, Equatable {
   public var maxConnectionsPerUser = Limits.Client.connectionsPerUser
   /// Its members, like root, may see the status of all sessions. Nil: only root.
   public var adminGroup: String?
+  /// Users, by name or number, that may read the metrics.
+  public var metricsUsers: [String] = []
   public var logLevel = LogLevel.info
   /// Open connections to backends and AWS.
   public var upstreamConnections = 64
@@ -78,6 +81,8 @@ public struct ProfileSettings: Sendable, Equatable {
   public var developerProvider: String?
   /// The name of an existing backend; nil if users sign in with tokens of their own.
   public var backend: String?
+  /// The name of a backend whose sign-ins are linked to the user of ``backend``, which is set then.
+  public var linkBackend: String?
   /// Expanded, at most ``Limits/Upstream/userIdentifierLength`` characters.
   public var userIdentifier = Template.user
   public var flow = Flow.enhanced
@@ -109,6 +114,8 @@ public struct ProfileSettings: Sendable, Equatable {
   /// A session that nobody used for this time is forgotten.
   public var forgetAfter = ProfileSettings.standardForgetAfter
   public static let standardForgetAfter = Duration.seconds(30 * 86_400)
+  /// Whose sessions are renewed though nobody asks.
+  public var keepWarm = KeepWarm.nobody
   /// What `token` may hand out of a user pool's tokens; the first is what it gives by itself.
   public var vendTokens: [VendedToken] = []
   /// Names or uids of the users that may ask in the name of others.

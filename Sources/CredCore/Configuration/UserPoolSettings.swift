@@ -39,6 +39,10 @@ public struct UserPoolSettings: Sendable, Equatable {
   public var takesClientMetadata = false
   /// In place of AWS's own.
   public var endpoint: HTTPURL?
+  /// Of the pool's Hosted UI; nil where users sign in without a browser.
+  public var domain: HTTPURL?
+  /// For a sign-in by browser.
+  public var browser = BrowserSettings()
   /// PEM file of certificate authorities, in place of the system's.
   public var caFile: String?
   /// Whether http:// to another host is allowed.
@@ -47,12 +51,21 @@ public struct UserPoolSettings: Sendable, Equatable {
   public init() {}
 }
 
-/// A kind of token that `token` may hand out to programs.
+/// What `token` may hand out to programs.
 public enum VendedToken: String, Sendable, CaseIterable {
   case id
   case access
-  /// An access token that may change the user's account.
+  /// Beside `access`: also an access token that may change the user's account.
   case account
+
+  /// Nil for a word that is about tokens of another one.
+  var kind: TokenKind? {
+    switch self {
+    case .id: .id
+    case .access: .access
+    case .account: nil
+    }
+  }
 }
 
 extension ValueSyntax<String> {
@@ -61,10 +74,7 @@ extension ValueSyntax<String> {
   }
 
   static var clientID: ValueSyntax {
-    .text("1 to \(Limits.UserPool.clientIDLength) letters, digits, '_' or '+'") {
-      (1...Limits.UserPool.clientIDLength).contains($0.utf8.count)
-        && $0.containsOnlyLettersDigits(or: "_+")
-    }
+    .text(UserPoolInput.clientIDForm, where: UserPoolInput.isClientID)
   }
 }
 

@@ -11,7 +11,7 @@ extension AccountRequest {
     }
     let profile = try object.profile()
     try object.checkKeys(
-      among: ["op", "id", "purpose", "profile", "action"] + action.keys,
+      among: OperationName.keysOfEvery + ["profile", "action"] + action.keys,
       of: "action \(text.quoted)")
     self.init(profile: profile, input: try AccountInput(action, object))
   }
@@ -19,7 +19,7 @@ extension AccountRequest {
 
 extension AccountAction {
   /// The keys of its own.
-  fileprivate var keys: [String] {
+  var keys: [String] {
     switch self {
     case .signUp: ["username", "password", "attributes"]
     case .confirm: ["username", "code"]
@@ -47,7 +47,7 @@ extension AccountInput {
         SignUp(
           username: try object.username(), password: try object.password(),
           attributes: try object["attributes"].map {
-            (value: JSONValue) throws(ProtocolError) -> [SignUp.Attribute] in
+            (value: JSONValue) throws(ProtocolError) -> [NamedSecret] in
             try RequestObject.attributes(value, upTo: Limits.Upstream.attributeBytes)
           } ?? []))
     case .confirm:
@@ -58,7 +58,9 @@ extension AccountInput {
       self = .resetPassword(
         username: try object.username(), code: try object.code(),
         password: try object.password())
-    default: self = .own(try OwnAccountInput(action, object))
+    case .get, .changePassword, .setAttributes, .verifyAttribute, .deleteAttributes, .mfa, .totp,
+      .devices, .rememberDevice, .forgetDevice, .delete:
+      self = .own(try OwnAccountInput(action, object))
     }
   }
 }
@@ -74,7 +76,7 @@ extension OwnAccountInput {
         throw .invalid(#"action "set-attributes" needs "attributes""#)
       }
       self = .setAttributes(
-        try RequestObject.attributes(value, upTo: 4 * Limits.UserPool.attributeLength))
+        try RequestObject.attributes(value, upTo: Limits.UserPool.attributeBytes))
     case .verifyAttribute:
       guard let name = try object.text("name") else {
         throw .invalid(#"action "verify-attribute" needs the "name" of an attribute"#)
@@ -89,7 +91,9 @@ extension OwnAccountInput {
         try object.device(), try object.flag("remembered", standard: true))
     case .forgetDevice: self = .forgetDevice(try object.device())
     case .delete: self = .delete
-    case .get, .signUp, .confirm, .resend, .forgotPassword, .resetPassword: self = .get
+    case .get: self = .get
+    case .signUp, .confirm, .resend, .forgotPassword, .resetPassword:
+      preconditionFailure("the action is not about the own account")
     }
   }
 }
@@ -176,13 +180,13 @@ extension RequestObject {
   /// - Parameter longest: bytes of a text.
   static func attributes(
     _ value: JSONValue, upTo longest: Int
-  ) throws(ProtocolError) -> [SignUp.Attribute] {
+  ) throws(ProtocolError) -> [NamedSecret] {
     guard case .object(let members) = value, members.count <= Limits.Upstream.accountAttributes
     else {
       throw .invalid(
         "\"attributes\" must be an object of at most \(Limits.Upstream.accountAttributes) texts")
     }
-    var attributes: [SignUp.Attribute] = []
+    var attributes: [NamedSecret] = []
     for member in members {
       let place = "attribute \(member.key.quoted) at byte \(member.keyOffset)"
       guard (1...Limits.Upstream.attributeNameBytes).contains(member.key.utf8.count),
@@ -196,7 +200,7 @@ extension RequestObject {
         throw .invalid(
           "\(place) must be a string of at most \(longest) bytes")
       }
-      attributes.append(SignUp.Attribute(name: member.key, value: text))
+      attributes.append(NamedSecret(name: member.key, value: text))
     }
     return attributes
   }

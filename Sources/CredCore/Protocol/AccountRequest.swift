@@ -9,6 +9,7 @@ public struct AccountRequest: Sendable, Equatable {
   }
 }
 
+/// What is done with an account, with the values that it takes.
 public enum AccountInput: Sendable, Equatable {
   // Before a sign-in.
   case signUp(SignUp)
@@ -45,9 +46,9 @@ public enum AccountInput: Sendable, Equatable {
   public var secrets: [Secret] {
     switch self {
     case .signUp(let signUp): signUp.secrets
-    case .confirm(_, let code): [code]
+    case .confirm(_, let code): UserPoolInput.forms(of: code)
     case .resend, .forgotPassword: []
-    case .resetPassword(_, let code, let password): [code, password]
+    case .resetPassword(_, let code, let password): UserPoolInput.forms(of: code) + [password]
     case .own(let input): input.secrets
     }
   }
@@ -57,7 +58,7 @@ public enum AccountInput: Sendable, Equatable {
 public enum OwnAccountInput: Sendable, Equatable {
   case get
   case changePassword(from: Secret, to: Secret)
-  case setAttributes([SignUp.Attribute])
+  case setAttributes([NamedSecret])
   /// Without a code, one is sent.
   case verifyAttribute(String, code: Secret?)
   case deleteAttributes([String])
@@ -71,7 +72,7 @@ public enum OwnAccountInput: Sendable, Equatable {
   case forgetDevice(String?)
   case delete
 
-  var action: AccountAction {
+  public var action: AccountAction {
     switch self {
     case .get: .get
     case .changePassword: .changePassword
@@ -91,7 +92,8 @@ public enum OwnAccountInput: Sendable, Equatable {
     switch self {
     case .changePassword(let old, let new): [old, new]
     case .setAttributes(let attributes): attributes.map(\.value)
-    case .verifyAttribute(_, let code), .totp(let code, _): code.map { [$0] } ?? []
+    case .verifyAttribute(_, let code), .totp(let code, _):
+      code.map(UserPoolInput.forms) ?? []
     case .get, .deleteAttributes, .mfa, .devices, .rememberDevice, .forgetDevice, .delete: []
     }
   }
@@ -152,6 +154,16 @@ public enum AccountAction: String, Sendable, CaseIterable {
   case forgetDevice = "forget-device"
   case delete
 
+  /// Whether it is about the account of the user who is signed in.
+  public var isOwn: Bool {
+    switch self {
+    case .signUp, .confirm, .resend, .forgotPassword, .resetPassword: false
+    case .get, .changePassword, .setAttributes, .verifyAttribute, .deleteAttributes, .mfa, .totp,
+      .devices, .rememberDevice, .forgetDevice, .delete:
+      true
+    }
+  }
+
   /// Whether it wants a sign-in of a moment ago: a program of the user's must not take over the
   /// account with a session that it finds.
   public var needsRecentSignIn: Bool {
@@ -166,21 +178,11 @@ public enum AccountAction: String, Sendable, CaseIterable {
 
 /// An account to be made.
 public struct SignUp: Sendable, Equatable {
-  public struct Attribute: Sendable, Equatable {
-    public let name: String
-    public let value: Secret
-
-    public init(name: String, value: Secret) {
-      self.name = name
-      self.value = value
-    }
-  }
-
   public let username: String
   public let password: Secret
-  public let attributes: [Attribute]
+  public let attributes: [NamedSecret]
 
-  public init(username: String, password: Secret, attributes: [Attribute] = []) {
+  public init(username: String, password: Secret, attributes: [NamedSecret] = []) {
     self.username = username
     self.password = password
     self.attributes = attributes
@@ -188,6 +190,17 @@ public struct SignUp: Sendable, Equatable {
 
   /// What must not come back in a message.
   public var secrets: [Secret] { [password] + attributes.map(\.value) }
+}
+
+/// A value with its name: an attribute of a user, or a parameter of a challenge.
+public struct NamedSecret: Sendable, Equatable {
+  public let name: String
+  public let value: Secret
+
+  public init(name: String, value: Secret) {
+    self.name = name
+    self.value = value
+  }
 }
 
 /// What a backend answers to a sign-up.

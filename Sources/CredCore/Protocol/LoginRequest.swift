@@ -38,9 +38,32 @@ public enum SignInInput: Sendable, Equatable {
   ///     user's; until then it goes nowhere else.
   ///   - isAlone: they replace what is there, and no backend links them.
   case logins(LoginsMap, identityID: IdentityID? = nil, isAlone: Bool = false)
+  /// A browser goes to the provider, or to the user pool's Hosted UI.
+  case browser(BrowserLogin)
+  /// A code is typed elsewhere.
+  case device
   /// A user pool has accepted the user. No request has it: it is what a conversation with the pool
   /// ends with.
   case poolTokens(PoolSignIn)
+}
+
+/// `browser` of a `login`: what a client may choose. The profile says among what.
+public struct BrowserLogin: Sendable, Equatable {
+  public var redirectURI: String?
+  public var identityProvider: String?
+  public var prompt: AuthorizationRequest.Prompt?
+  /// Only fewer than the profile's.
+  public var scopes: [String]?
+
+  public init(
+    redirectURI: String? = nil, identityProvider: String? = nil,
+    prompt: AuthorizationRequest.Prompt? = nil, scopes: [String]? = nil
+  ) {
+    self.redirectURI = redirectURI
+    self.identityProvider = identityProvider
+    self.prompt = prompt
+    self.scopes = scopes
+  }
 }
 
 extension LoginRequest {
@@ -79,6 +102,17 @@ extension SignInInput {
       try Self.check("identity_id", comesWith: "token", in: object)
       try Self.check("alone", comesWith: "logins", in: object)
     }
+    if let browser = object["browser"] {
+      try Self.checkAlone("browser", in: object)
+      self = .browser(try BrowserLogin(browser))
+      return
+    }
+    if object["device"] != nil {
+      try Self.checkAlone("device", in: object)
+      guard try object.flag("device") else { throw .invalid("\"device\" must be true") }
+      self = .device
+      return
+    }
     switch (object["username"], object["token"], object["logins"]) {
     case (.some, nil, nil) where object["identity_id"] == nil && object["password"] == nil:
       self = .username(try object.username())
@@ -89,8 +123,8 @@ extension SignInInput {
     case (nil, nil, nil): self = .host
     default:
       throw .invalid(
-        #""login" takes one of "username" with "password", "identity_id" with "token", "#
-          + #"or "logins", perhaps with "identity_id""#)
+        #""login" takes one of "username" with or without "password", "identity_id" with "token", "#
+          + #""logins", perhaps with "identity_id", "browser" and "device""#)
     }
   }
 
@@ -99,6 +133,18 @@ extension SignInInput {
   ) throws(ProtocolError) {
     guard object[key] == nil || object[other] != nil else {
       throw .invalid("\"\(key)\" needs \"\(other)\"")
+    }
+  }
+
+  /// The user of a browser or a device code is who signs in there.
+  private static func checkAlone(
+    _ key: String, in object: RequestObject
+  ) throws(ProtocolError) {
+    let others = [
+      "browser", "device", "username", "password", "identity_id", "token", "logins", "alone",
+    ]
+    if let other = others.first(where: { $0 != key && object[$0] != nil }) {
+      throw .invalid("\"\(key)\" cannot be combined with \"\(other)\"")
     }
   }
 
@@ -161,9 +207,7 @@ extension RequestObject {
   /// `username`: a name at the backend.
   func username() throws(ProtocolError) -> String {
     let username = try text("username") ?? ""
-    guard (1...Limits.Session.usernameLength).contains(username.unicodeScalars.count),
-      username.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
-    else {
+    guard UserPoolInput.isName(username, upTo: Limits.Session.usernameLength) else {
       throw .invalid(
         "\"username\" must be 1 to \(Limits.Session.usernameLength) characters without controls")
     }
@@ -176,5 +220,51 @@ extension RequestObject {
       throw .invalid("\"\(key)\" must be 1 to \(Limits.Session.passwordBytes) bytes")
     }
     return password
+  }
+}
+
+extension BrowserLogin {
+  private static let keys = ["redirect_uri", "identity_provider", "prompt", "scopes"]
+
+  fileprivate init(_ value: JSONValue) throws(ProtocolError) {
+    guard case .object(let members) = value else { throw .invalid("\"browser\" must be an object") }
+    if let stray = members.first(where: { member in !Self.keys.contains(where: member.isNamed) }) {
+      throw .invalid(
+        "unknown key \(stray.key.quoted) in \"browser\" at byte \(stray.keyOffset)"
+          + NearestName.suggestion(stray.key, in: Self.keys))
+    }
+    redirectURI = try Self.text(value, "redirect_uri")
+    identityProvider = try Self.text(value, "identity_provider")
+    if let word = try Self.text(value, "prompt") {
+      guard let known = AuthorizationRequest.Prompt(rawValue: word) else {
+        let words = AuthorizationRequest.Prompt.allCases.map(\.rawValue.quoted)
+        throw .invalid("\"prompt\" must be one of \(words.joined(separator: ", "))")
+      }
+      prompt = known
+    }
+    scopes = try Self.scopes(value["scopes"])
+  }
+
+  private static func text(_ value: JSONValue, _ key: String) throws(ProtocolError) -> String? {
+    guard let member = value[key] else { return nil }
+    guard let text = member.text, (1...1024).contains(text.utf8.count) else {
+      throw .invalid("\"\(key)\" must be a string of 1 to 1024 bytes")
+    }
+    return text
+  }
+
+  private static func scopes(_ value: JSONValue?) throws(ProtocolError) -> [String]? {
+    guard let value else { return nil }
+    guard case .array(let elements) = value, elements.count <= Limits.OIDC.scopes else {
+      throw .invalid("\"scopes\" must be a list of at most \(Limits.OIDC.scopes) strings")
+    }
+    var scopes: [String] = []
+    for element in elements {
+      guard let text = element.text, (1...256).contains(text.utf8.count) else {
+        throw .invalid("\"scopes\" must hold strings of 1 to 256 bytes")
+      }
+      scopes.append(text)
+    }
+    return scopes
   }
 }

@@ -5,10 +5,13 @@ enum ProtocolVersion {
 
   static var operations: [String] { OperationName.allCases.map(\.rawValue) }
 
-  /// Keys that operations of an earlier version do not have. A name never changes its meaning.
+  /// What operations of an earlier version do not have: keys of requests and replies, and events. A name
+  /// never changes its meaning.
   static let features = [
     "purpose", "token.refresh", "logout.revoke", "login.alone", "login.logins.identity_id",
     "signed-in", "account.sign-up", "login.username", "login.client_metadata",
-    "login.validation_data", "token.kind", "account.user-pool",
+    "login.validation_data", "token.kind", "account.user-pool", "login.browser", "login.device",
+    "status.limit", "status.after", "status.profiles", "status.listeners", "watch.challenge",
+    "error.kind", "error.reason",
   ]
 }

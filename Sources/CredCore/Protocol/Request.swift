@@ -34,7 +34,12 @@ public struct Request: Sendable, Equatable {
       return Request(
         id: id, purpose: try object.purpose(), operation: try Operation(object))
     } catch {
-      throw RequestError(error, id: id)
+      var failure = RequestError(error, id: id)
+      if case .object = value {
+        let name = value["op"].map { $0.text ?? "" } ?? OperationName.get.rawValue
+        failure.operation = OperationName(rawValue: name)?.rawValue
+      }
+      throw failure
     }
   }
 }
@@ -44,6 +49,8 @@ public struct RequestError: Error, Equatable, Sendable {
   public var error: ProtocolError
   /// Nil if the line has no id or it could not be read.
   public var id: RequestID?
+  /// The name of the operation, if it is one.
+  public var operation: String?
 
   public init(_ error: ProtocolError, id: RequestID? = nil) {
     self.error = error
@@ -104,7 +111,35 @@ public enum Operation: Sendable, Equatable {
   case status(StatusRequest)
   /// - Parameter profile: nil for all profiles of the caller.
   case watch(profile: String?)
+  /// The place of the HTTP endpoint, and a token for it.
+  case endpoint(profile: String)
+  case metrics
+  /// - Parameter profile: nil for all profiles.
+  case check(profile: String?)
   case ping
+
+  /// The value of `op`.
+  public var name: String {
+    let name: OperationName =
+      switch self {
+      case .get: .get
+      case .token: .token
+      case .identity: .identity
+      case .login: .login
+      case .respond: .respond
+      case .account: .account
+      case .logout: .logout
+      case .clear: .clear
+      case .release: .release
+      case .status: .status
+      case .watch: .watch
+      case .endpoint: .endpoint
+      case .metrics: .metrics
+      case .check: .check
+      case .ping: .ping
+      }
+    return name.rawValue
+  }
 
   /// Whether the request's line held no secret and so may be cached.
   public var isFreeOfSecrets: Bool {

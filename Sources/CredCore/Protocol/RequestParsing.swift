@@ -143,6 +143,15 @@ extension Operation {
     case .release: self = .release(profile: try object.profile())
     case .status: self = .status(try StatusRequest(object))
     case .watch: self = .watch(profile: object["profile"] == nil ? nil : try object.profile())
+    case .endpoint: self = .endpoint(profile: try object.profile())
+    case .metrics: self = .metrics
+    case .check:
+      let name = try object.profile()
+      let isForAll = try object.flag("all")
+      guard !isForAll || object["profile"] == nil else {
+        throw .invalid(#""all" and "profile" exclude each other"#)
+      }
+      self = .check(profile: isForAll ? nil : name)
     case .ping: self = .ping
     }
   }
@@ -212,32 +221,31 @@ extension ClearScope {
 
 /// The values of `op`, and the keys of each besides those of every operation.
 enum OperationName: String, CaseIterable {
-  case get, token, identity, login, respond, account, logout, clear, release, status, watch, ping
+  case get, token, identity, login, respond, account, logout, clear, release, status, watch
+  case endpoint, metrics, check, ping
 
   var keys: [String] {
     switch self {
     case .get: ["profile", "min_ttl", "refresh", "wait", "user"]
     case .token: ["profile", "min_ttl", "refresh", "wait", "kind"]
-    case .identity, .release, .watch: ["profile"]
+    case .identity, .release, .watch, .endpoint: ["profile"]
     case .login:
       [
         "profile", "username", "password", "identity_id", "token", "logins", "alone",
-        "custom_role_arn", "client_metadata", "validation_data",
+        "custom_role_arn", "client_metadata", "validation_data", "browser", "device",
       ]
     case .respond: ["handle", "answers", "wait", "cancel", "client_metadata"]
-    case .account: ["profile", "action", "username", "password", "attributes"] + Self.keysOfActions
+    case .account: ["profile", "action"] + Self.keysOfActions
     case .logout: ["profile", "global", "revoke"]
     case .clear: ["profile", "what"]
     case .status: ["all", "profiles", "limit", "after"]
-    case .ping: []
+    case .check: ["profile", "all"]
+    case .metrics, .ping: []
     }
   }
 
   /// Which of them an action takes is checked with the action.
-  private static let keysOfActions = [
-    "code", "old_password", "name", "names", "preferred", "enabled", "after", "device",
-    "remembered",
-  ]
+  private static let keysOfActions = Set(AccountAction.allCases.flatMap(\.keys)).sorted()
 
   static let keysOfEvery = ["op", "id", "purpose"]
 }

@@ -14,6 +14,7 @@ public struct RespondRequest: Sendable, Equatable {
   }
 }
 
+/// What a user does about a question.
 public enum RespondInput: Sendable, Equatable {
   case answers(ChallengeAnswers)
   /// Waits for what the user does elsewhere. A question that waits for answers comes back at once.
@@ -87,19 +88,23 @@ extension ChallengeAnswers {
       throw .invalid(
         "\"answers\" must be an object of at most \(Limits.Challenge.answers) names and texts")
     }
-    var texts: [SignUp.Attribute] = []
-    var attributes: [SignUp.Attribute]?
+    var texts: [NamedSecret] = []
+    var attributes: [NamedSecret]?
     for member in members {
       if member.isNamed("attributes") {
         attributes = try RequestObject.attributes(
-          member.value, upTo: 4 * Limits.UserPool.attributeLength)
+          member.value, upTo: Limits.UserPool.attributeBytes)
+        continue
+      }
+      if member.isNamed("confirm"), let word = member.value.bool {
+        texts.append(NamedSecret(name: member.key, value: Secret(word ? "true" : "false")))
         continue
       }
       guard let text = member.value.secret else {
         throw .invalid(
           "answer \(member.key.quoted) at byte \(member.keyOffset) must be a string")
       }
-      texts.append(SignUp.Attribute(name: member.key, value: text))
+      texts.append(NamedSecret(name: member.key, value: text))
     }
     self.init(texts, attributes: attributes)
   }
@@ -169,12 +174,27 @@ extension SignInStep {
       writer.field("Secret", secret)
       writer.field("Uri", uri)
     case .custom(let parameters): writer.texts(parameters)
+    case .browser(let url, let redirectURI, let state):
+      writer.field("Url", url)
+      writer.field("RedirectUri", redirectURI)
+      writer.field("State", state)
+    case .device(let userCode, let url, let completeURL, let interval):
+      writer.field("UserCode", userCode)
+      writer.field("Url", url)
+      writer.field("CompleteUrl", completeURL)
+      writer.field("Interval", interval.components.seconds)
+    case .confirm(let issuer, let subject, let username, let replaces, let linksTo):
+      writer.field("Issuer", issuer)
+      writer.field("Subject", subject)
+      writer.field("Username", username)
+      writer.field("Replaces", replaces)
+      writer.field("LinksTo", linksTo)
     }
   }
 }
 
 extension JSONWriter {
-  fileprivate mutating func texts(_ texts: [SignUp.Attribute]) {
+  fileprivate mutating func texts(_ texts: [NamedSecret]) {
     for text in texts { field(text.name, text.value) }
   }
 }

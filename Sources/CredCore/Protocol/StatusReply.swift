@@ -58,9 +58,9 @@ extension JSONWriter {
     field("Failures", Int64(session.failures))
     field("LastRefresh", session.lastRefresh)
     field("Waiters", Int64(session.waiters))
-    if let caller = session.lastCaller {
+    if let caller = session.lastCaller, caller.pid != nil || caller.unit != nil {
       field("LastCaller") { writer in
-        writer.field("Pid", Int64(caller.pid))
+        writer.field("Pid", caller.pid.map(Int64.init))
         writer.field("Unit", caller.unit)
       }
     }
@@ -75,6 +75,10 @@ extension JSONWriter {
       writer.beginArray()
       for means in profile.means { writer.string(means.rawValue) }
       writer.endArray()
+      if !profile.redirectURIs.isEmpty { writer.field("RedirectUris", profile.redirectURIs) }
+      if !profile.identityProviders.isEmpty {
+        writer.field("IdentityProviders", profile.identityProviders)
+      }
     }
     endObject()
   }
@@ -88,6 +92,15 @@ extension JSONWriter {
     field("Requests", Int64(daemon.requests))
     field("BackendCalls", Int64(daemon.backendCalls))
     field("Exchanges", Int64(daemon.exchanges))
+    key("Listeners")
+    beginArray()
+    for listener in daemon.listeners {
+      beginObject()
+      field("Kind", listener.kind.rawValue)
+      field("Address", listener.address)
+      endObject()
+    }
+    endArray()
     field("Configured", daemon.configured)
     field("ClockSkew", daemon.clockSkew.map { Int64($0.inSeconds) })
     field("ReloadError", daemon.reloadProblem)
@@ -99,10 +112,19 @@ extension JSONWriter {
 public struct ProfileReport: Sendable, Equatable {
   public var name: String
   public var means: [SignInMeans]
+  /// Where a browser may come back to; one without a port takes any.
+  public var redirectURIs: [String]
+  /// Among which a sign-in by browser may choose.
+  public var identityProviders: [String]
 
-  public init(name: String, means: [SignInMeans]) {
+  public init(
+    name: String, means: [SignInMeans], redirectURIs: [String] = [],
+    identityProviders: [String] = []
+  ) {
     self.name = name
     self.means = means
+    self.redirectURIs = redirectURIs
+    self.identityProviders = identityProviders
   }
 }
 
@@ -114,8 +136,36 @@ public enum SignInMeans: String, Sendable {
   case password
   /// An IdentityId and a developer token.
   case token
+  /// A browser on this host.
+  case browser
+  /// A browser elsewhere, whose last URL is pasted.
+  case paste
+  /// A code that is typed elsewhere.
+  case device
   /// Tokens of other providers.
   case logins
+}
+
+/// A socket on which the daemon listens.
+public struct ListenerReport: Sendable, Equatable {
+  /// The raw values are those of the protocol.
+  public enum Kind: String, Sendable {
+    /// For requests of this protocol.
+    case socket
+    /// For HTTP clients.
+    case endpoint
+    /// For units that name it in `LoadCredential=`.
+    case tokens
+  }
+
+  public var kind: Kind
+  /// A path, or a loopback address with its port.
+  public var address: String
+
+  public init(_ kind: Kind, address: String) {
+    self.kind = kind
+    self.address = address
+  }
 }
 
 /// The daemon's part of `status`. Counters start at zero with the daemon.
@@ -133,6 +183,8 @@ public struct DaemonReport: Sendable, Equatable {
   public var backendCalls: Int
   /// Exchanges of a token for credentials.
   public var exchanges: Int
+  /// Where clients connect.
+  public var listeners: [ListenerReport]
   /// When the daemon applied its configuration.
   public var configured: WallTime
   /// AWS's time minus this host's, if they differ by more than a minute.
@@ -145,7 +197,7 @@ public struct DaemonReport: Sendable, Equatable {
 
   public init(
     version: String, pid: Int32, uptime: Duration, sessions: Int, connections: Int,
-    requests: Int, backendCalls: Int, exchanges: Int,
+    requests: Int, backendCalls: Int, exchanges: Int, listeners: [ListenerReport] = [],
     configured: WallTime, clockSkew: Duration? = nil, reloadProblem: String? = nil,
     stateDirectory: String? = nil
   ) {
@@ -157,6 +209,7 @@ public struct DaemonReport: Sendable, Equatable {
     self.requests = requests
     self.backendCalls = backendCalls
     self.exchanges = exchanges
+    self.listeners = listeners
     self.configured = configured
     self.clockSkew = clockSkew
     self.reloadProblem = reloadProblem
@@ -200,11 +253,12 @@ public struct SessionReport: Sendable, Equatable {
 
   /// A process that got credentials.
   public struct LastCaller: Sendable, Equatable {
-    public var pid: Int32
+    /// Nil if the kernel names no process: for a TCP connection, or one from another pid namespace.
+    public var pid: Int32?
     /// Its systemd unit; nil if it is unknown.
     public var unit: String?
 
-    public init(pid: Int32, unit: String?) {
+    public init(pid: Int32?, unit: String?) {
       self.pid = pid
       self.unit = unit
     }

@@ -43,7 +43,9 @@ public struct NewDevice: Sendable, Equatable {
     guard let value, value != .null else { return nil }
     key = try DeviceKey.checked(value.requiredText("DeviceKey"))
     groupKey = try value.requiredText("DeviceGroupKey")
-    guard groupKey.utf8.count <= 256, groupKey.utf8.allSatisfy(\.isVisible) else {
+    guard groupKey.utf8.count <= Limits.UserPool.groupKeyLength,
+      groupKey.utf8.allSatisfy(\.isVisible)
+    else {
       throw InvalidInput(field: "DeviceGroupKey", reason: "is too long or not printable ASCII")
     }
   }

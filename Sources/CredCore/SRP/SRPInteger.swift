@@ -53,7 +53,8 @@ public enum SRPError: Error, Sendable, Equatable {
   case notHexadecimal(String)
   case notBase64(String)
   case tooLong(String)
-  /// B is zero modulo N, or not below N: whoever sent it could know the secret without the password.
+  /// B is zero modulo N, or not below N. With such a B its sender needs no password to know the
+  /// secret.
   case serverValueOutOfRange
   /// u is zero: the password would not matter.
   case zeroScramble

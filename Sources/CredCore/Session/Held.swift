@@ -12,11 +12,13 @@ struct Held: Sendable, Equatable {
   var logins = LoginsMap()
   var loginExpirations = LoginExpirations()
   var token: HeldToken?
+  /// The sign-in at a provider that the backend links to its user.
+  var link: PoolSession?
   var credentials: HeldCredentials?
   /// The name of a user who signed in with a password.
   var username: String?
   /// The role that a `login` chose.
-  var customRoleARN: String?
+  @Boxed var customRoleARN: String? = nil
   /// Counts failures until a refresh succeeds.
   var backOff = BackOff()
   /// The pause after a failed refresh. It has ended while the next refresh is under way; if that is

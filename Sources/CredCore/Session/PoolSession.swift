@@ -1,30 +1,38 @@
-/// A sign-in at a user pool: what renews it, and the tokens that are held.
+/// A sign-in at a user pool or an OpenID Connect provider: what renews it, and the tokens that are
+/// held.
 ///
 /// A class because it never changes, and because few of many sessions have one: a session, its
 /// snapshot and a refresh share it.
 public final class PoolSession: Sendable, Equatable {
   /// Who gave the tokens. They go to nobody else.
   public let issuer: PoolIssuer
-  /// The immutable user name.
+  /// The immutable user name of a user pool; a provider's name for people to read.
   public let username: String
   /// `sub`.
   public let subject: String?
   /// The key of the device to which the refresh token is tied.
   public let deviceKey: String?
-  /// `auth_time`: when the user proved who they are. Renewed tokens keep it.
+  /// `auth_time` of the sign-in.
   public let signedInAt: WallTime?
-  /// Empty after the pool refused it.
+  /// The same on this host's own clock, counted back from the arrival of the tokens by the pool's
+  /// time. Nil where that is unknown. No renewal changes it.
+  public let provedAt: Instant?
+  /// Empty after the pool refused it, and where a provider gave none.
   public let refreshToken: Secret
   /// For the logins map; nil where it was refused or has expired.
   public let idToken: HeldPoolToken?
   /// Kept only where programs may have it.
   public let accessToken: HeldPoolToken?
+  /// Where a provider gave the refresh token: it goes to no other place. Nil for a user pool.
+  public let tokenEndpoint: String?
 
   init(
     issuer: PoolIssuer, username: String, subject: String?, deviceKey: String?,
-    signedInAt: WallTime?, refreshToken: Secret, idToken: HeldPoolToken?,
-    accessToken: HeldPoolToken?
+    signedInAt: WallTime?, provedAt: Instant? = nil, refreshToken: Secret, idToken: HeldPoolToken?,
+    accessToken: HeldPoolToken?, tokenEndpoint: String? = nil
   ) {
+    self.provedAt = provedAt
+    self.tokenEndpoint = tokenEndpoint
     self.issuer = issuer
     self.username = username
     self.subject = subject
@@ -39,13 +47,18 @@ public final class PoolSession: Sendable, Equatable {
     if one === other { return true }
     return one.issuer == other.issuer && one.username == other.username
       && one.subject == other.subject && one.deviceKey == other.deviceKey
-      && one.signedInAt == other.signedInAt && one.refreshToken == other.refreshToken
+      && one.signedInAt == other.signedInAt && one.provedAt == other.provedAt
+      && one.refreshToken == other.refreshToken
       && one.idToken == other.idToken && one.accessToken == other.accessToken
+      && one.tokenEndpoint == other.tokenEndpoint
   }
 
   /// Whether both are sign-ins of the same user at the same place.
-  func isOfSameUser(as other: PoolSession) -> Bool {
-    issuer == other.issuer && username.utf8.elementsEqual(other.username.utf8)
+  public func isOfSameUser(as other: PoolSession) -> Bool {
+    guard issuer == other.issuer else { return false }
+    // People may change the name that a provider shows; a user pool's names one user for ever.
+    return issuer.pool == nil
+      ? subject == other.subject : username.utf8.elementsEqual(other.username.utf8)
   }
 }
 
@@ -86,16 +99,27 @@ public struct HeldPoolToken: Sendable, Equatable {
 // MARK: - Changes
 
 extension PoolSession {
-  /// The session of a sign-in that has just succeeded; nil without a refresh token, because such a
-  /// session could not be renewed.
-  convenience init?(_ signIn: PoolSignIn, keepsAccessToken: Bool) {
-    guard let refreshToken = signIn.tokens.refresh else { return nil }
+  /// The session of a sign-in that has just succeeded. Without a refresh token a provider's lasts as long
+  /// as its ID token; nil for a user pool, which always gives one.
+  public convenience init?(_ signIn: PoolSignIn, keepsAccessToken: Bool) {
     let tokens = signIn.tokens
+    let isPool = signIn.issuer.pool != nil
+    guard let refreshToken = tokens.refresh ?? (isPool ? nil : Secret([])) else { return nil }
     self.init(
       issuer: signIn.issuer, username: signIn.username, subject: tokens.id.subject,
-      deviceKey: signIn.deviceKey, signedInAt: tokens.id.signedIn, refreshToken: refreshToken,
+      deviceKey: signIn.deviceKey, signedInAt: tokens.id.signedIn,
+      provedAt: signIn.provedAt, refreshToken: refreshToken,
       idToken: tokens.heldID(signIn.serverTime, signIn.received),
-      accessToken: keepsAccessToken ? tokens.heldAccess(signIn.serverTime, signIn.received) : nil)
+      accessToken: keepsAccessToken ? tokens.heldAccess(signIn.serverTime, signIn.received) : nil,
+      tokenEndpoint: signIn.tokenEndpoint)
+  }
+
+  /// With another refresh token: the former one is dead, even where nothing else came of a renewal.
+  func replacing(refreshToken: Secret) -> PoolSession {
+    PoolSession(
+      issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
+      signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken, idToken: idToken,
+      accessToken: accessToken, tokenEndpoint: tokenEndpoint)
   }
 
   /// With new tokens. The pool may have given another refresh token, and then the former one is
@@ -106,13 +130,16 @@ extension PoolSession {
     PoolSession(
       issuer: issuer, username: username, subject: tokens.id.subject ?? subject,
       deviceKey: deviceKey ?? tokens.access.deviceKey,
-      signedInAt: tokens.id.signedIn ?? signedInAt, refreshToken: tokens.refresh ?? refreshToken,
+      signedInAt: signedInAt, provedAt: provedAt, refreshToken: tokens.refresh ?? refreshToken,
       idToken: tokens.heldID(serverTime, received),
-      accessToken: keepsAccessToken ? tokens.heldAccess(serverTime, received) : nil)
+      accessToken: keepsAccessToken ? tokens.heldAccess(serverTime, received) : nil,
+      tokenEndpoint: tokenEndpoint)
   }
 
   /// Whether renewed tokens are this user's.
-  func mayBe(of tokens: PoolTokens) -> Bool {
+  func isUser(of tokens: PoolTokens) -> Bool {
+    // A provider's tokens were checked for their subject when they came.
+    guard issuer.pool != nil else { return tokens.id.subject == subject }
     let names = [tokens.id.username, tokens.access.username].compactMap(\.self)
     return names.allSatisfy { $0.utf8.elementsEqual(username.utf8) }
   }
@@ -121,15 +148,16 @@ extension PoolSession {
   func keeping(id: Bool, access: Bool) -> PoolSession {
     PoolSession(
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
-      signedInAt: signedInAt, refreshToken: refreshToken, idToken: id ? idToken : nil,
-      accessToken: access ? accessToken : nil)
+      signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken,
+      idToken: id ? idToken : nil, accessToken: access ? accessToken : nil,
+      tokenEndpoint: tokenEndpoint)
   }
 
   /// What stays of it when only a new sign-in helps: who it was.
   var withoutTokens: PoolSession {
     PoolSession(
       issuer: issuer, username: username, subject: subject, deviceKey: nil, signedInAt: nil,
-      refreshToken: Secret([]), idToken: nil, accessToken: nil)
+      provedAt: nil, refreshToken: Secret([]), idToken: nil, accessToken: nil)
   }
 
   /// When the first of its tokens is dropped.
@@ -145,6 +173,21 @@ extension PoolSession {
   }
 }
 
+extension PoolSignIn {
+  /// When the user proved who they are, on this host's clock. A time in the future of the pool's own
+  /// is no time.
+  fileprivate var provedAt: Instant? {
+    guard let signedIn = tokens.id.signedIn, let present = serverTime ?? tokens.id.issued else {
+      return nil
+    }
+    let age = present - signedIn
+    return age < .zero - Self.clockTolerance ? nil : received - max(age, .zero)
+  }
+
+  /// `Date` has whole seconds, and a pool has more than one machine.
+  private static let clockTolerance = Duration.seconds(60)
+}
+
 extension PoolTokens {
   fileprivate func heldID(_ serverTime: WallTime?, _ received: Instant) -> HeldPoolToken {
     HeldPoolToken(id.token, lifetime: id.lifetime(at: serverTime), received: received)
@@ -152,7 +195,10 @@ extension PoolTokens {
 
   fileprivate func heldAccess(_ serverTime: WallTime?, _ received: Instant) -> HeldPoolToken {
     HeldPoolToken(
-      access.token, lifetime: access.lifetime(at: serverTime) ?? accessLifetime,
+      access.token,
+      lifetime: access.lifetime(at: serverTime) ?? accessLifetime
+        // Where nobody says it, the token is used again as long as no new one is asked for anyway.
+        ?? Limits.User.poolDemandInterval,
       received: received)
   }
 }

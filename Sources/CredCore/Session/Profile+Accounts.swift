@@ -36,7 +36,7 @@ extension Profile {
           .invalidRequest, "\(place) would get the password in clear: its url is no https:// URL")
       }
       return nil
-    case .http, .exec, .cognito, .userPool:
+    case .http, .exec, .cognito, .userPool, .oidc:
       return ProtocolError(
         .invalidRequest,
         "\(place) does not offer the action \"sign-up\": it has no register_url")
@@ -56,7 +56,7 @@ extension AccountInput {
   }
 
   private func check() throws(InvalidInput) {
-    if let username { try Self.check(username: username) }
+    if let username { _ = try UserPoolInput.username(username) }
     switch self {
     case .signUp(let signUp):
       _ = try UserPoolInput.password(signUp.password)
@@ -66,13 +66,6 @@ extension AccountInput {
     case .resetPassword(_, let code, let password):
       _ = (try UserPoolInput.code(code), try UserPoolInput.password(password))
     case .own(let input): try Self.check(input)
-    }
-  }
-
-  private static func check(username: String) throws(InvalidInput) {
-    guard username.unicodeScalars.count <= Limits.UserPool.usernameLength else {
-      throw InvalidInput(
-        field: "username", reason: "is over \(Limits.UserPool.usernameLength) characters")
     }
   }
 

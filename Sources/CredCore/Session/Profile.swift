@@ -11,6 +11,9 @@ public final class Profile: Sendable, Equatable {
   /// The endpoint of the backend's user pool; nil with another backend.
   public let userPoolEndpoint: AWSEndpoint?
   public let plan: SessionPlan
+  /// The profile as it would be with its `link_backend` alone: by it, users sign in to be linked. Nil
+  /// without one.
+  public let link: Profile?
   public let access: AccessRule
   /// Whether a uid without a name cannot use it.
   public let needsUserName: Bool
@@ -34,11 +37,14 @@ public final class Profile: Sendable, Equatable {
     access = AccessRule(settings, groupID: groupID)
     needsUserName = configuration.needsUserName(settings)
     userPoolEndpoint = try Self.userPoolEndpoint(backend, settings)
-    plan = SessionPlan(
+    link = try Self.link(of: settings, in: configuration, groupID: groupID)
+    var plan = SessionPlan(
       backend: try Self.trust(backend, userPoolEndpoint), flow: settings.flow,
       allowsGuests: settings.guest, tokenFileProvider: settings.webIdentityProvider,
       developerLoginKey: settings.loginsKey ?? AWSPartition.loginsKey(region: pool.region),
       keepsAccessToken: settings.vendTokens.contains { $0 != .id })
+    plan.link = link?.plan.backend.issuer
+    self.plan = plan
     identityFingerprint = Fingerprint(identityOf: settings, backend, plan)
     credentialsFingerprint = Fingerprint(credentialsOf: settings, of: identityFingerprint)
     backendFingerprint = Fingerprint(placeOf: backend, plan.backend.issuer)
@@ -48,7 +54,7 @@ public final class Profile: Sendable, Equatable {
     if one === other { return true }
     return one.settings == other.settings && one.backend == other.backend
       && one.pool == other.pool && one.cognito == other.cognito && one.sts == other.sts
-      && one.plan == other.plan && one.access == other.access
+      && one.plan == other.plan && one.link == other.link && one.access == other.access
       && one.needsUserName == other.needsUserName
       && one.identityFingerprint == other.identityFingerprint
       && one.credentialsFingerprint == other.credentialsFingerprint
@@ -91,276 +97,73 @@ public final class Profile: Sendable, Equatable {
         PoolIssuer(
           pool: try UserPoolID(pool.userPoolID), clientID: pool.clientID,
           endpoint: endpoint?.url ?? ""))
+    case .oidc(let oidc):
+      .userPool(try Self.issuer(of: oidc))
     }
+  }
+
+  private static func issuer(of oidc: OIDCSettings) throws(InvalidInput) -> PoolIssuer {
+    let issuer = try OIDCIssuer(oidc.issuer)
+    return PoolIssuer(
+      provider: issuer, loginsKey: oidc.providerName ?? issuer.loginsKey, clientID: oidc.clientID,
+      endpoint: oidc.endpoints.token?.text ?? "")
   }
 }
 
+/// The profiles and settings of its own and linked user pools and providers.
 extension Profile {
+  private static func link(
+    of settings: ProfileSettings, in configuration: Configuration, groupID: (String) -> UInt32?
+  ) throws(InvalidInput) -> Profile? {
+    guard let name = settings.linkBackend else { return nil }
+    return try Profile(settings.signingIn(at: name), in: configuration, groupID: groupID)
+  }
+
+  /// The profile as it would be with that provider alone; nil if the backend is none.
+  public func signingIn(at backend: String, in configuration: Configuration) -> Profile? {
+    switch configuration.backends[backend]?.kind {
+    case .userPool, .oidc:
+      try? Profile(settings.signingIn(at: backend), in: configuration) { _ in nil }
+    default: nil
+    }
+  }
+
+  /// Of its user pool; nil with another backend.
+  var userPool: UserPoolSettings? {
+    if case .userPool(let settings) = backend?.kind { settings } else { nil }
+  }
+
+  /// By whose backend users sign in with a browser or a device code.
+  public var signInProfile: Profile { link ?? self }
+
+  /// By whose user pool users sign in with a name: the profile itself, or the one that is linked. Nil
+  /// where the backend takes the passwords, or nobody does.
+  public var poolProfile: Profile? {
+    let candidate = plan.backend == .password ? self : signInProfile
+    guard case .userPool? = candidate.backend?.kind else { return nil }
+    return candidate
+  }
+
   /// The app client of the profile's user pool; nil with another backend.
   ///
   /// - Parameter secret: the content of `client_secret_file`, which is read for each call.
   /// - Throws: if Cognito would refuse the secret.
   public func userPoolClient(secret: Secret?) throws(InvalidInput) -> UserPoolClient? {
-    guard let backend, let endpoint = userPoolEndpoint, let issuer = plan.backend.issuer else {
-      return nil
-    }
+    guard let backend, let endpoint = userPoolEndpoint, let issuer = plan.backend.issuer,
+      let pool = issuer.pool
+    else { return nil }
     return try UserPoolClient(
-      backend: backend.name, endpoint: endpoint, pool: issuer.pool, id: issuer.clientID,
-      secret: secret)
+      backend: backend.name, endpoint: endpoint, pool: pool, id: issuer.clientID, secret: secret)
   }
 }
 
-extension Profile {
-  /// How users sign in, for clients that ask before they sign in.
-  public var signInMeans: [SignInMeans] {
-    var means: [SignInMeans] = []
-    if plan.worksUnattended { means.append(.host) }
-    if plan.backend == .password || plan.backend.issuer != nil { means.append(.password) }
-    // A developer token is a backend's word, not a user pool's.
-    if plan.backend.issuer == nil { means.append(.token) }
-    if takesLogins { means.append(.logins) }
-    return means
-  }
-
-  /// Whether its backend can be told of a sign-out.
-  public var reportsSignOut: Bool {
-    switch backend?.kind {
-    case .http(let http): http.logoutURL != nil
-    case .userPool: true
-    case nil, .exec, .cognito, .awsSample: false
-    }
-  }
-
-  /// With `method = GET` a backend gets nothing but its URL, and so no logins.
-  private var takesLogins: Bool {
-    guard case .http(let http) = backend?.kind else { return true }
-    return http.method != .get
-  }
-
-  /// Why a `login` does not fit this profile; checked before any call.
-  public func refusal(of login: LoginRequest) -> ProtocolError? {
-    if login.customRoleARN != nil, plan.flow == .basic {
-      return ProtocolError(
-        .invalidRequest,
-        "\"custom_role_arn\" belongs to the enhanced flow, and profile '\(settings.name)' has the "
-          + "basic one: its role is role_arn")
-    }
-    if login.metadata != nil || login.validationData != nil, let error = refusalOfMetadata {
-      return error
-    }
-    switch login.signIn {
-    case .host: return refusalOfHost
-    case .username:
-      guard let settings = userPool else {
-        return ProtocolError(
-          .invalidRequest,
-          "\"username\" needs \"password\": profile '\(self.settings.name)' has no user pool to "
-            + "ask for it")
-      }
-      guard settings.authFlow.needsPassword else { return nil }
-      return ProtocolError(
-        .signInRequired, "profile '\(self.settings.name)' needs a password")
-    case .password:
-      guard plan.backend != .password, plan.backend.issuer == nil else { return nil }
-      return ProtocolError(
-        .invalidRequest, "profile '\(settings.name)' has no backend that takes passwords")
-    case .poolTokens: return nil
-    case .developerToken where plan.backend.issuer != nil:
-      return ProtocolError(
-        .invalidRequest,
-        "profile '\(settings.name)' has a user pool: it takes no developer token")
-    case .developerToken(let identityID, let token):
-      return refusal(of: identityID) ?? refusal(of: token, for: identityID)
-    case .logins(let logins, let identityID, let isAlone):
-      return refusal(of: logins) ?? identityID.flatMap(refusal)
-        ?? (isAlone ? nil : refusalOfLinking(identityID))
-    }
-  }
-
-  /// Only the backend says who is whom at the developer provider: a client that could would name
-  /// another user there.
-  private func refusal(of logins: LoginsMap) -> ProtocolError? {
-    let own = settings.developerProvider?.lowercased()
-    for provider in logins.logins.map(\.provider) {
-      if provider.lowercased() == own {
-        return ProtocolError(
-          .invalidRequest,
-          "provider \(provider.quoted) in \"logins\" is the developer_provider of profile "
-            + "'\(settings.name)': only its backend vouches for users there")
-      }
-      if provider.lowercased() == plan.backend.issuer?.pool.loginsKey.lowercased() {
-        return ProtocolError(
-          .invalidRequest,
-          "provider \(provider.quoted) in \"logins\" is the user pool of profile "
-            + "'\(settings.name)' itself: sign in to it")
-      }
-      if provider == plan.developerLoginKey {
-        return ProtocolError(
-          .invalidRequest,
-          "provider \(provider.quoted) in \"logins\" is the key of developer tokens: they go into "
-            + "\"token\", with their \"identity_id\"")
-      }
-    }
-    return nil
-  }
-
-  private func refusal(of identityID: IdentityID) -> ProtocolError? {
-    guard identityID.region != pool.region else { return nil }
-    return ProtocolError(
-      .invalidRequest,
-      "\"identity_id\" is of region \(identityID.region.quoted), and the pool of profile "
-        + "'\(settings.name)' of \(pool.region)")
-  }
-
-  /// Why logins cannot go to the backend to be linked.
-  private func refusalOfLinking(_ identityID: IdentityID?) -> ProtocolError? {
-    guard let backend else { return nil }
-    if identityID != nil {
-      return ProtocolError(
-        .invalidRequest,
-        "in profile '\(settings.name)' the backend says whose identity it is: \"identity_id\" beside "
-          + "\"logins\" takes \"alone\": true")
-    }
-    guard case .http(let http) = backend.kind, http.method == .get else { return nil }
-    return ProtocolError(
-      .invalidRequest,
-      "backend '\(backend.name)' of profile '\(settings.name)' has method = GET, which carries no "
-        + "logins: \"logins\" takes \"alone\": true, or the backend method = POST")
-  }
-
-  /// In the basic flow only the token says whose it is: STS is not told the IdentityId.
-  private func refusal(of token: DeveloperToken, for identityID: IdentityID) -> ProtocolError? {
-    // Cognito would not notice: it gives the other pool's credentials.
-    if let audience = token.audience.flatMap({ try? IdentityPoolID($0) }), audience != pool {
-      return ProtocolError(
-        .tokenRejected,
-        "\"token\" is for another identity pool than that of profile '\(settings.name)'")
-    }
-    switch token.subject {
-    case identityID: return nil
-    case nil where plan.flow == .enhanced: return nil
-    default:
-      return ProtocolError(
-        .tokenRejected, "\"token\" is not a token of Cognito for the identity \"identity_id\"")
-    }
-  }
-
-  private var userPool: UserPoolSettings? {
-    if case .userPool(let settings) = backend?.kind { settings } else { nil }
-  }
-
-  /// Why clients may send nothing for the triggers of a user pool; nil if they may.
-  public var refusalOfMetadata: ProtocolError? {
-    guard let userPool else {
-      return ProtocolError(
-        .invalidRequest,
-        "\"client_metadata\" and \"validation_data\" are for user pools, and profile "
-          + "'\(settings.name)' has none")
-    }
-    guard !userPool.takesClientMetadata else { return nil }
-    return ProtocolError(
-      .invalidRequest,
-      "profile '\(settings.name)' takes no \"client_metadata\" and no \"validation_data\": its "
-        + "backend has client_metadata = no")
-  }
-
-  private var refusalOfHost: ProtocolError? {
-    if plan.worksUnattended { return nil }
-    guard plan.backend != .password, plan.backend.issuer == nil else {
-      // At this code a client asks the user for a password.
-      return ProtocolError(.signInRequired, "profile '\(settings.name)' needs a password")
-    }
-    return ProtocolError(
-      .invalidRequest,
-      "profile '\(settings.name)' has no backend: \"login\" needs \"identity_id\" with \"token\", or "
-        + "\"logins\"")
-  }
-}
-
-extension Profile {
-  /// Which kind of token `token` gives.
-  ///
-  /// - Throws: why it gives none.
-  public func tokenKind(_ asked: TokenKind?) throws(ProtocolError) -> TokenKind {
-    guard userPool != nil else {
-      guard asked == nil || asked == .developer else {
-        throw .invalid(
-          "profile '\(settings.name)' has no user pool, and so no tokens of the kind "
-            + (asked?.rawValue ?? "").quoted)
-      }
-      return .developer
-    }
-    let vended = settings.vendTokens.map { $0 == .id ? TokenKind.id : .access }
-    guard let kind = asked ?? vended.first else {
-      throw ProtocolError(
-        .accessDenied, "profile '\(settings.name)' hands out no tokens: see vend_tokens")
-    }
-    guard kind != .developer else {
-      throw .invalid(
-        "the users of profile '\(settings.name)' sign in to a user pool, which gives no developer "
-          + "tokens")
-    }
-    guard vended.contains(kind) else {
-      throw ProtocolError(
-        .accessDenied,
-        "profile '\(settings.name)' hands out no \(kind.rawValue) tokens: see vend_tokens")
-    }
-    return kind
-  }
-
-  /// Why a program does not get this access token; nil if it may.
-  public func refusal(ofVending token: HeldPoolToken) -> ProtocolError? {
-    guard token.mayChangeAccount, !settings.vendTokens.contains(.account) else { return nil }
-    return ProtocolError(
-      .accessDenied,
-      "this access token may change the user's account, which takes the word 'account' in "
-        + "vend_tokens of profile '\(settings.name)'")
-  }
-}
-
-/// What a profile's configuration means for its sessions.
-public struct SessionPlan: Sendable, Equatable {
-  /// How the profile's backend authenticates a user. The names of the cases are part of stored
-  /// fingerprints.
-  public enum BackendTrust: Sendable, Equatable {
-    /// There is no backend.
-    case none
-    /// The backend trusts the host: the first `get` signs in by itself.
-    case host
-    /// The backend requires a password.
-    case password
-    /// The backend is a user pool: users prove there who they are, and its tokens go to Cognito.
-    indirect case userPool(PoolIssuer)
-
-    /// Of the user pool; nil for another backend.
-    public var issuer: PoolIssuer? { if case .userPool(let issuer) = self { issuer } else { nil } }
-  }
-
-  public var backend: BackendTrust
-  /// The provider of the token in the profile's token file, which signs in unattended.
-  public var tokenFileProvider: String?
-  /// The key of a developer token in `Logins`; it depends on the partition.
-  public var developerLoginKey: String
-  // Small ones last: a session's other small values fill the rest of their word.
-  public var flow: ProfileSettings.Flow
-  /// Unauthenticated identities are allowed.
-  public var allowsGuests: Bool
-  /// Whether a user pool's access token is kept, to be handed out.
-  public var keepsAccessToken: Bool
-
-  /// Whether a session signs in without a `login`.
-  public var worksUnattended: Bool { backend == .host || tokenFileProvider != nil }
-
-  public init(
-    backend: BackendTrust, flow: ProfileSettings.Flow = .enhanced, allowsGuests: Bool = false,
-    tokenFileProvider: String? = nil,
-    developerLoginKey: String = "cognito-identity.amazonaws.com", keepsAccessToken: Bool = false
-  ) {
-    self.backend = backend
-    self.flow = flow
-    self.allowsGuests = allowsGuests
-    self.tokenFileProvider = tokenFileProvider
-    self.developerLoginKey = developerLoginKey
-    self.keepsAccessToken = keepsAccessToken
+extension ProfileSettings {
+  fileprivate func signingIn(at backend: String) -> ProfileSettings {
+    var next = self
+    next.backend = backend
+    next.linkBackend = nil
+    next.developerProvider = nil
+    next.vendTokens = []
+    return next
   }
 }

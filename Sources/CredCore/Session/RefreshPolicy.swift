@@ -17,11 +17,6 @@ public enum RefreshPolicy {
   static let lastCall: Duration = .seconds(60)
   /// The same for a token, which must still be valid when Cognito reads it.
   static let tokenMargin: Duration = .seconds(60)
-  /// Callers that demand better than what is held (`refresh`, `min_ttl`) start at most one refresh
-  /// in this time.
-  static let demandInterval: Duration = .seconds(1)
-  /// The same for tokens of a user pool: each new one may use up a refresh token.
-  static let poolDemandInterval: Duration = .seconds(30)
 
   /// The instant at which credentials are renewed.
   ///

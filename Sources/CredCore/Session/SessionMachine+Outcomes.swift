@@ -4,7 +4,18 @@ extension SessionMachine {
   mutating func outcomeReceived(
     _ call: CallID, _ outcome: UpstreamOutcome, _ context: inout EventContext
   ) {
+    if let ended = renewal, ended.call == call {
+      renewal = nil
+      guard case .refreshing(let refresh) = work, refresh.call == call,
+        !refresh.isAfterRenewal || refresh.takes(outcome, of: ended)
+          || refresh.isForLink && held.link?.refreshToken == ended.token
+      else { return renewalEnded(ended, outcome, &context) }
+    }
     guard case .refreshing(var refresh) = work, refresh.call == call else { return }
+    refresh.isAfterRenewal = false
+    if refresh.renewsLink || refresh.isForLink {
+      return linkRenewalEnded(outcome, refresh, &context)
+    }
     switch outcome {
     case .credentials(_, _, let lifetime) where lifetime <= .zero:
       outcomeReceived(call, .failed(.credentialsExpired), &context)
@@ -12,6 +23,8 @@ extension SessionMachine {
       passwordAccepted(session, refresh, &context)
     case .poolTokens(let tokens, let serverTime):
       poolTokensReceived(tokens, serverTime, refresh, &context)
+    case .refreshTokenReplaced(let token, let failure):
+      refreshTokenReplaced(token, failure, refresh, &context)
     case .fileToken(let token):
       tokenFileRead(token, refresh, &context)
     case .token(let identityID, let token, _) where !isBackendAsked:
@@ -46,7 +59,9 @@ extension SessionMachine {
   ) {
     // With a token that a client brought, the identity is that token's, not the backend's word.
     let isClients = refresh.method == .developerToken || signIn?.claimedIdentity != nil
-    setIdentity(identityID, isWithheld: isClients, &context)
+    // A renewal changes nothing about where the identity came from.
+    let wasWithheld = held.isIdentityWithheld && held.identityID == identityID
+    setIdentity(identityID, isWithheld: isClients || wasWithheld, &context)
     setState(refresh.method.map { .signedIn($0) } ?? .guest, &context)
     acceptSignIn(&context)
     held.credentials = HeldCredentials(

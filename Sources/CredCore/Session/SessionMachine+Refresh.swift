@@ -4,8 +4,10 @@ extension SessionMachine {
   /// Starts a refresh if its time has come or a new caller is a reason to start it now.
   mutating func startIfDue(_ context: inout EventContext) {
     if case .refreshing(var refresh) = work {
-      // A caller that wants credentials extends a refresh that was for a token alone.
-      if waiters.contains(where: { $0.want == .credentials }) { refresh.goal = .credentials }
+      // A caller that wants credentials extends a refresh that was for the backend's token alone.
+      if !refresh.isForLink, waiters.contains(where: { $0.want == .credentials }) {
+        refresh.goal = .credentials
+      }
       work = .refreshing(refresh)
     } else if nextStart.map({ $0 <= context.now }) ?? false || callerStartsRefresh(context.now) {
       startRefresh(&context)
@@ -15,16 +17,41 @@ extension SessionMachine {
   /// When the next refresh starts if no event comes before; nil where it takes an event first.
   var nextStart: Instant? {
     guard work == .idle, canRefresh else { return nil }
-    if let pause = held.pause {
-      let isAwaited = waiters.contains { isServedByRefresh($0) && $0.deadline > pause.until }
-      return isInUse || isAwaited ? pause.until : nil
+    var start = isInUse ? held.pause?.until ?? held.credentials?.refreshAt : nil
+    for waiter in waiters where isServedByRefresh(waiter) {
+      guard let wanted = nextStart(for: waiter) else { continue }
+      start = min(start ?? wanted, wanted)
     }
-    let renewal = isInUse ? held.credentials?.refreshAt : nil
-    let wanted = waiters.compactMap { waiter in
+    return start
+  }
+
+  /// When a refresh starts for a caller that waits; nil if that is past its deadline.
+  private func nextStart(for waiter: Waiter) -> Instant? {
+    guard let (pause, failed) = pause(for: waiter) else {
       let start = earliestStart(for: waiter)
-      return isServedByRefresh(waiter) && start < waiter.deadline ? start : nil
+      return start < waiter.deadline ? start : nil
     }
-    return (wanted + [renewal].compactMap(\.self)).min()
+    guard pause.until < waiter.deadline else { return nil }
+    // A caller that comes during the pause waits no longer than one that comes after it. One that has
+    // waited for that attempt waits for the next planned one: otherwise a single caller would end each
+    // pause.
+    return failed.map { waiter.arrived > $0 } ?? true ? pause.callersFrom : pause.until
+  }
+
+  /// When a refresh that nobody asked for may start; nil while one is under way, or where none is
+  /// possible without a sign-in. A user who signed out stays so.
+  ///
+  /// - Parameter signingIn: whether it may be the user's first.
+  public func unattendedStart(signingIn: Bool) -> Instant? {
+    guard work == .idle, signIn == nil, canRefresh else { return nil }
+    if case .signedOut(let isByUser) = held.state, isByUser || !signingIn { return nil }
+    let due = held.credentials?.refreshAt ?? Instant(nanoseconds: 0)
+    return max(due, held.pause?.until ?? due)
+  }
+
+  mutating func renewUnattended(_ context: inout EventContext) {
+    guard let start = unattendedStart(signingIn: true), start <= context.now else { return }
+    startRefresh(&context)
   }
 
   /// Whether a refresh is possible in this state.
@@ -39,17 +66,30 @@ extension SessionMachine {
   /// Whether a caller that came with this event starts a refresh before the pause is over. Its own
   /// deadline does not matter: the next caller has the result.
   private func callerStartsRefresh(_ now: Instant) -> Bool {
-    waiters.contains { waiter in
-      guard canRefresh, waiter.arrived == now, isServedByRefresh(waiter) else { return false }
-      return (held.pause?.callersFrom ?? earliestStart(for: waiter)) <= now
-    }
+    canRefresh && waiters.contains { isServedByRefresh($0) && startsRefresh($0, now) }
   }
 
-  /// Only a backend gives tokens; guests and logins have none.
-  private func isServedByRefresh(_ waiter: Waiter) -> Bool {
+  /// Whether a waiter came with this event, and starts a refresh.
+  private func startsRefresh(_ waiter: Waiter, _ now: Instant) -> Bool {
+    waiter.arrived == now && callersStart(for: waiter) <= now
+  }
+
+  /// Whether a waiter that a refresh serves is a reason for one to start now.
+  func isDue(_ waiter: Waiter, _ now: Instant) -> Bool {
+    startsRefresh(waiter, now) || nextStart(for: waiter).map { $0 <= now } ?? false
+  }
+
+  /// From when on a caller starts a refresh.
+  func callersStart(for waiter: Waiter) -> Instant {
+    pause(for: waiter)?.pause.callersFrom ?? earliestStart(for: waiter)
+  }
+
+  /// Only a backend gives tokens, and a linked sign-in; guests and logins have none.
+  func isServedByRefresh(_ waiter: Waiter) -> Bool {
     switch (waiter.want, tokenSource) {
     case (.credentials, _), (.token, .backend): true
     case (_, .userPool): waiter.want.isOfPool
+    case (_, .backend): canRenewLink(waiter)
     default: false
     }
   }
@@ -65,19 +105,18 @@ extension SessionMachine {
       }
     guard waiter.isDemanding, let received else { return waiter.arrived }
     let interval =
-      waiter.want.isOfPool ? RefreshPolicy.poolDemandInterval : RefreshPolicy.demandInterval
+      waiter.want.isOfPool ? Limits.User.poolDemandInterval : Limits.User.demandInterval
     return max(waiter.arrived, received + interval)
   }
 
   mutating func startRefresh(_ context: inout EventContext) {
     guard let tokenSource else { return }
-    held.pause = held.pause?.ended(context.now)
-    let isForToken =
-      signIn == nil && !waiters.isEmpty && waiters.allSatisfy { $0.want != .credentials }
-    var refresh = Refresh(goal: isForToken ? .token : .credentials, method: tokenSource.method)
+    var refresh = Refresh(goal: nextGoal(context.now), method: tokenSource.method)
+    if !refresh.isForLink { held.pause = held.pause?.ended(context.now) }
     // A token of the user pool that is held is not what its waiter asks for.
     refresh.isForced = waiters.contains {
-      $0.mustRefresh || $0.want.isOfPool && earliestStart(for: $0) <= context.now
+      guard !wantsLinkToken($0) else { return false }
+      return $0.mustRefresh || $0.want.isOfPool && earliestStart(for: $0) <= context.now
     }
     startNextCall(refresh, &context)
   }
@@ -108,9 +147,17 @@ extension SessionMachine {
   mutating func startCall(
     _ call: UpstreamCall, for refresh: Refresh, _ context: inout EventContext
   ) {
+    // A password is checked now: no other call could take its place, and a linked sign-in that is being
+    // renewed has nothing to do with it.
+    if !call.isPasswordCheck, waitsForRenewal(refresh) { return }
     var refresh = refresh
     let id = context.callIDs.next()
     refresh.call = id
+    refresh.renewsLink = false
+    if case .renewPoolTokens(let session, _) = call {
+      refresh.renewsLink = session.issuer == plan.link
+      renewal = PoolRenewal(call: id, token: session.refreshToken)
+    }
     work = .refreshing(refresh)
     context.actions.append(.call(id, call))
   }
@@ -120,6 +167,8 @@ extension SessionMachine {
     switch tokenSource {
     case nil: return nil
     case .userPool(let session): return poolCall(session, for: refresh, now)
+    case .backend where refresh.isForLink:
+      return held.link.map { .renewPoolTokens($0, way: refresh.remedies.renewalWay) }
     case .backend(_, let session):
       if refresh.goal == .credentials, refresh.hasNewToken || !refresh.isForced,
         let token = held.token, isUsable(token, now), let identityID = held.identityID
@@ -127,8 +176,11 @@ extension SessionMachine {
         return exchange(token, identityID)
       }
       if readsFile { return .readTokenFile }
+      if let link = linkToRenew(refresh, now) {
+        return .renewPoolTokens(link, way: refresh.remedies.renewalWay)
+      }
       return .tokenCallback(
-        identityID: identityForBackend(refresh), logins: held.logins, session: session,
+        identityID: identityForBackend(refresh), logins: loginsForBackend(now), session: session,
         isForced: refresh.isForced || refresh.wasTokenRefused)
     case .token:
       guard let token = held.token, let identityID = identityOfTokens else { return nil }
@@ -265,8 +317,14 @@ struct Refresh: Sendable, Equatable {
   var hasReadTokenFile = false
   /// A caller wants what the backend gives now: the held token is not used.
   var isForced = false
+  /// It begins when a renewal at the user pool, which another refresh asked for, has ended.
+  var isAfterRenewal = false
   /// The held token came in this refresh.
   var hasNewToken = false
+  /// The call renews a linked sign-in, before the callback that brings it.
+  var renewsLink = false
+  /// That was tried: the callback goes with what there is.
+  var hasTriedLink = false
 
   /// A backend that keeps its tokens must not give the refused one again.
   var wasTokenRefused: Bool {

@@ -18,11 +18,26 @@ extension SessionMachine {
     let deadline: Instant
     /// The client to answer; nil once it is answered or gone.
     var client: UInt64?
+    /// Those that get the same answer.
+    var onlookers: [SignInOnlooker] = []
     /// The IdentityId that the client names. Until Cognito accepts it with the client's own tokens it
     /// is used with them alone, and the session does not have it.
     var claimedIdentity: IdentityID?
 
     var isAccepted: Bool { state == .accepted }
+    /// Everybody who waits for the outcome.
+    var clients: [UInt64] { [client].compactMap(\.self) + onlookers.map(\.client) }
+
+    /// When the next of them has waited for long enough; nil where nobody waits.
+    var nextTimeout: Instant? {
+      let own = client == nil ? nil : deadline
+      return (onlookers.map(\.until) + [own].compactMap(\.self)).min()
+    }
+
+    mutating func left(_ leaving: UInt64) {
+      if client == leaving { client = nil }
+      onlookers.removeAll { $0.client == leaving }
+    }
   }
 
   // MARK: Start
@@ -32,7 +47,8 @@ extension SessionMachine {
     cancelSignIn(
       ProtocolError(.signInFailed, "another sign-in to the same profile took its place"), &context)
     signIn = SignIn(
-      before: held, kind: request.input.kind, deadline: request.deadline, client: request.id)
+      before: held, kind: request.input.kind, deadline: request.deadline, client: request.id,
+      onlookers: request.onlookers)
     held.customRoleARN = request.customRoleARN
     endRefresh()
     switch request.input {
@@ -42,9 +58,16 @@ extension SessionMachine {
         for: Refresh(goal: .credentials, method: nil), &context)
     case .host: signInByHost(&context)
     case .poolTokens(let poolSignIn):
-      if let error = usePoolTokens(poolSignIn, &context) { return cancelSignIn(error, &context) }
-    case .username:
-      preconditionFailure("the profile refuses a name alone, or a conversation takes it")
+      let isLinked = plan.link == poolSignIn.issuer
+      let error = isLinked ? useLink(poolSignIn, &context) : usePoolTokens(poolSignIn, &context)
+      if let error {
+        if let refused = PoolSession(poolSignIn, keepsAccessToken: false) {
+          abandon([refused], &context)
+        }
+        return cancelSignIn(error, &context)
+      }
+    case .username, .browser, .device:
+      preconditionFailure("the profile refuses it, or a conversation takes it")
     case .developerToken(let identityID, let token):
       useDeveloperToken(token, of: identityID, request, &context)
     case .logins(let added, let identityID, let isAlone):
@@ -128,7 +151,7 @@ extension SessionMachine {
   }
 
   /// Nothing of the user goes into the next sign-in.
-  private mutating func dropAllOfUser(_ context: inout EventContext) {
+  mutating func dropAllOfUser(_ context: inout EventContext) {
     removeTokens()
     forgetCredentials(&context)
     held.username = nil
@@ -184,7 +207,9 @@ extension SessionMachine {
     // Another user's identity must not become this one's. A guest's identity does.
     let isSameUser = held.username?.utf8.elementsEqual(name.utf8) ?? false
     if !isSameUser && held.state != .guest { setIdentity(nil, &context) }
+    let link = isSameUser ? held.link : nil
     removeTokens()
+    held.link = link
     forgetCredentials(&context)
     held.username = name
     held.state = .signedIn(.password(session))
@@ -195,7 +220,9 @@ extension SessionMachine {
   }
 
   mutating func acceptSignIn(_ context: inout EventContext) {
+    let former = formerHeld?.poolSessions ?? []
     signIn?.state = .accepted
+    abandon(former, &context)
     announceChanges(&context)
   }
 
@@ -203,7 +230,7 @@ extension SessionMachine {
 
   mutating func signInSucceeded(_ context: inout EventContext) {
     acceptSignIn(&context)
-    if let client = signIn?.client { context.actions.append(.giveState(client)) }
+    for client in signIn?.clients ?? [] { context.actions.append(.giveState(client)) }
     signIn = nil
   }
 
@@ -215,14 +242,16 @@ extension SessionMachine {
   ) -> Bool {
     guard let ended = signIn else { return false }
     // An unavailable upstream did not refuse the user's own tokens: they are tried again. What a
-    // client brought is not accepted on trust.
+    // client brought is not accepted on trust, nor is a link that the backend has not seen.
     if failure.failureClass.isTransient, case .signedIn = held.state,
-      ended.isAccepted || !(awaitsPassword || refresh.method.map(isProvenByCognito) ?? false)
+      ended.isAccepted
+        || !(awaitsPassword || ended.kind == .userPool
+          || refresh.method.map(isProvenByCognito) ?? false)
     {
       signInSucceeded(&context)
       return false
     }
-    if let client = ended.client {
+    for client in ended.clients {
       context.actions.append(.refuse(client, Self.refusal(of: failure)))
     }
     signIn = nil
@@ -242,18 +271,26 @@ extension SessionMachine {
 
   /// Refuses a sign-in because of another wish of the user. It is rolled back although the backend
   /// may still accept the password.
-  mutating func cancelSignIn(_ error: ProtocolError, _ context: inout EventContext) {
+  ///
+  /// - Parameter abandons: whether the tokens that it brought are to be revoked.
+  mutating func cancelSignIn(
+    _ error: ProtocolError, abandons: Bool = true, _ context: inout EventContext
+  ) {
     guard let ended = signIn else { return }
     signIn = nil
-    if let client = ended.client { context.actions.append(.refuse(client, error)) }
+    for client in ended.clients { context.actions.append(.refuse(client, error)) }
     if ended.isAccepted { return }
-    rollBack(ended, &context)
+    rollBack(ended, abandons: abandons, &context)
   }
 
   /// Restores the state before the sign-in. Watchers were not told of the sign-in, so nothing is
-  /// announced.
-  private mutating func rollBack(_ refused: SignIn, _ context: inout EventContext) {
+  /// announced. The tokens that it brought are nobody's.
+  private mutating func rollBack(
+    _ refused: SignIn, abandons: Bool = true, _ context: inout EventContext
+  ) {
+    let brought = held.poolSessions
     held = refused.before
+    if abandons { abandon(brought, &context) }
     work = .idle
     context.actions.append(.credentialsChanged)
     dropExpired(&context)
@@ -267,13 +304,16 @@ extension SessionMachine {
     return error
   }
 
-  /// Answers the client of a sign-in that takes too long. The sign-in goes on.
+  /// Answers the clients that a sign-in keeps waiting for too long. The sign-in goes on.
   mutating func timeOutSignIn(_ context: inout EventContext) {
-    guard let client = signIn?.client, let deadline = signIn?.deadline, deadline <= context.now
-    else { return }
-    signIn?.client = nil
-    context.actions.append(
-      .refuse(client, ProtocolError(.timeout, "no answer from upstream yet; the sign-in goes on")))
+    guard let current = signIn, let next = current.nextTimeout, next <= context.now else { return }
+    var late = current.onlookers.filter { $0.until <= context.now }.map(\.client)
+    if let client = current.client, current.deadline <= context.now { late.append(client) }
+    for client in late {
+      signIn?.left(client)
+      let error = ProtocolError(.timeout, "no answer from upstream yet; the sign-in goes on")
+      context.actions.append(.refuse(client, error))
+    }
   }
 }
 
@@ -292,8 +332,20 @@ extension SignInInput {
     case .host: .host
     case .username(let name), .password(let name, _): .password(username: name)
     case .developerToken, .logins: .tokens
-    case .poolTokens: .userPool
+    case .poolTokens, .browser, .device: .userPool
     }
+  }
+}
+
+/// A client that waits for what comes of a sign-in of which another one has brought the answer.
+public struct SignInOnlooker: Sendable, Equatable {
+  public let client: UInt64
+  /// When it is answered at the latest.
+  public let until: Instant
+
+  public init(client: UInt64, until: Instant) {
+    self.client = client
+    self.until = until
   }
 }
 
@@ -309,11 +361,14 @@ public struct SignInRequest: Sendable, Equatable {
   public let loginsExpire: [String: Instant]
   /// When the client is answered at the latest.
   public let deadline: Instant
+  /// Other clients that get the same answer.
+  public let onlookers: [SignInOnlooker]
 
   public init(
     id: UInt64, input: SignInInput, customRoleARN: String? = nil, expires: Instant? = nil,
-    loginsExpire: [String: Instant] = [:], deadline: Instant
+    loginsExpire: [String: Instant] = [:], deadline: Instant, onlookers: [SignInOnlooker] = []
   ) {
+    self.onlookers = onlookers
     self.id = id
     self.input = input
     self.customRoleARN = customRoleARN

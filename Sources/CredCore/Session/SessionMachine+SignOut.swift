@@ -1,8 +1,10 @@
 extension SessionMachine {
-  /// Drops everything. The outcome of a call under way is dropped too.
+  /// Drops everything. The outcome of a call under way is dropped too. Whoever signs out says what
+  /// becomes of the tokens at those who gave them.
   mutating func signOut(_ context: inout EventContext) {
     cancelSignIn(
-      ProtocolError(.signInFailed, "a logout of the same profile came in between"), &context)
+      ProtocolError(.signInFailed, "a logout of the same profile came in between"),
+      abandons: false, &context)
     forgetUser(&context)
   }
 
@@ -29,7 +31,10 @@ extension SessionMachine {
         .refuse(waiter.id, ProtocolError(.accessDenied, Self.uidPassedOn)))
     }
     waiters = []
+    cancelSignIn(ProtocolError(.accessDenied, Self.uidPassedOn), &context)
+    let tokens = held.poolSessions
     signOut(&context)
+    abandon(tokens, &context)
     held.state = .signedOut(byUser: false)
     announcedState = held.state.reported
     refreshCount = 0
@@ -49,7 +54,9 @@ extension SessionMachine {
     if case .refreshing = work { stopRefresh() }
     guard scope == .identity else { return }
     endRefresh()
+    let link = held.link.map { [$0] } ?? []
     removeTokens()
+    abandon(link, &context)
     forgetIdentity(&context)
     switch held.state {
     case .signedIn(.developerToken), .signedIn(.logins), .tokensInvalid:
@@ -69,11 +76,14 @@ extension SessionMachine {
     guard signIn == nil else { return }
     let released = waiters.filter(needsSignIn)
     waiters.removeAll(where: needsSignIn)
-    for waiter in released { context.actions.append(.refuse(waiter.id, signInRequired)) }
+    for waiter in released {
+      context.actions.append(.refuse(waiter.id, signInRequired(for: waiter)))
+    }
   }
 
   mutating func removeTokens() {
     held.token = nil
+    held.link = nil
     held.logins = LoginsMap()
     held.loginExpirations.removeAll()
   }
@@ -129,12 +139,33 @@ extension SessionMachine {
       if change.contains(.credentials) { dropCredentialsOfOldProfile(&context) }
     }
     plan = next
+    leaveLink(isElsewhere: change.contains(.link), &context)
     // The change may have removed the cause of a failure.
+    linkTrouble = nil
     if work == .idle, held.pause != nil { endRefresh() }
     guard signIn != nil, work == .idle else { return }
     startRefresh(&context)
     // The new profile may have no source of tokens for the sign-in.
     if work == .idle { cancelSignIn(signInRequired, &context) }
+  }
+
+  /// What a provider gave goes to no other, and to no other place.
+  private mutating func leaveLink(isElsewhere: Bool, _ context: inout EventContext) {
+    let issuer = isElsewhere ? nil : plan.link
+    let isLeft = { (link: PoolSession?) in link.map { $0.issuer != issuer } ?? false }
+    guard isLeft(held.link) || isLeft(signIn?.before.link) else { return }
+    // The tokens of a link that is being made are revoked with it.
+    if case .userPool = signIn?.kind { cancelSignIn(Self.configurationChanged, &context) }
+    let links = [held.link, signIn?.before.link].filter(isLeft).compactMap(\.self)
+    if case .refreshing(let refresh) = work, refresh.renewsLink || refresh.isForLink {
+      stopRefresh()
+    }
+    if isLeft(held.link) { held.link = nil }
+    if isLeft(signIn?.before.link) { signIn?.before.link = nil }
+    for (index, link) in links.enumerated()
+    where !links[..<index].contains(where: { $0.refreshToken == link.refreshToken }) {
+      abandon([link], &context)
+    }
   }
 
   private mutating func dropCredentialsOfOldProfile(_ context: inout EventContext) {
@@ -153,8 +184,13 @@ extension SessionMachine {
     case nil, .host, .tokens: break
     }
     if case .refreshing = work { stopRefresh() }
+    let tokens = poolSessions
     signIn?.before.leaveBackend()
     held.leaveBackend()
+    // Nobody has agreed to be linked to a user of the new one.
+    signIn?.before.link = nil
+    held.link = nil
+    abandon(tokens, &context)
     announceChanges(&context)
   }
 
@@ -165,7 +201,9 @@ extension SessionMachine {
   private mutating func beginAnew(_ context: inout EventContext) {
     cancelSignIn(Self.configurationChanged, &context)
     let byUser = held.state == .signedOut(byUser: true)
+    let tokens = held.poolSessions
     forgetUser(&context)
+    abandon(tokens, &context)
     // The change is no logout; an earlier logout still holds.
     held.state = .signedOut(byUser: byUser)
   }
@@ -188,6 +226,8 @@ public struct ProfileChange: OptionSet, Sendable, Hashable {
   public static let backend = ProfileChange(rawValue: 2)
   /// The identity or the kind of sign-in would be another: the session begins anew.
   public static let identity = ProfileChange(rawValue: 4)
+  /// The same as ``backend`` of the provider whose sign-ins are linked.
+  public static let link = ProfileChange(rawValue: 8)
 }
 
 extension Profile {
@@ -197,6 +237,7 @@ extension Profile {
     var change = ProfileChange.nothingHeld
     if credentialsFingerprint != next.credentialsFingerprint { change.insert(.credentials) }
     if backendFingerprint != next.backendFingerprint { change.insert(.backend) }
+    if link?.backendFingerprint != next.link?.backendFingerprint { change.insert(.link) }
     return change
   }
 }

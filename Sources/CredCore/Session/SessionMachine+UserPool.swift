@@ -14,19 +14,27 @@ extension SessionMachine {
     guard
       let session = PoolSession(poolSignIn, keepsAccessToken: plan.keepsAccessToken)
     else {
-      return ProtocolError(
-        .signInFailed, "the user pool gave no refresh token: check the app client's settings")
+      return .noRefreshToken
     }
     // Another user's identity and logins must not become this one's. A guest's identity does.
     if !(held.state.poolSession?.isOfSameUser(as: session) ?? false) {
       if held.state != .guest { setIdentity(nil, &context) }
       removeTokens()
+      refuseAccountWaiters(&context)
     }
     forgetCredentials(&context)
     held.username = session.username
     held.state = .signedIn(.userPool(session))
     acceptSignIn(&context)
     return nil
+  }
+
+  /// What they ask is about the account of the user before.
+  private mutating func refuseAccountWaiters(_ context: inout EventContext) {
+    for waiter in waiters where waiter.want == .accountToken {
+      context.actions.append(.refuse(waiter.id, .anotherUserSignedIn))
+    }
+    waiters.removeAll { $0.want == .accountToken }
   }
 
   // MARK: Refresh
@@ -46,7 +54,7 @@ extension SessionMachine {
   /// The pool's own login, and those of other providers that a client added.
   private func poolLogins(_ token: HeldPoolToken, of session: PoolSession) -> LoginsMap {
     var logins = LoginsMap()
-    try? logins.set(session.issuer.pool.loginsKey, token: token.token)
+    try? logins.set(session.issuer.loginsKey, token: token.token)
     for login in held.logins.logins { try? logins.set(login.provider, token: login.token) }
     return logins
   }
@@ -57,7 +65,7 @@ extension SessionMachine {
     _ tokens: PoolTokens, _ serverTime: WallTime?, _ refresh: Refresh,
     _ context: inout EventContext
   ) {
-    guard case .userPool(let session) = refresh.method, session.mayBe(of: tokens) else {
+    guard case .userPool(let session) = refresh.method, session.isUser(of: tokens) else {
       return fail(refresh, .tokensOfAnotherUser, &context)
     }
     let renewed = session.renewed(
@@ -80,12 +88,33 @@ extension SessionMachine {
     if refresh.goal == .token { succeed(&context) } else { startNextCall(refresh, &context) }
   }
 
-  /// Gives a new access token to those who act on the account with it: the session need not keep it.
+  /// Gives a new access token to the requests that act on the account. The session need not keep it.
   private mutating func lend(_ token: Secret, _ context: inout EventContext) {
     for waiter in waiters where waiter.want == .accountToken {
-      context.actions.append(.lendToken(waiter.id, token))
+      context.actions.append(.lendToken(waiter.id, token, isNew: true))
     }
     waiters.removeAll { $0.want == .accountToken }
+  }
+
+  /// Takes a refresh token that came without tokens of use. The former one may be dead, so the new one
+  /// is kept, unless the provider spoke of another person.
+  mutating func refreshTokenReplaced(
+    _ token: Secret, _ failure: UpstreamFailure, _ refresh: Refresh,
+    _ context: inout EventContext
+  ) {
+    guard case .userPool(let session) = refresh.method else {
+      return fail(refresh, .tokensOfAnotherUser, &context)
+    }
+    let kept = session.replacing(refreshToken: token)
+    if let before = signIn?.before.state.poolSession, before.isOfSameUser(as: session),
+      before.refreshToken == session.refreshToken
+    {
+      signIn?.before.state = .signedIn(.userPool(kept))
+    }
+    var refresh = refresh
+    refresh.method = .userPool(kept)
+    setState(.signedIn(.userPool(kept)), &context)
+    fail(refresh, failure, &context)
   }
 
   /// Prepares another call after a failure that one can mend; nil where none is left.
@@ -134,16 +163,19 @@ extension SessionMachine {
   /// Drops tokens that have ended. The refresh token stays.
   mutating func dropEndedPoolTokens(_ now: Instant) {
     // A call under way has them.
-    guard work == .idle, case .signedIn(.userPool(let session)) = held.state,
-      let kept = session.dropEnded(now)
+    guard work == .idle else { return }
+    if let kept = held.link?.dropEnded(now) { held.link = kept }
+    guard case .signedIn(.userPool(let session)) = held.state, let kept = session.dropEnded(now)
     else { return }
     held.state = .signedIn(.userPool(kept))
   }
 
   /// When the next of them ends.
   var poolTokenEnd: Instant? {
-    guard work == .idle, case .signedIn(.userPool(let session)) = held.state else { return nil }
-    return session.tokenEnd
+    guard work == .idle else { return nil }
+    let link = held.link?.tokenEnd
+    guard case .signedIn(.userPool(let session)) = held.state else { return link }
+    return [session.tokenEnd, link].compactMap(\.self).min()
   }
 }
 
@@ -155,7 +187,7 @@ extension SignInState {
 }
 
 extension Refresh.Remedies {
-  fileprivate var renewalWay: PoolRenewalWay {
+  var renewalWay: PoolRenewalWay {
     contains(.olderRenewal) ? .refreshTokenAuth : .getTokensFromRefreshToken
   }
 }
@@ -166,11 +198,20 @@ public enum PoolRenewalWay: Sendable, Equatable {
   case getTokensFromRefreshToken
   /// InitiateAuth, where a pool or an emulator does not know the other one.
   case refreshTokenAuth
+
+  /// Whether the reply may have another refresh token. A pool that rotates them refuses InitiateAuth.
+  public var mayReplaceToken: Bool { self == .getTokensFromRefreshToken }
+}
+
+extension ProtocolError {
+  /// The answer to what was asked about the account of a user who is not signed in any more.
+  public static let anotherUserSignedIn = ProtocolError(
+    .signInRequired, "another user has signed in meanwhile; nothing was done")
 }
 
 extension UpstreamFailure {
   /// Whether the upstream does not have the operation at all.
-  fileprivate var namesUnknownOperation: Bool {
+  public var namesUnknownOperation: Bool {
     ["UnsupportedOperationException", "UnknownOperationException", "InvalidAction"]
       .contains(reason)
   }

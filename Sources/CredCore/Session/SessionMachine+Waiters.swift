@@ -6,7 +6,7 @@ extension SessionMachine {
   mutating func answerWaiters(_ context: inout EventContext, beforeRefresh: Bool) {
     // While a call is under way, a new request changes nothing for the waiters before it: only the
     // outcome or a deadline does, and both are events of their own.
-    let start = awaitedCall != nil ? context.firstToAnswer : 0
+    let start = work != .idle ? context.firstToAnswer : 0
     let first = waiters[start...].firstIndex { answer(to: $0, context.now, beforeRefresh) != nil }
     guard let first else { return }
     var waiting = Array(waiters[..<first])
@@ -46,14 +46,15 @@ extension SessionMachine {
     return beforeRefresh ? nil : refusal(of: waiter, now).map { .refuse(waiter.id, $0) }
   }
 
-  /// The held token of a user pool that a waiter asks for.
+  /// The held token of a user pool or provider that a waiter asks for.
   func poolToken(for want: Waiter.Want) -> HeldPoolToken? {
-    guard case .signedIn(.userPool(let session)) = held.state else { return nil }
+    guard let session = vendedSession else { return nil }
     return want == .idToken ? session.idToken : session.accessToken
   }
 
   private func given(_ token: HeldPoolToken, to waiter: Waiter) -> Action {
-    waiter.want == .accountToken ? .lendToken(waiter.id, token.token) : .giveToken(waiter.id)
+    guard waiter.want == .accountToken else { return .giveToken(waiter.id) }
+    return .lendToken(waiter.id, token.token, isNew: waiter.mustRefresh)
   }
 
   // MARK: What a waiter accepts
@@ -146,14 +147,17 @@ extension SessionMachine {
     let isLate = waiter.deadline <= now
     if case .refreshing = work {
       guard isLate else { return nil }
+      if lacksLink(waiter) { return signInRequired(for: waiter) }
       return ProtocolError(
         .timeout, "no answer from upstream yet; the refresh goes on", retryAfter: .seconds(1))
     }
     // A `login` may come before the deadline. Another one's account is not for this request.
     if needsSignIn(waiter) {
-      return isLate || waiter.want == .accountToken ? signInRequired : nil
+      return isLate || waiter.want == .accountToken ? signInRequired(for: waiter) : nil
     }
-    guard let pause = held.pause else { return isLate ? tooManyRequests(waiter, now) : nil }
+    guard let (pause, _) = pause(for: waiter) else {
+      return isLate ? tooManyRequests(waiter, now) : nil
+    }
     let isWorthWaiting = pause.failure.failureClass.isTransient && pause.until < waiter.deadline
     guard isLate || !isWorthWaiting else { return nil }
     var error = pause.failure.protocolError

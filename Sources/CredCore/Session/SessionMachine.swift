@@ -18,7 +18,7 @@ public struct SessionMachine: Sendable {
   /// What watchers were told last. A change that is undone before the next announcement is not
   /// announced.
   var announcedState: ReportedState
-  var announcedIdentity: IdentityID?
+  @Boxed var announcedIdentity: IdentityID?
   /// What is stored, and what a refused sign-in goes back to.
   var held = Held()
   /// The time of the last request. The daemon updates it when it answers from its cache.
@@ -29,6 +29,10 @@ public struct SessionMachine: Sendable {
   public internal(set) var refreshCount = 0
   @Boxed var signIn: SignIn? = nil
   var work = Work.idle
+  /// The renewal at a user pool that is under way, if any; it may be of a session that is gone.
+  @Boxed var renewal: PoolRenewal? = nil
+  /// Nil unless the last renewal of the linked sign-in failed.
+  @Boxed var linkTrouble: LinkTrouble? = nil
   var waiters: [Waiter] = []
 
   /// - Parameter identityID: known from an earlier session.
@@ -68,7 +72,7 @@ public struct SessionMachine: Sendable {
     switch event {
     case .asked(let waiter):
       lastAsked = context.now
-      if awaitedCall != nil, context.actions.isEmpty { context.firstToAnswer = waiters.count }
+      if work != .idle, context.actions.isEmpty { context.firstToAnswer = waiters.count }
       waiters.append(waiter)
     case .signInRequested(let request):
       lastAsked = context.now
@@ -80,11 +84,13 @@ public struct SessionMachine: Sendable {
     case .released: release(&context)
     case .waiterLeft(let id):
       waiters.removeAll { $0.id == id }
-      if signIn?.client == id { signIn?.client = nil }
+      signIn?.left(id)
     case .waitersDismissed:
       waiters = []
       signIn?.client = nil
+      signIn?.onlookers = []
     case .callFinished(let call, let outcome): outcomeReceived(call, outcome, &context)
+    case .renewalDue: renewUnattended(&context)
     case .timePassed: break
     }
   }
@@ -109,7 +115,7 @@ public struct SessionMachine: Sendable {
     if let credentials = held.credentials { wake = min(wake, credentials.servableUntil) }
     if let nextStart { wake = min(wake, nextStart) }
     if let warning = expiryWarning { wake = min(wake, warning) }
-    if let signIn, signIn.client != nil { wake = min(wake, signIn.deadline) }
+    if let timeout = signIn?.nextTimeout { wake = min(wake, timeout) }
     if let tokenEnd { wake = min(wake, tokenEnd) }
     if let poolTokenEnd { wake = min(wake, poolTokenEnd) }
     return wake
@@ -212,6 +218,8 @@ extension SessionMachine {
     case waitersDismissed
     /// The call with that id ended.
     case callFinished(CallID, UpstreamOutcome)
+    /// ``SessionMachine/unattendedStart(signingIn:)`` has come, and the user may use the profile.
+    case renewalDue
     /// ``SessionMachine/nextWake`` has come.
     case timePassed
   }
@@ -225,7 +233,11 @@ extension SessionMachine {
     /// Answer a waiter with the token of the session.
     case giveToken(UInt64)
     /// Answer a waiter that acts on the account with an access token, for one request.
-    case lendToken(UInt64, Secret)
+    ///
+    /// `isNew`: it came for this waiter. One that was held may have been revoked.
+    case lendToken(UInt64, Secret, isNew: Bool)
+    /// No sign-in holds the session's refresh token any more: it is to be revoked.
+    case abandon(PoolSession)
     /// Answer a `login` with the state of the session.
     case giveState(UInt64)
     /// Answer a waiter with an error.
@@ -256,14 +268,16 @@ extension SessionMachine {
 
   /// The call whose outcome is awaited; any other is stale.
   public var awaitedCall: CallID? {
-    if case .refreshing(let refresh) = work { refresh.call } else { nil }
+    if case .refreshing(let refresh) = work { refresh.call } else { awaitedRenewal?.call }
   }
 
   /// Whether a client waits for that call.
-  public var isAwaited: Bool { !waiters.isEmpty || signIn?.client != nil }
+  public var isAwaited: Bool { !waiters.isEmpty || signIn?.nextTimeout != nil }
 
   /// Whether a caller waits, a sign-in is carried out or a refresh is under way.
-  public var isBusy: Bool { !waiters.isEmpty || signIn != nil || work != .idle }
+  public var isBusy: Bool {
+    !waiters.isEmpty || signIn != nil || work != .idle || awaitedRenewal != nil
+  }
 
   /// Callers that wait now.
   public var waiterCount: Int { waiters.count }

@@ -14,7 +14,7 @@ public enum SignInState: Sendable, Equatable {
   case tokensInvalid(SignInMethod)
 
   /// How the user was authenticated; nil where nobody is signed in.
-  var method: SignInMethod? {
+  public var method: SignInMethod? {
     switch self {
     case .signedIn(let method), .tokensInvalid(let method): method
     case .signedOut, .guest: nil

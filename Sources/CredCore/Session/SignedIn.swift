@@ -11,6 +11,8 @@ public struct SignedIn: Sendable, Equatable {
     case logins
     /// A user pool accepted the user.
     case userPool
+    /// An OpenID Connect provider accepted the user.
+    case oidc
     /// An unauthenticated identity.
     case guest
   }
@@ -18,7 +20,7 @@ public struct SignedIn: Sendable, Equatable {
   public var by: Means
   /// The name under which the user is known: at the backend, or on this host.
   public var username: String?
-  /// The provider's own name for the user: `sub` of a login that is a JWT.
+  /// The provider's own name for the user: `sub` of a login that is a JWT, or of a linked sign-in.
   public var subject: String?
   /// When the sign-in ends; nil if it does not end by itself, or if that is unknown.
   public var until: WallTime?
@@ -45,10 +47,13 @@ extension SessionMachine {
     let until = signInEnd.map(wallTime)
     switch held.state.method {
     case nil: return held.state == .guest ? SignedIn(by: .guest) : nil
-    case .host: return SignedIn(by: .host, username: hostName)
-    case .password: return SignedIn(by: .password, username: held.username)
+    case .host: return SignedIn(by: .host, username: hostName, subject: held.link?.subject)
+    case .password:
+      return SignedIn(by: .password, username: held.username, subject: held.link?.subject)
     case .userPool(let session):
-      return SignedIn(by: .userPool, username: session.username, subject: session.subject)
+      return SignedIn(
+        by: session.issuer.pool == nil ? .oidc : .userPool, username: session.username,
+        subject: session.subject, until: until)
     case .developerToken:
       return SignedIn(by: .token, username: held.token?.token.developerUser, until: until)
     case .logins, .tokenFile:
@@ -56,10 +61,12 @@ extension SessionMachine {
     }
   }
 
-  /// When the tokens that a client brought run out, if nothing renews them.
+  /// When the tokens that a client or a provider brought run out, if nothing renews them.
   private var signInEnd: Instant? {
     switch held.state {
     case .signedIn(.developerToken): return plan.backend == .host ? nil : held.token?.expires
+    case .signedIn(.userPool(let session)):
+      return session.refreshToken.isEmpty ? session.idToken?.expires : nil
     case .signedIn(.logins):
       // The session goes on with the last of them.
       let ends = held.loginExpirations.ends

@@ -47,12 +47,18 @@ public enum UpstreamCall: Sendable, Equatable {
   case assumeRole(identityID: IdentityID, token: Secret)
 }
 
+extension UpstreamCall {
+  var isPasswordCheck: Bool { if case .signIn = self { true } else { false } }
+}
+
 /// How a call ended.
 public enum UpstreamOutcome: Sendable, Equatable {
   /// The backend accepted the password.
   case signedIn(BackendSession)
   /// A user pool's new tokens, and its time when it gave them.
   case poolTokens(PoolTokens, serverTime: WallTime?)
+  /// A provider's new refresh token, which came without tokens of use.
+  case refreshTokenReplaced(Secret, UpstreamFailure)
   /// The content of the token file.
   case fileToken(Secret)
   /// The result of a token callback or GetOpenIdToken. `lifetime` is the token's remaining time by

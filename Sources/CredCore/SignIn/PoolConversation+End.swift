@@ -23,7 +23,9 @@ extension PoolConversation {
     }
     if failure.remedy == .answerAgain {
       wrongAnswers += 1
-      guard wrongAnswers < Self.mostWrongAnswers else { return fail(failure, isRefusal: true) }
+      guard wrongAnswers < Limits.Challenge.wrongAnswers else {
+        return fail(failure, isRefusal: true)
+      }
       state = .asked(question)
       return .askAgain(failure, isRefusal: true)
     }
@@ -64,18 +66,12 @@ extension PoolConversation {
   var tooManyAnswers: UpstreamFailure {
     UpstreamFailure(
       upstream: upstream, failureClass: .signInFailed, code: .signInFailed,
-      message: "\(upstream) refused \(Self.mostWrongAnswers) answers: sign in again",
+      message: "\(upstream) refused \(Limits.Challenge.wrongAnswers) answers: sign in again",
       severity: .expected)
   }
 
-  /// The answer may have counted. Sent again it would be refused, or count twice.
   private var unknownOutcome: UpstreamFailure {
-    var failure = UpstreamFailure(
-      upstream: upstream, failureClass: .signInFailed, code: .signInFailed,
-      message: "\(upstream) did not say whether it takes the answer: sign in again",
-      severity: .expected)
-    failure.reason = "OutcomeUnknown"
-    return failure
+    .outcomeUnknown(of: "the answer", at: upstream)
   }
 
   static func noPassword(_ upstream: Upstream) -> UpstreamFailure {
@@ -94,7 +90,7 @@ extension PoolConversation {
     {
       return fail(malformed("AccessToken", "is another user's than IdToken"))
     }
-    let arrival = Arrival(tokens: tokens, serverTime: serverTime, received: context.now)
+    let arrival = ReceivedTokens(tokens: tokens, serverTime: serverTime, received: context.now)
     guard let new = tokens.newDevice, new.key != device?.key else {
       // The token names a device of which the reply said nothing.
       return finish(arrival, deviceKey: device?.key ?? tokens.access.deviceKey)
@@ -108,18 +104,17 @@ extension PoolConversation {
 
   /// At once: a pool that keeps devices renews the tokens of confirmed ones alone.
   mutating func confirm(
-    _ device: DeviceSecret, _ arrival: Arrival, _ verifier: DeviceVerifier, isRepeated: Bool
-  ) -> Action {
-    state = .confirming(arrival, device, .sending(verifier, isRepeated: isRepeated))
-    return .send(
-      .confirmDevice(accessToken: arrival.tokens.access.token, key: device.key, verifier))
+    _ device: DeviceSecret, _ arrival: ReceivedTokens, _ verifier: DeviceVerifier, attempt: Int
+  ) -> PoolRequest {
+    state = .confirming(arrival, device, .sending(verifier, attempt: attempt))
+    return .confirmDevice(accessToken: arrival.tokens.access.token, key: device.key, verifier)
   }
 
   mutating func confirmed(
-    _ device: DeviceSecret, _ arrival: Arrival, needsConsent: Bool, _ context: Context
+    _ device: DeviceSecret, _ arrival: ReceivedTokens, needsConsent: Bool, _ context: Context
   ) -> Action {
     switch plan.rememberDevice {
-    case .no: return finish(arrival, deviceKey: device.key)
+    case .no: return finish(arrival, deviceKey: device.key, unusedDevice: device)
     case .yes: return remember(device, arrival, needsConsent: needsConsent)
     case .ask:
       return ask(
@@ -128,7 +123,7 @@ extension PoolConversation {
   }
 
   mutating func remember(
-    _ device: DeviceSecret, _ arrival: Arrival, needsConsent: Bool
+    _ device: DeviceSecret, _ arrival: ReceivedTokens, needsConsent: Bool
   ) -> Action {
     guard needsConsent else {
       return finish(arrival, deviceKey: device.key, newDevice: device)
@@ -138,38 +133,97 @@ extension PoolConversation {
   }
 
   /// The user is signed in: the device is the pool's wish. Without it the sign-in lasts as long as its
-  /// tokens.
+  /// tokens. A pool that did not answer may have confirmed it: its key goes into renewals.
   private mutating func confirmationFailed(
-    _ failure: UpstreamFailure, _ step: Confirmation, _ device: DeviceSecret, _ arrival: Arrival,
+    _ failure: UpstreamFailure, _ step: Confirmation, _ device: DeviceSecret,
+    _ arrival: ReceivedTokens,
     _ context: Context
   ) -> Action {
     switch step {
-    case .sending(let verifier, isRepeated: false) where failure.failureClass.isTransient:
-      return confirm(device, arrival, verifier, isRepeated: true)
+    case .sending(let verifier, let attempt) where failure.failureClass.isTransient:
+      guard attempt < Limits.Challenge.deviceConfirmations else {
+        return finish(arrival, deviceKey: device.key)
+      }
+      let request = confirm(device, arrival, verifier, attempt: attempt + 1)
+      guard let pause = failure.failureClass.pauseBefore(attempt) else { return .send(request) }
+      return .sendLater(request, after: min(pause, Limits.Challenge.confirmationPause))
     case .sending where failure.remedy == .alreadyDone:
       return confirmed(device, arrival, needsConsent: true, context)
-    case .remembering: return finish(arrival, deviceKey: device.key)
+    case .remembering: return finish(arrival, deviceKey: device.key, unusedDevice: device)
     case .computing, .sending: return finish(arrival, deviceKey: nil)
     }
   }
 
-  mutating func finish(
-    _ arrival: Arrival, deviceKey: String?, newDevice: DeviceSecret? = nil
-  ) -> Action {
+  /// Ends without the pool's word on the device, if that is all that is missing; else nil.
+  public mutating func withoutConfirmation() -> Action? {
+    guard case .confirming(let arrival, let device, _) = state else { return nil }
+    return finish(arrival, deviceKey: device.key)
+  }
+
+  /// The tokens of a user whom the pool has signed in, before they are the session's.
+  public var unclaimedTokens: PoolSession? {
+    switch state {
+    case .asked(let question):
+      guard case .device(let arrival, let device, _) = question.subject else { return nil }
+      return PoolSession(signIn(arrival, deviceKey: device.key), keepsAccessToken: false)
+    case .confirming(let arrival, let device, _):
+      return PoolSession(signIn(arrival, deviceKey: device.key), keepsAccessToken: false)
+    case .begun, .preparing, .sending, .proving, .ended: return nil
+    }
+  }
+
+  /// The same of a reply that comes after the end of the sign-in.
+  public func unclaimedTokens(in event: Event, now: Instant) -> PoolSession? {
+    guard case .replied(.signIn(let reply)) = event, case .tokens(let tokens) = reply.step else {
+      return nil
+    }
+    let arrival = ReceivedTokens(tokens: tokens, serverTime: reply.serverTime, received: now)
+    return PoolSession(signIn(arrival, deviceKey: device?.key), keepsAccessToken: false)
+  }
+
+  private func signIn(_ arrival: ReceivedTokens, deviceKey: String?) -> PoolSignIn {
     let tokens = arrival.tokens
+    return PoolSignIn(
+      tokens: tokens, username: tokens.access.username ?? tokens.id.username ?? username,
+      deviceKey: deviceKey, issuer: plan.issuer, serverTime: arrival.serverTime,
+      received: arrival.received)
+  }
+
+  mutating func finish(
+    _ arrival: ReceivedTokens, deviceKey: String?, newDevice: DeviceSecret? = nil,
+    unusedDevice: DeviceSecret? = nil
+  ) -> Action {
     let result = PoolSignInResult(
-      signIn: PoolSignIn(
-        tokens: tokens, username: tokens.access.username ?? tokens.id.username ?? username,
-        deviceKey: deviceKey, issuer: plan.issuer, serverTime: arrival.serverTime,
-        received: arrival.received),
-      newDevice: newDevice, droppedDevice: droppedDevice)
+      signIn: signIn(arrival, deviceKey: deviceKey), newDevice: newDevice,
+      unusedDevice: unusedDevice, droppedDevice: droppedDevice)
     state = .ended
     forgetSecrets()
     return .finish(result)
   }
 }
 
+extension FailureClass {
+  /// How long to wait before the same request is made once more, after so many; nil for at once.
+  fileprivate func pauseBefore(_ attempt: Int) -> Duration? {
+    if let retryAfter { return retryAfter }
+    if case .throttled = self { return .seconds(attempt) }
+    return attempt == 1 ? nil : .seconds(attempt)
+  }
+}
+
 extension UpstreamFailure {
+  /// What a sign-in has sent may have counted. Sent again it would be refused, or count twice.
+  ///
+  /// - Parameter what: `the answer` or `the code`.
+  static func outcomeUnknown(of what: String, at upstream: Upstream) -> UpstreamFailure {
+    var failure = UpstreamFailure(
+      upstream: upstream, failureClass: .signInFailed, code: .signInFailed,
+      message: "\(upstream) did not say whether it takes \(what): sign in again",
+      severity: .expected)
+    failure.reason = "OutcomeUnknown"
+    return failure
+  }
+
   /// A proof took too long on this host.
   public static func proofOverdue(for upstream: Upstream) -> UpstreamFailure {
     UpstreamFailure(

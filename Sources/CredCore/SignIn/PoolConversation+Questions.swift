@@ -6,7 +6,7 @@ extension PoolConversation {
       /// A challenge of the pool's that the user answers as it is.
       case pool(PoolChallenge)
       /// A way to sign in.
-      case choice(PoolChallenge, [SignInChoice])
+      case choice(PoolChallenge, [ChallengeName])
       case password(PoolChallenge, PasswordWay)
       /// A second factor to set up.
       case setup(PoolChallenge, [MFAFactor])
@@ -15,7 +15,7 @@ extension PoolConversation {
       /// The first code of an authenticator app.
       case appCode(PoolChallenge, SoftwareToken)
       /// Whether the device is to be remembered.
-      case device(Arrival, DeviceSecret, needsConsent: Bool)
+      case device(ReceivedTokens, DeviceSecret, needsConsent: Bool)
     }
 
     let subject: Subject
@@ -38,13 +38,22 @@ extension PoolConversation {
   ) -> Action {
     let challenge = SignInChallenge(step(of: subject), name: name)
     // The pool's own trigger asks once more, in place of an error.
-    let isRefusal = former?.isCustom ?? false && former?.challenge == challenge
-    if isRefusal { wrongAnswers += 1 }
-    guard wrongAnswers < Self.mostWrongAnswers else {
+    let isTriggers = former?.isCustom ?? false && subject.isCustom
+    let isSame = isTriggers && former?.challenge == challenge
+    if isSame { wrongAnswers += 1 }
+    // It may put something new into each question: a sign-in has a few of them, guesses have many.
+    let isOneTooMany =
+      isTriggers && !isSame && unjudgedAnswers >= Limits.Challenge.freeQuestions
+    if isOneTooMany { wrongAnswers += 1 }
+    if isTriggers, !isSame, !isOneTooMany { unjudgedAnswers += 1 }
+    let isRefusal = isSame || isOneTooMany
+    guard wrongAnswers < Limits.Challenge.wrongAnswers else {
       return fail(tooManyAnswers, isRefusal: isRefusal)
     }
     state = .asked(
-      Question(subject: subject, challenge: challenge, deadline: context.now + Self.answerTime))
+      Question(
+        subject: subject, challenge: challenge, deadline: context.now + Limits.Challenge.answerTime)
+    )
     return .ask(challenge, isRefusal: isRefusal)
   }
 
@@ -55,7 +64,7 @@ extension PoolConversation {
     case .password: .password
     case .setup(_, let factors): .select(factors.map(\.rawValue))
     case .address:
-      .custom([SignUp.Attribute(name: "Setup", value: Secret(MFAFactor.email.rawValue))])
+      .custom([NamedSecret(name: "Setup", value: Secret(MFAFactor.email.rawValue))])
     case .appCode(_, let token):
       .totpSetup(
         secret: token.secret,
@@ -109,38 +118,44 @@ extension PoolConversation {
     requests = 0
     if let metadata { input.metadata = metadata }
     do throws(ProtocolError) {
-      switch question.subject {
-      case .pool(let challenge):
-        return respond(
-          try poolAnswer(answers, to: challenge, question), to: challenge,
-          Sent(question: question))
-      case .choice(let challenge, _):
-        return try choose(try chosen(question, answers), challenge, question, &context)
-      case .password(let challenge, let way):
-        input.password = try password(answers)
-        hasGivenPassword = false
-        return givePassword(way, to: challenge, question, &context)
-      case .setup(let challenge, _):
-        guard let factor = MFAFactor(rawValue: try chosen(question, answers)) else {
-          preconditionFailure("only known factors are offered")
-        }
-        return setUp(factor, challenge, question, context)
-      case .address(let challenge):
-        let address = try Self.answer("answer") { () throws(InvalidInput) in
-          try UserPoolInput.text(
-            answers["answer"] ?? Secret(""), "answer", 1...Limits.UserPool.attributeLength)
-        }
-        return respond(.mfaEmail(address), to: challenge, Sent(question: question))
-      case .appCode(let challenge, let token):
-        return try verify(token, answers, challenge, question)
-      case .device(let arrival, let device, let needsConsent):
-        return try chosen(question, answers) == "yes"
-          ? remember(device, arrival, needsConsent: needsConsent)
-          : finish(arrival, deviceKey: device.key)
-      }
+      return try follow(question, answers, &context)
     } catch {
       (requests, input.metadata) = former
       throw error
+    }
+  }
+
+  private mutating func follow(
+    _ question: Question, _ answers: ChallengeAnswers, _ context: inout Context
+  ) throws(ProtocolError) -> Action {
+    switch question.subject {
+    case .pool(let challenge):
+      return respond(
+        try poolAnswer(answers, to: challenge, question), to: challenge,
+        Sent(question: question))
+    case .choice(let challenge, _):
+      return try choose(try chosen(question, answers), challenge, question, &context)
+    case .password(let challenge, let way):
+      input.password = try password(answers)
+      hasGivenPassword = false
+      return givePassword(way, to: challenge, question, &context)
+    case .setup(let challenge, _):
+      guard let factor = MFAFactor(rawValue: try chosen(question, answers)) else {
+        preconditionFailure("only known factors are offered")
+      }
+      return setUp(factor, challenge, question, context)
+    case .address(let challenge):
+      let address = try Self.answer("answer") { () throws(InvalidInput) in
+        try UserPoolInput.text(
+          answers["answer"] ?? Secret(""), "answer", 1...Limits.UserPool.attributeLength)
+      }
+      return respond(.mfaEmail(address), to: challenge, Sent(question: question))
+    case .appCode(let challenge, let token):
+      return try verify(token, answers, challenge, question)
+    case .device(let arrival, let device, let needsConsent):
+      return try chosen(question, answers) == "yes"
+        ? remember(device, arrival, needsConsent: needsConsent)
+        : finish(arrival, deviceKey: device.key, unusedDevice: device)
     }
   }
 
@@ -159,7 +174,8 @@ extension PoolConversation {
           try UserPoolInput.text(
             answers["answer"] ?? Secret(""), "answer", 1...Limits.UserPool.answerBytes)
         }, to: challenge.name)
-    case .password, .totpSetup: preconditionFailure("the pool has no such challenge")
+    case .password, .totpSetup, .browser, .device, .confirm:
+      preconditionFailure("the pool has no such challenge")
     }
   }
 
@@ -179,10 +195,10 @@ extension PoolConversation {
   private mutating func choose(
     _ name: String, _ challenge: PoolChallenge, _ question: Question, _ context: inout Context
   ) throws(ProtocolError) -> Action {
-    switch SignInChoice(rawValue: name) {
+    switch ChallengeName(rawValue: name) {
     case .password: givePassword(.plain(asChoice: true), to: challenge, question, &context)
     case .passwordSRP: givePassword(.proof(asChoice: true), to: challenge, question, &context)
-    case .email, .sms, nil:
+    default:
       respond(.choice(.code(name)), to: challenge, Sent(question: question))
     }
   }
@@ -220,7 +236,7 @@ extension PoolConversation {
 
   private func attributes(
     _ answers: ChallengeAnswers, required: [String]
-  ) throws(ProtocolError) -> [SignUp.Attribute] {
+  ) throws(ProtocolError) -> [NamedSecret] {
     let given = answers.attributes ?? []
     if let stray = given.first(where: { !required.contains($0.name) }) {
       throw .invalid(
@@ -239,8 +255,12 @@ extension PoolConversation {
 }
 
 extension PoolConversation.Question {
+  fileprivate var isCustom: Bool { subject.isCustom }
+}
+
+extension PoolConversation.Question.Subject {
   /// Whether the pool's own trigger judges the answer.
   fileprivate var isCustom: Bool {
-    if case .pool(let challenge) = subject, case .custom = challenge.kind { true } else { false }
+    if case .pool(let challenge) = self, case .custom = challenge.kind { true } else { false }
   }
 }

@@ -10,7 +10,7 @@ extension PoolConversation {
     case .custom: return initiate(.custom)
     case .password:
       guard let password = input.password else { return fail(Self.noPassword(upstream)) }
-      return initiate(.password(password))
+      return initiate(.password(password), isOfPassword: true)
     }
   }
 
@@ -21,6 +21,7 @@ extension PoolConversation {
     input.devices = []
     username = input.username
     hasGivenPassword = false
+    isPasswordProved = false
     return start(&context)
   }
 
@@ -29,18 +30,20 @@ extension PoolConversation {
     return .compute(.keyPair(SRPPrivateValue(using: &context.random)))
   }
 
-  private mutating func initiate(_ start: PoolSignInStart, pair: SRPKeyPair? = nil) -> Action {
+  private mutating func initiate(
+    _ start: PoolSignInStart, pair: SRPKeyPair? = nil, isOfPassword: Bool = false
+  ) -> Action {
     // The SDKs send what is for the first trigger alone in the same member.
     let entries = input.metadata.entries + input.validationData.entries
     let metadata = (try? ClientMetadata(entries)) ?? input.metadata
     return send(
       .initiate(start, username: username, device: device?.key, metadata: metadata),
-      Sent(pair: pair))
+      Sent(pair: pair, isOfPassword: isOfPassword))
   }
 
   mutating func send(_ request: PoolRequest, _ sent: Sent) -> Action {
     requests += 1
-    guard requests <= Self.mostRequests else {
+    guard requests <= Limits.Challenge.requestsPerAnswer else {
       return fail(malformed("the pool", "asks for more than a sign-in has"))
     }
     state = .sending(sent)
@@ -67,9 +70,9 @@ extension PoolConversation {
     case (.claim(let claim), .proving(let challenge, let isOfDevice)):
       return respond(
         isOfDevice ? .devicePasswordVerifier(claim) : .passwordVerifier(claim), to: challenge,
-        Sent(isOfDevice: isOfDevice))
+        Sent(isOfDevice: isOfDevice, isOfPassword: !isOfDevice))
     case (.deviceVerifier(let verifier), .confirming(let arrival, let device, .computing)):
-      return confirm(device, arrival, verifier, isRepeated: false)
+      return .send(confirm(device, arrival, verifier, attempt: 1))
     default: preconditionFailure("the result belongs to another state")
     }
   }
@@ -112,10 +115,10 @@ extension PoolConversation {
       case .challenge(let challenge): return received(challenge, sent, &context)
       }
     case (.softwareToken(let token), .sending(let sent)):
-      return ask(.appCode(sent.ofSetup, token), to: sent.ofSetup, context)
+      return ask(.appCode(sent.setupChallenge, token), to: sent.setupChallenge, context)
     case (.softwareTokenVerified(let session), .sending(let sent)):
       return respond(
-        .mfaIsSetUp, to: sent.ofSetup, Sent(question: sent.question), session: session)
+        .mfaIsSetUp, to: sent.setupChallenge, Sent(question: sent.question), session: session)
     case (.deviceConfirmed(let needsConsent), .confirming(let arrival, let device, .sending)):
       return confirmed(device, arrival, needsConsent: needsConsent, context)
     case (.deviceRemembered, .confirming(let arrival, let device, .remembering)):
@@ -131,13 +134,15 @@ extension PoolConversation {
       username = name
       if device == nil { device = Self.device(of: name, in: input) }
     }
+    // A wrong password ends the sign-in.
+    if sent.isOfPassword { isPasswordProved = true }
     switch challenge.kind {
     case .passwordVerifier(let srp, let userID):
       guard let pair = sent.pair, !sent.isOfDevice, let password = input.password else {
         return fail(malformed(challenge.name, "comes without a proof that was begun"))
       }
       return prove(
-        .user(userID, of: plan.issuer.pool, password: password), srp, pair, challenge,
+        .user(userID, of: plan.pool, password: password), srp, pair, challenge,
         ofDevice: false,
         context)
     case .deviceSRP:
@@ -171,7 +176,7 @@ extension PoolConversation {
     return givePassword(way, to: challenge, nil, &context)
   }
 
-  /// Gives the password that is at hand once, else asks for it.
+  /// Gives the password of the request if there is one and it was not given yet. Else asks for one.
   mutating func givePassword(
     _ way: PasswordWay, to challenge: PoolChallenge, _ question: Question?,
     _ context: inout Context
@@ -184,7 +189,7 @@ extension PoolConversation {
     case .plain(let asChoice):
       return respond(
         asChoice ? .choice(.password(password)) : .password(password), to: challenge,
-        Sent(question: question))
+        Sent(question: question, isOfPassword: true))
     case .proof(let asChoice):
       return prepare(.password(challenge, asChoice: asChoice, question), &context)
     }
@@ -194,8 +199,8 @@ extension PoolConversation {
   private mutating func choiceWanted(
     _ choices: [String], _ challenge: PoolChallenge, _ context: inout Context
   ) -> Action {
-    let known = choices.compactMap(SignInChoice.init).filter {
-      $0 != .password || plan.mayShowPassword
+    let known = choices.compactMap(ChallengeName.init).filter {
+      ChallengeName.choices.contains($0) && ($0 != .password || plan.mayShowPassword)
     }
     guard !known.isEmpty else {
       return fail(unsupported(choices.isEmpty ? challenge.name : choices.joined(separator: ", ")))
@@ -238,18 +243,10 @@ extension PoolConversation {
 }
 
 extension PoolConversation.Sent {
-  fileprivate var ofSetup: PoolChallenge {
+  fileprivate var setupChallenge: PoolChallenge {
     guard let setup else { preconditionFailure("the request sets up no authenticator app") }
     return setup
   }
-}
-
-/// The choices of SELECT_CHALLENGE that credd can follow.
-enum SignInChoice: String, Sendable {
-  case password = "PASSWORD"
-  case passwordSRP = "PASSWORD_SRP"
-  case email = "EMAIL_OTP"
-  case sms = "SMS_OTP"
 }
 
 /// How a password goes to the pool after its first request.

@@ -8,6 +8,7 @@ public struct PoolConversation: Sendable {
   public struct Plan: Sendable, Equatable {
     /// The backend's name.
     public var backend: String
+    /// Of a user pool.
     public var issuer: PoolIssuer
     public var flow: UserPoolSettings.AuthFlow
     public var rememberDevice: UserPoolSettings.DeviceMemory
@@ -20,6 +21,13 @@ public struct PoolConversation: Sendable {
       self.issuer = issuer
       self.flow = flow
       self.rememberDevice = rememberDevice
+    }
+
+    var pool: UserPoolID {
+      guard let pool = issuer.pool else {
+        preconditionFailure("only a user pool asks back in such a way")
+      }
+      return pool
     }
   }
 
@@ -61,6 +69,8 @@ public struct PoolConversation: Sendable {
   public enum Action: Sendable, Equatable {
     case compute(PoolProof)
     case send(PoolRequest)
+    /// Send it after a pause.
+    case sendLater(PoolRequest, after: Duration)
     /// The pool has a question that was not asked before. An answer is due before ``deadline``.
     ///
     /// - Parameter isRefusal: whether the question before is asked once more, because its answer was
@@ -78,16 +88,16 @@ public struct PoolConversation: Sendable {
   indirect enum State: Sendable {
     /// Goes to `preparing` or `sending`.
     case begun
-    /// SRP_A of a request. Goes to `sending`.
+    /// SRP_A of a request. Goes to `sending` or `ended`.
     case preparing(Prepared)
     /// Goes to `preparing`, `proving`, `sending`, `asked`, `confirming` or `ended`.
     case sending(Sent)
     /// The proof that a challenge wants. Goes to `sending` or `ended`.
     case proving(PoolChallenge, ofDevice: Bool)
-    /// Goes to `sending`, `preparing`, `asked` or `ended`.
+    /// Goes to `sending`, `preparing`, `asked`, `confirming` or `ended`.
     case asked(Question)
     /// The tokens are here, and the pool is told of this device. Goes to `asked` or `ended`.
-    case confirming(Arrival, DeviceSecret, Confirmation)
+    case confirming(ReceivedTokens, DeviceSecret, Confirmation)
     case ended
   }
 
@@ -107,12 +117,14 @@ public struct PoolConversation: Sendable {
     var question: Question?
     /// Whether it is about the device.
     var isOfDevice = false
+    /// Whether it carries the password, or its proof.
+    var isOfPassword = false
     /// MFA_SETUP, where the request sets up an authenticator app.
     var setup: PoolChallenge?
   }
 
   /// Tokens, and when they came.
-  struct Arrival: Sendable {
+  struct ReceivedTokens: Sendable {
     let tokens: PoolTokens
     let serverTime: WallTime?
     let received: Instant
@@ -121,7 +133,7 @@ public struct PoolConversation: Sendable {
   /// How far the pool knows of a device.
   enum Confirmation: Sendable {
     case computing
-    case sending(DeviceVerifier, isRepeated: Bool)
+    case sending(DeviceVerifier, attempt: Int)
     case remembering
   }
 
@@ -134,29 +146,22 @@ public struct PoolConversation: Sendable {
   var droppedDevice: String?
   /// Whether the password was given to a question that came for it.
   var hasGivenPassword = false
+  /// Whether the pool went on after it had the password.
+  var isPasswordProved = false
   /// Requests since the user's last answer.
   var requests = 0
   var wrongAnswers = 0
+  /// Answers after which the pool's own trigger asked for something else: it did not say whether they
+  /// were right. They count as wrong if the sign-in comes to nothing.
+  public internal(set) var unjudgedAnswers = 0
   var state = State.begun
   /// The server's time, and when it was read.
   var serverTime: (time: WallTime, at: Instant)?
 
-  /// Wrong answers that end it.
-  static let mostWrongAnswers = 10
-  /// A sign-in without a question takes seven, with a device that is dropped; a pool that goes on
-  /// asking must not keep credd busy.
-  static let mostRequests = 16
-  /// The least that Cognito keeps a Session for (AuthSessionValidity). Pools do not say theirs.
-  public static let answerTime = Duration.seconds(180)
-
   /// - Throws: if Cognito would refuse the name or the password.
   public init(_ plan: Plan, _ input: Input) throws(ProtocolError) {
-    guard
-      (1...Limits.UserPool.usernameLength).contains(input.username.unicodeScalars.count),
-      input.username.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
-    else {
-      throw .invalid(
-        "\"username\" must be 1 to \(Limits.UserPool.usernameLength) characters without controls")
+    _ = try Self.answer("username") { () throws(InvalidInput) in
+      try UserPoolInput.username(input.username)
     }
     if let password = input.password {
       _ = try Self.answer("password") { () throws(InvalidInput) in
@@ -178,6 +183,9 @@ public struct PoolConversation: Sendable {
   public var deadline: Instant? {
     if case .asked(let question) = state { question.deadline } else { nil }
   }
+
+  /// The user who has proved a password, by the name that the pool gave; nil before.
+  public var provedUser: String? { isPasswordProved ? username : nil }
 
   /// Takes an event.
   ///
@@ -226,6 +234,9 @@ public struct PoolSignInResult: Sendable, Equatable {
   public let signIn: PoolSignIn
   /// A device to keep: the pool knows it from now on, and it takes the place of a second factor.
   public let newDevice: DeviceSecret?
+  /// A device that the pool knows from now on, and that the user has not told it to remember: it is
+  /// kept, but no sign-in uses it.
+  public let unusedDevice: DeviceSecret?
   /// The key of a device that the pool does not know any more.
   public let droppedDevice: String?
 }

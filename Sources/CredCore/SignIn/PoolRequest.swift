@@ -16,6 +16,31 @@ public enum PoolRequest: Sendable, Equatable {
   /// UpdateDeviceStatus: the device is remembered.
   case rememberDevice(accessToken: Secret, key: String)
 
+  /// Whether it asks the pool to send a message.
+  public var asksForMessage: Bool {
+    guard case .respond(let answer, _, _, _, _) = self else { return false }
+    return switch answer {
+    case .mfaEmail, .choice(.code): true
+    case .mfaType(let name): name != MFAFactor.app.rawValue
+    default: false
+    }
+  }
+
+  /// Whether it answers a question of the pool's own trigger, which may send a message with the next.
+  public var answersTrigger: Bool {
+    if case .respond(.custom, _, _, _, _) = self { true } else { false }
+  }
+
+  /// Whether the pool may send a message for it, asked or not.
+  public var maySendMessage: Bool {
+    switch self {
+    // What follows is the pool's part of the proof.
+    case .initiate(.srp, _, _, _), .initiate(.customAfterSRP, _, _, _): false
+    case .initiate, .respond: true
+    case .associateSoftwareToken, .verifySoftwareToken, .confirmDevice, .rememberDevice: false
+    }
+  }
+
   /// What must not come back in a message.
   public var secrets: [Secret] {
     switch self {
@@ -67,6 +92,7 @@ extension UserPoolClient {
     }
   }
 
+  /// Reads the reply to a request.
   public func reply(
     _ reply: HTTPReply, to request: PoolRequest
   ) throws(UpstreamFailure) -> PoolReply {

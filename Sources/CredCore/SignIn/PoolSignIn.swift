@@ -1,4 +1,4 @@
-/// A sign-in at a user pool that has succeeded: what goes into the session.
+/// A sign-in at a user pool or a provider that has succeeded: what goes into the session.
 public struct PoolSignIn: Sendable, Equatable {
   public let tokens: PoolTokens
   /// The immutable user name, as the pool itself said it. An alias that somebody typed is another
@@ -12,11 +12,14 @@ public struct PoolSignIn: Sendable, Equatable {
   public let serverTime: WallTime?
   /// When that reply arrived.
   public let received: Instant
+  /// Where a provider gave them; nil for a user pool.
+  public let tokenEndpoint: String?
 
   public init(
     tokens: PoolTokens, username: String, deviceKey: String? = nil, issuer: PoolIssuer,
-    serverTime: WallTime?, received: Instant
+    serverTime: WallTime?, received: Instant, tokenEndpoint: String? = nil
   ) {
+    self.tokenEndpoint = tokenEndpoint
     self.tokens = tokens
     self.username = username
     self.deviceKey = deviceKey
@@ -26,18 +29,49 @@ public struct PoolSignIn: Sendable, Equatable {
   }
 }
 
-/// One app client of a user pool at one endpoint. A token, a device's secret or a challenge belongs to
-/// the one that gave it. It holds no secret.
+/// One client of a user pool or of an OpenID Connect provider, at one endpoint. A token, a device's
+/// secret or a challenge belongs to the one that gave it. It holds no secret.
 public struct PoolIssuer: Sendable, Hashable {
-  public let pool: UserPoolID
+  public enum Source: Sendable, Hashable {
+    case userPool(UserPoolID)
+    case provider(OIDCIssuer, loginsKey: String)
+  }
+
+  public let source: Source
   public let clientID: String
-  /// The URL that its requests go to.
+  /// The URL that its requests go to; of a provider, the one that the configuration sets over discovery,
+  /// or an empty text.
   public let endpoint: String
 
   public init(pool: UserPoolID, clientID: String, endpoint: String) {
-    self.pool = pool
+    source = .userPool(pool)
     self.clientID = clientID
     self.endpoint = endpoint
+  }
+
+  public init(provider: OIDCIssuer, loginsKey: String, clientID: String, endpoint: String) {
+    source = .provider(provider, loginsKey: loginsKey)
+    self.clientID = clientID
+    self.endpoint = endpoint
+  }
+
+  /// Nil for a provider.
+  public var pool: UserPoolID? { if case .userPool(let pool) = source { pool } else { nil } }
+
+  /// Its key in the logins map of an identity pool.
+  public var loginsKey: String {
+    switch source {
+    case .userPool(let pool): pool.loginsKey
+    case .provider(_, let key): key
+    }
+  }
+
+  /// `iss` of its tokens.
+  public var issuer: String {
+    switch source {
+    case .userPool(let pool): pool.issuer
+    case .provider(let issuer, _): issuer.description
+    }
   }
 }
 

@@ -2,7 +2,7 @@
 public struct SignInChallenge: Sendable, Equatable {
   /// Part of the wire protocol: see ``SignInStep/name``.
   public let step: SignInStep
-  /// The provider's own word.
+  /// The provider's own word; `DEVICE` and `CONFIRM` are credd's.
   public let name: String
 
   public init(_ step: SignInStep, name: String) {
@@ -16,14 +16,27 @@ public enum SignInStep: Sendable, Equatable {
   /// Type a code that was sent somewhere, or that an app shows.
   case code(PoolChallenge.Medium, destination: String?)
   /// Choose a new password, and give the attributes that the provider requires and lacks.
-  case newPassword(required: [String], attributes: [SignUp.Attribute])
+  case newPassword(required: [String], attributes: [NamedSecret])
   /// Choose one of these.
   case select([String])
   case password
   /// Put the secret into an authenticator app, and type the code that the app shows then.
   case totpSetup(secret: Secret, uri: Secret)
   /// Answer a question of the provider's own, with its public parameters.
-  case custom([SignUp.Attribute])
+  case custom([NamedSecret])
+  /// Open a URL in a browser, and give the query of the redirect URI that it comes back to.
+  ///
+  /// - Parameter state: by which that query is recognised.
+  case browser(url: Secret, redirectURI: String, state: Secret)
+  /// Open a URL anywhere, type the code, and wait.
+  case device(userCode: String, url: String, completeURL: String?, interval: Duration)
+  /// Say that this is the person to sign in as.
+  ///
+  /// - Parameters:
+  ///   - replaces: whose sign-in ends.
+  ///   - linksTo: the identity that the person will belong to from then on.
+  case confirm(
+    issuer: String, subject: String, username: String?, replaces: String?, linksTo: String?)
 
   /// Scripts depend on the spelling.
   public var name: String {
@@ -34,6 +47,9 @@ public enum SignInStep: Sendable, Equatable {
     case .password: "password"
     case .totpSetup: "totpSetup"
     case .custom: "custom"
+    case .browser: "browser"
+    case .device: "device"
+    case .confirm: "confirm"
     }
   }
 
@@ -44,6 +60,9 @@ public enum SignInStep: Sendable, Equatable {
     case .newPassword, .password: ["password"]
     case .select: ["choice"]
     case .custom: ["answer"]
+    case .browser: ["response"]
+    case .device: []
+    case .confirm: ["confirm"]
     }
   }
 
@@ -52,18 +71,18 @@ public enum SignInStep: Sendable, Equatable {
     switch self {
     case .newPassword: ["attributes"]
     case .totpSetup: ["name"]
-    case .code, .select, .password, .custom: []
+    case .code, .select, .password, .custom, .browser, .device, .confirm: []
     }
   }
 }
 
 /// The answers of a `respond`: texts by their names, and the attributes of a new account or password.
 public struct ChallengeAnswers: Sendable, Equatable {
-  public let texts: [SignUp.Attribute]
+  public let texts: [NamedSecret]
   /// Nil where there is no `attributes`.
-  public let attributes: [SignUp.Attribute]?
+  public let attributes: [NamedSecret]?
 
-  public init(_ texts: [SignUp.Attribute], attributes: [SignUp.Attribute]? = nil) {
+  public init(_ texts: [NamedSecret], attributes: [NamedSecret]? = nil) {
     self.texts = texts
     self.attributes = attributes
   }

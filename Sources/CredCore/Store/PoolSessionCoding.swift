@@ -10,19 +10,31 @@ extension PoolSession {
     static let refreshToken: UInt8 = 8
     static let idToken: UInt8 = 9
     static let accessToken: UInt8 = 10
+    // In place of a user pool.
+    static let provider: UInt8 = 11
+    static let loginsKey: UInt8 = 12
+    static let tokenEndpoint: UInt8 = 13
+    static let provedAt: UInt8 = 14
   }
 
   func write(to writer: inout SnapshotWriter) {
-    writer.field(Tag.pool, issuer.pool.description)
+    switch issuer.source {
+    case .userPool(let pool): writer.field(Tag.pool, pool.description)
+    case .provider(let provider, let key):
+      writer.field(Tag.provider, provider.description)
+      writer.field(Tag.loginsKey, key)
+    }
     writer.field(Tag.clientID, issuer.clientID)
     writer.field(Tag.endpoint, issuer.endpoint)
     writer.field(Tag.username, username)
     writer.field(Tag.subject, subject)
     writer.field(Tag.deviceKey, deviceKey)
     writer.field(Tag.signedInAt, signedInAt)
+    writer.field(Tag.provedAt, provedAt)
     writer.field(Tag.refreshToken, refreshToken)
     if let idToken { writer.group(Tag.idToken) { idToken.write(to: &$0) } }
     if let accessToken { writer.group(Tag.accessToken) { accessToken.write(to: &$0) } }
+    writer.field(Tag.tokenEndpoint, tokenEndpoint)
   }
 
   convenience init(reading reader: SnapshotReader) throws(SnapshotError) {
@@ -30,8 +42,10 @@ extension PoolSession {
     var (pool, clientID, endpoint): (UserPoolID?, String?, String?)
     var (username, subject, deviceKey): (String?, String?, String?)
     var signedInAt: WallTime?
+    var provedAt: Instant?
     var refreshToken: Secret?
     var (idToken, accessToken): (HeldPoolToken?, HeldPoolToken?)
+    var (provider, loginsKey, tokenEndpoint): (OIDCIssuer?, String?, String?)
     while let field = try fields.next() {
       switch field.tag {
       case Tag.pool:
@@ -43,20 +57,35 @@ extension PoolSession {
       case Tag.subject: subject = try field.text("subject")
       case Tag.deviceKey: deviceKey = try field.text("device")
       case Tag.signedInAt: signedInAt = try field.wallTime("time of the sign-in")
+      case Tag.provedAt: provedAt = try field.instant("time of the sign-in")
       case Tag.refreshToken:
         refreshToken = try field.secret("refresh token", limit: Limits.Upstream.tokenLength)
       case Tag.idToken: idToken = try HeldPoolToken(reading: field.fields)
       case Tag.accessToken: accessToken = try HeldPoolToken(reading: field.fields)
+      case Tag.provider:
+        provider = try? OIDCIssuer(field.text("provider"))
+        guard provider != nil else { throw .invalid("provider") }
+      case Tag.loginsKey: loginsKey = try field.text("key in the logins map")
+      case Tag.tokenEndpoint: tokenEndpoint = try field.text("token endpoint")
       default: break
       }
     }
-    guard let pool, let clientID, let endpoint, let username, let refreshToken else {
+    guard let clientID, let endpoint, let username, let refreshToken else {
+      throw .missing("user pool's session")
+    }
+    let issuer: PoolIssuer
+    if let pool {
+      issuer = PoolIssuer(pool: pool, clientID: clientID, endpoint: endpoint)
+    } else if let provider, let loginsKey {
+      issuer = PoolIssuer(
+        provider: provider, loginsKey: loginsKey, clientID: clientID, endpoint: endpoint)
+    } else {
       throw .missing("user pool's session")
     }
     self.init(
-      issuer: PoolIssuer(pool: pool, clientID: clientID, endpoint: endpoint), username: username,
-      subject: subject, deviceKey: deviceKey, signedInAt: signedInAt, refreshToken: refreshToken,
-      idToken: idToken, accessToken: accessToken)
+      issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
+      signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken, idToken: idToken,
+      accessToken: accessToken, tokenEndpoint: tokenEndpoint)
   }
 }
 

@@ -24,6 +24,8 @@ public struct RememberedDevices: Sendable, Equatable {
   fileprivate struct Entry: Sendable, Equatable {
     let owner: Owner
     let device: DeviceSecret
+    /// Whether sign-ins use it. Else the user may still have it remembered.
+    var isUsed: Bool
   }
 
   /// The oldest comes first.
@@ -33,23 +35,34 @@ public struct RememberedDevices: Sendable, Equatable {
 
   public var isEmpty: Bool { entries.isEmpty }
 
-  public subscript(owner: Owner) -> DeviceSecret? {
+  /// The device of an owner, whether or not it is used.
+  public func known(of owner: Owner) -> DeviceSecret? {
     entries.last { $0.owner == owner }?.device
   }
 
-  /// A person's devices at a pool, each with the immutable name of its user there.
+  /// A person's devices at a pool that sign-ins use, each with the immutable name of its user there.
   public func devices(
     of person: SessionOwner, at issuer: PoolIssuer
   ) -> [(username: String, device: DeviceSecret)] {
-    entries.filter { $0.owner.person == person && $0.owner.issuer == issuer }
+    entries.filter { $0.isUsed && $0.owner.person == person && $0.owner.issuer == issuer }
       .map { ($0.owner.username, $0.device) }
   }
 
-  /// Keeps an owner's device in place of the former one. Of too many, the oldest goes.
-  public mutating func keep(_ device: DeviceSecret, of owner: Owner) {
+  /// Keeps an owner's device in place of the former one. Of too many, the oldest goes; one that is
+  /// not used goes first.
+  public mutating func keep(_ device: DeviceSecret, of owner: Owner, isUsed: Bool = true) {
     forget(owner)
-    entries.append(Entry(owner: owner, device: device))
-    entries.removeFirst(max(0, entries.count - Limits.Session.devicesPerUser))
+    entries.append(Entry(owner: owner, device: device, isUsed: isUsed))
+    while entries.count > Limits.Session.devicesPerUser {
+      entries.remove(at: entries.firstIndex { !$0.isUsed } ?? 0)
+    }
+  }
+
+  /// Whether sign-ins use the owner's device from now on.
+  public mutating func use(_ isUsed: Bool, of owner: Owner) {
+    for index in entries.indices where entries[index].owner == owner {
+      entries[index].isUsed = isUsed
+    }
   }
 
   public mutating func forget(_ owner: Owner) {
@@ -86,6 +99,8 @@ extension RememberedDevices {
     static let key: UInt8 = 6
     static let groupKey: UInt8 = 7
     static let password: UInt8 = 8
+    /// Left out for a device that is used.
+    static let isUnused: UInt8 = 9
   }
 
   /// The stored bytes. They hold secrets.
@@ -128,21 +143,24 @@ extension RememberedDevices.Entry {
   fileprivate func write(to writer: inout SnapshotWriter) {
     // As in a session's record: empty for a uid without a name.
     if owner.person != .unknown { writer.field(Tag.person, owner.person.name ?? "") }
-    writer.field(Tag.pool, owner.issuer.pool.description)
+    writer.field(Tag.pool, owner.issuer.pool?.description)
     writer.field(Tag.clientID, owner.issuer.clientID)
     writer.field(Tag.endpoint, owner.issuer.endpoint)
     writer.field(Tag.username, owner.username)
     writer.field(Tag.key, device.key)
     writer.field(Tag.groupKey, device.groupKey)
     writer.field(Tag.password, device.password)
+    if !isUsed { writer.field(Tag.isUnused, UInt64(1)) }
   }
 
   fileprivate init(reading reader: SnapshotReader) throws(SnapshotError) {
     var fields = reader
     var texts: [UInt8: String] = [:]
     var password: Secret?
+    var isUsed = true
     while let field = try fields.next() {
       switch field.tag {
+      case Tag.isUnused: isUsed = try field.word("device") == 0
       case Tag.person...Tag.groupKey: texts[field.tag] = try field.text("device")
       case Tag.password: password = try field.secret("device's password")
       default: break
@@ -158,5 +176,6 @@ extension RememberedDevices.Entry {
     let issuer = PoolIssuer(pool: pool, clientID: clientID, endpoint: endpoint)
     owner = RememberedDevices.Owner(person: person, issuer: issuer, username: username)
     device = DeviceSecret(key: key, groupKey: groupKey, password: password)
+    self.isUsed = isUsed
   }
 }

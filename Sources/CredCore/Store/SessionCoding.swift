@@ -17,6 +17,7 @@ extension SessionSnapshot {
     static let pause: UInt8 = 13
     static let lastFailure: UInt8 = 14
     static let isIdentityWithheld: UInt8 = 15
+    static let link: UInt8 = 16
   }
 
   /// The tags of a pause or a past failure.
@@ -46,6 +47,7 @@ extension SessionSnapshot {
       }
     }
     if let token = held.token { writer.group(Tag.token) { token.write(to: &$0) } }
+    if let link = held.link { writer.group(Tag.link) { link.write(to: &$0) } }
     if let credentials = held.credentials {
       writer.group(Tag.credentials) { credentials.write(to: &$0) }
     }
@@ -92,6 +94,7 @@ extension SessionSnapshot {
         // One of each login and one of a developer token.
         guard ends.count <= Limits.Upstream.logins + 1 else { throw .tooLong("expirations") }
       case Tag.token: held.token = try HeldToken(reading: field.fields)
+      case Tag.link: held.link = try PoolSession(reading: field.fields)
       case Tag.credentials: held.credentials = try HeldCredentials(reading: field.fields)
       case Tag.username: held.username = try field.text("user name")
       case Tag.customRoleARN: held.customRoleARN = try field.text("custom role")

@@ -8,6 +8,7 @@ public struct SessionRecord: Sendable, Equatable {
     static let credentialsFingerprint: UInt8 = 5
     static let session: UInt8 = 6
     static let backendFingerprint: UInt8 = 7
+    static let linkFingerprint: UInt8 = 8
   }
 
   public let uid: UInt32
@@ -18,6 +19,9 @@ public struct SessionRecord: Sendable, Equatable {
   let credentialsFingerprint: Fingerprint
   /// Nil in records of earlier versions.
   let backendFingerprint: Fingerprint?
+  /// Of the provider whose sign-ins are linked; nil where there is none, and in records of earlier
+  /// versions.
+  let linkFingerprint: Fingerprint?
   public let snapshot: SessionSnapshot
 
   public init(uid: UInt32, owner: SessionOwner, profile: Profile, snapshot: SessionSnapshot) {
@@ -27,7 +31,15 @@ public struct SessionRecord: Sendable, Equatable {
     identityFingerprint = profile.identityFingerprint
     credentialsFingerprint = profile.credentialsFingerprint
     backendFingerprint = profile.backendFingerprint
+    linkFingerprint = profile.link?.backendFingerprint
     self.snapshot = snapshot
+  }
+
+  /// Whether tokens of the session come from this profile's backend: from the same place, for which the
+  /// same authorities vouch. Records of earlier versions do not say it.
+  public func has(_ tokens: PoolSession, from profile: Profile) -> Bool {
+    let place = tokens === snapshot.poolSession ? backendFingerprint : linkFingerprint
+    return place.map { $0 == profile.backendFingerprint } ?? true
   }
 
   /// The stored bytes. They hold secrets.
@@ -39,6 +51,7 @@ public struct SessionRecord: Sendable, Equatable {
     writer.field(Tag.identityFingerprint, identityFingerprint.value)
     writer.field(Tag.credentialsFingerprint, credentialsFingerprint.value)
     if let backendFingerprint { writer.field(Tag.backendFingerprint, backendFingerprint.value) }
+    if let linkFingerprint { writer.field(Tag.linkFingerprint, linkFingerprint.value) }
     writer.group(Tag.session) { snapshot.write(to: &$0) }
     return writer.bytes
   }
@@ -56,7 +69,8 @@ public struct SessionRecord: Sendable, Equatable {
   public init(reading bytes: ArraySlice<UInt8>) throws(SnapshotError) {
     guard bytes.count <= Limits.Store.sessionBytes else { throw .tooLong("session") }
     var fields = SnapshotReader(bytes)
-    var (uid, identity, credentials, backend): (UInt64?, UInt64?, UInt64?, UInt64?)
+    var (uid, identity, credentials): (UInt64?, UInt64?, UInt64?)
+    var (backend, link): (UInt64?, UInt64?)
     var (profile, user): (String?, String?)
     var snapshot: SessionSnapshot?
     while let field = try fields.next() {
@@ -67,6 +81,7 @@ public struct SessionRecord: Sendable, Equatable {
       case Tag.identityFingerprint: identity = try field.word("fingerprint")
       case Tag.credentialsFingerprint: credentials = try field.word("fingerprint")
       case Tag.backendFingerprint: backend = try field.word("fingerprint")
+      case Tag.linkFingerprint: link = try field.word("fingerprint")
       case Tag.session: snapshot = try SessionSnapshot(reading: field.fields)
       default: break
       }
@@ -81,6 +96,7 @@ public struct SessionRecord: Sendable, Equatable {
     identityFingerprint = Fingerprint(value: identity)
     credentialsFingerprint = Fingerprint(value: credentials)
     backendFingerprint = backend.map { Fingerprint(value: $0) }
+    linkFingerprint = link.map { Fingerprint(value: $0) }
     self.snapshot = snapshot
   }
 
@@ -105,6 +121,12 @@ public struct SessionRecord: Sendable, Equatable {
       || issuer != nil && issuer != profile.plan.backend.issuer
     {
       kept.held.leaveBackend()
+      kept.held.link = nil
+    }
+    if kept.held.link?.issuer != profile.plan.link
+      || linkFingerprint.map({ $0 != profile.link?.backendFingerprint }) ?? false
+    {
+      kept.held.link = nil
     }
     return kept
   }
@@ -196,6 +218,13 @@ extension Fingerprint {
       add(pool.clientID)
       add(issuer?.endpoint)
       add(pool.caFile)
+    case .oidc(let oidc):
+      add(oidc.issuer)
+      add(oidc.clientID)
+      add(oidc.endpoints.authorization?.text)
+      add(oidc.endpoints.token?.text)
+      add(oidc.endpoints.deviceAuthorization?.text)
+      add(oidc.caFile)
     }
   }
 }
@@ -211,6 +240,7 @@ extension BackendType {
     case .cognito: "cognito"
     case .awsSample: "aws-sample"
     case .userPool: "user-pool"
+    case .oidc: "oidc"
     }
   }
 }

@@ -18,6 +18,12 @@ public struct SessionSnapshot: Sendable, Equatable {
   /// The user pool of the sign-in; nil for another one.
   public var poolIssuer: PoolIssuer? { held.state.poolSession?.issuer }
 
+  /// The sign-in at a user pool; nil for another one.
+  public var poolSession: PoolSession? { held.state.poolSession }
+
+  /// The sign-ins at user pools and providers whose tokens it has: its own, and the one that is linked.
+  public var poolSessions: [PoolSession] { held.poolSessions }
+
   /// When the session was last used, as far as it was recorded.
   public var lastUse: Instant { lastAsked }
 
@@ -46,7 +52,8 @@ public struct SessionSnapshot: Sendable, Equatable {
     let pool = held.state.poolSession
     return [
       lastAsked, held.credentials?.received, held.token?.received, lastFailure?.at,
-      pool?.idToken?.received, pool?.accessToken?.received,
+      pool?.idToken?.received, pool?.accessToken?.received, pool?.provedAt,
+      held.link?.idToken?.received, held.link?.accessToken?.received, held.link?.provedAt,
     ]
     .allSatisfy { $0.map { $0 <= now } ?? true }
   }
@@ -99,7 +106,8 @@ extension SignInMethod {
     switch self {
     case .host, .developerToken, .tokenFile: return true
     case .logins: return !held.logins.isEmpty
-    case .userPool(let session): return !session.refreshToken.isEmpty
+    // Not every provider gives one.
+    case .userPool(let session): return !session.refreshToken.isEmpty || session.issuer.pool == nil
     case .password(let session):
       if case .awsSample = profile.backend?.kind {
         return SampleSession(packed: session.token) != nil

@@ -1,3 +1,25 @@
+/// The names of the challenges that credd knows.
+enum ChallengeName: String, Sendable {
+  case passwordVerifier = "PASSWORD_VERIFIER"
+  case deviceSRP = "DEVICE_SRP_AUTH"
+  case devicePasswordVerifier = "DEVICE_PASSWORD_VERIFIER"
+  case smsMFA = "SMS_MFA"
+  case smsCode = "SMS_OTP"
+  case emailCode = "EMAIL_OTP"
+  case appCode = "SOFTWARE_TOKEN_MFA"
+  case mfaType = "SELECT_MFA_TYPE"
+  case mfaSetup = "MFA_SETUP"
+  case newPassword = "NEW_PASSWORD_REQUIRED"
+  case choice = "SELECT_CHALLENGE"
+  case password = "PASSWORD"
+  case passwordSRP = "PASSWORD_SRP"
+  case passkey = "WEB_AUTHN"
+  case administrator = "ADMIN_NO_SRP_AUTH"
+
+  /// Those that a user may choose, which credd can answer.
+  static let choices: Set<ChallengeName> = [.password, .passwordSRP, .emailCode, .smsCode]
+}
+
 /// What a user pool asks for before it gives tokens.
 public struct PoolChallenge: Sendable, Equatable {
   /// In requiredAttributes, and in the names of the answers.
@@ -25,7 +47,7 @@ public struct PoolChallenge: Sendable, Equatable {
     /// MFA_SETUP: second factors that the user may set up.
     case mfaSetup([String])
     /// NEW_PASSWORD_REQUIRED: attributes that the user must give too, and those that are known.
-    case newPassword(required: [String], attributes: [SignUp.Attribute])
+    case newPassword(required: [String], attributes: [NamedSecret])
     /// SELECT_CHALLENGE: ways to sign in, to choose from.
     case choice([String])
     /// PASSWORD.
@@ -33,7 +55,7 @@ public struct PoolChallenge: Sendable, Equatable {
     /// PASSWORD_SRP.
     case passwordSRP
     /// CUSTOM_CHALLENGE, or one that credd does not know: with all of its parameters.
-    case custom([SignUp.Attribute])
+    case custom([NamedSecret])
     /// A known challenge that credd cannot answer: WEB_AUTHN and ADMIN_NO_SRP_AUTH.
     case unsupported
   }
@@ -51,7 +73,9 @@ extension PoolChallenge {
   /// Reads `ChallengeName`, `ChallengeParameters`, `Session` and `AvailableChallenges`.
   init(_ reply: JSONValue) throws(InvalidInput) {
     name = try reply.requiredText("ChallengeName")
-    guard name.utf8.count <= 64, name.containsOnlyLettersDigits(or: "_-") else {
+    guard name.utf8.count <= Limits.UserPool.challengeNameLength,
+      name.containsOnlyLettersDigits(or: "_-")
+    else {
       throw InvalidInput(field: "ChallengeName", reason: "is no name")
     }
     session = try Self.session(in: reply)
@@ -74,30 +98,30 @@ extension PoolChallenge {
   private static func kind(
     _ name: String, _ parameters: Parameters, _ reply: JSONValue
   ) throws(InvalidInput) -> Kind {
-    switch name {
-    case "PASSWORD_VERIFIER":
+    switch ChallengeName(rawValue: name) {
+    case .passwordVerifier:
       guard let userID = try parameters.username("USER_ID_FOR_SRP") else {
         throw InvalidInput(field: "USER_ID_FOR_SRP", reason: "is missing")
       }
       return .passwordVerifier(try parameters.srp, userID: userID)
-    case "DEVICE_SRP_AUTH": return .deviceSRP
-    case "DEVICE_PASSWORD_VERIFIER": return .devicePasswordVerifier(try parameters.srp)
-    case "SMS_MFA", "SMS_OTP": return .code(.sms, destination: parameters.destination)
-    case "EMAIL_OTP": return .code(.email, destination: parameters.destination)
-    case "SOFTWARE_TOKEN_MFA": return .code(.app, destination: nil)
-    case "SELECT_MFA_TYPE": return .mfaType(try parameters.list("MFAS_CAN_CHOOSE"))
-    case "MFA_SETUP": return .mfaSetup(try parameters.list("MFAS_CAN_SETUP"))
-    case "NEW_PASSWORD_REQUIRED":
+    case .deviceSRP: return .deviceSRP
+    case .devicePasswordVerifier: return .devicePasswordVerifier(try parameters.srp)
+    case .smsMFA, .smsCode: return .code(.sms, destination: parameters.destination)
+    case .emailCode: return .code(.email, destination: parameters.destination)
+    case .appCode: return .code(.app, destination: nil)
+    case .mfaType: return .mfaType(try parameters.list("MFAS_CAN_CHOOSE"))
+    case .mfaSetup: return .mfaSetup(try parameters.list("MFAS_CAN_SETUP"))
+    case .newPassword:
       let required = try parameters.list("requiredAttributes").map {
         $0.hasPrefix(attributePrefix) ? String($0.dropFirst(attributePrefix.count)) : $0
       }
       return .newPassword(required: required, attributes: try parameters.object("userAttributes"))
-    case "SELECT_CHALLENGE":
+    case .choice:
       return .choice(try Parameters.names(in: reply["AvailableChallenges"], "AvailableChallenges"))
-    case "PASSWORD": return .password
-    case "PASSWORD_SRP": return .passwordSRP
-    case "WEB_AUTHN", "ADMIN_NO_SRP_AUTH": return .unsupported
-    default: return .custom(parameters.all)
+    case .password: return .password
+    case .passwordSRP: return .passwordSRP
+    case .passkey, .administrator: return .unsupported
+    case nil: return .custom(parameters.all)
     }
   }
 }
@@ -106,7 +130,7 @@ extension PoolChallenge {
 private struct Parameters {
   private static let mostNames = 128
 
-  let all: [SignUp.Attribute]
+  let all: [NamedSecret]
 
   /// - Throws: if a value is no string.
   init(_ reply: JSONValue) throws(InvalidInput) {
@@ -117,13 +141,13 @@ private struct Parameters {
     guard case .object(let members) = value else {
       throw InvalidInput(field: "ChallengeParameters", reason: "is no object")
     }
-    var all: [SignUp.Attribute] = []
+    var all: [NamedSecret] = []
     // A trigger may leave a value out with null.
     for member in members where member.value != .null {
       guard let text = member.value.secret else {
         throw InvalidInput(field: "ChallengeParameters", reason: "holds a value that is no string")
       }
-      all.append(SignUp.Attribute(name: member.key, value: text))
+      all.append(NamedSecret(name: member.key, value: text))
     }
     self.all = all
   }
@@ -135,9 +159,9 @@ private struct Parameters {
   /// Nil if it is missing or empty.
   func username(_ name: String) throws(InvalidInput) -> String? {
     guard let value = self[name], !value.isEmpty else { return nil }
-    guard let text = value.exposedText(),
-      text.unicodeScalars.count <= Limits.UserPool.usernameLength
-    else { throw InvalidInput(field: name, reason: "is no user name") }
+    guard let text = value.exposedText().flatMap({ try? UserPoolInput.username($0) }) else {
+      throw InvalidInput(field: name, reason: "is no user name")
+    }
     return text
   }
 
@@ -173,7 +197,8 @@ private struct Parameters {
     }
     var names: [String] = []
     for element in elements {
-      guard let text = element.text, (1...64).contains(text.utf8.count),
+      guard let text = element.text,
+        (1...Limits.UserPool.challengeNameLength).contains(text.utf8.count),
         text.utf8.allSatisfy(\.isVisible)
       else {
         throw InvalidInput(field: name, reason: "holds something that is no name")
@@ -185,13 +210,13 @@ private struct Parameters {
 
   /// An object that is JSON within a string; empty if it is missing. Values that are no strings are
   /// left out.
-  func object(_ name: String) throws(InvalidInput) -> [SignUp.Attribute] {
+  func object(_ name: String) throws(InvalidInput) -> [NamedSecret] {
     guard let text = self[name], !text.isEmpty else { return [] }
     guard case .object(let members)? = try? JSONValue.parse(text.bytes) else {
       throw InvalidInput(field: name, reason: "is no JSON object")
     }
     return members.compactMap { member in
-      member.value.secret.map { SignUp.Attribute(name: member.key, value: $0) }
+      member.value.secret.map { NamedSecret(name: member.key, value: $0) }
     }
   }
 }

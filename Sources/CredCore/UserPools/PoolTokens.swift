@@ -25,21 +25,36 @@ public struct PoolToken: Sendable, Equatable {
     self.token = token
     let claims = JWT.claims(of: token)
     try kind.check(claims, of: client)
-    expiration = Self.time(claims?["exp"])
-    issued = Self.time(claims?["iat"])
-    signedIn = Self.time(claims?["auth_time"])
+    expiration = claims?["exp"]?.plausibleTime
+    issued = claims?["iat"]?.plausibleTime
+    signedIn = claims?["auth_time"]?.plausibleTime
     username = Self.name(claims?["cognito:username"] ?? claims?["username"])
     subject = Self.name(claims?["sub"])
     deviceKey = (claims?["device_key"]?.text).flatMap { try? DeviceKey.checked($0) }
   }
 
-  static func expiration(of token: Secret) -> WallTime? { time(JWT.claims(of: token)?["exp"]) }
+  static func expiration(of token: Secret) -> WallTime? {
+    JWT.claims(of: token)?["exp"]?.plausibleTime
+  }
 
   /// The scope `aws.cognito.signin.user.admin`. A token whose claims cannot be read may have it.
   static func mayChangeAccount(_ token: Secret) -> Bool {
     guard let claims = JWT.claims(of: token) else { return true }
     let scopes = claims["scope"]?.text?.split(separator: " ") ?? []
     return scopes.contains { $0.utf8.elementsEqual("aws.cognito.signin.user.admin".utf8) }
+  }
+
+  init(
+    token: Secret, expiration: WallTime?, issued: WallTime?, signedIn: WallTime?,
+    subject: String?
+  ) {
+    self.token = token
+    self.expiration = expiration
+    self.issued = issued
+    self.signedIn = signedIn
+    username = nil
+    self.subject = subject
+    deviceKey = nil
   }
 
   /// The remaining time at arrival, by the pool's own clock.
@@ -50,15 +65,8 @@ public struct PoolToken: Sendable, Equatable {
     return max(.zero, expiration - start)
   }
 
-  private static func time(_ value: JSONValue?) -> WallTime? {
-    value?.double.flatMap { WallTime(plausibleSecondsSince1970: $0) }
-  }
-
   private static func name(_ value: JSONValue?) -> String? {
-    value?.text.flatMap {
-      (1...Limits.UserPool.usernameLength).contains($0.unicodeScalars.count)
-        && $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control } ? $0 : nil
-    }
+    value?.text.flatMap { try? UserPoolInput.username($0) }
   }
 }
 
@@ -110,6 +118,14 @@ public struct PoolTokens: Sendable, Equatable {
       (0...Self.longestLifetime).contains($0) ? .seconds($0) : nil
     }
     newDevice = try NewDevice(result["NewDeviceMetadata"])
+  }
+
+  init(id: PoolToken, access: PoolToken, refresh: Secret?, accessLifetime: Duration?) {
+    self.id = id
+    self.access = access
+    self.refresh = refresh
+    self.accessLifetime = accessLifetime
+    newDevice = nil
   }
 
   /// Seconds: a token lasts at most a day.
@@ -189,13 +205,12 @@ extension UserPoolClient {
   /// - Parameter device: the key of the device to which the token is tied; without it, Cognito
   ///   refuses such a token.
   public func getTokens(
-    refreshToken: Secret, device: String? = nil, metadata: ClientMetadata = ClientMetadata()
+    refreshToken: Secret, device: String? = nil
   ) -> HTTPRequest {
     clientRequest(.getTokensFromRefreshToken) {
       $0.field("RefreshToken", refreshToken)
       $0.field("ClientSecret", secret)
       $0.field("DeviceKey", device)
-      $0.metadata(metadata)
     }
   }
 
@@ -226,7 +241,7 @@ extension UserPoolClient {
 
   /// GlobalSignOut: ends all tokens of the user, on all hosts.
   public func signOutGlobally(accessToken: Secret) -> HTTPRequest {
-    request(.globalSignOut) { $0.field("AccessToken", accessToken) }
+    userRequest(.globalSignOut, accessToken)
   }
 
   /// Reads the reply to RevokeToken and GlobalSignOut.

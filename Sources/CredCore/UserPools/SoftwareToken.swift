@@ -74,7 +74,7 @@ public struct SoftwareToken: Sendable, Equatable {
 
   init(_ object: JSONValue) throws(InvalidInput) {
     secret = try object.requiredSecret("SecretCode")
-    guard (16...256).contains(secret.count),
+    guard Limits.UserPool.appSecretLength.contains(secret.count),
       secret.bytes.allSatisfy({ $0.isLetterOrDigit || $0 == UInt8(ascii: "=") })
     else { throw InvalidInput(field: "SecretCode", reason: "is no secret in base32") }
     session = try PoolChallenge.session(in: object)

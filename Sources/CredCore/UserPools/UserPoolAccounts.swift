@@ -2,11 +2,9 @@
 extension UserPoolClient {
   /// SignUp.
   ///
-  /// - Parameter validationData: for the pool's trigger alone; not kept.
   /// - Throws: if Cognito would refuse the password or an attribute.
   public func signUp(
-    _ signUp: SignUp, as user: PoolUsername, validationData: ClientMetadata = ClientMetadata(),
-    metadata: ClientMetadata = ClientMetadata()
+    _ signUp: SignUp, as user: PoolUsername
   ) throws(InvalidInput) -> HTTPRequest {
     let password = try UserPoolInput.password(signUp.password)
     for attribute in signUp.attributes { _ = try UserPoolInput.attribute(attribute) }
@@ -14,10 +12,6 @@ extension UserPoolClient {
       $0.user(user)
       $0.field("Password", password)
       $0.attributes("UserAttributes", signUp.attributes)
-      $0.attributes(
-        "ValidationData",
-        validationData.entries.map { SignUp.Attribute(name: $0.name, value: $0.value) })
-      $0.metadata(metadata)
     }
   }
 
@@ -37,20 +31,18 @@ extension UserPoolClient {
 
   /// ConfirmSignUp. ForceAliasCreation is left out: it would take an address from another user.
   public func confirmSignUp(
-    _ user: PoolUsername, code: Secret, metadata: ClientMetadata = ClientMetadata()
+    _ user: PoolUsername, code: Secret
   ) throws(InvalidInput) -> HTTPRequest {
     let code = try UserPoolInput.code(code)
     return clientRequest(.confirmSignUp) {
       $0.user(user)
       $0.field("ConfirmationCode", code)
-      $0.metadata(metadata)
     }
   }
 
   /// ConfirmForgotPassword.
   public func confirmForgotPassword(
-    _ user: PoolUsername, code: Secret, password: Secret,
-    metadata: ClientMetadata = ClientMetadata()
+    _ user: PoolUsername, code: Secret, password: Secret
   ) throws(InvalidInput) -> HTTPRequest {
     let (code, password) = (
       try UserPoolInput.code(code), try UserPoolInput.password(password)
@@ -59,7 +51,6 @@ extension UserPoolClient {
       $0.user(user)
       $0.field("ConfirmationCode", code)
       $0.field("Password", password)
-      $0.metadata(metadata)
     }
   }
 
@@ -69,23 +60,13 @@ extension UserPoolClient {
   }
 
   /// ResendConfirmationCode.
-  public func resendConfirmationCode(
-    _ user: PoolUsername, metadata: ClientMetadata = ClientMetadata()
-  ) -> HTTPRequest {
-    clientRequest(.resendConfirmationCode) {
-      $0.user(user)
-      $0.metadata(metadata)
-    }
+  public func resendConfirmationCode(_ user: PoolUsername) -> HTTPRequest {
+    clientRequest(.resendConfirmationCode) { $0.user(user) }
   }
 
   /// ForgotPassword.
-  public func forgotPassword(
-    _ user: PoolUsername, metadata: ClientMetadata = ClientMetadata()
-  ) -> HTTPRequest {
-    clientRequest(.forgotPassword) {
-      $0.user(user)
-      $0.metadata(metadata)
-    }
+  public func forgotPassword(_ user: PoolUsername) -> HTTPRequest {
+    clientRequest(.forgotPassword) { $0.user(user) }
   }
 
   /// Reads the reply to ResendConfirmationCode and ForgotPassword: where the code went. That is no

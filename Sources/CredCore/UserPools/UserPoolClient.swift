@@ -16,15 +16,17 @@ public struct UserPoolClient: Sendable, Equatable {
   public init(
     backend: String, endpoint: AWSEndpoint, pool: UserPoolID, id: String, secret: Secret?
   ) throws(InvalidInput) {
-    guard (1...Limits.UserPool.clientIDLength).contains(id.utf8.count),
-      id.containsOnlyLettersDigits(or: "_+")
-    else {
-      throw InvalidInput(field: "client_id", reason: "is not 1 to 128 letters, digits, '_' or '+'")
+    guard UserPoolInput.isClientID(id) else {
+      throw InvalidInput(field: "client_id", reason: "is not \(UserPoolInput.clientIDForm)")
     }
     if let secret {
-      guard (1...64).contains(secret.count), secret.bytes.allSatisfy(\.isVisible) else {
+      guard (1...Limits.UserPool.clientSecretLength).contains(secret.count),
+        secret.bytes.allSatisfy(\.isVisible)
+      else {
         throw InvalidInput(
-          field: "client_secret_file", reason: "holds no client secret of 1 to 64 characters")
+          field: "client_secret_file",
+          reason:
+            "holds no client secret of 1 to \(Limits.UserPool.clientSecretLength) characters")
       }
     }
     self.backend = backend
@@ -49,17 +51,7 @@ public struct UserPoolClient: Sendable, Equatable {
   func request(
     _ operation: UserPoolOperation, _ members: (inout JSONWriter) -> Void
   ) -> HTTPRequest {
-    var writer = JSONWriter(capacity: 4096)
-    writer.beginObject()
-    members(&writer)
-    writer.endObject()
-    return HTTPRequest(
-      method: .post, url: endpoint.url,
-      headers: [
-        HTTPHeader("Content-Type", "application/x-amz-json-1.1"),
-        HTTPHeader("X-Amz-Target", "AWSCognitoIdentityProviderService.\(operation.rawValue)"),
-      ],
-      body: Secret(writer.bytes))
+    endpoint.request("AWSCognitoIdentityProviderService.\(operation.rawValue)", members)
   }
 }
 
@@ -91,7 +83,6 @@ public enum UserPoolOperation: String, Sendable, CaseIterable {
   // Remembered devices.
   case confirmDevice = "ConfirmDevice"
   case updateDeviceStatus = "UpdateDeviceStatus"
-  case getDevice = "GetDevice"
   case listDevices = "ListDevices"
   case forgetDevice = "ForgetDevice"
 }
@@ -110,15 +101,8 @@ extension UserPoolClient {
   public func username(
     _ name: String, digests: some Digests
   ) throws(InvalidInput) -> PoolUsername {
-    guard (1...Limits.UserPool.usernameLength).contains(name.unicodeScalars.count),
-      name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
-    else {
-      throw InvalidInput(
-        field: "username",
-        reason: "is not 1 to \(Limits.UserPool.usernameLength) characters without controls")
-    }
-    return PoolUsername(
-      name: name,
+    PoolUsername(
+      name: try UserPoolInput.username(name),
       secretHash: secret.map { Self.secretHash(of: name, client: id, secret: $0, digests: digests) }
     )
   }
@@ -182,7 +166,7 @@ extension JSONWriter {
   }
 
   /// A list of `{"Name":…,"Value":…}`; nothing for none.
-  mutating func attributes(_ name: String, _ attributes: [SignUp.Attribute]) {
+  mutating func attributes(_ name: String, _ attributes: [NamedSecret]) {
     guard !attributes.isEmpty else { return }
     key(name)
     beginArray()

@@ -9,8 +9,7 @@ extension UserPoolClient {
   ) throws(InvalidInput) -> HTTPRequest {
     let key = try DeviceKey.checked(key)
     _ = try UserPoolInput.text(Secret(name), "name", 1...Limits.UserPool.deviceNameLength)
-    return request(.confirmDevice) {
-      $0.field("AccessToken", accessToken)
+    return userRequest(.confirmDevice, accessToken) {
       $0.field("DeviceKey", key)
       $0.field("DeviceSecretVerifierConfig") { writer in
         writer.field("PasswordVerifier", verifier.passwordVerifier)
@@ -43,31 +42,14 @@ extension UserPoolClient {
     try deviceRequest(.forgetDevice, accessToken, key)
   }
 
-  /// GetDevice.
-  public func getDevice(accessToken: Secret, key: String) throws(InvalidInput) -> HTTPRequest {
-    try deviceRequest(.getDevice, accessToken, key)
-  }
-
   private func deviceRequest(
     _ operation: UserPoolOperation, _ accessToken: Secret, _ key: String,
     _ members: (inout JSONWriter) -> Void = { _ in }
   ) throws(InvalidInput) -> HTTPRequest {
     let key = try DeviceKey.checked(key)
-    return request(operation) {
-      $0.field("AccessToken", accessToken)
+    return userRequest(operation, accessToken) {
       $0.field("DeviceKey", key)
       members(&$0)
-    }
-  }
-
-  /// Reads the reply to GetDevice.
-  public func device(from reply: HTTPReply) throws(UpstreamFailure) -> PoolDevice {
-    let object = try success(reply, .ownAccount)
-    return try checked(upstream) { () throws(InvalidInput) in
-      guard let device = object["Device"] else {
-        throw InvalidInput(field: "Device", reason: "is missing")
-      }
-      return try PoolDevice(device)
     }
   }
 
@@ -75,8 +57,7 @@ extension UserPoolClient {
   ///
   /// - Parameter place: `next` of the page before.
   public func listDevices(accessToken: Secret, after place: String? = nil) -> HTTPRequest {
-    request(.listDevices) {
-      $0.field("AccessToken", accessToken)
+    userRequest(.listDevices, accessToken) {
       $0.field("Limit", Int64(Limits.UserPool.devicesOfPage))
       $0.field("PaginationToken", place)
     }
@@ -113,17 +94,13 @@ public struct PoolDevice: Sendable, Equatable {
 
   init(_ object: JSONValue) throws(InvalidInput) {
     key = try DeviceKey.checked(object.requiredText("DeviceKey"))
-    created = Self.time(object["DeviceCreateDate"])
-    lastUsed = Self.time(object["DeviceLastAuthenticatedDate"])
-    let attributes = try SignUp.Attribute.list(in: object, "DeviceAttributes")
+    created = object["DeviceCreateDate"]?.plausibleTime
+    lastUsed = object["DeviceLastAuthenticatedDate"]?.plausibleTime
+    let attributes = try NamedSecret.list(in: object, "DeviceAttributes")
     func text(_ name: String) -> String? {
       attributes.first { $0.name == name }.flatMap { RemoteText.plain($0.value.bytes) }
     }
     name = text("device_name")
     lastAddress = text("last_ip_used")
-  }
-
-  private static func time(_ value: JSONValue?) -> WallTime? {
-    value?.double.flatMap { WallTime(plausibleSecondsSince1970: $0) }
   }
 }

@@ -1,6 +1,31 @@
 /// Checks of what a request carries, before it is sent. They are those that any pool makes; the
 /// rules of one pool are its own to judge.
 enum UserPoolInput {
+  /// As typed or as the pool gave it, never changed.
+  static func username(_ name: String) throws(InvalidInput) -> String {
+    guard isName(name, upTo: Limits.UserPool.usernameLength) else {
+      throw InvalidInput(
+        field: "username",
+        reason: "is not 1 to \(Limits.UserPool.usernameLength) characters without controls")
+    }
+    return name
+  }
+
+  /// Whether it can be a user's name at a backend.
+  static func isName(_ text: String, upTo most: Int) -> Bool {
+    (1...most).contains(text.unicodeScalars.count)
+      && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+  }
+
+  /// Whether it can be an app client's id.
+  static func isClientID(_ text: String) -> Bool {
+    (1...Limits.UserPool.clientIDLength).contains(text.utf8.count)
+      && text.containsOnlyLettersDigits(or: "_+")
+  }
+
+  /// What an app client's id is.
+  static let clientIDForm = "1 to \(Limits.UserPool.clientIDLength) letters, digits, '_' or '+'"
+
   /// Sent as it is, never trimmed.
   static func password(_ password: Secret) throws(InvalidInput) -> Secret {
     try text(password, "password", 1...Limits.UserPool.passwordLength)
@@ -16,7 +41,13 @@ enum UserPoolInput {
     return plain
   }
 
-  static func attribute(_ attribute: SignUp.Attribute) throws(InvalidInput) -> SignUp.Attribute {
+  /// How a code may come back in a message: as it was typed, and as it was sent.
+  static func forms(of code: Secret) -> [Secret] {
+    let sent = try? Self.code(code)
+    return [code] + (sent.map { $0 == code ? [] : [$0] } ?? [])
+  }
+
+  static func attribute(_ attribute: NamedSecret) throws(InvalidInput) -> NamedSecret {
     _ = try attributeName(attribute.name)
     guard UTF8Sequence.codePoints(attribute.value.bytes) <= Limits.UserPool.attributeLength else {
       throw InvalidInput(

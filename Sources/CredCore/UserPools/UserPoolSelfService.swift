@@ -1,6 +1,7 @@
 /// What a user does with the own account, with an access token.
 extension UserPoolClient {
-  private func userRequest(
+  /// A request with an access token in its body.
+  func userRequest(
     _ operation: UserPoolOperation, _ accessToken: Secret,
     _ members: (inout JSONWriter) -> Void = { _ in }
   ) -> HTTPRequest {
@@ -15,6 +16,7 @@ extension UserPoolClient {
     _ = try success(reply, .ownAccount, mayBeEmpty: true)
   }
 
+  /// GetUser.
   public func getUser(accessToken: Secret) -> HTTPRequest {
     userRequest(.getUser, accessToken)
   }
@@ -38,8 +40,7 @@ extension UserPoolClient {
 
   /// UpdateUserAttributes.
   public func updateAttributes(
-    accessToken: Secret, _ attributes: [SignUp.Attribute],
-    metadata: ClientMetadata = ClientMetadata()
+    accessToken: Secret, _ attributes: [NamedSecret]
   ) throws(InvalidInput) -> HTTPRequest {
     guard (1...Limits.Upstream.accountAttributes).contains(attributes.count) else {
       throw InvalidInput(
@@ -49,7 +50,6 @@ extension UserPoolClient {
     for attribute in attributes { _ = try UserPoolInput.attribute(attribute) }
     return userRequest(.updateUserAttributes, accessToken) {
       $0.attributes("UserAttributes", attributes)
-      $0.metadata(metadata)
     }
   }
 
@@ -78,12 +78,11 @@ extension UserPoolClient {
 
   /// GetUserAttributeVerificationCode.
   public func getVerificationCode(
-    accessToken: Secret, of attribute: String, metadata: ClientMetadata = ClientMetadata()
+    accessToken: Secret, of attribute: String
   ) throws(InvalidInput) -> HTTPRequest {
     let name = try UserPoolInput.attributeName(attribute)
     return userRequest(.getUserAttributeVerificationCode, accessToken) {
       $0.field("AttributeName", name)
-      $0.metadata(metadata)
     }
   }
 
@@ -124,6 +123,7 @@ extension UserPoolClient {
     }
   }
 
+  /// DeleteUser.
   public func deleteUser(accessToken: Secret) -> HTTPRequest {
     userRequest(.deleteUser, accessToken)
   }
@@ -132,14 +132,14 @@ extension UserPoolClient {
 /// GetUser's answer.
 public struct PoolUser: Sendable, Equatable {
   public let username: String
-  public let attributes: [SignUp.Attribute]
+  public let attributes: [NamedSecret]
   /// The pool's own word for the second factor that it asks for.
   public let preferredMFA: String?
   public let enabledMFA: [String]
 
   init(_ object: JSONValue) throws(InvalidInput) {
     username = try object.requiredText("Username")
-    attributes = try SignUp.Attribute.list(in: object, "UserAttributes")
+    attributes = try NamedSecret.list(in: object, "UserAttributes")
     preferredMFA = Self.factor(object["PreferredMfaSetting"])
     if case .array(let factors)? = object["UserMFASettingList"] {
       enabledMFA = factors.compactMap(Self.factor)
@@ -150,12 +150,13 @@ public struct PoolUser: Sendable, Equatable {
 
   private static func factor(_ value: JSONValue?) -> String? {
     value?.text.flatMap {
-      (1...64).contains($0.utf8.count) && $0.containsOnlyLettersDigits(or: "_") ? $0 : nil
+      (1...Limits.UserPool.challengeNameLength).contains($0.utf8.count)
+        && $0.containsOnlyLettersDigits(or: "_") ? $0 : nil
     }
   }
 }
 
-extension SignUp.Attribute {
+extension NamedSecret {
   /// Reads a list of `{"Name":…,"Value":…}`; none if the member is missing.
   static func list(in object: JSONValue, _ member: String) throws(InvalidInput) -> [Self] {
     guard let value = object[member], value != .null else { return [] }

@@ -30,8 +30,8 @@ public enum PoolChoice: Sendable, Equatable {
 
   fileprivate var name: String {
     switch self {
-    case .password: "PASSWORD"
-    case .passwordSRP: "PASSWORD_SRP"
+    case .password: ChallengeName.password.rawValue
+    case .passwordSRP: ChallengeName.passwordSRP.rawValue
     case .code(let name): name
     }
   }
@@ -52,7 +52,7 @@ public enum PoolAnswer: Sendable, Equatable {
   /// MFA_SETUP by an address that gets codes.
   case mfaEmail(Secret)
   /// NEW_PASSWORD_REQUIRED. The attributes are those that the pool requires and the user lacks.
-  case newPassword(Secret, attributes: [SignUp.Attribute])
+  case newPassword(Secret, attributes: [NamedSecret])
   /// SELECT_CHALLENGE.
   case choice(PoolChoice)
   /// PASSWORD.
@@ -65,16 +65,16 @@ public enum PoolAnswer: Sendable, Equatable {
   /// The challenge's name.
   public var challenge: String {
     switch self {
-    case .passwordVerifier: "PASSWORD_VERIFIER"
-    case .deviceSRP: "DEVICE_SRP_AUTH"
-    case .devicePasswordVerifier: "DEVICE_PASSWORD_VERIFIER"
     case .code(_, let name), .custom(_, let name): name
-    case .mfaType: "SELECT_MFA_TYPE"
-    case .mfaIsSetUp, .mfaEmail: "MFA_SETUP"
-    case .newPassword: "NEW_PASSWORD_REQUIRED"
-    case .choice: "SELECT_CHALLENGE"
-    case .password: "PASSWORD"
-    case .passwordSRP: "PASSWORD_SRP"
+    case .passwordVerifier: ChallengeName.passwordVerifier.rawValue
+    case .deviceSRP: ChallengeName.deviceSRP.rawValue
+    case .devicePasswordVerifier: ChallengeName.devicePasswordVerifier.rawValue
+    case .mfaType: ChallengeName.mfaType.rawValue
+    case .mfaIsSetUp, .mfaEmail: ChallengeName.mfaSetup.rawValue
+    case .newPassword: ChallengeName.newPassword.rawValue
+    case .choice: ChallengeName.choice.rawValue
+    case .password: ChallengeName.password.rawValue
+    case .passwordSRP: ChallengeName.passwordSRP.rawValue
     }
   }
 
@@ -193,7 +193,7 @@ extension UserPoolClient {
   }
 
   private static func newPassword(
-    _ password: Secret, _ attributes: [SignUp.Attribute]
+    _ password: Secret, _ attributes: [NamedSecret]
   ) throws(InvalidInput) -> [(name: String, value: Secret)] {
     var responses = [("NEW_PASSWORD", try UserPoolInput.password(password))]
     for attribute in attributes {

@@ -20,7 +20,7 @@ final class CommandRunner: CommandRunning {
   }
 
   /// Starts the command on a thread: the file of a command may be on a dead file server, and
-  /// `posix_spawn()` waits until the new program runs.
+  /// `credd_spawn()` waits until the new program runs.
   func run(_ command: Command, completion: @escaping (ExecOutcome) -> Void) {
     let deadline = loop.now + command.timeout
     var waiting: ((ExecOutcome) -> Void)? = completion
@@ -42,7 +42,7 @@ final class CommandRunner: CommandRunning {
     let hidden: HiddenCredentials.Outcome?
   }
 
-  /// Blocks. The thread gives up its privileges for the child, and must end afterwards.
+  /// Blocks.
   private static func start(
     _ command: Command, _ hiding: (@Sendable () -> HiddenCredentials.Outcome)?
   ) -> Start {

@@ -80,13 +80,8 @@ final class HiddenCredentials {
     let version = credd_landlock_version()
     guard version >= Self.version else { return .noLandlock(version < 0 ? -version : EOPNOTSUPP) }
     var place = [CChar](repeating: 0, count: Int(PATH_MAX))
-    var descriptor: Int32 = -EMFILE
-    // While a command is started the limit on descriptors is lower: see spawn.c.
-    for attempt in 0..<5 where descriptor == -EMFILE {
-      if attempt > 0 { usleep(20_000) }
-      descriptor = unsafe CStrings.with(names.map { Array($0.utf8) + [0] }) { names in
-        unsafe credd_rules_hiding(folder, names, &place, place.count)
-      }
+    let descriptor = unsafe CStrings.with(names.map { Array($0.utf8) + [0] }) { names in
+      unsafe credd_rules_hiding(folder, names, &place, place.count)
     }
     guard descriptor < 0 else { return .rules(descriptor) }
     let blamed = place.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }

@@ -28,7 +28,7 @@ public struct ConfigurationInspection {
   }
 
   public mutating func run() {
-    guard let configuration = reading.configuration else { return }
+    let configuration = reading.understood
     becomeServiceUser()
     checkNames(configuration)
     for (_, backend) in configuration.backends.sorted(by: { $0.key < $1.key }) { check(backend) }
@@ -76,6 +76,11 @@ public struct ConfigurationInspection {
     case .userPool(let pool):
       check(pool.clientSecretFile, .secret, &place, "client_secret_file")
       check(pool.caFile, .pem("CERTIFICATE"), &place, "ca_file")
+    case .oidc(let oidc):
+      check(oidc.clientSecretFile, .secret, &place, "client_secret_file")
+      check(
+        oidc.clientAssertionKeyFile, .pem("PRIVATE KEY"), &place, "client_assertion_key_file")
+      check(oidc.caFile, .pem("CERTIFICATE"), &place, "ca_file")
     }
   }
 
@@ -93,9 +98,11 @@ public struct ConfigurationInspection {
       }
     }
     place.key = "identity_pool_id"
-    if !AWSPartition.knows(region: profile.region) {
+    if !profile.region.isEmpty, !AWSPartition.knows(region: profile.region) {
       warn(place, "AWS has no region '\(profile.region)' that credd knows of")
     }
+    // A list with a mistake in it was not understood.
+    guard reading.configuration != nil else { return }
     guard AccessRule(profile, groupID: { _ in nil }).isOpen else { return }
     guard !profile.allowUsers.contains(AccessRule.everybody) else { return }
     place.key = ""

@@ -172,7 +172,7 @@ final class HTTPClient: HTTPSending {
     if what & CURL_POLL_IN != 0 { events |= CREDD_EPOLL_IN }
     if what & CURL_POLL_OUT != 0 { events |= CREDD_EPOLL_OUT }
     if let known = sockets[socket], known.setEvents(events) { return }
-    // First: the end of a source takes the socket out of epoll, whoever has added it.
+    // Removes the old source first: later, that would take the new one's descriptor out of epoll.
     sockets.removeValue(forKey: socket)?.remove()
     sockets[socket] = try? loop.watch(socket, for: events) { [unowned self] ready in
       var action: Int32 = 0

@@ -17,6 +17,8 @@ internal import Glibc
   private static let errorTextSize = Int(CURL_ERROR_SIZE)
   /// The first option that libcurl did not take.
   private var setUp = CURLE_OK
+  /// What libcurl says of the connection; nil unless that is asked for.
+  private var connection: HTTPConnection?
   /// Ends the transfer; set by its owner.
   var deadline: EventSource?
   /// Bytes of all headers, interim replies and proxies included; a real reply has some 1,000.
@@ -80,6 +82,16 @@ internal import Glibc
       handle,
       { data, size, count, context in unsafe HTTPTransfer.tookHeader(data, size * count, context) },
       context)
+    if settings.describesConnection {
+      connection = HTTPConnection()
+      record(
+        unsafe credd_curl_set_narrator(
+          handle,
+          { _, kind, data, count, context in
+            if kind == CURLINFO_TEXT { unsafe HTTPTransfer.said(data, count, context) }
+            return 0
+          }, context))
+    }
     return setUp
   }
 
@@ -164,6 +176,36 @@ internal import Glibc
     return count
   }
 
+  private static func said(
+    _ data: UnsafeMutablePointer<CChar>?, _ count: Int, _ context: UnsafeMutableRawPointer?
+  ) {
+    guard let transfer = unsafe from(context), let data = unsafe data else { return }
+    let line = unsafe String(
+      decoding: UnsafeRawBufferPointer(start: data, count: count), as: UTF8.self)
+    transfer.said(line)
+  }
+
+  /// libcurl's words for people, of which a few are wanted.
+  private func said(_ line: String) {
+    let text = String(decoding: line.utf8.trimmed, as: UTF8.self)
+    let prefix = "SSL connection using "
+    if text.hasPrefix(prefix) {
+      connection?.tls = String(text.dropFirst(prefix.count))
+    } else if ["subject:", "expire date:", "issuer:"].contains(where: { text.hasPrefix($0) }) {
+      let known = connection?.certificate.map { $0 + ", " } ?? "certificate "
+      connection?.certificate = String((known + text).prefix(512))
+    }
+  }
+
+  private func describeConnection() {
+    var address: UnsafePointer<CChar>?
+    var port = 0
+    guard connection != nil, unsafe credd_curl_peer(handle, &address, &port) != 0,
+      let address = unsafe address
+    else { return }
+    connection?.address = unsafe "\(String(cString: address)) port \(port)"
+  }
+
   private func tookHeader(_ line: String) {
     // A status line starts the headers of another reply: a proxy's, or an interim one.
     if line.hasPrefix("HTTP/") { return headers.removeAll() }
@@ -182,7 +224,9 @@ internal import Glibc
     }
     var status = 0
     unsafe credd_curl_status(handle, &status)
-    let reply = HTTPReply(status: status, headers: headers, body: Secret(body))
+    var reply = HTTPReply(status: status, headers: headers, body: Secret(body))
+    describeConnection()
+    reply.connection = connection
     return { [done] in done(.success(reply)) }
   }
 }

@@ -6,9 +6,6 @@ internal import Glibc
 /// The program that a process runs: its path, its file and the file's digest. Blocks: call it on a
 /// thread.
 enum RunningProgram {
-  /// Bytes of a file that is hashed: the largest programs of a host have 200 MB.
-  static let largestFile: Int64 = 256 << 20
-
   /// Reads nothing of the file's content.
   static func find(_ pid: Int32) -> ProgramAnswer {
     switch open(pid, content: false) {
@@ -18,7 +15,9 @@ enum RunningProgram {
   }
 
   static func digest(of file: ProgramFile, runBy pid: Int32) -> DigestAnswer {
-    guard file.size <= largestFile else { return .unknown("it is larger than 256 MiB") }
+    guard file.size <= Limits.User.programBytes else {
+      return .unknown("it is larger than 256 MiB")
+    }
     if let problem = Library.Name.crypto.load() {
       return .unknown("libcrypto cannot be loaded: \(problem)")
     }

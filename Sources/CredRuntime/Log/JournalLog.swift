@@ -4,18 +4,9 @@ internal import Glibc
 internal import Logging
 
 /// Entries with fields: `CREDD_PROFILE=`, `CREDD_UID=` and so on, from the metadata's keys.
-struct JournalLogHandler: LogHandler {
+struct JournalLogHandler: ThresholdLogHandler {
   let threshold: LogThreshold
   var metadata: Logger.Metadata = [:]
-  var logLevel: Logger.Level {
-    get { threshold.current }
-    set { threshold.current = newValue }
-  }
-
-  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-    get { metadata[key] }
-    set { metadata[key] = newValue }
-  }
 
   func log(event: LogEvent) {
     Self.send(fields(of: event).map { Array($0.utf8) })

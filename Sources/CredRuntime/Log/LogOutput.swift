@@ -55,10 +55,12 @@ extension Logger.Level {
   }
 }
 
-/// `credd: warning: message key=value …` on standard error.
-struct LineLogHandler: LogHandler {
-  let threshold: LogThreshold
-  var metadata: Logger.Metadata = [:]
+/// A handler whose level is the daemon's threshold, which a reload may change.
+protocol ThresholdLogHandler: LogHandler {
+  var threshold: LogThreshold { get }
+}
+
+extension ThresholdLogHandler {
   var logLevel: Logger.Level {
     get { threshold.current }
     set { threshold.current = newValue }
@@ -68,6 +70,12 @@ struct LineLogHandler: LogHandler {
     get { metadata[key] }
     set { metadata[key] = newValue }
   }
+}
+
+/// `credd: warning: message key=value …` on standard error.
+struct LineLogHandler: ThresholdLogHandler {
+  let threshold: LogThreshold
+  var metadata: Logger.Metadata = [:]
 
   func log(event: LogEvent) {
     let fields = metadata.merging(event.metadata ?? [:]) { $1 }

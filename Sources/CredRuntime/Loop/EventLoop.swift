@@ -16,6 +16,11 @@ internal import Glibc
   private let ready: UnsafeMutableBufferPointer<credd_ready>
   /// Served beside sd-event's sources.
   unowned var receiver: (any ReadinessReceiver)?
+  /// The endpoint's server, where there is one. Its tokens are no other receiver's.
+  private unowned var endpoint: (any ReadinessReceiver)?
+  /// Whether there is one. A separate flag, because every iteration reads it: reading ``endpoint``
+  /// counts a reference.
+  private var hasEndpoint = false
   /// sd-event needs an iteration: a source is ready, or the kernel does not know of a new timer
   /// yet.
   var needsDispatch = true
@@ -89,7 +94,8 @@ internal import Glibc
   // MARK: Iterations
 
   private func iterate() throws(SystemError) {
-    let isBusy = needsDispatch || receiver?.isBusy == true
+    let isBusy =
+      needsDispatch || receiver?.isBusy == true || (hasEndpoint && endpoint?.isBusy == true)
     let count = try SystemError.check(
       unsafe credd_epoll_wait(epoll, ready.baseAddress, Int32(ready.count), !isBusy),
       "wait for events")
@@ -102,6 +108,13 @@ internal import Glibc
     if needsDispatch { try dispatch() }
     guard ending == nil else { return }
     unsafe receiver?.serve(ready.span)
+    if hasEndpoint { unsafe endpoint?.serve(ready.span) }
+  }
+
+  /// Serves the endpoint beside ``receiver``, or no longer.
+  func setEndpoint(_ server: (any ReadinessReceiver)?) {
+    endpoint = server
+    hasEndpoint = server != nil
   }
 
   /// Dispatches ready sources of sd-event, for a limited time.

@@ -75,6 +75,7 @@ extension ClientServer {
       let (whose, limit) =
         table.count > limits.connections
         ? ("daemon", limits.connections) : ("user", limits.connectionsPerUser)
+      limitHits[.connections, default: 0] += 1
       refuse(
         connection,
         ProtocolError(

@@ -1,30 +1,34 @@
 internal import CredCore
+internal import CredService
 
 /// Limits the time and memory that one user's connections take.
 extension ClientServer {
   /// Closes the connection that took its user over a limit.
   func enforceShare(_ connection: Connection) {
-    connection.account()
+    connection.countBytes()
     let user = connection.user
     guard !connection.isClosing else { return }
     if connection.holdsPartialLine, user.unfinishedBytes > Limits.Client.unfinishedBytesPerUser {
-      cut(connection, "unfinished request lines", Limits.Client.unfinishedBytesPerUser)
+      cut(
+        connection, .unfinishedLines, "unfinished request lines",
+        Limits.Client.unfinishedBytesPerUser)
     } else if connection.backlog > 0,
       user.backlogBytes - connection.backlog > Limits.Client.backlogBytesPerUser
     {
-      cut(connection, "unread replies", Limits.Client.backlogBytesPerUser)
+      cut(connection, .unreadReplies, "unread replies", Limits.Client.backlogBytesPerUser)
     }
   }
 
   /// The replies before the refusal are still delivered.
-  private func cut(_ connection: Connection, _ what: String, _ limit: Int) {
+  private func cut(_ connection: Connection, _ hit: HitLimit, _ what: String, _ limit: Int) {
+    limitHits[hit, default: 0] += 1
     connection.isClosing = true
     connection.dropLines()
     let error = ProtocolError(
       .tooManyRequests, "this user's connections hold more than \(limit) bytes of \(what)")
     reply(RenderedReply.error(error).bytes, to: connection)
     flush(connection)
-    if !connection.isClosed { connection.account() }
+    if !connection.isClosed { connection.countBytes() }
   }
 }
 
@@ -110,6 +114,9 @@ public struct ServerLimits: Sendable, Equatable {
   /// socket 20 starts in 2 s: a second stays far below that limit. A person who waits for
   /// `systemctl restart` to fail can wait a second.
   static let refusalNanoseconds: Int64 = 1_000_000_000
+  /// Clients of one socket that it answers before it looks at the time and at the other sockets: as many
+  /// as wait there. Clients that connect without end do not keep it.
+  static let refusalsAtOnce = 4096
   /// How often an ending daemon checks whether the accepted clients have sent something.
   static let drainCheck: Duration = .milliseconds(2)
 }

@@ -37,6 +37,9 @@ internal import Glibc
   var limits: ServerLimits
   let receiver: any LineReceiving
 
+  /// How often the limits of connections were hit.
+  var limitHits: [HitLimit: Int] = [:]
+
   /// Since when no client is connected; has no meaning while one is.
   private(set) var emptySince: Instant
 
@@ -311,7 +314,7 @@ internal import Glibc
   func close(_ connection: Connection) {
     guard !connection.isClosed else { return }
     connection.isClosed = true
-    connection.account()
+    connection.countBytes()
     table.remove(connection)
     if table.count == 0 { emptySince = loop.now }
     stalled[connection.token] = nil

@@ -153,10 +153,10 @@ final class Connection {
     return sent
   }
 
-  // MARK: Its user's account
+  // MARK: Its user's bytes
 
-  /// Brings its user's account up to date.
-  func account() {
+  /// Brings the counts of its user's bytes up to date.
+  func countBytes() {
     let (unfinished, backlog) = isClosed ? (0, 0) : (unfinishedBytes, backlog)
     if unfinished != countedUnfinished {
       user.unfinishedBytes += unfinished - countedUnfinished

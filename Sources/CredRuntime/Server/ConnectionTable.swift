@@ -5,7 +5,8 @@ internal import CredService
 final class ConnectionTable {
   private var slots: [Connection?] = []
   private var free: [Int] = []
-  /// Never 0: tokens with 0 belong to no connection.
+  /// Never 0: tokens with 0 belong to no connection. Its highest bit is never set: tokens with it
+  /// belong to the endpoint.
   private var generation: UInt32 = 0
   private var users: [UInt32: UserQueue] = [:]
   private(set) var count = 0
@@ -22,7 +23,7 @@ final class ConnectionTable {
   func insert(
     _ descriptor: Int32, _ peer: Peer, _ server: ClientServer, _ now: Instant
   ) -> Connection {
-    generation = max(generation &+ 1, 1)
+    generation = max((generation &+ 1) & 0x7FFF_FFFF, 1)
     let index: Int
     if let reused = free.popLast() {
       index = reused

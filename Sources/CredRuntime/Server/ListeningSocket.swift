@@ -31,6 +31,21 @@ public struct ListeningSocket: ~Copyable {
   }
 }
 
+extension ListenerReport {
+  /// A listening Unix socket, by its path; an abstract name has an `@` in place of its first NUL.
+  init(_ kind: Kind, boundTo descriptor: Int32) {
+    var name = [UInt8](repeating: 0, count: 128)
+    let count = unsafe credd_own_name(descriptor, &name, name.count)
+    var bytes = name.prefix(max(count, 0))
+    if bytes.first == 0 {
+      bytes = [UInt8(ascii: "@")] + bytes.dropFirst()
+    } else {
+      bytes = bytes.prefix { $0 != 0 }
+    }
+    self.init(kind, address: String(decoding: bytes, as: UTF8.self))
+  }
+}
+
 /// The end of a daemon that cannot serve.
 ///
 /// systemd would restart a daemon that ends with waiting clients, then close the socket. So credd
@@ -39,14 +54,23 @@ extension ListeningSocket {
   /// Answers every client with an error, then returns. Takes
   /// ``ServerLimits/refusalNanoseconds``: systemd starts no other daemon before.
   ///
-  /// - Parameter listeners: non-blocking listening sockets; they stay open and untouched.
-  public static func refuseAll(_ message: String, on listeners: [Int32]) {
-    guard !listeners.isEmpty else { return }
+  /// - Parameters:
+  ///   - listeners: non-blocking listening sockets; they stay open and untouched.
+  ///   - endpoint: the endpoint's, whose clients get an answer too. Units get their tokens: they must
+  ///     not fail to start because of a mistake in the configuration.
+  public static func refuseAll(
+    _ message: String, on listeners: [Int32], _ endpoint: EndpointSockets = EndpointSockets()
+  ) {
+    let closed = ClosedEndpoint(endpoint)
+    guard !listeners.isEmpty || !endpoint.isEmpty else { return }
     let line = RenderedReply.error(ProtocolError(.internal, message)).bytes
     let end = credd_boottime() + ServerLimits.refusalNanoseconds
-    var polled = listeners.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    var polled = (listeners + closed.descriptors).map {
+      pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+    }
     while true {
       for listener in listeners { answerAll(line, on: listener) }
+      closed.answerAll()
       let left = end - credd_boottime()
       guard left > 0 else { return }
       unsafe poll(&polled, nfds_t(polled.count), Int32(left / 1_000_000) + 1)
@@ -54,7 +78,7 @@ extension ListeningSocket {
   }
 
   private static func answerAll(_ line: [UInt8], on listener: Int32) {
-    while true {
+    for _ in 0..<ServerLimits.refusalsAtOnce {
       let client = credd_accept(listener)
       guard client >= 0 else { return }
       // The line fits the empty buffer of a new connection. A failure means that the client has

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import CSystemd
+internal import CredCore
 internal import Glibc
 public import Logging
 
@@ -22,11 +23,18 @@ public struct PassedDescriptors: Sendable {
   public private(set) var listeners: [Named] = []
   /// Session stores: one, or two if a process was killed while it replaced one.
   public private(set) var stores: [Named] = []
-  /// Passed sockets of other kinds. credd needs SO_PEERCRED, which only Unix stream sockets have.
+  /// The endpoint's: a listener on loopback named `endpoint`, one on a path named `tokens`, and a
+  /// netlink socket.
+  public private(set) var endpoint = EndpointSockets()
+  /// Passed sockets of other kinds, which are left alone. Of a TCP connection credd knows the caller
+  /// only on loopback.
   public private(set) var unusable: [Named] = []
   /// Names of unknown descriptors, perhaps of another version. They are closed.
   public private(set) var strays: [String] = []
 
+  /// `FileDescriptorName=` of the endpoint's sockets.
+  static let endpointName = "endpoint"
+  static let tokensName = "tokens"
   /// The prefix of the names of session stores.
   static let storeName = "sessions"
   /// The name of a store that was read from a file: see ``SessionsFile``.
@@ -49,7 +57,17 @@ public struct PassedDescriptors: Sendable {
     if try SystemError.check(credd_is_unix_listener(passed.descriptor), "inspect \(what)") == 1 {
       // systemd may pass blocking sockets; accepting must never wait.
       try SystemError.check(credd_set_nonblocking(passed.descriptor), "prepare \(what)")
-      listeners.append(passed)
+      if passed.name == Self.tokensName {
+        endpoint.tokens.append(passed.descriptor)
+      } else {
+        listeners.append(passed)
+      }
+    } else if let address = try endpointAddress(passed, what) {
+      try SystemError.check(credd_set_nonblocking(passed.descriptor), "prepare \(what)")
+      endpoint.listeners.append(
+        EndpointSockets.Listener(descriptor: passed.descriptor, address: address))
+    } else if credd_is_diag_socket(passed.descriptor) == 1, endpoint.netlink == nil {
+      endpoint.netlink = passed.descriptor
     } else if passed.name.hasPrefix(Self.storeName), credd_is_memfd(passed.descriptor) == 1 {
       stores.append(passed)
     } else if credd_is_socket(passed.descriptor) == 1 {
@@ -58,6 +76,17 @@ public struct PassedDescriptors: Sendable {
       credd_close(passed.descriptor)
       strays.append(passed.name)
     }
+  }
+
+  /// The address of a listener that is the endpoint's; nil for any other descriptor.
+  private func endpointAddress(
+    _ passed: Named, _ what: String
+  ) throws(SystemError) -> EndpointAddress? {
+    guard passed.name == Self.endpointName else { return nil }
+    var name = credd_tcp_name()
+    let result = unsafe credd_is_loopback_listener(passed.descriptor, &name)
+    guard try SystemError.check(result, "inspect \(what)") == 1 else { return nil }
+    return EndpointAddress(name)
   }
 
   /// Tells the service manager to drop the descriptors that this version cannot use.

@@ -39,7 +39,7 @@ extension UpstreamClient {
     case .cognito(let settings): cognitoToken(settings, backend, query, profile, user, done)
     case .awsSample(let settings): sampleToken(settings, backend, query, session, done)
     // It gives no developer tokens, and no plan asks it for one.
-    case .userPool: done(.failure(.unfitSession(of: .backend(backend.name))))
+    case .userPool, .oidc: done(.failure(.unfitSession(of: .backend(backend.name))))
     }
   }
 
@@ -55,7 +55,7 @@ extension UpstreamClient {
       httpSignIn(username, password, provider, settings, backend, user, done)
     case .awsSample(let settings):
       sampleSignIn(username, password, settings, backend, done)
-    case .exec, .cognito, .userPool:
+    case .exec, .cognito, .userPool, .oidc:
       preconditionFailure("the plan of a backend that trusts the host takes no passwords")
     }
   }
@@ -118,7 +118,11 @@ extension UpstreamClient {
 
   /// Ends a session at its backend; does nothing if that has no `logout_url`.
   func signOutAtBackend(_ signOut: BackendSignOut, _ done: @escaping (UpstreamFailure?) -> Void) {
-    if case .userPool = signOut.profile.backend?.kind { return signOutAtPool(signOut, done) }
+    switch signOut.profile.backend?.kind {
+    case .userPool: return signOutAtPool(signOut, done)
+    case .oidc: return signOutAtProvider(signOut, done)
+    default: break
+    }
     guard let backend = signOut.profile.backend, case .http(let settings) = backend.kind,
       let url = settings.logoutURL
     else { return later { done(nil) } }
@@ -126,7 +130,7 @@ extension UpstreamClient {
       do throws(UpstreamFailure) {
         let exchange = try signOutExchange(signOut, settings, backend, url, try http.get())
         send(exchange) { result in
-          if case .failure(let failure) = result { done(failure) } else { done(nil) }
+          done(result.failure)
         }
       } catch {
         later { done(error) }
@@ -153,7 +157,7 @@ extension UpstreamClient {
           }
           return Exchange(
             request: request, settings: settings.httpSettings(timeout: backend.timeout),
-            upstream: upstream, secrets: signUp.secrets
+            upstream: upstream, secrets: signUp.secrets, operation: AccountAction.signUp.rawValue
           ) { reply throws(UpstreamFailure) in try http.signUpResult(from: reply, to: signUp) }
         }
       }
@@ -165,10 +169,10 @@ extension UpstreamClient {
         }
         return Exchange(
           request: request, settings: settings.httpSettings(timeout: backend.timeout),
-          upstream: upstream, secrets: signUp.secrets
+          upstream: upstream, secrets: signUp.secrets, operation: AccountAction.signUp.rawValue
         ) { reply throws(UpstreamFailure) in try server.signUpResult(from: reply, to: signUp) }
       }
-    case .exec, .cognito, .userPool:
+    case .exec, .cognito, .userPool, .oidc:
       preconditionFailure("the profile refuses sign-ups that its backend does not do")
     }
   }
@@ -204,7 +208,7 @@ extension UpstreamClient {
     }
     return Exchange(
       request: request, settings: settings.httpSettings(timeout: backend.timeout),
-      upstream: upstream
+      upstream: upstream, operation: "logout"
     ) { reply throws(UpstreamFailure) in
       try http.checkSignOut(reply)
     }
@@ -251,7 +255,7 @@ extension UpstreamClient {
 }
 
 extension HTTPBackendSettings {
-  fileprivate func httpSettings(timeout: Duration) -> HTTPSettings {
+  func httpSettings(timeout: Duration) -> HTTPSettings {
     var settings = HTTPSettings(timeout: timeout, replyLimit: Limits.Upstream.backendReplyBytes)
     settings.caFile = caFile
     settings.clientCertificate = clientCertificate
@@ -259,8 +263,4 @@ extension HTTPBackendSettings {
     settings.unixSocket = unixSocket
     return settings
   }
-}
-
-extension SignUp {
-  fileprivate var secrets: [Secret] { [password] + attributes.map(\.value) }
 }

@@ -9,6 +9,8 @@ struct Exchange<Outcome> {
   /// hidden too.
   let secrets: [Secret]
   let read: (HTTPReply) throws(UpstreamFailure) -> Outcome
+  /// Its name in metrics; nil for a part of a session's call, which is counted as a whole.
+  var operation: String?
   /// Whether a failure is worth one more request, which is prepared anew.
   var isRepeated: (UpstreamFailure) -> Bool = { _ in false }
   /// Whether the clock may trust the server: it is AWS's own.
@@ -16,8 +18,9 @@ struct Exchange<Outcome> {
 
   init(
     request: HTTPRequest, settings: HTTPSettings, upstream: Upstream, secrets: [Secret] = [],
-    read: @escaping (HTTPReply) throws(UpstreamFailure) -> Outcome
+    operation: String? = nil, read: @escaping (HTTPReply) throws(UpstreamFailure) -> Outcome
   ) {
+    self.operation = operation
     self.request = request
     self.settings = settings
     self.upstream = upstream
@@ -43,9 +46,10 @@ extension UpstreamClient {
   /// Makes a call whose turn has come. The outcome comes later, never within this function; for a
   /// call that is cancelled before it is sent, never.
   ///
-  /// - Parameter isRepeated: whether it was made once and is made again.
+  /// - Parameter first: why it is made once more.
   func make(
-    _ request: CallRequest, isRepeated: Bool = false, _ done: @escaping (UpstreamOutcome) -> Void
+    _ request: CallRequest, after first: UpstreamFailure? = nil,
+    _ done: @escaping (UpstreamOutcome) -> Void
   ) {
     prepare(request.call, request.profile, request.user, request.caller) {
       [unowned self] prepared in
@@ -53,10 +57,10 @@ extension UpstreamClient {
       switch prepared {
       case .success(.exchange(let exchange)):
         send(exchange) { [unowned self] result in
-          if case .failure(let failure) = result, exchange.isRepeated(failure), !isRepeated {
-            return make(request, isRepeated: true, done)
+          if let failure = result.failure, exchange.isRepeated(failure), first == nil {
+            return make(request, after: failure, done)
           }
-          done(result.outcome)
+          done(result.mapError { $0.following(first) }.outcome)
         }
       case .success(.command(let command, let read)):
         let start = services.clock.now
@@ -87,7 +91,8 @@ extension UpstreamClient {
     switch call {
     case .signIn(let username, let password):
       prepareSignIn(username, password, profile, user, done)
-    case .renewPoolTokens(let session, let way): renewPoolTokens(session, way, profile, done)
+    case .renewPoolTokens(let session, let way):
+      renewPoolTokens(session, way, profile.giving(session), user, done)
     case .readTokenFile:
       readTokenFile(of: profile, done)
     case .tokenCallback(let identityID, let logins, let session, let isForced):
@@ -113,18 +118,34 @@ extension UpstreamClient {
       let time = services.clock.now - start
       switch result {
       case .failure(let failure):
-        done(
-          .failure(
-            .transport(failure, from: exchange.upstream)
-              .with(request: asked, answer: failure.detail ?? failure.reason, took: time)))
+        let failure = UpstreamFailure.transport(failure, from: exchange.upstream)
+          .with(request: asked, answer: failure.detail ?? failure.reason, took: time)
+        report(exchange, failure, in: time)
+        done(.failure(failure))
       case .success(var reply):
         reply.sent = SentSecrets(exchange.request.secretHeaders + exchange.secrets)
         if exchange.tellsTime, let time = reply.date { services.clock.recordServerTime(time) }
-        done(
-          Result { () throws(UpstreamFailure) in try exchange.read(reply) }
-            .mapError { $0.with(request: asked, answer: "HTTP \(reply.status)", took: time) })
+        let outcome = Result { () throws(UpstreamFailure) in try exchange.read(reply) }
+          .mapError { $0.with(request: asked, answer: "HTTP \(reply.status)", took: time) }
+        report(exchange, outcome.failure, status: reply.status, in: time)
+        done(outcome)
       }
     }
+  }
+
+  /// - Parameter status: a provider that answers a question for a device code by 500 is asked again,
+  ///   without a failure of the sign-in.
+  private func report<Outcome>(
+    _ exchange: Exchange<Outcome>, _ failure: UpstreamFailure?, status: Int = 0, in time: Duration
+  ) {
+    guard let operation = exchange.operation else { return }
+    let isServersError = failure == nil && status >= 500
+    requestEnded?(
+      EndedRequest(
+        upstream: exchange.upstream, operation: operation,
+        code: isServersError ? .backendUnavailable : failure?.code,
+        isUpstreamsFault: isServersError || failure?.failureClass.isTransient ?? false,
+        duration: time))
   }
 
   // MARK: What calls need
@@ -229,6 +250,13 @@ extension UpstreamClient {
     } catch {
       throw InvalidInput(field: key, reason: "\(error)")
     }
+  }
+}
+
+extension Result where Failure == UpstreamFailure {
+  /// Nil for a success.
+  var failure: UpstreamFailure? {
+    if case .failure(let failure) = self { failure } else { nil }
   }
 }
 

@@ -10,8 +10,8 @@ extension UpstreamClient {
       case .success(let client):
         let action = PoolAccountCall(call: call, client: client, done: done)
         switch call.input {
-        case .own(let input): own(input, action)
-        default: beforeSignIn(action)
+        case .own(let input): sendOwn(input, action)
+        default: sendWithoutSession(action)
         }
       }
     }
@@ -28,26 +28,28 @@ extension UpstreamClient {
 
   // MARK: Before a sign-in
 
-  private func beforeSignIn(_ action: PoolAccountCall) {
+  private func sendWithoutSession(_ action: PoolAccountCall) {
     let client = action.client
     username(action.call.input.username ?? "", at: client) { [unowned self] user in
-      guard case .success(let user) = user else { return action.done(user.map { _ in .done }) }
+      guard case .success(let user) = user else {
+        return later { action.done(user.map { _ in .done }) }
+      }
       switch action.call.input {
       case .signUp(let signUp):
-        send(action) { () throws(InvalidInput) in
+        send(action, isSentOnce: true) { () throws(InvalidInput) in
           try client.signUp(signUp, as: user)
         } reading: { reply throws(UpstreamFailure) in
           .signedUp(try client.signedUp(from: reply))
         }
       case .confirm(_, let code):
-        send(action) { () throws(InvalidInput) in
+        send(action, isSentOnce: true) { () throws(InvalidInput) in
           try client.confirmSignUp(user, code: code)
         } reading: { reply throws(UpstreamFailure) in
           try client.codeAccepted(reply)
           return .done
         }
       case .resetPassword(_, let code, let password):
-        send(action) { () throws(InvalidInput) in
+        send(action, isSentOnce: true) { () throws(InvalidInput) in
           try client.confirmForgotPassword(user, code: code, password: password)
         } reading: { reply throws(UpstreamFailure) in
           try client.codeAccepted(reply)
@@ -55,68 +57,80 @@ extension UpstreamClient {
         }
       case .resend:
         askForCode(action, client.resendConfirmationCode(user))
-      case .forgotPassword, .own:
+      case .forgotPassword:
         askForCode(action, client.forgotPassword(user))
+      case .own: preconditionFailure("the own account takes a sign-in")
       }
     }
   }
 
   private func askForCode(_ action: PoolAccountCall, _ request: HTTPRequest) {
-    send(action) { () throws(InvalidInput) in
+    send(action, isSentOnce: true) { () throws(InvalidInput) in
       request
     } reading: { reply throws(UpstreamFailure) in
-      .codeSent(try action.client.codeSent(from: reply))
+      // Where it went is left out: only of a user who exists does a pool know it.
+      _ = try action.client.codeSent(from: reply)
+      return .codeSent(nil)
     }
   }
 
   // MARK: The own account
 
-  private func own(_ input: OwnAccountInput, _ action: PoolAccountCall) {
+  private func sendOwn(_ input: OwnAccountInput, _ action: PoolAccountCall) {
     let (client, token) = (action.client, action.token)
     switch input {
     case .get:
-      send(action) { () throws(InvalidInput) in
+      send(action, isSentOnce: false) { () throws(InvalidInput) in
         client.getUser(accessToken: token)
       } reading: { reply throws(UpstreamFailure) in
         .user(try client.user(from: reply))
       }
     case .changePassword(let old, let new):
-      change(action) { () throws(InvalidInput) in
+      sendChange(action) { () throws(InvalidInput) in
         try client.changePassword(accessToken: token, from: old, to: new)
       }
-    case .setAttributes(let attributes):
-      send(action) { () throws(InvalidInput) in
-        try client.updateAttributes(accessToken: token, attributes)
-      } reading: { reply throws(UpstreamFailure) in
-        .codeSent(try client.attributesUpdated(from: reply).first)
-      }
-    case .verifyAttribute(let name, nil):
-      send(action) { () throws(InvalidInput) in
-        try client.getVerificationCode(accessToken: token, of: name)
-      } reading: { reply throws(UpstreamFailure) in
-        .codeSent(try client.verificationCodeSent(from: reply))
-      }
-    case .verifyAttribute(let name, let code?):
-      change(action) { () throws(InvalidInput) in
-        try client.verifyAttribute(accessToken: token, name, code: code)
-      }
-    case .deleteAttributes(let names):
-      change(action) { () throws(InvalidInput) in
-        try client.deleteAttributes(accessToken: token, names)
-      }
+    case .setAttributes, .verifyAttribute, .deleteAttributes: sendAttributes(input, action)
     case .delete:
-      change(action) { () throws(InvalidInput) in client.deleteUser(accessToken: token) }
-    case .mfa(let choice): choose(choice, action)
+      sendChange(action) { () throws(InvalidInput) in client.deleteUser(accessToken: token) }
+    case .mfa(let choice): sendFactors(choice, action)
     case .totp(let code, let name): setUpApp(code, name, action)
     case .devices, .rememberDevice, .forgetDevice: device(input, action)
     }
   }
 
+  private func sendAttributes(_ input: OwnAccountInput, _ action: PoolAccountCall) {
+    let (client, token) = (action.client, action.token)
+    switch input {
+    case .setAttributes(let attributes):
+      send(action, isSentOnce: true) { () throws(InvalidInput) in
+        try client.updateAttributes(accessToken: token, attributes)
+      } reading: { reply throws(UpstreamFailure) in
+        .codeSent(try client.attributesUpdated(from: reply).first)
+      }
+    case .verifyAttribute(let name, nil):
+      send(action, isSentOnce: true) { () throws(InvalidInput) in
+        try client.getVerificationCode(accessToken: token, of: name)
+      } reading: { reply throws(UpstreamFailure) in
+        .codeSent(try client.verificationCodeSent(from: reply))
+      }
+    case .verifyAttribute(let name, let code?):
+      sendChange(action) { () throws(InvalidInput) in
+        try client.verifyAttribute(accessToken: token, name, code: code)
+      }
+    case .deleteAttributes(let names):
+      sendChange(action) { () throws(InvalidInput) in
+        try client.deleteAttributes(accessToken: token, names)
+      }
+    default: preconditionFailure("the others are not about attributes")
+    }
+  }
+
   /// Names what changes alone: a pool refuses factors that it does not have.
-  private func choose(_ choice: MFAChoice, _ action: PoolAccountCall) {
+  private func sendFactors(_ choice: MFAChoice, _ action: PoolAccountCall) {
     let (client, token) = (action.client, action.token)
     let present = pool(
-      client.getUser(accessToken: token), client, action.call.profile, secrets: [token]
+      client.getUser(accessToken: token), client, action.call.profile, secrets: [token],
+      operation: AccountAction.get.rawValue
     ) { reply throws(UpstreamFailure) in try client.user(from: reply) }
     send(present) { [unowned self] user in
       do throws(UpstreamFailure) {
@@ -125,7 +139,7 @@ extension UpstreamClient {
           try choice.change(from: user)
         }
         guard let change else { return action.done(.success(.done)) }
-        self.change(action) { () throws(InvalidInput) in
+        self.sendChange(action) { () throws(InvalidInput) in
           client.setMFAPreference(accessToken: token, change)
         }
       } catch {
@@ -138,7 +152,7 @@ extension UpstreamClient {
     let client = action.client
     let owner = SoftwareTokenOwner.user(accessToken: action.token)
     let username = action.call.signedIn?.session.username ?? ""
-    send(action) { () throws(InvalidInput) in
+    send(action, isSentOnce: true) { () throws(InvalidInput) in
       guard let code else { return client.associateSoftwareToken(of: owner) }
       return try client.verifySoftwareToken(of: owner, code: code, name: name)
     } reading: { reply throws(UpstreamFailure) in
@@ -156,16 +170,16 @@ extension UpstreamClient {
     let (client, token, own) = (action.client, action.token, action.deviceKey)
     switch input {
     case .rememberDevice(let key, let isRemembered):
-      change(action) { () throws(InvalidInput) in
+      sendChange(action) { () throws(InvalidInput) in
         try client.updateDevice(
           accessToken: token, key: key ?? own ?? "", isRemembered: isRemembered)
       }
     case .forgetDevice(let key):
-      change(action) { () throws(InvalidInput) in
+      sendChange(action) { () throws(InvalidInput) in
         try client.forgetDevice(accessToken: token, key: key ?? own ?? "")
       }
     case .devices(let place):
-      send(action) { () throws(InvalidInput) in
+      send(action, isSentOnce: false) { () throws(InvalidInput) in
         client.listDevices(accessToken: token, after: place)
       } reading: { reply throws(UpstreamFailure) in
         .devices(try client.devices(from: reply), own: own)
@@ -177,17 +191,19 @@ extension UpstreamClient {
   // MARK: Requests
 
   /// Sends what answers nothing.
-  private func change(
+  private func sendChange(
     _ action: PoolAccountCall, _ request: () throws(InvalidInput) -> HTTPRequest
   ) {
-    send(action, request) { reply throws(UpstreamFailure) in
+    send(action, isSentOnce: true, request) { reply throws(UpstreamFailure) in
       try action.client.accountChanged(reply)
       return .done
     }
   }
 
+  /// - Parameter isSentOnce: for what changes something, makes the pool send a message, or judges a
+  ///   secret: the connection is a new one then.
   private func send(
-    _ action: PoolAccountCall, _ request: () throws(InvalidInput) -> HTTPRequest,
+    _ action: PoolAccountCall, isSentOnce: Bool, _ request: () throws(InvalidInput) -> HTTPRequest,
     reading read: @escaping (HTTPReply) throws(UpstreamFailure) -> AccountResult
   ) {
     let client = action.client
@@ -196,7 +212,8 @@ extension UpstreamClient {
       let secrets = action.call.input.secrets + [action.token].filter { !$0.isEmpty }
       send(
         pool(
-          request, client, action.call.profile, secrets: secrets, isSentOnce: true, read: read),
+          request, client, action.call.profile, secrets: secrets, isSentOnce: isSentOnce,
+          operation: action.call.input.action.rawValue, read: read),
         action.done)
     } catch {
       later { action.done(.failure(error)) }

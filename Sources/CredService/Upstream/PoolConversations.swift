@@ -28,8 +28,12 @@ extension UpstreamClient {
 
   private func compute(
     _ proof: PoolProof, at upstream: Upstream, _ id: CallID,
-    _ completion: @escaping (PoolConversation.Event) -> Void
+    _ done: @escaping (PoolConversation.Event) -> Void
   ) {
+    register(id, in: nil)
+    let completion = { [unowned self] (event: PoolConversation.Event) in
+      if end(id) { done(event) }
+    }
     loadCrypto(for: upstream) { [unowned self] crypto in
       switch crypto {
       case .failure(let failure): later { completion(.failed(failure)) }
@@ -60,9 +64,10 @@ extension UpstreamClient {
               try client.request(request, deviceName: services.hostName, digests: crypto)
             }
             send(
-              pool(http, client, profile, secrets: request.secrets, isSentOnce: true) {
-                reply throws(UpstreamFailure) in try client.reply(reply, to: request)
-              }, done)
+              pool(
+                http, client, profile, secrets: request.secrets, isSentOnce: true,
+                operation: request.label
+              ) { reply throws(UpstreamFailure) in try client.reply(reply, to: request) }, done)
           } catch {
             later { done(.failure(error)) }
           }

@@ -26,23 +26,26 @@ extension UpstreamClient {
 
   /// New tokens for a session.
   func renewPoolTokens(
-    _ session: PoolSession, _ way: PoolRenewalWay, _ profile: Profile,
+    _ session: PoolSession, _ way: PoolRenewalWay, _ profile: Profile, _ user: UnixUser,
     _ done: @escaping Completion<PreparedCall>
   ) {
+    guard session.issuer.pool != nil else {
+      return renewProviderTokens(session, profile, user, done)
+    }
     poolClient(for: session, profile) { [unowned self] client in
       switch (client, way) {
       case (.failure(let failure), _): done(.failure(failure))
       case (.success(let client), .getTokensFromRefreshToken):
         let request = client.getTokens(
           refreshToken: session.refreshToken, device: session.deviceKey)
-        done(.success(.exchange(renewal(request, session, client, profile))))
+        done(.success(.exchange(refresh(request, session, client, profile))))
       case (.success(let client), .refreshTokenAuth):
         username(session.username, at: client) { [unowned self] user in
           done(
             user.map { user in
               let request = client.initiateAuth(
                 refreshToken: session.refreshToken, of: user, device: session.deviceKey)
-              return .exchange(renewal(request, session, client, profile))
+              return .exchange(refresh(request, session, client, profile))
             })
         }
       }
@@ -81,14 +84,19 @@ extension UpstreamClient {
     }
   }
 
-  private func renewal(
+  private func refresh(
     _ request: HTTPRequest, _ session: PoolSession, _ client: UserPoolClient, _ profile: Profile
   ) -> Exchange<UpstreamOutcome> {
+    renewal(request, session, client, profile) { .poolTokens($0, serverTime: $1.date) }
+  }
+
+  private func renewal<Outcome>(
+    _ request: HTTPRequest, _ session: PoolSession, _ client: UserPoolClient, _ profile: Profile,
+    operation: String? = nil, _ outcome: @escaping (PoolTokens, HTTPReply) -> Outcome
+  ) -> Exchange<Outcome> {
     var exchange = pool(
-      request, client, profile, secrets: [session.refreshToken]
-    ) { reply throws(UpstreamFailure) in
-      UpstreamOutcome.poolTokens(try client.renewal(from: reply), serverTime: reply.date)
-    }
+      request, client, profile, secrets: [session.refreshToken], operation: operation
+    ) { reply throws(UpstreamFailure) in outcome(try client.renewal(from: reply), reply) }
     // A pool that rotates refresh tokens may have used this one up. For some seconds it takes it
     // again; later it takes it for stolen.
     exchange.isRepeated = { $0.isReplyLost }
@@ -100,9 +108,10 @@ extension UpstreamClient {
   /// - Parameters:
   ///   - secrets: besides the client's own.
   ///   - isSentOnce: whether the pool must not get it twice: an answer, a code, a new password.
+  ///   - operation: see ``Exchange/operation``.
   func pool<Outcome>(
     _ request: HTTPRequest, _ client: UserPoolClient, _ profile: Profile, secrets: [Secret],
-    isSentOnce: Bool = false,
+    isSentOnce: Bool = false, operation: String? = nil,
     read: @escaping (HTTPReply) throws(UpstreamFailure) -> Outcome
   ) -> Exchange<Outcome> {
     var settings = HTTPSettings(
@@ -116,7 +125,7 @@ extension UpstreamClient {
     }
     var exchange = Exchange(
       request: request, settings: settings, upstream: .backend(client.backend),
-      secrets: secrets + [client.secret].compactMap(\.self), read: read)
+      secrets: secrets + [client.secret].compactMap(\.self), operation: operation, read: read)
     exchange.tellsTime = isAWS
     return exchange
   }
@@ -141,7 +150,7 @@ extension UpstreamClient {
       case .success(let client) where !signOut.isGlobal:
         let exchange = pool(
           client.revoke(refreshToken: session.refreshToken), client, signOut.profile,
-          secrets: [session.refreshToken]
+          secrets: [session.refreshToken], operation: "revoke"
         ) { reply throws(UpstreamFailure) in try client.endedSession(reply) }
         send(exchange) { finish($0.failure) }
       case .success(let client): signOutGlobally(session, signOut.profile, client, finish)
@@ -149,27 +158,65 @@ extension UpstreamClient {
     }
   }
 
-  /// An access token is needed, and a fresh one: a kept one may have been revoked.
+  /// An access token is needed. One that is held may have been revoked: then a new one is asked for.
   private func signOutGlobally(
     _ session: PoolSession, _ profile: Profile, _ client: UserPoolClient,
     _ done: @escaping (UpstreamFailure?) -> Void
   ) {
-    let request = client.getTokens(refreshToken: session.refreshToken, device: session.deviceKey)
-    var renewal = pool(
-      request, client, profile, secrets: [session.refreshToken]
-    ) { reply throws(UpstreamFailure) in try client.renewal(from: reply) }
-    renewal.isRepeated = { $0.isReplyLost }
-    sendTwice(renewal) { [unowned self] result in
-      switch result {
-      case .failure(let failure): done(failure)
-      case .success(let tokens):
-        let token = tokens.access.token
-        let exchange = pool(
-          client.signOutGlobally(accessToken: token), client, profile, secrets: [token]
-        ) { reply throws(UpstreamFailure) in try client.endedSession(reply) }
-        send(exchange) { done($0.failure) }
+    guard let held = session.accessToken, held.usableUntil > services.clock.now else {
+      return renewAndSignOut(session, profile, client, done)
+    }
+    endEverywhere(held.token, profile, client) { [unowned self] failure in
+      switch failure?.remedy {
+      case .newTokens, .alreadyDone: renewAndSignOut(session, profile, client, done)
+      default: done(failure)
       }
     }
+  }
+
+  private func renewAndSignOut(
+    _ session: PoolSession, _ profile: Profile, _ client: UserPoolClient,
+    way: PoolRenewalWay = .getTokensFromRefreshToken,
+    _ done: @escaping (UpstreamFailure?) -> Void
+  ) {
+    let secret = session.refreshToken
+    func renew(_ request: HTTPRequest) {
+      sendTwice(
+        renewal(request, session, client, profile, operation: "renew") { tokens, _ in tokens }
+      ) { [unowned self] result in
+        switch result {
+        case .success(let tokens): endEverywhere(tokens.access.token, profile, client, done)
+        // A pool, or an emulator, that is older than the operation.
+        case .failure(let failure)
+        where failure.namesUnknownOperation && way == .getTokensFromRefreshToken:
+          renewAndSignOut(session, profile, client, way: .refreshTokenAuth, done)
+        case .failure(let failure): done(failure)
+        }
+      }
+    }
+    switch way {
+    case .getTokensFromRefreshToken:
+      renew(client.getTokens(refreshToken: secret, device: session.deviceKey))
+    case .refreshTokenAuth:
+      username(session.username, at: client) { [unowned self] user in
+        switch user {
+        case .failure(let failure): later { done(failure) }
+        case .success(let user):
+          renew(client.initiateAuth(refreshToken: secret, of: user, device: session.deviceKey))
+        }
+      }
+    }
+  }
+
+  private func endEverywhere(
+    _ token: Secret, _ profile: Profile, _ client: UserPoolClient,
+    _ done: @escaping (UpstreamFailure?) -> Void
+  ) {
+    let exchange = pool(
+      client.signOutGlobally(accessToken: token), client, profile, secrets: [token],
+      operation: "logout"
+    ) { reply throws(UpstreamFailure) in try client.endedSession(reply) }
+    send(exchange) { done($0.failure) }
   }
 
   /// Sends once more what may have been lost on its way.
@@ -190,11 +237,5 @@ extension BackendSignOut {
       code: .signInRequired,
       message: "the user pool ended this session before; sign in again to sign out everywhere",
       severity: .expected)
-  }
-}
-
-extension Result where Failure == UpstreamFailure {
-  fileprivate var failure: UpstreamFailure? {
-    if case .failure(let failure) = self { failure } else { nil }
   }
 }

@@ -49,6 +49,8 @@ package final class UpstreamClient: UpstreamPerforming {
   /// Generates uids of devices at sample servers.
   var random: any RandomNumberGenerator
   let developerCredentials: DeveloperCredentialsCache
+  /// The discovery documents that were read.
+  var providers: [ProviderKey: KnownProvider] = [:]
   /// Files that are being read, with the calls that wait for them: a file on a dead disk takes one
   /// thread and leaves the others to files that can be read.
   var filesBeingRead: [NamedFile: [(FileContent?) -> Void]] = [:]
@@ -61,6 +63,7 @@ package final class UpstreamClient: UpstreamPerforming {
   private var calls: [CallID: PendingCall] = [:]
   /// Completions that are due but would come within `start`.
   private var deferred = DeferredWork()
+  package var requestEnded: ((EndedRequest) -> Void)?
   /// For all queues, and for what is deferred.
   private var timer: (any Timer)?
 
@@ -68,6 +71,9 @@ package final class UpstreamClient: UpstreamPerforming {
     /// Nil if the outcome is no longer wanted.
     var completion: ((UpstreamOutcome) -> Void)?
     let queue: CallQueue?
+    var isCancelled = false
+    /// Whether its request has gone out, or what was prepared in its place.
+    var isSent = false
   }
 
   /// An exchange that takes longer ends as a failure and is tried again.
@@ -93,6 +99,7 @@ package final class UpstreamClient: UpstreamPerforming {
   package func apply(_ settings: DaemonSettings) {
     self.settings = settings
     developerCredentials.removeAll()
+    providers = [:]
   }
 
   package var callCount: Int { calls.count }
@@ -122,7 +129,7 @@ package final class UpstreamClient: UpstreamPerforming {
   /// A call has had its turn.
   private func begin(_ request: CallRequest, _ queue: CallQueue, _ refusal: UpstreamFailure?) {
     if let refusal { return finish(request.id, .failed(refusal)) }
-    guard mayBeSent(request.id) else { return }
+    guard isWanted(request.id) else { return }
     make(request) { [unowned self] outcome in
       callEnded(queue, request.id, outcome.failure)
       if !request.call.dependsOnUserInput || outcome.failure == nil {
@@ -136,23 +143,12 @@ package final class UpstreamClient: UpstreamPerforming {
     _ request: BackendSignOut, completion: @escaping (UpstreamFailure?) -> Void
   ) {
     guard let backend = request.profile.backend else { return later { completion(nil) } }
-    let queue = queue(of: backend)
-    calls[request.id] = PendingCall(completion: nil, queue: queue)
-    let call = Admission.Call(
-      id: request.id, profile: request.profile.settings.name, isInPerson: true, isRetry: false,
-      dependsOnUserInput: true, user: request.user.uid)
-    let finish = { [unowned self] (failure: UpstreamFailure?) in
-      calls[request.id] = nil
-      completion(failure)
+    perform(request.id, for: request.user, in: request.profile, at: backend) {
+      [unowned self] (done: @escaping Completion<Void>) in
+      signOutAtBackend(request) { done($0.map { .failure($0) } ?? .success(())) }
+    } completion: {
+      completion($0.failure)
     }
-    queue.enter(call, services.clock) { [unowned self] refusal in
-      if let refusal { return later { finish(refusal) } }
-      signOutAtBackend(request) { [unowned self] failure in
-        callEnded(queue, request.id, failure)
-        finish(failure)
-      }
-    }
-    armTimer()
   }
 
   package func account(
@@ -182,27 +178,44 @@ package final class UpstreamClient: UpstreamPerforming {
     _ work: @escaping (@escaping Completion<Outcome>) -> Void,
     completion: @escaping Completion<Outcome>
   ) {
-    let queue = queue(of: backend)
-    calls[id] = PendingCall(completion: nil, queue: queue)
-    let call = Admission.Call(
-      id: id, profile: profile.settings.name, isInPerson: true, isRetry: false,
-      dependsOnUserInput: true, user: user?.uid)
+    perform(
+      Admission.Call(
+        id: id, profile: profile.settings.name, isInPerson: true, isRetry: false,
+        dependsOnUserInput: true, user: user?.uid),
+      in: queue(of: backend), work, completion: completion)
+  }
+
+  /// The same in the turn of any queue.
+  func perform<Outcome>(
+    _ call: Admission.Call, in queue: CallQueue,
+    _ work: @escaping (@escaping Completion<Outcome>) -> Void,
+    completion: @escaping Completion<Outcome>
+  ) {
+    let id = call.id
+    register(id, in: queue)
     queue.enter(call, services.clock) { [unowned self] refusal in
       if let refusal {
         return later { [unowned self] in
-          calls[id] = nil
-          completion(.failure(refusal))
+          if end(id) { completion(.failure(refusal)) }
         }
       }
+      calls[id]?.isSent = true
       work { [unowned self] result in
-        var failure: UpstreamFailure?
-        if case .failure(let some) = result { failure = some }
-        callEnded(queue, id, failure)
-        calls[id] = nil
-        completion(result)
+        callEnded(queue, id, result.failure)
+        if end(id) { completion(result) }
       }
     }
     armTimer()
+  }
+
+  /// Registers something that is no session's call.
+  func register(_ id: CallID, in queue: CallQueue?) {
+    calls[id] = PendingCall(completion: nil, queue: queue)
+  }
+
+  /// - Returns: whether its outcome is wanted.
+  func end(_ id: CallID) -> Bool {
+    calls.removeValue(forKey: id).map { !$0.isCancelled } ?? false
   }
 
   package func prioritise(_ id: CallID) {
@@ -210,18 +223,32 @@ package final class UpstreamClient: UpstreamPerforming {
     armTimer()
   }
 
+  package func withdraw(_ id: CallID) -> Bool {
+    guard let call = calls[id], !call.isSent else { return false }
+    cancel(id)
+    return true
+  }
+
   package func cancel(_ id: CallID) {
     guard let call = calls[id] else { return }
     calls[id]?.completion = nil
+    calls[id]?.isCancelled = true
     guard let queue = call.queue, queue.withdraw(id, services.clock) else { return }
     // The call waited for its turn and was not sent.
     calls[id] = nil
     armTimer()
   }
 
-  /// Whether the outcome of a prepared call is still wanted. If not, the call gives its place to
-  /// the next one.
+  /// Whether a prepared call is sent now.
   func mayBeSent(_ id: CallID) -> Bool {
+    guard isWanted(id) else { return false }
+    calls[id]?.isSent = true
+    return true
+  }
+
+  /// Whether the outcome of a call whose turn has come is still wanted. If not, the call gives its
+  /// place to the next one.
+  private func isWanted(_ id: CallID) -> Bool {
     if calls[id]?.completion != nil { return true }
     let call = calls.removeValue(forKey: id)
     call?.queue?.handle(.notSent(id), services.clock)
@@ -312,22 +339,34 @@ package final class UpstreamClient: UpstreamPerforming {
     switch request.call {
     case .readTokenFile:
       return nil
-    case .signIn, .tokenCallback, .renewPoolTokens:
+    case .signIn, .tokenCallback:
       return profile.backend.map(queue)
+    case .renewPoolTokens(let session, _):
+      return profile.giving(session).backend.map(queue)
     case .getID:
       return queue("GetId", profile.cognito.endpoint, settings.getIDRate)
     case .getOpenIDToken:
-      return queue("GetOpenIdToken", profile.cognito.endpoint, settings.getOpenIDTokenRate)
+      return queueOfOpenIDTokens(profile)
     case .getCredentials:
-      return queue(
-        "GetCredentialsForIdentity", profile.cognito.endpoint, settings.getCredentialsRate)
+      return queueOfCredentials(profile)
     case .assumeRole:
-      return queue(
-        "AssumeRoleWithWebIdentity", profile.sts.endpoint, settings.assumeRoleRate, .sts)
+      return queueOfRoles(profile)
     }
   }
 
-  private func queue(of backend: BackendSettings) -> CallQueue {
+  func queueOfOpenIDTokens(_ profile: Profile) -> CallQueue {
+    queue("GetOpenIdToken", profile.cognito.endpoint, settings.getOpenIDTokenRate)
+  }
+
+  func queueOfCredentials(_ profile: Profile) -> CallQueue {
+    queue("GetCredentialsForIdentity", profile.cognito.endpoint, settings.getCredentialsRate)
+  }
+
+  func queueOfRoles(_ profile: Profile) -> CallQueue {
+    queue("AssumeRoleWithWebIdentity", profile.sts.endpoint, settings.assumeRoleRate, .sts)
+  }
+
+  func queue(of backend: BackendSettings) -> CallQueue {
     queue(
       Endpoint(upstream: .backend(backend.name), operation: "", host: ""),
       Admission.Policy(rate: backend.rateLimit, width: backend.maxParallel))
@@ -355,6 +394,13 @@ package final class UpstreamClient: UpstreamPerforming {
   }
 }
 
+extension Profile {
+  /// The profile by whose backend a session's tokens are renewed: the one that gave them.
+  func giving(_ session: PoolSession) -> Profile {
+    link.flatMap { $0.plan.backend.issuer == session.issuer ? $0 : nil } ?? self
+  }
+}
+
 extension UpstreamCall {
   /// The call depends on one user's input: its failure says nothing about calls of other users.
   fileprivate var dependsOnUserInput: Bool {
@@ -365,27 +411,5 @@ extension UpstreamCall {
 extension UpstreamOutcome {
   fileprivate var failure: UpstreamFailure? {
     if case .failed(let failure) = self { failure } else { nil }
-  }
-}
-
-/// Work in the order in which it came. Work that was taken is dropped at once: it may hold a secret.
-private struct DeferredWork {
-  private var items: [(() -> Void)?] = []
-  private var taken = 0
-
-  var isEmpty: Bool { items.isEmpty }
-  var count: Int { items.count - taken }
-
-  mutating func append(_ work: @escaping () -> Void) { items.append(work) }
-
-  mutating func popFirst() -> (() -> Void)? {
-    guard taken < items.count else { return nil }
-    let work = items[taken].take()
-    taken += 1
-    if taken == items.count {
-      items = []
-      taken = 0
-    }
-    return work
   }
 }

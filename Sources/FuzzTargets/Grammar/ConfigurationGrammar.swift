@@ -17,12 +17,13 @@ extension Dice {
   }
 
   private mutating func backend(_ name: String) -> String {
-    let type = pick(["http", "http", "exec", "cognito", "aws-sample", "user-pool"])
+    let type = pick(["http", "http", "exec", "cognito", "aws-sample", "user-pool", "oidc"])
     let rows = BackendRows.all.filter { $0.type.isEmpty && $0.name != "type" || $0.type == type }
     let needed =
       [
         "http": ["url"], "exec": ["command"], "aws-sample": ["url"],
         "user-pool": ["user_pool_id", "client_id"],
+        "oidc": ["issuer", "client_id", "redirect_uri"],
       ][type] ?? []
     var text = section("[backend \(name)]", rows.map { ($0.name, $0.kind) }, needed: needed)
     if !once(in: 30) { text += line("type", type) }
@@ -73,7 +74,10 @@ extension Dice {
 
   private mutating func memberName() -> String {
     once(in: 30)
-      ? pick(["", "Host", "a b", "é", "1X", "Authorization", "X-Team", "x-team", "content-type"])
+      ? pick([
+        "", "Host", "a b", "é", "1X", "Authorization", "X-Team", "x-team", "content-type",
+        "Content-Length", "Transfer-Encoding", "Connection",
+      ])
       : text("ABCxyz_", 1...6)
   }
 
@@ -124,6 +128,7 @@ extension Dice {
     case .template: template()
     case .list(_, let right, _): list(right)
     case .words(let known): once(in: 8) ? pick(["none", "none id", "id id", "x"]) : list(known)
+    case .kept: once(in: 2) ? pick(["no", "yes", "yes no", "alice yes"]) : list(["alice", "0"])
     case .executables:
       once(in: 20)
         ? pick(["x", "sha256:\(digest())"])
@@ -131,7 +136,12 @@ extension Dice {
     case .command:
       once(in: 20) ? "cat" : pick(["/bin/cat", "/bin/cat -n \"a b\"", "/x \"\"", "\"/a b\" c"])
     case .header, .variable: once(in: 30) ? "\"\"" : pick(["v", "\"a ; b\"", "a;b#c", "a\\b"])
-    case .tag: template()
+    case .tag, .claim: template()
+    case .parameter:
+      once(in: 30) ? "\"\"" : pick(["v", "login", "none", "\"a b\"", "https://a/?b=c"])
+    case .domain:
+      once(in: 8)
+        ? url() : pick(["a.auth.eu-west-1.amazoncognito.com", "https://a", "http://[::1]:1/"])
     }
   }
 

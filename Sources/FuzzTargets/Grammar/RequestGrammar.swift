@@ -1,8 +1,7 @@
 extension Dice {
   private static let operations = [
     "get", "token", "identity", "login", "login", "respond", "account", "logout", "clear",
-    "release", "status",
-    "watch", "ping",
+    "release", "status", "watch", "endpoint", "metrics", "check", "ping",
   ]
 
   /// One to three request lines.
@@ -44,7 +43,7 @@ extension Dice {
 
   private mutating func members(of operation: String) -> [(name: String, value: JSONText)] {
     var members: [(name: String, value: JSONText)] = []
-    if !["status", "ping", "respond"].contains(operation), once(in: 2) {
+    if !["status", "metrics", "ping", "respond"].contains(operation), once(in: 2) {
       members.append(("profile", .string(profileName())))
     }
     switch operation {
@@ -68,6 +67,8 @@ extension Dice {
       }
     case "clear":
       members.append(("what", .string(pick(["credentials", "identity", "identity", "all"]))))
+    case "check":
+      if once(in: 2) { members.append(("all", .raw(pick(["true", "false", "1"])))) }
     case "status":
       for name in ["all", "profiles"] where once(in: 2) {
         members.append((name, .raw(pick(["true", "false"]))))

@@ -107,6 +107,11 @@ extension Dice {
       (3, text("https://pool.example/")), (4, text("alice")),
       (8, once(in: 8) ? .bytes([]) : text("refresh")),
     ]
+    if once(in: 3) {
+      fields[0] = (11, text(once(in: 16) ? "http://h/" : "https://idp.example/"))
+      if !once(in: 8) { fields.append((12, text("idp.example"))) }
+      fields.append((13, text("https://idp.example/token")))
+    }
     if once(in: 2) { fields += [(5, text("sub")), (6, text("eu-west-1_0f")), (7, time())] }
     for tag in [9, 10] where once(in: 2) {
       fields.append((tag, .fields([(1, .bytes(Array(token().utf8))), (2, time()), (3, time())])))

@@ -4,17 +4,21 @@ import CredCore
 enum BackendRows {
   typealias Row = ConfigurationRow<BackendSettings>
 
-  static let all: [Row] =
-    [
-      .init(name: "type", kind: .choice(["http", "exec", "cognito", "aws-sample", "user-pool"])) {
-        $0.type.rawValue
-      },
-      .init(name: "timeout", kind: .duration(100...60_000, isWhole: false), standard: "5000") {
-        Shown.duration($0.timeout)
-      },
-      .init(name: "max_parallel", kind: .number(1...1024), standard: "16") { "\($0.maxParallel)" },
-      .init(name: "rate_limit", kind: .rate, standard: "50/s") { $0.rateLimit.written },
-    ] + http + exec + cognito + awsSample + userPool
+  static let all =
+    ([common, http, exec, cognito, awsSample, userPool, hostedUI, oidc] as [[Row]]).flatMap { $0 }
+
+  private static let common: [Row] = [
+    .init(
+      name: "type", kind: .choice(["http", "exec", "cognito", "aws-sample", "user-pool", "oidc"])
+    ) {
+      $0.type.rawValue
+    },
+    .init(name: "timeout", kind: .duration(100...60_000, isWhole: false), standard: "5000") {
+      Shown.duration($0.timeout)
+    },
+    .init(name: "max_parallel", kind: .number(1...1024), standard: "16") { "\($0.maxParallel)" },
+    .init(name: "rate_limit", kind: .rate, standard: "50/s") { $0.rateLimit.written },
+  ]
 
   private static func http(
     _ name: String, _ kind: ValueKind, _ standard: String? = nil,
@@ -144,5 +148,92 @@ enum BackendRows {
     userPool("user_pool_endpoint", .endpoint) { $0.endpoint?.text },
     userPool("ca_file", .path(4095)) { $0.caFile },
     userPool("allow_plain_http", .yesNo, "false") { "\($0.allowPlainHTTP)" },
+  ]
+  private static let redirectURIs = ValueKind.list(
+    64,
+    ["http://localhost:8976/", "http://127.0.0.1/", "http://[::1]/cb", "https://example.com/cb"],
+    SecondRules.isRedirectURI)
+
+  private static let scopes = ValueKind.list(
+    64, ["openid", "openid", "openid", "email", "aws.cognito.signin.user.admin"],
+    SecondRules.isScope)
+
+  private static func members(_ parameters: [AuthorizationParameter]) -> String {
+    parameters.map { "\($0.name)=\($0.value)" }.sorted().joined(separator: "\n")
+  }
+
+  private static let hostedUI: [Row] = [
+    userPool("domain", .domain) { $0.domain?.text },
+    userPool("redirect_uri", redirectURIs, Shown.list([])) {
+      Shown.list($0.browser.redirectURIs)
+    },
+    userPool(
+      "identity_provider", .list(64, ["Okta", "COGNITO"], SecondRules.isShortName), Shown.list([])
+    ) { Shown.list($0.browser.identityProviders) },
+    userPool("idp_identifier", .text(["example.com"], SecondRules.isShortName)) {
+      $0.browser.idpIdentifier
+    },
+    userPool("scopes", scopes, Shown.list(["openid"])) { Shown.list($0.browser.scopes) },
+    userPool(
+      "logout_redirect_uri",
+      .text(["http://localhost:1/", "https://a/?b"], SecondRules.isLogoutURI)
+    ) { $0.browser.logoutRedirectURI },
+    userPool("authorize.", .parameter(isLogout: false), "") { members($0.browser.authorize) },
+    userPool("logout.", .parameter(isLogout: true), "") { members($0.browser.logout) },
+  ]
+
+  private static func oidc(
+    _ name: String, _ kind: ValueKind, _ standard: String? = nil,
+    _ shown: @escaping @Sendable (OIDCSettings) -> String?
+  ) -> Row {
+    Row(name: name, kind: kind, standard: standard, type: "oidc") { backend in
+      if case .oidc(let settings) = backend.kind { shown(settings) } else { nil }
+    }
+  }
+
+  private static let providerURL = ValueKind.text(
+    ["https://example.com/a", "http://127.0.0.1:1/?p=x"], SecondRules.isProviderURL)
+
+  private static let oidc: [Row] = [
+    oidc("issuer", .text(["https://example.eu.auth0.com/", "https://a/b"], SecondRules.isIssuer)) {
+      $0.issuer
+    },
+    oidc("client_id", .text(["2abc", "a.b:c/d"]) { SecondRules.isVisible($0, 1...512) }) {
+      $0.clientID
+    },
+    oidc("client_secret_file", .path(4095)) { $0.clientSecretFile },
+    oidc("client_authentication", .choice(["none", "basic", "post", "private-key-jwt"]), "none") {
+      $0.clientAuthentication.rawValue
+    },
+    oidc("client_assertion_key_file", .path(4095)) { $0.clientAssertionKeyFile },
+    oidc("client_assertion_key_id", .text(["k1"], SecondRules.isShortName)) {
+      $0.clientAssertionKeyID
+    },
+    oidc("sign_in", .words(["browser", "paste", "device"]), Shown.list(["browser", "paste"])) {
+      Shown.list($0.signIn.map(\.rawValue))
+    },
+    oidc("redirect_uri", redirectURIs, Shown.list([])) { Shown.list($0.browser.redirectURIs) },
+    oidc("provider_name", .text(["example.eu.auth0.com"], SecondRules.isLoginsKey)) {
+      $0.providerName
+    },
+    oidc("scopes", scopes, Shown.list(["openid", "offline_access"])) {
+      Shown.list($0.browser.scopes)
+    },
+    oidc(
+      "logout_redirect_uri",
+      .text(["http://localhost:1/", "https://a/?b"], SecondRules.isLogoutURI)
+    ) { $0.browser.logoutRedirectURI },
+    oidc("authorize.", .parameter(isLogout: false), "") { members($0.browser.authorize) },
+    oidc("logout.", .parameter(isLogout: true), "") { members($0.browser.logout) },
+    oidc("require.", .claim, "") { settings in
+      settings.required.map { "\($0.name)=\(Shown.template($0.value))" }.sorted()
+        .joined(separator: "\n")
+    },
+    oidc("ca_file", .path(4095)) { $0.caFile },
+    oidc("authorization_endpoint", providerURL) { $0.endpoints.authorization?.text },
+    oidc("token_endpoint", providerURL) { $0.endpoints.token?.text },
+    oidc("device_authorization_endpoint", providerURL) { $0.endpoints.deviceAuthorization?.text },
+    oidc("revocation_endpoint", providerURL) { $0.endpoints.revocation?.text },
+    oidc("end_session_endpoint", providerURL) { $0.endpoints.endSession?.text },
   ]
 }

@@ -18,11 +18,19 @@ enum ValueKind {
   case list(Int, [String], @Sendable (String) -> Bool)
   /// Words of these, each once; "none" for no word.
   case words([String])
+  /// "no", "yes" or users' names.
+  case kept
   case executables
   case command
   case header
   case variable
   case tag
+  /// Of a URL that a browser opens: `authorize.NAME` or `logout.NAME`.
+  case parameter(isLogout: Bool)
+  /// `require.CLAIM`.
+  case claim
+  /// A user pool's: a host's name, or a URL.
+  case domain
 }
 
 /// A key of a section: what it takes, what holds without it, and where the settings have it.
@@ -64,6 +72,9 @@ enum DaemonRows {
       "\($0.maxConnectionsPerUser)"
     },
     .init(name: "admin_group", kind: .text(["adm"], SecondRules.isAccountName)) { $0.adminGroup },
+    .init(name: "metrics_users", kind: ProfileRows.accounts, standard: "[]") {
+      Shown.list($0.metricsUsers)
+    },
     .init(
       name: "log_level", kind: .choice(["error", "warning", "notice", "info", "debug"]),
       standard: "info"
@@ -91,7 +102,7 @@ enum DaemonRows {
 }
 
 enum ProfileRows {
-  private static let accounts = ValueKind.list(
+  fileprivate static let accounts = ValueKind.list(
     .max, ["alice", "\"domain users\"", "é", "0"], SecondRules.isAccountName)
 
   private static let units = [
@@ -118,6 +129,9 @@ enum ProfileRows {
       $0.developerProvider
     },
     .init(name: "backend", kind: .text(["corp"], SecondRules.isProfileName)) { $0.backend },
+    .init(name: "link_backend", kind: .text(["okta", "corp"], SecondRules.isProfileName)) {
+      $0.linkBackend
+    },
     .init(name: "user_identifier", kind: .template(1024) { _ in true }, standard: "{user}") {
       Shown.template($0.userIdentifier)
     },
@@ -161,6 +175,13 @@ enum ProfileRows {
     },
     .init(name: "allow_executables", kind: .executables, standard: "[]") {
       Shown.list($0.allowExecutables)
+    },
+    .init(name: "keep_warm", kind: .kept, standard: "no") {
+      switch $0.keepWarm {
+      case .nobody: "no"
+      case .everySession: "yes"
+      case .users(let names): Shown.list(names)
+      }
     },
     .init(name: "vend_tokens", kind: .words(["id", "access", "account"]), standard: "[]") {
       Shown.list($0.vendTokens.map(\.rawValue))

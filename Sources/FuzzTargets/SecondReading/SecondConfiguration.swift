@@ -109,6 +109,7 @@ struct SecondConfiguration {
       else { return nil }
       for (key, value) in read { settings["\(name): \(key)"] = value }
     }
+    guard haveOwnRedirects else { return nil }
     if sections.allSatisfy({ $0.words != ["daemon"] }) {
       for row in DaemonRows.all { settings["daemon: \(row.name)"] = row.standard }
     }
@@ -143,7 +144,7 @@ struct SecondConfiguration {
     }
     for (family, shown) in members {
       let names = shown.map { String($0.prefix { $0 != "=" }).lowercased() }
-      let most = ["header.": 64, "environment.": 256, "principal_tags.": 50][family] ?? 0
+      let most = ["environment.": 256, "principal_tags.": 50][family] ?? 64
       guard shown.count <= most, family != "header." || Set(names).count == names.count else {
         return nil
       }
@@ -184,8 +185,73 @@ struct SecondConfiguration {
     case "aws-sample": return has("url") && (isPlain || isClear(section, "url"))
     case "user-pool":
       return has("user_pool_id") && has("client_id")
-        && (isPlain || isClear(section, "user_pool_endpoint"))
+        && (isPlain || isClear(section, "user_pool_endpoint")) && isAllowed(hostedUI: section)
+    case "oidc": return has("issuer") && has("client_id") && isAllowed(provider: section)
     default: return false
+    }
+  }
+
+  /// Without a domain there is no sign-in by browser, and with one there is a place to come back to.
+  private func isAllowed(hostedUI section: Section) -> Bool {
+    let keys = [
+      "redirect_uri", "identity_provider", "idp_identifier", "scopes", "logout_redirect_uri",
+    ]
+    let isBrowser = section.entries.keys.contains { key in
+      keys.contains(key) || key.hasPrefix("authorize.") || key.hasPrefix("logout.")
+    }
+    return section.entries["domain"] != nil
+      ? section.entries["redirect_uri"] != nil && asksForIDToken(section) : !isBrowser
+  }
+
+  private func asksForIDToken(_ section: Section) -> Bool {
+    value(section, "scopes").map { $0.words(commas: true)?.contains("openid") ?? false } ?? true
+  }
+
+  private func isAllowed(provider section: Section) -> Bool {
+    let has = { (key: String) in section.entries[key] != nil }
+    let ways = value(section, "sign_in")?.words(commas: true) ?? ["browser", "paste"]
+    let method = value(section, "client_authentication")?.text() ?? "none"
+    return ways != ["none"] && (ways == ["device"] || has("redirect_uri"))
+      && asksForIDToken(section)
+      && has("client_secret_file") == ["basic", "post"].contains(method)
+      && has("client_assertion_key_file") == (method == "private-key-jwt")
+      && (!has("client_assertion_key_id") || has("client_assertion_key_file"))
+  }
+
+  /// No two providers share a redirect URI, but for Cognito's user pools among themselves.
+  private var haveOwnRedirects: Bool {
+    let places = sections.flatMap { section in
+      section.words.first == "backend" ? redirects(of: section) : []
+    }
+    return places.allSatisfy { one in
+      places.allSatisfy { other in
+        one.provider == other.provider || one.isPool && other.isPool || one.place != other.place
+          || one.port != nil && other.port != nil && one.port != other.port
+      }
+    }
+  }
+
+  /// - Returns: each with its scheme, host and path, and its port; nil for any.
+  private func redirects(
+    of section: Section
+  ) -> [(provider: String, isPool: Bool, place: String, port: String?)] {
+    let isPool = value(section, "type")?.text() == "user-pool"
+    let provider = value(section, isPool ? "user_pool_id" : "issuer")?.text() ?? ""
+    return (value(section, "redirect_uri")?.words(commas: true) ?? []).compactMap { uri in
+      guard let url = SecondRules.url(uri) else { return nil }
+      let scheme = url.isEncrypted ? "https" : "http"
+      let rest = uri.dropFirst(scheme.count + 3)
+      let authority = rest.prefix { $0 != "/" }
+      let named = authority.lastIndex(of: ":").map { authority[authority.index(after: $0)...] }
+      let port = named.flatMap { $0.allSatisfy(\.isNumber) && !$0.isEmpty ? String($0) : nil }
+      var path = String(rest.dropFirst(authority.count))
+      let takesAny = !url.isEncrypted && port == nil
+      if path.isEmpty { path = "/" }
+      if takesAny, path == "/" { path = "/" + (section.words.last ?? "") }
+      return (
+        provider, isPool, "\(scheme)://\(url.host.lowercased())\(path)",
+        takesAny ? nil : port ?? ""
+      )
     }
   }
 
@@ -196,8 +262,9 @@ struct SecondConfiguration {
     let isAWS = isOn(section, "fips") || isOn(section, "dualstack")
     let provider = value(section, "web_identity_provider")?.text() ?? ""
     if let backend = value(section, "backend")?.text(), !backends.contains(backend) { return false }
-    return has("identity_pool_id") && hasFittingProvider(section)
-      && (!has("impersonate_signed_in") || has("impersonate"))
+    return has("identity_pool_id") && hasFittingProvider(section) && isKeptRightly(section)
+      && hasFittingLink(section, backends) && hasFittingTokens(section)
+      && (!isOn(section, "impersonate_signed_in") || has("impersonate"))
       && has("web_identity_provider") == has("web_identity_token_file")
       && (isBasic ? has("role_arn") : !has("policy_file") && !has("policy_arns"))
       && !(isAWS && endpoints.contains(where: has))
@@ -205,12 +272,59 @@ struct SecondConfiguration {
       && !provider.hasPrefix("cognito-identity") && isOfOnePartition(section)
   }
 
-  /// A backend needs a developer provider; a user pool has none.
+  /// Sessions are kept only by a daemon that stays, and users are named only where users count.
+  private func isKeptRightly(_ section: Section) -> Bool {
+    let written = value(section, "keep_warm")?.shown(.kept) ?? "no"
+    guard written != "no" else { return true }
+    let daemon = sections.last { $0.words == ["daemon"] }
+    guard daemon?.entries["exit_on_idle"] == nil else { return false }
+    guard written != "yes" else { return true }
+    let has = { (key: String) in section.entries[key] != nil }
+    return !has("allow_executables")
+      && (!has("allow_units") || has("allow_users") || has("allow_groups"))
+  }
+
+  /// A backend needs a developer provider; one that is a provider itself has none.
   private func hasFittingProvider(_ section: Section) -> Bool {
     guard let backend = value(section, "backend")?.text() else { return true }
     let own = sections.last { $0.words == ["backend", backend] }
     let type = own.flatMap { value($0, "type")?.text() }
-    return (section.entries["developer_provider"] != nil) == (type != "user-pool")
+    let isProvider = type == "user-pool" || type == "oidc"
+    return (section.entries["developer_provider"] != nil) == !isProvider
+  }
+
+  /// What is linked is a provider with a browser's or a device's sign-in, and what links it is none and
+  /// is told of logins.
+  private func hasFittingLink(_ section: Section, _ backends: Set<String>) -> Bool {
+    guard let link = value(section, "link_backend")?.text() else { return true }
+    guard let backend = value(section, "backend")?.text(), backends.contains(link) else {
+      return false
+    }
+    let own = sections.last { $0.words == ["backend", backend] }
+    let linked = sections.last { $0.words == ["backend", link] }
+    let (type, other) = (
+      own.flatMap { value($0, "type")?.text() } ?? "", linked.flatMap { value($0, "type")?.text() }
+    )
+    let isTold =
+      type != "http" || own.flatMap { value($0, "method")?.text() } ?? "POST" == "POST"
+    let takesPasswords = type == "aws-sample" || type == "http" && own?.entries["login_url"] != nil
+    return ["http", "exec", "cognito", "aws-sample"].contains(type) && isTold
+      && (other == "oidc"
+        || other == "user-pool" && (linked?.entries["domain"] != nil || !takesPasswords))
+  }
+
+  /// Tokens come from a user pool or a provider, and `account` widens `access`. Only AWS's own pools have such hosts.
+  private func hasFittingTokens(_ section: Section) -> Bool {
+    let words = value(section, "vend_tokens")?.words(commas: true) ?? []
+    let backend = value(section, "backend")?.text()
+    let own = sections.last { $0.words == ["backend", backend ?? ""] }
+    let type = own.flatMap { value($0, "type")?.text() }
+    let hasTokens = type == "user-pool" || type == "oidc"
+    let isAWS = isOn(section, "fips") || isOn(section, "dualstack")
+    let isLinked = section.entries["link_backend"] != nil
+    return (words.isEmpty || words == ["none"] || backend != nil && (hasTokens || isLinked))
+      && (!words.contains("account") || words.contains("access"))
+      && !(isAWS && type == "user-pool" && own?.entries["user_pool_endpoint"] != nil)
   }
 
   /// Roles and policies are of the partition of the pool's region.

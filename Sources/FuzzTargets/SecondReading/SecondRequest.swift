@@ -10,7 +10,7 @@ struct SecondRequest {
     "identity": ["profile"],
     "login": [
       "profile", "username", "password", "identity_id", "token", "logins", "alone",
-      "custom_role_arn", "client_metadata", "validation_data",
+      "custom_role_arn", "client_metadata", "validation_data", "browser", "device",
     ],
     "respond": ["handle", "answers", "wait", "cancel", "client_metadata"],
     "account": [
@@ -22,6 +22,9 @@ struct SecondRequest {
     "release": ["profile"],
     "status": ["all", "profiles", "limit", "after"],
     "watch": ["profile"],
+    "endpoint": ["profile"],
+    "metrics": [],
+    "check": ["profile", "all"],
     "ping": [],
   ]
 
@@ -141,6 +144,13 @@ struct SecondRequest {
       return .clear(profile: profile(), what == "identity" ? .identity : .credentials)
     case "release": return .release(profile: profile())
     case "status": return status()
+    case "metrics": return .metrics
+    case "check":
+      let name = profile()
+      let isForAll = flag("all")
+      if isForAll, members["profile"] != nil { problem() }
+      return .check(profile: isForAll ? nil : name)
+    case "endpoint": return .endpoint(profile: profile())
     case "watch": return .watch(profile: members["profile"] == nil ? nil : profile())
     default: return .ping
     }
@@ -162,12 +172,17 @@ extension SecondRequest {
     if has("alone") && !has("logins") { problem() }
     var means = ["username", "token", "logins"].filter(has)
     if has("username"), has("identity_id") { means.append("identity_id") }
+    let elsewhere = ["browser", "device"].filter(has)
+    if elsewhere.count > 1 || !elsewhere.isEmpty && (!means.isEmpty || has("alone")) { problem() }
+    means = elsewhere + means
     if means.count > 1 { problem() }
     let signIn: SignInInput =
       switch means.first {
       case "username": has("password") ? password() : .username(username())
       case "token": developerToken()
       case "logins": logins()
+      case "browser": browser()
+      case "device": device()
       default: .host
       }
     var login = LoginRequest(profile: profile(), signIn: signIn, customRoleARN: role)
@@ -178,6 +193,43 @@ extension SecondRequest {
     }
     if names.count > 64 || Set(names).count < names.count { problem() }
     return .login(login)
+  }
+
+  private mutating func device() -> SignInInput {
+    if !flag("device") { problem() }
+    return .device
+  }
+
+  private mutating func browser() -> SignInInput {
+    if members["browser"]?.object == nil { problem() }
+    let given = members["browser"]?.object ?? [:]
+    let known = ["redirect_uri", "identity_provider", "prompt", "scopes"].map { Array($0.utf8) }
+    if !given.keys.allSatisfy({ known.contains(Array($0.utf8)) }) { problem() }
+    var login = BrowserLogin()
+    login.redirectURI = shortText(given["redirect_uri"], upTo: 1024)
+    login.identityProvider = shortText(given["identity_provider"], upTo: 1024)
+    if let word = shortText(given["prompt"], upTo: 1024) {
+      login.prompt =
+        ["login", "select_account", "consent"].contains(word)
+        ? AuthorizationRequest.Prompt(rawValue: word) : nil
+      if login.prompt == nil { problem() }
+    }
+    if let value = given["scopes"] {
+      var words: [SecondJSON] = []
+      if case .array(let elements) = value { words = elements } else { problem() }
+      if words.count > 64 { problem() }
+      login.scopes = words.compactMap { shortText($0, upTo: 256) }
+    }
+    return .browser(login)
+  }
+
+  private mutating func shortText(_ value: SecondJSON?, upTo most: Int) -> String? {
+    guard let value else { return nil }
+    guard let text = value.text, (1...most).contains(text.utf8.count) else {
+      problem()
+      return nil
+    }
+    return text
   }
 
   mutating func username() -> String {
@@ -274,13 +326,15 @@ extension SecondRequest {
       problem()
       return ChallengeAnswers([])
     }
-    var texts: [SignUp.Attribute] = []
-    var known: [SignUp.Attribute]?
+    var texts: [NamedSecret] = []
+    var known: [NamedSecret]?
     for (name, value) in given.sorted(by: { $0.key < $1.key }) {
       if name.utf8.elementsEqual("attributes".utf8) {
         known = attributes(value, upTo: 8192)
+      } else if name.utf8.elementsEqual("confirm".utf8), let word = value.bool {
+        texts.append(NamedSecret(name: name, value: Secret("\(word)")))
       } else if let text = value.text {
-        texts.append(SignUp.Attribute(name: name, value: Secret(text)))
+        texts.append(NamedSecret(name: name, value: Secret(text)))
       } else {
         problem()
       }
@@ -299,19 +353,19 @@ extension SecondRequest {
 }
 
 extension SecondRequest {
-  mutating func attributes(_ value: SecondJSON, upTo most: Int) -> [SignUp.Attribute] {
+  mutating func attributes(_ value: SecondJSON, upTo most: Int) -> [NamedSecret] {
     guard let given = value.object, given.count <= 50 else {
       problem()
       return []
     }
-    var attributes: [SignUp.Attribute] = []
+    var attributes: [NamedSecret] = []
     for (name, value) in given.sorted(by: { $0.key < $1.key }) {
       guard SecondRules.isVisible(name, 1...64), let text = value.text, text.utf8.count <= most
       else {
         problem()
         continue
       }
-      attributes.append(SignUp.Attribute(name: name, value: Secret(text)))
+      attributes.append(NamedSecret(name: name, value: Secret(text)))
     }
     return attributes
   }
@@ -344,11 +398,16 @@ extension Operation {
       }
       return .respond(respond)
     case .account(var account):
-      guard case .signUp(let signUp) = account.input else { return self }
-      account.input = .signUp(
-        SignUp(
-          username: signUp.username, password: signUp.password,
-          attributes: signUp.attributes.sorted { $0.name < $1.name }))
+      switch account.input {
+      case .signUp(let signUp):
+        account.input = .signUp(
+          SignUp(
+            username: signUp.username, password: signUp.password,
+            attributes: signUp.attributes.sorted { $0.name < $1.name }))
+      case .own(.setAttributes(let attributes)):
+        account.input = .own(.setAttributes(attributes.sorted { $0.name < $1.name }))
+      default: break
+      }
       return .account(account)
     default: return self
     }

@@ -88,6 +88,62 @@ extension SecondRules {
   }
 }
 
+// MARK: Sign-in by browser
+
+extension SecondRules {
+  @Sendable static func isShortName(_ text: String) -> Bool {
+    (1...128).contains(text.unicodeScalars.count)
+      && !text.unicodeScalars.contains {
+        $0.properties.generalCategory == .control || $0.properties.isWhitespace
+      }
+  }
+
+  /// Whether a parameter may be added to the URL of a sign-in or a sign-out.
+  static func isParameter(_ name: String, _ value: String, _ isLogout: Bool) -> Bool {
+    let hasControl = value.unicodeScalars.contains { $0.properties.generalCategory == .control }
+    guard value.utf8.count <= 1024, !hasControl else { return false }
+    guard !isLogout else { return name != "id_token_hint" && name != "client_id" }
+    return !ownParameters.contains(name)
+      && (name != "prompt" || ["login", "select_account", "consent"].contains(value))
+  }
+
+  private static let ownParameters = [
+    "response_type", "response_mode", "client_id", "redirect_uri", "scope", "state", "nonce",
+    "code_challenge", "code_challenge_method", "request", "request_uri", "id_token_hint",
+  ]
+
+  /// https anywhere, http on this host.
+  static func isSafe(_ text: String) -> Bool {
+    url(text).map { $0.isEncrypted || isLoopback($0.host) } ?? false
+  }
+
+  @Sendable static func isLoginsKey(_ text: String) -> Bool { isVisible(text, 1...128) }
+
+  @Sendable static func isIssuer(_ text: String) -> Bool {
+    isSafe(text) && !text.contains("?") && text.utf8.count <= 512
+  }
+
+  @Sendable static func isRedirectURI(_ text: String) -> Bool {
+    isSafe(text) && !text.contains("?")
+  }
+
+  @Sendable static func isLogoutURI(_ text: String) -> Bool {
+    isSafe(text) && text.utf8.count <= 1024
+  }
+
+  @Sendable static func isScope(_ text: String) -> Bool {
+    isVisible(text, 1...256) && !text.contains("\"") && !text.contains("\\")
+  }
+
+  /// A URL of a provider's: its query has nothing that credd sends.
+  @Sendable static func isProviderURL(_ text: String) -> Bool {
+    let query = text.drop { $0 != "?" }.dropFirst()
+    let names = query.split(separator: "&").map { $0.prefix { $0 != "=" } }
+    return isSafe(text) && text.utf8.count <= 8192
+      && !names.contains { ownParameters.contains(String($0)) }
+  }
+}
+
 // MARK: URLs
 
 extension SecondRules {

@@ -118,6 +118,7 @@ struct SecondSnapshot: Equatable {
       case 13: session[tag] = try failure(field.value, isPause: true)
       case 14: session[tag] = try failure(field.value, isPause: false)
       case 15: session[tag] = "\(try byte(field.value) != 0)"
+      case 16: session[tag] = try poolSession(field.value)
       default: break
       }
     }
@@ -164,7 +165,7 @@ struct SecondSnapshot: Equatable {
     return method == 1 ? "\(kind) 1 \(session ?? "") \(name ?? "nil")" : "\(kind) \(method)"
   }
 
-  /// A sign-in at a user pool: five fields are always there.
+  /// A sign-in at a user pool, or at a provider: five or six fields are always there.
   private func poolSession(_ bytes: [UInt8]) throws -> String {
     var parts: [Int: String] = [:]
     for field in try list(bytes) {
@@ -173,11 +174,16 @@ struct SecondSnapshot: Equatable {
       case 7: parts[field.tag] = "\(try word(field.value))"
       case 8: parts[field.tag] = try secret(field.value, most: 50_000)
       case 9, 10: parts[field.tag] = try poolToken(field.value)
+      case 11, 12, 13: parts[field.tag] = try text(field.value)
       default: break
       }
       if field.tag == 1, !SecondRules.isUserPoolID(parts[1] ?? "") { throw Unreadable() }
+      if field.tag == 11, !SecondRules.isIssuer(parts[11] ?? "") { throw Unreadable() }
     }
-    guard [1, 2, 3, 4, 8].allSatisfy({ parts[$0] != nil }) else { throw Unreadable() }
+    // A user pool goes before a provider.
+    if parts[1] != nil { (parts[11], parts[12]) = (nil, nil) }
+    let source = parts[1] == nil ? [11, 12] : [1]
+    guard (source + [2, 3, 4, 8]).allSatisfy({ parts[$0] != nil }) else { throw Unreadable() }
     return "\(parts.sorted { $0.key < $1.key })"
   }
 

@@ -95,13 +95,26 @@ struct SecondValue {
       if words == ["none"] { return Shown.list([]) }
       guard words.allSatisfy(known.contains), Set(words).count == words.count else { return nil }
       return Shown.list(words)
+    case .kept:
+      guard let words = words(commas: true) else { return nil }
+      if words == ["no"] || words == ["yes"] { return words[0] }
+      guard words.allSatisfy({ SecondRules.isAccountName($0) && $0 != "yes" && $0 != "no" })
+      else { return nil }
+      return Shown.list(words)
     case .executables: return executables
     case .command:
       guard let words = words(commas: false), words.count <= 256, words[0].hasPrefix("/") else {
         return nil
       }
       return Shown.list(words)
-    case .header, .variable, .tag: return memberOf(kind, member)
+    case .domain:
+      guard let text = text() else { return nil }
+      let url = ["https://", "http://"].contains { text.hasPrefix($0) } ? text : "https://\(text)"
+      guard SecondRules.isSafe(url), ["", "/"].contains(SecondRules.url(url)?.target) else {
+        return nil
+      }
+      return url
+    case .header, .variable, .tag, .parameter, .claim: return memberOf(kind, member)
     }
   }
 
@@ -120,6 +133,14 @@ struct SecondValue {
     case .variable:
       guard Self.isVariable(name) else { return nil }
       return text(mayBeEmpty: true).map { "\(name)=\($0)" }
+    case .parameter(let isLogout):
+      guard SecondRules.isMade(name, of: letters + digits + "_.-", 1...64),
+        let text = text(mayBeEmpty: true), SecondRules.isParameter(name, text, isLogout)
+      else { return nil }
+      return "\(name)=\(text)"
+    case .claim:
+      guard SecondRules.isShortName(name) else { return nil }
+      return shown(.template(1024) { _ in true }).map { "\(name)=\($0)" }
     default:
       guard SecondRules.isMade(name, of: letters + digits + "_.:/+@-", 1...128) else { return nil }
       return shown(.template(256) { _ in true }).map { "\(name)=\($0)" }

@@ -68,49 +68,8 @@ enum UpstreamTrouble: Sendable, CaseIterable {
   case echoing
   /// Answers are cut short, or are something else.
   case garbage
-}
-
-/// A line of a client, but for what only the run knows: names and tokens.
-enum HistoryRequest: Sendable {
-  case get(profile: Int, members: String)
-  case token(profile: Int)
-  case identity(profile: Int)
-  /// - Parameter user: whose credentials are asked for; by name or by uid.
-  case impersonate(profile: Int, user: Int, byName: Bool)
-  case password(profile: Int, Claim)
-  /// - Parameter isKnown: whether the action is one that credd has.
-  case account(profile: Int, Claim, isKnown: Bool)
-  case developerToken(profile: Int, Claim)
-  /// - Parameters:
-  ///   - isAlone: not linked to what is there.
-  ///   - choosesIdentity: with some IdentityId.
-  case logins(profile: Int, LoginProvider, isAlone: Bool, choosesIdentity: Bool)
-  case hostLogin(profile: Int)
-  case logout(profile: Int, isGlobal: Bool)
-  case clear(profile: Int, identity: Bool)
-  case release(profile: Int)
-  case status(members: String)
-  case watch(profile: Int?)
-  case ping
-  case nonsense(Int)
-}
-
-/// Whose token a client brings among its logins.
-enum LoginProvider: Sendable, CaseIterable {
-  case publicOne
-  /// That of the pool's own developers, with somebody's name in place of a token.
-  case developers
-  /// The same, in capitals.
-  case developersLoudly
-}
-
-/// What somebody claims at a sign-in.
-enum Claim: Sendable, CaseIterable {
-  case own
-  /// One's own, and it is wrong or expired.
-  case bad
-  /// Another person's name or identity, with proof for nothing but oneself.
-  case others
+  /// What is asked is done, and the answer does not arrive.
+  case losingReplies
 }
 
 extension History {
@@ -131,10 +90,18 @@ extension History {
     while events.count < length {
       // Most happens at the same instant or within seconds; then nothing for minutes.
       now += random.pick([0, 0, 0.001, 0.05, 0.3, 2, 2, 20, 65 * lulls])
-      events.append(HistoryEvent(at: Int(now * 1000), act: Self.act(&random)))
+      events.append(
+        HistoryEvent(
+          at: Int(now * 1000), act: Self.act(&random, ofPools: Self.isOfPools(seed))))
     }
     self.init(seed: seed, events: events)
   }
+
+  /// Whether all backends are user pools, and most people sign in there. In other histories few do.
+  static func isOfPools(_ seed: UInt64) -> Bool { seed % 3 == 1 }
+
+  /// Whether these are providers of OpenID Connect, at which people sign in by browser.
+  static func isOfProviders(_ seed: UInt64) -> Bool { seed % 9 == 7 }
 
   private static func connection(_ client: Int, _ random: inout SeededGenerator) -> HistoryAct {
     .connect(
@@ -142,9 +109,15 @@ extension History {
       unit: random.pick([nil, 0, 1]))
   }
 
-  private static func act(_ random: inout SeededGenerator) -> HistoryAct {
+  private static func act(
+    _ random: inout SeededGenerator, ofPools isOfPools: Bool
+  ) -> HistoryAct {
     let client = random.index(clients)
     switch random.index(100) {
+    // A sign-in takes some steps, and little should come in between.
+    case 0..<62 where isOfPools && random.happens(0.85),
+      70..<87 where isOfPools && random.happens(0.7):
+      return .send(client: client, poolRequest(&random))
     case 0..<62: return .send(client: client, request(&random))
     case 62..<68: return connection(client, &random)
     case 68..<70: return .leave(client: client)
@@ -176,16 +149,52 @@ extension History {
     }
   }
 
+  private static func poolRequest(_ random: inout SeededGenerator) -> HistoryRequest {
+    let profile = random.pick([0, 0, 0, 1, 2])
+    switch random.index(20) {
+    case 0..<5: return .password(profile: profile, random.pick([.own, .own, .own, .own, .bad]))
+    case 5..<11:
+      return .get(
+        profile: profile,
+        members: random.pick(["", #","refresh":true"#, #","refresh":true"#, #","wait":0"#]))
+    case 11, 12: return token(profile, &random)
+    case 13, 14: return respond(&random)
+    case 15, 16:
+      return .ownAccount(profile: profile, changesPassword: random.happens(0.2))
+    case 17: return .clear(profile: profile, identity: random.happens(0.2))
+    case 18: return .logout(profile: profile, isGlobal: random.happens(0.3))
+    default: return .password(profile: profile, .others)
+    }
+  }
+
+  private static func token(
+    _ profile: Int, _ random: inout SeededGenerator
+  ) -> HistoryRequest {
+    .token(
+      profile: profile,
+      members: random.pick([
+        "", "", #","kind":"id""#, #","kind":"access""#, #","refresh":true"#,
+        #","kind":"id","refresh":true,"wait":20"#,
+      ]))
+  }
+
+  private static func respond(_ random: inout SeededGenerator) -> HistoryRequest {
+    .respond(
+      random.pick([.own, .own, .own, .own, .own] + ChosenHandle.allCases),
+      random.pick([.answers, .answers, .answers, .answers, .wait, .cancel]),
+      isGood: random.happens(0.8))
+  }
+
   private static func request(_ random: inout SeededGenerator) -> HistoryRequest {
     let profile = random.index(3)
-    switch random.index(33) {
+    switch random.index(37) {
     case 0..<10:
       return .get(
         profile: profile,
         members: random.pick([
           "", "", "", "", #","wait":0"#, #","wait":40"#, #","refresh":true"#, #","min_ttl":3000"#,
         ]))
-    case 10, 11: return .token(profile: profile)
+    case 10, 11: return token(profile, &random)
     case 12: return .identity(profile: profile)
     case 13, 14:
       return .impersonate(
@@ -208,6 +217,9 @@ extension History {
         ]))
     case 27: return .ping
     case 28: return .watch(profile: random.pick([nil, nil, profile]))
+    case 33, 34: return respond(&random)
+    case 35: return .password(profile: profile, .own)
+    case 36: return .ownAccount(profile: profile, changesPassword: random.happens(0.2))
     case 30, 32:
       return .account(
         profile: profile, random.pick(Claim.allCases), isKnown: random.happens(0.8))

@@ -1,6 +1,28 @@
 import CredCore
 import CredService
 
+/// A question of a sign-in, with those whom it was asked.
+struct HistoryHandle {
+  let text: String
+  let user: Int
+  /// Whom credd could take the user for.
+  let persons: Set<Int>
+  /// Who began the sign-in, and in whose name.
+  let person: Int
+  let profile: String
+  let claim: Claim
+  /// The names of the answers.
+  let answers: [String]
+  /// What a browser opens; nil for another question.
+  var url: String?
+  /// The device code that its person types elsewhere; nil for another question.
+  var device: Int?
+  /// The pool's name of the question.
+  var name: String?
+  /// The number of the secret for an authenticator app; nil for another question.
+  var app: Int?
+}
+
 /// A connection of a history, with the lines that wait for their turn.
 final class HistoryClient: PeerFacts, ReplySink {
   /// A line that the service has, or will get.
@@ -10,6 +32,8 @@ final class HistoryClient: PeerFacts, ReplySink {
     let request: HistoryRequest
     /// An index of the configuration in force then.
     var profile: String?
+    /// The question that it answers.
+    var handle: HistoryHandle?
     /// Whose session it is about.
     var target: Int
     /// How long the answer may take.

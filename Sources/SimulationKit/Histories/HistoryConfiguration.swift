@@ -4,7 +4,7 @@ import CredService
 /// The configuration of a short history, as the simulation knows it beside its text.
 struct HistoryConfiguration: Sendable {
   struct Backend: Sendable {
-    enum Kind: CaseIterable { case post, get, password, exec, cognito }
+    enum Kind { case post, get, password, exec, cognito, userPool, provider }
 
     let name: String
     var kind: Kind
@@ -14,6 +14,12 @@ struct HistoryConfiguration: Sendable {
     var namesUID: Bool
     /// Whether users may make accounts there.
     var takesAccounts: Bool
+    /// Of a user pool.
+    var flow: UserPoolSettings.AuthFlow
+    /// `remember_device`.
+    var remembers: UserPoolSettings.DeviceMemory
+    /// The name of a user pool; it may stay when the pool is asked at another endpoint.
+    var poolName: String
 
     var url: String { "https://\(server).example.com" }
     var command: String { "/usr/lib/\(server)/token" }
@@ -50,14 +56,21 @@ struct HistoryConfiguration: Sendable {
     var identifier: Identifier
     var isBasic: Bool
     var allowsGuests: Bool
+    /// The tokens of a user pool that programs get.
+    var vended: [String]
     var rule: Rule
+
+    /// Whether its sessions are renewed though nobody asks. It follows from the rest, so that seeds
+    /// mean what they meant.
+    var keepsSessions: Bool { identifier == .both || identifier == .uid && !isBasic }
 
     /// Whether a first `get` needs no sign-in by a person.
     func worksUnattended(_ backends: [Backend]) -> Bool {
-      backend.map { backends[$0].kind != .password } ?? allowsGuests
+      backend.map { ![.password, .userPool, .provider].contains(backends[$0].kind) } ?? allowsGuests
     }
   }
 
+  private let isOfPools: Bool
   var backends: [Backend] = []
   var profiles: [Profile] = []
 
@@ -68,15 +81,34 @@ struct HistoryConfiguration: Sendable {
   static let groupNames = ["staff", "ops"]
   static let units = ["web.service", "job.service"]
 
-  init(_ random: inout SeededGenerator) {
+  /// - Parameters:
+  ///   - isOfPools: whether all backends are user pools, or providers.
+  ///   - isOfProviders: whether they are providers.
+  init(
+    _ random: inout SeededGenerator, ofPools isOfPools: Bool,
+    ofProviders isOfProviders: Bool = false
+  ) {
+    self.isOfPools = isOfPools
     for (index, name) in ["corp", "lab"].enumerated() {
       backends.append(
         Backend(
-          name: name, kind: random.pick(Backend.Kind.allCases), server: "\(name)-\(index)",
-          namesUID: random.happens(0.5), takesAccounts: random.happens(0.5)))
+          name: name,
+          kind: isOfProviders
+            ? .provider
+            : isOfPools
+              ? .userPool : random.pick([.post, .get, .password, .exec, .cognito, .userPool]),
+          server: "\(name)-\(index)\(random.pick(["", "a", "bb"]))", namesUID: random.happens(0.5),
+          takesAccounts: random.happens(0.5),
+          flow: random.pick([.srp, .srp] + UserPoolSettings.AuthFlow.allCases),
+          remembers: random.pick([.yes, .yes, .ask, .no]), poolName: name))
     }
     for index in 0..<3 {
-      profiles.append(Self.profile("p\(index)", pool: index, &random))
+      var profile = Self.profile("p\(index)", pool: index, &random)
+      if isOfPools, random.happens(0.85) {
+        profile.backend = index % 2
+        profile.rule = Rule()
+      }
+      profiles.append(profile)
     }
   }
 
@@ -96,7 +128,8 @@ struct HistoryConfiguration: Sendable {
     Profile(
       name: name, pool: Self.pool(pool), backend: random.pick([0, 0, 1, 1, nil]),
       identifier: random.pick([.name, .name, .uid, .uid, .both, .shared]),
-      isBasic: random.happens(0.25), allowsGuests: random.happens(0.2), rule: rule(&random))
+      isBasic: random.happens(0.25), allowsGuests: random.happens(0.2),
+      vended: random.pick([[], ["id"], ["id", "access", "account"]]), rule: rule(&random))
   }
 
   private static func rule(_ random: inout SeededGenerator) -> Rule {
@@ -128,14 +161,40 @@ struct HistoryConfiguration: Sendable {
     case 1:
       guard let backend = profiles[index].backend else { return next }
       next.backends[backend].server = "moved-\(random.index(1000))"
+      if random.happens(0.5) { next.backends[backend].poolName = "moved\(random.index(1000))" }
     case 2: next.profiles[index].identifier = random.pick(Identifier.allCases)
-    case 3: next.profiles[index].pool = Self.pool(3 + random.index(6))
+    case 3 where !isOfPools || random.happens(0.3):
+      next.profiles[index].pool = Self.pool(3 + random.index(6))
+    case 3..<5 where isOfPools: next.profiles[index].isBasic.toggle()
     default: next.profiles[index].rule = Self.rule(&random)
     }
     return next
   }
 
   func profile(_ name: String) -> Profile? { profiles.first { $0.name == name } }
+
+  /// The user pool of a profile.
+  func userPool(of profile: String) -> Backend? { backend(of: profile, .userPool) }
+
+  /// Its provider of OpenID Connect.
+  func provider(of profile: String) -> Backend? { backend(of: profile, .provider) }
+
+  private func backend(of profile: String, _ kind: Backend.Kind) -> Backend? {
+    guard let backend = self.profile(profile)?.backend, backends[backend].kind == kind else {
+      return nil
+    }
+    return backends[backend]
+  }
+
+  /// Whether a session of the profile lives on when this configuration takes the place of another.
+  func keeps(_ name: String, of former: HistoryConfiguration) -> Bool {
+    guard let now = profile(name), let before = former.profile(name), now.rule.hasNoLists else {
+      return false
+    }
+    return section(of: now) == former.section(of: before)
+      && now.backend.map { section(of: backends[$0]) }
+        == before.backend.map { former.section(of: former.backends[$0]) }
+  }
 
   // MARK: Text
 
@@ -168,6 +227,17 @@ struct HistoryConfiguration: Sendable {
       text += "type = exec\ncommand = \(backend.command)\n"
       text += "environment.KEY = \(HistorySecret.environment)\n"
     case .cognito: text += "type = cognito\ncredentials_file = \(Self.keysFile)\n"
+    case .userPool:
+      text += "type = user-pool\nuser_pool_id = us-east-1_\(backend.poolName)\n"
+      text += "client_id = \(HistoryUserPools.client)\(backend.poolName)\n"
+      text += "user_pool_endpoint = \(backend.url)\nauth_flow = \(backend.flow.rawValue)\n"
+      text += "remember_device = \(backend.remembers.rawValue)\n"
+      let more = backend.takesAccounts ? " sign-up confirm" : ""
+      text += "account_actions = get change-password\(more)\n"
+    case .provider:
+      text += "type = oidc\nissuer = \(HistoryUserPools.issuer(of: backend.server))\n"
+      text += "client_id = \(HistoryUserPools.client)\(backend.poolName)\n"
+      text += "redirect_uri = http://127.0.0.1/\nsign_in = browser device\n"
     }
     if backend.kind == .password {
       text += "login_url = \(backend.url)/login\nlogout_url = \(backend.url)/logout\n"
@@ -180,12 +250,18 @@ struct HistoryConfiguration: Sendable {
 
   private func section(of profile: Profile) -> String {
     var text = "[profile \(profile.name)]\nidentity_pool_id = \(profile.pool)\n"
-    if let backend = profile.backend {
+    if let backend = profile.backend, [.userPool, .provider].contains(backends[backend].kind) {
+      text += "backend = \(backends[backend].name)\n"
+      if !profile.vended.isEmpty {
+        text += "vend_tokens = \(profile.vended.joined(separator: " "))\n"
+      }
+    } else if let backend = profile.backend {
       text += "developer_provider = \(Self.provider)\nbackend = \(backends[backend].name)\n"
       text += "user_identifier = \(profile.identifier.rawValue)\n"
     }
     if profile.isBasic { text += "flow = basic\nrole_arn = arn:aws:iam::123456789012:role/app\n" }
     if profile.allowsGuests { text += "guest = yes\n" }
+    if profile.keepsSessions { text += "keep_warm = yes\n" }
     let rule = profile.rule
     for (key, list) in [
       ("allow_users", rule.users),

@@ -189,7 +189,9 @@ final class HistoryLog: Sendable {
 
   fileprivate func record(_ text: String) {
     guard text.utf8.count >= HistorySecret.word.utf8.count,
-      !HistorySecret.numbers(in: text.utf8).isEmpty
+      [HistorySecret.word, HistorySecret.app].contains(where: {
+        !HistorySecret.numbers(in: text.utf8, after: $0).isEmpty
+      })
     else { return }
     found.withLock { $0 = $0 ?? text }
   }

@@ -32,9 +32,13 @@ extension HistoryRun {
     let code = json["Event"] == nil ? json["Error"]?["Code"]?.text : nil
     judgeSecrets(reply, line, client, isError: code != nil)
     if let code { judgeRefusal(code, line, client) } else { judgeSuccess(json, line, client) }
+    judgeSignIn(json, code, line, client)
     if code != nil { world.report.refusals += 1 }
     if case .watch = line.request, code != nil { client.watches = false }
-    signIns.ended(line, client.user, isGood: code == nil, people)
+    let isSignedIn = code == nil && json["Challenge"] == nil
+    signIns.ended(line, client.user, isGood: isSignedIn, people, world.now)
+    if isSignedIn { noteDevice(line, client) }
+    if let code { askAgain(code, line, client) }
     world.inProcess(after: 0) { [self] in handOver(client) }
   }
 
@@ -45,7 +49,7 @@ extension HistoryRun {
   }
 
   /// Whose secrets a user may get.
-  private func possible(_ user: Int, _ line: HistoryClient.Line?) -> Set<Int> {
+  func believed(_ user: Int, _ line: HistoryClient.Line?) -> Set<Int> {
     people.withGuises(Set(credible(user, line).map(\.number)))
   }
 
@@ -54,7 +58,7 @@ extension HistoryRun {
   private func judgeSecrets(
     _ reply: [UInt8], _ line: HistoryClient.Line, _ client: HistoryClient, isError: Bool
   ) {
-    let owners = possible(line.target, line)
+    let owners = believed(line.target, line)
     for number in HistorySecret.numbers(in: reply) {
       let persons = number.flatMap { upstreams.keys[$0]?.persons ?? upstreams.tokens[$0]?.persons }
       let isKnown = number.map { upstreams.keys[$0] != nil || upstreams.tokens[$0] != nil } ?? false
@@ -64,7 +68,14 @@ extension HistoryRun {
         "line \(line.number) of \(owners.sorted()) got a secret of "
           + "\(persons?.sorted().description ?? "nobody's")")
     }
-    let readers = owners.union(possible(client.user, line))
+    for number in HistorySecret.numbers(in: reply, after: HistorySecret.app) {
+      let user = number.flatMap { upstreams.pools.factors.apps[$0]?.user }
+      guard let user, isError || !owners.contains(user.person) else { continue }
+      world.violate(
+        .secretsStay, session: nil,
+        "line \(line.number) of \(owners.sorted()) got the secret of \(user)'s app")
+    }
+    let readers = owners.union(believed(client.user, line))
     for number in HistorySecret.numbers(in: reply, after: HistorySecret.note) {
       guard let persons = number.flatMap({ upstreams.notes[$0] }), persons.isDisjoint(with: readers)
       else { continue }
@@ -88,21 +99,23 @@ extension HistoryRun {
   private func judgeSuccess(
     _ json: JSONValue, _ line: HistoryClient.Line, _ client: HistoryClient
   ) {
-    let owners = possible(line.target, line)
+    let owners = believed(line.target, line)
     judgeIdentity(json["IdentityId"]?.text, owners)
-    if let key = json["AccessKeyId"]?.text { judgeCredentials(key, line) }
+    if let key = json["AccessKeyId"]?.text { judgeCredentials(key, line, client) }
     if case .array(let reports) = json["Sessions"] { judgeStatus(reports, line, client) }
     guard let name = line.profile, !mayUse(name, line, client) else { return }
     // A reload may have come in between: the sign-out or the account is made all the same.
     switch line.request {
-    case .logout, .account: if lastReload >= line.start { return }
+    case .logout, .account, .ownAccount: if lastReload >= line.start { return }
     default: break
     }
     world.violate(
       .admitted, session: nil, "line \(line.number): \(client.name) may not use \(name)")
   }
 
-  private func judgeCredentials(_ text: String, _ line: HistoryClient.Line) {
+  private func judgeCredentials(
+    _ text: String, _ line: HistoryClient.Line, _ client: HistoryClient
+  ) {
     guard let number = HistoryUpstreams.number(ofKey: text), let keys = upstreams.keys[number]
     else {
       return world.violate(.neverForeign, session: nil, "nobody gave \(text)")
@@ -110,7 +123,8 @@ extension HistoryRun {
     if keys.ends <= world.now {
       world.violate(.neverExpired, session: nil, "\(text) ended \(world.now - keys.ends) ago")
     }
-    judgeIdentity(keys.identity, possible(line.target, line))
+    judgeIdentity(keys.identity, believed(line.target, line))
+    noteCredentials(number, keys, line, client)
     guard let profile = line.profile.flatMap(host.configuration.profile), !keys.pool.isEmpty,
       keys.pool != profile.pool, !people.hasChosen(keys.identity)
     else { return }
@@ -134,7 +148,7 @@ extension HistoryRun {
   private func judgeReport(
     _ report: JSONValue, _ line: HistoryClient.Line, _ client: HistoryClient
   ) {
-    judgeIdentity(report["IdentityId"]?.text, possible(client.user, line))
+    judgeIdentity(report["IdentityId"]?.text, believed(client.user, line))
     let profile = report["Profile"]?.text ?? ""
     if report["Uid"]?.integer != Int64(client.peer.uid) {
       world.violate(.neverForeign, session: nil, "status shows another's session")
@@ -149,7 +163,8 @@ extension HistoryRun {
     if json["Event"]?.text == "degraded", let profile = json["Profile"]?.text {
       client.heardOfFailures.insert(profile)
     }
-    judgeIdentity(json["IdentityId"]?.text, possible(client.user, nil))
+    judgeIdentity(json["IdentityId"]?.text, believed(client.user, nil))
+    judgeChallengeEvent(json, client)
     guard let profile = json["Profile"]?.text, !mayUse(profile, nil, client) else { return }
     // Who watched a session learns that a reload ended it, or that it was another person's.
     let isEnd = lastReload == world.now || json["IdentityId"] == nil
@@ -219,7 +234,7 @@ extension HistoryRun {
       world.violate(.neverDropped, session: nil, "line \(line.number) is refused with Internal")
     }
     // A uid without a name has a trouble of its own where the backend needs one.
-    if isTroubleOfOne, line.target != 0, client.user != 0,
+    if isTroubleOfOne, line.target != 0, client.user != 0, !line.namesOthers,
       code == "BackendUnavailable" || code == "CognitoUnavailable",
       people.possible(client.user, from: line.start).allSatisfy(\.isNamed)
     {
@@ -258,10 +273,14 @@ extension HistoryRun {
     guard let profile = line.profile.flatMap(host.configuration.profile),
       mustAdmit(profile, line, client)
     else { return }
-    if code == "AccessDenied" || code == "UnknownProfile" {
+    if code == "AccessDenied" && !line.request.mayBeForbidden || code == "UnknownProfile" {
       world.violate(
         .admitted, session: nil,
         "line \(line.number): \(client.name) may use \(profile.name) and got \(code)")
+    }
+    // Where the file of a program cannot be read, the program may not have what there is.
+    if code != "Timeout" || profile.rule.programs.isEmpty {
+      judgeLoss(code, profile.name, line, client)
     }
     guard world.isCalm, client.number >= 100 else { return }
     let isExpected = signIns.mustWork(
@@ -275,7 +294,26 @@ extension HistoryRun {
   }
 }
 
+extension HistoryClient.Line {
+  /// Whether it is about the account of another person.
+  var namesOthers: Bool {
+    switch request {
+    case .account(_, .others, _), .password(_, .others): true
+    case .respond: handle?.claim == .others
+    default: false
+    }
+  }
+}
+
 extension HistoryRequest {
+  /// Whether a profile may have it switched off for everybody.
+  fileprivate var mayBeForbidden: Bool {
+    switch self {
+    case .account, .ownAccount, .token: true
+    default: false
+    }
+  }
+
   fileprivate var hasID: Bool { if case .nonsense = self { false } else { true } }
 }
 

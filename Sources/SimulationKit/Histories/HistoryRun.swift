@@ -3,21 +3,26 @@ import CredService
 
 /// Runs a history: each event at its time, then a calm in which everybody asks once more.
 final class HistoryRun {
-  /// By then all pauses have ended, of back-off, rate limits and wrong passwords.
-  private static let calm = 420.0
-
   let world: World
   let people: HistoryPeople
   let upstreams: HistoryUpstreams
   let host: HistoryHost
-  private let configurations: [HistoryConfiguration]
+  let configurations: [HistoryConfiguration]
   var clients: [Int: HistoryClient] = [:]
   /// What is known of each user's sign-in in each profile.
   var signIns = SignIns()
-  private(set) var lastReload = World.beginning
-  private(set) var lastRestart = World.beginning
+  /// What the daemon must still have.
+  var expectations = HistoryExpectations()
+  /// How often a code was wrong, by the question's handle.
+  var wrongCodes: [String: Int] = [:]
+  /// When somebody last began a sign-in in another's name.
+  private(set) var lastForeignLogin = World.beginning
+  /// The questions of sign-ins that clients were asked, the oldest first.
+  var handles: [HistoryHandle] = []
+  var lastReload = World.beginning
+  var lastRestart = World.beginning
   private var lastLine = 0
-  private var lastPID: Int32 = 100
+  var lastPID: Int32 = 100
   private let events: [HistoryEvent]
   /// In some histories the upstreams never fail for anybody but the first user.
   let isTroubleOfOne: Bool
@@ -28,8 +33,12 @@ final class HistoryRun {
     world = World(scenario)
     people = HistoryPeople(world)
     upstreams = HistoryUpstreams(world, people)
-    var first = HistoryConfiguration(&world.random)
-    while let fault, !first.canShow(fault) { first = HistoryConfiguration(&world.random) }
+    let isOfPools = History.isOfPools(history.seed)
+    var first = HistoryConfiguration(
+      &world.random, ofPools: isOfPools, ofProviders: History.isOfProviders(history.seed))
+    while let fault, !isOfPools, !first.canShow(fault) {
+      first = HistoryConfiguration(&world.random, ofPools: false)
+    }
     var list = [first]
     while list.count < History.configurations {
       list.append((list.randomElement(using: &world.random) ?? list[0]).changed(&world.random))
@@ -38,6 +47,10 @@ final class HistoryRun {
     host = HistoryHost(world, people, upstreams, list[0])
     events = history.events
     isTroubleOfOne = history.seed.isMultiple(of: 5) || fault == .mixedTroubles
+    upstreams.pools.tokensAreOnTheirWay = { [unowned self] in giveUp($0) }
+    upstreams.pools.signedOut = { [unowned self] in signedOut($0) }
+    upstreams.pools.deviceForgotten = { [unowned self] in expectations.deviceForgotten($0) }
+    upstreams.pools.beganWithoutDevice = { [unowned self] in judgeStart(of: $0) }
   }
 
   func run() -> SimulationReport {
@@ -63,114 +76,17 @@ final class HistoryRun {
     return report
   }
 
-  // MARK: Events
-
-  private func perform(_ act: HistoryAct) {
-    switch act {
-    case .connect(let client, let user, let unit): connect(client, user, unit)
-    case .send(let client, let request):
-      send(isTroubleOfOne ? eager(request, clients[client]) : request, clients[client])
-    case .leave(let client): leave(client)
-    case .handOver(let user, let isNamed):
-      let theirs = clients.values.filter { $0.user == user }.sorted { $0.number < $1.number }
-      for client in theirs { leave(client.number) }
-      let former = people.holder(of: user)?.number
-      people.handOver(user, isNamed: isNamed)
-      if people.holder(of: user)?.number != former { signIns.forget(user) }
-      for client in theirs { connect(client.number, user, nil) }
-    case .setGroups(let user, let groups): people.setGroups(groups, of: user)
-    case .setGroup(let name, let id):
-      people.database.setGroup(HistoryConfiguration.groupNames[name], id: id)
-    case .programs(let hang): host.setPrograms(hang: hang)
-    case .store(let isFull): host.setStore(isFull: isFull)
-    case .directory(let trouble): people.setTrouble(trouble)
-    case .reload(let index): reload(configurations[index])
-    case .restart(let isKilled, let trouble): restart(isKilled, trouble)
-    case .upstream(let trouble):
-      upstreams.trouble = isTroubleOfOne ? .failingOne : trouble
-    case .revoke(let person):
-      upstreams.revokeSessions(of: person)
-      signIns.forget(person: person)
-    case .sleep(let seconds): sleep(seconds)
-    case .setClock(let seconds): world.skew = .seconds(seconds)
-    }
-  }
-
-  /// Where one user has trouble, this user asks for long, and the others have no time.
-  private func eager(_ request: HistoryRequest, _ client: HistoryClient?) -> HistoryRequest {
-    guard let client, case .get(let profile, _) = request else { return request }
-    return .get(
-      profile: profile,
-      members: client.user == 0 ? #","refresh":true,"wait":40"# : #","refresh":true,"wait":1"#)
-  }
-
-  private func connect(_ number: Int, _ user: Int, _ unit: Int?) {
-    leave(number)
-    guard let service = host.service else { return }
-    lastPID += 1
-    let client = HistoryClient(
-      number, user: user, pid: lastPID, groups: people.groups(of: user),
-      unit: unit.map { HistoryConfiguration.units[$0] }, self)
-    clients[number] = client
-    people.database.setProgram(client.program, of: lastPID)
-    client.client = service.connected(client, client)
-  }
-
-  private func leave(_ number: Int) {
-    guard let gone = clients.removeValue(forKey: number), let client = gone.client else { return }
-    gone.client = nil
-    host.service?.left(client)
-  }
-
-  /// The service wants no further line of a client.
-  func finished(_ client: HistoryClient) {
-    client.lines = []
-    world.inProcess(after: 0) { [self] in
-      if clients[client.number] === client { leave(client.number) }
-    }
-  }
-
-  private func reload(_ next: HistoryConfiguration) {
-    world.trace(next.text)
-    lastReload = world.now
-    signIns.forgetSignedIn()
-    host.reload(next)
-  }
-
-  private func restart(_ isKilled: Bool, _ trouble: StoreTrouble) {
-    world.report.restarts += 1
-    lastRestart = world.now
-    if !isKilled { host.service?.dismissWaiters() }
-    if trouble != .none || host.hasLost { signIns.forgetSignedIn() }
-    if trouble == .strange { signIns.forgetAll() }
-    host.kill(trouble)
-    let before = clients.values.sorted { $0.number < $1.number }
-    clients = [:]
-    host.start()
-    for client in before {
-      connect(
-        client.number, client.user, client.unit().flatMap(HistoryConfiguration.units.firstIndex))
-    }
-  }
-
-  private func sleep(_ seconds: Int) {
-    let before = world.now
-    world.sleep(until: world.later(Double(seconds)))
-    people.awoke(since: before)
-    for client in clients.values {
-      guard let line = client.current else { continue }
-      client.current?.deadline = max(line.deadline, world.later(line.patience))
-    }
-  }
-
   // MARK: Lines
 
   func send(_ request: HistoryRequest, _ client: HistoryClient?) {
     guard let client, !client.watches, let person = people.holder(of: client.user) else { return }
     lastLine += 1
+    let handle = handle(for: request, client)
     var line = HistoryClient.Line(
-      number: lastLine, bytes: bytes(request, lastLine, client, person), request: request,
+      number: lastLine, bytes: bytes(request, lastLine, person, handle), request: request,
       profile: request.profile.map { "p\($0)" }, target: client.user, patience: request.patience)
+    line.handle = handle
+    if let handle, handle.user == client.user { line.profile = handle.profile }
     if case .impersonate(_, let user, _) = request { line.target = user }
     client.lines.append(line)
     handOver(client)
@@ -195,21 +111,31 @@ final class HistoryRun {
       line.deadline = .distantFuture
     }
     client.current = line
-    signIns.begins(line, client.user)
+    allowPolling(for: line)
+    expectations.begins(line, client.user, people)
+    if line.namesOthers { lastForeignLogin = world.now }
+    signIns.begins(
+      line, client.user,
+      isAtPool: line.profile.flatMap(host.configuration.userPool) != nil
+        || line.profile.flatMap(host.configuration.provider) != nil)
     world.report.requests += 1
     world.trace("\(client.name) \(line.number) > \(String(decoding: line.bytes, as: UTF8.self))")
     _ = service.receive(line.bytes.span, from: peer, now: host.clock.now)
   }
 
   private func bytes(
-    _ request: HistoryRequest, _ number: Int, _ client: HistoryClient,
-    _ person: HistoryPeople.Person
+    _ request: HistoryRequest, _ number: Int, _ person: HistoryPeople.Person,
+    _ handle: HistoryHandle?
   ) -> [UInt8] {
     if case .nonsense(let kind) = request { return Array(Self.nonsense[kind].utf8) }
     // A line without an id may be answered on the shortest way.
     var text = number % 2 == 0 ? "{" : #"{"id":\#(number),"#
     text += #""op":"\#(request.operation)""#
     if let profile = request.profile { text += #","profile":"p\#(profile)""# }
+    if case .respond(_, let input, let isGood) = request {
+      people.signsIn(person)
+      return Array((text + answer(input, isGood: isGood, handle) + "}").utf8)
+    }
     return Array((text + members(request, person) + "}").utf8)
   }
 
@@ -224,15 +150,26 @@ final class HistoryRun {
     let others = (0...person.number + 1).filter { $0 != person.number }
     if request.operation == "login" { people.signsIn(person) }
     switch request {
-    case .get(_, let members): return members
+    case .get(_, let members), .token(_, let members): return members
     case .impersonate(_, let user, let byName):
       let name = people.holder(of: user).map { HistoryPeople.name($0.number) } ?? ""
       return #","user":"\#(byName ? name : "\(HistoryPeople.uid(user))")""#
+    case .password(let profile, _)
+    where host.configuration.provider(of: "p\(profile)") != nil:
+      let name = host.configuration.provider(of: "p\(profile)")?.name ?? ""
+      guard world.random.happens(0.6) else { return #","device":true"# }
+      return #","browser":{"redirect_uri":"http://127.0.0.1:4711/\#(name)"}"#
     case .password(_, let claim):
       let other = others.randomElement(using: &world.random) ?? 0
       let name = HistoryPeople.name(claim == .others ? other : person.number)
-      let word = HistorySecret.password(of: person.number)
-      return #","username":"\#(name)","password":"\#(claim == .bad ? "wrong" : word)""#
+      let word = password(of: person, request)
+      return #","username":"\#(name)""#
+        + (mayLeaveOutPassword(request) && world.random.happens(0.5)
+          ? "" : #","password":"\#(claim == .bad ? "wrong" : word)""#)
+    case .ownAccount(_, let changesPassword):
+      guard changesPassword else { return #","action":"get""# }
+      return #","action":"change-password","old_password":"\#(password(of: person, request))""#
+        + #","password":"\#(upstreams.pools.newPassword(of: person.number))""#
     case .developerToken(let profile, let claim):
       let pool = host.configuration.profile("p\(profile)")?.pool ?? HistoryConfiguration.pool(0)
       var own = upstreams.developerToken(of: person.number, pool: pool, isGood: claim != .bad)
@@ -260,6 +197,76 @@ final class HistoryRun {
     case .clear(_, let identity): return #","what":"\#(identity ? "identity" : "credentials")""#
     default: return ""
     }
+  }
+
+  /// What a person signs in with at the profile's backend.
+  private func password(of person: HistoryPeople.Person, _ request: HistoryRequest) -> String {
+    let pool = request.profile.flatMap { host.configuration.userPool(of: "p\($0)") }
+    return pool.map { upstreams.pools.password(of: person.number, at: $0.server) }
+      ?? HistorySecret.password(of: person.number)
+  }
+
+  private func mayLeaveOutPassword(_ request: HistoryRequest) -> Bool {
+    let pool = request.profile.flatMap { host.configuration.userPool(of: "p\($0)") }
+    return pool.map { $0.flow == .custom || $0.flow == .choice } ?? false
+  }
+
+  /// The question that a client answers; nil for one that nobody was asked.
+  private func handle(for request: HistoryRequest, _ client: HistoryClient) -> HistoryHandle? {
+    guard case .respond(let chosen, _, _) = request else { return nil }
+    switch chosen {
+    case .own: return handles.last { $0.user == client.user }
+    case .former: return handles.filter { $0.user == client.user }.dropLast().last
+    case .others: return handles.last { $0.user != client.user }
+    case .madeUp: return nil
+    }
+  }
+
+  private func answer(
+    _ input: ChallengeInput, isGood: Bool, _ handle: HistoryHandle?
+  ) -> String {
+    let named = #","handle":"\#(handle?.text ?? String(repeating: "0", count: 32))""#
+    switch input {
+    case .wait where handle?.device != nil: return named + #","wait":\#(Int(Self.deviceWait))"#
+    case .wait: return named + #","wait":1"#
+    case .cancel: return named + #","cancel":true"#
+    case .answers where handle?.answers == ["confirm"]:
+      return named + #","answers":{"confirm":\#(isGood)}"#
+    case .answers where handle?.name == "DEVICE":
+      return named + #","answers":{"choice":"\#(isGood ? "yes" : "no")"}"#
+    case .answers where handle?.app != nil:
+      return named + #","answers":{"code":"\#(appCode(isGood: isGood, handle))"}"#
+    case .answers where handle?.answers == ["response"]:
+      return named + #","answers":{"response":"\#(response(isGood: isGood, handle))"}"#
+    case .answers:
+      let server = handle.flatMap { host.configuration.userPool(of: $0.profile)?.server }
+      var word = "wrong"
+      // Who claims to be another does not know what the other one would answer.
+      if isGood, let handle, let server, handle.claim != .others {
+        word = upstreams.pools.answer(of: handle.person, at: server) ?? word
+      }
+      return named + #","answers":{"\#(handle?.answers.first ?? "code")":"\#(word)"}"#
+    }
+  }
+
+  /// What the app shows that was set up with the secret of a question.
+  private func appCode(isGood: Bool, _ handle: HistoryHandle?) -> String {
+    guard isGood, let handle, handle.claim != .others,
+      let app = handle.app.flatMap({ upstreams.pools.factors.apps[$0] })
+    else { return "wrong" }
+    return HistoryFactors.code(of: app)
+  }
+
+  /// What a browser brings back. Who claims to be another brings the answer of another's sign-in.
+  private func response(isGood: Bool, _ handle: HistoryHandle?) -> String {
+    let others = handles.last { $0.url != nil && $0.user != handle?.user }
+    let asked = handle?.claim == .others ? others : handle
+    guard let asked, let url = asked.url,
+      let response = upstreams.pools.browse(url, as: asked.person)
+    else { return "state=x" }
+    let isWrong = !isGood || handle?.claim == .bad
+    // A code that the provider does not know, in the right sign-in.
+    return isWrong ? "code=unknown\(response.drop { $0 != "&" })" : response
   }
 
   /// A provider's key among the logins, and what the client has for it.
@@ -292,87 +299,14 @@ final class HistoryRun {
     }
   }
 
-  private func checkLog() {
+  func checkLog() {
     checkLateness()
     guard let leak = host.log.leak else { return }
     world.violate(.secretsStay, session: nil, "a secret was logged: \(leak)")
   }
 
-  // MARK: The calm
-
-  private func calmBegins() {
-    people.setTrouble(.none)
-    upstreams.trouble = .none
-    host.setPrograms(hang: false)
-    host.setStore(isFull: false)
-    world.skew = .zero
-    world.trace("· calm")
-    world.after(Self.calm) { [self] in
-      checkLateness()
-      // The first calls after an outage are trials; then all must be well.
-      for user in 0..<History.users { askFinally(user) }
-      world.after(60) { [self] in
-        checkLateness()
-        world.isCalm = true
-        for user in 0..<History.users { askFinally(user) }
-      }
-      world.after(120) { [self] in
-        checkLateness()
-        world.isOver = true
-      }
-    }
-  }
-
-  private func askFinally(_ user: Int) {
-    for profile in 0..<3 {
-      let number = 100 + user * 3 + profile
-      connect(number, user, nil)
-      send(.get(profile: profile, members: #","wait":15"#), clients[number])
-    }
-  }
 }
 
 extension HistoryClient {
   var name: String { "client \(number) of \(peer.uid)" }
-}
-
-extension HistoryRequest {
-  var profile: Int? {
-    switch self {
-    case .get(let profile, _), .token(let profile), .identity(let profile),
-      .impersonate(let profile, _, _), .password(let profile, _), .developerToken(let profile, _),
-      .logins(let profile, _, _, _), .hostLogin(let profile), .logout(let profile, _),
-      .clear(let profile, _), .release(let profile), .account(let profile, _, _):
-      profile
-    case .watch(let profile): profile
-    case .status, .ping, .nonsense: nil
-    }
-  }
-
-  var operation: String {
-    switch self {
-    case .get, .impersonate: "get"
-    case .token: "token"
-    case .identity: "identity"
-    case .password, .developerToken, .logins, .hostLogin: "login"
-    case .account: "account"
-    case .logout: "logout"
-    case .clear: "clear"
-    case .release: "release"
-    case .status: "status"
-    case .ping: "ping"
-    case .watch, .nonsense: "watch"
-    }
-  }
-
-  /// Seconds within which there must be an answer. Look-ups of the caller come first.
-  var patience: Double {
-    switch self {
-    case .get(_, let members): members.contains("40") ? 52 : members.contains("15") ? 27 : 17
-    case .token, .impersonate: 17
-    case .password, .developerToken, .logins, .hostLogin, .account: 75
-    case .logout: 75
-    default: 12
-    }
-  }
 }

@@ -7,6 +7,8 @@ enum HistorySecret {
   static let host = "SECRET-host"
   static let environment = "SECRET-environment"
   static let keys = "SECRET-keys"
+  /// Begins the secret of an authenticator app. Such a secret is in base32.
+  static let app = "SECRETofAnAppOf"
   /// Words of a backend about one person.
   static let note = "note-for-"
 
@@ -14,11 +16,14 @@ enum HistorySecret {
 
   static func text(_ number: Int) -> String { "\(word)\(number)" }
 
-  /// A JWT with an expiration and further claims. credd passes the rest on unread.
-  static func token(_ number: Int, expires: WallTime, claims more: String) -> String {
+  /// A JWT with an expiration and further claims. credd passes the rest on unread, but for the header of
+  /// a provider's.
+  static func token(
+    _ number: Int, expires: WallTime, claims more: String, header: String = "e30"
+  ) -> String {
     let claims = #"{"exp":\#(expires.milliseconds / 1000)\#(more)}"#
     let part = String(decoding: Base64URL.encode(Array(claims.utf8)), as: UTF8.self)
-    return "e30.\(part).\(text(number))"
+    return "\(header).\(part).\(text(number))"
   }
 
   /// The numbers of the secrets in a text; nil for one that has none, such as a password.

@@ -114,7 +114,7 @@ struct CognitoReplyTests {
     }
   }
 
-  @Test func refusesALargeReply() {
+  @Test func refusesALargeReplyOfCognito() {
     let body =
       #"{"IdentityId":"\#(Samples.identityText)","#
       + #""x":"\#(String(repeating: "x", count: Limits.Upstream.awsReplyBytes))"}"#

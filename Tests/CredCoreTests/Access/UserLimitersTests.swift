@@ -57,7 +57,7 @@ import Testing
 
   @Test func noSuccessClearsTheFailuresInAll() {
     var limiter = PasswordLimiter()
-    for number in 0..<PasswordLimiter.freeFailuresInAll {
+    for number in 0..<Limits.User.freeFailuresInAll {
       let victim = attempt("victim\(number)")
       #expect(limiter.pause(before: victim, now: start) == nil)
       limiter.failed(victim, now: start)
@@ -99,37 +99,80 @@ import Testing
   }
 }
 
+/// The counts of second factors, which have no uid.
+@Suite struct FactorLimiterTests {
+  private let start = Instant.seconds(100)
+
+  private func factor(
+    _ username: String = "alice", client: String = "client"
+  ) throws -> PasswordLimiter.Factor {
+    PasswordLimiter.Factor(
+      issuer: PoolIssuer(
+        pool: try UserPoolID("us-east-1_AbCdEf123"), clientID: client, endpoint: "https://pool"),
+      username: username)
+  }
+
+  @Test func aFactorHasACountOfItsOwn() throws {
+    var limiter = PasswordLimiter()
+    for _ in 0..<Limits.User.freeFailuresOfFactor {
+      #expect(limiter.pause(before: try factor(), now: start) == nil)
+      limiter.failed(try factor(), now: start)
+    }
+    #expect(limiter.pause(before: try factor(), now: start) == .seconds(2))
+    for other in [try factor("bob"), try factor(client: "other"), try factor("Alice")] {
+      #expect(limiter.pause(before: other, now: start) == nil)
+    }
+    // The name may be typed in two ways that Swift takes as equal.
+    let composed = [try factor("\u{E9}"), try factor("e\u{301}")]
+    #expect(composed[0] != composed[1])
+  }
+
+  @Test func aFloodOfOthersDoesNotEndTheCountOfTheOneWhoIsAttacked() throws {
+    var limiter = PasswordLimiter()
+    let victim = PasswordLimiter.Attempt(uid: 1, profile: "work", username: "alice")
+    for _ in 0..<8 { limiter.failed(victim, now: start) }
+    // The pause has ended, so that it ends before those of all others.
+    let later = start + .seconds(300)
+    for uid in 0..<UInt32(PasswordLimiter.records + 10) {
+      limiter.failed(
+        PasswordLimiter.Attempt(uid: 10_000 + uid, profile: "work", username: "bob"), now: later)
+    }
+    limiter.failed(victim, now: later)
+    #expect(limiter.pause(before: victim, now: later) == .seconds(128))
+  }
+}
+
 struct CallAllowanceTests {
   private let start = Instant(nanoseconds: 1_000_000_000)
 
   @Test func aBurstIsAllowedAndThenARate() {
     var allowance = CallAllowance()
-    for _ in 0..<CallAllowance.burst {
+    for _ in 0..<Limits.User.calls {
       #expect(allowance.pause(of: 1, now: start) == nil)
       allowance.spent(by: 1, now: start)
     }
-    #expect(allowance.pause(of: 1, now: start) == CallAllowance.pause)
-    let later = start + CallAllowance.pause
+    #expect(allowance.pause(of: 1, now: start) == Limits.User.callPause)
+    let later = start + Limits.User.callPause
     #expect(allowance.pause(of: 1, now: later) == nil)
     allowance.spent(by: 1, now: later)
-    #expect(allowance.pause(of: 1, now: later) == CallAllowance.pause)
+    #expect(allowance.pause(of: 1, now: later) == Limits.User.callPause)
   }
 
   @Test func callsOfOneUserDoNotCountForAnother() {
     var allowance = CallAllowance()
-    for _ in 0..<CallAllowance.burst { allowance.spent(by: 1, now: start) }
+    for _ in 0..<Limits.User.calls { allowance.spent(by: 1, now: start) }
     #expect(allowance.pause(of: 2, now: start) == nil)
   }
 
   @Test func callsThatAreNeverRefusedCauseNoLongWait() {
     var allowance = CallAllowance()
     for _ in 0..<10_000 { allowance.spent(by: 1, now: start) }
-    #expect(allowance.pause(of: 1, now: start) == CallAllowance.pause)
+    #expect(allowance.pause(of: 1, now: start) == Limits.User.callPause)
   }
 
   @Test func aFullTableForgetsTheUserWithTheFewestCalls() {
     var allowance = CallAllowance()
-    for _ in 0..<CallAllowance.burst { allowance.spent(by: 0, now: start) }
+    for _ in 0..<Limits.User.calls { allowance.spent(by: 0, now: start) }
     for uid in 1..<UInt32(CallAllowance.users + 100) { allowance.spent(by: uid, now: start) }
     #expect(allowance.pause(of: 0, now: start) != nil)
   }
@@ -202,5 +245,25 @@ struct CallAllowanceTests {
     #expect(accepted == 30)
     #expect(limiter.attempt(by: 300, username: "a", at: "y", now: .seconds(700)) == nil)
     #expect(limiter.attempt(by: 300, username: "a", at: "x", now: .seconds(760)) == nil)
+  }
+
+  @Test func codesOfSignInsAreSharedByTheUsersOfABackend() {
+    var limiter = AccountLimiter.ofCodes
+    for uid in 0..<40 as Range<UInt32> {
+      #expect(limiter.attempt(by: uid, username: "a", at: "x", now: .seconds(1)) == nil)
+    }
+    #expect(limiter.pause(of: 0, username: "a", at: "x", now: .seconds(2)) == .seconds(59))
+    #expect(limiter.pause(of: 0, username: "a", at: nil, now: .seconds(2)) == nil)
+    #expect(limiter.pause(of: 99, username: "a", at: "x", now: .seconds(2)) == nil)
+    #expect(limiter.pause(of: 0, username: "a", at: "x", now: .seconds(61)) == nil)
+  }
+
+  @Test func aFloodOfOthersDoesNotEndACount() {
+    var limiter = AccountLimiter.ofCodes
+    for _ in 0..<5 { limiter.count(by: 1, username: "a", at: nil, now: .seconds(1)) }
+    for uid in 0..<UInt32(AccountLimiter.records + 10) {
+      limiter.count(by: 1000 + uid, username: "b", at: nil, now: .seconds(2))
+    }
+    #expect(limiter.pause(of: 1, username: "a", at: nil, now: .seconds(3)) == .seconds(598))
   }
 }

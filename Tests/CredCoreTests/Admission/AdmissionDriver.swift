@@ -22,14 +22,15 @@ struct AdmissionDriver {
   @discardableResult
   mutating func ask(
     _ profile: String = "work", inPerson: Bool = false, isRetry: Bool = false,
-    dependsOnUserInput: Bool = false, user: UInt32? = nil
+    dependsOnUserInput: Bool = false, user: UInt32? = nil,
+    isCheck: Bool = false
   ) -> CallID {
     let id = callIDs.next()
     send(
       .asked(
         .init(
           id: id, profile: profile, isInPerson: inPerson, isRetry: isRetry,
-          dependsOnUserInput: dependsOnUserInput, user: user)))
+          dependsOnUserInput: dependsOnUserInput, user: user, isCheck: isCheck)))
     return id
   }
 

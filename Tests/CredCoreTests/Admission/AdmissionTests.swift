@@ -313,6 +313,60 @@ import Testing
     #expect(gate.admission.outage == nil)
   }
 
+  // MARK: Checks
+
+  @Test func aCheckGoesBehindWaitingClientsAndAheadOfOtherCalls() {
+    var gate = AdmissionDriver(width: 1)
+    let first = gate.ask()
+    let background = gate.ask()
+    let check = gate.ask(isCheck: true)
+    let person = gate.ask(inPerson: true)
+    for id in [first, person, check] { gate.end(id) }
+    #expect(gate.admitted == [first, person, check, background])
+  }
+
+  @Test func aCheckCountsAgainstRateAndWidth() {
+    var gate = AdmissionDriver(rate: .perSecond(5), width: 2)
+    let checks = (0..<3).map { _ in gate.ask(isCheck: true) }
+    #expect(gate.admitted == [checks[0]])
+    gate.advance(by: 0.2)
+    #expect(gate.admitted == [checks[0], checks[1]])
+    gate.advance(by: 1)
+    #expect(gate.admitted.count == 2)
+    gate.end(checks[0])
+    #expect(gate.admitted == checks)
+    gate.advance(by: 1)
+    #expect(gate.ask(inPerson: true) != gate.admitted.last)
+  }
+
+  @Test func aCheckIsMadeDuringAnOutageAndSaysNothingAboutOtherCalls() {
+    var gate = AdmissionDriver()
+    for _ in 0..<20 { gate.end(gate.ask(isCheck: true), AdmissionDriver.unavailable) }
+    #expect(gate.admission.outage == nil)
+    gate.fail(5)
+    let outage = gate.admission.outage
+    #expect(outage != nil)
+    let check = gate.ask(isCheck: true)
+    #expect(gate.admitted.last == check)
+    gate.end(check)
+    #expect(gate.admission.outage?.retryAt == outage?.retryAt)
+    let other = gate.ask()
+    #expect(gate.refused[other] != nil)
+  }
+
+  @Test func aCheckThatWaitsTooLongIsRefusedAndOneThatIsCancelledIsNotMade() {
+    var gate = AdmissionDriver(width: 1)
+    let first = gate.ask()
+    let late = gate.ask(isCheck: true)
+    let cancelled = gate.ask(isCheck: true)
+    gate.send(.cancelled(cancelled))
+    gate.advance(by: 61)
+    #expect(gate.refused[late] != nil)
+    gate.end(first)
+    #expect(gate.admitted == [first])
+    #expect(gate.admission.nextWake == .distantFuture)
+  }
+
   // MARK: Retries
 
   @Test func failedRetriesAreAShareOfTheCallsThatSucceed() {

@@ -20,6 +20,29 @@ struct ConfigurationRuleTests {
     ("sts_endpoint = https://h", ["warning: sts_endpoint: has no effect in the enhanced flow"]),
     ("web_identity_token_file = /t", ["web_identity_token_file: requires 'web_identity_provider'"]),
     ("web_identity_provider = x", ["web_identity_provider: requires 'web_identity_token_file'"]),
+    ("impersonate_signed_in = no", []),
+    ("impersonate_signed_in = yes", ["impersonate_signed_in: requires 'impersonate'"]),
+    ("keep_warm = yes", []), ("keep_warm = no", []), ("keep_warm = alice, 1000", []),
+    ("keep_warm = yes\nallow_units = a.service", []),
+    ("keep_warm = alice\nallow_units = a.service\nallow_users = alice", []),
+    (
+      "keep_warm = yes alice",
+      ["keep_warm: 'yes' is no user's name here; yes and no stand alone"]
+    ),
+    (
+      "keep_warm = alice\nallow_units = a.service",
+      [
+        "keep_warm: only units may use this profile, so no user can be named; 'keep_warm = yes' "
+          + "renews the sessions that there are"
+      ]
+    ),
+    (
+      "keep_warm = alice\nallow_executables = /bin/x",
+      [
+        "keep_warm: only programs may use this profile, so no user can be named; 'keep_warm = yes' "
+          + "renews the sessions that there are"
+      ]
+    ),
     ("fips = yes", []), ("fips = yes\ndualstack = yes", []),
     ("cognito_endpoint = https://h", []),
     ("cognito_endpoint = https://h\nfips = no", []),
@@ -43,6 +66,21 @@ struct ConfigurationRuleTests {
   func profiles(lines: String, messages: [String]) {
     let found = problems(inProfile: lines).map { $0.drop { $0 != " " }.dropFirst() }
     #expect(found.sorted() == messages.map { $0[...] }.sorted())
+  }
+
+  @Test func sessionsAreKeptOnlyByADaemonThatStays() {
+    let text = """
+      [daemon]
+      exit_on_idle = 5m
+      [profile p]
+      identity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555
+      keep_warm = yes
+      """
+    #expect(
+      problems(text) == [
+        "credd.conf:3: keep_warm: cannot be combined with exit_on_idle of [daemon], which ends credd "
+          + "while nobody asks"
+      ])
   }
 
   @Test func aCognitoTokenIsNoLogin() {

@@ -60,7 +60,8 @@ struct ConfigurationSectionTests {
   @Test func anErrorNamesAllTypesThatHaveTheKey() {
     #expect(
       problems(inBackend: "exec", "command = /bin/x\nca_file = /x") == [
-        "credd.conf:4: 'ca_file' belongs to backends of type http or aws-sample or user-pool, not exec"
+        "credd.conf:4: 'ca_file' belongs to backends of type http or aws-sample or user-pool or "
+          + "oidc, not exec"
       ])
   }
 
@@ -71,7 +72,8 @@ struct ConfigurationSectionTests {
       ])
     #expect(
       problems(inBackend: "ldap", "url = https://h/\nnonsense_key = 1") == [
-        "credd.conf:2: type: 'ldap' is not known; known are http, exec, cognito, aws-sample, user-pool",
+        "credd.conf:2: type: 'ldap' is not known; known are http, exec, cognito, aws-sample, user-pool, "
+          + "oidc",
         "credd.conf:4: unknown key 'nonsense_key' in '[backend b]'",
       ])
   }
@@ -85,7 +87,7 @@ struct ConfigurationSectionTests {
     #expect(
       problems("[profile p]\n[backend b]\n[backend c]\ntype = exec\n") == [
         "credd.conf:1: '[profile p]' lacks 'identity_pool_id', an identity pool id (REGION:UUID)",
-        "credd.conf:2: '[backend b]' lacks 'type', one of http, exec, cognito, aws-sample, user-pool",
+        "credd.conf:2: '[backend b]' lacks 'type', one of http, exec, cognito, aws-sample, user-pool, oidc",
         "credd.conf:2: warning: no profile uses the backend 'b'",
         "credd.conf:3: '[backend c]' lacks 'command', an absolute path and arguments",
         "credd.conf:3: warning: no profile uses the backend 'c'",

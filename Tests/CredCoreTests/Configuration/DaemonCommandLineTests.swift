@@ -31,6 +31,15 @@ struct DaemonCommandLineTests {
     #expect(line.socket == "/run/credd/credd.sock")
     #expect(!line.checkConfig)
     #expect(line.logLevel == nil)
+    #expect(line.endpoint == nil && line.tokenSocket == nil)
+  }
+
+  @Test func `the endpoint's sockets`() throws {
+    let line = try line("--endpoint 127.0.0.1:337 --token-socket=/run/t/sock")
+    #expect(line.endpoint == EndpointAddress(port: 337))
+    #expect(line.tokenSocket == "/run/t/sock")
+    #expect(problem("--endpoint localhost:337")?.contains("no literal loopback address") == true)
+    #expect(problem("--endpoint 0.0.0.0:337")?.contains("no literal loopback address") == true)
   }
 
   @Test(

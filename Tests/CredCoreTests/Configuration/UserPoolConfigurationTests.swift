@@ -100,6 +100,40 @@ struct UserPoolConfigurationTests {
       ])
   }
 
+  @Test(arguments: [
+    (
+      "vend_tokens = account\n",
+      "credd.conf:8: vend_tokens: 'account' is about access tokens, and has no effect without 'access'"
+    ),
+    ("vend_tokens = id account\n", "has no effect without 'access'"),
+    ("fips = yes\n", "credd.conf:8: fips: cannot be combined with 'user_pool_endpoint'"),
+    ("dualstack = yes\n", "credd.conf:8: dualstack: cannot be combined with 'user_pool_endpoint'"),
+  ])
+  func whatHasNoEffectIsAnError(_ line: String, _ message: String) {
+    let endpoint = line.contains("vend") ? "" : "user_pool_endpoint = https://pool.example\n"
+    let reading = read(endpoint + Self.keys, profile: line)
+    let found = reading.diagnostics.map {
+      $0.description.replacing("credd.conf:9", with: "credd.conf:8")
+    }
+    #expect(found.count == 1 && found[0].contains(message), "\(found)")
+    #expect(reading.configuration == nil)
+  }
+
+  @Test func tokensForProgramsNeedAUserPool() {
+    let corp = "[backend corp]\ntype = exec\ncommand = /bin/true\n"
+    let profile = "developer_provider = login.example.app\n"
+    for (text, message) in [
+      (
+        corp + plainProfile + profile + "backend = corp\nvend_tokens = id\n",
+        "vend_tokens: [backend corp] is no user pool, and has no tokens for programs"
+      ), (plainProfile + "vend_tokens = id\n", "vend_tokens: requires 'backend'"),
+    ] {
+      let found = reading(text).diagnostics.map(\.description)
+      #expect(found.count == 1 && found[0].contains(message), "\(found)")
+    }
+    #expect(reading(plainProfile + "vend_tokens = none\n").diagnostics == [])
+  }
+
   @Test func noneIsAListWithoutWords() throws {
     let reading = read(Self.keys + "account_actions = none\n", profile: "vend_tokens = none\n")
     #expect(reading.diagnostics == [])
@@ -114,10 +148,10 @@ struct UserPoolConfigurationTests {
 
   @Test func theProfileKnowsItsIssuer() throws {
     let issuer = try #require(try profile().plan.backend.issuer)
-    #expect(issuer.pool.description == "eu-west-1_AbCdEf123")
+    #expect(issuer.pool?.description == "eu-west-1_AbCdEf123")
     #expect(issuer.clientID == "2abc")
     #expect(issuer.endpoint == "https://cognito-idp.eu-west-1.amazonaws.com/")
-    #expect(issuer.pool.loginsKey == "cognito-idp.eu-west-1.amazonaws.com/eu-west-1_AbCdEf123")
+    #expect(issuer.loginsKey == "cognito-idp.eu-west-1.amazonaws.com/eu-west-1_AbCdEf123")
     #expect(
       try profile("fips = yes\n").plan.backend.issuer?.endpoint
         == "https://cognito-idp-fips.eu-west-1.amazonaws.com/")
@@ -127,7 +161,7 @@ struct UserPoolConfigurationTests {
         == "http://127.0.0.1:1/")
     #expect(try profile().needsUserName == false)
     #expect(try profile("vend_tokens = id\n").plan.keepsAccessToken == false)
-    #expect(try profile("vend_tokens = id account\n").plan.keepsAccessToken)
+    #expect(try profile("vend_tokens = id access account\n").plan.keepsAccessToken)
   }
 
   @Test func anotherPoolClientOrEndpointIsAnotherPlaceForTheSameProfile() throws {

@@ -29,24 +29,10 @@ struct UserPoolFailureTests {
   private static let parameter = "InvalidParameterException"
   private static let missing = "ResourceNotFoundException"
 
-  private func failure(
-    _ purpose: UserPoolPurpose, _ name: String, _ said: String, status: Int = 400,
-    hiding sent: [Secret] = []
-  ) -> UpstreamFailure {
-    var writer = JSONWriter()
-    writer.beginObject()
-    writer.field("__type", name)
-    writer.field("message", said)
-    writer.endObject()
-    var reply = HTTPReply(status: status, body: Secret(writer.bytes))
-    reply.sent = SentSecrets(sent)
-    return .userPool(reply, from: .backend("staff"), purpose)
-  }
-
   private func expect(
     _ row: Row, _ purpose: UserPoolPurpose, at place: SourceLocation = #_sourceLocation
   ) {
-    let found = failure(purpose, row.name, row.said)
+    let found = UpstreamFailure.ofPool(purpose, row.name, row.said)
     #expect(found.failureClass == row.failureClass, sourceLocation: place)
     #expect(found.code == row.code, sourceLocation: place)
     #expect(found.remedy == row.remedy, sourceLocation: place)
@@ -72,11 +58,10 @@ struct UserPoolFailureTests {
       .signInFailed),
     Row(refused, "User is disabled.", .refusedByBackend, .backendRejected),
     Row(
-      refused, "Invalid session for the user, session is expired.", .signInFailed, .signInFailed,
-      .startAgain),
+      refused, "Invalid session for the user, session is expired.", .signInFailed, .signInFailed),
     Row(
       refused, "Invalid session for the user, session can only be used once.", .signInFailed,
-      .signInFailed, .startAgain),
+      .signInFailed),
     Row(
       refused, "SecretHash does not match for the client: 1example", .permanentConfiguration,
       .poolMisconfigured),
@@ -127,8 +112,8 @@ struct UserPoolFailureTests {
       .signInFailed, .answerAgain),
     Row(
       "PasswordHistoryPolicyViolationException", "", .signInFailed, .signInFailed, .answerAgain),
-    Row("MFAMethodNotFoundException", "", .signInFailed, .signInFailed, .startAgain),
-    Row("SoftwareTokenMFANotFoundException", "", .signInFailed, .signInFailed, .startAgain),
+    Row("MFAMethodNotFoundException", "", .signInFailed, .signInFailed),
+    Row("SoftwareTokenMFANotFoundException", "", .signInFailed, .signInFailed),
     Row("AliasExistsException", "", .signInFailed, .signInFailed),
     Row(
       "UserLambdaValidationException", "PreAuthentication failed with error no.", .signInFailed,
@@ -146,7 +131,7 @@ struct UserPoolFailureTests {
     Row(refused, "User is disabled.", .signInRequired, .signInRequired),
     Row("RefreshTokenReuseException", "", .signInRequired, .signInRequired),
     Row("UserNotFoundException", "", .signInRequired, .signInRequired),
-    Row(missing, "Device does not exist.", .signInRequired, .signInRequired, .withoutDevice),
+    Row(missing, "Device does not exist.", .signInRequired, .signInRequired),
     Row("PasswordResetRequiredException", "", .signInRequired, .passwordResetRequired),
     Row("UserNotConfirmedException", "", .signInRequired, .confirmationRequired),
   ])
@@ -237,12 +222,11 @@ struct UserPoolFailureTests {
         .codeRequest,
         Row(
           "LimitExceededException", "Attempt limit exceeded, please try after some time.",
-          .throttled(retryAfter: .seconds(300)), .throttled)
+          .refusedByBackend, .accountRefused, .sayDone)
       ),
       (
         .accountCode,
-        Row(
-          "TooManyFailedAttemptsException", "x", .throttled(retryAfter: .seconds(300)), .throttled)
+        Row("TooManyFailedAttemptsException", "x", .refusedByBackend, .accountRefused)
       ),
       (.accountCode, Row("InvalidPasswordException", "policy", .refusedByBackend, .accountRefused)),
       (
@@ -271,11 +255,11 @@ struct UserPoolFailureTests {
       ),
       (
         .ownAccount,
-        Row("CodeMismatchException", "x", .refusedByBackend, .accountRefused, .answerAgain)
+        Row("CodeMismatchException", "x", .refusedByBackend, .accountRefused)
       ),
       (
         .ownAccount,
-        Row(missing, "Device does not exist.", .refusedByBackend, .accountRefused, .withoutDevice)
+        Row(missing, "Device does not exist.", .refusedByBackend, .accountRefused)
       ),
       (
         .ownAccount,
@@ -301,114 +285,6 @@ struct UserPoolFailureTests {
     ] as [(UserPoolPurpose, Row)])
   func accountsAndTheEnd(purpose: UserPoolPurpose, row: Row) { expect(row, purpose) }
 
-  // MARK: What nobody learns
-
-  private func alike(_ purpose: UserPoolPurpose, _ errors: [(String, String)]) {
-    let failures = errors.map { failure(purpose, $0, $1) }
-    #expect(Set(failures.map(\.message)).count == 1, "\(failures.map(\.message))")
-    #expect(Set(failures.map { $0.reason ?? "" }).count == 1)
-    #expect(Set(failures.map(\.code)).count == 1)
-    #expect(failures.allSatisfy { $0.protocolError == failures[0].protocolError })
-  }
-
-  @Test func anUnknownUserAndAWrongPasswordReadAlike() {
-    alike(
-      .signIn,
-      [
-        (Self.refused, "Incorrect username or password."),
-        ("UserNotFoundException", "User does not exist."),
-      ])
-  }
-
-  @Test func nobodyLearnsWhoMayGetACode() {
-    alike(
-      .codeRequest,
-      [
-        ("UserNotFoundException", "Username/client id combination not found."),
-        (Self.refused, "User is disabled."), (Self.parameter, "User is already confirmed."),
-        (
-          Self.parameter,
-          "Cannot reset password for the user as there is no registered/verified email"
-        ), ("UserNotConfirmedException", "x"),
-      ])
-  }
-
-  @Test func nobodyLearnsByAGuessedCodeWhoHasAnAccount() {
-    alike(
-      .accountCode,
-      [
-        ("CodeMismatchException", "Invalid verification code provided, please try again."),
-        ("ExpiredCodeException", "Invalid code provided, please request a code again."),
-        ("UserNotFoundException", "Username/client id combination not found."),
-        (Self.refused, "User cannot be confirmed. Current status is CONFIRMED"),
-        ("UserNotConfirmedException", "x"), (Self.parameter, "1 validation error detected"),
-      ])
-  }
-
-  // MARK: Texts
-
-  @Test func aTextThatMayQuoteAValueIsLeftOut() {
-    let said = "1 validation error detected: Value 'hunter2' at 'password' failed to satisfy"
-    for purpose in UserPoolPurpose.allCases {
-      let failure = failure(purpose, Self.parameter, said)
-      #expect(!failure.message.contains("hunter2"), "\(purpose)")
-      #expect(!failure.message.contains("validation"), "\(purpose)")
-    }
-    #expect(!failure(.signIn, Self.refused, "hunter2").message.contains("hunter2"))
-  }
-
-  @Test func aTextThatHelpsIsShown() {
-    let rows: [(UserPoolPurpose, String, String)] = [
-      (.newAccount, "InvalidPasswordException", "Password must have symbol characters"),
-      (.signIn, "UserLambdaValidationException", "PreAuthentication failed with error closed."),
-      (
-        .newAccount, Self.parameter,
-        "Attributes did not conform to the schema: email: The attribute is required"
-      ),
-      (.signIn, Self.parameter, "Invalid attributes given, birthdate is missing"),
-      (.ownAccount, Self.parameter, "Invalid phone number format."),
-    ]
-    for (purpose, name, said) in rows {
-      #expect(failure(purpose, name, said).message.hasSuffix("(\(name): \(said))"), "\(said)")
-    }
-  }
-
-  @Test func whatWasSentIsHiddenInATextThatIsShown() {
-    let said = "Password did not conform with policy: Kq7vXw2n is too short"
-    let failure = failure(
-      .newAccount, "InvalidPasswordException", said, hiding: [Secret("Kq7vXw2n")])
-    #expect(!failure.message.contains("Kq7v"))
-    #expect(failure.message.contains("… is too short"))
-  }
-
-  @Test func allSpellingsOfAnErrorAreRead() {
-    let headers = ["x-amzn-ErrorType": "NotAuthorizedException:http://internal.amazon.com/"]
-    let replies = [
-      Samples.reply(400, #"{"__type":"NotAuthorizedException","message":"User is disabled."}"#),
-      Samples.reply(400, #"{"__type":"a.b#NotAuthorizedException","Message":"User is disabled"}"#),
-      Samples.reply(400, #"{"message":"user is disabled"}"#, headers),
-    ]
-    for reply in replies {
-      let failure = UpstreamFailure.userPool(reply, from: .backend("staff"), .signIn)
-      #expect(failure.code == .backendRejected)
-    }
-  }
-
-  @Test func onlyARealThrottleCountsAgainstThePool() {
-    #expect(failure(.signIn, "LimitExceededException", "").evidence == .none)
-    #expect(failure(.signIn, Self.refused, "Password attempts exceeded").evidence == .none)
-    #expect(failure(.signIn, "TooManyRequestsException", "Rate exceeded").evidence == .likely)
-    #expect(failure(.signIn, "InternalErrorException", "", status: 500).evidence == .likely)
-  }
-
-  @Test func theServersPauseIsLongerThanOurs() {
-    let body = #"{"__type":"LimitExceededException"}"#
-    let reply = Samples.reply(400, body, ["Retry-After": "900"])
-    let failure = UpstreamFailure.userPool(reply, from: .backend("staff"), .signIn)
-    #expect(failure.failureClass == .throttled(retryAfter: .seconds(900)))
-    #expect(failure.protocolError.retryAfter == .seconds(900))
-  }
-
   /// A row behind one that fits more would never apply. The last ones are for all purposes, of which
   /// some have their own.
   @Test func everyRowCanBeReached() {
@@ -422,5 +298,24 @@ struct UserPoolFailureTests {
         #expect(!before || isFallback, "\(purpose): \(row.name) \(row.saying)")
       }
     }
+  }
+}
+
+extension UpstreamFailure {
+  /// What an error of a user pool means.
+  ///
+  /// - Parameter sent: secrets of the request.
+  static func ofPool(
+    _ purpose: UserPoolPurpose, _ name: String, _ said: String, status: Int = 400,
+    hiding sent: [Secret] = []
+  ) -> UpstreamFailure {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.field("__type", name)
+    writer.field("message", said)
+    writer.endObject()
+    var reply = HTTPReply(status: status, body: Secret(writer.bytes))
+    reply.sent = SentSecrets(sent)
+    return .userPool(reply, from: .backend("staff"), purpose)
   }
 }

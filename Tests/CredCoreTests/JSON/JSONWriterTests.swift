@@ -21,7 +21,7 @@ import Testing
 
   @Test(arguments: [
     ("plain é€😀/", "plain é€😀/"),
-    ("a\"b\\c", #"a\"b\\c"#),
+    ("a\"b\\c", #"a\"b\\c"#), ("\"", #"\""#), ("\\", #"\\"#),
     ("\n\t\0\u{1f}\u{7f}", #"\u000a\u0009\u0000\u001f\u007f"#),
   ])
   func escapesWhatMustBeEscaped(text: String, json: String) {

@@ -166,5 +166,14 @@ struct AccountRequestTests {
     let body = #"{"Confirmed":false,"Delivery":{"Medium":"email","Destination":"a***@e***"}}"#
     let later = try backend.signUpResult(from: Samples.reply(200, body), to: signUp)
     #expect(!later.isConfirmed && later.delivery?.destination == "a***@e***")
+    let bare = #"{"Delivery":{"Medium":"\u001b[2Jmail","Destination":"a\n\u001b]0;b"}}"#
+    let clean = try backend.signUpResult(from: Samples.reply(200, bare), to: signUp)
+    for text in [clean.delivery?.medium, clean.delivery?.destination] {
+      #expect(text?.unicodeScalars.allSatisfy { $0.value >= 0x20 } == true)
+    }
+    let long =
+      #"{"Delivery":{"Medium":"email","Destination":"\#(String(repeating: "a", count: 9999))"}}"#
+    let short = try backend.signUpResult(from: Samples.reply(200, long), to: signUp)
+    #expect((short.delivery?.destination.count ?? 0) < 1000)
   }
 }

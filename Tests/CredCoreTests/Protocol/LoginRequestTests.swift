@@ -41,6 +41,37 @@ import Testing
           profile: "work", signIn: .password(username: "zoë", password: Secret("p\"w\n"))))
   }
 
+  @Test func readsASignInByBrowserAndByDeviceCode() throws {
+    #expect(
+      try login(#""browser":{}"#) == LoginRequest(signIn: .browser(BrowserLogin())))
+    let chosen = try login(
+      #""browser":{"redirect_uri":"http://127.0.0.1:1/","identity_provider":"Okta","#
+        + #""prompt":"select_account","scopes":["openid","email"]}"#)
+    #expect(
+      chosen
+        == LoginRequest(
+          signIn: .browser(
+            BrowserLogin(
+              redirectURI: "http://127.0.0.1:1/", identityProvider: "Okta",
+              prompt: .selectAccount, scopes: ["openid", "email"]))))
+    #expect(try login(#""device":true"#) == LoginRequest(signIn: .device))
+  }
+
+  @Test(arguments: [
+    (#""browser":7"#, "must be an object"), (#""browser":{"redirect":"x"}"#, "unknown key"),
+    (#""browser":{"prompt":"none"}"#, "\"prompt\" must be one of"),
+    (#""browser":{"redirect_uri":""}"#, "\"redirect_uri\" must be"),
+    (#""browser":{"scopes":"openid"}"#, "\"scopes\" must be a list"),
+    (#""browser":{"scopes":[""]}"#, "\"scopes\" must hold"),
+    (#""browser":{},"device":true"#, "cannot be combined with"),
+    (#""browser":{},"username":"a""#, "cannot be combined with \"username\""),
+    (#""device":false"#, "\"device\" must be true"),
+    (#""device":true,"logins":{"a.b":"t"}"#, "cannot be combined with \"logins\""),
+  ])
+  func refusesWhatIsNoSignInElsewhere(_ members: String, _ reason: String) {
+    #expect(message(members)?.contains(reason) == true, "\(message(members) ?? "")")
+  }
+
   @Test func readsADeveloperToken() throws {
     let token = try login("\"identity_id\":\"\(Self.identityID)\",\"token\":\"eyJ.x.y\"")
     #expect(
@@ -73,8 +104,8 @@ import Testing
   func takesExactlyOneKindOfSignIn(members: String) {
     #expect(
       message(members)
-        == #""login" takes one of "username" with "password", "identity_id" with "token", "#
-        + #"or "logins", perhaps with "identity_id""#)
+        == #""login" takes one of "username" with or without "password", "identity_id" with "token", "#
+        + #""logins", perhaps with "identity_id", "browser" and "device""#)
   }
 
   @Test func loginsMayHaveAnIdentityAndStandAlone() throws {

@@ -44,14 +44,14 @@ struct ProtocolManualTests {
     "\(Limits.Client.unfinishedBytesPerUser >> 20) MiB of unfinished request lines of one user",
     "\(Limits.Client.backlogBytesPerUser >> 20) MiB of unread replies of one user",
     "in at most \(Limits.Client.waitingSessions) sessions at once",
-    "\(CallAllowance.burst) upstream calls of one user at once, then "
-      + "\(Int(Duration.seconds(1) / CallAllowance.pause)) a second",
-    "After \(PasswordLimiter.freeFailures) that were refused each next one has to wait, "
-      + "\(PasswordLimiter.firstPause.components.seconds) seconds first and twice as long each time, "
-      + "up to \(PasswordLimiter.longestPause.components.seconds / 60) minutes",
-    "with \(PasswordLimiter.freeFailuresInAll) instead of \(PasswordLimiter.freeFailures)",
+    "\(Limits.User.calls) upstream calls of one user at once, then "
+      + "\(Int(Duration.seconds(1) / Limits.User.callPause)) a second",
+    "After \(Limits.User.freeFailures) that were refused each next one has to wait, "
+      + "\(Limits.User.firstPause.components.seconds) seconds first and twice as long each time, "
+      + "up to \(Limits.User.longestPause.components.seconds / 60) minutes",
+    "with \(Limits.User.freeFailuresInAll) instead of \(Limits.User.freeFailures)",
     "of at most \(Limits.Client.queuedPrograms) processes of one user wait",
-    "at most once in \(RefreshPolicy.demandInterval.components.seconds) second",
+    "at most once in \(Limits.User.demandInterval.components.seconds) second",
     "\(thousands(DaemonSettings().maxSessions)) sessions",
     "at most \(thousands(Limits.Session.most))",
     "leaves \(Limits.Client.backlogBytes >> 20) MiB of replies unread",

@@ -122,6 +122,26 @@ import Testing
         .custom([.init(name: "q", value: Secret("2+3?"))]),
         #""Step":"custom","Name":"N","Parameters":{"q":"2+3?"},"Answers":["answer"],"Optional":[]"#
       ),
+      (
+        .browser(
+          url: Secret("https://a/?b=c"), redirectURI: "http://127.0.0.1:1/", state: Secret("s")),
+        #""Step":"browser","Name":"N","Parameters":{"Url":"https://a/?b=c","#
+          + #""RedirectUri":"http://127.0.0.1:1/","State":"s"},"Answers":["response"],"#
+          + #""Optional":[]"#
+      ),
+      (
+        .device(
+          userCode: "A-B", url: "https://a/", completeURL: "https://a/?c=A-B",
+          interval: .seconds(5)),
+        #""Step":"device","Name":"N","Parameters":{"UserCode":"A-B","Url":"https://a/","#
+          + #""CompleteUrl":"https://a/?c=A-B","Interval":5},"Answers":[],"Optional":[]"#
+      ),
+      (
+        .confirm(
+          issuer: "https://a/", subject: "s", username: "bob", replaces: "alice", linksTo: nil),
+        #""Step":"confirm","Name":"N","Parameters":{"Issuer":"https://a/","Subject":"s","#
+          + #""Username":"bob","Replaces":"alice"},"Answers":["confirm"],"Optional":[]"#
+      ),
     ]
     for (step, expected) in rows {
       let reply = RenderedReply.challenge(
@@ -143,7 +163,7 @@ import Testing
         + #""Handle":"00112233445566778899aabbccddeeff"}}"# + "\n")
   }
 
-  @Test func whoWatchesLearnsOfAChallengeWithoutItsHandle() {
+  @Test func aWatcherLearnsOfAChallengeWithoutItsHandle() {
     let event = RenderedReply.event(
       .challenge(
         SignInChallenge(.code(.sms, destination: "+***99"), name: "SMS_MFA"),
@@ -160,7 +180,7 @@ import Testing
       "SignInRequired", "SignInFailed", "BackendRejected", "BackendUnavailable", "TokenRejected",
       "Throttled", "CognitoUnavailable", "IdentityConflict", "PoolMisconfigured", "AccountRefused",
       "ConfirmationRequired", "PasswordResetRequired", "UnknownChallenge",
-      "Timeout", "TooManyRequests", "ShuttingDown",
+      "EndpointOff", "Timeout", "TooManyRequests", "ShuttingDown",
       "Internal",
     ]
     #expect(ProtocolErrorCode.allCases.map(\.rawValue) == codes)
@@ -177,7 +197,11 @@ import Testing
     let bare = SessionReport(profile: "p", user: nil, uid: 4_294_967_294, state: .signedOut)
     let daemon = DaemonReport(
       version: "1", pid: 9, uptime: .milliseconds(61_900), sessions: 2, connections: 3,
-      requests: 4, backendCalls: 5, exchanges: 6, configured: noon, clockSkew: .seconds(-90),
+      requests: 4, backendCalls: 5, exchanges: 6,
+      listeners: [
+        ListenerReport(.socket, address: "/run/credd/credd.sock"),
+        ListenerReport(.endpoint, address: "127.0.0.1:337"),
+      ], configured: noon, clockSkew: .seconds(-90),
       reloadProblem: "no backend", stateDirectory: "disk full")
     let time = #""2024-05-06T07:08:09Z""#
     #expect(
@@ -191,8 +215,23 @@ import Testing
         + #"{"Profile":"p","Uid":4294967294,"State":"signedOut","Failures":0,"Waiters":0}],"#
         + #""Daemon":{"Version":"1","Pid":9,"Uptime":61,"Sessions":2,"Connections":3,"#
         + #""Requests":4,"BackendCalls":5,"Exchanges":6,"#
+        + #""Listeners":[{"Kind":"socket","Address":"/run/credd/credd.sock"},"#
+        + #"{"Kind":"endpoint","Address":"127.0.0.1:337"}],"#
         + #""Configured":\#(time),"ClockSkew":-90,"#
         + #""ReloadError":"no backend","StateDirectory":"disk full"}}"# + "\n")
+  }
+
+  @Test(
+    arguments: [
+      (nil, "app.service", #","LastCaller":{"Unit":"app.service"}"#), (nil, nil, ""),
+    ] as [(Int32?, String?, String)])
+  func statusLeavesOutWhatIsNotKnownOfACaller(pid: Int32?, unit: String?, shown: String) {
+    let session = SessionReport(
+      profile: "p", user: nil, uid: 1, state: .guest, lastCaller: .init(pid: pid, unit: unit))
+    let daemon = DaemonReport(
+      version: "1", pid: 9, uptime: .zero, sessions: 1, connections: 0, requests: 0,
+      backendCalls: 0, exchanges: 0, configured: noon)
+    #expect(text(.status([session], of: daemon)).contains(#""Waiters":0\#(shown)}]"#))
   }
 
   @Test func statusListsProfiles() {

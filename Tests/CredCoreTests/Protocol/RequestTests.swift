@@ -105,7 +105,8 @@ import Testing
       ),
     ] as [(String, ProtocolErrorCode, String)])
   func namesTheProblem(line: String, code: ProtocolErrorCode, message: String) {
-    #expect(throws: RequestError(ProtocolError(code, message))) { try Self.parse(line) }
+    let failure = #expect(throws: RequestError.self) { try Self.parse(line) }
+    #expect(failure?.error == ProtocolError(code, message) && failure?.id == nil)
   }
 
   @Test(arguments: ["", "é", "a b", "a\u{0}", "../x"])
@@ -129,9 +130,8 @@ import Testing
   @Test(arguments: ["null", "true", "[]", "{}"])
   func nothingElseIsAnID(json: String) {
     let message = #""id" must be a string or a number of at most 256 bytes"#
-    #expect(throws: RequestError(ProtocolError(.invalidRequest, message))) {
-      try RequestTests.parse("{\"id\":\(json)}")
-    }
+    let failure = #expect(throws: RequestError.self) { try RequestTests.parse("{\"id\":\(json)}") }
+    #expect(failure?.error == ProtocolError(.invalidRequest, message) && failure?.id == nil)
   }
 
   @Test func anIDIsAtMost256Bytes() throws {
@@ -140,6 +140,15 @@ import Testing
     #expect(try RequestTests.parse("{\"id\":\"\(digits)\"}").id == RequestID(digits))
     #expect(throws: RequestError.self) { try RequestTests.parse("{\"id\":\(digits)1}") }
     #expect(throws: RequestError.self) { try RequestTests.parse("{\"id\":\"\(digits)1\"}") }
+  }
+
+  @Test(arguments: [
+    (#"{"op":"respond","handle":"no handle","answers":{}}"#, "respond"), (#"{"x":1}"#, "get"),
+    (#"{"op":"x"}"#, nil), (#"{"op":7}"#, nil), ("[]", nil), ("", nil),
+  ])
+  func anErrorNamesItsOperation(line: String, name: String?) {
+    let failure = #expect(throws: RequestError.self) { try RequestTests.parse(line) }
+    #expect(failure?.operation == name)
   }
 
   @Test func anErrorCarriesTheIDItCouldRead() {

@@ -41,6 +41,18 @@ struct RespondRequestTests {
     #expect(metadata == (try ClientMetadata([("t", Secret("x"))])))
   }
 
+  @Test func aConfirmationIsAWordOfJSONOrAText() throws {
+    let known = try #require(ChallengeHandle(Self.handle))
+    for (given, read) in [("true", "true"), ("false", "false"), (#""true""#, "true")] {
+      #expect(
+        try respond(#""answers":{"confirm":\#(given)}"#)
+          == RespondRequest(
+            known, .answers(ChallengeAnswers([.init(name: "confirm", value: Secret(read))]))))
+    }
+    // Only this answer may be one.
+    #expect(refusal(#""answers":{"code":true}"#)?.code == .invalidRequest)
+  }
+
   @Test func readsAWaitAndACancel() throws {
     let known = try #require(ChallengeHandle(Self.handle))
     #expect(try respond(#""wait":2.5"#) == RespondRequest(known, .wait(.milliseconds(2500))))

@@ -2,6 +2,11 @@
 
 /// What a user pool gives in the tests of sessions.
 extension Fixtures {
+  static var userPool: UserPoolID {
+    guard let pool = issuer.pool else { preconditionFailure("the fixtures have a user pool") }
+    return pool
+  }
+
   static let issuer: PoolIssuer = {
     do {
       return try PoolSamples.client().issuer
@@ -50,7 +55,7 @@ extension Fixtures {
   {
     var logins = LoginsMap()
     let tokens = poolTokens(username, lifetime: lifetime, number: number)
-    try? logins.set(Self.issuer.pool.loginsKey, token: tokens.id.token)
+    try? logins.set(Self.issuer.loginsKey, token: tokens.id.token)
     return logins
   }
 }

@@ -76,6 +76,33 @@ import Testing
     #expect(session.answer(to: patient) == .credentials)
   }
 
+  /// One that comes a moment earlier waits no longer for it; one that has waited for an attempt does.
+  @Test func aNewCallerThatWaitsShortensALongPauseOnce() {
+    var session = SessionDriver()
+    session.ask(wait: .seconds(100_000))
+    failUntilThePauseIsLong(&session)
+    session.advance(by: 1)
+    let patient = session.ask(wait: .seconds(100_000))
+    #expect(session.wakesIn == .seconds(4))
+    let calls = session.calls.count
+    session.advance(by: 4)
+    #expect(session.calls.count == calls + 1)
+    failUntilThePauseIsLong(&session)
+    session.advance(to: session.machine.nextWake)
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: patient) == .credentials)
+  }
+
+  private func failUntilThePauseIsLong(_ session: inout SessionDriver) {
+    for _ in 0..<100 {
+      session.finish(fixtures.failed(), after: 0)
+      if session.wakesIn > .seconds(20) { return }
+      session.advance(to: session.machine.nextWake)
+    }
+    Issue.record("no pause was long")
+  }
+
   @Test func aCallerServedFromTheCacheEndsNoPause() {
     var session = SessionDriver()
     session.signIn()

@@ -101,7 +101,7 @@ struct SessionWalk {
     let (way, lasting): (SignInInput, Double?) = (pick(ways), pick([nil, -10, 100, 1000, 10_000]))
     switch way {
     case .password, .developerToken, .poolTokens: newUsers[session.nextWaiter] = lastCall
-    case .host, .logins, .username: break
+    case .host, .logins, .username, .browser, .device: break
     }
     overtake("signed in") {
       $0.login(
@@ -264,7 +264,7 @@ struct SessionWalk {
         settle(id)
         note(machine.token == nil && machine.state.poolSession == nil, "no token to give")
         note(machine.token?.expires.map { $0 <= now } ?? false, "an expired token given")
-      case .lendToken(let id, let token):
+      case .lendToken(let id, let token, _):
         settle(id)
         note(token.isEmpty, "an empty token lent")
       case .giveState(let id):
@@ -275,6 +275,8 @@ struct SessionWalk {
         note(error.message.isEmpty, "a refusal without a reason")
         note(error.retryAfter.map { $0 < .zero } ?? false, "a negative RetryAfter")
       case .announce(let announcement): hear(announcement)
+      case .abandon(let tokens):
+        note(machine.holds(tokens.refreshToken), "tokens revoked that are held")
       case .credentialsChanged: break
       }
     }

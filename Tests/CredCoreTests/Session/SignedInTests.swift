@@ -1,5 +1,5 @@
 import CredCore
-import Foundation
+import TestSupport
 import Testing
 
 /// Who is signed in, and how: what `identity`, `status` and `watch` say.
@@ -14,9 +14,7 @@ import Testing
   }
 
   private func jwt(_ claims: String) -> Secret {
-    let payload = Data(claims.utf8).base64EncodedString()
-      .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-    return Secret("e30.\(payload).c2ln")
+    Secret(SampleJWT.text(claims))
   }
 
   @Test func eachMeansHasItsWord() {

@@ -49,7 +49,7 @@ struct UserPoolSessionTests {
 
   @Test func aSignInOfAnotherPoolOrClientIsRefusedWithoutARequest() throws {
     let other = PoolIssuer(
-      pool: Fixtures.issuer.pool, clientID: "2other", endpoint: Fixtures.issuer.endpoint)
+      pool: Fixtures.userPool, clientID: "2other", endpoint: Fixtures.issuer.endpoint)
     var session = SessionDriver.ofUserPool()
     let login = session.login(fixtures.poolSignIn(of: other))
     #expect(session.answer(to: login) == .refused(.signInFailed))
@@ -305,7 +305,7 @@ struct UserPoolSessionTests {
     session.signInAtPool()
     var plan = session.machine.plan
     plan.backend = .userPool(
-      PoolIssuer(pool: Fixtures.issuer.pool, clientID: "2other", endpoint: "https://h/"))
+      PoolIssuer(pool: Fixtures.userPool, clientID: "2other", endpoint: "https://h/"))
     session.send(.profileChanged(plan, .backend))
     #expect(session.machine.state.reported == .tokensInvalid)
     #expect(session.poolSession?.refreshToken == Secret([]))

@@ -63,6 +63,24 @@ struct PoolConversationFaultTests {
     #expect(talk.sent.count == 4)
   }
 
+  /// It may have been confirmed: without its key no renewal would succeed.
+  @Test func aDeviceOfWhichThePoolSaysNothingIsNamedInRenewals() throws {
+    let talk = try Talk(
+      remember: .yes,
+      [.ok(Talk.verifier), .ok(PoolSamples.tokens(more: Talk.newDevice))]
+        + Array(repeating: .lost(.timeout), count: 9))
+    var action = try talk.start()
+    var pauses: [Duration] = []
+    while case .sendLater(let request, let pause) = action {
+      pauses.append(pause)
+      action = try talk.send(request)
+    }
+    let result = try #require(action.result)
+    #expect(result.signIn.deviceKey == PoolSamples.deviceKey && result.newDevice == nil)
+    #expect(talk.sent.count == 6 && pauses.count == 2)
+    #expect(pauses.allSatisfy { $0 > .zero && $0 <= .seconds(5) })
+  }
+
   @Test func aRememberedDeviceProvesItself() throws {
     let talk = try Talk(
       device: Talk.device,
@@ -99,7 +117,9 @@ struct PoolConversationFaultTests {
       #expect(talk.sent.suffix(2).first?.operation == "InitiateAuth")
     }
     let twice = try Talk(username: "u-1", device: Talk.device, [gone, gone])
-    #expect(try twice.start().failure != nil && twice.sent.count == 2)
+    let failure = try #require(try twice.start().failure)
+    #expect(failure.remedy == .withoutDevice && failure.reason == "ResourceNotFoundException")
+    #expect(twice.sent.count == 2)
   }
 
   @Test func aChallengeOfADeviceThatNobodyNamedIsNoProof() throws {
@@ -177,10 +197,13 @@ struct PoolConversationFaultTests {
 
   @Test func aProofThatNobodyBeganIsNotMade() throws {
     let talk = try Talk(.password, [.ok(Talk.verifier)])
-    #expect(try talk.start().failure != nil)
     let twice = try Talk(.srp, [.ok(Talk.verifier), .ok(Talk.verifier)])
-    #expect(try twice.start().failure != nil)
-    #expect(twice.sent.count == 2)
+    for talk in [talk, twice] {
+      let failure = try #require(try talk.start().failure)
+      #expect(failure.code == .backendUnavailable)
+      #expect(failure.message.contains("PASSWORD_VERIFIER comes without a proof that was begun"))
+    }
+    #expect(talk.sent.count == 1 && twice.sent.count == 2)
   }
 
   // MARK: Any pool
@@ -203,7 +226,10 @@ struct PoolConversationFaultTests {
         steps += 1
         action = try answer(talk, &random)
       }
-      #expect(talk.conversation.challenge != nil || action.signIn != nil || action.failure != nil)
+      let hasEnded = action.signIn != nil || action.failure != nil
+      #expect(hasEnded != (talk.conversation.challenge != nil), "seed \(seed)")
+      #expect(
+        talk.sent.count <= Limits.Challenge.requestsPerAnswer * (steps + 1) + 4, "seed \(seed)")
       if [.srp, .customSRP, .custom].contains(flow) {
         #expect(talk.sent.allSatisfy { !$0.text.contains("pass-word") }, "seed \(seed)")
       }
@@ -223,7 +249,7 @@ struct PoolConversationFaultTests {
       return try talk.answer(("password", "new-one"), attributes: values)
     case .password: return try talk.answer(("password", "pass-word"))
     case .code, .totpSetup: return try talk.answer(("code", "123456"))
-    case .custom: return try talk.answer(("answer", "5"))
+    case .custom, .browser, .device, .confirm: return try talk.answer(("answer", "5"))
     }
   }
 

@@ -109,9 +109,9 @@ final class PoolTalk {
     try run(
       .answered(
         ChallengeAnswers(
-          answers.map { SignUp.Attribute(name: $0.0, value: Secret($0.1)) },
+          answers.map { NamedSecret(name: $0.0, value: Secret($0.1)) },
           attributes: attributes?.sorted(by: <).map {
-            SignUp.Attribute(name: $0.key, value: Secret($0.value))
+            NamedSecret(name: $0.key, value: Secret($0.value))
           })))
   }
 
@@ -125,6 +125,11 @@ final class PoolTalk {
       default: return action
       }
     }
+  }
+
+  /// Makes a request after its pause.
+  func send(_ request: PoolRequest) throws -> PoolConversation.Action {
+    try run(try reply(to: request))
   }
 
   private func computed(_ proof: PoolProof) -> PoolConversation.Event {

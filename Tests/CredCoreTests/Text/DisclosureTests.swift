@@ -42,13 +42,24 @@ struct DisclosureTests {
       SignInState.signedIn(.password(session)),
       SignInState.signedIn(.userPool(try Self.poolSession())),
       SignUp(username: "u", password: secret, attributes: [.init(name: "a", value: secret)]),
-      SignUp.Attribute(name: "a", value: secret),
+      NamedSecret(name: "a", value: secret),
       try Request.parse(
         Array(#"{"op":"login","username":"u","password":"\#(text)"}"#.utf8)),
       RenderedReply.credentials(credentials), RenderedReply.token(token, of: identity),
       writer, form, ConfigurationSource(name: "f", bytes: Array(text.utf8)),
       JSONParser(bytes: Array(text.utf8), limits: .standard), framer(),
-    ] + (try ofUserPools()) + (try ofConversations())
+    ] + (try ofUserPools()) + (try ofConversations()) + (try ofProviders()) + (try ofEndpoint())
+      + (try ofBrowsers())
+  }
+
+  private static func ofBrowsers() throws -> [Any] {
+    let head = "GET /\(text)?\(text) HTTP/1.1\r\nHost: \(text)\r\n\r\n"
+    guard case .request(let request) = BrowserRequest.read(Array(head.utf8)) else {
+      throw InvalidInput(field: "the head", reason: "is refused")
+    }
+    let back = BrowserReturn(
+      redirectURI: "http://localhost:8976/credd", state: secret, start: secret)
+    return [request, try #require(back)]
   }
 
   private static func poolSession() throws -> PoolSession {
@@ -65,11 +76,76 @@ struct DisclosureTests {
       input, PoolRequest.associateSoftwareToken(session: secret),
       PoolReply.softwareTokenVerified(session: secret),
       HeldPoolToken(secret, lifetime: nil, received: .seconds(1)), try poolSession(),
+      poolRenewal(),
       SignInStep.totpSetup(secret: secret, uri: secret),
       AccountInput.confirm(username: "u", code: secret),
       OwnAccountInput.changePassword(from: secret, to: secret),
       AccountResult.softwareToken(secret: secret, uri: secret),
     ]
+  }
+
+  private static func ofProviders() throws -> [Any] {
+    var generator = SystemRandomNumberGenerator()
+    let secrets = AuthorizationSecrets(state: secret, nonce: secret, verifier: secret)
+    let grant = try DeviceGrant(
+      JSONValue.parse(
+        Array(
+          (#"{"device_code":"\#(text)","user_code":"WDJB","verification_uri":"#
+            + #""https://login.example.com/activate","expires_in":60}"#).utf8)),
+      of: OIDCSamples.issuer)
+    let reply = OIDCSamples.tokens(id: OIDCSamples.token(), refresh: text)
+    let client = try OIDCSamples.client(.post(secret))
+    let tokens = try client.renewal(from: reply, of: "user-1", wallTime: OIDCSamples.now)
+    return [
+      secrets, grant, client, client.authentication, AuthorizationResponse.code(secret), tokens,
+      try tokens.tokens.get(), try tokens.tokens.get().id,
+      try client.grant(from: reply, to: .signIn),
+      try ClientAssertion(
+        clientID: text, keyID: text, audience: text,
+        identifier: AssertionIdentifier(using: &generator), at: OIDCSamples.now, key: secret,
+        signing: Signing()),
+      ProviderConversation.Request.exchange(
+        code: secret, redirectURI: "http://127.0.0.1/", secrets, at: client.provider),
+      ProviderConversation.Request.poll(grant, at: client.provider),
+      SignInStep.browser(url: secret, redirectURI: "http://127.0.0.1/", state: secret),
+    ]
+  }
+
+  private struct Signing: AssertionSigning {
+    func algorithm(ofKey pem: Secret) -> SigningAlgorithm? { .rs256 }
+
+    func signature(
+      of message: [UInt8], key pem: Secret, by algorithm: SigningAlgorithm
+    ) -> [UInt8]? { message }
+  }
+
+  private static func ofEndpoint() throws -> [Any] {
+    let bytes = Array(text.utf8) + Array(text.utf8)
+    let key = try #require(TokenKey(Secret(bytes), ToyHashes()))
+    var random = SystemRandomNumberGenerator()
+    let token = key.token(
+      of: .user(1), for: "p", at: WallTime(secondsSince1970: 0), &random, ToyHashes())
+    var request = EndpointRequest()
+    request.token = secret
+    var reader = EndpointReader()
+    var position = 0
+    let head = "GET /a HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: \(text)\r\n\r\nGET /\(text)"
+    let heads = Array(head.utf8)
+    _ = reader.next(in: heads.span, from: &position)
+    _ = reader.next(in: heads.span, from: &position)
+    return [
+      key, token, request, reader,
+      EndpointReply.credentials(
+        Credentials(
+          accessKeyID: "A", secretAccessKey: secret, sessionToken: secret,
+          expiration: WallTime(secondsSince1970: 0)), closes: false),
+    ]
+  }
+
+  /// Hands back what it is given, so that a leak would show.
+  private struct ToyHashes: Digests {
+    func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(bytes.prefix(32)) }
+    func hmacSHA256(key: [UInt8], message: [UInt8]) -> [UInt8] { Array(key.prefix(32)) }
   }
 
   private static func ofUserPools() throws -> [Any] {
@@ -148,6 +224,11 @@ struct DisclosureTests {
     return forms.contains { output.contains($0) || lines.joined(separator: "\n").contains($0) }
   }
 
+  private static func poolRenewal() -> PoolRenewal {
+    var ids = CallIDs()
+    return PoolRenewal(call: ids.next(), token: secret)
+  }
+
   @Test func noTypeShowsItsSecret() throws {
     for value in try Self.samples() {
       var dumped = ""
@@ -185,8 +266,8 @@ struct DisclosureTests {
       }
     }
     #expect(found.count > 16)
-    // CredServiceTests has the samples of the service's own types.
-    #expect(found.subtracting(known) == ["Command", "Exchange", "SignedIn"])
+    // The tests of the other modules have the samples of their own types.
+    #expect(found.subtracting(known) == ["Command", "Exchange", "SignedIn", "Source"])
   }
 
   /// The types of a file that have a stored `Secret`, or a case with one.

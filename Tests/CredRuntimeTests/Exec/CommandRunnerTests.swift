@@ -7,6 +7,10 @@ import Testing
 @testable import CredService
 
 struct CommandRunnerTests {
+  private final class Outcomes {
+    var of: [String: ExecOutcome] = [:]
+  }
+
   /// - Parameter delay: how long the file of a command hangs.
   private static func runner(
     _ loop: EventLoop, delay: Duration = .zero
@@ -91,8 +95,13 @@ struct CommandRunnerTests {
       return nil
     }
     #expect(outcome.ending == .timedOut)
+    // The group ends some time after its answer.
+    var tries = 0
+    while try !thread.run({ _ in runner.value.runs.isEmpty }), tries < 500 {
+      tries += 1
+      usleep(10_000)
+    }
     // It may have been killed before it wrote.
-    usleep(600_000)
     let said = try? String(contentsOf: file, encoding: .utf8)
     #expect(said.flatMap { pid_t($0.dropLast()) }.map(isReaped) ?? true)
     #expect(try thread.run { _ in runner.value.runs.isEmpty })
@@ -134,12 +143,44 @@ struct CommandRunnerTests {
     let outcome = try shell("ulimit -Sn")
     #expect(outcome.standardOutput.exposedText() == "\(min(raised.rlim_cur, 1024))\n")
     var after = rlimit()
-    // Tests beside this one start commands too, which lowers the limit for a moment.
-    for _ in 0..<500 where after.rlim_cur != raised.rlim_cur {
-      unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &after)
-      if after.rlim_cur != raised.rlim_cur { usleep(10_000) }
-    }
+    unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &after)
     #expect(after.rlim_cur == raised.rlim_cur)
+  }
+
+  /// As on a file server that does not answer.
+  @Test(.enabled(if: getuid() == 0, "takes root"))
+  func `a command whose file hangs holds up no other`() throws {
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/hanging"
+    try FileManager.default.copyItem(atPath: "/bin/true", toPath: path)
+    let hanging = try HangingFile(path)
+    let thread = try LoopThread()
+    let runner = try thread.run { OnLoop(value: try Self.runner($0)) }
+    defer {
+      thread.stop()
+      withExtendedLifetime(runner) {}
+    }
+    @Sendable func command(_ path: String) -> Command {
+      Command([path], environment: [], input: Secret(""), timeout: .seconds(15))
+    }
+    let outcomes = OnLoop(value: Outcomes())
+    try thread.run { _ in
+      runner.value.run(command(path)) { outcomes.value.of[path] = $0 }
+    }
+    try hanging.waitUntilAsked()
+    let other: ExecOutcome = try thread.wait { _, done in
+      runner.value.run(command("/bin/true"), completion: done)
+      return nil
+    }
+    #expect(other.ending == .exited(0))
+    #expect(try thread.run { _ in outcomes.value.of[path] == nil })
+    hanging.goOn()
+    var ending: ExecOutcome.Ending?
+    for _ in 0..<1_000 where ending == nil {
+      usleep(10_000)
+      ending = try thread.run { _ in outcomes.value.of[path]?.ending }
+    }
+    #expect(ending == .exited(0))
   }
 
   @Test func `signals are neither blocked nor ignored`() throws {

@@ -52,6 +52,35 @@ struct LogHandlerTests {
     #expect(JournalEvent.allCases.allSatisfy { $0.rawValue.count == 32 })
   }
 
+  @Test func `the manual explains every message id and every field, and no other`() throws {
+    let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
+    let page = try String(contentsOf: root.appending(path: "docs/man/credd.8"), encoding: .utf8)
+    let ids = page.matches(of: /\n\.It Li ([0-9a-f]{32})\n/).map { String($0.output.1) }
+    #expect(ids.sorted() == JournalEvent.allCases.map(\.rawValue).sorted())
+    let fields = page.split(separator: "\n").filter { $0.hasPrefix(".It Sy CREDD_") }
+      .flatMap { $0.matches(of: /CREDD_([A-Z_]+)=/).map { $0.output.1.lowercased() } }
+    #expect(fields.count == Set(fields).count, "a field is explained twice")
+    #expect(Set(fields).symmetricDifference(try Self.metadataKeys(below: root)) == [])
+  }
+
+  /// The keys that the daemon's sources write as metadata. Nothing else there has their form.
+  private static func metadataKeys(below root: URL) throws -> Set<String> {
+    var keys: Set<String> = []
+    for module in ["CredService", "CredRuntime", "credd"] {
+      let folder = root.appending(path: "Sources/\(module)")
+      let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+      for name in names where name.hasSuffix(".swift") {
+        let source = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
+        for pattern in [
+          /"([a-z_]+)": "/, /metadataKey: "([a-z_]+)"/, /(?:metadata|\$0)\["([a-z_]+)"\]/,
+        ] {
+          keys.formUnion(source.matches(of: pattern).map { String($0.output.1) })
+        }
+      }
+    }
+    return keys
+  }
+
   @Test(arguments: [
     ("a\nb", "a b"), ("a\r\nb", "a  b"), ("\u{1B}[31mred\u{7}", " [31mred "), ("a\0b", "a b"),
     ("\u{9B}1m", " 1m"), ("tab\there", "tab here"), ("\u{202E}or", " or"), ("a\u{2028}b", "a b"),

@@ -33,7 +33,7 @@ final class ScriptedReceiver: LineReceiving {
     if let server { linesLeft.append(server.linesLeft) }
     let text = String(decoding: line.copied, as: UTF8.self)
     if text == "wait", let request = try? Request.parse(Array("{}".utf8)) {
-      client.setWaiting(WaitingRequest(request))
+      client.setWaiting(WaitingRequest(request, for: .caller))
       waiting.append(client)
     } else if text.hasPrefix("big "), let size = Int(text.dropFirst(4)) {
       client.sink.send([UInt8](repeating: UInt8(ascii: "x"), count: size) + [0x0A])

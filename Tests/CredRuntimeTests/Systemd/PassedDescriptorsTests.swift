@@ -22,6 +22,28 @@ struct PassedDescriptorsTests {
     #expect(passed.unusable.isEmpty && passed.strays.isEmpty)
   }
 
+  @Test mutating func `the endpoint's sockets are told by name, kind and address`() throws {
+    var name = credd_tcp_name()
+    name.ipv4 = (127, 0, 0, 1)
+    let loopback = unsafe try SystemError.check(credd_listen_loopback(&name, 1), "listen")
+    let tokens = try ListeningSocket(path: "\(folder.path)/t", mode: 0o600)
+    let netlink = try SystemError.check(credd_diag_socket(), "open a netlink socket")
+    let everywhere = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    try #require(listen(everywhere, 1) == 0)
+    defer { [loopback, netlink, everywhere].forEach { credd_close($0) } }
+    try add(tokens.descriptor, "tokens")
+    try add(loopback, "endpoint")
+    try add(netlink, "endpoint")
+    #expect(passed.endpoint.listeners.map(\.descriptor) == [loopback])
+    #expect(passed.endpoint.tokens == [tokens.descriptor])
+    #expect(passed.endpoint.netlink == netlink)
+    #expect(passed.listeners.isEmpty && passed.unusable.isEmpty)
+    // Another name, or an address that others can reach.
+    try add(loopback, "credd")
+    try add(everywhere, "endpoint")
+    #expect(passed.unusable.map(\.descriptor) == [loopback, everywhere])
+  }
+
   @Test mutating func `sessions are told by name and kind`() throws {
     let store = unsafe try SystemError.check(credd_memfd("x"), "memfd")
     defer { credd_close(store) }

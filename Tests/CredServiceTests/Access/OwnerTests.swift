@@ -160,6 +160,23 @@ struct OwnerTests {
     #expect(client.replies.last?.accessKeyID == nil, "\(String(describing: client.replies.last))")
   }
 
+  @Test func `a name that is found late ends the cached answers of the endpoint`() throws {
+    let fixture = try signedIn()
+    let token = try EndpointLock.token(.user(1000))
+    let former = try #require(try EndpointClient(fixture).ask(token)["AccessKeyId"])
+    fixture.advance(by: UserDirectory.keptFor + .seconds(1))
+    fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
+    fixture.host.background.time[.users] = UserDirectory.timeout + .milliseconds(500)
+    #expect(try EndpointClient(fixture).ask(token).status == 503)
+    fixture.advance(by: UserDirectory.timeout - Limits.Endpoint.wait + .milliseconds(100))
+    // The database is late: what it said before counts.
+    let client = EndpointClient(fixture)
+    #expect(try client.ask(token)["AccessKeyId"] == former)
+    fixture.advance(by: .seconds(1))
+    let answer = try client.ask(token)
+    #expect(answer.status != 200 && answer["AccessKeyId"] == nil, "\(answer)")
+  }
+
   @Test func `a global sign-out says nothing of the session of the uid's next owner`() throws {
     let fixture = try signedIn()
     fixture.advance(by: UserDirectory.keptFor - .seconds(1))

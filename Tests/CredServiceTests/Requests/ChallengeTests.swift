@@ -3,33 +3,8 @@ import Testing
 
 @testable import CredService
 
-/// Sign-ins at a user pool that asks back: the book of open challenges.
-final class ChallengeTests {
-  private typealias Pool = ScriptedPool
-
-  private static let login = #"{"op":"login","username":"alice","password":"pass-word"}"#
-
-  private func fixture(
-    _ text: String = Configured.scriptedPool(), _ answers: [FakeHTTP.Answer] = []
-  ) throws -> (ServiceFixture, ScriptedPool) {
-    let fixture = try ServiceFixture(text)
-    return (fixture, ScriptedPool(fixture, answers))
-  }
-
-  private func tokens(_ fixture: ServiceFixture) -> FakeHTTP.Answer {
-    Pool.tokens(at: fixture.host.clock.wallTime)
-  }
-
-  private static func line(
-    _ profile: String, user: String = "alice"
-  ) -> String {
-    #"{"op":"login","profile":"\#(profile)","username":"\#(user)","password":"pass-word"}"#
-  }
-
-  private static func answer(_ handle: String, _ code: String = "123456") -> String {
-    #"{"op":"respond","handle":"\#(handle)","answers":{"code":"\#(code)"}}"#
-  }
-
+/// Sign-ins at a user pool that asks back: questions and answers.
+final class ChallengeTests: ChallengeTesting {
   // MARK: A whole sign-in
 
   @Test func aPasswordAloneSignsIn() throws {
@@ -56,6 +31,39 @@ final class ChallengeTests {
     #expect(try fixture.ask(Self.answer(asked.handle ?? "")).errorCode == "UnknownChallenge")
   }
 
+  @Test func aSessionWithAnOpenQuestionIsNotForgotten() throws {
+    let (fixture, pool) = try fixture(
+      Configured.scriptedPool(profile: "forget_after = 20s"))
+    pool.answers = [Pool.verifier, Pool.sms]
+    let handle = try fixture.ask(Self.login).handle ?? ""
+    fixture.advance(by: .seconds(100))
+    pool.answers = [tokens(fixture)]
+    #expect(try fixture.ask(Self.answer(handle)).state == "signedIn")
+    // Without a question it is forgotten as before.
+    fixture.advance(by: .seconds(100))
+    #expect(fixture.service.sessions.isEmpty)
+  }
+
+  @Test func whoSignsInWhileTheAccountIsDeletedLearnsWhy() throws {
+    let (fixture, pool) = try fixture(
+      Configured.scriptedPool(backend: "account_actions = delete"))
+    pool.answers = [Pool.verifier, tokens(fixture)]
+    #expect(try fixture.ask(Self.login).state == "signedIn")
+    pool.answers = [
+      tokens(fixture), Pool.ok("", after: .seconds(1)),
+      Pool.challenge("SMS_MFA", after: .milliseconds(1900)),
+    ]
+    let deleting = fixture.connect()
+    deleting.send(#"{"op":"account","action":"delete"}"#)
+    let signingIn = fixture.connect()
+    signingIn.send(Self.login)
+    fixture.advance(by: .seconds(3))
+    #expect(try deleting.next().errorCode == nil)
+    let reply = try signingIn.next()
+    #expect(reply.errorCode == "SignInFailed")
+    #expect(reply.errorMessage?.contains("the account was deleted") == true, "\(reply)")
+  }
+
   @Test func aGetThatWaitsGoesOnWhenTheSignInIsComplete() throws {
     let (fixture, pool) = try fixture()
     pool.answers = [Pool.verifier, Pool.sms, tokens(fixture)]
@@ -67,7 +75,7 @@ final class ChallengeTests {
     #expect(try waiting.next().accessKeyID != nil)
   }
 
-  @Test func whoWatchesLearnsOfTheChallenge() throws {
+  @Test func aWatcherLearnsOfTheChallenge() throws {
     let (fixture, pool) = try fixture()
     pool.answers = [Pool.verifier, Pool.sms]
     let watcher = fixture.connect()
@@ -110,6 +118,38 @@ final class ChallengeTests {
     #expect(pool.requests.count == 5)
   }
 
+  @Test func theJournalSaysWhoseAnswerWasRefused() throws {
+    let (fixture, pool) = try fixture()
+    pool.answers = [Pool.verifier, Pool.sms]
+    pool.answers += Array(repeating: Pool.error("CodeMismatchException"), count: 3)
+    let handle = try fixture.ask(Self.login).handle ?? ""
+    for _ in 0..<4 { _ = try fixture.ask(Self.answer(handle, "000000")) }
+    let refused = fixture.host.log.entries.filter {
+      $0["message_id"] == JournalEvent.signInRefused.rawValue
+    }
+    #expect(refused.count == 4 && refused.allSatisfy { $0["username"] == "alice" })
+    #expect(refused.last?["code"] == "TooManyRequests")
+    fixture.advance(by: .seconds(2))
+    pool.answers = [tokens(fixture)]
+    #expect(try fixture.ask(Self.answer(handle)).state == "signedIn")
+    let signedIn = fixture.host.log.entries.last {
+      $0["message_id"] == JournalEvent.signedIn.rawValue
+    }
+    #expect(signedIn?["username"] == "alice")
+  }
+
+  @Test func aConfirmationThatNobodyAskedForIsNamed() throws {
+    let (fixture, pool) = try fixture()
+    pool.answers = [Pool.verifier, Pool.sms]
+    let handle = try fixture.ask(Self.login).handle ?? ""
+    let reply = try fixture.ask(
+      #"{"op":"respond","handle":"\#(handle)","answers":{"confirm":true}}"#)
+    #expect(reply.errorCode == "InvalidRequest")
+    #expect(
+      reply.errorMessage
+        == #"answer "confirm" does not belong to the step "code", which takes "code""#)
+  }
+
   @Test func aWrongPasswordCountsToo() throws {
     let (fixture, pool) = try fixture()
     for _ in 0..<3 {
@@ -122,7 +162,7 @@ final class ChallengeTests {
     #expect(try fixture.ask(Self.login, uid: 1001).state == "signedIn")
   }
 
-  @Test func whoLeavesBeforeTheAnswerHasGuessed() throws {
+  @Test func leavingBeforeTheAnswerCountsAsAGuess() throws {
     let (fixture, pool) = try fixture()
     for _ in 0..<3 {
       pool.answers = [Pool.verifier, FakeHTTP.Answer.silence]
@@ -157,209 +197,6 @@ final class ChallengeTests {
     #expect(reply["Error"]?["Handle"] == nil)
     #expect(try fixture.ask(Self.answer(handle)).errorCode == "UnknownChallenge")
     #expect(pool.requests.count == 3)
-  }
-
-  // MARK: Whose it is
-
-  @Test func aHandleOfAnotherUserIsAnUnknownOne() throws {
-    let (fixture, pool) = try fixture()
-    pool.answers = [Pool.verifier, Pool.sms, tokens(fixture)]
-    let handle = try fixture.ask(Self.login).handle ?? ""
-    let none = String(repeating: "0", count: 32)
-    for uid: UInt32 in [1001, 0] {
-      for input in [#""answers":{"code":"1"}"#, #""cancel":true"#, #""wait":0"#] {
-        let replies = try [handle, none, "nonsense"].map {
-          try fixture.ask(#"{"op":"respond","handle":"\#($0)",\#(input)}"#, uid: uid).text
-        }
-        #expect(Set(replies).count == 1 && replies[0].contains("UnknownChallenge"))
-      }
-    }
-    #expect(pool.requests.count == 2)
-    #expect(try fixture.ask(Self.answer(handle)).state == "signedIn")
-  }
-
-  @Test func aChallengeOfAFormerOwnerOfTheUidIsNobodys() throws {
-    let (fixture, pool) = try fixture()
-    pool.answers = [Pool.verifier, Pool.sms]
-    let handle = try fixture.ask(Self.login).handle ?? ""
-    fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
-    fixture.advance(by: .seconds(61))
-    #expect(try fixture.ask(Self.answer(handle)).errorCode == "UnknownChallenge")
-    #expect(pool.requests.count == 2 && fixture.service.openSignIns == 0)
-  }
-
-  // MARK: The end of a challenge
-
-  @Test(arguments: [
-    #"{"op":"logout"}"#, #"{"op":"clear","what":"identity"}"#,
-    #"{"op":"respond","handle":"HANDLE","cancel":true}"#,
-  ])
-  func aChallengeEndsWith(_ line: String) throws {
-    let (fixture, pool) = try fixture()
-    pool.answers = [Pool.verifier, Pool.sms]
-    let handle = try fixture.ask(Self.login).handle ?? ""
-    #expect(try fixture.ask(line.replacing("HANDLE", with: handle)).state == "signedOut")
-    #expect(try fixture.ask(Self.answer(handle)).errorCode == "UnknownChallenge")
-    #expect(fixture.service.openSignIns == 0)
-  }
-
-  @Test func otherRequestsLeaveAChallengeAsItIs() throws {
-    let (fixture, pool) = try fixture()
-    pool.answers = [Pool.verifier, Pool.sms, tokens(fixture)]
-    let handle = try fixture.ask(Self.login).handle ?? ""
-    for line in [
-      #"{"op":"release"}"#, #"{"op":"clear","what":"credentials"}"#, #"{"op":"status"}"#,
-      #"{"wait":0}"#,
-    ] { _ = try fixture.ask(line) }
-    #expect(try fixture.ask(Self.answer(handle)).state == "signedIn")
-  }
-
-  @Test func anotherLoginTakesThePlaceOfAChallenge() throws {
-    let (fixture, pool) = try fixture()
-    pool.answers = [Pool.verifier, Pool.sms, Pool.verifier, Pool.sms]
-    let first = try fixture.ask(Self.login).handle ?? ""
-    let second = try fixture.ask(Self.login).handle ?? ""
-    #expect(first != second)
-    #expect(try fixture.ask(Self.answer(first)).errorCode == "UnknownChallenge")
-    #expect(fixture.service.openSignIns == 1)
-  }
-
-  @Test func aChallengeEndsInTimeAndSaysHowMuchIsLeft() throws {
-    let (fixture, pool) = try fixture()
-    pool.answers = [Pool.verifier, Pool.sms]
-    let handle = try fixture.ask(Self.login).handle ?? ""
-    fixture.advance(by: .seconds(100))
-    let wait = #"{"op":"respond","handle":"\#(handle)","wait":30}"#
-    let again = try fixture.ask(wait)
-    #expect(again.handle == handle)
-    #expect((79...80).contains(again["Challenge"]?["ExpiresIn"]?.integer ?? 0))
-    fixture.advance(by: .seconds(81))
-    #expect(fixture.service.openSignIns == 0)
-    #expect(try fixture.ask(Self.answer(handle)).errorCode == "UnknownChallenge")
-    #expect(pool.requests.count == 2)
-  }
-
-  @Test func aReloadThatChangesTheSignInEndsIt() throws {
-    for (backend, ends) in [
-      ("", false), ("remember_device = yes", true), ("auth_flow = password", true),
-    ] {
-      let (fixture, pool) = try fixture()
-      pool.answers = [Pool.verifier, Pool.sms, tokens(fixture)]
-      let handle = try fixture.ask(Self.login).handle ?? ""
-      try fixture.reload(
-        Configured.scriptedPool(backend: backend, profile: "forget_after = 9d"))
-      let reply = try fixture.ask(Self.answer(handle))
-      #expect((reply.errorCode == "UnknownChallenge") == ends, "\(backend)")
-    }
-  }
-
-  @Test func aRightThatIsWithdrawnEndsIt() throws {
-    let (fixture, pool) = try fixture()
-    pool.answers = [Pool.verifier, Pool.sms]
-    let handle = try fixture.ask(Self.login).handle ?? ""
-    try fixture.reload(Configured.scriptedPool(profile: "allow_users = bob"))
-    #expect(try fixture.ask(Self.answer(handle)).errorCode == "AccessDenied")
-    #expect(fixture.service.openSignIns == 0)
-    try fixture.reload(Configured.scriptedPool(["other"]))
-    #expect(try fixture.ask(Self.answer(handle)).errorCode == "UnknownChallenge")
-  }
-
-  @Test func aRestartEndsIt() throws {
-    let (fixture, pool) = try fixture()
-    pool.answers = [Pool.verifier, Pool.sms]
-    let handle = try fixture.ask(Self.login).handle ?? ""
-    try fixture.restart(Configured.scriptedPool())
-    #expect(try fixture.ask(Self.answer(handle)).errorCode == "UnknownChallenge")
-  }
-
-  @Test func theEndOfTheDaemonEndsASignInThatIsUnderWay() throws {
-    let (fixture, pool) = try fixture()
-    pool.answers = [.silence]
-    let client = fixture.connect()
-    client.send(Self.login)
-    fixture.service.dismissWaiters()
-    #expect(try client.next().errorCode == "ShuttingDown")
-    fixture.advance(by: .seconds(10))
-    #expect(client.hasReadAll && fixture.service.openSignIns == 0)
-    _ = pool
-  }
-
-  // MARK: Two at once
-
-  @Test func twoLoginsOfOneUserDoNotGuessAtOnce() throws {
-    let (fixture, pool) = try fixture(Configured.scriptedPool(["one", "two"]))
-    pool.answers = [.silence]
-    let client = fixture.connect()
-    client.send(Self.line("one"))
-    #expect(try fixture.ask(Self.line("two")).errorCode == "TooManyRequests")
-  }
-
-  @Test func anAnswerThatIsUnderWayIsNotSentTwice() throws {
-    let (fixture, pool) = try fixture()
-    pool.answers = [
-      Pool.verifier, Pool.sms, Pool.tokens(at: fixture.host.clock.wallTime, after: .seconds(1)),
-    ]
-    let handle = try fixture.ask(Self.login).handle ?? ""
-    let first = fixture.connect()
-    first.send(Self.answer(handle))
-    #expect(try fixture.ask(Self.answer(handle)).errorCode == "TooManyRequests")
-    fixture.advance(by: .seconds(2))
-    #expect(try first.next().state == "signedIn")
-    #expect(pool.requests.count == 3)
-  }
-
-  @Test func aLogoutWhileThePoolIsAskedRefusesTheLogin() throws {
-    let (fixture, pool) = try fixture()
-    pool.answers = [
-      Pool.verifier, Pool.tokens(at: fixture.host.clock.wallTime, after: .seconds(1)),
-    ]
-    let client = fixture.connect()
-    client.send(Self.login)
-    #expect(try fixture.ask(#"{"op":"logout"}"#).state == "signedOut")
-    #expect(try client.next().errorCode == "SignInFailed")
-    fixture.advance(by: .seconds(2))
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
-    #expect(client.hasReadAll)
-  }
-
-  // MARK: Limits
-
-  @Test func oneUserHasEightOpenChallenges() throws {
-    let names = (0..<9).map { "p\($0)" }
-    let (fixture, pool) = try fixture(Configured.scriptedPool(names))
-    var handles: [String] = []
-    for name in names {
-      pool.answers = [Pool.verifier, Pool.sms]
-      handles.append(try fixture.ask(Self.line(name)).handle ?? "")
-    }
-    #expect(fixture.service.openSignIns == 8)
-    #expect(
-      try fixture.ask(#"{"op":"respond","handle":"\#(handles[0])","wait":0}"#).errorCode
-        == "UnknownChallenge")
-    #expect(
-      try fixture.ask(#"{"op":"respond","handle":"\#(handles[1])","wait":0}"#).handle == handles[1])
-  }
-
-  @Test func theOldestOfTheUserWithTheMostGoesWhenAllAreFull() throws {
-    let names = ["p0", "p1"]
-    let (fixture, pool) = try fixture(Configured.scriptedPool(names))
-    func open(_ profile: String, _ uid: UInt32) throws -> String {
-      fixture.host.queries.users[uid] = UserEntry(uid: uid, name: "user\(uid)")
-      pool.answers = [Pool.verifier, Pool.sms]
-      return try fixture.ask(Self.line(profile), uid: uid).handle ?? ""
-    }
-    let first = try open("p0", 5000)
-    let second = try open("p1", 5000)
-    for uid in 5001..<UInt32(5001 + 1022) { _ = try open("p0", uid) }
-    #expect(fixture.service.openSignIns == 1024)
-    _ = try open("p0", 9000)
-    #expect(fixture.service.openSignIns == 1024)
-    func isOpen(_ handle: String) throws -> Bool {
-      try fixture.ask(#"{"op":"respond","handle":"\#(handle)","wait":0}"#, uid: 5000).handle
-        == handle
-    }
-    #expect(try !isOpen(first))
-    #expect(try isOpen(second))
   }
 
   // MARK: What is not a user pool's
@@ -401,8 +238,4 @@ final class ChallengeTests {
       }
     }
   }
-}
-
-extension Reply {
-  fileprivate var handle: String? { self["Challenge"]?["Handle"]?.text }
 }

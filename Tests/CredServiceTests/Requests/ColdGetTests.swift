@@ -51,7 +51,7 @@ struct ColdGetTests {
     #expect(client.isWaiting && client.replies.isEmpty)
 
     walk.step(3, "`resolve` asks for the caller")
-    #expect(client.client?.waiting?.forCaller == true)
+    #expect(client.client?.waiting?.isForCaller == true)
     #expect(host.background.asked == [.users: 1])
     #expect(service.sessions.isEmpty && host.trace.lines.isEmpty)
     host.advance(by: .milliseconds(10))

@@ -35,4 +35,19 @@ struct DeveloperProviderTests {
       #expect(refused.errorMessage?.contains("\"identity_id\"") == true)
     }
   }
+
+  @Test func `without a developer provider no token is given unless one is named`() throws {
+    let fixture = try ServiceFixture(
+      """
+      [profile default]
+      identity_pool_id = \(FakeUpstreams.pool)
+      guest = yes
+      cognito_endpoint = http://127.0.0.1:4599
+
+      """)
+    let refused = try fixture.ask(#"{"op":"token"}"#)
+    #expect(refused.errorCode == "AccessDenied", "\(refused)")
+    #expect(refused.errorMessage?.contains("vend_tokens") == true)
+    #expect(fixture.host.upstreams.calls("GetId") == 0)
+  }
 }

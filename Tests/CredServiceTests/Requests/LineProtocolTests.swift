@@ -35,7 +35,10 @@ struct LineProtocolTests {
       case .array(let features)? = reply["Features"]
     else { return #expect(Bool(false), "\(reply)") }
     #expect(operations.contains { $0.text == "get" } && operations.contains { $0.text == "ping" })
-    #expect(features.contains { $0.text == "purpose" })
+    for feature in [
+      "purpose", "status.limit", "status.after", "status.profiles", "status.listeners",
+      "watch.challenge", "error.kind", "error.reason",
+    ] { #expect(features.contains { $0.text == feature }, "\(feature)") }
   }
 
   // MARK: purpose

@@ -39,7 +39,7 @@ struct AuditTests {
     let given = try #require(entries(fixture, .impersonated).first)
     #expect(given["uid"] == "0" && given["for_uid"] == "1000")
     #expect(given["access_key_id"] == key)
-    #expect(entries(fixture, .accessRefused).first?["for_user"] == #""alice""#)
+    #expect(entries(fixture, .accessRefused).first?["for_user"] == "alice")
     #expect(entries(fixture, .credentialsRefreshed).first?["access_key_id"] == key)
     #expect(entries(fixture, .credentialsGiven).allSatisfy { $0["uid"] == "1000" })
   }
@@ -66,6 +66,37 @@ struct AuditTests {
       #expect(entry["action"] == "sign-up" && entry["username"] == "carol")
     }
     #expect(!fixture.host.log.entries.contains { "\($0)".contains("hush") })
+  }
+
+  @Test func `a sign-in at a provider says by which means`() throws {
+    for (text, link) in [(Configured.provider(), false), (Configured.linking(), true)] {
+      let fixture = try ServiceFixture(text)
+      let provider = FakeProvider(fixture)
+      let asked = try fixture.ask(
+        #"{"op":"login","browser":{"redirect_uri":"http://127.0.0.1:4711/okta"}}"#)
+      // What was not read as an answer is no sign-in.
+      let stray = asked.response("response", "\"code=code-1&state=other\"")
+      #expect(try fixture.ask(stray).errorCode == "InvalidRequest")
+      #expect(entries(fixture, .signInRefused).isEmpty)
+      #expect(
+        try fixture.ask(#"{"op":"metrics"}"#, uid: 0).text.contains("result=\\\"InvalidRequest")
+          == false)
+      var reply = try fixture.ask(
+        asked.response("response", "\"\(provider.browse(asked))\""))
+      if link { reply = try fixture.ask(reply.response("confirm", "true")) }
+      #expect(reply.state == "signedIn", "\(reply)")
+      #expect(entries(fixture, .signedIn).map { $0["means"] } == ["browser"])
+    }
+    let fixture = try ServiceFixture(Configured.provider())
+    let provider = FakeProvider(fixture)
+    let wrong = try fixture.ask(
+      #"{"op":"login","browser":{"redirect_uri":"http://127.0.0.1:4711/okta"}}"#)
+    _ = try fixture.ask(
+      wrong.response("response", "\"\(provider.browse(wrong, code: "wrong"))\""))
+    #expect(entries(fixture, .signInRefused).map { $0["means"] } == ["browser"])
+    let typed = try fixture.ask(#"{"op":"login","device":true}"#)
+    #expect(try fixture.ask(typed.waiting(60)).state == "signedIn")
+    #expect(entries(fixture, .signedIn).map { $0["means"] } == ["device"])
   }
 
   @Test func `what was brought is named, and not shown`() throws {

@@ -226,6 +226,7 @@ struct ForgettingTests {
 private final class KeptCalls: UpstreamPerforming {
   private(set) var completions: [(UpstreamOutcome) -> Void] = []
   var callCount: Int { completions.count }
+  var requestEnded: ((EndedRequest) -> Void)?
 
   func start(_ request: CallRequest, completion: @escaping (UpstreamOutcome) -> Void) {
     completions.append(completion)
@@ -233,12 +234,19 @@ private final class KeptCalls: UpstreamPerforming {
 
   func prioritise(_ id: CallID) {}
   func cancel(_ id: CallID) {}
+  func withdraw(_ id: CallID) -> Bool { false }
   func signOut(_ request: BackendSignOut, completion: @escaping (UpstreamFailure?) -> Void) {}
   func account(
     _ call: AccountCall,
     completion: @escaping (Result<AccountResult, UpstreamFailure>) -> Void
   ) {}
+  func probe(_ request: ProbeRequest, completion: @escaping ([ProbeOutcome]) -> Void) {}
   func converse(
     _ call: ConversationCall, completion: @escaping (PoolConversation.Event) -> Void
+  ) {}
+  func logoutURL(of profile: Profile) -> String? { nil }
+  func converse(
+    _ call: ProviderCall,
+    completion: @escaping (Result<ProviderReply, UpstreamFailure>) -> Void
   ) {}
 }

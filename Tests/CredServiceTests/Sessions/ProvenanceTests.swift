@@ -108,6 +108,25 @@ struct ProvenanceTests {
     #expect(texts(fixture, "logout").allSatisfy { !$0.contains(identity) })
   }
 
+  /// It stays the client's word where Cognito takes it: a renewal makes no other of it.
+  @Test func `an identity claimed with logins is on no disk, before and after a renewal`() throws {
+    let fixture = try ServiceFixture(
+      """
+      [profile default]
+      identity_pool_id = \(FakeUpstreams.pool)
+      cognito_endpoint = http://127.0.0.1:4599
+
+      """)
+    let login =
+      #"{"op":"login","logins":{"accounts.google.com":"a-token"},"identity_id":"\#(Self.victim)"}"#
+    #expect(try fixture.ask(login).state == "signedIn")
+    #expect(fixture.host.store.identities.isEmpty)
+    fixture.advance(by: .seconds(60))
+    #expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
+    #expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text == Self.victim)
+    #expect(fixture.host.store.identities.isEmpty)
+  }
+
   @Test func `STS alone proves no identity`() throws {
     let basic =
       "flow = basic\nrole_arn = arn:aws:iam::123456789012:role/app\n"

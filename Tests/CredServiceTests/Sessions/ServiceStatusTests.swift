@@ -16,4 +16,17 @@ struct ServiceStatusTests {
         == "12 sessions, next refresh at 2023-11-14T22:13:20Z, 1 degraded, "
         + "configuration not reloaded: a:1: b")
   }
+
+  @Test func `the next refresh is said though a caller's wait ends before`() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    let login = #"{"op":"login","username":"alice","password":"alice-password"}"#
+    #expect(try fixture.ask(login).state == "signedIn")
+    _ = try fixture.ask()
+    let alone = fixture.service.summary.nextRefresh
+    #expect(alone != nil)
+    let waiting = fixture.connect(uid: 1001)
+    waiting.send(#"{"wait":300}"#)
+    #expect(waiting.hasReadAll)
+    #expect(fixture.service.summary.nextRefresh == alone)
+  }
 }

@@ -95,4 +95,33 @@ struct WakeQueueTests {
     }
     #expect(queue.count == 1)
   }
+
+  @Test mutating func `the earliest of other times is found behind sessions without one`() throws {
+    var queue = WakeQueue()
+    var times: [UInt32: Instant] = [:]
+    for uid in 0..<40 as Range<UInt32> {
+      let session = try session(uid)
+      ask(session, 1, for: Double(uid * 7919 % 41 + 1))
+      if uid % 5 == 3 { times[uid] = session.machine.nextWake + .seconds(1) }
+      queue.update(session)
+    }
+    #expect(queue.earliest { times[$0.key.uid] } == times.values.min())
+    #expect(queue.earliest { _ in nil } == nil)
+  }
+
+  /// The status is made between two requests.
+  @Test mutating func `few sessions are looked at for that`() throws {
+    var queue = WakeQueue()
+    for uid in 0..<1000 as Range<UInt32> {
+      let session = try session(uid)
+      ask(session, 1, for: Double(uid + 1))
+      queue.update(session)
+    }
+    var looks = 0
+    _ = queue.earliest { _ in
+      looks += 1
+      return nil
+    }
+    #expect(looks < 100)
+  }
 }

@@ -126,7 +126,11 @@ final class FakeCommands: CommandRunning {
 /// A crypto library, or none. Its completion comes at once, as that of a loaded library does.
 final class FakeCrypto: CryptoLoading {
   /// Not hashes; enough to see a request on its way.
-  struct Plain: Digests, BlockCipher, SRPArithmetic {
+  struct Plain: AssertionSigning, BlockCipher, Digests, SRPArithmetic {
+    func algorithm(ofKey pem: Secret) -> SigningAlgorithm? { pem.isEmpty ? nil : .rs256 }
+    func signature(
+      of message: [UInt8], key pem: Secret, by algorithm: SigningAlgorithm
+    ) -> [UInt8]? { sha256(pem.bytes + message) }
     func sha256(_ bytes: [UInt8]) -> [UInt8] {
       [UInt8](repeating: UInt8(bytes.count & 0xFF), count: 32)
     }

@@ -1,5 +1,6 @@
 import CredCore
-import Foundation
+import SimulationKit
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -9,24 +10,39 @@ final class FakePool {
   static let id = "us-east-1_AbCdEf123"
   static let client = "1example23456789"
 
-  /// Whether each renewal brings another refresh token, and the former one is dead.
-  var rotates = false
-  /// The refresh tokens that are accepted.
-  private(set) var live: Set<String> = ["refresh-0"]
+  /// Those of its one user.
+  private var tokens = RefreshTokens("refresh-0")
   private(set) var operations: [String] = []
   /// The bodies of the requests, in the same order.
   private(set) var bodies: [JSONValue] = []
   /// Answered in place of the usual reply, once each, by operation.
   var faults: [String: [FakeHTTP.Answer]] = [:]
-  /// Whether a rotated token is good once more.
-  var hasGrace = true
-  /// Renewals with a token that was rotated away or revoked.
-  private(set) var misuses = 0
   /// Further claims of access tokens, after a comma.
   var moreAccessClaims = ""
   /// Replies that are lost after the pool has done its work.
   var lostReplies = 0
+  /// What a reply takes, by operation. The pool has done its work before.
+  var delays: [String: Duration] = [:]
   private var issued = 0
+  /// The sign-ins of others than alice, by user name.
+  private var others: [String: RefreshTokens<String>] = [:]
+
+  /// Whether each renewal brings another refresh token, and the former one is dead.
+  var rotates: Bool {
+    get { tokens.rotates }
+    set { tokens.rotates = newValue }
+  }
+
+  /// Whether a rotated token is good once more.
+  var hasGrace: Bool {
+    get { tokens.hasGrace }
+    set { tokens.hasGrace = newValue }
+  }
+
+  /// The refresh tokens that are accepted.
+  var live: Set<String> { others.values.reduce(into: tokens.live) { $0.formUnion($1.live) } }
+  /// Renewals with a token that was rotated away or revoked.
+  var misuses: Int { tokens.misuses }
 
   /// Nil for a request to somebody else.
   func answer(_ request: HTTPRequest) -> FakeHTTP.Answer? {
@@ -36,11 +52,13 @@ final class FakePool {
     operations.append(request.operation)
     bodies.append(json)
     if var list = faults[request.operation], !list.isEmpty {
-      let fault = list.removeFirst()
+      var fault = list.removeFirst()
       faults[request.operation] = list
+      fault.time = max(fault.time, delays[request.operation] ?? .zero)
       return fault
     }
-    let reply = reply(request.operation, json)
+    var reply = reply(request.operation, json)
+    reply.time = delays[request.operation] ?? .zero
     guard lostReplies > 0 else { return reply }
     lostReplies -= 1
     return .failure(.reset)
@@ -52,34 +70,46 @@ final class FakePool {
     case "InitiateAuth":
       return renewal(json["AuthParameters"]?["REFRESH_TOKEN"]?.text ?? "")
     case "RevokeToken":
-      live.remove(json["Token"]?.text ?? "")
+      tokens.revoke(json["Token"]?.text ?? "")
+      for username in others.keys { others[username]?.revoke(json["Token"]?.text ?? "") }
       return .reply(200, "{}")
     case "GlobalSignOut":
-      live = []
+      tokens.revokeAll()
       return .reply(200, "{}")
     default: return Self.refusal("UnknownOperationException", "")
     }
   }
 
   private func renewal(_ token: String) -> FakeHTTP.Answer {
-    guard live.contains(token) else {
-      misuses += 1
-      return Self.refusal("NotAuthorizedException", "Invalid Refresh Token.")
+    let number = issued + 1
+    let username = others.first { $0.value.live.contains(token) }?.key ?? "alice"
+    let renewal =
+      username == "alice"
+      ? tokens.renew(token) { "refresh-\(number)" }
+      : others[username]?.renew(token) { "refresh-\(number)" } ?? .refused
+    guard case .refused = renewal else {
+      issued = number
+      var more = ""
+      if case .replaced(let successor) = renewal { more = #","RefreshToken":"\#(successor)""# }
+      return .reply(200, #"{"AuthenticationResult":{\#(result(of: username))\#(more)}}"#)
     }
-    issued += 1
-    guard rotates else { return .reply(200, #"{"AuthenticationResult":{\#(tokens())}}"#) }
-    live.insert("refresh-\(issued)")
-    // The grace period of the former one ends with the next renewal.
-    live = live.filter { hasGrace && $0 == token || $0 == "refresh-\(issued)" }
-    return .reply(
-      200, #"{"AuthenticationResult":{\#(tokens()),"RefreshToken":"refresh-\#(issued)"}}"#)
+    return Self.refusal("NotAuthorizedException", "Invalid Refresh Token.")
   }
 
   /// A new sign-in: its refresh token.
   func begin() -> String {
     issued += 1
-    misuses = 0
-    live = ["refresh-\(issued)"]
+    tokens.begin("refresh-\(issued)")
+    return "refresh-\(issued)"
+  }
+
+  /// Another sign-in beside those that there are: its refresh token.
+  func add(_ username: String) -> String {
+    issued += 1
+    var others = RefreshTokens("refresh-\(issued)")
+    others.rotates = rotates
+    others.hasGrace = hasGrace
+    self.others[username] = others
     return "refresh-\(issued)"
   }
 
@@ -87,11 +117,13 @@ final class FakePool {
     .reply(400, #"{"__type":"\#(name)","message":"\#(message)"}"#)
   }
 
-  private func tokens() -> String {
-    let id = Self.jwt("id", #""aud":"\#(Self.client)","cognito:username":"alice","n":\#(issued)"#)
+  private func result(of username: String) -> String {
+    let id = Self.jwt(
+      "id", #""aud":"\#(Self.client)","cognito:username":"\#(username)","n":\#(issued)"#)
     let access = Self.jwt(
       "access",
-      #""client_id":"\#(Self.client)","username":"alice","n":\#(issued)\#(moreAccessClaims)"#)
+      #""client_id":"\#(Self.client)","username":"\#(username)","n":\#(issued)\#(moreAccessClaims)"#
+    )
     return #""IdToken":"\#(id)","AccessToken":"\#(access)","ExpiresIn":3600"#
   }
 
@@ -99,16 +131,15 @@ final class FakePool {
     let text =
       #"{"sub":"s-1","token_use":"\#(use)","iat":1767323045,"exp":1767326645,"#
       + #""auth_time":1767320000,\#(claims)}"#
-    let payload = Data(text.utf8).base64EncodedString()
-      .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-    return "e30.\(payload).c2ln"
+    return SampleJWT.text(text)
   }
 }
 
 extension Configured {
   /// One profile with a user pool.
   static func userPool(
-    profile: String = "", backend: String = "", client: String = FakePool.client
+    profile: String = "", backend: String = "", client: String = FakePool.client,
+    timeout: String = "2s"
   ) -> String {
     """
     [backend staff]
@@ -116,7 +147,7 @@ extension Configured {
     user_pool_id = \(FakePool.id)
     client_id = \(client)
     user_pool_endpoint = http://127.0.0.1:4600
-    timeout = 2s
+    timeout = \(timeout)
     \(backend)
     [profile default]
     identity_pool_id = \(FakeUpstreams.pool)
@@ -141,10 +172,36 @@ extension ServiceFixture {
     return (try ServiceFixture(text, host: host), pool)
   }
 
+  /// A pool that replaces refresh tokens without grace has got a renewal for a client that waits. Its
+  /// answer is on the way until ``letAnswersArrive()``.
+  static func withRenewalUnderWay() throws -> (
+    fixture: ServiceFixture, pool: FakePool, waiting: TestClient
+  ) {
+    let (fixture, pool) = try ofUserPool()
+    pool.rotates = true
+    pool.hasGrace = false
+    try fixture.signInAtPool()
+    fixture.advance(by: .seconds(60))
+    fixture.host.http.holds = true
+    let waiting = fixture.connect()
+    waiting.sendOnly(#"{"refresh":true,"wait":5}"#)
+    fixture.host.settle()
+    #expect(pool.operations == ["GetTokensFromRefreshToken"])
+    return (fixture, pool, waiting)
+  }
+
+  func letAnswersArrive() {
+    host.settle()
+    host.http.holds = false
+    host.http.deliver()
+    advance(by: .seconds(5))
+  }
+
   /// A user of the pool has signed in: what the conversation with the pool ends with.
   func signInAtPool(
     uid: UInt32 = 1000, username: String = "alice", refresh: String = "refresh-0",
-    signedIn: WallTime = WallTime(milliseconds: 1_767_320_000_000)
+    signedIn: WallTime = WallTime(milliseconds: 1_767_320_000_000),
+    serverTime: WallTime? = nil
   ) throws {
     // The session begins.
     _ = try ask(#"{"op":"identity"}"#, uid: uid)
@@ -160,7 +217,8 @@ extension ServiceFixture {
       throw InvalidInput(field: "the reply", reason: "has no tokens")
     }
     let signIn = PoolSignIn(
-      tokens: tokens, username: username, issuer: client.issuer, serverTime: nil, received: now)
+      tokens: tokens, username: username, issuer: client.issuer,
+      serverTime: serverTime ?? host.clock.wallTime, received: now)
     service.handle(
       .signInRequested(
         SignInRequest(
@@ -172,14 +230,9 @@ extension ServiceFixture {
   private static func signInReply(
     username: String, refresh: String, signedIn: Int64
   ) -> String {
-    func jwt(_ text: String) -> String {
-      let payload = Data(text.utf8).base64EncodedString()
-        .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-      return "e30.\(payload).c2ln"
-    }
     let times = #""sub":"s-1","iat":1767323045,"exp":1767326645,"auth_time":\#(signedIn)"#
-    let id = jwt(#"{\#(times),"token_use":"id","cognito:username":"\#(username)"}"#)
-    let access = jwt(#"{\#(times),"token_use":"access","username":"\#(username)"}"#)
+    let id = SampleJWT.text(#"{\#(times),"token_use":"id","cognito:username":"\#(username)"}"#)
+    let access = SampleJWT.text(#"{\#(times),"token_use":"access","username":"\#(username)"}"#)
     return #"{"AuthenticationResult":{"IdToken":"\#(id)","AccessToken":"\#(access)","#
       + #""RefreshToken":"\#(refresh)","ExpiresIn":3600}}"#
   }

@@ -1,5 +1,6 @@
 import CredCore
 import Foundation
+import TestSupport
 
 /// A backend, Cognito and STS that answer as the real ones do, each time with another token or
 /// other credentials.
@@ -118,9 +119,7 @@ final class FakeUpstreams {
   private func token() -> String {
     let end = serverTime + tokenLifetime
     let claims = #"{"exp":\#(end.milliseconds / 1000),"aud":"\#(Self.pool)","n":\#(issued)}"#
-    let payload = Data(claims.utf8).base64EncodedString()
-      .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-    return "e30.\(payload).c2ln"
+    return SampleJWT.text(claims)
   }
 
   private var serverTime: WallTime { clock.wallTime + (dateSkew ?? .zero) }

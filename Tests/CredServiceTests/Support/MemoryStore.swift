@@ -3,7 +3,7 @@ import CredService
 
 /// What outlives a service, in memory: the next service on the same store finds it.
 final class MemoryStore: SessionStoring {
-  private(set) var records: [SessionKey: SessionRecord] = [:]
+  var records: [SessionKey: SessionRecord] = [:]
   private(set) var identities: [SessionKey: KnownIdentity] = [:]
   var problem: String?
   private let trace: Trace

@@ -1,5 +1,5 @@
 import CredCore
-import Foundation
+import TestSupport
 
 @testable import CredService
 
@@ -37,10 +37,12 @@ final class ScriptedPool {
     #"{"SALT":"7d","SRP_B":"5","SECRET_BLOCK":"AAAA","USER_ID_FOR_SRP":"alice"}"#)
   static let sms = challenge("SMS_MFA", #"{"CODE_DELIVERY_DESTINATION":"+***99"}"#)
 
-  static func challenge(_ name: String, _ parameters: String = "{}") -> FakeHTTP.Answer {
+  static func challenge(
+    _ name: String, _ parameters: String = "{}", after time: Duration = .zero
+  ) -> FakeHTTP.Answer {
     ok(
       #"{"ChallengeName":"\#(name)","Session":"a-session-of-twenty-bytes","#
-        + #""ChallengeParameters":\#(parameters)}"#)
+        + #""ChallengeParameters":\#(parameters)}"#, after: time)
   }
 
   /// The end of a sign-in.
@@ -60,9 +62,7 @@ final class ScriptedPool {
       #"{"sub":"s-1","token_use":"\#(use)","\#(owner)":"\#(client)","\#(name)":"alice","#
       + #""iss":"https://cognito-idp.us-east-1.amazonaws.com/\#(id)","#
       + #""iat":\#(now),"exp":\#(now + 3600),"auth_time":\#(now)}"#
-    let payload = Data(claims.utf8).base64EncodedString()
-      .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-    return "e30.\(payload).c2ln"
+    return SampleJWT.text(claims)
   }
 }
 

@@ -152,7 +152,7 @@ struct UpstreamContractTests {
       for fault in [nil, FakeUpstreams.Fault.failure(.connect)] {
         fixture.host.upstreams.faults["logout"] = fault
         var ended: [UpstreamFailure?] = []
-        let signOut = BackendSignOut((0..<100).map { _ in ids.next() }[99], session, isGlobal: true)
+        let signOut = BackendSignOut(ids.next(), session, isGlobal: true)
         fixture.upstream.signOut(signOut) { ended.append($0) }
         #expect(ended.isEmpty)
         fixture.host.settle()
@@ -161,6 +161,104 @@ struct UpstreamContractTests {
         #expect(fixture.upstream.callCount == 0)
       }
     }
+  }
+
+  /// What is no session's call, with what makes it fail.
+  enum Deed: CaseIterable {
+    case confirm, forgotPassword, confirmWithoutLibrary, signUpWithoutSecret, get, mfa, totp
+    case compute, computeWithoutLibrary, converse, converseWithoutLibrary, converseThatHangs
+
+    var isAccount: Bool {
+      switch self {
+      case .confirm, .forgotPassword, .confirmWithoutLibrary, .signUpWithoutSecret, .get, .mfa,
+        .totp:
+        true
+      default: false
+      }
+    }
+  }
+
+  private func begin(
+    _ deed: Deed, _ fixture: ServiceFixture, _ ids: inout CallIDs, _ ended: @escaping () -> Void
+  ) throws -> CallID {
+    let profile = try #require(fixture.service.configuration.profiles["default"])
+    let user = UnixUser(uid: 1000, name: "alice")
+    let id = ids.next()
+    guard deed.isAccount else {
+      let isProof = deed == .compute || deed == .computeWithoutLibrary
+      var random: any RandomNumberGenerator = SystemRandomNumberGenerator()
+      let step: ConversationStep =
+        isProof
+        ? .compute(.keyPair(SRPPrivateValue(using: &random)))
+        : .send(
+          .initiate(.custom, username: "alice", device: nil, metadata: ClientMetadata()))
+      let call = ConversationCall(id: id, profile: profile, user: user, step: step)
+      fixture.upstream.converse(call) { _ in ended() }
+      return id
+    }
+    let input: AccountInput
+    switch deed {
+    case .forgotPassword: input = .forgotPassword(username: "alice")
+    case .signUpWithoutSecret:
+      input = .signUp(SignUp(username: "alice", password: Secret("Password-1")))
+    case .get: input = .own(.get)
+    case .mfa: input = .own(.mfa(MFAChoice(enabled: [], preferred: nil)))
+    case .totp: input = .own(.totp(code: nil, name: nil))
+    default: input = .confirm(username: "alice", code: Secret("1"))
+    }
+    let session = try #require(fixture.service.sessions.values.first?.machine.state.poolSession)
+    let signedIn = AccountCall.SignedIn(
+      session: session, accessToken: Secret("token"), isHeld: false)
+    let call = AccountCall(id: id, profile: profile, user: user, input: input, signedIn: signedIn)
+    fixture.upstream.account(call) { _ in ended() }
+    return id
+  }
+
+  private func fixture(_ deed: Deed) throws -> ServiceFixture {
+    let secret = deed == .signUpWithoutSecret ? "client_secret_file = /run/none" : ""
+    let (fixture, pool) = try ServiceFixture.ofUserPool(Configured.userPool(backend: secret))
+    try fixture.signInAtPool()
+    switch deed {
+    case .confirmWithoutLibrary, .computeWithoutLibrary, .converseWithoutLibrary:
+      fixture.host.crypto.isInstalled = false
+    case .converseThatHangs: pool.faults["InitiateAuth"] = [.silence]
+    default: break
+    }
+    return fixture
+  }
+
+  @Test(arguments: Deed.allCases)
+  func `what is no session's call ends once, and not within its start`(_ deed: Deed) throws {
+    let fixture = try fixture(deed)
+    var ids = CallIDs()
+    var ends = 0
+    _ = try begin(deed, fixture, &ids) { ends += 1 }
+    #expect(ends == 0 && fixture.upstream.callCount == 1)
+    fixture.advance(by: .seconds(120))
+    #expect(ends == 1 && fixture.upstream.callCount == 0)
+  }
+
+  @Test(arguments: Deed.allCases, [Duration.zero, .milliseconds(1)])
+  func `what is no session's call has no completion once it is cancelled`(
+    _ deed: Deed, _ time: Duration
+  ) throws {
+    let fixture = try fixture(deed)
+    fixture.host.background.time[.proofs] = .milliseconds(5)
+    let answer = fixture.host.http.answer
+    fixture.host.http.answer = {
+      var reply = answer($0)
+      reply.time = max(reply.time, .milliseconds(5))
+      return reply
+    }
+    var ids = CallIDs()
+    var ends = 0
+    let id = try begin(deed, fixture, &ids) { ends += 1 }
+    if time > .zero { fixture.advance(by: time) }
+    let before = ends
+    fixture.upstream.cancel(id)
+    fixture.advance(by: .seconds(120))
+    #expect(ends == before && fixture.upstream.callCount == 0)
+    fixture.upstream.cancel(id)
   }
 
   @Test func `a user without a name fails later where the template wants one`() throws {

@@ -10,7 +10,8 @@ import Testing
 struct PoolHistoryTests {
   private enum Act: CaseIterable {
     case signIn, signOut, get, refresh, token, outage, throttle, loseReply, restart, reload, wait,
-      waitLong, account, clear, cancelledWait
+      waitLong, account, clear, cancelledWait,
+      clearMeanwhile, reloadMeanwhile, signOutMeanwhile
   }
 
   /// What must be so after each act.
@@ -77,6 +78,24 @@ struct PoolHistoryTests {
     case .wait: fixture.advance(by: .seconds(40))
     case .waitLong: fixture.advance(by: .seconds(3000))
     case .clear: _ = try fixture.ask(#"{"op":"clear","what":"credentials"}"#)
+    case .clearMeanwhile, .reloadMeanwhile, .signOutMeanwhile:
+      pool.delays[renewals] = .seconds(1)
+      defer { pool.delays = [:] }
+      let client = fixture.connect()
+      client.send(#"{"refresh":true,"wait":5}"#)
+      switch act {
+      case .clearMeanwhile: _ = try fixture.ask(#"{"op":"clear","what":"credentials"}"#)
+      case .reloadMeanwhile:
+        try fixture.reload(
+          text.replacing(
+            "[profile default]",
+            with: "[profile default]\nrole_arn = arn:aws:iam::123456789012:role/r"))
+        try fixture.reload(text)
+      default:
+        _ = try fixture.ask(#"{"op":"logout"}"#)
+        expected = Expected()
+      }
+      fixture.advance(by: .seconds(10))
     case .cancelledWait:
       let client = fixture.connect()
       client.sendOnly(#"{"refresh":true,"wait":5}"#)

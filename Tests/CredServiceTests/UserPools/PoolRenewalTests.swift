@@ -84,6 +84,32 @@ struct PoolRenewalTests {
     #expect(pool.bodies.last?["RefreshToken"]?.text == "refresh-1")
   }
 
+  /// Each ends the refresh that asked for the renewal.
+  @Test(arguments: [
+    #"{"op":"clear","what":"credentials"}"#, #"{"op":"clear","what":"identity"}"#,
+    #"{"op":"login","logins":{"accounts.google.com":"token"}}"#, "another flow",
+  ])
+  func whatEndsARefreshLosesNoRotatedToken(_ line: String) throws {
+    let (fixture, pool, waiting) = try ServiceFixture.withRenewalUnderWay()
+    let other = fixture.connect()
+    if line.hasPrefix("{") {
+      other.sendOnly(line)
+    } else {
+      try fixture.reload(
+        Configured.userPool(
+          profile: "flow = basic\nrole_arn = arn:aws:iam::123456789012:role/app\n"
+            + "sts_endpoint = http://127.0.0.1:4599\n"))
+    }
+    fixture.letAnswersArrive()
+    _ = try fixture.ask(#"{"refresh":true,"wait":5}"#)
+    waiting.leave()
+    other.leave()
+    #expect(pool.misuses == 0)
+    let sent = pool.bodies.compactMap { $0["RefreshToken"]?.text }
+    #expect(sent.count == Set(sent).count, "\(sent)")
+    #expect(pool.live.contains(try session(fixture).refreshToken.exposedText() ?? ""))
+  }
+
   @Test func aLostReplyIsRepeatedOnceAtOnce() throws {
     let (fixture, pool) = try ServiceFixture.ofUserPool()
     pool.rotates = true
@@ -147,6 +173,103 @@ struct PoolRenewalTests {
     #expect(pool.operations.count == 1)
   }
 
+  // MARK: A renewal that something else overtakes
+
+  /// What comes while a renewal is under way.
+  enum Interruption: String, CaseIterable {
+    case clear, clearIdentity, reload, login, refusedLogin, get
+  }
+
+  @Test(arguments: Interruption.allCases, [false, true])
+  func aRotatedTokenIsKeptWhateverComesMeanwhile(
+    _ interruption: Interruption, isStale: Bool
+  ) throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool()
+    pool.rotates = true
+    pool.hasGrace = false
+    try fixture.signInAtPool()
+    fixture.advance(by: isStale ? .seconds(7200) : .seconds(60))
+    pool.delays["GetTokensFromRefreshToken"] = .seconds(1)
+    let client = fixture.connect()
+    client.send(#"{"refresh":true,"wait":30}"#)
+    #expect(pool.operations == ["GetTokensFromRefreshToken"])
+    let other = fixture.connect()
+    switch interruption {
+    case .clear: other.send(#"{"op":"clear","what":"credentials"}"#)
+    case .clearIdentity: other.send(#"{"op":"clear","what":"identity"}"#)
+    case .reload:
+      try fixture.reload(
+        Configured.userPool(profile: "role_arn = arn:aws:iam::123456789012:role/r"))
+    case .login:
+      other.send(#"{"op":"login","logins":{"accounts.google.com":"t"}}"#)
+    case .refusedLogin:
+      fixture.host.upstreams.faults["GetId"] = .status(
+        400, #"{"__type":"NotAuthorizedException","message":"Invalid login token."}"#)
+      other.send(#"{"op":"login","logins":{"accounts.google.com":"t"},"alone":true}"#)
+    case .get: other.send(#"{"refresh":true,"wait":30}"#)
+    }
+    fixture.advance(by: .seconds(40))
+    fixture.host.upstreams.faults = [:]
+    #expect(pool.misuses == 0)
+    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedIn")
+    let kept = try session(fixture).refreshToken.exposedText() ?? ""
+    #expect(pool.live.contains(kept), "\(kept)")
+    #expect(try fixture.ask(#"{"refresh":true,"wait":30}"#).accessKeyID != nil)
+    #expect(pool.misuses == 0)
+  }
+
+  /// A login that is not linked, and is accepted.
+  @Test func theTokensOfASessionThatALoginReplacesAreRevoked() throws {
+    for isUnderWay in [false, true] {
+      let (fixture, pool) = try ServiceFixture.ofUserPool()
+      pool.rotates = true
+      pool.hasGrace = false
+      try fixture.signInAtPool()
+      fixture.advance(by: .seconds(60))
+      pool.delays["GetTokensFromRefreshToken"] = .seconds(1)
+      if isUnderWay { fixture.connect().send(#"{"refresh":true,"wait":30}"#) }
+      let reply = try fixture.ask(
+        #"{"op":"login","logins":{"accounts.google.com":"t"},"alone":true}"#)
+      #expect(reply["SignedInBy"]?.text == "logins")
+      fixture.advance(by: .seconds(10))
+      #expect(pool.live == [], "\(isUnderWay)")
+    }
+  }
+
+  @Test func theTokensOfAFormerSignInAreRevoked() throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool()
+    try fixture.signInAtPool()
+    let next = pool.add("bob")
+    try fixture.signInAtPool(username: "bob", refresh: next)
+    fixture.advance(by: .seconds(10))
+    #expect(pool.live == [next])
+  }
+
+  @Test func whoSignsInAgainKeepsTheLoginsOfOtherProviders() throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool()
+    try fixture.signInAtPool()
+    let login = try fixture.ask(#"{"op":"login","logins":{"accounts.google.com":"t"}}"#)
+    #expect(login["SignedInBy"]?.text == "userPool")
+    func sent() -> JSONValue? {
+      fixture.host.http.requests.last { $0.operation == "GetCredentialsForIdentity" }?
+        .json?["Logins"]?["accounts.google.com"]
+    }
+    try fixture.signInAtPool(refresh: pool.add("alice"))
+    #expect(sent() != nil)
+    // Also once the pool has ended the session.
+    pool.faults["GetTokensFromRefreshToken"] = [
+      FakePool.refusal("NotAuthorizedException", "Refresh Token has been revoked")
+    ]
+    fixture.advance(by: .seconds(7200))
+    _ = try fixture.ask(#"{"wait":1}"#)
+    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "tokensInvalid")
+    try fixture.signInAtPool(refresh: pool.add("alice"))
+    #expect(sent() != nil)
+    // Another user does not get them.
+    try fixture.signInAtPool(username: "bob", refresh: pool.add("bob"))
+    #expect(sent() == nil)
+  }
+
   // MARK: Another pool
 
   @Test func aReloadWithAnotherClientSendsItNothing() throws {
@@ -155,7 +278,9 @@ struct PoolRenewalTests {
     try fixture.reload(Configured.userPool(client: "2other"))
     #expect(try fixture.ask(#"{"op":"identity"}"#).state == "tokensInvalid")
     _ = try fixture.ask(#"{"refresh":true,"wait":0}"#)
-    #expect(pool.operations == [])
+    // The one that gave the token is told that it ends.
+    #expect(pool.operations == ["RevokeToken"])
+    #expect(pool.bodies.first?["ClientId"]?.text == FakePool.client)
   }
 
   @Test func aReloadThatChangesNothingOfThePoolKeepsTheSession() throws {

@@ -66,13 +66,28 @@ struct PoolSignOutTests {
   }
 
   @Test func aGlobalLogoutEndsAllSessionsWithAFreshAccessToken() throws {
-    let (fixture, pool) = try ServiceFixture.ofUserPool(
-      Configured.userPool(profile: "vend_tokens = access"))
+    let (fixture, pool) = try ServiceFixture.ofUserPool()
     try fixture.signInAtPool()
     #expect(try fixture.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
     #expect(pool.operations == ["GetTokensFromRefreshToken", "GlobalSignOut"])
     #expect(pool.live == [])
     #expect(pool.bodies.last?["AccessToken"]?.text?.hasPrefix("e30.") == true)
+  }
+
+  @Test(arguments: [false, true])
+  func aLogoutInTheMiddleOfARenewalEndsTheNewToken(isGlobal: Bool) throws {
+    let (fixture, pool, waiting) = try ServiceFixture.withRenewalUnderWay()
+    let client = fixture.connect()
+    client.sendOnly(#"{"op":"logout","global":\#(isGlobal)}"#)
+    fixture.host.settle()
+    #expect(pool.operations == ["GetTokensFromRefreshToken"])
+    fixture.letAnswersArrive()
+    #expect(try client.next().state == "signedOut")
+    waiting.leave()
+    #expect(pool.misuses == 0 && pool.live == [])
+    let end = [isGlobal ? "GlobalSignOut" : "RevokeToken"]
+    #expect(pool.operations == ["GetTokensFromRefreshToken"] + end)
+    #expect(fixture.upstream.callCount == 0)
   }
 
   @Test func aGlobalLogoutThatFailsSaysSoAndHoldsHere() throws {
@@ -102,11 +117,157 @@ struct PoolSignOutTests {
     #expect(pool.operations == [])
   }
 
+  /// Its end is a logout, whether it is forgotten here or found too old at a start.
+  @Test(arguments: [false, true])
+  func aForgottenSessionsRefreshTokenIsRevoked(atStart: Bool) throws {
+    let text = Configured.userPool(profile: "forget_after = 8d\n")
+    let (fixture, pool) = try ServiceFixture.ofUserPool(text)
+    try fixture.signInAtPool()
+    if atStart {
+      let stored = fixture.host.store.records
+      for _ in 0..<12 { fixture.advance(by: .seconds(86_400)) }
+      #expect(fixture.service.sessions.isEmpty)
+      fixture.host.store.records = stored
+      let before = pool.operations.count
+      try fixture.restart(text)
+      fixture.advance(by: .seconds(1))
+      #expect(pool.operations.dropFirst(before) == ["RevokeToken"])
+      return
+    }
+    for _ in 0..<12 { fixture.advance(by: .seconds(86_400)) }
+    #expect(fixture.service.sessions.isEmpty)
+    #expect(pool.operations.last == "RevokeToken" && pool.live == [])
+    #expect(fixture.upstream.callCount == 0)
+  }
+
   @Test func aSecondLogoutAsksThePoolNothing() throws {
     let (fixture, pool) = try ServiceFixture.ofUserPool()
     try fixture.signInAtPool()
     for _ in 0..<2 { _ = try fixture.ask(#"{"op":"logout"}"#) }
     fixture.advance(by: .seconds(60))
     #expect(pool.operations == ["RevokeToken"])
+  }
+
+  // MARK: While the tokens are renewed
+
+  private func renewing(
+    _ configuration: String = Configured.userPool()
+  ) throws -> (ServiceFixture, FakePool, TestClient) {
+    let (fixture, pool) = try ServiceFixture.ofUserPool(configuration)
+    pool.rotates = true
+    pool.hasGrace = false
+    try fixture.signInAtPool()
+    fixture.advance(by: .seconds(60))
+    pool.delays["GetTokensFromRefreshToken"] = .seconds(1)
+    let client = fixture.connect()
+    client.send(#"{"refresh":true,"wait":30}"#)
+    #expect(pool.operations == ["GetTokensFromRefreshToken"])
+    return (fixture, pool, client)
+  }
+
+  @Test func aGlobalLogoutDuringARenewalSignsOutEverywhere() throws {
+    let (fixture, pool, client) = try renewing()
+    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
+    #expect(pool.operations == ["GetTokensFromRefreshToken", "GlobalSignOut"])
+    #expect(pool.misuses == 0 && pool.live == [])
+    client.leave()
+  }
+
+  @Test func aGlobalLogoutDuringARenewalThatFailsIsStillMade() throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool()
+    try fixture.signInAtPool()
+    fixture.advance(by: .seconds(60))
+    pool.faults["GetTokensFromRefreshToken"] = [.reply(500, "")]
+    pool.delays["GetTokensFromRefreshToken"] = .seconds(1)
+    let client = fixture.connect()
+    client.send(#"{"refresh":true,"wait":30}"#)
+    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
+    #expect(pool.live == [])
+  }
+
+  @Test func aLogoutDuringARenewalRevokesTheNewTokenToo() throws {
+    let (fixture, pool, _) = try renewing()
+    let client = fixture.connect()
+    client.sendOnly(#"{"op":"logout"}"#)
+    #expect(try client.next().state == "signedOut")
+    fixture.advance(by: .seconds(10))
+    #expect(pool.live == [])
+    #expect(pool.operations == ["GetTokensFromRefreshToken", "RevokeToken"])
+    #expect(fixture.upstream.callCount == 0)
+  }
+
+  @Test func aLogoutWithoutRevokingLeavesTheNewTokenAloneToo() throws {
+    let (fixture, pool, _) = try renewing()
+    _ = try fixture.ask(#"{"op":"logout","revoke":false}"#)
+    fixture.advance(by: .seconds(10))
+    #expect(!pool.operations.contains("RevokeToken"))
+  }
+
+  @Test func twoLogoutsDuringTwoRenewalsAreBothMade() throws {
+    let (fixture, pool, _) = try renewing()
+    let first = fixture.connect()
+    first.send(#"{"op":"logout","global":true}"#)
+    try fixture.signInAtPool(username: "bob", refresh: pool.add("bob"))
+    fixture.connect().send(#"{"refresh":true,"wait":30}"#)
+    let second = fixture.connect()
+    second.send(#"{"op":"logout","global":true}"#)
+    fixture.advance(by: .seconds(20))
+    #expect(try first.next().state == "signedOut")
+    #expect(try second.next().state == "signedOut")
+    #expect(pool.operations.count { $0 == "GlobalSignOut" } == 2)
+  }
+
+  @Test func aGlobalLogoutTakesAHeldAccessTokenFirst() throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool(
+      Configured.userPool(profile: "vend_tokens = access"))
+    try fixture.signInAtPool()
+    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
+    #expect(pool.operations == ["GlobalSignOut"])
+    #expect(pool.live == [])
+  }
+
+  @Test(arguments: ["Access Token has been revoked", "Access Token has expired"])
+  func aHeldAccessTokenThatIsRefusedIsReplaced(_ refusal: String) throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool(
+      Configured.userPool(profile: "vend_tokens = access"))
+    try fixture.signInAtPool()
+    pool.faults["GlobalSignOut"] = [FakePool.refusal("NotAuthorizedException", refusal)]
+    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
+    #expect(
+      pool.operations == ["GlobalSignOut", "GetTokensFromRefreshToken", "GlobalSignOut"])
+    #expect(pool.live == [])
+  }
+
+  @Test func anOlderPoolIsSignedOutOfToo() throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool()
+    try fixture.signInAtPool()
+    pool.faults["GetTokensFromRefreshToken"] = [
+      FakePool.refusal("UnknownOperationException", "")
+    ]
+    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
+    #expect(
+      pool.operations == ["GetTokensFromRefreshToken", "InitiateAuth", "GlobalSignOut"])
+  }
+
+  // MARK: Tokens that lose their session otherwise
+
+  @Test func theTokensOfARemovedProfileAreRevoked() throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool()
+    try fixture.signInAtPool()
+    try fixture.reload(
+      Configured.userPool().replacing("[profile default]", with: "[profile other]"))
+    fixture.advance(by: .seconds(10))
+    #expect(pool.operations == ["RevokeToken"])
+    #expect(pool.live == [])
+  }
+
+  @Test func theTokensOfAUidsFormerOwnerAreRevoked() throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool()
+    try fixture.signInAtPool()
+    fixture.host.queries.users[1000]?.name = "carol"
+    fixture.advance(by: .seconds(600))
+    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
+    fixture.advance(by: .seconds(10))
+    #expect(pool.live == [])
   }
 }

@@ -21,10 +21,14 @@ struct RememberedDeviceTests {
     return fixture
   }
 
+  /// The device that a sign-in of the user would name.
   private func found(
     _ fixture: ServiceFixture, uid: UInt32 = 1000, username: String = "alice"
   ) throws -> DeviceSecret? {
-    fixture.service.rememberedDevice(of: try session(fixture, uid: uid), username: username)
+    let session = try session(fixture, uid: uid)
+    let issuer = try #require(session.profile.poolProfile?.plan.backend.issuer)
+    return fixture.service.devices[uid]?.devices(of: session.owner, at: issuer)
+      .last { $0.username == username }?.device
   }
 
   @Test func aDeviceOutlivesALogoutAndARestart() throws {
@@ -46,6 +50,18 @@ struct RememberedDeviceTests {
     try fixture.restart(Configured.userPool())
     #expect(try found(fixture) == nil)
     #expect(fixture.host.store.devices.isEmpty)
+  }
+
+  @Test(arguments: [
+    #"{"op":"logout","global":true}"#, #"{"op":"clear","what":"identity"}"#,
+  ])
+  func devicesOfOtherUsersOfThePoolStay(_ line: String) throws {
+    let fixture = try fixtureWithDevice()
+    fixture.service.keepDevice(device, of: try session(fixture), username: "bob")
+    try fixture.signInAtPool()
+    _ = try fixture.ask(line)
+    #expect(try found(fixture) == nil)
+    #expect(try found(fixture, username: "bob") == device)
   }
 
   @Test func clearingCredentialsKeepsIt() throws {
@@ -79,6 +95,29 @@ struct RememberedDeviceTests {
     }
     #expect(try found(fixture) == nil)
     #expect(try found(fixture, username: "user0") == device)
+  }
+
+  @Test func aDeviceThatIsNotUsedOutlivesARestartUnused() throws {
+    let (fixture, _) = try ServiceFixture.ofUserPool()
+    fixture.service.keepDevice(
+      device, of: try session(fixture), username: "alice", isUsed: false)
+    try fixture.restart(Configured.userPool())
+    #expect(try found(fixture) == nil)
+    #expect(
+      fixture.service.knownDevice(of: try session(fixture), username: "alice") == device)
+    fixture.service.useDevice(true, of: try session(fixture), username: "alice")
+    try fixture.restart(Configured.userPool())
+    #expect(try found(fixture) == device)
+  }
+
+  @Test func devicesThatAreNotUsedMakeRoomFirst() throws {
+    let fixture = try fixtureWithDevice()
+    let session = try session(fixture)
+    for number in 0..<(2 * Limits.Session.devicesPerUser) {
+      fixture.service.keepDevice(
+        device, of: session, username: "user\(number)", isUsed: false)
+    }
+    #expect(try found(fixture) == device)
   }
 
   @Test func everyTruncatedRecordIsAnErrorOrFewerDevices() throws {

@@ -31,6 +31,50 @@ enum MobileFiles {
     }
     """
 
+  /// - Parameters:
+  ///   - oauth: members of `Auth.Default.OAuth`.
+  ///   - hasUserPool: whether the file has a user pool.
+  static func browser(_ oauth: String, hasUserPool: Bool = true) -> String {
+    let users = """
+      "CognitoUserPool": {
+        "Default": {"PoolId": "us-east-1_aB1cD2eF3", "AppClientId": "1example23456789",
+          "Region": "us-east-1"}
+      },
+      """
+    return """
+      {
+        "CredentialsProvider": {
+          "CognitoIdentity": {"Default": {"PoolId": "\(pool)", "Region": "us-east-1"}}
+        },
+        \(hasUserPool ? users : "")
+        "Auth": {"Default": {"OAuth": {\(oauth)}}}
+      }
+      """
+  }
+
+  /// As the guide of AWSMobileClient has it.
+  static let hostedUI = browser(
+    """
+    "WebDomain": "example.auth.us-west-2.amazoncognito.com", "AppClientId": "1example23456789",
+    "AppClientSecret": "9example87654321", "SignInRedirectURI": "myapp://",
+    "SignOutRedirectURI": "myapp://", "Scopes": ["openid", "email"]
+    """)
+
+  static let auth0 = browser(
+    """
+    "AppClientId": "aB0-client", "WebDomain": "example.auth0.com",
+    "TokenURI": "https://example.auth0.com/oauth/token",
+    "SignInURI": "https://example.auth0.com/authorize",
+    "SignInRedirectURI": "com.example.app://example.auth0.com/ios/com.example.app/callback",
+    "SignOutURI": "https://example.auth0.com/v2/logout",
+    "SignInURIQueryParameters": {"connection": "staff", "state": "mine"},
+    "SignOutURIQueryParameters": {
+      "client_id": "aB0-client", "federated": "yes",
+      "returnTo": "com.example.app://example.auth0.com/ios/com.example.app/callback"
+    },
+    "Scopes": ["openid", "email"]
+    """, hasUserPool: false)
+
   static let amplify = """
     {
       "UserAgent": "aws-amplify-cli/2.0",

@@ -56,6 +56,80 @@ import Testing
         """)
   }
 
+  @Test func aHostedUIBecomesASignInByBrowser() throws {
+    let pool = try #require(try configuration(MobileFiles.hostedUI, name: "work"))
+    guard case .userPool(let settings)? = pool.backends["work"]?.kind else {
+      Issue.record("no user pool")
+      return
+    }
+    #expect(settings.domain?.host == "example.auth.us-west-2.amazoncognito.com")
+    #expect(settings.browser.redirectURIs == ["http://localhost:8976/"])
+    #expect(settings.browser.scopes == ["openid", "email"])
+    #expect(settings.browser.logoutRedirectURI == nil)
+    let text = try sections(MobileFiles.hostedUI, name: "work")
+    #expect(text.contains("register it with\n; the app client"))
+    #expect(!text.contains("9example87654321"))
+    #expect(!text.contains("myapp"))
+  }
+
+  @Test func auth0BecomesAnOpenIDConnectProvider() throws {
+    #expect(
+      try sections(MobileFiles.auth0, name: "work") == """
+        ; The provider of awsconfiguration.json: credctl login --profile work
+        [backend work]
+        type = oidc
+        issuer = https://example.auth0.com/
+        client_id = aB0-client
+        ; The app comes back to a URL of its own. Browsers of a host come back here: register it with
+        ; the provider's client.
+        redirect_uri = http://localhost:8976/
+        scopes = openid email offline_access
+        end_session_endpoint = https://example.auth0.com/v2/logout
+        authorize.connection = staff
+        logout.federated = yes
+
+        ; The identity pool of awsconfiguration.json, CognitoIdentity "Default".
+        [profile work]
+        identity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555
+        backend = work
+        ; guest = yes  ; where the pool gives unauthenticated identities
+
+        """)
+    #expect(try configuration(MobileFiles.auth0, name: "work")?.backends["work"]?.type == .oidc)
+  }
+
+  @Test func aHostedUIOfAnotherClientIsANote() throws {
+    let file = MobileFiles.browser(#""WebDomain": "a.example.com", "AppClientId": "2other""#)
+    let text = try sections(file, name: "work")
+    #expect(text.contains("; The Hosted UI at a.example.com has another app client, 2other"))
+    #expect(!text.contains("domain ="))
+    #expect(try configuration(file, name: "work") != nil)
+  }
+
+  @Test func aURLOfThisHostIsKept() throws {
+    let file = MobileFiles.browser(
+      #""WebDomain": "https://a.example.com", "SignInRedirectURI": "myapp://,http://localhost:8000/in/","#
+        + #""SignOutRedirectURI": "https://a.example.com/out", "Scopes": ["email"]"#)
+    let text = try sections(file, name: "work")
+    #expect(text.contains("domain = a.example.com\nredirect_uri = http://localhost:8000/in/\n"))
+    #expect(text.contains("logout_redirect_uri = https://a.example.com/out"))
+    #expect(text.contains("scopes = openid email"))
+    #expect(try configuration(file, name: "work") != nil)
+  }
+
+  @Test(arguments: [
+    (#""AppClientId": "1"#, "lacks \"WebDomain\""), (#""WebDomain": "a b""#, "a host's name"),
+    (#""WebDomain": "a/b""#, "a host's name"),
+    (#""WebDomain": "a", "Scopes": "openid""#, "a list of strings"),
+    (#""WebDomain": "a", "Scopes": ["a b"]"#, "a list of scopes"),
+    (#""WebDomain": "a", "TokenURI": "http://a/t""#, "https://"),
+    (#""WebDomain": "a", "AppClientId": "1;2""#, "a client's id"),
+  ])
+  func refusesABrowsersSignIn(_ oauth: String, _ message: String) {
+    let file = MobileFiles.browser(oauth + (oauth.hasSuffix("\"1") ? "\"" : ""))
+    #expect(failure(file)?.line.contains(message) == true, "\(failure(file)?.line ?? "")")
+  }
+
   @Test func writesKnownKeysAndNamesTheMissingOnes() throws {
     let file = MobileFiles.pools(
       #"{"Default":{"PoolId":"\#(MobileFiles.pool)","Region":"us-east-1"}}"#,
@@ -274,7 +348,10 @@ extension ProfileSectionsTests {
   }
 
   /// credd can read the output, even if the file was damaged.
-  @Test(arguments: [MobileFiles.mobileSDK, MobileFiles.amplify, MobileFiles.outputs()])
+  @Test(arguments: [
+    MobileFiles.mobileSDK, MobileFiles.amplify, MobileFiles.outputs(), MobileFiles.hostedUI,
+    MobileFiles.auth0,
+  ])
   func creddReadsEveryResult(_ file: String) {
     let bytes = Array(file.utf8)
     for place in stride(from: 0, to: bytes.count, by: 3) {

@@ -58,7 +58,9 @@ struct ArrayColumns {
 
 /// One row of Tests/Array/array.tsv.
 struct ArrayRow: Sendable, CustomTestStringConvertible {
-  enum Backend: String { case http, exec, cognito, sample = "aws-sample", none }
+  enum Backend: String {
+    case http, exec, cognito, sample = "aws-sample", userPool = "user-pool", none
+  }
   enum Method: String { case post = "POST", get = "GET", none = "-" }
   enum Access: String { case none, users, groups, units, executables, impersonate }
   enum Flow: String { case enhanced, basic, custom }

@@ -19,6 +19,19 @@ struct RowCast {
     let customRole: String
   }
 
+  /// A Cognito user pool, its app client, and how sign-ins begin there.
+  struct UserPool {
+    let id: String
+    let client: String
+    let flow: String
+
+    /// Its key in the logins map.
+    var provider: String {
+      let region = id.prefix { $0 != "_" }
+      return "cognito-idp.\(region).amazonaws.com/\(id)"
+    }
+  }
+
   /// Whose sessions the row is about.
   let subject: Person
   /// Who has the subject's uid later on, under another name.
@@ -36,6 +49,7 @@ struct RowCast {
   /// The profile that the row configures, and another one with the same backend.
   let first: Place
   let second: Place
+  let userPool: UserPool
   /// Turns of the story that are no columns.
   let coins: [Bool]
 
@@ -55,6 +69,9 @@ struct RowCast {
     unit = "credd-\(random.word(10)).service"
     sharedIdentifier = random.word(9)
     (first, second) = (Place(&random), Place(&random))
+    userPool = UserPool(
+      id: "us-east-1_\(random.word(9))", client: "1\(random.word(24))",
+      flow: ["srp", "password", "choice"].randomElement(using: &random) ?? "")
     coins = (0..<8).map { _ in Bool.random(using: &random) }
   }
 }

@@ -50,6 +50,14 @@ struct RowConfiguration {
     case .cognito:
       settings = "type = cognito\ncredentials_file = \(keys)\ncognito_endpoint = \(url)"
     case .sample: settings = "type = aws-sample\nurl = \(url)/sample"
+    case .userPool:
+      settings = """
+        type = user-pool
+        user_pool_id = \(cast.userPool.id)
+        client_id = \(cast.userPool.client)
+        auth_flow = \(cast.userPool.flow)
+        user_pool_endpoint = \(url)
+        """
     case .http: settings = http(pool, url)
     }
     return "[backend \(name)]\n\(settings)\n\n"
@@ -76,10 +84,10 @@ struct RowConfiguration {
       "[profile \(place.profile)]", "identity_pool_id = \(pool.pool)",
       "cognito_endpoint = \(url)", "sts_endpoint = \(url)",
     ]
-    if row.backend != .none {
+    if row.backend != .none { lines.append("backend = \(backend)") }
+    if row.backend != .none, row.backend != .userPool {
       lines += [
-        "backend = \(backend)", "developer_provider = \(pool.provider)",
-        "user_identifier = \(reading.identifier)",
+        "developer_provider = \(pool.provider)", "user_identifier = \(reading.identifier)",
       ]
     }
     return (lines + [keys]).joined(separator: "\n") + "\n\n"
@@ -134,6 +142,8 @@ struct RowConfiguration {
       #"{"Id":"\#(place.pool)","DeveloperProvider":"\#(place.provider)","Unauthenticated":true,"#
         + #""AuthenticatedRole":"\#(place.authenticatedRole)","#
         + #""UnauthenticatedRole":"\#(place.guestRole)","#
+        + #""CognitoIdentityProviders":[{"ProviderName":"\#(cast.userPool.provider)","#
+        + #""ClientId":"\#(cast.userPool.client)"}],"#
         + #""Providers":{"\#(RowExpectation.publicProvider)":"client"}}"#
     }
     let roles = places.flatMap { place in
@@ -144,7 +154,12 @@ struct RowConfiguration {
       ]
     }
     let takesSession = row.backend == .http && row.login == .password
+    let userPool =
+      #"{"Id":"\#(cast.userPool.id)","Clients":[{"ClientId":"\#(cast.userPool.client)","#
+      + #""ExplicitAuthFlows":["ALLOW_USER_SRP_AUTH","ALLOW_USER_PASSWORD_AUTH","#
+      + #""ALLOW_USER_AUTH","ALLOW_REFRESH_TOKEN_AUTH"]}]}"#
     return #"{"Pools":[\#(pools.joined(separator: ","))],"AnyUser":true,"Users":[],"#
+      + #""UserPools":[\#(userPool)],"#
       + #""RequireSession":\#(takesSession),"#
       + #""Roles":[\#(roles.joined(separator: ","))]}"#
   }

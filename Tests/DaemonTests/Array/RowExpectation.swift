@@ -53,7 +53,18 @@ struct RowExpectation {
   }
 
   /// A user without a name cannot use a profile that needs {user}.
-  var needsName: Bool { (identifier + (urlName ?? "")).contains("{user}") }
+  private func needsName(in place: RowCast.Place) -> Bool {
+    let isBasic = row.flow == .basic && place.profile == cast.first.profile
+    if isBasic, sessionName.contains("{user}") { return true }
+    switch row.backend {
+    case .http:
+      // Where users sign in, or by GET, nobody is told the identifier.
+      let sendsIdentifier = row.login != .password && row.method != .get
+      return (urlName ?? "").contains("{user}") || sendsIdentifier && identifier.contains("{user}")
+    case .exec, .cognito: return identifier.contains("{user}")
+    case .sample, .userPool, .none: return false
+    }
+  }
 
   /// How a backend that trusts the host knows a user. With GET it is asked by the URL alone.
   func developerUser(_ person: RowCast.Person) -> String {
@@ -82,7 +93,7 @@ struct RowExpectation {
     switch row.backend {
     case .http: row.login != .password
     case .exec, .cognito: true
-    case .sample, .none: false
+    case .sample, .userPool, .none: false
     }
   }
 
@@ -150,7 +161,9 @@ struct RowExpectation {
     case .nobody: return .refused("SignInRequired")
     case .guest: guard haveGuestsRole else { return .refused("PoolMisconfigured") }
     case .host: logins[place.provider] = [developerUser(person)]
-    case .password: logins[place.provider] = [username(person, place)]
+    case .password:
+      let provider = row.backend == .userPool ? cast.userPool.provider : place.provider
+      logins[provider] = [username(person, place)]
     case .token: logins[place.provider] = [tokenUser(person, place)]
     case .logins: logins[Self.publicProvider] = [socialName(person, place)]
     }
@@ -181,7 +194,7 @@ struct RowExpectation {
 
   /// Before a right is withdrawn.
   func isAdmitted(_ person: RowCast.Person, to place: RowCast.Place) -> Bool {
-    if person == cast.subject, row.caller == .unnamed, needsName { return false }
+    if person == cast.subject, row.caller == .unnamed, needsName(in: place) { return false }
     // The second profile is open to all.
     guard person == cast.outsider, place.profile == cast.first.profile else { return true }
     return row.access == .none

@@ -104,7 +104,10 @@ extension RowStory {
     lived.isCached = false
     guard !reading.isProofRenewable else { return }
     let waiting = try anotherClient(cast.subject)
-    try waiting.socket.send(#"{"profile":"\#(cast.first.profile)","wait":120}"# + "\n")
+    // An ID token of a user pool would be taken until its end.
+    let refresh = row.backend == .userPool ? #","refresh":true"# : ""
+    try waiting.socket.send(
+      #"{"profile":"\#(cast.first.profile)","wait":120\#(refresh)}"# + "\n")
     try Deadline.usual.wait(for: "the proof to be refused") {
       try ask(cast.subject, cast.first, #""op":"identity""#)["State"]?.text == "tokensInvalid"
     }
@@ -227,6 +230,7 @@ extension RowStory {
     let told = try ask(cast.subject, cast.first, #""op":"identity""#)
     #expect(told["IdentityId"]?.text == identity)
     guard case .granted(let grant) = answer,
+      row.backend != .userPool,
       [.host, .password, .token].contains(reading.proofAfterLogin(cast.first))
     else { return }
     let reply = try ask(cast.subject, cast.first, #""op":"token","wait":30"#)

@@ -14,6 +14,8 @@ final class RowStory {
   private let unit: ControlGroup?
   private let strangeProgram: String
   private var callers: [Caller.Identity: Caller] = [:]
+  /// The names of the user pool's users, by what it calls them.
+  private var poolUsers: [String: String] = [:]
   /// Tokens of the public provider that the subject brought to the first profile.
   private var socialTokens: [String] = []
 
@@ -126,9 +128,13 @@ final class RowStory {
   /// What the sandbox says of an access key.
   func given(_ key: String) throws -> RowExpectation.Grant {
     let entry = try host.sandbox.control("GET", "issued?AccessKeyId=\(key)")
+    var logins = entry.logins
+    if let subjects = logins[cast.userPool.provider] {
+      logins[cast.userPool.provider] = subjects.map { poolUsers[$0] ?? $0 }
+    }
     return RowExpectation.Grant(
-      pool: entry["Pool"]?.text ?? "", role: entry["RoleArn"]?.text ?? "",
-      logins: entry.logins, sessionName: entry["RoleSessionName"]?.text)
+      pool: entry["Pool"]?.text ?? "", role: entry["RoleArn"]?.text ?? "", logins: logins,
+      sessionName: entry["RoleSessionName"]?.text)
   }
 
   /// What it says of a developer token.
@@ -209,8 +215,22 @@ final class RowStory {
 
   private func password(_ person: RowCast.Person, _ place: RowCast.Place) throws -> String {
     let name = reading.username(person, place)
+    if row.backend == .userPool { return try passwordAtPool(name) }
     try Stage.current().note(secret: "\(name)-password", isPhrase: true)
     return #""username":"\#(name)","password":"\#(name)-password""#
+  }
+
+  /// Everybody has an account of their own in the user pool, one for each profile.
+  private func passwordAtPool(_ name: String) throws -> String {
+    let password = "\(name)-Passw0rd"
+    try Stage.current().note(secret: password, isPhrase: true)
+    if !poolUsers.values.contains(name) {
+      let user = try host.sandbox.control(
+        "POST", "user-pool/user",
+        #"{"Username":"\#(name)","Password":"\#(password)","Status":"CONFIRMED"}"#)
+      poolUsers[try #require(user["Sub"]?.text, "\(user)")] = name
+    }
+    return #""username":"\#(name)","password":"\#(password)""#
   }
 
   /// Signs in and asks, for the first time.
@@ -255,6 +275,11 @@ final class RowStory {
       reading.developerUser(cast.subject), reading.username(cast.subject, cast.first),
       reading.tokenUser(cast.subject, cast.first),
     ] { try revoke("User", user) }
+    let name = reading.username(cast.subject, cast.first)
+    if row.backend == .userPool, poolUsers.values.contains(name) {
+      try host.sandbox.control(
+        "POST", "user-pool/user", #"{"Username":"\#(name)","SignOut":true}"#)
+    }
     // A login that a backend links is sent to it again.
     if row.login == .logins { for token in socialTokens { try revoke("Token", token) } }
   }

@@ -29,7 +29,7 @@ struct GuestTests {
   func guestHasNoDeveloperToken() throws {
     let host = try host { Configuration.direct($0, "default", "guest = yes") }
     _ = try host.credentials()
-    #expect(try host.ask(#"{"op":"token","wait":0}"#).errorCode == "SignInRequired")
+    #expect(try host.ask(#"{"op":"token","wait":0}"#).errorCode == "AccessDenied")
   }
 
   @Test

@@ -30,7 +30,8 @@ struct LoginConversationTests {
     try terminal.type("Sandbox-1")
     try expectSignedIn(terminal, host)
     #expect(!terminal.text.contains("Sandbox-1"))
-    // The next program to type at finds the terminal as it was.
+    // The next program finds the terminal as it was.
+    #expect(terminal.isRestored)
     #expect(!host.log.contains("Sandbox-1"))
   }
 
@@ -169,6 +170,8 @@ struct LoginConversationTests {
     try terminal.expect("Remember this device? (yes/no) ")
     try terminal.type("perhaps")
     try terminal.expect("type yes or no")
+    // What is typed before the question stands there is dropped.
+    try terminal.expect("Remember this device? (yes/no) ")
     try terminal.type("Y")
     try expectSignedIn(terminal, host)
   }

@@ -66,9 +66,38 @@ struct LoginQuestionTests {
       if step == "totpSetup" { try terminal.expect("shows: ") }
       try terminal.press("1\u{3}")
       #expect(try terminal.end() == 130)
-      #expect(terminal.text.hasSuffix("credctl: sign-in cancelled\n"), "\(terminal.text)")
+      #expect(terminal.text.hasSuffix("credctl: cancelled\n"), "\(terminal.text)")
       expectCancelled(daemon)
     }
+  }
+
+  /// After a wrong code on standard input the terminal is asked.
+  @Test func ctrlCAfterAWrongCodeOnInputSendsACancelToo() throws {
+    let daemon = try daemon(
+      "code", #"{"Medium":"app"}"#,
+      respond: #"{"Version":1,"Error":{"Code":"SignInFailed","Message":"wrong code","Handle":""#
+        + Self.handle + #""}}"#)
+    let input = try Stage.current().newFile("input")
+    try Data("pass-word\n123456\n".utf8).write(to: URL(filePath: input))
+    let terminal = try TerminalProcess([
+      "/bin/sh", "-c",
+      "exec \(Programs.credctl) --socket \(daemon.socketPath) login --username alice "
+        + "--password-stdin --code-stdin <\(input)",
+    ])
+    try terminal.expect("wrong code")
+    try terminal.expect("Code that the authenticator app shows: ")
+    try terminal.press("\u{3}")
+    #expect(try terminal.end() == 130, "\(terminal.text)")
+    #expect(terminal.text.hasSuffix("credctl: cancelled\n"), "\(terminal.text)")
+    expectCancelled(daemon)
+  }
+
+  @Test func aChoiceOfNothingIsNoQuestion() throws {
+    let daemon = try daemon("select", #"{"Choices":[]}"#)
+    let terminal = try login(daemon)
+    #expect(try terminal.end() == 69, "\(terminal.text)")
+    #expect(terminal.text.contains("nothing to choose from"), "\(terminal.text)")
+    expectCancelled(daemon)
   }
 
   /// What was typed before comes from the terminal: it is no argument of any process.

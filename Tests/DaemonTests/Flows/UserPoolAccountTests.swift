@@ -34,7 +34,7 @@ struct UserPoolAccountTests {
   @Test func aForgottenPasswordIsReset() throws {
     let host = try UserPoolHost(Self.all)
     let sent = try act(host, #""forgot-password","username":"alice""#)
-    #expect(sent["Delivery"]?["Destination"]?.text?.contains("*") == true, "\(sent)")
+    #expect(sent.errorCode == nil && sent["Delivery"] == nil, "\(sent)")
     let code = try host.code()
     let reset = try act(
       host, #""reset-password","username":"alice","code":"\#(code)","password":"Another-1""#)
@@ -152,19 +152,26 @@ struct UserPoolAccountTests {
     for hides in [true, false] {
       let host = try UserPoolHost(Self.all)
       try host.client(#""PreventUserExistenceErrors":\#(hides)"#)
-      func same(_ line: (String) -> String) throws {
+      // The limit of a user allows five such actions.
+      let other = try UserPoolHost(Self.all)
+      try other.client(#""PreventUserExistenceErrors":\#(hides)"#)
+      func same(at host: UserPoolHost, _ line: (String) -> String) throws {
         let replies = try ["alice", "nobody"].map { name in
           let reply = try host.ask(line(name))
           return [reply.errorCode, reply["Error"]?["Reason"]?.text, reply.errorMessage]
         }
         #expect(replies[0] == replies[1], "hides \(hides)")
       }
-      try same { #"{"op":"login","username":"\#($0)","password":"Wrong-pass1"}"# }
-      try same {
+      try same(at: host) { #"{"op":"login","username":"\#($0)","password":"Wrong-pass1"}"# }
+      try same(at: host) {
         #"{"op":"account","action":"reset-password","username":"\#($0)","code":"123456","#
           + #""password":"Another-1"}"#
       }
-      try same { #"{"op":"account","action":"confirm","username":"\#($0)","code":"123456"}"# }
+      try same(at: host) {
+        #"{"op":"account","action":"confirm","username":"\#($0)","code":"123456"}"#
+      }
+      try same(at: other) { #"{"op":"account","action":"forgot-password","username":"\#($0)"}"# }
+      try same(at: other) { #"{"op":"account","action":"resend","username":"\#($0)"}"# }
     }
   }
 

@@ -68,6 +68,27 @@ struct UserPoolSessionTests {
     _ = try host.host.credentials(refresh: true)
   }
 
+  @Test func anOrderlyStopTakesTheTokensThatAreOnTheirWay() throws {
+    let host = try UserPoolHost(managed: true)
+    try host.client(Self.rotation + #","RetryGracePeriodSeconds":0"#)
+    try host.signIn()
+    try host.host.sandbox.plan(
+      #"{"Service":"cognito-idp","Operation":"GetTokensFromRefreshToken","Kind":"delay","#
+        + #""Seconds":2}"#)
+    let client = try host.host.connect()
+    try client.send(#"{"refresh":true,"wait":30}"# + "\n")
+    try Deadline.usual.wait(for: "the renewal") {
+      try host.calls("GetTokensFromRefreshToken") == 1
+    }
+    host.host.daemon.send(SIGTERM)
+    #expect(try client.reply().errorCode == "ShuttingDown")
+    try host.host.daemon.wait()
+    try host.host.startAgain()
+    #expect(try host.host.state() == "signedIn")
+    _ = try host.host.credentials(refresh: true)
+    #expect(try host.calls("GetTokensFromRefreshToken") == 2)
+  }
+
   // MARK: The end
 
   @Test func aLogoutRevokesTheRefreshToken() throws {
@@ -92,6 +113,22 @@ struct UserPoolSessionTests {
     #expect(try here.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
     #expect(try here.calls("GlobalSignOut") == 1)
     #expect(try there.ask(#"{"refresh":true,"wait":5}"#).errorCode == "SignInRequired")
+  }
+
+  @Test func credctlSignsOutOnAllHosts() throws {
+    let here = try UserPoolHost()
+    try here.signIn()
+    let there = try TestHost { _ in
+      UserPoolHost.configuration(here.host.sandbox, "", "")
+    }
+    #expect(try there.logIn("alice", password: "Sandbox-1").state == "signedIn")
+    let outcome = try here.host.credctl("logout", "--global")
+    #expect(outcome.status == 0 && outcome.output.hasPrefix("default signedOut"), "\(outcome)")
+    #expect(try here.calls("GlobalSignOut") == 1 && here.calls("RevokeToken") == 0)
+    #expect(try there.ask(#"{"refresh":true,"wait":5}"#).errorCode == "SignInRequired")
+    // Nobody is left who could be signed out elsewhere.
+    let again = try here.host.credctl("logout", "--global")
+    #expect(again.status == 77 && again.errors.contains("sign in again"), "\(again)")
   }
 
   // MARK: Identities, flows, other providers
@@ -152,6 +189,19 @@ struct UserPoolSessionTests {
     #expect(try host.calls("GetTokensFromRefreshToken") == calls)
   }
 
+  @Test func credctlGetsTokensByTheirKind() throws {
+    let host = try UserPoolHost(profile: "vend_tokens = id access account")
+    try host.signIn()
+    let id = try host.host.credctl("token", "--kind", "id")
+    #expect(id.status == 0, "\(id)")
+    #expect(try claims(JSON(id.output))["token_use"]?.text == "id")
+    let access = try host.host.credctl("token", "default", "--kind", "access")
+    #expect(try claims(JSON(access.output))["token_use"]?.text == "access")
+    #expect(try claims(JSON(host.host.credctl("token").output))["token_use"]?.text == "id")
+    let none = try host.host.credctl("token", "--kind", "developer")
+    #expect(none.status != 0 && none.output.isEmpty, "\(none)")
+  }
+
   @Test func anAccessTokenForTheAccountIsNotHandedOutByTheWordAccess() throws {
     let host = try UserPoolHost(profile: "vend_tokens = id access")
     try host.signIn()
@@ -175,6 +225,7 @@ struct UserPoolSessionTests {
     try host.signIn()
     _ = try host.host.credentials()
     let calls = try host.host.sandbox.allCalls
+    try #require(try host.calls("RevokeToken") == 0)
     try host.host.configure {
       UserPoolHost.configuration($0, "", "")
         .replacing(UserPoolHost.client, with: "2sandboxclient234567890abc")
@@ -182,6 +233,8 @@ struct UserPoolSessionTests {
     try host.host.reload()
     let refused = try host.ask(#"{"refresh":true,"wait":0}"#)
     #expect(refused.errorCode == "SignInRequired", "\(refused)")
-    #expect(try host.host.sandbox.allCalls == calls)
+    // The former client's token ends at the pool, which hears nothing else.
+    try Deadline.usual.wait(for: "RevokeToken") { try host.calls("RevokeToken") == 1 }
+    #expect(try host.host.sandbox.allCalls == calls + 1)
   }
 }

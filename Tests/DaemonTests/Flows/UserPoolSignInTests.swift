@@ -123,6 +123,30 @@ struct UserPoolSignInTests {
     }
   }
 
+  /// Where the operator has allowed it, programs may send texts for the pool's triggers.
+  @Test func credctlSendsTextsForTriggers() throws {
+    let host = try UserPoolHost("auth_flow = custom\nclient_metadata = yes")
+    let asked = try host.host.credctlWithoutTerminal(
+      "login", "--username", "alice", "--json", "--client-metadata", "app=a=b",
+      "--client-metadata", "empty=")
+    let handle = try #require(JSON(asked.output).handle, "\(asked)")
+    var sent = try host.host.sandbox.lastBody("InitiateAuth")["ClientMetadata"]
+    #expect(sent?["app"]?.text == "a=b" && sent?["empty"]?.text == "", "\(asked)")
+    let answered = try host.host.credctl(
+      input: "4", "respond", handle, "answer=-", "--client-metadata", "step=2")
+    #expect(answered.status == 0, "\(answered)")
+    sent = try host.host.sandbox.lastBody("RespondToAuthChallenge")["ClientMetadata"]
+    #expect(sent?.keys == ["step"])
+    let twice = try host.host.credctl(
+      "login", "--username", "alice", "--client-metadata", "a=1", "--client-metadata", "a=2")
+    #expect(twice.status == 64 && twice.errors.contains("--client-metadata"), "\(twice)")
+    let closed = try UserPoolHost("auth_flow = custom")
+    let refused = try closed.host.credctl(
+      input: "Sandbox-1\n", "login", "--username", "alice", "--password-stdin",
+      "--client-metadata", "a=1")
+    #expect(refused.status != 0 && refused.errors.contains("client_metadata"), "\(refused)")
+  }
+
   @Test func aCodeAloneSignsInWhereThePoolAllowsIt() throws {
     let host = try UserPoolHost("auth_flow = choice")
     var asked = try host.ask(#"{"op":"login","username":"alice"}"#)

@@ -102,7 +102,13 @@ final class ChildProcess: Sendable {
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     unsafe posix_spawnattr_setsigmask(&attributes, &signals)
-    unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | flags)
+    // A shell that starts `make test` in the background ignores SIGINT for it, and so would the child.
+    var interrupt = sigset_t()
+    unsafe sigemptyset(&interrupt)
+    unsafe sigaddset(&interrupt, SIGINT)
+    unsafe posix_spawnattr_setsigdefault(&attributes, &interrupt)
+    unsafe posix_spawnattr_setflags(
+      &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | flags)
     var words = unsafe arguments.map { unsafe strdup($0) } + [nil]
     var variables = unsafe environment.map { unsafe strdup($0) } + [nil]
     defer {
@@ -114,5 +120,18 @@ final class ChildProcess: Sendable {
       &pid, arguments[0], &actions, &attributes, &words, &variables)
     guard result == 0 else { throw CallFailed("start \(arguments[0])", result) }
     return pid
+  }
+}
+
+extension ChildProcess {
+  /// The memory that it has now.
+  var residentKilobytes: Int {
+    get throws {
+      let status = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+      guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
+        let number = line.split(whereSeparator: \.isWhitespace).compactMap({ Int($0) }).first
+      else { throw Overdue("the memory of \(name)") }
+      return number
+    }
   }
 }

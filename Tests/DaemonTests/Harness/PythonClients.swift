@@ -9,13 +9,15 @@ struct PythonClients {
   let folder: String
 
   /// Makes the virtual environment where it is not there yet, which takes PyPI.
-  init() throws {
+  init(_ name: String = "venv", _ requirements: String = "requirements.txt") throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../..").standardizedFileURL.path
-    folder = root + "/build/venv"
+    folder = root + "/build/" + name
     var environment = ProcessInfo.processInfo.environment
     environment["HOME"] = environment["HOME"] ?? "/root"
-    let making = try ChildProcess([root + "/scripts/python-venv"], environment: environment)
+    let making = try ChildProcess(
+      [root + "/scripts/python-venv", folder, root + "/scripts/" + requirements],
+      environment: environment)
     let status = try making.wait(.in(.seconds(600)))
     try #require(
       status == 0, "scripts/python-venv failed; CREDD_SKIP_REAL_CLIENTS=1 leaves these tests out")
@@ -30,13 +32,15 @@ struct PythonClients {
 
   func python(
     _ script: String, _ arguments: String..., configuration: String = "/dev/null",
-    environment: [String: String] = [:]
+    environment: [String: String] = [:], within deadline: Deadline = .in(.seconds(60))
   ) throws -> ChildProcess {
-    try run([folder + "/bin/python", "-c", script] + arguments, configuration, environment)
+    try run(
+      [folder + "/bin/python", "-c", script] + arguments, configuration, environment, deadline)
   }
 
   private func run(
-    _ arguments: [String], _ configuration: String, _ environment: [String: String]
+    _ arguments: [String], _ configuration: String, _ environment: [String: String],
+    _ deadline: Deadline = .in(.seconds(60))
   ) throws -> ChildProcess {
     let home = try Stage.current().folder
     let usual = [
@@ -45,7 +49,7 @@ struct PythonClients {
     ]
     let process = try ChildProcess(
       arguments, environment: usual.merging(environment, uniquingKeysWith: { $1 }))
-    try process.wait(.in(.seconds(60)))
+    try process.wait(deadline)
     return process
   }
 

@@ -64,6 +64,14 @@ final class TerminalProcess {
     guard count == bytes.count else { throw CallFailed("write") }
   }
 
+  /// Whether the terminal shows what is typed and gives it in lines, as shells expect it.
+  var isRestored: Bool {
+    var mode = termios()
+    guard unsafe tcgetattr(terminal, &mode) == 0 else { return false }
+    let wanted = tcflag_t(ECHO | ICANON | ISIG)
+    return mode.c_lflag & wanted == wanted
+  }
+
   /// The exit status, when all was shown.
   func end(_ deadline: Deadline = .usual) throws -> Int32 {
     while try read(deadline) {}

@@ -141,6 +141,31 @@ import Testing
     #expect(pool.start("USER_SRP_AUTH", start).cognitoError == unknown)
   }
 
+  /// A user forgets any device of their own, from any of them, and nobody else's.
+  @Test func aUserForgetsOwnDevicesAlone() throws {
+    var pool = try Self.tracking("ALWAYS")
+    var devices: [(access: String, key: String)] = []
+    for _ in 0..<2 {
+      let tokens = try Self.signIn(&pool)
+      let device = try #require(tokens.device)
+      _ = pool.call("ConfirmDevice", token: tokens.access, Self.confirmation(device))
+      devices.append((tokens.access, device.key))
+    }
+    func forget(_ key: String, with access: String) -> HTTPReply {
+      pool.call("ForgetDevice", token: access, ["DeviceKey": .string(key)])
+    }
+    let unknown = "ResourceNotFoundException: Device does not exist."
+    let stranger = devices[1].key.dropLast(4) + (devices[1].key.hasSuffix("0000") ? "1111" : "0000")
+    #expect(forget(String(stranger), with: devices[0].access).cognitoError == unknown)
+    // The other device, and then the one that the token came with.
+    for index in [1, 0] {
+      #expect(forget(devices[index].key, with: devices[0].access).status == 200)
+    }
+    let left = pool.call("ListDevices", token: devices[0].access, [:]).json
+    #expect(left?["Devices"]?.elements?.isEmpty == true)
+    #expect(forget(devices[0].key, with: devices[0].access).cognitoError == unknown)
+  }
+
   @Test func tokensAreTiedToTheDevice() throws {
     var pool = try Self.tracking("ALWAYS")
     let tokens = try Self.signIn(&pool)

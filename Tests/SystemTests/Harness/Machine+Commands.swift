@@ -122,10 +122,11 @@ extension Machine {
       """
       rm -rf /etc/systemd/system/credd.{service,socket}.d
       systemctl daemon-reload
-      systemctl stop credd.socket credd.service
+      systemctl disable --quiet credd-endpoint.socket credd-metrics.timer
+      systemctl stop credd-metrics.timer credd-endpoint.socket credd-tokens.socket credd.socket credd.service
       systemctl reset-failed
       rm -rf /var/lib/credd /run/credd-sessions
-      systemctl start credd.socket
+      systemctl start credd.socket credd-tokens.socket
       curl --silent --fail --request DELETE \(Self.sandbox)/control/fault
       date +%s.%6N >/root/began
       """)

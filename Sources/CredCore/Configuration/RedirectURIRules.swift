@@ -1,0 +1,61 @@
+/// Each provider has redirect URIs of its own.
+///
+/// At a shared one a browser's response does not show which provider gave the code, unless it names its
+/// issuer, which many do not (RFC 9700, 4.4): a provider could send the browser on to the other one,
+/// and would be sent the other's code together with the verifier.
+extension ConfigurationReader {
+  private struct Provider {
+    let name: String
+    /// Of the users: backends of the same one may share their redirect URIs.
+    let issuer: String
+    let isCognito: Bool
+    let redirectURIs: [RedirectURI]
+  }
+
+  mutating func checkRedirectURIs() {
+    let providers = configuration.backends.values.compactMap(Self.provider)
+      .sorted { $0.name < $1.name }
+    for (index, provider) in providers.enumerated() {
+      for other in providers[..<index]
+      // All user pools are Cognito's.
+      where provider.issuer != other.issuer && !(provider.isCognito && other.isCognito) {
+        guard
+          let shared = provider.redirectURIs.first(where: { uri in
+            other.redirectURIs.contains { $0.mayBeSame(as: uri) }
+          })
+        else { continue }
+        diagnostics.error(
+          at: positions["backend \(provider.name)/redirect_uri"],
+          "redirect_uri: \(shared.description.singleQuoted) is one of [backend \(other.name)] too, "
+            + "another provider: either could get the other's codes; register one with a path of its own"
+        )
+      }
+    }
+  }
+
+  private static func provider(_ backend: BackendSettings) -> Provider? {
+    let (issuer, browser): (String, BrowserSettings)
+    var isCognito = false
+    switch backend.kind {
+    case .oidc(let oidc): (issuer, browser) = (oidc.issuer, oidc.browser)
+    case .userPool(let pool):
+      (issuer, browser) = (pool.userPoolID, pool.browser)
+      isCognito = true
+    case .http, .exec, .cognito, .awsSample: return nil
+    }
+    return Provider(
+      name: backend.name, issuer: issuer, isCognito: isCognito,
+      redirectURIs: browser.redirectURIs(of: backend.name))
+  }
+}
+
+extension RedirectURI {
+  /// Whether a browser may come back to the same address for both.
+  func mayBeSame(as other: RedirectURI) -> Bool {
+    guard url.isEncrypted == other.url.isEncrypted, url.host == other.url.host,
+      url.path.utf8.elementsEqual(other.url.path.utf8)
+    else { return false }
+    return takesAnyPort || other.takesAnyPort
+      || url.authority.lowercased() == other.url.authority.lowercased()
+  }
+}

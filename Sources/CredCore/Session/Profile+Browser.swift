@@ -1,0 +1,126 @@
+/// Sign-ins by browser and by device code.
+extension Profile {
+  /// What the backend offers, the first by itself.
+  public var signInWays: [OIDCSettings.SignInWay] {
+    switch backend?.kind {
+    case .oidc(let oidc): oidc.signIn
+    // Cognito's user pools have no device codes.
+    case .userPool(let pool): pool.domain == nil ? [] : [.browser, .paste]
+    default: []
+    }
+  }
+
+  /// How a browser signs in; nil where none does.
+  public var browser: BrowserSettings? {
+    switch backend?.kind {
+    case .oidc(let oidc) where signInWays != [.device]: oidc.browser
+    case .userPool(let pool) where pool.domain != nil: pool.browser
+    default: nil
+    }
+  }
+
+  /// Where the browser may come back to.
+  public var redirectURIs: [RedirectURI] {
+    browser?.redirectURIs(of: backend?.name ?? "") ?? []
+  }
+
+  /// Why a sign-in by browser does not fit the profile; nil if it does.
+  func refusal(of login: BrowserLogin) -> ProtocolError? {
+    guard let browser else { return refusal(of: .browser) }
+    let place = "profile '\(settings.name)'"
+    if let uri = login.redirectURI, !redirectURIs.contains(where: { $0.accepts(uri) }) {
+      return .invalid(
+        "\"redirect_uri\" \(uri.quoted) is none of \(place): "
+          + redirectURIs.map(\.description.quoted).joined(separator: ", "))
+    }
+    if let name = login.identityProvider, !browser.identityProviders.contains(name) {
+      let known = browser.identityProviders.map(\.quoted).joined(separator: ", ")
+      return .invalid(
+        "\"identity_provider\" \(name.quoted) is none of \(place)"
+          + (known.isEmpty ? ", which has none" : ": \(known)"))
+    }
+    if let scope = login.scopes?.first(where: { !browser.scopes.contains($0) }) {
+      return .invalid(
+        "\"scopes\" may only narrow those of \(place), which has no \(scope.quoted)")
+    }
+    if let scopes = login.scopes, !scopes.contains("openid") {
+      return .invalid("\"scopes\" must have \"openid\": without it there is no ID token")
+    }
+    return nil
+  }
+
+  func refusal(of way: OIDCSettings.SignInWay) -> ProtocolError {
+    let ways = signInMeans.map(\.rawValue).joined(separator: ", ")
+    let place = "profile '\(settings.name)'"
+    guard way == .device, case .userPool = backend?.kind else {
+      return .invalid("\(place) has no sign-in by \(way.rawValue): it offers \(ways)")
+    }
+    return .invalid(
+      "\(place) has no sign-in by device: Cognito's user pools have no device codes; it offers \(ways)"
+    )
+  }
+
+  /// The plan of a sign-in that ``refusal(of:)-swift.method`` has let through; nil where the profile
+  /// has none.
+  ///
+  /// - Throws: if a required claim has no value for this user.
+  public func providerPlan(
+    _ signIn: SignInInput, user: String?, uid: UInt32, host: String
+  ) throws(TemplateError) -> ProviderConversation.Plan? {
+    guard let backend, let issuer = plan.backend.issuer else { return nil }
+    let way: ProviderConversation.Way
+    switch signIn {
+    case .browser(let login):
+      guard let request = authorization(login, issuer.clientID) else { return nil }
+      way = .browser(request)
+    case .device:
+      guard case .oidc(let oidc) = backend.kind else { return nil }
+      way = .device(scopes: oidc.browser.scopes)
+    default: return nil
+    }
+    return ProviderConversation.Plan(
+      backend: backend.name, clientID: issuer.clientID, way: way,
+      required: try requiredClaims(user: user, uid: uid, host: host))
+  }
+
+  /// What an account at the profile's provider must have, to be this user's.
+  ///
+  /// - Throws: if a claim has no value for this user.
+  public func requiredClaims(
+    user: String?, uid: UInt32, host: String
+  ) throws(TemplateError) -> RequiredClaims {
+    guard case .oidc(let oidc)? = backend?.kind else { return RequiredClaims() }
+    var required: [(name: String, value: String)] = []
+    for claim in oidc.required {
+      required.append((claim.name, try claim.value.expand(user: user, uid: uid, host: host)))
+    }
+    return RequiredClaims(required)
+  }
+
+  private func authorization(_ login: BrowserLogin, _ clientID: String) -> AuthorizationRequest? {
+    guard let browser, let uri = login.redirectURI ?? redirectURIs.first?.description else {
+      return nil
+    }
+    var request = AuthorizationRequest(
+      clientID: clientID, redirectURI: uri, scopes: login.scopes ?? browser.scopes)
+    if case .userPool = backend?.kind {
+      request.identityProvider = login.identityProvider ?? browser.identityProviders.first
+      // What the client chose goes before the alias.
+      request.idpIdentifier = login.identityProvider == nil ? browser.idpIdentifier : nil
+      if request.idpIdentifier != nil { request.identityProvider = nil }
+    }
+    request.prompt = login.prompt
+    request.more = browser.authorize
+    return request
+  }
+}
+
+extension OIDCSettings.SignInWay {
+  var means: SignInMeans {
+    switch self {
+    case .browser: .browser
+    case .paste: .paste
+    case .device: .device
+    }
+  }
+}

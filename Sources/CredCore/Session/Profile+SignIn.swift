@@ -1,0 +1,178 @@
+/// Which sign-ins fit the profile.
+extension Profile {
+  /// How users sign in, for clients that ask before they sign in.
+  public var signInMeans: [SignInMeans] {
+    var means: [SignInMeans] = []
+    if plan.worksUnattended { means.append(.host) }
+    if plan.backend == .password || poolProfile != nil { means.append(.password) }
+    means += signInProfile.signInWays.map(\.means)
+    // A developer token is a backend's word, not a user pool's.
+    if plan.backend.issuer == nil { means.append(.token) }
+    if takesLogins { means.append(.logins) }
+    return means
+  }
+
+  /// Whether its backend can be told of a sign-out.
+  public var reportsSignOut: Bool {
+    switch backend?.kind {
+    case .http(let http): http.logoutURL != nil
+    case .userPool, .oidc: true
+    case nil, .exec, .cognito, .awsSample: false
+    }
+  }
+
+  /// With `method = GET` a backend gets nothing but its URL, and so no logins.
+  private var takesLogins: Bool {
+    guard case .http(let http) = backend?.kind else { return true }
+    return http.method != .get
+  }
+
+  /// Why a `login` does not fit this profile; checked before any call.
+  public func refusal(of login: LoginRequest) -> ProtocolError? {
+    if login.customRoleARN != nil, plan.flow == .basic {
+      return ProtocolError(
+        .invalidRequest,
+        "\"custom_role_arn\" belongs to the enhanced flow, and profile '\(settings.name)' has the "
+          + "basic one: its role is role_arn")
+    }
+    if login.metadata != nil || login.validationData != nil, let error = refusalOfMetadata {
+      return error
+    }
+    switch login.signIn {
+    case .host: return refusalOfHost
+    case .username:
+      guard let settings = poolProfile?.userPool else {
+        return ProtocolError(
+          .invalidRequest,
+          "\"username\" needs \"password\": profile '\(self.settings.name)' has no user pool to "
+            + "ask for it")
+      }
+      guard settings.authFlow.needsPassword else { return nil }
+      return ProtocolError(
+        .signInRequired, "profile '\(self.settings.name)' needs a password")
+    case .browser(let browser): return signInProfile.refusal(of: browser)
+    case .device:
+      return signInProfile.signInWays.contains(.device) ? nil : signInProfile.refusal(of: .device)
+    case .password:
+      guard plan.backend != .password, poolProfile == nil else { return nil }
+      return ProtocolError(
+        .invalidRequest, "profile '\(settings.name)' has no backend that takes passwords")
+    case .poolTokens: return nil
+    case .developerToken where plan.backend.issuer != nil:
+      return ProtocolError(
+        .invalidRequest,
+        "profile '\(settings.name)' has a "
+          + (plan.backend.issuer?.pool == nil ? "provider of its own" : "user pool")
+          + ": it takes no developer token")
+    case .developerToken(let identityID, let token):
+      return refusal(of: identityID) ?? refusal(of: token, for: identityID)
+    case .logins(let logins, let identityID, let isAlone):
+      return refusal(of: logins) ?? identityID.flatMap(refusal)
+        ?? (isAlone ? nil : refusalOfLinking(identityID))
+    }
+  }
+
+  /// Only the backend says who is whom at the developer provider: a client that could would name
+  /// another user there.
+  private func refusal(of logins: LoginsMap) -> ProtocolError? {
+    let own = settings.developerProvider?.lowercased()
+    for provider in logins.logins.map(\.provider) {
+      if provider.lowercased() == own {
+        return ProtocolError(
+          .invalidRequest,
+          "provider \(provider.quoted) in \"logins\" is the developer_provider of profile "
+            + "'\(settings.name)': only its backend vouches for users there")
+      }
+      // What a client brings was not asked for by credd, nor confirmed.
+      let issuer = plan.backend.issuer ?? plan.link
+      if provider.lowercased() == issuer?.loginsKey.lowercased() {
+        let source = issuer?.pool == nil ? "OpenID Connect provider" : "user pool"
+        return ProtocolError(
+          .invalidRequest,
+          "provider \(provider.quoted) in \"logins\" is the \(source) of profile "
+            + "'\(settings.name)' itself: sign in to it")
+      }
+      if provider == plan.developerLoginKey {
+        return ProtocolError(
+          .invalidRequest,
+          "provider \(provider.quoted) in \"logins\" is the key of developer tokens: they go into "
+            + "\"token\", with their \"identity_id\"")
+      }
+    }
+    return nil
+  }
+
+  private func refusal(of identityID: IdentityID) -> ProtocolError? {
+    guard identityID.region != pool.region else { return nil }
+    return ProtocolError(
+      .invalidRequest,
+      "\"identity_id\" is of region \(identityID.region.quoted), and the pool of profile "
+        + "'\(settings.name)' of \(pool.region)")
+  }
+
+  /// Why logins cannot go to the backend to be linked.
+  private func refusalOfLinking(_ identityID: IdentityID?) -> ProtocolError? {
+    guard let backend else { return nil }
+    if identityID != nil {
+      return ProtocolError(
+        .invalidRequest,
+        "in profile '\(settings.name)' the backend says whose identity it is: \"identity_id\" beside "
+          + "\"logins\" takes \"alone\": true")
+    }
+    guard case .http(let http) = backend.kind, http.method == .get else { return nil }
+    return ProtocolError(
+      .invalidRequest,
+      "backend '\(backend.name)' of profile '\(settings.name)' has method = GET, which carries no "
+        + "logins: \"logins\" takes \"alone\": true, or the backend method = POST")
+  }
+
+  /// In the basic flow only the token says whose it is: STS is not told the IdentityId.
+  private func refusal(of token: DeveloperToken, for identityID: IdentityID) -> ProtocolError? {
+    // Cognito would not notice: it gives the other pool's credentials.
+    if let audience = token.audience.flatMap({ try? IdentityPoolID($0) }), audience != pool {
+      return ProtocolError(
+        .tokenRejected,
+        "\"token\" is for another identity pool than that of profile '\(settings.name)'")
+    }
+    switch token.subject {
+    case identityID: return nil
+    case nil where plan.flow == .enhanced: return nil
+    default:
+      return ProtocolError(
+        .tokenRejected, "\"token\" is not a token of Cognito for the identity \"identity_id\"")
+    }
+  }
+
+  /// Why clients may send nothing for the triggers of a user pool; nil if they may.
+  public var refusalOfMetadata: ProtocolError? {
+    guard let userPool = poolProfile?.userPool else {
+      return ProtocolError(
+        .invalidRequest,
+        "\"client_metadata\" and \"validation_data\" are for user pools, and profile "
+          + "'\(settings.name)' has none")
+    }
+    guard !userPool.takesClientMetadata else { return nil }
+    return ProtocolError(
+      .invalidRequest,
+      "profile '\(settings.name)' takes no \"client_metadata\" and no \"validation_data\": its "
+        + "backend has client_metadata = no")
+  }
+
+  private var refusalOfHost: ProtocolError? {
+    if plan.worksUnattended { return nil }
+    if let issuer = plan.backend.issuer, issuer.pool == nil {
+      return ProtocolError(
+        .signInRequired,
+        "profile '\(settings.name)' needs a sign-in by "
+          + signInWays.map(\.rawValue).joined(separator: ", ") + ": see 'credctl login'")
+    }
+    guard plan.backend != .password, plan.backend.issuer == nil else {
+      // At this code a client asks the user for a password.
+      return ProtocolError(.signInRequired, "profile '\(settings.name)' needs a password")
+    }
+    return ProtocolError(
+      .invalidRequest,
+      "profile '\(settings.name)' has no backend: \"login\" needs \"identity_id\" with \"token\", or "
+        + "\"logins\"")
+  }
+}

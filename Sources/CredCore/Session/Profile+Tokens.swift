@@ -1,0 +1,54 @@
+/// Which tokens local programs get.
+extension Profile {
+  /// Which kind of token `token` gives.
+  ///
+  /// - Parameter holdsToken: whether the session has a developer token that a client brought.
+  /// - Throws: why it gives none.
+  public func tokenKind(
+    _ asked: TokenKind?, holdsToken: Bool
+  ) throws(ProtocolError) -> TokenKind {
+    guard plan.backend.issuer != nil || plan.link != nil else {
+      guard asked == nil || asked == .developer else {
+        throw .invalid(
+          "profile '\(settings.name)' has no provider of users, and so no tokens of the kind "
+            + (asked?.rawValue ?? "").quoted)
+      }
+      guard asked != nil || settings.developerProvider != nil || holdsToken else {
+        throw ProtocolError(
+          .accessDenied,
+          "profile '\(settings.name)' hands out no tokens: it has neither developer_provider nor "
+            + "vend_tokens")
+      }
+      return .developer
+    }
+    // Beside a linked provider, the backend's own token is no matter of vend_tokens.
+    if plan.backend.issuer == nil, asked ?? .developer == .developer { return .developer }
+    let vended = settings.vendTokens.compactMap(\.kind)
+    guard let kind = asked ?? vended.first else {
+      throw ProtocolError(
+        .accessDenied, "profile '\(settings.name)' hands out no tokens: see vend_tokens")
+    }
+    guard kind != .developer else {
+      throw .invalid(
+        "the users of profile '\(settings.name)' sign in to a "
+          + (userPool == nil ? "provider" : "user pool") + ", which gives no developer tokens")
+    }
+    guard vended.contains(kind) else {
+      throw ProtocolError(
+        .accessDenied,
+        "profile '\(settings.name)' hands out no \(kind.rawValue) tokens: see vend_tokens")
+    }
+    return kind
+  }
+
+  /// Why a program does not get this access token; nil if it may.
+  public func refusal(ofVending token: HeldPoolToken) -> ProtocolError? {
+    // The scope is a user pool's. Another provider's token may be one that only the provider reads.
+    guard (plan.backend.issuer ?? plan.link)?.pool != nil else { return nil }
+    guard token.mayChangeAccount, !settings.vendTokens.contains(.account) else { return nil }
+    return ProtocolError(
+      .accessDenied,
+      "this access token may change the user's account, which takes the word 'account' in "
+        + "vend_tokens of profile '\(settings.name)'")
+  }
+}

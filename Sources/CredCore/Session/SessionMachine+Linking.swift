@@ -1,0 +1,140 @@
+/// Sign-ins at a provider that are linked to the user whom the backend vouches for (`link_backend`).
+///
+/// The session stays the backend's. Beside it stands the provider's sign-in, whose fresh ID token goes
+/// into each callback: the backend links it. Where the provider is away, or has ended its sign-in, the
+/// callback goes without, for the identity is the user's already.
+extension SessionMachine {
+  /// The sign-in that is linked; nil where there is none.
+  public var link: PoolSession? { held.link }
+
+  /// Why nobody can be linked now; nil if a sign-in can.
+  public var refusalOfLinking: ProtocolError? {
+    guard plan.link != nil, plan.backend != .host else { return nil }
+    if case .signedIn(.password) = held.state { return nil }
+    return ProtocolError(
+      .signInRequired,
+      "this sign-in is linked to the user of the backend, and nobody is signed in there: sign in "
+        + "with user name and password first")
+  }
+
+  // MARK: Sign-in
+
+  /// Takes the tokens of a sign-in that is to be linked. The callback that follows says whether the
+  /// backend takes it.
+  ///
+  /// - Returns: why it cannot; nil if it has.
+  mutating func useLink(
+    _ signIn: PoolSignIn, _ context: inout EventContext
+  ) -> ProtocolError? {
+    if let refusal = refusalOfLinking { return refusal }
+    guard let session = PoolSession(signIn, keepsAccessToken: plan.keepsAccessToken) else {
+      return .noRefreshToken
+    }
+    switch held.state {
+    // The user stays the same: what is valid stays until the backend has answered.
+    case .signedIn(.host), .signedIn(.password), .tokensInvalid(.host): break
+    case .signedOut, .guest:
+      forgetCredentials(&context)
+      held.state = .signedOut(byUser: false)
+    // Another kind of sign-in. A browser's user has agreed to replace it, and a password's user has
+    // asked for it.
+    case .signedIn, .tokensInvalid: dropAllOfUser(&context)
+    }
+    held.link = session
+    held.token = nil
+    linkTrouble = nil
+    return nil
+  }
+
+  // MARK: Callbacks
+
+  /// The linked sign-in, if a callback needs a new ID token of it first.
+  func linkToRenew(_ refresh: Refresh, _ now: Instant) -> PoolSession? {
+    guard !refresh.hasTriedLink, let link = held.link, !link.refreshToken.isEmpty,
+      !(link.idToken?.isUsable(now) ?? false)
+    else { return nil }
+    // It has failed just now: a callback does not wait for a second attempt.
+    if let trouble = linkTrouble, now < trouble.pause.callersFrom { return nil }
+    return link
+  }
+
+  /// What a callback brings the backend to be linked.
+  func loginsForBackend(_ now: Instant) -> LoginsMap {
+    guard let link = held.link, let token = link.idToken, token.isUsable(now) else {
+      return held.logins
+    }
+    var logins = LoginsMap()
+    try? logins.set(link.issuer.loginsKey, token: token.token)
+    for login in held.logins.logins { try? logins.set(login.provider, token: login.token) }
+    return logins
+  }
+
+  /// Takes what the renewal of the linked sign-in has brought, and goes on with the callback.
+  mutating func linkRenewalEnded(
+    _ outcome: UpstreamOutcome, _ refresh: Refresh, _ context: inout EventContext
+  ) {
+    var refresh = refresh
+    refresh.hasTriedLink = true
+    switch outcome {
+    case .poolTokens(let tokens, let serverTime):
+      guard let link = held.link, link.isUser(of: tokens) else {
+        endLink(.tokensOfAnotherUser, &context)
+        break
+      }
+      let renewed = link.renewed(
+        tokens, serverTime: serverTime, received: context.now,
+        keepsAccessToken: plan.keepsAccessToken)
+      replaceLink(renewed)
+      linkTrouble = nil
+      if let lifetime = renewed.idToken?.lifetime, lifetime <= .zero {
+        noteLinkFailure(.tokenExpired, context)
+      }
+    case .refreshTokenReplaced(let token, let failure):
+      if let link = held.link { replaceLink(link.replacing(refreshToken: token)) }
+      linkFailed(failure, &context)
+    case .failed(let failure) where failure.namesUnknownOperation:
+      refresh.hasTriedLink = !refresh.remedies.insert(.olderRenewal).inserted
+      if refresh.hasTriedLink { linkFailed(failure, &context) }
+    case .failed(let failure): linkFailed(failure, &context)
+    case .signedIn, .fileToken, .token, .identity, .credentials: break
+    }
+    if refresh.isForLink, refresh.hasTriedLink { return linkRefreshEnded() }
+    startNextCall(refresh, &context)
+  }
+
+  /// A provider that is away ends nothing: the next callback tries again.
+  private mutating func linkFailed(_ failure: UpstreamFailure, _ context: inout EventContext) {
+    if failure.failureClass == .signInRequired { return endLink(failure, &context) }
+    noteLinkFailure(failure, context)
+  }
+
+  private mutating func endLink(_ failure: UpstreamFailure, _ context: inout EventContext) {
+    let name = held.link?.username ?? ""
+    let error = ProtocolError(
+      .signInRequired,
+      "the linked sign-in of \(name.quoted) has ended: \(failure.message); the session goes on "
+        + "without it, and a new sign-in links it again")
+    // A login that is refused must not bring the dead token back.
+    if let dead = held.link { forgetLink(dead.refreshToken) }
+    context.actions.append(.announce(.expiring(error)))
+  }
+
+  private mutating func forgetLink(_ refreshToken: Secret) {
+    held.link = nil
+    linkTrouble = nil
+    if signIn?.before.link?.refreshToken == refreshToken { signIn?.before.link = nil }
+  }
+
+  /// The former refresh token may be dead, so a refused login goes back to this one.
+  private mutating func replaceLink(_ next: PoolSession) {
+    if let before = signIn?.before.link, before.refreshToken == held.link?.refreshToken {
+      signIn?.before.link = next
+    }
+    held.link = next
+  }
+}
+
+extension ProtocolError {
+  static let noRefreshToken = ProtocolError(
+    .signInFailed, "the user pool gave no refresh token: check the app client's settings")
+}

@@ -1,0 +1,48 @@
+/// What a profile's configuration means for its sessions.
+public struct SessionPlan: Sendable, Equatable {
+  /// How the profile's backend authenticates a user. The names of the cases are part of stored
+  /// fingerprints.
+  public enum BackendTrust: Sendable, Equatable {
+    /// There is no backend.
+    case none
+    /// The backend trusts the host: the first `get` signs in by itself.
+    case host
+    /// The backend requires a password.
+    case password
+    /// The backend is a user pool: users prove there who they are, and its tokens go to Cognito.
+    indirect case userPool(PoolIssuer)
+
+    /// Of the user pool; nil for another backend.
+    public var issuer: PoolIssuer? { if case .userPool(let issuer) = self { issuer } else { nil } }
+  }
+
+  public var backend: BackendTrust
+  /// The provider of the token in the profile's token file, which signs in unattended.
+  @Boxed public var tokenFileProvider: String?
+  /// The key of a developer token in `Logins`; it depends on the partition.
+  public var developerLoginKey: String
+  /// Whose sign-ins are linked to the user of the backend; nil without such a provider.
+  @Boxed public internal(set) var link: PoolIssuer? = nil
+  // Small ones last: a session's other small values fill the rest of their word.
+  public var flow: ProfileSettings.Flow
+  /// Unauthenticated identities are allowed.
+  public var allowsGuests: Bool
+  /// Whether a user pool's access token is kept, to be handed out.
+  public var keepsAccessToken: Bool
+
+  /// Whether a session signs in without a `login`.
+  public var worksUnattended: Bool { backend == .host || tokenFileProvider != nil }
+
+  public init(
+    backend: BackendTrust, flow: ProfileSettings.Flow = .enhanced, allowsGuests: Bool = false,
+    tokenFileProvider: String? = nil,
+    developerLoginKey: String = "cognito-identity.amazonaws.com", keepsAccessToken: Bool = false
+  ) {
+    self.backend = backend
+    self.flow = flow
+    self.allowsGuests = allowsGuests
+    self.tokenFileProvider = tokenFileProvider
+    self.developerLoginKey = developerLoginKey
+    self.keepsAccessToken = keepsAccessToken
+  }
+}

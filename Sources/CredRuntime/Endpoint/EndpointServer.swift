@@ -1,0 +1,379 @@
+internal import CLinux
+internal import CredCore
+internal import CredService
+internal import Glibc
+internal import Logging
+
+/// Serves HTTP clients on loopback: accepts, has the kernel say who called, reads requests and writes
+/// answers, one request of a connection at a time.
+///
+/// Connections hang on the clients' own epoll, edge-triggered. Each user has a turn, and in it one of
+/// its connections has one request.
+@safe final class EndpointServer: ReadinessReceiver {
+  /// What the tokens of the endpoint's descriptors have, and those of ``ClientServer`` never.
+  static let tokenBit: UInt64 = 1 << 63
+  private static let listenerBit: UInt64 = 1 << 62
+  /// How often deadlines are looked at, while there are connections.
+  private static let check = Duration.seconds(1)
+  /// How long one call of ``serve(_:)`` gives to requests, and the connections that it accepts.
+  private static let turnTime = Duration.microseconds(50)
+  private static let acceptsPerTurn = 4
+  private static let readSize = Limits.Endpoint.headBytes
+  private static let interest =
+    CREDD_EPOLL_IN | CREDD_EPOLL_OUT | CREDD_EPOLL_RDHUP | CREDD_EPOLL_ET
+
+  private let loop: EventLoop
+  private let receiver: any EndpointReceiving
+  private let attestation: any ConnectionAttesting
+  private let units: UnitDirectory
+  private let log: Logger
+  private var listeners: [Int32: EndpointAddress] = [:]
+  private var connections: [UInt64: EndpointConnection] = [:]
+  private var lastToken: UInt64 = 0
+  /// Connections of each user; those without an attested peer under nil.
+  private var counts: [UInt32?: Int] = [:]
+  private var turns = TurnQueue<UInt32?, EndpointConnection>()
+  /// The connection whose turn it is. What it is given is written at the end of its turn.
+  private var current: EndpointConnection?
+  private var timer: EventSource?
+  private var acceptTimer: EventSource?
+  private let input: UnsafeMutableBufferPointer<UInt8>
+  /// Why the kernel's word was missing, how often.
+  private(set) var failures: [AttestationFailure: Int] = [:]
+  private(set) var limitHits: [HitLimit: Int] = [:]
+  /// When a failure is logged again.
+  private var nextNotice = Instant(nanoseconds: .min)
+
+  /// Since when no client is connected; has no meaning while one is.
+  private(set) var emptySince: Instant
+
+  init(
+    loop: EventLoop, receiver: any EndpointReceiving, attestation: any ConnectionAttesting,
+    units: UnitDirectory, log: Logger
+  ) throws(SystemError) {
+    self.loop = loop
+    self.receiver = receiver
+    self.attestation = attestation
+    self.units = units
+    self.log = log
+    emptySince = loop.now
+    unsafe input = .allocate(capacity: Self.readSize)
+    timer = try loop.timer { [unowned self] _ in self.closeOverdue() }
+    acceptTimer = try loop.timer { [unowned self] _ in self.resumeAccepting() }
+    loop.setEndpoint(self)
+  }
+
+  deinit {
+    loop.setEndpoint(nil)
+    stopListening()
+    unsafe input.deallocate()
+  }
+
+  var connectionCount: Int { connections.count }
+
+  var addresses: [EndpointAddress] { listeners.sorted { $0.key < $1.key }.map(\.value) }
+
+  // MARK: Accepting
+
+  /// Accepts clients from a listener on loopback, which stays the caller's.
+  func listen(on listener: Int32, at address: EndpointAddress) throws(SystemError) {
+    listeners[listener] = address
+    try SystemError.check(watch(listener), "watch descriptor \(listener)")
+  }
+
+  /// Takes no more clients.
+  func stopListening() {
+    listeners.keys.forEach(loop.remove)
+    listeners = [:]
+    acceptTimer?.arm(at: nil)
+  }
+
+  private func watch(_ listener: Int32) -> Int32 {
+    loop.add(listener, CREDD_EPOLL_IN, Self.tokenBit | Self.listenerBit | UInt64(listener))
+  }
+
+  private func accept(from listener: Int32, at address: EndpointAddress) {
+    let now = loop.now
+    for _ in 0..<Self.acceptsPerTurn {
+      let descriptor = credd_accept(listener)
+      switch -descriptor {
+      case EAGAIN: return
+      case ECONNABORTED, EINTR: continue
+      case 1...:
+        // Descriptors or memory ran out: a retry at once would spin.
+        listeners.keys.forEach(loop.remove)
+        acceptTimer?.arm(at: now + .milliseconds(100))
+        return
+      default: admit(descriptor, at: address, now)
+      }
+    }
+  }
+
+  private func resumeAccepting() {
+    for listener in listeners.keys { _ = watch(listener) }
+  }
+
+  private func admit(_ descriptor: Int32, at address: EndpointAddress, _ now: Instant) {
+    // Before anything is read: see ``AttestedPeer``.
+    let answer = attestation.attest(descriptor)
+    if case .failure(let failure) = answer { note(failure, now) }
+    lastToken = (lastToken + 1) & (Self.listenerBit - 1)
+    let connection = EndpointConnection(
+      descriptor, token: Self.tokenBit | lastToken, address: address,
+      attested: try? answer.get(), deadline: now + Limits.Endpoint.headTime, server: self)
+    insert(connection, now)
+    _ = credd_send_at_once(descriptor)
+    guard loop.add(descriptor, Self.interest, connection.token) == 0 else {
+      return close(connection)
+    }
+    guard connections.count <= Limits.Endpoint.connections,
+      counts[connection.owner, default: 0] <= Limits.Endpoint.connectionsPerUser
+    else { return refuse(.tooManyConnections, connection) }
+    if connection.attested != nil {
+      connection.client = receiver.connectedToEndpoint(connection, connection)
+    }
+    // The request is usually there already.
+    connection.events = CREDD_EPOLL_IN
+    queue(connection)
+  }
+
+  private func insert(_ connection: EndpointConnection, _ now: Instant) {
+    if connections.isEmpty { timer?.arm(at: now + Self.check) }
+    connections[connection.token] = connection
+    counts[connection.owner, default: 0] += 1
+  }
+
+  /// Logged once a minute: any process may make connections that close at once.
+  private func note(_ failure: AttestationFailure, _ now: Instant) {
+    failures[failure, default: 0] += 1
+    guard now >= nextNotice else { return }
+    nextNotice = now + .seconds(60)
+    log.notice(
+      "the kernel did not say who made a connection to the endpoint",
+      metadata: ["reason": "\(failure.rawValue)"])
+  }
+
+  // MARK: Serving
+
+  var isBusy: Bool { !turns.isEmpty }
+
+  func serve(_ ready: borrowing Span<credd_ready>) {
+    for index in ready.indices where ready[index].token & Self.tokenBit != 0 {
+      let event = ready[index]
+      if let connection = connections[event.token] {
+        connection.events |= event.events
+        queue(connection)
+      } else if event.token & Self.listenerBit != 0 {
+        let listener = Int32(truncatingIfNeeded: event.token)
+        if let address = listeners[listener] { accept(from: listener, at: address) }
+      }
+    }
+    let end = loop.now + Self.turnTime
+    var left = turns.count
+    while left > 0, let connection = turns.popFirst() {
+      left -= 1
+      connection.isQueued = false
+      current = connection
+      serve(connection)
+      current = nil
+      if hasMore(connection) { queue(connection) }
+      if loop.now >= end { break }
+    }
+  }
+
+  /// Gives a connection a turn in this iteration or the next.
+  func queue(_ connection: EndpointConnection) {
+    guard !connection.isQueued, !connection.isClosed, connection !== current else { return }
+    connection.isQueued = true
+    turns.append(connection, of: connection.owner)
+  }
+
+  private func serve(_ connection: EndpointConnection) {
+    guard !connection.isClosed else { return }
+    let now = loop.now
+    write(connection, now)
+    guard !connection.isClosed else { return }
+    if connection.isGone { return close(connection) }
+    guard !connection.isBusy, !connection.isClosing else { return }
+    if !connection.unread.isEmpty {
+      let bytes = connection.unread
+      connection.unread = []
+      take(bytes.span, connection, now)
+    } else if connection.hasInput {
+      read(connection, now)
+    } else if connection.isInputFinished {
+      return close(connection)
+    }
+    guard !connection.isClosed else { return }
+    write(connection, now)
+  }
+
+  /// Whether its next request, or the end of its input, waits for another turn.
+  private func hasMore(_ connection: EndpointConnection) -> Bool {
+    guard !connection.isClosed, !connection.isBusy else { return false }
+    return !connection.unread.isEmpty || connection.hasInput || connection.isInputFinished
+  }
+
+  private func read(_ connection: EndpointConnection, _ now: Instant) {
+    let count = unsafe credd_read(connection.descriptor, input.baseAddress, input.count)
+    switch count {
+    case 1...:
+      // Epoll reports what comes after a short read, but not the end again.
+      if unsafe count < input.count, connection.events & CREDD_EPOLL_RDHUP == 0 {
+        connection.events &= ~CREDD_EPOLL_IN
+      }
+      let chunk = unsafe UnsafeMutableBufferPointer(rebasing: input[..<count])
+      unsafe take(chunk.span, connection, now)
+      unsafe credd_wipe(input.baseAddress, count)
+    case 0:
+      connection.events &= ~(CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP)
+      connection.isInputFinished = true
+    case -Int(EAGAIN):
+      connection.events &= ~(CREDD_EPOLL_IN | CREDD_EPOLL_RDHUP)
+    default: close(connection)
+    }
+  }
+
+  private func take(
+    _ chunk: borrowing Span<UInt8>, _ connection: EndpointConnection, _ now: Instant
+  ) {
+    let isNew = !connection.reader.holdsPartialHead
+    var position = 0
+    switch connection.reader.next(in: chunk, from: &position) {
+    case .needsMore:
+      if isNew { connection.deadline = now + Limits.Endpoint.headTime }
+    case .refused(let refusal): refuse(refusal, connection)
+    case .request(let request):
+      if position < chunk.count {
+        connection.unread = chunk.extracting(position..<chunk.count).copied
+      }
+      connection.deadline = now + Limits.Endpoint.headTime
+      connection.arrived = now
+      answer(request, connection, now)
+    }
+  }
+
+  // MARK: Answers
+
+  private func answer(
+    _ request: EndpointRequest, _ connection: EndpointConnection, _ now: Instant
+  ) {
+    let isAttested = connection.client != nil
+    if let refusal = request.refusal(at: connection.address, isAttested: isAttested) {
+      return refuse(refusal, connection)
+    }
+    guard connection.group == nil, let peer = connection.attested, let id = peer.controlGroup else {
+      return pass(request, connection, now)
+    }
+    if let group = units.known(id) {
+      connection.group = group
+      return pass(request, connection, now)
+    }
+    connection.heldRequest = request
+    let token = connection.token
+    units.find(id, for: peer.uid) { [weak self] answer in self?.groupFound(answer, token) }
+  }
+
+  private func groupFound(_ answer: UnitDirectory.Answer, _ token: UInt64) {
+    guard let connection = connections[token], let request = connection.heldRequest.take() else {
+      return
+    }
+    switch answer {
+    case .group(let group):
+      connection.group = .some(group)
+      pass(request, connection, loop.now)
+    case .overdue:
+      connection.append(
+        EndpointReply.error(
+          ProtocolError(.timeout, "the unit of the caller was not found in time; try again")
+        ).bytes)
+      connection.isClosing = true
+    }
+    queue(connection)
+  }
+
+  private func pass(
+    _ request: EndpointRequest, _ connection: EndpointConnection, _ now: Instant
+  ) {
+    guard let client = connection.client else { return }
+    receiver.receive(request, from: client, arrived: connection.arrived, now: now)
+  }
+
+  private func refuse(_ refusal: EndpointRefusal, _ connection: EndpointConnection) {
+    receiver.refused(refusal)
+    switch refusal {
+    case .tooManyConnections: limitHits[.endpointConnections, default: 0] += 1
+    case .headTooSlow: limitHits[.endpointTime, default: 0] += 1
+    default: break
+    }
+    connection.append(EndpointReply.refusal(refusal).bytes)
+    connection.isClosing = true
+    connection.unread = []
+    queue(connection)
+  }
+
+  /// The unit of a connection whose control group is still there.
+  func unit(of connection: EndpointConnection) -> String? {
+    guard case .some(let group?) = connection.group, units.isThere(group) else { return nil }
+    return group.unit
+  }
+
+  /// Writes what there is. A connection that is done is closed; one that has its answer may send its
+  /// next request.
+  private func write(_ connection: EndpointConnection, _ now: Instant) {
+    guard connection.hasOutput else {
+      if connection.isClosing { close(connection) }
+      return
+    }
+    connection.events &= ~CREDD_EPOLL_OUT
+    guard connection.flush(now) else { return close(connection) }
+    guard !connection.hasOutput else { return }
+    if connection.isClosing {
+      close(connection)
+    } else if !(connection.client?.isWaiting ?? false) {
+      connection.deadline = now + Limits.Endpoint.idleTime
+    }
+  }
+
+  // MARK: The end of connections
+
+  func close(_ connection: EndpointConnection) {
+    guard !connection.isClosed else { return }
+    connection.isClosed = true
+    // Its descriptor is closed with its last reference. Unread bytes would turn the end into a reset.
+    credd_finish_sending(connection.descriptor)
+    _ = unsafe credd_read(connection.descriptor, input.baseAddress, input.count)
+    unsafe credd_wipe(input.baseAddress, input.count)
+    connections[connection.token] = nil
+    let left = counts[connection.owner, default: 1] - 1
+    counts[connection.owner] = left > 0 ? left : nil
+    if connections.isEmpty {
+      emptySince = loop.now
+      timer?.arm(at: nil)
+    }
+    if let client = connection.client { receiver.left(client) }
+  }
+
+  private func closeOverdue() {
+    let now = loop.now
+    for connection in connections.values where connection.deadline <= now {
+      if connection.reader.holdsPartialHead, !connection.isClosing {
+        refuse(.headTooSlow, connection)
+        write(connection, now)
+      } else {
+        close(connection)
+      }
+    }
+    timer?.arm(at: connections.isEmpty ? nil : now + Self.check)
+  }
+
+  /// Writes the last answers and closes all connections: the daemon ends.
+  func finish() {
+    stopListening()
+    let now = loop.now
+    for connection in connections.values.sorted(by: { $0.token < $1.token }) {
+      write(connection, now)
+      close(connection)
+    }
+  }
+}

@@ -1,0 +1,98 @@
+internal import CLinux
+internal import CredCore
+internal import CredService
+internal import Glibc
+
+/// Says who made a TCP connection.
+protocol ConnectionAttesting: AnyObject {
+  func attest(_ connection: Int32) -> Result<AttestedPeer, AttestationFailure>
+}
+
+/// Asks the kernel's table of sockets, by one netlink socket that stays open.
+final class KernelAttestation: ConnectionAttesting {
+  private let netlink: Int32
+  private var sequence: UInt32 = 0
+
+  /// - Parameter netlink: a socket of inet-diag, which this object closes. systemd's own sees the
+  ///   network namespace of the service manager.
+  init(_ netlink: Int32) throws(SystemError) {
+    self.netlink = netlink
+    try SystemError.check(credd_set_nonblocking(netlink), "prepare the netlink socket")
+    try SystemError.check(credd_empty_diag_socket(netlink), "empty the netlink socket")
+  }
+
+  /// Opens a netlink socket, for a daemon that systemd did not start.
+  convenience init() throws(SystemError) {
+    try self.init(try SystemError.check(credd_diag_socket(), "open a netlink socket"))
+  }
+
+  deinit { credd_close(netlink) }
+
+  func attest(_ connection: Int32) -> Result<AttestedPeer, AttestationFailure> {
+    sequence &+= 1
+    var found = credd_socket_report()
+    switch unsafe credd_ask_other_end(netlink, sequence, connection, &found) {
+    case 0: break
+    case -ENOENT, -ECONNREFUSED: return .failure(.unknown)
+    case -ENOTCONN: return .failure(.ownEndClosed)
+    default: return .failure(.noAnswer)
+    }
+    let report = SocketReport(
+      isOfOtherEnd: found.is_of_other_end, state: found.state, uid: found.uid, inode: found.inode,
+      controlGroup: found.has_control_group ? found.control_group : nil)
+    // Only now: see ``AttestedPeer``.
+    let state = UInt8(exactly: credd_tcp_state(connection))
+    return Result { () throws(AttestationFailure) in
+      try AttestedPeer(report, ownState: state)
+    }
+  }
+
+  /// Asks about a connection of this process to itself. The kernel's answer to a question about TCP
+  /// is "no such socket", too, where its module for that is missing.
+  ///
+  /// - Throws: if the endpoint could not tell who calls.
+  func test() throws(SystemError) {
+    var name = credd_tcp_name()
+    name.ipv4 = (127, 0, 0, 1)
+    let listener = unsafe try SystemError.check(
+      credd_listen_loopback(&name, 1), "listen on 127.0.0.1")
+    defer { credd_close(listener) }
+    let client = unsafe try SystemError.check(
+      credd_connect_loopback(&name), "connect to 127.0.0.1")
+    defer { credd_close(client) }
+    let connection = try SystemError.check(
+      credd_accept(listener), "accept a connection from 127.0.0.1")
+    defer { credd_close(connection) }
+    guard case .success(let peer) = attest(connection), peer.uid == geteuid() else {
+      throw SystemError(
+        "learn from the kernel who makes a TCP connection; load its modules tcp_diag and inet_diag",
+        number: ENOENT)
+    }
+  }
+}
+
+/// The host's control groups, as the kernel shows them in files.
+final class SystemControlGroups: ControlGroupQueries {
+  /// Where cgroup2 is mounted; nil on a host without it, which then has no units at the endpoint.
+  private let root: String?
+
+  init() {
+    root = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].first {
+      unsafe credd_is_cgroup2($0) == 1
+    }
+  }
+
+  func path(ofControlGroup id: UInt64) -> String? {
+    guard let root else { return nil }
+    var path = [CChar](repeating: 0, count: 4096)
+    guard unsafe credd_control_group_path(root, id, &path, path.count) == 1 else { return nil }
+    return String(
+      validating: path.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+  }
+
+  func isThere(_ path: String, _ id: UInt64) -> Bool {
+    guard let root else { return false }
+    var inode: UInt64 = 0
+    return unsafe credd_inode(root + path, &inode) == 0 && inode == id
+  }
+}

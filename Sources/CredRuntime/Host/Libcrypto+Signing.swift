@@ -1,0 +1,25 @@
+internal import CCrypto
+internal import CredCore
+
+/// Signatures of client assertions, from libcrypto. They take milliseconds: call them on a thread.
+extension Libcrypto: AssertionSigning {
+  func algorithm(ofKey pem: Secret) -> SigningAlgorithm? {
+    let text = pem.bytes.map { CChar(bitPattern: $0) }
+    return switch unsafe credd_key_algorithm(text, text.count) {
+    case Int32(CREDD_RS256): .rs256
+    case Int32(CREDD_ES256): .es256
+    default: nil
+    }
+  }
+
+  func signature(of message: [UInt8], key pem: Secret, by algorithm: SigningAlgorithm) -> [UInt8]? {
+    let text = pem.bytes.map { CChar(bitPattern: $0) }
+    var signature = [UInt8](repeating: 0, count: Self.longestSignature)
+    let length = unsafe credd_sign(
+      text, text.count, message, message.count, &signature, signature.count)
+    return length > 0 ? Array(signature.prefix(length)) : nil
+  }
+
+  /// Bytes: of a key of 16,384 bits, the longest that OpenSSL reads.
+  private static let longestSignature = 2048
+}

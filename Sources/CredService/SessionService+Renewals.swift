@@ -1,0 +1,182 @@
+import CredCore
+import Logging
+
+/// Renewals at user pools that have begun and not ended. A pool that rotates refresh tokens has
+/// perhaps used the old one up, and the outcome alone has the next: it is never dropped.
+struct RenewalsUnderWay {
+  struct Renewal {
+    /// What was sent.
+    let tokens: PoolSession
+    /// Whose backend got it.
+    let profile: Profile
+    /// Whether the outcome may have another refresh token.
+    let mayReplaceToken: Bool
+    /// Whether a logout wants the tokens to live.
+    var isLeftAlone = false
+    /// A global sign-out that waits for the tokens.
+    var next: ((UpstreamOutcome) -> Void)?
+  }
+
+  private var renewals: [CallID: Renewal] = [:]
+  /// The daemon ends: nothing begins any more.
+  var isStopping = false
+  /// What waits for the end of all of them.
+  var whenEnded: (() -> Void)?
+
+  var isEmpty: Bool { renewals.isEmpty }
+  var calls: [CallID] { renewals.keys.sorted() }
+
+  subscript(_ call: CallID) -> Renewal? {
+    get { renewals[call] }
+    set { renewals[call] = newValue }
+  }
+
+  /// Nil for another call.
+  mutating func removeRenewal(_ call: CallID) -> Renewal? {
+    renewals.isEmpty ? nil : renewals.removeValue(forKey: call)
+  }
+}
+
+extension SessionService {
+  /// Signs out with a session's tokens as they are once the renewal under way has ended. One that was
+  /// not sent is taken back.
+  func afterRenewal(
+    _ call: CallID?, _ signOut: BackendSignOut, _ then: @escaping (BackendSignOut) -> Void
+  ) {
+    // Another sign-in of the session may be the one that is being renewed.
+    guard let call, let renewal = renewals[call],
+      renewal.tokens.refreshToken == signOut.poolSession?.refreshToken
+    else { return then(signOut) }
+    if host.upstream.withdraw(call) {
+      renewals[call] = nil
+      return then(signOut)
+    }
+    renewals[call]?.next = { [unowned self] outcome in
+      then(signOut.continued(by: outcome, at: host.clock.now))
+    }
+  }
+
+  /// Call it after the session has taken the outcome, if it still has the tokens.
+  func renewalEnded(
+    _ renewal: RenewalsUnderWay.Renewal, _ outcome: UpstreamOutcome, _ session: Session
+  ) {
+    if renewals.isStopping {
+      if renewals.isEmpty { stopWaitingForRenewals() }
+      return
+    }
+    if let next = renewal.next { return next(outcome) }
+    guard !renewal.isLeftAlone,
+      let tokens = renewal.tokens.shown(by: outcome, at: host.clock.now),
+      session.hasEnded || !session.machine.holds(tokens.refreshToken)
+    else { return }
+    revoke(tokens, of: session, renewal.profile)
+  }
+
+  /// Revokes what a session holds, before it ends otherwise than by a logout.
+  func revokeTokens(of session: Session) {
+    for tokens in session.machine.poolSessions { revoke(tokens, of: session) }
+  }
+
+  /// Revokes tokens that no session has any more, in the background.
+  ///
+  /// - Parameter profile: whose backend gave them; nil for the session's own: during a reload the one
+  ///   that it had before, since another authority may vouch for the new one's addresses.
+  func revoke(_ tokens: PoolSession, of session: Session, _ profile: Profile? = nil) {
+    guard !renewals.isStopping, !tokens.refreshToken.isEmpty,
+      !goesOn(tokens, of: session.key.uid)
+    else { return }
+    let own = profilesBefore[session.key.profile] ?? session.profile
+    let giver = [profile, own].lazy.compactMap { $0?.giving(tokens) }
+      .first { $0.plan.backend.issuer == tokens.issuer }
+    revokeTokens(
+      BackendSignOut(
+        callIDs.next(), session, isGlobal: false, tokens: tokens, of: giver ?? profile ?? own))
+  }
+
+  /// Whether the Unix user goes on with other tokens of the same person at the same provider. A
+  /// provider may end all of them with one (RFC 7009, 2.1; Auth0, where revocation deletes the grant),
+  /// so that one is left to run out. A user pool ends the tokens of one sign-in alone.
+  func goesOn(_ tokens: PoolSession, of uid: UInt32) -> Bool {
+    guard tokens.issuer.pool == nil else { return false }
+    return configuration.profileNames.contains { name in
+      sessions[SessionKey(uid: uid, profile: name)]?.machine.poolSessions.contains {
+        $0.isOfSameUser(as: tokens) && !$0.refreshToken.isEmpty
+          && $0.refreshToken != tokens.refreshToken
+      } ?? false
+    }
+  }
+
+  /// Revokes what a stored session holds and the restored one does not, where the configuration still
+  /// says how: the former process could not know that it would be dropped.
+  ///
+  /// - Parameter kept: nil where nothing of it is restored.
+  func revokeDropped(of key: SessionKey, _ record: SessionRecord, keeping kept: SessionSnapshot?) {
+    let held = kept?.poolSessions ?? []
+    for tokens in record.snapshot.poolSessions
+    where !tokens.refreshToken.isEmpty
+      && !held.contains(where: { $0.refreshToken == tokens.refreshToken })
+    {
+      guard let giver = configuration.giver(of: tokens, for: key.profile),
+        record.has(tokens, from: giver)
+      else { continue }
+      let user = UnixUser(uid: key.uid, name: record.owner.name)
+      revokeTokens(BackendSignOut(callIDs.next(), key, giver, user, of: tokens))
+    }
+  }
+
+  // MARK: The end of the daemon
+
+  /// From now on no session begins a call. Renewals that were not sent are taken back, and those
+  /// that bring no other refresh token are not waited for: the next daemon makes them again.
+  package func stop() {
+    renewals.isStopping = true
+    for call in renewals.calls {
+      let isTakenBack = host.upstream.withdraw(call)
+      if isTakenBack || renewals[call]?.mayReplaceToken == false { renewals[call] = nil }
+    }
+  }
+
+  /// Calls `body` once: when the renewals that were sent have ended and their tokens are stored, or
+  /// after `limit`.
+  package func afterRenewals(atMost limit: Duration, _ body: @escaping () -> Void) {
+    guard !renewals.isEmpty else { return body() }
+    log.info(
+      """
+      waiting up to \(limit.components.seconds) s for new tokens that user pools or providers were \
+      asked for: \(renewals.calls.count)
+      """)
+    renewals.whenEnded = body
+    renewalTimer?.arm(at: host.clock.now + limit)
+  }
+
+  func stopWaitingForRenewals() {
+    guard let end = renewals.whenEnded.take() else { return }
+    if !renewals.isEmpty {
+      log.warning(
+        """
+        new tokens did not arrive in time: \(renewals.calls.count) users may have to sign in again, \
+        if the user pool or provider replaces refresh tokens
+        """)
+    }
+    end()
+  }
+}
+
+extension ResolvedConfiguration {
+  /// A profile that signs in where these tokens come from, as it is configured now: the named one, or
+  /// another. Nil where there is none.
+  fileprivate func giver(of tokens: PoolSession, for name: String) -> Profile? {
+    let others = profileNames.filter { $0 != name }
+    for profile in ([name] + others).lazy.compactMap({ profiles[$0] }) {
+      let giver = profile.giving(tokens)
+      if giver.plan.backend.issuer == tokens.issuer { return giver }
+    }
+    // No profile uses the backend any more.
+    guard let profile = profiles[name] ?? profileNames.first.flatMap({ profiles[$0] }) else {
+      return nil
+    }
+    return configuration.backends.keys.sorted().lazy
+      .compactMap { profile.signingIn(at: $0, in: configuration) }
+      .first { $0.plan.backend.issuer == tokens.issuer }
+  }
+}

@@ -1,0 +1,149 @@
+import CredCore
+
+/// The host's control groups. ``path(ofControlGroup:)`` may take long: call it on a
+/// ``BackgroundLane`` only.
+package protocol ControlGroupQueries: Sendable {
+  /// The path of a group from the root of the host's groups; nil if there is no such group.
+  func path(ofControlGroup id: UInt64) -> String?
+  /// Whether the group is still there. Never blocks.
+  func isThere(_ path: String, _ id: UInt64) -> Bool
+}
+
+/// A control group that was found, and the unit that it belongs to.
+package struct ControlGroup: Sendable, Equatable {
+  let id: UInt64
+  let path: String
+  package let unit: String?
+
+  init(id: UInt64, path: String) {
+    self.id = id
+    self.path = path
+    unit = ControlGroupPath.unit(path)
+  }
+}
+
+/// The units of control groups, which are found by a walk through all groups and remembered.
+///
+/// One user has one walk at a time. So a user with many groups, each of which has to be found, does
+/// not take the threads of others. Each search is answered within ``Limits/Endpoint/unitTime``, also
+/// behind other walks of that user.
+package final class UnitDirectory {
+  package enum Answer: Equatable {
+    /// Nil for a group that was not found: it has ended, or is outside of the host's groups.
+    case group(ControlGroup?)
+    /// The walk did not end in time, or did not begin.
+    case overdue
+  }
+
+  private struct Asked {
+    let until: Instant
+    let completion: (Answer) -> Void
+  }
+
+  private struct Search {
+    /// Whose walk it is, once it has begun.
+    var walker: UInt32?
+    var asked: [Asked] = []
+  }
+
+  private let clock: any Clock
+  private let background: any Background
+  private let queries: any ControlGroupQueries
+  private var known: [UInt64: ControlGroup] = [:]
+  /// Groups that are looked for. There is one walk for each.
+  private var searches: [UInt64: Search] = [:]
+  /// Groups of a user whose walks have perhaps not begun, while another walk of that user goes on.
+  private var waiting: [UInt32: ArraySlice<UInt64>] = [:]
+  private var timer: (any Timer)?
+  private var isTimerArmed = false
+
+  package init(
+    clock: any Clock, background: any Background, queries: any ControlGroupQueries
+  ) {
+    self.clock = clock
+    self.background = background
+    self.queries = queries
+  }
+
+  /// A group that was found before and still is there; nil if it must be looked for.
+  package func known(_ id: UInt64) -> ControlGroup? {
+    guard let group = known[id] else { return nil }
+    guard isThere(group) else {
+      known[id] = nil
+      return nil
+    }
+    return group
+  }
+
+  package func isThere(_ group: ControlGroup) -> Bool { queries.isThere(group.path, group.id) }
+
+  /// Looks for a group. The completion comes later, never within this call.
+  ///
+  /// - Parameter uid: whose connection it is for.
+  package func find(_ id: UInt64, for uid: UInt32, completion: @escaping (Answer) -> Void) {
+    let asked = Asked(until: clock.now + Limits.Endpoint.unitTime, completion: completion)
+    searches[id, default: Search()].asked.append(asked)
+    if !isTimerArmed { armTimer(at: asked.until) }
+    guard searches[id]?.walker == nil else { return }
+    // Nobody waits in another user's queue, so a group may stand in several.
+    guard let queue = waiting[uid] else { return walk(to: id, of: uid) }
+    if !queue.contains(id) { waiting[uid]?.append(id) }
+  }
+
+  private func walk(to id: UInt64, of uid: UInt32) {
+    if waiting[uid] == nil { waiting[uid] = [] }
+    searches[id]?.walker = uid
+    let queries = queries
+    background.runOnce(.units, deadline: clock.now + Limits.Endpoint.unitTime) {
+      queries.path(ofControlGroup: id)
+    } completion: { [weak self] path in
+      self?.finish(id, path, of: uid)
+    }
+  }
+
+  /// - Parameter path: nil if the walk is overdue.
+  private func finish(_ id: UInt64, _ path: String??, of uid: UInt32) {
+    let search = searches.removeValue(forKey: id)
+    walkOn(of: uid)
+    let answer = path.map { Answer.group(remember(id, $0)) } ?? .overdue
+    for asked in search?.asked ?? [] { asked.completion(answer) }
+  }
+
+  private func walkOn(of uid: UInt32) {
+    while let next = waiting[uid]?.popFirst() {
+      // Another user's walk may have begun, or nobody may ask any more.
+      if let search = searches[next], search.walker == nil { return walk(to: next, of: uid) }
+    }
+    waiting[uid] = nil
+  }
+
+  // MARK: Time
+
+  private func armTimer(at deadline: Instant?) {
+    if timer == nil { timer = clock.makeTimer { [unowned self] in answerOverdue() } }
+    isTimerArmed = deadline != nil
+    timer?.arm(at: deadline)
+  }
+
+  /// A walk that has begun goes on: what it finds is remembered.
+  private func answerOverdue() {
+    let now = clock.now
+    var overdue: [Asked] = []
+    for id in searches.keys.sorted() {
+      guard var search = searches[id] else { continue }
+      overdue += search.asked.prefix { $0.until <= now }
+      search.asked.removeFirst(search.asked.prefix { $0.until <= now }.count)
+      searches[id] = search.asked.isEmpty && search.walker == nil ? nil : search
+    }
+    armTimer(at: searches.values.compactMap { $0.asked.first?.until }.min())
+    for asked in overdue { asked.completion(.overdue) }
+  }
+
+  private func remember(_ id: UInt64, _ path: String?) -> ControlGroup? {
+    guard let path else { return nil }
+    if known.count >= Limits.Endpoint.units { known.removeAll(keepingCapacity: true) }
+    let group = ControlGroup(id: id, path: path)
+    known[id] = group
+    return group
+  }
+}

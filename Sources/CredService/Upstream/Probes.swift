@@ -1,0 +1,197 @@
+package import CredCore
+
+/// A server that a profile's sign-ins and renewals need.
+struct ProbedPlace: Hashable {
+  let name: String
+  let upstream: Upstream
+  let url: String
+  let settings: HTTPSettings
+  /// In which a question waits for its turn, among the calls to the same server.
+  let queue: CallQueue
+  /// How its answer is read; nil where any answer will do.
+  var reading: ProviderProbe?
+
+  static func == (one: ProbedPlace, other: ProbedPlace) -> Bool {
+    one.url == other.url && one.settings == other.settings
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(url) }
+}
+
+/// Whether such a server answers.
+package struct ProbeOutcome: Sendable {
+  package let name: String
+  package let duration: Duration
+  package let result: Result<Answer, UpstreamFailure>
+
+  package struct Answer: Sendable {
+    package let status: Int
+    package let connection: HTTPConnection?
+    /// How far the server's clock is ahead of this host's; nil where it says no time.
+    package let clockDifference: Duration?
+  }
+}
+
+/// The servers that one `check` asks.
+private final class ProbeRun {
+  let request: ProbeRequest
+  let completion: ([ProbeOutcome]) -> Void
+  var left: ArraySlice<ProbedPlace>
+  var outcomes: [ProbeOutcome] = []
+  /// While a question waits for its turn.
+  var timer: (any Timer)?
+
+  init(
+    _ request: ProbeRequest, _ places: [ProbedPlace],
+    _ completion: @escaping ([ProbeOutcome]) -> Void
+  ) {
+    self.request = request
+    self.completion = completion
+    left = places[...]
+  }
+
+  /// Reports servers as not asked: the next ones.
+  func skip(_ count: Int) {
+    outcomes += left.prefix(count).map {
+      ProbeOutcome(name: $0.name, duration: .zero, result: .failure(.notAsked($0.upstream)))
+    }
+    left = left.dropFirst(count)
+  }
+}
+
+extension UpstreamClient {
+  private static let probeTimeout: Duration = .seconds(10)
+  /// How long a question waits for its turn: a busy server must not take the time of all others.
+  private static let probeWait: Duration = .seconds(15)
+
+  /// What a server brought, and which servers it named.
+  private typealias Probed = (outcome: ProbeOutcome, further: [ProbedPlace])
+
+  /// Sends a request that changes nothing to each server of the profiles, one after another. Any
+  /// answer counts: it is the server that is looked for.
+  ///
+  /// Each request has its turn in a queue of ordinary calls, and counts against their rate and number.
+  package func probe(
+    _ request: ProbeRequest, completion: @escaping ([ProbeOutcome]) -> Void
+  ) {
+    var places: [ProbedPlace] = []
+    for place in request.profiles.flatMap({ self.places(of: $0) }) where !places.contains(place) {
+      places.append(place)
+    }
+    let run = ProbeRun(request, places, completion)
+    run.timer = services.clock.makeTimer { [unowned self, weak run] in
+      // A request that was sent has its own deadline.
+      guard let run, withdraw(run.request.id) else { return }
+      run.skip(1)
+      askNext(run)
+    }
+    askNext(run)
+  }
+
+  private func askNext(_ run: ProbeRun) {
+    let now = services.clock.now
+    if now >= run.request.until { run.skip(run.left.count) }
+    guard let place = run.left.first else {
+      run.timer?.arm(at: nil)
+      return later { run.completion(run.outcomes) }
+    }
+    run.timer?.arm(at: min(run.request.until, now + Self.probeWait))
+    let call = Admission.Call(
+      id: run.request.id, profile: "", isInPerson: true, isRetry: false, isCheck: true)
+    perform(call, in: place.queue) { [unowned self] (done: @escaping Completion<Probed>) in
+      probe(place) { done(.success($0)) }
+    } completion: { [unowned self] result in
+      if let probed = try? result.get() {
+        run.outcomes.append(probed.outcome)
+        run.left = probed.further[...] + run.left.dropFirst()
+      } else {
+        run.skip(1)
+      }
+      askNext(run)
+    }
+  }
+
+  private func probe(_ place: ProbedPlace, _ completion: @escaping (Probed) -> Void) {
+    let start = services.clock.now
+    services.http.send(HTTPRequest(method: .get, url: place.url), place.settings) {
+      [unowned self] result in
+      let time = services.clock.now - start
+      var further: [ProbedPlace] = []
+      let answer: Result<ProbeOutcome.Answer, UpstreamFailure> =
+        switch result {
+        case .failure(let failure):
+          .failure(
+            .transport(failure, from: place.upstream)
+              .with(
+                request: "GET \(place.url)", answer: failure.detail ?? failure.reason, took: time))
+        case .success(let reply):
+          Result { () throws(UpstreamFailure) in
+            further = try place.reading?.places(after: reply, place) ?? []
+            return ProbeOutcome.Answer(
+              status: reply.status, connection: reply.connection,
+              clockDifference: reply.date.map { $0 - services.clock.wallTime })
+          }.mapError {
+            $0.with(request: "GET \(place.url)", answer: "HTTP \(reply.status)", took: time)
+          }
+        }
+      completion((ProbeOutcome(name: place.name, duration: time, result: answer), further))
+    }
+  }
+
+  private func places(of profile: Profile) -> [ProbedPlace] {
+    var places = placesOfBackend(profile)
+    if let link = profile.link { places += placesOfBackend(link) }
+    places.append(
+      ProbedPlace(
+        name: "cognito-identity", upstream: .cognitoIdentity, url: profile.cognito.endpoint.url,
+        settings: probing(awsSettings(profile)),
+        queue: profile.settings.flow == .basic
+          ? queueOfOpenIDTokens(profile) : queueOfCredentials(profile)))
+    if profile.settings.flow == .basic {
+      places.append(
+        ProbedPlace(
+          name: "sts", upstream: .sts, url: profile.sts.endpoint.url,
+          settings: probing(awsSettings(profile)), queue: queueOfRoles(profile)))
+    }
+    return places
+  }
+
+  private func placesOfBackend(_ profile: Profile) -> [ProbedPlace] {
+    guard let backend = profile.backend else { return [] }
+    if case .oidc = backend.kind { return providerPlaces(of: profile, backend) }
+    guard let place = place(of: backend, profile) else { return [] }
+    guard let domain = backend.providerEndpoints.token?.text else { return [place] }
+    return [
+      place,
+      ProbedPlace(
+        name: "\(place.name) domain", upstream: place.upstream, url: domain,
+        settings: place.settings, queue: place.queue),
+    ]
+  }
+
+  /// Nil for a backend that is no server, or whose address a renewal alone can tell.
+  private func place(of backend: BackendSettings, _ profile: Profile) -> ProbedPlace? {
+    guard let url = profile.userPoolEndpoint?.url ?? backend.origin else { return nil }
+    var settings = HTTPSettings(
+      timeout: backend.timeout, replyLimit: Limits.Upstream.backendReplyBytes)
+    switch backend.kind {
+    case .exec, .cognito: break
+    case .http(let http): settings = http.httpSettings(timeout: backend.timeout)
+    case .awsSample(let sample): settings.caFile = sample.caFile
+    case .userPool(let pool): settings.caFile = pool.caFile
+    case .oidc(let provider): settings.caFile = provider.caFile
+    }
+    return ProbedPlace(
+      name: "backend \(backend.name)", upstream: .backend(backend.name), url: url,
+      settings: probing(settings), queue: queue(of: backend))
+  }
+
+  func probing(_ settings: HTTPSettings) -> HTTPSettings {
+    var settings = settings
+    settings.timeout = min(settings.timeout, Self.probeTimeout)
+    // Its address and its certificate are asked for.
+    settings.isSentOnce = true
+    settings.describesConnection = true
+    return settings
+  }
+}

@@ -1,0 +1,87 @@
+import CredCore
+
+/// What the daemon must still have, where nothing has happened since that may end it: credentials that
+/// it gave, and the devices of sign-ins.
+struct HistoryExpectations {
+  struct Credentials {
+    let number: Int
+    let keys: HistoryUpstreams.Keys
+    let since: Instant
+  }
+
+  private struct Place: Hashable {
+    let user: Int
+    let profile: String
+  }
+
+  /// What happened so shortly before the end of a process may be lost with it.
+  private static let unsafeTime = Duration.seconds(30)
+
+  private var credentials: [Place: Credentials] = [:]
+  /// Since when the daemon knows a device of a user.
+  private var devices: [HistoryUserPools.User: Instant] = [:]
+
+  // MARK: What is learned
+
+  mutating func gave(_ given: Credentials, to user: Int, in profile: String) {
+    credentials[Place(user: user, profile: profile)] = given
+  }
+
+  func credentials(of user: Int, in profile: String) -> Credentials? {
+    credentials[Place(user: user, profile: profile)]
+  }
+
+  mutating func signedInWithDevice(_ user: HistoryUserPools.User, at now: Instant) {
+    devices[user] = devices[user] ?? now
+  }
+
+  func knowsDevice(of user: HistoryUserPools.User, since time: Instant) -> Bool {
+    devices[user].map { $0 < time } ?? false
+  }
+
+  // MARK: What ends it
+
+  /// A line goes to the service.
+  mutating func begins(_ line: HistoryClient.Line, _ user: Int, _ people: HistoryPeople) {
+    guard let profile = line.profile else { return }
+    switch line.request {
+    case .clear, .logout, .password, .respond, .developerToken, .logins, .hostLogin:
+      credentials[Place(user: user, profile: profile)] = nil
+    default: break
+    }
+    switch line.request {
+    case .clear(_, identity: true), .logout(_, isGlobal: true): forgetDevices(of: user, people)
+    default: break
+    }
+  }
+
+  /// Another person has the uid.
+  mutating func handedOver(_ user: Int, _ people: HistoryPeople) {
+    for place in credentials.keys where place.user == user { credentials[place] = nil }
+    forgetDevices(of: user, people)
+  }
+
+  private mutating func forgetDevices(of user: Int, _ people: HistoryPeople) {
+    for one in devices.keys where people.user(of: one.person) == user { devices[one] = nil }
+  }
+
+  /// The pool does not know a user's device any more.
+  mutating func deviceForgotten(_ user: HistoryUserPools.User) { devices[user] = nil }
+
+  /// A person's sign-ins ended otherwise than by a logout.
+  mutating func signedOut(person: Int, _ people: HistoryPeople) {
+    guard let user = people.user(of: person) else { return }
+    for place in credentials.keys where place.user == user { credentials[place] = nil }
+  }
+
+  /// - Parameter isKept: whether sessions of a profile live on.
+  mutating func reloaded(unless isKept: (String) -> Bool) {
+    devices = [:]
+    for place in credentials.keys where !isKept(place.profile) { credentials[place] = nil }
+  }
+
+  mutating func restarted(at now: Instant, losesSessions: Bool) {
+    devices = devices.filter { $0.value < now - Self.unsafeTime }
+    if losesSessions { credentials = [:] }
+  }
+}

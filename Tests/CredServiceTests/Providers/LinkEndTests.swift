@@ -1,0 +1,159 @@
+import CredCore
+import Testing
+
+@testable import CredService
+
+/// How a sign-in that is linked ends: by a logout, by a refusal, and where its provider is elsewhere.
+struct LinkEndTests {
+  // MARK: While the callback is under way
+
+  /// The sign-in that is linked and the one that is to replace it end, each once.
+  @Test(arguments: [true, false])
+  func aLogoutWhileALinkWaitsForItsCallbackEndsBoth(_ revokes: Bool) throws {
+    let host = try LinkedHost()
+    try host.link()
+    host.provider.user = "bob"
+    let asked = try host.signIn()
+    host.refusals = [.silence]
+    let client = host.fixture.connect()
+    client.send(asked.response("confirm", "true"))
+    #expect(client.hasReadAll && host.provider.live.count == 2)
+    let logout = try host.ask(#"{"op":"logout","revoke":\#(revokes)}"#)
+    #expect(logout.state == "signedOut", "\(logout)")
+    #expect(try client.next().errorCode == "SignInFailed")
+    host.fixture.advance(by: .seconds(5))
+    #expect(host.provider.live.isEmpty == revokes)
+    #expect(host.provider.operations.count { $0 == "revoke" } == (revokes ? 2 : 0))
+  }
+
+  /// A reload leaves the provider meanwhile.
+  @Test func aReloadWhileALinkWaitsForItsCallbackEndsEachTokenOnce() throws {
+    let host = try LinkedHost()
+    try host.link()
+    host.provider.user = "bob"
+    let asked = try host.signIn()
+    host.refusals = [.silence]
+    let client = host.fixture.connect()
+    client.send(asked.response("confirm", "true"))
+    try host.fixture.reload(Configured.linking().replacing("link_backend = okta", with: ""))
+    #expect(try client.next().errorCode == "SignInFailed")
+    host.fixture.advance(by: .seconds(5))
+    #expect(host.provider.live.isEmpty)
+    #expect(host.provider.operations.count { $0 == "revoke" } == 2)
+  }
+
+  /// The backend has not seen the new link: nobody knows whether it takes it.
+  @Test(arguments: [true, false])
+  func aBackendThatIsAwayLinksNobody(_ isLinked: Bool) throws {
+    let host = try LinkedHost()
+    if isLinked { try host.link() } else { #expect(try host.ask().accessKeyID != nil) }
+    host.provider.user = "bob"
+    let asked = try host.signIn()
+    host.refusals = [.reply(503, "")]
+    let reply = try host.ask(asked.response("confirm", "true"))
+    #expect(reply.errorCode == "BackendUnavailable", "\(reply)")
+    host.fixture.advance(by: .seconds(5))
+    #expect(host.provider.live == (isLinked ? ["refresh-1"] : []))
+    #expect(try host.ask().accessKeyID != nil)
+  }
+
+  /// The password session ended while the browser was elsewhere.
+  @Test func aSignInThatCannotBeLinkedAnyMoreIsRevoked() throws {
+    let host = try LinkedHost(
+      Configured.linking(corp: "login_url = http://127.0.0.1/login"))
+    let alice = #"{"op":"login","username":"alice","password":"alice-password"}"#
+    #expect(try host.ask(alice).state == "signedIn")
+    let asked = try host.signIn()
+    host.fixture.advance(by: .seconds(5))
+    host.refusals = [.reply(401, "")]
+    #expect(try host.ask(#"{"refresh":true,"wait":1}"#).errorCode == "SignInRequired")
+    let reply = try host.ask(asked.response("confirm", "true"))
+    #expect(reply.errorCode != nil, "\(reply)")
+    host.fixture.advance(by: .seconds(5))
+    #expect(host.provider.live.isEmpty)
+  }
+
+  /// A client answers, and another one waits for what comes of it. The linked person is the same, so
+  /// that there is no further question.
+  private func relink(
+    _ host: LinkedHost, waiting seconds: Int
+  ) throws -> (answering: TestClient, waiting: TestClient) {
+    try host.link()
+    host.provider.delay = .seconds(1)
+    let asked = try host.ask(LinkedHost.login)
+    let (answering, waiting) = (host.fixture.connect(), host.fixture.connect())
+    answering.send(asked.response("response", "\"\(host.provider.browse(asked))\""))
+    waiting.send(asked.waiting(seconds))
+    #expect(answering.hasReadAll && waiting.hasReadAll)
+    return (answering, waiting)
+  }
+
+  @Test func whoeverWaitsLearnsThatTheBackendRefusesTheLink() throws {
+    let host = try LinkedHost()
+    let (answering, waiting) = try relink(host, waiting: 10)
+    let refusal = FakeHTTP.Answer.reply(409, #"{"message":"another user has this login"}"#)
+    host.refusals = [refusal, refusal, refusal]
+    host.fixture.advance(by: .seconds(2))
+    let (one, other) = try (answering.next(), waiting.next())
+    #expect(one.errorCode != nil, "\(one)")
+    #expect(other.errorCode == one.errorCode && other.errorMessage == one.errorMessage, "\(other)")
+  }
+
+  @Test func whoeverWaitsLearnsThatTheSignInIsLinked() throws {
+    let host = try LinkedHost()
+    let (answering, waiting) = try relink(host, waiting: 10)
+    host.fixture.advance(by: .seconds(2))
+    #expect(try answering.next().state == "signedIn")
+    #expect(try waiting.next().state == "signedIn")
+  }
+
+  @Test func whoeverWaitsForALinkDoesSoInItsOwnTime() throws {
+    let host = try LinkedHost()
+    let (answering, waiting) = try relink(host, waiting: 2)
+    host.refusals = [.silence]
+    host.fixture.advance(by: .milliseconds(2500))
+    #expect(try waiting.next().errorCode == "Timeout")
+    #expect(answering.hasReadAll)
+  }
+
+  @Test func whoeverWaitsForALinkMayLeave() throws {
+    let host = try LinkedHost()
+    let (answering, waiting) = try relink(host, waiting: 10)
+    host.refusals = [.silence]
+    host.fixture.advance(by: .milliseconds(1500))
+    waiting.leave()
+    _ = try host.ask(#"{"op":"logout"}"#)
+    #expect(try answering.next().errorCode == "SignInFailed")
+    #expect(waiting.hasReadAll)
+  }
+
+  // MARK: Another authority
+
+  private static let elsewhere =
+    "ca_file = /etc/other.pem\nrevocation_endpoint = https://moved.example.com/revoke"
+
+  @Test(arguments: [true, false])
+  func afterARestartALinkGoesToItsOwnPlaceAlone(_ isElsewhere: Bool) throws {
+    let host = try LinkedHost()
+    try host.link()
+    try host.fixture.restart(Configured.linking(provider: isElsewhere ? Self.elsewhere : ""))
+    host.fixture.advance(by: .seconds(3600))
+    #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    #expect((host.linked.last == .some(nil)) == isElsewhere)
+    #expect(host.renewals.isEmpty == isElsewhere)
+    #expect(!host.provider.operations.contains("revoke"))
+  }
+
+  @Test func afterAReloadALinkGoesNowhereElse() throws {
+    let host = try LinkedHost()
+    try host.link()
+    try host.fixture.reload(Configured.linking(provider: Self.elsewhere))
+    host.fixture.advance(by: .seconds(5))
+    let revoked = host.fixture.host.http.requests.filter { $0.operation == "revoke" }
+    #expect(revoked.map(\.url) == ["https://login.example.com/revoke"])
+    #expect(host.provider.live.isEmpty)
+    host.fixture.advance(by: .seconds(3600))
+    #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    #expect(host.linked.last == .some(nil) && host.renewals.isEmpty)
+  }
+}

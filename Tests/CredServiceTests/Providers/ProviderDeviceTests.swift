@@ -1,0 +1,101 @@
+import CredCore
+import Testing
+
+@testable import CredService
+
+/// Sign-ins by device code, in virtual time.
+struct ProviderDeviceTests {
+  @Test func aDeviceCodeIsAskedForWhileSomebodyWaits() throws {
+    let (fixture, provider) = try ServiceFixture.ofProvider()
+    provider.deviceErrors = ["authorization_pending", "slow_down", "authorization_pending"]
+    let asked = try fixture.ask(FakeProvider.device)
+    #expect(asked["Challenge"]?["Step"]?.text == "device")
+    #expect(asked["Challenge"]?["Parameters"]?["UserCode"]?.text == "WDJB-MJHT")
+    #expect(asked["Challenge"]?["Answers"] == .array([]))
+    // Nobody waits: nobody asks.
+    fixture.advance(by: .seconds(30))
+    #expect(provider.forms.isEmpty)
+    let client = fixture.connect()
+    client.send(asked.waiting(100))
+    fixture.advance(by: .seconds(5))
+    #expect(provider.forms.count == 2)
+    // Ten seconds from now on.
+    fixture.advance(by: .seconds(9))
+    #expect(provider.forms.count == 2)
+    fixture.advance(by: .seconds(1))
+    #expect(provider.forms.count == 3)
+    fixture.advance(by: .seconds(10))
+    #expect(try client.next().state == "signedIn")
+    #expect(try fixture.ask().accessKeyID != nil)
+  }
+
+  @Test func aWaitThatEndsGetsTheSameChallengeCountedDown() throws {
+    let (fixture, provider) = try ServiceFixture.ofProvider()
+    provider.deviceErrors = Array(repeating: "authorization_pending", count: 100)
+    let asked = try fixture.ask(FakeProvider.device)
+    let client = fixture.connect()
+    client.send(asked.waiting(12))
+    fixture.advance(by: .seconds(12))
+    let again = try client.next()
+    #expect(again["Challenge"]?["Handle"] == asked["Challenge"]?["Handle"])
+    let left = try #require(again["Challenge"]?["ExpiresIn"]?.integer)
+    #expect((586...588).contains(left))
+    // A minute more, and then nobody is asked any more.
+    fixture.advance(by: .seconds(60))
+    let count = provider.forms.count
+    fixture.advance(by: .seconds(120))
+    #expect(provider.forms.count == count)
+  }
+
+  /// A program that asks and leaves does not let the provider be asked for long.
+  @Test func aDeviceCodeIsAskedForAMinuteAfterItsClientLeft() throws {
+    let (fixture, provider) = try ServiceFixture.ofProvider()
+    provider.deviceErrors = Array(repeating: "authorization_pending", count: 100)
+    let asked = try fixture.ask(FakeProvider.device)
+    let client = fixture.connect()
+    client.sendOnly(asked.waiting(300))
+    fixture.advance(by: .seconds(10))
+    client.leave()
+    fixture.advance(by: .seconds(61))
+    let count = provider.forms.count
+    fixture.advance(by: .seconds(300))
+    #expect(count > 5 && provider.forms.count == count)
+  }
+
+  /// The user signs in elsewhere, and gives up here while the answer is on its way.
+  @Test func tokensOfADeviceCodeThatWasGivenUpAreRevoked() throws {
+    let (fixture, provider) = try ServiceFixture.ofProvider()
+    let asked = try fixture.ask(FakeProvider.device)
+    provider.delay = .seconds(2)
+    let client = fixture.connect()
+    client.send(asked.waiting(100))
+    fixture.advance(by: .seconds(5))
+    #expect(provider.live.count == 1 && client.hasReadAll)
+    let handle = asked.handle ?? ""
+    _ = try fixture.ask(#"{"op":"respond","handle":"\#(handle)","cancel":true}"#)
+    #expect(try client.next().errorCode == "SignInFailed")
+    provider.delay = .zero
+    fixture.advance(by: .seconds(5))
+    #expect(provider.live.isEmpty)
+    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
+  }
+
+  @Test func aRefusedDeviceCodeEndsTheSignIn() throws {
+    let (fixture, provider) = try ServiceFixture.ofProvider()
+    provider.deviceErrors = ["access_denied"]
+    let asked = try fixture.ask(FakeProvider.device)
+    let client = fixture.connect()
+    client.send(asked.waiting(100))
+    fixture.advance(by: .seconds(5))
+    #expect(try client.next().errorCode == "SignInFailed")
+    #expect(fixture.service.openSignIns == 0)
+  }
+
+  @Test func aProfileWithoutDeviceCodesSaysSo() throws {
+    let (fixture, _) = try ServiceFixture.ofProvider(
+      Configured.provider().replacing("browser paste device", with: "browser"))
+    let reply = try fixture.ask(FakeProvider.device)
+    #expect(reply.errorCode == "InvalidRequest")
+    #expect(reply.errorMessage?.contains("no sign-in by device") == true)
+  }
+}

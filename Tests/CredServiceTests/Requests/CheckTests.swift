@@ -1,0 +1,128 @@
+import CredCore
+import Testing
+
+@testable import CredService
+
+/// The operation `check`.
+struct CheckTests {
+  private func steps(_ reply: Reply) -> [(name: String, isOK: Bool, detail: String)] {
+    guard case .array(let steps) = reply["Steps"] else { return [] }
+    return steps.map {
+      ($0["Name"]?.text ?? "", $0["Ok"]?.bool ?? false, $0["Detail"]?.text ?? "")
+    }
+  }
+
+  @Test func withoutASessionItAsksTheServersAndSignsNobodyIn() throws {
+    let fixture = try ServiceFixture()
+    let reply = try fixture.ask(#"{"op":"check"}"#)
+    #expect(steps(reply).map(\.name) == ["backend corp", "cognito-identity", "session"])
+    #expect(reply["Ok"]?.bool == true)
+    #expect(fixture.service.sessions.isEmpty)
+    #expect(fixture.host.upstreams.calls("token") == 0)
+  }
+
+  @Test func aSessionIsRenewedStepByStep() throws {
+    let fixture = try ServiceFixture()
+    let first = try fixture.ask()
+    fixture.advance(by: .seconds(120))
+    let reply = try fixture.ask(#"{"op":"check"}"#)
+    #expect(
+      steps(reply).map(\.name) == [
+        "backend corp", "cognito-identity", "token", "GetCredentialsForIdentity", "credentials",
+      ])
+    #expect(reply["Ok"]?.bool == true)
+    #expect(try fixture.ask().accessKeyID != first.accessKeyID)
+    #expect(
+      !reply.text.contains("eyJ") && first.accessKeyID.map { !reply.text.contains($0) } == true)
+  }
+
+  @Test func aStepThatFailsIsNamed() throws {
+    let fixture = try ServiceFixture()
+    _ = try fixture.ask()
+    fixture.advance(by: .seconds(120))
+    fixture.host.upstreams.faults["token"] = .status(403, #"{"message":"private words"}"#)
+    let reply = try fixture.ask(#"{"op":"check"}"#)
+    #expect(reply["Ok"]?.bool == false)
+    let failed = steps(reply).first { $0.name == "token" }
+    #expect(failed?.isOK == false && failed?.detail.contains("private words") == false)
+  }
+
+  @Test func whatServersSaidIsForAdministrators() throws {
+    let fixture = try ServiceFixture()
+    _ = try fixture.ask(uid: 0)
+    fixture.advance(by: .seconds(120))
+    fixture.host.upstreams.faults["token"] = .status(403, #"{"message":"private words"}"#)
+    let reply = try fixture.ask(#"{"op":"check"}"#, uid: 0)
+    #expect(steps(reply).contains { $0.name == "token" && $0.detail.contains("private words") })
+  }
+
+  @Test func itIsOneAtATimeAndOneAMinute() throws {
+    let fixture = try ServiceFixture()
+    #expect(try fixture.ask(#"{"op":"check"}"#)["Ok"] != nil)
+    let refused = try fixture.ask(#"{"op":"check"}"#)
+    #expect(refused.errorCode == "TooManyRequests")
+    // Another user's own is not held up.
+    #expect(try fixture.ask(#"{"op":"check"}"#, uid: 1001)["Ok"] != nil)
+    fixture.advance(by: .seconds(61))
+    #expect(try fixture.ask(#"{"op":"check"}"#)["Ok"] != nil)
+  }
+
+  @Test func allProfilesAreForAdministrators() throws {
+    let fixture = try ServiceFixture(Configured.usual() + Configured.profile("work"))
+    #expect(try fixture.ask(#"{"op":"check","all":true}"#).errorCode == "AccessDenied")
+    _ = try fixture.ask(uid: 0)
+    let calls = fixture.host.upstreams.calls("token")
+    let reply = try fixture.ask(#"{"op":"check","all":true}"#, uid: 0)
+    // Each server once, and nothing is renewed.
+    #expect(steps(reply).map(\.name) == ["backend corp", "cognito-identity"])
+    #expect(fixture.host.upstreams.calls("token") == calls)
+    #expect(
+      try fixture.ask(#"{"op":"check","all":true,"profile":"work"}"#, uid: 0).errorCode
+        == "InvalidRequest")
+  }
+
+  /// Cognito verifies ID tokens by the provider's keys, and credd asks its token endpoint.
+  @Test func aProvidersDocumentKeysAndTokenEndpointAreAsked() throws {
+    let fixture = try ServiceFixture(Configured.provider())
+    let provider = FakeProvider(fixture)
+    let names = ["backend okta", "backend okta keys", "backend okta token endpoint"]
+    let good = try fixture.ask(#"{"op":"check"}"#)
+    #expect(steps(good).map(\.name) == names + ["cognito-identity", "session"])
+    #expect(good["Ok"]?.bool == true, "\(good.text)")
+    fixture.advance(by: .seconds(61))
+    provider.faults["keys"] = [.reply(200, #"{"keys":[]}"#)]
+    let keyless = try fixture.ask(#"{"op":"check"}"#)
+    #expect(steps(keyless).filter { !$0.isOK }.map(\.name) == ["backend okta keys"])
+    #expect(steps(keyless)[1].detail.contains("jwks_uri"))
+    fixture.advance(by: .seconds(61))
+    provider.faults["openid-configuration"] = [.reply(200, #"{"issuer":"https://other.example/"}"#)]
+    let foreign = try fixture.ask(#"{"op":"check"}"#)
+    #expect(steps(foreign).map(\.name) == ["backend okta", "cognito-identity", "session"])
+    #expect(steps(foreign).first?.isOK == false)
+  }
+
+  @Test func aLinkedProviderIsAskedToo() throws {
+    let fixture = try ServiceFixture(Configured.linking())
+    _ = FakeProvider(fixture)
+    let reply = try fixture.ask(#"{"op":"check"}"#)
+    #expect(steps(reply).map(\.name).prefix(2) == ["backend corp", "backend okta"])
+  }
+
+  @Test func aProfileOfOthersIsNotChecked() throws {
+    let fixture = try ServiceFixture(Configured.usual(profile: "allow_users = bob"))
+    #expect(try fixture.ask(#"{"op":"check"}"#).errorCode == "AccessDenied")
+    #expect(fixture.host.http.requests.isEmpty)
+  }
+
+  @Test func aClientThatLeavesEndsItsCheck() throws {
+    let fixture = try ServiceFixture()
+    _ = try fixture.ask()
+    fixture.advance(by: .seconds(120))
+    fixture.host.upstreams.delays["token"] = .seconds(2)
+    let client = fixture.connect()
+    client.sendOnly(#"{"op":"check"}"#)
+    client.leave()
+    fixture.advance(by: .seconds(61))
+    #expect(try fixture.ask(#"{"op":"check"}"#)["Ok"]?.bool == true)
+  }
+}

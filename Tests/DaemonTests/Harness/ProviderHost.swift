@@ -1,0 +1,129 @@
+import Foundation
+import Testing
+
+/// A host whose profile `default` signs in by browser: at the sandbox's OpenID Connect provider, or at
+/// its user pool's Hosted UI.
+struct ProviderHost {
+  static let redirectURI = "http://127.0.0.1:4711/credd"
+
+  let host: TestHost
+  private let redirectURI: String
+
+  /// - Parameter timeout: for requests at the provider. A busy machine may take longer than a few
+  ///   seconds, and then credd asks once more: the provider counts that as misuse.
+  init(
+    _ backend: String = "", profile: String = "", signIn: String = "browser paste device",
+    timeout: String = "5s", managed: Bool = false
+  ) throws {
+    redirectURI = Self.redirectURI
+    host = try TestHost(managed: managed) { sandbox in
+      """
+      [backend credd]
+      type = oidc
+      issuer = \(sandbox.url)/oidc
+      client_id = sandbox-public
+      redirect_uri = http://127.0.0.1/
+      sign_in = \(signIn)
+      timeout = \(timeout)
+      \(backend)
+      [profile default]
+      identity_pool_id = \(Sandbox.pool)
+      backend = credd
+      cognito_endpoint = \(sandbox.url)
+      \(profile)
+
+      """
+    }
+    let name = "127.0.0.1:\(host.sandbox.port)/oidc"
+    try host.sandbox.control(
+      "POST", "pool",
+      #"{"CognitoIdentityProviders":[{"ProviderName":"\#(name)","ClientId":"sandbox-public"}]}"#)
+    try provider(#""SignedInAs":"alice""#)
+  }
+
+  /// Whose backend links sign-ins at the provider to its own users.
+  init(linking profile: String) throws {
+    redirectURI = Self.redirectURI
+    host = try TestHost { sandbox in
+      Configuration.usual(sandbox, profile: "link_backend = credd\n\(profile)") + """
+        [backend credd]
+        type = oidc
+        issuer = \(sandbox.url)/oidc
+        client_id = sandbox-public
+        redirect_uri = http://127.0.0.1/
+        timeout = 5s
+
+        """
+    }
+    let name = "127.0.0.1:\(host.sandbox.port)/oidc"
+    try host.sandbox.control(
+      "POST", "pool",
+      #"{"CognitoIdentityProviders":[{"ProviderName":"\#(name)","ClientId":"sandbox-public"}]}"#)
+    try provider(#""SignedInAs":"alice""#)
+  }
+
+  /// At the Hosted UI.
+  init(hostedUI backend: String) throws {
+    redirectURI = "http://localhost:8976/"
+    host = try TestHost { sandbox in
+      UserPoolHost.configuration(
+        sandbox,
+        "domain = \(sandbox.url)\nredirect_uri = http://localhost:8976/\n\(backend)", "")
+    }
+    try host.sandbox.control(
+      "POST", "user-pool/client",
+      #"{"ClientId":"\#(UserPoolHost.client)","CallbackUrls":["http://localhost:8976/"]}"#)
+    try host.sandbox.control("POST", "user-pool/hosted", #"{"SignedInAs":"alice"}"#)
+  }
+
+  func provider(_ settings: String) throws {
+    try host.sandbox.control("POST", "oidc", "{\(settings)}")
+  }
+
+  var misuses: JSON? { get throws { try host.sandbox.control("GET", "oidc")["Misuses"] } }
+
+  @discardableResult
+  func ask(_ line: String) throws -> JSON { try host.ask(line) }
+
+  func logIn() throws -> JSON {
+    try ask(#"{"op":"login","browser":{"redirect_uri":"\#(redirectURI)"}}"#)
+  }
+
+  /// What a browser brings back from the challenge's URL.
+  ///
+  /// - Parameter uri: the redirect URI, where it is another one.
+  func browse(_ challenge: JSON, at uri: String? = nil) throws -> String {
+    try browse(
+      url: #require(challenge["Challenge"]?["Parameters"]?["Url"]?.text, "\(challenge)"), at: uri)
+  }
+
+  func browse(url: String, at uri: String? = nil) throws -> String {
+    let answer = try page(url: url)
+    let location = answer.components(separatedBy: "\r\n").first {
+      $0.lowercased().hasPrefix("location: ")
+    }
+    let place = try #require(location, "\(answer)").dropFirst("location: ".count)
+    try #require(place.hasPrefix(uri ?? redirectURI), "\(place)")
+    return String(place.drop { $0 != "?" }.dropFirst())
+  }
+
+  /// What the provider answers to a browser: the whole head and body.
+  func page(url: String) throws -> String {
+    let target = try #require(
+      url.range(of: host.sandbox.url).map { url[$0.upperBound...] }, "\(url)")
+    let socket = try StreamSocket(port: host.sandbox.port)
+    try socket.send(
+      "GET \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(host.sandbox.port)\r\nConnection: close\r\n\r\n")
+    return String(decoding: try socket.rest(), as: UTF8.self)
+  }
+
+  func respond(_ challenge: JSON, _ response: String) throws -> JSON {
+    let handle = try #require(challenge.handle, "\(challenge)")
+    return try ask(#"{"op":"respond","handle":"\#(handle)","answers":{"response":"\#(response)"}}"#)
+  }
+
+  func signIn() throws -> JSON {
+    let asked = try logIn()
+    return try respond(asked, try browse(asked))
+  }
+}
