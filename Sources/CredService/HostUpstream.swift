@@ -116,7 +116,7 @@ package enum ProviderReply: Sendable {
   /// The code that the user types elsewhere.
   case deviceGranted(DeviceGrant, at: ProviderMetadata)
   /// The tokens for a browser's code.
-  case exchanged(OIDCTokens, serverTime: WallTime?)
+  case exchanged(OIDCTokenReply, serverTime: WallTime?)
   /// What became of a device code.
   case deviceAnswered(DeviceAnswer, serverTime: WallTime?)
 }

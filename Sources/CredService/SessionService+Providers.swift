@@ -138,8 +138,13 @@ extension SessionService {
     }
     let action = conversation.handle(
       event(result, of: signIn), now: host.clock.now, random: &host.random)
-    if case .finish(let result) = action { return signIn.place.poolSession(of: result) }
-    return conversation.unclaimed.flatMap { signIn.place.poolSession(of: $0) }
+    let tokens =
+      if case .finish(let result) = action {
+        UnclaimedTokens(result)
+      } else {
+        conversation.unclaimed
+      }
+    return tokens.flatMap { signIn.place.poolSession(of: $0) }
   }
 
   private func event(
@@ -191,6 +196,9 @@ extension SessionService {
     } catch {
       let failure = UpstreamFailure.notSent(
         error, to: .backend(signIn.place.backend?.name ?? ""))
+      if let tokens = UnclaimedTokens(result).flatMap({ signIn.place.poolSession(of: $0) }) {
+        revoke(tokens, of: session, signIn.profile)
+      }
       answer(signIn, withRefusal: failure.protocolError, isOpen: false)
     }
   }
@@ -219,8 +227,8 @@ extension Profile {
     return try PoolSignIn(signIn, as: issuer)
   }
 
-  /// The same of a sign-in that comes to nothing, to revoke it; nil without a refresh token.
-  fileprivate func poolSession(of signIn: ProviderSignIn) -> PoolSession? {
-    (try? sessionTokens(signIn)).flatMap { PoolSession($0, keepsAccessToken: false) }
+  /// The same of a sign-in that comes to nothing, to revoke it.
+  fileprivate func poolSession(of tokens: UnclaimedTokens) -> PoolSession? {
+    plan.backend.issuer.map { PoolSession(tokens, of: $0) }
   }
 }

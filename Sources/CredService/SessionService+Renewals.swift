@@ -95,12 +95,14 @@ extension SessionService {
 
   /// Whether the Unix user goes on with other tokens of the same person at the same provider. A
   /// provider may end all of them with one (RFC 7009, 2.1; Auth0, where revocation deletes the grant),
-  /// so that one is left to run out. A user pool ends the tokens of one sign-in alone.
+  /// so that one is left to run out. Tokens of which nobody knows whose they are may be that person's. A
+  /// user pool ends the tokens of one sign-in alone.
   func goesOn(_ tokens: PoolSession, of uid: UInt32) -> Bool {
     guard tokens.issuer.pool == nil else { return false }
     return configuration.profileNames.contains { name in
       sessions[SessionKey(uid: uid, profile: name)]?.machine.poolSessions.contains {
-        $0.isOfSameUser(as: tokens) && !$0.refreshToken.isEmpty
+        ($0.isOfSameUser(as: tokens) || tokens.subject == nil && $0.issuer == tokens.issuer)
+          && !$0.refreshToken.isEmpty
           && $0.refreshToken != tokens.refreshToken
       } ?? false
     }

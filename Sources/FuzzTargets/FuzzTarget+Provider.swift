@@ -69,7 +69,7 @@ extension FuzzTarget {
   private func judgeIDToken(
     _ reply: HTTPReply, _ second: SecondReply, _ client: OIDCClient, _ now: WallTime
   ) -> Verdict {
-    let renewal: OIDCRenewal
+    let renewal: OIDCTokenReply
     do throws(UpstreamFailure) {
       renewal = try client.renewal(from: reply, of: "alice", wallTime: now)
     } catch {
@@ -90,7 +90,8 @@ extension FuzzTarget {
       .check(
         retryAfter == nil || retryAfter == second.retryAfter || second.json == .outOfRange,
         "waits \(String(describing: retryAfter)), not \(String(describing: second.retryAfter))")
-    case .tokens: .refused
+    case .tokens(let reply):
+      if case .failure(let failure) = reply.tokens { judge(failure, second) } else { .refused }
     case .ended(let failure): judge(failure, second)
     }
   }

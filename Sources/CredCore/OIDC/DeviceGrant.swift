@@ -85,7 +85,7 @@ public enum DeviceAnswer: Sendable, Equatable {
   case pending
   /// It is asked too often, or in trouble.
   case slowDown(retryAfter: Duration?)
-  case tokens(OIDCTokens)
+  case tokens(OIDCTokenReply)
   /// Only a new code helps.
   case ended(UpstreamFailure)
 }
@@ -135,7 +135,7 @@ extension OIDCClient {
     }
     do throws(UpstreamFailure) {
       return .tokens(
-        try tokens(in: grant(from: reply, to: .deviceCode), reply, .notSent, wallTime))
+        tokens(in: try grant(from: reply, to: .deviceCode), reply, .notSent, wallTime))
     } catch {
       return .ended(error)
     }

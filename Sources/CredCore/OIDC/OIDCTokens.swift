@@ -12,11 +12,16 @@ public struct OIDCTokens: Sendable, Equatable {
 
 }
 
-/// What a renewal brought. A new refresh token is kept even where the rest is of no use: the former
-/// one may be dead.
-public struct OIDCRenewal: Sendable, Equatable {
+/// What a token endpoint gave. Its refresh token counts even where the rest is of no use: at a renewal
+/// it is kept, because the former one may be dead, and at a sign-in it is revoked.
+public struct OIDCTokenReply: Sendable, Equatable {
   public let refresh: Secret?
   public let tokens: Result<OIDCTokens, UpstreamFailure>
+
+  public init(refresh: Secret?, tokens: Result<OIDCTokens, UpstreamFailure>) {
+    self.refresh = refresh
+    self.tokens = tokens
+  }
 }
 
 extension OIDCClient {
@@ -49,23 +54,27 @@ extension OIDCClient {
   /// - Parameter wallTime: for a provider that does not say its own.
   public func tokens(
     from reply: HTTPReply, _ secrets: AuthorizationSecrets, wallTime: WallTime
-  ) throws(UpstreamFailure) -> OIDCTokens {
-    try tokens(in: grant(from: reply, to: .signIn), reply, .sent(secrets.nonce), wallTime)
+  ) throws(UpstreamFailure) -> OIDCTokenReply {
+    tokens(in: try grant(from: reply, to: .signIn), reply, .sent(secrets.nonce), wallTime)
   }
 
   /// The tokens of a sign-in.
   func tokens(
     in grant: Grant, _ reply: HTTPReply, _ nonce: IDToken.Expectation.Nonce, _ wallTime: WallTime
-  ) throws(UpstreamFailure) -> OIDCTokens {
-    guard let token = grant.idToken else {
-      throw UpstreamFailure(upstream, FailureTable.noIDTokenAtSignIn)
-    }
-    do throws(IDTokenProblem) {
-      return grant.tokens(with: try IDToken(token, expectation(nonce, reply, wallTime)))
-    } catch {
-      throw UpstreamFailure(
-        upstream, FailureTable.refusedIDToken, said: "the ID token \(error.reason)")
-    }
+  ) -> OIDCTokenReply {
+    OIDCTokenReply(
+      refresh: grant.refresh,
+      tokens: Result { () throws(UpstreamFailure) in
+        guard let token = grant.idToken else {
+          throw UpstreamFailure(upstream, FailureTable.noIDTokenAtSignIn)
+        }
+        do throws(IDTokenProblem) {
+          return grant.tokens(with: try IDToken(token, expectation(nonce, reply, wallTime)))
+        } catch {
+          throw UpstreamFailure(
+            upstream, FailureTable.refusedIDToken, said: "the ID token \(error.reason)")
+        }
+      })
   }
 
   /// Reads the reply to ``renew(refreshToken:)``.
@@ -76,9 +85,9 @@ extension OIDCClient {
   public func renewal(
     from reply: HTTPReply, of subject: String, required: RequiredClaims = RequiredClaims(),
     wallTime: WallTime
-  ) throws(UpstreamFailure) -> OIDCRenewal {
+  ) throws(UpstreamFailure) -> OIDCTokenReply {
     let grant = try grant(from: reply, to: .renewal)
-    return OIDCRenewal(
+    return OIDCTokenReply(
       refresh: grant.refresh, tokens: renewed(grant, reply, of: subject, required, wallTime))
   }
 

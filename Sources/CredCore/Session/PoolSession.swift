@@ -114,6 +114,14 @@ extension PoolSession {
       tokenEndpoint: signIn.tokenEndpoint)
   }
 
+  /// Tokens that are to be revoked, in the form of a session.
+  public convenience init(_ tokens: UnclaimedTokens, of issuer: PoolIssuer) {
+    self.init(
+      issuer: issuer, username: "", subject: tokens.subject, deviceKey: nil, signedInAt: nil,
+      refreshToken: tokens.refresh, idToken: nil, accessToken: nil,
+      tokenEndpoint: issuer.pool == nil ? tokens.provider.token.text : nil)
+  }
+
   /// With another refresh token: the former one is dead, even where nothing else came of a renewal.
   func replacing(refreshToken: Secret) -> PoolSession {
     PoolSession(

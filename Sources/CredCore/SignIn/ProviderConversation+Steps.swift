@@ -104,9 +104,9 @@ extension ProviderConversation {
       typing.polling.received(answer, now: now)
       state = .typing(typing)
       return .wait
-    case .tokens(let tokens):
+    case .tokens(let reply):
       exchangedAt = typing.provider
-      return received(tokens, serverTime, present, now)
+      return received(reply, serverTime, present, now)
     case .ended(let failure):
       return fail(failure, isRefusal: failure.failureClass == .signInFailed)
     }
@@ -131,13 +131,20 @@ extension ProviderConversation {
 
   /// Nothing is kept, and nobody else is told, before it is known whose they are.
   mutating func received(
-    _ tokens: OIDCTokens, _ serverTime: WallTime?, _ present: Present, _ now: Instant
+    _ reply: OIDCTokenReply, _ serverTime: WallTime?, _ present: Present, _ now: Instant
   ) -> Action {
     guard let provider = exchangedAt else { preconditionFailure("nobody gave these tokens") }
+    let tokens: OIDCTokens
+    do throws(UpstreamFailure) {
+      tokens = try reply.tokens.get()
+    } catch {
+      unclaimed = UnclaimedTokens(reply.refresh, from: provider, of: nil)
+      return fail(error, isRefusal: error.failureClass == .signInFailed)
+    }
     let signIn = ProviderSignIn(
       tokens: tokens, provider: provider, clientID: plan.clientID, serverTime: serverTime,
       received: now)
-    unclaimed = signIn
+    unclaimed = UnclaimedTokens(signIn)
     if let problem = plan.required.problem(in: tokens.id) {
       return fail(notYours(problem), isRefusal: true)
     }
@@ -178,5 +185,12 @@ extension ProviderConversation {
       upstream: upstream, failureClass: .signInFailed, code: .signInFailed,
       message: "the account that signed in at \(upstream) may not be used by this user: \(problem)",
       summary: "the account that signed in at \(upstream) is not this user's", severity: .expected)
+  }
+}
+
+extension UnclaimedTokens {
+  /// Those of a sign-in that comes to nothing.
+  public init?(_ signIn: ProviderSignIn) {
+    self.init(signIn.tokens.refresh, from: signIn.provider, of: signIn.tokens.id.subject)
   }
 }

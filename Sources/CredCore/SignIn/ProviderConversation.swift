@@ -60,7 +60,7 @@ public struct ProviderConversation: Sendable {
     /// What ``Request/prepare(_:)`` brings.
     case prepared(ProviderMetadata, challenge: String)
     case deviceGranted(DeviceGrant, at: ProviderMetadata)
-    case exchanged(OIDCTokens, serverTime: WallTime?, present: Present)
+    case exchanged(OIDCTokenReply, serverTime: WallTime?, present: Present)
     case deviceAnswered(DeviceAnswer, serverTime: WallTime?, present: Present)
     /// A request has failed.
     case failed(UpstreamFailure)
@@ -145,8 +145,9 @@ public struct ProviderConversation: Sendable {
   var state = State.begun
   /// Who gives the tokens.
   var exchangedAt: ProviderMetadata?
-  /// What came and is not taken into a session: of an account that may not be used, or not confirmed.
-  public internal(set) var unclaimed: ProviderSignIn?
+  /// What came and is not taken into a session: with an ID token that is refused, of an account that
+  /// may not be used, or not confirmed.
+  public internal(set) var unclaimed: UnclaimedTokens?
 
   /// Whether the user types a code elsewhere, and brings nothing back.
   public var isByDevice: Bool { if case .device = plan.way { true } else { false } }
@@ -194,9 +195,9 @@ public struct ProviderConversation: Sendable {
     case .started: return start(&random)
     case .prepared(let provider, let challenge): return prepared(provider, challenge, now)
     case .deviceGranted(let grant, let provider): return granted(grant, provider, now)
-    case .exchanged(let tokens, let serverTime, let present):
+    case .exchanged(let reply, let serverTime, let present):
       guard case .exchanging = state else { preconditionFailure("no code was exchanged") }
-      return received(tokens, serverTime, present, now)
+      return received(reply, serverTime, present, now)
     case .deviceAnswered(let answer, let serverTime, let present):
       return answered(answer, serverTime, present, now)
     case .failed(let failure): return failed(failure, now)
@@ -244,5 +245,22 @@ public struct ProviderSignIn: Sendable, Equatable {
     self.clientID = clientID
     self.serverTime = serverTime
     self.received = received
+  }
+}
+
+/// Tokens that a provider gave and that no session has: they are to be revoked.
+public struct UnclaimedTokens: Sendable, Equatable {
+  public let refresh: Secret
+  /// Who gave them.
+  public let provider: ProviderMetadata
+  /// Nil where it is not known whose they are.
+  public let subject: String?
+
+  /// Nil without a refresh token: nothing is left that could be revoked.
+  init?(_ refresh: Secret?, from provider: ProviderMetadata, of subject: String?) {
+    guard let refresh else { return nil }
+    self.refresh = refresh
+    self.provider = provider
+    self.subject = subject
   }
 }

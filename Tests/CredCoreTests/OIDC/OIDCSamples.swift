@@ -103,3 +103,8 @@ extension HTTPRequest {
     headers.first { $0.name == "Authorization" }?.value.exposedText()
   }
 }
+
+extension OIDCTokenReply {
+  /// With tokens of which all is of use.
+  init(_ tokens: OIDCTokens) { self.init(refresh: tokens.refresh, tokens: .success(tokens)) }
+}

@@ -119,7 +119,8 @@ struct OIDCTokenTests {
   ) throws -> OIDCTokens {
     let token = OIDCSamples.token([Self.nonce] + changed, header: header)
     return try OIDCSamples.client().tokens(
-      from: OIDCSamples.tokens(id: token), Self.secrets, wallTime: OIDCSamples.now)
+      from: OIDCSamples.tokens(id: token), Self.secrets, wallTime: OIDCSamples.now
+    ).tokens.get()
   }
 
   @Test func theTokensOfASignInAreRead() throws {
@@ -182,7 +183,8 @@ struct OIDCTokenTests {
     for token in ["x", "a.b.c", "e30.e30", "e30.W10.x", String(repeating: "x", count: 50_001)] {
       #expect(throws: UpstreamFailure.self) {
         try OIDCSamples.client().tokens(
-          from: OIDCSamples.tokens(id: Secret(token)), Self.secrets, wallTime: OIDCSamples.now)
+          from: OIDCSamples.tokens(id: Secret(token)), Self.secrets, wallTime: OIDCSamples.now
+        ).tokens.get()
       }
     }
   }
@@ -199,20 +201,23 @@ struct OIDCTokenTests {
     var reply = OIDCSamples.tokens(id: token)
     reply.headers.append(.init(name: "Date", value: "Fri, 15 Jan 2027 09:30:00 GMT"))
     #expect(throws: UpstreamFailure.self) {
-      try OIDCSamples.client().tokens(from: reply, Self.secrets, wallTime: OIDCSamples.now)
+      try OIDCSamples.client().tokens(from: reply, Self.secrets, wallTime: OIDCSamples.now).tokens
+        .get()
     }
     reply.headers = [.init(name: "Date", value: "Fri, 15 Jan 2027 08:30:00 GMT")]
     // This host's clock is a year ahead.
     #expect(throws: Never.self) {
       try OIDCSamples.client().tokens(
-        from: reply, Self.secrets, wallTime: OIDCSamples.now + .seconds(31_536_000))
+        from: reply, Self.secrets, wallTime: OIDCSamples.now + .seconds(31_536_000)
+      ).tokens.get()
     }
   }
 
   @Test func withoutOpenIDThereIsNoIDToken() throws {
     let failure = #expect(throws: UpstreamFailure.self) {
       try OIDCSamples.client().tokens(
-        from: OIDCSamples.tokens(id: nil), Self.secrets, wallTime: OIDCSamples.now)
+        from: OIDCSamples.tokens(id: nil), Self.secrets, wallTime: OIDCSamples.now
+      ).tokens.get()
     }
     #expect(failure?.message.contains("openid") == true)
     #expect(failure?.failureClass == .permanentConfiguration)
@@ -222,7 +227,7 @@ struct OIDCTokenTests {
 
   private func renewal(
     _ changed: [(String, String?)] = [], hasID: Bool = true, refresh: String? = "refresh-2"
-  ) throws -> OIDCRenewal {
+  ) throws -> OIDCTokenReply {
     let token = hasID ? OIDCSamples.token(changed) : nil
     return try OIDCSamples.client().renewal(
       from: OIDCSamples.tokens(id: token, refresh: refresh), of: "user-1",
@@ -274,7 +279,8 @@ struct OIDCTokenTests {
     let scope = #","scope":"openid email""#
     let reply = OIDCSamples.tokens(id: OIDCSamples.token([Self.nonce]), more: scope)
     let tokens = try OIDCSamples.client().tokens(
-      from: reply, Self.secrets, wallTime: OIDCSamples.now)
+      from: reply, Self.secrets, wallTime: OIDCSamples.now
+    ).tokens.get()
     #expect(tokens.scopes == ["openid", "email"])
     #expect(try signIn().scopes == nil)
   }

@@ -80,7 +80,7 @@ struct ProviderConversationTests {
     talk.now = talk.now + .seconds(1)
     let tokens = try Self.tokens()
     let signIn = finished(
-      talk.handle(.exchanged(tokens, serverTime: OIDCSamples.now, present: .init())))
+      talk.handle(.exchanged(.init(tokens), serverTime: OIDCSamples.now, present: .init())))
     #expect(signIn?.tokens == tokens)
     #expect(signIn?.provider == provider)
     #expect(signIn?.received == talk.now)
@@ -190,7 +190,7 @@ struct ProviderConversationTests {
     let bob = try Self.tokens([("email", #""bob@example.com""#)])
     guard
       case .fail(let failure, true) = talk.handle(
-        .exchanged(bob, serverTime: nil, present: .init()))
+        .exchanged(.init(bob), serverTime: nil, present: .init()))
     else {
       Issue.record("bob's account was taken")
       return
@@ -213,7 +213,7 @@ struct ProviderConversationTests {
       _ = talk.answer("response", "code=c&state=\(state)")
       let tokens = try Self.tokens()
       let action = talk.handle(
-        .exchanged(tokens, serverTime: nil, present: .init(user: other)))
+        .exchanged(.init(tokens), serverTime: nil, present: .init(user: other)))
       guard case .ask(let challenge) = action else {
         Issue.record("\(other.shown) was replaced without a word")
         continue
@@ -242,7 +242,7 @@ struct ProviderConversationTests {
       let (state, _) = try talk.browse()
       _ = talk.answer("response", "code=c&state=\(state)")
       let action = talk.handle(
-        .exchanged(try Self.tokens(), serverTime: nil, present: present))
+        .exchanged(.init(try Self.tokens()), serverTime: nil, present: present))
       #expect(finished(action) != nil)
     }
   }
@@ -253,7 +253,7 @@ struct ProviderConversationTests {
     _ = talk.answer("response", "code=c&state=\(state)")
     let action = talk.handle(
       .exchanged(
-        try Self.tokens(), serverTime: nil, present: .init(linksTo: Samples.identityText)))
+        .init(try Self.tokens()), serverTime: nil, present: .init(linksTo: Samples.identityText)))
     guard case .ask(let challenge) = action,
       case .confirm(_, _, _, nil, Samples.identityText?) = challenge.step
     else {
@@ -309,7 +309,7 @@ struct ProviderConversationTests {
     _ = talk.handle(.pollDue)
     let tokens = try Self.tokens()
     let action = talk.handle(
-      .deviceAnswered(.tokens(tokens), serverTime: nil, present: .init()))
+      .deviceAnswered(.tokens(.init(tokens)), serverTime: nil, present: .init()))
     #expect(finished(action)?.tokens == tokens)
     #expect(talk.conversation.nextPoll == nil)
   }
@@ -335,7 +335,8 @@ struct ProviderConversationTests {
     let other = ProviderConversation.Present.User(
       issuer: OIDCSamples.issuerText, subject: "user-9", shown: "carol")
     let action = talk.handle(
-      .deviceAnswered(.tokens(try Self.tokens()), serverTime: nil, present: .init(user: other)))
+      .deviceAnswered(
+        .tokens(.init(try Self.tokens())), serverTime: nil, present: .init(user: other)))
     guard case .ask(let challenge) = action, case .confirm = challenge.step else {
       Issue.record("carol was replaced without a word")
       return

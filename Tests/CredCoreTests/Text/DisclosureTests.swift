@@ -108,6 +108,7 @@ struct DisclosureTests {
         code: secret, redirectURI: "http://127.0.0.1/", secrets, at: client.provider),
       ProviderConversation.Request.poll(grant, at: client.provider),
       SignInStep.browser(url: secret, redirectURI: "http://127.0.0.1/", state: secret),
+      try #require(UnclaimedTokens(secret, from: client.provider, of: nil)),
     ]
   }
 

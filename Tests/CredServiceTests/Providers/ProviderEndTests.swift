@@ -68,6 +68,35 @@ struct ProviderEndTests {
     #expect(provider.operations.count { $0 == "revoke" } == 1)
   }
 
+  /// The user was signed in there, and the ID token is none that could be believed.
+  @Test(arguments: [FakeProvider.login, FakeProvider.device])
+  func tokensOfASignInWhoseIDTokenIsRefusedAreRevoked(_ login: String) throws {
+    let (fixture, provider) = try ServiceFixture.ofProvider()
+    provider.moreClaims = #","azp":"another-client""#
+    try signInInVain(login, fixture, provider)
+    #expect(provider.live.isEmpty)
+    // Nobody knows whose they are: they may be those of the user who is signed in.
+    provider.moreClaims = ""
+    #expect(try fixture.signInAtProvider(provider).state == "signedIn")
+    provider.moreClaims = #","azp":"another-client""#
+    try signInInVain(login, fixture, provider)
+    #expect(provider.live.count == 2)
+    #expect(try fixture.ask("{}").accessKeyID != nil)
+  }
+
+  private func signInInVain(
+    _ login: String, _ fixture: ServiceFixture, _ provider: FakeProvider
+  ) throws {
+    let asked = try fixture.ask(login)
+    let isByBrowser = login == FakeProvider.login
+    let client = fixture.connect()
+    client.sendOnly(
+      isByBrowser
+        ? asked.response("response", "\"\(provider.browse(asked))\"") : asked.waiting(60))
+    fixture.advance(by: .seconds(10))
+    #expect(try client.next().errorMessage?.contains("the ID token") == true)
+  }
+
   /// The former process could not know that it would be dropped.
   @Test(arguments: ["client", "authority", "profile", "pool"])
   func aSessionThatARestartDropsIsRevokedWhereItIsStillKnownHow(_ change: String) throws {
