@@ -18,19 +18,41 @@ extension SessionService {
     let login: LoginRequest? =
       if case .login(let login) = request.operation { login } else { nil }
     guard let means = means ?? login?.means else { return }
-    counters.signedIn(
-      session.key.profile, by: means, error?.code.rawValue ?? ServiceCounters.success)
+    recordSignIn(of: session.key, by: means, error) { repeats in
+      var metadata = sessionMetadata(session, client, repeats)
+      if let login { metadata.merge(login.metadata) { $1 } }
+      if let username, !username.isEmpty, metadata["username"] == nil {
+        metadata["username"] = "\(username)"
+      }
+      return metadata
+    }
+  }
+
+  /// Records how a sign-in by device code ended for which no client waits any more.
+  func recordSignIn(
+    ofNobodyWaiting signIn: OpenSignIn, _ session: Session, _ error: ProtocolError? = nil,
+    as username: String? = nil
+  ) {
+    recordSignIn(of: session.key, by: signIn.conversation.means, error) { repeats in
+      var metadata = sessionMetadata(session, repeats)
+      if let unit = signIn.caller.unit { metadata["unit"] = "\(unit)" }
+      if let username { metadata["username"] = "\(username)" }
+      return metadata
+    }
+  }
+
+  private func recordSignIn(
+    of key: SessionKey, by means: String, _ error: ProtocolError?,
+    _ metadata: (_ repeats: Int) -> Logger.Metadata
+  ) {
+    counters.signedIn(key.profile, by: means, error?.code.rawValue ?? ServiceCounters.success)
     guard error?.code.refusesSignIn ?? true else { return }
     let event: JournalEvent = error == nil ? .signedIn : .signInRefused
     let subject = NoticeLimiter.Subject(
-      event: event.rawValue, profile: session.key.profile, uid: session.key.uid)
+      event: event.rawValue, profile: key.profile, uid: key.uid)
     guard let repeats = auditLimiter.admit(subject, now: host.clock.now) else { return }
-    var metadata = sessionMetadata(session, client, repeats)
+    var metadata = metadata(repeats)
     metadata["means"] = "\(means)"
-    if let login { metadata.merge(login.metadata) { $1 } }
-    if let username, !username.isEmpty, metadata["username"] == nil {
-      metadata["username"] = "\(username)"
-    }
     if let error {
       metadata["code"] = "\(error.code.rawValue)"
       log.log(event, .notice, "sign-in refused", metadata)
@@ -112,7 +134,15 @@ extension SessionService {
   private func sessionMetadata(
     _ session: Session, _ client: Client, _ repeats: Int
   ) -> Logger.Metadata {
-    var metadata = callerMetadata(session.key.profile, client, client.unit(), repeats)
+    let caller = callerMetadata(session.key.profile, client, client.unit(), repeats)
+    return caller.merging(sessionMetadata(session, 0)) { caller, _ in caller }
+  }
+
+  private func sessionMetadata(_ session: Session, _ repeats: Int) -> Logger.Metadata {
+    var metadata: Logger.Metadata = [
+      "profile": "\(session.key.profile)", "uid": "\(session.key.uid)",
+    ]
+    if repeats > 0 { metadata["repeats"] = "\(repeats)" }
     if let name = session.userName { metadata["user"] = "\(name)" }
     if let identity = session.machine.identityID { metadata["identity"] = "\(identity)" }
     return metadata

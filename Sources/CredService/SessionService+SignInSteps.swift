@@ -53,6 +53,9 @@ extension SessionService {
     recordJudgement(signIn, isRefusal: isRefusal)
     countUnjudged(signIn)
     revokeUnclaimed(of: signIn)
+    if isRefusal, signIn.client == nil, let session = sessions[signIn.key] {
+      recordSignIn(ofNobodyWaiting: signIn, session, failure.signInRefusal)
+    }
     answer(signIn, withRefusal: failure.signInRefusal, isOpen: false)
     // What concerns the provider and not its user is for the operator too.
     if failure.severity == .operatorMustAct || failure.failureClass.isTransient,
@@ -163,6 +166,11 @@ extension SessionService {
           id: signIn.client ?? 0, input: .poolTokens(tokens), customRoleARN: signIn.customRoleARN,
           deadline: now + Self.acceptanceTime, onlookers: onlookers)),
       session, now)
+    // Of a link the backend has still to judge.
+    let token = tokens.tokens.refresh ?? Secret([])
+    if signIn.client == nil, session.machine.state.poolSession?.refreshToken == token {
+      recordSignIn(ofNobodyWaiting: signIn, session, as: tokens.username)
+    }
   }
 
   /// Records whether the pool took a password or an answer.

@@ -80,6 +80,26 @@ struct ProviderDeviceTests {
     #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
   }
 
+  /// The audit and the counters have it all the same.
+  @Test(arguments: [true, false])
+  func aSignInThatEndsWithNobodyWaitingIsRecorded(_ isRefused: Bool) throws {
+    let (fixture, provider) = try ServiceFixture.ofProvider()
+    if isRefused { provider.deviceErrors = ["authorization_pending", "access_denied"] }
+    let asked = try fixture.ask(FakeProvider.device)
+    let client = fixture.connect()
+    client.sendOnly(asked.waiting(300))
+    fixture.advance(by: .seconds(1))
+    client.leave()
+    fixture.advance(by: .seconds(30))
+    #expect(try fixture.ask(#"{"op":"identity"}"#).state == (isRefused ? "signedOut" : "signedIn"))
+    let event = isRefused ? JournalEvent.signInRefused : .signedIn
+    let entries = fixture.host.log.entries.filter {
+      $0["message_id"] == event.rawValue && $0["means"] == "device"
+    }
+    #expect(entries.count == 1 && entries.first?["uid"] == "1000")
+    #expect(entries.first?["username"] == (isRefused ? nil : "alice"))
+  }
+
   @Test func aRefusedDeviceCodeEndsTheSignIn() throws {
     let (fixture, provider) = try ServiceFixture.ofProvider()
     provider.deviceErrors = ["access_denied"]
