@@ -48,6 +48,18 @@ struct Held: Sendable, Equatable {
     pause = nil
   }
 
+  /// Drops the access tokens of its sign-ins, which are kept only where programs may have them.
+  mutating func dropAccessTokens() {
+    switch state {
+    case .signedIn(.userPool(let session)) where session.accessToken != nil:
+      state = .signedIn(.userPool(session.keeping(id: true, access: false)))
+    default: break
+    }
+    if let session = link, session.accessToken != nil {
+      link = session.keeping(id: true, access: false)
+    }
+  }
+
   /// Whether a caller asked after these credentials were received.
   func isInUse(lastAsked: Instant) -> Bool {
     credentials.map { lastAsked > $0.received } ?? false

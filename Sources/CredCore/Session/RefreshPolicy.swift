@@ -13,6 +13,8 @@ public enum RefreshPolicy {
   static let freshness: Duration = .seconds(15 * 60)
   /// The length of that moment.
   public static let grace: Duration = .seconds(2)
+  /// How long a callback waits for a new ID token of the linked sign-in.
+  public static let linkGrace: Duration = .seconds(3)
   /// Credentials with less than this left are not handed out: they would expire in use.
   static let lastCall: Duration = .seconds(60)
   /// The same for a token, which must still be valid when Cognito reads it.

@@ -32,6 +32,11 @@ extension SessionMachine {
     wantsLinkToken(waiter) && !(held.link?.refreshToken.isEmpty ?? true)
   }
 
+  /// Whether the renewal that answers a waiter is under way, though no refresh waits for it.
+  func awaitsLinkRenewal(_ waiter: Waiter) -> Bool {
+    linkRenewal != nil && isServedByLink(waiter)
+  }
+
   /// The pause after a failure for what a waiter asks.
   func pause(for waiter: Waiter) -> (pause: Pause, since: Instant?)? {
     guard isServedByLink(waiter) else { return held.pause.map { ($0, lastFailure?.at) } }
@@ -40,7 +45,7 @@ extension SessionMachine {
 
   /// What a refresh that starts now is for.
   func nextGoal(_ now: Instant) -> Waiter.Want {
-    let served = waiters.filter { isServedByRefresh($0) }
+    let served = waiters.filter { isServedByRefresh($0) && !awaitsLinkRenewal($0) }
     guard signIn == nil, !served.isEmpty else { return .credentials }
     // Whoever waits for the backend has its pause, which a token of the link does not end.
     let due = served.filter { isDue($0, now) }

@@ -55,18 +55,47 @@ extension SessionMachine {
     else { return nil }
     // It has failed just now: a callback does not wait for a second attempt.
     if let trouble = linkTrouble, now < trouble.pause.callersFrom { return nil }
+    if let slow = linkRenewal, now >= slow.started + RefreshPolicy.linkGrace { return nil }
     return link
   }
 
   /// What a callback brings the backend to be linked.
-  func loginsForBackend(_ now: Instant) -> LoginsMap {
-    guard let link = held.link, let token = link.idToken, token.isUsable(now) else {
-      return held.logins
-    }
+  func loginsForBackend(_ refresh: Refresh, _ now: Instant) -> LoginsMap {
+    guard !refresh.remedies.contains(.withoutLink), let link = held.link, let token = link.idToken,
+      token.isUsable(now)
+    else { return held.logins }
     var logins = LoginsMap()
     try? logins.set(link.issuer.loginsKey, token: token.token)
     for login in held.logins.logins { try? logins.set(login.provider, token: login.token) }
     return logins
+  }
+
+  /// Whether a call brings the backend the linked sign-in.
+  func bringsLink(_ call: UpstreamCall) -> Bool {
+    guard case .tokenCallback(_, let logins, _, _) = call, let link = held.link,
+      let token = link.idToken
+    else { return false }
+    return logins[link.issuer.loginsKey] == token.token
+  }
+
+  /// A link that the backend took once and refuses now would refuse its user everything: it is asked
+  /// once more without. A new link that it refuses is a sign-in that has failed.
+  func remedyOfLink(_ refresh: Refresh, _ failure: UpstreamFailure) -> Refresh? {
+    guard refresh.bringsLink, failure.failureClass.mayRefuseLogins,
+      signIn.map({ $0.isAccepted || $0.kind != .userPool }) ?? true
+    else { return nil }
+    var refresh = refresh
+    return refresh.remedies.insert(.withoutLink).inserted ? refresh : nil
+  }
+
+  /// Ends a link without which the backend has accepted the user, and with which it has not.
+  mutating func endRefusedLink(_ refresh: Refresh, _ context: inout EventContext) {
+    guard refresh.remedies.contains(.withoutLink),
+      refresh.remedies.isDisjoint(with: [.withoutIdentity, .droppedIdentity, .newIdentity]),
+      let link = held.link
+    else { return }
+    endLink("the backend refuses the user with it, and not without", &context)
+    abandon([link], &context)
   }
 
   /// Takes what the renewal of the linked sign-in has brought, and goes on with the callback.
@@ -75,11 +104,23 @@ extension SessionMachine {
   ) {
     var refresh = refresh
     refresh.hasTriedLink = true
+    if case .failed(let failure) = outcome, failure.namesUnknownOperation,
+      refresh.remedies.insert(.olderRenewal).inserted
+    {
+      refresh.hasTriedLink = false
+    } else {
+      takeLinkRenewal(outcome, &context)
+    }
+    if refresh.isForLink, refresh.hasTriedLink { return linkRefreshEnded() }
+    startNextCall(refresh, &context)
+  }
+
+  /// Takes what a renewal of the linked sign-in has brought, also where no refresh waits for it any more.
+  mutating func takeLinkRenewal(_ outcome: UpstreamOutcome, _ context: inout EventContext) {
     switch outcome {
     case .poolTokens(let tokens, let serverTime):
       guard let link = held.link, link.isUser(of: tokens) else {
-        endLink(.tokensOfAnotherUser, &context)
-        break
+        return endLink(UpstreamFailure.tokensOfAnotherUser.message, &context)
       }
       let renewed = link.renewed(
         tokens, serverTime: serverTime, received: context.now,
@@ -92,27 +133,52 @@ extension SessionMachine {
     case .refreshTokenReplaced(let token, let failure):
       if let link = held.link { replaceLink(link.replacing(refreshToken: token)) }
       linkFailed(failure, &context)
-    case .failed(let failure) where failure.namesUnknownOperation:
-      refresh.hasTriedLink = !refresh.remedies.insert(.olderRenewal).inserted
-      if refresh.hasTriedLink { linkFailed(failure, &context) }
     case .failed(let failure): linkFailed(failure, &context)
     case .signedIn, .fileToken, .token, .identity, .credentials: break
     }
-    if refresh.isForLink, refresh.hasTriedLink { return linkRefreshEnded() }
+  }
+
+  // MARK: A provider that is slow
+
+  /// Whether a renewal is that of a linked sign-in, which nothing but its own tokens waits for.
+  func isOfLink(_ renewal: PoolRenewal) -> Bool {
+    [held, formerHeld].contains { $0?.link?.refreshToken == renewal.token }
+  }
+
+  /// The renewal of the linked sign-in that is under way, if any.
+  var linkRenewal: PoolRenewal? { awaitedRenewal.flatMap { isOfLink($0) ? $0 : nil } }
+
+  /// Until when a refresh waits for the renewal of the linked sign-in; nil if none does.
+  var linkGraceEnd: Instant? {
+    guard case .refreshing(let refresh) = work, let renewal = linkRenewal,
+      refresh.call == renewal.call
+    else { return nil }
+    return renewal.started + RefreshPolicy.linkGrace
+  }
+
+  /// Lets a refresh go on without the new ID token of the linked sign-in, whose renewal goes on by
+  /// itself: the user's credentials come from the backend, and the provider does not hold them up.
+  mutating func leaveSlowLink(_ context: inout EventContext) {
+    guard let linkGraceEnd, linkGraceEnd <= context.now, case .refreshing(var refresh) = work else {
+      return
+    }
+    if refresh.isForLink { return linkRefreshEnded() }
+    refresh.isAfterRenewal = false
+    refresh.hasTriedLink = true
     startNextCall(refresh, &context)
   }
 
   /// A provider that is away ends nothing: the next callback tries again.
   private mutating func linkFailed(_ failure: UpstreamFailure, _ context: inout EventContext) {
-    if failure.failureClass == .signInRequired { return endLink(failure, &context) }
+    if failure.failureClass == .signInRequired { return endLink(failure.message, &context) }
     noteLinkFailure(failure, context)
   }
 
-  private mutating func endLink(_ failure: UpstreamFailure, _ context: inout EventContext) {
+  private mutating func endLink(_ reason: String, _ context: inout EventContext) {
     let name = held.link?.username ?? ""
     let error = ProtocolError(
       .signInRequired,
-      "the linked sign-in of \(name.quoted) has ended: \(failure.message); the session goes on "
+      "the linked sign-in of \(name.quoted) has ended: \(reason); the session goes on "
         + "without it, and a new sign-in links it again")
     // A login that is refused must not bring the dead token back.
     if let dead = held.link { forgetLink(dead.refreshToken) }
@@ -137,4 +203,14 @@ extension SessionMachine {
 extension ProtocolError {
   static let noRefreshToken = ProtocolError(
     .signInFailed, "the user pool gave no refresh token: check the app client's settings")
+}
+
+extension FailureClass {
+  /// Whether it may be about what a callback brings to be linked. Others are about the user or the way.
+  fileprivate var mayRefuseLogins: Bool {
+    switch self {
+    case .signInRequired, .unknownUser: false
+    default: !isTransient
+    }
+  }
 }

@@ -38,6 +38,7 @@ extension SessionMachine {
       held.token = HeldToken(
         token, lifetime: lifetime, received: context.now, isAnew: refresh.isForced)
       refresh.hasNewToken = true
+      endRefusedLink(refresh, &context)
       if let method = refresh.method { setState(.signedIn(method), &context) }
       if refresh.goal == .token { succeed(&context) } else { startNextCall(refresh, &context) }
     case .identity(let identityID):
@@ -109,6 +110,7 @@ extension SessionMachine {
     if isPoolAsked { return remedyOfPool(refresh, failure, &context) }
     // Only a backend can give another token.
     guard isBackendAsked else { return remedyWithoutBackend(refresh, failure, &context) }
+    if let withoutLink = remedyOfLink(refresh, failure) { return withoutLink }
     var refresh = refresh
     switch failure.failureClass {
     case .newTokenOnce:

@@ -5,6 +5,7 @@ struct PoolRenewal: Sendable, Equatable {
   let call: CallID
   /// The refresh token that was sent.
   let token: Secret
+  let started: Instant
 }
 
 extension Refresh {
@@ -88,11 +89,14 @@ extension SessionMachine {
     }
   }
 
-  /// Lets a refresh wait for the renewal under way, if there is one.
+  /// Lets a refresh wait for the renewal under way, if there is one. That of a linked sign-in holds up
+  /// another renewal alone.
   ///
   /// - Returns: whether it waits.
-  mutating func waitsForRenewal(_ refresh: Refresh) -> Bool {
-    guard let renewal = awaitedRenewal, refresh.call != renewal.call else { return false }
+  mutating func waitsForRenewal(_ refresh: Refresh, before call: UpstreamCall) -> Bool {
+    guard let renewal = awaitedRenewal, refresh.call != renewal.call,
+      call.isRenewal || !isOfLink(renewal)
+    else { return false }
     var refresh = refresh
     refresh.call = renewal.call
     refresh.isAfterRenewal = true
@@ -106,6 +110,7 @@ extension SessionMachine {
     _ renewal: PoolRenewal, _ outcome: UpstreamOutcome, _ context: inout EventContext
   ) {
     switch outcome {
+    case _ where held.link?.refreshToken == renewal.token: takeLinkRenewal(outcome, &context)
     case .poolTokens(let tokens, let serverTime):
       let keepsAccessToken = plan.keepsAccessToken
       keep(of: renewal) { session in

@@ -18,7 +18,7 @@ extension SessionMachine {
   var nextStart: Instant? {
     guard work == .idle, canRefresh else { return nil }
     var start = isInUse ? held.pause?.until ?? held.credentials?.refreshAt : nil
-    for waiter in waiters where isServedByRefresh(waiter) {
+    for waiter in waiters where isServedByRefresh(waiter) && !awaitsLinkRenewal(waiter) {
       guard let wanted = nextStart(for: waiter) else { continue }
       start = min(start ?? wanted, wanted)
     }
@@ -66,7 +66,10 @@ extension SessionMachine {
   /// Whether a caller that came with this event starts a refresh before the pause is over. Its own
   /// deadline does not matter: the next caller has the result.
   private func callerStartsRefresh(_ now: Instant) -> Bool {
-    canRefresh && waiters.contains { isServedByRefresh($0) && startsRefresh($0, now) }
+    canRefresh
+      && waiters.contains {
+        isServedByRefresh($0) && !awaitsLinkRenewal($0) && startsRefresh($0, now)
+      }
   }
 
   /// Whether a waiter came with this event, and starts a refresh.
@@ -149,14 +152,15 @@ extension SessionMachine {
   ) {
     // A password is checked now: no other call could take its place, and a linked sign-in that is being
     // renewed has nothing to do with it.
-    if !call.isPasswordCheck, waitsForRenewal(refresh) { return }
+    if !call.isPasswordCheck, waitsForRenewal(refresh, before: call) { return }
     var refresh = refresh
     let id = context.callIDs.next()
     refresh.call = id
     refresh.renewsLink = false
+    refresh.bringsLink = bringsLink(call)
     if case .renewPoolTokens(let session, _) = call {
       refresh.renewsLink = session.issuer == plan.link
-      renewal = PoolRenewal(call: id, token: session.refreshToken)
+      renewal = PoolRenewal(call: id, token: session.refreshToken, started: context.now)
     }
     work = .refreshing(refresh)
     context.actions.append(.call(id, call))
@@ -180,7 +184,8 @@ extension SessionMachine {
         return .renewPoolTokens(link, way: refresh.remedies.renewalWay)
       }
       return .tokenCallback(
-        identityID: identityForBackend(refresh), logins: loginsForBackend(now), session: session,
+        identityID: identityForBackend(refresh), logins: loginsForBackend(refresh, now),
+        session: session,
         isForced: refresh.isForced || refresh.wasTokenRefused)
     case .token:
       guard let token = held.token, let identityID = identityOfTokens else { return nil }
@@ -303,6 +308,7 @@ struct Refresh: Sendable, Equatable {
     static let withoutIdentity = Remedies(rawValue: 4)
     static let newIdentity = Remedies(rawValue: 8)
     static let olderRenewal = Remedies(rawValue: 16)
+    static let withoutLink = Remedies(rawValue: 32)
   }
 
   /// The call that is awaited; nil before the first. The outcome of another call is stale.
@@ -325,6 +331,8 @@ struct Refresh: Sendable, Equatable {
   var renewsLink = false
   /// That was tried: the callback goes with what there is.
   var hasTriedLink = false
+  /// The call brings the backend the linked sign-in.
+  var bringsLink = false
 
   /// A backend that keeps its tokens must not give the refused one again.
   var wasTokenRefused: Bool {

@@ -42,13 +42,13 @@ extension SessionMachine {
 
   /// `credentials` is the mobile SDKs' clearCredentials, `identity` their clearKeychain.
   mutating func clear(_ scope: ClearScope, _ context: inout EventContext) {
-    if let signIn {
-      // An accepted sign-in fetches everything anew. A pending one could be rolled back to what is to
-      // be dropped.
-      guard !signIn.isAccepted else { return }
+    // A pending sign-in could be rolled back to what is to be dropped. An accepted one goes on, and
+    // fetches everything anew.
+    if let signIn, !signIn.isAccepted {
       cancelSignIn(
         ProtocolError(.signInFailed, "a clear of the same profile came in between"), &context)
     }
+    defer { resumeSignIn(&context) }
     forgetCredentials(&context)
     // The call under way was made for what is dropped.
     if case .refreshing = work { stopRefresh() }
@@ -139,14 +139,30 @@ extension SessionMachine {
       if change.contains(.credentials) { dropCredentialsOfOldProfile(&context) }
     }
     plan = next
+    if !next.keepsAccessToken { dropAccessTokens() }
     leaveLink(isElsewhere: change.contains(.link), &context)
     // The change may have removed the cause of a failure.
     linkTrouble = nil
     if work == .idle, held.pause != nil { endRefresh() }
+    resumeSignIn(&context)
+  }
+
+  /// Goes on with a sign-in whose call was dropped. There may be no source of tokens for it any more.
+  private mutating func resumeSignIn(_ context: inout EventContext) {
     guard signIn != nil, work == .idle else { return }
     startRefresh(&context)
-    // The new profile may have no source of tokens for the sign-in.
     if work == .idle { cancelSignIn(signInRequired, &context) }
+  }
+
+  /// Programs may have them no longer.
+  private mutating func dropAccessTokens() {
+    held.dropAccessTokens()
+    signIn?.before.dropAccessTokens()
+    guard case .refreshing(var refresh) = work, case .userPool = refresh.method,
+      case .signedIn(let method) = held.state
+    else { return }
+    refresh.method = method
+    work = .refreshing(refresh)
   }
 
   /// What a provider gave goes to no other, and to no other place.

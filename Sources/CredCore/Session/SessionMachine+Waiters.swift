@@ -145,7 +145,7 @@ extension SessionMachine {
   /// Why a waiter gets nothing; nil while it may still be answered.
   private func refusal(of waiter: Waiter, _ now: Instant) -> ProtocolError? {
     let isLate = waiter.deadline <= now
-    if case .refreshing = work {
+    if work != .idle || awaitsLinkRenewal(waiter) {
       guard isLate else { return nil }
       if lacksLink(waiter) { return signInRequired(for: waiter) }
       return ProtocolError(

@@ -61,6 +61,7 @@ public struct SessionMachine: Sendable {
     take(event, &context)
     dropExpired(&context)
     timeOutSignIn(&context)
+    leaveSlowLink(&context)
     answerWaiters(&context, beforeRefresh: true)
     startIfDue(&context)
     answerWaiters(&context, beforeRefresh: false)
@@ -118,6 +119,7 @@ public struct SessionMachine: Sendable {
     if let timeout = signIn?.nextTimeout { wake = min(wake, timeout) }
     if let tokenEnd { wake = min(wake, tokenEnd) }
     if let poolTokenEnd { wake = min(wake, poolTokenEnd) }
+    if let linkGraceEnd { wake = min(wake, linkGraceEnd) }
     return wake
   }
 

@@ -49,6 +49,7 @@ public enum UpstreamCall: Sendable, Equatable {
 
 extension UpstreamCall {
   var isPasswordCheck: Bool { if case .signIn = self { true } else { false } }
+  var isRenewal: Bool { if case .renewPoolTokens = self { true } else { false } }
 }
 
 /// How a call ended.

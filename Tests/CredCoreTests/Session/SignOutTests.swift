@@ -150,6 +150,28 @@ import Testing
     #expect(session.answer(to: get) == .credentials)
   }
 
+  /// What was asked for before is dropped, and the sign-in fetches it anew.
+  @Test(arguments: [ClearScope.credentials, .identity])
+  func aClearDuringAnAcceptedSignInIsNotLost(_ scope: ClearScope) {
+    var session = SessionDriver(.password)
+    let login = session.login(fixtures.password("alice"))
+    session.finish(fixtures.accepted("alice"))
+    session.finish(fixtures.token())
+    let old = session.openCalls.keys.max() ?? 0
+    session.send(.cleared(scope))
+    #expect((session.machine.identityID == nil) == (scope == .identity))
+    #expect(session.answer(to: login) == nil)
+    session.finish(call: old, fixtures.credentials())
+    #expect(session.machine.credentials == nil)
+    if scope == .identity {
+      #expect(session.calls.last == fixtures.callback(session: fixtures.session("alice")))
+      session.finish(fixtures.token())
+    }
+    session.finish(fixtures.credentials())
+    #expect(session.answer(to: login) == .state)
+    #expect(session.machine.state == .signedIn(.password(fixtures.session("alice"))))
+  }
+
   @Test func aClearKeepsThePause() {
     var session = SessionDriver()
     session.ask()

@@ -227,7 +227,7 @@ struct DisclosureTests {
 
   private static func poolRenewal() -> PoolRenewal {
     var ids = CallIDs()
-    return PoolRenewal(call: ids.next(), token: secret)
+    return PoolRenewal(call: ids.next(), token: secret, started: .seconds(1))
   }
 
   @Test func noTypeShowsItsSecret() throws {

@@ -57,6 +57,41 @@ struct LinkEndTests {
     #expect(try host.ask().accessKeyID != nil)
   }
 
+  // MARK: After it was linked
+
+  private static let refusal = FakeHTTP.Answer.reply(409, #"{"message":"another user has this"}"#)
+
+  /// The user signed in to this host, and not only to the provider.
+  @Test func aLinkThatTheBackendRefusesLaterEndsAlone() throws {
+    let host = try LinkedHost()
+    try host.link()
+    let watcher = host.fixture.connect()
+    watcher.send(#"{"op":"watch"}"#)
+    _ = try watcher.next()
+    host.fixture.advance(by: .seconds(600))
+    host.refusals = [Self.refusal]
+    #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    #expect(host.linked.suffix(2).map { $0 == nil } == [false, true])
+    let told = try watcher.next()
+    #expect(told["Error"]?["Message"]?.text?.contains("\"alice\" has ended") == true, "\(told)")
+    host.fixture.advance(by: .seconds(5))
+    #expect(host.provider.live.isEmpty)
+    #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    #expect(host.linked.last == .some(nil))
+  }
+
+  @Test func aBackendThatRefusesTheUserEndsNoLink() throws {
+    let host = try LinkedHost()
+    try host.link()
+    host.fixture.advance(by: .seconds(600))
+    host.refusals = Array(repeating: Self.refusal, count: 3)
+    #expect(try host.ask(#"{"refresh":true,"wait":1}"#).errorCode != nil)
+    host.fixture.advance(by: .seconds(600))
+    #expect(host.provider.live.count == 1)
+    #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    #expect(host.linked.last??.hasPrefix("ey") == true)
+  }
+
   /// The password session ended while the browser was elsewhere.
   @Test func aSignInThatCannotBeLinkedAnyMoreIsRevoked() throws {
     let host = try LinkedHost(

@@ -55,6 +55,23 @@ struct LinkTokenTests {
     }
   }
 
+  @Test(arguments: ["link", "own"])
+  func aReloadThatWithdrawsTheWordDropsTheToken(_ what: String) throws {
+    let text = { (words: String) in
+      what == "own"
+        ? Configured.provider(profile: "vend_tokens = \(words)")
+        : Configured.linking(profile: "vend_tokens = \(words)")
+    }
+    let host = try LinkedHost(text("id access"))
+    if what == "own" { _ = try host.signIn() } else { try host.link() }
+    let session = host.fixture.service.sessions[SessionKey(uid: 1000, profile: "default")]
+    let held = { session?.machine.vendedSession?.accessToken }
+    #expect(held() != nil)
+    try host.fixture.reload(text("id"))
+    #expect(held() == nil)
+    #expect(session?.machine.vendedSession?.idToken != nil)
+  }
+
   /// A refresh of the credentials brings no link.
   @Test func aMissingLinkIsNamedWhateverIsUnderWay() throws {
     let host = try host()
