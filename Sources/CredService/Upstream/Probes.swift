@@ -146,12 +146,12 @@ extension UpstreamClient {
         name: "cognito-identity", upstream: .cognitoIdentity, url: profile.cognito.endpoint.url,
         settings: probing(awsSettings(profile)),
         queue: profile.settings.flow == .basic
-          ? queueOfOpenIDTokens(profile) : queueOfCredentials(profile)))
+          ? queues.queueOfOpenIDTokens(profile) : queues.queueOfCredentials(profile)))
     if profile.settings.flow == .basic {
       places.append(
         ProbedPlace(
           name: "sts", upstream: .sts, url: profile.sts.endpoint.url,
-          settings: probing(awsSettings(profile)), queue: queueOfRoles(profile)))
+          settings: probing(awsSettings(profile)), queue: queues.queueOfRoles(profile)))
     }
     return places
   }
@@ -183,7 +183,7 @@ extension UpstreamClient {
     }
     return ProbedPlace(
       name: "backend \(backend.name)", upstream: .backend(backend.name), url: url,
-      settings: probing(settings), queue: queue(of: backend))
+      settings: probing(settings), queue: queues.queue(of: backend))
   }
 
   func probing(_ settings: HTTPSettings) -> HTTPSettings {

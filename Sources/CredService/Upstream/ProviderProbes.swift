@@ -57,7 +57,8 @@ extension UpstreamClient {
     let endpoints = backend.providerEndpoints
     let place = ProbedPlace(
       name: "backend \(backend.name)", upstream: .backend(backend.name), url: issuer.discoveryURL,
-      settings: probing(backend.providerHTTP(timeout: backend.timeout)), queue: queue(of: backend),
+      settings: probing(backend.providerHTTP(timeout: backend.timeout)),
+      queue: queues.queue(of: backend),
       reading: .discovery(issuer, endpoints))
     guard let known = ProviderMetadata(issuer, configured: endpoints) else { return [place] }
     return [.tokenEndpoint(known.token, of: place)]

@@ -44,8 +44,6 @@ package final class UpstreamClient: UpstreamPerforming {
   typealias Completion<Value> = (Result<Value, UpstreamFailure>) -> Void
 
   let services: Services
-  /// The limits of AWS's endpoints.
-  private(set) var settings: DaemonSettings
   /// Generates uids of devices at sample servers.
   var random: any RandomNumberGenerator
   let developerCredentials: DeveloperCredentialsCache
@@ -56,9 +54,7 @@ package final class UpstreamClient: UpstreamPerforming {
   var filesBeingRead: [NamedFile: [(FileContent?) -> Void]] = [:]
   /// Those of them that missed their deadline.
   var hangingFiles: Set<NamedFile> = []
-  private var queues: [Endpoint: CallQueue] = [:]
-  /// The same queues in the order of their first use, so that they are always served in one order.
-  private var queuesInOrder: [CallQueue] = []
+  var queues: CallQueues
   /// Calls that have begun or wait for their turn.
   private var calls: [CallID: PendingCall] = [:]
   /// Completions that are due but would come within `start`.
@@ -88,7 +84,7 @@ package final class UpstreamClient: UpstreamPerforming {
     _ services: Services, settings: DaemonSettings, random: any RandomNumberGenerator
   ) {
     self.services = services
-    self.settings = settings
+    queues = CallQueues(settings)
     self.random = random
     developerCredentials = Self.makeDeveloperCredentials(services, random: random)
     timer = services.clock.makeTimer { [unowned self] in self.timerFired() }
@@ -97,7 +93,7 @@ package final class UpstreamClient: UpstreamPerforming {
   /// Drops what belongs to the old backends and limits. Queues stay, with their outages, and get
   /// the limits of their next call.
   package func apply(_ settings: DaemonSettings) {
-    self.settings = settings
+    queues.settings = settings
     developerCredentials.removeAll()
     providers = [:]
   }
@@ -109,7 +105,7 @@ package final class UpstreamClient: UpstreamPerforming {
   package func start(
     _ request: CallRequest, completion: @escaping (UpstreamOutcome) -> Void
   ) {
-    let queue = queue(for: request)
+    let queue = queues.queue(for: request)
     calls[request.id] = PendingCall(completion: completion, queue: queue)
     guard let queue else {
       return make(request) { [unowned self] outcome in
@@ -182,7 +178,7 @@ package final class UpstreamClient: UpstreamPerforming {
       Admission.Call(
         id: id, profile: profile.settings.name, isInPerson: true, isRetry: false,
         dependsOnUserInput: true, user: user?.uid),
-      in: queue(of: backend), work, completion: completion)
+      in: queues.queue(of: backend), work, completion: completion)
   }
 
   /// The same in the turn of any queue.
@@ -296,7 +292,8 @@ package final class UpstreamClient: UpstreamPerforming {
 
   private func timerFired() {
     let now = services.clock.now
-    for queue in queuesInOrder where queue.nextWake <= now {
+    // A call that ends may need a queue that there was not.
+    for queue in queues.inOrder where queue.nextWake <= now {
       queue.handle(.timePassed, services.clock)
     }
     runDeferred()
@@ -317,81 +314,11 @@ package final class UpstreamClient: UpstreamPerforming {
 
   private func armTimer() {
     guard deferred.isEmpty else { return arm(services.clock.now) }
-    let next = queuesInOrder.reduce(Instant.distantFuture) { min($0, $1.nextWake) }
+    let next = queues.nextWake
     arm(next == .distantFuture ? nil : next)
   }
 
   private func arm(_ deadline: Instant?) { timer?.arm(at: deadline) }
-
-  // MARK: Queues
-
-  /// An endpoint: a backend, or one operation of AWS at one host. Each has its own queue, rate,
-  /// width and outages.
-  private struct Endpoint: Hashable {
-    let upstream: Upstream
-    let operation: String
-    let host: String
-  }
-
-  /// Nil for a call that reaches no upstream.
-  private func queue(for request: CallRequest) -> CallQueue? {
-    let profile = request.profile
-    switch request.call {
-    case .readTokenFile:
-      return nil
-    case .signIn, .tokenCallback:
-      return profile.backend.map(queue)
-    case .renewPoolTokens(let session, _):
-      return profile.giving(session).backend.map(queue)
-    case .getID:
-      return queue("GetId", profile.cognito.endpoint, settings.getIDRate)
-    case .getOpenIDToken:
-      return queueOfOpenIDTokens(profile)
-    case .getCredentials:
-      return queueOfCredentials(profile)
-    case .assumeRole:
-      return queueOfRoles(profile)
-    }
-  }
-
-  func queueOfOpenIDTokens(_ profile: Profile) -> CallQueue {
-    queue("GetOpenIdToken", profile.cognito.endpoint, settings.getOpenIDTokenRate)
-  }
-
-  func queueOfCredentials(_ profile: Profile) -> CallQueue {
-    queue("GetCredentialsForIdentity", profile.cognito.endpoint, settings.getCredentialsRate)
-  }
-
-  func queueOfRoles(_ profile: Profile) -> CallQueue {
-    queue("AssumeRoleWithWebIdentity", profile.sts.endpoint, settings.assumeRoleRate, .sts)
-  }
-
-  func queue(of backend: BackendSettings) -> CallQueue {
-    queue(
-      Endpoint(upstream: .backend(backend.name), operation: "", host: ""),
-      Admission.Policy(rate: backend.rateLimit, width: backend.maxParallel))
-  }
-
-  private func queue(
-    _ operation: String, _ endpoint: AWSEndpoint, _ rate: Rate,
-    _ upstream: Upstream = .cognitoIdentity
-  ) -> CallQueue {
-    queue(
-      Endpoint(upstream: upstream, operation: operation, host: endpoint.url),
-      // A service that hangs must not take all connections.
-      Admission.Policy(rate: rate, width: max(1, settings.upstreamConnections / 2)))
-  }
-
-  private func queue(_ endpoint: Endpoint, _ policy: Admission.Policy) -> CallQueue {
-    if let queue = queues[endpoint] {
-      queue.apply(policy)
-      return queue
-    }
-    let queue = CallQueue(endpoint.upstream, policy, operation: endpoint.operation)
-    queues[endpoint] = queue
-    queuesInOrder.append(queue)
-    return queue
-  }
 }
 
 extension Profile {

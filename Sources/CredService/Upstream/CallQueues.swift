@@ -1,0 +1,86 @@
+import CredCore
+
+/// The queues in which calls wait for their turn: one for each backend, and for each operation of AWS at
+/// one host. Each has its own rate, width and outages.
+struct CallQueues {
+  private struct Endpoint: Hashable {
+    let upstream: Upstream
+    let operation: String
+    let host: String
+  }
+
+  /// The limits of AWS's endpoints. A queue gets another limit with its next call.
+  var settings: DaemonSettings
+  private var queues: [Endpoint: CallQueue] = [:]
+  /// The same queues in the order of their first use, so that they are always served in one order.
+  private(set) var inOrder: [CallQueue] = []
+
+  init(_ settings: DaemonSettings) {
+    self.settings = settings
+  }
+
+  /// When the first of them has something to do.
+  var nextWake: Instant { inOrder.reduce(Instant.distantFuture) { min($0, $1.nextWake) } }
+
+  // MARK: Which queue
+
+  /// Nil for a call that reaches no upstream.
+  mutating func queue(for request: CallRequest) -> CallQueue? {
+    let profile = request.profile
+    switch request.call {
+    case .readTokenFile:
+      return nil
+    case .signIn, .tokenCallback:
+      return profile.backend.map { queue(of: $0) }
+    case .renewPoolTokens(let session, _):
+      return profile.giving(session).backend.map { queue(of: $0) }
+    case .getID:
+      return queue("GetId", profile.cognito.endpoint, settings.getIDRate)
+    case .getOpenIDToken:
+      return queueOfOpenIDTokens(profile)
+    case .getCredentials:
+      return queueOfCredentials(profile)
+    case .assumeRole:
+      return queueOfRoles(profile)
+    }
+  }
+
+  mutating func queueOfOpenIDTokens(_ profile: Profile) -> CallQueue {
+    queue("GetOpenIdToken", profile.cognito.endpoint, settings.getOpenIDTokenRate)
+  }
+
+  mutating func queueOfCredentials(_ profile: Profile) -> CallQueue {
+    queue("GetCredentialsForIdentity", profile.cognito.endpoint, settings.getCredentialsRate)
+  }
+
+  mutating func queueOfRoles(_ profile: Profile) -> CallQueue {
+    queue("AssumeRoleWithWebIdentity", profile.sts.endpoint, settings.assumeRoleRate, .sts)
+  }
+
+  mutating func queue(of backend: BackendSettings) -> CallQueue {
+    queue(
+      Endpoint(upstream: .backend(backend.name), operation: "", host: ""),
+      Admission.Policy(rate: backend.rateLimit, width: backend.maxParallel))
+  }
+
+  private mutating func queue(
+    _ operation: String, _ endpoint: AWSEndpoint, _ rate: Rate,
+    _ upstream: Upstream = .cognitoIdentity
+  ) -> CallQueue {
+    queue(
+      Endpoint(upstream: upstream, operation: operation, host: endpoint.url),
+      // A service that hangs must not take all connections.
+      Admission.Policy(rate: rate, width: max(1, settings.upstreamConnections / 2)))
+  }
+
+  private mutating func queue(_ endpoint: Endpoint, _ policy: Admission.Policy) -> CallQueue {
+    if let queue = queues[endpoint] {
+      queue.apply(policy)
+      return queue
+    }
+    let queue = CallQueue(endpoint.upstream, policy, operation: endpoint.operation)
+    queues[endpoint] = queue
+    inOrder.append(queue)
+    return queue
+  }
+}
