@@ -1,0 +1,41 @@
+/// One refresh under way: a chain of upstream calls, one at a time.
+struct Refresh: Sendable, Equatable {
+  /// The remedies that were tried. Each is tried once, so that a refresh always ends.
+  struct Remedies: OptionSet, Sendable {
+    let rawValue: UInt8
+    static let newToken = Remedies(rawValue: 1)
+    static let droppedIdentity = Remedies(rawValue: 2)
+    static let withoutIdentity = Remedies(rawValue: 4)
+    static let newIdentity = Remedies(rawValue: 8)
+    static let olderRenewal = Remedies(rawValue: 16)
+    static let withoutLink = Remedies(rawValue: 32)
+  }
+
+  /// The call that is awaited; nil before the first. The outcome of another call is stale.
+  var call: CallID?
+  /// Where the chain ends.
+  var goal: Waiter.Want
+  var remedies: Remedies = []
+  /// How the user is signed in after a success; nil for guests.
+  var method: SignInMethod?
+  /// The token of GetOpenIdToken, for STS.
+  var openIDToken: Secret?
+  var hasReadTokenFile = false
+  /// A caller wants what the backend gives now: the held token is not used.
+  var isForced = false
+  /// It begins when a renewal at the user pool, which another refresh asked for, has ended.
+  var isAfterRenewal = false
+  /// The held token came in this refresh.
+  var hasNewToken = false
+  /// The call renews a linked sign-in, before the callback that brings it.
+  var renewsLink = false
+  /// That was tried: the callback goes with what there is.
+  var hasTriedLink = false
+  /// The call brings the backend the linked sign-in.
+  var bringsLink = false
+
+  /// A backend that keeps its tokens must not give the refused one again.
+  var wasTokenRefused: Bool {
+    !remedies.isDisjoint(with: [.newToken, .droppedIdentity, .newIdentity])
+  }
+}
