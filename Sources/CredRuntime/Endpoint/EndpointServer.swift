@@ -101,16 +101,22 @@ internal import Logging
       case ECONNABORTED, EINTR: continue
       case 1...:
         // Descriptors or memory ran out: a retry at once would spin.
-        listeners.keys.forEach(loop.remove)
-        acceptTimer?.arm(at: now + .milliseconds(100))
-        return
+        return pauseAccepting()
       default: admit(descriptor, at: address, now)
       }
     }
   }
 
+  private func pauseAccepting() {
+    listeners.keys.forEach(loop.remove)
+    acceptTimer?.arm(at: loop.now + .milliseconds(100))
+  }
+
   private func resumeAccepting() {
-    for listener in listeners.keys { _ = watch(listener) }
+    // A listener that cannot be watched now is tried again.
+    guard listeners.keys.allSatisfy({ [0, -EEXIST].contains(watch($0)) }) else {
+      return pauseAccepting()
+    }
   }
 
   private func admit(_ descriptor: Int32, at address: EndpointAddress, _ now: Instant) {
