@@ -94,9 +94,8 @@ extension SessionService {
     }
     switch resolve(signIn.key.profile, client, now) {
     case .pending: wait(client, for: WaitingRequest(request, for: .caller))
-    case .refused(let error):
-      if error.endsAccess { end(signIn, error) }
-      refuse(error, id: request.id, client)
+    // The sign-in goes on: the program that began it may well be admitted.
+    case .refused(let error): refuse(error, id: request.id, client)
     case .session(let session):
       // Whoever has the uid now need not be the person who signs in.
       guard clients[client.id] != nil else { return }

@@ -135,6 +135,21 @@ final class ChallengeEndTests: ChallengeTesting {
     #expect(try fixture.ask(Self.answer(handle)).state == "signedIn")
   }
 
+  /// It gets no further with it, and takes nothing from the program that began it.
+  @Test func aProgramThatIsNotAdmittedEndsNoSignInOfAnother() throws {
+    let (fixture, pool) = try fixture(
+      Configured.scriptedPool(profile: "allow_units = billing.service"))
+    pool.answers = [Pool.verifier, Pool.sms, tokens(fixture)]
+    let admitted = fixture.connect()
+    admitted.systemdUnit = "billing.service"
+    let handle = try admitted.ask(Self.login).handle ?? ""
+    for input in [#""answers":{"code":"1"}"#, #""cancel":true"#, #""wait":0"#] {
+      let reply = try fixture.ask(#"{"op":"respond","handle":"\#(handle)",\#(input)}"#)
+      #expect(reply.errorCode == "AccessDenied")
+    }
+    #expect(try admitted.ask(Self.answer(handle)).state == "signedIn")
+  }
+
   @Test func aRestartEndsIt() throws {
     let (fixture, pool) = try fixture()
     pool.answers = [Pool.verifier, Pool.sms]
