@@ -13,7 +13,7 @@ struct ActivationTests {
 
   /// Its path is there before a process listens.
   private func waitForListener(_ manager: ChildProcess) throws {
-    try Deadline.usual.wait(for: "the socket") { manager.errors.contains("Listening on") }
+    try Deadline.usual.wait(for: "the listener") { manager.errors.contains("Listening on") }
   }
 
   @Test(
@@ -58,7 +58,7 @@ struct ActivationTests {
         + [Programs.credd, "--config", file, "--socket", path])
     try waitForListener(daemon)
     let stray = try StreamSocket(port: ports[0])
-    try Deadline.usual.wait(for: "the socket") { mode(path) != nil }
+    try Deadline.usual.wait(for: "credd's own socket") { mode(path) != nil }
     let socket = try StreamSocket(unixPath: path)
     try socket.send("{}\n")
     #expect(try socket.reply()["AccessKeyId"] != nil)
