@@ -12,23 +12,21 @@ internal import Logging
 @safe final class EndpointServer: ReadinessReceiver {
   /// What the tokens of the endpoint's descriptors have, and those of ``ClientServer`` never.
   static let tokenBit: UInt64 = 1 << 63
-  private static let listenerBit: UInt64 = 1 << 62
   /// How often deadlines are looked at, while there are connections.
   private static let check = Duration.seconds(1)
-  /// How long one call of ``serve(_:)`` gives to requests, and the connections that it accepts.
+  /// How long one call of ``serve(_:)`` gives to requests.
   private static let turnTime = Duration.microseconds(50)
-  private static let acceptsPerTurn = 4
   private static let readSize = Limits.Endpoint.headBytes
   private static let interest =
     CREDD_EPOLL_IN | CREDD_EPOLL_OUT | CREDD_EPOLL_RDHUP | CREDD_EPOLL_ET
 
-  private let loop: EventLoop
-  private let receiver: any EndpointReceiving
+  let loop: EventLoop
+  let receiver: any EndpointReceiving
   private let attestation: any ConnectionAttesting
-  private let units: UnitDirectory
+  let units: UnitDirectory
   private let log: Logger
-  private var listeners: [Int32: EndpointAddress] = [:]
-  private var connections: [UInt64: EndpointConnection] = [:]
+  private let listeners: EndpointListeners
+  private(set) var connections: [UInt64: EndpointConnection] = [:]
   private var lastToken: UInt64 = 0
   /// Connections of each user; those without an attested peer under nil.
   private var counts: [UInt32?: Int] = [:]
@@ -36,11 +34,10 @@ internal import Logging
   /// The connection whose turn it is. What it is given is written at the end of its turn.
   private var current: EndpointConnection?
   private var timer: EventSource?
-  private var acceptTimer: EventSource?
   private let input: UnsafeMutableBufferPointer<UInt8>
   /// Why the kernel's word was missing, how often.
   private(set) var failures: [AttestationFailure: Int] = [:]
-  private(set) var limitHits: [HitLimit: Int] = [:]
+  var limitHits: [HitLimit: Int] = [:]
   /// When a failure is logged again.
   private var nextNotice = Instant(nanoseconds: .min)
 
@@ -56,10 +53,10 @@ internal import Logging
     self.attestation = attestation
     self.units = units
     self.log = log
+    listeners = try EndpointListeners(loop)
     emptySince = loop.now
     unsafe input = .allocate(capacity: Self.readSize)
     timer = try loop.timer { [unowned self] _ in self.closeOverdue() }
-    acceptTimer = try loop.timer { [unowned self] _ in self.resumeAccepting() }
     loop.setEndpoint(self)
   }
 
@@ -71,59 +68,23 @@ internal import Logging
 
   var connectionCount: Int { connections.count }
 
-  var addresses: [EndpointAddress] { listeners.sorted { $0.key < $1.key }.map(\.value) }
+  var addresses: [EndpointAddress] { listeners.addresses }
 
   // MARK: Accepting
 
   /// Accepts clients from a listener on loopback, which stays the caller's.
   func listen(on listener: Int32, at address: EndpointAddress) throws(SystemError) {
-    listeners[listener] = address
-    try SystemError.check(watch(listener), "watch descriptor \(listener)")
+    try listeners.add(listener, address)
   }
 
   /// Takes no more clients.
-  func stopListening() {
-    listeners.keys.forEach(loop.remove)
-    listeners = [:]
-    acceptTimer?.arm(at: nil)
-  }
-
-  private func watch(_ listener: Int32) -> Int32 {
-    loop.add(listener, CREDD_EPOLL_IN, Self.tokenBit | Self.listenerBit | UInt64(listener))
-  }
-
-  private func accept(from listener: Int32, at address: EndpointAddress) {
-    let now = loop.now
-    for _ in 0..<Self.acceptsPerTurn {
-      let descriptor = credd_accept(listener)
-      switch -descriptor {
-      case EAGAIN: return
-      case ECONNABORTED, EINTR: continue
-      case 1...:
-        // Descriptors or memory ran out: a retry at once would spin.
-        return pauseAccepting()
-      default: admit(descriptor, at: address, now)
-      }
-    }
-  }
-
-  private func pauseAccepting() {
-    listeners.keys.forEach(loop.remove)
-    acceptTimer?.arm(at: loop.now + .milliseconds(100))
-  }
-
-  private func resumeAccepting() {
-    // A listener that cannot be watched now is tried again.
-    guard listeners.keys.allSatisfy({ [0, -EEXIST].contains(watch($0)) }) else {
-      return pauseAccepting()
-    }
-  }
+  func stopListening() { listeners.removeAll() }
 
   private func admit(_ descriptor: Int32, at address: EndpointAddress, _ now: Instant) {
     // Before anything is read: see ``AttestedPeer``.
     let answer = attestation.attest(descriptor)
     if case .failure(let failure) = answer { note(failure, now) }
-    lastToken = (lastToken + 1) & (Self.listenerBit - 1)
+    lastToken = (lastToken + 1) & (EndpointListeners.tokenBit - 1)
     let connection = EndpointConnection(
       descriptor, token: Self.tokenBit | lastToken, address: address,
       attested: try? answer.get(), deadline: now + Limits.Endpoint.headTime, server: self)
@@ -169,9 +130,8 @@ internal import Logging
       if let connection = connections[event.token] {
         connection.events |= event.events
         queue(connection)
-      } else if event.token & Self.listenerBit != 0 {
-        let listener = Int32(truncatingIfNeeded: event.token)
-        if let address = listeners[listener] { accept(from: listener, at: address) }
+      } else {
+        listeners.accept(event.token) { admit($0, at: $1, loop.now) }
       }
     }
     let end = loop.now + Self.turnTime
@@ -257,71 +217,6 @@ internal import Logging
       connection.arrived = now
       answer(request, connection, now)
     }
-  }
-
-  // MARK: Answers
-
-  private func answer(
-    _ request: EndpointRequest, _ connection: EndpointConnection, _ now: Instant
-  ) {
-    let isAttested = connection.client != nil
-    if let refusal = request.refusal(at: connection.address, isAttested: isAttested) {
-      return refuse(refusal, connection)
-    }
-    guard connection.group == nil, let peer = connection.attested, let id = peer.controlGroup else {
-      return pass(request, connection, now)
-    }
-    if let group = units.known(id) {
-      connection.group = group
-      return pass(request, connection, now)
-    }
-    connection.heldRequest = request
-    let token = connection.token
-    units.find(id, for: peer.uid) { [weak self] answer in self?.groupFound(answer, token) }
-  }
-
-  private func groupFound(_ answer: UnitDirectory.Answer, _ token: UInt64) {
-    guard let connection = connections[token], let request = connection.heldRequest.take() else {
-      return
-    }
-    switch answer {
-    case .group(let group):
-      connection.group = .some(group)
-      pass(request, connection, loop.now)
-    case .overdue:
-      connection.append(
-        EndpointReply.error(
-          ProtocolError(.timeout, "the unit of the caller was not found in time; try again")
-        ).bytes)
-      connection.isClosing = true
-    }
-    queue(connection)
-  }
-
-  private func pass(
-    _ request: EndpointRequest, _ connection: EndpointConnection, _ now: Instant
-  ) {
-    guard let client = connection.client else { return }
-    receiver.receive(request, from: client, arrived: connection.arrived, now: now)
-  }
-
-  private func refuse(_ refusal: EndpointRefusal, _ connection: EndpointConnection) {
-    receiver.refused(refusal)
-    switch refusal {
-    case .tooManyConnections: limitHits[.endpointConnections, default: 0] += 1
-    case .headTooSlow: limitHits[.endpointTime, default: 0] += 1
-    default: break
-    }
-    connection.append(EndpointReply.refusal(refusal).bytes)
-    connection.isClosing = true
-    connection.unread = []
-    queue(connection)
-  }
-
-  /// The unit of a connection whose control group is still there.
-  func unit(of connection: EndpointConnection) -> String? {
-    guard case .some(let group?) = connection.group, units.isThere(group) else { return nil }
-    return group.unit
   }
 
   /// Writes what there is. A connection that is done is closed; one that has its answer may send its
