@@ -25,6 +25,8 @@ final class FakeHTTP: HTTPSending {
   }
 
   var answer: (HTTPRequest) -> Answer = { _ in .failure(.connect) }
+  /// How long the sender of the request that is being answered waits.
+  private(set) var patience = Duration.zero
   /// Replies that are due wait for ``deliver()``.
   var holds = false
   private var held: [(Result<HTTPReply, TransportFailure>?) -> Void] = []
@@ -47,6 +49,7 @@ final class FakeHTTP: HTTPSending {
     trace.add("send \(request.operation)")
     requests.append(request)
     underWay += 1
+    patience = settings.timeout
     var answer = answer(request)
     if answer.time > settings.timeout {
       answer = Answer(result: .failure(.timeout), time: settings.timeout)

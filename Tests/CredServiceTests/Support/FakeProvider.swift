@@ -13,6 +13,7 @@ final class FakeProvider {
   static let device = #"{"op":"login","device":true}"#
 
   private let clock: VirtualClock
+  private let http: FakeHTTP
   /// Who signs in next.
   var user = "alice"
   /// Further claims of the ID tokens, after a comma.
@@ -26,6 +27,8 @@ final class FakeProvider {
   var delay = Duration.zero
   /// Refresh tokens that came and were not alive.
   var misuses = 0
+  /// Of these, how many were rotated away, and not revoked.
+  private(set) var replays = 0
   var givesIDTokenAtRenewal = true
   var givesRefreshTokens = true
   /// Whether replies say how long an access token lasts.
@@ -42,12 +45,22 @@ final class FakeProvider {
   private(set) var forms: [[String: String]] = []
   private(set) var operations: [String] = []
   private(set) var live: Set<String> = []
+  /// Those that stood in replies which came too late for whoever had asked.
+  private(set) var lost: Set<String> = []
+  private var revoked: Set<String> = []
+  /// Whether a renewal's tokens are the user's who signed in. Otherwise they are ``user``'s.
+  var knowsUsers = false
+  /// Whose refresh tokens these are.
+  private var users: [String: String] = [:]
+  /// The token that was rotated away last, while it is still taken.
+  private(set) var graced: String?
   /// The nonce of the last sign-in by browser.
   private var nonce = ""
   private var issued = 0
 
   init(_ fixture: ServiceFixture) {
     clock = fixture.host.clock
+    http = fixture.host.http
     let upstreams = fixture.host.upstreams
     fixture.host.http.answer = { [self] request in
       request.url.hasPrefix("https://login.example.com/") || request.url.hasPrefix("https://moved.")
@@ -72,11 +85,16 @@ final class FakeProvider {
         #"{"device_code":"d-1","user_code":"WDJB-MJHT","verification_uri":"#
           + #""https://login.example.com/activate","expires_in":600,"interval":5}"#)
     case "revoke":
-      live.remove(Self.form(request)["token"] ?? "")
+      let token = Self.form(request)["token"] ?? ""
+      live.remove(token)
+      if let graced { live.remove(graced) }
+      revoked.insert(token)
       return .reply(200, "")
     default:
+      let before = issued
       var reply = token(Self.form(request))
       reply.time = delay
+      if issued > before, delay > http.patience { lost.insert("refresh-\(issued)") }
       guard lostReplies > 0 else { return reply }
       lostReplies -= 1
       return .failure(.reset)
@@ -100,32 +118,44 @@ final class FakeProvider {
     case "refresh_token":
       guard let old = form["refresh_token"], live.contains(old) else {
         misuses += 1
+        if !revoked.contains(form["refresh_token"] ?? "") { replays += 1 }
         return Self.error("invalid_grant")
       }
-      if rotates { live = hasGrace ? [old] : [] }
-      return tokens(nonce: nil, hasID: givesIDTokenAtRenewal, refresh: rotates)
+      let user = users[old]
+      if rotates { rotateAway(old) }
+      return tokens(
+        nonce: nil, of: knowsUsers ? user : nil, hasID: givesIDTokenAtRenewal, refresh: rotates)
     default:
+      guard form["device_code"] == "d-1" else { return Self.error("invalid_grant") }
       return deviceErrors.isEmpty ? tokens(nonce: nil) : Self.error(deviceErrors.removeFirst())
     }
   }
 
   static func error(_ name: String) -> FakeHTTP.Answer { .reply(400, #"{"error":"\#(name)"}"#) }
 
+  private func rotateAway(_ token: String) {
+    if let graced { live.remove(graced) }
+    graced = hasGrace ? token : nil
+    if !hasGrace { live.remove(token) }
+  }
+
   private func tokens(
-    nonce: String?, hasID: Bool = true, refresh: Bool = true
+    nonce: String?, of owner: String? = nil, hasID: Bool = true, refresh: Bool = true
   ) -> FakeHTTP.Answer {
     issued += 1
+    let user = owner ?? self.user
     var body = #"{"access_token":"access-\#(issued)","token_type":"Bearer""#
     if tellsLifetime { body += #","expires_in":3600"# }
-    if hasID { body += #","id_token":"\#(idToken(nonce))""# }
+    if hasID { body += #","id_token":"\#(idToken(nonce, user))""# }
     if refresh, givesRefreshTokens {
       live.insert("refresh-\(issued)")
+      users["refresh-\(issued)"] = user
       body += #","refresh_token":"refresh-\#(issued)""#
     }
     return .reply(200, body + "}")
   }
 
-  private func idToken(_ nonce: String?) -> String {
+  private func idToken(_ nonce: String?, _ user: String) -> String {
     let now = clock.wallTime.milliseconds / 1000
     var claims =
       #"{"iss":"\#(Self.issuer)","aud":"client-1","sub":"s-\#(user)","iat":\#(now),"#
