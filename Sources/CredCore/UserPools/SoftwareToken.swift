@@ -56,11 +56,13 @@ extension UserPoolClient {
     from reply: HTTPReply, of owner: SoftwareTokenOwner
   ) throws(UpstreamFailure) -> Secret? {
     let object = try success(reply, owner.purpose)
-    guard object["Status"]?.text == "SUCCESS" else {
-      throw .wrongSoftwareTokenCode(from: upstream, owner.purpose)
-    }
+    let status = object["Status"]?.text
+    if status == "ERROR" { throw .wrongSoftwareTokenCode(from: upstream, owner.purpose) }
     return try checked(upstream) { () throws(InvalidInput) in
-      try PoolChallenge.session(in: object)
+      guard status == "SUCCESS" else {
+        throw InvalidInput(field: "Status", reason: "is neither SUCCESS nor ERROR")
+      }
+      return try PoolChallenge.session(in: object)
     }
   }
 }

@@ -104,7 +104,7 @@ struct UserPoolReplyTests {
     let signIn = SoftwareTokenOwner.signIn(session: Secret("s"))
     for (owner, code) in [(ofUser, ProtocolErrorCode.accountRefused), (signIn, .signInFailed)] {
       for reply in [
-        Samples.reply(200, #"{"Status":"ERROR"}"#), Samples.reply(200, "{}"),
+        Samples.reply(200, #"{"Status":"ERROR"}"#),
         Samples.reply(400, #"{"__type":"EnableSoftwareTokenMFAException"}"#),
       ] {
         let failure = failure { () throws(UpstreamFailure) in
@@ -115,6 +115,18 @@ struct UserPoolReplyTests {
         #expect(failure?.judgesSecret == (code == .accountRefused))
         #expect(failure?.reason == "EnableSoftwareTokenMFAException")
       }
+    }
+  }
+
+  @Test(arguments: ["{}", #"{"Status":null}"#, #"{"Status":"error"}"#, #"{"IdentityId":7}"#])
+  func aReplyThatJudgesNoCodeOfAnAppIsNotUsable(_ body: String) throws {
+    for owner in [ofUser, .signIn(session: Secret("s"))] {
+      let failure = failure { () throws(UpstreamFailure) in
+        _ = try client.softwareTokenVerified(from: Samples.reply(200, body), of: owner)
+      }
+      #expect(failure?.code == .backendUnavailable, "\(body)")
+      #expect(failure?.judgesSecret == false && failure?.reason == nil)
+      #expect(failure?.message.contains("Status is neither SUCCESS nor ERROR") == true)
     }
   }
 
