@@ -127,7 +127,8 @@ extension SessionService {
   /// Makes a client ask again whose answer comes while access is decided anew, as after a reload: it
   /// must not get the answer by a decision that is over.
   ///
-  /// - Parameter operation: what it asks; nil for the same again.
+  /// - Parameter operation: what it asks; nil for the same again. With `identity` a sign-in has
+  ///   succeeded.
   /// - Returns: false if the decision still holds.
   func asksAnew(
     _ waiter: UInt64, in session: Session, for operation: Operation? = nil
@@ -140,7 +141,7 @@ extension SessionService {
     var request = waiting.request
     if let operation { request.operation = operation }
     var again = WaitingRequest(request, for: .caller)
-    if operation != nil { again.signedInTo = session }
+    if case .identity? = operation { again.signedInTo = session }
     again.account = waiting.account
     again.allowedUntil = now
     wait(client, for: again)

@@ -146,6 +146,21 @@ struct GrantTests {
     #expect(try client.next().state == "signedIn")
   }
 
+  @Test func `a question that was not asked is no sign-in when the daemon stops`() throws {
+    let (fixture, provider) = try ServiceFixture.ofProvider()
+    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
+    fixture.host.queries.setGroups([8], of: 1000)
+    provider.documentTime = .milliseconds(500)
+    let client = fixture.connect(groups: [8])
+    client.send(FakeProvider.login)
+    fixture.host.background.time[.users] = .seconds(1)
+    try fixture.reload(Configured.provider(profile: "allow_groups = mail"))
+    fixture.advance(by: .milliseconds(900))
+    #expect(client.isWaiting && fixture.service.openSignIns == 1)
+    fixture.service.dismissWaiters()
+    #expect(try client.next().errorCode == "ShuttingDown")
+  }
+
   /// What the session of somebody with a name does is nothing for a uid without one.
   @Test(arguments: [#"{"op":"watch","profile":"default"}"#, #"{"op":"watch"}"#])
   func `a watch ends a minute after the uid has lost its name`(_ line: String) throws {

@@ -25,6 +25,8 @@ final class FakeProvider {
   var hasGrace = false
   /// What the token endpoint takes.
   var delay = Duration.zero
+  /// What the discovery document takes.
+  var documentTime = Duration.zero
   /// Refresh tokens that came and were not alive.
   var misuses = 0
   /// Of these, how many were rotated away, and not revoked.
@@ -77,7 +79,7 @@ final class FakeProvider {
       return fault
     }
     switch operation {
-    case "openid-configuration": return .reply(200, document)
+    case "openid-configuration": return .reply(200, document, after: documentTime)
     case "keys": return .reply(200, #"{"keys":[{"kty":"RSA","kid":"1"}]}"#)
     case "device":
       return .reply(
