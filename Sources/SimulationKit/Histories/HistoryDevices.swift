@@ -25,6 +25,7 @@ extension HistoryUserPools {
     var answer: Answer?
     /// Whether the daemon knows that it has ended.
     var isAnswered = false
+    let began: Instant
     /// Until when the daemon may ask: while a client waits, and a minute more.
     var askedUntil: Instant
     /// When its sign-in ended otherwise, by a logout or another sign-in.
@@ -65,7 +66,7 @@ extension HistoryUserPools {
     let lifetime = world.random.pick([45, 300])
     devices[number] = Device(
       server: server, client: body?["ClientId"]?.text ?? "",
-      ends: world.later(Double(lifetime)), askedUntil: world.now)
+      ends: world.later(Double(lifetime)), began: world.now, askedUntil: world.now)
     let code = Self.userCode(number)
     return .plain(
       200,
@@ -188,13 +189,16 @@ extension HistoryRun {
   /// Seconds that a client waits for what its user types.
   static let deviceWait = 20.0
 
-  /// A line has ended sign-ins by device code.
+  /// A line has ended sign-ins by device code. What began after it was sent may go on.
   func noteEndOfDevices(_ line: HistoryClient.Line, _ user: Int) {
     switch line.request {
     case .respond(_, .cancel, _): line.handle?.device.map { upstreams.pools.abandon($0) }
     case .logout, .password, .hostLogin, .clear(_, identity: true):
       for handle in handles where handle.user == user && handle.profile == line.profile {
-        handle.device.map { upstreams.pools.abandon($0) }
+        guard let device = handle.device, let began = upstreams.pools.devices[device]?.began,
+          began < line.start
+        else { continue }
+        upstreams.pools.abandon(device)
       }
     default: break
     }
