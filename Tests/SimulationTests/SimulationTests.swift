@@ -5,7 +5,7 @@ import Testing
 
 /// Hosts from fixed seeds and from fresh ones, and faults that each invariant must catch.
 struct SimulationTests {
-  @Test(arguments: 1...(TestRounds.isShort ? 1 : 8) as ClosedRange<UInt64>)
+  @Test(arguments: 1...(TestRounds.isShort ? 1 : 9) as ClosedRange<UInt64>)
   func promisesHoldInTheKnownWorlds(_ seed: UInt64) {
     check(seed, busyness: 100)
   }
