@@ -20,6 +20,10 @@ struct HistoryExpectations {
   private var credentials: [Place: Credentials] = [:]
   /// Since when the daemon knows a device of a user.
   private var devices: [HistoryUserPools.User: Instant] = [:]
+  /// When a user last wanted all devices forgotten.
+  private var forgetting: [Int: Instant] = [:]
+  /// How long a line may wait until the daemon knows who sent it.
+  private static let lookUpTime = Duration.seconds(10)
 
   // MARK: What is learned
 
@@ -31,7 +35,11 @@ struct HistoryExpectations {
     credentials[Place(user: user, profile: profile)]
   }
 
-  mutating func signedInWithDevice(_ user: HistoryUserPools.User, at now: Instant) {
+  /// - Parameter line: that signed in. What was to be forgotten meanwhile may be that device.
+  mutating func signedInWithDevice(
+    _ user: HistoryUserPools.User, by line: HistoryClient.Line, of uid: Int, at now: Instant
+  ) {
+    if let last = forgetting[uid], last > line.start - Self.lookUpTime { return }
     devices[user] = devices[user] ?? now
   }
 
@@ -50,7 +58,9 @@ struct HistoryExpectations {
     default: break
     }
     switch line.request {
-    case .clear(_, identity: true), .logout(_, isGlobal: true): forgetDevices(of: user, people)
+    case .clear(_, identity: true), .logout(_, isGlobal: true):
+      forgetDevices(of: user, people)
+      forgetting[user] = line.start
     default: break
     }
   }

@@ -104,7 +104,7 @@ extension HistoryRun {
     else { return }
     let user = HistoryUserPools.User(server: pool.server, person: person)
     if upstreams.pools.remembersDevice(ofLatestSignInOf: user) {
-      expectations.signedInWithDevice(user, at: world.now)
+      expectations.signedInWithDevice(user, by: line, of: client.user, at: world.now)
     }
   }
 
