@@ -161,7 +161,12 @@ extension HistoryUserPools {
         signIn.questions = chosen == choices.last ? after : [code(chosen, signIn.user)]
       }
     case .newPassword:
-      passwords[signIn.user] = answers?["NEW_PASSWORD"]?.text
+      let password = answers?["NEW_PASSWORD"]?.text
+      // Whoever guesses would guess it.
+      guard password != "wrong" else {
+        return .userPool("InvalidPasswordException", "Password not long enough")
+      }
+      passwords[signIn.user] = password
     case .custom(let answer):
       guard answers?["ANSWER"]?.text == answer else {
         signIns[number] = nil
