@@ -111,7 +111,9 @@ extension HistoryRun {
   /// A sign-in begins at a pool without a device.
   func judgeStart(of user: HistoryUserPools.User) {
     let since = world.now - Self.signInTime
-    guard expectations.knowsDevice(of: user, since: since), lastForeignLogin < since,
+    // What was sent before a sleep arrives after it.
+    guard world.awakeSince < since, expectations.knowsDevice(of: user, since: since),
+      lastForeignLogin < since,
       upstreams.wasWell(since: since)
     else { return }
     world.violate(
