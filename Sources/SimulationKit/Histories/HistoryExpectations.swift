@@ -17,7 +17,12 @@ struct HistoryExpectations {
   /// What happened so shortly before the end of a process may be lost with it.
   private static let unsafeTime = Duration.seconds(30)
 
+  /// Of lines that were sent so closely together, the later one may come first.
+  private static let closeTogether = Duration.seconds(1)
+
   private var credentials: [Place: Credentials] = [:]
+  /// When a request last went out that may end a session's credentials.
+  private var ending: [Place: Instant] = [:]
   /// Since when the daemon knows a device of a user.
   private var devices: [HistoryUserPools.User: Instant] = [:]
   /// When a user last wanted all devices forgotten.
@@ -27,8 +32,13 @@ struct HistoryExpectations {
 
   // MARK: What is learned
 
-  mutating func gave(_ given: Credentials, to user: Int, in profile: String) {
-    credentials[Place(user: user, profile: profile)] = given
+  /// - Parameter start: when they were asked for. What was to end them meanwhile may have done so.
+  mutating func gave(
+    _ given: Credentials, to user: Int, in profile: String, askedAt start: Instant
+  ) {
+    let place = Place(user: user, profile: profile)
+    if let last = ending[place], last > start - Self.closeTogether { return }
+    credentials[place] = given
   }
 
   func credentials(of user: Int, in profile: String) -> Credentials? {
@@ -55,6 +65,7 @@ struct HistoryExpectations {
     switch line.request {
     case .clear, .logout, .password, .respond, .developerToken, .logins, .hostLogin:
       credentials[Place(user: user, profile: profile)] = nil
+      ending[Place(user: user, profile: profile)] = line.start
     default: break
     }
     switch line.request {

@@ -53,7 +53,7 @@ extension HistoryRun {
     else { return }
     expectations.gave(
       HistoryExpectations.Credentials(number: number, keys: keys, since: world.now),
-      to: client.user, in: profile)
+      to: client.user, in: profile, askedAt: line.start)
   }
 
   // MARK: Devices and second factors
