@@ -122,6 +122,7 @@ extension HistoryRun {
     for client in clients.values {
       guard let line = client.current else { continue }
       client.current?.deadline = max(line.deadline, world.later(line.patience))
+      allowPolling(for: line)
     }
   }
 
