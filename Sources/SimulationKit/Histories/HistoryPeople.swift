@@ -16,8 +16,9 @@ final class HistoryPeople {
 
   /// How long credd believes an answer of the user database, with the time that a look-up takes.
   static let grace = Duration.seconds(63)
-  /// A group that is not listed ends rights only at a second look-up so much later, or more.
-  static let doubt = Duration.seconds(6)
+  /// A group that is not listed ends rights only at a second look-up five seconds later, or more. An
+  /// answer is renewed up to ten seconds before its end, until which decisions last.
+  static let doubt = Duration.seconds(11)
   /// How long a look-up that hangs may go on after the database answers again.
   static let hangs = Duration.seconds(23)
   /// A right that holds for so long is known to credd.
