@@ -79,10 +79,10 @@ extension SessionMachine {
   }
 
   /// A link that the backend took once and refuses now would refuse its user everything: it is asked
-  /// once more without. A new link that it refuses is a sign-in that has failed.
+  /// once more without. A new link or login that it refuses is a sign-in that has failed.
   func remedyOfLink(_ refresh: Refresh, _ failure: UpstreamFailure) -> Refresh? {
-    guard refresh.bringsLink, failure.failureClass.mayRefuseLogins,
-      signIn.map({ $0.isAccepted || $0.kind != .userPool }) ?? true
+    guard refresh.bringsLink, failure.mayRefuseLogins,
+      signIn.map({ $0.isAccepted || $0.kind == .host }) ?? true
     else { return nil }
     var refresh = refresh
     return refresh.remedies.insert(.withoutLink).inserted ? refresh : nil
@@ -205,12 +205,13 @@ extension ProtocolError {
     .signInFailed, "the user pool gave no refresh token: check the app client's settings")
 }
 
-extension FailureClass {
-  /// Whether it may be about what a callback brings to be linked. Others are about the user or the way.
+extension UpstreamFailure {
+  /// Whether it may be about what a callback brings to be linked. Others are about the user, this host
+  /// or the way, or about a token that the backend gave.
   fileprivate var mayRefuseLogins: Bool {
-    switch self {
+    switch failureClass {
     case .signInRequired, .unknownUser: false
-    default: !isTransient
+    default: !failureClass.isTransient && !refusesHost && self != .tokenExpired
     }
   }
 }
