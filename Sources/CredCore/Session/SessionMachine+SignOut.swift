@@ -173,9 +173,8 @@ extension SessionMachine {
     // The tokens of a link that is being made are revoked with it.
     if case .userPool = signIn?.kind { cancelSignIn(Self.configurationChanged, &context) }
     let links = [held.link, signIn?.before.link].filter(isLeft).compactMap(\.self)
-    if case .refreshing(let refresh) = work, refresh.renewsLink || refresh.isForLink {
-      stopRefresh()
-    }
+    // Also one that waits for a renewal that another refresh asked for.
+    if linkGraceEnd != nil { stopRefresh() }
     if isLeft(held.link) { held.link = nil }
     if isLeft(signIn?.before.link) { signIn?.before.link = nil }
     for (index, link) in links.enumerated()

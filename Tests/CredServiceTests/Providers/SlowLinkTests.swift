@@ -112,4 +112,17 @@ struct SlowLinkTests {
     #expect(try host.ask(Self.refresh).accessKeyID != nil)
     #expect(host.linked.last??.hasPrefix("ey") == true)
   }
+
+  /// It waited for a renewal that a clear had left behind.
+  @Test func aProviderThatIsLeftHoldsUpNoCredentials() throws {
+    let host = try host(.seconds(50))
+    let client = send(Self.refresh, to: host)
+    host.fixture.advance(by: .milliseconds(500))
+    _ = try host.ask(#"{"op":"clear","what":"credentials"}"#)
+    host.fixture.advance(by: .milliseconds(500))
+    try host.fixture.reload(
+      Configured.linking(provider: "ca_file = /etc/other.pem", profile: "vend_tokens = id"))
+    host.fixture.advance(by: .seconds(4))
+    #expect(try client.next().accessKeyID != nil)
+  }
 }
