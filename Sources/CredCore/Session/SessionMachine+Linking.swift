@@ -206,12 +206,10 @@ extension ProtocolError {
 }
 
 extension UpstreamFailure {
-  /// Whether it may be about what a callback brings to be linked. Others are about the user, this host
-  /// or the way, or about a token that the backend gave.
+  /// Whether a backend has refused a request for what it brings. Other failures are about the user,
+  /// this host or the way, or about what the backend gave.
   fileprivate var mayRefuseLogins: Bool {
-    switch failureClass {
-    case .signInRequired, .unknownUser: false
-    default: !failureClass.isTransient && !refusesHost && self != .tokenExpired
-    }
+    guard !refusesHost, failureClass != .unknownUser else { return false }
+    return code == .backendRejected || code == .identityConflict
   }
 }

@@ -37,6 +37,18 @@ struct KeptLinkTests {
     #expect(host.provider.live == ["refresh-1"])
   }
 
+  /// Nor does any other answer that says nothing about the account.
+  @Test func anAnswerForAnotherPoolEndsNoLink() throws {
+    let host = try LinkedHost()
+    try host.link()
+    host.fixture.advance(by: .seconds(600))
+    let other = "us-west-2:00000000-0000-4000-8000-000000000009"
+    host.refusals = [.reply(200, #"{"IdentityId":"\#(other)","Token":"e30.e30.e30"}"#)]
+    _ = try host.ask(Self.refresh)
+    host.fixture.advance(by: .seconds(600))
+    #expect(host.provider.live == ["refresh-1"])
+  }
+
   /// The backend refuses what was added, and takes it where the linked account is left out.
   @Test func aLoginThatTheBackendRefusesBesideTheLinkEndsNoLink() throws {
     let host = try LinkedHost()

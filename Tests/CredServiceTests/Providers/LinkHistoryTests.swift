@@ -25,7 +25,7 @@ private final class LinkHistory {
     case get, refresh, check, idToken, accessToken, leave
     case link, giveUpLink, password, logout, clear, release
     case providerIsSlow, providerIsQuick, providerFails, backendRefusesLink, backendFails
-    case reload, reloadWithoutLink, reloadWithoutWords, restart
+    case reload, reloadWithoutLink, reloadWithoutWords, reloadElsewhere, restart
     case moment, grace, minute, hour
   }
 
@@ -43,6 +43,8 @@ private final class LinkHistory {
 
   private static let text = Configured.linking(
     corp: "login_url = http://127.0.0.1/login", profile: "vend_tokens = id access")
+  private static let elsewhere = text.replacing(
+    "sign_in = browser", with: "ca_file = /etc/other.pem\nsign_in = browser")
   private static let plain = text.replacing("vend_tokens = id access", with: "")
   private static let unlinked = plain.replacing("link_backend = okta", with: "")
 
@@ -115,6 +117,7 @@ private final class LinkHistory {
     case .reload: try reload(Self.text)
     case .reloadWithoutLink: try reload(Self.unlinked)
     case .reloadWithoutWords: try reload(Self.plain)
+    case .reloadElsewhere: try reload(Self.elsewhere)
     case .restart: try restart()
     case .moment: fixture.advance(by: .milliseconds(700))
     case .grace: fixture.advance(by: .seconds(3))
@@ -167,6 +170,8 @@ private final class LinkHistory {
 
   func expectAnswersInTime() throws {
     let now = fixture.now
+    let next = fixture.service.sessions.values.compactMap(\.machine.nextWake).min()
+    #expect(next.map { $0 > now } ?? true, "\(description)")
     for (index, one) in waiting.enumerated().reversed() {
       if one.client.hasReadAll {
         #expect(now <= one.due + .seconds(1), "no answer to \(one.line); \(description)")
