@@ -1,18 +1,5 @@
 package import CredCore
 
-/// The Unix user that a call is for.
-package struct UnixUser: Sendable, Equatable {
-  /// Who it is to the kernel.
-  package let uid: UInt32
-  /// Nil for a uid without a name.
-  package let name: String?
-
-  package init(uid: UInt32, name: String?) {
-    self.uid = uid
-    self.name = name
-  }
-}
-
 /// A session's call with everything needed to make it.
 package struct CallRequest: Sendable {
   /// By which it is prioritised, cancelled and withdrawn.

@@ -30,7 +30,7 @@ public struct Admission: Sendable {
     /// backend for all users.
     public let dependsOnUserInput: Bool
     /// Whom it is for; nil if that is unknown.
-    public let user: UInt32?
+    public let user: UnixUser?
     /// Whether it only looks if the endpoint answers. It goes behind calls for which a client waits,
     /// and is made during an outage too: that is when somebody looks. Its end says nothing about other
     /// calls.
@@ -38,7 +38,7 @@ public struct Admission: Sendable {
 
     public init(
       id: CallID, profile: String, isInPerson: Bool, isRetry: Bool,
-      dependsOnUserInput: Bool = false, user: UInt32? = nil, isCheck: Bool = false
+      dependsOnUserInput: Bool = false, user: UnixUser? = nil, isCheck: Bool = false
     ) {
       self.id = id
       self.profile = profile
@@ -83,7 +83,7 @@ public struct Admission: Sendable {
   private var bucket: TokenBucket
   private var breaker = CircuitBreaker()
   /// Breakers of users whose last calls failed.
-  private var ofUsers: [UInt32: CircuitBreaker] = [:]
+  private var ofUsers: [UnixUser: CircuitBreaker] = [:]
   private var budget = RetryBudget()
   private var queue = AdmissionQueue()
   /// Checks that wait, the oldest first: at most ``Limits/Check/underWay``.

@@ -48,7 +48,7 @@ struct CircuitBreaker: Sendable {
   /// Failures in a row while closed, the time of the first, and the end of the longest `Retry-After`.
   private var failures = 0
   /// The user of the last of them; nil where it is unknown.
-  private var lastUser: UInt32?
+  private var lastUser: UnixUser?
   private var since = Instant(nanoseconds: 0)
   private var askedUntil = Instant(nanoseconds: .min)
 
@@ -79,7 +79,7 @@ struct CircuitBreaker: Sendable {
   ///
   /// - Parameter user: whom the call was for; nil if that is unknown.
   mutating func ended(
-    _ failure: UpstreamFailure?, of user: UInt32? = nil, wasProbe: Bool, _ now: Instant
+    _ failure: UpstreamFailure?, of user: UnixUser? = nil, wasProbe: Bool, _ now: Instant
   ) {
     guard let failure else { return close() }
     switch failure.failureClass {
@@ -105,7 +105,7 @@ struct CircuitBreaker: Sendable {
   }
 
   private mutating func failed(
-    _ failure: UpstreamFailure, of user: UInt32?, wasProbe: Bool, _ now: Instant
+    _ failure: UpstreamFailure, of user: UnixUser?, wasProbe: Bool, _ now: Instant
   ) {
     let isSameUser = isShared && failures > 0 && user != nil && user == lastUser
     if case .closed = state, failure.evidence == .likely, isSameUser { return }

@@ -14,7 +14,7 @@ public struct OutageWatch: Sendable {
   private struct Row: Sendable {
     let since: Instant
     var count = 0
-    let user: UInt32?
+    let user: UnixUser?
     var isOfOneUser: Bool
     var isAnnounced = false
   }
@@ -25,7 +25,7 @@ public struct OutageWatch: Sendable {
 
   /// Takes the end of a call.
   public mutating func ended(
-    _ failure: UpstreamFailure?, of user: UInt32?, _ now: Instant
+    _ failure: UpstreamFailure?, of user: UnixUser?, _ now: Instant
   ) -> Change? {
     guard let failure else { return answered(now) }
     switch failure.failureClass {

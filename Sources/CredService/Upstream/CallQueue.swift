@@ -34,7 +34,7 @@ final class CallQueue {
   ///
   /// - Parameter user: whom it was for.
   func recordEnd(
-    _ failure: UpstreamFailure?, of user: UInt32, _ now: Instant
+    _ failure: UpstreamFailure?, of user: UnixUser, _ now: Instant
   ) -> OutageWatch.Change? {
     outages.ended(failure, of: user, now)
   }

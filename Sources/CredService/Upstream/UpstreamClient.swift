@@ -115,7 +115,7 @@ package final class UpstreamClient: UpstreamPerforming {
     let call = Admission.Call(
       id: request.id, profile: request.profile.settings.name, isInPerson: request.isInPerson,
       isRetry: request.isRetry, dependsOnUserInput: request.call.dependsOnUserInput,
-      user: request.user.uid)
+      user: request.user)
     queue.enter(call, services.clock) { [unowned self] refusal in
       later { [unowned self] in begin(request, queue, refusal) }
     }
@@ -177,7 +177,7 @@ package final class UpstreamClient: UpstreamPerforming {
     perform(
       Admission.Call(
         id: id, profile: profile.settings.name, isInPerson: true, isRetry: false,
-        dependsOnUserInput: true, user: user?.uid),
+        dependsOnUserInput: true, user: user),
       in: queues.queue(of: backend), work, completion: completion)
   }
 
@@ -264,7 +264,7 @@ package final class UpstreamClient: UpstreamPerforming {
   /// An outage is logged once when it begins, and once when it ends.
   private func logOutage(of queue: CallQueue, _ failure: UpstreamFailure?, _ user: UnixUser) {
     let now = services.clock.now
-    guard let change = queue.recordEnd(failure, of: user.uid, now) else { return }
+    guard let change = queue.recordEnd(failure, of: user, now) else { return }
     var metadata: Logger.Metadata = ["upstream": "\(queue.upstream)"]
     if !queue.operation.isEmpty { metadata["operation"] = "\(queue.operation)" }
     switch change {

@@ -22,7 +22,7 @@ struct AdmissionDriver {
   @discardableResult
   mutating func ask(
     _ profile: String = "work", inPerson: Bool = false, isRetry: Bool = false,
-    dependsOnUserInput: Bool = false, user: UInt32? = nil,
+    dependsOnUserInput: Bool = false, user: UInt32? = nil, name: String = "alice",
     isCheck: Bool = false
   ) -> CallID {
     let id = callIDs.next()
@@ -30,7 +30,8 @@ struct AdmissionDriver {
       .asked(
         .init(
           id: id, profile: profile, isInPerson: inPerson, isRetry: isRetry,
-          dependsOnUserInput: dependsOnUserInput, user: user, isCheck: isCheck)))
+          dependsOnUserInput: dependsOnUserInput,
+          user: user.map { UnixUser(uid: $0, name: name) }, isCheck: isCheck)))
     return id
   }
 

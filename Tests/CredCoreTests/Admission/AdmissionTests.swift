@@ -231,6 +231,18 @@ import Testing
     #expect(gate.admitted.last == last)
   }
 
+  /// Whoever has a uid next is neither told of its former owner's failures nor held up by them.
+  @Test func aFormerOwnersFailuresAreNotThoseOfTheNext() {
+    var gate = AdmissionDriver()
+    let failure = UpstreamFailure(
+      AdmissionDriver.upstream, FailureTable.serverFault, fact: "status 500", said: "bob is odd")
+    for _ in 0..<20 { gate.end(gate.ask(user: 1001, name: "bob"), failure) }
+    let own = gate.ask(user: 1001, name: "bob")
+    #expect(gate.refused[own] != nil)
+    let next = gate.ask(user: 1001, name: "carol")
+    #expect(gate.admitted.last == next && gate.refused[next] == nil)
+  }
+
   @Test func failuresOfSeveralUsersStopCalls() {
     var gate = AdmissionDriver()
     let failure = UpstreamFailure(

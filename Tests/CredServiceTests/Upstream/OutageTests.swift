@@ -75,11 +75,14 @@ struct OutageTests {
     var watch = OutageWatch()
     let now = Instant.distantFuture - .seconds(1000)
     let failure = UpstreamFailure.transport(.timeout, from: .backend("corp"))
-    for _ in 0..<4 { #expect(watch.ended(failure, of: 7, now) == nil) }
-    #expect(watch.ended(failure, of: 7, now) == .began(failure, since: now, isOfOneUser: true))
-    #expect(watch.ended(failure, of: 8, now) == nil)
-    #expect(watch.ended(nil, of: 8, now + .seconds(9)) == .ended(after: .seconds(9)))
-    for user in 1...4 { #expect(watch.ended(failure, of: UInt32(user), now) == nil) }
-    #expect(watch.ended(failure, of: 5, now) == .began(failure, since: now, isOfOneUser: false))
+    func user(_ uid: UInt32) -> UnixUser { UnixUser(uid: uid, name: "u\(uid)") }
+    for _ in 0..<4 { #expect(watch.ended(failure, of: user(7), now) == nil) }
+    #expect(
+      watch.ended(failure, of: user(7), now) == .began(failure, since: now, isOfOneUser: true))
+    #expect(watch.ended(failure, of: user(8), now) == nil)
+    #expect(watch.ended(nil, of: user(8), now + .seconds(9)) == .ended(after: .seconds(9)))
+    for uid: UInt32 in 1...4 { #expect(watch.ended(failure, of: user(uid), now) == nil) }
+    #expect(
+      watch.ended(failure, of: user(5), now) == .began(failure, since: now, isOfOneUser: false))
   }
 }
