@@ -1,4 +1,4 @@
-/// The Unix user that a call is for. Whoever has the uid later has another name.
+/// The Unix user that a call is for. The next owner of a uid has another name.
 public struct UnixUser: Sendable, Hashable {
   /// Who it is to the kernel.
   public let uid: UInt32

@@ -162,7 +162,7 @@ extension HistoryUserPools {
       }
     case .newPassword:
       let password = answers?["NEW_PASSWORD"]?.text
-      // Whoever guesses would guess it.
+      // A client that does not know the password tries this one.
       guard password != "wrong" else {
         return .userPool("InvalidPasswordException", "Password not long enough")
       }

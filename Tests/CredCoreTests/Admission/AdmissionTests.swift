@@ -231,7 +231,7 @@ import Testing
     #expect(gate.admitted.last == last)
   }
 
-  /// Whoever has a uid next is neither told of its former owner's failures nor held up by them.
+  /// The next owner of a uid is neither told of the former's failures nor held up by them.
   @Test func aFormerOwnersFailuresAreNotThoseOfTheNext() {
     var gate = AdmissionDriver()
     let failure = UpstreamFailure(
