@@ -65,7 +65,9 @@ struct UnmappedCallerTests {
       unshare, "--user", "--map-root-user", Programs.credd, "--config", file, "--socket", path,
     ])
     try Deadline.usual.wait(for: "credd") {
-      if let status = daemon.status { throw Overdue("credd: it ended with \(status)") }
+      if let status = daemon.status {
+        throw Overdue("credd: it ended with \(status): \(daemon.errors)")
+      }
       return (try? StreamSocket(unixPath: path)) != nil
     }
     unsafe chmod(path, 0o777)

@@ -165,6 +165,7 @@ struct BrowserListenerTests {
         """
         import socket, time
         s = socket.socket()
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind(("127.0.0.1", \(port)))
         s.listen()
         print("listens")

@@ -62,7 +62,9 @@ struct PythonClients {
       environment: ["HOME": try Stage.current().folder])
     var url: String?
     try Deadline.in(.seconds(60)).wait(for: "moto") {
-      if let status = process.status { throw Overdue("moto: it ended with \(status)") }
+      if let status = process.status {
+        throw Overdue("moto: it ended with \(status): \(process.errors)")
+      }
       url = (process.output + process.errors).firstMatch(of: /http:\/\/127\.0\.0\.1:\d+/)
         .map { String($0.output) }
       return url != nil

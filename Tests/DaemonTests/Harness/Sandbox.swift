@@ -19,7 +19,9 @@ struct Sandbox {
         Programs.signingKey,
       ] + options)
     try Deadline.usual.wait(for: "credd-sandbox") {
-      if let status = process.status { throw Overdue("credd-sandbox: it ended with \(status)") }
+      if let status = process.status {
+        throw Overdue("credd-sandbox: it ended with \(status): \(process.errors)")
+      }
       return FileManager.default.fileExists(atPath: ready)
     }
     let urls = try String(contentsOfFile: ready, encoding: .utf8).split(separator: "\n")

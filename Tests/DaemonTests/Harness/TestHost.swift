@@ -84,7 +84,9 @@ final class TestHost {
 
   private func waitForSocket() throws {
     try Deadline.usual.wait(for: "credd's socket") {
-      if let status = daemon.status { throw Overdue("credd's socket: it ended with \(status)") }
+      if let status = daemon.status {
+        throw Overdue("credd's socket: it ended with \(status): \(log)")
+      }
       // A service manager listens all the time.
       if let manager { return manager.isReady }
       return (try? connect()) != nil
