@@ -121,7 +121,8 @@ struct WaitingRequest {
 
   let request: Request
   let subject: Subject
-  /// The session of a sign-in that has succeeded, while access is decided before its answer.
+  /// The session of a sign-in that has succeeded, while access is decided before its answer; nil once a
+  /// reload may have withdrawn it.
   var signedInTo: Session?
   /// Whose account it is about.
   var account: AccountOwner?

@@ -141,7 +141,7 @@ extension SessionService {
     var request = waiting.request
     if let operation { request.operation = operation }
     var again = WaitingRequest(request, for: .caller)
-    if case .identity? = operation { again.signedInTo = session }
+    if case .identity? = operation, !waiting.isUndecided { again.signedInTo = session }
     again.account = waiting.account
     again.allowedUntil = now
     wait(client, for: again)

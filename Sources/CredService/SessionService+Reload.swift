@@ -113,6 +113,9 @@ extension SessionService {
         client.waiting?.allowedUntil = now
         if withdrawn.contains(name) { client.waiting?.isUndecided = true }
       }
+      if let name = client.waiting?.signedInTo?.key.profile, withdrawn.contains(name) {
+        client.waiting?.signedInTo = nil
+      }
       if let watch = client.watch, case .all = watch.scope {
         client.watch?.visible.subtract(withdrawn)
         client.watch?.allowedUntil = now

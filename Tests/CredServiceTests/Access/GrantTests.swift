@@ -131,19 +131,38 @@ struct GrantTests {
     #expect(watcher.replies.count == 2 && watcher.replies.last?.state == "signedOut")
   }
 
-  @Test func `a sign-in that has happened is no failure when the daemon stops`() throws {
-    let fixture = try ServiceFixture(Configured.password())
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
-    fixture.host.queries.setGroups([8], of: 1000)
-    fixture.host.upstreams.delays["login"] = .milliseconds(500)
-    let client = fixture.connect(groups: [8])
+  /// A `login` that takes 2 s. After one the client's program is looked at again, which takes 4 s.
+  private func slowLogin() throws -> (ServiceFixture, TestClient) {
+    let fixture = try ServiceFixture(
+      Configured.password(profile: "allow_executables = /usr/bin/billing"))
+    fixture.host.queries.executables[42] = .init(path: "/usr/bin/billing")
+    let client = fixture.connect()
+    #expect(try client.ask(#"{"op":"identity"}"#).state == "signedOut")
+    fixture.host.upstreams.delays["login"] = .seconds(2)
+    fixture.host.background.time[.programs] = .seconds(4)
+    fixture.advance(by: .seconds(59))
     client.send(#"{"op":"login","username":"alice","password":"alice-password"}"#)
-    fixture.host.background.time[.users] = .seconds(1)
-    try fixture.reload(Configured.password(profile: "allow_groups = mail"))
-    fixture.advance(by: .milliseconds(900))
-    #expect(client.isWaiting && client.client?.waiting?.signedInTo != nil)
+    return (fixture, client)
+  }
+
+  @Test func `a sign-in that has happened is no failure when the daemon stops`() throws {
+    let (fixture, client) = try slowLogin()
+    fixture.advance(by: .milliseconds(2500))
+    #expect(client.isWaiting && client.client?.waiting?.signedInTo != nil, "\(client.replies)")
     fixture.service.dismissWaiters()
     #expect(try client.next().state == "signedIn")
+  }
+
+  /// The reload comes before the sign-in has happened, or afterwards.
+  @Test(arguments: [1.5, 2.2])
+  func `who may be shut out hears of no sign-in when the daemon stops`(_ time: Double) throws {
+    let (fixture, client) = try slowLogin()
+    fixture.advance(by: .seconds(time))
+    try fixture.reload(Configured.password(profile: "allow_executables = /usr/bin/other"))
+    fixture.advance(by: .seconds(2.5 - time))
+    #expect(client.isWaiting, "\(client.replies)")
+    fixture.service.dismissWaiters()
+    #expect(try client.next().errorCode == "ShuttingDown")
   }
 
   @Test func `a question that was not asked is no sign-in when the daemon stops`() throws {
