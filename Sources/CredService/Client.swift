@@ -228,6 +228,8 @@ extension SessionService {
   /// Makes a client wait for the answer to a request.
   func wait(_ client: Client, for waiting: WaitingRequest) {
     client.setWaiting(waiting)
+    // For the audit: a program may ask for a sign-in and end.
+    if waiting.request.isSignIn { _ = client.unit() }
     guard let session = waiting.session else { return }
     client.user.waitingSessions[ObjectIdentifier(session), default: 0] += 1
   }

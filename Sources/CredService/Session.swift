@@ -30,6 +30,9 @@ package final class Session {
   var wasLookedAt = false
   /// The processes that got these credentials.
   var audited = AuditLedger()
+  /// Sign-ins that go on though their clients wait no more, by client: one, or two while the later
+  /// takes the place of the earlier.
+  var absentSignIns: [UInt64: AbsentSignIn] = [:]
   /// The client whose request is being carried out, and whether it is a `logout`.
   weak var requester: Client?
   var isBeingSignedOut = false

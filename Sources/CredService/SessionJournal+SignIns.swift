@@ -15,12 +15,10 @@ extension SessionService {
   ) {
     // An answer that was not read as one, such as another sign-in's, tried nothing.
     guard request.isSignIn, error?.code != .invalidRequest else { return }
-    let login: LoginRequest? =
-      if case .login(let login) = request.operation { login } else { nil }
-    guard let means = means ?? login?.means else { return }
+    guard let means = means ?? request.login?.means else { return }
     recordSignIn(of: session.key, by: means, error) { repeats in
       var metadata = sessionMetadata(session, client, repeats)
-      if let login { metadata.merge(login.metadata) { $1 } }
+      if let login = request.login { metadata.merge(login.metadata) { $1 } }
       if let username, !username.isEmpty, metadata["username"] == nil {
         metadata["username"] = "\(username)"
       }
@@ -28,16 +26,38 @@ extension SessionService {
     }
   }
 
-  /// Records how a sign-in by device code ended for which no client waits any more.
+  /// Records the refusal of a sign-in at a pool or a provider for which no client waits any more.
   func recordSignIn(
-    ofNobodyWaiting signIn: OpenSignIn, _ session: Session, _ error: ProtocolError? = nil,
-    as username: String? = nil
+    ofNobodyWaiting signIn: OpenSignIn, _ session: Session, _ error: ProtocolError
   ) {
-    recordSignIn(of: session.key, by: signIn.conversation.means, error) { repeats in
-      var metadata = sessionMetadata(session, repeats)
-      if let unit = signIn.caller.unit { metadata["unit"] = "\(unit)" }
-      if let username { metadata["username"] = "\(username)" }
-      return metadata
+    let absent = AbsentSignIn(signIn, as: nil)
+    recordSignIn(of: session.key, by: absent.means, error) { repeats in
+      absent.metadata.merging(sessionMetadata(session, repeats)) { $1 }
+    }
+  }
+
+  /// The client of a request waits no more. What is to be recorded of its sign-in, if that goes on, is
+  /// known now.
+  func goesOnAlone(_ request: Request, _ session: Session, _ client: Client, by means: String?) {
+    guard session.machine.isSigningIn(client.id), let means = means ?? request.login?.means
+    else { return }
+    var metadata = sessionMetadata(session, client, 0)
+    metadata.merge(request.login?.metadata ?? [:]) { $1 }
+    session.absentSignIns[client.id] = AbsentSignIn(means: means, metadata: metadata)
+  }
+
+  /// The session takes up a sign-in for which no client waits.
+  func goesOnAlone(
+    _ signIn: OpenSignIn, _ number: UInt64, _ session: Session, as username: String
+  ) {
+    session.absentSignIns[number] = AbsentSignIn(signIn, as: username)
+  }
+
+  /// Records how a sign-in ended whose client waits no more.
+  func recordSignIn(ofAbsent client: UInt64, _ session: Session, _ error: ProtocolError?) {
+    guard let absent = session.absentSignIns.removeValue(forKey: client) else { return }
+    recordSignIn(of: session.key, by: absent.means, error) { repeats in
+      absent.metadata.merging(sessionMetadata(session, repeats)) { $1 }
     }
   }
 
@@ -149,6 +169,27 @@ extension SessionService {
   }
 }
 
+/// What is known of a sign-in whose client waits no more, for the audit.
+struct AbsentSignIn {
+  let means: String
+  let metadata: Logger.Metadata
+
+  init(means: String, metadata: Logger.Metadata) {
+    self.means = means
+    self.metadata = metadata
+  }
+
+  /// - Parameter username: nil for the one that was typed, if any.
+  init(_ signIn: OpenSignIn, as username: String?) {
+    means = signIn.conversation.means
+    var metadata: Logger.Metadata = [:]
+    if let unit = signIn.caller.unit { metadata["unit"] = "\(unit)" }
+    let username = username ?? signIn.attempt.username
+    if !username.isEmpty { metadata["username"] = "\(username)" }
+    self.metadata = metadata
+  }
+}
+
 extension LoginRequest {
   /// By which means, where no conversation has others.
   fileprivate var means: String {
@@ -177,6 +218,10 @@ extension LoginRequest {
 }
 
 extension Request {
+  fileprivate var login: LoginRequest? {
+    if case .login(let login) = operation { login } else { nil }
+  }
+
   /// Whether it begins a sign-in, or goes on with one.
   var isSignIn: Bool {
     switch operation {

@@ -179,6 +179,8 @@ extension SessionService {
     }
     if giveCheck(of: session, request, client, error) { return }
     recordSignIn(request, session, client, error, as: username, by: means)
+    // After a timeout it goes on.
+    goesOnAlone(request, session, client, by: means)
     // An upstream's words about the user are for that user alone.
     let isOwner = client.peer.uid == session.key.uid
     refuse(isOwner ? error : error.forOthers, id: request.id, client)

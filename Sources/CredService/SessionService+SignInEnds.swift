@@ -37,6 +37,10 @@ extension SessionService {
     // It has answered nothing. The user may be typing the code.
     if signIn.conversation.isElsewhere { return clientLeftElsewhere(signIn) }
     recordJudgement(signIn, isRefusal: true)
+    if let session = sessions[key] {
+      let error = ProtocolError(.signInFailed, "its client has left")
+      recordSignIn(ofNobodyWaiting: signIn, session, error)
+    }
     end(signIn, .unknownChallenge)
   }
 

@@ -160,17 +160,16 @@ extension SessionService {
     }
     let onlookers = signIn.onlookers
     signIn.onlookers = []
+    // No client has such a number.
+    let client = signIn.client ?? ~signIn.number
+    if signIn.client == nil { goesOnAlone(signIn, client, session, as: tokens.username) }
     handle(
       .signInRequested(
         SignInRequest(
-          id: signIn.client ?? 0, input: .poolTokens(tokens), customRoleARN: signIn.customRoleARN,
-          deadline: now + Self.acceptanceTime, onlookers: onlookers)),
+          id: client, isAwaited: signIn.client != nil, input: .poolTokens(tokens),
+          customRoleARN: signIn.customRoleARN, deadline: now + Self.acceptanceTime,
+          onlookers: onlookers)),
       session, now)
-    // Of a link the backend has still to judge.
-    let token = tokens.tokens.refresh ?? Secret([])
-    if signIn.client == nil, session.machine.state.poolSession?.refreshToken == token {
-      recordSignIn(ofNobodyWaiting: signIn, session, as: tokens.username)
-    }
   }
 
   /// Records whether the pool took a password or an answer.

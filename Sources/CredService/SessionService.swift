@@ -163,6 +163,7 @@ package final class SessionService {
         tokenLent(token, isNew: isNew, of: session, to: waiter)
       case .abandon(let tokens): revoke(tokens, of: session)
       case .giveState(let waiter): giveState(of: session, to: waiter)
+      case .signInEnded(let client, let error): recordSignIn(ofAbsent: client, session, error)
       case .refuse(let waiter, let error): refuse(waiter, error, session)
       case .announce(let announcement): announce(announcement, session)
       }

@@ -16,8 +16,9 @@ extension SessionMachine {
     var state = State.calling
     let kind: SignInInput.Kind
     let deadline: Instant
-    /// The client to answer; nil once it is answered or gone.
-    var client: UInt64?
+    let client: UInt64
+    /// Whether that client waits: it was not answered, and is not gone.
+    var isAwaited: Bool
     /// Those that get the same answer.
     var onlookers: [SignInOnlooker] = []
     /// The IdentityId that the client names. Until Cognito accepts it with the client's own tokens it
@@ -26,16 +27,16 @@ extension SessionMachine {
 
     var isAccepted: Bool { state == .accepted }
     /// Everybody who waits for the outcome.
-    var clients: [UInt64] { [client].compactMap(\.self) + onlookers.map(\.client) }
+    var clients: [UInt64] { (isAwaited ? [client] : []) + onlookers.map(\.client) }
 
     /// When the next of them has waited for long enough; nil where nobody waits.
     var nextTimeout: Instant? {
-      let own = client == nil ? nil : deadline
+      let own = isAwaited ? deadline : nil
       return (onlookers.map(\.until) + [own].compactMap(\.self)).min()
     }
 
     mutating func left(_ leaving: UInt64) {
-      if client == leaving { client = nil }
+      if client == leaving { isAwaited = false }
       onlookers.removeAll { $0.client == leaving }
     }
   }
@@ -48,7 +49,7 @@ extension SessionMachine {
       ProtocolError(.signInFailed, "another sign-in to the same profile took its place"), &context)
     signIn = SignIn(
       before: held, kind: request.input.kind, deadline: request.deadline, client: request.id,
-      onlookers: request.onlookers)
+      isAwaited: request.isAwaited, onlookers: request.onlookers)
     held.customRoleARN = request.customRoleARN
     endRefresh()
     switch request.input {
@@ -230,8 +231,10 @@ extension SessionMachine {
 
   mutating func signInSucceeded(_ context: inout EventContext) {
     acceptSignIn(&context)
-    for client in signIn?.clients ?? [] { context.actions.append(.giveState(client)) }
-    signIn = nil
+    if let ended = signIn.take() {
+      for client in ended.clients { context.actions.append(.giveState(client)) }
+      if !ended.isAwaited { context.actions.append(.signInEnded(ended.client, nil)) }
+    }
   }
 
   /// Ends a sign-in whose refresh failed.
@@ -251,10 +254,8 @@ extension SessionMachine {
       signInSucceeded(&context)
       return false
     }
-    for client in ended.clients {
-      context.actions.append(.refuse(client, Self.refusal(of: failure)))
-    }
     signIn = nil
+    refuse(ended, Self.refusal(of: failure), &context)
     if ended.isAccepted { return false }
     rollBack(ended, &context)
     // The session's own next refresh would try the same: the failure counts for it.
@@ -278,9 +279,14 @@ extension SessionMachine {
   ) {
     guard let ended = signIn else { return }
     signIn = nil
-    for client in ended.clients { context.actions.append(.refuse(client, error)) }
+    refuse(ended, error, &context)
     if ended.isAccepted { return }
     rollBack(ended, abandons: abandons, &context)
+  }
+
+  private func refuse(_ ended: SignIn, _ error: ProtocolError, _ context: inout EventContext) {
+    for client in ended.clients { context.actions.append(.refuse(client, error)) }
+    if !ended.isAwaited { context.actions.append(.signInEnded(ended.client, error)) }
   }
 
   /// Restores the state before the sign-in. Watchers were not told of the sign-in, so nothing is
@@ -308,7 +314,7 @@ extension SessionMachine {
   mutating func timeOutSignIn(_ context: inout EventContext) {
     guard let current = signIn, let next = current.nextTimeout, next <= context.now else { return }
     var late = current.onlookers.filter { $0.until <= context.now }.map(\.client)
-    if let client = current.client, current.deadline <= context.now { late.append(client) }
+    if current.isAwaited, current.deadline <= context.now { late.append(current.client) }
     for client in late {
       signIn?.left(client)
       let error = ProtocolError(.timeout, "no answer from upstream yet; the sign-in goes on")

@@ -88,7 +88,7 @@ public struct SessionMachine: Sendable {
       signIn?.left(id)
     case .waitersDismissed:
       waiters = []
-      signIn?.client = nil
+      signIn?.isAwaited = false
       signIn?.onlookers = []
     case .callFinished(let call, let outcome): outcomeReceived(call, outcome, &context)
     case .renewalDue: renewUnattended(&context)
@@ -242,6 +242,9 @@ extension SessionMachine {
     case abandon(PoolSession)
     /// Answer a `login` with the state of the session.
     case giveState(UInt64)
+    /// A `login` of that client, which waits no more, has ended; the error is nil if its user is signed
+    /// in. It is for the record.
+    case signInEnded(UInt64, ProtocolError?)
     /// Answer a waiter with an error.
     case refuse(UInt64, ProtocolError)
     /// The credentials were replaced or dropped: the rendered reply is no longer valid.
@@ -272,6 +275,9 @@ extension SessionMachine {
   public var awaitedCall: CallID? {
     if case .refreshing(let refresh) = work { refresh.call } else { awaitedRenewal?.call }
   }
+
+  /// Whether a sign-in of that client is being carried out.
+  public func isSigningIn(_ client: UInt64) -> Bool { signIn?.client == client }
 
   /// Whether a client waits for that call.
   public var isAwaited: Bool { !waiters.isEmpty || signIn?.nextTimeout != nil }

@@ -34,6 +34,8 @@ public struct SignInOnlooker: Sendable, Equatable {
 public struct SignInRequest: Sendable, Equatable {
   /// The client to answer; the daemon gives it.
   public let id: UInt64
+  /// Whether that client waits. If not, the number is for the record alone.
+  public let isAwaited: Bool
   public let input: SignInInput
   public let customRoleARN: String?
   /// When the developer token expires, on this host's clock; nil where it does not say.
@@ -46,11 +48,13 @@ public struct SignInRequest: Sendable, Equatable {
   public let onlookers: [SignInOnlooker]
 
   public init(
-    id: UInt64, input: SignInInput, customRoleARN: String? = nil, expires: Instant? = nil,
-    loginsExpire: [String: Instant] = [:], deadline: Instant, onlookers: [SignInOnlooker] = []
+    id: UInt64, isAwaited: Bool = true, input: SignInInput, customRoleARN: String? = nil,
+    expires: Instant? = nil, loginsExpire: [String: Instant] = [:], deadline: Instant,
+    onlookers: [SignInOnlooker] = []
   ) {
     self.onlookers = onlookers
     self.id = id
+    self.isAwaited = isAwaited
     self.input = input
     self.customRoleARN = customRoleARN
     self.expires = expires

@@ -91,12 +91,12 @@ extension HistoryUpstreams {
       "the identity of persons \(owners.sorted()) was sent for \((persons ?? []).sorted())")
   }
 
-  /// Those whom `h3`, `1001` or `h3.1001` may mean now; nil for a name that all share.
+  /// Those whom `h3`, `1001` or `h3.1001` may mean in this request; nil for a name that all share.
   func persons(named name: String) -> Set<Int>? {
     let parts = name.split(separator: ".")
     if let person = HistoryPeople.person(named: parts[0]) { return [person] }
     guard let uid = UInt32(parts[0]), let user = HistoryPeople.user(uid) else { return nil }
-    return Set(people.possible(user, from: world.now).map(\.number))
+    return Set(people.possible(user, from: sentAt).map(\.number))
       .union(people.believedNameless(user))
   }
 }

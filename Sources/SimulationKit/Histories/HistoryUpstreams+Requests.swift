@@ -25,7 +25,9 @@ extension HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
       case .slow: usual + 3
       default: usual
       }
+    let sent = world.now
     world.inProcess(after: min(time, timeout)) { [self] in
+      sentAt = sent
       guard time < timeout else { return completion(.failure(.timeout)) }
       let result = result(of: request) { reply(to: request) }
       if case .success(let reply) = result {
@@ -48,7 +50,9 @@ extension HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     let process = world.process
     let server = request.url.split(separator: "/").dropFirst().first?.split(separator: ".").first
     let arrives = trouble != .hanging || world.random.happens(0.5)
+    let sent = world.now
     world.after(usual / 2) { [self] in
+      sentAt = sent
       let time =
         switch trouble {
         case .hanging: timeout
@@ -101,7 +105,9 @@ extension HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   func run(_ command: Command, completion: @escaping (ExecOutcome) -> Void) {
     world.report.calls += 1
     world.trace("→ \(command.arguments) \(command.input.exposedText() ?? "")")
+    let sent = world.now
     world.inProcess(after: 0.01 + 0.3 * world.random.fraction()) { [self] in
+      sentAt = sent
       switch trouble {
       case .hanging: return completion(ExecOutcome(ending: .timedOut))
       case .none, .slow, .refusingSome, .failingOne, .throttled: break

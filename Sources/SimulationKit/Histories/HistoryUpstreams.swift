@@ -45,6 +45,8 @@ final class HistoryUpstreams {
   /// When the present trouble began, and when the last one ended.
   private var troubleSince = Instant.distantFuture
   private var lastTrouble: Instant?
+  /// When the request was sent that is being answered: the host may have slept since.
+  var sentAt = World.beginning
   /// For the fault ``InjectedFault/loggedSecrets``.
   var log: Logger?
   private(set) var tokens: [Int: Token] = [:]

@@ -122,4 +122,86 @@ struct AuditTests {
     #expect((5...60).contains(entries(fixture, .signInRefused).count))
     #expect(entries(fixture, .signInRefused).contains { $0["code"] == "TooManyRequests" })
   }
+
+  // MARK: Nobody waits for the end
+
+  /// Those that say who asked, and not only that the session is signed in.
+  private func signIns(_ fixture: ServiceFixture, _ event: JournalEvent) -> [LogBook.Entry] {
+    entries(fixture, event).filter { !$0.message.hasPrefix("session is now") }
+  }
+
+  /// The program may have ended by then.
+  @Test(arguments: [true, false])
+  func aLoginWhoseClientLeavesIsRecorded(_ isRight: Bool) throws {
+    let fixture = try ServiceFixture(Configured.password())
+    fixture.host.upstreams.delays["login"] = .milliseconds(500)
+    let client = fixture.connect(pid: 70)
+    client.systemdUnit = "billing.service"
+    let password = isRight ? "alice-password" : "no"
+    client.send(#"{"op":"login","username":"alice","password":"\#(password)"}"#)
+    client.leave()
+    #expect(signIns(fixture, .signedIn).isEmpty && signIns(fixture, .signInRefused).isEmpty)
+    fixture.advance(by: .seconds(1))
+    let found = signIns(fixture, isRight ? .signedIn : .signInRefused)
+    #expect(found.count == 1 && signIns(fixture, isRight ? .signInRefused : .signedIn).isEmpty)
+    let entry = try #require(found.first)
+    #expect(entry["means"] == "password" && entry["username"] == "alice")
+    #expect(entry["uid"] == "1000" && entry["pid"] == "70" && entry["unit"] == "billing.service")
+    #expect((entry["identity"] != nil) == isRight)
+    #expect(entry["code"] == (isRight ? nil : "SignInFailed"))
+    #expect(fixture.service.sessions.values.allSatisfy { $0.absentSignIns.isEmpty })
+  }
+
+  /// Its client has been told that it takes too long, and asks something else meanwhile.
+  @Test func aLoginThatSucceedsAfterItsTimeIsRecorded() throws {
+    let text = Configured.password().replacing("timeout = 2s", with: "timeout = 40s")
+    let fixture = try ServiceFixture(text)
+    fixture.host.upstreams.delays["login"] = .seconds(32)
+    let client = fixture.connect(pid: 70)
+    client.send(#"{"op":"login","username":"alice","password":"alice-password"}"#)
+    fixture.advance(by: .seconds(30))
+    #expect(try client.next().errorCode == "Timeout")
+    client.send(#"{"op":"get","wait":60}"#)
+    #expect(client.isWaiting && signIns(fixture, .signedIn).isEmpty)
+    fixture.advance(by: .seconds(5))
+    #expect(try client.next().accessKeyID != nil)
+    let entry = try #require(signIns(fixture, .signedIn).first)
+    #expect(entry["pid"] == "70" && entry["username"] == "alice" && entry["means"] == "password")
+    #expect(signIns(fixture, .signInRefused).isEmpty && signIns(fixture, .signedIn).count == 1)
+  }
+
+  /// It counts as a wrong password: who guesses could leave before each answer.
+  @Test func aSignInAtAPoolWhoseClientLeavesIsRecordedAsRefused() throws {
+    let (fixture, pool) = try ServiceFixture.ofUserPool()
+    pool.delays["InitiateAuth"] = .seconds(1)
+    let client = fixture.connect(pid: 70)
+    client.send(#"{"op":"login","username":"alice","password":"pass-word"}"#)
+    client.leave()
+    fixture.advance(by: .seconds(5))
+    let entry = try #require(signIns(fixture, .signInRefused).first)
+    #expect(entry["means"] == "userPool" && entry["code"] == "SignInFailed")
+    #expect(entry["username"] == "alice" && entry["uid"] == "1000")
+    #expect(signIns(fixture, .signedIn).isEmpty)
+  }
+
+  /// Only the backend's answer says whether the user is linked.
+  @Test(arguments: [true, false])
+  func aLinkByDeviceCodeThatNobodyWaitsForIsRecorded(_ isRefused: Bool) throws {
+    let host = try LinkedHost()
+    try host.link()
+    let former = signIns(host.fixture, .signedIn).count
+    if isRefused { host.refusals = [.reply(403, #"{"message":"not this one"}"#)] }
+    let asked = try host.ask(FakeProvider.device)
+    let client = host.fixture.connect()
+    client.sendOnly(asked.waiting(300))
+    client.leave()
+    host.fixture.advance(by: .seconds(30))
+    let new = signIns(host.fixture, .signedIn).dropFirst(former)
+    #expect(new.count == (isRefused ? 0 : 1) && new.allSatisfy { $0["means"] == "device" })
+    let refused = signIns(host.fixture, .signInRefused)
+    #expect(refused.map { $0["means"] } == (isRefused ? ["device"] : []))
+    for entry in Array(new) + refused {
+      #expect(entry["username"] == "alice" && entry["uid"] == "1000")
+    }
+  }
 }

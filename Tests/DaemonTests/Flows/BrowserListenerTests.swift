@@ -199,6 +199,7 @@ struct BrowserListenerTests {
         "GET \(BrowserLogin.response("gone")) HTTP/1.1\r\nHost: 127.0.0.1:\(login.port)\r\n\r\n")
     }
     login.terminal.process.send(SIGCONT)
+    try login.terminal.expect("connected to this sign-in, and was refused.")
     try login.expectSignIn()
   }
 
