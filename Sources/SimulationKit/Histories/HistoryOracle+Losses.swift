@@ -100,7 +100,9 @@ extension HistoryRun {
     }
     guard let pool = line.profile.flatMap(host.configuration.userPool), pool.remembers == .yes,
       let person = people.holder(of: client.user)?.number, lastReload < line.start,
-      people.possible(client.user, from: line.start).count == 1
+      people.possible(client.user, from: line.start).count == 1,
+      // After a sleep the daemon waits no longer for the pool's word about the device.
+      world.awakeSince < line.start
     else { return }
     let user = HistoryUserPools.User(server: pool.server, person: person)
     if upstreams.pools.remembersDevice(ofLatestSignInOf: user) {
