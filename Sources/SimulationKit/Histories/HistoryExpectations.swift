@@ -61,17 +61,28 @@ struct HistoryExpectations {
 
   /// A line goes to the service.
   mutating func begins(_ line: HistoryClient.Line, _ user: Int, _ people: HistoryPeople) {
-    guard let profile = line.profile else { return }
-    switch line.request {
-    case .clear, .logout, .password, .respond, .developerToken, .logins, .hostLogin:
-      credentials[Place(user: user, profile: profile)] = nil
-      ending[Place(user: user, profile: profile)] = line.start
-    default: break
-    }
+    mayEndCredentials(line, user, at: line.start)
     switch line.request {
     case .clear(_, identity: true), .logout(_, isGlobal: true):
       forgetDevices(of: user, people)
       forgetting[user] = line.start
+    default: break
+    }
+  }
+
+  /// A line is answered. Credentials that were given while it was carried out are from before it.
+  mutating func ended(_ line: HistoryClient.Line, _ user: Int, at now: Instant) {
+    mayEndCredentials(line, user, at: now)
+  }
+
+  private mutating func mayEndCredentials(
+    _ line: HistoryClient.Line, _ user: Int, at time: Instant
+  ) {
+    guard let profile = line.profile else { return }
+    switch line.request {
+    case .clear, .logout, .password, .respond, .developerToken, .logins, .hostLogin:
+      credentials[Place(user: user, profile: profile)] = nil
+      ending[Place(user: user, profile: profile)] = time
     default: break
     }
   }

@@ -37,6 +37,7 @@ extension HistoryRun {
     if case .watch = line.request, code != nil { client.watches = false }
     let isSignedIn = code == nil && json["Challenge"] == nil
     signIns.ended(line, client.user, isGood: isSignedIn, people, world.now)
+    expectations.ended(line, client.user, at: world.now)
     if isSignedIn { noteDevice(line, client) }
     if let code { askAgain(code, line, client) }
     world.inProcess(after: 0) { [self] in handOver(client) }
