@@ -103,6 +103,12 @@ extension SessionService {
     host.upstream.cancel(id)
   }
 
+  /// A check of which nothing was told is made anew.
+  func forgetCheck(of client: Client, in session: Session) {
+    guard let run = session.checks.removeValue(forKey: client.id) else { return }
+    checks = checks.filter { $0.value !== run }
+  }
+
   /// Whether its client still waits for it.
   private func isRunning(_ run: CheckRun) -> Bool {
     switch clients[run.client]?.waiting?.subject {

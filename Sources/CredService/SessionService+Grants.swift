@@ -138,6 +138,7 @@ extension SessionService {
       waiting.allowedUntil <= now
     else { return false }
     endWait(client)
+    forgetCheck(of: client, in: session)
     var request = waiting.request
     if let operation { request.operation = operation }
     var again = WaitingRequest(request, for: .caller)

@@ -67,6 +67,27 @@ struct CheckTests {
     #expect(try fixture.ask(#"{"op":"check"}"#)["Ok"] != nil)
   }
 
+  /// Its renewal ends while access is decided anew: what it has found need not be so any more.
+  @Test func aCheckThatMeetsAReloadIsMadeAnew() throws {
+    let fixture = try ServiceFixture()
+    _ = try fixture.ask()
+    fixture.advance(by: .seconds(120))
+    fixture.host.queries.setGroups([8], of: 1000)
+    fixture.host.upstreams.delays["token"] = .milliseconds(500)
+    let client = fixture.connect(groups: [8])
+    client.send(#"{"op":"check"}"#)
+    #expect(fixture.service.sessions.values.first?.checks.count == 1)
+    fixture.host.background.time[.users] = .seconds(1)
+    try fixture.reload(Configured.usual(profile: "allow_groups = mail"))
+    fixture.advance(by: .milliseconds(900))
+    #expect(client.isWaiting && fixture.service.sessions.values.first?.checks.isEmpty == true)
+    fixture.advance(by: .seconds(5))
+    let reply = try client.next()
+    #expect(reply["Ok"]?.bool == true, "\(reply)")
+    #expect(steps(reply).map(\.name).filter { $0 == "backend corp" }.count == 1)
+    #expect(try client.ask(#"{"op":"check"}"#).errorCode == "TooManyRequests")
+  }
+
   @Test func allProfilesAreForAdministrators() throws {
     let fixture = try ServiceFixture(Configured.usual() + Configured.profile("work"))
     #expect(try fixture.ask(#"{"op":"check","all":true}"#).errorCode == "AccessDenied")
