@@ -12,8 +12,9 @@ extension PoolConversation {
       case setup(PoolChallenge, [MFAFactor])
       /// The address for the codes of a second factor.
       case address(PoolChallenge)
-      /// The first code of an authenticator app.
-      case appCode(PoolChallenge, SoftwareToken)
+      /// The first code of an authenticator app. The Session is there once the pool has taken one:
+      /// it takes no second one.
+      case appCode(PoolChallenge, SoftwareToken, proved: Secret?)
       /// Whether the device is to be remembered.
       case device(ReceivedTokens, DeviceSecret, needsConsent: Bool)
     }
@@ -65,7 +66,7 @@ extension PoolConversation {
     case .setup(_, let factors): .select(factors.map(\.rawValue))
     case .address:
       .custom([NamedSecret(name: "Setup", value: Secret(MFAFactor.email.rawValue))])
-    case .appCode(_, let token):
+    case .appCode(_, let token, _):
       .totpSetup(
         secret: token.secret,
         uri: token.uri(issuer: plan.backend, username: username))
@@ -150,7 +151,9 @@ extension PoolConversation {
           answers["answer"] ?? Secret(""), "answer", 1...Limits.UserPool.attributeLength)
       }
       return respond(.mfaEmail(address), to: challenge, Sent(question: question))
-    case .appCode(let challenge, let token):
+    case .appCode(let challenge, _, let session?):
+      return respond(.mfaIsSetUp, to: challenge, Sent(question: question), session: session)
+    case .appCode(let challenge, let token, nil):
       return try verify(token, answers, challenge, question)
     case .device(let arrival, let device, let needsConsent):
       return try chosen(question, answers) == "yes"
@@ -255,6 +258,14 @@ extension PoolConversation {
 }
 
 extension PoolConversation.Question {
+  /// The same question, if the pool could not be told that it may go on after the code.
+  func proved(_ session: Secret?) -> Self {
+    guard case .appCode(let challenge, let token, _) = subject else { return self }
+    return Self(
+      subject: .appCode(challenge, token, proved: session ?? challenge.session),
+      challenge: self.challenge, deadline: deadline)
+  }
+
   fileprivate var isCustom: Bool { subject.isCustom }
 }
 

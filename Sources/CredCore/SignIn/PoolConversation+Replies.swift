@@ -115,10 +115,12 @@ extension PoolConversation {
       case .challenge(let challenge): return received(challenge, sent, &context)
       }
     case (.softwareToken(let token), .sending(let sent)):
-      return ask(.appCode(sent.setupChallenge, token), to: sent.setupChallenge, context)
+      return ask(
+        .appCode(sent.setupChallenge, token, proved: nil), to: sent.setupChallenge, context)
     case (.softwareTokenVerified(let session), .sending(let sent)):
       return respond(
-        .mfaIsSetUp, to: sent.setupChallenge, Sent(question: sent.question), session: session)
+        .mfaIsSetUp, to: sent.setupChallenge, Sent(question: sent.question?.proved(session)),
+        session: session)
     case (.deviceConfirmed(let needsConsent), .confirming(let arrival, let device, .sending)):
       return confirmed(device, arrival, needsConsent: needsConsent, context)
     case (.deviceRemembered, .confirming(let arrival, let device, .remembering)):

@@ -94,6 +94,22 @@ struct PoolQuestionTests {
     #expect(talk.sent[5]["ChallengeName"] == "MFA_SETUP")
   }
 
+  /// The pool has taken the code, and could not be asked to go on.
+  @Test func aCodeThatThePoolHasTakenIsNotSentAgain() throws {
+    let talk = try Talk(
+      .srp,
+      [
+        .ok(Talk.verifier), .ok(Self.setup(#"\"SOFTWARE_TOKEN_MFA\""#)), .ok(Self.secret),
+        .ok(#"{"Status":"SUCCESS","Session":"three-session-of-twenty"}"#),
+        .reply(Samples.reply(429, "")), .ok(Talk.tokens),
+      ])
+    #expect(try talk.start().challenge?.step.name == "totpSetup")
+    #expect(try talk.answer(("code", "123456")).isRefusal == false)
+    #expect(try talk.answer(("code", "654321")).signIn != nil)
+    #expect(talk.sent.suffix(2).map { $0["ChallengeName"] } == ["MFA_SETUP", "MFA_SETUP"])
+    #expect(talk.sent.suffix(2).allSatisfy { $0["Session"] == "three-session-of-twenty" })
+  }
+
   @Test func anAddressForCodesIsSetUpToo() throws {
     let talk = try Talk(
       .srp,
