@@ -28,8 +28,7 @@ import Testing
   @Test(arguments: 0..<8)
   func damagedLinesGiveARequestOrAnError(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
-    // Few damaged lines are requests still.
-    let rounds = 1500
+    let rounds = TestRounds.of(1500)
     var (errors, remembered) = (0, 0)
     for _ in 0..<rounds {
       var line = Self.lines[Int.random(in: 0..<Self.lines.count, using: &random)]
@@ -43,7 +42,8 @@ import Testing
       }
     }
     #expect(errors > rounds * 7 / 15)
-    #expect(remembered > 0)
+    // Few damaged lines are requests still.
+    #expect(remembered > 0 || TestRounds.isShort)
   }
 
   /// The reply is one line of JSON without control characters in its message.
