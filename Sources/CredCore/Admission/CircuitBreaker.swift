@@ -47,8 +47,9 @@ struct CircuitBreaker: Sendable {
   private(set) var state = State.closed
   /// Failures in a row while closed, the time of the first, and the end of the longest `Retry-After`.
   private var failures = 0
-  /// The user of the last of them; nil where it is unknown.
-  private var lastUser: UnixUser?
+  /// The user of the last of them; nil where it is unknown. A uid with two names is one user: while it
+  /// changes hands, nobody else is concerned.
+  private var lastUser: UInt32?
   private var since = Instant(nanoseconds: 0)
   private var askedUntil = Instant(nanoseconds: .min)
 
@@ -107,9 +108,9 @@ struct CircuitBreaker: Sendable {
   private mutating func failed(
     _ failure: UpstreamFailure, of user: UnixUser?, wasProbe: Bool, _ now: Instant
   ) {
-    let isSameUser = isShared && failures > 0 && user != nil && user == lastUser
+    let isSameUser = isShared && failures > 0 && user != nil && user?.uid == lastUser
     if case .closed = state, failure.evidence == .likely, isSameUser { return }
-    lastUser = user
+    lastUser = user?.uid
     if let asked = failure.failureClass.retryAfter {
       askedUntil = max(askedUntil, now + min(asked, Limits.Upstream.longestRetryAfter))
     }

@@ -231,6 +231,19 @@ import Testing
     #expect(gate.admitted.last == last)
   }
 
+  /// Sessions of its former and of its next owner ask by turns.
+  @Test func failuresOfAUidThatChangesHandsStopNoCallOfOthers() {
+    var gate = AdmissionDriver()
+    let failure = UpstreamFailure(
+      AdmissionDriver.upstream, FailureTable.serverFault, fact: "status 500", said: "bob is odd")
+    for round in 0..<10 {
+      gate.end(gate.ask(user: 1001, name: round.isMultiple(of: 2) ? "bob" : "carol"), failure)
+      gate.advance(by: 100)
+    }
+    let other = gate.ask(user: 1002, name: "dave")
+    #expect(gate.admitted.last == other && gate.refused[other] == nil)
+  }
+
   /// The next owner of a uid is neither told of the former's failures nor held up by them.
   @Test func aFormerOwnersFailuresAreNotThoseOfTheNext() {
     var gate = AdmissionDriver()
