@@ -126,18 +126,15 @@ struct WaitingRequest {
   var signedInTo: Session?
   /// Whose account it is about.
   var account: AccountOwner?
-  /// By which means its sign-in goes on; nil for one without questions, and for other requests.
-  var means: String?
   /// How long the decision to let it wait is valid.
   var allowedUntil = Instant.distantFuture
   /// Who may use the profile was changed since. The former decision is worth nothing, even where
   /// another one cannot be made.
   var isUndecided = false
 
-  init(_ request: Request, for subject: Subject, by means: String? = nil) {
+  init(_ request: Request, for subject: Subject) {
     self.request = request
     self.subject = subject
-    self.means = means
   }
 
   var session: Session? { if case .session(let session) = subject { session } else { nil } }
@@ -228,8 +225,6 @@ extension SessionService {
   /// Makes a client wait for the answer to a request.
   func wait(_ client: Client, for waiting: WaitingRequest) {
     client.setWaiting(waiting)
-    // For the audit: a program may ask for a sign-in and end.
-    if waiting.request.isSignIn { _ = client.unit() }
     guard let session = waiting.session else { return }
     client.user.waitingSessions[ObjectIdentifier(session), default: 0] += 1
   }

@@ -106,7 +106,6 @@ extension SessionService: LineReceiving {
       passwordEnded(attempt, .signInFailed)
     }
     session.checks[client.id] = nil
-    goesOnAlone(waiting.request, session, client, by: waiting.means)
     signInClientLeft(client.id, session.key)
     handle(.waiterLeft(client.id), session, now)
   }

@@ -30,9 +30,9 @@ package final class Session {
   var wasLookedAt = false
   /// The processes that got these credentials.
   var audited = AuditLedger()
-  /// Sign-ins that go on though their clients wait no more, by client: one, or two while the later
-  /// takes the place of the earlier.
-  var absentSignIns: [UInt64: AbsentSignIn] = [:]
+  /// Who asked for the sign-in that is being carried out, by its number; two while the later one takes
+  /// the place of the earlier.
+  var signInAskers: [UInt64: SignInAsker] = [:]
   /// The client whose request is being carried out, and whether it is a `logout`.
   weak var requester: Client?
   var isBeingSignedOut = false

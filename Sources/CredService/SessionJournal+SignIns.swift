@@ -3,76 +3,76 @@ import Logging
 
 /// The audit of sign-ins, sign-outs and accounts: who asked, by which means, as whom.
 extension SessionService {
-  /// Records how a `login` or a `respond` ended; does nothing for other requests.
+  // MARK: Who asks
+
+  /// Known when a client asks: it may have ended before the sign-in does.
+  func asker(
+    _ client: Client, _ session: Session, by means: String, as username: String = ""
+  ) -> SignInAsker {
+    let metadata = callerMetadata(session.key.profile, client, client.unit(), 0)
+    return SignInAsker(means: means, metadata: metadata).named(username)
+  }
+
+  /// The same for a `login` without questions, or one that does not begin.
+  func asker(_ client: Client, _ session: Session, of login: LoginRequest) -> SignInAsker {
+    var asker = asker(client, session, by: login.means(in: session.profile))
+    asker.metadata.merge(login.metadata) { $1 }
+    return asker
+  }
+
+  // MARK: How it ends
+
+  /// Records how a sign-in of a session has ended.
   ///
-  /// - Parameters:
-  ///   - error: nil if the user is signed in.
-  ///   - username: where the request does not say it.
-  ///   - means: those of the conversation that it belongs to; nil without one.
-  func recordSignIn(
-    _ request: Request, _ session: Session, _ client: Client, _ error: ProtocolError? = nil,
-    as username: String? = nil, by means: String? = nil
-  ) {
-    // An answer that was not read as one, such as another sign-in's, tried nothing.
-    guard request.isSignIn, error?.code != .invalidRequest else { return }
-    guard let means = means ?? request.login?.means else { return }
-    recordSignIn(of: session.key, by: means, error) { repeats in
-      var metadata = sessionMetadata(session, client, repeats)
-      if let login = request.login { metadata.merge(login.metadata) { $1 } }
-      if let username, !username.isEmpty, metadata["username"] == nil {
-        metadata["username"] = "\(username)"
+  /// - Parameter error: nil if its user is signed in.
+  func recordSignIn(_ number: UInt64, _ session: Session, _ error: ProtocolError?) {
+    guard let asker = session.signInAskers.removeValue(forKey: number) else { return }
+    record(asker, session, error)
+  }
+
+  /// The session is to be removed with what it carries out.
+  func recordSignIns(endingWith session: Session, _ error: ProtocolError) {
+    for number in session.signInAskers.keys.sorted() {
+      recordSignIn(number, session, session.machine.hasAccepted(number) ? nil : error)
+    }
+  }
+
+  /// The daemon is to end: what is accepted outlives it. The others may be accepted still.
+  func recordAcceptedSignIns() {
+    let asked = sessions.values.filter { !$0.signInAskers.isEmpty }
+    for session in asked.sorted(by: { $0.key < $1.key }) {
+      for number in session.signInAskers.keys.sorted() where session.machine.hasAccepted(number) {
+        recordSignIn(number, session, nil)
       }
-      return metadata
     }
   }
 
-  /// Records the refusal of a sign-in at a pool or a provider for which no client waits any more.
-  func recordSignIn(
-    ofNobodyWaiting signIn: OpenSignIn, _ session: Session, _ error: ProtocolError
+  /// Records a `login` that does not begin.
+  func recordRefusal(
+    of request: Request, _ session: Session, _ client: Client, _ error: ProtocolError
   ) {
-    let absent = AbsentSignIn(signIn, as: nil)
-    recordSignIn(of: session.key, by: absent.means, error) { repeats in
-      absent.metadata.merging(sessionMetadata(session, repeats)) { $1 }
-    }
+    guard case .login(let login) = request.operation else { return }
+    record(asker(client, session, of: login), session, error)
   }
 
-  /// The client of a request waits no more. What is to be recorded of its sign-in, if that goes on, is
-  /// known now.
-  func goesOnAlone(_ request: Request, _ session: Session, _ client: Client, by means: String?) {
-    guard session.machine.isSigningIn(client.id), let means = means ?? request.login?.means
-    else { return }
-    var metadata = sessionMetadata(session, client, 0)
-    metadata.merge(request.login?.metadata ?? [:]) { $1 }
-    session.absentSignIns[client.id] = AbsentSignIn(means: means, metadata: metadata)
+  /// Records a refusal of a sign-in at a pool or a provider.
+  func recordRefusal(of signIn: OpenSignIn, _ error: ProtocolError) {
+    // An answer that was not read as one, such as another sign-in's, tried nothing.
+    guard error.code != .invalidRequest, let session = sessions[signIn.key] else { return }
+    record(signIn.asker, session, error)
   }
 
-  /// The session takes up a sign-in for which no client waits.
-  func goesOnAlone(
-    _ signIn: OpenSignIn, _ number: UInt64, _ session: Session, as username: String
-  ) {
-    session.absentSignIns[number] = AbsentSignIn(signIn, as: username)
-  }
-
-  /// Records how a sign-in ended whose client waits no more.
-  func recordSignIn(ofAbsent client: UInt64, _ session: Session, _ error: ProtocolError?) {
-    guard let absent = session.absentSignIns.removeValue(forKey: client) else { return }
-    recordSignIn(of: session.key, by: absent.means, error) { repeats in
-      absent.metadata.merging(sessionMetadata(session, repeats)) { $1 }
-    }
-  }
-
-  private func recordSignIn(
-    of key: SessionKey, by means: String, _ error: ProtocolError?,
-    _ metadata: (_ repeats: Int) -> Logger.Metadata
-  ) {
-    counters.signedIn(key.profile, by: means, error?.code.rawValue ?? ServiceCounters.success)
+  func record(_ asker: SignInAsker, _ session: Session, _ error: ProtocolError?) {
+    let key = session.key
+    counters.signedIn(
+      key.profile, by: asker.means, error?.code.rawValue ?? ServiceCounters.success)
     guard error?.code.refusesSignIn ?? true else { return }
     let event: JournalEvent = error == nil ? .signedIn : .signInRefused
     let subject = NoticeLimiter.Subject(
       event: event.rawValue, profile: key.profile, uid: key.uid)
     guard let repeats = auditLimiter.admit(subject, now: host.clock.now) else { return }
-    var metadata = metadata(repeats)
-    metadata["means"] = "\(means)"
+    var metadata = asker.metadata.merging(sessionMetadata(session, repeats)) { $1 }
+    metadata["means"] = "\(asker.means)"
     if let error {
       metadata["code"] = "\(error.code.rawValue)"
       log.log(event, .notice, "sign-in refused", metadata)
@@ -169,36 +169,29 @@ extension SessionService {
   }
 }
 
-/// What is known of a sign-in whose client waits no more, for the audit.
-struct AbsentSignIn {
-  let means: String
-  let metadata: Logger.Metadata
+/// Who asks for a sign-in, by which means, and as whom.
+struct SignInAsker {
+  var means = ""
+  var metadata: Logger.Metadata = [:]
 
-  init(means: String, metadata: Logger.Metadata) {
-    self.means = means
-    self.metadata = metadata
-  }
-
-  /// - Parameter username: nil for the one that was typed, if any.
-  init(_ signIn: OpenSignIn, as username: String?) {
-    means = signIn.conversation.means
-    var metadata: Logger.Metadata = [:]
-    if let unit = signIn.caller.unit { metadata["unit"] = "\(unit)" }
-    let username = username ?? signIn.attempt.username
-    if !username.isEmpty { metadata["username"] = "\(username)" }
-    self.metadata = metadata
+  /// - Parameter username: at the backend or the provider; empty where it is not known yet.
+  func named(_ username: String) -> Self {
+    guard !username.isEmpty else { return self }
+    var named = self
+    named.metadata["username"] = "\(username)"
+    return named
   }
 }
 
 extension LoginRequest {
-  /// By which means, where no conversation has others.
-  fileprivate var means: String {
+  /// By which means. A name, with or without a password, is a user pool's where the profile has one.
+  fileprivate func means(in profile: Profile) -> String {
     switch signIn {
     case .host: "host"
     case .poolTokens(let signIn): signIn.issuer.pool == nil ? "oidc" : "userPool"
     case .browser: "browser"
     case .device: "device"
-    case .username, .password: "password"
+    case .username, .password: profile.poolProfile == nil ? "password" : "userPool"
     case .developerToken: "token"
     case .logins: "logins"
     }
@@ -213,20 +206,6 @@ extension LoginRequest {
     case .developerToken(let identity, _): ["claimed": "\(identity)"]
     case .logins(let map, _, _):
       ["providers": "\(map.logins.map(\.provider).joined(separator: " "))"]
-    }
-  }
-}
-
-extension Request {
-  fileprivate var login: LoginRequest? {
-    if case .login(let login) = operation { login } else { nil }
-  }
-
-  /// Whether it begins a sign-in, or goes on with one.
-  var isSignIn: Bool {
-    switch operation {
-    case .login, .respond: true
-    default: false
     }
   }
 }

@@ -43,7 +43,7 @@ extension SessionService {
   private func logState(_ state: SignInState, _ session: Session, _ log: Logger) {
     let message: Logger.Message = "session is now \(state.reported)"
     let client = requester(of: session)
-    guard client?.waiting?.request.isSignIn != true, !session.isBeingSignedOut else {
+    guard session.signInAskers.isEmpty, !session.isBeingSignedOut else {
       return log.debug(message)
     }
     var metadata = processMetadata(client)

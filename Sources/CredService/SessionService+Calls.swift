@@ -159,28 +159,18 @@ extension SessionService {
     else { return }
     let request = waiting.request
     if let attempt = request.passwordAttempt(in: session) { passwordEnded(attempt, nil) }
-    recordSignIn(
-      request, session, client, as: session.machine.state.poolSession?.username,
-      by: waiting.means)
     // The sign-in has happened, and is not made again.
     if asksAnew(waiter, in: session, for: .identity(profile: session.key.profile)) { return }
     endWait(client)
     giveState(of: session, request, client)
   }
 
-  /// - Parameter username: who signs in, where the request does not say it.
-  func refuse(
-    _ waiter: UInt64, _ error: ProtocolError, _ session: Session, as username: String? = nil
-  ) {
-    let means = clients[waiter]?.waiting?.means
+  func refuse(_ waiter: UInt64, _ error: ProtocolError, _ session: Session) {
     guard let (client, request) = endWait(waiter, in: session) else { return }
     if let attempt = request.passwordAttempt(in: session) {
       passwordEnded(attempt, error.code)
     }
     if giveCheck(of: session, request, client, error) { return }
-    recordSignIn(request, session, client, error, as: username, by: means)
-    // After a timeout it goes on.
-    goesOnAlone(request, session, client, by: means)
     // An upstream's words about the user are for that user alone.
     let isOwner = client.peer.uid == session.key.uid
     refuse(isOwner ? error : error.forOthers, id: request.id, client)

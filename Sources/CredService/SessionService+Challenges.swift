@@ -40,8 +40,7 @@ extension SessionService {
     if let error = passwordRefusal(attempt, now)
       ?? codeLimitError(attempt, at: isCustom ? nil : plan.backend, now)
     {
-      recordSignIn(
-        request, session, client, error, by: SignInConversation.pool(conversation).means)
+      recordRefusal(of: request, session, client, error)
       return refuse(error, id: request.id, client)
     }
     let signIn = enter(
@@ -75,10 +74,10 @@ extension SessionService {
   ) {
     passwordsUnderWay.insert(signIn.key)
     signIn.client = client.id
+    signIn.asker = asker(
+      client, session, by: signIn.conversation.means, as: signIn.attempt.username)
     signIn.answerDue = host.clock.now + Self.stepTime(signIn)
-    wait(
-      client,
-      for: WaitingRequest(request, for: .session(session), by: signIn.conversation.means))
+    wait(client, for: WaitingRequest(request, for: .session(session)))
     session.askedBy = client.id
     event()
     recordAccess(to: session, ofWaiting: client)
@@ -137,9 +136,9 @@ extension SessionService {
       ?? (respond.metadata == nil ? nil : session.profile.refusalOfMetadata)
     {
       error.handle = respond.handle
-      recordSignIn(
-        request, session, client, error, as: signIn.attempt.username,
-        by: signIn.conversation.means)
+      record(
+        asker(client, session, by: signIn.conversation.means, as: signIn.attempt.username), session,
+        error)
       return refuse(error, id: request.id, client)
     }
     signIn.factor = signIn.factorInQuestion

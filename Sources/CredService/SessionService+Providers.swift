@@ -16,7 +16,7 @@ extension SessionService {
     let attempt = PasswordLimiter.Attempt(
       uid: session.key.uid, profile: session.key.profile, username: "")
     if let error = passwordRefusal(attempt, now) {
-      recordSignIn(request, session, client, error)
+      recordRefusal(of: request, session, client, error)
       return refuse(error, id: request.id, client)
     }
     if let refusal = session.machine.refusalOfLinking {
@@ -51,12 +51,12 @@ extension SessionService {
     _ client: Client, _ now: Instant
   ) {
     signIn.client = client.id
+    signIn.asker = asker(
+      client, session, by: signIn.conversation.means, as: signIn.attempt.username)
     signIn.waitEnds = end
     signIn.answerDue = .distantFuture
     signIn.pollsUntil = end + Self.pollTime
-    wait(
-      client,
-      for: WaitingRequest(request, for: .session(session), by: signIn.conversation.means))
+    wait(client, for: WaitingRequest(request, for: .session(session)))
     session.askedBy = client.id
     goOn(signIn, now)
     armSignInTimer()

@@ -14,6 +14,7 @@ extension SessionService {
       return refuse(error, id: request.id, client)
     }
     if let error = callLimitError(session.key.uid, now) ?? loginLimitError(login, session) {
+      recordRefusal(of: request, session, client, error)
       return refuse(error, id: request.id, client)
     }
     switch login.signIn {
@@ -27,18 +28,19 @@ extension SessionService {
     endSignIn(of: session.key, Self.replaced)
     if let attempt = request.passwordAttempt(in: session) {
       if let error = passwordRefusal(attempt, now) {
-        recordSignIn(request, session, client, error)
+        recordRefusal(of: request, session, client, error)
         return refuse(error, id: request.id, client)
       }
       passwordsUnderWay.insert(SessionKey(of: attempt))
     }
     wait(client, for: WaitingRequest(request, for: .session(session)))
     session.askedBy = client.id
-    let wall = host.clock.wallTime
+    let (wall, number) = (host.clock.wallTime, signIns.nextNumber())
+    session.signInAskers[number] = asker(client, session, of: login)
     handle(
       .signInRequested(
         SignInRequest(
-          id: client.id, input: login.signIn, customRoleARN: login.customRoleARN,
+          id: client.id, number: number, input: login.signIn, customRoleARN: login.customRoleARN,
           expires: login.signIn.tokenExpiration.map { now + ($0 - wall) },
           loginsExpire: login.signIn.loginExpirations.mapValues { now + ($0 - wall) },
           deadline: now + Self.signInTime)),

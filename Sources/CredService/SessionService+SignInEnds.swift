@@ -37,10 +37,7 @@ extension SessionService {
     // It has answered nothing. The user may be typing the code.
     if signIn.conversation.isElsewhere { return clientLeftElsewhere(signIn) }
     recordJudgement(signIn, isRefusal: true)
-    if let session = sessions[key] {
-      let error = ProtocolError(.signInFailed, "its client has left")
-      recordSignIn(ofNobodyWaiting: signIn, session, error)
-    }
+    recordRefusal(of: signIn, ProtocolError(.signInFailed, "its client has left"))
     end(signIn, .unknownChallenge)
   }
 

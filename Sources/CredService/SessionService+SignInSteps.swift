@@ -53,9 +53,7 @@ extension SessionService {
     recordJudgement(signIn, isRefusal: isRefusal)
     countUnjudged(signIn)
     revokeUnclaimed(of: signIn)
-    if isRefusal, signIn.client == nil, let session = sessions[signIn.key] {
-      recordSignIn(ofNobodyWaiting: signIn, session, failure.signInRefusal)
-    }
+    if isRefusal, signIn.client == nil { recordRefusal(of: signIn, failure.signInRefusal) }
     answer(signIn, withRefusal: failure.signInRefusal, isOpen: false)
     // What concerns the provider and not its user is for the operator too.
     if failure.severity == .operatorMustAct || failure.failureClass.isTransient,
@@ -160,13 +158,11 @@ extension SessionService {
     }
     let onlookers = signIn.onlookers
     signIn.onlookers = []
-    // No client has such a number.
-    let client = signIn.client ?? ~signIn.number
-    if signIn.client == nil { goesOnAlone(signIn, client, session, as: tokens.username) }
+    session.signInAskers[signIn.number] = signIn.asker.named(tokens.username)
     handle(
       .signInRequested(
         SignInRequest(
-          id: client, isAwaited: signIn.client != nil, input: .poolTokens(tokens),
+          id: signIn.client, number: signIn.number, input: .poolTokens(tokens),
           customRoleARN: signIn.customRoleARN, deadline: now + Self.acceptanceTime,
           onlookers: onlookers)),
       session, now)
@@ -201,7 +197,8 @@ extension SessionService {
     var error = error
     error.handle = isOpen ? signIn.handle : nil
     guard let client = signIn.client.take(), let session = sessions[signIn.key] else { return }
-    refuse(client, error, session, as: signIn.attempt.username)
+    recordRefusal(of: signIn, error)
+    refuse(client, error, session)
   }
 }
 

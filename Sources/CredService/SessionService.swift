@@ -163,7 +163,7 @@ package final class SessionService {
         tokenLent(token, isNew: isNew, of: session, to: waiter)
       case .abandon(let tokens): revoke(tokens, of: session)
       case .giveState(let waiter): giveState(of: session, to: waiter)
-      case .signInEnded(let client, let error): recordSignIn(ofAbsent: client, session, error)
+      case .signInEnded(let number, let error): recordSignIn(number, session, error)
       case .refuse(let waiter, let error): refuse(waiter, error, session)
       case .announce(let announcement): announce(announcement, session)
       }
@@ -192,7 +192,9 @@ package final class SessionService {
   /// Removes the session from the table, the store and the wake queue, and empties it.
   func remove(_ session: Session) {
     cancelCall(of: session)
-    endSignIn(of: session.key, ProtocolError(.signInFailed, "the session has ended; sign in again"))
+    let error = ProtocolError(.signInFailed, "the session has ended; sign in again")
+    recordSignIns(endingWith: session, error)
+    endSignIn(of: session.key, error)
     sessions[session.key] = nil
     sessionOrder.remove(session)
     host.store?.remove(session.key)
@@ -263,6 +265,7 @@ package final class SessionService {
       guard let session = waiting.session, dismissed.insert(session.key).inserted else { continue }
       handle(.waitersDismissed, session, now)
     }
+    recordAcceptedSignIns()
     endAllSignIns()
     passwordsUnderWay = []
     for (client, waiting) in waits {

@@ -62,6 +62,8 @@ final class OpenSignIn {
   /// The person who began it, and by which process.
   let owner: SessionOwner
   let caller: Caller
+  /// The client that asked or answered last.
+  var asker = SignInAsker()
   /// The profile when it began. A reload that changes how the profile signs in ends it.
   let profile: Profile
   /// By whose backend it signs in: the profile's own, or the one that is linked.

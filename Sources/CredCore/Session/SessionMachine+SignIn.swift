@@ -16,9 +16,9 @@ extension SessionMachine {
     var state = State.calling
     let kind: SignInInput.Kind
     let deadline: Instant
-    let client: UInt64
-    /// Whether that client waits: it was not answered, and is not gone.
-    var isAwaited: Bool
+    let number: UInt64
+    /// The client to answer; nil once it is answered or gone.
+    var client: UInt64?
     /// Those that get the same answer.
     var onlookers: [SignInOnlooker] = []
     /// The IdentityId that the client names. Until Cognito accepts it with the client's own tokens it
@@ -27,16 +27,16 @@ extension SessionMachine {
 
     var isAccepted: Bool { state == .accepted }
     /// Everybody who waits for the outcome.
-    var clients: [UInt64] { (isAwaited ? [client] : []) + onlookers.map(\.client) }
+    var clients: [UInt64] { [client].compactMap(\.self) + onlookers.map(\.client) }
 
     /// When the next of them has waited for long enough; nil where nobody waits.
     var nextTimeout: Instant? {
-      let own = isAwaited ? deadline : nil
+      let own = client == nil ? nil : deadline
       return (onlookers.map(\.until) + [own].compactMap(\.self)).min()
     }
 
     mutating func left(_ leaving: UInt64) {
-      if client == leaving { isAwaited = false }
+      if client == leaving { client = nil }
       onlookers.removeAll { $0.client == leaving }
     }
   }
@@ -48,8 +48,8 @@ extension SessionMachine {
     cancelSignIn(
       ProtocolError(.signInFailed, "another sign-in to the same profile took its place"), &context)
     signIn = SignIn(
-      before: held, kind: request.input.kind, deadline: request.deadline, client: request.id,
-      isAwaited: request.isAwaited, onlookers: request.onlookers)
+      before: held, kind: request.input.kind, deadline: request.deadline, number: request.number,
+      client: request.id, onlookers: request.onlookers)
     held.customRoleARN = request.customRoleARN
     endRefresh()
     switch request.input {
@@ -231,10 +231,9 @@ extension SessionMachine {
 
   mutating func signInSucceeded(_ context: inout EventContext) {
     acceptSignIn(&context)
-    if let ended = signIn.take() {
-      for client in ended.clients { context.actions.append(.giveState(client)) }
-      if !ended.isAwaited { context.actions.append(.signInEnded(ended.client, nil)) }
-    }
+    guard let ended = signIn.take() else { return }
+    context.actions.append(.signInEnded(ended.number, nil))
+    for client in ended.clients { context.actions.append(.giveState(client)) }
   }
 
   /// Ends a sign-in whose refresh failed.
@@ -285,8 +284,9 @@ extension SessionMachine {
   }
 
   private func refuse(_ ended: SignIn, _ error: ProtocolError, _ context: inout EventContext) {
+    // Who was accepted stays signed in: the failure is the session's own.
+    context.actions.append(.signInEnded(ended.number, ended.isAccepted ? nil : error))
     for client in ended.clients { context.actions.append(.refuse(client, error)) }
-    if !ended.isAwaited { context.actions.append(.signInEnded(ended.client, error)) }
   }
 
   /// Restores the state before the sign-in. Watchers were not told of the sign-in, so nothing is
@@ -314,7 +314,7 @@ extension SessionMachine {
   mutating func timeOutSignIn(_ context: inout EventContext) {
     guard let current = signIn, let next = current.nextTimeout, next <= context.now else { return }
     var late = current.onlookers.filter { $0.until <= context.now }.map(\.client)
-    if current.isAwaited, current.deadline <= context.now { late.append(current.client) }
+    if let client = current.client, current.deadline <= context.now { late.append(client) }
     for client in late {
       signIn?.left(client)
       let error = ProtocolError(.timeout, "no answer from upstream yet; the sign-in goes on")

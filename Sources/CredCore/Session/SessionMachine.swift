@@ -88,7 +88,7 @@ public struct SessionMachine: Sendable {
       signIn?.left(id)
     case .waitersDismissed:
       waiters = []
-      signIn?.isAwaited = false
+      signIn?.client = nil
       signIn?.onlookers = []
     case .callFinished(let call, let outcome): outcomeReceived(call, outcome, &context)
     case .renewalDue: renewUnattended(&context)
@@ -242,8 +242,8 @@ extension SessionMachine {
     case abandon(PoolSession)
     /// Answer a `login` with the state of the session.
     case giveState(UInt64)
-    /// A `login` of that client, which waits no more, has ended; the error is nil if its user is signed
-    /// in. It is for the record.
+    /// A sign-in of that number has ended; the error is nil if its user is signed in. It is for the
+    /// record, also where nobody waits any more.
     case signInEnded(UInt64, ProtocolError?)
     /// Answer a waiter with an error.
     case refuse(UInt64, ProtocolError)
@@ -276,8 +276,10 @@ extension SessionMachine {
     if case .refreshing(let refresh) = work { refresh.call } else { awaitedRenewal?.call }
   }
 
-  /// Whether a sign-in of that client is being carried out.
-  public func isSigningIn(_ client: UInt64) -> Bool { signIn?.client == client }
+  /// Whether the user of a sign-in of that number, which is being carried out, is signed in already.
+  public func hasAccepted(_ number: UInt64) -> Bool {
+    signIn.map { $0.number == number && $0.isAccepted } ?? false
+  }
 
   /// Whether a client waits for that call.
   public var isAwaited: Bool { !waiters.isEmpty || signIn?.nextTimeout != nil }

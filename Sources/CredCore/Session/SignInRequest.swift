@@ -32,10 +32,10 @@ public struct SignInOnlooker: Sendable, Equatable {
 
 /// A `login` for a session to carry out.
 public struct SignInRequest: Sendable, Equatable {
-  /// The client to answer; the daemon gives it.
-  public let id: UInt64
-  /// Whether that client waits. If not, the number is for the record alone.
-  public let isAwaited: Bool
+  /// The client to answer; nil where none waits.
+  public let id: UInt64?
+  /// For the record of its end; the daemon gives it.
+  public let number: UInt64
   public let input: SignInInput
   public let customRoleARN: String?
   /// When the developer token expires, on this host's clock; nil where it does not say.
@@ -48,13 +48,13 @@ public struct SignInRequest: Sendable, Equatable {
   public let onlookers: [SignInOnlooker]
 
   public init(
-    id: UInt64, isAwaited: Bool = true, input: SignInInput, customRoleARN: String? = nil,
+    id: UInt64?, number: UInt64 = 0, input: SignInInput, customRoleARN: String? = nil,
     expires: Instant? = nil, loginsExpire: [String: Instant] = [:], deadline: Instant,
     onlookers: [SignInOnlooker] = []
   ) {
     self.onlookers = onlookers
     self.id = id
-    self.isAwaited = isAwaited
+    self.number = number
     self.input = input
     self.customRoleARN = customRoleARN
     self.expires = expires

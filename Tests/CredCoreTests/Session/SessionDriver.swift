@@ -105,7 +105,7 @@ struct SessionDriver {
     send(
       .signInRequested(
         SignInRequest(
-          id: id, input: signIn, customRoleARN: role,
+          id: id, number: id, input: signIn, customRoleARN: role,
           expires: expires.map { now + .seconds(1) * $0 },
           loginsExpire: loginsExpire.mapValues { now + .seconds(1) * $0 },
           deadline: now + .seconds(1) * seconds)))

@@ -11,8 +11,8 @@ struct SessionWalk {
   private var waiting: [UInt64: Instant] = [:]
   /// The same for logins.
   private var signingIn: [UInt64: Instant] = [:]
-  /// Sign-ins whose clients were told that it takes too long.
-  private var signingInAlone: Set<UInt64> = []
+  /// Sign-ins that have not ended.
+  private var underWay: Set<UInt64> = []
   private var staleCalls: [CallID] = []
   /// Until when the last credentials are good, by the tests' own reckoning.
   private var credentialsEnd: Instant?
@@ -99,6 +99,7 @@ struct SessionWalk {
     case .none: break
     }
     let wait = pick([0.5, 30])
+    underWay.insert(session.nextWaiter)
     signingIn[session.nextWaiter] = session.now + .seconds(1) * wait
     let (way, lasting): (SignInInput, Double?) = (pick(ways), pick([nil, -10, 100, 1000, 10_000]))
     switch way {
@@ -127,7 +128,7 @@ struct SessionWalk {
       before.held.state != session.machine.snapshot.held.state, "another state after a restart")
     note(before.identityID != session.machine.identityID, "another identity after a restart")
     (waiting, signingIn, newUsers, staleCalls) = ([:], [:], [:], [])
-    signingInAlone = []
+    underWay = []
     credentialsCall = credentialsCall <= formerCalls ? 0 : .max
     (lastCall, formerCalls) = (0, 0)
     toldState = session.machine.state.reported
@@ -277,9 +278,8 @@ struct SessionWalk {
         settle(id)
         note(error.message.isEmpty, "a refusal without a reason")
         note(error.retryAfter.map { $0 < .zero } ?? false, "a negative RetryAfter")
-        if error.code == .timeout, machine.isSigningIn(id) { signingInAlone.insert(id) }
       case .signInEnded(let id, let error):
-        note(signingInAlone.remove(id) == nil, "a sign-in whose client waits has ended alone")
+        note(underWay.remove(id) == nil, "a sign-in has ended that is not under way")
         if error == nil { formerCalls = max(formerCalls, newUsers.removeValue(forKey: id) ?? 0) }
       case .announce(let announcement): hear(announcement)
       case .abandon(let tokens):

@@ -246,7 +246,8 @@ import Testing
       actions == [
         .announce(fixtures.changed(nil, fixtures.identity)),
         .announce(.state(.signedIn(.developerToken))), .credentialsChanged,
-        .announce(fixtures.refreshed), .giveState(login), .giveCredentials(get),
+        .announce(fixtures.refreshed), .signInEnded(login, nil), .giveState(login),
+        .giveCredentials(get),
       ])
   }
 

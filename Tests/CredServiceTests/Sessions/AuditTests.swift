@@ -149,7 +149,7 @@ struct AuditTests {
     #expect(entry["uid"] == "1000" && entry["pid"] == "70" && entry["unit"] == "billing.service")
     #expect((entry["identity"] != nil) == isRight)
     #expect(entry["code"] == (isRight ? nil : "SignInFailed"))
-    #expect(fixture.service.sessions.values.allSatisfy { $0.absentSignIns.isEmpty })
+    #expect(fixture.service.sessions.values.allSatisfy { $0.signInAskers.isEmpty })
   }
 
   /// Its client has been told that it takes too long, and asks something else meanwhile.
@@ -201,7 +201,7 @@ struct AuditTests {
     let refused = signIns(host.fixture, .signInRefused)
     #expect(refused.map { $0["means"] } == (isRefused ? ["device"] : []))
     for entry in Array(new) + refused {
-      #expect(entry["username"] == "alice" && entry["uid"] == "1000")
+      #expect(entry["username"] == "alice" && entry["uid"] == "1000" && entry["pid"] == "42")
     }
   }
 }
