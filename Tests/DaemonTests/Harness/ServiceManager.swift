@@ -15,7 +15,18 @@ final class ServiceManager: Sendable {
   private struct Heard {
     var stored: [Stored] = []
     var messages: [String] = []
-    var isOver = false
+
+    mutating func take(_ message: String, _ descriptor: Int32?) {
+      let lines = message.split(separator: "\n")
+      let name = lines.first { $0.hasPrefix("FDNAME=") }.map { String($0.dropFirst(7)) } ?? ""
+      messages.append(message)
+      if lines.contains("FDSTORE=1"), let descriptor {
+        stored.append(Stored(name: name, descriptor: descriptor))
+      } else if lines.contains("FDSTOREREMOVE=1") {
+        for stored in stored where stored.name == name { close(stored.descriptor) }
+        stored.removeAll { $0.name == name }
+      }
+    }
   }
 
   private let listeners: [Int32]
@@ -31,9 +42,9 @@ final class ServiceManager: Sendable {
     let (notifications, box) = (notifications, WeakBox(self))
     Thread.detachNewThread {
       // Ends with the manager; its descriptor is closed here, where it is waited for.
-      while box.manager?.isOver == false {
+      while box.manager != nil {
         var entry = pollfd(fd: notifications, events: Int16(POLLIN), revents: 0)
-        if unsafe poll(&entry, 1, 20) > 0 { box.manager?.receive() }
+        if unsafe poll(&entry, 1, 20) > 0 { box.manager?.takeAll { _ in } }
       }
       close(notifications)
     }
@@ -52,17 +63,16 @@ final class ServiceManager: Sendable {
     environment["LISTEN_FDS"] = String(listeners.count + stored.count)
     let names = listeners.indices.map { "credd.socket\($0)" } + stored.map(\.name)
     environment["LISTEN_FDNAMES"] = names.joined(separator: ":")
-    heard.withLock { $0.messages = [] }
+    takeAll { $0.messages = [] }
     // The shell becomes credd, so its own pid is the right one.
     return try ChildProcess(
       ["/bin/sh", "-c", "export LISTEN_PID=$$; exec \"$@\"", "sh"] + arguments,
       environment: environment, descriptors: listeners + stored.map(\.descriptor))
   }
 
-  var stored: [Stored] { heard.withLock { $0.stored } }
+  var stored: [Stored] { takeAll { $0.stored } }
   /// Since the last start.
-  var messages: [String] { heard.withLock { $0.messages } }
-  private var isOver: Bool { heard.withLock { $0.isOver } }
+  var messages: [String] { takeAll { $0.messages } }
 
   var isReady: Bool { messages.contains { $0.contains("READY=1") } }
 
@@ -73,7 +83,7 @@ final class ServiceManager: Sendable {
 
   /// Forgets everything, as at a reboot.
   func emptyStore() {
-    heard.withLock { heard in
+    takeAll { heard in
       for stored in heard.stored { close(stored.descriptor) }
       heard.stored = []
     }
@@ -94,7 +104,17 @@ final class ServiceManager: Sendable {
 
   // MARK: Notifications
 
-  private func receive() {
+  /// Takes what has arrived before `body` looks, as systemd reads notifications before it sees that
+  /// their sender has ended.
+  private func takeAll<Result>(_ body: (inout sending Heard) -> sending Result) -> sending Result {
+    heard.withLock { heard in
+      while let (message, descriptor) = receive() { heard.take(message, descriptor) }
+      return body(&heard)
+    }
+  }
+
+  /// Nil where nothing is left.
+  private func receive() -> (message: String, descriptor: Int32?)? {
     var (text, control) = ([UInt8](repeating: 0, count: 4096), [UInt8](repeating: 0, count: 256))
     let (count, controlCount) = unsafe text.withUnsafeMutableBytes { text in
       unsafe control.withUnsafeMutableBytes { control in
@@ -105,35 +125,23 @@ final class ServiceManager: Sendable {
           unsafe message.msg_iovlen = 1
           unsafe message.msg_control = control.baseAddress
           unsafe message.msg_controllen = control.count
-          let count = unsafe recvmsg(notifications, &message, Int32(MSG_CMSG_CLOEXEC))
+          let count = unsafe recvmsg(
+            notifications, &message, Int32(MSG_CMSG_CLOEXEC | MSG_DONTWAIT))
           return unsafe (count, Int(message.msg_controllen))
         }
       }
     }
-    guard count > 0 else { return }
-    take(
-      String(decoding: text.prefix(count), as: UTF8.self), Self.descriptor(control, controlCount))
+    guard count > 0 else { return nil }
+    return (
+      String(decoding: text.prefix(count), as: UTF8.self), Self.descriptor(control, controlCount)
+    )
   }
 
   /// The one descriptor of a control message: cmsghdr, then an int.
   private static func descriptor(_ control: [UInt8], _ count: Int) -> Int32? {
     guard count >= 20 else { return nil }
     let bytes = control[16..<20].enumerated().map { UInt32($0.element) << (8 * $0.offset) }
-    return Int32(bitPattern: bytes.reduce(0, |))
-  }
-
-  private func take(_ message: String, _ descriptor: Int32?) {
-    let lines = message.split(separator: "\n")
-    let name = lines.first { $0.hasPrefix("FDNAME=") }.map { String($0.dropFirst(7)) } ?? ""
-    heard.withLock { heard in
-      heard.messages.append(message)
-      if lines.contains("FDSTORE=1"), let descriptor {
-        heard.stored.append(Stored(name: name, descriptor: descriptor))
-      } else if lines.contains("FDSTOREREMOVE=1") {
-        for stored in heard.stored where stored.name == name { close(stored.descriptor) }
-        heard.stored.removeAll { $0.name == name }
-      }
-    }
+    return high(Int32(bitPattern: bytes.reduce(0, |)))
   }
 
   /// The thread's way to the manager, which it must not keep alive.
@@ -156,10 +164,14 @@ final class ServiceManager: Sendable {
       }
     }
     guard result == 0 else { throw CallFailed("bind \(path)") }
-    // Above those that a child gets, so that none overwrites another on its way.
+    guard let high = high(descriptor) else { throw CallFailed("fcntl") }
+    return high
+  }
+
+  /// Above those that a child gets, so that none overwrites another on its way.
+  private static func high(_ descriptor: Int32) -> Int32? {
     let high = fcntl(descriptor, F_DUPFD_CLOEXEC, 100)
     close(descriptor)
-    guard high >= 0 else { throw CallFailed("fcntl") }
-    return high
+    return high < 0 ? nil : high
   }
 }
