@@ -79,7 +79,10 @@ extension SessionService {
   /// The open sign-ins. While there is one, the daemon is in use.
   package var openSignIns: Int { signIns.all.count }
 
-  func armSignInTimer() { signInTimer?.arm(at: signIns.nextWake) }
+  func armSignInTimer() {
+    let next = signIns.nextWake
+    signInTimer?.arm(at: next == .distantFuture ? nil : next)
+  }
 
   /// Ends questions that were not answered in time and steps that take too long, and goes on with
   /// those that wait elsewhere.

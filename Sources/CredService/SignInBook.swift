@@ -56,6 +56,17 @@ enum SignInConversation {
 
 /// A sign-in at a user pool or a provider that has begun: it asks there, or waits for its user.
 final class OpenSignIn {
+  /// Kept beside the conversation, which is large: each step of one sign-in looks at the times of all.
+  private struct Times {
+    let deadline: Instant?
+    let nextPoll: Instant?
+
+    init(of conversation: SignInConversation) {
+      deadline = conversation.deadline
+      nextPoll = conversation.nextPoll
+    }
+  }
+
   /// The later one has the higher number.
   let number: UInt64
   let key: SessionKey
@@ -73,7 +84,8 @@ final class OpenSignIn {
   let attempt: PasswordLimiter.Attempt
   let customRoleARN: String?
   let begun: Instant
-  var conversation: SignInConversation
+  var conversation: SignInConversation { didSet { times = Times(of: conversation) } }
+  private var times: Times
   /// Names its question; nil until it asks for the first time.
   var handle: ChallengeHandle?
   /// The step that is under way; nil while its user has to act.
@@ -114,13 +126,14 @@ final class OpenSignIn {
     profile = session.profile
     self.attempt = attempt
     self.conversation = conversation
+    times = Times(of: conversation)
     self.customRoleARN = customRoleARN
     begun = now
   }
 
   /// When its question ends; nil while it has none.
   var deadline: Instant? {
-    conversation.deadline.map { min($0, begun + Limits.Challenge.longestSignIn) }
+    times.deadline.map { min($0, begun + Limits.Challenge.longestSignIn) }
   }
 
   /// Whether each further question of the pool's own counts as a message.
@@ -140,17 +153,21 @@ final class OpenSignIn {
 
   /// When the provider is asked next; nil while nobody waits, or it is being asked.
   var nextPoll: Instant? {
-    guard call == nil, let next = conversation.nextPoll, let pollsUntil, next <= pollsUntil else {
+    guard call == nil, let next = times.nextPoll, let pollsUntil, next <= pollsUntil else {
       return nil
     }
     return next
   }
 
-  /// When something has to be done about it.
-  var nextWake: Instant? {
-    let onlooker = onlookers.map(\.until).min()
-    return [deadline, waitEnds, nextPoll, client == nil ? nil : answerDue, later?.at, onlooker]
-      .compactMap(\.self).min()
+  /// When something has to be done about it; `.distantFuture` if nothing has.
+  var nextWake: Instant {
+    var next = client == nil ? .distantFuture : answerDue
+    if let deadline { next = min(next, deadline) }
+    if let waitEnds { next = min(next, waitEnds) }
+    if let nextPoll { next = min(next, nextPoll) }
+    if let later { next = min(next, later.at) }
+    for onlooker in onlookers { next = min(next, onlooker.until) }
+    return next
   }
 }
 
@@ -164,7 +181,9 @@ struct SignInBook {
   /// In the order of their beginning.
   var all: [OpenSignIn] { bySession.values.sorted { $0.number < $1.number } }
   /// When something has to be done about one of them.
-  var nextWake: Instant? { bySession.values.compactMap(\.nextWake).min() }
+  var nextWake: Instant {
+    bySession.values.reduce(Instant.distantFuture) { min($0, $1.nextWake) }
+  }
 
   subscript(_ key: SessionKey) -> OpenSignIn? { bySession[key] }
   subscript(_ handle: ChallengeHandle) -> OpenSignIn? { byHandle[handle] }
