@@ -34,10 +34,17 @@ struct SimulationTests {
     #expect(trace(5) != trace(6))
   }
 
+  /// Seeds that show a fault, where the first ones do not: a search from 1 takes seconds.
+  private static let telling: [InjectedFault: UInt64] = [
+    .mixedRecords: 6, .lostRecords: 5, .fastClock: 8, .forgottenKey: 30, .lostReloads: 8,
+    .loggedSecrets: 14,
+  ]
+
   @Test(arguments: InjectedFault.allCases.prefix(TestRounds.isShort ? 3 : .max))
   func eachFaultIsCaught(_ fault: InjectedFault) {
     var caught: Set<Invariant> = []
-    for seed in 1...60 as ClosedRange<UInt64> where caught.isDisjoint(with: fault.caughtBy) {
+    let first = Self.telling[fault] ?? 1
+    for seed in first..<first + 60 where caught.isDisjoint(with: fault.caughtBy) {
       let report =
         fault.isOfHistories
         ? History(seed: seed).run(fault: fault)
