@@ -23,6 +23,13 @@ struct ProviderLoginTests {
     #expect(try host.ask("{}")["AccessKeyId"]?.text != nil)
   }
 
+  /// The browser may write its page when credctl has ended.
+  private func expect(_ text: String, in page: String) throws {
+    try Deadline.usual.wait(for: "'\(text)' in the browser's page") {
+      (try? String(contentsOfFile: page, encoding: .utf8))?.contains(text) == true
+    }
+  }
+
   private func userCode(_ terminal: TerminalProcess) throws -> String {
     try terminal.expect("Ctrl-C ends the sign-in.")
     let shown = terminal.text
@@ -35,8 +42,7 @@ struct ProviderLoginTests {
     let page = try Stage.current().newFile("page")
     let terminal = try login(host, environment: ["BROWSER": Self.browser(page)])
     try expectSignedIn(terminal, host)
-    let text = try String(contentsOfFile: page, encoding: .utf8)
-    #expect(text.contains("You are signed in to the profile default as alice."))
+    try expect("You are signed in to the profile default as alice.", in: page)
     #expect(try host.misuses?.keys.isEmpty ?? true)
   }
 
@@ -107,10 +113,7 @@ struct ProviderLoginTests {
     try refused.type("no")
     #expect(try refused.end() == 77, "\(refused.text)")
     #expect(refused.text.contains("nothing has changed"))
-    // The browser writes it when credctl has ended, perhaps.
-    try Deadline.usual.wait(for: "the browser's page") {
-      (try? String(contentsOfFile: page, encoding: .utf8))?.contains("asks you to confirm") == true
-    }
+    try expect("asks you to confirm", in: page)
     #expect(try host.ask(#"{"op":"identity"}"#)["Username"]?.text == "alice")
     let meant = try login(host, environment: ["BROWSER": Self.browser()])
     try meant.expect("That ends the sign-in of alice")
