@@ -58,7 +58,10 @@ struct ActivationTests {
         + [Programs.credd, "--config", file, "--socket", path])
     try waitForListener(daemon)
     let stray = try StreamSocket(port: ports[0])
-    try Deadline.usual.wait(for: "credd's own socket") { mode(path) != nil }
+    // It is there a moment before connections to it are taken.
+    try Deadline.usual.wait(for: "credd's own socket") {
+      daemon.errors.contains("serving socket=\(path) ")
+    }
     let socket = try StreamSocket(unixPath: path)
     try socket.send("{}\n")
     #expect(try socket.reply()["AccessKeyId"] != nil)

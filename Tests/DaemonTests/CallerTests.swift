@@ -1,9 +1,7 @@
 import Testing
 
 /// The kernel says which user calls, and that decides what the caller gets.
-@Suite(
-  .onStageWithShippedPrograms, .enabled(if: OtherUser.canBe, "takes root, which can be other users")
-)
+@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, which can be other users"))
 struct CallerTests {
   private func host(_ keys: String = "") throws -> TestHost {
     try TestHost(sandbox: ["--any-user"]) { sandbox in

@@ -5,7 +5,7 @@ import TestSupport
 /// When credctl ends, nothing secret is left in its memory, which the kernel gives to others later
 /// and may have swapped out before.
 @Suite(
-  .onStageWithShippedPrograms,
+  .onStage,
   .enabled(
     if: MemoryScan.canBe && PythonScript.canRun, "tracing credctl takes root, python3"))
 struct ClientMemoryTests {

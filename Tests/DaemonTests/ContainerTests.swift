@@ -3,7 +3,7 @@ import Testing
 
 /// docs/containers.md works: each of its commands is run as it stands, in containers.
 @Suite(
-  .onStageWithShippedPrograms, .serialized,
+  .onStage, .serialized,
   .enabled(if: ContainerHost.isPossible, "takes root, which can be other users"),
   .enabled(
     if: ContainerHost.missing.isEmpty,

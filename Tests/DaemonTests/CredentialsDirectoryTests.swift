@@ -5,7 +5,7 @@ import Testing
 
 /// `$CREDENTIALS_DIRECTORY` and the commands that credd starts: a command reads what its configuration
 /// names there, and no other file of it.
-@Suite(.onStageWithShippedPrograms)
+@Suite(.onStage)
 struct CredentialsDirectoryTests {
   /// A directory of credentials among other files.
   private struct Place {

@@ -3,8 +3,7 @@ import Glibc
 import Testing
 
 /// The programs that the endpoint is for: each fetches by an SDK of its own, and renews by itself.
-@Suite(
-  .onStage, .enabled(if: PythonClients.isWanted, "left out by CREDD_SKIP_REAL_CLIENTS=1"))
+@Suite(.onStage, .enabled(if: PythonClients.isWanted, "left out by CREDD_SKIP_REAL_CLIENTS=1"))
 struct EndpointClientsTests {
   /// Calls `key()`, which gives the access key that a program uses now, until there were three. What
   /// asks for objects finds a server of S3 that notes who signs.

@@ -4,7 +4,7 @@ import Testing
 
 /// The endpoint and the token socket on a host that lacks something: a module of the kernel,
 /// descriptors, a configuration.
-@Suite(.onStageWithShippedPrograms, .enabled(if: PythonScript.canRun, "takes python3"))
+@Suite(.onStage, .enabled(if: PythonScript.canRun, "takes python3"))
 struct EndpointTroubleTests {
   // MARK: A kernel without tcp_diag
 

@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// Backends that are commands.
-@Suite(.onStageWithShippedPrograms)
+@Suite(.onStage)
 struct ExecBackendTests {
   /// A host whose backend is a script.
   ///

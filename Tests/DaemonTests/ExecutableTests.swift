@@ -4,9 +4,7 @@ import Testing
 import TestSupport
 
 /// Profiles for programs. The daemon runs as root here, which may see what others' processes run.
-@Suite(
-  .onStageWithShippedPrograms, .enabled(if: OtherUser.canBe, "takes root, which can be other users")
-)
+@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, which can be other users"))
 struct ExecutableTests {
   private func host(_ keys: String, as user: OtherUser? = nil) throws -> TestHost {
     try TestHost(sandbox: ["--any-user"]) { sandbox in

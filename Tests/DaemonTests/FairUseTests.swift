@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// What one user may have of upstream.
-@Suite(.onStageWithShippedPrograms)
+@Suite(.onStage)
 struct FairUseTests {
   @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
   func aUserThatSignsInAgainAndAgainIsSlowedDown() throws {

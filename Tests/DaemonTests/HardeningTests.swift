@@ -4,9 +4,7 @@ import Testing
 import TestSupport
 
 /// What the kernel is asked for before anything is read: no core dump, no other process that looks.
-@Suite(
-  .onStageWithShippedPrograms, .enabled(if: OtherUser.canBe, "takes root, which can be other users")
-)
+@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, which can be other users"))
 struct HardeningTests {
   /// Files in /proc of a process that may be dumped or traced are its user's, else root's (proc(5)).
   private func ownerOfMemory(_ process: ChildProcess) -> uid_t? {

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// `exit_on_idle`: the daemon ends, its sessions do not.
-@Suite(.onStageWithShippedPrograms)
+@Suite(.onStage)
 struct IdleTests {
   /// A folder in memory, or on a disk.
   private func folder(inMemory: Bool) throws -> String {

@@ -2,9 +2,7 @@ import Foundation
 import Testing
 
 /// The users that may ask in the name of others: none, unless a profile says so.
-@Suite(
-  .onStageWithShippedPrograms, .enabled(if: OtherUser.canBe, "takes root, which can be other users")
-)
+@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, which can be other users"))
 struct ImpersonationTests {
   private func host(_ keys: String = "") throws -> TestHost {
     try TestHost(sandbox: ["--any-user"]) { sandbox in

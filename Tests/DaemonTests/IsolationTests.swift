@@ -5,7 +5,7 @@ import Testing
 /// Users times profiles times operations, all at once: nothing of one user's on another's
 /// connection.
 @Suite(
-  .onStageWithShippedPrograms,
+  .onStage,
   .enabled(
     if: OtherUser.canBe && PythonScript.canRun, "takes root, which can be other users, and python3")
 )

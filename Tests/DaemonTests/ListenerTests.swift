@@ -4,7 +4,7 @@ import Testing
 
 /// credctl sends nothing before it knows who listens, and waits a moment for a socket that systemd
 /// makes anew.
-@Suite(.onStageWithShippedPrograms)
+@Suite(.onStage)
 struct ListenerTests {
   /// Listens, and prints what one client sent.
   private static let listening = """

@@ -4,9 +4,7 @@ import Testing
 import TestSupport
 
 /// Memory that is never written to a disk.
-@Suite(
-  .onStageWithShippedPrograms,
-  .enabled(if: MemoryScan.canBe, "takes root, whose limit on locked memory is none"))
+@Suite(.onStage, .enabled(if: MemoryScan.canBe, "takes root, whose limit on locked memory is none"))
 struct LockedMemoryTests {
   private func lockedKilobytes(_ text: String) -> Int? {
     text.split(separator: "\n").first { $0.hasPrefix("VmLck:") }

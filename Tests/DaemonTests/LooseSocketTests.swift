@@ -5,7 +5,7 @@ import Testing
 /// A socket that all users can reach, in every way there is: each gets its own session or a
 /// refusal, as ssh-agent's own tests ask of it.
 @Suite(
-  .onStageWithShippedPrograms,
+  .onStage,
   .enabled(
     if: OtherUser.canBe && PythonScript.canRun, "takes root, which can be other users, and python3")
 )

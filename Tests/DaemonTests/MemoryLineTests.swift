@@ -3,8 +3,7 @@ import Testing
 import TestSupport
 
 /// Request lines with secrets in them that came to nothing leave nothing in the daemon's memory.
-@Suite(
-  .onStageWithShippedPrograms, .enabled(if: MemoryScan.canBe, "reading credd's memory takes root"))
+@Suite(.onStage, .enabled(if: MemoryScan.canBe, "reading credd's memory takes root"))
 struct MemoryLineTests {
   @Test func nothingIsLeftOfALineThatDoesNotEnd() throws {
     let host = try TestHost()

@@ -5,8 +5,7 @@ import TestSupport
 
 /// Secrets of sessions that are over are nowhere in the daemon's memory; all of it is looked
 /// through. Each test finds them first, while they are needed.
-@Suite(
-  .onStageWithShippedPrograms, .enabled(if: MemoryScan.canBe, "reading credd's memory takes root"))
+@Suite(.onStage, .enabled(if: MemoryScan.canBe, "reading credd's memory takes root"))
 struct MemoryTests {
   private static let google = "accounts.google.com"
   private static let facebook = "graph.facebook.com"

@@ -5,8 +5,7 @@ import TestSupport
 
 /// What credd and its upstreams told each other leaves nothing in the daemon's memory, by whatever
 /// way it went.
-@Suite(
-  .onStageWithShippedPrograms, .enabled(if: MemoryScan.canBe, "reading credd's memory takes root"))
+@Suite(.onStage, .enabled(if: MemoryScan.canBe, "reading credd's memory takes root"))
 struct MemoryUpstreamTests {
   private func write(_ text: String, to file: String) throws {
     try Data(text.utf8).write(to: URL(filePath: file))

@@ -2,7 +2,7 @@ import Testing
 import TestSupport
 
 /// Clients that do wrong: each gets a clear error, and no other client notices.
-@Suite(.onStageWithShippedPrograms)
+@Suite(.onStage)
 struct ProtocolAbuseTests {
   /// One wrong line and what is said to it.
   struct Abuse: CustomTestStringConvertible {

@@ -3,8 +3,7 @@ import Glibc
 import Testing
 
 /// What credd is for: the AWS CLI and boto3 get their credentials from it by `credential_process`.
-@Suite(
-  .onStage, .enabled(if: PythonClients.isWanted, "left out by CREDD_SKIP_REAL_CLIENTS=1"))
+@Suite(.onStage, .enabled(if: PythonClients.isWanted, "left out by CREDD_SKIP_REAL_CLIENTS=1"))
 struct RealClientsTests {
   /// An `~/.aws/config` whose profile `work` runs credctl.
   private func configuration(_ arguments: String) throws -> String {

@@ -3,8 +3,7 @@ import Testing
 
 /// Sign-ins at providers that nobody here wrote, by a real browser, to AWS credentials: the sandbox's
 /// identity pool verifies the ID tokens by the keys that the provider publishes.
-@Suite(
-  .onStage, .enabled(if: RealProvider.isWanted, "left out by CREDD_SKIP_REAL_CLIENTS=1"))
+@Suite(.onStage, .enabled(if: RealProvider.isWanted, "left out by CREDD_SKIP_REAL_CLIENTS=1"))
 struct RealProvidersTests {
   private func host(
     _ provider: RealProvider, redirectURI: String, _ backend: String = ""

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// One daemon after another: what the second knows of the first.
-@Suite(.onStageWithShippedPrograms)
+@Suite(.onStage)
 struct RestartTests {
   @Test(arguments: [SIGTERM, SIGKILL])
   func nextGetIsAnsweredFromTheCache(_ signal: Int32) throws {

@@ -4,7 +4,7 @@ import Testing
 import TestSupport
 
 /// What no user may see.
-@Suite(.onStageWithShippedPrograms)
+@Suite(.onStage)
 struct SecrecyTests {
   /// What is looked through here and in the suites beside this one is what users install.
   @Test(.enabled(if: Programs.shipped != nil, "CREDD_SHIPPED_DIR is not set"))

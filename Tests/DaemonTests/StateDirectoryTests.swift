@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// IdentityIds across a reboot.
-@Suite(.onStageWithShippedPrograms)
+@Suite(.onStage)
 struct StateDirectoryTests {
   private func folder() throws -> String {
     let folder = try Stage.current().newFile("state")

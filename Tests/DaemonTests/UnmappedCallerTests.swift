@@ -3,9 +3,7 @@ import Glibc
 import Testing
 
 /// Callers from user namespaces.
-@Suite(
-  .onStageWithShippedPrograms, .enabled(if: OtherUser.canBe, "takes root, which can be other users")
-)
+@Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, which can be other users"))
 struct UnmappedCallerTests {
   private func host(_ keys: String = "") throws -> TestHost {
     try TestHost(sandbox: ["--any-user"]) { sandbox in

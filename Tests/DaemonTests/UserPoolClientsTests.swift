@@ -2,8 +2,7 @@ import Foundation
 import Testing
 
 /// Independent clients of the sandbox's user pool: what they cannot do, the sandbox does wrong.
-@Suite(
-  .onStage, .enabled(if: PythonClients.isWanted, "left out by CREDD_SKIP_REAL_CLIENTS=1"))
+@Suite(.onStage, .enabled(if: PythonClients.isWanted, "left out by CREDD_SKIP_REAL_CLIENTS=1"))
 struct UserPoolClientsTests {
   private static let pool = "us-east-1_Sandbox"
   /// The default clients and their secrets.

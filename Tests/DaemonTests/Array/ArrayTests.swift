@@ -6,7 +6,7 @@ import Testing
 ///
 /// `CREDD_ARRAY_SEED=N` repeats a run, `CREDD_ARRAY_ROW=N` runs one row alone.
 @Suite(
-  .onStageWithShippedPrograms,
+  .onStage,
   .enabled(
     if: OtherUser.canBe && Programs.installed("unshare") != nil, "takes root and unshare(1)"))
 struct ArrayTests {

@@ -4,9 +4,7 @@ import Testing
 import TestSupport
 
 /// Descriptors and memory run out: nothing spins, nothing is lost.
-@Suite(
-  .onStageWithShippedPrograms,
-  .enabled(if: Programs.installed("prlimit") != nil, "takes prlimit of util-linux"))
+@Suite(.onStage, .enabled(if: Programs.installed("prlimit") != nil, "takes prlimit of util-linux"))
 struct ScarcityTests {
   private func limit(_ resource: String, _ daemon: ChildProcess) throws {
     let prlimit = try #require(Programs.installed("prlimit"))

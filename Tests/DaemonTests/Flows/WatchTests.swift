@@ -2,7 +2,7 @@ import Glibc
 import Testing
 
 /// `watch`: what the mobile SDKs' listeners hear.
-@Suite(.onStageWithShippedPrograms)
+@Suite(.onStage)
 struct WatchTests {
   @Test
   func watcherHearsEveryKindOfEvent() throws {

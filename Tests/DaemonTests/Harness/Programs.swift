@@ -1,14 +1,12 @@
 import Foundation
 
-/// Where the programs under test are: beside the test bundle, or in `$CREDD_BIN_DIR`. Suites that
-/// look for secrets run the stripped release programs of `$CREDD_SHIPPED_DIR`, where it is set.
+/// Where the programs under test are: the stripped release programs of `$CREDD_SHIPPED_DIR`, which
+/// `make test` sets, or those beside the test bundle. What ships is what is tested; and a compiler
+/// that optimises leaves secrets in other places.
 enum Programs {
-  static var folder: String { (try? Stage.current())?.programs ?? built }
-
-  static let built: String =
-    ProcessInfo.processInfo.environment["CREDD_BIN_DIR"] ?? besideTests
   /// Nil in a run without a release build.
   static let shipped: String? = ProcessInfo.processInfo.environment["CREDD_SHIPPED_DIR"]
+  static let folder = shipped ?? besideTests
   private static let besideTests =
     URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
 

@@ -20,12 +20,9 @@ final class Stage: Sendable {
 
   /// Short: the path of a socket has room for 107 bytes.
   let folder: String
-  /// Where the programs under test are.
-  let programs: String
   private let props = Mutex(Props())
 
-  private init(programs: String) throws {
-    self.programs = programs
+  private init() throws {
     var template = Array("/tmp/credd-XXXXXX".utf8CString)
     guard unsafe mkdtemp(&template) != nil else { throw CallFailed("mkdtemp") }
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -40,14 +37,14 @@ final class Stage: Sendable {
 
   @concurrent
   static func run(
-    _ test: Test, _ testCase: Test.Case?, programs: String,
+    _ test: Test, _ testCase: Test.Case?,
     _ body: @concurrent @Sendable () async throws -> Void
   ) async throws {
     await TestLimit.shared.enter()
     let result = await withTaskExecutorPreference(TestThread()) {
       () async -> Result<Void, any Error> in
       do {
-        let stage = try Stage(programs: programs)
+        let stage = try Stage()
         defer { stage.clear(after: test) }
         return .success(try await stage.perform(test, testCase, body))
       } catch {
@@ -158,7 +155,6 @@ struct NoStage: Error, CustomStringConvertible {
 
 /// Gives each test of a suite its ``Stage``.
 struct StageTrait: SuiteTrait, TestTrait, TestScoping {
-  let programs: String
   var isRecursive: Bool { true }
 
   @concurrent
@@ -166,16 +162,11 @@ struct StageTrait: SuiteTrait, TestTrait, TestScoping {
     for test: Test, testCase: Test.Case?,
     performing function: @concurrent @Sendable () async throws -> Void
   ) async throws {
-    try await Stage.run(test, testCase, programs: programs, function)
+    try await Stage.run(test, testCase, function)
   }
 }
 
 extension Trait where Self == StageTrait {
   /// Whatever the tests start ends with them.
-  static var onStage: Self { StageTrait(programs: Programs.built) }
-
-  /// The same with the programs that ship: a compiler that optimises leaves secrets in other places.
-  static var onStageWithShippedPrograms: Self {
-    StageTrait(programs: Programs.shipped ?? Programs.built)
-  }
+  static var onStage: Self { StageTrait() }
 }
