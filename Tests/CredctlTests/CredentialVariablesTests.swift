@@ -2,7 +2,7 @@ import CredCore
 import CredctlKit
 import Testing
 
-@Suite struct CredentialVariablesTests {
+struct CredentialVariablesTests {
   /// A reply in which the session token is `token`, written as JSON writes it.
   private func reply(token: String = "T", _ more: String = "") throws -> JSONValue {
     try JSONValue.parse(

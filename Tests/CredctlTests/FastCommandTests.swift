@@ -2,7 +2,7 @@ import CredCore
 import CredctlKit
 import Testing
 
-@Suite struct FastCommandTests {
+struct FastCommandTests {
   private func options(_ arguments: String...) throws -> GetOptions? {
     guard case .get(let options) = try FastCommand(arguments[...]) else { return nil }
     return options

@@ -2,7 +2,7 @@ import CredctlKit
 import Testing
 
 /// Whom credctl sends a request.
-@Suite struct ListenerTests {
+struct ListenerTests {
   private func listener(
     _ uid: UInt32, own: UInt32 = 1000, inNamespace: Bool = false, credd: UInt32? = 990
   ) -> Listener {

@@ -3,7 +3,7 @@ import CredctlKit
 import Foundation
 import Testing
 
-@Suite struct LoginInputTests {
+struct LoginInputTests {
   private func line(_ keys: String) -> PasswordLine.Step {
     var line = PasswordLine()
     for key in keys.utf8 {

@@ -1,7 +1,7 @@
 import CredctlKit
 import Testing
 
-@Suite struct MetricsFilterTests {
+struct MetricsFilterTests {
   @Test func whatNamesProfilesIsLeftOutWhole() {
     let text = """
       # HELP credd_sessions Sessions by their state.

@@ -6,7 +6,7 @@ import Testing
 @testable import credctl
 
 /// ArgumentParser accepts every command line that ``FastCommand`` accepts, with the same meaning.
-@Suite struct ParserAgreementTests {
+struct ParserAgreementTests {
   private func byArgumentParser(_ arguments: [String]) throws -> FastCommand? {
     try (Credctl.parseAsRoot(arguments) as? any FastVerb)?.fastCommand()
   }

@@ -3,7 +3,7 @@ import CredctlKit
 import Testing
 
 /// Every line that credctl prints when the daemon refuses a request. A changed line shows here.
-@Suite struct RefusalLineTests {
+struct RefusalLineTests {
   private func line(_ error: ProtocolError) -> String {
     let seconds = error.retryAfter.map { Int($0.components.seconds) }
     let refusal = Refusal(

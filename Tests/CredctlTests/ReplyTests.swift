@@ -3,7 +3,7 @@ import CredctlKit
 import Foundation
 import Testing
 
-@Suite struct ReplyTests {
+struct ReplyTests {
   private static let good =
     #"{"Version":1,"AccessKeyId":"A","SecretAccessKey":"S","SessionToken":"T","Expiration":"2030-01-01T00:00:00Z"}"#
 

@@ -2,7 +2,7 @@ import CredCore
 import CredctlKit
 import Testing
 
-@Suite struct StatusReportTests {
+struct StatusReportTests {
   /// 2026-01-01T00:00:00Z.
   private static let now = WallTime(milliseconds: 1_767_225_600_000)
 
@@ -180,7 +180,7 @@ import Testing
   }
 }
 
-@Suite struct EventLineTests {
+struct EventLineTests {
   private func text(_ event: SessionEvent) throws -> String {
     let reply = RenderedReply.event(event, profile: "work")
     return try #require(

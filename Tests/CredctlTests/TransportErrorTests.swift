@@ -1,7 +1,7 @@
 import CredctlKit
 import Testing
 
-@Suite struct TransportErrorTests {
+struct TransportErrorTests {
   private func resolve(
     _ argument: String? = nil, _ environment: [String: String] = [:], existing: String = ""
   ) -> SocketPath {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SandboxKit
 
-@Suite struct ControlTests {
+struct ControlTests {
   @Test func countsCalls() throws {
     var test = try TestSandbox()
     _ = test.token()

@@ -3,7 +3,7 @@ import Testing
 @testable import SandboxKit
 
 /// Known answers of the sandbox's cryptography.
-@Suite struct CryptographyTests {
+struct CryptographyTests {
   private func bytes(_ hexadecimal: String) -> [UInt8] {
     SampleProtocol.bytes(ofHexadecimal: hexadecimal)
   }

@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// The enhanced flow with developer tokens, and what Cognito says when it goes wrong.
-@Suite struct DeveloperFlowTests {
+struct DeveloperFlowTests {
   @Test func credentialsForADeveloperToken() throws {
     var test = try TestSandbox()
     let (identity, token) = test.token()

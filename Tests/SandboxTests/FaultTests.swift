@@ -3,7 +3,7 @@ import Testing
 
 @testable import SandboxKit
 
-@Suite struct FaultTests {
+struct FaultTests {
   static let token = HTTPRequest(method: "GET", target: "/token/alice")
 
   @Test func hitsSoManyCallsAndNoMore() throws {

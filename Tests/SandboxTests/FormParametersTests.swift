@@ -2,7 +2,7 @@ import Testing
 
 @testable import SandboxKit
 
-@Suite struct FormParametersTests {
+struct FormParametersTests {
   @Test func decodes() {
     let form = FormParameters("a=1+2&b=%C3%A9%2B&c&a=3&d=x=y")
     #expect(form["a"] == "1 2")

@@ -3,7 +3,7 @@ import Testing
 @testable import SandboxKit
 
 /// Linking, merging and unlinking.
-@Suite struct IdentityPoolTests {
+struct IdentityPoolTests {
   var pool: IdentityPool
   var random = SplitMix64(seed: 1)
   let alice = Login(provider: "dev", subject: "alice")

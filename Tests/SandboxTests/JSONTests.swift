@@ -2,7 +2,7 @@ import Testing
 
 @testable import SandboxKit
 
-@Suite struct JSONTests {
+struct JSONTests {
   @Test func readsWhatItWrites() throws {
     let value: JSON = ["a": [1, "x\n\"\\\u{1}é", true, .null, .number(1.5)], "b": [:]]
     #expect(JSON(parsing: value.bytes) == value)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SandboxKit
 
-@Suite struct STSTests {
+struct STSTests {
   static func parameters(_ token: String, _ changes: [String: String] = [:]) -> [String: String] {
     let usual = [
       "RoleArn": TestSandbox.role, "RoleSessionName": "alice", "WebIdentityToken": token,

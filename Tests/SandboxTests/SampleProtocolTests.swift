@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// Known answers of the sample protocol, and the server that speaks it.
-@Suite struct SampleProtocolTests {
+struct SampleProtocolTests {
   static let salted = "bec8a2c77c36323b295a4933e50956fc7b365cf8a818fac3de751db4df8a6a13"
   static let timestamp = "2015-09-22T18:08:03Z"
   static let key = "00112233445566778899aabbccddeeff"

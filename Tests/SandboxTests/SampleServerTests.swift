@@ -3,7 +3,7 @@ import Testing
 
 @testable import SandboxKit
 
-@Suite struct SampleServerTests {
+struct SampleServerTests {
   static let timestamp = "2015-09-22T18:08:03Z"
   var test: TestSandbox
   let salted = SampleProtocol.salted("secret123", user: "carol", host: "localhost")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SandboxKit
 
-@Suite struct SeedTests {
+struct SeedTests {
   static func seed(_ text: String) throws(ServiceError) -> SandboxSeed {
     try SandboxSeed(json: Array(text.utf8))
   }

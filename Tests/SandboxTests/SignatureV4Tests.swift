@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// Against signatures that botocore 1.43 made.
-@Suite struct SignatureV4Tests {
+struct SignatureV4Tests {
   let keys = ["AKIASANDBOXDEVELOPER": "sandbox-developer-secret"]
   let now = Date(timeIntervalSince1970: 1_442_945_283)
 

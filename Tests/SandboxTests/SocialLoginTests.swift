@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// Public providers: sign-in, linking, guests.
-@Suite struct SocialLoginTests {
+struct SocialLoginTests {
   static let google = "accounts.google.com"
   static let providers = [
     google, "graph.facebook.com", "www.amazon.com",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SandboxKit
 
-@Suite struct TimeTests {
+struct TimeTests {
   let date = Date(timeIntervalSince1970: 1_442_945_283)
 
   @Test func spellings() {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SandboxKit
 
-@Suite struct TokenBackendTests {
+struct TokenBackendTests {
   static func callback(_ user: String, _ changes: [String: JSON] = [:]) -> JSON {
     let usual: [String: JSON] = [
       "IdentityPoolId": .string(TestSandbox.pool),

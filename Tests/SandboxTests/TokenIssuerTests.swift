@@ -2,7 +2,7 @@ import Testing
 
 @testable import SandboxKit
 
-@Suite struct TokenIssuerTests {
+struct TokenIssuerTests {
   @Test(arguments: [TokenIssuer.Algorithm.rs256, .rs512])
   func verifiesItsOwn(_ algorithm: TokenIssuer.Algorithm) throws {
     let issuer = try TestSandbox.issuer.get()

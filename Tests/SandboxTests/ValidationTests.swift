@@ -3,7 +3,7 @@ import Testing
 @testable import SandboxKit
 
 /// The constraints of the service model.
-@Suite struct ValidationTests {
+struct ValidationTests {
   @Test func allViolationsAreReportedAtOnce() throws {
     var test = try TestSandbox()
     let input: JSON = ["IdentityPoolId": "nonsense", "AccountId": "x1"]

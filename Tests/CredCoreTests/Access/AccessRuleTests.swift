@@ -2,7 +2,7 @@ import CredCore
 import Testing
 
 /// The users that may use a profile.
-@Suite struct AccessRuleTests {
+struct AccessRuleTests {
   private func rule(
     users: [String] = [], groups: [String] = [], units: [String] = [],
     executables: [String] = [], impersonate: [String] = []

@@ -2,7 +2,7 @@ import CredCore
 import struct SimulationKit.SeededGenerator
 import Testing
 
-@Suite struct GlobPatternTests {
+struct GlobPatternTests {
   @Test(arguments: [
     ("", ""), ("*", ""), ("*", "anything"), ("**", "x"), ("a*", "a"), ("*a", "bca"),
     ("a*b*c", "aXbYbZc"), ("a?c", "abc"), ("job-*.service", "job-.service"),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CredCore
 
-@Suite struct PasswordLimiterTests {
+struct PasswordLimiterTests {
   private let start = Instant.seconds(100)
 
   private func attempt(
@@ -100,7 +100,7 @@ import Testing
 }
 
 /// The counts of second factors, which have no uid.
-@Suite struct FactorLimiterTests {
+struct FactorLimiterTests {
   private let start = Instant.seconds(100)
 
   private func factor(
@@ -179,7 +179,7 @@ struct CallAllowanceTests {
 }
 
 /// No program on the host may fill the journal.
-@Suite struct NoticeLimiterTests {
+struct NoticeLimiterTests {
   private let start = Instant.seconds(1000)
 
   private func subject(_ uid: UInt32 = 1000, _ detail: String = "") -> NoticeLimiter.Subject {
@@ -221,7 +221,7 @@ struct CallAllowanceTests {
   }
 }
 
-@Suite struct AccountLimiterTests {
+struct AccountLimiterTests {
   @Test func eachUserNameAndBackendHasARate() {
     var limiter = AccountLimiter()
     // Three times for one name, then five for one user.

@@ -2,7 +2,7 @@ import Testing
 
 @testable import CredCore
 
-@Suite struct AdmissionTests {
+struct AdmissionTests {
   @Test func anIdleEndpointAdmitsACallAtOnce() {
     var gate = AdmissionDriver()
     let call = gate.ask()

@@ -5,7 +5,7 @@ import Testing
 @testable import CredCore
 
 /// Anything in any order, and what must hold: the reckoning is the test's own.
-@Suite struct AdmissionWalkTests {
+struct AdmissionWalkTests {
   private static let lanes = ["a", "b", "c"]
   private static let failures: [FailureClass?] = [
     nil, nil, nil, .transient(retryAfter: nil), .transient(retryAfter: .seconds(3)),
@@ -90,7 +90,7 @@ import Testing
   }
 }
 
-@Suite struct RateTests {
+struct RateTests {
   @Test(arguments: ["1/s", "25/s", "10000/s", "90/m", "1/m"])
   func aRateIsReadAsItIsWritten(_ text: String) {
     #expect(Rate(written: text)?.written == text)

@@ -2,7 +2,7 @@ import CredCore
 import Testing
 
 /// The cases in which the kernel was seen to answer, each as it did.
-@Suite struct AttestationTests {
+struct AttestationTests {
   private func judge(
     isOfOtherEnd: Bool = true, state: UInt8 = 1, uid: UInt32 = 1234, inode: UInt32 = 7,
     own: UInt8? = 1
@@ -43,7 +43,7 @@ import Testing
   }
 }
 
-@Suite struct ControlGroupPathTests {
+struct ControlGroupPathTests {
   @Test(arguments: [
     ("/system.slice/billing.service", "billing.service"),
     ("/system.slice/system-job.slice/job@a\\x2db.service", "job@a\\x2db.service"),

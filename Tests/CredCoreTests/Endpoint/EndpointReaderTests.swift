@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-@Suite struct EndpointReaderTests {
+struct EndpointReaderTests {
   private static let host = "Host: 127.0.0.1:337\r\n"
 
   /// What becomes of a text: the first step that is no wait for more.
@@ -221,7 +221,7 @@ import Testing
   }
 }
 
-@Suite struct EndpointAddressTests {
+struct EndpointAddressTests {
   @Test func onlyLiteralLoopbackAddressesAreTaken() {
     let texts = [
       "127.0.0.1:337", "127.255.3.4:1", "[::1]:8080", "localhost:1", "0.0.0.0:1", "10.0.0.1:1",

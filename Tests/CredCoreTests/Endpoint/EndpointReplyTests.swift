@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-@Suite struct EndpointReplyTests {
+struct EndpointReplyTests {
   private func text(_ reply: EndpointReply) -> String {
     String(decoding: reply.bytes, as: UTF8.self)
   }

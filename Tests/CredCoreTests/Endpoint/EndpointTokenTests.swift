@@ -3,7 +3,7 @@ import Testing
 
 import struct SimulationKit.SeededGenerator
 
-@Suite struct EndpointTokenTests {
+struct EndpointTokenTests {
   private let crypto = TestCrypto()
   private let noon = WallTime(milliseconds: 1_714_979_289_999)
 
@@ -92,7 +92,7 @@ import struct SimulationKit.SeededGenerator
   }
 }
 
-@Suite struct TokenGrantTests {
+struct TokenGrantTests {
   private func grant(
     _ name: String, uid: UInt32 = 0, unit: String? = "billing.service", isUnmapped: Bool = false
   ) -> TokenGrant {

@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-@Suite struct JSONParserTests {
+struct JSONParserTests {
   private func parse(_ text: String) throws(JSONError) -> JSONValue {
     try JSONValue.parse(Array(text.utf8))
   }

@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-@Suite struct JSONWriterTests {
+struct JSONWriterTests {
   @Test func writesCompactlyInOrder() {
     var writer = JSONWriter()
     writer.beginObject()

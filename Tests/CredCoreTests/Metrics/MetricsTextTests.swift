@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-@Suite struct MetricsTextTests {
+struct MetricsTextTests {
   private func text(profiles: Bool = true, _ fill: (inout MetricsText) -> Void) -> String {
     var metrics = MetricsText(includingProfiles: profiles)
     fill(&metrics)

@@ -2,7 +2,7 @@ import CredCore
 import Testing
 
 /// What the listener of a sign-in makes of the bytes of a connection.
-@Suite struct BrowserRequestTests {
+struct BrowserRequestTests {
   private static let state = "Zm9v-state_0123456789"
   private static let start = "/start/00112233445566778899aabbccddeeff"
 

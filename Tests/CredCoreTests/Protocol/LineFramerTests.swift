@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-@Suite struct LineFramerTests {
+struct LineFramerTests {
   /// All lines in the chunks, and whether one was over the limit.
   private func frame(
     _ chunks: [String], with framer: inout LineFramer

@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-@Suite struct LoginRequestTests {
+struct LoginRequestTests {
   private static let identityID = "us-east-1:11111111-2222-3333-4444-555555555555"
 
   private func login(_ members: String) throws -> LoginRequest? {

@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-@Suite struct ParsedRequestCacheTests {
+struct ParsedRequestCacheTests {
   private func remember(_ line: String, in cache: inout ParsedRequestCache) throws {
     let bytes = Array(line.utf8)
     cache.remember(try Request.parse(bytes), for: bytes.span)

@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-@Suite struct RenderedReplyTests {
+struct RenderedReplyTests {
   private func text(_ reply: RenderedReply, id: RequestID? = nil) -> String {
     var buffer: [UInt8] = []
     reply.append(to: &buffer, id: id)

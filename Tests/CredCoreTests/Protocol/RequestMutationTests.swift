@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Damaged lines give a request or an error, never a crash.
-@Suite struct RequestMutationTests {
+struct RequestMutationTests {
   private static let lines = [
     "{}",
     #"{"op":"get","profile":"work","min_ttl":900,"refresh":true,"wait":0.25,"id":7}"#,

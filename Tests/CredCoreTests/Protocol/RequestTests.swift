@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-@Suite struct RequestTests {
+struct RequestTests {
   static func parse(_ line: String) throws(RequestError) -> Request {
     try Request.parse(Array(line.utf8))
   }
@@ -120,7 +120,7 @@ import Testing
   }
 }
 
-@Suite struct RequestIDTests {
+struct RequestIDTests {
   @Test func anIDIsAStringOrANumber() throws {
     #expect(try RequestTests.parse(#"{"id":7}"#).id == RequestID(7))
     #expect(try RequestTests.parse(#"{"id":"a\"b"}"#).id == RequestID("a\"b"))

@@ -3,7 +3,7 @@ import Testing
 @testable import CredCore
 
 /// What a profile's configuration means for its sessions.
-@Suite struct ProfileTests {
+struct ProfileTests {
   private func profile(_ lines: String, backend: String = "") throws -> Profile {
     let text = """
       \(backend)

@@ -2,7 +2,7 @@ import CredCore
 import Testing
 
 /// Failures: pauses, what callers are told, and that every one of them heals.
-@Suite struct RefreshFailureTests {
+struct RefreshFailureTests {
   let fixtures = Fixtures()
 
   /// How the attempt goes on that a caller starts now; the pause after it.

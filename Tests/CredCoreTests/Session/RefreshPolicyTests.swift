@@ -4,7 +4,7 @@ import Testing
 @testable import CredCore
 
 /// The arithmetic of lifetimes, for all that upstreams grant.
-@Suite struct RefreshPolicyTests {
+struct RefreshPolicyTests {
   static let lifetimes = stride(from: 60.0, through: 12 * 3600, by: 30).map {
     Duration.seconds(1) * $0
   }
@@ -88,7 +88,7 @@ import Testing
   }
 }
 
-@Suite struct BackOffTests {
+struct BackOffTests {
   @Test(arguments: 0..<50 as Range<UInt64>)
   func pausesStayWithinTheirBounds(_ seed: UInt64) {
     var generator = SeededGenerator(seed: seed)
@@ -138,7 +138,7 @@ import Testing
 }
 
 /// The promises of the policy, for every lifetime from a minute to twelve hours, second by second.
-@Suite struct RefreshPolicyProofTests {
+struct RefreshPolicyProofTests {
   static let lifetimes = 60...43_200
   let received = Instant.seconds(1_000_000)
 
@@ -197,7 +197,7 @@ import Testing
 }
 
 /// 100,000 sessions whose refresh is overdue together, as after a restart.
-@Suite struct SpreadTests {
+struct SpreadTests {
   @Test func overdueSessionsAreRenewedAtTheRateAndCallersGoFirst() {
     let rate = Rate.perSecond(200)
     var gate = AdmissionDriver(rate: rate, width: 32)

@@ -2,7 +2,7 @@ import CredCore
 import Testing
 
 /// Renewal before a caller has to wait, and the end of what is held.
-@Suite struct RenewalTests {
+struct RenewalTests {
   let fixtures = Fixtures()
 
   // MARK: Ahead of time

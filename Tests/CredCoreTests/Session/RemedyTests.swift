@@ -3,7 +3,7 @@ import Testing
 @testable import CredCore
 
 /// What Cognito's errors ask for, each exactly once in an attempt.
-@Suite struct RemedyTests {
+struct RemedyTests {
   let fixtures = Fixtures()
 
   /// In the middle of a refresh that exchanges a held token.
@@ -178,7 +178,7 @@ import Testing
 }
 
 /// Cognito's corrections where no backend is asked: each at most once, never a loop.
-@Suite struct SignInRemedyTests {
+struct SignInRemedyTests {
   let fixtures = Fixtures()
   private var facebook: LoginsMap { fixtures.map([Fixtures.facebook]) }
 
@@ -277,7 +277,7 @@ import Testing
 }
 
 /// The basic flow: a token goes to STS.
-@Suite struct BasicFlowTests {
+struct BasicFlowTests {
   let fixtures = Fixtures()
 
   private func basic(

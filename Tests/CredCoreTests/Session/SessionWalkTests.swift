@@ -2,7 +2,7 @@ import CredCore
 import TestSupport
 import Testing
 
-@Suite struct SessionWalkTests {
+struct SessionWalkTests {
   @Test(
     arguments: [
       SessionPlan(backend: .host), SessionPlan(backend: .host, flow: .basic, allowsGuests: true),

@@ -2,7 +2,7 @@ import CredCore
 import Testing
 
 /// `login` with logins that stand alone, and with an identity that the client chose.
-@Suite struct SignInAloneTests {
+struct SignInAloneTests {
   let fixtures = Fixtures()
   private var facebook: LoginsMap { fixtures.map([Fixtures.facebook]) }
 

@@ -2,7 +2,7 @@ import CredCore
 import Testing
 
 /// Logins of social, OIDC and SAML providers that speak for themselves.
-@Suite struct SignInLoginsTests {
+struct SignInLoginsTests {
   let fixtures = Fixtures()
   private var facebook: LoginsMap { fixtures.map([Fixtures.facebook]) }
 
@@ -140,7 +140,7 @@ import Testing
 }
 
 /// Logins beside a backend: it is told of them, links them, and says which identity results.
-@Suite struct LinkedLoginsTests {
+struct LinkedLoginsTests {
   let fixtures = Fixtures()
   private var facebook: LoginsMap { fixtures.map([Fixtures.facebook]) }
 
@@ -239,7 +239,7 @@ import Testing
 }
 
 /// Tokens that users brought run out; watchers hear of it before.
-@Suite struct LoginExpiryTests {
+struct LoginExpiryTests {
   let fixtures = Fixtures()
 
   private func warnings(_ session: SessionDriver) -> [String] {

@@ -2,7 +2,7 @@ import CredCore
 import Testing
 
 /// signedOut, signedIn, tokensInvalid, guest: what leads where, and what a `get` does there.
-@Suite struct SignInStateTests {
+struct SignInStateTests {
   let fixtures = Fixtures()
 
   /// Signed in, then refused by the backend while the credentials are good.

@@ -2,7 +2,7 @@ import CredCore
 import Testing
 
 /// A password goes to the backend, whose session authenticates the user from then on.
-@Suite struct SignInTests {
+struct SignInTests {
   let fixtures = Fixtures()
 
   @Test func anAcceptedPasswordBringsATokenAndCredentials() {
@@ -233,7 +233,7 @@ import Testing
 }
 
 /// In which order clients are answered, and how often.
-@Suite struct SignInOrderTests {
+struct SignInOrderTests {
   let fixtures = Fixtures()
 
   @Test func announcementsComeBeforeTheLoginsAnswerAndThatBeforeTheWaiters() {

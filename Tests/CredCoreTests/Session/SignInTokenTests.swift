@@ -3,7 +3,7 @@ import Testing
 
 /// A developer token that a client brings, with its IdentityId: the developer sign-in of
 /// AWSMobileClient.
-@Suite struct SignInTokenTests {
+struct SignInTokenTests {
   let fixtures = Fixtures()
 
   @Test func aClientsTokenIsExchangedWithoutACallback() {
@@ -255,7 +255,7 @@ import Testing
 }
 
 /// A token file is a login without a client.
-@Suite struct TokenFileTests {
+struct TokenFileTests {
   let fixtures = Fixtures()
   private static let issuer = "oidc.example"
 

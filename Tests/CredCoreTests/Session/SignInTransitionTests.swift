@@ -3,7 +3,7 @@ import Testing
 
 /// From one kind of sign-in to another: what is kept, dropped and fetched anew (the mobile
 /// SDKs' behaviour, aws-facts 3).
-@Suite struct SignInTransitionTests {
+struct SignInTransitionTests {
   let fixtures = Fixtures()
   private var facebook: LoginsMap { fixtures.map([Fixtures.facebook]) }
 

@@ -3,7 +3,7 @@ import Testing
 @testable import CredCore
 
 /// `logout`, `clear` and `release`.
-@Suite struct SignOutTests {
+struct SignOutTests {
   let fixtures = Fixtures()
 
   @Test func aLogoutForgetsEverything() {
@@ -271,7 +271,7 @@ import Testing
 }
 
 /// A profile whose configuration changes under its sessions.
-@Suite struct ProfileChangeTests {
+struct ProfileChangeTests {
   let fixtures = Fixtures()
 
   // MARK: What a change means

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Who is signed in, and how: what `identity`, `status` and `watch` say.
-@Suite struct SignedInTests {
+struct SignedInTests {
   let fixtures = Fixtures()
 
   private func signedIn(_ session: SessionDriver) -> SignedIn? {

@@ -2,7 +2,7 @@ import CredCore
 import Testing
 
 /// One refresh for all callers, which no caller disturbs.
-@Suite struct SingleFlightTests {
+struct SingleFlightTests {
   let fixtures = Fixtures()
 
   @Test func aColdGetMakesOneCallbackAndOneExchange() {

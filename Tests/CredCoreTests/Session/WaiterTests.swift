@@ -2,7 +2,7 @@ import CredCore
 import Testing
 
 /// How long a caller waits, and for what.
-@Suite struct WaiterTests {
+struct WaiterTests {
   let fixtures = Fixtures()
 
   // MARK: Deadlines

@@ -3,7 +3,7 @@ import Testing
 @testable import CredCore
 
 /// IdentityIds across a reboot.
-@Suite struct IdentityFileFormatTests {
+struct IdentityFileFormatTests {
   let fixtures = Fixtures()
 
   private func known(

@@ -5,7 +5,7 @@ import Testing
 
 /// Files that the released daemon wrote, in format 1 of both. Tests/Golden holds them; they are
 /// never written anew. They have each tag and each value that such a file can have.
-@Suite struct ReleasedFormatTests {
+struct ReleasedFormatTests {
   private static let golden = URL(filePath: #filePath)
     .appending(path: "../../../Golden").standardizedFileURL
 

@@ -5,7 +5,7 @@ import Testing
 @testable import CredCore
 
 /// Stored bytes that are not what they were.
-@Suite struct SessionCodingTests {
+struct SessionCodingTests {
   private var random: SeededGenerator { SeededGenerator(seed: 7) }
 
   private func bytes(_ story: SnapshotStory) throws -> [UInt8] {

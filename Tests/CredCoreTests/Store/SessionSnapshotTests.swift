@@ -3,7 +3,7 @@ import Testing
 @testable import CredCore
 
 /// Sessions across a restart.
-@Suite struct SessionSnapshotTests {
+struct SessionSnapshotTests {
   let fixtures = Fixtures()
 
   @Test(arguments: SnapshotStory.allCases)

@@ -3,7 +3,7 @@ import Testing
 @testable import CredCore
 
 /// How records stand in a store.
-@Suite struct StoreFormatTests {
+struct StoreFormatTests {
   private let marker: UInt64 = 0x1122_3344_5566_7788
 
   private func find(_ bytes: [UInt8], at place: Int = 0, isLast: Bool = true)

@@ -3,7 +3,7 @@ import Testing
 @testable import CredCore
 
 /// The daemon reports a wrong local clock once, and its correction.
-@Suite struct ClockSkewTests {
+struct ClockSkewTests {
   private let noon = WallTime(milliseconds: 1_700_000_000_000)
 
   @Test(arguments: [0, 1, -1, 60, -60])

@@ -1,7 +1,7 @@
 import CredCore
 import Testing
 
-@Suite struct WallTimeTests {
+struct WallTimeTests {
   @Test(
     arguments: [
       (0, "1970-01-01T00:00:00Z"),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import credctl
 
-@Suite struct AccountArgumentsTests {
+struct AccountArgumentsTests {
   private func ordered(_ line: String) throws(Failure) -> String {
     try AccountArguments.inOrder(line.split(separator: " ").map(String.init))
       .joined(separator: " ")

@@ -2,7 +2,7 @@ import CredCore
 import CredctlKit
 import Testing
 
-@Suite struct AccountReportTests {
+struct AccountReportTests {
   private let display = TextTable.Display(width: nil, hasColour: false)
 
   private func reply(_ text: String) throws -> JSONValue { try JSONValue.parse(Array(text.utf8)) }

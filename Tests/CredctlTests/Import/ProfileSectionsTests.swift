@@ -2,7 +2,7 @@ import CredCore
 import CredctlKit
 import Testing
 
-@Suite struct ProfileSectionsTests {
+struct ProfileSectionsTests {
   private func sections(_ file: String, name: String? = nil) throws(Failure) -> String {
     try ProfileSections(importing: Array(file.utf8), file: "app.json", name: name).text
   }

@@ -2,7 +2,7 @@ import CredCore
 import CredctlKit
 import Testing
 
-@Suite struct AnswersTests {
+struct AnswersTests {
   @Test func onlyWhatIsNoSecretStandsOnTheCommandLine() throws {
     #expect(try AnswerSource("choice=SMS_MFA").place == .value("SMS_MFA"))
     #expect(try AnswerSource("name=my phone").place == .value("my phone"))

@@ -3,7 +3,7 @@ import CredctlKit
 import Testing
 
 /// How credctl finds a browser, a way to sign in and a place to listen.
-@Suite struct BrowserTests {
+struct BrowserTests {
   private func commands(
     given: String? = nil, _ environment: [String: String] = [:], kernel: String = "6.1.0-18-amd64",
     isRoot: Bool = false

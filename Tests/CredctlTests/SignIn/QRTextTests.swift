@@ -4,7 +4,7 @@ import Testing
 @testable import credctl
 
 /// What a camera would read from the characters on the terminal.
-@Suite struct QRTextTests {
+struct QRTextTests {
   /// The modules of the drawn code, without the margin of two.
   private func modules(_ lines: [String]) -> [[Bool]] {
     var rows: [[Bool]] = []

@@ -3,7 +3,7 @@ import CredctlKit
 import Testing
 
 /// What a person sees of a challenge, and what goes back.
-@Suite struct QuestionTests {
+struct QuestionTests {
   private static let handle = String(repeating: "5f", count: 16)
 
   static func challenge(

@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// ID tokens of a provider outside the sandbox, by the keys that it publishes.
-@Suite struct PublishedKeysTests {
+struct PublishedKeysTests {
   private static let provider = "idp.example"
   /// Making a key takes tenths of a second: one for all tests.
   private static let outside = Result { try TokenIssuer() }

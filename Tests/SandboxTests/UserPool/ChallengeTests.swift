@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// Codes, choices and custom challenges, and the handles of all.
-@Suite struct ChallengeTests {
+struct ChallengeTests {
   static let expired =
     "NotAuthorizedException: Invalid session for the user, session is expired."
   static let used =

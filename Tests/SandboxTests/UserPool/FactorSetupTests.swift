@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// The setup of second factors: within a sign-in, and by a user who is signed in.
-@Suite struct FactorSetupTests {
+struct FactorSetupTests {
   static func code(_ secret: String, _ pool: TestPool, step: Int = 0) throws -> String {
     let bytes = try #require(Base32.bytes(secret))
     return TimeBasedCode.code(

@@ -3,7 +3,7 @@ import Testing
 @testable import SandboxKit
 
 /// Which flows a client allows, USER_AUTH, SECRET_HASH, and what unknown users look like.
-@Suite struct FlowTests {
+struct FlowTests {
   @Test(arguments: [
     ("USER_SRP_AUTH", "USER_SRP_AUTH is not enabled for the client."),
     ("USER_PASSWORD_AUTH", "USER_PASSWORD_AUTH flow not enabled for this client"),

@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// NEW_PASSWORD_REQUIRED, which a user meets whom an administrator made.
-@Suite struct NewPasswordTests {
+struct NewPasswordTests {
   static func invited() throws -> (pool: TestPool, reply: HTTPReply) {
     var pool = try TestPool(["RequiredAttributes": ["email", "given_name"]])
     try pool.set("dora", ["Password": "Invited-1", "Attributes": ["email": "d@e.fr"]])

@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// The attributes of users, and their verification.
-@Suite struct PoolAttributeTests {
+struct PoolAttributeTests {
   @Test func aNewAddressIsVerified() throws {
     var pool = try TestPool()
     let access = try pool.tokens().access

@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// Remembered devices.
-@Suite struct PoolDeviceTests {
+struct PoolDeviceTests {
   static let secret = "device-secret-of-forty-bytes"
 
   /// A pool that demands a second factor and remembers devices.

@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// The tokens of a user pool at the identity pool, and from region to region.
-@Suite struct PoolLoginTests {
+struct PoolLoginTests {
   private func id(_ pool: inout TestPool, _ token: String) -> HTTPReply {
     pool.test.cognito("GetId", SocialLoginTests.getID([TestPool.provider: token]))
   }

@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// Forgotten and changed passwords.
-@Suite struct PoolPasswordTests {
+struct PoolPasswordTests {
   @Test func aForgottenPasswordIsReset() throws {
     var pool = try TestPool()
     for _ in 0..<5 { _ = pool.enter("alice", "wrong") }

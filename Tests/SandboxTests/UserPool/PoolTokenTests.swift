@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// Tokens: what they say, how they are renewed and revoked, and what the identity pool takes.
-@Suite struct PoolTokenTests {
+struct PoolTokenTests {
   static func refresh(_ token: String, _ more: [String: JSON] = [:]) -> [String: JSON] {
     ["RefreshToken": .string(token)].merging(more) { $1 }
   }

@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// Method, path, headers, limits, error spellings, faults and the control path.
-@Suite struct PoolTransportTests {
+struct PoolTransportTests {
   static let input: JSON = ["ClientId": .string(TestPool.client), "Username": "alice"]
 
   @Test func theFormOfARequestIsDemanded() throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// Sign-in by SRP, and each part of a proof changed.
-@Suite struct ProofTests {
+struct ProofTests {
   static let refused = "NotAuthorizedException: Incorrect username or password."
 
   /// A challenge and the right answer to it.

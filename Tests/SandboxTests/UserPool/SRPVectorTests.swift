@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// Tests/UserPools/vectors.json, which several public clients agree with.
-@Suite struct SRPVectorTests {
+struct SRPVectorTests {
   private static let vectors = Result {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()
     let file = folder.appending(path: "../../UserPools/vectors.json").standardizedFileURL

@@ -4,7 +4,7 @@ import Testing
 @testable import SandboxKit
 
 /// SignUp, ConfirmSignUp and ResendConfirmationCode.
-@Suite struct SignUpTests {
+struct SignUpTests {
   static let wrongCode =
     "CodeMismatchException: Invalid verification code provided, please try again."
   static let expiredCode =
