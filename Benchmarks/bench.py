@@ -34,7 +34,7 @@ BUSY = 0.5  # above this load average for each processor, the times are doubtful
 # What --quick changes: every group runs, and no goal is judged.
 QUICK = {
     "repeats": 1, "seconds": 0.3, "warm_up": 0.05, "spawns": 5, "starts": 2, "waiters": 50,
-    "rounds": 1, "sessions": 300, "idle": 500, "rest": 1, "floods": ["mixed"],
+    "rounds": 1, "sessions": 300, "sign_ins": 10, "idle": 500, "rest": 1, "floods": ["mixed"],
 }  # fmt: skip
 GROUPS = {
     "load": "1 to 5",
@@ -75,6 +75,7 @@ def parse_arguments():
     parser.add_argument("--waiters", type=int, default=1000, help="clients of one session")
     parser.add_argument("--rounds", type=int, default=4, help="rounds of waiting in each repeat")
     parser.add_argument("--sessions", type=int, default=100_000)
+    parser.add_argument("--sign-ins", type=int, default=100, help="sign-ins at once")
     parser.add_argument("--idle", type=int, default=20_000, help="idle connections")
     parser.add_argument("--rest", type=float, default=5, help="seconds to leave a daemon alone")
     parser.add_argument("--floods", nargs="+", choices=figures.FLOODS, default=figures.FLOODS)

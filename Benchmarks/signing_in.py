@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import statistics
+import sys
 import time
 
 import figures
@@ -16,7 +17,6 @@ import many_sessions
 import servers
 import workbench
 
-USERS = 100
 POOL = "us-east-1_Sandbox"  # credd-sandbox's default user pool
 CLIENT = "1sandboxclient234567890abc"
 LOGIN = '{"op":"login","profile":"staff","username":"alice","password":"Sandbox-1"}'
@@ -28,21 +28,23 @@ PAUSE = 0.0005
 
 def measure(run):
     """The processor time of a sign-in, and how long a quiet client waits while many sign in."""
-    if not many_sessions.has_users(many_sessions.FIRST_USER + USERS):
+    users = run.options.sign_ins
+    if not many_sessions.has_users(many_sessions.FIRST_USER + users):
         run.note("sign-ins need root and a range of uids; rows 17 are left out")
         return {}
     bench, programs, options = run.bench, run.programs, run.options
     base_url = servers.start_sandbox(bench, programs, "pool-sandbox")
-    workbench.lower_priority(bench.processes[-1].pid, many_sessions.NICENESS)
+    if not options.quick:  # it may run beside builds then, and credd waits 10 s for each answer
+        workbench.lower_priority(bench.processes[-1].pid, many_sessions.NICENESS)
     credd = servers.start_configured(bench, programs, configuration(base_url), "pool-credd")
     sign_in_all(credd, 2)  # libraries are loaded, connections made
     costs, pauses, powers = [], [], []
     for _ in range(options.repeats):
         powers += json.loads(workbench.run([programs.yardsticks / "powers", 20], 60))
         before = workbench.processor_seconds(credd.pid)
-        sign_in_all(credd, USERS)
-        costs.append((workbench.processor_seconds(credd.pid) - before) * 1000 / USERS)
-        pause = longest_answer(credd, lambda: sign_in_all(credd, USERS))
+        sign_in_all(credd, users)
+        costs.append((workbench.processor_seconds(credd.pid) - before) * 1000 / users)
+        pause = longest_answer(credd, lambda: sign_in_all(credd, users))
         quiet = longest_answer(credd, lambda: time.sleep(1))
         pauses.append(max(pause - quiet, 0))
     bench.stop_last()
@@ -74,11 +76,8 @@ def sign_in_all(credd, users):
     ready, start = os.pipe()
     children = []
     for number in range(users):
-        child = os.fork()
-        if child == 0:
-            os.close(start)
-            os._exit(sign_in(credd.socket, many_sessions.FIRST_USER + number, ready))
-        children.append(child)
+        uid = many_sessions.FIRST_USER + number
+        children.append(fork(lambda: sign_in(credd.socket, uid, ready), start))
     os.close(ready)
     time.sleep(0.2)  # until all are connected
     os.close(start)
@@ -99,7 +98,8 @@ def sign_in(path, uid, ready):
         reply = json.loads(replies.readline())
         client.sendall(LOGOUT.encode() + b"\n")
         replies.readline()
-    return 0 if reply.get("State") == "signedIn" else 1
+    if reply.get("State") != "signedIn":
+        raise workbench.BenchmarkError(f"uid {uid} got {reply}")
 
 
 def longest_answer(credd, meanwhile):
@@ -108,14 +108,7 @@ def longest_answer(credd, meanwhile):
     credd's loop and this client go before all other processes, or the figure would be of how the
     kernel shares two processors among a hundred. credd's other threads do not."""
     ready, done = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(ready)
-        try:
-            meanwhile()
-            os._exit(0)
-        except BaseException:
-            os._exit(1)
+    child = fork(meanwhile, ready)
     os.close(done)
     os.set_blocking(ready, False)
     go_first(credd.pid, os.SCHED_FIFO)
@@ -138,6 +131,20 @@ def longest_answer(credd, meanwhile):
     if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0:
         raise workbench.BenchmarkError("the sign-ins failed")
     return longest * 1000
+
+
+def fork(body, other_end):
+    """A process that closes its copy of a pipe's other end, and ends with 0 if `body` returns."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(other_end)
+            body()
+            os._exit(0)
+        except BaseException as error:
+            print(f"bench: {error!r}", file=sys.stderr, flush=True)
+            os._exit(1)
+    return child
 
 
 def go_first(pid, policy):
