@@ -91,6 +91,7 @@ extension SessionService: LineReceiving {
     client.cachedAnswer = nil
     client.purpose = request.purpose
     client.operation = request.operation.name
+    client.nameSince = request.operation.joinsAccount ? now : nil
     if case .get(let get) = request.operation, get.isPlain, request.id == nil {
       client.cachedLine = line.copied
     }
@@ -108,6 +109,22 @@ extension SessionService: LineReceiving {
     session.checks[client.id] = nil
     signInClientLeft(client.id, session.key)
     handle(.waiterLeft(client.id), session, now)
+  }
+}
+
+extension Operation {
+  /// Whether it may give an account to its user, or do something with one. The next person of a uid must
+  /// not do this in the former one's session.
+  fileprivate var joinsAccount: Bool {
+    switch self {
+    case .login, .account: true
+    case .respond(let respond):
+      switch respond.input {
+      case .cancel, .wait: false
+      default: true
+      }
+    default: false
+    }
   }
 }
 

@@ -34,8 +34,8 @@ extension SessionService {
       isUnmapped: uid == host.process.overflowUID)
     var until = now + UserDirectory.keptFor
     let query = query(needs, about: client)
-    let user = directory.answer(to: query, now: now) { [unowned self, id = client.id] in
-      self.callerKnown(id)
+    let user = directory.answer(to: query, now: now, since: client.nameSince) {
+      [unowned self, id = client.id] in self.callerKnown(id)
     }
     switch user {
     case nil: return .pending

@@ -23,6 +23,10 @@ final class UserDirectory {
   private struct Entry {
     var answer: UserAnswer
     var since: Instant
+    /// When the last look-up began.
+    var asked: Instant
+    /// Whether it succeeded: otherwise an earlier answer counts still.
+    var isConfirmed = true
     var lifetime = UserDirectory.keptFor
   }
 
@@ -49,10 +53,14 @@ final class UserDirectory {
 
   /// A look-up under way, with the clients that wait for it.
   private struct LookUp {
-    let deadline: Instant
+    let began: Instant
     var waiting: [() -> Void]
+    /// Whether an earlier answer is not enough for one of them.
+    var mustConfirm: Bool
     /// Set while it waits to be tried again.
     var retry: (any Timer)?
+
+    var deadline: Instant { began + UserDirectory.timeout }
   }
 
   private let clock: any Clock
@@ -74,20 +82,27 @@ final class UserDirectory {
   }
 
   /// The present answer; nil if `then` will be called when the look-up ends.
-  func answer(to query: UserQuery, now: Instant, then: @escaping () -> Void) -> UserAnswer? {
-    if let entry = entries[query] {
+  ///
+  /// - Parameter since: only what the database says if it is asked at this time or later will do; nil
+  ///   where a kept answer will.
+  func answer(
+    to query: UserQuery, now: Instant, since: Instant? = nil, then: @escaping () -> Void
+  ) -> UserAnswer? {
+    if let entry = entries[query], since.map({ $0 <= entry.asked }) ?? true {
       let age = now - entry.since
       let limit = entry.answer == .unavailable ? Self.failureKeptFor : entry.lifetime
       if age < limit {
         if age >= Self.renewedAfter, lookups[query] == nil { lookUp(query, now, then: []) }
-        return entry.answer
+        return since == nil || entry.isConfirmed ? entry.answer : .unavailable
       }
     }
     if lookups[query] != nil {
       lookups[query]?.waiting.append(then)
+      if since != nil { lookups[query]?.mustConfirm = true }
       return nil
     }
-    if lookUp(query, now, then: [then]) { return nil }
+    if lookUp(query, now, then: [then], mustConfirm: since != nil) { return nil }
+    guard since == nil else { return .unavailable }
     // While a database hangs, the known users stay valid, however long. The answer's validity is
     // extended: otherwise a decision based on it would be made again and again.
     entries[query]?.since = now
@@ -117,9 +132,11 @@ final class UserDirectory {
   }
 
   @discardableResult
-  private func lookUp(_ query: UserQuery, _ now: Instant, then: [() -> Void]) -> Bool {
+  private func lookUp(
+    _ query: UserQuery, _ now: Instant, then: [() -> Void], mustConfirm: Bool = false
+  ) -> Bool {
     guard !overdue.contains(query), lookups.count < Self.lookupsHeld else { return false }
-    let lookup = LookUp(deadline: now + Self.timeout, waiting: then)
+    let lookup = LookUp(began: now, waiting: then, mustConfirm: mustConfirm)
     lookups[query] = lookup
     run(query, until: lookup.deadline)
     return true
@@ -133,11 +150,13 @@ final class UserDirectory {
     }
   }
 
-  /// A database that restarts fails for a moment. Whoever is not known yet waits for it.
+  /// A database that restarts fails for a moment. Where a kept answer is not enough, or there is none,
+  /// it is asked again.
   private func triesAgain(_ query: UserQuery, _ now: Instant) -> Bool {
-    guard let deadline = lookups[query]?.deadline, now + Self.retryPause < deadline,
-      entries[query].map({ $0.answer == .unavailable }) ?? true
+    guard let lookup = lookups[query], now + Self.retryPause < lookup.deadline,
+      lookup.mustConfirm || entries[query].map({ $0.answer == .unavailable }) ?? true
     else { return false }
+    let deadline = lookup.deadline
     let timer = clock.makeTimer { [unowned self] in
       lookups[query]?.retry = nil
       run(query, until: deadline)
@@ -158,22 +177,30 @@ final class UserDirectory {
       if isRunning { overdue.insert(query) }
       answer = .unavailable
     }
-    record(answer, for: query, clock.now)
+    // One that was overdue may have read the database long ago.
+    let asked = lookups[query]?.began ?? Instant(nanoseconds: .min)
+    record(answer, for: query, asked: asked, clock.now)
     for callback in lookups.removeValue(forKey: query)?.waiting ?? [] { callback() }
   }
 
-  private func record(_ found: UserAnswer, for query: UserQuery, _ now: Instant) {
+  private func record(
+    _ found: UserAnswer, for query: UserQuery, asked: Instant, _ now: Instant
+  ) {
     let (answer, lifetime) = withWithdrawals(found, query, now)
     reportOwner(answer, query)
     dropOtherName(than: answer, query)
     if entries.count >= Self.entriesKept { entries.removeAll() }
     // An unavailable database does not change known users.
     if answer == .unavailable, let known = entries[query], known.answer != .unavailable {
-      entries[query] = Entry(answer: known.answer, since: now, lifetime: known.lifetime)
+      entries[query] = Entry(
+        answer: known.answer, since: now, asked: asked, isConfirmed: false,
+        lifetime: known.lifetime)
     } else if answer == .unavailable, let known = knownWithGroups(query) {
-      entries[query] = Entry(answer: known, since: now, lifetime: Self.failureKeptFor)
+      entries[query] = Entry(
+        answer: known, since: now, asked: asked, isConfirmed: false,
+        lifetime: Self.failureKeptFor)
     } else {
-      entries[query] = Entry(answer: answer, since: now, lifetime: lifetime)
+      entries[query] = Entry(answer: answer, since: now, asked: asked, lifetime: lifetime)
     }
   }
 

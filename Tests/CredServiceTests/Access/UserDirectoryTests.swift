@@ -20,6 +20,11 @@ struct UserDirectoryTests {
     directory.answer(to: UserQuery(.uid(uid)), now: clock.now, then: then)
   }
 
+  /// What the database itself says of alice when it is asked at `since` or later.
+  private func confirm(since: Instant, _ then: @escaping () -> Void = {}) -> UserAnswer? {
+    directory.answer(to: UserQuery(.uid(1000)), now: clock.now, since: since, then: then)
+  }
+
   @Test func `a user is looked up once and known afterwards`() {
     var calls = 0
     #expect(ask { calls += 1 } == nil)
@@ -215,6 +220,75 @@ struct UserDirectoryTests {
     #expect(ask() == nil)
     clock.settle()
     #expect(ask() == alice)
+  }
+
+  // MARK: Answers that are not kept ones
+
+  @Test func `a kept answer is confirmed once for each who asks later`() {
+    _ = ask()
+    clock.settle()
+    clock.advance(by: .seconds(1))
+    let since = clock.now
+    queries.users[1000] = UserEntry(uid: 1000, name: "carol")
+    #expect(ask() == alice)
+    #expect(confirm(since: since) == nil)
+    clock.settle()
+    clock.advance(by: .seconds(1))
+    #expect(confirm(since: since)?.name == "carol" && ask()?.name == "carol")
+    #expect(queries.asked.count == 2)
+  }
+
+  @Test func `a look-up that began before says nothing of now`() {
+    background.time[.users] = .seconds(1)
+    var calls = 0
+    _ = ask { calls += 1 }
+    clock.advance(by: .milliseconds(500))
+    let since = clock.now
+    #expect(confirm(since: since) { calls += 1 } == nil)
+    clock.advance(by: .milliseconds(500))
+    #expect(calls == 2)
+    #expect(ask() == alice)
+    #expect(confirm(since: since) == nil)
+    clock.advance(by: .seconds(1))
+    #expect(confirm(since: since) == alice)
+    #expect(queries.asked.count == 2)
+  }
+
+  @Test func `a database that fails confirms nothing, and is asked again until the deadline`() {
+    _ = ask()
+    clock.settle()
+    clock.advance(by: .seconds(1))
+    queries.isUnavailable = true
+    let since = clock.now
+    #expect(confirm(since: since) == nil)
+    clock.advance(by: UserDirectory.timeout)
+    #expect(confirm(since: since) == .unavailable)
+    #expect(queries.asked.count == 9)
+    #expect(ask() == alice)
+    queries.isUnavailable = false
+    #expect(confirm(since: clock.now) == nil)
+    clock.settle()
+    #expect(confirm(since: clock.now) == alice)
+  }
+
+  @Test func `a database that hangs confirms nothing, and nobody waits for it twice`() {
+    _ = ask()
+    clock.settle()
+    background.time[.users] = .some(nil)
+    clock.advance(by: .seconds(1))
+    let since = clock.now
+    #expect(confirm(since: since) == nil)
+    clock.advance(by: UserDirectory.timeout)
+    #expect(confirm(since: since) == .unavailable)
+    #expect(confirm(since: clock.now) == .unavailable)
+    #expect(ask() == alice)
+    // What it finds at last may be what was true long ago.
+    background.time[.users] = .zero
+    background.release(.users)
+    clock.settle()
+    #expect(confirm(since: since) == nil)
+    clock.settle()
+    #expect(confirm(since: since) == alice)
   }
 
   /// Otherwise a uid would be one person in one profile and another in the next.

@@ -1,0 +1,93 @@
+import CredCore
+import Testing
+
+@testable import CredService
+
+/// A name is kept for a minute. A uid may have another owner within it, who must not sign in to the
+/// former one's session, nor act with the account there.
+struct NextOwnerTests: PoolAccountTesting {
+  private static let ofAlice = #"{"op":"login","username":"alice","password":"alice-password"}"#
+  private static let ofBob = #"{"op":"login","username":"bob","password":"bob-password"}"#
+
+  /// A moment after the former owner has used credd.
+  private func passOn(_ fixture: ServiceFixture) {
+    fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
+    fixture.advance(by: .seconds(1))
+  }
+
+  @Test func `the next owner of a uid signs in without the former guest's identity`() throws {
+    let fixture = try ServiceFixture(Configured.password(profile: "guest = yes"))
+    #expect(try fixture.ask().accessKeyID != nil)
+    let guest = try #require(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text)
+    passOn(fixture)
+    #expect(try fixture.ask(Self.ofBob).state == "signedIn")
+    #expect(try fixture.ask().accessKeyID != nil)
+    #expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text != guest)
+    let callbacks = fixture.host.http.requests.filter { $0.operation == "token" }
+    #expect(callbacks.count == 1 && callbacks.allSatisfy { $0.json?["IdentityId"] == nil })
+  }
+
+  @Test func `a guest who signs in keeps the identity`() throws {
+    let fixture = try ServiceFixture(Configured.password(profile: "guest = yes"))
+    #expect(try fixture.ask().accessKeyID != nil)
+    let guest = try #require(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text)
+    #expect(try fixture.ask(Self.ofAlice).state == "signedIn")
+    #expect(try fixture.ask().accessKeyID != nil)
+    let callbacks = fixture.host.http.requests.filter { $0.operation == "token" }
+    #expect(callbacks.first?.json?["IdentityId"]?.text == guest)
+  }
+
+  @Test func `the next owner of a uid does nothing with the former one's account`() throws {
+    let (fixture, pool) = try fixture()
+    try fixture.signInAtPool()
+    passOn(fixture)
+    #expect(try fixture.ask(line(#""delete""#)).errorCode == "SignInRequired")
+    #expect(pool.operations == ["RevokeToken"])
+  }
+
+  @Test func `the next owner of a uid cannot answer the former one's question`() throws {
+    let fixture = try ServiceFixture(Configured.scriptedPool())
+    let pool = ScriptedPool(fixture, [ScriptedPool.challenge("SMS_MFA")])
+    let login = #"{"op":"login","username":"alice","password":"pass-word"}"#
+    let handle = try #require(try fixture.ask(login).handle)
+    let sent = pool.requests.count
+    passOn(fixture)
+    let answer = #"{"op":"respond","handle":"\#(handle)","answers":{"code":"123456"}}"#
+    #expect(try fixture.ask(answer).errorCode == "UnknownChallenge")
+    #expect(pool.requests.count == sent)
+  }
+
+  // MARK: The user database is away
+
+  @Test func `nobody signs in while the host cannot say who it is, and credentials go on`() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    #expect(try fixture.ask(Self.ofAlice).state == "signedIn")
+    #expect(try fixture.ask().accessKeyID != nil)
+    fixture.advance(by: .seconds(1))
+    fixture.host.queries.isUnavailable = true
+    let client = fixture.connect()
+    client.send(Self.ofAlice)
+    fixture.advance(by: UserDirectory.timeout)
+    let reply = try client.next()
+    #expect(reply.errorCode == "Timeout", "\(reply)")
+    #expect(reply.errorMessage == "the host's user database did not say who uid 1000 is")
+    #expect(fixture.host.upstreams.calls("login") == 1)
+    #expect(try fixture.ask().accessKeyID != nil)
+    fixture.host.queries.isUnavailable = false
+    #expect(try fixture.ask(Self.ofAlice).state == "signedIn")
+  }
+
+  @Test func `a sign-in waits for a user database that fails for a moment`() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    #expect(try fixture.ask().errorCode == "SignInRequired")
+    fixture.advance(by: .seconds(1))
+    fixture.host.queries.isUnavailable = true
+    let client = fixture.connect()
+    client.send(Self.ofAlice)
+    fixture.advance(by: .seconds(1))
+    #expect(client.isWaiting)
+    fixture.host.queries.isUnavailable = false
+    fixture.advance(by: UserDirectory.retryPause)
+    #expect(try client.next().state == "signedIn")
+  }
+}
