@@ -23,6 +23,9 @@ struct HistoryExpectations {
   private var credentials: [Place: Credentials] = [:]
   /// When a request last went out that may end a session's credentials.
   private var ending: [Place: Instant] = [:]
+  /// The lines that may end a session's credentials and are not answered, by their numbers. Those of
+  /// clients that left stay: the daemon may go on with them.
+  private var underWay: [Place: Set<Int>] = [:]
   /// Since when the daemon knows a device of a user.
   private var devices: [HistoryUserPools.User: Instant] = [:]
   /// When a user last wanted all devices forgotten.
@@ -37,6 +40,7 @@ struct HistoryExpectations {
     _ given: Credentials, to user: Int, in profile: String, askedAt start: Instant
   ) {
     let place = Place(user: user, profile: profile)
+    guard underWay[place, default: []].isEmpty else { return }
     if let last = ending[place], last > start - Self.closeTogether { return }
     credentials[place] = given
   }
@@ -61,7 +65,9 @@ struct HistoryExpectations {
 
   /// A line goes to the service.
   mutating func begins(_ line: HistoryClient.Line, _ user: Int, _ people: HistoryPeople) {
-    mayEndCredentials(line, user, at: line.start)
+    if let place = mayEndCredentials(line, user, at: line.start) {
+      underWay[place, default: []].insert(line.number)
+    }
     switch line.request {
     case .clear(_, identity: true), .logout(_, isGlobal: true):
       forgetDevices(of: user, people)
@@ -72,18 +78,22 @@ struct HistoryExpectations {
 
   /// A line is answered. Credentials that were given while it was carried out are from before it.
   mutating func ended(_ line: HistoryClient.Line, _ user: Int, at now: Instant) {
-    mayEndCredentials(line, user, at: now)
+    guard let place = mayEndCredentials(line, user, at: now) else { return }
+    underWay[place]?.remove(line.number)
   }
 
+  /// - Returns: whose credentials it may end; nil if none.
   private mutating func mayEndCredentials(
     _ line: HistoryClient.Line, _ user: Int, at time: Instant
-  ) {
-    guard let profile = line.profile else { return }
+  ) -> Place? {
+    guard let profile = line.profile else { return nil }
     switch line.request {
     case .clear, .logout, .password, .respond, .developerToken, .logins, .hostLogin:
-      credentials[Place(user: user, profile: profile)] = nil
-      ending[Place(user: user, profile: profile)] = time
-    default: break
+      let place = Place(user: user, profile: profile)
+      credentials[place] = nil
+      ending[place] = time
+      return place
+    default: return nil
     }
   }
 
@@ -113,6 +123,7 @@ struct HistoryExpectations {
   }
 
   mutating func restarted(at now: Instant, losesSessions: Bool) {
+    underWay = [:]
     devices = devices.filter { $0.value < now - Self.unsafeTime }
     if losesSessions { credentials = [:] }
   }

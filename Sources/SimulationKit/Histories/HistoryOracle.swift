@@ -199,9 +199,8 @@ extension HistoryRun {
 
   /// Whether a group of the process may still count for what was asked at `start`.
   private func mayBelieve(_ group: UInt32, _ client: HistoryClient, _ start: Instant) -> Bool {
-    guard let missed = people.database.missed(group, of: client.peer.uid) else { return true }
-    return start < missed + HistoryPeople.doubt
-      || people.hadTrouble(since: start - HistoryPeople.groupGrace)
+    guard let end = people.database.end(of: group, for: client.peer.uid) else { return true }
+    return start < end || people.hadTrouble(since: start - HistoryPeople.groupGrace)
   }
 
   /// Whether credd must admit the caller.

@@ -19,6 +19,8 @@ final class HistoryPeople {
   /// A group that is not listed ends rights only at a second look-up five seconds later, or more. An
   /// answer is renewed up to ten seconds before its end, until which decisions last.
   static let doubt = Duration.seconds(11)
+  /// How long a decision lasts that was made when a group was listed, whatever is found meanwhile.
+  static let decisions = Duration.seconds(60)
   /// How long a look-up that hangs may go on after the database answers again.
   static let hangs = Duration.seconds(23)
   /// A right that holds for so long is known to credd.
@@ -168,6 +170,17 @@ final class HistoryPeople {
   }
 }
 
+/// What a process was told of a user's group: when it was listed last, and missed first since then.
+struct ToldGroup {
+  let listed: Instant
+  var missed: Instant?
+
+  /// From when on the process knows better than to admit a member of the group.
+  var end: Instant? {
+    missed.map { max($0 + HistoryPeople.doubt, listed + HistoryPeople.decisions) }
+  }
+}
+
 /// The user database. Look-ups run on the simulation's thread; the lock makes it `Sendable`.
 final class HistoryDatabase: HostQueries {
   private struct State {
@@ -185,18 +198,18 @@ final class HistoryDatabase: HostQueries {
     var settledIDs: Set<String> = []
     /// By pid.
     var programs: [Int32: HistoryProgram] = [:]
-    /// Every group that this process was told of, and since when it is not listed any more.
-    var toldGroups: [UInt32: [UInt32: Instant?]] = [:]
+    /// Every group that this process was told of.
+    var toldGroups: [UInt32: [UInt32: ToldGroup]] = [:]
 
     mutating func tell(_ name: String, of uid: UInt32) {
       if told[uid]?.last?.name != name { told[uid, default: []].append((now, name)) }
     }
 
     mutating func list(_ groups: [UInt32], of uid: UInt32) {
-      for group in groups { toldGroups[uid, default: [:]][group] = .some(nil) }
-      for (group, since) in toldGroups[uid, default: [:]]
-      where since == nil && !groups.contains(group) {
-        toldGroups[uid]?[group] = now
+      for group in groups { toldGroups[uid, default: [:]][group] = ToldGroup(listed: now) }
+      for (group, told) in toldGroups[uid, default: [:]]
+      where told.missed == nil && !groups.contains(group) {
+        toldGroups[uid]?[group]?.missed = now
       }
     }
   }
@@ -238,9 +251,9 @@ final class HistoryDatabase: HostQueries {
 
   func setTime(_ now: Instant) { state.withLock { $0.now = now } }
 
-  /// Since when this process was told that a user has lost a group; nil where it was not.
-  func missed(_ group: UInt32, of uid: UInt32) -> Instant? {
-    state.withLock { $0.toldGroups[uid]?[group] ?? nil }
+  /// From when on this process knows that a user has lost a group; nil where it does not.
+  func end(of group: UInt32, for uid: UInt32) -> Instant? {
+    state.withLock { $0.toldGroups[uid]?[group]?.end }
   }
 
   /// Another process knows nothing.
