@@ -33,8 +33,8 @@ package final class Client {
 
   /// The `op` of the last request that was not answered from the cache.
   var operation = "get"
-  /// A kept name is not enough for the last request: the user database has to be asked who its caller
-  /// is, at this time or later.
+  /// Set where a kept name is not enough for the last request: the user database must have been asked at
+  /// this time or later.
   var nameSince: Instant?
   /// The `purpose` of the last request.
   var purpose: String?

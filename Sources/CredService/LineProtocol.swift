@@ -115,7 +115,7 @@ extension SessionService: LineReceiving {
 extension Operation {
   /// Whether it may give an account to its user, or do something with one. The next person of a uid must
   /// not do this in the former one's session.
-  fileprivate var joinsAccount: Bool {
+  var joinsAccount: Bool {
     switch self {
     case .login, .account: true
     case .respond(let respond):

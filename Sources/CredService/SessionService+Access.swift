@@ -25,7 +25,7 @@ extension SessionService {
     _ profile: String, inNameOf other: String? = nil, _ request: Request, _ client: Client,
     _ now: Instant, _ body: (Session) -> Void
   ) {
-    switch resolve(profile, inNameOf: other, client, now) {
+    switch resolve(profile, inNameOf: other, client, now, since: client.nameSince) {
     case .session(let session):
       // A session that begins anew refuses its clients, and a write that fails ends one.
       guard clients[client.id] != nil else { return }
@@ -40,11 +40,15 @@ extension SessionService {
 
   /// Decides by the kernel's facts about the caller, never by the request.
   ///
-  /// - Parameter other: the user for whom the caller asks; nil for the caller.
+  /// - Parameters:
+  ///   - other: the user for whom the caller asks; nil for the caller.
+  ///   - since: when the user database must have been asked at the earliest who the caller is; nil if a
+  ///     kept name is enough.
   func resolve(
-    _ name: String, inNameOf other: String? = nil, _ client: Client, _ now: Instant
+    _ name: String, inNameOf other: String? = nil, _ client: Client, _ now: Instant,
+    since: Instant? = nil
   ) -> Resolution {
-    switch decideAccess(to: name, inNameOf: other, client, now) {
+    switch decideAccess(to: name, inNameOf: other, client, now, since: since) {
     case .admitted(let profile, let user): resolve(profile, for: user, now)
     case .refused(let error): .refused(error)
     case .pending: .pending
@@ -53,12 +57,13 @@ extension SessionService {
 
   /// Decides without a session, and makes none.
   func decideAccess(
-    to name: String, inNameOf other: String? = nil, _ client: Client, _ now: Instant
+    to name: String, inNameOf other: String? = nil, _ client: Client, _ now: Instant,
+    since: Instant? = nil
   ) -> AccessDecision {
     let profile = configuration.profiles[name]
     let needs = needs(of: profile, forOthers: other != nil)
     let caller: Caller
-    switch self.caller(client, needs, now) {
+    switch self.caller(client, needs, now, since: since) {
     case .known(let known): caller = known
     case .pending: return .pending
     case .unknown(let error): return .refused(error)

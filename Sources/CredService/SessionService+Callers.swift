@@ -26,7 +26,11 @@ extension SessionService {
   }
 
   /// The name is always looked up: it says whether the uid is still the same person's.
-  func caller(_ client: Client, _ needs: CallerNeeds, _ now: Instant) -> CallerAnswer {
+  ///
+  /// - Parameter since: see ``UserDirectory/answer(to:now:since:then:)``.
+  func caller(
+    _ client: Client, _ needs: CallerNeeds, _ now: Instant, since: Instant? = nil
+  ) -> CallerAnswer {
     let uid = client.peer.uid
     var caller = Caller(
       uid: uid,
@@ -34,7 +38,7 @@ extension SessionService {
       isUnmapped: uid == host.process.overflowUID)
     var until = now + UserDirectory.keptFor
     let query = query(needs, about: client)
-    let user = directory.answer(to: query, now: now, since: client.nameSince) {
+    let user = directory.answer(to: query, now: now, since: since) {
       [unowned self, id = client.id] in self.callerKnown(id)
     }
     switch user {

@@ -91,10 +91,13 @@ extension SessionService {
     guard let signIn = signIns[respond.handle], signIn.key.uid == client.peer.uid else {
       return refuse(.unknownChallenge, id: request.id, client)
     }
-    switch resolve(signIn.key.profile, client, now) {
+    switch resolve(signIn.key.profile, client, now, since: client.nameSince) {
     case .pending: wait(client, for: WaitingRequest(request, for: .caller))
-    // The sign-in goes on: the program that began it may well be admitted.
-    case .refused(let error): refuse(error, id: request.id, client)
+    // The sign-in goes on: the program that began it may well be admitted, and who could not be
+    // identified may answer again.
+    case .refused(var error):
+      if !error.endsAccess { error.handle = respond.handle }
+      refuse(error, id: request.id, client)
     case .session(let session):
       // Whoever has the uid now need not be the person who signs in.
       guard clients[client.id] != nil else { return }

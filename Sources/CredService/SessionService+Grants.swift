@@ -141,6 +141,7 @@ extension SessionService {
     forgetCheck(of: client, in: session)
     var request = waiting.request
     if let operation { request.operation = operation }
+    client.nameSince = request.operation.joinsAccount ? now : nil
     var again = WaitingRequest(request, for: .caller)
     if case .identity? = operation, !waiting.isUndecided { again.signedInTo = session }
     again.account = waiting.account

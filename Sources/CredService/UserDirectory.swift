@@ -23,11 +23,16 @@ final class UserDirectory {
   private struct Entry {
     var answer: UserAnswer
     var since: Instant
-    /// When the last look-up began.
+    /// When the last look-up began that succeeded, and the last one of all.
+    var confirmed: Instant
     var asked: Instant
-    /// Whether it succeeded: otherwise an earlier answer counts still.
-    var isConfirmed = true
     var lifetime = UserDirectory.keptFor
+
+    /// Nil where the database has to be asked.
+    func answer(since: Instant?) -> UserAnswer? {
+      guard let since, since > confirmed, answer != .unavailable else { return answer }
+      return since <= asked ? .unavailable : nil
+    }
   }
 
   /// A group that the database listed for a user.
@@ -51,12 +56,16 @@ final class UserDirectory {
     }
   }
 
+  private struct Waiting {
+    /// Whether a kept answer is not enough.
+    let mustConfirm: Bool
+    let then: () -> Void
+  }
+
   /// A look-up under way, with the clients that wait for it.
   private struct LookUp {
     let began: Instant
-    var waiting: [() -> Void]
-    /// Whether an earlier answer is not enough for one of them.
-    var mustConfirm: Bool
+    var waiting: [Waiting]
     /// Set while it waits to be tried again.
     var retry: (any Timer)?
 
@@ -83,25 +92,25 @@ final class UserDirectory {
 
   /// The present answer; nil if `then` will be called when the look-up ends.
   ///
-  /// - Parameter since: only what the database says if it is asked at this time or later will do; nil
-  ///   where a kept answer will.
+  /// - Parameter since: the database must have given the answer to a look-up that began at this time or
+  ///   later; nil where a kept answer is enough.
   func answer(
     to query: UserQuery, now: Instant, since: Instant? = nil, then: @escaping () -> Void
   ) -> UserAnswer? {
-    if let entry = entries[query], since.map({ $0 <= entry.asked }) ?? true {
+    if let entry = entries[query], let answer = entry.answer(since: since) {
       let age = now - entry.since
       let limit = entry.answer == .unavailable ? Self.failureKeptFor : entry.lifetime
       if age < limit {
-        if age >= Self.renewedAfter, lookups[query] == nil { lookUp(query, now, then: []) }
-        return since == nil || entry.isConfirmed ? entry.answer : .unavailable
+        if age >= Self.renewedAfter, lookups[query] == nil { lookUp(query, now, []) }
+        return answer
       }
     }
+    let waiting = Waiting(mustConfirm: since != nil, then: then)
     if lookups[query] != nil {
-      lookups[query]?.waiting.append(then)
-      if since != nil { lookups[query]?.mustConfirm = true }
+      lookups[query]?.waiting.append(waiting)
       return nil
     }
-    if lookUp(query, now, then: [then], mustConfirm: since != nil) { return nil }
+    if lookUp(query, now, [waiting]) { return nil }
     guard since == nil else { return .unavailable }
     // While a database hangs, the known users stay valid, however long. The answer's validity is
     // extended: otherwise a decision based on it would be made again and again.
@@ -132,11 +141,9 @@ final class UserDirectory {
   }
 
   @discardableResult
-  private func lookUp(
-    _ query: UserQuery, _ now: Instant, then: [() -> Void], mustConfirm: Bool = false
-  ) -> Bool {
+  private func lookUp(_ query: UserQuery, _ now: Instant, _ waiting: [Waiting]) -> Bool {
     guard !overdue.contains(query), lookups.count < Self.lookupsHeld else { return false }
-    let lookup = LookUp(began: now, waiting: then, mustConfirm: mustConfirm)
+    let lookup = LookUp(began: now, waiting: waiting)
     lookups[query] = lookup
     run(query, until: lookup.deadline)
     return true
@@ -150,16 +157,24 @@ final class UserDirectory {
     }
   }
 
-  /// A database that restarts fails for a moment. Where a kept answer is not enough, or there is none,
-  /// it is asked again.
+  /// A database that restarts fails for a moment. It is asked again for those to whom a kept answer is
+  /// not enough, or if there is none. The others go on.
   private func triesAgain(_ query: UserQuery, _ now: Instant) -> Bool {
-    guard let lookup = lookups[query], now + Self.retryPause < lookup.deadline,
-      lookup.mustConfirm || entries[query].map({ $0.answer == .unavailable }) ?? true
-    else { return false }
-    let deadline = lookup.deadline
+    guard let lookup = lookups[query], now + Self.retryPause < lookup.deadline else { return false }
+    let isKnown = entries[query].map { $0.answer != .unavailable } ?? false
+    guard isKnown else { return tryAgain(query, lookup, now) }
+    let waiting = lookup.waiting.filter(\.mustConfirm)
+    guard !waiting.isEmpty else { return false }
+    lookups[query]?.waiting = waiting
+    record(.unavailable, for: query, asked: lookup.began, now)
+    for waiting in lookup.waiting where !waiting.mustConfirm { waiting.then() }
+    return tryAgain(query, lookup, now)
+  }
+
+  private func tryAgain(_ query: UserQuery, _ lookup: LookUp, _ now: Instant) -> Bool {
     let timer = clock.makeTimer { [unowned self] in
       lookups[query]?.retry = nil
-      run(query, until: deadline)
+      run(query, until: lookup.deadline)
     }
     lookups[query]?.retry = timer
     timer.arm(at: now + Self.retryPause)
@@ -180,7 +195,7 @@ final class UserDirectory {
     // One that was overdue may have read the database long ago.
     let asked = lookups[query]?.began ?? Instant(nanoseconds: .min)
     record(answer, for: query, asked: asked, clock.now)
-    for callback in lookups.removeValue(forKey: query)?.waiting ?? [] { callback() }
+    for waiting in lookups.removeValue(forKey: query)?.waiting ?? [] { waiting.then() }
   }
 
   private func record(
@@ -193,14 +208,15 @@ final class UserDirectory {
     // An unavailable database does not change known users.
     if answer == .unavailable, let known = entries[query], known.answer != .unavailable {
       entries[query] = Entry(
-        answer: known.answer, since: now, asked: asked, isConfirmed: false,
+        answer: known.answer, since: now, confirmed: known.confirmed, asked: asked,
         lifetime: known.lifetime)
     } else if answer == .unavailable, let known = knownWithGroups(query) {
       entries[query] = Entry(
-        answer: known, since: now, asked: asked, isConfirmed: false,
+        answer: known, since: now, confirmed: Instant(nanoseconds: .min), asked: asked,
         lifetime: Self.failureKeptFor)
     } else {
-      entries[query] = Entry(answer: answer, since: now, asked: asked, lifetime: lifetime)
+      entries[query] = Entry(
+        answer: answer, since: now, confirmed: asked, asked: asked, lifetime: lifetime)
     }
   }
 
@@ -214,7 +230,8 @@ final class UserDirectory {
     ownerChanged?(uid)
   }
 
-  /// The other query about a uid, with groups or without, must not go on giving a former name.
+  /// The other query about a uid, with groups or without, must not go on giving a former name, nor may
+  /// answers that were given by it.
   private func dropOtherName(than answer: UserAnswer, _ query: UserQuery) {
     guard answer != .unavailable else { return }
     var other = query
@@ -223,6 +240,7 @@ final class UserDirectory {
       SessionOwner(name: known.name) != SessionOwner(name: answer.name)
     else { return }
     entries[other] = nil
+    if case .uid(let number) = query.key { ownerChanged?(number) }
   }
 
   /// The answer with the groups that count, and how long it is valid.

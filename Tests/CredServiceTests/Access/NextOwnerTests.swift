@@ -57,6 +57,16 @@ struct NextOwnerTests: PoolAccountTesting {
     #expect(pool.requests.count == sent)
   }
 
+  /// The next line on the connection of a sign-in is no sign-in.
+  @Test func `after a sign-in a kept name will do again`() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    let client = fixture.connect()
+    #expect(try client.ask(Self.ofAlice).state == "signedIn")
+    fixture.host.queries.isUnavailable = true
+    fixture.advance(by: .seconds(1))
+    #expect(try client.ask(#"{"refresh":true}"#).accessKeyID != nil)
+  }
+
   // MARK: The user database is away
 
   @Test func `nobody signs in while the host cannot say who it is, and credentials go on`() throws {
@@ -75,6 +85,39 @@ struct NextOwnerTests: PoolAccountTesting {
     #expect(try fixture.ask().accessKeyID != nil)
     fixture.host.queries.isUnavailable = false
     #expect(try fixture.ask(Self.ofAlice).state == "signedIn")
+  }
+
+  private static let smsLogin = #"{"op":"login","username":"alice","password":"pass-word"}"#
+
+  private func respond(_ handle: String, _ members: String) -> String {
+    #"{"op":"respond","handle":"\#(handle)",\#(members)}"#
+  }
+
+  @Test func `an answer that comes while the host cannot say whose it is may come again`() throws {
+    let fixture = try ServiceFixture(Configured.scriptedPool())
+    let pool = ScriptedPool(fixture, [ScriptedPool.challenge("SMS_MFA")])
+    let handle = try #require(try fixture.ask(Self.smsLogin).handle)
+    let sent = pool.requests.count
+    fixture.advance(by: .seconds(1))
+    fixture.host.queries.isUnavailable = true
+    let client = fixture.connect()
+    client.send(respond(handle, #""answers":{"code":"123456"}"#))
+    fixture.advance(by: UserDirectory.timeout)
+    let reply = try client.next()
+    #expect(reply.errorCode == "Timeout", "\(reply)")
+    #expect(reply["Error"]?["Handle"]?.text == handle)
+    #expect(pool.requests.count == sent)
+  }
+
+  @Test func `waiting for a sign-in and cancelling it take no look-up`() throws {
+    let fixture = try ServiceFixture(Configured.scriptedPool())
+    let pool = ScriptedPool(fixture, [ScriptedPool.challenge("SMS_MFA")])
+    let handle = try #require(try fixture.ask(Self.smsLogin).handle)
+    fixture.advance(by: .seconds(1))
+    fixture.host.queries.isUnavailable = true
+    #expect(try fixture.ask(respond(handle, #""wait":0"#)).handle == handle)
+    #expect(try fixture.ask(respond(handle, #""cancel":true"#)).state == "signedOut")
+    #expect(pool.requests.count == 1)
   }
 
   @Test func `a sign-in waits for a user database that fails for a moment`() throws {

@@ -271,6 +271,32 @@ struct UserDirectoryTests {
     #expect(confirm(since: clock.now) == alice)
   }
 
+  @Test func `what was confirmed stays so when the next look-up fails`() {
+    let since = clock.now
+    _ = confirm(since: since)
+    clock.settle()
+    clock.advance(by: .seconds(1))
+    queries.isUnavailable = true
+    _ = confirm(since: clock.now)
+    clock.advance(by: UserDirectory.timeout)
+    #expect(confirm(since: since) == alice)
+  }
+
+  @Test func `a look-up for a sign-in holds up nobody else`() {
+    _ = ask()
+    clock.settle()
+    clock.advance(by: UserDirectory.keptFor)
+    queries.isUnavailable = true
+    var ended: [String] = []
+    #expect(confirm(since: clock.now) { ended.append("sign-in") } == nil)
+    #expect(ask { ended.append("get") } == nil)
+    clock.settle()
+    #expect(ended == ["get"])
+    #expect(ask() == alice)
+    clock.advance(by: UserDirectory.timeout)
+    #expect(ended == ["get", "sign-in"])
+  }
+
   @Test func `a database that hangs confirms nothing, and nobody waits for it twice`() {
     _ = ask()
     clock.settle()
@@ -297,12 +323,27 @@ struct UserDirectoryTests {
     for query in queries { _ = directory.answer(to: query, now: clock.now, then: {}) }
     clock.settle()
     clock.advance(by: .seconds(54))
+    var changed: Set<UInt32> = []
+    directory.ownerChanged = { changed.insert($0) }
     self.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
     // Within the last seconds of its time it is looked up anew.
     #expect(directory.answer(to: queries[1], now: clock.now, then: {})?.name == "alice")
     clock.settle()
     #expect(directory.answer(to: queries[1], now: clock.now, then: {})?.name == "carol")
     #expect(directory.answer(to: queries[0], now: clock.now, then: {}) == nil)
+    #expect(changed == [1000])
+  }
+
+  @Test func `a new name that the other query finds is told`() {
+    _ = ask()
+    clock.settle()
+    var changed: [UInt32] = []
+    directory.ownerChanged = { changed.append($0) }
+    queries.users[1000] = UserEntry(uid: 1000, name: "carol")
+    let query = UserQuery(.uid(1000), withGroups: true)
+    _ = directory.answer(to: query, now: clock.now, then: {})
+    clock.settle()
+    #expect(changed == [1000])
   }
 
   // MARK: Groups
