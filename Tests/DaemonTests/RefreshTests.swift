@@ -78,7 +78,7 @@ struct RefreshTests {
 
   @Test
   func aRefreshContinuesWhenACallerLeaves() throws {
-    let host = try TestHost { Configuration.usual($0, timeout: "10s") }
+    let host = try TestHost { Configuration.usual($0) }
     try host.sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":3}"#)
     var first: StreamSocket? = try host.beginToAsk(#"{"wait":30}"#)
     let second = try host.beginToAsk(#"{"wait":30}"#)

@@ -9,7 +9,7 @@ extension Configuration {
     user_pool_id = us-east-1_Sandbox
     client_id = 1sandboxclient234567890abc
     user_pool_endpoint = \(sandbox.url)
-    timeout = 5s
+    timeout = 30s
     \(backend)
     [profile default]
     identity_pool_id = \(Sandbox.pool)

@@ -129,7 +129,7 @@ struct ProviderSignInTests {
   }
 
   @Test func aSessionOutlivesARestartAndRenewsOnce() throws {
-    let host = try ProviderHost(timeout: "30s", managed: true)
+    let host = try ProviderHost(managed: true)
     _ = try host.signIn()
     try host.host.restart(by: SIGKILL)
     let reply = try host.ask(#"{"refresh":true,"wait":60}"#)

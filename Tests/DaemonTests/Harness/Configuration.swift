@@ -1,8 +1,8 @@
 /// Configurations for credd against a sandbox.
 enum Configuration {
-  /// One profile, whose user is always alice, with a backend that answers within two seconds.
+  /// One profile, whose user is always alice, with a backend that answers within ten seconds.
   static func usual(
-    _ sandbox: Sandbox, timeout: String = "2s", backend: String = "", profile: String = "",
+    _ sandbox: Sandbox, timeout: String = "10s", backend: String = "", profile: String = "",
     daemon: String = ""
   ) -> String {
     http(url: sandbox.url + "/token", timeout: timeout, backend: backend, daemon: daemon)
@@ -10,7 +10,7 @@ enum Configuration {
   }
 
   static func http(
-    url: String, timeout: String = "2s", backend: String = "", daemon: String = ""
+    url: String, timeout: String = "10s", backend: String = "", daemon: String = ""
   ) -> String {
     """
     [daemon]

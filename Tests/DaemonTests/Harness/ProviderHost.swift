@@ -9,11 +9,13 @@ struct ProviderHost {
   let host: TestHost
   private let redirectURI: String
 
-  /// - Parameter timeout: for requests at the provider. A busy machine may take longer than a few
-  ///   seconds, and then credd asks once more: the provider counts that as misuse.
+  /// For requests at the provider. A busy machine may take longer than a few seconds, and then credd asks
+  /// once more: the provider counts that as misuse.
+  private static let timeout = "30s"
+
   init(
     _ backend: String = "", profile: String = "", signIn: String = "browser paste device",
-    timeout: String = "5s", managed: Bool = false
+    managed: Bool = false
   ) throws {
     redirectURI = Self.redirectURI
     host = try TestHost(managed: managed) { sandbox in
@@ -24,7 +26,7 @@ struct ProviderHost {
       client_id = sandbox-public
       redirect_uri = http://127.0.0.1/
       sign_in = \(signIn)
-      timeout = \(timeout)
+      timeout = \(Self.timeout)
       \(backend)
       [profile default]
       identity_pool_id = \(Sandbox.pool)
@@ -51,7 +53,7 @@ struct ProviderHost {
         issuer = \(sandbox.url)/oidc
         client_id = sandbox-public
         redirect_uri = http://127.0.0.1/
-        timeout = 5s
+        timeout = \(Self.timeout)
 
         """
     }

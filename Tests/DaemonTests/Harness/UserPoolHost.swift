@@ -24,7 +24,7 @@ struct UserPoolHost {
     user_pool_id = us-east-1_Sandbox
     client_id = \(client)
     user_pool_endpoint = \(sandbox.url)
-    timeout = 5s
+    timeout = 30s
     \(backend)
     [profile default]
     identity_pool_id = \(Sandbox.pool)
