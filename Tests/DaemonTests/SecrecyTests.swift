@@ -157,7 +157,8 @@ struct SecrecyTests {
       "bearer_token = \(secret)", "password = \(secret)", "environment.KEY = \(secret)",
       "header.A =\n\(secret)",
     ] {
-      try host.configure { _ in usual.replacing("timeout = 10s\n", with: "timeout = 10s\n\(line)\n") }
+      try host.configure { _ in usual.replacing("timeout = 10s\n", with: "timeout = 10s\n\(line)\n")
+      }
       let before = host.log.components(separatedBy: "the new configuration is not used").count
       host.daemon.send(SIGHUP)
       try Deadline.usual.wait(for: "the refusal of '\(line)'") {
