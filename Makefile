@@ -67,7 +67,7 @@ deps: ## install the Debian packages and the Python environments that all target
 build: ## build for debugging, into .build/debug
 	$(need_swift)
 	$(INSTALL_PACKAGES) $(BUILD_PACKAGES)
-	swift build
+	scripts/build
 
 .PHONY: release
 release: $(BINARIES) ## build for use: static Swift, stripped, into build/bin
@@ -75,7 +75,8 @@ release: $(BINARIES) ## build for use: static Swift, stripped, into build/bin
 # A folder of its own, so that a build for debugging can run beside it.
 RELEASE := build/release
 # credctl becomes a static executable by its settings in Package.swift.
-BUILD_RELEASE := swift build --configuration release --scratch-path $(RELEASE)
+# What is shipped is stripped.
+BUILD_RELEASE := swift build --configuration release -debug-info-format none --scratch-path $(RELEASE)
 
 $(BINARIES) &: $(SOURCES)
 	$(need_swift)
@@ -107,7 +108,7 @@ demo: ## show credentials arriving through credential_process; KEEP=1 leaves it 
 	# Built for debugging, which takes half the time of a release and is what `make test` needs too. The
 	# Python environment is made beside it.
 	scripts/python-venv build/venv-demo scripts/requirements-demo.txt & python=$$!; \
-	  scripts/step 'build of the programs' swift build --target Programs && wait "$$python"
+	  scripts/step 'build of the programs' scripts/build --target Programs && wait "$$python"
 	scripts/demo .build/debug
 
 .PHONY: check
@@ -131,7 +132,7 @@ bench: $(BINARIES) ## measure every figure against redis-server, ssh-agent and C
 # ---- The authentication server, a package of its own ----
 
 AUTHSERVER := contrib/authserver
-BUILD_AUTHSERVER := swift build --package-path $(AUTHSERVER)
+BUILD_AUTHSERVER := scripts/build --package-path $(AUTHSERVER)
 
 .PHONY: authserver
 authserver: ## build credd-authserver for use, into build/bin
@@ -147,7 +148,7 @@ authserver: ## build credd-authserver for use, into build/bin
 authserver-demo: ## enrol a host, register, sign in, and see credentials arrive
 	$(need_swift)
 	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(AUTHSERVER_PACKAGES) curl
-	swift build --target Programs
+	scripts/build --target Programs
 	$(BUILD_AUTHSERVER) --product credd-authserver
 	scripts/authserver-demo .build/debug $(AUTHSERVER)/.build/debug/credd-authserver
 
@@ -155,7 +156,7 @@ authserver-demo: ## enrol a host, register, sign in, and see credentials arrive
 authserver-test: ## the authentication server's tests, on SQLite and PostgreSQL
 	$(need_swift)
 	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(AUTHSERVER_PACKAGES) $(AUTHSERVER_TEST_PACKAGES)
-	swift build --product credd-sandbox
+	scripts/build --product credd-sandbox
 	scripts/authserver-test .build/debug
 
 .PHONY: authserver-bench

@@ -126,7 +126,8 @@ let package = Package(
       name: "CredctlTests",
       dependencies: ["CredCore", "CredctlKit", "credctl", "TestSupport", argumentParser],
       swiftSettings: strict),
-    .testTarget(name: "SandboxTests", dependencies: ["SandboxKit"], swiftSettings: strict),
+    .testTarget(
+      name: "SandboxTests", dependencies: ["SandboxKit", "TestSupport"], swiftSettings: strict),
     .testTarget(
       name: "DaemonTests",
       // The programs are dependencies so that they are built beside the tests that run them.

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -8,25 +9,25 @@ struct ConfigurationReadingsTests {
     var readings = ConfigurationReadings()
     let hanging = readings.begin() ?? 0
     // It took too long and was given up; then somebody reloads again.
-    #expect(readings.end(hanging) == .current)
+    expect(readings.end(hanging), equals: .current)
     let next = readings.begin() ?? 0
-    #expect(next != hanging)
+    expect(next != hanging)
     // Now the first one's thread comes back with what it read before.
-    #expect(readings.end(hanging) == .late)
-    #expect(readings.end(next) == .current)
+    expect(readings.end(hanging), equals: .late)
+    expect(readings.end(next), equals: .current)
     // And again, after all is done.
-    #expect(readings.end(hanging) == .late)
-    #expect(readings.end(next) == .late)
+    expect(readings.end(hanging), equals: .late)
+    expect(readings.end(next), equals: .late)
   }
 
   @Test func aReloadDuringAReadingReadsOnceMore() {
     var readings = ConfigurationReadings()
     let first = readings.begin() ?? 0
     let isSecond = readings.begin() != nil
-    #expect(!isSecond)
-    #expect(readings.end(first) == .outOfDate)
+    expect(!isSecond)
+    expect(readings.end(first), equals: .outOfDate)
     let second = readings.begin() ?? 0
-    #expect(readings.end(second) == .current)
+    expect(readings.end(second), equals: .current)
   }
 
   /// A daemon's reloads in any order: files change, requests come, readings end in time, or are given
@@ -49,12 +50,12 @@ struct ConfigurationReadingsTests {
       let reading = underWay[index]
       if isOverdue { underWay[index].isOverdue = true } else { underWay.remove(at: index) }
       switch readings.end(reading.generation) {
-      case .late: #expect(reading.isOverdue)
+      case .late: expect(reading.isOverdue)
       case .outOfDate: begin()
       case .current:
         // A reading that was given up changes nothing.
         guard !isOverdue else { break }
-        #expect(reading.content >= asked, "what was there before the reload was applied")
+        expect(reading.content >= asked, "what was there before the reload was applied")
         applied = reading.content
       }
     }
@@ -73,6 +74,6 @@ struct ConfigurationReadingsTests {
     asked = file
     begin()
     while !underWay.isEmpty { end(below(underWay.count), isOverdue: false) }
-    #expect(applied == file)
+    expect(applied, equals: file)
   }
 }

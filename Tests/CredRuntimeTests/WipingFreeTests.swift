@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -17,7 +18,7 @@ struct WipingFreeTests {
     arguments: [64, 200, 1032, 4096, 65_536])
   func `what comes from the allocator again holds nothing of before`(_ size: Int) {
     let seen = reused(size) { Self.free($0) }
-    #expect(seen == [UInt8](repeating: 0, count: size - Self.links))
+    expect(seen, equals: [UInt8](repeating: 0, count: size - Self.links))
   }
 
   @Test(.disabled(if: isSanitized, "a sanitizer has a free() of its own"))
@@ -28,15 +29,15 @@ struct WipingFreeTests {
       kept.append(Self.bytes(grown, 600))
       Self.free(grown)
     }
-    #expect(seen == [UInt8](repeating: 0, count: 600 - Self.links))
-    #expect(kept.allSatisfy { $0 == [UInt8](repeating: 0xA5, count: 600) })
+    expect(seen, equals: [UInt8](repeating: 0, count: 600 - Self.links))
+    expect(kept.allSatisfy { $0 == [UInt8](repeating: 0xA5, count: 600) })
   }
 
   @Test(.disabled(if: isSanitized, "a sanitizer has a free() of its own"))
   func `shrinking wipes the end`() {
     let place = Self.reallocate(Self.allocate(1000, filledWith: 0xA5), 600)
-    #expect(Self.bytes(place, 600).allSatisfy { $0 == 0xA5 })
-    #expect(Self.bytes(place, 1000).dropFirst(600).allSatisfy { $0 == 0 })
+    expect(Self.bytes(place, 600).allSatisfy { $0 == 0xA5 })
+    expect(Self.bytes(place, 1000).dropFirst(600).allSatisfy { $0 == 0 })
     Self.free(place)
   }
 

@@ -1,5 +1,6 @@
 import CredCore
 import CredctlKit
+import TestSupport
 import Testing
 
 struct FastCommandTests {
@@ -18,7 +19,7 @@ struct FastCommandTests {
       _ = try FastCommand(arguments[...])
       return nil
     } catch {
-      #expect(error.status == .usage)
+      expect(error.status, equals: .usage)
       return error.message
     }
   }
@@ -26,16 +27,17 @@ struct FastCommandTests {
   // MARK: get
 
   @Test func rendersTheRequest() throws {
-    #expect(try request("get") == "{\"op\":\"get\",\"profile\":\"default\"}\n")
-    #expect(
-      try request("get", "--profile", "work", "--min-ttl=900", "--refresh", "--wait", "0")
-        == "{\"op\":\"get\",\"profile\":\"work\",\"min_ttl\":900,\"wait\":0,\"refresh\":true}\n")
+    expect(try request("get"), equals: "{\"op\":\"get\",\"profile\":\"default\"}\n")
+    expect(
+      try request("get", "--profile", "work", "--min-ttl=900", "--refresh", "--wait", "0"),
+      equals: "{\"op\":\"get\",\"profile\":\"work\",\"min_ttl\":900,\"wait\":0,\"refresh\":true}\n")
   }
 
   @Test func takesTheProfileFromTheFirstWord() throws {
-    #expect(try options("get", "work")?.profile == "work")
-    #expect(
-      try options("--socket", "/a", "get", "--refresh", "work", "--wait", "1")?.profile == "work")
+    expect(try options("get", "work")?.profile, equals: "work")
+    expect(
+      try options("--socket", "/a", "get", "--refresh", "work", "--wait", "1")?.profile,
+      equals: "work")
     guard case .env(let env, .fish) = try FastCommand(["env", "work", "--format=fish"]),
       case .exec(let exec, command: ["true", "home"], renews: false) = try FastCommand(
         ["exec", "work", "--", "true", "home"])
@@ -43,13 +45,13 @@ struct FastCommandTests {
       Issue.record("not read")
       return
     }
-    #expect(env.profile == "work" && exec.profile == "work")
+    expect(env.profile == "work" && exec.profile == "work")
   }
 
   @Test func takesTheProfileFromTheEnvironmentIfTheCommandLineNamesNone() throws {
     let variables = ["CREDD_PROFILE": "home", "AWS_PROFILE": "other"]
     let profile = DefaultProfile.name { variables[$0] }
-    #expect(profile == "home")
+    expect(profile, equals: "home")
     for (arguments, expected) in [
       (["get"], "home"), (["get", "work"], "work"), (["get", "-p", "work"], "work"),
     ] {
@@ -57,9 +59,10 @@ struct FastCommandTests {
         Issue.record("not read")
         return
       }
-      #expect(options.profile == expected)
+      expect(options.profile, equals: expected)
     }
-    #expect(DefaultProfile.name { ["CREDD_PROFILE": "", "AWS_PROFILE": "other"][$0] } == "default")
+    expect(
+      DefaultProfile.name { ["CREDD_PROFILE": "", "AWS_PROFILE": "other"][$0] }, equals: "default")
   }
 
   @Test(arguments: [
@@ -70,14 +73,14 @@ struct FastCommandTests {
     (["--socket"], false),
   ])
   func knowsWhenAShellEvaluatesTheOutput(_ arguments: [String], _ isExpected: Bool) {
-    #expect(EvaluatedOutput.isExpected(of: arguments[...]) == isExpected)
+    expect(EvaluatedOutput.isExpected(of: arguments[...]), equals: isExpected)
   }
 
   @Test func asksInTheNameOfAnotherUser() throws {
-    #expect(
-      try request("get", "--user", #"a"b"#)
-        == "{\"op\":\"get\",\"profile\":\"default\",\"user\":\"a\\\"b\"}\n")
-    #expect(complaint(["get", "--user"]) == "option '--user' needs a value")
+    expect(
+      try request("get", "--user", #"a"b"#),
+      equals: "{\"op\":\"get\",\"profile\":\"default\",\"user\":\"a\\\"b\"}\n")
+    expect(complaint(["get", "--user"]), equals: "option '--user' needs a value")
   }
 
   @Test(arguments: [
@@ -85,9 +88,9 @@ struct FastCommandTests {
     ("299.999", "299.999"), ("300.000", "300"),
   ])
   func acceptsFractionsOfASecond(_ text: String, _ json: String) throws {
-    #expect(
-      try request("get", "--wait", text)
-        == "{\"op\":\"get\",\"profile\":\"default\",\"wait\":\(json)}\n")
+    expect(
+      try request("get", "--wait", text),
+      equals: "{\"op\":\"get\",\"profile\":\"default\",\"wait\":\(json)}\n")
   }
 
   @Test(arguments: [
@@ -99,24 +102,25 @@ struct FastCommandTests {
   }
 
   @Test func escapesTheProfile() throws {
-    #expect(
-      try request("get", "--profile=a\"\\\n") == #"{"op":"get","profile":"a\"\\\u000a"}"# + "\n")
+    expect(
+      try request("get", "--profile=a\"\\\n"),
+      equals: #"{"op":"get","profile":"a\"\\\u000a"}"# + "\n")
   }
 
   @Test func readsTheSocketBeforeAndAfterTheVerb() throws {
-    #expect(try options("--socket", "/a", "get")?.socket == "/a")
-    #expect(try options("get", "--socket=/b")?.socket == "/b")
-    #expect(try options("--socket=/a", "get", "--socket", "/b")?.socket == "/b")
+    expect(try options("--socket", "/a", "get")?.socket, equals: "/a")
+    expect(try options("get", "--socket=/b")?.socket, equals: "/b")
+    expect(try options("--socket=/a", "get", "--socket", "/b")?.socket, equals: "/b")
   }
 
   @Test func waitsLongerThanTheDaemon() throws {
-    #expect(try options("get")?.waiting.timeout == 15)
-    #expect(try options("get", "--wait", "300")?.waiting.timeout == 310)
-    #expect(try options("get", "--wait", "0.2")?.waiting.timeout == 11)
+    expect(try options("get")?.waiting.timeout, equals: 15)
+    expect(try options("get", "--wait", "300")?.waiting.timeout, equals: 310)
+    expect(try options("get", "--wait", "0.2")?.waiting.timeout, equals: 11)
   }
 
   @Test func theDaemonWaitsAsLongByDefault() {
-    #expect(.seconds(WaitLimits.defaultWait) == Limits.Line.defaultWait)
+    expect(.seconds(WaitLimits.defaultWait), equals: Limits.Line.defaultWait)
   }
 
   @Test(arguments: [
@@ -150,7 +154,7 @@ struct FastCommandTests {
     (["get", "-p", "work", "work"], "give the profile once, as a word or with '--profile'"),
   ])
   func refusesWithAReason(_ arguments: [String], _ reason: String) {
-    #expect(complaint(arguments) == reason)
+    expect(complaint(arguments), equals: reason)
   }
 
   // MARK: env, exec, ping
@@ -160,9 +164,9 @@ struct FastCommandTests {
       Issue.record("not read")
       return
     }
-    #expect(
-      String(decoding: options.request, as: UTF8.self)
-        == "{\"op\":\"get\",\"profile\":\"default\",\"min_ttl\":900}\n")
+    expect(
+      String(decoding: options.request, as: UTF8.self),
+      equals: "{\"op\":\"get\",\"profile\":\"default\",\"min_ttl\":900}\n")
   }
 
   @Test func commandStartsAfterTheTerminator() throws {
@@ -174,18 +178,19 @@ struct FastCommandTests {
       Issue.record("not read")
       return
     }
-    #expect(options.socket == "/a")
-    #expect(options.profile == "work")
-    #expect(options.waiting.minimumLifetime == Seconds(milliseconds: 60_000))
+    expect(options.socket, equals: "/a")
+    expect(options.profile, equals: "work")
+    expect(options.waiting.minimumLifetime, equals: Seconds(milliseconds: 60_000))
   }
 
   @Test func readsPing() throws {
-    #expect(try FastCommand(["ping"]) == .ping(socket: nil, json: false, timeout: 5))
-    #expect(
-      try FastCommand(["--socket", "/a", "ping", "--json", "--socket=/b"])
-        == .ping(socket: "/b", json: true, timeout: 5))
-    #expect(
-      try FastCommand(["ping", "--timeout", "1"]) == .ping(socket: nil, json: false, timeout: 1))
+    expect(try FastCommand(["ping"]), equals: .ping(socket: nil, json: false, timeout: 5))
+    expect(
+      try FastCommand(["--socket", "/a", "ping", "--json", "--socket=/b"]),
+      equals: .ping(socket: "/b", json: true, timeout: 5))
+    expect(
+      try FastCommand(["ping", "--timeout", "1"]),
+      equals: .ping(socket: nil, json: false, timeout: 1))
   }
 
   @Test(arguments: [
@@ -202,6 +207,6 @@ struct FastCommandTests {
     ["exec", "--=x", "true"], ["exec", "-h", "--", "true"], ["exec", "--format=sh", "--", "true"],
   ])
   func leavesTheRestToArgumentParser(_ arguments: [String]) throws {
-    #expect(try FastCommand(arguments[...]) == nil)
+    expect(try FastCommand(arguments[...]) == nil)
   }
 }

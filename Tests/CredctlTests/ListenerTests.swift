@@ -1,4 +1,5 @@
 import CredctlKit
+import TestSupport
 import Testing
 
 /// Whom credctl sends a request.
@@ -11,12 +12,12 @@ struct ListenerTests {
   }
 
   @Test func rootTheUserAndTheUserOfTheDaemonAreTrusted() {
-    for uid in [0, 1000, 990] as [UInt32] { #expect(listener(uid) == .trusted) }
-    #expect(listener(1001) == .stranger(uid: 1001))
-    #expect(listener(990, credd: nil) == .stranger(uid: 990))
+    for uid in [0, 1000, 990] as [UInt32] { expect(listener(uid), equals: .trusted) }
+    expect(listener(1001), equals: .stranger(uid: 1001))
+    expect(listener(990, credd: nil), equals: .stranger(uid: 990))
     // Whoever runs as nobody is an ordinary user on the host.
-    #expect(listener(65534) == .stranger(uid: 65534))
-    #expect(listener(65534, own: 65534) == .trusted)
+    expect(listener(65534), equals: .stranger(uid: 65534))
+    expect(listener(65534, own: 65534), equals: .trusted)
   }
 
   @Test func nothingIsLookedUpForRoot() {
@@ -34,15 +35,15 @@ struct ListenerTests {
         Issue.record("looked up")
         return nil
       })
-    #expect(listener == .trusted)
+    expect(listener, equals: .trusted)
   }
 
   @Test func anUnmappedListenerIsNobodysInANamespace() {
-    #expect(listener(65534, inNamespace: true) == .unmapped)
+    expect(listener(65534, inNamespace: true), equals: .unmapped)
     // A caller without a uid of its own is not the same user.
-    #expect(listener(65534, own: 65534, inNamespace: true) == .unmapped)
-    #expect(listener(0, inNamespace: true) == .trusted)
-    #expect(listener(1000, inNamespace: true) == .trusted)
+    expect(listener(65534, own: 65534, inNamespace: true), equals: .unmapped)
+    expect(listener(0, inNamespace: true), equals: .trusted)
+    expect(listener(1000, inNamespace: true), equals: .trusted)
   }
 
   private let given = SocketPath(argument: "/s", environment: { _ in nil }, exists: { _ in true })
@@ -51,7 +52,7 @@ struct ListenerTests {
 
   @Test func aTrustedListenerGetsEverything() {
     for socket in [given, user, .system] {
-      #expect(Listener.trusted.judgement(of: socket, .toKnownListener) == .send)
+      expect(Listener.trusted.judgement(of: socket, .toKnownListener), equals: .send)
     }
   }
 
@@ -63,25 +64,25 @@ struct ListenerTests {
           Issue.record("\(socket) was sent a request")
           continue
         }
-        #expect(failure.status == .notPermitted)
-        #expect(failure.message.contains("\(socket.path) belongs to uid 5"))
+        expect(failure.status, equals: .notPermitted)
+        expect(failure.message.contains("\(socket.path) belongs to uid 5"))
       }
-      #expect(Listener.stranger(uid: 5).judgement(of: user, secret) == .passOver)
+      expect(Listener.stranger(uid: 5).judgement(of: user, secret), equals: .passOver)
     }
   }
 
   @Test func anUnmappedListenerGetsASecretOnlyIfToldSo() {
     for socket in [given, .system] {
-      #expect(Listener.unmapped.judgement(of: socket, .none) == .send)
-      #expect(Listener.unmapped.judgement(of: socket, .toAnyListener) == .send)
+      expect(Listener.unmapped.judgement(of: socket, .none), equals: .send)
+      expect(Listener.unmapped.judgement(of: socket, .toAnyListener), equals: .send)
       guard case .refuse(let failure) = Listener.unmapped.judgement(of: socket, .toKnownListener)
       else {
         Issue.record("a secret was sent")
         continue
       }
-      #expect(failure.status == .notPermitted)
-      #expect(failure.message.contains("--trust-socket"))
+      expect(failure.status, equals: .notPermitted)
+      expect(failure.message.contains("--trust-socket"))
     }
-    #expect(Listener.unmapped.judgement(of: user, .none) == .passOver)
+    expect(Listener.unmapped.judgement(of: user, .none), equals: .passOver)
   }
 }

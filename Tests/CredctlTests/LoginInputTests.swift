@@ -1,6 +1,7 @@
 import CredCore
 import CredctlKit
 import Foundation
+import TestSupport
 import Testing
 
 struct LoginInputTests {
@@ -14,42 +15,42 @@ struct LoginInputTests {
   }
 
   @Test func readsAPasswordKeyByKey() {
-    #expect(line("secret\r") == .done(Secret("secret")))
-    #expect(line("secret\n") == .done(Secret("secret")))
-    #expect(line("secret") == .more)
-    #expect(line("wrong\u{15}right\r") == .done(Secret("right")))
-    #expect(line("a\u{1B}b\r") == .done(Secret("ab")))
+    expect(line("secret\r"), equals: .done(Secret("secret")))
+    expect(line("secret\n"), equals: .done(Secret("secret")))
+    expect(line("secret"), equals: .more)
+    expect(line("wrong\u{15}right\r"), equals: .done(Secret("right")))
+    expect(line("a\u{1B}b\r"), equals: .done(Secret("ab")))
   }
 
   @Test func readsTextsForTriggers() throws {
     let entries = try MetadataOption.entries(["a=1", "b=", "c=x=y"])
-    #expect(entries.map(\.name) == ["a", "b", "c"])
-    #expect(entries.map(\.text) == [Secret("1"), Secret(""), Secret("x=y")])
+    expect(entries.map(\.name), equals: ["a", "b", "c"])
+    expect(entries.map(\.text), equals: [Secret("1"), Secret(""), Secret("x=y")])
     var line = RequestLine(operation: "respond")
     line.add(metadata: entries)
-    #expect(
-      String(decoding: line.finished(), as: UTF8.self)
-        == #"{"op":"respond","client_metadata":{"a":"1","b":"","c":"x=y"}}"# + "\n")
+    expect(
+      String(decoding: line.finished(), as: UTF8.self),
+      equals: #"{"op":"respond","client_metadata":{"a":"1","b":"","c":"x=y"}}"# + "\n")
     for wrong in [["a"], ["=1"], ["a=1", "a=2"], (0...64).map { "n\($0)=1" }] {
       #expect(throws: Failure.self) { try MetadataOption.entries(wrong) }
     }
   }
 
   @Test func removesWholeCharacters() {
-    #expect(line("pä\u{7F}ö\r") == .done(Secret("pö")))
-    #expect(line("\u{7F}\u{8}x\r") == .done(Secret("x")))
+    expect(line("pä\u{7F}ö\r"), equals: .done(Secret("pö")))
+    expect(line("\u{7F}\u{8}x\r"), equals: .done(Secret("x")))
   }
 
   @Test func cancels() {
-    #expect(line("abc\u{3}") == .cancelled)
-    #expect(line("\u{4}") == .cancelled)
-    #expect(line("a\u{4}\r") == .done(Secret("a")))
+    expect(line("abc\u{3}"), equals: .cancelled)
+    expect(line("\u{4}"), equals: .cancelled)
+    expect(line("a\u{4}\r"), equals: .done(Secret("a")))
   }
 
   @Test func readsSources() throws {
-    #expect(try LoginSource("a.com=@/x=y").place == .file("/x=y"))
-    #expect(try LoginSource("arn:aws:iam::1:saml-provider/x=-").place == .standardInput)
-    #expect(try LoginSource("a.com=-").provider == "a.com")
+    expect(try LoginSource("a.com=@/x=y").place, equals: .file("/x=y"))
+    expect(try LoginSource("arn:aws:iam::1:saml-provider/x=-").place, equals: .standardInput)
+    expect(try LoginSource("a.com=-").provider, equals: "a.com")
   }
 
   @Test func knowsShortNamesOfProviders() throws {
@@ -57,10 +58,10 @@ struct LoginInputTests {
       ("facebook", "graph.facebook.com"), ("google", "accounts.google.com"),
       ("amazon", "www.amazon.com"), ("apple", "appleid.apple.com"),
     ] {
-      #expect(try LoginSource("\(name)=@f").provider == provider)
+      expect(try LoginSource("\(name)=@f").provider, equals: provider)
       #expect(throws: Failure.self) { try LoginSource.list(["\(name)=-", "\(provider)=@f"]) }
     }
-    #expect(try LoginSource("Google=-").provider == "Google")
+    expect(try LoginSource("Google=-").provider, equals: "Google")
   }
 
   /// credctl(1) lists them: `.Li a , b and c are short for .Li x , y and z`.
@@ -69,7 +70,7 @@ struct LoginInputTests {
       .deletingLastPathComponent()
     let page = try String(contentsOf: root.appending(path: "docs/man/credctl.1"), encoding: .utf8)
     let parts = page.components(separatedBy: "are short for")
-    #expect(parts.count == 2)
+    expect(parts.count, equals: 2)
     func names(_ lines: some Sequence<Substring>) -> [String] {
       lines.filter { $0.hasPrefix(".Li ") }.flatMap {
         $0.dropFirst(4).split(whereSeparator: { " ,".contains($0) }).map(String.init)
@@ -78,17 +79,17 @@ struct LoginInputTests {
     let before = parts[0].split(separator: "\n").suffix(4).drop { !$0.hasPrefix(".Li ") }
     let after = parts[1].split(separator: "\n").prefix { !$0.hasPrefix(".It") }
     let (short, long) = (names(before), names(after))
-    #expect(short.count >= 4 && short.count == long.count, "\(short) \(long)")
+    expect(short.count >= 4 && short.count == long.count, "\(short) \(long)")
     for (name, provider) in zip(short, long) {
-      #expect(try LoginSource("\(name)=@f").provider == provider)
+      expect(try LoginSource("\(name)=@f").provider, equals: provider)
     }
   }
 
   @Test(arguments: ["", "a.com", "=-", "a.com=", "a.com=@", "a.com=eyJsecret"])
   func refusesASource(_ text: String) {
     let error = #expect(throws: Failure.self) { try LoginSource(text) }
-    #expect(error?.status == .usage)
-    #expect(error?.message.contains("eyJsecret") == false)
+    expect(error?.status, equals: .usage)
+    expect(error?.message.contains("eyJsecret") == false)
   }
 
   @Test(arguments: [
@@ -99,8 +100,9 @@ struct LoginInputTests {
   }
 
   @Test func trimsTokensAndKeepsPasswords() throws {
-    #expect(try SecretText.token(Array(" \ttok en\r\n\n".utf8), name: "token") == Secret("tok en"))
-    #expect(try SecretText.password(Array(" p \r\nmore".utf8)) == Secret(" p "))
+    expect(
+      try SecretText.token(Array(" \ttok en\r\n\n".utf8), name: "token"), equals: Secret("tok en"))
+    expect(try SecretText.password(Array(" p \r\nmore".utf8)), equals: Secret(" p "))
   }
 
   @Test(arguments: [[], [0x20, 0x0A], [0xFF]] as [[UInt8]])
@@ -111,8 +113,8 @@ struct LoginInputTests {
   @Test func rendersALogin() {
     var request = RequestLine(operation: "login", profile: "w")
     request.add("logins", [("a.com", Secret("t\"1")), ("b.com", Secret("t2"))])
-    #expect(
-      String(decoding: request.finished(), as: UTF8.self)
-        == #"{"op":"login","profile":"w","logins":{"a.com":"t\"1","b.com":"t2"}}"# + "\n")
+    expect(
+      String(decoding: request.finished(), as: UTF8.self),
+      equals: #"{"op":"login","profile":"w","logins":{"a.com":"t\"1","b.com":"t2"}}"# + "\n")
   }
 }

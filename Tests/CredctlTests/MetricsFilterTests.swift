@@ -1,4 +1,5 @@
 import CredctlKit
+import TestSupport
 import Testing
 
 struct MetricsFilterTests {
@@ -12,8 +13,9 @@ struct MetricsFilterTests {
       credd_waiters 2
 
       """
-    #expect(
-      MetricsFilter.withoutProfiles(text) == """
+    expect(
+      MetricsFilter.withoutProfiles(text),
+      equals: """
         # HELP credd_waiters Requests that wait for a refresh or a sign-in.
         # TYPE credd_waiters gauge
         credd_waiters 2

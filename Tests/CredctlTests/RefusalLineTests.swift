@@ -1,5 +1,6 @@
 @testable import CredCore
 import CredctlKit
+import TestSupport
 import Testing
 
 /// Every line that credctl prints when the daemon refuses a request. A changed line shows here.
@@ -29,13 +30,14 @@ struct RefusalLineTests {
     for code in ProtocolErrorCode.allCases {
       let refusal = Refusal(code: code.rawValue, message: "m", retryAfter: 1)
       let status = Failure(refusal, profile: nil).status.code
-      #expect(statuses[code.kind]?.contains(status) == true, "\(code)")
+      expect(statuses[code.kind]?.contains(status) == true, "\(code)")
     }
   }
 
   @Test func cognito() {
-    #expect(
-      lines(.cognitoIdentity, FailureTable.cognito) == """
+    expect(
+      lines(.cognitoIdentity, FailureTable.cognito),
+      equals: """
         TokenRejected 77 Cognito says the token has expired: sign in again; if the backend gave it, check the backend's cache and clock
         TokenRejected 77 Cognito does not accept the token's signature: the backend must pass on a token from Cognito itself
         TokenRejected 77 Cognito says this is no token of its own: the backend must pass on the one from GetOpenIdTokenForDeveloperIdentity
@@ -60,8 +62,9 @@ struct RefusalLineTests {
   }
 
   @Test func sts() {
-    #expect(
-      lines(.sts, FailureTable.sts) == """
+    expect(
+      lines(.sts, FailureTable.sts),
+      equals: """
         TokenRejected 77 STS says the token has expired: sign in again; if the backend gave it, check the backend's cache and clock
         TokenRejected 77 STS does not accept the token: sign in again; if this stays, check the pool's provider in IAM
         CognitoUnavailable 75 STS could not reach the token's issuer; it is tried again
@@ -81,8 +84,9 @@ struct RefusalLineTests {
       FailureTable.serverFault, FailureTable.throttledByStatus, FailureTable.unknownRefusal,
       FailureTable.notSent,
     ]
-    #expect(
-      lines(.cognitoIdentity, FailureTable.anyService + statuses) == """
+    expect(
+      lines(.cognitoIdentity, FailureTable.anyService + statuses),
+      equals: """
         Throttled 75 Cognito is being asked too often; it is tried again
         Throttled 75 Cognito has reached a limit of the account; it is tried again
         Throttled 75 Cognito is being asked too often; it is tried again
@@ -101,8 +105,9 @@ struct RefusalLineTests {
   }
 
   @Test func developerCredentials() {
-    #expect(
-      lines(.backend("corp"), FailureTable.signature) == """
+    expect(
+      lines(.backend("corp"), FailureTable.signature),
+      equals: """
         BackendUnavailable 75 backend 'corp': the developer credentials have expired; renew them
         BackendUnavailable 75 backend 'corp': the signature's time is wrong; set this host's clock
         BackendUnavailable 75 backend 'corp': the signature's time is wrong; set this host's clock
@@ -117,8 +122,9 @@ struct RefusalLineTests {
 
   @Test func backend() {
     let statuses = [401, 403, 404, 408, 429, 503, 511, 500, 302, 400, 204]
-    #expect(
-      lines(.backend("corp"), statuses.map { FailureTable.backend(status: $0) }) == """
+    expect(
+      lines(.backend("corp"), statuses.map { FailureTable.backend(status: $0) }),
+      equals: """
         SignInRequired 77 backend 'corp' wants the user to sign in: sign in with 'credctl login --profile work'
         BackendRejected 77 backend 'corp' refuses this user: ask those who run it for access
         BackendRejected 77 backend 'corp' does not know this user: ask those who run it, or check user_identifier and url
@@ -135,8 +141,9 @@ struct RefusalLineTests {
   }
 
   @Test func hostThatTheBackendRefuses() {
-    #expect(
-      lines(.backend("corp"), [FailureTable.hostRefused]) == """
+    expect(
+      lines(.backend("corp"), [FailureTable.hostRefused]),
+      equals: """
         BackendRejected 77 backend 'corp' does not accept this host's bearer token: check bearer_token_file; tell the administrator of this host
 
         """)
@@ -148,12 +155,13 @@ struct RefusalLineTests {
   ])
   func aCodeThatIsNotKnownIsJudgedByItsKind(kind: String, status: Int32) {
     let refusal = Refusal(code: "NewCode", message: "m", kind: kind)
-    #expect(Failure(refusal, profile: "work").status.code == status)
+    expect(Failure(refusal, profile: "work").status.code, equals: status)
   }
 
   @Test func signIn() {
-    #expect(
-      lines(.backend("corp"), [401, 429, 500].map { FailureTable.signIn(status: $0) }) == """
+    expect(
+      lines(.backend("corp"), [401, 429, 500].map { FailureTable.signIn(status: $0) }),
+      equals: """
         SignInFailed 77 backend 'corp' refuses the sign-in: check user name and password
         Throttled 75 backend 'corp' is being asked too often; it is tried again
         BackendUnavailable 75 backend 'corp' has a fault; it is tried again
@@ -171,8 +179,9 @@ struct RefusalLineTests {
         FailureTable.html, FailureTable.redirect, FailureTable.malformedReply,
         FailureTable.wrongPool,
       ]
-    #expect(
-      lines(.backend("corp"), rows) == """
+    expect(
+      lines(.backend("corp"), rows),
+      equals: """
         BackendUnavailable 75 backend 'corp': its host name cannot be resolved; check the network, DNS and the URL
         BackendUnavailable 75 backend 'corp' cannot be reached; check the network, the URL and the proxy
         BackendUnavailable 75 backend 'corp': the TLS handshake failed; it is tried again
@@ -207,8 +216,9 @@ struct RefusalLineTests {
       ProtocolError(.tooManyRequests, "refreshed a moment ago", retryAfter: .seconds(2)),
       ProtocolError(.invalidRequest, "min_ttl asks for 7200 s, but tokens last 600 s"),
     ]
-    #expect(
-      machine.map(line).joined() == """
+    expect(
+      machine.map(line).joined(),
+      equals: """
         SignInRequired 77 nobody is signed in: sign in with 'credctl login --profile work'
         SignInRequired 77 signed out: sign in with 'credctl login --profile work'
         SignInRequired 77 the developer token is used up: sign in with 'credctl login --profile work'
@@ -248,8 +258,9 @@ struct RefusalLineTests {
         .backendUnavailable, "backend 'corp' is not available now; it is tried again (status 503)",
         retryAfter: .seconds(30)),
     ]
-    #expect(
-      errors.map(line).joined() == """
+    expect(
+      errors.map(line).joined(),
+      equals: """
         InvalidRequest 64 profile 'work' has no backend that takes passwords
         SignInRequired 77 profile 'work' needs a password: sign in with 'credctl login --profile work'
         TooManyRequests 75 too many sign-ins that failed: ask again in 8 s
@@ -271,17 +282,18 @@ struct RefusalLineTests {
 
   @Test func command() {
     let rows = [67, 69, 77, 78, 1].map { FailureTable.exec(exitStatus: $0) }
-    #expect(
+    expect(
       lines(
-        .backend("script"), rows + [FailureTable.execNotStarted, FailureTable.execKilled]) == """
-          BackendRejected 77 backend 'script' does not know this user: ask those who run it, or check user_identifier and url
-          BackendUnavailable 75 backend 'script' is not available now; it is tried again
-          BackendRejected 77 backend 'script' refuses this user: ask those who run it for access
-          BackendUnavailable 69 backend 'script': its command cannot be run as configured; check command; tell the administrator of this host
-          BackendUnavailable 75 backend 'script': its command failed; it is tried again
-          BackendUnavailable 69 backend 'script': its command cannot be started; check command and its permissions; tell the administrator of this host
-          BackendUnavailable 75 backend 'script': its command was killed; it is tried again
+        .backend("script"), rows + [FailureTable.execNotStarted, FailureTable.execKilled]),
+      equals: """
+        BackendRejected 77 backend 'script' does not know this user: ask those who run it, or check user_identifier and url
+        BackendUnavailable 75 backend 'script' is not available now; it is tried again
+        BackendRejected 77 backend 'script' refuses this user: ask those who run it for access
+        BackendUnavailable 69 backend 'script': its command cannot be run as configured; check command; tell the administrator of this host
+        BackendUnavailable 75 backend 'script': its command failed; it is tried again
+        BackendUnavailable 69 backend 'script': its command cannot be started; check command and its permissions; tell the administrator of this host
+        BackendUnavailable 75 backend 'script': its command was killed; it is tried again
 
-          """)
+        """)
   }
 }

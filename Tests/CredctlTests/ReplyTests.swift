@@ -1,6 +1,7 @@
 import CredCore
 import CredctlKit
 import Foundation
+import TestSupport
 import Testing
 
 struct ReplyTests {
@@ -21,7 +22,7 @@ struct ReplyTests {
   }
 
   @Test func acceptsCredentials() {
-    #expect(failure(Self.good) == nil)
+    expect(failure(Self.good) == nil)
   }
 
   @Test(arguments: [
@@ -35,13 +36,13 @@ struct ReplyTests {
     good + "\t",
   ])
   func refusesLinesThatAreNoReply(_ line: String) {
-    #expect(failure(line)?.status == .unavailable)
-    #expect(failure(line)?.message.hasSuffix("check that credd listens there") == true)
+    expect(failure(line)?.status, equals: .unavailable)
+    expect(failure(line)?.message.hasSuffix("check that credd listens there") == true)
   }
 
   @Test func errorDoesNotRepeatTheReply() {
     let cut = String(Self.good.replacing("\"T\"", with: "\"TOPSECRET").dropLast())
-    #expect(failure(cut)?.message.contains("TOPSECRET") == false)
+    expect(failure(cut)?.message.contains("TOPSECRET") == false)
   }
 
   @Test(arguments: [
@@ -56,7 +57,7 @@ struct ReplyTests {
     ("TooManyRequests", .tryAgain), ("ShuttingDown", .tryAgain),
   ])
   func hasAStatusForEachCode(_ code: String, _ status: Sysexit) {
-    #expect(refusal(code)?.status == status)
+    expect(refusal(code)?.status, equals: status)
   }
 
   /// The statuses that credd-protocol(7) gives.
@@ -67,12 +68,12 @@ struct ReplyTests {
     let page = try String(
       contentsOf: root.appending(path: "docs/man/credd-protocol.7"), encoding: .utf8)
     let status = try #require(refusal(code.rawValue, #","RetryAfter":1"#)?.status.code)
-    #expect(page.contains("\n.It Li \(code.rawValue) Pq \(status)\n"))
+    expect(page.contains("\n.It Li \(code.rawValue) Pq \(status)\n"))
   }
 
   @Test(arguments: ProtocolErrorCode.allCases)
   func everyErrorCodeIsAFailure(_ code: ProtocolErrorCode) {
-    #expect(refusal(code.rawValue).map { [64, 69, 75, 77].contains($0.status.code) } == true)
+    expect(refusal(code.rawValue).map { [64, 69, 75, 77].contains($0.status.code) } == true)
   }
 
   /// Whatever `watch` reports is shown, and none of it ends the watch.
@@ -92,8 +93,8 @@ struct ReplyTests {
     ]
     for event in events {
       let line = RenderedReply.event(event, profile: "work").bytes
-      #expect(failure(String(decoding: line, as: UTF8.self), .event) == nil, "\(event)")
-      #expect(EventLine.text(of: try JSONValue.parse(line), now: time) != nil, "\(event)")
+      expect(failure(String(decoding: line, as: UTF8.self), .event) == nil, "\(event)")
+      expect(EventLine.text(of: try JSONValue.parse(line), now: time) != nil, "\(event)")
     }
   }
 
@@ -111,55 +112,58 @@ struct ReplyTests {
       (.ping(version: "1", pid: 2), .daemon),
     ]
     for (reply, shape) in lines {
-      #expect(failure(String(decoding: reply.bytes, as: UTF8.self), shape) == nil)
+      expect(failure(String(decoding: reply.bytes, as: UTF8.self), shape) == nil)
     }
   }
 
   @Test func anErrorInAnEventIsNoRefusal() throws {
     let error = ProtocolError(.backendUnavailable, "it failed")
     let degraded = RenderedReply.event(.degraded(error, expiration: nil), profile: "work")
-    #expect(failure(String(decoding: degraded.bytes, as: UTF8.self), .event) == nil)
-    #expect(failure(#"{"Version":1,"Event":"fromTheFuture","Error":7}"#, .event) == nil)
-    #expect(
-      failure(#"{"Version":1,"Error":{"Code":"AccessDenied","Message":"no"}}"#, .event)?.status
-        == .notPermitted)
-    #expect(failure(#"{"Version":1,"Event":"x","Error":{}}"#, .session)?.status == .unavailable)
+    expect(failure(String(decoding: degraded.bytes, as: UTF8.self), .event) == nil)
+    expect(failure(#"{"Version":1,"Event":"fromTheFuture","Error":7}"#, .event) == nil)
+    expect(
+      failure(#"{"Version":1,"Error":{"Code":"AccessDenied","Message":"no"}}"#, .event)?.status,
+      equals: .notPermitted)
+    expect(
+      failure(#"{"Version":1,"Event":"x","Error":{}}"#, .session)?.status, equals: .unavailable)
   }
 
   @Test func advisesByTheCode() {
-    #expect(
-      refusal("SignInRequired")?.line
-        == "credctl: it failed: sign in with 'credctl login --profile work'\n")
-    #expect(refusal("Throttled", #","RetryAfter":30"#)?.message == "it failed: ask again in 30 s")
-    #expect(refusal("Throttled", #","RetryAfter":0.2"#)?.message == "it failed: ask again in 1 s")
-    #expect(refusal("Throttled", #","RetryAfter":0"#)?.message == "it failed: ask again")
-    #expect(refusal("Throttled", #","RetryAfter":1e300"#)?.message == "it failed")
-    #expect(refusal("PoolMisconfigured", #","RetryAfter":30"#)?.message == "it failed")
-    #expect(refusal("TooManyRequests")?.message == "it failed: try again later")
+    expect(
+      refusal("SignInRequired")?.line,
+      equals: "credctl: it failed: sign in with 'credctl login --profile work'\n")
+    expect(
+      refusal("Throttled", #","RetryAfter":30"#)?.message, equals: "it failed: ask again in 30 s")
+    expect(
+      refusal("Throttled", #","RetryAfter":0.2"#)?.message, equals: "it failed: ask again in 1 s")
+    expect(refusal("Throttled", #","RetryAfter":0"#)?.message, equals: "it failed: ask again")
+    expect(refusal("Throttled", #","RetryAfter":1e300"#)?.message, equals: "it failed")
+    expect(refusal("PoolMisconfigured", #","RetryAfter":30"#)?.message, equals: "it failed")
+    expect(refusal("TooManyRequests")?.message, equals: "it failed: try again later")
   }
 
   @Test func detectsThatAPasswordIsNeeded() {
-    #expect(refusal("SignInRequired")?.wantsPassword == true)
-    #expect(refusal("SignInFailed")?.wantsPassword == false)
-    #expect(failure("no JSON")?.wantsPassword == false)
+    expect(refusal("SignInRequired")?.wantsPassword == true)
+    expect(refusal("SignInFailed")?.wantsPassword == false)
+    expect(failure("no JSON")?.wantsPassword == false)
   }
 
   @Test func addsNothingToAMessageWithACommand() {
     let failure = Failure(
       Refusal(code: "SignInRequired", message: "run 'credctl login -p x'"), profile: "x")
-    #expect(failure.message == "run 'credctl login -p x'")
+    expect(failure.message, equals: "run 'credctl login -p x'")
   }
 
   @Test func quotesTheProfileForTheShell() {
     let failure = Failure(Refusal(code: "SignInRequired", message: "no"), profile: "it's me")
-    #expect(failure.message == #"no: sign in with 'credctl login --profile 'it'\''s me''"#)
+    expect(failure.message, equals: #"no: sign in with 'credctl login --profile 'it'\''s me''"#)
   }
 
   @Test func aMessageCannotCommandTheTerminal() {
     let message = "a\u{1B}[31mb\r\nc\u{202E}d\u{7}" + String(repeating: "x", count: 5000)
     let line = Failure(Refusal(code: "Internal", message: message), profile: nil).line
-    #expect(line.hasPrefix("credctl: a[31mb cdxxx"))
-    #expect(line.utf8.filter { $0 < 0x20 }.count == 1)
-    #expect(line.count < 1100)
+    expect(line.hasPrefix("credctl: a[31mb cdxxx"))
+    expect(line.utf8.filter { $0 < 0x20 }.count, equals: 1)
+    expect(line.count < 1100)
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredctlKit
@@ -17,13 +18,13 @@ struct SharedConfigurationTests {
       ("[default\ncredential_process=x", "credential_process"),
     ] as [(String, String?)])
   func aSourceOfCredentialsIsFound(_ text: String, _ source: String?) {
-    #expect(SharedConfiguration.source(in: Array(text.utf8)) == source)
+    expect(SharedConfiguration.source(in: Array(text.utf8)), equals: source)
   }
 
   @Test func theFileIsWhereSDKsLook() {
-    #expect(SharedConfiguration.path { ["HOME": "/h"][$0] } == "/h/.aws/config")
-    #expect(SharedConfiguration.path { ["HOME": "/h", "AWS_CONFIG_FILE": "/c"][$0] } == "/c")
-    #expect(SharedConfiguration.path { _ in nil } == nil)
+    expect(SharedConfiguration.path { ["HOME": "/h"][$0] }, equals: "/h/.aws/config")
+    expect(SharedConfiguration.path { ["HOME": "/h", "AWS_CONFIG_FILE": "/c"][$0] }, equals: "/c")
+    expect(SharedConfiguration.path { _ in nil } == nil)
   }
 
   @Test func theFileIsHiddenOnlyIfThatIsWanted() throws {
@@ -31,12 +32,12 @@ struct SharedConfigurationTests {
       let variables = try CredentialVariables(
         url: "http://127.0.0.1:1/credentials/p", token: Secret("t"), region: nil,
         leavesOutConfig: isHidden)
-      #expect(variables.variables.contains { $0.name == "AWS_CONFIG_FILE" } == isHidden)
+      expect(variables.variables.contains { $0.name == "AWS_CONFIG_FILE" }, equals: isHidden)
     }
   }
 
   @Test func itGoesWithRenewAlone() throws {
-    #expect(try FastCommand(["exec", "--no-config", "--", "true"]) == nil)
+    expect(try FastCommand(["exec", "--no-config", "--", "true"]) == nil)
     guard
       case .exec(let options, command: ["true"], renews: true)? = try FastCommand(
         ["exec", "--renew", "--no-config", "--", "true"])
@@ -44,6 +45,6 @@ struct SharedConfigurationTests {
       Issue.record("it is a command")
       return
     }
-    #expect(options.leavesOutConfig)
+    expect(options.leavesOutConfig)
   }
 }

@@ -1,5 +1,6 @@
 import CredCore
 import CredctlKit
+import TestSupport
 import Testing
 
 /// `credctl status` puts pages together.
@@ -14,14 +15,14 @@ struct StatusPagesTests {
   @Test func allPagesAreOneReply() throws {
     var pages = StatusPages()
     try pages.add(page(0..<3, next: "2/p2"))
-    #expect(pages.next == "2/p2" && !pages.isOnePage)
+    expect(pages.next == "2/p2" && !pages.isOnePage)
     try pages.add(page(3..<5, next: nil))
-    #expect(pages.next == nil && !pages.isOnePage)
+    expect(pages.next == nil && !pages.isOnePage)
     var whole: [UInt8] = pages.line
-    #expect(whole.popLast() == 0x0A)
-    #expect(
-      String(decoding: whole, as: UTF8.self)
-        == #"{"Version":1,"Sessions":[{"Profile":"p0","Uid":0},{"Profile":"p1","Uid":1},"#
+    expect(whole.popLast(), equals: 0x0A)
+    expect(
+      String(decoding: whole, as: UTF8.self),
+      equals: #"{"Version":1,"Sessions":[{"Profile":"p0","Uid":0},{"Profile":"p1","Uid":1},"#
         + #"{"Profile":"p2","Uid":2},{"Profile":"p3","Uid":3},{"Profile":"p4","Uid":4}],"#
         + #""Daemon":{"Version":"1"}}"#)
   }
@@ -29,7 +30,7 @@ struct StatusPagesTests {
   @Test func aSinglePageIsTheDaemonsOwnLine() throws {
     var pages = StatusPages()
     try pages.add(page(0..<3, next: nil))
-    #expect(pages.isOnePage)
+    expect(pages.isOnePage)
   }
 
   @Test func pagesWithoutAnEndAreAnError() throws {

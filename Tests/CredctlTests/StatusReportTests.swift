@@ -1,5 +1,6 @@
 import CredCore
 import CredctlKit
+import TestSupport
 import Testing
 
 struct StatusReportTests {
@@ -21,8 +22,9 @@ struct StatusReportTests {
     """#
 
   @Test func showsASession() throws {
-    #expect(
-      try report(Self.session) == """
+    expect(
+      try report(Self.session),
+      equals: """
         credd 1.2, pid 7
 
         PROFILE  USER   STATE     IDENTITY     EXPIRES    REFRESH                          LAST CALLER  LAST ERROR
@@ -32,7 +34,7 @@ struct StatusReportTests {
   }
 
   @Test func reportsThatThereAreNoSessions() throws {
-    #expect(try report("") == "credd 1.2, pid 7\nno sessions\n")
+    expect(try report(""), equals: "credd 1.2, pid 7\nno sessions\n")
   }
 
   @Test func showsADashForMissingAndWrongMembers() throws {
@@ -45,22 +47,22 @@ struct StatusReportTests {
     let expected =
       "ab       1000  signedOut  -         expired  -        -            "
       + "60 min ago: Timeout: slow thing"
-    #expect(row.map(String.init) == expected)
+    expect(row.map(String.init), equals: expected)
   }
 
   @Test func coloursOnlyAPresentError() throws {
     let error = #""LastError":{"Code":"Timeout","Message":"m"},"Failures":"#
     let text = "- of -: Timeout: m"
-    #expect(
+    expect(
       try report("{\(error)2}", width: 80, hasColour: true).contains("\u{1B}[31m\(text)\u{1B}[0m"))
-    #expect(try report("{\(error)0}", width: 80, hasColour: true).contains("\n\(text)\n"))
+    expect(try report("{\(error)0}", width: 80, hasColour: true).contains("\n\(text)\n"))
   }
 
   @Test func showsTheUptime() throws {
     let daemon = try JSONValue.parse(Array(#"{"Version":"1","Pid":3,"Uptime":7300}"#.utf8))
-    #expect(DaemonLine(daemon).text == "credd 1, pid 3, up 2 h")
-    #expect(DaemonLine(nil).text == "credd")
-    #expect(DaemonLine(daemon).troubles == [])
+    expect(DaemonLine(daemon).text, equals: "credd 1, pid 3, up 2 h")
+    expect(DaemonLine(nil).text, equals: "credd")
+    expect(DaemonLine(daemon).troubles, equals: [])
   }
 
   @Test func saysWhereTheDaemonListens() throws {
@@ -71,8 +73,9 @@ struct StatusReportTests {
       """#
     let text = StatusReport(try JSONValue.parse(Array(reply.utf8)), now: Self.now)
       .rendered(on: TextTable.Display(width: nil, hasColour: false))
-    #expect(
-      text == """
+    expect(
+      text,
+      equals: """
         credd 1, pid 3
         listens on /run/credd/credd.sock, 127.0.0.1:337 (endpoint), /run/t (tokens)
         no sessions
@@ -85,8 +88,9 @@ struct StatusReportTests {
       Array(
         #"{"ReloadError":"f:1:\nx","StateDirectory":"no space left on device","ClockSkew":-90}"#
           .utf8))
-    #expect(
-      DaemonLine(daemon).troubles == [
+    expect(
+      DaemonLine(daemon).troubles,
+      equals: [
         "the configuration was not reloaded: f:1: x",
         "identities are in memory alone: no space left on device",
         "this host's clock is 90 s fast",
@@ -100,18 +104,19 @@ struct StatusReportTests {
     let text = try report(
       long.replacing("us-east-1:1", with: "us-east-1:\(UInt64.max)"), width: width)
     let lines = text.split(separator: "\n")
-    #expect(lines.allSatisfy { $0.count <= width }, "\(text)")
-    #expect(lines[1].hasPrefix("PROFILE  "))
+    expect(lines.allSatisfy { $0.count <= width }, "\(text)")
+    expect(lines[1].hasPrefix("PROFILE  "))
     // The error is not cut.
-    #expect(text.filter { $0 != "\n" && $0 != " " }.contains(String(repeating: "Long", count: 40)))
+    expect(text.filter { $0 != "\n" && $0 != " " }.contains(String(repeating: "Long", count: 40)))
   }
 
   @Test func showsErrorsBelowTheTableOnATerminal() throws {
     let failed = Self.session.replacing(
       "null",
       with: #"{"Code":"Timeout","Message":"no answer","At":"2025-12-31T23:57:00Z"},"Failures":2"#)
-    #expect(
-      try report(failed, width: 80) == """
+    expect(
+      try report(failed, width: 80),
+      equals: """
         credd 1.2, pid 7
 
         PROFILE  USER   STATE     IDENTITY     EXPIRES    REFRESH            LAST CALLER
@@ -120,7 +125,7 @@ struct StatusReportTests {
         work of alice: 3 min ago: Timeout: no answer
 
         """)
-    #expect(
+    expect(
       try report(failed, width: 80, hasColour: true)
         .contains("\n\u{1B}[31mwork of alice: 3 min ago: Timeout: no answer\u{1B}[0m\n"))
   }
@@ -133,16 +138,16 @@ struct StatusReportTests {
           .utf8))
     let text = StatusReport(reply, profile: "home", now: Self.now)
       .rendered(on: TextTable.Display(width: nil, hasColour: false))
-    #expect(text.contains("\nhome ") && !text.contains("\nwork "))
+    expect(text.contains("\nhome ") && !text.contains("\nwork "))
     let line = StatusReport.line(reply, profile: "home")
-    #expect(line.last == UInt8(ascii: "\n"))
+    expect(line.last, equals: UInt8(ascii: "\n"))
     let filtered = try JSONValue.parse(line)
     guard case .array(let sessions) = filtered["Sessions"] else {
       Issue.record("no sessions")
       return
     }
-    #expect(sessions.map { $0["Profile"]?.text } == ["home"])
-    #expect(
+    expect(sessions.map { $0["Profile"]?.text }, equals: ["home"])
+    expect(
       String(decoding: line, as: UTF8.self).hasSuffix(
         #""Daemon":{"Pid":7.50,"Up":[true,null]}}"# + "\n"))
   }
@@ -153,21 +158,22 @@ struct StatusReportTests {
       {"Version":1,"Profiles":[{"Profile":"default","SignIn":{"Means":["host","token"],"New":1}},
       {"Profile":"x"}]}
       """#
-    #expect(
-      ProfileList.rendered(try JSONValue.parse(Array(reply.utf8)), on: display) == """
+    expect(
+      ProfileList.rendered(try JSONValue.parse(Array(reply.utf8)), on: display),
+      equals: """
         PROFILE  SIGN-IN
         default  host, token
         x        -
 
         """)
-    #expect(
-      ProfileList.rendered(try JSONValue.parse(Array(#"{"Profiles":[]}"#.utf8)), on: display)
-        == "no profile is open to you\n")
+    expect(
+      ProfileList.rendered(try JSONValue.parse(Array(#"{"Profiles":[]}"#.utf8)), on: display),
+      equals: "no profile is open to you\n")
   }
 
   @Test func hasColoursOnlyIfTheDisplayHas() throws {
-    #expect(try report(Self.session, hasColour: true).contains("\u{1B}[32msignedIn\u{1B}[0m"))
-    #expect(try !report(Self.session).contains("\u{1B}"))
+    expect(try report(Self.session, hasColour: true).contains("\u{1B}[32msignedIn\u{1B}[0m"))
+    expect(try !report(Self.session).contains("\u{1B}"))
   }
 
   @Test(arguments: [
@@ -176,7 +182,7 @@ struct StatusReportTests {
     (Int64.min, "106751991167300 days ago"),
   ])
   func writesTimesForPeople(_ seconds: Int64, _ phrase: String) {
-    #expect(RelativeTime.phrase(seconds) == phrase)
+    expect(RelativeTime.phrase(seconds), equals: phrase)
   }
 }
 
@@ -190,25 +196,26 @@ struct EventLineTests {
   @Test func leavesOutEventsThatItDoesNotKnow() throws {
     let event = try JSONValue.parse(
       Array(#"{"Version":1,"Event":"somethingNew","Handle":"x"}"#.utf8))
-    #expect(EventLine.text(of: event, now: hour) == nil)
+    expect(EventLine.text(of: event, now: hour) == nil)
   }
 
   private let hour = WallTime(milliseconds: 7_200_000)
 
   @Test func describesEachEvent() throws {
     let b = try IdentityID("us-east-1:b")
-    #expect(try text(.state(.signedOut, identityID: nil)) == "1970-01-01T00:00:00Z work: signedOut")
-    #expect(try text(.state(.guest, identityID: b)).hasSuffix("work: guest as us-east-1:b"))
-    #expect(
+    expect(
+      try text(.state(.signedOut, identityID: nil)), equals: "1970-01-01T00:00:00Z work: signedOut")
+    expect(try text(.state(.guest, identityID: b)).hasSuffix("work: guest as us-east-1:b"))
+    expect(
       try text(.identityChanged(previous: nil, current: b))
         .hasSuffix("work: identity changed from none to us-east-1:b"))
-    #expect(
+    expect(
       try text(.refreshed(identityID: b, expiration: hour, nextRefresh: nil))
         .hasSuffix("work: refreshed, expires in 2 h"))
-    #expect(
+    expect(
       try text(.degraded(ProtocolError(.timeout, "slow"), expiration: hour))
         .hasSuffix("work: degraded: Timeout: slow, expires in 2 h"))
-    #expect(
+    expect(
       try text(
         .challenge(
           SignInChallenge(.code(.sms, destination: "+***99"), name: "SMS_MFA"),

@@ -1,4 +1,5 @@
 import CredctlKit
+import TestSupport
 import Testing
 
 struct TransportErrorTests {
@@ -15,8 +16,8 @@ struct TransportErrorTests {
         argument: argument, environment: { environment[$0] }, exists: { $0 == user },
         passesOverUser: true)
     }
-    #expect(path(nil, ["XDG_RUNTIME_DIR": "/run/user/7"]) == .system)
-    #expect(path("/arg", ["XDG_RUNTIME_DIR": "/run/user/7"]).path == "/arg")
+    expect(path(nil, ["XDG_RUNTIME_DIR": "/run/user/7"]), equals: .system)
+    expect(path("/arg", ["XDG_RUNTIME_DIR": "/run/user/7"]).path, equals: "/arg")
   }
 
   @Test(arguments: [
@@ -29,41 +30,41 @@ struct TransportErrorTests {
     _ argument: String?, _ runtime: String?, _ folder: String, _ mayAppear: Bool
   ) {
     let environment = ["XDG_RUNTIME_DIR": runtime]
-    #expect(
+    expect(
       SocketPath.mayAppear(
-        argument: argument, environment: { environment[$0] ?? nil }, exists: { $0 == folder })
-        == mayAppear)
+        argument: argument, environment: { environment[$0] ?? nil }, exists: { $0 == folder }),
+      equals: mayAppear)
   }
 
   @Test func takesTheFirstPathThatIsSet() {
     let environment = ["CREDD_SOCKET": "/env", "XDG_RUNTIME_DIR": "/run/user/7"]
     let user = "/run/user/7/credd/credd.sock"
-    #expect(resolve("/arg", environment, existing: user).path == "/arg")
-    #expect(resolve(nil, environment, existing: user).path == "/env")
-    #expect(resolve(nil, ["XDG_RUNTIME_DIR": "/run/user/7"], existing: user).path == user)
-    #expect(resolve(nil, ["XDG_RUNTIME_DIR": "/run/user/7"]).path == "/run/credd/credd.sock")
-    #expect(resolve(nil, ["CREDD_SOCKET": "", "XDG_RUNTIME_DIR": ""]) == .system)
+    expect(resolve("/arg", environment, existing: user).path, equals: "/arg")
+    expect(resolve(nil, environment, existing: user).path, equals: "/env")
+    expect(resolve(nil, ["XDG_RUNTIME_DIR": "/run/user/7"], existing: user).path, equals: user)
+    expect(resolve(nil, ["XDG_RUNTIME_DIR": "/run/user/7"]).path, equals: "/run/credd/credd.sock")
+    expect(resolve(nil, ["CREDD_SOCKET": "", "XDG_RUNTIME_DIR": ""]), equals: .system)
   }
 
   @Test func advisesByTheOriginOfThePath() {
     let user = "/run/user/7/credd/credd.sock"
     func message(_ socket: SocketPath) -> String { Failure(.noListener, at: socket).message }
-    #expect(
-      message(.system)
-        == "credd is not running (no listener at /run/credd/credd.sock): "
+    expect(
+      message(.system),
+      equals: "credd is not running (no listener at /run/credd/credd.sock): "
         + "start it with 'systemctl start credd.socket'")
-    #expect(
+    expect(
       message(resolve(nil, ["XDG_RUNTIME_DIR": "/run/user/7"], existing: user))
         .hasSuffix("start it with 'systemctl --user start credd.socket'"))
-    #expect(message(resolve("/arg")).hasSuffix("or correct --socket or $CREDD_SOCKET"))
+    expect(message(resolve("/arg")).hasSuffix("or correct --socket or $CREDD_SOCKET"))
   }
 
   @Test func endsWithTheStatusOfTheError() {
-    #expect(Failure(.noListener, at: .system).status == .unavailable)
-    #expect(Failure(.notPermitted, at: .system).status == .notPermitted)
-    #expect(Failure(.replyTimedOut(seconds: 15), at: .system).status == .tryAgain)
-    #expect(Failure(.closedEarly, at: .system).status == .tryAgain)
-    #expect(Failure(.replyTooLong, at: .system).status == .unavailable)
-    #expect(Failure(.pathTooLong(limit: 107), at: .system).status == .usage)
+    expect(Failure(.noListener, at: .system).status, equals: .unavailable)
+    expect(Failure(.notPermitted, at: .system).status, equals: .notPermitted)
+    expect(Failure(.replyTimedOut(seconds: 15), at: .system).status, equals: .tryAgain)
+    expect(Failure(.closedEarly, at: .system).status, equals: .tryAgain)
+    expect(Failure(.replyTooLong, at: .system).status, equals: .unavailable)
+    expect(Failure(.pathTooLong(limit: 107), at: .system).status, equals: .usage)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Where the listening socket comes from, and what becomes of it.
@@ -34,12 +35,12 @@ struct ActivationTests {
     let socket = try StreamSocket(unixPath: path)
     try socket.send("{\"op\":\"ping\"}\n{}\n")
     let pid = try socket.reply()["Daemon"]?["Pid"]?.number
-    #expect(pid == Double(daemon.pid))
-    #expect(try socket.reply()["AccessKeyId"] != nil)
+    expect(pid, equals: Double(daemon.pid))
+    expect(try socket.reply()["AccessKeyId"] != nil)
     daemon.send(SIGTERM)
-    #expect(try daemon.wait() == 0)
-    #expect(socket.isClosed())
-    #expect(mode(path) == 0o640)
+    expect(try daemon.wait(), equals: 0)
+    expect(socket.isClosed())
+    expect(mode(path), equals: 0o640)
   }
 
   /// Each is named; the daemon then serves at its own path.
@@ -64,36 +65,36 @@ struct ActivationTests {
     }
     let socket = try StreamSocket(unixPath: path)
     try socket.send("{}\n")
-    #expect(try socket.reply()["AccessKeyId"] != nil)
+    expect(try socket.reply()["AccessKeyId"] != nil)
     for descriptor in [3, 4] {
-      #expect(daemon.errors.contains("warning: cannot serve passed socket \(descriptor) "))
+      expect(daemon.errors.contains("warning: cannot serve passed socket \(descriptor) "))
     }
     daemon.send(SIGTERM)
-    #expect(try daemon.wait() == 0)
+    expect(try daemon.wait(), equals: 0)
     withExtendedLifetime(stray) {}
   }
 
   @Test
   func ownSocketIsMadeForAllUsersAndRemoved() throws {
     let host = try TestHost()
-    #expect(mode(host.socketPath) == (geteuid() == 0 ? 0o666 : 0o600))
-    #expect(try host.stopDaemon() == 0)
-    #expect(mode(host.socketPath) == nil)
+    expect(mode(host.socketPath), equals: (geteuid() == 0 ? 0o666 : 0o600))
+    expect(try host.stopDaemon(), equals: 0)
+    expect(mode(host.socketPath) == nil)
   }
 
   @Test
   func socketOfADeadDaemonIsReplacedAndThatOfALiveOneIsNot() throws {
     let host = try TestHost()
     let second = try ChildProcess(host.creddArguments + ["--socket", host.socketPath])
-    #expect(try second.wait() == EX_OSERR)
-    #expect(second.errors.contains(host.socketPath))
-    #expect(try host.credctl("get").status == 0)
+    expect(try second.wait(), equals: EX_OSERR)
+    expect(second.errors.contains(host.socketPath))
+    expect(try host.credctl("get").status, equals: 0)
     host.daemon.send(SIGKILL)
     try host.daemon.wait()
-    #expect(mode(host.socketPath) != nil)
+    expect(mode(host.socketPath) != nil)
     let third = try ChildProcess(host.creddArguments + ["--socket", host.socketPath])
     try Deadline.usual.wait(for: "credd") { try host.credctl("ping").status == 0 }
-    #expect(third.status == nil)
+    expect(third.status == nil)
   }
 
   @Test
@@ -102,9 +103,9 @@ struct ActivationTests {
     let path = try Stage.current().newFile("notes")
     try Data("mine".utf8).write(to: URL(filePath: path))
     let daemon = try ChildProcess(host.creddArguments + ["--socket", path])
-    #expect(try daemon.wait() == EX_OSERR)
-    #expect(daemon.errors.contains(path))
-    #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
+    expect(try daemon.wait(), equals: EX_OSERR)
+    expect(daemon.errors.contains(path))
+    expect(try String(contentsOfFile: path, encoding: .utf8), equals: "mine")
   }
 
   @Test(
@@ -126,14 +127,14 @@ struct ActivationTests {
     // daemon would be idle.
     for gap in [700_000, 2_500_000, 0] as [UInt32] {
       try socket.send("{}\n")
-      #expect(try socket.reply()["AccessKeyId"] != nil)
+      expect(try socket.reply()["AccessKeyId"] != nil)
       usleep(gap)
-      #expect(daemon.status == nil)
+      expect(daemon.status == nil)
     }
     socket.finishSending()
-    #expect(try daemon.wait() == 0)
-    #expect(daemon.errors.contains("nobody was connected for a while"))
-    #expect(mode(path) != nil)
+    expect(try daemon.wait(), equals: 0)
+    expect(daemon.errors.contains("nobody was connected for a while"))
+    expect(mode(path) != nil)
   }
 
   @Test
@@ -148,8 +149,8 @@ struct ActivationTests {
   func askedToStopWhileItStartsItEndsCleanly() throws {
     for _ in 0..<5 {
       let host = try TestHost()
-      #expect(try host.stopDaemon() == 0)
-      #expect(!FileManager.default.fileExists(atPath: host.socketPath))
+      expect(try host.stopDaemon(), equals: 0)
+      expect(!FileManager.default.fileExists(atPath: host.socketPath))
     }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The main job: what a client gets where all is well.
@@ -10,14 +11,15 @@ struct AnswerTests {
     let socket = try host.connect()
     try socket.send("{}\n")
     let line = try #require(try socket.line())
-    #expect(line.hasPrefix(#"{"Version":1,"AccessKeyId":"ASIA"#))
+    expect(line.hasPrefix(#"{"Version":1,"AccessKeyId":"ASIA"#))
     let reply = try JSON(line)
-    #expect(
-      reply.keys == ["Version", "AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"])
+    expect(
+      reply.keys,
+      equals: ["Version", "AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"])
     let left = try #require(reply["Expiration"]?.text?.timeFromNow)
-    #expect((3300...3600).contains(left))
+    expect((3300...3600).contains(left))
     // aws-sdk-go v1 reads no more than 8 KiB.
-    #expect(line.utf8.count < 8192)
+    expect(line.utf8.count < 8192)
   }
 
   @Test(arguments: ["{}", "{}\n", "\n\n{}\n"])
@@ -27,9 +29,9 @@ struct AnswerTests {
     try socket.send(request)
     socket.finishSending()
     let all = String(decoding: try socket.rest(), as: UTF8.self)
-    #expect(all.hasSuffix("\n"))
-    #expect(all.split(separator: "\n").count == 1)
-    #expect(try JSON(all)["AccessKeyId"] != nil)
+    expect(all.hasSuffix("\n"))
+    expect(all.split(separator: "\n").count, equals: 1)
+    expect(try JSON(all)["AccessKeyId"] != nil)
   }
 
   @Test(.enabled(if: Programs.installed("nc") != nil, "takes nc(1)"))
@@ -39,22 +41,22 @@ struct AnswerTests {
     try Data("{}\n".utf8).write(to: URL(filePath: input))
     let netcat = try ChildProcess(
       [try #require(Programs.installed("nc")), "-N", "-U", host.socketPath], input: input)
-    #expect(try netcat.wait() == 0)
-    #expect(try JSON(netcat.output)["AccessKeyId"] != nil)
+    expect(try netcat.wait(), equals: 0)
+    expect(try JSON(netcat.output)["AccessKeyId"] != nil)
   }
 
   @Test
   func credctlPrintsTheDaemonsLineAndTheSecondCallComesFromTheCache() throws {
     let host = try TestHost()
     let first = try host.credctl("get")
-    #expect(first.status == 0)
-    #expect(first.errors.isEmpty)
+    expect(first.status, equals: 0)
+    expect(first.errors.isEmpty)
     let socket = try host.connect()
     try socket.send("{}\n")
-    #expect(try socket.line().map { $0 + "\n" } == first.output)
-    #expect(try host.credctl("get", "--profile", "default") == first)
-    #expect(try host.sandbox.callbacks == 1)
-    #expect(try host.sandbox.exchanges == 1)
+    expect(try socket.line().map { $0 + "\n" }, equals: first.output)
+    expect(try host.credctl("get", "--profile", "default"), equals: first)
+    expect(try host.sandbox.callbacks, equals: 1)
+    expect(try host.sandbox.exchanges, equals: 1)
   }
 
   @Test
@@ -62,41 +64,41 @@ struct AnswerTests {
     let host = try TestHost()
     let before = try JSON(try host.credctl("get").output)
     let refreshed = try host.credctl("get", "--refresh")
-    #expect(refreshed.status == 0)
-    #expect(try JSON(refreshed.output)["AccessKeyId"] != before["AccessKeyId"])
-    #expect(try host.credctl("get").output == refreshed.output)
-    #expect(try host.sandbox.exchanges == 2)
-    #expect(try host.sandbox.callbacks == 2)
+    expect(refreshed.status, equals: 0)
+    expect(try JSON(refreshed.output)["AccessKeyId"] != before["AccessKeyId"])
+    expect(try host.credctl("get").output, equals: refreshed.output)
+    expect(try host.sandbox.exchanges, equals: 2)
+    expect(try host.sandbox.callbacks, equals: 2)
   }
 
   @Test
   func minimumLifetimeIsKeptOrRefused() throws {
     let host = try TestHost()
     let enough = try host.ask(#"{"min_ttl":3000}"#)
-    #expect(try #require(enough["Expiration"]?.text?.timeFromNow) > 3000)
-    #expect(try host.ask(#"{"min_ttl":1800}"#) == enough)
+    expect(try #require(enough["Expiration"]?.text?.timeFromNow) > 3000)
+    expect(try host.ask(#"{"min_ttl":1800}"#), equals: enough)
     let tooMuch = try host.credctl("get", "--min-ttl", "7200")
-    #expect(tooMuch.status == 64)
-    #expect(tooMuch.output.isEmpty)
-    #expect(tooMuch.errors.contains("7200"))
-    #expect(try host.sandbox.exchanges == 1)
+    expect(tooMuch.status, equals: 64)
+    expect(tooMuch.output.isEmpty)
+    expect(tooMuch.errors.contains("7200"))
+    expect(try host.sandbox.exchanges, equals: 1)
   }
 
   @Test
   func tokenIsTheIdentitysOwnAndIsReused() throws {
     let host = try TestHost()
     let outcome = try host.credctl("token")
-    #expect(outcome.status == 0)
-    #expect(outcome.errors.isEmpty)
+    expect(outcome.status, equals: 0)
+    expect(outcome.errors.isEmpty)
     let reply = try JSON(outcome.output)
-    #expect(reply.keys == ["Version", "IdentityId", "Token", "Expiration"])
+    expect(reply.keys, equals: ["Version", "IdentityId", "Token", "Expiration"])
     let claims = try Self.claims(try #require(reply["Token"]?.text))
-    #expect(claims["sub"] == reply["IdentityId"])
-    #expect(claims["aud"]?.text == Sandbox.pool)
-    #expect(try host.credctl("token") == outcome)
-    #expect(try host.ask()["AccessKeyId"] != nil)
-    #expect(try host.sandbox.callbacks == 1)
-    #expect(try host.sandbox.exchanges == 1)
+    expect(claims["sub"], equals: reply["IdentityId"])
+    expect(claims["aud"]?.text, equals: Sandbox.pool)
+    expect(try host.credctl("token"), equals: outcome)
+    expect(try host.ask()["AccessKeyId"] != nil)
+    expect(try host.sandbox.callbacks, equals: 1)
+    expect(try host.sandbox.exchanges, equals: 1)
   }
 
   private static func claims(_ token: String) throws -> JSON {
@@ -110,43 +112,43 @@ struct AnswerTests {
   func identityCallsNoServer() throws {
     let host = try TestHost()
     let before = try host.ask(#"{"op":"identity"}"#)
-    #expect(
-      before
-        == .object([
-          "Version": .number(1), "Profile": .string("default"),
-          "State": .string("signedOut"),
-        ]))
-    #expect(try host.sandbox.callbacks == 0)
+    expect(
+      before,
+      equals: .object([
+        "Version": .number(1), "Profile": .string("default"),
+        "State": .string("signedOut"),
+      ]))
+    expect(try host.sandbox.callbacks, equals: 0)
     let token = try host.ask(#"{"op":"token"}"#)
     let after = try host.ask(#"{"op":"identity","profile":"default"}"#)
-    #expect(after["State"]?.text == "signedIn")
-    #expect(after["IdentityId"] == token["IdentityId"])
-    #expect(try host.credctl("identity").output.contains(try #require(after["IdentityId"]?.text)))
+    expect(after["State"]?.text, equals: "signedIn")
+    expect(after["IdentityId"], equals: token["IdentityId"])
+    expect(try host.credctl("identity").output.contains(try #require(after["IdentityId"]?.text)))
   }
 
   @Test
   func statusShowsSessionsAndNoSecret() throws {
     let host = try TestHost()
-    #expect(try host.credctl("status").output.contains("no sessions"))
+    expect(try host.credctl("status").output.contains("no sessions"))
     let credentials = try host.ask()
     let table = try host.credctl("status")
-    #expect(table.status == 0)
-    #expect(table.errors.isEmpty)
-    #expect(
+    expect(table.status, equals: 0)
+    expect(table.errors.isEmpty)
+    expect(
       table.output.contains(
         /PROFILE +USER +STATE +IDENTITY +EXPIRES +REFRESH +LAST CALLER +LAST ERROR/))
-    #expect(table.output.contains(/default +\S+ +signedIn +us-east-1:\S+ +in \d/))
+    expect(table.output.contains(/default +\S+ +signedIn +us-east-1:\S+ +in \d/))
     let json = try host.credctl("status", "--json")
     let status = try JSON(json.output)
     let session = try #require(status["Sessions"]?[0])
-    #expect(session["Profile"]?.text == "default")
-    #expect(session["State"]?.text == "signedIn")
-    #expect(session["Expiration"] == credentials["Expiration"])
-    #expect(status["Daemon"]?["Exchanges"]?.number == 1)
+    expect(session["Profile"]?.text, equals: "default")
+    expect(session["State"]?.text, equals: "signedIn")
+    expect(session["Expiration"], equals: credentials["Expiration"])
+    expect(status["Daemon"]?["Exchanges"]?.number, equals: 1)
     for key in ["AccessKeyId", "SecretAccessKey", "SessionToken"] {
       let secret = try #require(credentials[key]?.text)
-      #expect(!table.output.contains(secret))
-      #expect(!json.output.contains(secret))
+      expect(!table.output.contains(secret))
+      expect(!json.output.contains(secret))
     }
   }
 
@@ -157,15 +159,15 @@ struct AnswerTests {
         + Configuration.direct($0, "closed", "allow_users = nobody-of-this-name")
     }
     let table = try host.credctl("profiles")
-    #expect(
-      table
-        == TestHost.Outcome(
-          status: 0,
-          output: "PROFILE  SIGN-IN\ndefault  host, token, logins\nsocial   token, logins\n",
-          errors: ""))
+    expect(
+      table,
+      equals: TestHost.Outcome(
+        status: 0,
+        output: "PROFILE  SIGN-IN\ndefault  host, token, logins\nsocial   token, logins\n",
+        errors: ""))
     let json = try JSON(host.credctl("profiles", "--json").output)
-    #expect(json["Profiles"]?.count == 2)
-    #expect(json["Profiles"]?[0]?["SignIn"]?["Means"]?[0]?.text == "host")
+    expect(json["Profiles"]?.count, equals: 2)
+    expect(json["Profiles"]?[0]?["SignIn"]?["Means"]?[0]?.text, equals: "host")
   }
 
   @Test
@@ -175,21 +177,21 @@ struct AnswerTests {
     }
     try host.sandbox.plan(
       #"{"Service":"backend","Kind":"status","Status":403,"Count":1,"Body":"{}"}"#)
-    #expect(try host.refusal("{}").errorCode == "BackendRejected")
-    #expect(try host.credctl("status").output.contains("BackendRejected"))
+    expect(try host.refusal("{}").errorCode, equals: "BackendRejected")
+    expect(try host.credctl("status").output.contains("BackendRejected"))
     try Deadline.usual.wait(for: "credentials") {
       try host.ask(#"{"wait":30}"#)["AccessKeyId"] != nil
     }
     _ = try host.credentials("other")
     let both = try host.credctl("status")
-    #expect(both.output.contains("\ndefault ") && both.output.contains("\nother "))
-    #expect(!both.output.contains("BackendRejected"))
+    expect(both.output.contains("\ndefault ") && both.output.contains("\nother "))
+    expect(!both.output.contains("BackendRejected"))
     let one = try host.credctl("status", "--profile", "other")
-    #expect(!one.output.contains("\ndefault ") && one.output.contains("\nother "))
-    #expect(try host.credctl("status", "other").output.contains("\nother "))
+    expect(!one.output.contains("\ndefault ") && one.output.contains("\nother "))
+    expect(try host.credctl("status", "other").output.contains("\nother "))
     let json = try JSON(host.credctl("status", "other", "--json").output)
-    #expect(json["Sessions"]?.count == 1)
-    #expect(json["Daemon"]?["Pid"] != nil)
+    expect(json["Sessions"]?.count, equals: 1)
+    expect(json["Daemon"]?["Pid"] != nil)
   }
 
   /// A terminal of 80 columns, as a person has it.
@@ -217,29 +219,29 @@ struct AnswerTests {
       print(text.decode().replace("\\r", ""))
       """)
     let lines = try script.lines(host, [Programs.credctl])
-    #expect(lines.allSatisfy { $0.count <= 80 }, "\(lines)")
-    #expect(lines.contains { $0.hasPrefix("default ") })
-    #expect(lines.contains { $0.contains("default of ") && $0.contains("Unavailable") })
+    expect(lines.allSatisfy { $0.count <= 80 }, "\(lines)")
+    expect(lines.contains { $0.hasPrefix("default ") })
+    expect(lines.contains { $0.contains("default of ") && $0.contains("Unavailable") })
   }
 
   @Test
   func pingNamesTheProcess() throws {
     let host = try TestHost()
     let pid = Double(host.daemon.pid)
-    #expect(try host.ask(#"{"op":"ping"}"#)["Daemon"]?["Pid"]?.number == pid)
+    expect(try host.ask(#"{"op":"ping"}"#)["Daemon"]?["Pid"]?.number, equals: pid)
     let outcome = try host.credctl("ping")
-    #expect(outcome.status == 0)
-    #expect(outcome.output.contains("pid \(host.daemon.pid)"))
+    expect(outcome.status, equals: 0)
+    expect(outcome.output.contains("pid \(host.daemon.pid)"))
   }
 
   @Test
   func idsComeBackAsTheyWereGiven() throws {
     let host = try TestHost()
-    #expect(try host.ask(#"{"op":"ping","id":"a\"b"}"#)["Id"] == .string("a\"b"))
-    #expect(try host.ask(#"{"op":"ping","id":-7}"#)["Id"] == .number(-7))
-    #expect(try host.ask(#"{"op":"nothing","id":"x"}"#)["Id"] == .string("x"))
-    #expect(try host.ask(#"{"id":1}"#)["Id"] == .number(1))
-    #expect(try host.ask(#"{"profile":"missing","id":2}"#)["Id"] == .number(2))
+    expect(try host.ask(#"{"op":"ping","id":"a\"b"}"#)["Id"], equals: .string("a\"b"))
+    expect(try host.ask(#"{"op":"ping","id":-7}"#)["Id"], equals: .number(-7))
+    expect(try host.ask(#"{"op":"nothing","id":"x"}"#)["Id"], equals: .string("x"))
+    expect(try host.ask(#"{"id":1}"#)["Id"], equals: .number(1))
+    expect(try host.ask(#"{"profile":"missing","id":2}"#)["Id"], equals: .number(2))
   }
 
   @Test
@@ -253,8 +255,8 @@ struct AnswerTests {
     try socket.send(lines.joined(separator: "\n") + "\n")
     for number in 0..<600 {
       let reply = try socket.reply()
-      #expect(reply["Id"] == .number(Double(number)))
-      #expect((reply["Error"] != nil) == (number % 6 == 5))
+      expect(reply["Id"], equals: .number(Double(number)))
+      expect((reply["Error"] != nil), equals: (number % 6 == 5))
     }
   }
 
@@ -264,8 +266,8 @@ struct AnswerTests {
     let socket = try host.connect()
     for byte in Array(#"{"op":"ping","id":"pieces"}"#.utf8) { try socket.send([byte]) }
     try socket.send("\n{\"op\":\"pi")
-    #expect(try socket.reply()["Id"]?.text == "pieces")
+    expect(try socket.reply()["Id"]?.text, equals: "pieces")
     try socket.send("ng\"}\n")
-    #expect(try socket.reply()["Daemon"] != nil)
+    expect(try socket.reply()["Daemon"] != nil)
   }
 }

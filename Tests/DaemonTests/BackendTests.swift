@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// The ways to reach a backend.
@@ -10,16 +11,16 @@ struct BackendTests {
     let host = try TestHost {
       Configuration.usual($0, backend: "header.X-Team = infra & co")
     }
-    #expect(try host.ask()["AccessKeyId"] != nil)
+    expect(try host.ask()["AccessKeyId"] != nil)
     let request = try host.sandbox.lastRequest("token")
-    #expect(request["Method"]?.text == "POST")
-    #expect(request["Headers"]?["X-Team"]?.text == "infra & co")
-    #expect(request["Headers"]?["Authorization"] == nil)
-    #expect(
-      try JSON(try #require(request["Body"]?.text))
-        == JSON(
-          #"{"IdentityPoolId":"\#(Sandbox.pool)","DeveloperProviderName":"login.example.app","#
-            + #""DeveloperUserIdentifier":"alice"}"#))
+    expect(request["Method"]?.text, equals: "POST")
+    expect(request["Headers"]?["X-Team"]?.text, equals: "infra & co")
+    expect(request["Headers"]?["Authorization"] == nil)
+    expect(
+      try JSON(try #require(request["Body"]?.text)),
+      equals: try JSON(
+        #"{"IdentityPoolId":"\#(Sandbox.pool)","DeveloperProviderName":"login.example.app","#
+          + #""DeveloperUserIdentifier":"alice"}"#))
   }
 
   @Test
@@ -29,12 +30,12 @@ struct BackendTests {
         url: sandbox.url + "/token/alice?host={host}&uid={uid}", backend: "method = GET")
         + Configuration.profile("default", endpoint: sandbox.url)
     }
-    #expect(try host.ask()["AccessKeyId"] != nil)
+    expect(try host.ask()["AccessKeyId"] != nil)
     let request = try host.sandbox.lastRequest("token")
-    #expect(request["Method"]?.text == "GET")
-    #expect(request["Path"]?.text == "/token/alice")
-    #expect(request["Query"]?.text?.hasSuffix("&uid=\(getuid())") == true)
-    #expect(request["Body"]?.text == "")
+    expect(request["Method"]?.text, equals: "GET")
+    expect(request["Path"]?.text, equals: "/token/alice")
+    expect(request["Query"]?.text?.hasSuffix("&uid=\(getuid())") == true)
+    expect(request["Body"]?.text, equals: "")
   }
 
   @Test
@@ -45,9 +46,9 @@ struct BackendTests {
         url: "http://backend.invalid/token", backend: "unix_socket = \(path)")
         + Configuration.profile("default", endpoint: sandbox.url)
     }
-    #expect(try host.ask()["AccessKeyId"] != nil)
-    #expect(
-      try host.sandbox.lastRequest("token")["Headers"]?["Host"]?.text == "backend.invalid")
+    expect(try host.ask()["AccessKeyId"] != nil)
+    expect(
+      try host.sandbox.lastRequest("token")["Headers"]?["Host"]?.text, equals: "backend.invalid")
   }
 
   @Test
@@ -58,16 +59,16 @@ struct BackendTests {
       Configuration.usual($0, backend: "bearer_token_file = \(file)")
     }
     let refused = try host.credctl("get", "--wait", "1")
-    #expect(refused.status == 77)
-    #expect(refused.output.isEmpty)
+    expect(refused.status, equals: 77)
+    expect(refused.output.isEmpty)
     // Written by an editor, it ends in a newline.
     try Data("the-right-one\n".utf8).write(to: URL(filePath: file))
     try Deadline.usual.wait(for: "the sign-in") {
       try host.ask(#"{"wait":1}"#)["AccessKeyId"] != nil
     }
-    #expect(
-      try host.sandbox.lastRequest("token")["Headers"]?["Authorization"]?.text
-        == "Bearer the-right-one")
+    expect(
+      try host.sandbox.lastRequest("token")["Headers"]?["Authorization"]?.text,
+      equals: "Bearer the-right-one")
   }
 
   /// The host's token and the user's are two: one that has run out says nothing of the other.
@@ -79,34 +80,34 @@ struct BackendTests {
       Configuration.password($0, backend: "bearer_token_file = \(file)")
     }
     let login = try host.logIn("alice")
-    #expect(login["State"]?.text == "signedIn", "\(login)")
+    expect(login["State"]?.text, equals: "signedIn", "\(login)")
     let headers = try host.sandbox.lastRequest("token")["Headers"]
-    #expect(headers?["Credd-Host-Authorization"]?.text == "Bearer of-the-host")
-    #expect(headers?["Authorization"]?.text?.contains("of-the-host") == false)
+    expect(headers?["Credd-Host-Authorization"]?.text, equals: "Bearer of-the-host")
+    expect(headers?["Authorization"]?.text?.contains("of-the-host") == false)
     try Data("has-run-out".utf8).write(to: URL(filePath: file))
     let refused = try host.ask(#"{"refresh":true,"wait":30}"#)
-    #expect(refused.errorCode == "BackendRejected")
-    #expect(refused.errorMessage?.contains("bearer_token_file") == true)
-    #expect(try host.state() == "signedIn")
-    #expect(try host.ask()["AccessKeyId"] != nil)
+    expect(refused.errorCode, equals: "BackendRejected")
+    expect(refused.errorMessage?.contains("bearer_token_file") == true)
+    expect(try host.state(), equals: "signedIn")
+    expect(try host.ask()["AccessKeyId"] != nil)
     // The next refusal is no news.
-    #expect(try host.logIn("alice").errorCode == "BackendRejected")
-    #expect(host.log.components(separatedBy: "does not accept this host").count == 2)
+    expect(try host.logIn("alice").errorCode, equals: "BackendRejected")
+    expect(host.log.components(separatedBy: "does not accept this host").count, equals: 2)
     try Data("of-the-host".utf8).write(to: URL(filePath: file))
     try Deadline.usual.wait(for: "the host to be accepted") {
       try host.ask(#"{"refresh":true,"wait":1}"#)["AccessKeyId"] != nil
     }
-    #expect(try host.ask(#"{"op":"logout","global":true}"#)["State"]?.text == "signedOut")
+    expect(try host.ask(#"{"op":"logout","global":true}"#)["State"]?.text, equals: "signedOut")
   }
 
   @Test
   func callerIsNamedToABackendThatWantsIt() throws {
     let host = try TestHost { Configuration.usual($0, backend: "send_caller = yes") }
-    #expect(try host.ask(#"{"purpose":"nightly backup"}"#)["AccessKeyId"] != nil)
+    expect(try host.ask(#"{"purpose":"nightly backup"}"#)["AccessKeyId"] != nil)
     let caller = try host.sandbox.lastBody("token")["Caller"]
-    #expect(caller?["Uid"]?.number == Double(getuid()))
-    #expect(caller?["Purpose"]?.text == "nightly backup")
-    #expect(host.log.contains("nightly backup"))
+    expect(caller?["Uid"]?.number, equals: Double(getuid()))
+    expect(caller?["Purpose"]?.text, equals: "nightly backup")
+    expect(host.log.contains("nightly backup"))
   }
 
   @Test
@@ -114,11 +115,11 @@ struct BackendTests {
     let file = try Stage.current().newFile("bearer")
     let host = try TestHost { Configuration.usual($0, backend: "bearer_token_file = \(file)") }
     let outcome = try host.credctl("get")
-    #expect(outcome.status != 0)
-    #expect(outcome.output.isEmpty)
-    #expect(outcome.errors.contains("bearer_token_file"))
-    #expect(outcome.errors.contains(file))
-    #expect(try host.sandbox.callbacks == 0)
+    expect(outcome.status != 0)
+    expect(outcome.output.isEmpty)
+    expect(outcome.errors.contains("bearer_token_file"))
+    expect(outcome.errors.contains(file))
+    expect(try host.sandbox.callbacks, equals: 0)
   }
 
   // MARK: TLS
@@ -137,7 +138,7 @@ struct BackendTests {
     let tls = try Certificates()
     let trust = "ca_file = \(tls.folder)/server.pem"
     let host = try tlsHost(tls.server, backend: trust, profile: trust)
-    #expect(try host.ask()["AccessKeyId"] != nil)
+    expect(try host.ask()["AccessKeyId"] != nil)
   }
 
   @Test
@@ -147,13 +148,13 @@ struct BackendTests {
     let wrong = "ca_file = \(tls.folder)/stranger.pem"
     let backend = try tlsHost(tls.server, backend: wrong, profile: trust)
     let refused = try backend.refusal(#"{"wait":1}"#)
-    #expect(refused.errorCode == "BackendUnavailable")
-    #expect(refused.errorMessage?.contains("certificate is not trusted") == true)
-    #expect(try backend.sandbox.callbacks == 0)
+    expect(refused.errorCode, equals: "BackendUnavailable")
+    expect(refused.errorMessage?.contains("certificate is not trusted") == true)
+    expect(try backend.sandbox.callbacks, equals: 0)
     // Without ca_file the system's authorities count, and they do not know it either.
     let endpoint = try tlsHost(tls.server, backend: trust, profile: "")
-    #expect(try endpoint.refusal(#"{"wait":1}"#).errorCode == "CognitoUnavailable")
-    #expect(try endpoint.sandbox.exchanges == 0)
+    expect(try endpoint.refusal(#"{"wait":1}"#).errorCode, equals: "CognitoUnavailable")
+    expect(try endpoint.sandbox.exchanges, equals: 0)
   }
 
   /// Speaks TLS up to a version, and says which was spoken with each client.
@@ -211,8 +212,8 @@ struct BackendTests {
           try #require(Programs.installed("curl")), "--silent", "--tlsv1.0", "--cacert",
           tls.folder + "/server.pem", url,
         ], environment: environment)
-      #expect(try curl.wait() == 0, "\(curl.errors)")
-      #expect(heard().last == Substring(spoken))
+      expect(try curl.wait(), equals: 0, "\(curl.errors)")
+      expect(heard().last, equals: Substring(spoken))
       let host = try TestHost(environment: environment) { sandbox in
         Configuration.http(url: url, backend: "ca_file = \(tls.folder)/server.pem")
           + Configuration.profile("default", endpoint: sandbox.url)
@@ -221,8 +222,9 @@ struct BackendTests {
       let answer = try host.refusal(#"{"wait":10}"#)
       try Deadline.usual.wait(for: "credd") { heard().count > before }
       let isNew = version == "TLSv1_2"
-      #expect(heard()[before...].allSatisfy { $0 == (isNew ? Substring(spoken) : "refused") })
-      #expect(answer.errorCode == (isNew ? "BackendRejected" : "BackendUnavailable"), "\(answer)")
+      expect(heard()[before...].allSatisfy { $0 == (isNew ? Substring(spoken) : "refused") })
+      expect(
+        answer.errorCode, equals: (isNew ? "BackendRejected" : "BackendUnavailable"), "\(answer)")
     }
   }
 
@@ -241,9 +243,9 @@ struct BackendTests {
             """) + Configuration.profile("default", endpoint: sandbox.url)
       }
     }
-    #expect(try host("client").ask()["AccessKeyId"] != nil)
+    expect(try host("client").ask()["AccessKeyId"] != nil)
     let stranger = try host("stranger")
-    #expect(try stranger.refusal(#"{"wait":1}"#).errorCode == "BackendUnavailable")
-    #expect(try stranger.sandbox.callbacks == 0)
+    expect(try stranger.refusal(#"{"wait":1}"#).errorCode, equals: "BackendUnavailable")
+    expect(try stranger.sandbox.callbacks, equals: 0)
   }
 }

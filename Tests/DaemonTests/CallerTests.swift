@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// The kernel says which user calls, and that decides what the caller gets.
@@ -16,38 +17,38 @@ struct CallerTests {
     let credctl = try Stage.current().executable(Programs.credctl)
     let daemons = try host.credctl(credctl, as: .daemon, "get")
     let gamers = try host.credctl(credctl, as: .games, "get")
-    #expect(daemons.status == 0, "\(daemons.errors)")
-    #expect(gamers.status == 0, "\(gamers.errors)")
-    #expect(try JSON(daemons.output)["AccessKeyId"] != JSON(gamers.output)["AccessKeyId"])
-    #expect(try host.credctl(credctl, as: .daemon, "get") == daemons)
-    #expect(try host.sandbox.callbacks == 2)
+    expect(daemons.status, equals: 0, "\(daemons.errors)")
+    expect(gamers.status, equals: 0, "\(gamers.errors)")
+    expect(try JSON(daemons.output)["AccessKeyId"] != JSON(gamers.output)["AccessKeyId"])
+    expect(try host.credctl(credctl, as: .daemon, "get"), equals: daemons)
+    expect(try host.sandbox.callbacks, equals: 2)
     let identities = try [daemons, gamers].map { outcome in
       let key = try #require(try JSON(outcome.output)["AccessKeyId"]?.text)
       return try host.sandbox.control("GET", "issued?AccessKeyId=\(key)")["IdentityId"]
     }
-    #expect(identities[0] != identities[1])
-    #expect(
-      try JSON(host.credctl(credctl, as: .daemon, "identity", "--json").output)["IdentityId"]
-        == identities[0])
+    expect(identities[0] != identities[1])
+    expect(
+      try JSON(host.credctl(credctl, as: .daemon, "identity", "--json").output)["IdentityId"],
+      equals: identities[0])
   }
 
   @Test
   func statusShowsOwnSessionsAndAllToRoot() throws {
     let host = try host()
     let credctl = try Stage.current().executable(Programs.credctl)
-    #expect(try host.credctl(credctl, as: .daemon, "get").status == 0)
-    #expect(try host.credctl(credctl, as: .games, "get").status == 0)
+    expect(try host.credctl(credctl, as: .daemon, "get").status, equals: 0)
+    expect(try host.credctl(credctl, as: .games, "get").status, equals: 0)
     let own = try JSON(host.credctl(credctl, as: .games, "status", "--json").output)
-    #expect(own["Sessions"]?.count == 1)
-    #expect(own["Sessions"]?[0]?["User"]?.text == "games")
+    expect(own["Sessions"]?.count, equals: 1)
+    expect(own["Sessions"]?[0]?["User"]?.text, equals: "games")
     let all = try host.credctl(credctl, as: .games, "status", "--all")
-    #expect(all.status == 77)
-    #expect(all.output.isEmpty)
-    #expect(all.errors.contains("root"))
-    #expect(try host.ask(#"{"op":"status"}"#)["Sessions"]?.count == 0)
+    expect(all.status, equals: 77)
+    expect(all.output.isEmpty)
+    expect(all.errors.contains("root"))
+    expect(try host.ask(#"{"op":"status"}"#)["Sessions"]?.count, equals: 0)
     let seen = try host.ask(#"{"op":"status","all":true}"#)["Sessions"]
-    #expect(seen?.count == 2)
-    #expect(Set([seen?[0]?["User"]?.text, seen?[1]?["User"]?.text]) == ["daemon", "games"])
+    expect(seen?.count, equals: 2)
+    expect(Set([seen?[0]?["User"]?.text, seen?[1]?["User"]?.text]), equals: ["daemon", "games"])
   }
 
   @Test(arguments: ["mail", "8"])
@@ -58,28 +59,28 @@ struct CallerTests {
     let credctl = try Stage.current().executable(Programs.credctl)
     let admin = OtherUser(user: "games", groups: ["games", "mail"])
     let seen = try host.credctl(credctl, as: admin, "status", "--all", "--json")
-    #expect(try JSON(seen.output)["Sessions"]?.count == 1)
-    #expect(try host.credctl(credctl, as: .games, "status", "--all").status == 77)
+    expect(try JSON(seen.output)["Sessions"]?.count, equals: 1)
+    expect(try host.credctl(credctl, as: .games, "status", "--all").status, equals: 77)
   }
 
   @Test
   func allowedUsersAreServedAndOthersLearnNothing() throws {
     let host = try host("allow_users = daemon")
     let credctl = try Stage.current().executable(Programs.credctl)
-    #expect(try host.credctl(credctl, as: .daemon, "get").status == 0)
+    expect(try host.credctl(credctl, as: .daemon, "get").status, equals: 0)
     let refused = try host.credctl(credctl, as: .games, "get")
-    #expect(refused.status == 77)
-    #expect(refused.output.isEmpty)
-    #expect(refused.errors.contains("'default' is not available to you"))
+    expect(refused.status, equals: 77)
+    expect(refused.output.isEmpty)
+    expect(refused.errors.contains("'default' is not available to you"))
     // A profile that does not exist looks the same as one that is not theirs.
     let unknown = try host.credctl(credctl, as: .games, "get", "--profile", "other")
-    #expect(unknown.status == 77)
-    #expect(unknown.errors == refused.errors.replacing("'default'", with: "'other'"))
+    expect(unknown.status, equals: 77)
+    expect(unknown.errors, equals: refused.errors.replacing("'default'", with: "'other'"))
     for verb in ["token", "identity"] {
-      #expect(try host.credctl(credctl, as: .games, verb).status == 77)
+      expect(try host.credctl(credctl, as: .games, verb).status, equals: 77)
     }
-    #expect(try host.sandbox.callbacks == 1)
-    #expect(host.log.contains("refused a caller"))
+    expect(try host.sandbox.callbacks, equals: 1)
+    expect(host.log.contains("refused a caller"))
   }
 
   @Test
@@ -88,11 +89,11 @@ struct CallerTests {
     let credctl = try Stage.current().executable(Programs.credctl)
     let member = OtherUser(user: "games", groups: ["games", "mail"])
     let primary = OtherUser(user: "daemon", groups: ["mail"])
-    #expect(try host.credctl(credctl, as: member, "get").status == 0)
-    #expect(try host.credctl(credctl, as: primary, "get").status == 0)
+    expect(try host.credctl(credctl, as: member, "get").status, equals: 0)
+    expect(try host.credctl(credctl, as: primary, "get").status, equals: 0)
     let refused = try host.credctl(credctl, as: .games, "get")
-    #expect(refused.status == 77)
-    #expect(refused.errors.contains("available to you"))
+    expect(refused.status, equals: 77)
+    expect(refused.errors.contains("available to you"))
   }
 
   @Test
@@ -105,10 +106,11 @@ struct CallerTests {
     let credctl = try Stage.current().executable(Programs.credctl)
     let stranger = OtherUser(user: "54321", groups: ["54321"])
     let refused = try host.credctl(credctl, as: stranger, "get", "--profile", "named")
-    #expect(refused.status == 77)
-    #expect(refused.errors.contains("uid 54321 has no user name"))
-    #expect(try host.credctl(credctl, as: stranger, "get", "--profile", "numbered").status == 0)
+    expect(refused.status, equals: 77)
+    expect(refused.errors.contains("uid 54321 has no user name"))
+    expect(
+      try host.credctl(credctl, as: stranger, "get", "--profile", "numbered").status, equals: 0)
     let body = try #require(try host.sandbox.lastRequest("token")["Body"]?.text)
-    #expect(try JSON(body)["DeveloperUserIdentifier"]?.text == "u54321")
+    expect(try JSON(body)["DeveloperUserIdentifier"]?.text, equals: "u54321")
   }
 }

@@ -90,17 +90,17 @@ struct ClientMemoryTests {
       // As in the program that is installed, which is static. The dynamic linker's way into a
       // function that is called for the first time spills registers, and what memcpy(3) left there.
       environment: ["LD_BIND_NOW": "1"], input: file)
-    #expect(try process.wait() == status, "\(process.errors)")
+    expect(try process.wait(), equals: status, "\(process.errors)")
     let program = URL(filePath: Programs.credctl).resolvingSymlinksInPath().path
-    #expect(try String(contentsOfFile: alive + ".exe", encoding: .utf8) == program)
+    expect(try String(contentsOfFile: alive + ".exe", encoding: .utf8), equals: program)
     let secrets = try secrets.merging(more(process.output)) { $1 }
-    #expect(!secrets.isEmpty)
+    expect(!secrets.isEmpty)
     let seen = try MemoryScan.find(secrets, inDump: alive)
     for (name, secret) in secrets {
-      #expect(seen.contains(MemoryScan.whole(name, secret)), "\(seen)")
+      expect(seen.contains(MemoryScan.whole(name, secret)), "\(seen)")
     }
     let left = try MemoryScan.find(secrets, inDump: ended)
-    #expect(left == [])
+    expect(left, equals: [])
   }
 
   @Test(arguments: [
@@ -118,7 +118,7 @@ struct ClientMemoryTests {
     let before = try host.credentials().secrets()
     try expectWiped([:], host, ["get", "--refresh"]) {
       let secrets = try JSON($0).secrets()
-      #expect(secrets != before)
+      expect(secrets != before)
       return secrets
     }
   }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// credctl reads some verbs without ArgumentParser. Its users see no difference.
@@ -24,8 +25,8 @@ struct CommandLineTests {
   func bothParsersLeadToTheSame(_ fast: [String], _ other: [String]) throws {
     let host = try TestHost()
     let outcome = try host.credctl(fast)
-    #expect(!outcome.output.isEmpty || outcome.status != 0)
-    #expect(try host.credctl(other) == outcome)
+    expect(!outcome.output.isEmpty || outcome.status != 0)
+    expect(try host.credctl(other), equals: outcome)
   }
 
   /// Whoever reads one line and goes away wanted no more.
@@ -39,8 +40,8 @@ struct CommandLineTests {
     let outcome = try host.run([
       "/bin/bash", "-c", "\(Programs.credctl) --socket \(host.socketPath) \(verb) | head -n 1",
     ])
-    #expect(outcome.status == 0 && outcome.output.split(separator: "\n").count == 1, "\(outcome)")
-    #expect(outcome.errors.isEmpty)
+    expect(outcome.status == 0 && outcome.output.split(separator: "\n").count == 1, "\(outcome)")
+    expect(outcome.errors.isEmpty)
   }
 
   /// The verbs keep the messages of ArgumentParser.
@@ -83,9 +84,9 @@ struct CommandLineTests {
   ])
   func wrongArgumentsAreExplained(_ arguments: [String], _ message: String) throws {
     let process = try ChildProcess([Programs.credctl] + arguments)
-    #expect(try process.wait() == 64)
-    #expect(process.output == (arguments[0] == "env" ? "false\n" : ""))
-    #expect(process.errors == "credctl: \(message)\n")
+    expect(try process.wait(), equals: 64)
+    expect(process.output, equals: (arguments[0] == "env" ? "false\n" : ""))
+    expect(process.errors, equals: "credctl: \(message)\n")
   }
 
   @Test
@@ -94,14 +95,14 @@ struct CommandLineTests {
       Configuration.usual($0) + Configuration.profile("other", endpoint: $0.url)
     }
     let named = try host.credctl("get", "-p", "other")
-    #expect(named.status == 0)
-    #expect(try host.credctl("get", "other") == named)
-    #expect(try host.credctl("get").output != named.output)
-    #expect(try host.credctl("identity", "other").output.hasPrefix("other signedIn "))
-    #expect(try host.credctl("token", "other").status == 0)
-    #expect(try host.credctl("clear", "other", "credentials").output.hasPrefix("other signedIn "))
-    #expect(try host.credctl("clear", "credentials").output.hasPrefix("default signedIn "))
-    #expect(try host.credctl("logout", "other").output == "other signedOut -\n")
+    expect(named.status, equals: 0)
+    expect(try host.credctl("get", "other"), equals: named)
+    expect(try host.credctl("get").output != named.output)
+    expect(try host.credctl("identity", "other").output.hasPrefix("other signedIn "))
+    expect(try host.credctl("token", "other").status, equals: 0)
+    expect(try host.credctl("clear", "other", "credentials").output.hasPrefix("other signedIn "))
+    expect(try host.credctl("clear", "credentials").output.hasPrefix("default signedIn "))
+    expect(try host.credctl("logout", "other").output, equals: "other signedOut -\n")
   }
 
   @Test
@@ -112,15 +113,15 @@ struct CommandLineTests {
     let variables = ["CREDD_PROFILE": "other", "AWS_PROFILE": "missing"]
     let credctl = [Programs.credctl, "--socket", host.socketPath]
     let other = try host.credctl("get", "other")
-    #expect(other.status == 0)
-    #expect(try host.run(credctl + ["get"], environment: variables) == other)
-    #expect(
-      try host.run(credctl + ["get", "default"], environment: variables)
-        == (try host.credctl("get")))
-    #expect(
+    expect(other.status, equals: 0)
+    expect(try host.run(credctl + ["get"], environment: variables), equals: other)
+    expect(
+      try host.run(credctl + ["get", "default"], environment: variables),
+      equals: try host.credctl("get"))
+    expect(
       try host.run(credctl + ["identity"], environment: variables).output
         .hasPrefix("other signedIn "))
-    #expect(
+    expect(
       try host.run(credctl + ["clear", "identity"], environment: variables).output
         .hasPrefix("other "))
   }
@@ -132,8 +133,8 @@ struct CommandLineTests {
     let listener = try ServiceManager(listeningOn: [path])
     defer { withExtendedLifetime(listener) {} }
     let process = try ChildProcess([Programs.credctl, "--socket", path, "ping", "--timeout", "1"])
-    #expect(try process.wait() == 75)
-    #expect(process.errors.contains("in 1 s"))
+    expect(try process.wait(), equals: 75)
+    expect(process.errors.contains("in 1 s"))
   }
 
   /// What a daemon leaves behind that ends while it is asked: a script may try again.
@@ -145,12 +146,12 @@ struct CommandLineTests {
     let get = try ChildProcess(
       [Programs.credctl, "--socket", host.socketPath, "get", "--wait", "60"])
     try Deadline.usual.wait(for: "the daemon to wait") { try host.waiters() == 1 }
-    #expect(try host.stopDaemon() == 0)
-    #expect(try get.wait() == 75)
-    #expect(get.output.isEmpty)
-    #expect(get.errors.split(separator: "\n").count == 1)
+    expect(try host.stopDaemon(), equals: 0)
+    expect(try get.wait(), equals: 75)
+    expect(get.output.isEmpty)
+    expect(get.errors.split(separator: "\n").count, equals: 1)
     // Now there is none.
-    #expect(try host.credctl("get").status == 69)
+    expect(try host.credctl("get").status, equals: 69)
   }
 
   /// In a terminal of its own, in which a shell would see the same.
@@ -169,7 +170,7 @@ struct CommandLineTests {
       os.write(terminal, b"secr\\x03")
       print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
       """)
-    #expect(try script.lines(host, [Programs.credctl]) == ["130"])
+    expect(try script.lines(host, [Programs.credctl]), equals: ["130"])
   }
 
   @Test
@@ -180,8 +181,8 @@ struct CommandLineTests {
       ["login", "--login", "x=@/dev/null"], ["login", "--username", "a", "--password-stdin"],
     ] {
       let outcome = try host.credctl(arguments)
-      #expect(outcome.status == 65, "\(arguments): \(outcome)")
-      #expect(outcome.output.isEmpty)
+      expect(outcome.status, equals: 65, "\(arguments): \(outcome)")
+      expect(outcome.output.isEmpty)
     }
   }
 
@@ -193,18 +194,18 @@ struct CommandLineTests {
       #"{"CredentialsProvider":{"CognitoIdentity":{"Default":{"PoolId":"\#(pool)","#
       + #""Region":"us-east-1"}}}}"#
     let outcome = try host.credctl(input: "\u{FEFF}" + text, "import", "-")
-    #expect(outcome.output.contains("identity_pool_id = \(pool)"), "\(outcome)")
-    #expect(outcome == (try host.credctl(input: text, "import", "-")))
+    expect(outcome.output.contains("identity_pool_id = \(pool)"), "\(outcome)")
+    expect(outcome, equals: try host.credctl(input: text, "import", "-"))
   }
 
   @Test
   func everyProgramSaysItsVersion() throws {
     let versions = try [Programs.credd, Programs.credctl, Programs.sandbox].map { program in
       let process = try ChildProcess([program, "--version"])
-      #expect(try process.wait() == 0)
+      expect(try process.wait(), equals: 0)
       return process.output.split(whereSeparator: \.isWhitespace).last.map(String.init)
     }
-    #expect(versions[0] != nil)
-    #expect(Set(versions).count == 1, "\(versions)")
+    expect(versions[0] != nil)
+    expect(Set(versions).count, equals: 1, "\(versions)")
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What the shells complete is what the programs' parsers know.
@@ -20,8 +21,8 @@ struct CompletionTests {
     let bash = try ChildProcess(
       ["/bin/bash", "--norc", "-c", script, path] + words,
       environment: ["PATH": "\(Programs.folder):/usr/bin:/bin", "CREDD_SOCKET": socket])
-    #expect(try bash.wait() == 0, "\(words): \(bash.errors)")
-    #expect(bash.errors.isEmpty)
+    expect(try bash.wait(), equals: 0, "\(words): \(bash.errors)")
+    expect(bash.errors.isEmpty)
     return Set(bash.output.split(separator: "\n").map(String.init))
   }
 
@@ -35,25 +36,26 @@ struct CompletionTests {
   @Test
   func bashKnowsVerbsOptionsAndChoices() throws {
     let tree = try CommandTree(of: Programs.credctl)
-    #expect(try complete(["credctl", ""]) == Set(tree.verbs.map(\.commandName)))
+    expect(try complete(["credctl", ""]), equals: Set(tree.verbs.map(\.commandName)))
     for (words, command) in tree.commands where words != ["help"] {
-      #expect(
-        try complete(["credctl"] + words + ["--"]) == options(of: command), "\(words)")
+      expect(
+        try complete(["credctl"] + words + ["--"]), equals: options(of: command), "\(words)")
     }
     let actions = try #require(tree.verbs.first { $0.commandName == "account" }?.subcommands)
-    #expect(actions.count == 16)
-    #expect(try complete(["credctl", "account", ""]) == Set(actions.map(\.commandName)))
-    #expect(
-      try complete(["credctl", "account", "work", ""]) == Set(actions.map(\.commandName)))
-    #expect(try complete(["credctl", "account", "work", "mfa", "--e"]) == ["--enabled"])
-    #expect(try complete(["credctl", "env", "--format", ""]) == ["sh", "fish", "dotenv", "json"])
-    #expect(try complete(["credctl", "env", "--format", "=", "j"]) == ["json"])
-    #expect(try complete(["credctl", "clear", "c"]) == ["credentials"])
-    #expect(try complete(["credctl", "-p", "get", "l"]) == ["login", "logout"])
+    expect(actions.count, equals: 16)
+    expect(try complete(["credctl", "account", ""]), equals: Set(actions.map(\.commandName)))
+    expect(
+      try complete(["credctl", "account", "work", ""]), equals: Set(actions.map(\.commandName)))
+    expect(try complete(["credctl", "account", "work", "mfa", "--e"]), equals: ["--enabled"])
+    expect(
+      try complete(["credctl", "env", "--format", ""]), equals: ["sh", "fish", "dotenv", "json"])
+    expect(try complete(["credctl", "env", "--format", "=", "j"]), equals: ["json"])
+    expect(try complete(["credctl", "clear", "c"]), equals: ["credentials"])
+    expect(try complete(["credctl", "-p", "get", "l"]), equals: ["login", "logout"])
     let daemon = try CommandTree(of: Programs.credd)
-    #expect(
-      try complete(["credd", "-"]) == Set(daemon.root.options.filter { $0.hasPrefix("--") }))
-    #expect(try complete(["credd", "--log-level", ""]) == Set(daemon.root.choices))
+    expect(
+      try complete(["credd", "-"]), equals: Set(daemon.root.options.filter { $0.hasPrefix("--") }))
+    expect(try complete(["credd", "--log-level", ""]), equals: Set(daemon.root.choices))
   }
 
   @Test
@@ -64,26 +66,26 @@ struct CompletionTests {
       ["get", "--profile", ""], ["env", "-p", "d"], ["exec", "--profile", "=", ""], ["get", ""],
       ["token", "--wait", "1", "de"], ["status", ""],
     ] {
-      #expect(try complete(["credctl"] + words, host.socketPath) == ["default"])
+      expect(try complete(["credctl"] + words, host.socketPath), equals: ["default"])
     }
     let named = ["credctl", "--socket", host.socketPath, "status", "-p", ""]
-    #expect(try complete(named) == ["default"])
-    #expect(try complete(["credctl", "get", "--profile", ""]) == [])
+    expect(try complete(named), equals: ["default"])
+    expect(try complete(["credctl", "get", "--profile", ""]), equals: [])
     // It is named once.
-    #expect(try complete(["credctl", "get", "default", ""], host.socketPath) == [])
-    #expect(try complete(["credctl", "get", "-p", "default", ""], host.socketPath) == [])
-    #expect(
-      try complete(["credctl", "clear", ""], host.socketPath)
-        == ["credentials", "identity", "default"])
-    #expect(
-      try complete(["credctl", "clear", "default", ""], host.socketPath)
-        == ["credentials", "identity"])
+    expect(try complete(["credctl", "get", "default", ""], host.socketPath), equals: [])
+    expect(try complete(["credctl", "get", "-p", "default", ""], host.socketPath), equals: [])
+    expect(
+      try complete(["credctl", "clear", ""], host.socketPath),
+      equals: ["credentials", "identity", "default"])
+    expect(
+      try complete(["credctl", "clear", "default", ""], host.socketPath),
+      equals: ["credentials", "identity"])
   }
 
   @Test
   func bashCompletesTheCommandBehindTwoDashes() throws {
-    #expect(try complete(["credctl", "exec", "-p", "x", "--", "printen"]) == ["printenv"])
-    #expect(try complete(["credctl", "exec", "--", "ls", "/etc/passw"]).contains("/etc/passwd"))
+    expect(try complete(["credctl", "exec", "-p", "x", "--", "printen"]), equals: ["printenv"])
+    expect(try complete(["credctl", "exec", "--", "ls", "/etc/passw"]).contains("/etc/passwd"))
   }
 
   @Test(arguments: files)
@@ -95,10 +97,10 @@ struct CompletionTests {
       for command in tree.commands.map(\.command) + [tree.root] {
         for option in command.options where option.hasPrefix("--") {
           let written = isFish ? "-l \(option.dropFirst(2)) " : option
-          #expect(text.contains(written), "\(command.commandName) \(option)")
+          expect(text.contains(written), "\(command.commandName) \(option)")
         }
         for word in command.choices + tree.commands.flatMap(\.words) {
-          #expect(text.contains(try Regex(#"\b\#(word)\b"#)), "\(word)")
+          expect(text.contains(try Regex(#"\b\#(word)\b"#)), "\(word)")
         }
       }
     }
@@ -119,25 +121,25 @@ struct CompletionTests {
           "PATH": "\(Programs.folder):/usr/bin:/bin", "CREDD_SOCKET": host.socketPath,
           "HOME": try Stage.current().folder,
         ])
-      #expect(try fish.wait() == 0, "\(fish.errors)")
+      expect(try fish.wait(), equals: 0, "\(fish.errors)")
       return Set(
         fish.output.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) })
     }
     let tree = try CommandTree(of: Programs.credctl)
-    #expect(try complete("credctl ") == Set(tree.verbs.map(\.commandName)))
+    expect(try complete("credctl "), equals: Set(tree.verbs.map(\.commandName)))
     for (words, command) in tree.commands where words != ["help"] {
       let line = words.joined(separator: " ")
-      #expect(try complete("credctl \(line) --") == options(of: command), "\(line)")
+      expect(try complete("credctl \(line) --"), equals: options(of: command), "\(line)")
     }
-    #expect(try complete("credctl get --profile ") == ["default"])
-    #expect(try complete("credctl exec -- printen") == ["printenv"])
+    expect(try complete("credctl get --profile "), equals: ["default"])
+    expect(try complete("credctl exec -- printen"), equals: ["printenv"])
   }
 
   @Test(.enabled(if: Programs.installed("zsh") != nil, "takes zsh(1)"))
   func zshReadsItsFile() throws {
     let path = Repository.root.appending(path: "contrib/completions/_credctl").path
     let zsh = try ChildProcess([try #require(Programs.installed("zsh")), "-f", "-n", path])
-    #expect(try zsh.wait() == 0)
-    #expect(zsh.errors.isEmpty)
+    expect(try zsh.wait(), equals: 0)
+    expect(zsh.errors.isEmpty)
   }
 }

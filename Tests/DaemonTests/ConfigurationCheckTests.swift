@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// `credd --check-config`.
@@ -27,9 +28,9 @@ struct ConfigurationCheckTests {
   func goodFileIsSilence() throws {
     let sandbox = try Sandbox()
     let process = try check(Configuration.usual(sandbox) + "\nallow_users = *\n").process
-    #expect(process.status == 0)
-    #expect(process.output.isEmpty)
-    #expect(complaints(process).isEmpty, "\(process.errors)")
+    expect(process.status, equals: 0)
+    expect(process.output.isEmpty)
+    expect(complaints(process).isEmpty, "\(process.errors)")
   }
 
   /// The example names files that this host does not have; nothing else is wrong with it.
@@ -44,22 +45,22 @@ struct ConfigurationCheckTests {
         "No such file", "the host has no", "while credd.service runs", "admits every",
       ]
       .contains { line.contains($0) }
-      #expect(isExpected, "\(line)")
+      expect(isExpected, "\(line)")
     }
     // systemd sets CREDENTIALS_DIRECTORY for the service alone, not for a check at the prompt.
-    #expect(process.errors.contains("not checked: backend corp: bearer_token_file: "))
+    expect(process.errors.contains("not checked: backend corp: bearer_token_file: "))
   }
 
   @Test
   func profileForEverybodyIsAWarningUnlessItIsMeant() throws {
     let sandbox = try Sandbox()
     let (open, file) = try check(Configuration.usual(sandbox))
-    #expect(open.status == 0)
-    #expect(open.errors.contains("warning: profile 'default' admits every user of this host"))
-    #expect(open.errors.contains("\(file):"))
+    expect(open.status, equals: 0)
+    expect(open.errors.contains("warning: profile 'default' admits every user of this host"))
+    expect(open.errors.contains("\(file):"))
     let (meant, _) = try check(Configuration.usual(sandbox) + "\nallow_users = * bob\n")
-    #expect(!meant.errors.contains("admits every user of this host"))
-    #expect(
+    expect(!meant.errors.contains("admits every user of this host"))
+    expect(
       meant.errors.contains("warning: allow_users: '*' admits every user, so the other names"))
   }
 
@@ -111,7 +112,7 @@ struct ConfigurationCheckTests {
       backend = three
       allow_executables = /nonexistent/program /usr/*/credctl
       """)
-    #expect(process.status == EX_CONFIG)
+    expect(process.status, equals: EX_CONFIG)
     let expected = [
       "4: warning: bearer_token_file: every user of this host can read '\(token)'",
       "5: ca_file: '\(noPEM)' has no '-----BEGIN",
@@ -126,7 +127,7 @@ struct ConfigurationCheckTests {
       "35: warning: allow_executables: '/nonexistent/program' is not there",
     ]
     for line in expected {
-      #expect(process.errors.contains("\(path):\(line)"), "\(line) in \(process.errors)")
+      expect(process.errors.contains("\(path):\(line)"), "\(line) in \(process.errors)")
     }
   }
 
@@ -152,12 +153,12 @@ struct ConfigurationCheckTests {
       developer_provider = login.example.app
       backend = one
       """)
-    #expect(process.status == EX_CONFIG)
+    expect(process.status, equals: EX_CONFIG)
     let lines = complaints(process).compactMap { line in
       line.hasPrefix("\(path):") ? Int(line.dropFirst(path.count + 1).prefix { $0 != ":" }) : nil
     }
-    #expect(lines == [4, 8, 9, 14, 15], "\(process.errors)")
-    #expect(process.errors.contains("9: ca_file: cannot open '/nonexistent/one.pem'"))
+    expect(lines, equals: [4, 8, 9, 14, 15], "\(process.errors)")
+    expect(process.errors.contains("9: ca_file: cannot open '/nonexistent/one.pem'"))
   }
 
   /// A file system whose server never answers, for the program that follows.
@@ -200,14 +201,14 @@ struct ConfigurationCheckTests {
         text, "--check-config",
       ])
     try process.wait(.in(.seconds(60)))
-    #expect(ContinuousClock.now - began < .seconds(30))
+    expect(ContinuousClock.now - began < .seconds(30))
     for key in ["corp: bearer_token_file: '\(folder)/token'", "corp: ca_file", "script: command"] {
-      #expect(process.errors.contains("not checked: backend \(key)"), "\(process.errors)")
+      expect(process.errors.contains("not checked: backend \(key)"), "\(process.errors)")
     }
-    #expect(process.errors.contains("'\(folder)/ca.pem' does not answer: is its file server away?"))
+    expect(process.errors.contains("'\(folder)/ca.pem' does not answer: is its file server away?"))
     // The next check is made, and its error decides.
-    #expect(process.errors.contains("6: client_certificate: cannot open"))
-    #expect(process.status == EX_CONFIG)
+    expect(process.errors.contains("6: client_certificate: cannot open"))
+    expect(process.status, equals: EX_CONFIG)
   }
 
   /// A user database that never answers, for the program that follows: nobody writes to the pipe that
@@ -255,35 +256,35 @@ struct ConfigurationCheckTests {
       ])
     // 400 look-ups of 200 ms would take 80 s.
     try process.wait(.in(.seconds(60)))
-    #expect(
+    expect(
       process.errors.contains(
         "not checked: whether the user 'credd' may open the files: the user database does not answer"
       ), "\(process.errors)")
     let first =
       database == "/etc/passwd" ? "allow_users: user 'user0'" : "allow_groups: group 'group1'"
-    #expect(process.errors.contains("\(first): the user database does not answer"))
+    expect(process.errors.contains("\(first): the user database does not answer"))
     let last =
       database == "/etc/passwd" ? "allow_users: user 'user398'" : "allow_groups: group 'group399'"
-    #expect(process.errors.contains("\(last): the user database was not asked"))
+    expect(process.errors.contains("\(last): the user database was not asked"))
     // The other checks are made, and their error decides.
-    #expect(process.errors.contains("4: client_certificate: cannot open"), "\(process.errors)")
-    #expect(process.status == EX_CONFIG)
+    expect(process.errors.contains("4: client_certificate: cannot open"), "\(process.errors)")
+    expect(process.status, equals: EX_CONFIG)
   }
 
   @Test
   func aPipeIsNotReadByACheck() throws {
     let sandbox = try Sandbox()
     let pipe = try Stage.current().newFile("pipe")
-    #expect(unsafe mkfifo(pipe, 0o600) == 0)
+    expect(unsafe mkfifo(pipe, 0o600), equals: 0)
     let (token, _) = try check(
       Configuration.usual(sandbox, backend: "bearer_token_file = \(pipe)"))
-    #expect(token.status == 0)
-    #expect(
+    expect(token.status, equals: 0)
+    expect(
       token.errors.contains(
         "not checked: backend corp: bearer_token_file: '\(pipe)' is no regular file"))
     let (authorities, _) = try check(Configuration.usual(sandbox, backend: "ca_file = \(pipe)"))
-    #expect(authorities.status == EX_CONFIG)
-    #expect(authorities.errors.contains("ca_file: '\(pipe)' is no regular file"))
+    expect(authorities.status, equals: EX_CONFIG)
+    expect(authorities.errors.contains("ca_file: '\(pipe)' is no regular file"))
   }
 
   @Test
@@ -291,8 +292,8 @@ struct ConfigurationCheckTests {
     let sandbox = try Sandbox()
     let (process, _) = try check(
       Configuration.usual(sandbox) + "\nrole_arn = arn:aws-eusc:iam::123456789012:role/r\n")
-    #expect(process.status == EX_CONFIG)
-    #expect(
+    expect(process.status, equals: EX_CONFIG)
+    expect(
       process.errors.contains("is of partition 'aws-eusc', and the pool's region 'us-east-1'"))
   }
 
@@ -313,21 +314,21 @@ struct ConfigurationCheckTests {
       [nothing]
       stray
       """)
-    #expect(process.status == EX_CONFIG)
-    #expect(process.output.isEmpty)
+    expect(process.status, equals: EX_CONFIG)
+    expect(process.output.isEmpty)
     let lines = complaints(process)
     let prefix = "\(file):"
-    #expect(lines.allSatisfy { $0.hasPrefix(prefix) }, "\(process.errors)")
+    expect(lines.allSatisfy { $0.hasPrefix(prefix) }, "\(process.errors)")
     func message(_ line: Int) -> Substring {
       lines.first { $0.hasPrefix("\(prefix)\(line): ") } ?? ""
     }
-    #expect(message(2).contains("max_connections"))
-    #expect(message(3).contains("max_connections_per_user"))
-    #expect(message(5).contains("'http'"))
-    #expect(message(7).contains("identity_pool_id"))
-    #expect(message(10).contains("backend"))
-    #expect(!message(11).isEmpty)
-    #expect(!message(12).isEmpty)
+    expect(message(2).contains("max_connections"))
+    expect(message(3).contains("max_connections_per_user"))
+    expect(message(5).contains("'http'"))
+    expect(message(7).contains("identity_pool_id"))
+    expect(message(10).contains("backend"))
+    expect(!message(11).isEmpty)
+    expect(!message(12).isEmpty)
   }
 
   @Test
@@ -340,18 +341,18 @@ struct ConfigurationCheckTests {
     try Data("[profile other]\nidentity_pool = x\n".utf8)
       .write(to: URL(filePath: file + ".d/10-other.conf"))
     let process = try check(file: file)
-    #expect(process.status == EX_CONFIG)
-    #expect(process.errors.contains("\(file).d/10-other.conf:2: "))
-    #expect(process.errors.contains("identity_pool_id"))
+    expect(process.status, equals: EX_CONFIG)
+    expect(process.errors.contains("\(file).d/10-other.conf:2: "))
+    expect(process.errors.contains("identity_pool_id"))
   }
 
   @Test
   func missingFileIsNamed() throws {
     let file = try Stage.current().newFile("credd.conf")
     let process = try check(file: file)
-    #expect(process.status == EX_CONFIG)
-    #expect(process.errors.contains(file))
-    #expect(process.errors.split(separator: "\n").count == 1)
+    expect(process.status, equals: EX_CONFIG)
+    expect(process.errors.contains(file))
+    expect(process.errors.split(separator: "\n").count, equals: 1)
   }
 
   @Test
@@ -359,8 +360,8 @@ struct ConfigurationCheckTests {
     let (_, file) = try check("[profile work]\n")
     let path = try Stage.current().newFile("s")
     let daemon = try ChildProcess([Programs.credd, "--config", file, "--socket", path])
-    #expect(try daemon.wait() == EX_CONFIG)
-    #expect(daemon.errors.contains("\(file):1: "))
-    #expect(!FileManager.default.fileExists(atPath: path))
+    expect(try daemon.wait(), equals: EX_CONFIG)
+    expect(daemon.errors.contains("\(file):1: "))
+    expect(!FileManager.default.fileExists(atPath: path))
   }
 }

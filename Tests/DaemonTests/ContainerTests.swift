@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// docs/containers.md works: each of its commands is run as it stands, in containers.
@@ -73,14 +74,14 @@ struct ContainerTests {
       ("alice", "1717"), ("root", "0"),
     ]
     let recipes = try Self.recipes()
-    #expect(recipes.count == callers.count)
+    expect(recipes.count, equals: callers.count)
     for (recipe, (user, uid)) in zip(recipes, callers) {
       let before = host.log.utf8.count
       let outcome = try host.run(recipe, as: user)
-      #expect(outcome.status == 0, "\(recipe)\n\(outcome.errors)\(host.log)")
-      #expect(outcome.output.contains(#""AccessKeyId":"ASIA"#), "\(recipe)")
+      expect(outcome.status, equals: 0, "\(recipe)\n\(outcome.errors)\(host.log)")
+      expect(outcome.output.contains(#""AccessKeyId":"ASIA"#), "\(recipe)")
       let said = String(decoding: host.log.utf8.dropFirst(before), as: UTF8.self)
-      #expect(
+      expect(
         said.contains("credentials given") && said.contains(" uid=\(uid)"), "\(recipe)\n\(said)")
     }
   }
@@ -88,7 +89,7 @@ struct ContainerTests {
   /// Each row's profile admits its container, and none of the others'.
   @Test func theTableSaysWhoIsCallingAndWhichKeyAdmitsIt() throws {
     let rows = try Self.rows()
-    #expect(rows.count == 9)
+    expect(rows.count, equals: 9)
     let keys = Set(rows.map(\.key)).sorted()
     let host = try ContainerHost(
       keys.enumerated().map { Self.profile("p\($0.offset)", $0.element) }.joined())
@@ -100,12 +101,12 @@ struct ContainerTests {
       let before = host.log.utf8.count
       let outcome = try host.run("\(row.container) sh -c \"\(asks)\"", as: row.starter)
       let statuses = outcome.output.split(separator: " ").compactMap { Int($0) }
-      #expect(
-        statuses == keys.indices.map { $0 == own ? 0 : 77 },
+      expect(
+        statuses, equals: keys.indices.map { $0 == own ? 0 : 77 },
         "\(row)\n\(outcome.output)\(outcome.errors)")
       let said = String(decoding: host.log.utf8.dropFirst(before), as: UTF8.self)
       let name = Int(row.caller) == nil ? "user=\(row.caller)" : "uid=\(row.caller)"
-      #expect(
+      expect(
         said.split(whereSeparator: \.isNewline).contains {
           $0.contains("credentials given") && $0.split(separator: " ").contains { $0 == name }
         }, "\(row)\n\(said)")
@@ -118,9 +119,9 @@ struct ContainerTests {
     let recipe = try #require(try Self.recipes().last { $0.hasPrefix("systemd-nspawn") })
     let outcome = try host.run(
       recipe.replacing("--bind-ro=/run", with: "--private-users=pick --bind-ro=/run"))
-    #expect(outcome.status == 77, "\(outcome)")
+    expect(outcome.status, equals: 77, "\(outcome)")
     // nspawn has one terminal for both.
-    #expect(outcome.output.contains("'work' is not available to you"), "\(outcome)")
+    expect(outcome.output.contains("'work' is not available to you"), "\(outcome)")
   }
 
   /// The container's root is the host's, and credctl trusts a socket of the host's root.
@@ -128,8 +129,8 @@ struct ContainerTests {
     let host = try Self.host()
     let outcome = try host.run(
       "podman run --rm \(Self.mounts) localhost/app mv /run/credd/credd.sock /run/credd/old")
-    #expect(outcome.status != 0 && outcome.errors.contains("Read-only file system"), "\(outcome)")
-    #expect(try host.run("credctl get work").status == 0)
+    expect(outcome.status != 0 && outcome.errors.contains("Read-only file system"), "\(outcome)")
+    expect(try host.run("credctl get work").status, equals: 0)
   }
 
   @Test func aContainerThatRunsSeesANewSocketThroughTheFolder() throws {
@@ -146,8 +147,8 @@ struct ContainerTests {
       podman exec long credctl get work
       podman kill long >/dev/null
       """)
-    #expect(outcome.status == 0, "\(outcome.errors)\(host.log)")
-    #expect(outcome.output.contains(#""AccessKeyId":"ASIA"#))
+    expect(outcome.status, equals: 0, "\(outcome.errors)\(host.log)")
+    expect(outcome.output.contains(#""AccessKeyId":"ASIA"#))
   }
 
   /// A token of the endpoint is of one uid: a container's other users have another.
@@ -157,9 +158,9 @@ struct ContainerTests {
     let outcome = try host.run(
       recipe.replacing("--network=host", with: "--network=host --user 33"), as: "alice")
     // curl's status of a refusal.
-    #expect(outcome.status == 22 && outcome.output.isEmpty, "\(outcome)")
+    expect(outcome.status == 22 && outcome.output.isEmpty, "\(outcome)")
     let network = try host.run(
       recipe.replacing("--network=host", with: "--network=none"), as: "alice")
-    #expect(network.status == 7, "\(network)")
+    expect(network.status, equals: 7, "\(network)")
   }
 }

@@ -17,23 +17,24 @@ struct DemoTests {
 
   private func expectNothingLeft() throws {
     let files = try FileManager.default.contentsOfDirectory(atPath: Stage.current().folder)
-    #expect(!files.contains { $0.hasPrefix("credd-demo") })
+    expect(!files.contains { $0.hasPrefix("credd-demo") })
   }
 
   private func expectCredentials(_ output: String) {
-    #expect(output.matches(of: /\$ credctl get --profile demo\n\{"AccessKeyId":"ASIA/).count == 2)
-    #expect(output.contains("credential_process = \(Programs.folder)/credctl get --profile demo\n"))
-    #expect(output.contains(/first \d+\.\d ms, second \d+\.\d ms/))
-    #expect(SecretShapes.found(in: output) == [])
+    expect(
+      output.matches(of: /\$ credctl get --profile demo\n\{"AccessKeyId":"ASIA/).count, equals: 2)
+    expect(output.contains("credential_process = \(Programs.folder)/credctl get --profile demo\n"))
+    expect(output.contains(/first \d+\.\d ms, second \d+\.\d ms/))
+    expect(SecretShapes.found(in: output), equals: [])
     // A terminal alone gets bold and dim text.
-    #expect(!output.contains("\u{1B}"))
+    expect(!output.contains("\u{1B}"))
   }
 
   @Test func showsCredentialsAndStopsEverything() throws {
     let demo = try demo()
-    #expect(try demo.wait() == 0, "\(demo.errors)")
+    expect(try demo.wait(), equals: 0, "\(demo.errors)")
     expectCredentials(demo.output)
-    #expect(demo.errors == "")
+    expect(demo.errors, equals: "")
     try expectNothingLeft()
   }
 
@@ -41,7 +42,7 @@ struct DemoTests {
     let shell = try ChildProcess(
       ["/bin/sh", "-c", "'\(Programs.sandbox)' --demo | head -n 1"],
       environment: ["TMPDIR": try Stage.current().folder])
-    #expect(try shell.wait() == 0, "\(shell.errors)")
+    expect(try shell.wait(), equals: 0, "\(shell.errors)")
     try expectNothingLeft()
   }
 
@@ -57,8 +58,8 @@ struct DemoTests {
     let demo = try ChildProcess(
       try OtherUser.daemon.prefix + [folder + "/credd-sandbox", "--demo"],
       environment: ["PATH": "/nowhere"])
-    #expect(try demo.wait() == 0, "\(demo.errors)")
-    #expect(demo.output.contains(#"{"AccessKeyId":"ASIA"#))
+    expect(try demo.wait(), equals: 0, "\(demo.errors)")
+    expect(demo.output.contains(#"{"AccessKeyId":"ASIA"#))
   }
 
   @Test(arguments: [SIGINT, SIGTERM])
@@ -75,15 +76,15 @@ struct DemoTests {
     expectCredentials(demo.output)
     let socket = try #require(exported("CREDD_SOCKET"))
     let get = try ChildProcess([Programs.credctl, "get"], environment: ["CREDD_SOCKET": socket])
-    #expect(try get.wait() != 0, "the demonstration has a profile named demo alone")
+    expect(try get.wait() != 0, "the demonstration has a profile named demo alone")
     let named = try ChildProcess(
       [Programs.credctl, "get", "-p", "demo"], environment: ["CREDD_SOCKET": socket])
-    #expect(try named.wait() == 0, "\(named.errors)")
+    expect(try named.wait(), equals: 0, "\(named.errors)")
     let tools = try String(
       contentsOfFile: #require(exported("AWS_CONFIG_FILE")), encoding: .utf8)
-    #expect(tools.contains("[profile demo]"))
+    expect(tools.contains("[profile demo]"))
     demo.send(signal)
-    #expect(try demo.wait() == 0, "\(demo.errors)")
+    expect(try demo.wait(), equals: 0, "\(demo.errors)")
     #expect(throws: CallFailed.self) { try StreamSocket(unixPath: socket) }
     try expectNothingLeft()
   }
@@ -97,8 +98,8 @@ struct DemoTests {
       try FileManager.default.moveItem(atPath: copy, toPath: folder + "/" + name)
     }
     let demo = try demo(program: folder + "/credd-sandbox", path: "/nowhere:\(folder)")
-    #expect(try demo.wait() == 1)
-    #expect(demo.errors.hasPrefix("Error: \(missing) is missing: "))
+    expect(try demo.wait(), equals: 1)
+    expect(demo.errors.hasPrefix("Error: \(missing) is missing: "))
     try expectNothingLeft()
   }
 
@@ -108,7 +109,7 @@ struct DemoTests {
   ])
   func refusesOtherOptions(_ arguments: [String], _ message: String) throws {
     let process = try ChildProcess([Programs.sandbox] + arguments)
-    #expect(try process.wait() == 64)
-    #expect(process.errors.contains(message))
+    expect(try process.wait(), equals: 64)
+    expect(process.errors.contains(message))
   }
 }

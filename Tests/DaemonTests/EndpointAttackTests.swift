@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Who tries to get credentials from the endpoint without being the program that they are for.
@@ -45,13 +46,14 @@ struct EndpointAttackTests {
     let head = endpoint.head(try endpoint.token()).replacing("\r\n", with: "\\r\\n")
     let daemon = endpoint.host.daemon.pid
     defer { kill(daemon, SIGCONT) }
-    #expect(
-      try script.lines(endpoint.host, ["\(endpoint.port)", "\(daemon)", head]) == ["403", "200"])
-    #expect(try failures(endpoint, "not_established") == 1)
-    #expect(try failures(endpoint, "closed") == 1)
+    expect(
+      try script.lines(endpoint.host, ["\(endpoint.port)", "\(daemon)", head]),
+      equals: ["403", "200"])
+    expect(try failures(endpoint, "not_established"), equals: 1)
+    expect(try failures(endpoint, "closed"), equals: 1)
     // The kernel knows the successor at that address; our own end is what shows the difference.
-    #expect(try failures(endpoint, "own_end_closed") == 1)
-    #expect(try endpoint.host.sandbox.callbacks == 1)
+    expect(try failures(endpoint, "own_end_closed"), equals: 1)
+    expect(try endpoint.host.sandbox.callbacks, equals: 1)
   }
 
   /// The kernel names the user that made a connection. Another user may hold it later.
@@ -88,8 +90,8 @@ struct EndpointAttackTests {
       """)
     let head = endpoint.head(try endpoint.token()).replacing("\r\n", with: "\\r\\n")
     // The token is root's.
-    #expect(try script.lines(endpoint.host, ["\(endpoint.port)", head]) == ["200", "401"])
-    #expect(endpoint.host.log.contains("the token was given to another user or unit"))
+    expect(try script.lines(endpoint.host, ["\(endpoint.port)", head]), equals: ["200", "401"])
+    expect(endpoint.host.log.contains("the token was given to another user or unit"))
   }
 
   @Test(.enabled(if: OtherUser.canBe && PythonScript.canRun, "takes root and python3"))
@@ -118,11 +120,11 @@ struct EndpointAttackTests {
     try Deadline.in(.seconds(60)).wait(for: "10,000 connections") {
       attacker.output.contains("\n") || attacker.status != nil
     }
-    #expect(attacker.output == "True True\n", "\(attacker.errors)")
-    #expect(try endpoint.get(try endpoint.token()).status == 200)
-    #expect(try endpoint.host.daemon.residentKilobytes < before + 8 << 10)
-    #expect(try endpoint.sample("credd_connections{transport=\"http\"}") <= 65)
-    #expect(try endpoint.sample("credd_limit_hits_total{limit=\"endpoint_connections\"}") > 1000)
+    expect(attacker.output, equals: "True True\n", "\(attacker.errors)")
+    expect(try endpoint.get(try endpoint.token()).status, equals: 200)
+    expect(try endpoint.host.daemon.residentKilobytes < before + 8 << 10)
+    expect(try endpoint.sample("credd_connections{transport=\"http\"}") <= 65)
+    expect(try endpoint.sample("credd_limit_hits_total{limit=\"endpoint_connections\"}") > 1000)
     attacker.send(SIGKILL)
   }
 
@@ -137,8 +139,8 @@ struct EndpointAttackTests {
       "Authorization: \(try endpoint.token())",
       "http://127.0.0.1:\(endpoint.port)/credentials/default",
     ])
-    #expect(curl.output == "400")
-    #expect(try endpoint.host.sandbox.callbacks == 0)
+    expect(curl.output, equals: "400")
+    expect(try endpoint.host.sandbox.callbacks, equals: 0)
   }
 
   @Test(
@@ -159,8 +161,8 @@ struct EndpointAttackTests {
       "--header", "Authorization: \(try endpoint.token())",
       "http://127.0.0.1:\(endpoint.port)/credentials/default",
     ])
-    #expect(curl.output.contains("through a browser or a proxy"), "\(curl)")
-    #expect(try endpoint.host.sandbox.callbacks == 0)
+    expect(curl.output.contains("through a browser or a proxy"), "\(curl)")
+    expect(try endpoint.host.sandbox.callbacks, equals: 0)
   }
 
   /// The ways in which nginx is usually told to pass requests on, and what its user gets. A proxy that
@@ -206,8 +208,8 @@ struct EndpointAttackTests {
         "/usr/bin/curl", "--silent", "--noproxy", "*", "--output", "/dev/null", "--write-out",
         "%{http_code}", "--header", "Host: proxy.example",
       ] + token + ["http://127.0.0.1:\(port)/credentials/default"])
-    #expect(curl.output == status, "\(curl.errors) \(proxy.errors)")
-    #expect(try endpoint.host.sandbox.callbacks == 0)
+    expect(curl.output, equals: status, "\(curl.errors) \(proxy.errors)")
+    expect(try endpoint.host.sandbox.callbacks, equals: 0)
   }
 
   // MARK: Browsers
@@ -297,16 +299,16 @@ struct EndpointAttackTests {
       ["\(endpoint.port)", try endpoint.token(), "/usr/bin/chromium", folder])
     try process.wait(.in(.seconds(120)))
     let found = process.output.split(separator: "\n")
-    #expect(found.count >= 15, "\(process.output) \(process.errors)")
-    #expect(!process.output.contains("AccessKeyId") && !process.output.contains(" 200 "))
+    expect(found.count >= 15, "\(process.output) \(process.errors)")
+    expect(!process.output.contains("AccessKeyId") && !process.output.contains(" 200 "))
     // It did try: the browser itself stopped none of them. It asks once for each name whether it may
     // send a token.
-    #expect(
+    expect(
       try endpoint.sample(
         "credd_requests_total{op=\"none\",transport=\"http\",code=\"not_an_sdk\"}") >= 9)
-    #expect(
+    expect(
       try endpoint.sample(
         "credd_requests_total{op=\"none\",transport=\"http\",code=\"method\"}") >= 3)
-    #expect(try endpoint.host.sandbox.callbacks == 0)
+    expect(try endpoint.host.sandbox.callbacks, equals: 0)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// The programs that the endpoint is for: each fetches by an SDK of its own, and renews by itself.
@@ -182,8 +183,8 @@ struct EndpointClientsTests {
     let python = try clients.python(
       Self.loop + program.script, environment: variables, within: .in(.seconds(120)))
     let keys = python.output.split(whereSeparator: \.isWhitespace)
-    #expect(Set(keys).count == 3, "\(python.output) \(python.errors)")
-    #expect(try endpoint.host.sandbox.exchanges >= 3)
+    expect(Set(keys).count, equals: 3, "\(python.output) \(python.errors)")
+    expect(try endpoint.host.sandbox.exchanges >= 3)
   }
 
   private static let variable = "AWS_CONTAINER_AUTHORIZATION_TOKEN"

@@ -9,14 +9,14 @@ struct EndpointTests {
   @Test func anHTTPClientGetsTheCredentialsOfTheSocket() throws {
     let endpoint = try EndpointHost()
     let answer = try endpoint.get(try endpoint.token())
-    #expect(answer.status == 200)
+    expect(answer.status, equals: 200)
     let reply = try endpoint.host.ask()
-    #expect(reply["AccessKeyId"]?.text != nil)
-    #expect(answer.body["AccessKeyId"] == reply["AccessKeyId"])
-    #expect(answer.body["SecretAccessKey"] == reply["SecretAccessKey"])
-    #expect(answer.body["Token"] == reply["SessionToken"])
-    #expect(answer.body["Expiration"] == reply["Expiration"])
-    #expect(try endpoint.host.sandbox.callbacks == 1)
+    expect(reply["AccessKeyId"]?.text != nil)
+    expect(answer.body["AccessKeyId"], equals: reply["AccessKeyId"])
+    expect(answer.body["SecretAccessKey"], equals: reply["SecretAccessKey"])
+    expect(answer.body["Token"], equals: reply["SessionToken"])
+    expect(answer.body["Expiration"], equals: reply["Expiration"])
+    expect(try endpoint.host.sandbox.callbacks, equals: 1)
   }
 
   @Test func statusSaysWhatIsOpen() throws {
@@ -29,11 +29,11 @@ struct EndpointTests {
       ("tokens", endpoint.tokenSocket),
     ]
     for (index, (kind, address)) in expected.enumerated() {
-      #expect(listeners?[index]?["Kind"]?.text == kind)
-      #expect(listeners?[index]?["Address"]?.text == address)
+      expect(listeners?[index]?["Kind"]?.text, equals: kind)
+      expect(listeners?[index]?["Address"]?.text, equals: address)
     }
     // The kernel names no process for a TCP connection.
-    #expect(status["Sessions"]?[0]?["LastCaller"]?["Pid"] == nil)
+    expect(status["Sessions"]?[0]?["LastCaller"]?["Pid"] == nil)
   }
 
   @Test func requestsOnAKeptConnectionAreAnsweredInOrder() throws {
@@ -45,7 +45,7 @@ struct EndpointTests {
       endpoint.head(token) + endpoint.head(token) + endpoint.head(nil) + endpoint.head(token))
     let text = String(decoding: try socket.rest(), as: UTF8.self)
     let statuses = text.matches(of: #/HTTP/1\.1 (\d+)/#).map { String($0.1) }
-    #expect(statuses == ["200", "200", "401"])
+    expect(statuses, equals: ["200", "200", "401"])
   }
 
   @Test func onlyARequestInTheOneFormIsRead() throws {
@@ -70,14 +70,14 @@ struct EndpointTests {
     ]
     for (text, status) in wrong {
       let answer = try endpoint.exchange(text)
-      #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(text) → \(answer)")
+      expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(text) → \(answer)")
       let body = try JSON(answer.components(separatedBy: "\r\n\r\n").last ?? "")
-      #expect(body["code"]?.text != nil && body["code"] == body["Code"])
-      #expect(body["message"]?.text != nil && body["message"] == body["Message"])
+      expect(body["code"]?.text != nil && body["code"] == body["Code"])
+      expect(body["message"]?.text != nil && body["message"] == body["Message"])
     }
-    #expect(try endpoint.host.sandbox.callbacks == 0)
+    expect(try endpoint.host.sandbox.callbacks, equals: 0)
     // What was refused took nothing from others.
-    #expect(try endpoint.get(token).status == 200)
+    expect(try endpoint.get(token).status, equals: 200)
   }
 
   @Test func aHeadMayComeInPieces() throws {
@@ -86,7 +86,7 @@ struct EndpointTests {
     for byte in endpoint.head(try endpoint.token(), "Connection: close\r\n").utf8 {
       try socket.send([byte])
     }
-    #expect(String(decoding: try socket.rest(), as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
+    expect(String(decoding: try socket.rest(), as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
   }
 
   @Test(.enabled(if: OtherUser.canBe && PythonScript.canRun, "takes root and python3"))
@@ -103,9 +103,9 @@ struct EndpointTests {
     let token = try endpoint.token()
     let head = endpoint.head(token).replacing("\r\n", with: "\\r\\n")
     let port = "\(endpoint.port)"
-    #expect(try script.lines(endpoint.host, as: .daemon, [port, head]) == ["401"])
-    #expect(try script.lines(endpoint.host, [port, head]) == ["200"])
-    #expect(
+    expect(try script.lines(endpoint.host, as: .daemon, [port, head]), equals: ["401"])
+    expect(try script.lines(endpoint.host, [port, head]), equals: ["200"])
+    expect(
       endpoint.host.log.contains("the token was given to another user or unit"),
       "\(endpoint.host.log)")
   }
@@ -113,7 +113,7 @@ struct EndpointTests {
   @Test func tokensOutliveARestartAndACrash() throws {
     let endpoint = try EndpointHost()
     let token = try endpoint.token()
-    #expect(try endpoint.get(token).status == 200)
+    expect(try endpoint.get(token).status, equals: 200)
     for signal in [SIGTERM, SIGKILL] {
       try endpoint.host.restart(by: signal)
       var status = 0
@@ -122,7 +122,7 @@ struct EndpointTests {
         status = (try? endpoint.get(token).status) ?? 503
         return status != 503
       }
-      #expect(status == 200)
+      expect(status, equals: 200)
     }
   }
 
@@ -152,21 +152,21 @@ struct EndpointTests {
         [endpoint.tokenSocket, name, "\(endpoint.port)"])
     }
     chmodParents(of: endpoint.tokenSocket)
-    #expect(try status("a1/unit/job@x.service/credd.default", as: .daemon) == ["200"])
+    expect(try status("a1/unit/job@x.service/credd.default", as: .daemon), equals: ["200"])
     // A token for another profile opens nothing here.
-    #expect(try status("a2/unit/job@x.service/credd.other", as: .daemon) == ["401"])
-    #expect(try status("a3/unit/job@x.service/other", as: .daemon) == ["nothing"])
+    expect(try status("a2/unit/job@x.service/credd.other", as: .daemon), equals: ["401"])
+    expect(try status("a3/unit/job@x.service/other", as: .daemon), equals: ["nothing"])
     // Root is in no unit of that name.
-    #expect(try status("a4/unit/job@x.service/credd.default", as: nil) == ["nothing"])
-    #expect(try status("a5/unit/mail@x.service/credd.default", as: nil) == ["nothing"])
-    #expect(try status("a6/unit/job@x.service/mail", as: nil) == ["nothing"])
+    expect(try status("a4/unit/job@x.service/credd.default", as: nil), equals: ["nothing"])
+    expect(try status("a5/unit/mail@x.service/credd.default", as: nil), equals: ["nothing"])
+    expect(try status("a6/unit/job@x.service/mail", as: nil), equals: ["nothing"])
     // One uid asks for all units of a host: each that starts without a token is named.
     let refused = "no endpoint token is given: the"
     for reason in [
       #"caller names the unit "job@x.service""#, #"caller names the unit "mail@x.service""#,
       #"credential "mail" of the unit "job@x.service" is not called credd.PROFILE"#,
     ] {
-      #expect(endpoint.host.log.contains("\(refused) \(reason)"), "\(endpoint.host.log)")
+      expect(endpoint.host.log.contains("\(refused) \(reason)"), "\(endpoint.host.log)")
     }
   }
 
@@ -189,19 +189,19 @@ struct EndpointTests {
         "PATH": "/usr/bin:/bin", "AWS_PROFILE": "stray", "AWS_ACCESS_KEY_ID": "stray",
         "no_proxy": "example.com",
       ])
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    expect(outcome.status, equals: 0, "\(outcome.errors)")
     let lines = Set(outcome.output.split(separator: "\n").map(String.init))
-    #expect(
+    expect(
       lines.contains(
         "AWS_CONTAINER_CREDENTIALS_FULL_URI=http://127.0.0.1:\(endpoint.port)/credentials/default"))
-    #expect(lines.contains("no_proxy=example.com,127.0.0.1"))
-    #expect(lines.contains("NO_PROXY=127.0.0.1"))
-    #expect(!lines.contains { $0.contains("stray") })
+    expect(lines.contains("no_proxy=example.com,127.0.0.1"))
+    expect(lines.contains("NO_PROXY=127.0.0.1"))
+    expect(!lines.contains { $0.contains("stray") })
     let prefix = "AWS_CONTAINER_AUTHORIZATION_TOKEN="
     let token = try #require(lines.first { $0.hasPrefix(prefix) }).dropFirst(prefix.count)
-    #expect(try endpoint.get(String(token)).status == 200)
+    expect(try endpoint.get(String(token)).status, equals: 200)
     let failed = try endpoint.host.credctl("endpoint", "nothing")
-    #expect(failed.status != 0 && failed.output == "false\n")
+    expect(failed.status != 0 && failed.output == "false\n")
   }
 
   /// Prints the access key that it fetches, as an SDK does.
@@ -221,9 +221,9 @@ struct EndpointTests {
     let outcome = try endpoint.host.credctl(
       "exec", "--renew", "--", "/usr/bin/python3", "-c", Self.fetch)
     let key = try #require(try endpoint.host.ask()["AccessKeyId"]?.text)
-    #expect(
-      outcome.output
-        == "\(key)\n\(key)\n[]\nhttp://127.0.0.1:\(endpoint.port)/credentials/default\n",
+    expect(
+      outcome.output,
+      equals: "\(key)\n\(key)\n[]\nhttp://127.0.0.1:\(endpoint.port)/credentials/default\n",
       "\(outcome.errors)")
   }
 
@@ -233,8 +233,8 @@ struct EndpointTests {
     let outcome = try host.credctl(
       [verb] + (verb == "exec" ? ["--renew"] : []) + ["--", "/usr/bin/python3", "-c", Self.fetch])
     let key = try #require(try host.ask()["AccessKeyId"]?.text)
-    #expect(outcome.status == 0)
-    #expect(outcome.output.hasPrefix("\(key)\n\(key)\n[]\nhttp://127.0.0.1:"), "\(outcome.errors)")
+    expect(outcome.status, equals: 0)
+    expect(outcome.output.hasPrefix("\(key)\n\(key)\n[]\nhttp://127.0.0.1:"), "\(outcome.errors)")
   }
 
   @Test(.enabled(if: OtherUser.canBe && PythonScript.canRun, "takes root and python3"))
@@ -278,7 +278,7 @@ struct EndpointTests {
       """)
     let outcome = try host.credctl("serve", "--", "/usr/bin/python3", script.path)
     let lines = outcome.output.split(separator: "\n").map(String.init)
-    #expect(
+    expect(
       lines.count == 5 && lines.prefix(4) == ["/dev/null", "200", "403", "200"], "\(outcome)")
     let port = try #require(lines.last.flatMap { UInt16($0) })
     try Deadline.usual.wait(for: "the endpoint's end") {
@@ -291,22 +291,22 @@ struct EndpointTests {
     let token = try endpoint.token()
     let silent = try (0..<64).map { _ in try StreamSocket(port: endpoint.port) }
     let last = try StreamSocket(port: endpoint.port)
-    #expect(String(decoding: try last.rest(), as: UTF8.self).hasPrefix("HTTP/1.1 429 "))
+    expect(String(decoding: try last.rest(), as: UTF8.self).hasPrefix("HTTP/1.1 429 "))
     try silent[63].send(endpoint.head(token, "Connection: close\r\n"))
-    #expect(
+    expect(
       String(decoding: try silent[63].rest(), as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
   }
 
   @Test func aPortThatEveryUserMayTakeIsWarnedOf() throws {
     let endpoint = try EndpointHost()
-    #expect(endpoint.host.log.contains("every user of this host may listen on port"))
+    expect(endpoint.host.log.contains("every user of this host may listen on port"))
   }
 
   @Test func withoutAnEndpointTheClientIsToldSo() throws {
     let host = try TestHost()
     let reply = try host.ask(#"{"op":"endpoint"}"#)
-    #expect(reply.errorCode == "EndpointOff")
-    #expect(try host.credctl("endpoint").status == 69)
+    expect(reply.errorCode, equals: "EndpointOff")
+    expect(try host.credctl("endpoint").status, equals: 69)
   }
 
   // MARK: Commands that renew
@@ -315,16 +315,16 @@ struct EndpointTests {
   func theCommandsStatusAndProcessAreItsOwn(_ verb: String) throws {
     let host = try TestHost()
     let words = [verb] + (verb == "exec" ? ["--renew"] : []) + ["--"]
-    #expect(try host.credctl(words + ["/bin/sh", "-c", "exit 7"]).status == 7)
-    #expect(try host.credctl(words + ["/nothing"]).status == 127)
+    expect(try host.credctl(words + ["/bin/sh", "-c", "exit 7"]).status, equals: 7)
+    expect(try host.credctl(words + ["/nothing"]).status, equals: 127)
     let process = try ChildProcess(
       [Programs.credctl, "--socket", host.socketPath] + words + [
         "/bin/sh", "-c", "echo $$; exec sleep 60",
       ])
     try Deadline.usual.wait(for: "the command") { process.output.contains("\n") }
-    #expect(process.output == "\(process.pid)\n")
+    expect(process.output, equals: "\(process.pid)\n")
     process.send(SIGTERM)
-    #expect(try process.wait() == 128 + SIGTERM)
+    expect(try process.wait(), equals: 128 + SIGTERM)
   }
 
   @Test func theEndpointServesWithoutACommandUntilItIsInterrupted() throws {
@@ -340,7 +340,7 @@ struct EndpointTests {
         "$AWS_CONTAINER_CREDENTIALS_FULL_URI"
       """, process.outputPath,
     ])
-    #expect(try JSON(outcome.output)["AccessKeyId"] == host.ask()["AccessKeyId"])
+    expect(try JSON(outcome.output)["AccessKeyId"], equals: try host.ask()["AccessKeyId"])
     process.send(SIGINT)
     try process.wait()
   }
@@ -357,29 +357,29 @@ struct EndpointTests {
         ], environment: ["AWS_CONFIG_FILE": file])
     }
     let warned = try run()
-    #expect(warned.output == file + "\n")
-    #expect(warned.errors.contains("has credential_process"))
+    expect(warned.output, equals: file + "\n")
+    expect(warned.errors.contains("has credential_process"))
     let hidden = try run("--no-config")
-    #expect(hidden.output == "/dev/null\n" && hidden.errors.isEmpty)
-    #expect(try host.credctl("exec", "--no-config", "--", "true").status == 64)
+    expect(hidden.output == "/dev/null\n" && hidden.errors.isEmpty)
+    expect(try host.credctl("exec", "--no-config", "--", "true").status, equals: 64)
   }
 
   // MARK: Each step of a sign-in
 
   @Test func aCheckSaysWhichStepsAreRight() throws {
     let host = try TestHost()
-    #expect(try host.ask()["AccessKeyId"] != nil)
+    expect(try host.ask()["AccessKeyId"] != nil)
     let outcome = try host.credctl("check")
-    #expect(outcome.status == 0, "\(outcome)")
+    expect(outcome.status, equals: 0, "\(outcome)")
     for name in [
       "backend corp", "cognito-identity", "token", "GetCredentialsForIdentity", "credentials",
     ] {
-      #expect(outcome.output.contains(name), "\(outcome.output)")
+      expect(outcome.output.contains(name), "\(outcome.output)")
     }
     // The tests run as root, who sees where.
-    #expect(outcome.output.contains("127.0.0.1 port \(host.sandbox.port)"))
+    expect(outcome.output.contains("127.0.0.1 port \(host.sandbox.port)"))
     let again = try host.credctl("check")
-    #expect(again.status == 75 && again.errors.contains("less than a minute ago"))
+    expect(again.status == 75 && again.errors.contains("less than a minute ago"))
   }
 
   @Test func aCheckNamesWhatFails() throws {
@@ -388,8 +388,8 @@ struct EndpointTests {
         + Configuration.profile("default", endpoint: sandbox.url)
     }
     let outcome = try host.credctl("check", "--all-profiles", "--json")
-    #expect(outcome.status == 69)
-    #expect(outcome.errors.contains("what failed: backend corp"))
-    #expect(try JSON(outcome.output)["Ok"] == .bool(false))
+    expect(outcome.status, equals: 69)
+    expect(outcome.errors.contains("what failed: backend corp"))
+    expect(try JSON(outcome.output)["Ok"], equals: .bool(false))
   }
 }

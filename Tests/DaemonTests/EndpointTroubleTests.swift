@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// The endpoint and the token socket on a host that lacks something: a module of the kernel,
@@ -38,12 +39,12 @@ struct EndpointTroubleTests {
           + ["--", "/bin/echo", "started"])
     }
     let refused = try run(words)
-    #expect(refused.status == 69 && refused.output.isEmpty, "\(refused)")
-    #expect(refused.errors.contains("modprobe tcp_diag"), "\(refused)")
-    #expect(refused.errors.contains("'credctl serve --token-only'"), "\(refused)")
-    #expect(refused.errors.split(separator: "\n").count == 1, "\(refused)")
+    expect(refused.status == 69 && refused.output.isEmpty, "\(refused)")
+    expect(refused.errors.contains("modprobe tcp_diag"), "\(refused)")
+    expect(refused.errors.contains("'credctl serve --token-only'"), "\(refused)")
+    expect(refused.errors.split(separator: "\n").count, equals: 1, "\(refused)")
     let trusting = try run(["serve", "--token-only"])
-    #expect(trusting.status == 0 && trusting.output == "started\n", "\(trusting)")
+    expect(trusting.status == 0 && trusting.output == "started\n", "\(trusting)")
   }
 
   @Test func whereTheKernelCannotSayWhoConnectsCreddRefusesAndCheckSaysWhy() throws {
@@ -54,16 +55,16 @@ struct EndpointTroubleTests {
     try Deadline.usual.wait(for: "the endpoint") {
       try host.ask(#"{"op":"endpoint"}"#).errorCode != "EndpointOff"
     }
-    #expect(host.log.contains("the endpoint refuses everybody"), "\(host.log)")
+    expect(host.log.contains("the endpoint refuses everybody"), "\(host.log)")
     let token = try #require(try host.ask(#"{"op":"endpoint"}"#)["Token"]?.text)
     let socket = try StreamSocket(port: port)
     try socket.send(
       "GET /credentials/default HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nAuthorization: \(token)\r\n\r\n"
     )
-    #expect(String(decoding: try socket.rest(), as: UTF8.self).hasPrefix("HTTP/1.1 403 "))
+    expect(String(decoding: try socket.rest(), as: UTF8.self).hasPrefix("HTTP/1.1 403 "))
     let check = try host.credctl("check")
-    #expect(check.status == 69 && check.errors.contains("what failed: endpoint"), "\(check)")
-    #expect(check.output.contains("tcp_diag and inet_diag"), "\(check)")
+    expect(check.status == 69 && check.errors.contains("what failed: endpoint"), "\(check)")
+    expect(check.output.contains("tcp_diag and inet_diag"), "\(check)")
   }
 
   // MARK: No descriptors
@@ -83,7 +84,7 @@ struct EndpointTroubleTests {
     let outcome = try ChildProcess([
       try #require(Programs.installed("prlimit")), "--pid", "\(process.pid)", "--nofile=\(count):",
     ])
-    #expect(try outcome.wait() == 0, "\(outcome.errors)")
+    expect(try outcome.wait(), equals: 0, "\(outcome.errors)")
   }
 
   /// Leaves a process none. The connection of the request before may close only now, and would leave
@@ -117,7 +118,7 @@ struct EndpointTroubleTests {
     let endpoint = try EndpointHost()
     let host = endpoint.host
     let token = try endpoint.token()
-    #expect(try endpoint.get(token).status == 200)
+    expect(try endpoint.get(token).status, equals: 200)
     _ = unsafe chmod(URL(filePath: endpoint.tokenSocket).deletingLastPathComponent().path, 0o755)
     try takeDescriptors(host.daemon)
 
@@ -132,14 +133,14 @@ struct EndpointTroubleTests {
     usleep(1_000_000)
     let used = try processorTime(host.daemon) - before
     // On a busy machine a loop that spins gets a part of a processor only.
-    #expect(used < 0.15, "\(used)")
-    #expect(unit.status == nil && host.daemon.status == nil)
+    expect(used < 0.15, "\(used)")
+    expect(unit.status == nil && host.daemon.status == nil)
 
     try limit(host.daemon, to: 1024)
-    #expect(try client.reply()["AccessKeyId"] != nil)
-    #expect(String(decoding: try http.rest(), as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
-    #expect(try unit.wait() == 0, "\(unit.errors)")
-    #expect(unit.output != "connected\n0\n", "\(unit.output)")
+    expect(try client.reply()["AccessKeyId"] != nil)
+    expect(String(decoding: try http.rest(), as: UTF8.self).hasPrefix("HTTP/1.1 200 "))
+    expect(try unit.wait(), equals: 0, "\(unit.errors)")
+    expect(unit.output != "connected\n0\n", "\(unit.output)")
   }
 
   // MARK: What a command gives up
@@ -162,7 +163,7 @@ struct EndpointTroubleTests {
       child.stdin.close()
       child.wait()
       """)
-    #expect(try script.lines(host, [Programs.credctl]) == ["closed", "None"])
+    expect(try script.lines(host, [Programs.credctl]), equals: ["closed", "None"])
   }
 
   // MARK: No configuration
@@ -224,11 +225,11 @@ struct EndpointTroubleTests {
     }
     let http = try StreamSocket(port: port)
     try Data().write(to: URL(filePath: start))
-    #expect(try daemon.wait() == 78)
-    #expect(String(decoding: try http.rest(), as: UTF8.self).hasPrefix("HTTP/1.1 503 "))
-    #expect(try unit.wait() == 0 && unit.output != "connected\n0\n", "\(unit.output)")
-    #expect(try stranger.wait() == 0 && stranger.output == "connected\n0\n", "\(stranger.output)")
-    #expect(
+    expect(try daemon.wait(), equals: 78)
+    expect(String(decoding: try http.rest(), as: UTF8.self).hasPrefix("HTTP/1.1 503 "))
+    expect(try unit.wait() == 0 && unit.output != "connected\n0\n", "\(unit.output)")
+    expect(try stranger.wait() == 0 && stranger.output == "connected\n0\n", "\(stranger.output)")
+    expect(
       daemon.errors.contains(
         #"no endpoint token is given: the caller names the unit "job@x.service""#),
       "\(daemon.errors)")

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `credctl env`, read by those it is written for.
@@ -43,7 +44,7 @@ struct EnvTests {
     let outcome = try script(
       host, try #require(Programs.installed(name)),
       #"eval "$("$CREDCTL" env)" && "# + Self.printing, environment: Self.before)
-    #expect(outcome == TestHost.Outcome(status: 0, output: try expected(host), errors: ""))
+    expect(outcome, equals: TestHost.Outcome(status: 0, output: try expected(host), errors: ""))
   }
 
   @Test(.enabled(if: Programs.installed("fish") != nil, "takes fish(1)"))
@@ -52,7 +53,7 @@ struct EnvTests {
     let outcome = try script(
       host, try #require(Programs.installed("fish")),
       #"$CREDCTL env --format fish | source; "# + Self.printing, environment: Self.before)
-    #expect(outcome == TestHost.Outcome(status: 0, output: try expected(host), errors: ""))
+    expect(outcome, equals: TestHost.Outcome(status: 0, output: try expected(host), errors: ""))
   }
 
   @Test
@@ -61,9 +62,9 @@ struct EnvTests {
     let outcome = try script(
       host, "/bin/sh", #"eval "$("$CREDCTL" env --profile missing)"; "# + Self.printing,
       environment: ["KEPT": "1", "AWS_PROFILE": "other"])
-    #expect(outcome.output == "AWS_PROFILE=other\nKEPT=1\n")
-    #expect(outcome.errors.hasPrefix("credctl: "))
-    #expect(outcome.errors.split(separator: "\n").count == 1)
+    expect(outcome.output, equals: "AWS_PROFILE=other\nKEPT=1\n")
+    expect(outcome.errors.hasPrefix("credctl: "))
+    expect(outcome.errors.split(separator: "\n").count, equals: 1)
   }
 
   @Test(arguments: ["sh", "bash"])
@@ -84,9 +85,9 @@ struct EnvTests {
         ? "$CREDCTL env --format fish \(options) | source; and echo went on"
         : #"eval "$("$CREDCTL" env "# + options + #")" && echo went on"#
       let outcome = try script(host, shell, text)
-      #expect(outcome.output.isEmpty, "\(options): \(outcome)")
-      #expect(outcome.status != 0, "\(options)")
-      #expect(outcome.errors.hasPrefix("credctl: "))
+      expect(outcome.output.isEmpty, "\(options): \(outcome)")
+      expect(outcome.status != 0, "\(options)")
+      expect(outcome.errors.hasPrefix("credctl: "))
     }
   }
 
@@ -100,7 +101,7 @@ struct EnvTests {
       (["AWS_REGION": "a", "AWS_DEFAULT_REGION": "b"], "a b"),
     ] {
       let outcome = try script(host, "/bin/sh", printing, environment: environment)
-      #expect(outcome.output == regions + "\n")
+      expect(outcome.output, equals: regions + "\n")
     }
   }
 
@@ -109,16 +110,16 @@ struct EnvTests {
     let host = try TestHost()
     let dotenv = try host.credctl("env", "--format", "dotenv")
     let json = try host.credctl("env", "--format", "json")
-    #expect(dotenv.status == 0 && json.status == 0)
-    #expect(dotenv.errors + json.errors == "")
+    expect(dotenv.status == 0 && json.status == 0)
+    expect(dotenv.errors + json.errors, equals: "")
     let object = try JSON(json.output)
     let lines = dotenv.output.split(separator: "\n")
-    #expect(object.keys.count == 6 && lines.count == 6)
+    expect(object.keys.count == 6 && lines.count == 6)
     for line in lines {
       let parts = line.split(separator: "=", maxSplits: 1).map(String.init)
-      #expect(object[parts[0]]?.text == parts[1])
+      expect(object[parts[0]]?.text, equals: parts[1])
     }
-    #expect(object["AWS_SESSION_TOKEN"] == (try host.ask()["SessionToken"]))
+    expect(object["AWS_SESSION_TOKEN"], equals: try host.ask()["SessionToken"])
   }
 
   @Test
@@ -126,20 +127,20 @@ struct EnvTests {
     let host = try TestHost(sandbox: ["--credential-lifetime", "600"])
     for format in ["sh", "fish", "dotenv", "json"] {
       let outcome = try host.credctl("env", "--format", format)
-      #expect(outcome.status == 64)
-      #expect(outcome.output == (["sh", "fish"].contains(format) ? "false\n" : ""))
-      #expect(outcome.errors.contains("--min-ttl"))
+      expect(outcome.status, equals: 64)
+      expect(outcome.output, equals: (["sh", "fish"].contains(format) ? "false\n" : ""))
+      expect(outcome.errors.contains("--min-ttl"))
     }
-    #expect(try host.credctl("env", "--min-ttl", "300").status == 0)
+    expect(try host.credctl("env", "--min-ttl", "300").status, equals: 0)
   }
 
   @Test
   func unknownFormatIsRefusedBeforeAnythingIsAsked() throws {
     let host = try TestHost()
     let outcome = try host.credctl("env", "--format", "csh")
-    #expect(outcome.status == 64)
-    #expect(outcome.output == "false\n")
-    #expect(outcome.errors.contains("csh"))
-    #expect(try host.sandbox.callbacks == 0)
+    expect(outcome.status, equals: 64)
+    expect(outcome.output, equals: "false\n")
+    expect(outcome.errors.contains("csh"))
+    expect(try host.sandbox.callbacks, equals: 0)
   }
 }

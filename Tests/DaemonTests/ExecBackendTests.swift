@@ -41,12 +41,12 @@ struct ExecBackendTests {
     let host = try host(
       #"printf '%s\n' "$#" "$2" "$LDAP_HOST" "${HOME-none}" "$PWD" "$query" >\#(seen)"# + "\n"
         + Self.asking, "environment.LDAP_HOST = ldap.example.com")
-    #expect(try host.ask()["AccessKeyId"] != nil)
+    expect(try host.ask()["AccessKeyId"] != nil)
     let lines = try String(contentsOfFile: seen, encoding: .utf8).split(separator: "\n")
     // Its words, its variables and nothing of credd's own.
-    #expect(lines.dropLast() == ["2", "two words", "ldap.example.com", "none", "/"])
-    #expect(try JSON(String(lines.last ?? ""))["DeveloperUserIdentifier"]?.text == "alice")
-    #expect(try host.sandbox.callbacks == 1)
+    expect(lines.dropLast(), equals: ["2", "two words", "ldap.example.com", "none", "/"])
+    expect(try JSON(String(lines.last ?? ""))["DeveloperUserIdentifier"]?.text, equals: "alice")
+    expect(try host.sandbox.callbacks, equals: 1)
   }
 
   @Test(arguments: [
@@ -64,20 +64,20 @@ struct ExecBackendTests {
   func howItEndsIsSaid(_ body: String, _ status: Int32, _ words: String) throws {
     let host = try host(body, "timeout = 500ms")
     let outcome = try host.credctl("get", "--wait", "1")
-    #expect(outcome.output.isEmpty)
-    #expect(outcome.status == status, "\(outcome.errors)")
-    #expect(outcome.errors.contains(words), "\(outcome.errors)")
-    #expect(outcome.errors.split(separator: "\n").count == 1)
+    expect(outcome.output.isEmpty)
+    expect(outcome.status, equals: status, "\(outcome.errors)")
+    expect(outcome.errors.contains(words), "\(outcome.errors)")
+    expect(outcome.errors.split(separator: "\n").count, equals: 1)
   }
 
   @Test
   func lateCommandIsKilledWithAllItStarted() throws {
     let seen = try Stage.current().newFile("pids")
     let host = try host("sleep 300 & echo $$ $! >\(seen); wait", "timeout = 500ms")
-    #expect(try host.refusal(#"{"wait":1}"#).errorCode == "BackendUnavailable")
+    expect(try host.refusal(#"{"wait":1}"#).errorCode, equals: "BackendUnavailable")
     let pids = try String(contentsOfFile: seen, encoding: .utf8).split(
       whereSeparator: \.isWhitespace)
-    #expect(pids.count == 2)
+    expect(pids.count, equals: 2)
     try Deadline.usual.wait(for: "the end of what it started") {
       pids.allSatisfy { pid in
         // A zombie that is not reaped yet has ended too.
@@ -119,17 +119,17 @@ struct ExecBackendTests {
         .map { $0.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces) }
     }
     let own = try ProcessFile.text(daemon.pid, "status")
-    #expect(field("CapAmb", own) == "0000000000080000")
+    expect(field("CapAmb", own), equals: "0000000000080000")
     let caller = try StreamSocket(unixPath: folder + "/s")
     try caller.send("{}\n")
-    #expect(try caller.reply().errorCode == "BackendRejected")
+    expect(try caller.reply().errorCode, equals: "BackendRejected")
     let status = try String(contentsOfFile: seen, encoding: .utf8)
     for set in ["CapAmb", "CapPrm", "CapEff"] {
-      #expect(field(set, status) == "0000000000000000", "\(set)")
+      expect(field(set, status), equals: "0000000000000000", "\(set)")
     }
-    #expect(field("NoNewPrivs", status) == "1")
+    expect(field("NoNewPrivs", status), equals: "1")
     // The daemon has what it had.
-    #expect(field("CapAmb", try ProcessFile.text(daemon.pid, "status")) == "0000000000080000")
+    expect(field("CapAmb", try ProcessFile.text(daemon.pid, "status")), equals: "0000000000080000")
   }
 
   @Test
@@ -139,7 +139,7 @@ struct ExecBackendTests {
         + Configuration.profile("default", endpoint: sandbox.url)
     }
     let outcome = try host.credctl("get")
-    #expect(outcome.status == 69)
-    #expect(outcome.errors.contains("check command"))
+    expect(outcome.status, equals: 69)
+    expect(outcome.errors.contains("check command"))
   }
 }

@@ -41,26 +41,26 @@ struct ExecTests {
         "KEPT": "as it was", "AWS_REGION": "eu-central-1", "AWS_PROFILE": "other",
         "AWS_ACCESS_KEY_ID": "AKIAOLD", "AWS_SECURITY_TOKEN": "old", "AWS_ACCOUNT_ID": "1",
       ])
-    #expect(outcome.status == 0)
-    #expect(outcome.errors.isEmpty)
+    expect(outcome.status, equals: 0)
+    expect(outcome.errors.isEmpty)
     let reply = try host.ask()
     var expected = [
       "KEPT": "as it was", "AWS_REGION": "eu-central-1", "AWS_DEFAULT_REGION": "eu-central-1",
       "PATH": "/usr/local/bin:/usr/bin:/bin",
     ]
     for (name, key) in Self.keys { expected[name] = try #require(reply[key]?.text) }
-    #expect(entries(outcome.output) == expected)
-    #expect(try host.sandbox.exchanges == 1)
+    expect(entries(outcome.output), equals: expected)
+    expect(try host.sandbox.exchanges, equals: 1)
   }
 
   @Test
   func commandGetsTheRegionOfThePool() throws {
     let host = try TestHost()
     let variables = entries(try exec(host, [], ["/usr/bin/env"]).output)
-    #expect(variables["AWS_REGION"] == "us-east-1")
-    #expect(variables["AWS_DEFAULT_REGION"] == "us-east-1")
+    expect(variables["AWS_REGION"], equals: "us-east-1")
+    expect(variables["AWS_DEFAULT_REGION"], equals: "us-east-1")
     // `get` stays exactly the credential_process format.
-    #expect(Set(try host.ask().keys).isDisjoint(with: ["Region", "IdentityId"]))
+    expect(Set(try host.ask().keys).isDisjoint(with: ["Region", "IdentityId"]))
   }
 
   @Test
@@ -77,7 +77,7 @@ struct ExecTests {
     let reply = try host.ask()
     try #require(reply["AccountId"] != nil, "\(reply)")
     let variables = entries(try exec(host, [], ["/usr/bin/env"]).output)
-    #expect(variables["AWS_ACCOUNT_ID"] == reply["AccountId"]?.text)
+    expect(variables["AWS_ACCOUNT_ID"], equals: reply["AccountId"]?.text)
   }
 
   @Test
@@ -85,23 +85,23 @@ struct ExecTests {
     let host = try TestHost()
     let outcome = try exec(
       host, [], ["printf", "%s|", "--", "a b", "$HOME", "", "*", "--profile", "-p", "é;'\""])
-    #expect(outcome.output == "--|a b|$HOME||*|--profile|-p|é;'\"|")
+    expect(outcome.output, equals: "--|a b|$HOME||*|--profile|-p|é;'\"|")
   }
 
   @Test
   func commandTakesTheProcessItsStatusAndItsSignals() throws {
     let host = try TestHost()
-    #expect(try exec(host, [], ["/bin/sh", "-c", "exit 41"]).status == 41)
-    #expect(try exec(host, [], ["/bin/sh", "-c", "kill -TERM $$"]).status == 128 + SIGTERM)
+    expect(try exec(host, [], ["/bin/sh", "-c", "exit 41"]).status, equals: 41)
+    expect(try exec(host, [], ["/bin/sh", "-c", "kill -TERM $$"]).status, equals: 128 + SIGTERM)
     let process = try ChildProcess(
       [
         Programs.credctl, "--socket", host.socketPath, "exec", "--", "/bin/sh", "-c",
         "echo $$; exec sleep 1000",
       ])
     try Deadline.usual.wait(for: "the command") { !process.output.isEmpty }
-    #expect(process.output == "\(process.pid)\n")
+    expect(process.output, equals: "\(process.pid)\n")
     process.send(SIGINT)
-    #expect(try process.wait() == 128 + SIGINT)
+    expect(try process.wait(), equals: 128 + SIGINT)
   }
 
   /// What credctl sets for itself is gone, and what its caller set is there: how SIGPIPE is taken,
@@ -120,25 +120,26 @@ struct ExecTests {
       exec "$1" --socket "$2" exec -- /bin/sh -c "$0"
       """, looking, Programs.credctl, host.socketPath,
     ])
-    #expect(outcome.errors.isEmpty)
+    expect(outcome.errors.isEmpty)
     let parts = outcome.output.components(separatedBy: "--\n")
-    #expect(parts.count == 2)
-    #expect(parts.first?.contains("readable") == true)
-    #expect(parts.first == parts.last)
+    expect(parts.count, equals: 2)
+    expect(parts.first?.contains("readable") == true)
+    expect(parts.first, equals: parts.last)
   }
 
   @Test
   func commandThatCannotBeRunEndsAsWithEnv() throws {
     let host = try TestHost()
     let missing = try exec(host, [], ["no-such-command"])
-    #expect(missing.status == 127)
-    #expect(missing.errors == "credctl: cannot run 'no-such-command': No such file or directory\n")
+    expect(missing.status, equals: 127)
+    expect(
+      missing.errors, equals: "credctl: cannot run 'no-such-command': No such file or directory\n")
     let folder = try exec(host, [], ["/etc"])
-    #expect(folder.status == 126)
-    #expect(folder.errors == "credctl: cannot run '/etc': Permission denied\n")
+    expect(folder.status, equals: 126)
+    expect(folder.errors, equals: "credctl: cannot run '/etc': Permission denied\n")
     let file = try exec(host, [], ["/etc/passwd"])
-    #expect(file.status == 126)
-    #expect(missing.output + folder.output + file.output == "")
+    expect(file.status, equals: 126)
+    expect(missing.output + folder.output + file.output, equals: "")
   }
 
   @Test
@@ -150,7 +151,7 @@ struct ExecTests {
     unsafe chmod(script, 0o755)
     let outcome = try exec(
       host, [], ["only-here", "it"], environment: ["PATH": "/nowhere:\(folder)"])
-    #expect(outcome == TestHost.Outcome(status: 0, output: "found it\n", errors: ""))
+    expect(outcome, equals: TestHost.Outcome(status: 0, output: "found it\n", errors: ""))
   }
 
   @Test
@@ -163,17 +164,17 @@ struct ExecTests {
       (["--wait", "x"], 64), (["--min-ttl", "0", "--socket", "/nowhere"], 69),
     ] {
       let outcome = try exec(host, options, touch)
-      #expect(outcome.status == status)
-      #expect(outcome.output.isEmpty)
-      #expect(outcome.errors.hasPrefix("credctl: "))
-      #expect(outcome.errors.split(separator: "\n").count == 1)
+      expect(outcome.status, equals: status)
+      expect(outcome.output.isEmpty)
+      expect(outcome.errors.hasPrefix("credctl: "))
+      expect(outcome.errors.split(separator: "\n").count, equals: 1)
     }
-    #expect(
+    expect(
       try exec(host, [], touch).errors.hasSuffix(
         "asks for 900 s, but credentials of this profile last 600 s: take less with '--min-ttl'\n"))
-    #expect(!FileManager.default.fileExists(atPath: file))
-    #expect(try exec(host, ["--min-ttl", "0"], touch).status == 0)
-    #expect(FileManager.default.fileExists(atPath: file))
+    expect(!FileManager.default.fileExists(atPath: file))
+    expect(try exec(host, ["--min-ttl", "0"], touch).status, equals: 0)
+    expect(FileManager.default.fileExists(atPath: file))
   }
 
   @Test
@@ -186,11 +187,11 @@ struct ExecTests {
       refused = try exec(host, ["--min-ttl", "998", "--wait", "1"], ["/usr/bin/env"])
       return refused.status != 0
     }
-    #expect(refused.status == 75)
-    #expect(refused.output.isEmpty)
+    expect(refused.status, equals: 75)
+    expect(refused.output.isEmpty)
     let taken = try exec(host, ["--min-ttl", "0"], ["/usr/bin/env"])
-    #expect(taken.status == 0)
-    #expect(taken.output.contains("AWS_SESSION_TOKEN="))
+    expect(taken.status, equals: 0)
+    expect(taken.output.contains("AWS_SESSION_TOKEN="))
   }
 
   @Test
@@ -198,9 +199,9 @@ struct ExecTests {
     let host = try TestHost()
     for arguments in [["exec"], ["exec", "--"], ["exec", "/usr/bin/env"]] {
       let outcome = try host.credctl(arguments)
-      #expect(outcome.status == 64)
-      #expect(outcome.output.isEmpty)
-      #expect(outcome.errors.split(separator: "\n").count == 1)
+      expect(outcome.status, equals: 64)
+      expect(outcome.output.isEmpty)
+      expect(outcome.errors.split(separator: "\n").count, equals: 1)
     }
   }
 }

@@ -15,7 +15,7 @@ struct ExecutableTests {
 
   private func digest(_ path: String) throws -> String {
     let sum = try ChildProcess(["/usr/bin/sha256sum", path])
-    #expect(try sum.wait(.in(.seconds(60))) == 0)
+    expect(try sum.wait(.in(.seconds(60))), equals: 0)
     return String(sum.output.prefix(64))
   }
 
@@ -26,16 +26,16 @@ struct ExecutableTests {
       try stage.executable(Programs.credctl), try stage.executable(Programs.credctl)
     )
     let host = try host("allow_executables = \(right)")
-    #expect(try host.credctl(right, as: .games, "get").status == 0)
+    expect(try host.credctl(right, as: .games, "get").status, equals: 0)
     let refused = try host.credctl(wrong, as: .games, "get")
-    #expect(refused.status == 77)
-    #expect(refused.errors.contains("'default' is not available to you"))
-    #expect(host.log.contains("executable=\(wrong)"))
-    #expect(
-      try host.credctl(wrong, as: .games, "get", "--profile", "other").errors
-        == refused.errors.replacing("'default'", with: "'other'"))
+    expect(refused.status, equals: 77)
+    expect(refused.errors.contains("'default' is not available to you"))
+    expect(host.log.contains("executable=\(wrong)"))
+    expect(
+      try host.credctl(wrong, as: .games, "get", "--profile", "other").errors,
+      equals: refused.errors.replacing("'default'", with: "'other'"))
     // The test itself is another program, root though it is.
-    #expect(try host.ask().errorCode == "AccessDenied")
+    expect(try host.ask().errorCode, equals: "AccessDenied")
   }
 
   /// Connections of a user share an answer where the decision is the user's, as it is not here.
@@ -46,13 +46,13 @@ struct ExecutableTests {
     let held = try host.connect()
     func expectCredentials() throws {
       try held.send("{}\n")
-      #expect(try held.reply()["AccessKeyId"] != nil)
+      expect(try held.reply()["AccessKeyId"] != nil)
     }
     for _ in 0..<2 { try expectCredentials() }
     let other = try host.run([
       "/bin/sh", "-c", #"printf '{}\n' | nc -N -U "$0""#, host.socketPath,
     ])
-    #expect(try JSON(other.output).errorCode == "AccessDenied")
+    expect(try JSON(other.output).errorCode, equals: "AccessDenied")
     try expectCredentials()
   }
 
@@ -61,10 +61,10 @@ struct ExecutableTests {
     let program = try Stage.current().executable(Programs.credctl)
     let other = try Stage.current().executable(Programs.credctl)
     let host = try host("allow_users = games\nallow_executables = \(program)")
-    #expect(try host.credctl(program, as: .games, "get").status == 0)
-    #expect(try host.credctl(other, as: .games, "get").status == 77)
-    #expect(try host.credctl(program, as: .daemon, "get").status == 77)
-    #expect(try host.credctl("get").status == 77)
+    expect(try host.credctl(program, as: .games, "get").status, equals: 0)
+    expect(try host.credctl(other, as: .games, "get").status, equals: 77)
+    expect(try host.credctl(program, as: .daemon, "get").status, equals: 77)
+    expect(try host.credctl("get").status, equals: 77)
   }
 
   @Test
@@ -72,12 +72,12 @@ struct ExecutableTests {
     let program = try Stage.current().executable(Programs.credctl)
     let right = try host("allow_executables = \(program) sha256:\(digest(program))")
     // Twice: the digest is kept for a file that is the same.
-    for _ in 0..<2 { #expect(try right.credctl(program, as: .games, "get").status == 0) }
+    for _ in 0..<2 { expect(try right.credctl(program, as: .games, "get").status, equals: 0) }
     try ChildProcess(["/bin/sh", "-c", "echo >>\(program)"]).wait()
-    #expect(try right.credctl(program, as: .games, "get").status == 77)
+    expect(try right.credctl(program, as: .games, "get").status, equals: 77)
     let wrong = try host(
       "allow_executables = \(program) sha256:\(String(repeating: "0", count: 64))")
-    #expect(try wrong.credctl(program, as: .games, "get").status == 77)
+    expect(try wrong.credctl(program, as: .games, "get").status, equals: 77)
   }
 
   /// Anybody can run a file of any size.
@@ -96,10 +96,10 @@ struct ExecutableTests {
           .flatMap { Int($0.dropFirst("rchar: ".count)) })
     }
     let before = try bytesRead()
-    #expect(try host.credctl(huge, as: .games, "get").status == 77)
-    #expect(try host.credctl(huge, as: .games, "get", "--profile", "other").status == 77)
-    #expect(try bytesRead() - before < 10 << 20)
-    #expect(try host.credctl(program, as: .games, "get").status == 0)
+    expect(try host.credctl(huge, as: .games, "get").status, equals: 77)
+    expect(try host.credctl(huge, as: .games, "get", "--profile", "other").status, equals: 77)
+    expect(try bytesRead() - before < 10 << 20)
+    expect(try host.credctl(program, as: .games, "get").status, equals: 0)
   }
 
   /// Users may mount what they like over any path, in a namespace of their own.
@@ -114,8 +114,8 @@ struct ExecutableTests {
       unshare, "-m", "/bin/sh", "-c",
       "mount --bind \(impostor) \(program) && exec \(program) --socket \(host.socketPath) get",
     ])
-    #expect(outcome.status == 77, "\(outcome.errors)")
-    #expect(host.log.contains("of another mount namespace"))
+    expect(outcome.status, equals: 77, "\(outcome.errors)")
+    expect(host.log.contains("of another mount namespace"))
   }
 
   /// As a service without privileges, credd is not told what others run, and refuses them.
@@ -141,7 +141,7 @@ struct ExecutableTests {
     // credctl sends nothing to a socket of that user.
     let caller = try StreamSocket(unixPath: folder + "/s")
     try caller.send("{}\n")
-    #expect(try caller.reply().errorCode == "AccessDenied")
-    #expect(daemon.errors.contains("CAP_SYS_PTRACE"))
+    expect(try caller.reply().errorCode, equals: "AccessDenied")
+    expect(daemon.errors.contains("CAP_SYS_PTRACE"))
   }
 }

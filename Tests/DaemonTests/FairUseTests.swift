@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// What one user may have of upstream.
@@ -14,11 +15,11 @@ struct FairUseTests {
       let reply = try host.ask(#"{"op":"login"}"#)
       if reply.errorCode != nil { refused = reply }
     }
-    #expect(refused?.errorCode == "TooManyRequests")
-    #expect(refused?.errorMessage?.contains("upstream calls") == true)
-    #expect((refused?["Error"]?["RetryAfter"]?.number ?? 0) > 0)
+    expect(refused?.errorCode, equals: "TooManyRequests")
+    expect(refused?.errorMessage?.contains("upstream calls") == true)
+    expect((refused?["Error"]?["RetryAfter"]?.number ?? 0) > 0)
     // What is asked for in the ordinary way is given.
-    #expect(try host.credentials()["AccessKeyId"] != nil)
+    expect(try host.credentials()["AccessKeyId"] != nil)
     try expectUpstreamServesAnother(host)
     // Two a second come back.
     try Deadline.usual.wait(for: "the next sign-in") {
@@ -47,10 +48,10 @@ struct FairUseTests {
     let first = try host.credctl(credctl, as: .daemon, "get")
     let asked = ContinuousClock.now
     let next = try host.credctl(credctl, as: .daemon, "get", "--refresh")
-    #expect(asked.duration(to: .now) < .seconds(5))
-    #expect(first.status == 0 && next.status == 0, "\(first.errors)\(next.errors)")
-    #expect(try JSON(first.output)["AccessKeyId"] != JSON(next.output)["AccessKeyId"])
-    #expect(flood.status == nil, "\(flood.errors)")
+    expect(asked.duration(to: .now) < .seconds(5))
+    expect(first.status == 0 && next.status == 0, "\(first.errors)\(next.errors)")
+    expect(try JSON(first.output)["AccessKeyId"] != JSON(next.output)["AccessKeyId"])
+    expect(flood.status == nil, "\(flood.errors)")
     flood.stop()
   }
 
@@ -73,8 +74,8 @@ struct FairUseTests {
       try (0..<limit).allSatisfy { try host.waiters("p\($0)") == 1 }
     }
     let refused = try host.ask(#"{"profile":"p\#(limit)"}"#)
-    #expect(refused.errorCode == "TooManyRequests")
-    #expect(refused.errorMessage?.contains("32 other profiles") == true)
+    expect(refused.errorCode, equals: "TooManyRequests")
+    expect(refused.errorMessage?.contains("32 other profiles") == true)
     // Another user has places of its own.
     let place = try PythonScript(
       """
@@ -84,9 +85,9 @@ struct FairUseTests {
       s.sendall(b'{"profile":"p0","wait":0.2}\\n')
       print(json.loads(s.makefile().readline())["Error"]["Code"])
       """)
-    #expect(try place.lines(host, as: .daemon) == ["Timeout"])
+    expect(try place.lines(host, as: .daemon), equals: ["Timeout"])
     // A client that joins waiting ones costs nothing.
-    #expect(try host.ask(#"{"profile":"p0","wait":0}"#).errorCode != "TooManyRequests")
+    expect(try host.ask(#"{"profile":"p0","wait":0}"#).errorCode != "TooManyRequests")
     // A place is free as soon as a client leaves.
     waiting.removeLast()
     try Deadline.usual.wait(for: "a place") {
@@ -108,8 +109,8 @@ struct FairUseTests {
       try host.waiters() == 1 || host.sandbox.calls("backend.login") == 1
     }
     let refused = try host.ask(line)
-    #expect(refused.errorCode == "TooManyRequests")
-    #expect(refused.errorMessage?.contains("another sign-in of yours") == true)
+    expect(refused.errorCode, equals: "TooManyRequests")
+    expect(refused.errorMessage?.contains("another sign-in of yours") == true)
     // Another user's is checked beside it.
     unsafe chmod(host.socketPath, 0o666)
     let password = try Stage.current().newFile("password")
@@ -122,10 +123,10 @@ struct FairUseTests {
     try Deadline.usual.wait(for: "the other user's sign-in") {
       try host.sandbox.calls("backend.login") == 2
     }
-    #expect(try other.wait() == 0, "\(other.errors)")
-    #expect(try first.reply().errorCode == nil)
-    #expect(try host.ask(line).errorCode == nil)
-    #expect(try host.sandbox.calls("backend.login") == 3)
+    expect(try other.wait(), equals: 0, "\(other.errors)")
+    expect(try first.reply().errorCode == nil)
+    expect(try host.ask(line).errorCode == nil)
+    expect(try host.sandbox.calls("backend.login"), equals: 3)
   }
 
   @Test func sessionsAreAsManyAsConfigured() throws {
@@ -133,10 +134,10 @@ struct FairUseTests {
       Configuration.usual($0, daemon: "max_sessions = 1")
         + Configuration.profile("next", endpoint: $0.url)
     }
-    #expect(try host.credentials()["AccessKeyId"] != nil)
+    expect(try host.credentials()["AccessKeyId"] != nil)
     let refused = try host.ask(#"{"profile":"next"}"#)
-    #expect(refused.errorCode == "TooManyRequests")
-    #expect(refused.errorMessage?.contains("max_sessions") == true)
+    expect(refused.errorCode, equals: "TooManyRequests")
+    expect(refused.errorMessage?.contains("max_sessions") == true)
     // The place of a profile that is removed is free.
     try host.configure {
       Configuration.http(url: $0.url + "/token", daemon: "max_sessions = 1")
@@ -144,6 +145,6 @@ struct FairUseTests {
     }
     host.daemon.send(SIGHUP)
     try Deadline.usual.wait(for: "the reload") { host.log.contains("removed=1") }
-    #expect(try host.credentials("next")["AccessKeyId"] != nil)
+    expect(try host.credentials("next")["AccessKeyId"] != nil)
   }
 }

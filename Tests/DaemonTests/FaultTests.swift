@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Upstream goes wrong in every way there is: a clear error, no loop, and all is well afterwards.
@@ -43,28 +44,28 @@ struct FaultTests {
     let host = try TestHost { Configuration.usual($0, timeout: "500ms") }
     try host.sandbox.plan(trouble.fault)
     let refused = try host.refusal(#"{"wait":1}"#)
-    #expect(refused.errorCode == trouble.code)
-    #expect(refused.errorMessage?.contains(trouble.words) == true, "\(refused)")
-    #expect(refused["AccessKeyId"] == nil)
+    expect(refused.errorCode, equals: trouble.code)
+    expect(refused.errorMessage?.contains(trouble.words) == true, "\(refused)")
+    expect(refused["AccessKeyId"] == nil)
     // One attempt, with one correction at most.
-    #expect(try host.sandbox.callbacks <= 2)
-    #expect(try host.sandbox.exchanges <= 2)
+    expect(try host.sandbox.callbacks <= 2)
+    expect(try host.sandbox.exchanges <= 2)
     let status = try host.ask(#"{"op":"status"}"#)
-    #expect(status["Sessions"]?[0]?["LastError"]?["Code"]?.text == trouble.code)
+    expect(status["Sessions"]?[0]?["LastError"]?["Code"]?.text, equals: trouble.code)
     try host.sandbox.clearFaults()
     try Deadline.usual.wait(for: "the recovery") {
       try host.ask(#"{"wait":2}"#)["AccessKeyId"] != nil
     }
     let healed = try host.ask(#"{"op":"status"}"#)
-    #expect(healed["Sessions"]?[0]?["Failures"]?.number == 0)
+    expect(healed["Sessions"]?[0]?["Failures"]?.number, equals: 0)
   }
 
   @Test
   func transientFaultIsOverBeforeTheCallerNotices() throws {
     let host = try TestHost()
     try host.sandbox.plan(#"{"Service":"cognito","Kind":"status","Status":503}"#)
-    #expect(try host.ask(#"{"wait":30}"#)["AccessKeyId"] != nil)
-    #expect(try host.sandbox.exchanges == 2)
+    expect(try host.ask(#"{"wait":30}"#)["AccessKeyId"] != nil)
+    expect(try host.sandbox.exchanges, equals: 2)
   }
 
   @Test(arguments: ["backend", "cognito"])
@@ -73,16 +74,16 @@ struct FaultTests {
     try host.sandbox.plan(
       #"{"Service":"\#(service)","Kind":"throttle","Count":-1,"RetryAfter":120}"#)
     let refused = try host.ask()
-    #expect(refused.errorCode == "Throttled")
+    expect(refused.errorCode, equals: "Throttled")
     let pause = try #require(refused["Error"]?["RetryAfter"]?.number)
-    #expect((110...120).contains(pause))
+    expect((110...120).contains(pause))
     let calls = (try host.sandbox.callbacks, try host.sandbox.exchanges)
     // What the server asked for binds callers too.
-    #expect(try host.ask().errorCode == "Throttled")
-    #expect(try (host.sandbox.callbacks, host.sandbox.exchanges) == calls)
+    expect(try host.ask().errorCode, equals: "Throttled")
+    expect(try (host.sandbox.callbacks, host.sandbox.exchanges) == calls)
     let outcome = try host.credctl("get")
-    #expect(outcome.status == 75)
-    #expect(outcome.errors.contains(/ask again in 1[12]\d s/))
+    expect(outcome.status, equals: 75)
+    expect(outcome.errors.contains(/ask again in 1[12]\d s/))
   }
 
   @Test
@@ -91,41 +92,42 @@ struct FaultTests {
     try host.sandbox.plan(#"{"Service":"cognito","Kind":"hang"}"#)
     let start = ContinuousClock.now
     let refused = try host.ask(#"{"wait":0.5}"#)
-    #expect(refused.errorCode == "Timeout")
-    #expect(start.duration(to: .now) < .seconds(5))
+    expect(refused.errorCode, equals: "Timeout")
+    expect(start.duration(to: .now) < .seconds(5))
   }
 
   @Test
   func expiredTokenIsReplacedOnce() throws {
     let host = try TestHost()
     try host.sandbox.plan(#"{"Service":"cognito","Kind":"expiredToken"}"#)
-    #expect(try host.ask()["AccessKeyId"] != nil)
-    #expect(try host.sandbox.callbacks == 2)
-    #expect(try host.sandbox.exchanges == 2)
+    expect(try host.ask()["AccessKeyId"] != nil)
+    expect(try host.sandbox.callbacks, equals: 2)
+    expect(try host.sandbox.exchanges, equals: 2)
   }
 
   @Test
   func expiredTokenOfTheBackendIsReplacedOnce() throws {
     let host = try TestHost()
     try host.sandbox.plan(#"{"Service":"backend","Kind":"expiredToken"}"#)
-    #expect(try host.ask()["AccessKeyId"] != nil)
-    #expect(try host.sandbox.callbacks == 2)
+    expect(try host.ask()["AccessKeyId"] != nil)
+    expect(try host.sandbox.callbacks, equals: 2)
   }
 
   @Test
   func changedIdentityIsAdopted() throws {
     let host = try TestHost()
-    #expect(try host.ask()["AccessKeyId"] != nil)
+    expect(try host.ask()["AccessKeyId"] != nil)
     let before = try #require(try host.ask(#"{"op":"identity"}"#)["IdentityId"]?.text)
     try host.sandbox.control("POST", "revoke", #"{"User":"alice"}"#)
     try host.sandbox.plan(#"{"Service":"backend","Kind":"changedIdentity"}"#)
     let refreshed = try host.ask(#"{"refresh":true}"#)
     let key = try #require(refreshed["AccessKeyId"]?.text, "\(refreshed)")
     let after = try #require(try host.ask(#"{"op":"identity"}"#)["IdentityId"]?.text)
-    #expect(after != before)
-    #expect(
-      try host.sandbox.control("GET", "issued?AccessKeyId=\(key)")["IdentityId"]?.text == after)
-    #expect(host.log.contains("identity changed"))
+    expect(after != before)
+    expect(
+      try host.sandbox.control("GET", "issued?AccessKeyId=\(key)")["IdentityId"]?.text,
+      equals: after)
+    expect(host.log.contains("identity changed"))
   }
 
   @Test
@@ -133,21 +135,21 @@ struct FaultTests {
     let host = try TestHost()
     let before = try #require(try host.ask(#"{"op":"token"}"#)["IdentityId"]?.text)
     try host.sandbox.plan(#"{"Service":"cognito","Kind":"changedIdentity"}"#)
-    #expect(try host.ask()["AccessKeyId"] != nil)
+    expect(try host.ask()["AccessKeyId"] != nil)
     let after = try #require(try host.ask(#"{"op":"identity"}"#)["IdentityId"]?.text)
-    #expect(after != before)
-    #expect(try host.ask(#"{"refresh":true}"#)["AccessKeyId"] != nil)
+    expect(after != before)
+    expect(try host.ask(#"{"refresh":true}"#)["AccessKeyId"] != nil)
   }
 
   @Test
   func deletedIdentityIsReplaced() throws {
     let host = try TestHost()
-    #expect(try host.ask()["AccessKeyId"] != nil)
+    expect(try host.ask()["AccessKeyId"] != nil)
     let before = try #require(try host.ask(#"{"op":"identity"}"#)["IdentityId"]?.text)
     try host.sandbox.control("DELETE", "identity?IdentityId=\(before)")
     let refreshed = try host.ask(#"{"refresh":true}"#)
-    #expect(refreshed["AccessKeyId"] != nil, "\(refreshed)")
-    #expect(try host.ask(#"{"op":"identity"}"#)["IdentityId"]?.text != before)
+    expect(refreshed["AccessKeyId"] != nil, "\(refreshed)")
+    expect(try host.ask(#"{"op":"identity"}"#)["IdentityId"]?.text != before)
   }
 
   @Test
@@ -156,8 +158,8 @@ struct FaultTests {
     let target = try Sandbox()
     try host.sandbox.plan(
       #"{"Service":"backend","Kind":"redirect","Status":307,"Location":"\#(target.url)/token"}"#)
-    #expect(try host.refusal(#"{"wait":1}"#).errorCode == "BackendUnavailable")
-    #expect(try target.callbacks == 0)
+    expect(try host.refusal(#"{"wait":1}"#).errorCode, equals: "BackendUnavailable")
+    expect(try target.callbacks, equals: 0)
   }
 
   @Test(arguments: [
@@ -167,15 +169,15 @@ struct FaultTests {
   func credentialsAtHandServeWhileUpstreamFails(fault: String, code: String) throws {
     let host = try TestHost()
     let credentials = try host.ask()
-    #expect(credentials["AccessKeyId"] != nil)
+    expect(credentials["AccessKeyId"] != nil)
     try host.sandbox.plan(#"{"Service":"# + fault + #","Count":-1}"#)
     let forced = try host.refusal(#"{"refresh":true,"wait":2}"#)
-    #expect(forced.errorCode == code)
-    #expect(try host.ask() == credentials)
-    #expect(try host.credctl("get").status == 0)
+    expect(forced.errorCode, equals: code)
+    expect(try host.ask(), equals: credentials)
+    expect(try host.credctl("get").status, equals: 0)
     let status = try host.ask(#"{"op":"status"}"#)
-    #expect(status["Sessions"]?[0]?["State"]?.text == "signedIn")
-    #expect(status["Sessions"]?[0]?["LastError"]?["Code"]?.text == code)
+    expect(status["Sessions"]?[0]?["State"]?.text, equals: "signedIn")
+    expect(status["Sessions"]?[0]?["LastError"]?["Code"]?.text, equals: code)
     try host.sandbox.clearFaults()
     try Deadline.usual.wait(for: "a refresh") {
       let refreshed = try host.ask(#"{"refresh":true}"#)
@@ -191,19 +193,19 @@ struct FaultTests {
     try host.sandbox.plan(
       #"{"Service":"cognito","Kind":"dateSkew","Seconds":-7200,"Count":-1}"#)
     let first = try host.ask()
-    #expect(first["AccessKeyId"] != nil, "\(first)")
+    expect(first["AccessKeyId"] != nil, "\(first)")
     // By this host's clock they have expired; by the server's, which counts, they have not.
-    #expect(try host.ask() == first)
-    #expect(try host.sandbox.exchanges == 1)
+    expect(try host.ask(), equals: first)
+    expect(try host.sandbox.exchanges, equals: 1)
     // A person is told, once, because clients go by the local clock.
     let told = host.log.split(separator: "\n").filter { $0.contains("says AWS") }
-    #expect(told.count == 1)
-    #expect(told.first?.contains("warning: this host's clock is 7200 s fast") ?? false)
+    expect(told.count, equals: 1)
+    expect(told.first?.contains("warning: this host's clock is 7200 s fast") ?? false)
     let skew = try host.ask(#"{"op":"status"}"#)["Daemon"]?["ClockSkew"]?.number
-    #expect(skew.map { abs($0 + 7200) <= 2 } ?? false)
+    expect(skew.map { abs($0 + 7200) <= 2 } ?? false)
     try host.sandbox.clearFaults()
-    #expect(try host.ask(#"{"refresh":true}"#)["AccessKeyId"] != nil)
-    #expect(host.log.contains("clock is right again"))
-    #expect(try host.ask(#"{"op":"status"}"#)["Daemon"]?["ClockSkew"] == nil)
+    expect(try host.ask(#"{"refresh":true}"#)["AccessKeyId"] != nil)
+    expect(host.log.contains("clock is right again"))
+    expect(try host.ask(#"{"op":"status"}"#)["Daemon"]?["ClockSkew"] == nil)
   }
 }

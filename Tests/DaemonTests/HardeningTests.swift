@@ -13,17 +13,17 @@ struct HardeningTests {
   }
 
   private func expectClosed(_ process: ChildProcess, to user: OtherUser) throws {
-    #expect(process.status == nil)
-    #expect(ownerOfMemory(process) == 0)
+    expect(process.status == nil)
+    expect(ownerOfMemory(process), equals: 0)
     let limits = try ProcessFile.text(process.pid, "limits").split(separator: "\n")
     let core = limits.first { $0.hasPrefix("Max core file size") }?
       .split(whereSeparator: \.isWhitespace)
-    #expect(core?[4] == "0")
+    expect(core?[4], equals: "0")
     // It is that user's, of whose processes the kernel tells.
     let uid = unsafe getpwnam(user.user)?.pointee.pw_uid ?? 0
-    #expect(uid != 0)
+    expect(uid != 0)
     let status = try ProcessFile.text(process.pid, "status").split(separator: "\n")
-    #expect(status.contains { $0.hasPrefix("Uid:\t\(uid)\t") })
+    expect(status.contains { $0.hasPrefix("Uid:\t\(uid)\t") })
   }
 
   @Test(arguments: [["--check-config"], []])
@@ -97,8 +97,8 @@ struct HardeningTests {
     let python = try #require(Programs.installed("python3"))
     for options in [["--socket", stage.newFile("s")], ["--check-config"]] {
       let credd = try ChildProcess([python, path, Programs.credd, "--config", file] + options)
-      #expect(try credd.wait() == EX_OSERR, "\(credd.errors)")
-      #expect(
+      expect(try credd.wait(), equals: EX_OSERR, "\(credd.errors)")
+      expect(
         credd.errors.contains("cannot protect its secrets: forbid core dumps"), "\(credd.errors)")
     }
   }

@@ -22,7 +22,7 @@ struct IdleTests {
 
   /// What systemd 252 does when a service ends by itself, and what it does when a client connects.
   private func startNext(_ host: TestHost) throws {
-    #expect(try host.daemon.wait() == 0)
+    expect(try host.daemon.wait(), equals: 0)
     host.manager?.emptyStore()
     try host.startAgain()
   }
@@ -33,22 +33,22 @@ struct IdleTests {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let host = try host(folder)
     let before = try host.ask()
-    #expect(before["AccessKeyId"] != nil)
-    #expect(try host.daemon.wait() == 0)
+    expect(before["AccessKeyId"] != nil)
+    expect(try host.daemon.wait(), equals: 0)
     // No other user can read what is stored there.
     var status = stat()
-    #expect(unsafe stat("\(folder)/sessions", &status) == 0)
-    #expect(status.st_mode & 0o7777 == 0o600)
+    expect(unsafe stat("\(folder)/sessions", &status), equals: 0)
+    expect(status.st_mode & 0o7777, equals: 0o600)
     try startNext(host)
-    #expect(try host.ask() == before)
-    #expect(try host.sandbox.callbacks == 1)
-    #expect(try host.sandbox.exchanges == 1)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+    expect(try host.ask(), equals: before)
+    expect(try host.sandbox.callbacks, equals: 1)
+    expect(try host.sandbox.exchanges, equals: 1)
+    expect(try FileManager.default.contentsOfDirectory(atPath: folder), equals: [])
     // And once more: it is in store again.
-    #expect(host.manager?.stored.count == 1)
+    expect(host.manager?.stored.count, equals: 1)
     try startNext(host)
-    #expect(try host.ask() == before)
-    #expect(try host.sandbox.callbacks == 1)
+    expect(try host.ask(), equals: before)
+    expect(try host.sandbox.callbacks, equals: 1)
   }
 
   @Test
@@ -56,13 +56,13 @@ struct IdleTests {
     let folder = try folder(inMemory: false)
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let host = try host(folder)
-    #expect(try host.ask()["AccessKeyId"] != nil)
-    #expect(try host.daemon.wait() == 0)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
-    #expect(host.log.contains("the sessions may end with this daemon"))
+    expect(try host.ask()["AccessKeyId"] != nil)
+    expect(try host.daemon.wait(), equals: 0)
+    expect(try FileManager.default.contentsOfDirectory(atPath: folder), equals: [])
+    expect(host.log.contains("the sessions may end with this daemon"))
     try startNext(host)
-    #expect(try host.ask()["AccessKeyId"] != nil)
-    #expect(try host.sandbox.callbacks == 2)
+    expect(try host.ask()["AccessKeyId"] != nil)
+    expect(try host.sandbox.callbacks, equals: 2)
   }
 
   @Test(arguments: ["", "not a store", String(repeating: "x", count: 100_000)])
@@ -73,9 +73,9 @@ struct IdleTests {
     try Data(content.utf8).write(to: file)
     unsafe chmod(file.path, 0o600)
     let host = try host(folder)
-    #expect(try host.ask()["AccessKeyId"] != nil)
-    #expect(host.log.contains("warning: stored sessions cannot be used"))
-    #expect(!FileManager.default.fileExists(atPath: file.path))
+    expect(try host.ask()["AccessKeyId"] != nil)
+    expect(host.log.contains("warning: stored sessions cannot be used"))
+    expect(!FileManager.default.fileExists(atPath: file.path))
   }
 
   @Test
@@ -86,7 +86,7 @@ struct IdleTests {
     try Data("x".utf8).write(to: file)
     unsafe chmod(file.path, 0o644)
     let host = try host(folder)
-    #expect(host.log.contains("warning: parked sessions cannot be used"))
-    #expect(try host.ask()["AccessKeyId"] != nil)
+    expect(host.log.contains("warning: parked sessions cannot be used"))
+    expect(try host.ask()["AccessKeyId"] != nil)
   }
 }

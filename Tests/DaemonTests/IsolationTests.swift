@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Users times profiles times operations, all at once: nothing of one user's on another's
@@ -100,15 +101,15 @@ struct IsolationTests {
     }
     var secrets: [Set<String>] = []
     for process in running {
-      #expect(try process.wait(.in(.seconds(120))) == 0, "seed \(seed): \(process.errors)")
+      expect(try process.wait(.in(.seconds(120))), equals: 0, "seed \(seed): \(process.errors)")
       secrets.append(try self.secrets(in: process.output))
     }
     for (index, own) in secrets.enumerated() {
-      #expect(own.count >= 5, "seed \(seed)")
+      expect(own.count >= 5, "seed \(seed)")
       for (other, process) in running.enumerated() where other != index {
         let output = process.output
         let leaked = own.filter { output.contains($0) }
-        #expect(leaked.isEmpty, "seed \(seed): of \(Self.users[index].user)'s: \(leaked)")
+        expect(leaked.isEmpty, "seed \(seed): of \(Self.users[index].user)'s: \(leaked)")
       }
     }
     try checkOwners(running.map(\.output), host, seed)
@@ -135,14 +136,14 @@ struct IsolationTests {
         output.split(separator: "\n").compactMap {
           $0.firstMatch(of: /"AccessKeyId":.*"SessionToken":"[^"]*"/).map { String($0.output) }
         })
-      #expect(!lines.isEmpty, "seed \(seed)")
+      expect(!lines.isEmpty, "seed \(seed)")
       for line in lines {
         let issued = try host.sandbox.issued(JSON("{\(line)}"))
         let identity = try #require(issued["IdentityId"]?.text)
-        #expect(owners[identity, default: index] == index, "seed \(seed): \(identity)")
+        expect(owners[identity, default: index], equals: index, "seed \(seed): \(identity)")
         owners[identity] = index
       }
     }
-    #expect(Set(owners.values).count == outputs.count)
+    expect(Set(owners.values).count, equals: outputs.count)
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What one user's logins take of the daemon's memory.
@@ -23,14 +24,14 @@ struct KeptLoginsTests {
     func logIn(_ number: Int) throws -> JSON {
       try host.ask(#"{"op":"login","profile":"p\#(number)","logins":{\#(logins)}}"#)
     }
-    for number in 0..<limit { #expect(try logIn(number)["State"]?.text == "signedIn") }
+    for number in 0..<limit { expect(try logIn(number)["State"]?.text, equals: "signedIn") }
     // The next one finds room once another has gone.
     let refused = try logIn(limit)
-    #expect(refused.errorCode == "TooManyRequests")
-    #expect(refused.errorMessage?.contains("bytes of logins") == true)
+    expect(refused.errorCode, equals: "TooManyRequests")
+    expect(refused.errorMessage?.contains("bytes of logins") == true)
     _ = try host.ask(#"{"op":"logout","profile":"p0"}"#)
-    #expect(try logIn(limit)["State"]?.text == "signedIn")
+    expect(try logIn(limit)["State"]?.text, equals: "signedIn")
     // Again in the same session, which replaces its own.
-    #expect(try logIn(limit)["State"]?.text == "signedIn")
+    expect(try logIn(limit)["State"]?.text, equals: "signedIn")
   }
 }

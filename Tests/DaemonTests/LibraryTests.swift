@@ -12,25 +12,25 @@ struct LibraryTests {
     try Data().write(to: URL(filePath: folder + "/libcurl.so.4"))
     let host = try TestHost(environment: ["LD_LIBRARY_PATH": folder])
     let refused = try host.credctl("get", "--wait", "1")
-    #expect(refused.status == 75)
-    #expect(refused.errors.contains("a library cannot be loaded on this host"))
-    #expect(host.daemon.errors.contains("libcurl.so.4: file too short"))
+    expect(refused.status, equals: 75)
+    expect(refused.errors.contains("a library cannot be loaded on this host"))
+    expect(host.daemon.errors.contains("libcurl.so.4: file too short"))
     // It is no reason to end, and is tried again.
     try Data(contentsOf: URL(filePath: "/usr/lib/\(Self.architecture)-linux-gnu/libcurl.so.4"))
       .write(to: URL(filePath: folder + "/libcurl.so.4"))
-    #expect(try host.credctl("get", "--wait", "30").status == 0)
+    expect(try host.credctl("get", "--wait", "30").status, equals: 0)
   }
 
   /// Packagers find what a program loads at need in a note: https://systemd.io/ELF_DLOPEN_METADATA.
   @Test(.enabled(if: Programs.installed("objcopy") != nil, "takes Debian's binutils"))
   func librariesLoadedAtNeedAreInANoteOfTheProgram() throws {
     let libraries = try DlopenNote.libraries(of: Programs.credd)
-    #expect(libraries.map(\.soname) == ["libcrypto.so.3", "libcurl.so.4"])
-    #expect(libraries.map(\.priority) == ["recommended", "required"])
+    expect(libraries.map(\.soname), equals: ["libcrypto.so.3", "libcurl.so.4"])
+    expect(libraries.map(\.priority), equals: ["recommended", "required"])
     for library in libraries {
-      #expect(!library.feature.isEmpty && !library.description.isEmpty)
+      expect(!library.feature.isEmpty && !library.description.isEmpty)
       // It is the one that is loaded here.
-      #expect(
+      expect(
         FileManager.default.fileExists(
           atPath: "/usr/lib/\(Self.architecture)-linux-gnu/\(library.soname)"))
     }
@@ -41,11 +41,11 @@ struct LibraryTests {
   func codeThatOnlyLoadingNeededIsNotResident() throws {
     let host = try TestHost()
     let linked = try residentCode(of: host.daemon)
-    #expect(try host.credctl("get").status == 0)
+    expect(try host.credctl("get").status, equals: 0)
     let loaded = try residentCode(of: host.daemon).filter { linked[$0.key] == nil }
     // The call used some of them.
-    #expect(loaded.contains { $0.key.contains("/libcurl.so") && $0.value > 0 })
-    #expect(loaded.contains { $0.value == 0 })
+    expect(loaded.contains { $0.key.contains("/libcurl.so") && $0.value > 0 })
+    expect(loaded.contains { $0.value == 0 })
   }
 
   /// Kilobytes, by the library's path.

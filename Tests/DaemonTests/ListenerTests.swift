@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// credctl sends nothing before it knows who listens, and waits a moment for a socket that systemd
@@ -39,11 +40,11 @@ struct ListenerTests {
     let (_, path, listener) = try strangersSocket()
     let credctl = try Stage.current().executable(Programs.credctl)
     let outcome = try ChildProcess(OtherUser.daemon.prefix + [credctl, "--socket", path, "get"])
-    #expect(try outcome.wait() == 77)
-    #expect(outcome.errors.contains("\(path) belongs to uid 5"))
-    #expect(outcome.output.isEmpty)
-    #expect(try listener.wait() == 0)
-    #expect(listener.output.contains("got 0\n"))
+    expect(try outcome.wait(), equals: 77)
+    expect(outcome.errors.contains("\(path) belongs to uid 5"))
+    expect(outcome.output.isEmpty)
+    expect(try listener.wait(), equals: 0)
+    expect(listener.output.contains("got 0\n"))
   }
 
   /// `sudo` may keep the variable of the user that called it.
@@ -52,10 +53,10 @@ struct ListenerTests {
     let (runtime, _, listener) = try strangersSocket()
     let outcome = try ChildProcess(
       [Programs.credctl, "ping"], environment: ["XDG_RUNTIME_DIR": runtime])
-    #expect(try outcome.wait() == 69)
-    #expect(outcome.errors.contains("no listener at /run/credd/credd.sock"))
-    #expect(try listener.wait() == 0)
-    #expect(listener.output.contains("got 0\n"))
+    expect(try outcome.wait(), equals: 69)
+    expect(outcome.errors.contains("no listener at /run/credd/credd.sock"))
+    expect(try listener.wait(), equals: 0)
+    expect(listener.output.contains("got 0\n"))
   }
 
   /// In a container without the host's root the kernel does not say who listens.
@@ -78,14 +79,14 @@ struct ListenerTests {
       return process
     }
     let refused = try logIn()
-    #expect(refused.status == 77)
-    #expect(refused.errors.contains("--trust-socket"))
-    #expect(try host.sandbox.calls("backend.login") == 0)
+    expect(refused.status, equals: 77)
+    expect(refused.errors.contains("--trust-socket"))
+    expect(try host.sandbox.calls("backend.login"), equals: 0)
     // A request without a secret is sent.
-    #expect(
-      try host.run(inside + [credctl, "--socket", host.socketPath, "ping"]).status == 0)
-    #expect(try logIn("--trust-socket").status == 0)
-    #expect(try host.sandbox.calls("backend.login") == 1)
+    expect(
+      try host.run(inside + [credctl, "--socket", host.socketPath, "ping"]).status, equals: 0)
+    expect(try logIn("--trust-socket").status, equals: 0)
+    expect(try host.sandbox.calls("backend.login"), equals: 1)
   }
 
   // MARK: A socket that is made anew
@@ -99,18 +100,18 @@ struct ListenerTests {
     let deadline = Deadline.usual
     while judged < 3 {
       guard !deadline.hasPassed else { throw Overdue("a socket that is away for a moment alone") }
-      #expect(unsafe rename(host.socketPath, aside) == 0)
+      expect(unsafe rename(host.socketPath, aside), equals: 0)
       try present(host.socketPath)
       let began = ContinuousClock.now
       let process = try ChildProcess([Programs.credctl, "--socket", host.socketPath] + arguments)
       usleep(60_000)
-      #expect(unsafe rename(aside, host.socketPath) == 0)
+      expect(unsafe rename(aside, host.socketPath), equals: 0)
       let away = ContinuousClock.now - began
       let status = try process.wait()
       // On a busy machine the socket may have been away for longer than credctl waits.
       guard away < .milliseconds(200) else { continue }
       judged += 1
-      #expect(status == 0, "\(process.errors)")
+      expect(status, equals: 0, "\(process.errors)")
     }
   }
 
@@ -127,7 +128,7 @@ struct ListenerTests {
         "/usr/bin/python3", "-c",
         "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])", path,
       ])
-      #expect(try server.wait() == 0)
+      expect(try server.wait(), equals: 0)
     }
   }
 
@@ -136,8 +137,8 @@ struct ListenerTests {
     let stage = try Stage.current()
     let began = ContinuousClock.now
     let process = try ChildProcess([Programs.credctl, "--socket", stage.newFile("none"), "get"])
-    #expect(try process.wait() == 69)
-    #expect(ContinuousClock.now - began >= .milliseconds(300))
-    #expect(process.errors.contains("credd is not running"))
+    expect(try process.wait(), equals: 69)
+    expect(ContinuousClock.now - began >= .milliseconds(300))
+    expect(process.errors.contains("credd is not running"))
   }
 }

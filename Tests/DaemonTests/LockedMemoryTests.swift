@@ -21,11 +21,11 @@ struct LockedMemoryTests {
       "[backend corp]\ntype = exec\ncommand = \(script)\n"
         + Configuration.profile("default", endpoint: sandbox.url)
     }
-    #expect(try host.ask().errorCode != nil)
+    expect(try host.ask().errorCode != nil)
     let status = try String(contentsOfFile: "/proc/\(host.daemon.pid)/status", encoding: .utf8)
-    #expect((lockedKilobytes(status) ?? 0) > 1000)
-    #expect(lockedKilobytes(try String(contentsOfFile: seen, encoding: .utf8)) == 0)
-    #expect(!host.log.contains("swapped"))
+    expect((lockedKilobytes(status) ?? 0) > 1000)
+    expect(lockedKilobytes(try String(contentsOfFile: seen, encoding: .utf8)), equals: 0)
+    expect(!host.log.contains("swapped"))
   }
 
   /// The configuration may hold secrets.
@@ -33,12 +33,12 @@ struct LockedMemoryTests {
   func secretsAreProtectedBeforeTheyAreRead(_ options: [String]) throws {
     let start = try UnfinishedStart([Programs.credd], options)
     let credd = start.credd
-    #expect(credd.status == nil)
-    #expect((lockedKilobytes(try ProcessFile.text(credd.pid, "status")) ?? 0) > 1000)
+    expect(credd.status == nil)
+    expect((lockedKilobytes(try ProcessFile.text(credd.pid, "status")) ?? 0) > 1000)
     let limits = try ProcessFile.text(credd.pid, "limits").split(separator: "\n")
     let core = limits.first { $0.hasPrefix("Max core file size") }?
       .split(whereSeparator: \.isWhitespace)
-    #expect(core?.dropFirst(4).prefix(2) == ["0", "0"])
+    expect(core?.dropFirst(4).prefix(2), equals: ["0", "0"])
     withExtendedLifetime(start) { credd.send(SIGKILL) }
   }
 
@@ -69,7 +69,7 @@ struct LockedMemoryTests {
     let opened = try #require(calls.firstIndex { $0.contains(file) && $0.hasPrefix("openat") })
     for call in ["PR_SET_DUMPABLE, SUID_DUMP_DISABLE", "RLIMIT_CORE, {rlim_cur=0, rlim_max=0}"] {
       let closed = try #require(calls.firstIndex { $0.contains(call) }, "\(calls)")
-      #expect(closed < opened, "\(call)")
+      expect(closed < opened, "\(call)")
     }
   }
 
@@ -85,6 +85,6 @@ struct LockedMemoryTests {
       shell + (try OtherUser.nobody.prefix)
         + [try stage.executable(Programs.credd), "--config", file, "--socket", folder + "/s"])
     try Deadline.usual.wait(for: "credd") { (try? StreamSocket(unixPath: folder + "/s")) != nil }
-    #expect(daemon.errors.components(separatedBy: "secrets may be swapped out").count == 2)
+    expect(daemon.errors.components(separatedBy: "secrets may be swapped out").count, equals: 2)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// A socket that all users can reach, in every way there is: each gets its own session or a
@@ -36,7 +37,7 @@ struct LooseSocketTests {
     let root = try #require(try host.ask()["AccessKeyId"]?.text)
     let games = try #require(try script.lines(host, as: .games).first)
     let daemon = try #require(try script.lines(host, as: .daemon).first)
-    #expect(Set([root, games, daemon]).count == 3)
+    expect(Set([root, games, daemon]).count, equals: 3)
     return (root, games, daemon)
   }
 
@@ -45,19 +46,19 @@ struct LooseSocketTests {
     let host = try host()
     let keys = try keys(host)
     let script = try PythonScript(Self.ask)
-    #expect(try script.lines(host, as: .games) == [keys.games])
-    #expect(try script.lines(host, as: .daemon) == [keys.daemon])
-    #expect(try script.lines(host) == [keys.root])
+    expect(try script.lines(host, as: .games), equals: [keys.games])
+    expect(try script.lines(host, as: .daemon), equals: [keys.daemon])
+    expect(try script.lines(host), equals: [keys.root])
   }
 
   @Test
   func aLooseModeAdmitsNoUserThatAProfileDoesNot() throws {
     let host = try host("allow_users = games")
     let script = try PythonScript(Self.ask)
-    #expect(try script.lines(host, as: .daemon) == ["AccessDenied"])
-    #expect(try script.lines(host) == ["AccessDenied"])
-    #expect(try script.lines(host, as: .games).first?.hasPrefix("ASIA") ?? false)
-    #expect(try host.sandbox.callbacks == 1)
+    expect(try script.lines(host, as: .daemon), equals: ["AccessDenied"])
+    expect(try script.lines(host), equals: ["AccessDenied"])
+    expect(try script.lines(host, as: .games).first?.hasPrefix("ASIA") ?? false)
+    expect(try host.sandbox.callbacks, equals: 1)
   }
 
   /// Links, and the file system of another process.
@@ -66,12 +67,12 @@ struct LooseSocketTests {
     let host = try host()
     let keys = try keys(host)
     let (soft, hard) = (host.socketPath + ".l", host.socketPath + ".h")
-    #expect(unsafe symlink(host.socketPath, soft) == 0)
-    #expect(unsafe link(host.socketPath, hard) == 0)
+    expect(unsafe symlink(host.socketPath, soft), equals: 0)
+    expect(unsafe link(host.socketPath, hard), equals: 0)
     let script = try PythonScript(Self.ask)
-    #expect(
-      try script.lines(host, as: .games, [soft, hard, "/proc/self/root" + host.socketPath])
-        == Array(repeating: keys.games, count: 4))
+    expect(
+      try script.lines(host, as: .games, [soft, hard, "/proc/self/root" + host.socketPath]),
+      equals: Array(repeating: keys.games, count: 4))
   }
 
   @Test(.enabled(if: Programs.installed("unshare") != nil, "takes unshare(1)"))
@@ -88,7 +89,7 @@ struct LooseSocketTests {
       "mount --bind \(host.socketPath) \(place) && exec \(setpriv) "
         + "\(Programs.installed("python3") ?? "") \(script.path) \(place)",
     ])
-    #expect(outcome.output == keys.games + "\n", "\(outcome.errors)")
+    expect(outcome.output, equals: keys.games + "\n", "\(outcome.errors)")
   }
 
   @Test(.enabled(if: OtherUser.canMakeUserNamespaces, "users may not make user namespaces here"))
@@ -99,7 +100,7 @@ struct LooseSocketTests {
     let script = try PythonScript(Self.ask)
     for option in ["-U", "-Ur", "-Urm", "-Urp"] {
       let words = option == "-Urp" ? [unshare, option, "--fork"] : [unshare, option]
-      #expect(try script.lines(host, as: .games, through: words) == [keys.games], "\(option)")
+      expect(try script.lines(host, as: .games, through: words), equals: [keys.games], "\(option)")
     }
   }
 
@@ -128,7 +129,7 @@ struct LooseSocketTests {
       print(key(before))
       print(key(after))
       """)
-    #expect(try script.lines(host) == [keys.games, keys.root, keys.games])
+    expect(try script.lines(host), equals: [keys.games, keys.root, keys.games])
   }
 
   /// A connection that is passed on stays what it was: never another user's.
@@ -161,6 +162,6 @@ struct LooseSocketTests {
       print(key(connected()))
       """)
     // The first was that of games, whose process passed it on and ended.
-    #expect(try script.lines(host) == [keys.games, keys.daemon])
+    expect(try script.lines(host), equals: [keys.games, keys.daemon])
   }
 }

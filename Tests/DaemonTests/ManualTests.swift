@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The manual pages know what the programs know.
@@ -13,22 +14,22 @@ struct ManualTests {
   func credctlExplainsEveryVerbWithItsOptions() throws {
     let page = try Repository.text("docs/man/credctl.1")
     let tree = try CommandTree(of: Programs.credctl)
-    #expect(tree.verbs.count > 10)
+    expect(tree.verbs.count > 10)
     let general = flags(page)
     for verb in tree.verbs {
-      #expect(
+      expect(
         page.contains(try Regex(#"(?m)^\.It Cm \#(verb.commandName)\b"#)), "\(verb.commandName)")
-      for option in verb.options { #expect(general.contains(option), "\(option)") }
+      for option in verb.options { expect(general.contains(option), "\(option)") }
       for choice in verb.choices {
-        #expect(page.contains(try Regex(#"Cm (.* \| )?\#(choice)\b"#)), "\(choice)")
+        expect(page.contains(try Regex(#"Cm (.* \| )?\#(choice)\b"#)), "\(choice)")
       }
       // Said once, for all verbs that have them.
       let shared: Set = ["--socket", "--help", "-h", "--version", "-p", "--profile", "--json"]
       let own = Set(verb.options).subtracting(shared)
       let section = try entry(of: verb.commandName, in: page)
-      #expect(own.subtracting(flags(String(section))) == [], "\(verb.commandName)")
+      expect(own.subtracting(flags(String(section))), equals: [], "\(verb.commandName)")
     }
-    for option in tree.root.options { #expect(general.contains(option), "\(option)") }
+    for option in tree.root.options { expect(general.contains(option), "\(option)") }
   }
 
   @Test
@@ -45,8 +46,8 @@ struct ManualTests {
         "\(action.commandName)")
       let rest = section[start.upperBound...]
       let entry = rest[..<(rest.range(of: "\n.It Ic ")?.lowerBound ?? rest.endIndex)]
-      #expect(
-        Set(action.options).subtracting(shared).subtracting(flags(String(entry))) == [],
+      expect(
+        Set(action.options).subtracting(shared).subtracting(flags(String(entry))), equals: [],
         "\(action.commandName)")
     }
   }
@@ -64,21 +65,21 @@ struct ManualTests {
   func credctlExplainsNoOptionThatIsNotThere() throws {
     let tree = try CommandTree(of: Programs.credctl)
     let known = Set((tree.commands.map(\.command) + [tree.root]).flatMap(\.options))
-    #expect(flags(try Repository.text("docs/man/credctl.1")).subtracting(known) == [])
+    expect(flags(try Repository.text("docs/man/credctl.1")).subtracting(known), equals: [])
   }
 
   @Test
   func creddExplainsItsOptionsAndNoOthers() throws {
     let page = try Repository.text("docs/man/credd.8")
     let tree = try CommandTree(of: Programs.credd)
-    #expect(flags(page.replacing("| -help", with: "")) == Set(tree.root.options))
+    expect(flags(page.replacing("| -help", with: "")), equals: Set(tree.root.options))
   }
 
   @Test
   func theSandboxExplainsItsOptionsAndNoOthers() throws {
     let page = try Repository.text("docs/man/credd-sandbox.1")
     let tree = try CommandTree(of: Programs.sandbox)
-    #expect(flags(page) == Set(tree.root.options))
+    expect(flags(page), equals: Set(tree.root.options))
   }
 
   @Test(arguments: ["credctl", "credd"])
@@ -90,6 +91,6 @@ struct ManualTests {
     let expected =
       program == "credd"
       ? ["0", "64", "71", "78"] : ["0", "64", "65", "69", "74", "75", "77", "126", "127", "130"]
-    #expect(statuses == expected)
+    expect(statuses, equals: expected)
   }
 }

@@ -62,7 +62,7 @@ struct MemoryTests {
       try socket.send(
         #"{"op":"login","profile":"default","username":"alice","password":"\#(text)"}"# + "\n")
       try host.expectAll(["password": text])
-      #expect(try socket.reply().errorCode == code)
+      expect(try socket.reply().errorCode, equals: code)
       // Accepted, it is not needed any more: the backend's session is.
       try host.expectNone(["password": text])
     }
@@ -78,7 +78,7 @@ struct MemoryTests {
     let host = try TestHost(sandbox: ["--require-session"], managed: true) {
       Configuration.password($0)
     }
-    #expect(try host.logIn("alice").errorCode == nil)
+    expect(try host.logIn("alice").errorCode == nil)
     let token = try host.ask(#"{"op":"token"}"#).secrets()
     let session = ["session": try host.bearer()]
     try host.expectAll(session.merging(token) { $1 })
@@ -88,8 +88,8 @@ struct MemoryTests {
       try host.state() == "tokensInvalid"
     }
     try host.expectNone(session)
-    #expect(try host.ask(#"{"op":"release"}"#)["Released"]?.number == 1)
-    #expect(try waiting.reply().errorCode == "SignInRequired")
+    expect(try host.ask(#"{"op":"release"}"#)["Released"]?.number, equals: 1)
+    expect(try waiting.reply().errorCode, equals: "SignInRequired")
     _ = try host.ask(#"{"op":"logout"}"#)
     try host.expectNone(session.merging(token) { $1 })
   }
@@ -105,7 +105,7 @@ struct MemoryTests {
     try host.expectNone(["token": token])
     let reply = try host.ask(
       #"{"op":"login","profile":"direct","identity_id":"\#(identity)","token":"\#(token)"}"#)
-    #expect(reply.errorCode == nil)
+    expect(reply.errorCode == nil)
     try host.expectAll(["token": token])
     _ = try host.ask(#"{"op":"logout","profile":"direct"}"#)
     try host.expectNone(["token": token])
@@ -127,7 +127,7 @@ struct MemoryTests {
     let ends = logins.mapValues { String($0.suffix(300)) }
     try host.expectAll(ends)
     try socket.send("\n")
-    #expect(try socket.reply().errorCode == "TokenRejected")
+    expect(try socket.reply().errorCode, equals: "TokenRejected")
     try host.expectNone(ends)
   }
 
@@ -138,13 +138,13 @@ struct MemoryTests {
       Self.google: try host.sandbox.token(of: Self.google, "g1"),
       Self.facebook: try host.sandbox.token(of: Self.facebook, "f1"),
     ]
-    #expect(try host.logIn(logins).errorCode == nil)
+    expect(try host.logIn(logins).errorCode == nil)
     var secrets = try host.credentials().secrets()
     secrets.merge(logins) { $1 }
     try host.expectAll(secrets)
     // One that takes another's place.
     let next = try host.sandbox.token(of: Self.facebook, "f1", #","Lifetime":1800"#)
-    #expect(try host.logIn([Self.facebook: next]).errorCode == nil)
+    expect(try host.logIn([Self.facebook: next]).errorCode == nil)
     try host.expectAll(["next": next])
     try host.expectNone([Self.facebook: logins[Self.facebook] ?? ""], besides: [next])
     // One that is refused.
@@ -154,7 +154,7 @@ struct MemoryTests {
     try socket.send(
       #"{"op":"login","profile":"default","logins":{"\#(Self.google)":"\#(bad)"}}"# + "\n")
     try host.expectAll(["refused": bad])
-    #expect(try socket.reply().errorCode == "TokenRejected")
+    expect(try socket.reply().errorCode, equals: "TokenRejected")
     try host.expectNone(["refused": bad], besides: [logins[Self.google] ?? ""])
     _ = try host.ask(#"{"op":"logout"}"#)
     secrets["next"] = next
@@ -174,7 +174,7 @@ struct MemoryTests {
     let secrets = try socket.reply().secrets()
     try host.expectAll(secrets)
     let credctl = try Stage.current().executable(Programs.credctl)
-    #expect(try host.credctl(credctl, as: .games, "logout").status == 0)
+    expect(try host.credctl(credctl, as: .games, "logout").status, equals: 0)
     // Not even on the connection that asked, which lives.
     try host.expectNone(secrets)
     withExtendedLifetime(socket) {}

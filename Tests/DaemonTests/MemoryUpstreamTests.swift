@@ -26,8 +26,8 @@ struct MemoryUpstreamTests {
       let waiting = try host.connect()
       try waiting.send(#"{"op":"login"}"# + "\n")
       try host.expectAll(["bearer": token])
-      #expect(try waiting.reply().errorCode == nil)
-      #expect(try host.bearer() == token)
+      expect(try waiting.reply().errorCode == nil)
+      expect(try host.bearer(), equals: token)
       try host.expectNone(["bearer": token])
       _ = try host.ask(#"{"op":"logout"}"#)
     }
@@ -63,8 +63,8 @@ struct MemoryUpstreamTests {
     host.noteInMemory(["developer key": secret])
     try host.expectNone(["developer key": secret])
     try write(text(next), to: file)
-    #expect(try host.ask(#"{"op":"clear","what":"identity"}"#).errorCode == nil)
-    #expect(try host.refusal("{}").errorCode == "BackendRejected")
+    expect(try host.ask(#"{"op":"clear","what":"identity"}"#).errorCode == nil)
+    expect(try host.refusal("{}").errorCode, equals: "BackendRejected")
     host.noteInMemory(["next": next])
     secrets.merge(["developer key": secret, "next": next]) { $1 }
     try host.expectNone(secrets)
@@ -92,7 +92,7 @@ struct MemoryUpstreamTests {
     try host.expectAll(["output": other])
     try write("", to: go)
     _ = try waiting.reply()
-    #expect(try host.refusal("{}").errorCode != nil)
+    expect(try host.refusal("{}").errorCode != nil)
     try host.expectNone(["output": other])
   }
 
@@ -124,7 +124,7 @@ struct MemoryUpstreamTests {
     let first = try host.connect()
     try first.send(#"{"op":"token","wait":30}"# + "\n")
     try host.expectAll(["bearer": bearer])
-    #expect(try first.reply()["Token"] != nil)
+    expect(try first.reply()["Token"] != nil)
     var secrets: [String: String] = [:]
     for profile in ["default", "tls"] {
       let token = try host.ask(#"{"op":"token","profile":"\#(profile)","wait":30}"#)
@@ -172,7 +172,7 @@ struct MemoryUpstreamTests {
     let password = newSecret()
     let answer = try host.sandbox.call(
       "GET", "/sample/registeruser?username=carol&password=\(password)")
-    #expect(answer.hasPrefix("HTTP/1.1 200 "))
+    expect(answer.hasPrefix("HTTP/1.1 200 "))
     // What the server stores, and the first key is a half of.
     let salt = "carol" + "awscognitodeveloperauthenticationsample" + "127.0.0.1"
     let openssl = try ChildProcess(
@@ -184,16 +184,16 @@ struct MemoryUpstreamTests {
         try write(salt, to: file)
         return file
       }())
-    #expect(try openssl.wait() == 0)
+    expect(try openssl.wait(), equals: 0)
     let salted = String(openssl.output.prefix { $0 != " " })
-    #expect(salted.utf8.count == 64)
+    expect(salted.utf8.count, equals: 64)
     try host.sandbox.plan(
       #"{"Service":"sample","Operation":"login","Kind":"delay","Seconds":1.5}"#)
     let socket = try host.connect()
     try socket.send(
       #"{"op":"login","profile":"default","username":"carol","password":"\#(password)"}"# + "\n")
     try host.expectAll(["password": password, "salted": salted])
-    #expect(try socket.reply().errorCode == nil)
+    expect(try socket.reply().errorCode == nil)
     try host.expectNone(["password": password, "salted": salted])
     var secrets = try host.ask(#"{"op":"token"}"#).secrets()
     secrets.merge(try host.credentials().secrets()) { $1 }
@@ -244,7 +244,7 @@ struct MemoryUpstreamTests {
         + "\n")
     try host.expectAll(secrets)
     try write("", to: go)
-    #expect(try socket.reply().errorCode == nil)
+    expect(try socket.reply().errorCode == nil)
     secrets.merge(try host.ask(#"{"op":"token"}"#).secrets()) { $1 }
     secrets.merge(try host.credentials().secrets()) { $1 }
     try host.expectAll(secrets)
@@ -255,7 +255,7 @@ struct MemoryUpstreamTests {
     try host.expectAll(["output": refused, "standard error": said])
     try write("", to: wrong)
     _ = try waiting.reply()
-    #expect(try host.refusal(#"{"profile":"wrong"}"#).errorCode != nil)
+    expect(try host.refusal(#"{"profile":"wrong"}"#).errorCode != nil)
     try host.expectNone(["output": refused, "standard error": said])
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// What Prometheus reads.
@@ -11,13 +12,13 @@ struct MetricsTests {
   @Test(.enabled(if: Programs.installed("promtool") != nil, "takes Debian's prometheus"))
   func promtoolReadsTheMetrics() throws {
     let endpoint = try EndpointHost()
-    #expect(try endpoint.get(try endpoint.token()).status == 200)
+    expect(try endpoint.get(try endpoint.token()).status, equals: 200)
     let text = try endpoint.host.credctl("metrics")
-    #expect(text.status == 0, "\(text.errors)")
+    expect(text.status, equals: 0, "\(text.errors)")
     let file = try Stage.current().newFile("metrics")
     try Data(text.output.utf8).write(to: URL(filePath: file))
     let promtool = try endpoint.host.run(["/bin/sh", "-c", "promtool check metrics <\"$0\"", file])
-    #expect(promtool.status == 0 && promtool.errors.isEmpty, "\(promtool)")
+    expect(promtool.status == 0 && promtool.errors.isEmpty, "\(promtool)")
   }
 
   @Test func theEndpointGivesTheSameToWhoeverMayReadThem() throws {
@@ -27,12 +28,12 @@ struct MetricsTests {
     }
     let text = try endpoint.exchange(
       endpoint.head(nil, "Connection: close\r\n", path: "/metrics"))
-    #expect(text.hasPrefix("HTTP/1.1 200 "))
-    #expect(text.contains("Content-Type: text/plain; version=0.0.4"))
-    #expect(text.contains("\ncredd_build_info{version=\""))
+    expect(text.hasPrefix("HTTP/1.1 200 "))
+    expect(text.contains("Content-Type: text/plain; version=0.0.4"))
+    expect(text.contains("\ncredd_build_info{version=\""))
     let other = try EndpointHost()
     // Root counts at the endpoint only where it is named.
-    #expect(
+    expect(
       try other.exchange(other.head(nil, path: "/metrics")).hasPrefix("HTTP/1.1 403 "))
   }
 
@@ -41,13 +42,15 @@ struct MetricsTests {
     let host = endpoint.host
     for _ in 0..<5 { _ = try host.ask() }
     for _ in 0..<3 { _ = try endpoint.get(try endpoint.token()) }
-    #expect(
-      try endpoint.sample("credd_requests_total{op=\"get\",transport=\"socket\",code=\"ok\"}") == 5)
-    #expect(
-      try endpoint.sample("credd_requests_total{op=\"get\",transport=\"http\",code=\"ok\"}") == 3)
-    #expect(
-      try endpoint.sample("credd_refreshes_total{profile=\"default\",result=\"ok\"}") == 1)
-    #expect(try endpoint.sample("credd_sessions{profile=\"default\",state=\"signedIn\"}") == 1)
+    expect(
+      try endpoint.sample("credd_requests_total{op=\"get\",transport=\"socket\",code=\"ok\"}"),
+      equals: 5)
+    expect(
+      try endpoint.sample("credd_requests_total{op=\"get\",transport=\"http\",code=\"ok\"}"),
+      equals: 3)
+    expect(
+      try endpoint.sample("credd_refreshes_total{profile=\"default\",result=\"ok\"}"), equals: 1)
+    expect(try endpoint.sample("credd_sessions{profile=\"default\",state=\"signedIn\"}"), equals: 1)
   }
 
   @Test(.enabled(if: Programs.installed("promtool") != nil, "takes Debian's prometheus"))
@@ -58,7 +61,7 @@ struct MetricsTests {
       let promtool = try ChildProcess(
         ["/bin/sh", "-c", "cd \"$0\" && promtool \"$@\"", Self.root + "/contrib/prometheus"]
           + arguments)
-      #expect(try promtool.wait() == 0, "\(promtool.output) \(promtool.errors)")
+      expect(try promtool.wait(), equals: 0, "\(promtool.output) \(promtool.errors)")
     }
   }
 
@@ -80,17 +83,17 @@ struct MetricsTests {
         })
     }
     let file = folder + "/credd.prom"
-    #expect(try run(["OPTIONS": "", "UMASK": "027"]).status == 0)
+    expect(try run(["OPTIONS": "", "UMASK": "027"]).status, equals: 0)
     var text = try String(contentsOfFile: file, encoding: .utf8)
-    #expect(text.contains("profile=\"default\"") && text.hasSuffix("\n"))
+    expect(text.contains("profile=\"default\"") && text.hasSuffix("\n"))
     var status = stat()
     try #require(unsafe stat(file, &status) == 0)
-    #expect(status.st_mode & 0o777 == 0o640)
+    expect(status.st_mode & 0o777, equals: 0o640)
     // Where credd does not answer, the former file stays.
     host.daemon.send(SIGKILL)
     try host.daemon.wait()
-    #expect(try run(["OPTIONS": "--no-profiles", "UMASK": "022"]).status != 0)
-    #expect(try String(contentsOfFile: file, encoding: .utf8) == text)
+    expect(try run(["OPTIONS": "--no-profiles", "UMASK": "022"]).status != 0)
+    expect(try String(contentsOfFile: file, encoding: .utf8), equals: text)
     try host.startAgain()
     // The directory's user leads root to no other file.
     let other = try Stage.current().newFile("other")
@@ -100,10 +103,10 @@ struct MetricsTests {
       try FileManager.default.createSymbolicLink(
         atPath: folder + "/" + name, withDestinationPath: other)
     }
-    #expect(try run(["OPTIONS": "--no-profiles", "UMASK": "022"]).status == 0)
-    #expect(try String(contentsOfFile: other, encoding: .utf8) == "kept")
+    expect(try run(["OPTIONS": "--no-profiles", "UMASK": "022"]).status, equals: 0)
+    expect(try String(contentsOfFile: other, encoding: .utf8), equals: "kept")
     text = try String(contentsOfFile: file, encoding: .utf8)
-    #expect(!text.contains("default") && text.contains("credd_build_info"))
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["credd.prom"])
+    expect(!text.contains("default") && text.contains("credd_build_info"))
+    expect(try FileManager.default.contentsOfDirectory(atPath: folder), equals: ["credd.prom"])
   }
 }

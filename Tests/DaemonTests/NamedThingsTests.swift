@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Every key of the configuration that names something outside of it, and everything that can be
@@ -104,11 +105,11 @@ struct NamedThingsTests {
       let said = credd.errors.split(separator: "\n").filter {
         $0.hasPrefix("\(file):\(number): ") && $0.contains(" \(key.name): ") && $0.contains(name)
       }
-      #expect(said.count == 1, "\(fault): \(credd.errors)")
+      expect(said.count, equals: 1, "\(fault): \(credd.errors)")
       let isOnlyLater =
         key.thing == .user || key.thing == .group
         || key.thing == .socket && fault == .missing
-      #expect(credd.status == (isOnlyLater ? 0 : EX_CONFIG), "\(fault): \(credd.errors)")
+      expect(credd.status, equals: (isOnlyLater ? 0 : EX_CONFIG), "\(fault): \(credd.errors)")
     }
   }
 
@@ -122,7 +123,7 @@ struct NamedThingsTests {
       else { return nil }
       return String(words[2])
     }
-    #expect(named.count >= 11)
-    #expect(Set(named).isSubset(of: Self.keys.map(\.name)), "\(named)")
+    expect(named.count >= 11)
+    expect(Set(named).isSubset(of: Self.keys.map(\.name)), "\(named)")
   }
 }

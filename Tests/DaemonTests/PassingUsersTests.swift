@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// A host with many sessions: those that nobody uses go, and `status` shows the others in pages.
@@ -16,12 +17,12 @@ struct PassingUsersTests {
     try Deadline.usual.wait(for: "the session's end") {
       try host.ask(#"{"op":"status"}"#)["Sessions"]?.count == 0
     }
-    #expect(host.log.contains("session forgotten: nobody used it"))
+    expect(host.log.contains("session forgotten: nobody used it"))
     let second = try host.credentials()
-    #expect(second != first)
-    #expect(try host.issued(second)["IdentityId"] == identity)
+    expect(second != first)
+    expect(try host.issued(second)["IdentityId"], equals: identity)
     // The backend got the IdentityId that was kept.
-    #expect(try host.sandbox.callbacks == 2)
+    expect(try host.sandbox.callbacks, equals: 2)
   }
 
   @Test func whoSignedOutIsNotSignedInAgainByTime() throws {
@@ -31,8 +32,8 @@ struct PassingUsersTests {
     try Deadline.usual.wait(for: "the session's end") {
       try host.ask(#"{"op":"status"}"#)["Sessions"]?.count == 0
     }
-    #expect(try host.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
-    #expect(try host.sandbox.callbacks == 1)
+    expect(try host.ask(#"{"wait":0}"#).errorCode, equals: "SignInRequired")
+    expect(try host.sandbox.callbacks, equals: 1)
   }
 
   @Test func credctlShowsTheSessionsOfAllPages() throws {
@@ -47,15 +48,15 @@ struct PassingUsersTests {
       _ = try socket.reply(.usual)
     }
     let page = try host.ask(#"{"op":"status","limit":2,"after":"\#(geteuid())/p200"}"#)
-    #expect(page["Sessions"]?.count == 2 && page["Next"] != nil)
+    expect(page["Sessions"]?.count == 2 && page["Next"] != nil)
     let printed = try host.credctl("status", "--json")
     let reply = try #require(
       try JSONSerialization.jsonObject(with: Data(printed.output.utf8)) as? [String: Any])
     let sessions = try #require(reply["Sessions"] as? [[String: Any]])
-    #expect(sessions.compactMap { $0["Profile"] as? String } == names)
-    #expect(reply["Next"] == nil && reply["Daemon"] != nil)
+    expect(sessions.compactMap { $0["Profile"] as? String }, equals: names)
+    expect(reply["Next"] == nil && reply["Daemon"] != nil)
     let table = try host.credctl("status").output
-    #expect(names.allSatisfy { table.contains($0) })
-    #expect(try host.credctl("status", "--all", "--json").status == (geteuid() == 0 ? 0 : 77))
+    expect(names.allSatisfy { table.contains($0) })
+    expect(try host.credctl("status", "--all", "--json").status, equals: (geteuid() == 0 ? 0 : 77))
   }
 }

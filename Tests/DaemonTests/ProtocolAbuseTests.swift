@@ -74,16 +74,16 @@ struct ProtocolAbuseTests {
     for abuse in Self.abuses {
       try socket.send(abuse.line + [0x0A])
       let reply = try socket.reply()
-      #expect(reply.errorCode == abuse.code, "\(abuse.name): \(reply)")
-      #expect(reply.errorMessage?.contains(abuse.words) == true, "\(abuse.name): \(reply)")
+      expect(reply.errorCode, equals: abuse.code, "\(abuse.name): \(reply)")
+      expect(reply.errorMessage?.contains(abuse.words) == true, "\(abuse.name): \(reply)")
       // The connection lives on, and so do all others.
       try socket.send("{\"op\":\"ping\"}\n")
-      #expect(try socket.reply()["Daemon"] != nil, "\(abuse.name)")
+      expect(try socket.reply()["Daemon"] != nil, "\(abuse.name)")
       try bystander.send("{\"op\":\"ping\"}\n")
-      #expect(try bystander.reply()["Daemon"] != nil, "\(abuse.name)")
+      expect(try bystander.reply()["Daemon"] != nil, "\(abuse.name)")
     }
     try other.expectServed()
-    #expect(try host.stopDaemon() == 0)
+    expect(try host.stopDaemon(), equals: 0)
   }
 
   /// A browser, or a server that a user tricked, speaks HTTP through a proxy that reaches Unix
@@ -95,16 +95,16 @@ struct ProtocolAbuseTests {
     let host = try TestHost()
     let socket = try host.connect()
     try socket.send("\n \r\n\(line)\r\nHost: localhost\r\n\r\n{\"op\":\"get\"}\r\n{}\n")
-    #expect(try socket.reply().errorCode == "InvalidRequest")
-    #expect(socket.isClosed())
-    #expect(try String(decoding: socket.rest(), as: UTF8.self).isEmpty)
-    #expect(try host.sandbox.calls("backend.token") == 0)
+    expect(try socket.reply().errorCode, equals: "InvalidRequest")
+    expect(socket.isClosed())
+    expect(try String(decoding: socket.rest(), as: UTF8.self).isEmpty)
+    expect(try host.sandbox.calls("backend.token"), equals: 0)
     // As the last line without a newline, too.
     let last = try host.connect()
     try last.send(line)
     last.finishSending()
-    #expect(try last.reply().errorCode == "InvalidRequest")
-    #expect(last.isClosed())
+    expect(try last.reply().errorCode, equals: "InvalidRequest")
+    expect(last.isClosed())
   }
 
   /// A client that has said what it is may err.
@@ -115,15 +115,15 @@ struct ProtocolAbuseTests {
       let socket = try host.connect()
       try socket.send(first + "\nGET / HTTP/1.1\n{\"op\":\"ping\"}\n")
       _ = try socket.reply()
-      #expect(try socket.reply().errorCode == "InvalidRequest", "\(first)")
-      #expect(try socket.reply()["Daemon"] != nil, "\(first)")
+      expect(try socket.reply().errorCode, equals: "InvalidRequest", "\(first)")
+      expect(try socket.reply()["Daemon"] != nil, "\(first)")
     }
     // Also where the first line got the answer that another connection's had got.
     for _ in 0..<3 {
       let socket = try host.connect()
       try socket.send("{}\n{}\nGET / HTTP/1.1\n{}\n")
       let codes = try (0..<4).map { _ in try socket.reply().errorCode }
-      #expect(codes == [nil, nil, "InvalidRequest", nil])
+      expect(codes, equals: [nil, nil, "InvalidRequest", nil])
     }
   }
 
@@ -135,13 +135,13 @@ struct ProtocolAbuseTests {
     let socket = try host.connect()
     let ping = #"{"op":"ping"}"#
     try socket.send(ping + String(repeating: " ", count: limit - ping.utf8.count) + "\n")
-    #expect(try socket.reply()["Daemon"] != nil)
+    expect(try socket.reply()["Daemon"] != nil)
     try socket.send(String(repeating: " ", count: limit + 1))
     let reply = try socket.reply()
-    #expect(reply.errorCode == "RequestTooLarge")
-    #expect(socket.isClosed())
+    expect(reply.errorCode, equals: "RequestTooLarge")
+    expect(socket.isClosed())
     try bystander.send(ping + "\n")
-    #expect(try bystander.reply()["Daemon"] != nil)
+    expect(try bystander.reply()["Daemon"] != nil)
   }
 
   @Test
@@ -153,13 +153,13 @@ struct ProtocolAbuseTests {
     let sent = ContinuousClock.now
     try gone.send(#"{"op":"#)
     gone.finishSending()
-    #expect(try gone.reply().errorCode == "InvalidRequest")
-    #expect(gone.isClosed())
-    #expect(try host.ask(#"{"op":"ping"}"#)["Daemon"] != nil)
+    expect(try gone.reply().errorCode, equals: "InvalidRequest")
+    expect(gone.isClosed())
+    expect(try host.ask(#"{"op":"ping"}"#)["Daemon"] != nil)
     let reply = try slow.reply()
-    #expect(reply.errorCode == "Timeout")
-    #expect((Duration.seconds(9.5)...(.seconds(20))).contains(sent.duration(to: .now)))
-    #expect(slow.isClosed())
+    expect(reply.errorCode, equals: "Timeout")
+    expect((Duration.seconds(9.5)...(.seconds(20))).contains(sent.duration(to: .now)))
+    expect(slow.isClosed())
   }
 
   @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
@@ -177,17 +177,17 @@ struct ProtocolAbuseTests {
       return sockets.count == 64
     }
     let extra = try host.connect()
-    #expect(try extra.reply().errorCode == "TooManyRequests")
-    #expect(extra.isClosed())
+    expect(try extra.reply().errorCode, equals: "TooManyRequests")
+    expect(extra.isClosed())
     for socket in sockets {
       try socket.send("{\"op\":\"ping\"}\n")
-      #expect(try socket.reply()["Daemon"] != nil)
+      expect(try socket.reply()["Daemon"] != nil)
     }
     // Another user has connections of its own.
     try Bystander(host).expectServed()
     let refused = try host.credctl("get")
-    #expect(refused.status == 75)
-    #expect(refused.output.isEmpty)
+    expect(refused.status, equals: 75)
+    expect(refused.output.isEmpty)
     sockets.removeFirst()
     try Deadline.usual.wait(for: "room for another") { try host.credctl("get").status == 0 }
   }
@@ -202,8 +202,8 @@ struct ProtocolAbuseTests {
     #expect(throws: Overdue.self) {
       for _ in 0..<10_000 { try flood.send(request, .in(.seconds(1))) }
     }
-    #expect(try host.ask(#"{"op":"ping"}"#)["Daemon"] != nil)
-    #expect(try host.credctl("get").status == 0)
+    expect(try host.ask(#"{"op":"ping"}"#)["Daemon"] != nil)
+    expect(try host.credctl("get").status, equals: 0)
     try other.expectServed()
   }
 
@@ -229,9 +229,9 @@ struct ProtocolAbuseTests {
       """)
     let busy = try ProcessFile.busyTime(host.daemon.pid)
     let flooding = [try flood.start(host), try flood.start(host, as: .daemon)]
-    for process in flooding { #expect(try process.wait() == 0, "\(process.errors)") }
+    for process in flooding { expect(try process.wait(), equals: 0, "\(process.errors)") }
     // The daemon had no moment's rest.
-    #expect(try ProcessFile.busyTime(host.daemon.pid) - busy > .seconds(2))
+    expect(try ProcessFile.busyTime(host.daemon.pid) - busy > .seconds(2))
     try other.expectServed()
   }
 
@@ -242,7 +242,7 @@ struct ProtocolAbuseTests {
       try host.ask(#"{"op":"ping"}"#)["Daemon"]?["Pid"]?.number
     }
     let (before, seed) = (try pid(), UInt64.random(in: 0..<UInt64.max))
-    #expect(before == Double(host.daemon.pid))
+    expect(before, equals: Double(host.daemon.pid))
     var random = SeededGenerator(seed: seed)
     for _ in 0..<50 {
       let socket = try host.connect()
@@ -256,11 +256,11 @@ struct ProtocolAbuseTests {
       socket.finishSending()
       let replies = try String(decoding: socket.rest(), as: UTF8.self).split(separator: "\n")
         .map { try JSON(String($0)) }
-      #expect(replies.first?["AccessKeyId"] != nil, "seed \(seed)")
+      expect(replies.first?["AccessKeyId"] != nil, "seed \(seed)")
       // Bytes may be white space alone, and may have newlines of their own.
-      #expect(replies.count > 40, "seed \(seed)")
-      #expect(replies.dropFirst().allSatisfy { $0.errorCode != nil }, "seed \(seed)")
+      expect(replies.count > 40, "seed \(seed)")
+      expect(replies.dropFirst().allSatisfy { $0.errorCode != nil }, "seed \(seed)")
     }
-    #expect(try pid() == before, "seed \(seed)")
+    expect(try pid(), equals: before, "seed \(seed)")
   }
 }

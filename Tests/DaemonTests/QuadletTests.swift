@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Podman has it from 4.4 on, Debian from 13 on.
@@ -27,19 +28,19 @@ struct QuadletTests {
     let process = try ChildProcess(
       [try #require(QuadletGenerator.path), "-dryrun"],
       environment: ["QUADLET_UNIT_DIRS": folder, "PATH": "/usr/bin:/bin"])
-    #expect(try process.wait() == 0, "\(process.errors)")
+    expect(try process.wait(), equals: 0, "\(process.errors)")
     // A key that it does not know is no error for its status.
-    #expect(!process.errors.lowercased().contains("unsupported"), "\(process.errors)")
+    expect(!process.errors.lowercased().contains("unsupported"), "\(process.errors)")
     let lines = process.output.split(separator: "\n")
     let command = String(try #require(lines.first { $0.hasPrefix("ExecStart=") }))
-    #expect(command.contains(#/ --user[ =]1234(:0)? /#), "\(command)")
+    expect(command.contains(#/ --user[ =]1234(:0)? /#), "\(command)")
     for word in [
       "--cgroups=split", "-v /run/credd:/run/credd:ro",
       "-v /usr/bin/credctl:/usr/bin/credctl:ro",
     ] {
-      #expect(command.contains(" \(word) "), "\(command)")
+      expect(command.contains(" \(word) "), "\(command)")
     }
-    #expect(
+    expect(
       command.hasSuffix(" localhost/app credctl exec --renew work -- app"), "\(command)")
   }
 }

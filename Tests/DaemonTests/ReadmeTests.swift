@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What README.md shows works.
@@ -99,21 +100,21 @@ struct ReadmeTests {
     let process = try ChildProcess(
       ["/bin/sh", "-c", "cd \"$1\" && exec python3 \"$2\" \"$3\"", "sh", folder, driver, code],
       environment: ["HOST_TOKEN_FILE": token])
-    #expect(try process.wait() == 0, "\(process.errors)")
+    expect(try process.wait(), equals: 0, "\(process.errors)")
     let seen = try JSON(process.output)
     func answer(_ index: Int) -> JSON? { seen["Answers"]?[index] }
-    #expect((0..<7).map { answer($0)?[0]?.number } == [401, 404, 200, 200, 200, 429, 502])
-    #expect(answer(1)?[1]?["message"]?.text == "mallory has no account")
-    #expect(answer(2)?[1]?["IdentityId"]?.text == "us-east-1:alice-1")
-    #expect(answer(2)?[1]?["Token"]?.text == "token-1")
-    #expect(answer(5)?[1]?["message"]?.text?.contains("TooManyRequestsException") == true)
+    expect((0..<7).map { answer($0)?[0]?.number }, equals: [401, 404, 200, 200, 200, 429, 502])
+    expect(answer(1)?[1]?["message"]?.text, equals: "mallory has no account")
+    expect(answer(2)?[1]?["IdentityId"]?.text, equals: "us-east-1:alice-1")
+    expect(answer(2)?[1]?["Token"]?.text, equals: "token-1")
+    expect(answer(5)?[1]?["message"]?.text?.contains("TooManyRequestsException") == true)
     // It never passes on an identity that a host sent, and remembers the one that it gave.
     let calls = seen["Calls"]
-    #expect(calls?.count == 5)
-    #expect(calls?[0]?["IdentityId"] == nil)
-    #expect(calls?[1]?["IdentityId"]?.text == "us-east-1:alice-1")
-    #expect(calls?[2]?["IdentityId"] == nil)
-    #expect(calls?[2]?["Logins"]?["login.example.app"]?.text == "bob")
-    #expect(calls?[0]?["TokenDuration"]?.number == 900)
+    expect(calls?.count, equals: 5)
+    expect(calls?[0]?["IdentityId"] == nil)
+    expect(calls?[1]?["IdentityId"]?.text, equals: "us-east-1:alice-1")
+    expect(calls?[2]?["IdentityId"] == nil)
+    expect(calls?[2]?["Logins"]?["login.example.app"]?.text, equals: "bob")
+    expect(calls?[0]?["TokenDuration"]?.number, equals: 900)
   }
 }

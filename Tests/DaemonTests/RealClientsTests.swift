@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// What credd is for: the AWS CLI and boto3 get their credentials from it by `credential_process`.
@@ -43,20 +44,20 @@ struct RealClientsTests {
     let host = try TestHost()
     let file = try configuration("--socket \(host.socketPath) get --profile default")
     let python = try clients.python(Self.signing, try clients.moto(), configuration: file)
-    #expect(python.status == 0, "\(python.errors)")
+    expect(python.status, equals: 0, "\(python.errors)")
     let seen = try JSON(python.output)
     let credentials = try host.ask()
-    #expect(seen["Method"]?.text == "custom-process")
+    expect(seen["Method"]?.text, equals: "custom-process")
     for key in ["AccessKeyId", "SecretAccessKey", "SessionToken"] {
-      #expect(seen[key] == credentials[key])
+      expect(seen[key], equals: credentials[key])
     }
     let key = try #require(credentials["AccessKeyId"]?.text)
-    #expect(seen["Authorization"]?.text?.contains("Credential=\(key)/") == true)
-    #expect(seen["SecurityToken"] == credentials["SessionToken"])
-    #expect(seen["Account"] != nil)
+    expect(seen["Authorization"]?.text?.contains("Credential=\(key)/") == true)
+    expect(seen["SecurityToken"], equals: credentials["SessionToken"])
+    expect(seen["Account"] != nil)
     // With more than 15 min left botocore runs the process once, not on each call.
-    #expect(seen["RefreshNeeded"] == .bool(false))
-    #expect(try host.sandbox.exchanges == 1)
+    expect(seen["RefreshNeeded"], equals: .bool(false))
+    expect(try host.sandbox.exchanges, equals: 1)
   }
 
   @Test
@@ -67,9 +68,9 @@ struct RealClientsTests {
     let aws = try clients.aws(
       "--endpoint-url", try clients.moto(), "--profile", "work", "--output", "json", "sts",
       "get-caller-identity", configuration: file, environment: ["CREDD_SOCKET": host.socketPath])
-    #expect(aws.status == 0, "\(aws.errors)")
-    #expect(try JSON(aws.output)["Account"]?.text?.count == 12)
-    #expect(try host.sandbox.exchanges == 1)
+    expect(aws.status, equals: 0, "\(aws.errors)")
+    expect(try JSON(aws.output)["Account"]?.text?.count, equals: 12)
+    expect(try host.sandbox.exchanges, equals: 1)
   }
 
   @Test
@@ -80,10 +81,10 @@ struct RealClientsTests {
     let aws = try clients.aws(
       "--endpoint-url", host.sandbox.url, "--profile", "work", "sts", "get-caller-identity",
       configuration: file)
-    #expect(aws.status != 0)
-    #expect(aws.output.isEmpty)
-    #expect(aws.errors.contains("credctl: "))
-    #expect(aws.errors.contains("credctl login"))
+    expect(aws.status != 0)
+    expect(aws.output.isEmpty)
+    expect(aws.errors.contains("credctl: "))
+    expect(aws.errors.contains("credctl login"))
   }
 
   // MARK: Credentials in the environment
@@ -113,14 +114,14 @@ struct RealClientsTests {
         "HOME": try Stage.current().folder, "AWS_PROFILE": "missing", "NO_PROXY": "127.0.0.1",
         "AWS_DEFAULT_REGION": "us-east-1", "AWS_SECURITY_TOKEN": "old",
       ])
-    #expect(python.status == 0, "\(python.errors)")
+    expect(python.status, equals: 0, "\(python.errors)")
     let seen = try JSON(python.output)
     let credentials = try host.ask()
-    #expect(seen["Method"]?.text == "env")
+    expect(seen["Method"]?.text, equals: "env")
     for key in ["AccessKeyId", "SecretAccessKey", "SessionToken"] {
-      #expect(seen[key] == credentials[key])
+      expect(seen[key], equals: credentials[key])
     }
-    #expect(seen["Account"]?.text?.count == 12)
+    expect(seen["Account"]?.text?.count, equals: 12)
   }
 
   @Test
@@ -133,11 +134,11 @@ struct RealClientsTests {
         "configure", "list",
       ],
       environment: ["HOME": try Stage.current().folder])
-    #expect(aws.status == 0, "\(aws.errors)")
+    expect(aws.status, equals: 0, "\(aws.errors)")
     let key = try #require(try host.ask()["AccessKeyId"]?.text)
-    #expect(aws.output.contains(key.suffix(4)))
-    #expect(aws.output.contains(/access_key.*env/))
-    #expect(aws.output.contains(/secret_key.*env/))
+    expect(aws.output.contains(key.suffix(4)))
+    expect(aws.output.contains(/access_key.*env/))
+    expect(aws.output.contains(/secret_key.*env/))
   }
 
   // MARK: Another Cognito
@@ -187,15 +188,15 @@ struct RealClientsTests {
     }
     let file = try configuration("--socket \(host.socketPath) get --wait 60")
     let python = try clients.python(Self.signing, moto, configuration: file)
-    #expect(python.status == 0, "\(python.errors)")
+    expect(python.status, equals: 0, "\(python.errors)")
     let reply = try host.ask()
-    #expect(try JSON(python.output)["AccessKeyId"] == reply["AccessKeyId"])
+    expect(try JSON(python.output)["AccessKeyId"], equals: reply["AccessKeyId"])
     // moto's credentials last 90 s.
-    #expect(try #require(reply["Expiration"]?.text?.timeFromNow) < 91)
+    expect(try #require(reply["Expiration"]?.text?.timeFromNow) < 91)
     let identity = try host.ask(#"{"op":"identity"}"#)
-    #expect(identity["State"]?.text == "signedIn")
+    expect(identity["State"]?.text, equals: "signedIn")
     // Its token is no JWT and says nothing of its end; it is handed out all the same.
     let token = try host.ask(#"{"op":"token","wait":60}"#)
-    #expect(token["Token"] != nil && token["IdentityId"] == identity["IdentityId"])
+    expect(token["Token"] != nil && token["IdentityId"] == identity["IdentityId"])
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Sign-ins at providers that nobody here wrote, by a real browser, to AWS credentials: the sandbox's
@@ -53,7 +54,7 @@ struct RealProvidersTests {
       Issue.record("\(error); the browser: \(provider.browserLog)")
       throw error
     }
-    #expect(try terminal.end() == 0, "\(terminal.text)")
+    expect(try terminal.end(), equals: 0, "\(terminal.text)")
     try expectCredentials(host, provider)
   }
 
@@ -61,7 +62,7 @@ struct RealProvidersTests {
     let reply = try host.ask("{}")
     let key = try #require(reply["AccessKeyId"]?.text, "\(reply)")
     let grant = try host.sandbox.control("GET", "issued?AccessKeyId=\(key)")
-    #expect(grant["Logins"]?[provider.name] != nil, "\(grant)")
+    expect(grant["Logins"]?[provider.name] != nil, "\(grant)")
   }
 
   /// Code with PKCE in Chromium, then renewals with rotation, reuse of an old refresh token by
@@ -73,30 +74,30 @@ struct RealProvidersTests {
       provider, redirectURI: "http://127.0.0.1/credd",
       "token_endpoint = \(relay.url)/token\nrevocation_endpoint = \(relay.url)/revoke\n")
     try expectSignedIn(try login(host, provider), host, provider)
-    #expect(try provider.lastPage().contains("You are signed in to the profile default"))
+    expect(try provider.lastPage().contains("You are signed in to the profile default"))
     let code = try #require(try relay.requests.first)
-    #expect(code["Form"]?["grant_type"]?.text == "authorization_code")
-    #expect(code["Form"]?["code_verifier"]?.text?.utf8.count == 43)
+    expect(code["Form"]?["grant_type"]?.text, equals: "authorization_code")
+    expect(code["Form"]?["code_verifier"]?.text?.utf8.count, equals: 43)
     for _ in 0..<3 {
-      #expect(try host.ask(#"{"refresh":true,"wait":20}"#)["AccessKeyId"]?.text != nil)
+      expect(try host.ask(#"{"refresh":true,"wait":20}"#)["AccessKeyId"]?.text != nil)
     }
     let used = try relay.usedRefreshTokens
     // Each token was used once: the provider gives a new one each time.
-    #expect(used.count >= 3 && Set(used).count == used.count, "\(used.count)")
+    expect(used.count >= 3 && Set(used).count == used.count, "\(used.count)")
     // A thief shows an old one: the provider ends the whole family.
     let stolen = try provider.fetch(
       provider.issuer + "/token",
       form: "grant_type=refresh_token&client_id=\(provider.client)&refresh_token=\(used[0])")
-    #expect(stolen.contains("invalid_grant"), "\(stolen)")
+    expect(stolen.contains("invalid_grant"), "\(stolen)")
     let refused = try host.refusal(#"{"refresh":true,"wait":20}"#)
-    #expect(
+    expect(
       refused.errorCode == "SignInRequired" || refused.errorCode == "SignInFailed", "\(refused)")
-    #expect(try host.state() == "tokensInvalid")
+    expect(try host.state(), equals: "tokensInvalid")
     // The user signs in again, and is signed in as before.
     try expectSignedIn(try login(host, provider), host, provider)
     let last = try #require(try relay.requests.last?["Reply"]?.text)
     let refresh = try #require(try JSON(last)["refresh_token"]?.text)
-    #expect(try host.ask(#"{"op":"logout"}"#).state == "signedOut")
+    expect(try host.ask(#"{"op":"logout"}"#).state, equals: "signedOut")
     try Deadline.usual.wait(for: "the revocation") {
       try relay.requests.contains {
         $0["Path"]?.text == "/revoke" && $0["Form"]?["token"]?.text == refresh
@@ -106,7 +107,7 @@ struct RealProvidersTests {
     let revoked = try provider.fetch(
       provider.issuer + "/token",
       form: "grant_type=refresh_token&client_id=\(provider.client)&refresh_token=\(refresh)")
-    #expect(revoked.contains("invalid_grant"), "\(revoked)")
+    expect(revoked.contains("invalid_grant"), "\(revoked)")
   }
 
   @Test func aDeviceCodeSignsInAtNanoidp() throws {
@@ -118,7 +119,7 @@ struct RealProvidersTests {
     try provider.visit(
       "\(try provider.discovered("issuer"))/device?user_code=\(code)", until: "Device authorized")
     try expectSignedIn(terminal, host, provider)
-    #expect(try host.ask(#"{"refresh":true,"wait":20}"#)["AccessKeyId"]?.text != nil)
+    expect(try host.ask(#"{"refresh":true,"wait":20}"#)["AccessKeyId"]?.text != nil)
   }
 
   /// It gives no ID token with a renewal, without which an identity pool gives nothing.
@@ -127,10 +128,10 @@ struct RealProvidersTests {
     let provider = try RealProvider(.glewlwyd, redirectURI: redirectURI)
     let host = try host(provider, redirectURI: redirectURI)
     try expectSignedIn(try login(host, provider), host, provider)
-    #expect(try provider.lastPage().contains("You are signed in to the profile default"))
+    expect(try provider.lastPage().contains("You are signed in to the profile default"))
     let refused = try host.refusal(#"{"refresh":true,"wait":20}"#)
-    #expect(refused.errorCode != nil, "\(refused)")
-    #expect(refused["Error"]?["Message"]?.text?.contains("ID token") == true, "\(refused)")
+    expect(refused.errorCode != nil, "\(refused)")
+    expect(refused["Error"]?["Message"]?.text?.contains("ID token") == true, "\(refused)")
   }
 
   @Test func aDeviceCodeSignsInAtGlewlwyd() throws {

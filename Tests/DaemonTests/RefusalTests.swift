@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What a person reads where `credctl get` cannot: one line that says what to do.
@@ -8,14 +9,14 @@ struct RefusalTests {
     _ outcome: TestHost.Outcome, status: Int32, says words: String...,
     at location: SourceLocation = #_sourceLocation
   ) {
-    #expect(outcome.status == status, sourceLocation: location)
+    expect(outcome.status, equals: status, sourceLocation: location)
     // The SDKs for C++ and PHP ignore the exit status.
-    #expect(outcome.output.isEmpty, sourceLocation: location)
-    #expect(outcome.errors.hasPrefix("credctl: "), sourceLocation: location)
-    #expect(outcome.errors.hasSuffix("\n"), sourceLocation: location)
-    #expect(outcome.errors.split(separator: "\n").count == 1, sourceLocation: location)
+    expect(outcome.output.isEmpty, sourceLocation: location)
+    expect(outcome.errors.hasPrefix("credctl: "), sourceLocation: location)
+    expect(outcome.errors.hasSuffix("\n"), sourceLocation: location)
+    expect(outcome.errors.split(separator: "\n").count, equals: 1, sourceLocation: location)
     for word in words {
-      #expect(outcome.errors.contains(word), "\(outcome.errors)", sourceLocation: location)
+      expect(outcome.errors.contains(word), "\(outcome.errors)", sourceLocation: location)
     }
   }
 
@@ -29,7 +30,7 @@ struct RefusalTests {
   @Test
   func daemonIsDown() throws {
     let host = try TestHost()
-    #expect(try host.stopDaemon() == 0)
+    expect(try host.stopDaemon(), equals: 0)
     expectRefusal(
       try host.credctl("get"), status: 69, says: "credd is not running", host.socketPath, "start")
   }
@@ -47,7 +48,7 @@ struct RefusalTests {
     let host = try TestHost(sandbox: ["--require-session"])
     expectRefusal(
       try host.credctl("get", "--wait", "2"), status: 77, says: "sign-in", "credctl login")
-    #expect(try host.ask(#"{"op":"identity"}"#)["State"]?.text == "tokensInvalid")
+    expect(try host.ask(#"{"op":"identity"}"#)["State"]?.text, equals: "tokensInvalid")
   }
 
   @Test
@@ -109,8 +110,8 @@ struct RefusalTests {
       try host.credctl("get"), status: 77, says: "Cognito does not accept the token's signature",
       "the backend must")
     // A new token is tried once, not for ever.
-    #expect(try host.sandbox.callbacks == 2)
-    #expect(try host.sandbox.exchanges == 2)
+    expect(try host.sandbox.callbacks, equals: 2)
+    expect(try host.sandbox.exchanges, equals: 2)
   }
 
   @Test

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// SIGHUP: the configuration is read anew, whole or not at all.
@@ -21,16 +22,16 @@ struct ReloadTests {
   @Test
   func sessionTokenGoesToNoOtherBackend() throws {
     let host = try TestHost(sandbox: ["--require-session"]) { Configuration.password($0) }
-    #expect(try host.logIn("alice")["State"]?.text == "signedIn")
+    expect(try host.logIn("alice")["State"]?.text, equals: "signedIn")
     let credentials = try host.credentials()
     let calls = try host.sandbox.allCalls
     try reload(
       host, Configuration.password(host.sandbox).replacing("127.0.0.1", with: "localhost"))
-    #expect(try host.state() == "tokensInvalid")
-    #expect(try host.credentials() == credentials)
-    #expect(try host.ask(#"{"refresh":true,"wait":0}"#).errorCode == "SignInRequired")
-    #expect(try host.sandbox.allCalls == calls)
-    #expect(try host.logIn("alice")["State"]?.text == "signedIn")
+    expect(try host.state(), equals: "tokensInvalid")
+    expect(try host.credentials(), equals: credentials)
+    expect(try host.ask(#"{"refresh":true,"wait":0}"#).errorCode, equals: "SignInRequired")
+    expect(try host.sandbox.allCalls, equals: calls)
+    expect(try host.logIn("alice")["State"]?.text, equals: "signedIn")
   }
 
   @Test
@@ -41,18 +42,18 @@ struct ReloadTests {
     let socket = try host.connect()
     for _ in 0..<2 {
       try socket.send("{}\n")
-      #expect(try socket.reply() == before)
+      expect(try socket.reply(), equals: before)
     }
     try reload(
       host,
       Configuration.usual(host.sandbox, daemon: "max_connections = 100")
         + profile("second", host.sandbox))
     try socket.send("{}\n")
-    #expect(try socket.reply() == before)
-    #expect(try host.ask() == before)
-    #expect(try host.sandbox.callbacks == 1)
-    #expect(try host.ask(#"{"profile":"second"}"#)["AccessKeyId"] != nil)
-    #expect(host.log.contains("added=1 changed=0 profiles=2 removed=0"))
+    expect(try socket.reply(), equals: before)
+    expect(try host.ask(), equals: before)
+    expect(try host.sandbox.callbacks, equals: 1)
+    expect(try host.ask(#"{"profile":"second"}"#)["AccessKeyId"] != nil)
+    expect(host.log.contains("added=1 changed=0 profiles=2 removed=0"))
   }
 
   @Test
@@ -62,20 +63,20 @@ struct ReloadTests {
     try reload(
       host, Configuration.usual(host.sandbox, daemon: "max_conections = 5\nlog_level = loud"),
       until: "the new configuration is not used")
-    #expect(host.log.contains("credd.conf:2: unknown key 'max_conections'"))
-    #expect(try host.ask() == before)
+    expect(host.log.contains("credd.conf:2: unknown key 'max_conections'"))
+    expect(try host.ask(), equals: before)
     let problem = try host.ask(#"{"op":"status"}"#)["Daemon"]?["ReloadError"]?.text
     // It names files, which are for administrators.
     if geteuid() == 0 {
-      #expect(problem?.contains("max_conections") ?? false)
-      #expect(problem?.hasSuffix("and 1 more") ?? false)
+      expect(problem?.contains("max_conections") ?? false)
+      expect(problem?.hasSuffix("and 1 more") ?? false)
     } else {
-      #expect(problem == nil)
+      expect(problem == nil)
     }
     // Mended, the complaint is gone.
     try reload(host, Configuration.usual(host.sandbox))
-    #expect(try host.ask(#"{"op":"status"}"#)["Daemon"]?["ReloadError"] == nil)
-    #expect(try host.ask() == before)
+    expect(try host.ask(#"{"op":"status"}"#)["Daemon"]?["ReloadError"] == nil)
+    expect(try host.ask(), equals: before)
   }
 
   @Test
@@ -87,18 +88,18 @@ struct ReloadTests {
     try Deadline.usual.wait(for: "the complaint") {
       host.log.contains("is not used: cannot read \(host.configurationPath)")
     }
-    #expect(try host.ask() == before)
+    expect(try host.ask(), equals: before)
   }
 
   @Test
   func aRemovedProfileEndsWithItsWaitersAndWatchers() throws {
     let host = try TestHost { Configuration.usual($0) + profile("gone", $0) }
-    #expect(try host.ask(#"{"profile":"gone"}"#)["AccessKeyId"] != nil)
+    expect(try host.ask(#"{"profile":"gone"}"#)["AccessKeyId"] != nil)
     let watcher = try host.connect()
     try watcher.send(#"{"op":"watch","profile":"gone"}"# + "\n")
-    #expect(try watcher.reply()["Event"]?.text == "state")
+    expect(try watcher.reply()["Event"]?.text, equals: "state")
     try host.ask(#"{"op":"logout","profile":"gone"}"#)
-    #expect(try watcher.reply()["State"]?.text == "signedOut")
+    expect(try watcher.reply()["State"]?.text, equals: "signedOut")
     let waiter = try host.connect()
     try waiter.send(#"{"profile":"gone","wait":60}"# + "\n")
     try Deadline.usual.wait(for: "the waiter") {
@@ -106,10 +107,10 @@ struct ReloadTests {
       return sessions?[0]?["Waiters"]?.number == 1
     }
     try reload(host, Configuration.usual(host.sandbox))
-    #expect(try waiter.reply().errorCode == "UnknownProfile")
-    #expect(try watcher.reply().errorCode == "UnknownProfile")
-    #expect(try host.ask(#"{"profile":"gone"}"#).errorCode == "UnknownProfile")
-    #expect(try host.ask(#"{"op":"status"}"#)["Sessions"]?[0] == nil)
+    expect(try waiter.reply().errorCode, equals: "UnknownProfile")
+    expect(try watcher.reply().errorCode, equals: "UnknownProfile")
+    expect(try host.ask(#"{"profile":"gone"}"#).errorCode, equals: "UnknownProfile")
+    expect(try host.ask(#"{"op":"status"}"#)["Sessions"]?[0] == nil)
   }
 
   @Test(.enabled(if: geteuid() == 0, "takes root"))
@@ -118,20 +119,20 @@ struct ReloadTests {
     let socket = try host.connect()
     for _ in 0..<2 {
       try socket.send("{}\n")
-      #expect(try socket.reply()["AccessKeyId"] != nil)
+      expect(try socket.reply()["AccessKeyId"] != nil)
     }
     let watcher = try host.connect()
     try watcher.send(#"{"op":"watch","profile":"default"}"# + "\n")
-    #expect(try watcher.reply()["Event"]?.text == "state")
+    expect(try watcher.reply()["Event"]?.text, equals: "state")
     try reload(host, Configuration.usual(host.sandbox, profile: "allow_users = 65533"))
     try socket.send("{}\n")
-    #expect(try socket.reply().errorCode == "AccessDenied")
-    #expect(try watcher.reply().errorCode == "AccessDenied")
+    expect(try socket.reply().errorCode, equals: "AccessDenied")
+    expect(try watcher.reply().errorCode, equals: "AccessDenied")
     // Allowed again, the session is still there.
     try reload(host, Configuration.usual(host.sandbox))
     try socket.send("{}\n")
-    #expect(try socket.reply()["AccessKeyId"] != nil)
-    #expect(try host.sandbox.callbacks == 1)
+    expect(try socket.reply()["AccessKeyId"] != nil)
+    expect(try host.sandbox.callbacks, equals: 1)
   }
 
   @Test
@@ -140,9 +141,9 @@ struct ReloadTests {
       Configuration.http(url: sandbox.url + "/nothing-here")
         + Configuration.profile("default", endpoint: sandbox.url)
     }
-    #expect(try host.refusal(#"{"wait":3}"#).errorCode != nil)
+    expect(try host.refusal(#"{"wait":3}"#).errorCode != nil)
     try reload(host, Configuration.usual(host.sandbox))
-    #expect(try host.ask(#"{"wait":3}"#)["AccessKeyId"] != nil)
+    expect(try host.ask(#"{"wait":3}"#)["AccessKeyId"] != nil)
   }
 
   @Test
@@ -153,8 +154,8 @@ struct ReloadTests {
     try caller.send(#"{"wait":30}"# + "\n")
     try Deadline.usual.wait(for: "the callback") { try host.sandbox.callbacks == 1 }
     try reload(host, Configuration.usual(host.sandbox) + profile("second", host.sandbox))
-    #expect(try caller.reply()["AccessKeyId"] != nil)
-    #expect(try host.sandbox.callbacks == 1)
+    expect(try caller.reply()["AccessKeyId"] != nil)
+    expect(try host.sandbox.callbacks, equals: 1)
   }
 
   @Test
@@ -163,7 +164,7 @@ struct ReloadTests {
       Configuration.usual($0, daemon: "log_level = warning")
     }
     try host.ask()
-    #expect(!host.log.contains("credd: info:"))
+    expect(!host.log.contains("credd: info:"))
     try reload(
       host,
       Configuration.usual(host.sandbox, daemon: "log_level = info\nmax_connections_per_user = 2"))
@@ -175,8 +176,8 @@ struct ReloadTests {
       _ = try socket.reply()
       return socket
     }
-    #expect(try host.ask().errorCode == "TooManyRequests")
-    #expect(held.count == 2)
+    expect(try host.ask().errorCode, equals: "TooManyRequests")
+    expect(held.count, equals: 2)
   }
 
   @Test
@@ -190,6 +191,6 @@ struct ReloadTests {
     try Deadline.usual.wait(for: "the latest configuration") {
       try host.ask(#"{"op":"identity","profile":"p19"}"#)["State"] != nil
     }
-    #expect(try host.ask(#"{"profile":"p18"}"#).errorCode == "UnknownProfile")
+    expect(try host.ask(#"{"profile":"p18"}"#).errorCode, equals: "UnknownProfile")
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// One daemon after another: what the second knows of the first.
@@ -13,27 +14,27 @@ struct RestartTests {
     let calls = try host.sandbox.allCalls
     for _ in 0..<3 {
       try host.restart(by: signal)
-      #expect(try host.credentials() == credentials)
-      #expect(try host.ask(#"{"op":"token"}"#) == token)
-      #expect(try host.state() == "signedIn")
+      expect(try host.credentials(), equals: credentials)
+      expect(try host.ask(#"{"op":"token"}"#), equals: token)
+      expect(try host.state(), equals: "signedIn")
     }
-    #expect(try host.sandbox.allCalls == calls)
-    #expect(try host.credentials(refresh: true) != credentials)
-    #expect(!host.log.contains("warning"))
-    #expect(host.manager?.stored.count == 1)
+    expect(try host.sandbox.allCalls, equals: calls)
+    expect(try host.credentials(refresh: true) != credentials)
+    expect(!host.log.contains("warning"))
+    expect(host.manager?.stored.count, equals: 1)
   }
 
   @Test func refreshGoesOnUnattended() throws {
     let host = try TestHost(sandbox: ["--credential-lifetime", "8"], managed: true)
     let first = try host.ask()
     // Asked once more, it counts as in use; the next daemon is asked nothing until it was renewed.
-    #expect(try host.ask() == first)
+    expect(try host.ask(), equals: first)
     try host.restart(by: SIGKILL)
     try Deadline.usual.wait(for: "the refresh") { host.log.contains("credentials refreshed") }
     let second = try host.ask()
-    #expect(second["AccessKeyId"] != nil)
-    #expect(second != first)
-    #expect(try host.sandbox.exchanges == 2)
+    expect(second["AccessKeyId"] != nil)
+    expect(second != first)
+    expect(try host.sandbox.exchanges, equals: 2)
   }
 
   @Test func aClientThatConnectsMeanwhileIsAnsweredAfterwards() throws {
@@ -48,8 +49,8 @@ struct RestartTests {
         waiting.append(socket)
       }
     }
-    for socket in waiting { #expect(try socket.reply() == credentials) }
-    #expect(try host.sandbox.allCalls == calls)
+    for socket in waiting { expect(try socket.reply(), equals: credentials) }
+    expect(try host.sandbox.allCalls, equals: calls)
   }
 
   @Test func passwordSessionIsStillGood() throws {
@@ -59,13 +60,13 @@ struct RestartTests {
     let identity = try host.logIn("alice")["IdentityId"]
     let first = try host.credentials()
     try host.restart(by: SIGKILL)
-    #expect(try host.credentials() == first)
+    expect(try host.credentials(), equals: first)
     // The session's token goes to the backend with the next callback.
-    #expect(try host.ask(#"{"op":"clear","what":"identity"}"#)["Error"] == nil)
+    expect(try host.ask(#"{"op":"clear","what":"identity"}"#)["Error"] == nil)
     let second = try host.credentials()
-    #expect(second != first)
-    #expect(try host.issued(second)["IdentityId"] == identity)
-    #expect(try host.sandbox.calls("backend.login") == 1)
+    expect(second != first)
+    expect(try host.issued(second)["IdentityId"], equals: identity)
+    expect(try host.sandbox.calls("backend.login"), equals: 1)
   }
 
   @Test func nothingOfASecretStaysAfterALogout() throws {
@@ -84,16 +85,16 @@ struct RestartTests {
       try ["SecretAccessKey", "SessionToken"].map { try #require(reply[$0]?.text) }
     }
     // What a refresh replaced is gone at once.
-    for secret in try secrets(of: first) { #expect(try !manager.holds(secret)) }
+    for secret in try secrets(of: first) { expect(try !manager.holds(secret)) }
     let current = try secrets(of: second) + [token, String(bearer)]
-    for secret in current { #expect(try manager.holds(secret)) }
-    #expect(try host.ask(#"{"op":"logout"}"#)["State"]?.text == "signedOut")
-    for secret in current { #expect(try !manager.holds(secret)) }
-    for secret in current { #expect(try !manager.holds(String(secret.suffix(12)))) }
+    for secret in current { expect(try manager.holds(secret)) }
+    expect(try host.ask(#"{"op":"logout"}"#)["State"]?.text, equals: "signedOut")
+    for secret in current { expect(try !manager.holds(secret)) }
+    for secret in current { expect(try !manager.holds(String(secret.suffix(12)))) }
     let calls = try host.sandbox.allCalls
     try host.restart()
-    #expect(try host.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
-    #expect(try host.sandbox.allCalls == calls)
+    expect(try host.ask(#"{"wait":0}"#).errorCode, equals: "SignInRequired")
+    expect(try host.sandbox.allCalls, equals: calls)
   }
 
   @Test func logoutOfAHostsUserHoldsAcrossARestart() throws {
@@ -102,9 +103,9 @@ struct RestartTests {
     _ = try host.ask(#"{"op":"logout"}"#)
     let calls = try host.sandbox.allCalls
     try host.restart(by: SIGKILL)
-    #expect(try host.state() == "signedOut")
-    #expect(try host.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
-    #expect(try host.sandbox.allCalls == calls)
+    expect(try host.state(), equals: "signedOut")
+    expect(try host.ask(#"{"wait":0}"#).errorCode, equals: "SignInRequired")
+    expect(try host.sandbox.allCalls, equals: calls)
   }
 
   /// systemd 252 drops its store when a service fails, and the runtime directory stays.
@@ -121,10 +122,10 @@ struct RestartTests {
       try host.restart {
         try failToStart(host, folder, key: key, option: option, status: status)
       }
-      #expect(try host.credentials() == before)
-      #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+      expect(try host.credentials(), equals: before)
+      expect(try FileManager.default.contentsOfDirectory(atPath: folder), equals: [])
     }
-    #expect(try host.sandbox.callbacks == 1)
+    expect(try host.sandbox.callbacks, equals: 1)
   }
 
   /// A daemon that cannot start leaves the sessions in the runtime directory, and systemd 252 drops
@@ -136,7 +137,7 @@ struct RestartTests {
     try host.configure { Configuration.usual($0) + key }
     let failed = try #require(host.manager).start(
       host.creddArguments + option, ["RUNTIME_DIRECTORY": folder])
-    #expect(try failed.wait() == status)
+    expect(try failed.wait(), equals: status)
     host.manager?.emptyStore()
     try host.configure { Configuration.usual($0) }
   }
@@ -169,10 +170,10 @@ struct RestartTests {
         daemon.send(SIGKILL)
         try daemon.wait()
       }
-      #expect(try host.credentials() == before, "killed at \(change) number \(number)")
+      expect(try host.credentials(), equals: before, "killed at \(change) number \(number)")
       guard wasKilled else { break }
     }
-    #expect(try host.sandbox.callbacks == 1)
+    expect(try host.sandbox.callbacks, equals: 1)
   }
 
   /// Kills what it starts when that makes a system call for the nth time. Its process is the one
@@ -196,12 +197,12 @@ struct RestartTests {
     for path in paths {
       let socket = try StreamSocket(unixPath: path)
       try socket.send("{}\n")
-      #expect(try socket.reply()["AccessKeyId"] != nil)
+      expect(try socket.reply()["AccessKeyId"] != nil)
     }
-    #expect(daemon.errors.contains("credd.socket0 credd.socket1"))
+    expect(daemon.errors.contains("credd.socket0 credd.socket1"))
     daemon.send(SIGTERM)
-    #expect(try daemon.wait() == 0)
-    #expect(paths.allSatisfy { FileManager.default.fileExists(atPath: $0) })
+    expect(try daemon.wait(), equals: 0)
+    expect(paths.allSatisfy { FileManager.default.fileExists(atPath: $0) })
   }
 
   // MARK: Stores that are not as they should be
@@ -213,7 +214,7 @@ struct RestartTests {
     let count = unsafe bytes.withUnsafeBytes {
       unsafe pwrite(stored.descriptor, $0.baseAddress, $0.count, Int(offset))
     }
-    #expect(count == bytes.count)
+    expect(count, equals: bytes.count)
   }
 
   private func warnings(_ host: TestHost) -> [Substring] {
@@ -228,15 +229,15 @@ struct RestartTests {
     let name = try #require(manager.stored.first?.name)
     try host.restart(by: SIGKILL) { try spoil(host, at: offset, [byte, 1, 1, 1]) }
     let fresh = try host.credentials()
-    #expect(fresh != credentials)
-    #expect(warnings(host).count == 1, "\(host.log)")
-    #expect(warnings(host).first?.contains("stored sessions cannot be used") == true)
+    expect(fresh != credentials)
+    expect(warnings(host).count, equals: 1, "\(host.log)")
+    expect(warnings(host).first?.contains("stored sessions cannot be used") == true)
     try Deadline.usual.wait(for: "the new store") {
       manager.stored.count == 1 && manager.stored.first?.name != name
     }
     try host.restart(by: SIGKILL)
-    #expect(try host.credentials() == fresh)
-    #expect(warnings(host).isEmpty)
+    expect(try host.credentials(), equals: fresh)
+    expect(warnings(host).isEmpty)
   }
 
   @Test func tornRecordCostsNothingElse() throws {
@@ -248,13 +249,13 @@ struct RestartTests {
       let size = Int64(try manager.content().count)
       try spoil(host, at: size, Array("half a record".utf8))
     }
-    #expect(try host.credentials() == credentials)
-    #expect(try host.sandbox.allCalls == calls)
-    #expect(warnings(host).count == 1)
-    #expect(warnings(host).first?.contains("records=1") == true)
+    expect(try host.credentials(), equals: credentials)
+    expect(try host.sandbox.allCalls, equals: calls)
+    expect(warnings(host).count, equals: 1)
+    expect(warnings(host).first?.contains("records=1") == true)
     try host.restart()
-    #expect(try host.credentials() == credentials)
-    #expect(warnings(host).isEmpty)
+    expect(try host.credentials(), equals: credentials)
+    expect(warnings(host).isEmpty)
   }
 
   @Test func ofTwoStoresOneStays() throws {
@@ -265,14 +266,14 @@ struct RestartTests {
     let other = try #require(second.manager?.stored.first)
     try host.restart(by: SIGKILL) {
       manager.store(fcntl(other.descriptor, F_DUPFD_CLOEXEC, 100), as: "sessions-b")
-      #expect(manager.stored.count == 2)
+      expect(manager.stored.count, equals: 2)
     }
     try Deadline.usual.wait(for: "one store") { manager.stored.count == 1 }
     let credentials = try host.credentials()
     let calls = try host.sandbox.allCalls
     try host.restart(by: SIGKILL)
-    #expect(try host.credentials() == credentials)
-    #expect(try host.sandbox.allCalls == calls)
+    expect(try host.credentials(), equals: credentials)
+    expect(try host.sandbox.allCalls, equals: calls)
   }
 
   /// As a newer version may leave it, which an older one then finds.
@@ -284,12 +285,12 @@ struct RestartTests {
     try host.restart(by: SIGKILL) {
       manager.store(unsafe open("/dev/null", O_RDWR | O_CLOEXEC), as: "mystery")
     }
-    #expect(try host.credentials() == credentials)
-    #expect(try host.sandbox.allCalls == calls)
+    expect(try host.credentials(), equals: credentials)
+    expect(try host.sandbox.allCalls, equals: calls)
     try Deadline.usual.wait(for: "its removal") {
       !manager.stored.contains { $0.name == "mystery" }
     }
-    #expect(host.log.contains("the unit has an OpenFile= name=mystery"))
+    expect(host.log.contains("the unit has an OpenFile= name=mystery"))
   }
 
   // MARK: Another configuration
@@ -303,27 +304,27 @@ struct RestartTests {
     try host.restart {
       try host.configure { Configuration.usual($0, profile: keys) }
     }
-    #expect(host.manager?.stored.count == 1)
-    #expect(try host.manager?.holds(first) == false)
-    #expect(try host.identity() == identity)
-    #expect(try host.state() == "signedIn")
+    expect(host.manager?.stored.count, equals: 1)
+    expect(try host.manager?.holds(first) == false)
+    expect(try host.identity(), equals: identity)
+    expect(try host.state(), equals: "signedIn")
     _ = try host.ask()
-    #expect(try host.sandbox.callbacks == 1)
-    #expect(try host.sandbox.lastBody("token")["IdentityId"]?.text == identity)
+    expect(try host.sandbox.callbacks, equals: 1)
+    expect(try host.sandbox.lastBody("token")["IdentityId"]?.text, equals: identity)
   }
 
   @Test func sessionsOfAProfileThatIsGoneAreWiped() throws {
     let host = try TestHost(managed: true)
     let manager = try #require(host.manager)
     let secret = try #require(try host.credentials()["SecretAccessKey"]?.text)
-    #expect(try manager.holds(secret))
+    expect(try manager.holds(secret))
     try host.restart {
       try host.configure {
         Configuration.http(url: $0.url + "/token")
           + Configuration.profile("other", endpoint: $0.url)
       }
     }
-    #expect(try !manager.holds(secret))
-    #expect(host.log.contains("dropped=1"))
+    expect(try !manager.holds(secret))
+    expect(host.log.contains("dropped=1"))
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// What the sandbox does with connections: the other tests rely on it when credd meets a fault.
@@ -24,7 +25,7 @@ struct SandboxServerTests {
       try sandbox.plan(#"{"Service":"backend","Kind":"reset"\#(delay)}"#)
       let socket = try StreamSocket(port: sandbox.port)
       try socket.send(Self.token)
-      #expect(try socket.endsByReset())
+      expect(try socket.endsByReset())
     }
   }
 
@@ -34,8 +35,8 @@ struct SandboxServerTests {
     let reply = try exchange(sandbox, Self.token)
     let length = try #require(reply.firstMatch(of: /Content-Length: (\d+)/)?.output.1)
     let body = try #require(reply.firstRange(of: "\r\n\r\n")).upperBound
-    #expect(reply[body...].utf8.count == (try #require(Int(length))) / 2)
-    #expect(reply.contains("Connection: close\r\n"))
+    expect(reply[body...].utf8.count, equals: (try #require(Int(length))) / 2)
+    expect(reply.contains("Connection: close\r\n"))
   }
 
   @Test func aClientThatLeavesAHangingCallIsNoticed() throws {
@@ -46,7 +47,7 @@ struct SandboxServerTests {
       let socket = try StreamSocket(port: sandbox.port)
       try socket.send(Self.token)
       try Deadline.usual.wait(for: "the call") { try stats(sandbox, "InFlight") == 1 }
-      #expect(!socket.isClosed(by: .in(.milliseconds(100))))
+      expect(!socket.isClosed(by: .in(.milliseconds(100))))
     }
     try Deadline.usual.wait(for: "its end") { try stats(sandbox, "InFlight") == 0 }
     try Deadline.usual.wait(for: "the end of its connection") {
@@ -68,12 +69,12 @@ struct SandboxServerTests {
       }
       return socket
     }
-    #expect(try sockets[2].line() == "HTTP/1.1 200 OK\r")
+    expect(try sockets[2].line(), equals: "HTTP/1.1 200 OK\r")
     // The two that wait have no answer yet.
-    #expect(try stats(sandbox, "InFlight") == 2)
+    expect(try stats(sandbox, "InFlight"), equals: 2)
     for (socket, delay) in [(sockets[1], 1500), (sockets[0], 3000)] {
-      #expect(try socket.line() == "HTTP/1.1 200 OK\r")
-      #expect(start.duration(to: .now) >= .milliseconds(delay))
+      expect(try socket.line(), equals: "HTTP/1.1 200 OK\r")
+      expect(start.duration(to: .now) >= .milliseconds(delay))
     }
   }
 
@@ -84,8 +85,8 @@ struct SandboxServerTests {
     try socket.send(Self.token)
     try Deadline.usual.wait(for: "the call") { try stats(sandbox, "InFlight") == 1 }
     sandbox.process.send(SIGTERM)
-    #expect(try sandbox.process.wait() == 0)
-    #expect(socket.isClosed())
+    expect(try sandbox.process.wait(), equals: 0)
+    expect(socket.isClosed())
   }
 
   @Test(arguments: ["Content-Length: 1048577\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n"])
@@ -97,9 +98,9 @@ struct SandboxServerTests {
       request += String(repeating: "8000\r\n\(chunk)\r\n", count: 33) + "0\r\n\r\n"
     }
     let reply = try exchange(sandbox, request)
-    #expect(reply.hasPrefix("HTTP/1.1 413 "))
-    #expect(reply.contains("Connection: close\r\n"))
-    #expect(reply.hasSuffix(#""Message":"body is longer than 1048576 bytes"}"#))
+    expect(reply.hasPrefix("HTTP/1.1 413 "))
+    expect(reply.contains("Connection: close\r\n"))
+    expect(reply.hasSuffix(#""Message":"body is longer than 1048576 bytes"}"#))
   }
 
   @Test func aClientThatAsksIsToldToContinue() throws {
@@ -107,10 +108,10 @@ struct SandboxServerTests {
     let socket = try StreamSocket(port: sandbox.port)
     try socket.send(
       "POST /token HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 16\r\n\r\n")
-    #expect(try socket.line() == "HTTP/1.1 100 Continue\r")
-    #expect(try socket.line() == "\r")
+    expect(try socket.line(), equals: "HTTP/1.1 100 Continue\r")
+    expect(try socket.line(), equals: "\r")
     try socket.send(#"{"User":"alice"}"#)
-    #expect(try socket.line()?.hasPrefix("HTTP/1.1 ") == true)
+    expect(try socket.line()?.hasPrefix("HTTP/1.1 ") == true)
   }
 
   /// Keep-alive, requests sent at once, HEAD, HTTP/1.0, a target with scheme and host, no Host.
@@ -121,9 +122,9 @@ struct SandboxServerTests {
       "GET http://elsewhere.example/control/stats?a HTTP/1.1\r\n\r\n"
         + "HEAD /nothing HTTP/1.1\r\nHost: h\r\n\r\n" + "GET /control/stats HTTP/1.0\r\n\r\n")
     let statuses = reply.matches(of: /HTTP\/1\.\d (\d+)/).map { String($0.output.1) }
-    #expect(statuses == ["200", "404", "200"])
-    #expect(reply.matches(of: /Date:/).count == 3)
-    #expect(!reply.contains("no service at HEAD"))
+    expect(statuses, equals: ["200", "404", "200"])
+    expect(reply.matches(of: /Date:/).count, equals: 3)
+    expect(!reply.contains("no service at HEAD"))
   }
 
   private static var canOpenMany: Bool {
@@ -138,38 +139,38 @@ struct SandboxServerTests {
     var sockets: [StreamSocket] = []
     for _ in 0..<2048 { sockets.append(try StreamSocket(port: sandbox.port)) }
     let last = try StreamSocket(port: sandbox.port)
-    #expect(last.isClosed())
+    expect(last.isClosed())
     sockets.removeLast()
     try Deadline.usual.wait(for: "room") {
       (try? sandbox.control("GET", "stats")) != nil
     }
-    #expect(try stats(sandbox, "ConnectionsOpen") == 2048)
+    expect(try stats(sandbox, "ConnectionsOpen"), equals: 2048)
   }
 
   @Test func anotherFileIsNotReplacedByTheSocket() throws {
     let path = try Stage.current().newFile("s")
-    #expect(FileManager.default.createFile(atPath: path, contents: nil))
+    expect(FileManager.default.createFile(atPath: path, contents: nil))
     let process = try ChildProcess(
       [Programs.sandbox, "--signing-key", Programs.signingKey, "--unix-socket", path])
-    #expect(try process.wait() == 1)
-    #expect(process.errors.contains("Address already in use"))
+    expect(try process.wait(), equals: 1)
+    expect(process.errors.contains("Address already in use"))
   }
 
   @Test func aSigningKeyIsMadeOnceAndKept() throws {
     let path = try Stage.current().newFile("key")
     let first = try Sandbox(["--signing-key", path])
     let key = try String(contentsOfFile: path, encoding: .utf8)
-    #expect(key.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
+    expect(key.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
     let attributes = try FileManager.default.attributesOfItem(atPath: path)
-    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    expect(attributes[.posixPermissions] as? Int, equals: 0o600)
     first.process.send(SIGTERM)
     try first.process.wait()
     _ = try Sandbox(["--signing-key", path])
-    #expect(try String(contentsOfFile: path, encoding: .utf8) == key)
+    expect(try String(contentsOfFile: path, encoding: .utf8), equals: key)
     try Data("no key".utf8).write(to: URL(filePath: path))
     let refused = try ChildProcess([Programs.sandbox, "--signing-key", path])
-    #expect(try refused.wait() != 0)
-    #expect(refused.errors.contains("\(path): not an RSA key in PEM"))
+    expect(try refused.wait() != 0)
+    expect(refused.errors.contains("\(path): not an RSA key in PEM"))
   }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What `make test` says of the tests that it ran.
@@ -39,19 +40,19 @@ struct ScriptTests {
 
   @Test func closingLineCountsTestsThatCouldNotRunAndEachSaysWhy() throws {
     let outcome = try report(Self.log, isCI: false)
-    #expect(outcome.status == 0)
-    #expect(outcome.output.hasSuffix("\n1 passed, 0 failed, 4 skipped\n"), "\(outcome)")
+    expect(outcome.status, equals: 0)
+    expect(outcome.output.hasSuffix("\n1 passed, 0 failed, 4 skipped\n"), "\(outcome)")
     for line in Self.log.split(separator: "\n") where line.contains("skipped") {
-      #expect(outcome.output.contains(line.dropFirst("x Test ".count)))
+      expect(outcome.output.contains(line.dropFirst("x Test ".count)))
     }
     let whole = try report(Self.log.replacing(/x Test .* skipped.*\n/, with: ""), isCI: false)
-    #expect(whole.output.hasSuffix("\n1 passed, 0 failed, 0 skipped\n"), "\(whole)")
+    expect(whole.output.hasSuffix("\n1 passed, 0 failed, 0 skipped\n"), "\(whole)")
   }
 
   /// Root, namespaces and packages must be there. No name of a test is taken for a reason.
   @Test func onlyTheKernelAndAnOldPodmanExcuseASkippedTestInCI() throws {
     let outcome = try report(Self.log, isCI: true)
-    #expect(outcome.status == 1)
-    #expect(outcome.output.hasSuffix("\n1 passed, 2 failed, 2 skipped\n"), "\(outcome)")
+    expect(outcome.status, equals: 1)
+    expect(outcome.output.hasSuffix("\n1 passed, 2 failed, 2 skipped\n"), "\(outcome)")
   }
 }

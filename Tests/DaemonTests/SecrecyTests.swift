@@ -11,11 +11,11 @@ struct SecrecyTests {
   func programsThatAreLookedThroughAreTheStrippedOnes() throws {
     let readelf = try #require(Programs.installed("readelf"))
     for program in [Programs.credd, Programs.credctl] {
-      #expect(program.hasPrefix(Programs.shipped ?? "none"))
+      expect(program.hasPrefix(Programs.shipped ?? "none"))
       let sections = try ChildProcess([readelf, "--section-headers", "--wide", program])
-      #expect(try sections.wait() == 0)
-      #expect(sections.output.contains(" .text "))
-      #expect(!sections.output.contains(" .symtab ") && !sections.output.contains(" .debug_info "))
+      expect(try sections.wait(), equals: 0)
+      expect(sections.output.contains(" .text "))
+      expect(!sections.output.contains(" .symtab ") && !sections.output.contains(" .debug_info "))
     }
   }
 
@@ -60,14 +60,14 @@ struct SecrecyTests {
       return answers.last?.contains("does not accept this host") ?? false
     }
     answers.append(try host.credctl("status", "--json").output)
-    #expect(try host.stopDaemon() == 0)
-    #expect(host.log.contains("credentials refreshed"))
+    expect(try host.stopDaemon(), equals: 0)
+    expect(host.log.contains("credentials refreshed"))
     let events = String(decoding: try watcher.rest(), as: UTF8.self)
     for event in ["state", "refreshed", "degraded"] {
-      #expect(events.contains(#""Event":"\#(event)""#), "\(events)")
+      expect(events.contains(#""Event":"\#(event)""#), "\(events)")
     }
     for secret in secrets {
-      for text in answers + [host.log, events] { #expect(!isTold(secret, in: text), "\(text)") }
+      for text in answers + [host.log, events] { expect(!isTold(secret, in: text), "\(text)") }
     }
   }
 
@@ -82,12 +82,12 @@ struct SecrecyTests {
       #"{"Service":"backend","Kind":"status","Status":403,"Count":-1,"#
         + #""Body":"{\"message\":\"no pass-phrase with correct-horse here\"}"}"#)
     let refused = try host.refusal("{}")
-    #expect(refused.errorCode == "BackendRejected")
-    #expect(refused.errorMessage?.contains("no … with … here") == true, "\(refused)")
+    expect(refused.errorCode, equals: "BackendRejected")
+    expect(refused.errorMessage?.contains("no … with … here") == true, "\(refused)")
     let status = try host.credctl("status", "--json").output
     for secret in ["pass-phrase", "correct-horse"] {
-      #expect(!host.log.contains(secret))
-      #expect(!status.contains(secret))
+      expect(!host.log.contains(secret))
+      expect(!status.contains(secret))
     }
   }
 
@@ -103,8 +103,8 @@ struct SecrecyTests {
         + Configuration.profile("default", endpoint: sandbox.url)
     }
     let refused = try host.refusal("{}")
-    #expect(refused.errorMessage?.contains("cannot bind with …") == true, "\(refused)")
-    #expect(!host.log.contains("pass-phrase"))
+    expect(refused.errorMessage?.contains("cannot bind with …") == true, "\(refused)")
+    expect(!host.log.contains("pass-phrase"))
   }
 
   /// Whether a text has a part of a secret in it, as long as ``MemoryScan/tooMany``.
@@ -135,12 +135,12 @@ struct SecrecyTests {
     ]
     let status = try host.credctl("status", "--json")
     // What Cognito said came through, without the token in it.
-    #expect(outcomes[1].errors.contains("NotAuthorizedException: not …"), "\(outcomes[1].errors)")
+    expect(outcomes[1].errors.contains("NotAuthorizedException: not …"), "\(outcomes[1].errors)")
     for (outcome, secret) in zip(outcomes, [password, token]) {
-      #expect(outcome.status != 0)
-      #expect(outcome.errors.split(separator: "\n").count == 1)
+      expect(outcome.status != 0)
+      expect(outcome.errors.split(separator: "\n").count, equals: 1)
       for text in [outcome.errors, outcome.output, status.output, host.log] {
-        #expect(!isTold(secret, in: text), "\(text)")
+        expect(!isTold(secret, in: text), "\(text)")
       }
     }
   }
@@ -166,9 +166,9 @@ struct SecrecyTests {
       }
       let status = try host.ask(#"{"op":"status","all":true}"#)
       let told = try #require(host.manager?.messages.joined(separator: "\n"))
-      #expect(told.contains("STATUS="))
+      expect(told.contains("STATUS="))
       for text in ["\(status)", told, host.log] {
-        #expect(!isTold(secret, in: text), "\(line)\n\(text)")
+        expect(!isTold(secret, in: text), "\(line)\n\(text)")
       }
     }
   }
@@ -177,25 +177,25 @@ struct SecrecyTests {
   @Test
   func serviceManagerHearsNoSecret() throws {
     let host = try TestHost(managed: true) { Configuration.password($0) }
-    #expect(try host.logIn("alice").errorCode == nil)
+    expect(try host.logIn("alice").errorCode == nil)
     var secrets = try host.ask(#"{"op":"token"}"#).secrets()
     secrets.merge(try host.credentials().secrets()) { $1 }
     secrets["session"] = try host.bearer()
     try host.sandbox.plan(
       #"{"Service":"cognito","Kind":"status","Status":400,"Error":"InvalidParameterException","#
         + #""Message":"bad \#(secrets["Token"] ?? "")","Count":-1}"#)
-    #expect(try host.refusal(#"{"refresh":true,"wait":30}"#).errorCode != nil)
+    expect(try host.refusal(#"{"refresh":true,"wait":30}"#).errorCode != nil)
     host.daemon.send(SIGHUP)
     try Deadline.usual.wait(for: "the reload") { host.log.contains("configuration loaded") }
-    #expect(try host.stopDaemon() == 0)
+    expect(try host.stopDaemon(), equals: 0)
     let manager = try #require(host.manager)
     // It reads on a thread of its own.
     try Deadline.usual.wait(for: "the last word") {
       manager.messages.joined(separator: "\n").contains("STOPPING=1")
     }
     let told = manager.messages.joined(separator: "\n")
-    #expect(told.contains("STATUS="))
-    for (name, secret) in secrets { #expect(!isTold(secret, in: told), "\(name)") }
+    expect(told.contains("STATUS="))
+    for (name, secret) in secrets { expect(!isTold(secret, in: told), "\(name)") }
   }
 
   /// The words and the environment of a process can be read by its user's others, and by root.
@@ -214,19 +214,19 @@ struct SecrecyTests {
         + Configuration.profile("default", endpoint: $0.url)
     }
     let token = try host.sandbox.token(of: "accounts.google.com", "g1")
-    #expect(try host.logIn(["accounts.google.com": token]).errorCode != nil)
+    expect(try host.logIn(["accounts.google.com": token]).errorCode != nil)
     // Words, and what the configuration gives it: nothing else, and nothing of credd's own.
     let words = try String(contentsOfFile: seen, encoding: .utf8).split(separator: "\0")
-    #expect(words.prefix(3) == ["/bin/bash", Substring(script), "one"])
-    #expect(words.dropFirst(3).filter { !$0.hasPrefix("PATH=") } == ["KEY=\(key)"])
-    #expect(try String(contentsOfFile: seen + ".in", encoding: .utf8).contains(token))
-    #expect(!host.log.contains(key))
+    expect(words.prefix(3), equals: ["/bin/bash", Substring(script), "one"])
+    expect(words.dropFirst(3).filter { !$0.hasPrefix("PATH=") }, equals: ["KEY=\(key)"])
+    expect(try String(contentsOfFile: seen + ".in", encoding: .utf8).contains(token))
+    expect(!host.log.contains(key))
   }
 
   /// Every test's programs are held to that: see `Stage`.
   @Test func shapesOfSecretsAreKnown() throws {
     let host = try TestHost { Configuration.password($0) }
-    #expect(try host.logIn("alice").errorCode == nil)
+    expect(try host.logIn("alice").errorCode == nil)
     let token = try host.ask(#"{"op":"token"}"#)["Token"]?.text ?? ""
     let credentials = try host.credentials()
     let header = try host.sandbox.lastRequest("backend.token")["Headers"]?["Authorization"]?.text
@@ -235,9 +235,9 @@ struct SecrecyTests {
       (credentials["SecretAccessKey"]?.text, "a secret access key"),
       (header, "a sign-in session"), ("alice-password", "a password"),
     ] {
-      #expect(SecretShapes.found(in: "credd: info: got \(secret ?? "") x=1").contains(name))
+      expect(SecretShapes.found(in: "credd: info: got \(secret ?? "") x=1").contains(name))
     }
-    #expect(SecretShapes.found(in: host.log) == [])
+    expect(SecretShapes.found(in: host.log), equals: [])
   }
 
   /// A line of a file in /proc/PID.
@@ -256,7 +256,7 @@ struct SecrecyTests {
     try Deadline.usual.wait(for: "one thread") {
       try line("Threads:", of: "status", host.daemon) == ["1"]
     }
-    #expect(try line("Max core file size", of: "limits", host.daemon).prefix(2) == ["0", "0"])
+    expect(try line("Max core file size", of: "limits", host.daemon).prefix(2), equals: ["0", "0"])
   }
 
   @Test
@@ -276,10 +276,10 @@ struct SecrecyTests {
     }
     // The files of a process that cannot be dumped or traced are root's (proc(5)).
     var status = stat()
-    #expect(unsafe stat("/proc/\(daemon.pid)/mem", &status) == 0)
-    #expect(status.st_uid == 0)
-    #expect(try line("Uid:", of: "status", daemon).first != (geteuid() == 0 ? "0" : nil))
-    #expect(unsafe lstat(folder + "/s", &status) == 0)
-    #expect(status.st_mode & 0o7777 == 0o600)
+    expect(unsafe stat("/proc/\(daemon.pid)/mem", &status), equals: 0)
+    expect(status.st_uid, equals: 0)
+    expect(try line("Uid:", of: "status", daemon).first != (geteuid() == 0 ? "0" : nil))
+    expect(unsafe lstat(folder + "/s", &status), equals: 0)
+    expect(status.st_mode & 0o7777, equals: 0o600)
   }
 }

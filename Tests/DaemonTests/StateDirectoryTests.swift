@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// IdentityIds across a reboot.
@@ -29,11 +30,11 @@ struct StateDirectoryTests {
     _ = try host.credentials()
     let identity = try #require(try host.identity())
     try host.restart()
-    #expect(try text(folder).contains(identity))
-    #expect(try host.identity() == identity)
-    #expect(try host.state() == "signedOut")
+    expect(try text(folder).contains(identity))
+    expect(try host.identity(), equals: identity)
+    expect(try host.state(), equals: "signedOut")
     _ = try host.credentials()
-    #expect(try host.sandbox.lastBody("token")["IdentityId"]?.text == identity)
+    expect(try host.sandbox.lastBody("token")["IdentityId"]?.text, equals: identity)
   }
 
   /// In a mount namespace with a list of users of its own. The profile needs no user's name.
@@ -53,19 +54,19 @@ struct StateDirectoryTests {
         "mount --bind \(users) /etc/passwd && exec \"$0\" \"$@\"",
       ], managed: true
     ) { Configuration.password($0) }
-    #expect(try host.logIn("alice")["State"]?.text == "signedIn")
+    expect(try host.logIn("alice")["State"]?.text, equals: "signedIn")
     let first = try host.credentials()
     let identity = try #require(try host.identity())
     try host.restart(by: SIGTERM)
-    #expect(try host.credentials() == first)
-    #expect(try text(folder).contains("alice") && text(folder).contains(identity))
+    expect(try host.credentials(), equals: first)
+    expect(try text(folder).contains("alice") && text(folder).contains(identity))
     try host.restart(by: SIGTERM) { try name("carol") }
-    #expect(try host.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
-    #expect(try host.identity() == nil)
-    #expect(host.log.contains("a uid belongs to another user now"))
-    #expect(host.log.contains("former_user=alice"))
+    expect(try host.ask(#"{"wait":0}"#).errorCode, equals: "SignInRequired")
+    expect(try host.identity() == nil)
+    expect(host.log.contains("a uid belongs to another user now"))
+    expect(host.log.contains("former_user=alice"))
     try host.restart(by: SIGTERM)
-    #expect(try !text(folder).contains(identity))
+    expect(try !text(folder).contains(identity))
   }
 
   @Test func guestIsTheSameGuestAndTakesTheIdentityAlong() throws {
@@ -76,12 +77,12 @@ struct StateDirectoryTests {
     _ = try host.credentials()
     let identity = try #require(try host.identity())
     try host.restart()
-    #expect(try host.state() == "guest")
-    #expect(try host.issued(host.credentials())["IdentityId"]?.text == identity)
-    #expect(try host.sandbox.calls("cognito.GetId") == 1)
+    expect(try host.state(), equals: "guest")
+    expect(try host.issued(host.credentials())["IdentityId"]?.text, equals: identity)
+    expect(try host.sandbox.calls("cognito.GetId"), equals: 1)
     try host.restart()
-    #expect(try host.logIn("alice")["IdentityId"]?.text == identity)
-    #expect(try host.sandbox.lastBody("token")["IdentityId"]?.text == identity)
+    expect(try host.logIn("alice")["IdentityId"]?.text, equals: identity)
+    expect(try host.sandbox.lastBody("token")["IdentityId"]?.text, equals: identity)
   }
 
   @Test(arguments: [#"{"op":"logout"}"#, #"{"op":"clear","what":"identity"}"#])
@@ -93,10 +94,10 @@ struct StateDirectoryTests {
     try Deadline.usual.wait(for: "the file") {
       (try? text(folder))?.contains(identity) == true
     }
-    #expect(try host.ask(line)["Error"] == nil)
+    expect(try host.ask(line)["Error"] == nil)
     try Deadline.usual.wait(for: "the file") { try !text(folder).contains(identity) }
     try host.restart()
-    #expect(try host.identity() == nil)
+    expect(try host.identity() == nil)
   }
 
   @Test func anotherPoolHasAnotherIdentity() throws {
@@ -106,7 +107,7 @@ struct StateDirectoryTests {
     try host.restart {
       try host.configure { Configuration.usual($0).replacing("1111-2222", with: "1111-9999") }
     }
-    #expect(try host.identity() == nil)
+    expect(try host.identity() == nil)
   }
 
   @Test func fileHoldsNoSecretAndIsTheOwnersAlone() throws {
@@ -114,13 +115,13 @@ struct StateDirectoryTests {
     let host = try host(folder)
     let credentials = try host.credentials()
     let token = try #require(try host.ask(#"{"op":"token"}"#)["Token"]?.text)
-    #expect(try host.stopDaemon() == 0)
+    expect(try host.stopDaemon(), equals: 0)
     for secret in [credentials["SecretAccessKey"]?.text, credentials["SessionToken"]?.text, token] {
-      #expect(try !text(folder).contains(try #require(secret)))
+      expect(try !text(folder).contains(try #require(secret)))
     }
     var status = stat()
-    #expect(unsafe stat(folder + "/identities", &status) == 0)
-    #expect(status.st_mode & 0o7777 == 0o600)
+    expect(unsafe stat(folder + "/identities", &status), equals: 0)
+    expect(status.st_mode & 0o7777, equals: 0o600)
   }
 
   @Test func damagedFileIsKeptAside() throws {
@@ -128,12 +129,12 @@ struct StateDirectoryTests {
     try Data("what is this\n".utf8).write(to: URL(filePath: folder + "/identities"))
     let host = try host(folder)
     _ = try host.credentials()
-    #expect(host.log.contains("the file of IdentityIds is damaged"))
-    #expect(
-      try String(contentsOfFile: folder + "/identities.damaged", encoding: .utf8)
-        == "what is this\n")
-    #expect(try host.stopDaemon() == 0)
-    #expect(try text(folder).hasPrefix("credd-identities 1\n"))
+    expect(host.log.contains("the file of IdentityIds is damaged"))
+    expect(
+      try String(contentsOfFile: folder + "/identities.damaged", encoding: .utf8),
+      equals: "what is this\n")
+    expect(try host.stopDaemon(), equals: 0)
+    expect(try text(folder).hasPrefix("credd-identities 1\n"))
   }
 
   @Test func folderThatCannotBeWrittenIsSaidAndChangesNothing() throws {
@@ -148,11 +149,11 @@ struct StateDirectoryTests {
       said = try host.ask(#"{"op":"status"}"#)["Daemon"]?["StateDirectory"]?.text
       return said != nil
     }
-    #expect(said?.contains("Is a directory") == true)
+    expect(said?.contains("Is a directory") == true)
     _ = try host.ask(#"{"op":"clear","what":"identity"}"#)
     _ = try host.credentials()
-    #expect(try host.stopDaemon() == 0)
-    #expect(host.log.split(separator: "\n").count { $0.contains("warning") } == 1)
+    expect(try host.stopDaemon(), equals: 0)
+    expect(host.log.split(separator: "\n").count { $0.contains("warning") }, equals: 1)
   }
 
   @Test(
@@ -185,7 +186,7 @@ struct StateDirectoryTests {
       return try socket.reply()
     }
     func identity(_ profile: String) throws -> String {
-      #expect(try ask(#"{"profile":"\#(profile)","wait":30}"#)["AccessKeyId"] != nil)
+      expect(try ask(#"{"profile":"\#(profile)","wait":30}"#)["AccessKeyId"] != nil)
       let reply = try ask(#"{"op":"identity","profile":"\#(profile)"}"#)
       return try #require(reply["IdentityId"]?.text)
     }
@@ -198,12 +199,12 @@ struct StateDirectoryTests {
       daemon.errors.contains("No space left on device")
     }
     let said = try ask(#"{"op":"status"}"#)["Daemon"]?["StateDirectory"]?.text
-    #expect(said?.contains("No space left on device") == true)
-    #expect(try text(place) == before)
+    expect(said?.contains("No space left on device") == true)
+    expect(try text(place), equals: before)
     // What was kept in memory is written when there is room, at the latest at the end.
     try FileManager.default.removeItem(atPath: place + "/full")
     daemon.send(SIGTERM)
-    #expect(try daemon.wait() == 0)
-    #expect(try text(place).contains(first) && text(place).contains(next))
+    expect(try daemon.wait(), equals: 0)
+    expect(try text(place).contains(first) && text(place).contains(next))
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Callers from user namespaces.
@@ -17,17 +18,17 @@ struct UnmappedCallerTests {
     let host = try host()
     let credctl = try Stage.current().executable(Programs.credctl)
     let refused = try host.credctl(credctl, as: .nobody, "get")
-    #expect(refused.status == 77)
-    #expect(refused.errors.contains("'default' is not available to you"))
-    #expect(
-      try host.credctl(credctl, as: .nobody, "get", "--profile", "other").errors
-        == refused.errors.replacing("'default'", with: "'other'"))
-    #expect(try host.sandbox.callbacks == 0)
-    #expect(host.log.contains("the kernel has no uid for it on this host"))
+    expect(refused.status, equals: 77)
+    expect(refused.errors.contains("'default' is not available to you"))
+    expect(
+      try host.credctl(credctl, as: .nobody, "get", "--profile", "other").errors,
+      equals: refused.errors.replacing("'default'", with: "'other'"))
+    expect(try host.sandbox.callbacks, equals: 0)
+    expect(host.log.contains("the kernel has no uid for it on this host"))
     let named = try self.host("allow_users = nobody")
-    #expect(try named.credctl(credctl, as: .nobody, "get").status == 0)
+    expect(try named.credctl(credctl, as: .nobody, "get").status, equals: 0)
     let numbered = try self.host("allow_users = 65534")
-    #expect(try numbered.credctl(credctl, as: .nobody, "get").status == 0)
+    expect(try numbered.credctl(credctl, as: .nobody, "get").status, equals: 0)
   }
 
   @Test(.enabled(if: OtherUser.canMakeUserNamespaces, "users may not make user namespaces here"))
@@ -36,15 +37,15 @@ struct UnmappedCallerTests {
     let unshare = try #require(Programs.installed("unshare"))
     let credctl = try Stage.current().executable(Programs.credctl)
     let own = try host.credctl(credctl, as: .games, "get")
-    #expect(own.status == 0)
+    expect(own.status, equals: 0)
     for option in ["-U", "-Ur"] {
       let inside = try host.run(
         OtherUser.games.prefix + [unshare, option, credctl, "--socket", host.socketPath, "get"])
-      #expect(inside == own, "\(option)")
+      expect(inside, equals: own, "\(option)")
       let status = try host.run(
         OtherUser.games.prefix
           + [unshare, option, credctl, "--socket", host.socketPath, "status", "--all"])
-      #expect(status.status == 77, "\(option)")
+      expect(status.status, equals: 77, "\(option)")
     }
   }
 
@@ -73,15 +74,15 @@ struct UnmappedCallerTests {
     for user in [OtherUser.games, .daemon] {
       let arguments = try user.prefix + [credctl, "--socket", path, "get"]
       let refused = try ChildProcess(arguments)
-      #expect(try refused.wait() == 77)
-      #expect(refused.output.isEmpty)
+      expect(try refused.wait(), equals: 77)
+      expect(refused.output.isEmpty)
       // The daemon's refusal, not credctl's own of a listener that it does not know.
-      #expect(refused.errors.contains("is not available to you"), "\(refused.errors)")
+      expect(refused.errors.contains("is not available to you"), "\(refused.errors)")
     }
-    #expect(daemon.errors.contains("the kernel has no uid for it"), "\(daemon.errors)")
+    expect(daemon.errors.contains("the kernel has no uid for it"), "\(daemon.errors)")
     let socket = try StreamSocket(unixPath: path)
     try socket.send("{}\n")
-    #expect(try socket.reply()["AccessKeyId"] != nil)
-    #expect(try sandbox.callbacks == 1)
+    expect(try socket.reply()["AccessKeyId"] != nil)
+    expect(try sandbox.callbacks, equals: 1)
   }
 }

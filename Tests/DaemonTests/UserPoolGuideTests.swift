@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// docs/user-pools.md works, from the pool at AWS to the first `get`.
@@ -12,7 +13,7 @@ struct UserPoolGuideTests {
 
   private func configurationOfEightLines() throws -> String {
     let lines = try #require(try blocks("ini").first)
-    #expect(lines.split(separator: "\n", omittingEmptySubsequences: false).count == 8)
+    expect(lines.split(separator: "\n", omittingEmptySubsequences: false).count, equals: 8)
     return lines
   }
 
@@ -21,9 +22,9 @@ struct UserPoolGuideTests {
     let file = try Stage.current().newFile("credd.conf")
     try Data(configurationOfEightLines().utf8).write(to: URL(filePath: file))
     let check = try ChildProcess([Programs.credd, "--config", file, "--check-config"])
-    #expect(try check.wait() == 0, "\(check.output)\(check.errors)")
+    expect(try check.wait(), equals: 0, "\(check.output)\(check.errors)")
     // The README has the same ones.
-    #expect(try Repository.text("README.md").contains(configurationOfEightLines()))
+    expect(try Repository.text("README.md").contains(configurationOfEightLines()))
   }
 
   /// moto stands in for AWS where it knows the operation; elsewhere the AWS CLI checks what it would
@@ -52,9 +53,9 @@ struct UserPoolGuideTests {
         "NO_PROXY": "127.0.0.1",
       ])
     let status = try process.wait(.in(.seconds(300)))
-    #expect(status == 0, "\(process.errors)")
+    expect(status, equals: 0, "\(process.errors)")
     let ids = try #require(process.output.split(separator: "\n").last).split(separator: " ")
-    #expect(ids.count == 3 && ids[0].hasPrefix("us-east-1_") && ids[2].hasPrefix("us-east-1:"))
+    expect(ids.count == 3 && ids[0].hasPrefix("us-east-1_") && ids[2].hasPrefix("us-east-1:"))
   }
 
   /// The block as it stands, but for the port, which others may have.
@@ -70,7 +71,7 @@ struct UserPoolGuideTests {
     try terminal.type("Sandbox-1")
     try terminal.expect("staff signedIn us-east-1:")
     try terminal.expect(#""SecretAccessKey":"#)
-    #expect(try terminal.end() == 0, "\(terminal.text)")
+    expect(try terminal.end(), equals: 0, "\(terminal.text)")
   }
 
   @Test func theLineForScriptsSignsIn() throws {
@@ -92,7 +93,7 @@ struct UserPoolGuideTests {
       environment: [
         "PATH": "\(Programs.folder):/usr/bin:/bin", "CREDD_SOCKET": host.socketPath,
       ])
-    #expect(try process.wait() == 0, "\(process.errors)")
-    #expect(process.output.hasPrefix("staff signedIn "))
+    expect(try process.wait(), equals: 0, "\(process.errors)")
+    expect(process.output.hasPrefix("staff signedIn "))
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -10,27 +11,27 @@ struct CryptographyTests {
 
   /// FIPS 180-4.
   @Test func knownDigests() {
-    #expect(
-      hexadecimal(Cryptography.sha256(Array("abc".utf8)))
-        == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
-    #expect(
-      hexadecimal(Cryptography.sha256([]))
-        == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+    expect(
+      hexadecimal(Cryptography.sha256(Array("abc".utf8))),
+      equals: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+    expect(
+      hexadecimal(Cryptography.sha256([])),
+      equals: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
   }
 
   /// RFC 4231, cases 2 and 6.
   @Test func knownAuthenticationCodes() {
-    #expect(
+    expect(
       hexadecimal(
         Cryptography.hmacSHA256(
-          key: Array("Jefe".utf8), message: Array("what do ya want for nothing?".utf8)))
-        == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
-    #expect(
+          key: Array("Jefe".utf8), message: Array("what do ya want for nothing?".utf8))),
+      equals: "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
+    expect(
       hexadecimal(
         Cryptography.hmacSHA256(
           key: [UInt8](repeating: 0xAA, count: 131),
-          message: Array("Test Using Larger Than Block-Size Key - Hash Key First".utf8)))
-        == "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54")
+          message: Array("Test Using Larger Than Block-Size Key - Hash Key First".utf8))),
+      equals: "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54")
   }
 
   /// NIST SP 800-38A, F.2.1, the first two blocks; a block of padding follows.
@@ -39,11 +40,11 @@ struct CryptographyTests {
     let iv = bytes("000102030405060708090a0b0c0d0e0f")
     let plain = bytes("6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e51")
     let sealed = try Cryptography.encryptAES128CBC(plain, key: key, iv: iv)
-    #expect(sealed.count == 48)
-    #expect(
-      hexadecimal(sealed.prefix(32))
-        == "7649abac8119b246cee98e9b12e9197d5086cb9b507219ee95db113a917678b2")
-    #expect(try Cryptography.decryptAES128CBC(sealed, key: key, iv: iv) == plain)
+    expect(sealed.count, equals: 48)
+    expect(
+      hexadecimal(sealed.prefix(32)),
+      equals: "7649abac8119b246cee98e9b12e9197d5086cb9b507219ee95db113a917678b2")
+    expect(try Cryptography.decryptAES128CBC(sealed, key: key, iv: iv), equals: plain)
     #expect(throws: Cryptography.Refused.self) {
       try Cryptography.decryptAES128CBC(Array(sealed.dropLast()), key: key, iv: iv)
     }
@@ -57,28 +58,28 @@ struct CryptographyTests {
 
   @Test(arguments: [("", "", true), ("a", "a", true), ("a", "b", false), ("a", "aa", false)])
   func comparesTexts(_ one: String, _ other: String, _ expected: Bool) {
-    #expect(Cryptography.areEqual(one, other) == expected)
+    expect(Cryptography.areEqual(one, other), equals: expected)
   }
 
   /// RFC 7515, A.2; and the same message in RS512, signed by OpenSSL.
   @Test func knownSignatures() throws {
     let key = try RSAKey(pem: Array(Self.pem.utf8))
     let message = Array(Self.message.utf8)
-    #expect(base64URL(try key.signature(of: message, .sha256)) == Self.rs256)
-    #expect(base64URL(try key.signature(of: message, .sha512)) == Self.rs512)
+    expect(base64URL(try key.signature(of: message, .sha256)), equals: Self.rs256)
+    expect(base64URL(try key.signature(of: message, .sha512)), equals: Self.rs512)
     let signature = try #require(base64URLDecoded(Self.rs512))
-    #expect(key.isValid(signature, of: message, .sha512))
-    #expect(!key.isValid(signature, of: message, .sha256))
-    #expect(!key.isValid(signature, of: message + [0], .sha512))
-    #expect(!key.isValid(Array(signature.dropLast()), of: message, .sha512))
-    #expect(!key.isValid([], of: message, .sha512))
+    expect(key.isValid(signature, of: message, .sha512))
+    expect(!key.isValid(signature, of: message, .sha256))
+    expect(!key.isValid(signature, of: message + [0], .sha512))
+    expect(!key.isValid(Array(signature.dropLast()), of: message, .sha512))
+    expect(!key.isValid([], of: message, .sha512))
   }
 
   @Test func aKeyOutlivesItsFile() throws {
     let issuer = try TestSandbox.issuer.get()
     let again = try TokenIssuer(pem: issuer.pem)
     let token = try issuer.token(["sub": "a"])
-    #expect(try again.verifiedClaims(in: token) == ["sub": "a"])
+    expect(try again.verifiedClaims(in: token), equals: ["sub": "a"])
   }
 
   @Test(arguments: ["", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"])

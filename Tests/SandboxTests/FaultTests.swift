@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -9,24 +10,24 @@ struct FaultTests {
   @Test func hitsSoManyCallsAndNoMore() throws {
     var test = try TestSandbox()
     test.plan(["Service": "backend", "Kind": "status", "Status": 503, "Count": 2])
-    #expect(test.answer(Self.token).reply.status == 503)
-    #expect(test.answer(Self.token).reply.status == 503)
-    #expect(test.answer(Self.token).reply.status == 200)
+    expect(test.answer(Self.token).reply.status, equals: 503)
+    expect(test.answer(Self.token).reply.status, equals: 503)
+    expect(test.answer(Self.token).reply.status, equals: 200)
   }
 
   @Test func hitsUntilItIsCleared() throws {
     var test = try TestSandbox()
     test.plan(["Service": "backend", "Kind": "status", "Count": -1])
-    for _ in 0..<5 { #expect(test.answer(Self.token).reply.status == 500) }
-    #expect(test.send("DELETE", "/control/fault").status == 200)
-    #expect(test.answer(Self.token).reply.status == 200)
+    for _ in 0..<5 { expect(test.answer(Self.token).reply.status, equals: 500) }
+    expect(test.send("DELETE", "/control/fault").status, equals: 200)
+    expect(test.answer(Self.token).reply.status, equals: 200)
   }
 
   @Test func hitsOneOperationAlone() throws {
     var test = try TestSandbox()
     test.plan(["Service": "backend", "Operation": "login", "Kind": "status"])
-    #expect(test.answer(Self.token).reply.status == 200)
-    #expect(test.send("POST", "/login", [:]).status == 500)
+    expect(test.answer(Self.token).reply.status, equals: 200)
+    expect(test.send("POST", "/login", [:]).status, equals: 500)
   }
 
   @Test func throttlesInEachServicesWay() throws {
@@ -35,21 +36,21 @@ struct FaultTests {
       test.plan(["Service": .string(service), "Kind": "throttle", "RetryAfter": 7])
     }
     let backend = test.answer(Self.token).reply
-    #expect(backend.status == 429)
-    #expect(backend.header("Retry-After") == "7")
+    expect(backend.status, equals: 429)
+    expect(backend.header("Retry-After"), equals: "7")
     let cognito = test.cognito("GetId", [:])
-    #expect(cognito.status == 400)
-    #expect(cognito.cognitoError == "TooManyRequestsException: Rate exceeded")
-    #expect(test.sts([:]).text.contains("<Code>Throttling</Code>"))
-    #expect(test.send("GET", "/sample/login").status == 429)
+    expect(cognito.status, equals: 400)
+    expect(cognito.cognitoError, equals: "TooManyRequestsException: Rate exceeded")
+    expect(test.sts([:]).text.contains("<Code>Throttling</Code>"))
+    expect(test.send("GET", "/sample/login").status, equals: 429)
   }
 
   @Test func errorsOfCognitosOwn() throws {
     var test = try TestSandbox()
     test.plan(["Service": "cognito", "Kind": "status", "Error": "InternalErrorException"])
     let reply = test.cognito("GetId", [:])
-    #expect(reply.status == 500)
-    #expect(reply.json?["__type"]?.text == "InternalErrorException")
+    expect(reply.status, equals: 500)
+    expect(reply.json?["__type"]?.text, equals: "InternalErrorException")
   }
 
   @Test(arguments: [
@@ -60,9 +61,9 @@ struct FaultTests {
     var test = try TestSandbox()
     test.plan(["Service": "backend", "Kind": .string(kind), "Seconds": .number(0.5)])
     let answer = test.answer(Self.token)
-    #expect(answer.delivery == delivery)
-    #expect(answer.delay == 0.5)
-    #expect(answer.reply.body.isEmpty == (delivery == .reset || delivery == .never))
+    expect(answer.delivery, equals: delivery)
+    expect(answer.delay, equals: 0.5)
+    expect(answer.reply.body.isEmpty, equals: (delivery == .reset || delivery == .never))
   }
 
   @Test func replacedBodies() throws {
@@ -70,12 +71,12 @@ struct FaultTests {
     for kind in ["malformed", "html", "oversize", "redirect"] {
       test.plan(["Service": "backend", "Kind": .string(kind), "Location": "http://x.example/"])
     }
-    #expect(test.answer(Self.token).reply.json == nil)
-    #expect(test.answer(Self.token).reply.header("Content-Type") == "text/html")
-    #expect(test.answer(Self.token).reply.body.count > 8 << 20)
+    expect(test.answer(Self.token).reply.json == nil)
+    expect(test.answer(Self.token).reply.header("Content-Type"), equals: "text/html")
+    expect(test.answer(Self.token).reply.body.count > 8 << 20)
     let redirect = test.answer(Self.token).reply
-    #expect(redirect.status == 302)
-    #expect(redirect.header("Location") == "http://x.example/")
+    expect(redirect.status, equals: 302)
+    expect(redirect.header("Location"), equals: "http://x.example/")
   }
 
   @Test func expiredTokens() throws {
@@ -83,13 +84,14 @@ struct FaultTests {
     test.plan(["Service": "backend", "Kind": "expiredToken"])
     let (identity, token) = test.token()
     let reply = test.credentials(identity, TestSandbox.cognito, token)
-    #expect(reply.cognitoError.contains("Invalid login token. Token expired: "))
+    expect(reply.cognitoError.contains("Invalid login token. Token expired: "))
     test.plan(["Service": "cognito", "Kind": "expiredToken"])
     let good = test.token().token
-    #expect(
-      test.credentials(identity, TestSandbox.cognito, good).cognitoError
-        == "NotAuthorizedException: Invalid login token. Token expired: 1442945283 >= 1442945223")
-    #expect(test.credentials(identity, TestSandbox.cognito, good).status == 200)
+    expect(
+      test.credentials(identity, TestSandbox.cognito, good).cognitoError,
+      equals: "NotAuthorizedException: Invalid login token. Token expired: 1442945283 >= 1442945223"
+    )
+    expect(test.credentials(identity, TestSandbox.cognito, good).status, equals: 200)
   }
 
   @Test func changedIdentities() throws {
@@ -97,31 +99,31 @@ struct FaultTests {
     let first = test.token()
     test.plan(["Service": "backend", "Kind": "changedIdentity"])
     let second = test.token()
-    #expect(first.identity != second.identity)
-    #expect(test.token().identity == second.identity)
-    #expect(test.credentials(first.identity, TestSandbox.cognito, first.token).status == 400)
+    expect(first.identity != second.identity)
+    expect(test.token().identity, equals: second.identity)
+    expect(test.credentials(first.identity, TestSandbox.cognito, first.token).status, equals: 400)
     test.plan(["Service": "cognito", "Kind": "changedIdentity"])
     let reply = test.credentials(second.identity, TestSandbox.cognito, second.token)
-    #expect(reply.status == 200)
-    #expect(reply.json?["IdentityId"]?.text != second.identity)
-    #expect(test.token().identity == reply.json?["IdentityId"]?.text)
+    expect(reply.status, equals: 200)
+    expect(reply.json?["IdentityId"]?.text != second.identity)
+    expect(test.token().identity, equals: reply.json?["IdentityId"]?.text)
   }
 
   @Test func wrongPools() throws {
     var test = try TestSandbox()
     test.plan(["Service": "backend", "Kind": "wrongPool"])
     let pool = test.answer(Self.token).reply.json?["IdentityPoolId"]?.text
-    #expect(pool == "us-east-1:99999999-9999-4999-8999-999999999999")
+    expect(pool, equals: "us-east-1:99999999-9999-4999-8999-999999999999")
   }
 
   @Test func skewedClocks() throws {
     var test = try TestSandbox()
     test.plan(["Service": "backend", "Kind": "dateSkew", "Seconds": -3600])
     let answer = test.answer(Self.token)
-    #expect(answer.date == test.now - 3600)
-    #expect(answer.delay == 0)
+    expect(answer.date, equals: test.now - 3600)
+    expect(answer.delay, equals: 0)
     let token = answer.reply.json?["Token"]?.text ?? ""
-    #expect(try TokenIssuer.claims(in: token)["iat"]?.integer == 1_442_941_683)
+    expect(try TokenIssuer.claims(in: token)["iat"]?.integer, equals: 1_442_941_683)
   }
 
   @Test(
@@ -145,7 +147,7 @@ struct FaultTests {
   func namesTheBadField(_ fault: JSON, _ message: String) throws {
     var test = try TestSandbox()
     let reply = test.send("POST", "/control/fault", fault)
-    #expect(reply.status == 400)
-    #expect(reply.json?["Message"]?.text == message)
+    expect(reply.status, equals: 400)
+    expect(reply.json?["Message"]?.text, equals: message)
   }
 }

@@ -1,4 +1,5 @@
 import SandboxKit
+import TestSupport
 import Testing
 
 struct HTTPRequestTests {
@@ -9,7 +10,7 @@ struct HTTPRequestTests {
   ])
   func targets(_ target: String, path: String, query: String) {
     let request = HTTPRequest(method: "GET", target: target)
-    #expect(request.path == path)
-    #expect(request.query == query)
+    expect(request.path, equals: path)
+    expect(request.query, equals: query)
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -17,11 +18,11 @@ struct IdentityPoolTests {
 
   @Test mutating func registersOnce() throws {
     let id = try pool.register(alice, others: [google], as: nil, random: &random)
-    #expect(id.hasPrefix("us-east-1:"))
-    #expect(try pool.register(alice, others: [], as: nil, random: &random) == id)
-    #expect(try pool.register(alice, others: [], as: id, random: &random) == id)
-    #expect(pool.owner(of: google) == id)
-    #expect(pool.identityCount == 1)
+    expect(id.hasPrefix("us-east-1:"))
+    expect(try pool.register(alice, others: [], as: nil, random: &random), equals: id)
+    expect(try pool.register(alice, others: [], as: id, random: &random), equals: id)
+    expect(pool.owner(of: google), equals: id)
+    expect(pool.identityCount, equals: 1)
   }
 
   @Test mutating func refusesAnotherUsersIdentity() throws {
@@ -30,7 +31,7 @@ struct IdentityPoolTests {
     let error = failure { () throws(ServiceError) in
       _ = try pool.register(bob, others: [], as: id, random: &random)
     }
-    #expect(error?.code == "DeveloperUserAlreadyRegisteredException")
+    expect(error?.code, equals: "DeveloperUserAlreadyRegisteredException")
   }
 
   @Test mutating func refusesALoginOfAnotherIdentity() throws {
@@ -39,16 +40,16 @@ struct IdentityPoolTests {
     let error = failure { () throws(ServiceError) in
       _ = try pool.register(bob, others: [google], as: nil, random: &random)
     }
-    #expect(error == IdentityPool.conflict)
+    expect(error, equals: IdentityPool.conflict)
   }
 
   @Test mutating func mergesAndKeepsTheOldID() throws {
     let first = try pool.register(alice, others: [google], as: nil, random: &random)
     let second = try pool.register(bob, others: [], as: nil, random: &random)
     try pool.merge(first, into: second)
-    #expect(pool.survivor(of: first)?.id == second)
-    #expect(pool.owner(of: alice) == second)
-    #expect(pool.owner(of: google) == second)
+    expect(pool.survivor(of: first)?.id, equals: second)
+    expect(pool.owner(of: alice), equals: second)
+    expect(pool.owner(of: google), equals: second)
   }
 
   @Test mutating func twoLoginsOfOneProviderDoNotMerge() throws {
@@ -56,25 +57,25 @@ struct IdentityPoolTests {
     let first = try pool.register(alice, others: [google], as: nil, random: &random)
     let second = try pool.register(bob, others: [other], as: nil, random: &random)
     let error = failure { () throws(ServiceError) in try pool.merge(first, into: second) }
-    #expect(error?.code == "ResourceConflictException")
-    #expect(pool.owner(of: google) == first)
+    expect(error?.code, equals: "ResourceConflictException")
+    expect(pool.owner(of: google), equals: first)
   }
 
   @Test mutating func theLastLoginClosesTheIdentity() throws {
     let id = try pool.register(alice, others: [google], as: nil, random: &random)
     pool.unlink([google], from: id)
-    #expect(pool.identity(id)?.isClosed == false)
+    expect(pool.identity(id)?.isClosed == false)
     pool.unlink([alice], from: id)
-    #expect(pool.identity(id)?.isClosed == true)
-    #expect(try pool.register(alice, others: [], as: nil, random: &random) != id)
+    expect(pool.identity(id)?.isClosed == true)
+    expect(try pool.register(alice, others: [], as: nil, random: &random) != id)
   }
 
   @Test mutating func holdsTwentyLoginsAnIdentity() throws {
     let logins = Set((0..<20).map { Login(provider: "dev", subject: "user\($0)") })
     let id = try pool.makeIdentity(with: logins, random: &random)
     let error = failure { () throws(ServiceError) in try pool.link([alice], to: id) }
-    #expect(error?.code == "InvalidParameterException")
-    #expect(pool.owner(of: alice) == nil)
+    expect(error?.code, equals: "InvalidParameterException")
+    expect(pool.owner(of: alice) == nil)
   }
 
   private func failure(_ body: () throws(ServiceError) -> Void) -> ServiceError? {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -15,8 +16,8 @@ struct STSTests {
     var test = try TestSandbox()
     let (identity, token) = test.token()
     let reply = test.sts(Self.parameters(token, ["DurationSeconds": "43200"]))
-    #expect(reply.status == 200)
-    #expect(reply.header("Content-Type") == "text/xml")
+    expect(reply.status, equals: 200)
+    expect(reply.header("Content-Type"), equals: "text/xml")
     for part in [
       "<AssumeRoleWithWebIdentityResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\">",
       "<Arn>arn:aws:sts::123456789012:assumed-role/credd-authenticated/alice</Arn>",
@@ -25,7 +26,7 @@ struct STSTests {
       "<Expiration>2015-09-23T06:08:03Z</Expiration>",
       "<SubjectFromWebIdentityToken>\(identity)</SubjectFromWebIdentityToken>",
     ] {
-      #expect(reply.text.contains(part))
+      expect(reply.text.contains(part))
     }
   }
 
@@ -38,9 +39,9 @@ struct STSTests {
     ]
     let classic = test.cognito("GetOpenIdToken", input).json?["Token"]?.text ?? ""
     test.now += 599
-    #expect(test.sts(Self.parameters(classic)).status == 200)
+    expect(test.sts(Self.parameters(classic)).status, equals: 200)
     test.now += 1
-    #expect(test.sts(Self.parameters(classic)).text.contains("ExpiredTokenException"))
+    expect(test.sts(Self.parameters(classic)).text.contains("ExpiredTokenException"))
   }
 
   @Test(arguments: [
@@ -64,11 +65,11 @@ struct STSTests {
     var test = try TestSandbox()
     let token = test.token().token
     let reply = test.sts(Self.parameters(token, changes))
-    #expect(reply.status == status)
-    #expect(reply.text.contains("<Code>\(code)</Code>"))
+    expect(reply.status, equals: status)
+    expect(reply.text.contains("<Code>\(code)</Code>"))
   }
 
   @Test func escapesText() {
-    #expect(XMLElement("a", "<&>").text() == "<a>&lt;&amp;&gt;</a>\n")
+    expect(XMLElement("a", "<&>").text(), equals: "<a>&lt;&amp;&gt;</a>\n")
   }
 }

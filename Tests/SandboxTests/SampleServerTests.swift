@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -49,21 +50,21 @@ struct SampleServerTests {
   }
 
   @Test mutating func handsOutATokenWithItsComma() throws {
-    #expect(register() == 200)
+    expect(register(), equals: 200)
     let key = try key()
-    #expect(key.utf8.count == 32)
+    expect(key.utf8.count, equals: 32)
     let reply = token(key)
-    #expect(reply.status == 200)
-    #expect(reply.header("Content-Type") == "text/plain; charset=UTF-8")
-    #expect(reply.text.hasSuffix("\n"))
+    expect(reply.status, equals: 200)
+    expect(reply.header("Content-Type"), equals: "text/plain; charset=UTF-8")
+    expect(reply.text.hasSuffix("\n"))
     let text = try decrypted(reply, key: key)
-    #expect(text.hasPrefix("{\"identityPoolId\": \"\(TestSandbox.pool)\", \"identityId\": \""))
-    #expect(text.hasSuffix("\",}"))
+    expect(text.hasPrefix("{\"identityPoolId\": \"\(TestSandbox.pool)\", \"identityId\": \""))
+    expect(text.hasSuffix("\",}"))
   }
 
   @Test mutating func aDuplicateIsNotAcceptable() {
-    #expect(register() == 200)
-    #expect(register() == 406)
+    expect(register(), equals: 200)
+    expect(register(), equals: 406)
   }
 
   @Test(arguments: [
@@ -72,36 +73,36 @@ struct SampleServerTests {
     "login?username=carol", "gettoken?uid=u1",
   ])
   mutating func badParameters(_ target: String) {
-    #expect(get(target).status == 400)
+    expect(get(target).status, equals: 400)
   }
 
   @Test mutating func refusesOldTimestampsAndWrongSignatures() {
     _ = register()
-    #expect(login(at: "2015-09-22T17:53:03Z").status == 200)
-    #expect(login(at: "2015-09-22T17:53:02Z").status == 401)
-    #expect(login(at: "yesterday").status == 401)
+    expect(login(at: "2015-09-22T17:53:03Z").status, equals: 200)
+    expect(login(at: "2015-09-22T17:53:02Z").status, equals: 401)
+    expect(login(at: "yesterday").status, equals: 401)
     let time = Self.timestamp
     let reply = get("login?username=carol&uid=u1&timestamp=\(time)&signature=00")
-    #expect(reply.status == 401)
-    #expect(reply.text == "Error matching signature\n")
+    expect(reply.status, equals: 401)
+    expect(reply.text, equals: "Error matching signature\n")
   }
 
   @Test mutating func aNewLoginVoidsTheOldKey() throws {
     _ = register()
     let old = try key()
     let new = try key()
-    #expect(token(old).status == 401)
-    #expect(token(new).status == 200)
+    expect(token(old).status, equals: 401)
+    expect(token(new).status, equals: 200)
   }
 
   @Test mutating func theLoginMustBeTheDevicesUser() throws {
     _ = register()
-    #expect(token(try key(), user: "alice").status == 401)
+    expect(token(try key(), user: "alice").status, equals: 401)
   }
 
   @Test mutating func takesAForm() {
     let body = Array("username=carol&password=secret123".utf8)
     let request = HTTPRequest(method: "POST", target: "/sample/registeruser", body: body)
-    #expect(test.answer(request).reply.status == 200)
+    expect(test.answer(request).reply.status, equals: 200)
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -16,13 +17,13 @@ struct SeedTests {
        "Users":[{"Name":"zoe","Password":"p","RequireSession":true}],
        "DeveloperKeys":{"AKIA":"s"},"AnyUser":true,"TokenLifetime":60,"BackendToken":"b"}
       """)
-    #expect(seed.pools.map(\.id) == ["eu-west-1:0a"])
-    #expect(seed.pools[0].allowsGuests)
-    #expect(seed.roles[0].maximumSessionDuration == 7200)
-    #expect(seed.users[0].requiresSession)
-    #expect(seed.developerKeys == ["AKIA": "s"])
-    #expect(seed.tokenLifetime == 60)
-    #expect(seed.credentialLifetime == 3600)
+    expect(seed.pools.map(\.id), equals: ["eu-west-1:0a"])
+    expect(seed.pools[0].allowsGuests)
+    expect(seed.roles[0].maximumSessionDuration, equals: 7200)
+    expect(seed.users[0].requiresSession)
+    expect(seed.developerKeys, equals: ["AKIA": "s"])
+    expect(seed.tokenLifetime, equals: 60)
+    expect(seed.credentialLifetime, equals: 3600)
   }
 
   @Test(arguments: [
@@ -39,6 +40,6 @@ struct SeedTests {
   ])
   func namesTheBadField(_ text: String, _ message: String) {
     let error = #expect(throws: ServiceError.self) { try Self.seed(text) }
-    #expect(error?.message == message)
+    expect(error?.message, equals: message)
   }
 }

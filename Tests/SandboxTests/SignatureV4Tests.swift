@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -39,48 +40,49 @@ struct SignatureV4Tests {
 
   @Test func acceptsBotocoresSignature() throws {
     let signer = try SignatureV4.verify(Self.signed(), keys: keys, at: now)
-    #expect(signer == SignatureV4.Signer(accessKeyID: "AKIASANDBOXDEVELOPER", region: "us-east-1"))
-    #expect(failure(Self.signed(), after: 300) == nil)
-    #expect(failure(Self.signed(), after: -300) == nil)
+    expect(
+      signer, equals: SignatureV4.Signer(accessKeyID: "AKIASANDBOXDEVELOPER", region: "us-east-1"))
+    expect(failure(Self.signed(), after: 300) == nil)
+    expect(failure(Self.signed(), after: -300) == nil)
   }
 
   @Test func refusesAnotherBody() {
-    #expect(failure(Self.signed("{}"))?.code == "InvalidSignatureException")
+    expect(failure(Self.signed("{}"))?.code, equals: "InvalidSignatureException")
   }
 
   @Test func refusesAnotherClock() {
-    #expect(
-      failure(Self.signed(), after: 301)?.message
-        == "Signature expired: 20150922T180803Z is now earlier than 20150922T180804Z "
+    expect(
+      failure(Self.signed(), after: 301)?.message,
+      equals: "Signature expired: 20150922T180803Z is now earlier than 20150922T180804Z "
         + "(20150922T181304Z - 5 min.)")
-    #expect(failure(Self.signed(), after: -301)?.message.hasPrefix("Signature not yet") == true)
+    expect(failure(Self.signed(), after: -301)?.message.hasPrefix("Signature not yet") == true)
   }
 
   @Test func refusesUnsignedFields() {
     var request = Self.signed()
     request.headers.append(HTTPField("X-Amz-Security-Token", "t"))
-    #expect(
-      failure(request)?.message
-        == "'x-amz-security-token' must be a 'SignedHeader' in the AWS Authorization.")
+    expect(
+      failure(request)?.message,
+      equals: "'x-amz-security-token' must be a 'SignedHeader' in the AWS Authorization.")
   }
 
   @Test func saysWhatIsMissing() {
     var request = Self.signed()
     request.headers[4].value = "AWS4-HMAC-SHA256 Credential=a/b/c/cognito-identity/aws4_request"
-    #expect(failure(request)?.code == "IncompleteSignatureException")
+    expect(failure(request)?.code, equals: "IncompleteSignatureException")
     request.headers.remove(at: 4)
-    #expect(failure(request)?.code == "MissingAuthenticationTokenException")
+    expect(failure(request)?.code, equals: "MissingAuthenticationTokenException")
   }
 
   @Test func refusesUnknownKeysAndOtherServices() {
     var request = Self.signed()
     request.headers[4].value.replace("AKIASANDBOXDEVELOPER", with: "AKIAOTHER")
-    #expect(failure(request)?.code == "UnrecognizedClientException")
+    expect(failure(request)?.code, equals: "UnrecognizedClientException")
     request = Self.signed()
     request.headers[4].value.replace("/cognito-identity/", with: "/sts/")
-    #expect(
-      failure(request)?.message
-        == "Credential should be scoped to correct service: 'cognito-identity'.")
+    expect(
+      failure(request)?.message,
+      equals: "Credential should be scoped to correct service: 'cognito-identity'.")
   }
 
   @Test func refusesAPoolOfAnotherRegion() {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -25,54 +26,57 @@ struct SocialLoginTests {
     let token = test.social(provider, "s")
     let identity = test.cognito("GetId", Self.getID([provider: token])).json?["IdentityId"]?.text
     let id = try #require(identity)
-    #expect(test.credentials(id, provider, token).json?["IdentityId"]?.text == id)
+    expect(test.credentials(id, provider, token).json?["IdentityId"]?.text, equals: id)
     let later = test.social(provider, "s")
-    #expect(
-      test.cognito("GetId", Self.getID([provider: later])).json?["IdentityId"]?.text == id)
+    expect(
+      test.cognito("GetId", Self.getID([provider: later])).json?["IdentityId"]?.text, equals: id)
     test.now += 3600
-    #expect(
-      test.credentials(id, provider, token).cognitoError
-        == "NotAuthorizedException: Invalid login token. Token expired: 1442948883 >= 1442948883")
+    expect(
+      test.credentials(id, provider, token).cognitoError,
+      equals: "NotAuthorizedException: Invalid login token. Token expired: 1442948883 >= 1442948883"
+    )
   }
 
   @Test func aLoginOfAnotherIdentityDoesNotMatch() throws {
     var test = try TestSandbox()
     let alice = test.token().identity
     let token = test.social(Self.google, "stranger")
-    #expect(
-      test.credentials(alice, Self.google, token).cognitoError
-        == "NotAuthorizedException: Logins don't match. Please include at least one valid login "
+    expect(
+      test.credentials(alice, Self.google, token).cognitoError,
+      equals: "NotAuthorizedException: Logins don't match. Please include at least one valid login "
         + "for this identity or identity pool.")
   }
 
   @Test func theIssuerMustBeTheProvider() throws {
     var test = try TestSandbox()
     let token = test.social("appleid.apple.com", "s")
-    #expect(
-      test.cognito("GetId", Self.getID([Self.google: token])).cognitoError
-        == "NotAuthorizedException: Invalid login token. Issuer doesn't match providerName")
+    expect(
+      test.cognito("GetId", Self.getID([Self.google: token])).cognitoError,
+      equals: "NotAuthorizedException: Invalid login token. Issuer doesn't match providerName")
   }
 
   @Test func aProviderMustBeConfigured() throws {
     var test = try TestSandbox()
-    #expect(
-      test.cognito("GetId", Self.getID(["idp.example": "t"])).cognitoError
-        == "NotAuthorizedException: Token is not from a supported provider of this identity pool.")
-    #expect(
-      test.cognito("GetId", Self.getID([TestSandbox.provider: "alice"])).cognitoError
-        == "InvalidParameterException: Please provide a valid public provider")
+    expect(
+      test.cognito("GetId", Self.getID(["idp.example": "t"])).cognitoError,
+      equals:
+        "NotAuthorizedException: Token is not from a supported provider of this identity pool.")
+    expect(
+      test.cognito("GetId", Self.getID([TestSandbox.provider: "alice"])).cognitoError,
+      equals: "InvalidParameterException: Please provide a valid public provider")
   }
 
   @Test func guestsOnlyWhereThePoolAllowsThem() throws {
     var test = try TestSandbox()
     let input: JSON = ["IdentityPoolId": .string(TestSandbox.pool)]
-    #expect(
-      test.cognito("GetId", input).cognitoError
-        == "NotAuthorizedException: Unauthenticated access is not supported for this identity pool."
+    expect(
+      test.cognito("GetId", input).cognitoError,
+      equals:
+        "NotAuthorizedException: Unauthenticated access is not supported for this identity pool."
     )
-    #expect(test.send("POST", "/control/pool", ["Unauthenticated": true]).status == 200)
+    expect(test.send("POST", "/control/pool", ["Unauthenticated": true]).status, equals: 200)
     let guest = try #require(test.cognito("GetId", input).json?["IdentityId"])
-    #expect(test.cognito("GetCredentialsForIdentity", ["IdentityId": guest]).status == 200)
+    expect(test.cognito("GetCredentialsForIdentity", ["IdentityId": guest]).status, equals: 200)
   }
 
   @Test func aGuestThatSignsInBecomesTheKnownIdentity() throws {
@@ -80,8 +84,8 @@ struct SocialLoginTests {
     let token = test.social(Self.google, "s")
     let known = test.cognito("GetId", Self.getID([Self.google: token])).json?["IdentityId"]
     let guest = test.cognito("GetId", Self.getID([:])).json?["IdentityId"]?.text ?? ""
-    #expect(test.credentials(guest, Self.google, token).json?["IdentityId"] == known)
-    #expect(guest != known?.text)
+    expect(test.credentials(guest, Self.google, token).json?["IdentityId"], equals: known)
+    expect(guest != known?.text)
   }
 
   @Test func aSAMLAssertionCarriesRoles() throws {
@@ -97,8 +101,8 @@ struct SocialLoginTests {
       "IdentityId": identity ?? .null, "Logins": .object([provider: .string(token)]),
     ]
     input["CustomRoleArn"] = .string(role)
-    #expect(test.cognito("GetCredentialsForIdentity", .object(input)).status == 200)
+    expect(test.cognito("GetCredentialsForIdentity", .object(input)).status, equals: 200)
     input["CustomRoleArn"] = .string(role + "2")
-    #expect(test.cognito("GetCredentialsForIdentity", .object(input)).status == 400)
+    expect(test.cognito("GetCredentialsForIdentity", .object(input)).status, equals: 400)
   }
 }

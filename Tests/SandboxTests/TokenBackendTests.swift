@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -15,22 +16,23 @@ struct TokenBackendTests {
   @Test func postAndGetAgree() throws {
     var test = try TestSandbox()
     let posted = test.send("POST", "/token", Self.callback("alice")).json
-    #expect(posted?["IdentityId"]?.text == test.token("alice").identity)
-    #expect(posted?["IdentityPoolId"]?.text == TestSandbox.pool)
+    expect(posted?["IdentityId"]?.text, equals: test.token("alice").identity)
+    expect(posted?["IdentityPoolId"]?.text, equals: TestSandbox.pool)
   }
 
   @Test func usersAreKnownOrNot() throws {
     var test = try TestSandbox()
-    #expect(test.send("GET", "/token/mallory").status == 404)
+    expect(test.send("GET", "/token/mallory").status, equals: 404)
     var open = try TestSandbox { $0.allowsAnyUser = true }
-    #expect(open.send("GET", "/token/mallory%20jr").status == 200)
+    expect(open.send("GET", "/token/mallory%20jr").status, equals: 200)
   }
 
   @Test func aDisabledUserIsForbidden() throws {
     var test = try TestSandbox()
-    #expect(test.send("POST", "/control/user", ["Name": "alice", "Disabled": true]).status == 200)
-    #expect(test.send("GET", "/token/alice").status == 403)
-    #expect(test.send("GET", "/token/bob").status == 200)
+    expect(
+      test.send("POST", "/control/user", ["Name": "alice", "Disabled": true]).status, equals: 200)
+    expect(test.send("GET", "/token/alice").status, equals: 403)
+    expect(test.send("GET", "/token/bob").status, equals: 200)
   }
 
   @Test(
@@ -50,50 +52,53 @@ struct TokenBackendTests {
     var test = try TestSandbox()
     let body = Self.callback("alice", changes.merging(additions) { $1 })
     let reply = test.send("POST", "/token", body)
-    #expect(reply.status == 400)
-    #expect(reply.json?["Message"]?.text == message)
+    expect(reply.status, equals: 400)
+    expect(reply.json?["Message"]?.text, equals: message)
   }
 
   @Test func sessions() throws {
     var test = try TestSandbox { $0.requiresSession = true }
-    #expect(test.send("GET", "/token/alice").status == 401)
+    expect(test.send("GET", "/token/alice").status, equals: 401)
     let wrong: JSON = ["Username": "alice", "Password": "x"]
-    #expect(test.send("POST", "/login", wrong).status == 401)
+    expect(test.send("POST", "/login", wrong).status, equals: 401)
     let right: JSON = ["Username": "alice", "Password": "alice-password"]
     let session = try #require(test.send("POST", "/login", right).json?["SessionToken"]?.text)
-    #expect(test.send("GET", "/token/alice", bearer: session).status == 200)
-    #expect(test.send("GET", "/token/bob", bearer: session).status == 403)
-    #expect(test.send("POST", "/logout", bearer: session).status == 200)
-    #expect(test.send("GET", "/token/alice", bearer: session).status == 401)
-    #expect(test.send("POST", "/logout", bearer: session).status == 401)
+    expect(test.send("GET", "/token/alice", bearer: session).status, equals: 200)
+    expect(test.send("GET", "/token/bob", bearer: session).status, equals: 403)
+    expect(test.send("POST", "/logout", bearer: session).status, equals: 200)
+    expect(test.send("GET", "/token/alice", bearer: session).status, equals: 401)
+    expect(test.send("POST", "/logout", bearer: session).status, equals: 401)
   }
 
   @Test func revokedSessions() throws {
     var test = try TestSandbox { $0.requiresSession = true }
     let right: JSON = ["Username": "alice", "Password": "alice-password"]
     let session = try #require(test.send("POST", "/login", right).json?["SessionToken"]?.text)
-    #expect(test.send("POST", "/control/revoke", ["User": "alice"]).json?["Sessions"] == 1)
-    #expect(test.send("GET", "/token/alice", bearer: session).status == 401)
+    expect(test.send("POST", "/control/revoke", ["User": "alice"]).json?["Sessions"], equals: 1)
+    expect(test.send("GET", "/token/alice", bearer: session).status, equals: 401)
   }
 
   @Test func theBackendsOwnToken() throws {
     var test = try TestSandbox { $0.backendToken = "s3cret" }
-    #expect(test.send("GET", "/token/alice").status == 401)
-    #expect(test.send("GET", "/token/alice", bearer: "other").status == 401)
-    #expect(
-      test.send("GET", "/token/alice", bearer: "other").json?["Code"]?.text == "HostNotAuthorized")
-    #expect(test.send("GET", "/token/alice", bearer: "s3cret").status == 200)
+    expect(test.send("GET", "/token/alice").status, equals: 401)
+    expect(test.send("GET", "/token/alice", bearer: "other").status, equals: 401)
+    expect(
+      test.send("GET", "/token/alice", bearer: "other").json?["Code"]?.text,
+      equals: "HostNotAuthorized")
+    expect(test.send("GET", "/token/alice", bearer: "s3cret").status, equals: 200)
     // A sign-in is the host's to ask for, too.
     let right: JSON = ["Username": "alice", "Password": "alice-password"]
-    #expect(test.send("POST", "/login", right).json?["Code"]?.text == "HostNotAuthorized")
+    expect(test.send("POST", "/login", right).json?["Code"]?.text, equals: "HostNotAuthorized")
   }
 
   @Test func theCallerIsReadStrictly() throws {
     var test = try TestSandbox()
     let good: JSON = ["User": "alice", "Uid": 1000, "Unit": "a.service", "Purpose": "x y"]
-    #expect(test.send("POST", "/token", Self.callback("alice", ["Caller": good])).status == 200)
+    expect(
+      test.send("POST", "/token", Self.callback("alice", ["Caller": good])).status, equals: 200)
     for bad in [["User": "alice"], ["Uid": 1, "Pid": 2], ["Uid": "1"]] as [JSON] {
-      #expect(test.send("POST", "/token", Self.callback("alice", ["Caller": bad])).status == 400)
+      expect(
+        test.send("POST", "/token", Self.callback("alice", ["Caller": bad])).status, equals: 400)
     }
   }
 
@@ -102,11 +107,11 @@ struct TokenBackendTests {
     let google = "accounts.google.com"
     let logins: JSON = .object([google: .string(test.social(google, "s"))])
     let reply = test.send("POST", "/token", Self.callback("alice", ["Logins": logins]))
-    #expect(reply.status == 200)
+    expect(reply.status, equals: 200)
     _ = test.token("bob")
     let other = test.send("POST", "/token", Self.callback("bob", ["Logins": logins]))
-    #expect(other.status == 409)
-    #expect(other.json?["Code"]?.text == "ResourceConflictException")
+    expect(other.status, equals: 409)
+    expect(other.json?["Code"]?.text, equals: "ResourceConflictException")
   }
 
   @Test func anotherUsersIdentityIsAConflict() throws {
@@ -114,7 +119,7 @@ struct TokenBackendTests {
     let bob = JSON.string(test.token("bob").identity)
     _ = test.token("alice")
     let reply = test.send("POST", "/token", Self.callback("alice", ["IdentityId": bob]))
-    #expect(reply.status == 409)
-    #expect(reply.json?["Code"]?.text == "DeveloperUserAlreadyRegisteredException")
+    expect(reply.status, equals: 409)
+    expect(reply.json?["Code"]?.text, equals: "DeveloperUserAlreadyRegisteredException")
   }
 }

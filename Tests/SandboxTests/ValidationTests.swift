@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -7,9 +8,10 @@ struct ValidationTests {
   @Test func allViolationsAreReportedAtOnce() throws {
     var test = try TestSandbox()
     let input: JSON = ["IdentityPoolId": "nonsense", "AccountId": "x1"]
-    #expect(
-      test.cognito("GetId", input).cognitoError
-        == "ValidationException: 2 validation errors detected: Value 'x1' at 'accountId' failed to "
+    expect(
+      test.cognito("GetId", input).cognitoError,
+      equals:
+        "ValidationException: 2 validation errors detected: Value 'x1' at 'accountId' failed to "
         + #"satisfy constraint: Member must satisfy regular expression pattern: \d+; "#
         + "Value 'nonsense' at 'identityPoolId' failed to satisfy constraint: "
         + #"Member must satisfy regular expression pattern: [\w-]+:[0-9a-f-]+"#)
@@ -17,9 +19,9 @@ struct ValidationTests {
 
   @Test func missingMembers() throws {
     var test = try TestSandbox()
-    #expect(
-      test.cognito("GetCredentialsForIdentity", [:]).cognitoError
-        == "ValidationException: 1 validation error detected: Value null at 'identityId' failed "
+    expect(
+      test.cognito("GetCredentialsForIdentity", [:]).cognitoError,
+      equals: "ValidationException: 1 validation error detected: Value null at 'identityId' failed "
         + "to satisfy constraint: Member must not be null")
   }
 
@@ -30,9 +32,10 @@ struct ValidationTests {
       "IdentityPoolId": .string(TestSandbox.pool),
       "Logins": .object(Dictionary(uniqueKeysWithValues: logins)),
     ]
-    #expect(
-      test.cognito("GetId", input).cognitoError
-        == "ValidationException: 1 validation error detected: Value at 'logins' failed to satisfy "
+    expect(
+      test.cognito("GetId", input).cognitoError,
+      equals:
+        "ValidationException: 1 validation error detected: Value at 'logins' failed to satisfy "
         + "constraint: Member must have length less than or equal to 10")
   }
 
@@ -43,7 +46,7 @@ struct ValidationTests {
     var test = try TestSandbox()
     var request = TestSandbox.request("GetId", [:])
     request.body = Array(body.utf8)
-    #expect(test.answer(request).reply.json?["__type"]?.text == "SerializationException")
+    expect(test.answer(request).reply.json?["__type"]?.text, equals: "SerializationException")
   }
 
   @Test(arguments: [
@@ -51,30 +54,31 @@ struct ValidationTests {
     ("us-east-1:G", false), ("us east:0", false),
   ])
   func ids(_ text: String, _ isValid: Bool) {
-    #expect((InputRule.id.violation(of: text, at: "x") == nil) == isValid)
+    expect((InputRule.id.violation(of: text, at: "x") == nil), equals: isValid)
   }
 
   @Test func tokensAreNotRepeated() {
     let long = String(repeating: "s", count: 50_001)
-    #expect(
-      InputRule.token.violation(of: long, at: "logins")
-        == "Value at 'logins' failed to satisfy constraint: Member must have length less than or "
+    expect(
+      InputRule.token.violation(of: long, at: "logins"),
+      equals:
+        "Value at 'logins' failed to satisfy constraint: Member must have length less than or "
         + "equal to 50000")
   }
 
   @Test func unknownOperationsAndPools() throws {
     var test = try TestSandbox()
-    #expect(test.cognito("Nonsense", [:]).json?["__type"]?.text == "UnknownOperationException")
+    expect(test.cognito("Nonsense", [:]).json?["__type"]?.text, equals: "UnknownOperationException")
     let pool = "us-east-1:0"
-    #expect(
-      test.cognito("GetId", ["IdentityPoolId": .string(pool)]).cognitoError
-        == "ResourceNotFoundException: IdentityPool 'us-east-1:0' not found.")
+    expect(
+      test.cognito("GetId", ["IdentityPoolId": .string(pool)]).cognitoError,
+      equals: "ResourceNotFoundException: IdentityPool 'us-east-1:0' not found.")
   }
 
   @Test func anotherContentTypeIsNoOperation() throws {
     var test = try TestSandbox()
     var request = TestSandbox.request("GetId", [:])
     request.headers[1].value = "application/json"
-    #expect(test.answer(request).reply.status == 404)
+    expect(test.answer(request).reply.status, equals: 404)
   }
 }

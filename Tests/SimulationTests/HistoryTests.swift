@@ -27,15 +27,15 @@ struct HistoryTests {
   func promisesHoldInKnownHistories(_ seeds: Seeds) {
     for seed in seeds.numbers {
       let report = History(seed: seed).run()
-      #expect(report.violation?.description == nil, "make simulate HISTORIES=1 REPLAY=\(seed)")
+      expect(report.violation?.description == nil, "make simulate HISTORIES=1 REPLAY=\(seed)")
     }
   }
 
   @Test func theSameSeedIsTheSameHistory() {
     for seed in 1...UInt64(TestRounds.of(20)) {
       let first = History(seed: seed).run(isTraced: true)
-      #expect(first.trace == History(seed: seed).run(isTraced: true).trace)
-      #expect(first.requests > 20 && first.answers > 20)
+      expect(first.trace, equals: History(seed: seed).run(isTraced: true).trace)
+      expect(first.requests > 20 && first.answers > 20)
     }
   }
 
@@ -46,7 +46,7 @@ struct HistoryTests {
     )
     let history = History(seed: seed)
     let shrunk = history.shrunk(fault: fault)
-    #expect(shrunk.events.count < history.events.count / 4)
-    #expect(shrunk.run(fault: fault).violation != nil)
+    expect(shrunk.events.count < history.events.count / 4)
+    expect(shrunk.run(fault: fault).violation != nil)
   }
 }

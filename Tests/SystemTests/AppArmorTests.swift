@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 extension SystemTests {
@@ -24,12 +25,12 @@ extension SystemTests {
           "apparmor_parser -RT /usr/share/doc/credd/examples/usr.bin.credd; systemctl stop credd")
       }
       let key = try machine.accessKey(of: "alice")
-      #expect(
+      expect(
         try machine.sh("cat /proc/$(pidof credd)/attr/current").contains("credd (enforce)"))
       // What outlives a restart does so under the profile too.
       try machine.sh("systemctl restart credd")
-      #expect(try machine.accessKey(of: "alice") == key)
-      #expect(try !machine.journalText().contains("apparmor=\"DENIED\""))
+      expect(try machine.accessKey(of: "alice"), equals: key)
+      expect(try !machine.journalText().contains("apparmor=\"DENIED\""))
     }
   }
 }

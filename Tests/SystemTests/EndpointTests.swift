@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 extension SystemTests {
@@ -65,22 +66,22 @@ extension SystemTests {
     ])
     func threeLinesInAUnitAreEnough(_ properties: String) throws {
       let output = try run("job", properties, "bash /srv/fetch")
-      #expect(output.hasPrefix("200 \"AccessKeyId\":"), "\(output)")
+      expect(output.hasPrefix("200 \"AccessKeyId\":"), "\(output)")
     }
 
     @Test func anotherUnitsTokenIsRefused() throws {
       let copy = try run(
         "giver", "User=alice", "cat $AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
-      #expect(copy.hasPrefix("credd1.s."))
+      expect(copy.hasPrefix("credd1.s."))
       let output = try machine.sh(
         """
         systemd-run --quiet --wait --pipe --collect --unit=thief -p User=alice \
           curl --silent --output /dev/null --write-out '%{http_code}' \
           --header 'Authorization: \(copy)' http://127.0.0.1:337/credentials/default
         """)
-      #expect(output == "401")
+      expect(output, equals: "401")
       let entries = try machine.journal("CREDD_UNIT=thief.service")
-      #expect(
+      expect(
         entries.contains { $0["MESSAGE"]?.contains("given to another user or unit") ?? false })
     }
 
@@ -97,11 +98,11 @@ extension SystemTests {
         "systemctl stop credd.service",
       ] {
         try machine.sh(event)
-        #expect(try machine.sh(ask, as: "alice") == "200", "\(event)")
-        #expect(try machine.sh(ask, as: "bob") == "401", "\(event)")
+        expect(try machine.sh(ask, as: "alice"), equals: "200", "\(event)")
+        expect(try machine.sh(ask, as: "bob"), equals: "401", "\(event)")
       }
       try machine.sh("rm /run/credd-sessions/token-key && systemctl restart credd.service")
-      #expect(try machine.sh(ask, as: "alice") == "401")
+      expect(try machine.sh(ask, as: "alice"), equals: "401")
     }
 
     @Test func aUnitOfAUsersOwnManagerGetsATokenOfTheUser() throws {
@@ -120,8 +121,8 @@ extension SystemTests {
         systemctl --user start job.service || true
         cat $XDG_RUNTIME_DIR/job.out
         """, as: "carol")
-      #expect(output.hasPrefix("credd1.u."))
-      #expect(output.contains("200 \"AccessKeyId\":"), "\(output)")
+      expect(output.hasPrefix("credd1.u."))
+      expect(output.contains("200 \"AccessKeyId\":"), "\(output)")
     }
 
     /// The unit starts, with a token, and the endpoint says that it is worth asking again.
@@ -131,15 +132,15 @@ extension SystemTests {
       let output = try run(
         "job", "User=alice",
         "cat $AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE; echo; bash /srv/fetch")
-      #expect(output.hasPrefix("credd1.s."))
-      #expect(output.contains("503"), "\(output)")
+      expect(output.hasPrefix("credd1.s."))
+      expect(output.contains("503"), "\(output)")
     }
 
     @Test func thePortIsNobodyElsesToTake() throws {
       try machine.sh("systemctl stop credd-endpoint.socket credd.service")
       let taken = try machine.attempt(
         "python3 -c 'import socket; socket.create_server((\"127.0.0.1\", 337))'", as: "alice")
-      #expect(taken.errors.contains("Permission denied"))
+      expect(taken.errors.contains("Permission denied"))
     }
 
     /// As everybody types it, while credd runs: systemd refuses, credd goes on, and the way of the
@@ -153,15 +154,15 @@ extension SystemTests {
         """)
       _ = try machine.sh("credctl get", as: "alice")
       let typed = try machine.attempt("systemctl enable --now credd-endpoint.socket", as: nil)
-      #expect(typed.status != 0)
-      #expect(try machine.sh("systemctl is-active credd.service").hasPrefix("active"))
-      #expect(try machine.sh("credctl get", as: "alice").contains("AccessKeyId"))
+      expect(typed.status != 0)
+      expect(try machine.sh("systemctl is-active credd.service").hasPrefix("active"))
+      expect(try machine.sh("credctl get", as: "alice").contains("AccessKeyId"))
       try machine.sh(
         """
         systemctl stop credd.service credd.socket credd-tokens.socket
         systemctl start credd.socket credd-tokens.socket credd-endpoint.socket
         """)
-      #expect(try run("job", "User=alice", "bash /srv/fetch").hasPrefix("200 "))
+      expect(try run("job", "User=alice", "bash /srv/fetch").hasPrefix("200 "))
     }
 
     /// As everybody types it, while nobody uses credd.
@@ -173,9 +174,9 @@ extension SystemTests {
         systemctl start credd.socket credd-tokens.socket
         systemctl enable --now credd-endpoint.socket
         """)
-      #expect(try machine.property("ActiveState") == "inactive")
-      #expect(try run("job", "User=alice", "bash /srv/fetch").hasPrefix("200 "))
-      #expect(try machine.sh("credctl get", as: "alice").contains("AccessKeyId"))
+      expect(try machine.property("ActiveState"), equals: "inactive")
+      expect(try run("job", "User=alice", "bash /srv/fetch").hasPrefix("200 "))
+      expect(try machine.sh("credctl get", as: "alice").contains("AccessKeyId"))
     }
 
     /// Who enables the service gets its sockets.
@@ -189,13 +190,13 @@ extension SystemTests {
         systemctl enable --now credd.service
         """)
       for unit in sockets {
-        #expect(try machine.property("ActiveState", of: unit) == "active")
-        #expect(try machine.sh("systemctl is-enabled \(unit)") == "enabled")
+        expect(try machine.property("ActiveState", of: unit), equals: "active")
+        expect(try machine.sh("systemctl is-enabled \(unit)"), equals: "enabled")
       }
-      #expect(try machine.property("ActiveState", of: "credd-endpoint.socket") == "inactive")
-      #expect(try machine.sh("credctl get", as: "alice").contains("AccessKeyId"))
+      expect(try machine.property("ActiveState", of: "credd-endpoint.socket"), equals: "inactive")
+      expect(try machine.sh("credctl get", as: "alice").contains("AccessKeyId"))
       let token = try run("job", "User=alice", "cat $AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
-      #expect(token.hasPrefix("credd1.s."))
+      expect(token.hasPrefix("credd1.s."))
     }
 
     @Test func anUpgradeKeepsTheEndpointAndItsTokens() throws {
@@ -206,7 +207,7 @@ extension SystemTests {
           --header "Authorization: $AWS_CONTAINER_AUTHORIZATION_TOKEN" \
           "$AWS_CONTAINER_CREDENTIALS_FULL_URI"
         """
-      #expect(try machine.sh(ask, as: "alice") == "200")
+      expect(try machine.sh(ask, as: "alice"), equals: "200")
       let pid = try machine.property("MainPID")
       let sockets = ["credd.socket", "credd-tokens.socket", "credd-endpoint.socket"]
       func began() throws -> [String] {
@@ -215,10 +216,10 @@ extension SystemTests {
       let before = try began()
       // The package that is there, once more: postinst sees an upgrade.
       try machine.sh("dpkg --install /root/credd.deb")
-      #expect(try machine.property("MainPID") != pid)
-      #expect(try began() == before)
-      #expect(try machine.sh(ask, as: "alice") == "200")
-      #expect(try run("job", "User=alice", "bash /srv/fetch").hasPrefix("200 "))
+      expect(try machine.property("MainPID") != pid)
+      expect(try began(), equals: before)
+      expect(try machine.sh(ask, as: "alice"), equals: "200")
+      expect(try run("job", "User=alice", "bash /srv/fetch").hasPrefix("200 "))
     }
 
     /// A release without it: its daemon runs, and the new package brings the socket.
@@ -234,13 +235,13 @@ extension SystemTests {
           "[ ! -e /root/credd-tokens.socket ] || mv /root/credd-tokens.socket /lib/systemd/system")
       }
       let key = try machine.accessKey(of: "alice")
-      #expect(try machine.property("ActiveState") == "active")
-      #expect(try machine.attempt("test -e /run/credd-tokens/sock").status != 0)
+      expect(try machine.property("ActiveState"), equals: "active")
+      expect(try machine.attempt("test -e /run/credd-tokens/sock").status != 0)
       try machine.sh("dpkg --install /root/credd.deb")
-      #expect(try machine.property("ActiveState", of: "credd-tokens.socket") == "active")
-      #expect(try machine.accessKey(of: "alice") == key)
+      expect(try machine.property("ActiveState", of: "credd-tokens.socket"), equals: "active")
+      expect(try machine.accessKey(of: "alice"), equals: key)
       let token = try run("job", "User=alice", "cat $AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
-      #expect(token.hasPrefix("credd1.s."))
+      expect(token.hasPrefix("credd1.s."))
     }
 
     @Test func twoUsersGetNothingByEachOthersToken() throws {
@@ -255,7 +256,7 @@ extension SystemTests {
               --header "Authorization: $AWS_CONTAINER_AUTHORIZATION_TOKEN" \
               "$AWS_CONTAINER_CREDENTIALS_FULL_URI"
             """, as: user)
-          #expect(status == (line == own ? "200" : "401"))
+          expect(status, equals: (line == own ? "200" : "401"))
         }
       }
     }
@@ -268,8 +269,8 @@ extension SystemTests {
         systemctl start credd-metrics.service
         """)
       let file = "/var/lib/prometheus/node-exporter/credd.prom"
-      #expect(try machine.sh("stat --format '%a %G' \(file)").hasPrefix("640 prometheus"))
-      #expect(try machine.sh("cat \(file)").contains("credd_build_info"))
+      expect(try machine.sh("stat --format '%a %G' \(file)").hasPrefix("640 prometheus"))
+      expect(try machine.sh("cat \(file)").contains("credd_build_info"))
       try machine.sh(
         "systemctl start credd-metrics.timer && systemctl is-active credd-metrics.timer")
     }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 extension SystemTests {
@@ -25,7 +26,7 @@ extension SystemTests {
         let pid = try machine.property("MainPID")
         let lines = try machine.sh("cat /run/load/* | wc -l")
         try machine.sh("systemctl restart credd.service")
-        #expect(try machine.property("MainPID") != pid)
+        expect(try machine.property("MainPID") != pid)
         try machine.wait(for: "clients of the new daemon") {
           try Int(machine.sh("cat /run/load/* | wc -l")) ?? 0 > (Int(lines) ?? 0) + 50
         }
@@ -34,11 +35,11 @@ extension SystemTests {
       for user in users {
         try machine.wait(for: "the end", until: "! systemctl is-active --quiet load-\(user)")
         let replies = try machine.sh("sort /run/load/\(user) | uniq")
-        #expect(replies.contains("AccessKeyId"))
-        #expect(replies.split(separator: "\n").count == 1, "\(replies)")
+        expect(replies.contains("AccessKeyId"))
+        expect(replies.split(separator: "\n").count, equals: 1, "\(replies)")
       }
-      #expect(try machine.upstreamCalls == calls)
-      #expect(try machine.property("NRestarts") == "0")
+      expect(try machine.upstreamCalls, equals: calls)
+      expect(try machine.property("NRestarts"), equals: "0")
     }
 
     @Test(arguments: ["KILL", "SEGV"])
@@ -47,9 +48,9 @@ extension SystemTests {
       let calls = try machine.upstreamCalls
       let pid = try machine.property("MainPID")
       try machine.sh("kill -\(signal) \(pid)")
-      #expect(try machine.accessKey(of: "alice") == key)
-      #expect(try machine.property("MainPID") != pid)
-      #expect(try machine.upstreamCalls == calls)
+      expect(try machine.accessKey(of: "alice"), equals: key)
+      expect(try machine.property("MainPID") != pid)
+      expect(try machine.upstreamCalls, equals: calls)
     }
 
     /// No user types a password again because the daemon was restarted.
@@ -64,13 +65,13 @@ extension SystemTests {
 
         \(Machine.profile("default"))
         """)
-      #expect(try machine.attempt("credctl get --wait 0", as: "alice").status == 77)
+      expect(try machine.attempt("credctl get --wait 0", as: "alice").status, equals: 77)
       try machine.sh(
         "credctl login --username alice --password-stdin", as: "alice", input: "alice-password\n")
       let key = try machine.accessKey(of: "alice")
       try machine.sh("systemctl restart credd.service")
-      #expect(try machine.accessKey(of: "alice") == key)
-      #expect(try machine.accessKey(of: "alice", "--refresh") != key)
+      expect(try machine.accessKey(of: "alice"), equals: key)
+      expect(try machine.accessKey(of: "alice", "--refresh") != key)
     }
 
     @Test
@@ -79,10 +80,10 @@ extension SystemTests {
       let key = try machine.accessKey(of: "alice")
       let calls = try machine.upstreamCalls
       try machine.sh("kill -STOP $(systemctl show --value --property=MainPID credd.service)")
-      #expect(try machine.accessKey(of: "alice", "--wait 30") == key)
-      #expect(try machine.property("NRestarts") == "1")
-      #expect(try machine.upstreamCalls == calls)
-      #expect(try machine.journalText().contains("Watchdog timeout"))
+      expect(try machine.accessKey(of: "alice", "--wait 30"), equals: key)
+      expect(try machine.property("NRestarts"), equals: "1")
+      expect(try machine.upstreamCalls, equals: calls)
+      expect(try machine.journalText().contains("Watchdog timeout"))
     }
 
     /// A daemon that crashes at every start neither spins nor closes the socket for good.
@@ -91,7 +92,7 @@ extension SystemTests {
       try machine.dropIn("credd.service", "[Service]\nExecStart=\nExecStart=/bin/false\n")
       try machine.sh("systemd-run --quiet --collect --uid=alice credctl get")
       try machine.wait(for: "attempts") { try Int(machine.property("NRestarts")) ?? 0 >= 3 }
-      #expect(try machine.property("ActiveState", of: "credd.socket") == "active")
+      expect(try machine.property("ActiveState", of: "credd.socket"), equals: "active")
       try machine.sh("rm -r /etc/systemd/system/credd.service.d; systemctl daemon-reload")
       _ = try machine.accessKey(of: "alice")
     }

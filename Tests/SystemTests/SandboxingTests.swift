@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 extension SystemTests {
@@ -13,9 +14,9 @@ extension SystemTests {
       // In tenths.
       let analysis = try machine.attempt(
         "systemd-analyze security --threshold=16 --no-pager credd.service")
-      #expect(analysis.status == 0, "\(analysis.output)")
+      expect(analysis.status, equals: 0, "\(analysis.output)")
       let overall = analysis.output.firstMatch(of: /exposure level for credd.service: ([0-9.]+)/)
-      #expect(overall.flatMap { Double($0.1) } ?? 10 <= 1.6)
+      expect(overall.flatMap { Double($0.1) } ?? 10 <= 1.6)
     }
 
     @Test
@@ -26,8 +27,8 @@ extension SystemTests {
           credd.service
         XDG_RUNTIME_DIR=/run systemd-analyze verify --man=no --user credd.socket credd.service
         """)
-      #expect(verdict.status == 0)
-      #expect(verdict.errors.isEmpty, "\(verdict.errors)")
+      expect(verdict.status, equals: 0)
+      expect(verdict.errors.isEmpty, "\(verdict.errors)")
     }
 
     @Test
@@ -39,12 +40,12 @@ extension SystemTests {
           line.wholeMatch(of: /(\w+):\s*(.*)/).map { (String($0.1), String($0.2)) }
         }, uniquingKeysWith: { $1 })
       for set in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"] {
-        #expect(fields[set]?.allSatisfy { $0 == "0" } == true, "\(set)")
+        expect(fields[set]?.allSatisfy { $0 == "0" } == true, "\(set)")
       }
-      #expect(fields["NoNewPrivs"] == "1")
-      #expect(fields["Seccomp"] == "2")
+      expect(fields["NoNewPrivs"], equals: "1")
+      expect(fields["Seccomp"], equals: "2")
       let limits = try machine.sh("cat /proc/$(pidof credd)/limits")
-      #expect(limits.contains(/Max core file size +0 +0/))
+      expect(limits.contains(/Max core file size +0 +0/))
     }
 
     /// The backend has a name that only DNS knows, and a certificate for it.
@@ -65,8 +66,8 @@ extension SystemTests {
       try machine.sh("cp /etc/ssl/certs/ISRG_Root_X1.pem /etc/credd/ca.pem")
       try machine.sh("systemctl restart credd.service")
       let refused = try machine.attempt("credctl get", as: "bob")
-      #expect(refused.status != 0)
-      #expect(refused.errors.lowercased().contains("certificate"))
+      expect(refused.status != 0)
+      expect(refused.errors.lowercased().contains("certificate"))
     }
 
     @Test
@@ -74,8 +75,8 @@ extension SystemTests {
       // A user that only systemd's own NSS module knows, over a socket of its own.
       let reply = try machine.sh(
         "systemd-run --quiet --wait --pipe --collect -p DynamicUser=yes --unit=passing credctl get")
-      #expect(reply.contains("AccessKeyId"))
-      #expect(try machine.sh("credctl status --all").contains("default  passing"))
+      expect(reply.contains("AccessKeyId"))
+      expect(try machine.sh("credctl status --all").contains("default  passing"))
     }
 
     @Test
@@ -119,12 +120,12 @@ extension SystemTests {
     func profileOfAUnitAlone() throws {
       try machine.sh(
         "sed -i '/^backend = corp/a allow_units = billing.service' /etc/credd/credd.conf")
-      #expect(try machine.attempt("credctl get", as: "alice").status == 77)
+      expect(try machine.attempt("credctl get", as: "alice").status, equals: 77)
       let run = "systemd-run --quiet --wait --pipe --collect --uid=alice"
       let billing = try machine.sh("\(run) --unit=billing credctl get")
-      #expect(billing.contains("AccessKeyId"))
+      expect(billing.contains("AccessKeyId"))
       let other = try machine.attempt("\(run) --unit=other credctl get")
-      #expect(other.status == 77)
+      expect(other.status, equals: 77)
     }
 
     private func serveNamesAndTLS() throws {

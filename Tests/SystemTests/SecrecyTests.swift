@@ -31,16 +31,16 @@ extension SystemTests {
       // Whole: a part of a token could be its header, which both users' have.
       let kept = try credd.find(bob.secrets, besides: Array(alice.secrets.values))
       for (name, secret) in bob.secrets {
-        #expect(kept.contains { $0.hasPrefix(MemoryScan.whole(name, secret)) }, "\(name): \(kept)")
+        expect(kept.contains { $0.hasPrefix(MemoryScan.whole(name, secret)) }, "\(name): \(kept)")
       }
       // They are the ones that he has had since the beginning.
-      #expect(try machine.upstreamCalls == calls)
+      expect(try machine.upstreamCalls, equals: calls)
     }
 
     @Test func noUserSeesAnothersSecretsAndNeitherDoesTheJournal() throws {
       let (alice, bob) = try (machine.replies(of: "alice"), machine.replies(of: "bob"))
-      #expect(Set(alice.secrets.values).isDisjoint(with: bob.secrets.values))
-      #expect(alice.identity != bob.identity)
+      expect(Set(alice.secrets.values).isDisjoint(with: bob.secrets.values))
+      expect(alice.identity != bob.identity)
       let alices = SecretSearch(alice.secrets, besides: Array(bob.secrets.values))
       var seen = try [
         "status --json", "status --all --json", "identity", "get --refresh", "get --user alice",
@@ -50,15 +50,15 @@ extension SystemTests {
         return outcome.output + outcome.errors
       }
       seen.append(try watchedByBob())
-      #expect(seen.contains { $0.contains(bob.identity) })
+      expect(seen.contains { $0.contains(bob.identity) })
       for text in seen {
-        #expect(!text.contains(alice.identity), "\(text)")
-        #expect(alices.found(in: Array(text.utf8)) == [], "\(text)")
+        expect(!text.contains(alice.identity), "\(text)")
+        expect(alices.found(in: Array(text.utf8)), equals: [], "\(text)")
       }
       let journal = try machine.wholeJournal()
-      #expect(journal.contains("credentials given"))
+      expect(journal.contains("credentials given"))
       let all = SecretSearch(alice.secrets.merging(bob.secrets) { $1 })
-      #expect(all.found(in: Array(journal.utf8)) == [])
+      expect(all.found(in: Array(journal.utf8)), equals: [])
     }
 
     /// What bob's `watch` says while alice gets new credentials.
@@ -77,9 +77,9 @@ extension SystemTests {
         runuser -u alice -- credctl get --refresh >/dev/null || echo alice got none
         wait
         """)
-      #expect(!refreshed.output.contains("alice got none"), "\(refreshed)")
+      expect(!refreshed.output.contains("alice got none"), "\(refreshed)")
       // He hears of his own.
-      #expect(watched.output.contains("refreshed"), "\(watched)")
+      expect(watched.output.contains("refreshed"), "\(watched)")
       return watched.output + watched.errors + refreshed.output + refreshed.errors
     }
 
@@ -108,8 +108,8 @@ extension SystemTests {
           -exec grep -laF -f /run/secrets -- {} + || true
         rm -f /run/secrets /var/tmp/found
         """)
-      #expect(found == "/var/tmp/found")
-      #expect(try machine.sh("find /var/lib/credd -type f -newer /root/began") != "")
+      expect(found, equals: "/var/tmp/found")
+      expect(try machine.sh("find /var/lib/credd -type f -newer /root/began") != "")
     }
   }
 }

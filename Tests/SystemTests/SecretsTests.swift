@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 extension SystemTests {
@@ -53,7 +54,7 @@ extension SystemTests {
         "credd.service",
         "[Service]\nLoadCredentialEncrypted=corp-token:/etc/credd/corp-token.cred\n")
       _ = try machine.accessKey(of: "alice")
-      #expect(try machine.attempt("grep -r of-this-host /etc/credd").status == 1)
+      expect(try machine.attempt("grep -r of-this-host /etc/credd").status, equals: 1)
     }
 
     /// Without the credential the backend is not asked without a token.
@@ -62,8 +63,8 @@ extension SystemTests {
       try configure()
       try machine.sh("systemctl start credd.service || true")
       let outcome = try machine.attempt("credctl get", as: "alice")
-      #expect(outcome.status != 0)
-      #expect((try machine.journalText() + outcome.errors).contains("CREDENTIALS_DIRECTORY"))
+      expect(outcome.status != 0)
+      expect((try machine.journalText() + outcome.errors).contains("CREDENTIALS_DIRECTORY"))
     }
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 extension SystemTests {
@@ -24,12 +25,12 @@ extension SystemTests {
       let before = try identity(of: "alice")
       try waitForFile()
       let files = "find /var/lib/credd -type f -printf '%f %m %u\\n'"
-      #expect(try machine.sh(files) == "identities 600 credd")
-      #expect(try machine.sh("stat --format='%a %U' /var/lib/credd") == "700 credd")
+      expect(try machine.sh(files), equals: "identities 600 credd")
+      expect(try machine.sh("stat --format='%a %U' /var/lib/credd"), equals: "700 credd")
       try machine.sh("systemctl stop credd.service")
-      #expect(try machine.attempt("grep -rE 'ASIA|eyJ' /var/lib/credd").status == 1)
+      expect(try machine.attempt("grep -rE 'ASIA|eyJ' /var/lib/credd").status, equals: 1)
       _ = try machine.accessKey(of: "alice")
-      #expect(try identity(of: "alice") == before)
+      expect(try identity(of: "alice"), equals: before)
     }
 
     @Test
@@ -56,11 +57,11 @@ extension SystemTests {
       try machine.wait(
         for: "the problem in the status",
         until: "credctl status --json | grep --quiet '\"StateDirectory\": *\"'")
-      #expect(try machine.accessKey(of: "alice") == key)
+      expect(try machine.accessKey(of: "alice"), equals: key)
       try machine.sh("systemctl restart credd.service")
-      #expect(try machine.accessKey(of: "alice") == key)
+      expect(try machine.accessKey(of: "alice"), equals: key)
       let warnings = try machine.journal("PRIORITY=4")
-      #expect(warnings.count == 1, "\(warnings)")
+      expect(warnings.count, equals: 1, "\(warnings)")
     }
   }
 }

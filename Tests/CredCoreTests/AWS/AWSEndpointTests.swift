@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 /// The expected hosts are botocore 1.43's, from the endpoint rule sets of both services.
@@ -192,14 +193,14 @@ struct AWSEndpointTests {
     let cognito = try AWSEndpoint(
       .cognitoIdentity, region: row.region, fips: fips, dualStack: dualStack)
     let sts = try AWSEndpoint(.sts, region: row.region, fips: fips, dualStack: dualStack)
-    #expect(cognito.url == "https://\(row.cognito)/")
-    #expect(sts.url == "https://\(row.sts)/")
+    expect(cognito.url, equals: "https://\(row.cognito)/")
+    expect(sts.url, equals: "https://\(row.sts)/")
   }
 
   @Test func customEndpoint() throws {
     let endpoint = try AWSEndpoint(
       .cognitoIdentity, region: "us-east-1", custom: "http://127.0.0.1:4599")
-    #expect(endpoint.url == "http://127.0.0.1:4599/")
+    expect(endpoint.url, equals: "http://127.0.0.1:4599/")
   }
 
   @Test(arguments: ["ftp://a", "127.0.0.1:4599", "http://", "http://u@h/", "http://h/?a=b", ""])
@@ -222,6 +223,6 @@ struct AWSEndpointTests {
     ("us-gov-east-1", "cognito-identity.us-gov-east-1.amazonaws.com"),
   ])
   func loginsKey(region: String, key: String) {
-    #expect(AWSPartition.loginsKey(region: region) == key)
+    expect(AWSPartition.loginsKey(region: region), equals: key)
   }
 }

@@ -1,18 +1,20 @@
 import CredCore
 import struct SimulationKit.SeededGenerator
+import TestSupport
 import Testing
 
 struct CognitoIdentityTests {
   @Test func getID() throws {
     let request = try Samples.cognito.getID(
       pool: Samples.pool, logins: LoginsMap([("accounts.google.com", Secret("to\"ken"))]))
-    #expect(request.method == .post)
-    #expect(request.url == "https://cognito-identity.us-east-1.amazonaws.com/")
-    #expect(Samples.header(request, "X-Amz-Target") == "AWSCognitoIdentityService.GetId")
-    #expect(Samples.header(request, "Content-Type") == "application/x-amz-json-1.1")
-    #expect(
-      Samples.body(request)
-        == #"{"IdentityPoolId":"\#(Samples.poolText)","Logins":{"accounts.google.com":"to\"ken"}}"#)
+    expect(request.method, equals: .post)
+    expect(request.url, equals: "https://cognito-identity.us-east-1.amazonaws.com/")
+    expect(Samples.header(request, "X-Amz-Target"), equals: "AWSCognitoIdentityService.GetId")
+    expect(Samples.header(request, "Content-Type"), equals: "application/x-amz-json-1.1")
+    expect(
+      Samples.body(request),
+      equals:
+        #"{"IdentityPoolId":"\#(Samples.poolText)","Logins":{"accounts.google.com":"to\"ken"}}"#)
   }
 
   @Test func aDeveloperTokenNeverGoesToGetID() throws {
@@ -27,19 +29,19 @@ struct CognitoIdentityTests {
       identity: Samples.identity,
       logins: LoginsMap([("cognito-identity.amazonaws.com", Secret("t"))]),
       customRoleARN: "arn:aws:iam::123456789012:role/r")
-    #expect(
-      Samples.header(request, "X-Amz-Target")
-        == "AWSCognitoIdentityService.GetCredentialsForIdentity")
-    #expect(
-      Samples.body(request)
-        == #"{"IdentityId":"\#(Samples.identityText)","#
+    expect(
+      Samples.header(request, "X-Amz-Target"),
+      equals: "AWSCognitoIdentityService.GetCredentialsForIdentity")
+    expect(
+      Samples.body(request),
+      equals: #"{"IdentityId":"\#(Samples.identityText)","#
         + #""Logins":{"cognito-identity.amazonaws.com":"t"},"#
         + #""CustomRoleArn":"arn:aws:iam::123456789012:role/r"}"#)
   }
 
   @Test func aGuestSendsNoLogins() throws {
     let guest = try Samples.cognito.getOpenIDToken(identity: Samples.identity)
-    #expect(Samples.body(guest) == #"{"IdentityId":"\#(Samples.identityText)"}"#)
+    expect(Samples.body(guest), equals: #"{"IdentityId":"\#(Samples.identityText)"}"#)
   }
 
   @Test(arguments: [
@@ -74,12 +76,12 @@ struct CognitoReplyTests {
   @Test func readsCredentials() throws {
     let reply = try CognitoIdentity.credentials(
       from: Samples.reply(200, Self.credentials, Self.date))
-    #expect(reply.identity == (try Samples.identity))
-    #expect(reply.credentials.accessKeyID == "ASIAQWERTYUIOPASDFGH")
-    #expect(reply.credentials.secretAccessKey == Secret("wJalrXUtnFEMI/K7MDENG"))
-    #expect(reply.credentials.sessionToken == Secret("IQoJb3Jp+/="))
-    #expect(reply.credentials.expiration == WallTime(milliseconds: 1_767_326_645_000))
-    #expect(reply.serverTime == WallTime(milliseconds: 1_767_323_045_000))
+    expect(reply.identity, equals: try Samples.identity)
+    expect(reply.credentials.accessKeyID, equals: "ASIAQWERTYUIOPASDFGH")
+    expect(reply.credentials.secretAccessKey, equals: Secret("wJalrXUtnFEMI/K7MDENG"))
+    expect(reply.credentials.sessionToken, equals: Secret("IQoJb3Jp+/="))
+    expect(reply.credentials.expiration, equals: WallTime(milliseconds: 1_767_326_645_000))
+    expect(reply.serverTime, equals: WallTime(milliseconds: 1_767_323_045_000))
   }
 
   @Test(arguments: [
@@ -97,14 +99,14 @@ struct CognitoReplyTests {
   ])
   func namesWhatIsWrongAndNeverAValue(old: String, new: String, field: String) {
     let body = Self.credentials.replacing(old, with: new)
-    #expect(body != Self.credentials)
+    expect(body != Self.credentials)
     let failure = failure { () throws(UpstreamFailure) in
       _ = try CognitoIdentity.credentials(from: Samples.reply(200, body, Self.date))
     }
-    #expect(failure?.message.contains("(\(field) ") == true)
-    #expect(failure?.message.contains("wJal") == false)
-    #expect(failure?.code == .cognitoUnavailable)
-    #expect(failure?.failureClass == .transient(retryAfter: nil))
+    expect(failure?.message.contains("(\(field) ") == true)
+    expect(failure?.message.contains("wJal") == false)
+    expect(failure?.code, equals: .cognitoUnavailable)
+    expect(failure?.failureClass, equals: .transient(retryAfter: nil))
   }
 
   @Test(arguments: ["", "null", "[]", "{", "\"ok\"", "{}{}", "\u{FEFF}{}", "<xml/>"])
@@ -121,19 +123,19 @@ struct CognitoReplyTests {
     let failure = failure { () throws(UpstreamFailure) in
       _ = try CognitoIdentity.identity(from: Samples.reply(200, body))
     }
-    #expect(failure == .transport(.tooLarge, from: .cognitoIdentity))
+    expect(failure, equals: .transport(.tooLarge, from: .cognitoIdentity))
   }
 
   @Test func readsIdentityAndToken() throws {
     let id = #"{"IdentityId":"\#(Samples.identityText)"}"#
-    #expect(try CognitoIdentity.identity(from: Samples.reply(200, id)) == Samples.identity)
+    expect(try CognitoIdentity.identity(from: Samples.reply(200, id)), equals: try Samples.identity)
     let body = #"{"IdentityId":"\#(Samples.identityText)","Token":"moto"}"#
     let token = try CognitoIdentity.token(from: Samples.reply(200, body))
-    #expect(token.identity == (try Samples.identity))
-    #expect(token.token.token == Secret("moto"))
+    expect(token.identity, equals: try Samples.identity)
+    expect(token.token.token, equals: Secret("moto"))
     let developer = try CognitoIdentity.developerToken(
       from: Samples.reply(200, body), backend: "corp")
-    #expect(developer == token)
+    expect(developer, equals: token)
   }
 
   @Test func neverTrapsOnMutations() {
@@ -144,8 +146,8 @@ struct CognitoReplyTests {
         headers: [HTTPReply.Header(name: "Date", value: "Fri, 02 Jan 2026 03:04:05 GMT")],
         body: mutations.mutate(Self.credentials))
       let credentials = try? CognitoIdentity.credentials(from: reply).credentials
-      #expect(credentials?.secretAccessKey.isEmpty != true)
-      #expect(credentials?.sessionToken.isEmpty != true)
+      expect(credentials?.secretAccessKey.isEmpty != true)
+      expect(credentials?.sessionToken.isEmpty != true)
     }
   }
 }

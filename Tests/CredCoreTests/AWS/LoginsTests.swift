@@ -1,12 +1,13 @@
 import CredCore
 import struct SimulationKit.SeededGenerator
+import TestSupport
 import Testing
 
 struct IdentityIDTests {
   @Test func readsIDs() throws {
-    #expect(try Samples.pool.region == "us-east-1")
-    #expect(try Samples.pool.description == Samples.poolText)
-    #expect(try IdentityID("eu-west-1:0a-f").region == "eu-west-1")
+    expect(try Samples.pool.region, equals: "us-east-1")
+    expect(try Samples.pool.description, equals: Samples.poolText)
+    expect(try IdentityID("eu-west-1:0a-f").region, equals: "eu-west-1")
   }
 
   @Test(arguments: [
@@ -32,8 +33,8 @@ struct DeveloperTokenTests {
       Secret(
         Samples.jwt(
           #"{"aud":"\#(Samples.poolText)","exp":1767323945.5,"é":"?>"}"#)))
-    #expect(token.expiration == WallTime(milliseconds: 1_767_323_945_500))
-    #expect(token.audience == Samples.poolText)
+    expect(token.expiration, equals: WallTime(milliseconds: 1_767_323_945_500))
+    expect(token.audience, equals: Samples.poolText)
   }
 
   @Test(arguments: [
@@ -44,8 +45,8 @@ struct DeveloperTokenTests {
   ])
   func aClaimThatIsNoTimeIsIgnored(text: String) throws {
     let token = try DeveloperToken(Secret(text))
-    #expect(token.expiration == nil)
-    #expect(token.token.exposedText() == text)
+    expect(token.expiration == nil)
+    expect(token.token.exposedText(), equals: text)
   }
 
   @Test func limits() throws {
@@ -61,7 +62,7 @@ struct DeveloperTokenTests {
     let jwt = Samples.jwt(#"{"exp":1767323945,"iat":1767323045,"aud":"x"}"#)
     for _ in 0..<2000 {
       let token = try? DeveloperToken(mutations.mutate(jwt))
-      if let time = token?.expiration { #expect(time > WallTime(milliseconds: 0)) }
+      if let time = token?.expiration { expect(time > WallTime(milliseconds: 0)) }
     }
   }
 }
@@ -70,10 +71,10 @@ struct LoginsMapTests {
   @Test func replacesPerProviderAndKeepsItsOrder() throws {
     var logins = try LoginsMap([("b", Secret("1")), ("a", Secret("2"))])
     try logins.set("b", token: Secret("3"))
-    #expect(logins.logins.map(\.provider) == ["b", "a"])
-    #expect(logins["b"] == Secret("3"))
+    expect(logins.logins.map(\.provider), equals: ["b", "a"])
+    expect(logins["b"], equals: Secret("3"))
     logins.remove("b")
-    #expect(logins.logins.map(\.provider) == ["a"])
+    expect(logins.logins.map(\.provider), equals: ["a"])
   }
 
   @Test func takesAtMostTenLogins() throws {
@@ -100,6 +101,6 @@ struct LoginsMapTests {
     ("cognito-idp.us-east-1.amazonaws.com/us-east-1_abc", false), ("accounts.google.com", false),
   ])
   func recognisesADeveloperToken(provider: String, isOne: Bool) throws {
-    #expect(try LoginsMap([(provider, Secret("t"))]).holdsDeveloperToken == isOne)
+    expect(try LoginsMap([(provider, Secret("t"))]).holdsDeveloperToken, equals: isOne)
   }
 }

@@ -1,5 +1,6 @@
 import CredCore
 import struct SimulationKit.SeededGenerator
+import TestSupport
 import Testing
 
 struct STSTests {
@@ -15,13 +16,14 @@ struct STSTests {
       roleARN: Self.roleARN, sessionName: "alice@host", duration: 3600,
       policy: #"{"Version": "2012-10-17"}"#, policyARNs: ["arn:aws:iam::aws:policy/ReadOnlyAccess"])
     let request = try sts().assumeRole(query, token: Secret("eyJ.a-b_c~.d+/="))
-    #expect(request.method == .post)
-    #expect(request.url == "https://sts.us-east-1.amazonaws.com/")
-    #expect(
-      Samples.header(request, "Content-Type") == "application/x-www-form-urlencoded; charset=utf-8")
-    #expect(
-      Samples.body(request)
-        == "Action=AssumeRoleWithWebIdentity&Version=2011-06-15"
+    expect(request.method, equals: .post)
+    expect(request.url, equals: "https://sts.us-east-1.amazonaws.com/")
+    expect(
+      Samples.header(request, "Content-Type"),
+      equals: "application/x-www-form-urlencoded; charset=utf-8")
+    expect(
+      Samples.body(request),
+      equals: "Action=AssumeRoleWithWebIdentity&Version=2011-06-15"
         + "&RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Fr&RoleSessionName=alice%40host"
         + "&WebIdentityToken=eyJ.a-b_c~.d%2B%2F%3D&DurationSeconds=3600"
         + "&Policy=%7B%22Version%22%3A%20%222012-10-17%22%7D"
@@ -71,19 +73,19 @@ struct STSTests {
 
   @Test func readsCredentials() throws {
     let reply = try STS.credentials(from: Samples.reply(200, Self.body, CognitoReplyTests.date))
-    #expect(reply.identity == nil)
-    #expect(
-      reply.credentials
-        == Credentials(
-          accessKeyID: "ASIAQWERTYUIOPASDFGH", secretAccessKey: Secret("wJalrXUt/K7&"),
-          sessionToken: Secret("IQoJb3Jp+/="),
-          expiration: WallTime(milliseconds: 1_767_326_645_123), accountID: "123456789012"))
+    expect(reply.identity == nil)
+    expect(
+      reply.credentials,
+      equals: Credentials(
+        accessKeyID: "ASIAQWERTYUIOPASDFGH", secretAccessKey: Secret("wJalrXUt/K7&"),
+        sessionToken: Secret("IQoJb3Jp+/="),
+        expiration: WallTime(milliseconds: 1_767_326_645_123), accountID: "123456789012"))
   }
 
   @Test(arguments: ["arn:aws:sts::12345:assumed-role/r/a", "arn", "", "x:aws:sts::123456789012:a"])
   func anARNOfAnotherFormHasNoAccount(arn: String) throws {
     let body = Self.body.replacing("arn:aws:sts::123456789012:assumed-role/r/alice", with: arn)
-    #expect(try STS.credentials(from: Samples.reply(200, body)).credentials.accountID == nil)
+    expect(try STS.credentials(from: Samples.reply(200, body)).credentials.accountID == nil)
   }
 
   @Test(arguments: [
@@ -108,9 +110,9 @@ struct STSTests {
     let failure = failure { () throws(UpstreamFailure) in
       _ = try STS.credentials(from: Samples.reply(200, body, CognitoReplyTests.date))
     }
-    #expect(failure?.message.contains("(\(field) ") == true)
-    #expect(failure?.message.contains("IQoJ") == false)
-    #expect(failure?.code == .cognitoUnavailable)
+    expect(failure?.message.contains("(\(field) ") == true)
+    expect(failure?.message.contains("IQoJ") == false)
+    expect(failure?.code, equals: .cognitoUnavailable)
   }
 
   @Test(arguments: [
@@ -124,7 +126,7 @@ struct STSTests {
     let failure = failure { () throws(UpstreamFailure) in
       _ = try STS.credentials(from: Samples.reply(status, body))
     }
-    #expect(failure?.message.contains("AKID") == false)
+    expect(failure?.message.contains("AKID") == false)
   }
 
   @Test func neverTrapsOnMutations() {
@@ -133,7 +135,7 @@ struct STSTests {
       let reply = HTTPReply(
         status: Bool.random(using: &mutations) ? 200 : 400, body: mutations.mutate(Self.body))
       let credentials = try? STS.credentials(from: reply).credentials
-      #expect(credentials?.secretAccessKey.isEmpty != true)
+      expect(credentials?.secretAccessKey.isEmpty != true)
     }
   }
 }

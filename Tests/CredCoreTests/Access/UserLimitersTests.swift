@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -14,10 +15,10 @@ struct PasswordLimiterTests {
   @Test func afterThreeFailuresEachFurtherAttemptWaits() {
     var limiter = PasswordLimiter()
     for _ in 0..<3 {
-      #expect(limiter.pause(before: attempt(), now: start) == nil)
+      expect(limiter.pause(before: attempt(), now: start) == nil)
       limiter.failed(attempt(), now: start)
     }
-    #expect(limiter.pause(before: attempt(), now: start) == .seconds(2))
+    expect(limiter.pause(before: attempt(), now: start), equals: .seconds(2))
   }
 
   @Test func eachFurtherFailureDoublesThePauseUpToFiveMinutes() {
@@ -29,19 +30,19 @@ struct PasswordLimiterTests {
       let pause = limiter.pause(before: attempt(), now: now) ?? .zero
       pauses.append(pause)
       now = now + pause
-      #expect(limiter.pause(before: attempt(), now: now) == nil)
+      expect(limiter.pause(before: attempt(), now: now) == nil)
     }
-    #expect(Array(pauses[..<7]) == [0, 0, 2, 4, 8, 16, 32].map { Duration.seconds($0) })
-    #expect(pauses.last == .seconds(300))
+    expect(Array(pauses[..<7]), equals: [0, 0, 2, 4, 8, 16, 32].map { Duration.seconds($0) })
+    expect(pauses.last, equals: .seconds(300))
   }
 
   @Test func aSuccessClearsTheFailuresOfItsUserName() {
     var limiter = PasswordLimiter()
     for _ in 0..<5 { limiter.failed(attempt(), now: start) }
     limiter.succeeded(attempt())
-    #expect(limiter.pause(before: attempt(), now: start) == nil)
+    expect(limiter.pause(before: attempt(), now: start) == nil)
     limiter.failed(attempt(), now: start)
-    #expect(limiter.pause(before: attempt(), now: start) == nil)
+    expect(limiter.pause(before: attempt(), now: start) == nil)
   }
 
   @Test func aSuccessWithOneUserNameClearsNoOther() {
@@ -51,24 +52,24 @@ struct PasswordLimiterTests {
       limiter.succeeded(attempt("mallory"))
       limiter.succeeded(attempt("victim", profile: "other"))
     }
-    #expect(limiter.pause(before: attempt("victim"), now: start) == .seconds(2))
-    #expect(limiter.pause(before: attempt("mallory"), now: start) == nil)
+    expect(limiter.pause(before: attempt("victim"), now: start), equals: .seconds(2))
+    expect(limiter.pause(before: attempt("mallory"), now: start) == nil)
   }
 
   @Test func noSuccessClearsTheFailuresInAll() {
     var limiter = PasswordLimiter()
     for number in 0..<Limits.User.freeFailuresInAll {
       let victim = attempt("victim\(number)")
-      #expect(limiter.pause(before: victim, now: start) == nil)
+      expect(limiter.pause(before: victim, now: start) == nil)
       limiter.failed(victim, now: start)
       limiter.succeeded(attempt("mallory"))
       limiter.succeeded(victim)
     }
     // Whichever name, and whichever profile.
     for next in [attempt("mallory"), attempt("new", profile: "other")] {
-      #expect(limiter.pause(before: next, now: start) == .seconds(2))
+      expect(limiter.pause(before: next, now: start), equals: .seconds(2))
     }
-    #expect(limiter.pause(before: attempt("new", uid: 1001), now: start) == nil)
+    expect(limiter.pause(before: attempt("new", uid: 1001), now: start) == nil)
   }
 
   @Test func failuresAreForgottenAnHourAfterTheirPause() {
@@ -77,16 +78,16 @@ struct PasswordLimiterTests {
     let end = start + .seconds(8)
     var early = limiter
     early.failed(attempt(), now: end + .seconds(3599))
-    #expect(early.pause(before: attempt(), now: end + .seconds(3599)) == .seconds(16))
+    expect(early.pause(before: attempt(), now: end + .seconds(3599)), equals: .seconds(16))
     limiter.failed(attempt(), now: end + .seconds(3600))
-    #expect(limiter.pause(before: attempt(), now: end + .seconds(3600)) == nil)
+    expect(limiter.pause(before: attempt(), now: end + .seconds(3600)) == nil)
   }
 
   @Test func failuresOfOneUserDoNotCountForAnother() {
     var limiter = PasswordLimiter()
     for _ in 0..<20 { limiter.failed(attempt(), now: start) }
-    #expect(limiter.pause(before: attempt(uid: 1001), now: start) == nil)
-    #expect(limiter.pause(before: attempt(uid: 0), now: start) == nil)
+    expect(limiter.pause(before: attempt(uid: 1001), now: start) == nil)
+    expect(limiter.pause(before: attempt(uid: 0), now: start) == nil)
   }
 
   @Test func aFullTableForgetsThePauseThatEndsFirst() {
@@ -95,7 +96,7 @@ struct PasswordLimiterTests {
     for uid in 0..<UInt32(PasswordLimiter.records) {
       limiter.failed(attempt(uid: 10_000 + uid), now: start)
     }
-    #expect(limiter.pause(before: attempt(uid: 1), now: start) == .seconds(300))
+    expect(limiter.pause(before: attempt(uid: 1), now: start), equals: .seconds(300))
   }
 }
 
@@ -115,16 +116,16 @@ struct FactorLimiterTests {
   @Test func aFactorHasACountOfItsOwn() throws {
     var limiter = PasswordLimiter()
     for _ in 0..<Limits.User.freeFailuresOfFactor {
-      #expect(limiter.pause(before: try factor(), now: start) == nil)
+      expect(limiter.pause(before: try factor(), now: start) == nil)
       limiter.failed(try factor(), now: start)
     }
-    #expect(limiter.pause(before: try factor(), now: start) == .seconds(2))
+    expect(limiter.pause(before: try factor(), now: start), equals: .seconds(2))
     for other in [try factor("bob"), try factor(client: "other"), try factor("Alice")] {
-      #expect(limiter.pause(before: other, now: start) == nil)
+      expect(limiter.pause(before: other, now: start) == nil)
     }
     // The name may be typed in two ways that Swift takes as equal.
     let composed = [try factor("\u{E9}"), try factor("e\u{301}")]
-    #expect(composed[0] != composed[1])
+    expect(composed[0] != composed[1])
   }
 
   @Test func aFloodOfOthersDoesNotEndTheCountOfTheOneWhoIsAttacked() throws {
@@ -138,7 +139,7 @@ struct FactorLimiterTests {
         PasswordLimiter.Attempt(uid: 10_000 + uid, profile: "work", username: "bob"), now: later)
     }
     limiter.failed(victim, now: later)
-    #expect(limiter.pause(before: victim, now: later) == .seconds(128))
+    expect(limiter.pause(before: victim, now: later), equals: .seconds(128))
   }
 }
 
@@ -148,33 +149,33 @@ struct CallAllowanceTests {
   @Test func aBurstIsAllowedAndThenARate() {
     var allowance = CallAllowance()
     for _ in 0..<Limits.User.calls {
-      #expect(allowance.pause(of: 1, now: start) == nil)
+      expect(allowance.pause(of: 1, now: start) == nil)
       allowance.spent(by: 1, now: start)
     }
-    #expect(allowance.pause(of: 1, now: start) == Limits.User.callPause)
+    expect(allowance.pause(of: 1, now: start), equals: Limits.User.callPause)
     let later = start + Limits.User.callPause
-    #expect(allowance.pause(of: 1, now: later) == nil)
+    expect(allowance.pause(of: 1, now: later) == nil)
     allowance.spent(by: 1, now: later)
-    #expect(allowance.pause(of: 1, now: later) == Limits.User.callPause)
+    expect(allowance.pause(of: 1, now: later), equals: Limits.User.callPause)
   }
 
   @Test func callsOfOneUserDoNotCountForAnother() {
     var allowance = CallAllowance()
     for _ in 0..<Limits.User.calls { allowance.spent(by: 1, now: start) }
-    #expect(allowance.pause(of: 2, now: start) == nil)
+    expect(allowance.pause(of: 2, now: start) == nil)
   }
 
   @Test func callsThatAreNeverRefusedCauseNoLongWait() {
     var allowance = CallAllowance()
     for _ in 0..<10_000 { allowance.spent(by: 1, now: start) }
-    #expect(allowance.pause(of: 1, now: start) == Limits.User.callPause)
+    expect(allowance.pause(of: 1, now: start), equals: Limits.User.callPause)
   }
 
   @Test func aFullTableForgetsTheUserWithTheFewestCalls() {
     var allowance = CallAllowance()
     for _ in 0..<Limits.User.calls { allowance.spent(by: 0, now: start) }
     for uid in 1..<UInt32(CallAllowance.users + 100) { allowance.spent(by: uid, now: start) }
-    #expect(allowance.pause(of: 0, now: start) != nil)
+    expect(allowance.pause(of: 0, now: start) != nil)
   }
 }
 
@@ -188,36 +189,38 @@ struct NoticeLimiterTests {
 
   @Test func theFirstNoticePassesAndTheOthersAreCounted() {
     var limiter = NoticeLimiter(burst: 1)
-    #expect(limiter.admit(subject(), now: start) == 0)
+    expect(limiter.admit(subject(), now: start), equals: 0)
     for second in 1..<60 {
-      #expect(limiter.admit(subject(), now: start + .seconds(second)) == nil)
+      expect(limiter.admit(subject(), now: start + .seconds(second)) == nil)
     }
-    #expect(limiter.admit(subject(), now: start + .seconds(60)) == 59)
-    #expect(limiter.admit(subject(), now: start + .seconds(61)) == nil)
-    #expect(limiter.admit(subject(), now: start + .seconds(200)) == 1)
+    expect(limiter.admit(subject(), now: start + .seconds(60)), equals: 59)
+    expect(limiter.admit(subject(), now: start + .seconds(61)) == nil)
+    expect(limiter.admit(subject(), now: start + .seconds(200)), equals: 1)
   }
 
   @Test func allNoticesOfABurstPass() {
     var limiter = NoticeLimiter(burst: 3)
     let passed = (0..<10).map { _ in limiter.admit(subject(), now: start) }
-    #expect(passed == [0, 0, 0] + [Int?](repeating: nil, count: 7))
+    expect(passed, equals: [0, 0, 0] + [Int?](repeating: nil, count: 7))
   }
 
   @Test func aDifferentNoticeIsNoRepeat() {
     var limiter = NoticeLimiter(burst: 1)
-    #expect(limiter.admit(subject(), now: start) == 0)
-    #expect(limiter.admit(subject(1001), now: start) == 0)
-    #expect(limiter.admit(subject(1000, "a.service"), now: start) == 0)
-    #expect(limiter.admit(subject(1000, "b.service"), now: start) == 0)
-    #expect(limiter.admit(subject(1000, "a.service"), now: start) == nil)
+    expect(limiter.admit(subject(), now: start), equals: 0)
+    expect(limiter.admit(subject(1001), now: start), equals: 0)
+    expect(limiter.admit(subject(1000, "a.service"), now: start), equals: 0)
+    expect(limiter.admit(subject(1000, "b.service"), now: start), equals: 0)
+    expect(limiter.admit(subject(1000, "a.service"), now: start) == nil)
   }
 
   @Test func theNumberOfSubjectsIsBounded() {
     var limiter = NoticeLimiter(burst: 1)
-    for uid in 0..<20_000 as Range<UInt32> { #expect(limiter.admit(subject(uid), now: start) == 0) }
+    for uid in 0..<20_000 as Range<UInt32> {
+      expect(limiter.admit(subject(uid), now: start), equals: 0)
+    }
     // The latest is still known; the oldest may be said once more.
-    #expect(limiter.admit(subject(19_999), now: start) == nil)
-    #expect(limiter.admit(subject(0), now: start) == 0)
+    expect(limiter.admit(subject(19_999), now: start) == nil)
+    expect(limiter.admit(subject(0), now: start), equals: 0)
   }
 }
 
@@ -226,15 +229,16 @@ struct AccountLimiterTests {
     var limiter = AccountLimiter()
     // Three times for one name, then five for one user.
     for second in [0.0, 1, 2] {
-      #expect(limiter.attempt(by: 1, username: "a", at: "x", now: .seconds(second)) == nil)
+      expect(limiter.attempt(by: 1, username: "a", at: "x", now: .seconds(second)) == nil)
     }
-    #expect(
-      limiter.attempt(by: 1, username: "a", at: "x", now: .seconds(10)) == .seconds(3600 - 10))
+    expect(
+      limiter.attempt(by: 1, username: "a", at: "x", now: .seconds(10)), equals: .seconds(3600 - 10)
+    )
     for name in ["b", "c"] {
-      #expect(limiter.attempt(by: 1, username: name, at: "x", now: .seconds(10)) == nil)
+      expect(limiter.attempt(by: 1, username: name, at: "x", now: .seconds(10)) == nil)
     }
-    #expect(limiter.attempt(by: 1, username: "d", at: "x", now: .seconds(11)) == .seconds(589))
-    #expect(limiter.attempt(by: 1, username: "d", at: "x", now: .seconds(600)) == nil)
+    expect(limiter.attempt(by: 1, username: "d", at: "x", now: .seconds(11)), equals: .seconds(589))
+    expect(limiter.attempt(by: 1, username: "d", at: "x", now: .seconds(600)) == nil)
     // Another user is free, as long as the backend is.
     var accepted = 0
     for uid in 100..<200 as Range<UInt32> {
@@ -242,20 +246,20 @@ struct AccountLimiterTests {
         accepted += 1
       }
     }
-    #expect(accepted == 30)
-    #expect(limiter.attempt(by: 300, username: "a", at: "y", now: .seconds(700)) == nil)
-    #expect(limiter.attempt(by: 300, username: "a", at: "x", now: .seconds(760)) == nil)
+    expect(accepted, equals: 30)
+    expect(limiter.attempt(by: 300, username: "a", at: "y", now: .seconds(700)) == nil)
+    expect(limiter.attempt(by: 300, username: "a", at: "x", now: .seconds(760)) == nil)
   }
 
   @Test func codesOfSignInsAreSharedByTheUsersOfABackend() {
     var limiter = AccountLimiter.ofCodes
     for uid in 0..<40 as Range<UInt32> {
-      #expect(limiter.attempt(by: uid, username: "a", at: "x", now: .seconds(1)) == nil)
+      expect(limiter.attempt(by: uid, username: "a", at: "x", now: .seconds(1)) == nil)
     }
-    #expect(limiter.pause(of: 0, username: "a", at: "x", now: .seconds(2)) == .seconds(59))
-    #expect(limiter.pause(of: 0, username: "a", at: nil, now: .seconds(2)) == nil)
-    #expect(limiter.pause(of: 99, username: "a", at: "x", now: .seconds(2)) == nil)
-    #expect(limiter.pause(of: 0, username: "a", at: "x", now: .seconds(61)) == nil)
+    expect(limiter.pause(of: 0, username: "a", at: "x", now: .seconds(2)), equals: .seconds(59))
+    expect(limiter.pause(of: 0, username: "a", at: nil, now: .seconds(2)) == nil)
+    expect(limiter.pause(of: 99, username: "a", at: "x", now: .seconds(2)) == nil)
+    expect(limiter.pause(of: 0, username: "a", at: "x", now: .seconds(61)) == nil)
   }
 
   @Test func aFloodOfOthersDoesNotEndACount() {
@@ -264,6 +268,6 @@ struct AccountLimiterTests {
     for uid in 0..<UInt32(AccountLimiter.records + 10) {
       limiter.count(by: 1000 + uid, username: "b", at: nil, now: .seconds(2))
     }
-    #expect(limiter.pause(of: 1, username: "a", at: nil, now: .seconds(3)) == .seconds(598))
+    expect(limiter.pause(of: 1, username: "a", at: nil, now: .seconds(3)), equals: .seconds(598))
   }
 }

@@ -46,14 +46,14 @@ struct AdmissionWalkTests {
       default: gate.advance(by: .random(in: 0..<2, using: &generator))
       }
       for id in gate.admitted[seen...] {
-        #expect(open.removeValue(forKey: id) != nil, "\(id) admitted twice or unasked")
+        expect(open.removeValue(forKey: id) != nil, "\(id) admitted twice or unasked")
         underWay.insert(id)
       }
       seen = gate.admitted.count
       for id in gate.refused.keys { open[id] = nil }
-      #expect(underWay.count <= width)
-      #expect(gate.admission.nextWake > gate.now)
-      #expect(open.values.allSatisfy { gate.now - $0 <= .seconds(60) })
+      expect(underWay.count <= width)
+      expect(gate.admission.nextWake > gate.now)
+      expect(open.values.allSatisfy { gate.now - $0 <= .seconds(60) })
     }
     checkRate(gate.times, rate)
     checkPlaces(&gate, underWay, width)
@@ -66,7 +66,7 @@ struct AdmissionWalkTests {
       tokens += (time - counted).inSeconds * Double(rate.count) / rate.unit.duration.inSeconds
       tokens = min(tokens, Double(rate.burst)) - 1
       counted = time
-      #expect(tokens > -0.001)
+      expect(tokens > -0.001)
     }
   }
 
@@ -86,27 +86,27 @@ struct AdmissionWalkTests {
     let ended = gate.admitted.count
     for _ in 0...width { gate.ask(inPerson: true) }
     gate.advance(by: 50)
-    #expect(gate.admitted.count == ended + width)
+    expect(gate.admitted.count, equals: ended + width)
   }
 }
 
 struct RateTests {
   @Test(arguments: ["1/s", "25/s", "10000/s", "90/m", "1/m"])
   func aRateIsReadAsItIsWritten(_ text: String) {
-    #expect(Rate(written: text)?.written == text)
+    expect(Rate(written: text)?.written, equals: text)
   }
 
   @Test(arguments: [
     "", "25", "/s", "0/s", "-1/s", "10001/s", "1/h", "1/s/s", "1 /s", "+5/s", "1/S",
   ])
   func otherTextsAreNoRates(_ text: String) {
-    #expect(Rate(written: text) == nil)
+    expect(Rate(written: text) == nil)
   }
 
   @Test func aRateCountsItsCalls() {
-    #expect(Rate.perSecond(50).calls(in: .seconds(1800)) == 90_000)
-    #expect(Rate.perMinute(90).calls(in: .seconds(2)) == 3)
-    #expect(Rate.perSecond(200).burst == 40)
-    #expect(Rate.perMinute(1).burst == 1)
+    expect(Rate.perSecond(50).calls(in: .seconds(1800)), equals: 90_000)
+    expect(Rate.perMinute(90).calls(in: .seconds(2)), equals: 3)
+    expect(Rate.perSecond(200).burst, equals: 40)
+    expect(Rate.perMinute(1).burst, equals: 1)
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 struct ExecBackendTests {
@@ -14,14 +15,16 @@ struct ExecBackendTests {
 
   @Test func sharesTheJSONOfTheHTTPBackend() throws {
     let input = try backend.standardInput(Samples.query)
-    #expect(
-      input.exposedText()
-        == #"{"IdentityPoolId":"\#(Samples.poolText)","DeveloperProviderName":"login.example.app","#
+    expect(
+      input.exposedText(),
+      equals:
+        #"{"IdentityPoolId":"\#(Samples.poolText)","DeveloperProviderName":"login.example.app","#
         + #""DeveloperUserIdentifier":"alice"}"# + "\n")
     let outcome = ExecOutcome(
       ending: .exited(0), standardOutput: Secret(TokenCallbackTests.body + "\n"),
       standardError: Array("a warning".utf8))
-    #expect(try backend.token(from: outcome, to: Samples.query).identity == Samples.identity)
+    expect(
+      try backend.token(from: outcome, to: Samples.query).identity, equals: try Samples.identity)
   }
 
   @Test(
@@ -57,17 +60,17 @@ struct ExecBackendTests {
       ExecOutcome(
         ending: ending, standardOutput: Secret(TokenCallbackTests.body),
         standardError: Array("vault\u{7} is sealed\nsecond line".utf8)))
-    #expect(failure?.failureClass == failureClass)
-    #expect(failure?.code == code)
-    #expect(failure?.severity == severity)
-    #expect(failure?.message.hasPrefix("backend 'corp'") == true)
-    #expect(failure?.message.hasSuffix(": vault is sealed)") == true)
+    expect(failure?.failureClass, equals: failureClass)
+    expect(failure?.code, equals: code)
+    expect(failure?.severity, equals: severity)
+    expect(failure?.message.hasPrefix("backend 'corp'") == true)
+    expect(failure?.message.hasSuffix(": vault is sealed)") == true)
   }
 
   @Test(arguments: ["", "null", "{}", "Token: x"])
   func refusesOutputThatIsNoReply(output: String) {
     let failure = failure(ExecOutcome(ending: .exited(0), standardOutput: Secret(output)))
-    #expect(failure?.code == .backendUnavailable)
-    #expect(failure?.severity == .operatorMustAct)
+    expect(failure?.code, equals: .backendUnavailable)
+    expect(failure?.severity, equals: .operatorMustAct)
   }
 }

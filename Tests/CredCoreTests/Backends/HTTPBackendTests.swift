@@ -1,5 +1,6 @@
 import CredCore
 import struct SimulationKit.SeededGenerator
+import TestSupport
 import Testing
 
 struct TokenCallbackTests {
@@ -24,14 +25,15 @@ struct TokenCallbackTests {
       headers: [HTTPHeader(checkingName: "X-Team", value: Secret("infra"))],
       hostToken: Secret("s3cret\n")
     ).tokenRequest(query, url: Self.url)
-    #expect(request.method == .post)
-    #expect(request.url == Self.url)
-    #expect(Samples.header(request, "Content-Type") == "application/json")
-    #expect(Samples.header(request, "X-Team") == "infra")
-    #expect(Samples.header(request, "Authorization") == "Bearer s3cret")
-    #expect(
-      Samples.body(request)
-        == #"{"IdentityPoolId":"\#(Samples.poolText)","DeveloperProviderName":"login.example.app","#
+    expect(request.method, equals: .post)
+    expect(request.url, equals: Self.url)
+    expect(Samples.header(request, "Content-Type"), equals: "application/json")
+    expect(Samples.header(request, "X-Team"), equals: "infra")
+    expect(Samples.header(request, "Authorization"), equals: "Bearer s3cret")
+    expect(
+      Samples.body(request),
+      equals:
+        #"{"IdentityPoolId":"\#(Samples.poolText)","DeveloperProviderName":"login.example.app","#
         + #""DeveloperUserIdentifier":"alice","IdentityId":"\#(Samples.identityText)","#
         + #""Logins":{"accounts.google.com":"g"}}"#)
   }
@@ -43,25 +45,25 @@ struct TokenCallbackTests {
     for request in [
       try both.tokenRequest(query, url: Self.url), try both.signOutRequest(query, url: Self.url),
     ] {
-      #expect(Samples.header(request, "Authorization") == "Bearer session")
-      #expect(Samples.header(request, "Credd-Host-Authorization") == "Bearer host")
+      expect(Samples.header(request, "Authorization"), equals: "Bearer session")
+      expect(Samples.header(request, "Credd-Host-Authorization"), equals: "Bearer host")
     }
     let alone = HTTPBackend(name: "corp", sessionToken: Secret("session"))
     let request = try alone.tokenRequest(query, url: Self.url)
-    #expect(Samples.header(request, "Authorization") == "Bearer session")
-    #expect(Samples.header(request, "Credd-Host-Authorization") == nil)
+    expect(Samples.header(request, "Authorization"), equals: "Bearer session")
+    expect(Samples.header(request, "Credd-Host-Authorization") == nil)
   }
 
   @Test func theCallerIsNamedWhereTheBackendWantsIt() throws {
     var query = try Samples.query
     query.caller = CallerNote(user: "alice", uid: 1000, unit: "a.service", purpose: "backup")
     let full = Samples.body(try Self.backend.tokenRequest(query, url: Self.url))
-    #expect(
+    expect(
       full.hasSuffix(
         #","Caller":{"User":"alice","Uid":1000,"Unit":"a.service","Purpose":"backup"}}"#))
     query.caller = CallerNote(user: nil, uid: 1000)
     let nameless = Samples.body(try Self.backend.tokenRequest(query, url: Self.url))
-    #expect(nameless.hasSuffix(#","Caller":{"Uid":1000}}"#))
+    expect(nameless.hasSuffix(#","Caller":{"Uid":1000}}"#))
   }
 
   @Test(arguments: [401, 403])
@@ -70,29 +72,29 @@ struct TokenCallbackTests {
       let reply = Samples.reply(status, #"{"\#(name)":"HostNotAuthorized","Message":"expired"}"#)
       let refusal = self.failure(reply)
       let failure = try #require(refusal)
-      #expect(failure.code == .backendRejected)
-      #expect(failure.severity == .operatorMustAct)
-      #expect(failure.failureClass == .permanentConfiguration)
-      #expect(failure.message.contains("bearer_token_file"))
+      expect(failure.code, equals: .backendRejected)
+      expect(failure.severity, equals: .operatorMustAct)
+      expect(failure.failureClass, equals: .permanentConfiguration)
+      expect(failure.message.contains("bearer_token_file"))
     }
-    #expect(failure(Samples.reply(status, #"{"Code":"Unauthorized"}"#))?.refusesHost == false)
-    #expect(failure(Samples.reply(500, #"{"Code":"HostNotAuthorized"}"#))?.refusesHost == false)
+    expect(failure(Samples.reply(status, #"{"Code":"Unauthorized"}"#))?.refusesHost == false)
+    expect(failure(Samples.reply(500, #"{"Code":"HostNotAuthorized"}"#))?.refusesHost == false)
   }
 
   @Test func aForcedRefreshSaysSo() throws {
     let plain = try Self.backend.tokenRequest(Samples.query, url: Self.url)
-    #expect(Samples.header(plain, "Cache-Control") == nil)
+    expect(Samples.header(plain, "Cache-Control") == nil)
     let forced = try Self.backend.tokenRequest(Samples.query, url: Self.url, isForced: true)
-    #expect(Samples.header(forced, "Cache-Control") == "no-cache")
+    expect(Samples.header(forced, "Cache-Control"), equals: "no-cache")
   }
 
   @Test func getSendsNothingButItsURL() throws {
     let request = try Self.backend.tokenRequest(
       Samples.query, method: .get, url: "https://a/b?user=alice")
-    #expect(request.method == .get)
-    #expect(request.body.isEmpty)
-    #expect(Samples.header(request, "Content-Type") == nil)
-    #expect(Samples.header(request, "Authorization") == nil)
+    expect(request.method, equals: .get)
+    expect(request.body.isEmpty)
+    expect(Samples.header(request, "Content-Type") == nil)
+    expect(Samples.header(request, "Authorization") == nil)
   }
 
   @Test func configuredHeadersReplaceCreddsAndTheBearerTokenBoth() throws {
@@ -103,8 +105,8 @@ struct TokenCallbackTests {
     let backend = HTTPBackend(name: "corp", headers: headers, hostToken: Secret("session"))
     let request = try backend.tokenRequest(Samples.query, url: Self.url)
     let names = request.headers.map { $0.name.lowercased() }
-    #expect(names.sorted() == ["accept", "authorization", "content-type"])
-    #expect(Samples.header(request, "Authorization") == "Bearer session")
+    expect(names.sorted(), equals: ["accept", "authorization", "content-type"])
+    expect(Samples.header(request, "Authorization"), equals: "Bearer session")
   }
 
   @Test(arguments: ["", " \n", "a b", "a\r\nX: y", "é"])
@@ -129,8 +131,8 @@ struct TokenCallbackTests {
   ])
   func readsBothSpellings(body: String) throws {
     let reply = try Self.backend.token(from: Samples.reply(200, body), to: Samples.query)
-    #expect(reply.identity == (try Samples.identity))
-    #expect(reply.token.token == Secret("token-of-alice"))
+    expect(reply.identity, equals: try Samples.identity)
+    expect(reply.token.token, equals: Secret("token-of-alice"))
   }
 
   @Test(arguments: [
@@ -140,10 +142,10 @@ struct TokenCallbackTests {
   ])
   func refusesAnotherPool(body: String) {
     let failure = failure(Samples.reply(200, body))
-    #expect(failure?.failureClass == .permanentConfiguration)
-    #expect(failure?.code == .poolMisconfigured)
-    #expect(failure?.severity == .operatorMustAct)
-    #expect(failure?.message.hasPrefix("backend 'corp'") == true)
+    expect(failure?.failureClass, equals: .permanentConfiguration)
+    expect(failure?.code, equals: .poolMisconfigured)
+    expect(failure?.severity, equals: .operatorMustAct)
+    expect(failure?.message.hasPrefix("backend 'corp'") == true)
   }
 
   @Test(arguments: [
@@ -163,15 +165,15 @@ struct TokenCallbackTests {
   ])
   func namesTheProblem(body: String, wrong: String) {
     let failure = failure(Samples.reply(200, body))
-    #expect(failure?.message.contains(wrong) == true)
-    #expect(failure?.code == .backendUnavailable)
-    #expect(failure?.failureClass == .transient(retryAfter: nil))
-    #expect(failure?.severity == .operatorMustAct)
+    expect(failure?.message.contains(wrong) == true)
+    expect(failure?.code, equals: .backendUnavailable)
+    expect(failure?.failureClass, equals: .transient(retryAfter: nil))
+    expect(failure?.severity, equals: .operatorMustAct)
   }
 
   @Test func refusesALargeReply() {
     let body = #"{"x":"\#(String(repeating: "x", count: Limits.Upstream.backendReplyBytes))"}"#
-    #expect(failure(Samples.reply(200, body)) == .transport(.tooLarge, from: .backend("corp")))
+    expect(failure(Samples.reply(200, body)), equals: .transport(.tooLarge, from: .backend("corp")))
   }
 
   @Test(
@@ -198,10 +200,10 @@ struct TokenCallbackTests {
   ) {
     let headers = status == 429 || status == 503 ? ["Retry-After": "9"] : [:]
     let failure = failure(Samples.reply(status, #"{"message":"because"}"#, headers))
-    #expect(failure?.failureClass == failureClass)
-    #expect(failure?.code == code)
-    #expect(failure?.severity == severity)
-    #expect(failure?.message.hasSuffix("(status \(status): because)") == true)
+    expect(failure?.failureClass, equals: failureClass)
+    expect(failure?.code, equals: code)
+    expect(failure?.severity, equals: severity)
+    expect(failure?.message.hasSuffix("(status \(status): because)") == true)
   }
 
   /// Nobody could sign in there: only the operator can act.
@@ -211,18 +213,18 @@ struct TokenCallbackTests {
     let found = CredCoreTests.failure { () throws(UpstreamFailure) in
       _ = try http.token(from: Samples.reply(401, "no"), to: query)
     }
-    #expect(found?.code == .backendRejected)
-    #expect(found?.failureClass == .permanentConfiguration)
-    #expect(found?.severity == .operatorMustAct)
-    #expect(found?.message.contains("check bearer_token_file (status 401: no)") == true)
-    #expect(found?.protocolError.kind == .permanent)
+    expect(found?.code, equals: .backendRejected)
+    expect(found?.failureClass, equals: .permanentConfiguration)
+    expect(found?.severity, equals: .operatorMustAct)
+    expect(found?.message.contains("check bearer_token_file (status 401: no)") == true)
+    expect(found?.protocolError.kind, equals: .permanent)
   }
 
   @Test func aWebPageIsNoReply() {
     let failure = failure(Samples.reply(200, "\n<html><h1>Sign in to HotelWiFi</h1>"))
-    #expect(failure?.message.contains("captive portal") == true)
-    #expect(failure?.message.contains("HotelWiFi") == false)
-    #expect(failure?.failureClass == .transient(retryAfter: nil))
+    expect(failure?.message.contains("captive portal") == true)
+    expect(failure?.message.contains("HotelWiFi") == false)
+    expect(failure?.failureClass, equals: .transient(retryAfter: nil))
   }
 
   @Test func neverRepeatsTheBearerToken() {
@@ -232,7 +234,7 @@ struct TokenCallbackTests {
       do { query = try Samples.query } catch { return }
       _ = try backend.token(from: Samples.reply(403, "no such token: short-one"), to: query)
     }
-    #expect(failure?.message.hasSuffix("(status 403)") == true)
+    expect(failure?.message.hasSuffix("(status 403)") == true)
   }
 
   @Test func neverTrapsOnMutations() throws {
@@ -242,7 +244,7 @@ struct TokenCallbackTests {
       let reply = HTTPReply(
         status: Bool.random(using: &mutations) ? 200 : 403, body: mutations.mutate(Self.body))
       let token = try? Self.backend.token(from: reply, to: query)
-      #expect(token?.token.token.isEmpty != true)
+      expect(token?.token.token.isEmpty != true)
     }
   }
 }
@@ -254,21 +256,22 @@ struct PasswordSignInTests {
     let request = try backend.signInRequest(
       username: "alice", password: Secret("p\"w"), developerProvider: Samples.provider,
       url: "https://auth.example.com/login")
-    #expect(request.url == "https://auth.example.com/login")
-    #expect(
-      Samples.body(request)
-        == #"{"Username":"alice","Password":"p\"w","DeveloperProviderName":"login.example.app"}"#)
-    #expect("\(request)".contains("p\"w") == false)
+    expect(request.url, equals: "https://auth.example.com/login")
+    expect(
+      Samples.body(request),
+      equals: #"{"Username":"alice","Password":"p\"w","DeveloperProviderName":"login.example.app"}"#
+    )
+    expect("\(request)".contains("p\"w") == false)
   }
 
   @Test func readsTheSession() throws {
     let named = try backend.session(
       from: Samples.reply(200, #"{"SessionToken":"s","DeveloperUserIdentifier":"u1"}"#))
-    #expect(named.token == Secret("s"))
-    #expect(named.developerUserIdentifier == "u1")
+    expect(named.token, equals: Secret("s"))
+    expect(named.developerUserIdentifier, equals: "u1")
     let plain = try backend.session(
       from: Samples.reply(200, #"{"sessionToken":"s","developerUserIdentifier":null}"#))
-    #expect(plain.developerUserIdentifier == nil)
+    expect(plain.developerUserIdentifier == nil)
   }
 
   @Test(arguments: [
@@ -281,7 +284,7 @@ struct PasswordSignInTests {
     let failure = failure { () throws(UpstreamFailure) in
       _ = try backend.session(from: Samples.reply(200, body))
     }
-    #expect(failure?.code == .backendUnavailable)
+    expect(failure?.code, equals: .backendUnavailable)
   }
 
   @Test(
@@ -296,9 +299,9 @@ struct PasswordSignInTests {
     let failure = failure { () throws(UpstreamFailure) in
       _ = try backend.session(from: Samples.reply(status, "wrong password: hunter2"))
     }
-    #expect(failure?.failureClass == failureClass)
-    #expect(failure?.code == code)
-    #expect(failure?.message.contains("hunter2") == false)
+    expect(failure?.failureClass, equals: failureClass)
+    expect(failure?.code, equals: code)
+    expect(failure?.message.contains("hunter2") == false)
   }
 
   @Test func neverTrapsOnMutations() {
@@ -306,7 +309,7 @@ struct PasswordSignInTests {
     let body = #"{"SessionToken":"s","DeveloperUserIdentifier":"u1"}"#
     for _ in 0..<2000 {
       let session = try? backend.session(from: HTTPReply(status: 200, body: mutations.mutate(body)))
-      #expect(session?.token.isEmpty != true)
+      expect(session?.token.isEmpty != true)
     }
   }
 }
@@ -318,10 +321,10 @@ struct GlobalSignOutTests {
     var query = try Samples.query
     query.logins = try LoginsMap([("p", Secret("t"))])
     let request = try backend.signOutRequest(query, url: "https://auth.example.com/logout")
-    #expect(request.url == "https://auth.example.com/logout")
-    #expect(Samples.header(request, "Authorization") == "Bearer s")
-    #expect(Samples.body(request).contains("Logins") == false)
-    #expect(Samples.body(request).contains(#""DeveloperUserIdentifier":"alice""#))
+    expect(request.url, equals: "https://auth.example.com/logout")
+    expect(Samples.header(request, "Authorization"), equals: "Bearer s")
+    expect(Samples.body(request).contains("Logins") == false)
+    expect(Samples.body(request).contains(#""DeveloperUserIdentifier":"alice""#))
   }
 
   @Test(arguments: [200, 204, 401, 404, 410])

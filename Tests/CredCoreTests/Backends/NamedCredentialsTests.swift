@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -10,8 +11,9 @@ struct NamedCredentialsTests {
   }
 
   @Test func aCommandThatNamesNoneGetsNone() {
-    #expect(names() == .files([]))
-    #expect(names("/usr/bin/ask", "", "/run/credentials", "run/credentials/credd") == .files([]))
+    expect(names(), equals: .files([]))
+    expect(
+      names("/usr/bin/ask", "", "/run/credentials", "run/credentials/credd"), equals: .files([]))
   }
 
   @Test(arguments: [
@@ -21,13 +23,13 @@ struct NamedCredentialsTests {
     "/run/credentials/credd.service//ldap",
   ])
   func aWordThatIsOrEndsWithAPathNamesTheFile(_ word: String) {
-    #expect(names("/usr/bin/ask", word) == .files(["ldap"]))
-    #expect(names(word, folder: Self.folder + "/") == .files(["ldap"]))
+    expect(names("/usr/bin/ask", word), equals: .files(["ldap"]))
+    expect(names(word, folder: Self.folder + "/"), equals: .files(["ldap"]))
   }
 
   @Test func aFileWhoseNameGoesOnIsAnotherFile() {
-    #expect(names(Self.folder + "/ldap-old") == .files(["ldap-old"]))
-    #expect(names(Self.folder + "-old/ldap", Self.folder + "2") == .files([]))
+    expect(names(Self.folder + "/ldap-old"), equals: .files(["ldap-old"]))
+    expect(names(Self.folder + "-old/ldap", Self.folder + "2"), equals: .files([]))
   }
 
   @Test func manyFilesMayBeNamedInOneText() {
@@ -38,18 +40,18 @@ struct NamedCredentialsTests {
         Issue.record("\(text) names everything")
         continue
       }
-      #expect(found.contains("one") && found.contains("two"), "\(text): \(found)")
+      expect(found.contains("one") && found.contains("two"), "\(text): \(found)")
     }
-    #expect(names(one, two, one) == .files(["one", "two"]))
+    expect(names(one, two, one), equals: .files(["one", "two"]))
   }
 
   @Test(arguments: ["", "/", "//", ":/etc", " x", "'"])
   func theDirectoryItselfStandsForEverythingInIt(_ end: String) {
-    #expect(names("sh", Self.folder + end) == .everything)
+    expect(names("sh", Self.folder + end), equals: .everything)
   }
 
   @Test func noPathLeadsOutOfTheDirectory() {
-    #expect(names(Self.folder + "/..", Self.folder + "/a/../../b") == .files([]))
-    #expect(names(Self.folder + "/a..b") == .files(["a..b"]))
+    expect(names(Self.folder + "/..", Self.folder + "/a/../../b"), equals: .files([]))
+    expect(names(Self.folder + "/a..b"), equals: .files(["a..b"]))
   }
 }

@@ -1,5 +1,6 @@
 import CredCore
 import struct SimulationKit.SeededGenerator
+import TestSupport
 import Testing
 
 /// The known answers come from the sample server's own code, run with these inputs.
@@ -27,18 +28,18 @@ struct SampleServerTests {
 
   @Test func loginIsSigned() throws {
     let request = try server().request(signIn(), digests: crypto, now: Self.now)
-    #expect(request.url == "http://LOCALHOST:8080/login")
-    #expect(
-      Samples.body(request)
-        == "username=bob&timestamp=2015-09-22T18%3A08%3A03Z&uid=\(Self.uid)&signature="
+    expect(request.url, equals: "http://LOCALHOST:8080/login")
+    expect(
+      Samples.body(request),
+      equals: "username=bob&timestamp=2015-09-22T18%3A08%3A03Z&uid=\(Self.uid)&signature="
         + "17779e60bbd829651955623dfc6757be161a7d2f2b6451e6c87b85b514614fa5")
   }
 
   @Test func loginReplyIsDecrypted() throws {
     let session = try session()
-    #expect(session.key == Secret(Self.key))
-    #expect(session.uid == Self.uid)
-    #expect(SampleSession(packed: session.packed) == session)
+    expect(session.key, equals: Secret(Self.key))
+    expect(session.uid, equals: Self.uid)
+    expect(SampleSession(packed: session.packed), equals: session)
   }
 
   @Test func tokenRequestIsSigned() throws {
@@ -47,9 +48,9 @@ struct SampleServerTests {
       identity: try IdentityID("us-east-1:11111111-2222-3333-4444-555555555555"))
     let request = try server().request(
       query, session: session(), digests: crypto, now: Self.now)
-    #expect(
-      Samples.body(request)
-        == "uid=\(Self.uid)&timestamp=2015-09-22T18%3A08%3A03Z&provider1=login.x&token1=bob"
+    expect(
+      Samples.body(request),
+      equals: "uid=\(Self.uid)&timestamp=2015-09-22T18%3A08%3A03Z&provider1=login.x&token1=bob"
         + "&identityId=us-east-1%3A11111111-2222-3333-4444-555555555555&signature="
         + "23101cbd7149128866fec5379d6e90e0d54e21ef7ee0d5828f1d9b455eaf6339")
   }
@@ -58,7 +59,7 @@ struct SampleServerTests {
     var query = try Samples.query
     query.logins = try LoginsMap([("graph.facebook.com", Secret("f"))])
     let request = try server().request(query, session: session(), digests: crypto, now: Self.now)
-    #expect(Samples.body(request).contains("&provider2=graph.facebook.com&token2=f&signature="))
+    expect(Samples.body(request).contains("&provider2=graph.facebook.com&token2=f&signature="))
   }
 
   private func sealed(_ text: String) -> String {
@@ -93,8 +94,8 @@ struct SampleServerTests {
       #"{"identityPoolId": "\#(Samples.poolText)", "identityId": "\#(Samples.identityText)", "#
       + #""token": "t",}"#
     let reply = try token(Samples.reply(200, sealed(body) + "\n"))
-    #expect(reply.identity == (try Samples.identity))
-    #expect(reply.token.token == Secret("t"))
+    expect(reply.identity, equals: try Samples.identity)
+    expect(reply.token.token, equals: Secret("t"))
   }
 
   @Test(arguments: ["", "AAAA", "not base64!", loginReply, "<html>"])
@@ -114,8 +115,8 @@ struct SampleServerTests {
         Samples.reply(status, "Error matching signature\n"), to: query, session: session,
         cipher: crypto)
     }
-    #expect(failure?.code == code)
-    #expect(failure?.message.hasSuffix("(status \(status): Error matching signature)") == true)
+    expect(failure?.code, equals: code)
+    expect(failure?.message.hasSuffix("(status \(status): Error matching signature)") == true)
   }
 
   @Test func aRefusedLoginIsAFailedSignIn() throws {
@@ -123,7 +124,7 @@ struct SampleServerTests {
     let failure = failure { () throws(UpstreamFailure) in
       _ = try server.session(from: Samples.reply(401, "x"), of: signIn, cipher: crypto)
     }
-    #expect(failure?.code == .signInFailed)
+    expect(failure?.code, equals: .signInFailed)
   }
 
   @Test(arguments: [
@@ -139,14 +140,14 @@ struct SampleServerTests {
 
   @Test(arguments: ["", ":", "\(uid):", "\(uid):xyz", "\(uid)\(key)", "\(uid):\(key):"])
   func refusesAnInvalidPackedSession(text: String) {
-    #expect(SampleSession(packed: Secret(text)) == nil)
+    expect(SampleSession(packed: Secret(text)) == nil)
   }
 
   @Test func idsAreFromTheGenerator() {
     var generator = SeededGenerator(seed: 6)
     let first = SampleSession.makeUID(using: &generator)
-    #expect(first.utf8.count == 32)
-    #expect(first != SampleSession.makeUID(using: &generator))
+    expect(first.utf8.count, equals: 32)
+    expect(first != SampleSession.makeUID(using: &generator))
   }
 
   @Test func neverTrapsOnMutations() throws {
@@ -155,7 +156,7 @@ struct SampleServerTests {
     for _ in 0..<2000 {
       let reply = HTTPReply(status: 200, body: mutations.mutate(Self.loginReply))
       let session = try? server.session(from: reply, of: signIn, cipher: crypto)
-      #expect(session?.key.count ?? 32 == 32)
+      expect(session?.key.count ?? 32, equals: 32)
     }
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -21,22 +22,23 @@ struct TokenQueryTests {
     let request = try backend.tokenRequest(query, url: url)
     let plain = try backend.tokenRequest(Samples.query, url: url)
     // Neither the URL nor a header knows the name.
-    #expect(request.url == plain.url)
-    #expect(request.headers.count == plain.headers.count)
+    expect(request.url, equals: plain.url)
+    expect(request.headers.count, equals: plain.headers.count)
     let input = try #require(ExecBackend(name: "corp").standardInput(query).exposedText())
     // The command's input is one line.
-    #expect(input.utf8.filter { $0 == 0x0A }.count == 1 && input.utf8.last == 0x0A)
+    expect(input.utf8.filter { $0 == 0x0A }.count == 1 && input.utf8.last == 0x0A)
     for text in [Samples.body(request), input] {
       let value = try JSONValue.parse(Array(text.utf8), limits: Limits.Line.json)
       guard case .object(let members) = value else {
         Issue.record("no object: \(text)")
         continue
       }
-      #expect(
-        members.map { $0.key } == [
+      expect(
+        members.map { $0.key },
+        equals: [
           "IdentityPoolId", "DeveloperProviderName", "DeveloperUserIdentifier",
         ])
-      #expect(value["DeveloperUserIdentifier"]?.text?.utf8.elementsEqual(name.utf8) ?? false)
+      expect(value["DeveloperUserIdentifier"]?.text?.utf8.elementsEqual(name.utf8) ?? false)
     }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -43,11 +44,11 @@ struct ConfigurationExampleTests {
 
   @Test func theDesignsExample() throws {
     let reading = reading(Self.design, environment: Self.environment)
-    #expect(reading.diagnostics == [])
+    expect(reading.diagnostics, equals: [])
     let configuration = try #require(reading.configuration)
     var daemon = DaemonSettings()
     daemon.adminGroup = "adm"
-    #expect(configuration.daemon == daemon)
+    expect(configuration.daemon, equals: daemon)
 
     var http = HTTPBackendSettings(url: try URLTemplate("https://auth.example.com/cognito/token"))
     http.bearerTokenFile = "/run/credentials/credd.service/corp-token"
@@ -57,7 +58,8 @@ struct ConfigurationExampleTests {
     http.unixSocket = "/run/corp.sock"
     http.headers = [HTTPHeader("X-Team", Secret("infra"))]
     http.loginURL = try URLTemplate("https://auth.example.com/login")
-    #expect(configuration.backends == ["corp": BackendSettings(name: "corp", kind: .http(http))])
+    expect(
+      configuration.backends, equals: ["corp": BackendSettings(name: "corp", kind: .http(http))])
 
     var work = ProfileSettings(name: "work", identityPoolID: examplePool)
     work.developerProvider = "login.example.app"
@@ -67,9 +69,9 @@ struct ConfigurationExampleTests {
     work.allowGroups = ["developers"]
     work.allowUnits = ["billing.service"]
     work.cognitoEndpoint = try HTTPURL("http://127.0.0.1:4599")
-    #expect(configuration.profiles == ["work": work])
-    #expect(configuration.backend(of: work)?.type == .http)
-    #expect(work.region == "us-east-1")
+    expect(configuration.profiles, equals: ["work": work])
+    expect(configuration.backend(of: work)?.type, equals: .http)
+    expect(work.region, equals: "us-east-1")
   }
 
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
@@ -82,9 +84,10 @@ struct ConfigurationExampleTests {
   @Test func theShippedExampleIsWithoutProblems() throws {
     let source = ConfigurationSource(name: "credd.conf.example", bytes: try Self.shippedExample())
     let reading = Configuration.read([source]) { Self.environment[$0] }
-    #expect(reading.diagnostics.map(\.description) == [])
-    #expect(
-      reading.configuration?.profiles["default"]?.allowGroups == ["developers", "domain users"])
+    expect(reading.diagnostics.map(\.description), equals: [])
+    expect(
+      reading.configuration?.profiles["default"]?.allowGroups,
+      equals: ["developers", "domain users"])
   }
 
   @Test func theShippedExampleHasEveryKey() throws {
@@ -97,7 +100,7 @@ struct ConfigurationExampleTests {
           key.applies(to: section["type"].flatMap { BackendType(rawValue: $0.value) })
             && section.entries.contains { key.matches($0.key) }
         }
-        #expect(isShown, "\(kind.header) \(key.shown) \(key.types.map(\.rawValue))")
+        expect(isShown, "\(kind.header) \(key.shown) \(key.types.map(\.rawValue))")
       }
     }
   }
@@ -112,8 +115,8 @@ struct ConfigurationExampleTests {
         for type in types { known.insert([kind.rawValue, type, key.shown, key.standard ?? ""]) }
       }
     }
-    #expect(known.subtracting(written).sorted { $0.joined() < $1.joined() } == [])
-    #expect(written.subtracting(known).sorted { $0.joined() < $1.joined() } == [])
+    expect(known.subtracting(written).sorted { $0.joined() < $1.joined() }, equals: [])
+    expect(written.subtracting(known).sorted { $0.joined() < $1.joined() }, equals: [])
   }
 
   /// Section, type of backend, key and default of each key in credd.conf(5).
@@ -144,7 +147,7 @@ struct ConfigurationExampleTests {
         var changed = settings
         try key.assign(
           ConfigurationValue(written: standard, environment: { _ in nil }), "", &changed)
-        #expect("\(changed)" == "\(settings)", "\(key.reference.name)")
+        expect("\(changed)", equals: "\(settings)", "\(key.reference.name)")
       }
     }
     try check(ConfigurationSchema.daemon, DaemonSettings())
@@ -157,7 +160,7 @@ struct ConfigurationExampleTests {
       for type in BackendType.allCases.map(Optional.some) + [nil] {
         let names = ConfigurationSchema.references(of: kind).filter { $0.applies(to: type) }
           .map(\.name)
-        #expect(Set(names).count == names.count)
+        expect(Set(names).count, equals: names.count)
       }
     }
   }
@@ -165,10 +168,10 @@ struct ConfigurationExampleTests {
   @Test func settingsDifferAfterAChange() throws {
     let before = try #require(reading(Self.design, environment: Self.environment).configuration)
     let again = try #require(reading(Self.design, environment: Self.environment).configuration)
-    #expect(before == again)
+    expect(before, equals: again)
     let changed = try #require(
       reading(Self.design + "\nlogins_key = x", environment: Self.environment).configuration)
-    #expect(before.profiles != changed.profiles)
-    #expect(before.backends == changed.backends)
+    expect(before.profiles != changed.profiles)
+    expect(before.backends, equals: changed.backends)
   }
 }

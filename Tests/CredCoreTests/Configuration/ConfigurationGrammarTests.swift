@@ -15,13 +15,13 @@ struct ConfigurationGrammarTests {
       account_id=123456789012
       """
     let reading = reading(text)
-    #expect(reading.diagnostics.isEmpty)
-    #expect(reading.configuration?.profiles["p"]?.accountID == "123456789012")
+    expect(reading.diagnostics.isEmpty)
+    expect(reading.configuration?.profiles["p"]?.accountID, equals: "123456789012")
   }
 
   @Test func acceptsCarriageReturnsAndByteOrderMark() {
     let text = "\u{FEFF}" + plainProfile.split(separator: "\n").joined(separator: "\r\n") + "\r\n"
-    #expect(reading(text).diagnostics.isEmpty)
+    expect(reading(text).diagnostics.isEmpty)
   }
 
   @Test func commentNeedsWhiteSpaceBefore() {
@@ -30,8 +30,8 @@ struct ConfigurationGrammarTests {
       Issue.record("not read")
       return
     }
-    #expect(settings.url.template == (try? Template("https://h/a;b")))
-    #expect(settings.headers == [HTTPHeader("X", Secret("a;b#c"))])
+    expect(settings.url.template, equals: try? Template("https://h/a;b"))
+    expect(settings.headers, equals: [HTTPHeader("X", Secret("a;b#c"))])
   }
 
   @Test(arguments: [
@@ -46,7 +46,7 @@ struct ConfigurationGrammarTests {
       Issue.record("not read")
       return
     }
-    #expect(settings.headers.map(\.value) == [Secret(meant)])
+    expect(settings.headers.map(\.value), equals: [Secret(meant)])
   }
 
   @Test(arguments: [
@@ -70,35 +70,39 @@ struct ConfigurationGrammarTests {
     ("# \u{85}", "the line holds the control character U+0085 (column 3)"),
   ])
   func refusesMalformedLines(line: String, message: String) {
-    #expect(problems("[daemon]\n\(line)\n" + plainProfile) == ["credd.conf:2: \(message)"])
+    expect(problems("[daemon]\n\(line)\n" + plainProfile), equals: ["credd.conf:2: \(message)"])
   }
 
   @Test func refusesInvalidUTF8WithItsColumn() {
     let bytes = Array("\(plainProfile)# caf\u{E9} ".utf8) + [0xC3, 0x28]
     let reading = Configuration.read(
       [ConfigurationSource(name: "f", bytes: bytes)], environment: { _ in nil })
-    #expect(
-      reading.diagnostics.map(\.description) == ["f:3: the line is not valid UTF-8 (column 8)"])
+    expect(
+      reading.diagnostics.map(\.description),
+      equals: ["f:3: the line is not valid UTF-8 (column 8)"])
   }
 
   @Test func entriesBelowABrokenHeaderAreIgnored() {
-    #expect(
-      problems(plainProfile + "[oops\nnonsense = 1\n") == [
+    expect(
+      problems(plainProfile + "[oops\nnonsense = 1\n"),
+      equals: [
         "credd.conf:3: the section's '[' has no ']'"
       ])
   }
 
   @Test func entryBeforeTheFirstSection() {
-    #expect(
-      problems("type = http\n" + plainProfile) == [
+    expect(
+      problems("type = http\n" + plainProfile),
+      equals: [
         "credd.conf:1: 'type' stands before the first [section]"
       ])
   }
 
   @Test func aFileDoesNotContinueAnEarlierFilesSection() {
     let reading = reading([("a", plainProfile), ("b", "guest = yes\n")])
-    #expect(
-      reading.diagnostics.map(\.description) == ["b:1: 'guest' stands before the first [section]"])
+    expect(
+      reading.diagnostics.map(\.description),
+      equals: ["b:1: 'guest' stands before the first [section]"])
   }
 
   @Test func duplicatesNameBothPlaces() {
@@ -106,27 +110,29 @@ struct ConfigurationGrammarTests {
       ("a", plainProfile + "guest = yes\nguest = no\n"),
       ("b", "[profile p]\nguest = no\nfips = yes\n"),
     ])
-    #expect(
-      reading.diagnostics.map(\.description) == [
+    expect(
+      reading.diagnostics.map(\.description),
+      equals: [
         "a:4: duplicate key 'guest' in '[profile p]'; first at a:3",
         "b:1: duplicate section '[profile p]'; first at a:1",
         "b:2: duplicate key 'guest' in '[profile p]'; first at a:3",
       ])
-    #expect(reading.configuration == nil)
+    expect(reading.configuration == nil)
   }
 
   @Test(.disabled(if: TestRounds.isShort, "left out by CREDD_TEST_ROUNDS=short"))
   func limitsOfLineAndFile() {
     let longest = "#" + String(repeating: "x", count: Limits.Configuration.lineBytes - 1)
-    #expect(problems(plainProfile + longest + "\r\n").isEmpty)
-    #expect(
-      problems(plainProfile + longest + "x") == ["credd.conf:3: the line is longer than 8192 bytes"]
+    expect(problems(plainProfile + longest + "\r\n").isEmpty)
+    expect(
+      problems(plainProfile + longest + "x"),
+      equals: ["credd.conf:3: the line is longer than 8192 bytes"]
     )
     let padding = String(repeating: "\n", count: Limits.Configuration.fileBytes)
-    #expect(problems(plainProfile + padding.dropLast(plainProfile.utf8.count)).isEmpty)
-    #expect(
-      problems(plainProfile + padding).first
-        == "credd.conf:1: the file is longer than 1048576 bytes")
+    expect(problems(plainProfile + padding.dropLast(plainProfile.utf8.count)).isEmpty)
+    expect(
+      problems(plainProfile + padding).first,
+      equals: "credd.conf:1: the file is longer than 1048576 bytes")
   }
 
   @Test(.disabled(if: TestRounds.isShort, "left out by CREDD_TEST_ROUNDS=short"))
@@ -138,15 +144,15 @@ struct ConfigurationGrammarTests {
       }
       return (name: "f\(half)", text: profiles.joined())
     }
-    #expect(reading(files).configuration?.profiles.count == count)
+    expect(reading(files).configuration?.profiles.count, equals: count)
     let more = reading(files + [(name: "more", text: plainProfile)])
-    #expect(more.diagnostics.map(\.description) == ["more:1: more than 10000 profiles"])
+    expect(more.diagnostics.map(\.description), equals: ["more:1: more than 10000 profiles"])
   }
 
   @Test func diagnosticsBeyondTheLimitAreCounted() {
     let lines = String(repeating: "x\n", count: Limits.Configuration.diagnostics + 7)
     let reading = reading(plainProfile + lines)
-    #expect(reading.diagnostics.count == Limits.Configuration.diagnostics + 1)
-    #expect(reading.diagnostics.last?.description == "7 more problems are not shown")
+    expect(reading.diagnostics.count, equals: Limits.Configuration.diagnostics + 1)
+    expect(reading.diagnostics.last?.description, equals: "7 more problems are not shown")
   }
 }

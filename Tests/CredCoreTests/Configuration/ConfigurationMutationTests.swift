@@ -30,12 +30,12 @@ struct ConfigurationMutationTests {
         ConfigurationExampleTests.environment[$0]
       }
       let hasError = reading.diagnostics.contains { $0.severity == .error }
-      #expect((reading.configuration == nil) == hasError)
+      expect((reading.configuration == nil), equals: hasError)
       for diagnostic in reading.diagnostics {
         let isShowable = diagnostic.description.unicodeScalars.allSatisfy {
           $0.properties.generalCategory != .control
         }
-        #expect(isShowable)
+        expect(isShowable)
       }
     }
   }

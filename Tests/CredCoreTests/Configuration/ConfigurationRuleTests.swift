@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 /// Rules between keys.
@@ -65,7 +66,7 @@ struct ConfigurationRuleTests {
   ])
   func profiles(lines: String, messages: [String]) {
     let found = problems(inProfile: lines).map { $0.drop { $0 != " " }.dropFirst() }
-    #expect(found.sorted() == messages.map { $0[...] }.sorted())
+    expect(found.sorted(), equals: messages.map { $0[...] }.sorted())
   }
 
   @Test func sessionsAreKeptOnlyByADaemonThatStays() {
@@ -76,8 +77,9 @@ struct ConfigurationRuleTests {
       identity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555
       keep_warm = yes
       """
-    #expect(
-      problems(text) == [
+    expect(
+      problems(text),
+      equals: [
         "credd.conf:3: keep_warm: cannot be combined with exit_on_idle of [daemon], which ends credd "
           + "while nobody asks"
       ])
@@ -88,8 +90,9 @@ struct ConfigurationRuleTests {
       web_identity_token_file = /t
       web_identity_provider = cognito-identity.amazonaws.com
       """
-    #expect(
-      problems(inProfile: lines) == [
+    expect(
+      problems(inProfile: lines),
+      equals: [
         "credd.conf:4: web_identity_provider: Cognito refuses its own tokens as a login"
       ])
   }
@@ -104,44 +107,48 @@ struct ConfigurationRuleTests {
     let refusal =
       "credd.conf:4: web_identity_provider: only the backend vouches for users of the "
       + "developer_provider"
-    #expect(problems(inProfile: lines).contains(refusal))
+    expect(problems(inProfile: lines).contains(refusal))
     // Whichever of them comes first; and another provider's tokens are its own.
     let turned = lines.split(separator: "\n").reversed().joined(separator: "\n")
-    #expect(
+    expect(
       problems(inProfile: turned).contains(refusal.replacing("credd.conf:4", with: "credd.conf:5")))
     let other = lines.replacing(
       "provider = login.example.app\ndev", with: "provider = a.example\ndev")
-    #expect(!problems(inProfile: other).contains { $0.contains("vouches") })
+    expect(!problems(inProfile: other).contains { $0.contains("vouches") })
   }
 
   @Test func warnsAboutShortDurations() {
     let basic = "flow = basic\n\(Self.role)\n"
-    #expect(problems(inProfile: basic + "duration = 30m").isEmpty)
-    #expect(profile(basic + "duration = 12h")?.duration == .seconds(43_200))
-    #expect(
-      problems(inProfile: basic + "duration = 29m59s") == [
+    expect(problems(inProfile: basic + "duration = 30m").isEmpty)
+    expect(profile(basic + "duration = 12h")?.duration, equals: .seconds(43_200))
+    expect(
+      problems(inProfile: basic + "duration = 29m59s"),
+      equals: [
         "credd.conf:5: warning: duration: under 30m, clients that refresh 15m before expiration "
           + "ask all the time"
       ])
-    #expect(profile(basic + "duration = 15m")?.duration == .seconds(900))
-    #expect(
-      problems(inProfile: basic + "duration = 1h500ms") == [
+    expect(profile(basic + "duration = 15m")?.duration, equals: .seconds(900))
+    expect(
+      problems(inProfile: basic + "duration = 1h500ms"),
+      equals: [
         "credd.conf:5: duration: '1h500ms' is not a whole number of seconds"
       ])
   }
 
   @Test func roleSessionNamesHaveTheCharactersOfSTS() {
     let basic = "flow = basic\n\(Self.role)\n"
-    #expect(problems(inProfile: basic + "role_session_name = {user}@{host}+=,.-_").isEmpty)
-    #expect(
-      problems(inProfile: basic + "role_session_name = {user}/x") == [
+    expect(problems(inProfile: basic + "role_session_name = {user}@{host}+=,.-_").isEmpty)
+    expect(
+      problems(inProfile: basic + "role_session_name = {user}/x"),
+      equals: [
         "credd.conf:5: role_session_name: '{user}/x' holds a character that is not allowed here"
       ])
-    #expect(
+    expect(
       problems(
-        inProfile: basic + "role_session_name = " + String(repeating: "x", count: 65)) == [
-          "credd.conf:5: role_session_name: is longer than 64 characters"
-        ])
+        inProfile: basic + "role_session_name = " + String(repeating: "x", count: 65)),
+      equals: [
+        "credd.conf:5: role_session_name: is longer than 64 characters"
+      ])
   }
 
   @Test(arguments: [
@@ -160,9 +167,9 @@ struct ConfigurationRuleTests {
   ])
   func plainHTTP(type: String, lines: String, places: [String]) {
     let found = problems(inBackend: type, lines)
-    #expect(found.count == places.count)
+    expect(found.count, equals: places.count)
     for (problem, place) in zip(found, places) {
-      #expect(problem.hasPrefix("credd.conf:\(place): http:// to "))
+      expect(problem.hasPrefix("credd.conf:\(place): http:// to "))
     }
   }
 
@@ -191,13 +198,15 @@ struct ConfigurationRuleTests {
     ("method = post", "method: 'post' is not known; did you mean 'POST'?"),
   ])
   func http(lines: String, message: String) {
-    #expect(
-      problems(inBackend: "http", "url = https://h/\n\(lines)") == ["credd.conf:4: \(message)"])
+    expect(
+      problems(inBackend: "http", "url = https://h/\n\(lines)"),
+      equals: ["credd.conf:4: \(message)"])
   }
 
   @Test func headerNamesIgnoreCase() {
-    #expect(
-      problems(inBackend: "http", "url = https://h/\nheader.X-A = 1\nheader.x-a = 2") == [
+    expect(
+      problems(inBackend: "http", "url = https://h/\nheader.X-A = 1\nheader.x-a = 2"),
+      equals: [
         "credd.conf:5: header.x-a: duplicate header: case does not count in names of headers"
       ])
   }
@@ -218,44 +227,47 @@ struct ConfigurationRuleTests {
     ("environment.X = 1", "3: 'environment.X' belongs to backends of type exec, not cognito"),
   ])
   func cognito(lines: String, message: String) {
-    #expect(problems(inBackend: "cognito", lines) == ["credd.conf:\(message)"])
+    expect(problems(inBackend: "cognito", lines), equals: ["credd.conf:\(message)"])
   }
 
   @Test func variablesOfAProgramMayBeEmptyButNotMisnamed() {
     let lines = "command = /bin/x\nenvironment.EMPTY = \"\"\nenvironment.A_1 = b"
     var expected = ExecBackendSettings(command: ["/bin/x"])
     expected.environment = ["EMPTY": Secret(""), "A_1": Secret("b")]
-    #expect(backend("exec", lines)?.kind == .exec(expected))
-    #expect(
-      problems(inBackend: "exec", "command = /bin/x\nenvironment.1A = b") == [
+    expect(backend("exec", lines)?.kind, equals: .exec(expected))
+    expect(
+      problems(inBackend: "exec", "command = /bin/x\nenvironment.1A = b"),
+      equals: [
         "credd.conf:4: environment.1A: not a variable's name"
       ])
   }
 
   @Test func headersAndVariablesAreLimited() {
     let headers = (0...Limits.Configuration.headers).map { "header.X\($0) = x" }
-    #expect(
-      problems(inBackend: "http", "url = https://h/\n" + headers.joined(separator: "\n")) == [
+    expect(
+      problems(inBackend: "http", "url = https://h/\n" + headers.joined(separator: "\n")),
+      equals: [
         "credd.conf:68: header.X64: more than 64 headers"
       ])
     let variables = (0...Limits.Configuration.environmentVariables).map { "environment.X\($0) = x" }
-    #expect(
-      problems(inBackend: "exec", "command = /bin/x\n" + variables.joined(separator: "\n")) == [
+    expect(
+      problems(inBackend: "exec", "command = /bin/x\n" + variables.joined(separator: "\n")),
+      equals: [
         "credd.conf:260: environment.X256: more than 256 variables"
       ])
   }
 
   @Test func secretsOfTheConfigurationAreNotShown() {
     let lines = "url = https://h/\nheader.X-Key = hunter2"
-    #expect(!"\(backend("http", lines) as Any)".contains("hunter2"))
+    expect(!"\(backend("http", lines) as Any)".contains("hunter2"))
     let wrong = [
       "header.X-Key = \"hunter2\" x", "header.X-Key: hunter2", "login_url = https://h/?k=hunter2#",
       "url2 = https://u:hunter2@h/", "bearer_token_file = hunter2",
     ]
     for line in wrong {
       let found = problems(inBackend: "http", "url = https://h/\n\(line)")
-      #expect(!found.isEmpty)
-      #expect(!found.joined().contains("hunter2"))
+      expect(!found.isEmpty)
+      expect(!found.joined().contains("hunter2"))
     }
   }
 
@@ -302,6 +314,6 @@ struct ConfigurationRuleTests {
       """
     let configuration = try #require(reading(text).configuration)
     let needing = configuration.profiles.values.filter(configuration.needsUserName).map(\.name)
-    #expect(needing.sorted() == ["a", "c"])
+    expect(needing.sorted(), equals: ["a", "c"])
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -17,14 +18,15 @@ struct ConfigurationSectionTests {
   ])
   func wrongHeaders(header: String, message: String) {
     let found = problems(plainProfile + header)
-    #expect(found.first == "credd.conf:3: \(message)")
+    expect(found.first, equals: "credd.conf:3: \(message)")
   }
 
   @Test(arguments: ["a b", "a/b", "é", String(repeating: "x", count: 65)])
   func wrongNames(name: String) {
     let found = problems("[profile \(name)]\nidentity_pool_id = \(examplePool)\n")
-    #expect(
-      found == [
+    expect(
+      found,
+      equals: [
         "credd.conf:1: '\(name.prefix(64))\(name.count > 64 ? "…" : "")' is not a name of 1 to 64 "
           + "letters, digits, '.', '_' and '-'"
       ])
@@ -39,7 +41,7 @@ struct ConfigurationSectionTests {
     ("source_profile = x", "unknown key 'source_profile' in '[profile p]'"),
   ])
   func unknownKeysInProfiles(line: String, message: String) {
-    #expect(problems(inProfile: line) == ["credd.conf:3: \(message)"])
+    expect(problems(inProfile: line), equals: ["credd.conf:3: \(message)"])
   }
 
   @Test(arguments: [
@@ -53,25 +55,29 @@ struct ConfigurationSectionTests {
     ("tiemout = 1s", "unknown key 'tiemout' in '[backend b]'; did you mean 'timeout'?"),
   ])
   func unknownKeysInBackends(line: String, message: String) {
-    #expect(
-      problems(inBackend: "http", "url = https://h/\n\(line)") == ["credd.conf:4: \(message)"])
+    expect(
+      problems(inBackend: "http", "url = https://h/\n\(line)"), equals: ["credd.conf:4: \(message)"]
+    )
   }
 
   @Test func anErrorNamesAllTypesThatHaveTheKey() {
-    #expect(
-      problems(inBackend: "exec", "command = /bin/x\nca_file = /x") == [
+    expect(
+      problems(inBackend: "exec", "command = /bin/x\nca_file = /x"),
+      equals: [
         "credd.conf:4: 'ca_file' belongs to backends of type http or aws-sample or user-pool or "
           + "oidc, not exec"
       ])
   }
 
   @Test func typeIsSuggestedOrListed() {
-    #expect(
-      problems(inBackend: "htpp", "url = https://h/") == [
+    expect(
+      problems(inBackend: "htpp", "url = https://h/"),
+      equals: [
         "credd.conf:2: type: 'htpp' is not known; did you mean 'http'?"
       ])
-    #expect(
-      problems(inBackend: "ldap", "url = https://h/\nnonsense_key = 1") == [
+    expect(
+      problems(inBackend: "ldap", "url = https://h/\nnonsense_key = 1"),
+      equals: [
         "credd.conf:2: type: 'ldap' is not known; known are http, exec, cognito, aws-sample, user-pool, "
           + "oidc",
         "credd.conf:4: unknown key 'nonsense_key' in '[backend b]'",
@@ -80,12 +86,13 @@ struct ConfigurationSectionTests {
 
   @Test func typeMayComeLast() {
     let text = "[backend b]\ncommand = /bin/x\ntype = exec\n" + userOfBackend
-    #expect(reading(text).configuration?.backends["b"]?.type == .exec)
+    expect(reading(text).configuration?.backends["b"]?.type, equals: .exec)
   }
 
   @Test func requiredKeys() {
-    #expect(
-      problems("[profile p]\n[backend b]\n[backend c]\ntype = exec\n") == [
+    expect(
+      problems("[profile p]\n[backend b]\n[backend c]\ntype = exec\n"),
+      equals: [
         "credd.conf:1: '[profile p]' lacks 'identity_pool_id', an identity pool id (REGION:UUID)",
         "credd.conf:2: '[backend b]' lacks 'type', one of http, exec, cognito, aws-sample, user-pool, oidc",
         "credd.conf:2: warning: no profile uses the backend 'b'",
@@ -98,16 +105,18 @@ struct ConfigurationSectionTests {
     let found = problems(
       "[backend corp]\ntype = cognito\n" + plainProfile + "backend = crop\ndeveloper_provider = d\n"
     )
-    #expect(
-      found == [
+    expect(
+      found,
+      equals: [
         "credd.conf:1: warning: no profile uses the backend 'corp'",
         "credd.conf:5: backend: there is no [backend crop]; did you mean 'corp'?",
       ])
   }
 
   @Test func aBackendWithErrorsCountsAsPresent() {
-    #expect(
-      problems(inBackend: "http", "url = ftp://h/") == [
+    expect(
+      problems(inBackend: "http", "url = ftp://h/"),
+      equals: [
         "credd.conf:3: url: a URL must start with https:// or http://"
       ])
   }
@@ -116,16 +125,17 @@ struct ConfigurationSectionTests {
     let reading = reading([
       ("a", userOfBackend), ("b", "[backend b]\ntype = exec\ncommand = /bin/x\n"),
     ])
-    #expect(reading.diagnostics.isEmpty)
+    expect(reading.diagnostics.isEmpty)
   }
 
   @Test func noProfileIsAWarning() {
     for reading in [reading(""), reading([])] {
-      #expect(
-        reading.diagnostics.map(\.description) == [
+      expect(
+        reading.diagnostics.map(\.description),
+        equals: [
           "warning: there is no [profile NAME]: nobody can get credentials"
         ])
-      #expect(reading.configuration == Configuration())
+      expect(reading.configuration, equals: Configuration())
     }
   }
 
@@ -138,8 +148,9 @@ struct ConfigurationSectionTests {
       ),
       ("a.conf", "[backend b]\ntype = http\nurl = http://h/{usr}\n\tmore\nx\n"),
     ])
-    #expect(
-      reading.diagnostics.map(\.description) == [
+    expect(
+      reading.diagnostics.map(\.description),
+      equals: [
         "z.conf:2: log_level: 'loud' is not known; known are error, warning, notice, info, debug",
         "z.conf:3: max_connections: 'many' is not a number from 1 to 65536",
         "z.conf:4: unknown section '[profil x]'; did you mean 'profile'?",
@@ -152,14 +163,15 @@ struct ConfigurationSectionTests {
         "a.conf:4: the line starts with white space: a value cannot continue on a second line",
         "a.conf:5: expected 'key = value', '[section]' or a comment",
       ])
-    #expect(reading.configuration == nil)
-    #expect(reading.diagnostics.first?.position?.line == 2)
-    #expect(reading.diagnostics.first?.severity == .error)
+    expect(reading.configuration == nil)
+    expect(reading.diagnostics.first?.position?.line, equals: 2)
+    expect(reading.diagnostics.first?.severity, equals: .error)
   }
 
   @Test func messagesDoNotCommandATerminal() {
-    #expect(
-      problems(inProfile: "backend = a\u{202E}b") == [
+    expect(
+      problems(inProfile: "backend = a\u{202E}b"),
+      equals: [
         #"credd.conf:3: backend: 'a\u{202E}b' is not a name of 1 to 64 letters, digits, '.', "#
           + "'_' and '-'",
         "credd.conf:3: backend: requires 'developer_provider'",
@@ -172,12 +184,12 @@ struct ConfigurationSectionTests {
       ("completely", nil), ("", nil), (String(repeating: "t", count: 5000), nil),
     ] as [(String, String?)])
   func nearestNames(text: String, nearest: String?) {
-    #expect(NearestName.of(text, in: ["http", "type", "max_connections"]) == nearest)
+    expect(NearestName.of(text, in: ["http", "type", "max_connections"]), equals: nearest)
   }
 
   @Test(arguments: [("", "abc", 3), ("kitten", "sitting", 3), ("ab", "ba", 1), ("abc", "abc", 0)])
   func editDistance(a: String, b: String, edits: Int) {
-    #expect(NearestName.distance(Array(a.utf8), Array(b.utf8)) == edits)
-    #expect(NearestName.distance(Array(b.utf8), Array(a.utf8)) == edits)
+    expect(NearestName.distance(Array(a.utf8), Array(b.utf8)), equals: edits)
+    expect(NearestName.distance(Array(b.utf8), Array(a.utf8)), equals: edits)
   }
 }

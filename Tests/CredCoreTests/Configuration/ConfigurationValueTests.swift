@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -14,22 +15,22 @@ struct ConfigurationValueTests {
     ] as [(String, Int64?)])
   func durations(text: String, milliseconds: Int64?) {
     guard text != "999999999h" else {
-      #expect(Duration(written: text) == .seconds(999_999_999 * 3600))
+      expect(Duration(written: text), equals: .seconds(999_999_999 * 3600))
       return
     }
-    #expect(Duration(written: text) == milliseconds.map { .milliseconds($0) })
+    expect(Duration(written: text), equals: milliseconds.map { .milliseconds($0) })
   }
 
   @Test(arguments: ["0s", "500ms", "1m30s", "1h", "12h", "1h30m", "1s500ms"])
   func durationsAreWrittenAsTheyAreRead(text: String) {
-    #expect(Duration(written: text)?.written == text)
+    expect(Duration(written: text)?.written, equals: text)
   }
 
   @Test(arguments: [
     ("yes", true), ("true", true), ("on", true), ("no", false), ("false", false), ("off", false),
   ])
   func switches(text: String, isOn: Bool) {
-    #expect(profile("guest = \(text)")?.guest == isOn)
+    expect(profile("guest = \(text)")?.guest, equals: isOn)
   }
 
   @Test(arguments: [
@@ -82,7 +83,7 @@ struct ConfigurationValueTests {
     ("cognito_endpoint = https://h/?a=b", "cognito_endpoint: a URL here has no query ('?')"),
   ])
   func refusedInProfiles(line: String, message: String) {
-    #expect(problems(inProfile: line) == ["credd.conf:3: \(message)"])
+    expect(problems(inProfile: line), equals: ["credd.conf:3: \(message)"])
   }
 
   @Test(arguments: [
@@ -92,8 +93,8 @@ struct ConfigurationValueTests {
   ])
   func identityPools(id: String, region: String) {
     let profile = reading("[profile p]\nidentity_pool_id = \(id)\n").configuration?.profiles["p"]
-    #expect(profile?.identityPoolID == id)
-    #expect(profile?.region == region)
+    expect(profile?.identityPoolID, equals: id)
+    expect(profile?.region, equals: region)
   }
 
   @Test(arguments: [
@@ -102,8 +103,9 @@ struct ConfigurationValueTests {
     "us-east-1:\(String(repeating: "1", count: 46))",
   ])
   func refusedIdentityPools(id: String) {
-    #expect(
-      problems("[profile p]\nidentity_pool_id = \(id)\n") == [
+    expect(
+      problems("[profile p]\nidentity_pool_id = \(id)\n"),
+      equals: [
         "credd.conf:2: identity_pool_id: '\(id)' is not an identity pool id (REGION:UUID)"
       ])
   }
@@ -118,11 +120,11 @@ struct ConfigurationValueTests {
   @Test(arguments: rolesOfPartitions)
   func roles(region: String, arn: String) {
     let text = "[profile p]\nidentity_pool_id = \(region):1\nrole_arn = \(arn)\n"
-    #expect(reading(text).configuration?.profiles["p"]?.roleARN == arn)
+    expect(reading(text).configuration?.profiles["p"]?.roleARN, equals: arn)
     let other = Self.rolesOfPartitions.first { $0.0 != region }?.1 ?? ""
     let wrong = problems("[profile p]\nidentity_pool_id = \(region):1\nrole_arn = \(other)\n")
-    #expect(wrong.count == 1)
-    #expect(wrong.first?.contains("role_arn: '\(other)' is of partition ") == true)
+    expect(wrong.count, equals: 1)
+    expect(wrong.first?.contains("role_arn: '\(other)' is of partition ") == true)
   }
 
   @Test(arguments: [
@@ -130,7 +132,7 @@ struct ConfigurationValueTests {
     ("us-east", false), ("xx-east-1", false), ("us-east-one", false),
   ])
   func regionsOfAPartitionAreKnown(region: String, isKnown: Bool) {
-    #expect(AWSPartition.knows(region: region) == isKnown)
+    expect(AWSPartition.knows(region: region), equals: isKnown)
   }
 
   @Test(arguments: [
@@ -140,8 +142,9 @@ struct ConfigurationValueTests {
     "arn:aws:iam::123456789012:role/x:y", "arn:aws:iam::aws:role/something",
   ])
   func refusedRoles(arn: String) {
-    #expect(
-      problems(inProfile: "role_arn = \(arn)") == [
+    expect(
+      problems(inProfile: "role_arn = \(arn)"),
+      equals: [
         "credd.conf:3: role_arn: '\(arn)' is not a role's ARN (arn:aws:iam::ACCOUNT:role/NAME)"
       ])
   }
@@ -153,34 +156,37 @@ struct ConfigurationValueTests {
       allow_units = billing.service batch-* getty@tty[1-3].service user@*.service/app-*
       """
     let profile = profile(lines)
-    #expect(profile?.allowUsers == ["alice", "bob", "carol", "dave"])
-    #expect(profile?.allowGroups == ["domain users", "EXAMPLE\\devs", "a, b"])
-    #expect(
-      profile?.allowUnits == [
+    expect(profile?.allowUsers, equals: ["alice", "bob", "carol", "dave"])
+    expect(profile?.allowGroups, equals: ["domain users", "EXAMPLE\\devs", "a, b"])
+    expect(
+      profile?.allowUnits,
+      equals: [
         "billing.service", "batch-*", "getty@tty[1-3].service", "user@*.service/app-*",
       ])
   }
 
   @Test func commandsAreSplitWithoutAShell() {
     let line = #"command = "/opt/my app/x" --name "a \"b\" # c"  $HOME 'd e' "" ; comment"#
-    #expect(
-      backend("exec", line)?.kind
-        == .exec(
-          ExecBackendSettings(
-            command: ["/opt/my app/x", "--name", #"a "b" # c"#, "$HOME", "'d", "e'", ""])))
+    expect(
+      backend("exec", line)?.kind,
+      equals: .exec(
+        ExecBackendSettings(
+          command: ["/opt/my app/x", "--name", #"a "b" # c"#, "$HOME", "'d", "e'", ""])))
   }
 
   @Test func commandNeedsAnAbsolutePath() {
-    #expect(
-      problems(inBackend: "exec", "command = token --fast") == [
+    expect(
+      problems(inBackend: "exec", "command = token --fast"),
+      equals: [
         "credd.conf:3: command: the command must start with an absolute path; no shell looks for it"
       ])
   }
 
   @Test func variablesAreReplacedInPaths() {
     let lines = "ca_file = ${DIR}/a${DIR}$x/${B_2}"
-    #expect(
-      profile(lines, environment: ["DIR": "/run/c", "B_2": "b"])?.caFile == "/run/c/a/run/c$x/b")
+    expect(
+      profile(lines, environment: ["DIR": "/run/c", "B_2": "b"])?.caFile,
+      equals: "/run/c/a/run/c$x/b")
   }
 
   @Test(arguments: [
@@ -200,33 +206,35 @@ struct ConfigurationValueTests {
   func refusedVariables(path: String, message: String) {
     let environment = ["EMPTY": "", "RELATIVE": "here", "NEWLINE": "/a\nb"]
     let found = problems(plainProfile + "ca_file = \(path)", environment: environment)
-    #expect(found == ["credd.conf:3: ca_file: \(message)"])
+    expect(found, equals: ["credd.conf:3: ca_file: \(message)"])
   }
 
   @Test func variablesElsewhereAreNotReplaced() {
     let environment = ["TOKEN": "secret"]
     let text = "[backend b]\ntype = exec\ncommand = /bin/x ${TOKEN}\n" + userOfBackend
     let reading = reading(text, environment: environment)
-    #expect(
-      reading.diagnostics.map(\.description) == [
+    expect(
+      reading.diagnostics.map(\.description),
+      equals: [
         "credd.conf:3: warning: command: ${TOKEN} stays as it is: variables are replaced in paths "
           + "only"
       ])
-    #expect(
-      reading.configuration?.backends["b"]?.kind
-        == .exec(ExecBackendSettings(command: ["/bin/x", "${TOKEN}"])))
-    #expect(
-      problems(inBackend: "http", "url = https://h/${TOKEN}").first
-        == "credd.conf:3: url: the placeholder '{TOKEN}' is not known; known are {user}, {uid}, "
+    expect(
+      reading.configuration?.backends["b"]?.kind,
+      equals: .exec(ExecBackendSettings(command: ["/bin/x", "${TOKEN}"])))
+    expect(
+      problems(inBackend: "http", "url = https://h/${TOKEN}").first,
+      equals: "credd.conf:3: url: the placeholder '{TOKEN}' is not known; known are {user}, {uid}, "
         + "{host}; ${TOKEN} is not replaced: variables are for paths only")
   }
 
   @Test func pathsHaveLimits() {
     let long = "/" + String(repeating: "x", count: Limits.Configuration.socketPathBytes)
-    #expect(
-      problems(inBackend: "http", "url = http://h/\nunix_socket = \(long)") == [
+    expect(
+      problems(inBackend: "http", "url = http://h/\nunix_socket = \(long)"),
+      equals: [
         "credd.conf:4: unix_socket: the path is longer than 107 bytes"
       ])
-    #expect(profile("ca_file = \(long)")?.caFile == long)
+    expect(profile("ca_file = \(long)")?.caFile, equals: long)
   }
 }

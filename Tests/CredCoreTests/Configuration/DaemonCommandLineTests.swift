@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -27,19 +28,19 @@ struct DaemonCommandLineTests {
 
   @Test func noArguments() throws {
     let line = try line("")
-    #expect(line.config == "/etc/credd/credd.conf")
-    #expect(line.socket == "/run/credd/credd.sock")
-    #expect(!line.checkConfig)
-    #expect(line.logLevel == nil)
-    #expect(line.endpoint == nil && line.tokenSocket == nil)
+    expect(line.config, equals: "/etc/credd/credd.conf")
+    expect(line.socket, equals: "/run/credd/credd.sock")
+    expect(!line.checkConfig)
+    expect(line.logLevel == nil)
+    expect(line.endpoint == nil && line.tokenSocket == nil)
   }
 
   @Test func `the endpoint's sockets`() throws {
     let line = try line("--endpoint 127.0.0.1:337 --token-socket=/run/t/sock")
-    #expect(line.endpoint == EndpointAddress(port: 337))
-    #expect(line.tokenSocket == "/run/t/sock")
-    #expect(problem("--endpoint localhost:337")?.contains("no literal loopback address") == true)
-    #expect(problem("--endpoint 0.0.0.0:337")?.contains("no literal loopback address") == true)
+    expect(line.endpoint, equals: EndpointAddress(port: 337))
+    expect(line.tokenSocket, equals: "/run/t/sock")
+    expect(problem("--endpoint localhost:337")?.contains("no literal loopback address") == true)
+    expect(problem("--endpoint 0.0.0.0:337")?.contains("no literal loopback address") == true)
   }
 
   @Test(
@@ -49,14 +50,14 @@ struct DaemonCommandLineTests {
     ])
   func allOptions(_ words: String) throws {
     let line = try line(words)
-    #expect(line.config == "a")
-    #expect(line.socket == "b=c")
-    #expect(line.checkConfig)
-    #expect(line.logLevel == .debug)
+    expect(line.config, equals: "a")
+    expect(line.socket, equals: "b=c")
+    expect(line.checkConfig)
+    expect(line.logLevel, equals: .debug)
   }
 
   @Test func `a value may look like an option where it is attached`() throws {
-    #expect(try line("--config=--socket").config == "--socket")
+    expect(try line("--config=--socket").config, equals: "--socket")
   }
 
   @Test(
@@ -65,7 +66,7 @@ struct DaemonCommandLineTests {
       ("--version", .version), ("--config a --version", .version),
     ] as [(String, Request)])
   func helpAndVersion(_ words: String, _ request: Request) throws {
-    #expect(try read(words) == request)
+    expect(try read(words), equals: request)
   }
 
   @Test(
@@ -86,20 +87,20 @@ struct DaemonCommandLineTests {
       ("extra", "unexpected argument 'extra'"), ("-- --help", "unexpected argument '--help'"),
     ] as [(String, String?)])
   func mistakes(_ words: String, _ expected: String?) {
-    #expect(problem(words) == expected)
+    expect(problem(words), equals: expected)
   }
 
   @Test func `the help has every option and every level, and fits a terminal`() {
     let help = DaemonCommandLine.help
     for option in DaemonCommandLine.Option.allCases {
-      #expect(help.contains("\(option.rawValue) "), "\(option)")
+      expect(help.contains("\(option.rawValue) "), "\(option)")
     }
     let levels = LogLevel.allCases.map(\.rawValue).joined(separator: ", ")
-    #expect(
+    expect(
       help.split(separator: "\n").map { $0.drop { $0 == " " } }.joined(separator: " ")
         .contains("(values: \(levels))"))
     for line in help.split(separator: "\n") where !line.hasPrefix("USAGE") {
-      #expect(line.count <= 80, "\(line)")
+      expect(line.count <= 80, "\(line)")
     }
   }
 }

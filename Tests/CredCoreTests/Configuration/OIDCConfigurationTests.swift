@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -21,7 +22,7 @@ struct OIDCConfigurationTests {
 
   private func oidc(_ lines: String) throws -> OIDCSettings? {
     let reading = read(lines)
-    #expect(reading.diagnostics == [])
+    expect(reading.diagnostics, equals: [])
     guard case .oidc(let settings)? = reading.configuration?.backends["okta"]?.kind else {
       return nil
     }
@@ -30,12 +31,13 @@ struct OIDCConfigurationTests {
 
   @Test func theSmallestBackendHasTheDefaults() throws {
     let settings = try #require(try oidc(Self.keys))
-    #expect(settings.issuer == "https://example.eu.auth0.com/")
-    #expect(settings.clientAuthentication == .none)
-    #expect(settings.signIn == [.browser, .paste])
-    #expect(settings.browser.scopes == ["openid", "offline_access"])
-    #expect(
-      settings.browser.redirectURIs(of: "okta").map(\.description) == ["http://127.0.0.1/okta"])
+    expect(settings.issuer, equals: "https://example.eu.auth0.com/")
+    expect(settings.clientAuthentication, equals: .none)
+    expect(settings.signIn, equals: [.browser, .paste])
+    expect(settings.browser.scopes, equals: ["openid", "offline_access"])
+    expect(
+      settings.browser.redirectURIs(of: "okta").map(\.description),
+      equals: ["http://127.0.0.1/okta"])
   }
 
   @Test func everyKeyIsRead() throws {
@@ -65,21 +67,21 @@ struct OIDCConfigurationTests {
         end_session_endpoint = https://a/v2/logout
 
         """))
-    #expect(settings.clientAuthentication == .privateKeyJWT)
-    #expect(settings.clientAssertionKeyFile == "/run/key")
-    #expect(settings.clientAssertionKeyID == "k1")
-    #expect(settings.signIn == [.device, .browser])
-    #expect(
-      settings.browser.redirectURIs(of: "okta").map(\.description)
-        == ["http://localhost:8976/cb", "http://[::1]/okta"])
-    #expect(settings.providerName == "idp.example.com")
-    #expect(settings.browser.authorize.map(\.name) == ["audience", "prompt"])
-    #expect(settings.browser.logout.map(\.value) == ["http://localhost:8976/"])
-    #expect(settings.required.map(\.name) == ["email", "hd"])
-    #expect(settings.required.first?.value.text == "{user}@example.com")
-    #expect(settings.endpoints.suffice)
-    #expect(settings.endpoints.endSession?.text == "https://a/v2/logout")
-    #expect(settings.caFile == "/etc/ca.pem")
+    expect(settings.clientAuthentication, equals: .privateKeyJWT)
+    expect(settings.clientAssertionKeyFile, equals: "/run/key")
+    expect(settings.clientAssertionKeyID, equals: "k1")
+    expect(settings.signIn, equals: [.device, .browser])
+    expect(
+      settings.browser.redirectURIs(of: "okta").map(\.description),
+      equals: ["http://localhost:8976/cb", "http://[::1]/okta"])
+    expect(settings.providerName, equals: "idp.example.com")
+    expect(settings.browser.authorize.map(\.name), equals: ["audience", "prompt"])
+    expect(settings.browser.logout.map(\.value), equals: ["http://localhost:8976/"])
+    expect(settings.required.map(\.name), equals: ["email", "hd"])
+    expect(settings.required.first?.value.text, equals: "{user}@example.com")
+    expect(settings.endpoints.suffice)
+    expect(settings.endpoints.endSession?.text, equals: "https://a/v2/logout")
+    expect(settings.caFile, equals: "/etc/ca.pem")
   }
 
   @Test(arguments: [
@@ -111,8 +113,8 @@ struct OIDCConfigurationTests {
   ])
   func wrongKeysAreNamed(_ backend: String, _ message: String) {
     let found = read(backend).diagnostics.map(\.description)
-    #expect(found.count { $0.contains(message) } == 1, "\(found)")
-    #expect(read(backend).configuration == nil)
+    expect(found.count { $0.contains(message) }, equals: 1, "\(found)")
+    expect(read(backend).configuration == nil)
   }
 
   @Test(arguments: [
@@ -120,14 +122,14 @@ struct OIDCConfigurationTests {
   ])
   func anIssuerIsAURLOverTLS(_ issuer: String) {
     let lines = "issuer = \(issuer)\nclient_id = a\nredirect_uri = http://127.0.0.1/\n"
-    #expect(read(lines).configuration == nil)
+    expect(read(lines).configuration == nil)
   }
 
   @Test func aProviderNeedsNoDeveloperProviderAndTakesNone() {
     let found = read(Self.keys, profile: "developer_provider = login.example.app\n")
       .diagnostics.map(\.description)
-    #expect(found.count == 1)
-    #expect(found.first?.contains("is an OpenID Connect provider, which needs none") == true)
+    expect(found.count, equals: 1)
+    expect(found.first?.contains("is an OpenID Connect provider, which needs none") == true)
   }
 
   @Test(arguments: [
@@ -139,11 +141,11 @@ struct OIDCConfigurationTests {
   ])
   func aRequiredAddressWithoutItsScopeIsWarnedAbout(_ lines: String, _ claims: [String]) {
     let reading = read(Self.keys + lines + "\n")
-    #expect(reading.configuration != nil)
+    expect(reading.configuration != nil)
     let found = reading.diagnostics.map(\.description)
-    #expect(found.count == claims.count, "\(found)")
+    expect(found.count, equals: claims.count, "\(found)")
     for (text, claim) in zip(found, claims) {
-      #expect(
+      expect(
         text.contains(": warning: require.\(claim): ") && text.hasSuffix("add email to 'scopes'"))
     }
   }
@@ -152,9 +154,9 @@ struct OIDCConfigurationTests {
     let reading = read(Self.keys + "require.email = {user}@example.com\n")
     let configuration = try #require(reading.configuration)
     let profile = try #require(configuration.profiles["p"])
-    #expect(configuration.needsUserName(profile))
+    expect(configuration.needsUserName(profile))
     let without = try #require(read(Self.keys + "require.hd = example.com\n").configuration)
-    #expect(!without.needsUserName(try #require(without.profiles["p"])))
+    expect(!without.needsUserName(try #require(without.profiles["p"])))
   }
 
   // MARK: The Hosted UI
@@ -178,17 +180,17 @@ struct OIDCConfigurationTests {
 
           """
       let reading = read(lines, type: "user-pool")
-      #expect(reading.diagnostics == [])
+      expect(reading.diagnostics, equals: [])
       guard case .userPool(let pool)? = reading.configuration?.backends["okta"]?.kind else {
         Issue.record("no user pool")
         return
       }
-      #expect(pool.hostedEndpoints?.token?.text == "\(url)/oauth2/token")
-      #expect(pool.hostedEndpoints?.authorization?.text == "\(url)/oauth2/authorize")
-      #expect(pool.hostedEndpoints?.revocation?.text == "\(url)/oauth2/revoke")
-      #expect(pool.hostedEndpoints?.endSession?.text == "\(url)/logout")
-      #expect(pool.browser.identityProviders == ["Okta", "COGNITO"])
-      #expect(pool.browser.redirectURIs(of: "okta").allSatisfy { !$0.takesAnyPort })
+      expect(pool.hostedEndpoints?.token?.text, equals: "\(url)/oauth2/token")
+      expect(pool.hostedEndpoints?.authorization?.text, equals: "\(url)/oauth2/authorize")
+      expect(pool.hostedEndpoints?.revocation?.text, equals: "\(url)/oauth2/revoke")
+      expect(pool.hostedEndpoints?.endSession?.text, equals: "\(url)/logout")
+      expect(pool.browser.identityProviders, equals: ["Okta", "COGNITO"])
+      expect(pool.browser.redirectURIs(of: "okta").allSatisfy { !$0.takesAnyPort })
     }
   }
 
@@ -207,7 +209,7 @@ struct OIDCConfigurationTests {
   ])
   func wrongKeysOfAHostedUIAreNamed(_ backend: String, _ message: String) {
     let found = read(Self.pool + backend, type: "user-pool").diagnostics.map(\.description)
-    #expect(found.count { $0.contains(message) } == 1, "\(found)")
+    expect(found.count { $0.contains(message) }, equals: 1, "\(found)")
   }
 
   // MARK: Links
@@ -220,8 +222,8 @@ struct OIDCConfigurationTests {
         + "[backend s]\ntype = user-pool\n\(Self.pool)\(plainProfile)backend = a\n"
         + "developer_provider = d\nlink_backend = s\n"
     ).diagnostics.map(\.message)
-    #expect(messages.isEmpty == isGood)
-    #expect(messages.allSatisfy { $0.contains("has no domain") })
+    expect(messages.isEmpty, equals: isGood)
+    expect(messages.allSatisfy { $0.contains("has no domain") })
   }
 
   /// Tokens for programs are then the linked provider's.
@@ -233,8 +235,8 @@ struct OIDCConfigurationTests {
         + "redirect_uri = http://127.0.0.1/\n\(plainProfile)backend = a\n"
         + "developer_provider = d\nvend_tokens = id access\n\(link)"
     ).diagnostics.filter { $0.severity == .error }.map(\.message)
-    #expect(messages.isEmpty == isGood, "\(messages)")
-    #expect(messages.allSatisfy { $0.contains("has no tokens for programs") })
+    expect(messages.isEmpty, equals: isGood, "\(messages)")
+    expect(messages.allSatisfy { $0.contains("has no tokens for programs") })
   }
 
   // MARK: Redirect URIs
@@ -266,8 +268,8 @@ struct OIDCConfigurationTests {
   ])
   func twoProvidersShareNoRedirectURI(_ one: String, _ other: String, _ pool: Bool) {
     let messages = shared(one, other, pool: pool)
-    #expect(messages.count == 1)
-    #expect(messages.first?.contains("[backend a] too") == true, "\(messages)")
+    expect(messages.count, equals: 1)
+    expect(messages.first?.contains("[backend a] too") == true, "\(messages)")
   }
 
   @Test(arguments: [
@@ -278,8 +280,8 @@ struct OIDCConfigurationTests {
     ("http://[::1]/in", "http://127.0.0.1/in"),
   ])
   func redirectURIsThatDifferAreTwo(_ one: String, _ other: String) {
-    #expect(shared(one, other) == [])
+    expect(shared(one, other), equals: [])
     // Clients of the same provider may share one.
-    #expect(shared(one, one, issuer: "https://a.example/") == [])
+    expect(shared(one, one, issuer: "https://a.example/"), equals: [])
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -6,10 +7,11 @@ import Testing
 struct TemplateTests {
   @Test func expands() throws {
     let template = try Template("a{{{user}}}-{uid}@{host}")
-    #expect(try template.expand(user: "ann", uid: 1000, host: "h1") == "a{ann}-1000@h1")
-    #expect(template.needsUserName)
-    #expect(
-      template.parts == [
+    expect(try template.expand(user: "ann", uid: 1000, host: "h1"), equals: "a{ann}-1000@h1")
+    expect(template.needsUserName)
+    expect(
+      template.parts,
+      equals: [
         .literal("a{"), .placeholder(.user), .literal("}-"), .placeholder(.uid), .literal("@"),
         .placeholder(.host),
       ])
@@ -17,8 +19,8 @@ struct TemplateTests {
 
   @Test func aUidWithoutANameNeedsNoUser() throws {
     let template = try Template("{uid}")
-    #expect(!template.needsUserName)
-    #expect(try template.expand(user: nil, uid: 7, host: "h") == "7")
+    expect(!template.needsUserName)
+    expect(try template.expand(user: nil, uid: 7, host: "h"), equals: "7")
     #expect(throws: TemplateError.userNameNeeded) {
       try Template.user.expand(user: nil, uid: 7, host: "h")
     }
@@ -41,8 +43,9 @@ struct TemplateTests {
   ])
   func valuesInURLsAreEncoded(user: String, encoded: String) throws {
     let url = try URLTemplate("https://h/t/{user}?u={user}&n={uid}")
-    #expect(
-      try url.expand(user: user, uid: 1, host: "x") == "https://h/t/\(encoded)?u=\(encoded)&n=1")
+    expect(
+      try url.expand(user: user, uid: 1, host: "x"),
+      equals: "https://h/t/\(encoded)?u=\(encoded)&n=1")
   }
 
   @Test(arguments: [

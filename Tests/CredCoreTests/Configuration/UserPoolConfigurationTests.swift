@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -20,18 +21,18 @@ struct UserPoolConfigurationTests {
 
   @Test func theSmallestBackendHasTheDefaults() throws {
     let reading = read(Self.keys)
-    #expect(reading.diagnostics == [])
+    expect(reading.diagnostics, equals: [])
     let backend = try #require(reading.configuration?.backends["staff"])
-    #expect(backend.type == .userPool)
+    expect(backend.type, equals: .userPool)
     var settings = UserPoolSettings()
     settings.userPoolID = "eu-west-1_AbCdEf123"
     settings.clientID = "2abc"
-    #expect(backend.kind == .userPool(settings))
-    #expect(settings.authFlow == .srp)
-    #expect(settings.rememberDevice == .no)
-    #expect(
-      settings.accountActions.map(\.rawValue)
-        == ["get", "change-password", "devices", "remember-device", "forget-device"])
+    expect(backend.kind, equals: .userPool(settings))
+    expect(settings.authFlow, equals: .srp)
+    expect(settings.rememberDevice, equals: .no)
+    expect(
+      settings.accountActions.map(\.rawValue),
+      equals: ["get", "change-password", "devices", "remember-device", "forget-device"])
   }
 
   @Test func everyKeyIsRead() throws {
@@ -47,19 +48,19 @@ struct UserPoolConfigurationTests {
         ca_file = /etc/ca.pem
 
         """, profile: "vend_tokens = access id\n")
-    #expect(reading.diagnostics == [])
+    expect(reading.diagnostics, equals: [])
     guard case .userPool(let pool)? = reading.configuration?.backends["staff"]?.kind else {
       Issue.record("no user pool")
       return
     }
-    #expect(pool.clientSecretFile == "/run/secret")
-    #expect(pool.authFlow == .customSRP)
-    #expect(pool.rememberDevice == .ask)
-    #expect(pool.accountActions == [.signUp, .delete])
-    #expect(pool.takesClientMetadata)
-    #expect(pool.endpoint?.text == "http://127.0.0.1:4599")
-    #expect(pool.caFile == "/etc/ca.pem")
-    #expect(reading.configuration?.profiles["p"]?.vendTokens == [.access, .id])
+    expect(pool.clientSecretFile, equals: "/run/secret")
+    expect(pool.authFlow, equals: .customSRP)
+    expect(pool.rememberDevice, equals: .ask)
+    expect(pool.accountActions, equals: [.signUp, .delete])
+    expect(pool.takesClientMetadata)
+    expect(pool.endpoint?.text, equals: "http://127.0.0.1:4599")
+    expect(pool.caFile, equals: "/etc/ca.pem")
+    expect(reading.configuration?.profiles["p"]?.vendTokens, equals: [.access, .id])
   }
 
   @Test(arguments: [
@@ -87,15 +88,16 @@ struct UserPoolConfigurationTests {
   ])
   func wrongKeysAreNamed(_ backend: String, _ message: String) {
     let found = read(backend).diagnostics.map(\.description)
-    #expect(found.count { $0.contains(message) } == 1, "\(found)")
-    #expect(read(backend).configuration == nil)
+    expect(found.count { $0.contains(message) }, equals: 1, "\(found)")
+    expect(read(backend).configuration == nil)
   }
 
   @Test func aUserPoolNeedsNoDeveloperProviderAndTakesNone() {
     let found = read(Self.keys, profile: "developer_provider = login.example.app\n")
       .diagnostics.map(\.description)
-    #expect(
-      found == [
+    expect(
+      found,
+      equals: [
         "credd.conf:8: developer_provider: [backend staff] is a user pool, which needs none"
       ])
   }
@@ -115,8 +117,8 @@ struct UserPoolConfigurationTests {
     let found = reading.diagnostics.map {
       $0.description.replacing("credd.conf:9", with: "credd.conf:8")
     }
-    #expect(found.count == 1 && found[0].contains(message), "\(found)")
-    #expect(reading.configuration == nil)
+    expect(found.count == 1 && found[0].contains(message), "\(found)")
+    expect(reading.configuration == nil)
   }
 
   @Test func tokensForProgramsNeedAUserPool() {
@@ -129,39 +131,38 @@ struct UserPoolConfigurationTests {
       ), (plainProfile + "vend_tokens = id\n", "vend_tokens: requires 'backend'"),
     ] {
       let found = reading(text).diagnostics.map(\.description)
-      #expect(found.count == 1 && found[0].contains(message), "\(found)")
+      expect(found.count == 1 && found[0].contains(message), "\(found)")
     }
-    #expect(reading(plainProfile + "vend_tokens = none\n").diagnostics == [])
+    expect(reading(plainProfile + "vend_tokens = none\n").diagnostics, equals: [])
   }
 
   @Test func noneIsAListWithoutWords() throws {
     let reading = read(Self.keys + "account_actions = none\n", profile: "vend_tokens = none\n")
-    #expect(reading.diagnostics == [])
+    expect(reading.diagnostics, equals: [])
     guard case .userPool(let pool)? = reading.configuration?.backends["staff"]?.kind else {
       Issue.record("no user pool")
       return
     }
-    #expect(pool.accountActions == [])
+    expect(pool.accountActions, equals: [])
   }
 
   // MARK: Profiles
 
   @Test func theProfileKnowsItsIssuer() throws {
     let issuer = try #require(try profile().plan.backend.issuer)
-    #expect(issuer.pool?.description == "eu-west-1_AbCdEf123")
-    #expect(issuer.clientID == "2abc")
-    #expect(issuer.endpoint == "https://cognito-idp.eu-west-1.amazonaws.com/")
-    #expect(issuer.loginsKey == "cognito-idp.eu-west-1.amazonaws.com/eu-west-1_AbCdEf123")
-    #expect(
-      try profile("fips = yes\n").plan.backend.issuer?.endpoint
-        == "https://cognito-idp-fips.eu-west-1.amazonaws.com/")
-    #expect(
+    expect(issuer.pool?.description, equals: "eu-west-1_AbCdEf123")
+    expect(issuer.clientID, equals: "2abc")
+    expect(issuer.endpoint, equals: "https://cognito-idp.eu-west-1.amazonaws.com/")
+    expect(issuer.loginsKey, equals: "cognito-idp.eu-west-1.amazonaws.com/eu-west-1_AbCdEf123")
+    expect(
+      try profile("fips = yes\n").plan.backend.issuer?.endpoint,
+      equals: "https://cognito-idp-fips.eu-west-1.amazonaws.com/")
+    expect(
       try profile(backend: "user_pool_endpoint = http://127.0.0.1:1\n").plan.backend.issuer?
-        .endpoint
-        == "http://127.0.0.1:1/")
-    #expect(try profile().needsUserName == false)
-    #expect(try profile("vend_tokens = id\n").plan.keepsAccessToken == false)
-    #expect(try profile("vend_tokens = id access account\n").plan.keepsAccessToken)
+        .endpoint, equals: "http://127.0.0.1:1/")
+    expect(try profile().needsUserName == false)
+    expect(try profile("vend_tokens = id\n").plan.keepsAccessToken == false)
+    expect(try profile("vend_tokens = id access account\n").plan.keepsAccessToken)
   }
 
   @Test func anotherPoolClientOrEndpointIsAnotherPlaceForTheSameProfile() throws {
@@ -170,8 +171,8 @@ struct UserPoolConfigurationTests {
       try profile(backend: "user_pool_endpoint = http://127.0.0.1:1\n"),
       try profile(backend: "ca_file = /etc/ca.pem\n"), try profile("fips = yes\n"),
     ]
-    for other in others { #expect(before.change(to: other) == .backend) }
-    #expect(before.change(to: try profile(backend: "auth_flow = choice\n")) == .nothingHeld)
+    for other in others { expect(before.change(to: other), equals: .backend) }
+    expect(before.change(to: try profile(backend: "auth_flow = choice\n")), equals: .nothingHeld)
   }
 
   @Test func loginsFitAUserPool() throws {
@@ -179,18 +180,19 @@ struct UserPoolConfigurationTests {
     func refusal(_ signIn: SignInInput) -> ProtocolError? {
       profile.refusal(of: LoginRequest(profile: "p", signIn: signIn))
     }
-    #expect(refusal(.host)?.code == .signInRequired)
+    expect(refusal(.host)?.code, equals: .signInRequired)
     let identity = try IdentityID(Samples.identityText)
     let token = try DeveloperToken(Secret("token"))
-    #expect(refusal(.developerToken(identityID: identity, token: token))?.code == .invalidRequest)
+    expect(
+      refusal(.developerToken(identityID: identity, token: token))?.code, equals: .invalidRequest)
     let key = "cognito-idp.eu-west-1.amazonaws.com/eu-west-1_AbCdEf123"
     for spelling in [key, key.uppercased()] {
       let own = try LoginsMap([(spelling, Secret("token"))])
-      #expect(refusal(.logins(own))?.message.contains("is the user pool") == true)
+      expect(refusal(.logins(own))?.message.contains("is the user pool") == true)
     }
     let other = try LoginsMap([("graph.facebook.com", Secret("token"))])
-    #expect(refusal(.logins(other)) == nil)
-    #expect(!profile.signInMeans.contains(.token))
-    #expect(profile.reportsSignOut)
+    expect(refusal(.logins(other)) == nil)
+    expect(!profile.signInMeans.contains(.token))
+    expect(profile.reportsSignOut)
   }
 }

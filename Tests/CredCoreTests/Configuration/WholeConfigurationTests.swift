@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 /// A configuration with every kind of section, and a profile with every key that goes with the others.
@@ -95,13 +96,13 @@ struct WholeConfigurationTests {
     let source = ConfigurationSource(name: "credd.conf", bytes: Array(Self.text.utf8))
     let reading = Configuration.read([source], environment: { _ in "/run/credentials/credd" })
     let errors = reading.diagnostics.filter { $0.severity == .error }
-    #expect(errors.isEmpty, "\(errors)")
+    expect(errors.isEmpty, "\(errors)")
     let configuration = try #require(reading.configuration)
     let settings = try #require(configuration.profiles["work"])
     let work = try Profile(settings, in: configuration) { _ in nil }
-    #expect(work.link?.backend?.name == "okta" && work.plan.keepsAccessToken)
-    #expect(try work.tokenKind(nil, holdsToken: false) == .developer)
-    #expect(try work.tokenKind(.id, holdsToken: false) == .id)
-    #expect(try work.tokenKind(.access, holdsToken: false) == .access)
+    expect(work.link?.backend?.name == "okta" && work.plan.keepsAccessToken)
+    expect(try work.tokenKind(nil, holdsToken: false), equals: .developer)
+    expect(try work.tokenKind(.id, holdsToken: false), equals: .id)
+    expect(try work.tokenKind(.access, holdsToken: false), equals: .access)
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 /// The cases in which the kernel was seen to answer, each as it did.
@@ -17,29 +18,29 @@ struct AttestationTests {
   }
 
   @Test func anOpenConnectionIsItsMakers() {
-    #expect(judge() == .success(1234))
-    #expect(judge(uid: 0) == .success(0))
+    expect(judge(), equals: .success(1234))
+    expect(judge(uid: 0), equals: .success(0))
   }
 
   @Test func aClosedClientIsNotRoot() {
-    #expect(judge(state: 5, uid: 0, inode: 0) == .failure(.closed))
-    #expect(judge(state: 6, uid: 0, inode: 0) == .failure(.closed))
-    #expect(judge(state: 1, uid: 0, inode: 0) == .failure(.closed))
+    expect(judge(state: 5, uid: 0, inode: 0), equals: .failure(.closed))
+    expect(judge(state: 6, uid: 0, inode: 0), equals: .failure(.closed))
+    expect(judge(state: 1, uid: 0, inode: 0), equals: .failure(.closed))
   }
 
   @Test func aListenerIsNoClient() {
-    #expect(judge(isOfOtherEnd: false, state: 10) == .failure(.anotherSocket))
-    #expect(judge(state: 10) == .failure(.notEstablished))
+    expect(judge(isOfOtherEnd: false, state: 10), equals: .failure(.anotherSocket))
+    expect(judge(state: 10), equals: .failure(.notEstablished))
   }
 
   @Test func aHalfClosedConnectionProvesNothing() {
-    #expect(judge(state: 5) == .failure(.notEstablished))
+    expect(judge(state: 5), equals: .failure(.notEstablished))
   }
 
   @Test func aSuccessorOnTheSamePortIsNotTheMaker() {
-    #expect(judge(uid: 2222, own: 7) == .failure(.ownEndClosed))
-    #expect(judge(uid: 2222, own: nil) == .failure(.ownEndClosed))
-    #expect(judge(uid: 2222, own: 8) == .failure(.ownEndClosed))
+    expect(judge(uid: 2222, own: 7), equals: .failure(.ownEndClosed))
+    expect(judge(uid: 2222, own: nil), equals: .failure(.ownEndClosed))
+    expect(judge(uid: 2222, own: 8), equals: .failure(.ownEndClosed))
   }
 }
 
@@ -63,11 +64,11 @@ struct ControlGroupPathTests {
     ("/system.slice/_dash.service", "dash.service"),
   ])
   func theOutermostUnitIsTheCallers(_ path: String, _ unit: String) {
-    #expect(ControlGroupPath.unit(path) == unit)
+    expect(ControlGroupPath.unit(path), equals: unit)
   }
 
   @Test(arguments: ["", "/", "/system.slice", "/docker/abc", "/a.slice/b/c.service", "/x.scopes"])
   func otherPathsAreInNoUnit(_ path: String) {
-    #expect(ControlGroupPath.unit(path) == nil)
+    expect(ControlGroupPath.unit(path) == nil)
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 struct EndpointReaderTests {
@@ -29,11 +30,11 @@ struct EndpointReaderTests {
     let request = try request(
       "GET /credentials/work HTTP/1.1\r\nhOST: 127.0.0.1\r\nAccept: application/json\r\n"
         + "Authorization:  credd1.x \r\nUser-Agent: Botocore/1.44.5 (é)\r\n\r\n")
-    #expect(request.path == .credentialsOf(profile: "work"))
-    #expect(request.host == Array("127.0.0.1".utf8))
-    #expect(request.token == Secret("credd1.x"))
-    #expect(request.foreignHeader == nil)
-    #expect(!request.closes)
+    expect(request.path, equals: .credentialsOf(profile: "work"))
+    expect(request.host, equals: Array("127.0.0.1".utf8))
+    expect(request.token, equals: Secret("credd1.x"))
+    expect(request.foreignHeader == nil)
+    expect(!request.closes)
   }
 
   @Test func requestsMayFollowEachOther() {
@@ -46,11 +47,11 @@ struct EndpointReaderTests {
         Issue.record("no request")
         return
       }
-      #expect(request.path == .metrics)
-      #expect(!reader.holdsPartialHead)
+      expect(request.path, equals: .metrics)
+      expect(!reader.holdsPartialHead)
     }
-    #expect(reader.next(in: bytes.span, from: &position) == .needsMore)
-    #expect(reader.holdsPartialHead)
+    expect(reader.next(in: bytes.span, from: &position), equals: .needsMore)
+    expect(reader.holdsPartialHead)
   }
 
   @Test(
@@ -77,7 +78,7 @@ struct EndpointReaderTests {
       ("\u{16}\u{3}\u{1}", .controlByte),
     ] as [(String, EndpointRefusal)])
   func whatIsNoRequestIsRefused(_ text: String, _ refusal: EndpointRefusal) {
-    #expect(step(text) == .refused(refusal))
+    expect(step(text), equals: .refused(refusal))
   }
 
   @Test(
@@ -99,32 +100,32 @@ struct EndpointReaderTests {
   func aHeadThatTwoReadersCouldReadDifferentlyIsRefused(
     _ text: String, _ refusal: EndpointRefusal
   ) {
-    #expect(fields(text) == .refused(refusal))
+    expect(fields(text), equals: .refused(refusal))
   }
 
   @Test func aRequestWithoutHostIsRefused() {
-    #expect(step("GET /a HTTP/1.1\r\n\r\n") == .refused(.host))
-    #expect(step("GET /a HTTP/1.1\r\nHost:\r\n") == .refused(.host))
+    expect(step("GET /a HTTP/1.1\r\n\r\n"), equals: .refused(.host))
+    expect(step("GET /a HTTP/1.1\r\nHost:\r\n"), equals: .refused(.host))
   }
 
   @Test func aMethodIsRefusedBeforeItsLineEnds() {
-    #expect(step("DELETE ") == .refused(.method))
-    #expect(step("s") == .refused(.notARequest))
-    #expect(step(String(repeating: "A", count: 21)) == .refused(.notARequest))
+    expect(step("DELETE "), equals: .refused(.method))
+    expect(step("s"), equals: .refused(.notARequest))
+    expect(step(String(repeating: "A", count: 21)), equals: .refused(.notARequest))
   }
 
   @Test func aHeadHasALimit() {
     let line = "GET /a HTTP/1.1\r\n"
     let rest = Limits.Endpoint.headBytes - line.utf8.count - Self.host.utf8.count - 7
     let longest = "X: " + String(repeating: "a", count: rest) + "\r\n"
-    #expect((line + Self.host + longest + "\r\n").utf8.count == Limits.Endpoint.headBytes)
+    expect((line + Self.host + longest + "\r\n").utf8.count, equals: Limits.Endpoint.headBytes)
     guard case .request = step(line + Self.host + longest + "\r\n") else {
       Issue.record("the longest head is refused")
       return
     }
-    #expect(step(line + Self.host + "X" + longest + "\r\n") == .refused(.headTooLong))
+    expect(step(line + Self.host + "X" + longest + "\r\n"), equals: .refused(.headTooLong))
     let fields = String(repeating: "X: a\r\n", count: Limits.Endpoint.fields)
-    #expect(step(line + Self.host + fields + "\r\n") == .refused(.tooManyFields))
+    expect(step(line + Self.host + fields + "\r\n"), equals: .refused(.tooManyFields))
   }
 
   /// A repeated head is compared and not read, which nobody may notice.
@@ -144,16 +145,16 @@ struct EndpointReaderTests {
         var (after, alone) = (reader, EndpointReader())
         var (position, expected) = (0, 0)
         let step = after.next(in: other.span, from: &position)
-        #expect(step == alone.next(in: other.span, from: &expected) && position == expected)
-        #expect(byte == head[place] || step != .request(first) || byte ^ 0x20 == head[place])
+        expect(step == alone.next(in: other.span, from: &expected) && position == expected)
+        expect(byte == head[place] || step != .request(first) || byte ^ 0x20 == head[place])
       }
     }
     for place in 1..<head.count {
       var split = reader
       var position = 0
-      #expect(split.next(in: Array(head[..<place]).span, from: &position) == .needsMore)
+      expect(split.next(in: Array(head[..<place]).span, from: &position), equals: .needsMore)
       position = 0
-      #expect(split.next(in: Array(head[place...]).span, from: &position) == .request(first))
+      expect(split.next(in: Array(head[place...]).span, from: &position), equals: .request(first))
     }
   }
 
@@ -161,10 +162,10 @@ struct EndpointReaderTests {
     var reader = EndpointReader()
     var position = 0
     let wrong = Array("POST /".utf8)
-    #expect(reader.next(in: wrong.span, from: &position) == .refused(.method))
+    expect(reader.next(in: wrong.span, from: &position), equals: .refused(.method))
     let right = Array("GET /metrics HTTP/1.1\r\n\(Self.host)\r\n".utf8)
     position = 0
-    #expect(reader.next(in: right.span, from: &position) == .refused(.method))
+    expect(reader.next(in: right.span, from: &position), equals: .refused(.method))
   }
 
   @Test(arguments: [
@@ -174,8 +175,8 @@ struct EndpointReaderTests {
   ])
   func whatABrowserOrAProxyAddsIsRefused(_ field: String) throws {
     let request = try request("GET /metrics HTTP/1.1\r\n\(Self.host)\(field)\r\n\r\n")
-    #expect(
-      request.refusal(at: EndpointAddress(port: 337), isAttested: true) == .notAnSDK)
+    expect(
+      request.refusal(at: EndpointAddress(port: 337), isAttested: true), equals: .notAnSDK)
   }
 
   @Test func onlyTheLiteralAddressIsAHost() throws {
@@ -185,10 +186,10 @@ struct EndpointReaderTests {
       "127.0.0.2", "127.0.0.1.", "[::1]:337", "evil.example",
     ]
     let taken = all.filter { address.isNamed(by: Array($0.utf8)) }
-    #expect(taken == ["127.0.0.1", "127.0.0.1:337"])
-    #expect(EndpointAddress(.ipv6, port: 1).isNamed(by: Array("[::1]:1".utf8)))
+    expect(taken, equals: ["127.0.0.1", "127.0.0.1:337"])
+    expect(EndpointAddress(.ipv6, port: 1).isNamed(by: Array("[::1]:1".utf8)))
     let request = try request("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    #expect(request.refusal(at: address, isAttested: true) == .notAnSDK)
+    expect(request.refusal(at: address, isAttested: true), equals: .notAnSDK)
   }
 
   @Test func refusalsHaveOneOrder() throws {
@@ -198,11 +199,11 @@ struct EndpointReaderTests {
       try request("GET \(path) HTTP/1.1\r\n\(Self.host)\(field)\r\n")
         .refusal(at: address, isAttested: isAttested)
     }
-    #expect(try refusal("/x", "Via: 1\r\n", isAttested: false) == .notAnSDK)
-    #expect(try refusal("/x", isAttested: false) == .notAttested)
-    #expect(try refusal("/x", isAttested: true) == .unknownPath)
-    #expect(try refusal("/credentials/x", isAttested: true) == nil)
-    #expect(try refusal("/metrics", isAttested: true) == nil)
+    expect(try refusal("/x", "Via: 1\r\n", isAttested: false), equals: .notAnSDK)
+    expect(try refusal("/x", isAttested: false), equals: .notAttested)
+    expect(try refusal("/x", isAttested: true), equals: .unknownPath)
+    expect(try refusal("/credentials/x", isAttested: true) == nil)
+    expect(try refusal("/metrics", isAttested: true) == nil)
   }
 
   @Test(arguments: [
@@ -211,13 +212,13 @@ struct EndpointReaderTests {
     "/Credentials/a",
   ])
   func aPathHasOneSpelling(_ path: String) {
-    #expect(EndpointPath(Array(path.utf8)) == nil)
+    expect(EndpointPath(Array(path.utf8)) == nil)
   }
 
   @Test(arguments: ["close", "Keep-Alive, Close", " close "])
   func aClientMayCloseTheConnection(_ value: String) throws {
     let text = "GET /metrics HTTP/1.1\r\n\(Self.host)Connection:\(value)\r\n\r\n"
-    #expect(try request(text).closes)
+    expect(try request(text).closes)
   }
 }
 
@@ -228,14 +229,14 @@ struct EndpointAddressTests {
       "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:01", "127.0.0.010:1", "127.1:1",
       "::1:1", "[::]:1", "127.0.0.256:1", "127.0.0.1:0",
     ]
-    #expect(
-      texts.compactMap { EndpointAddress($0)?.description }
-        == ["127.0.0.1:337", "127.255.3.4:1", "[::1]:8080", "127.0.0.1:0"])
+    expect(
+      texts.compactMap { EndpointAddress($0)?.description },
+      equals: ["127.0.0.1:337", "127.255.3.4:1", "[::1]:8080", "127.0.0.1:0"])
   }
 
   @Test func theProfileStandsInThePath() {
-    #expect(
-      EndpointAddress(port: 337).url(ofProfile: "work")
-        == "http://127.0.0.1:337/credentials/work")
+    expect(
+      EndpointAddress(port: 337).url(ofProfile: "work"),
+      equals: "http://127.0.0.1:337/credentials/work")
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 import struct SimulationKit.SeededGenerator
@@ -24,21 +25,21 @@ struct EndpointTokenTests {
 
   @Test func aUsersTokenOpensForThatUserAlone() throws {
     let token = try token(.user(1000))
-    #expect(try check(token) == .opens)
-    #expect(try check(token, unit: "a.service") == .opens)
-    #expect(try check(token, uid: 1001) == .notTheirs)
-    #expect(try check(token, uid: 0) == .notTheirs)
-    #expect(try check(token, for: "other") == .notTheirs)
+    expect(try check(token), equals: .opens)
+    expect(try check(token, unit: "a.service"), equals: .opens)
+    expect(try check(token, uid: 1001), equals: .notTheirs)
+    expect(try check(token, uid: 0), equals: .notTheirs)
+    expect(try check(token, for: "other"), equals: .notTheirs)
   }
 
   @Test func aUnitsTokenOpensForThatUnitAlone() throws {
     let token = try token(.unit("billing.service"))
-    #expect(try check(token, unit: "billing.service") == .opens)
-    #expect(try check(token, uid: 0, unit: "billing.service") == .opens)
-    #expect(try check(token, unit: "other.service") == .notTheirs)
-    #expect(try check(token, unit: "user@1000.service/billing.service") == .notTheirs)
-    #expect(try check(token) == .notTheirs)
-    #expect(try check(token, unit: "billing.service", for: "other") == .notTheirs)
+    expect(try check(token, unit: "billing.service"), equals: .opens)
+    expect(try check(token, uid: 0, unit: "billing.service"), equals: .opens)
+    expect(try check(token, unit: "other.service"), equals: .notTheirs)
+    expect(try check(token, unit: "user@1000.service/billing.service"), equals: .notTheirs)
+    expect(try check(token), equals: .notTheirs)
+    expect(try check(token, unit: "billing.service", for: "other"), equals: .notTheirs)
   }
 
   @Test func aUnitThatIsCalledLikeAUidIsNoUser() throws {
@@ -46,17 +47,17 @@ struct EndpointTokenTests {
     var bytes = user
     bytes[7] = UInt8(ascii: "s")
     let turned = try #require(EndpointToken(Secret(bytes)))
-    #expect(try check(turned, unit: "1000") == .notTheirs)
+    expect(try check(turned, unit: "1000"), equals: .notTheirs)
   }
 
   @Test func aTokenIsReadAsItWasWritten() throws {
     let token = try token(.unit("billing.service"))
     let text = token.text
-    #expect(EndpointToken(text)?.text == text)
-    #expect(text.count < Limits.Endpoint.tokenBytes)
-    #expect(text.bytes.allSatisfy { $0.isLetterOrDigit || "._-".utf8.contains($0) })
-    #expect(text.bytes.starts(with: "credd1.s.".utf8))
-    #expect("\(token)" == "<secret>")
+    expect(EndpointToken(text)?.text, equals: text)
+    expect(text.count < Limits.Endpoint.tokenBytes)
+    expect(text.bytes.allSatisfy { $0.isLetterOrDigit || "._-".utf8.contains($0) })
+    expect(text.bytes.starts(with: "credd1.s.".utf8))
+    expect("\(token)", equals: "<secret>")
   }
 
   @Test func everyChangedByteIsRefused() throws {
@@ -65,30 +66,30 @@ struct EndpointTokenTests {
       var changed = bytes
       changed[index] ^= 1
       guard let token = EndpointToken(Secret(changed)) else { continue }
-      #expect(try check(token) != .opens, "byte \(index)")
+      expect(try check(token) != .opens, "byte \(index)")
     }
-    #expect(EndpointToken(Secret(bytes + [UInt8(ascii: "\n")])) == nil)
-    #expect(EndpointToken(Secret(Array(bytes.dropLast()))) == nil)
-    #expect(EndpointToken(Secret("")) == nil)
-    #expect(EndpointToken(Secret([UInt8](repeating: 0x2E, count: 4096))) == nil)
+    expect(EndpointToken(Secret(bytes + [UInt8(ascii: "\n")])) == nil)
+    expect(EndpointToken(Secret(Array(bytes.dropLast()))) == nil)
+    expect(EndpointToken(Secret("")) == nil)
+    expect(EndpointToken(Secret([UInt8](repeating: 0x2E, count: 4096))) == nil)
   }
 
   @Test func aTokenOfAnotherKeyIsKnownAsSuch() throws {
     let token = try token(.user(1000))
     let verdict = try key(2).check(token, ofUser: 1000, unit: nil, for: "work", crypto)
-    #expect(verdict == .ofAnotherKey)
+    expect(verdict, equals: .ofAnotherKey)
   }
 
   @Test func aKeyHas32Bytes() {
-    #expect(TokenKey(Secret([UInt8](repeating: 1, count: 31)), crypto) == nil)
-    #expect(TokenKey(Secret([UInt8](repeating: 1, count: 33)), crypto) == nil)
+    expect(TokenKey(Secret([UInt8](repeating: 1, count: 31)), crypto) == nil)
+    expect(TokenKey(Secret([UInt8](repeating: 1, count: 33)), crypto) == nil)
   }
 
   @Test func twoTokensDiffer() throws {
     var random = SeededGenerator(seed: 1)
     let one = try key().token(of: .user(1), for: "a", at: noon, &random, crypto)
     let other = try key().token(of: .user(1), for: "a", at: noon, &random, crypto)
-    #expect(one.text != other.text)
+    expect(one.text != other.text)
   }
 }
 
@@ -106,21 +107,21 @@ struct TokenGrantTests {
   private static let name = "\0fea1f2/unit/billing.service/credd.work"
 
   @Test func rootGetsATokenForTheUnitThatItIsInAndNames() {
-    #expect(grant(Self.name) == .token(.unit("billing.service"), profile: "work"))
-    #expect(isRefused(grant(Self.name, unit: "other.service")))
-    #expect(isRefused(grant(Self.name, unit: nil)))
-    #expect(isRefused(grant(Self.name, unit: "user@0.service/billing.service")))
+    expect(grant(Self.name), equals: .token(.unit("billing.service"), profile: "work"))
+    expect(isRefused(grant(Self.name, unit: "other.service")))
+    expect(isRefused(grant(Self.name, unit: nil)))
+    expect(isRefused(grant(Self.name, unit: "user@0.service/billing.service")))
   }
 
   @Test func anyOtherUserGetsATokenOfThatUser() {
-    #expect(
-      grant(Self.name, uid: 1717, unit: nil) == .token(.user(1717), profile: "work"))
-    #expect(
-      grant(Self.name, uid: 1717, unit: "x.service") == .token(.user(1717), profile: "work"))
+    expect(
+      grant(Self.name, uid: 1717, unit: nil), equals: .token(.user(1717), profile: "work"))
+    expect(
+      grant(Self.name, uid: 1717, unit: "x.service"), equals: .token(.user(1717), profile: "work"))
   }
 
   @Test func theOverflowUidGetsNone() {
-    #expect(isRefused(grant(Self.name, uid: 65534, isUnmapped: true)))
+    expect(isRefused(grant(Self.name, uid: 65534, isUnmapped: true)))
   }
 
   @Test(arguments: [
@@ -131,13 +132,13 @@ struct TokenGrantTests {
     "\0fea1f2fea1f2fea1f2/unit/billing.service/credd.work", "\0xyz/unit/billing.service/credd.work",
   ])
   func otherNamesGetNone(_ name: String) {
-    #expect(isRefused(grant(name)))
-    #expect(isRefused(grant(name, uid: 1717)))
+    expect(isRefused(grant(name)))
+    expect(isRefused(grant(name, uid: 1717)))
   }
 
   @Test func instancesStayEscaped() {
     let question = CredentialQuestion(Array("\01/unit/job@a-b\\x2fc.service/credd.work".utf8))
-    #expect(question?.unit == "job@a-b\\x2fc.service")
-    #expect(question?.profile == "work")
+    expect(question?.unit, equals: "job@a-b\\x2fc.service")
+    expect(question?.profile, equals: "work")
   }
 }

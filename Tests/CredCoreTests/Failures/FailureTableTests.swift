@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -108,16 +109,16 @@ struct FailureTableTests {
     Row("ServiceUnavailableException", "", transient, .cognitoUnavailable, .expected),
   ]
 
-  private func expect(_ failure: UpstreamFailure?, is row: Row, from upstream: String) {
-    #expect(failure?.failureClass == row.failureClass)
-    #expect(failure?.code == row.code)
-    #expect(failure?.severity == row.severity)
-    #expect(failure?.message.hasPrefix(upstream) == true)
-    #expect(failure?.message.contains(row.name) == true)
-    #expect(failure?.protocolError.code == row.code)
-    #expect(failure?.message.contains("\n") == false)
-    #expect(failure?.protocolError.reason == row.name)
-    #expect(row.said.isEmpty || failure?.summary.contains(row.said) == false)
+  private func expectFailure(_ failure: UpstreamFailure?, is row: Row, from upstream: String) {
+    expect(failure?.failureClass, equals: row.failureClass)
+    expect(failure?.code, equals: row.code)
+    expect(failure?.severity, equals: row.severity)
+    expect(failure?.message.hasPrefix(upstream) == true)
+    expect(failure?.message.contains(row.name) == true)
+    expect(failure?.protocolError.code, equals: row.code)
+    expect(failure?.message.contains("\n") == false)
+    expect(failure?.protocolError.reason, equals: row.name)
+    expect(row.said.isEmpty || failure?.summary.contains(row.said) == false)
   }
 
   private func exchange(_ reply: HTTPReply) -> UpstreamFailure? {
@@ -131,12 +132,12 @@ struct FailureTableTests {
   @Test(arguments: cognitoRows + anyServiceRows)
   func cognitoErrors(row: Row) {
     let plain = #"{"__type":"\#(row.name)","message":"\#(row.said)"}"#
-    expect(exchange(Samples.reply(400, plain)), is: row, from: "Cognito")
+    expectFailure(exchange(Samples.reply(400, plain)), is: row, from: "Cognito")
     let qualified = #"{"__type":"com.amazonaws.cognito#\#(row.name)","Message":"\#(row.said)"}"#
-    expect(exchange(Samples.reply(400, qualified)), is: row, from: "Cognito")
+    expectFailure(exchange(Samples.reply(400, qualified)), is: row, from: "Cognito")
     let header = ["X-Amzn-ErrorType": "\(row.name):http://internal.amazon.com/coral/"]
     let reply = Samples.reply(400, #"{"message":"\#(row.said)"}"#, header)
-    expect(exchange(reply), is: row, from: "Cognito")
+    expectFailure(exchange(reply), is: row, from: "Cognito")
   }
 
   @Test(arguments: stsRows + anyServiceRows)
@@ -146,7 +147,7 @@ struct FailureTableTests {
       <Type>Sender</Type><Code>\(row.name)</Code><Message>\(row.said)</Message>
       </Error><RequestId>1</RequestId></ErrorResponse>
       """
-    expect(assume(Samples.reply(400, body)), is: row, from: "STS")
+    expectFailure(assume(Samples.reply(400, body)), is: row, from: "STS")
   }
 
   @Test(
@@ -164,8 +165,8 @@ struct FailureTableTests {
     status: Int, body: String, failureClass: FailureClass, code: ProtocolErrorCode
   ) {
     for failure in [exchange(Samples.reply(status, body)), assume(Samples.reply(status, body))] {
-      #expect(failure?.failureClass == failureClass)
-      #expect(failure?.code == code)
+      expect(failure?.failureClass, equals: failureClass)
+      expect(failure?.code, equals: code)
     }
   }
 
@@ -198,8 +199,8 @@ struct FailureTableTests {
     let failure = failure { () throws(UpstreamFailure) in
       _ = try CognitoIdentity.developerToken(from: reply, backend: "corp")
     }
-    #expect(failure?.failureClass == failureClass)
-    #expect(failure?.code == code)
+    expect(failure?.failureClass, equals: failureClass)
+    expect(failure?.code, equals: code)
   }
 
   @Test(
@@ -216,10 +217,10 @@ struct FailureTableTests {
     ]
     for (upstream, code) in upstreams {
       let found = UpstreamFailure.transport(failure, from: upstream)
-      #expect(found.failureClass == Self.transient)
-      #expect(found.code == code)
-      #expect(found.severity == severity)
-      #expect(found.message.hasPrefix(upstream.description))
+      expect(found.failureClass, equals: Self.transient)
+      expect(found.code, equals: code)
+      expect(found.severity, equals: severity)
+      expect(found.message.hasPrefix(upstream.description))
     }
   }
 
@@ -233,11 +234,12 @@ struct FailureTableTests {
     var headers = CognitoReplyTests.date
     headers["retry-after"] = text
     let failure = exchange(Samples.reply(503, "", headers))
-    #expect(failure?.failureClass == .transient(retryAfter: delay))
-    #expect(failure?.failureClass.retryAfter == delay)
+    expect(failure?.failureClass, equals: .transient(retryAfter: delay))
+    expect(failure?.failureClass.retryAfter, equals: delay)
     let body = #"{"__type":"TooManyRequestsException"}"#
-    #expect(
-      exchange(Samples.reply(400, body, headers))?.failureClass == .throttled(retryAfter: delay))
+    expect(
+      exchange(Samples.reply(400, body, headers))?.failureClass,
+      equals: .throttled(retryAfter: delay))
   }
 }
 
@@ -245,27 +247,28 @@ extension FailureTableTests {
   @Test func aRequestThatWasNotSent() {
     let failure = UpstreamFailure.notSent(
       InvalidInput(field: "RoleArn", reason: "is no ARN"), to: .sts)
-    #expect(failure.failureClass == .permanentConfiguration)
-    #expect(failure.severity == .operatorMustAct)
-    #expect(failure.message.hasSuffix("(RoleArn is no ARN)"))
+    expect(failure.failureClass, equals: .permanentConfiguration)
+    expect(failure.severity, equals: .operatorMustAct)
+    expect(failure.message.hasSuffix("(RoleArn is no ARN)"))
   }
 
   @Test func retryableErrorsHaveARetryTime() {
     let failure = UpstreamFailure(
       upstream: .sts, failureClass: .throttled(retryAfter: .seconds(7)), code: .throttled,
       message: "slow down", severity: .expected)
-    #expect(
-      failure.protocolError == ProtocolError(.throttled, "slow down", retryAfter: .seconds(7)))
+    expect(
+      failure.protocolError, equals: ProtocolError(.throttled, "slow down", retryAfter: .seconds(7))
+    )
   }
 
   @Test func aCommandThatCannotRunIsPermanent() {
     let failure = UpstreamFailure.exec(
       ExecOutcome(ending: .notStarted(StartFailure(reason: "Permission denied"))),
       from: .backend("corp"))
-    #expect(failure.protocolError.code == .backendUnavailable)
-    #expect(failure.protocolError.kind == .permanent)
+    expect(failure.protocolError.code, equals: .backendUnavailable)
+    expect(failure.protocolError.kind, equals: .permanent)
     let busy = UpstreamFailure.exec(ExecOutcome(ending: .exited(75)), from: .backend("corp"))
-    #expect(busy.protocolError.kind == .temporary)
+    expect(busy.protocolError.kind, equals: .temporary)
   }
 
   @Test(
@@ -276,11 +279,11 @@ extension FailureTableTests {
   func aBackendsOwnNameOfTheErrorIsItsReason(body: String, reason: String?) {
     let failure = UpstreamFailure.backend(
       Samples.reply(403, body), from: .backend("corp"), said: nil)
-    #expect(failure.protocolError.reason == reason)
+    expect(failure.protocolError.reason, equals: reason)
     var echo = Samples.reply(403, body)
     echo.sent = SentSecrets([Secret("NotVouched")])
     let hidden = UpstreamFailure.backend(echo, from: .backend("corp"), said: nil)
-    #expect(hidden.protocolError.reason == nil)
+    expect(hidden.protocolError.reason == nil)
   }
 }
 
@@ -313,11 +316,11 @@ struct RemoteTextTests {
     ("\n\t ", ""),
   ])
   func foreignTextIsCleaned(said: String, expected: String) {
-    #expect(shown(said) == expected)
+    expect(shown(said), equals: expected)
   }
 
   @Test func foreignTextIsCut() {
-    #expect(shown(String(repeating: "word ", count: 1000)).count == 202)
-    #expect(shown(String(repeating: "é", count: 5000)).count == 202)
+    expect(shown(String(repeating: "word ", count: 1000)).count, equals: 202)
+    expect(shown(String(repeating: "é", count: 5000)).count, equals: 202)
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -29,16 +30,16 @@ struct UserPoolFailureTests {
   private static let parameter = "InvalidParameterException"
   private static let missing = "ResourceNotFoundException"
 
-  private func expect(
+  private func expectFailure(
     _ row: Row, _ purpose: UserPoolPurpose, at place: SourceLocation = #_sourceLocation
   ) {
     let found = UpstreamFailure.ofPool(purpose, row.name, row.said)
-    #expect(found.failureClass == row.failureClass, sourceLocation: place)
-    #expect(found.code == row.code, sourceLocation: place)
-    #expect(found.remedy == row.remedy, sourceLocation: place)
-    #expect(found.message.hasPrefix("backend 'staff' "), sourceLocation: place)
-    #expect(found.reason != nil, sourceLocation: place)
-    #expect(found.evidence == .none || row.said.isEmpty, sourceLocation: place)
+    expect(found.failureClass, equals: row.failureClass, sourceLocation: place)
+    expect(found.code, equals: row.code, sourceLocation: place)
+    expect(found.remedy, equals: row.remedy, sourceLocation: place)
+    expect(found.message.hasPrefix("backend 'staff' "), sourceLocation: place)
+    expect(found.reason != nil, sourceLocation: place)
+    expect(found.evidence == .none || row.said.isEmpty, sourceLocation: place)
   }
 
   // MARK: Sign-in
@@ -120,7 +121,7 @@ struct UserPoolFailureTests {
       .signInFailed),
     Row("SomethingNewException", "x", .permanentConfiguration, .poolMisconfigured),
   ])
-  func signIn(row: Row) { expect(row, .signIn) }
+  func signIn(row: Row) { expectFailure(row, .signIn) }
 
   // MARK: Renewal
 
@@ -135,7 +136,7 @@ struct UserPoolFailureTests {
     Row("PasswordResetRequiredException", "", .signInRequired, .passwordResetRequired),
     Row("UserNotConfirmedException", "", .signInRequired, .confirmationRequired),
   ])
-  func aRefusedRenewalEndsTheSession(row: Row) { expect(row, .renewal) }
+  func aRefusedRenewalEndsTheSession(row: Row) { expectFailure(row, .renewal) }
 
   /// A mistake of the operator's, a trigger's refusal or a pool that is away signs nobody out.
   @Test(arguments: [
@@ -159,7 +160,7 @@ struct UserPoolFailureTests {
       .transient(retryAfter: .seconds(60)), .backendUnavailable),
     Row("SomethingNewException", "x", .permanentConfiguration, .poolMisconfigured),
   ])
-  func otherFailuresOfARenewalDoNot(row: Row) { expect(row, .renewal) }
+  func otherFailuresOfARenewalDoNot(row: Row) { expectFailure(row, .renewal) }
 
   @Test func aPoolThatIsAwaySignsNobodyOut() {
     for purpose in UserPoolPurpose.allCases {
@@ -169,11 +170,11 @@ struct UserPoolFailureTests {
       ] {
         let failure = UpstreamFailure.userPool(
           Samples.reply(status, body), from: .backend("staff"), purpose)
-        #expect(failure.failureClass.isTransient, "\(purpose) \(status)")
+        expect(failure.failureClass.isTransient, "\(purpose) \(status)")
       }
     }
     let failure = UpstreamFailure.transport(.timeout, from: .backend("staff"))
-    #expect(failure.failureClass == .transient(retryAfter: nil))
+    expect(failure.failureClass, equals: .transient(retryAfter: nil))
   }
 
   // MARK: Other purposes
@@ -283,7 +284,7 @@ struct UserPoolFailureTests {
         Row("FeatureUnavailableInTierException", "x", .permanentConfiguration, .poolMisconfigured)
       ),
     ] as [(UserPoolPurpose, Row)])
-  func accountsAndTheEnd(purpose: UserPoolPurpose, row: Row) { expect(row, purpose) }
+  func accountsAndTheEnd(purpose: UserPoolPurpose, row: Row) { expectFailure(row, purpose) }
 
   /// A row behind one that fits more would never apply. The last ones are for all purposes, of which
   /// some have their own.
@@ -295,7 +296,7 @@ struct UserPoolFailureTests {
           $0.name == row.name && ($0.saying.isEmpty || $0.saying == row.saying)
         }
         let isFallback = index >= rows.count - FailureTable.anyPoolCall.count
-        #expect(!before || isFallback, "\(purpose): \(row.name) \(row.saying)")
+        expect(!before || isFallback, "\(purpose): \(row.name) \(row.saying)")
       }
     }
   }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -9,10 +10,10 @@ struct UserPoolSilenceTests {
 
   private func alike(_ purpose: UserPoolPurpose, _ errors: [(String, String)]) {
     let failures = errors.map { UpstreamFailure.ofPool(purpose, $0, $1) }
-    #expect(Set(failures.map(\.message)).count == 1, "\(failures.map(\.message))")
-    #expect(Set(failures.map { $0.reason ?? "" }).count == 1)
-    #expect(Set(failures.map(\.code)).count == 1)
-    #expect(failures.allSatisfy { $0.protocolError == failures[0].protocolError })
+    expect(Set(failures.map(\.message)).count, equals: 1, "\(failures.map(\.message))")
+    expect(Set(failures.map { $0.reason ?? "" }).count, equals: 1)
+    expect(Set(failures.map(\.code)).count, equals: 1)
+    expect(failures.allSatisfy { $0.protocolError == failures[0].protocolError })
   }
 
   @Test func anUnknownUserAndAWrongPasswordReadAlike() {
@@ -37,25 +38,25 @@ struct UserPoolSilenceTests {
       ("TooManyFailedAttemptsException", "x"), ("SomethingNewException", "x"),
     ] {
       let failure = UpstreamFailure.ofPool(.codeRequest, name, message)
-      #expect(failure.remedy == .sayDone && failure.reason == name, "\(name)")
+      expect(failure.remedy == .sayDone && failure.reason == name, "\(name)")
     }
     // What is about no user is said.
     for (name, message) in [
       (Self.refused, "Unable to verify secret hash for client"),
       ("ResourceNotFoundException", "User pool client does not exist."),
       ("TooManyRequestsException", "x"), ("InternalErrorException", "x"),
-    ] { #expect(UpstreamFailure.ofPool(.codeRequest, name, message).remedy == nil, "\(name)") }
+    ] { expect(UpstreamFailure.ofPool(.codeRequest, name, message).remedy == nil, "\(name)") }
   }
 
   @Test func onlyAWrongSecretIsAGuess() {
     for (name, message) in [
       (Self.refused, "Incorrect username or password."), ("CodeMismatchException", "x"),
       ("EnableSoftwareTokenMFAException", "x"),
-    ] { #expect(UpstreamFailure.ofPool(.ownAccount, name, message).judgesSecret, "\(name)") }
+    ] { expect(UpstreamFailure.ofPool(.ownAccount, name, message).judgesSecret, "\(name)") }
     for (name, message) in [
       ("InvalidPasswordException", "x"), ("PasswordHistoryPolicyViolationException", "x"),
       ("LimitExceededException", "x"), ("AliasExistsException", "x"), (Self.parameter, "x"),
-    ] { #expect(!UpstreamFailure.ofPool(.ownAccount, name, message).judgesSecret, "\(name)") }
+    ] { expect(!UpstreamFailure.ofPool(.ownAccount, name, message).judgesSecret, "\(name)") }
   }
 
   @Test func nobodyLearnsByAGuessedCodeWhoHasAnAccount() {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -11,10 +12,10 @@ struct UserPoolTextTests {
     let said = "1 validation error detected: Value 'hunter2' at 'password' failed to satisfy"
     for purpose in UserPoolPurpose.allCases {
       let failure = UpstreamFailure.ofPool(purpose, Self.parameter, said)
-      #expect(!failure.message.contains("hunter2"), "\(purpose)")
-      #expect(!failure.message.contains("validation"), "\(purpose)")
+      expect(!failure.message.contains("hunter2"), "\(purpose)")
+      expect(!failure.message.contains("validation"), "\(purpose)")
     }
-    #expect(!UpstreamFailure.ofPool(.signIn, Self.refused, "hunter2").message.contains("hunter2"))
+    expect(!UpstreamFailure.ofPool(.signIn, Self.refused, "hunter2").message.contains("hunter2"))
   }
 
   @Test func aTextThatHelpsIsShown() {
@@ -29,7 +30,7 @@ struct UserPoolTextTests {
       (.ownAccount, Self.parameter, "Invalid phone number format."),
     ]
     for (purpose, name, said) in rows {
-      #expect(
+      expect(
         UpstreamFailure.ofPool(purpose, name, said).message.hasSuffix("(\(name): \(said))"),
         "\(said)")
     }
@@ -39,8 +40,8 @@ struct UserPoolTextTests {
     let said = "Password did not conform with policy: Kq7vXw2n is too short"
     let failure = UpstreamFailure.ofPool(
       .newAccount, "InvalidPasswordException", said, hiding: [Secret("Kq7vXw2n")])
-    #expect(!failure.message.contains("Kq7v"))
-    #expect(failure.message.contains("… is too short"))
+    expect(!failure.message.contains("Kq7v"))
+    expect(failure.message.contains("… is too short"))
   }
 
   @Test func allSpellingsOfAnErrorAreRead() {
@@ -52,19 +53,21 @@ struct UserPoolTextTests {
     ]
     for reply in replies {
       let failure = UpstreamFailure.userPool(reply, from: .backend("staff"), .signIn)
-      #expect(failure.code == .backendRejected)
+      expect(failure.code, equals: .backendRejected)
     }
   }
 
   @Test func onlyARealThrottleCountsAgainstThePool() {
-    #expect(UpstreamFailure.ofPool(.signIn, "LimitExceededException", "").evidence == .none)
-    #expect(
-      UpstreamFailure.ofPool(.signIn, Self.refused, "Password attempts exceeded").evidence == .none)
-    #expect(
-      UpstreamFailure.ofPool(.signIn, "TooManyRequestsException", "Rate exceeded").evidence
-        == .likely)
-    #expect(
-      UpstreamFailure.ofPool(.signIn, "InternalErrorException", "", status: 500).evidence == .likely
+    expect(UpstreamFailure.ofPool(.signIn, "LimitExceededException", "").evidence, equals: .none)
+    expect(
+      UpstreamFailure.ofPool(.signIn, Self.refused, "Password attempts exceeded").evidence,
+      equals: .none)
+    expect(
+      UpstreamFailure.ofPool(.signIn, "TooManyRequestsException", "Rate exceeded").evidence,
+      equals: .likely)
+    expect(
+      UpstreamFailure.ofPool(.signIn, "InternalErrorException", "", status: 500).evidence,
+      equals: .likely
     )
   }
 
@@ -72,7 +75,7 @@ struct UserPoolTextTests {
     let body = #"{"__type":"LimitExceededException"}"#
     let reply = Samples.reply(400, body, ["Retry-After": "900"])
     let failure = UpstreamFailure.userPool(reply, from: .backend("staff"), .signIn)
-    #expect(failure.failureClass == .throttled(retryAfter: .seconds(900)))
-    #expect(failure.protocolError.retryAfter == .seconds(900))
+    expect(failure.failureClass, equals: .throttled(retryAfter: .seconds(900)))
+    expect(failure.protocolError.retryAfter, equals: .seconds(900))
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -13,10 +14,10 @@ struct HTTPURLTests {
     ] as [(String, Bool, String, [String?])])
   func urls(text: String, isEncrypted: Bool, host: String, parts: [String?]) throws {
     let url = try HTTPURL(text)
-    #expect(url.isEncrypted == isEncrypted)
-    #expect(url.host == host)
-    #expect([url.authority, url.path, url.query] == parts)
-    #expect(url.text == text)
+    expect(url.isEncrypted, equals: isEncrypted)
+    expect(url.host, equals: host)
+    expect([url.authority, url.path, url.query], equals: parts)
+    expect(url.text, equals: text)
   }
 
   @Test(arguments: [
@@ -62,6 +63,6 @@ struct HTTPURLTests {
     ("http://127.0.0.01/", false), ("http://0.0.0.0/", false), ("http://[::2]/", false),
   ])
   func loopback(text: String, isLoopback: Bool) throws {
-    #expect(try HTTPURL(text).isLoopback == isLoopback)
+    expect(try HTTPURL(text).isLoopback, equals: isLoopback)
   }
 }

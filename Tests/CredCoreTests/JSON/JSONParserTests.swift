@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 struct JSONParserTests {
@@ -8,14 +9,14 @@ struct JSONParserTests {
 
   @Test func readsEveryKindOfValue() throws {
     let value = try parse(#" {"a":[1,-2.5e3,true,false,null,"x"],"b":{}} "#)
-    #expect(
-      value["a"]
-        == .array([
-          .number("1"), .number("-2.5e3"), .bool(true), .bool(false), .null, .string(Secret("x")),
-        ]))
-    #expect(value["b"] == .object([]))
-    #expect(value["c"] == nil)
-    #expect(try parse("[ ]") == .array([]))
+    expect(
+      value["a"],
+      equals: .array([
+        .number("1"), .number("-2.5e3"), .bool(true), .bool(false), .null, .string(Secret("x")),
+      ]))
+    expect(value["b"], equals: .object([]))
+    expect(value["c"] == nil)
+    expect(try parse("[ ]"), equals: .array([]))
   }
 
   @Test func keepsTheOffsetOfEveryKey() throws {
@@ -24,18 +25,18 @@ struct JSONParserTests {
       Issue.record("not an object")
       return
     }
-    #expect(members.map(\.keyOffset) == [1, 8, 16])
-    #expect(members.map(\.key) == ["a", "é", "c"])
+    expect(members.map(\.keyOffset), equals: [1, 8, 16])
+    expect(members.map(\.key), equals: ["a", "é", "c"])
   }
 
   @Test func numbersStayAsWritten() throws {
-    #expect(try parse("-0") == .number("-0"))
-    #expect(try parse("9223372036854775807").integer == .max)
-    #expect(try parse("9223372036854775808").integer == nil)
-    #expect(try parse("1.0").integer == nil)
-    #expect(try parse("1.5E+2").double == 150)
-    #expect(try parse("1e999").double == nil)
-    #expect(try parse(#""1""#).integer == nil)
+    expect(try parse("-0"), equals: .number("-0"))
+    expect(try parse("9223372036854775807").integer, equals: .max)
+    expect(try parse("9223372036854775808").integer == nil)
+    expect(try parse("1.0").integer == nil)
+    expect(try parse("1.5E+2").double, equals: 150)
+    expect(try parse("1e999").double == nil)
+    expect(try parse(#""1""#).integer == nil)
   }
 
   @Test(arguments: [
@@ -48,8 +49,8 @@ struct JSONParserTests {
     ("\"\u{7f}\"", "\u{7f}"),
   ])
   func undoesEscapes(json: String, text: String) throws {
-    #expect(try parse(json).text == text)
-    #expect(try parse(json).secret == Secret(text))
+    expect(try parse(json).text, equals: text)
+    expect(try parse(json).secret, equals: Secret(text))
   }
 
   @Test(arguments: [
@@ -150,8 +151,8 @@ struct JSONParserTests {
   @Test func takesTrailingCommasIfAllowed() throws {
     let limits = JSONLimits(allowsTrailingComma: true)
     let value = try JSONValue.parse(Array(#"{"a":[1, ],"b":2, }"#.utf8), limits: limits)
-    #expect(value["a"] == .array([.number("1")]))
-    #expect(value["b"]?.integer == 2)
+    expect(value["a"], equals: .array([.number("1")]))
+    expect(value["b"]?.integer, equals: 2)
     #expect(throws: JSONError(offset: 1, message: "expected a key in quotes")) {
       try JSONValue.parse(Array("{,}".utf8), limits: limits)
     }
@@ -162,8 +163,8 @@ struct JSONParserTests {
 
   @Test func lookUpComparesBytesNotGlyphs() throws {
     let value = try parse("{\"\u{212A}ey\":1}")
-    #expect(value["Key"] == nil)
-    #expect(value["\u{212A}ey"]?.integer == 1)
+    expect(value["Key"] == nil)
+    expect(value["\u{212A}ey"]?.integer, equals: 1)
   }
 
   @Test func aLongKeyIsCutInTheMessage() {

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 struct JSONWriterTests {
@@ -16,7 +17,7 @@ struct JSONWriterTests {
     writer.key("a")
     writer.raw(Array("[1]".utf8))
     writer.endObject()
-    #expect(writer.bytes == Array(#"{"b":[-1,true,{},"x"],"a":[1]}"#.utf8))
+    expect(writer.bytes, equals: Array(#"{"b":[-1,true,{},"x"],"a":[1]}"#.utf8))
   }
 
   @Test(arguments: [
@@ -27,16 +28,16 @@ struct JSONWriterTests {
   func escapesWhatMustBeEscaped(text: String, json: String) {
     var fromText = JSONWriter()
     fromText.string(text)
-    #expect(fromText.bytes == Array("\"\(json)\"".utf8))
+    expect(fromText.bytes, equals: Array("\"\(json)\"".utf8))
     var fromSecret = JSONWriter()
     fromSecret.string(Secret(text))
-    #expect(fromSecret.bytes == fromText.bytes)
+    expect(fromSecret.bytes, equals: fromText.bytes)
   }
 
   @Test func aSecretThatIsNotTextStillGivesJSON() throws {
     var writer = JSONWriter()
     writer.string(Secret([0x61, 0xFF, 0xC3, 0x22, 0xE2, 0x82]))
-    #expect(try JSONValue.parse(writer.bytes).text == "a\u{FFFD}\u{FFFD}\"\u{FFFD}\u{FFFD}")
+    expect(try JSONValue.parse(writer.bytes).text, equals: "a\u{FFFD}\u{FFFD}\"\u{FFFD}\u{FFFD}")
   }
 
   @Test func whatIsWrittenIsReadBack() throws {
@@ -46,6 +47,6 @@ struct JSONWriterTests {
     writer.string(Secret("v\u{2}\\😀"))
     writer.endObject()
     let value = try JSONValue.parse(writer.bytes)
-    #expect(value["\"k\u{1}\""]?.text == "v\u{2}\\😀")
+    expect(value["\"k\u{1}\""]?.text, equals: "v\u{2}\\😀")
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 struct MetricsTextTests {
@@ -14,8 +15,9 @@ struct MetricsTextTests {
       $0.append(.clockSkew, -1.5)
       $0.append(.configurationTime, 1_714_979_289)
     }
-    #expect(
-      written == """
+    expect(
+      written,
+      equals: """
         # HELP credd_sessions Sessions by their state.
         # TYPE credd_sessions gauge
         credd_sessions{profile="work",state="signedIn"} 3
@@ -37,12 +39,12 @@ struct MetricsTextTests {
       .split(separator: "\n").dropFirst(2)
     let labels = #"upstream="corp",operation="token""#
     let name = "credd_upstream_request_duration_seconds"
-    #expect(lines.count == DurationHistogram.bounds.count + 3)
-    #expect(lines.first == "\(name)_bucket{\(labels),le=\"0.01\"} 1")
-    #expect(lines.contains("\(name)_bucket{\(labels),le=\"0.05\"} 2"))
-    #expect(lines.contains("\(name)_bucket{\(labels),le=\"30\"} 3"))
-    #expect(lines.contains("\(name)_bucket{\(labels),le=\"+Inf\"} 4"))
-    #expect(lines.contains("\(name)_count{\(labels)} 4"))
+    expect(lines.count, equals: DurationHistogram.bounds.count + 3)
+    expect(lines.first, equals: "\(name)_bucket{\(labels),le=\"0.01\"} 1")
+    expect(lines.contains("\(name)_bucket{\(labels),le=\"0.05\"} 2"))
+    expect(lines.contains("\(name)_bucket{\(labels),le=\"30\"} 3"))
+    expect(lines.contains("\(name)_bucket{\(labels),le=\"+Inf\"} 4"))
+    expect(lines.contains("\(name)_count{\(labels)} 4"))
   }
 
   @Test func filesForAllUsersNameNoProfile() {
@@ -50,19 +52,19 @@ struct MetricsTextTests {
       $0.append(.sessions, [(["work", "signedIn"], 3)])
       $0.append(.waiters, 2)
     }
-    #expect(!written.contains("work"))
-    #expect(written.hasSuffix("credd_waiters 2\n"))
+    expect(!written.contains("work"))
+    expect(written.hasSuffix("credd_waiters 2\n"))
   }
 
   /// Names as Prometheus' users expect them, and labels that do not grow with the users of a host.
   @Test(arguments: Metric.allCases)
   func namesAndLabelsKeepTheRules(_ metric: Metric) {
-    #expect(metric.name.hasSuffix("_total") == (metric.kind == .counter))
-    #expect(metric.name.containsOnlyLettersDigits(or: "_"))
-    #expect(metric.name == metric.name.lowercased())
+    expect(metric.name.hasSuffix("_total"), equals: (metric.kind == .counter))
+    expect(metric.name.containsOnlyLettersDigits(or: "_"))
+    expect(metric.name, equals: metric.name.lowercased())
     let personal: Set = ["user", "uid", "unit", "pid", "identity", "username"]
-    #expect(personal.isDisjoint(with: metric.labels))
-    #expect(Set(metric.labels).count == metric.labels.count)
-    #expect(metric.help.hasSuffix(".") && !metric.help.contains("\n"))
+    expect(personal.isDisjoint(with: metric.labels))
+    expect(Set(metric.labels).count, equals: metric.labels.count)
+    expect(metric.help.hasSuffix(".") && !metric.help.contains("\n"))
   }
 }

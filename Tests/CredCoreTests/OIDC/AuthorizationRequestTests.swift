@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -6,9 +7,9 @@ struct AuthorizationRequestTests {
   /// RFC 7636, appendix B.
   @Test func theChallengeIsThatOfTheRFC() {
     let verifier = Secret("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
-    #expect(
-      PKCE.challenge(of: verifier, digests: TestCrypto())
-        == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
+    expect(
+      PKCE.challenge(of: verifier, digests: TestCrypto()),
+      equals: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
   }
 
   @Test func stateNonceAndVerifierAreDrawnAnewAndSafeEverywhere() {
@@ -16,11 +17,11 @@ struct AuthorizationRequestTests {
     for seed in 0..<200 as Range<UInt64> {
       let secrets = OIDCSamples.secrets(seed: seed)
       for secret in [secrets.state, secrets.nonce, secrets.verifier] {
-        #expect(secret.count == 43)
-        #expect(secret.bytes.allSatisfy { $0.isLetterOrDigit || "-_".utf8.contains($0) })
-        #expect(seen.insert(secret.bytes).inserted)
+        expect(secret.count, equals: 43)
+        expect(secret.bytes.allSatisfy { $0.isLetterOrDigit || "-_".utf8.contains($0) })
+        expect(seen.insert(secret.bytes).inserted)
       }
-      #expect("\(secrets)" == "<secret>")
+      expect("\(secrets)", equals: "<secret>")
     }
   }
 
@@ -46,9 +47,10 @@ struct AuthorizationRequestTests {
     ]
     let secrets = OIDCSamples.secrets()
     let (base, parameters) = try parameters(request)
-    #expect(base == "https://a.example/authorize")
-    #expect(
-      parameters == [
+    expect(base, equals: "https://a.example/authorize")
+    expect(
+      parameters,
+      equals: [
         "response_type": "code", "client_id": "client 1&x=y",
         "redirect_uri": "http://localhost:8976/callback", "scope": "openid email",
         "state": secrets.state.exposedText() ?? "", "nonce": secrets.nonce.exposedText() ?? "",
@@ -61,11 +63,11 @@ struct AuthorizationRequestTests {
   @Test func anEndpointsOwnQueryStays() throws {
     let request = AuthorizationRequest(
       clientID: "c", redirectURI: "http://127.0.0.1:1/", scopes: [])
-    #expect(try parameters(request, at: "https://a.example/auth?p=b2c").1["p"] == "b2c")
-    #expect(try parameters(request, at: "https://a.example/auth?").1["client_id"] == "c")
-    #expect(try parameters(request).1["scope"] == nil)
-    #expect(try HTTPURL("https://a/?p=1&%73tate=x").reservedParameter == "state")
-    #expect(try HTTPURL("https://a/?p=1").reservedParameter == nil)
+    expect(try parameters(request, at: "https://a.example/auth?p=b2c").1["p"], equals: "b2c")
+    expect(try parameters(request, at: "https://a.example/auth?").1["client_id"], equals: "c")
+    expect(try parameters(request).1["scope"] == nil)
+    expect(try HTTPURL("https://a/?p=1&%73tate=x").reservedParameter, equals: "state")
+    expect(try HTTPURL("https://a/?p=1").reservedParameter == nil)
     let long = try HTTPURL("https://a/?p=" + String(repeating: "x", count: 8100))
     #expect(throws: InvalidInput.self) {
       try request.url(at: long, OIDCSamples.secrets(), challenge: "c")
@@ -97,13 +99,13 @@ struct AuthorizationRequestTests {
 struct RedirectURITests {
   @Test func aPortIsTakenAsItIsRegistered() throws {
     let uri = try RedirectURI("http://localhost:8976/", backend: "staff")
-    #expect(uri.description == "http://localhost:8976/")
-    #expect(uri.accepts("http://localhost:8976/"))
+    expect(uri.description, equals: "http://localhost:8976/")
+    expect(uri.accepts("http://localhost:8976/"))
     for other in [
       "http://localhost:8976", "http://localhost:8977/", "http://127.0.0.1:8976/",
       "http://LOCALHOST:8976/", "http://localhost:8976/x", "https://localhost:8976/",
     ] {
-      #expect(!uri.accepts(other), "\(other)")
+      expect(!uri.accepts(other), "\(other)")
     }
   }
 
@@ -113,19 +115,19 @@ struct RedirectURITests {
       ("http://127.0.0.1/cb", "/cb"),
     ] {
       let uri = try RedirectURI(text, backend: "okta")
-      #expect(uri.takesAnyPort)
-      #expect(uri.description == "http://127.0.0.1\(path)")
-      #expect(uri.accepts("http://127.0.0.1:4711\(path)"))
-      #expect(!uri.accepts("http://127.0.0.1:4711\(path)/"))
-      #expect(!uri.accepts("http://127.0.0.1:0\(path)"))
-      #expect(!uri.accepts("http://localhost:4711\(path)"))
-      #expect(!uri.accepts("http://127.0.0.1:4711\(path)?a=b"))
-      #expect(!uri.accepts("http://127.0.0.1:4711@evil.example\(path)"))
+      expect(uri.takesAnyPort)
+      expect(uri.description, equals: "http://127.0.0.1\(path)")
+      expect(uri.accepts("http://127.0.0.1:4711\(path)"))
+      expect(!uri.accepts("http://127.0.0.1:4711\(path)/"))
+      expect(!uri.accepts("http://127.0.0.1:0\(path)"))
+      expect(!uri.accepts("http://localhost:4711\(path)"))
+      expect(!uri.accepts("http://127.0.0.1:4711\(path)?a=b"))
+      expect(!uri.accepts("http://127.0.0.1:4711@evil.example\(path)"))
     }
     let six = try RedirectURI("http://[::1]/", backend: "okta")
-    #expect(six.takesAnyPort)
-    #expect(six.accepts("http://[::1]:4711/okta"))
-    #expect(!(try RedirectURI("http://[::1]:4711/", backend: "okta")).takesAnyPort)
+    expect(six.takesAnyPort)
+    expect(six.accepts("http://[::1]:4711/okta"))
+    expect(!(try RedirectURI("http://[::1]:4711/", backend: "okta")).takesAnyPort)
   }
 
   @Test func otherPlacesAreRefused() {

@@ -1,4 +1,5 @@
 import struct SimulationKit.SeededGenerator
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -25,11 +26,11 @@ struct AuthorizationResponseTests {
   @Test func theCodeOfThisSignInIsTaken() throws {
     let code = AuthorizationResponse.code(Secret("c/1+ %"))
     let query = "\(Self.ours)&code=c%2F1%2B+%25"
-    #expect(try judge(query) == code)
-    #expect(try judge("session_state=x&\(query)&foo=bar&foo=bar") == code)
-    #expect(try judge("\(query)&\(Self.iss)", sendsIssuer: true) == code)
-    #expect(try judge("\(query)&\(Self.iss)") == code)
-    #expect(try judge("st%61te=state-1234567890&code=c%2f1%2b%20%25") == code)
+    expect(try judge(query), equals: code)
+    expect(try judge("session_state=x&\(query)&foo=bar&foo=bar"), equals: code)
+    expect(try judge("\(query)&\(Self.iss)", sendsIssuer: true), equals: code)
+    expect(try judge("\(query)&\(Self.iss)"), equals: code)
+    expect(try judge("st%61te=state-1234567890&code=c%2f1%2b%20%25"), equals: code)
   }
 
   @Test func anotherStateLeavesTheSignInAsItWas() throws {
@@ -63,8 +64,8 @@ struct AuthorizationResponseTests {
         Issue.record("\(query) was not refused")
         continue
       }
-      #expect(failure.message.contains("iss"))
-      #expect(failure.failureClass == .signInFailed)
+      expect(failure.message.contains("iss"))
+      expect(failure.failureClass, equals: .signInFailed)
     }
   }
 
@@ -75,11 +76,11 @@ struct AuthorizationResponseTests {
       Issue.record("the error was not seen")
       return
     }
-    #expect(failure.failureClass == .signInFailed)
-    #expect(failure.code == .signInFailed)
-    #expect(failure.reason == "AccessDenied")
-    #expect(failure.message.contains("No [2Jway …"))
-    #expect(!failure.message.utf8.contains(0x1B))
+    expect(failure.failureClass, equals: .signInFailed)
+    expect(failure.code, equals: .signInFailed)
+    expect(failure.reason, equals: "AccessDenied")
+    expect(failure.message.contains("No [2Jway …"))
+    expect(!failure.message.utf8.contains(0x1B))
   }
 
   @Test func everyErrorHasItsMeaning() throws {
@@ -103,9 +104,9 @@ struct AuthorizationResponseTests {
         Issue.record("\(name) was not seen")
         continue
       }
-      #expect(failure.failureClass == failureClass, "\(name)")
-      #expect(failure.severity == severity, "\(name)")
-      #expect(!failure.message.contains("<"))
+      expect(failure.failureClass, equals: failureClass, "\(name)")
+      expect(failure.severity, equals: severity, "\(name)")
+      expect(!failure.message.contains("<"))
     }
   }
 
@@ -121,7 +122,7 @@ struct AuthorizationResponseTests {
       }
     }
     let long = String(repeating: "x", count: 5000)
-    #expect(try judge("\(Self.ours)&code=\(long)") == .code(Secret(long)))
+    expect(try judge("\(Self.ours)&code=\(long)"), equals: .code(Secret(long)))
   }
 
   /// Whatever comes: only the very state leads anywhere.
@@ -138,13 +139,13 @@ struct AuthorizationResponseTests {
       let ours = chosen.filter { $0 == Self.ours || $0.hasPrefix("st%61te") }.count
       let states = chosen.filter { $0.hasPrefix("st") }.count
       if case .foreign = judged {
-        #expect(ours != 1 || states != 1 || chosen.contains("%") || chosen.contains("\u{0}"))
+        expect(ours != 1 || states != 1 || chosen.contains("%") || chosen.contains("\u{0}"))
       } else {
-        #expect(ours == 1 && states == 1)
+        expect(ours == 1 && states == 1)
       }
       if case .code = judged {
-        #expect(chosen.filter { $0.hasPrefix("code") }.count == 1)
-        #expect(!chosen.contains("error=e") && !chosen.contains("iss=y"))
+        expect(chosen.filter { $0.hasPrefix("code") }.count, equals: 1)
+        expect(!chosen.contains("error=e") && !chosen.contains("iss=y"))
       }
     }
   }

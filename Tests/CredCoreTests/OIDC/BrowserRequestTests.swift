@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 /// What the listener of a sign-in makes of the bytes of a connection.
@@ -23,25 +24,25 @@ struct BrowserRequestTests {
 
   @Test func onlyTheRedirectURIWithThisSignInsStateCounts() throws {
     let query = "code=a%2Bb&state=\(Self.state)"
-    #expect(try meaning("/credd?" + query) == .response(Secret(query)))
+    expect(try meaning("/credd?" + query), equals: .response(Secret(query)))
     for target in [
       "/credd", "/credd?", "/credd?code=a", "/credd?code=a&state=", "/credd?code=a&state=old",
       "/credd?code=a&state=\(Self.state)x", "/credd?state=\(Self.state)&state=\(Self.state)",
       "/credd?state=\(Self.state)&%73tate=other", "/credd/?" + query, "/Credd?" + query,
       "/favicon.ico", "/", "/credd%3F" + query, "//credd?" + query,
     ] {
-      #expect(try meaning(target) == .other, "\(target)")
+      expect(try meaning(target), equals: .other, "\(target)")
     }
   }
 
   @Test func aStateIsRecognisedHoweverItIsEncoded() throws {
-    #expect(try meaning("/credd?%73tate=%5A%6D9v-state_0123456789") != .other)
+    expect(try meaning("/credd?%73tate=%5A%6D9v-state_0123456789") != .other)
   }
 
   @Test func theLinkOfTheStartIsExact() throws {
-    #expect(try meaning(Self.start) == .start)
-    #expect(try meaning(Self.start + "?") == .other)
-    #expect(try meaning(Self.start.dropLast() + "0") == .other)
+    expect(try meaning(Self.start), equals: .start)
+    expect(try meaning(Self.start + "?"), equals: .other)
+    expect(try meaning(Self.start.dropLast() + "0"), equals: .other)
   }
 
   @Test(arguments: [
@@ -49,19 +50,20 @@ struct BrowserRequestTests {
     "localhost:8976.evil.example", "[::1]:8976", "", "localhost:8976, localhost:8976",
   ])
   func anotherHostIsRefused(_ host: String) throws {
-    #expect(try meaning("/credd?state=\(Self.state)", host: host) == .wrongHost)
+    expect(try meaning("/credd?state=\(Self.state)", host: host), equals: .wrongHost)
   }
 
   @Test func aHostIsReadAsBrowsersWriteIt() throws {
-    #expect(try meaning(Self.start, host: "LocalHost:8976") == .start)
-    #expect(try meaning(Self.start, host: "127.0.0.1", "http://127.0.0.1:80/credd") == .start)
-    #expect(try meaning(Self.start, host: "127.0.0.1:80", "http://127.0.0.1:80/credd") == .start)
-    #expect(try meaning(Self.start, host: "[::1]:1234", "http://[::1]:1234/credd") == .start)
+    expect(try meaning(Self.start, host: "LocalHost:8976"), equals: .start)
+    expect(try meaning(Self.start, host: "127.0.0.1", "http://127.0.0.1:80/credd"), equals: .start)
+    expect(
+      try meaning(Self.start, host: "127.0.0.1:80", "http://127.0.0.1:80/credd"), equals: .start)
+    expect(try meaning(Self.start, host: "[::1]:1234", "http://[::1]:1234/credd"), equals: .start)
   }
 
   @Test func otherMethodsChangeNothing() throws {
-    #expect(try meaning("/credd?state=\(Self.state)", method: "POST") == .wrongMethod)
-    #expect(try meaning("/credd?state=\(Self.state)", method: "HEAD") == .wrongMethod)
+    expect(try meaning("/credd?state=\(Self.state)", method: "POST"), equals: .wrongMethod)
+    expect(try meaning("/credd?state=\(Self.state)", method: "HEAD"), equals: .wrongMethod)
   }
 
   @Test(arguments: [
@@ -73,13 +75,13 @@ struct BrowserRequestTests {
     "{\"op\":\"ping\"}\n", "GET / HTTP/1.1\r\n: a\r\nHost: a\r\n\r\n",
   ])
   func whatIsNoRequestOfABrowserIsRefused(_ text: String) {
-    #expect(BrowserRequest.read(Array(text.utf8)) == .refused)
+    expect(BrowserRequest.read(Array(text.utf8)), equals: .refused)
   }
 
   @Test func aHeadMayComeInPiecesAndHasALimit() {
     let head = Array("GET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
     for count in 0..<head.count {
-      #expect(BrowserRequest.read(Array(head.prefix(count))) == .needsMore)
+      expect(BrowserRequest.read(Array(head.prefix(count))), equals: .needsMore)
     }
     let long = Array(
       "GET /?\(String(repeating: "a", count: 20_000)) HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
@@ -90,10 +92,11 @@ struct BrowserRequestTests {
     let endless =
       Array("GET / HTTP/1.1\r\nX: ".utf8)
       + [UInt8](repeating: 0x61, count: BrowserRequest.headBytes)
-    #expect(BrowserRequest.read(endless) == .refused)
+    expect(BrowserRequest.read(endless), equals: .refused)
     let fields = String(repeating: "X: y\r\n", count: 200)
-    #expect(
-      BrowserRequest.read(Array("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n".utf8)) == .refused)
+    expect(
+      BrowserRequest.read(Array("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n".utf8)),
+      equals: .refused)
   }
 
   // MARK: Pasted
@@ -112,7 +115,7 @@ struct BrowserRequestTests {
       query,
       "http://localhost:8976/credd?\(query)#_=_",
     ] {
-      #expect(try pasted(text) == query, "\(text)")
+      expect(try pasted(text), equals: query, "\(text)")
     }
   }
 
@@ -124,7 +127,7 @@ struct BrowserRequestTests {
       "http://localhost:8976/credd?code=\(String(repeating: "a", count: 17_000))&state=\(Self.state)",
     ] {
       let error = #expect(throws: InvalidInput.self) { try pasted(text) }
-      #expect(error?.description.contains("secret-code") == false)
+      expect(error?.description.contains("secret-code") == false)
     }
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -16,26 +17,26 @@ struct OIDCFailureTests {
       + [Samples.reply(302, ""), Samples.reply(407, ""), Samples.reply(204, "")]
     for reply in replies {
       let failure = failure(purpose, reply)
-      #expect(failure.failureClass.isTransient, "\(reply.status) \(failure.message)")
+      expect(failure.failureClass.isTransient, "\(reply.status) \(failure.message)")
     }
     for name in ["temporarily_unavailable", "server_error", "slow_down"] {
-      #expect(failure(purpose, OIDCSamples.error(name)).failureClass.isTransient)
+      expect(failure(purpose, OIDCSamples.error(name)).failureClass.isTransient)
     }
   }
 
   @Test func onlyARefusedRefreshTokenEndsASession() {
     let refused = failure(.renewal, OIDCSamples.error("invalid_grant"))
-    #expect(refused.failureClass == .signInRequired)
-    #expect(refused.remedy == nil)
-    #expect(refused.reason == "InvalidGrant")
+    expect(refused.failureClass, equals: .signInRequired)
+    expect(refused.remedy == nil)
+    expect(refused.reason, equals: "InvalidGrant")
     for name in [
       "invalid_client", "unauthorized_client", "invalid_request", "unsupported_grant_type",
       "invalid_scope", "invalid_target",
     ] {
       for status in [400, 401, 403] {
         let failure = failure(.renewal, OIDCSamples.error(name, status: status))
-        #expect(failure.failureClass == .permanentConfiguration, "\(name) \(status)")
-        #expect(failure.severity == .operatorMustAct)
+        expect(failure.failureClass, equals: .permanentConfiguration, "\(name) \(status)")
+        expect(failure.severity, equals: .operatorMustAct)
       }
     }
   }
@@ -47,30 +48,31 @@ struct OIDCFailureTests {
       OIDCSamples.error("something_new"), Samples.reply(401, ""),
     ] {
       let failure = failure(.renewal, reply)
-      #expect(failure.failureClass == .signInRequired)
-      #expect(failure.remedy == .onceMore)
+      expect(failure.failureClass, equals: .signInRequired)
+      expect(failure.remedy, equals: .onceMore)
     }
     // A wrong URL is no refused token.
     for status in [404, 405] {
-      #expect(failure(.renewal, Samples.reply(status, "")).failureClass == .permanentConfiguration)
+      expect(
+        failure(.renewal, Samples.reply(status, "")).failureClass, equals: .permanentConfiguration)
     }
   }
 
   @Test func aRefusedCodeEndsTheSignIn() {
     for (name, status) in [("invalid_grant", 400), ("invalid_code", 403), ("access_denied", 403)] {
       let failure = failure(.signIn, OIDCSamples.error(name, status: status))
-      #expect(failure.failureClass == .signInFailed)
-      #expect(failure.code == .signInFailed)
+      expect(failure.failureClass, equals: .signInFailed)
+      expect(failure.code, equals: .signInFailed)
     }
-    #expect(failure(.signIn, Samples.reply(400, "")).failureClass == .signInFailed)
-    #expect(
-      failure(.signIn, OIDCSamples.error("invalid_client", status: 401)).failureClass
-        == .permanentConfiguration)
+    expect(failure(.signIn, Samples.reply(400, "")).failureClass, equals: .signInFailed)
+    expect(
+      failure(.signIn, OIDCSamples.error("invalid_client", status: 401)).failureClass,
+      equals: .permanentConfiguration)
   }
 
   @Test func aTokenThatIsGoneCountsAsRevoked() throws {
-    #expect(failure(.revocation, OIDCSamples.error("invalid_grant")).remedy == .alreadyDone)
-    #expect(failure(.revocation, OIDCSamples.error("invalid_token")).remedy == .alreadyDone)
+    expect(failure(.revocation, OIDCSamples.error("invalid_grant")).remedy, equals: .alreadyDone)
+    expect(failure(.revocation, OIDCSamples.error("invalid_token")).remedy, equals: .alreadyDone)
     #expect(throws: Never.self) { try OIDCSamples.client().revoked(Samples.reply(200, "")) }
     #expect(throws: UpstreamFailure.self) {
       try OIDCSamples.client().revoked(OIDCSamples.error("unsupported_token_type"))
@@ -82,7 +84,7 @@ struct OIDCFailureTests {
     let failure = #expect(throws: UpstreamFailure.self) {
       try OIDCSamples.client().renewal(from: reply, of: "u", wallTime: OIDCSamples.now)
     }
-    #expect(failure?.failureClass == .signInRequired)
+    expect(failure?.failureClass, equals: .signInRequired)
   }
 
   @Test func aDescriptionIsShownWithoutWhatWasSent() {
@@ -90,15 +92,15 @@ struct OIDCFailureTests {
       "invalid_grant", "token refresh-secret-9 of eyJhbGciOi.x is bad\\u001b[1m")
     reply.sent = SentSecrets([Secret("refresh-secret-9")])
     let failure = failure(.renewal, reply)
-    #expect(failure.message.contains("(invalid_grant: token … of … is bad [1m)"))
-    #expect(!failure.summary.contains("bad"))
+    expect(failure.message.contains("(invalid_grant: token … of … is bad [1m)"))
+    expect(!failure.summary.contains("bad"))
   }
 
   @Test func aNameThatIsNoneIsNotShown() {
     for name in ["", "a b", "<script>", "eyJhbGciOiJSUzI1NiJ9", String(repeating: "x", count: 65)] {
       let failure = failure(.signIn, OIDCSamples.error(name))
-      #expect(failure.reason == nil)
-      #expect(failure.message.contains("status 400"))
+      expect(failure.reason == nil)
+      expect(failure.message.contains("status 400"))
     }
   }
 }
@@ -123,20 +125,20 @@ struct DeviceGrantTests {
 
   @Test func aGrantIsRead() throws {
     let grant = try Self.grant()
-    #expect(grant.userCode == "WDJB-MJHT")
-    #expect(grant.url == "https://login.example.com/activate")
-    #expect(grant.completeURL?.hasSuffix("WDJB-MJHT") == true)
-    #expect(grant.lifetime == .seconds(600))
-    #expect(grant.interval == .seconds(7))
-    #expect(try Self.grant([("interval", nil)]).interval == .seconds(5))
-    #expect(try Self.grant([("interval", "0")]).interval == .seconds(5))
-    #expect(try Self.grant([("interval", "0.01")]).interval == .seconds(1))
-    #expect(try Self.grant([("interval", "99999")]).interval == .seconds(300))
-    #expect(try Self.grant([("expires_in", "86400")]).lifetime == .seconds(1800))
+    expect(grant.userCode, equals: "WDJB-MJHT")
+    expect(grant.url, equals: "https://login.example.com/activate")
+    expect(grant.completeURL?.hasSuffix("WDJB-MJHT") == true)
+    expect(grant.lifetime, equals: .seconds(600))
+    expect(grant.interval, equals: .seconds(7))
+    expect(try Self.grant([("interval", nil)]).interval, equals: .seconds(5))
+    expect(try Self.grant([("interval", "0")]).interval, equals: .seconds(5))
+    expect(try Self.grant([("interval", "0.01")]).interval, equals: .seconds(1))
+    expect(try Self.grant([("interval", "99999")]).interval, equals: .seconds(300))
+    expect(try Self.grant([("expires_in", "86400")]).lifetime, equals: .seconds(1800))
     let google: [(String, String?)] = [
       ("verification_uri", nil), ("verification_url", #""https://www.google.com/device""#),
     ]
-    #expect(try Self.grant(google).url == "https://www.google.com/device")
+    expect(try Self.grant(google).url, equals: "https://www.google.com/device")
   }
 
   @Test func whatCannotBeShownOrPolledIsRefused() throws {
@@ -157,17 +159,18 @@ struct DeviceGrantTests {
   @Test func theRequestsAreThoseOfTheRFC() throws {
     let client = try OIDCSamples.client()
     let start = try #require(client.startDeviceGrant(scopes: ["openid", "offline_access"]))
-    #expect(start.url == "https://login.example.com/device")
-    #expect(start.form == ["client_id": "client-1", "scope": "openid offline_access"])
+    expect(start.url, equals: "https://login.example.com/device")
+    expect(start.form, equals: ["client_id": "client-1", "scope": "openid offline_access"])
     let secret = try OIDCSamples.client(.basic(Secret("s"))).startDeviceGrant(scopes: [])
-    #expect(secret?.form == ["client_id": "client-1"])
-    #expect(
-      try client.poll(Self.grant()).form == [
+    expect(secret?.form, equals: ["client_id": "client-1"])
+    expect(
+      try client.poll(Self.grant()).form,
+      equals: [
         "grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": "device/1",
         "client_id": "client-1",
       ])
     let none = try OIDCSamples.client(.none, [("device_authorization_endpoint", nil)])
-    #expect(none.startDeviceGrant(scopes: []) == nil)
+    expect(none.startDeviceGrant(scopes: []) == nil)
   }
 
   private func answer(_ reply: HTTPReply) throws -> DeviceAnswer {
@@ -176,9 +179,10 @@ struct DeviceGrantTests {
 
   @Test(arguments: [400, 403, 429, 200])
   func theErrorCountsAndNotTheStatus(_ status: Int) throws {
-    #expect(try answer(OIDCSamples.error("authorization_pending", status: status)) == .pending)
-    #expect(
-      try answer(OIDCSamples.error("slow_down", status: status)) == .slowDown(retryAfter: nil))
+    expect(try answer(OIDCSamples.error("authorization_pending", status: status)), equals: .pending)
+    expect(
+      try answer(OIDCSamples.error("slow_down", status: status)), equals: .slowDown(retryAfter: nil)
+    )
   }
 
   @Test func troubleIsNoEnd() throws {
@@ -187,12 +191,12 @@ struct DeviceGrantTests {
       Samples.reply(408, ""), OIDCSamples.error("temporarily_unavailable"),
       OIDCSamples.error("access_denied", status: 500),
     ] {
-      #expect(try answer(reply) == .slowDown(retryAfter: nil))
+      expect(try answer(reply), equals: .slowDown(retryAfter: nil))
     }
     let later = Samples.reply(429, "", ["Retry-After": "90"])
-    #expect(try answer(later) == .slowDown(retryAfter: .seconds(90)))
+    expect(try answer(later), equals: .slowDown(retryAfter: .seconds(90)))
     let lost = UpstreamFailure.transport(.timeout, from: .backend("okta"))
-    #expect(OIDCClient.deviceAnswer(to: lost) == .slowDown(retryAfter: nil))
+    expect(OIDCClient.deviceAnswer(to: lost), equals: .slowDown(retryAfter: nil))
   }
 
   @Test func everythingElseEndsTheCode() throws {
@@ -206,7 +210,7 @@ struct DeviceGrantTests {
         continue
       }
     }
-    #expect(try tokens(id: OIDCSamples.token()).get().id.subject == "user-1")
+    expect(try tokens(id: OIDCSamples.token()).get().id.subject, equals: "user-1")
     for refused in [nil, OIDCSamples.token([("aud", "\"x\"")])] {
       #expect(throws: UpstreamFailure.self) { try tokens(id: refused).get() }
     }
@@ -222,18 +226,18 @@ struct DeviceGrantTests {
   @Test func slowDownCountsForGood() throws {
     let start = Instant.seconds(100)
     var polling = DevicePolling(try Self.grant(), now: start)
-    #expect(polling.next == start + .seconds(7))
-    #expect(polling.deadline == start + .seconds(600))
+    expect(polling.next, equals: start + .seconds(7))
+    expect(polling.deadline, equals: start + .seconds(600))
     polling.received(.pending, now: start + .seconds(7))
-    #expect(polling.next == start + .seconds(14))
+    expect(polling.next, equals: start + .seconds(14))
     polling.received(.slowDown(retryAfter: nil), now: start + .seconds(14))
-    #expect(polling.next == start + .seconds(26))
+    expect(polling.next, equals: start + .seconds(26))
     polling.received(.pending, now: start + .seconds(26))
-    #expect(polling.next == start + .seconds(38))
+    expect(polling.next, equals: start + .seconds(38))
     polling.received(.slowDown(retryAfter: .seconds(60)), now: start + .seconds(38))
-    #expect(polling.next == start + .seconds(98))
-    #expect(polling.interval == .seconds(17))
+    expect(polling.next, equals: start + .seconds(98))
+    expect(polling.interval, equals: .seconds(17))
     for _ in 0..<200 { polling.received(.slowDown(retryAfter: nil), now: start) }
-    #expect(polling.interval == .seconds(300))
+    expect(polling.interval, equals: .seconds(300))
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -8,11 +9,12 @@ struct OIDCRequestTests {
   @Test func aPublicClientNamesItself() throws {
     let request = try OIDCSamples.client().exchange(
       code: Secret("c/1+"), redirectURI: "http://127.0.0.1:1/okta", Self.secrets)
-    #expect(request.method == .post)
-    #expect(request.url == "https://login.example.com/token")
-    #expect(request.authorization == nil)
-    #expect(
-      request.form == [
+    expect(request.method, equals: .post)
+    expect(request.url, equals: "https://login.example.com/token")
+    expect(request.authorization == nil)
+    expect(
+      request.form,
+      equals: [
         "grant_type": "authorization_code", "code": "c/1+", "client_id": "client-1",
         "redirect_uri": "http://127.0.0.1:1/okta",
         "code_verifier": Self.secrets.verifier.exposedText() ?? "",
@@ -23,16 +25,16 @@ struct OIDCRequestTests {
     let secret = Secret("s3cret/+% :")
     let basic = try OIDCSamples.client(.basic(secret)).renew(refreshToken: Secret("r"))
     // printf 'client-1:s3cret%%2F%%2B%%25%%20%%3A' | base64
-    #expect(basic.authorization == "Basic Y2xpZW50LTE6czNjcmV0JTJGJTJCJTI1JTIwJTNB")
-    #expect(basic.form == ["grant_type": "refresh_token", "refresh_token": "r"])
+    expect(basic.authorization, equals: "Basic Y2xpZW50LTE6czNjcmV0JTJGJTJCJTI1JTIwJTNB")
+    expect(basic.form, equals: ["grant_type": "refresh_token", "refresh_token": "r"])
     let post = try OIDCSamples.client(.post(secret)).renew(refreshToken: Secret("r"))
-    #expect(post.authorization == nil)
-    #expect(post.form["client_secret"] == "s3cret/+% :")
-    #expect(post.form["client_id"] == "client-1")
+    expect(post.authorization == nil)
+    expect(post.form["client_secret"], equals: "s3cret/+% :")
+    expect(post.form["client_id"], equals: "client-1")
     // Known to many servers that do not decode.
     let plain = try OIDCSamples.client(.basic(Secret("aA0_.~-"))).renew(refreshToken: Secret("r"))
     // printf 'client-1:aA0_.~-' | base64
-    #expect(plain.authorization == "Basic Y2xpZW50LTE6YUEwXy5+LQ==")
+    expect(plain.authorization, equals: "Basic Y2xpZW50LTE6YUEwXy5+LQ==")
     for wrong in ["", "a\nb"] {
       #expect(throws: InvalidInput.self) { try OIDCSamples.client(.post(Secret(wrong))) }
     }
@@ -45,24 +47,24 @@ struct OIDCRequestTests {
       identifier: AssertionIdentifier(using: &generator), at: OIDCSamples.now, key: Secret("key"),
       signing: Signing())
     let header = JWT.header(of: assertion.token)
-    #expect(header?["alg"]?.text == "ES256")
-    #expect(header?["kid"]?.text == "k1")
+    expect(header?["alg"]?.text, equals: "ES256")
+    expect(header?["kid"]?.text, equals: "k1")
     let claims = JWT.claims(of: assertion.token)
-    #expect(claims?["iss"]?.text == "client-1")
-    #expect(claims?["sub"]?.text == "client-1")
-    #expect(claims?["aud"]?.text == "https://login.example.com/token")
-    #expect(claims?["jti"]?.text?.utf8.count == 22)
-    #expect(claims?["iat"]?.integer == 1_800_000_000)
-    #expect((1...300).contains((claims?["exp"]?.integer ?? 0) - 1_800_000_000))
+    expect(claims?["iss"]?.text, equals: "client-1")
+    expect(claims?["sub"]?.text, equals: "client-1")
+    expect(claims?["aud"]?.text, equals: "https://login.example.com/token")
+    expect(claims?["jti"]?.text?.utf8.count, equals: 22)
+    expect(claims?["iat"]?.integer, equals: 1_800_000_000)
+    expect((1...300).contains((claims?["exp"]?.integer ?? 0) - 1_800_000_000))
     let parts = assertion.token.bytes.split(separator: UInt8(ascii: "."))
     let signed = Base64.decode(parts[2], .url)
-    #expect(signed == Array("key|".utf8) + parts[0] + [UInt8(ascii: ".")] + parts[1])
+    expect(signed, equals: Array("key|".utf8) + parts[0] + [UInt8(ascii: ".")] + parts[1])
     let request = try OIDCSamples.client(.privateKeyJWT(assertion)).renew(refreshToken: Secret("r"))
-    #expect(request.form["client_assertion"] == assertion.token.exposedText())
-    #expect(
-      request.form["client_assertion_type"]
-        == "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
-    #expect(request.form["client_secret"] == nil)
+    expect(request.form["client_assertion"], equals: assertion.token.exposedText())
+    expect(
+      request.form["client_assertion_type"],
+      equals: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer")
+    expect(request.form["client_secret"] == nil)
     #expect(throws: InvalidInput.self) {
       try ClientAssertion(
         clientID: "c", keyID: nil, audience: "a",
@@ -84,24 +86,25 @@ struct OIDCRequestTests {
   @Test func theEndOfASessionNamesNoTokenInAURL() throws {
     let client = try OIDCSamples.client()
     let revocation = try #require(client.revoke(refreshToken: Secret("r")))
-    #expect(revocation.url == "https://login.example.com/revoke")
-    #expect(
-      revocation.form == [
+    expect(revocation.url, equals: "https://login.example.com/revoke")
+    expect(
+      revocation.form,
+      equals: [
         "token": "r", "token_type_hint": "refresh_token", "client_id": "client-1",
       ])
-    #expect(
+    expect(
       try OIDCSamples.client(.none, [("revocation_endpoint", nil)])
         .revoke(refreshToken: Secret("r")) == nil)
-    #expect(
+    expect(
       client.provider.logoutURL(
         clientID: "c 1", redirectURI: "http://localhost:1/",
-        [AuthorizationParameter(name: "federated", value: "")])
-        == "https://login.example.com/logout?client_id=c%201"
+        [AuthorizationParameter(name: "federated", value: "")]),
+      equals: "https://login.example.com/logout?client_id=c%201"
         + "&post_logout_redirect_uri=http%3A%2F%2Flocalhost%3A1%2F&federated=")
-    #expect(
-      client.provider.logoutURL(clientID: "c", redirectURI: "u", as: "logout_uri")
-        == "https://login.example.com/logout?client_id=c&logout_uri=u")
-    #expect(
+    expect(
+      client.provider.logoutURL(clientID: "c", redirectURI: "u", as: "logout_uri"),
+      equals: "https://login.example.com/logout?client_id=c&logout_uri=u")
+    expect(
       try OIDCSamples.provider([("end_session_endpoint", nil)])
         .logoutURL(clientID: "c", redirectURI: nil) == nil)
   }
@@ -125,16 +128,16 @@ struct OIDCTokenTests {
 
   @Test func theTokensOfASignInAreRead() throws {
     let tokens = try signIn()
-    #expect(tokens.id.subject == "user-1")
-    #expect(tokens.id.username == "alice")
-    #expect(tokens.id.signedIn == WallTime(secondsSince1970: 1_799_999_990))
-    #expect(tokens.id.lifetime(at: OIDCSamples.now + .seconds(600)) == .seconds(3000))
-    #expect(tokens.id.lifetime(at: nil) == .seconds(3600))
-    #expect(!tokens.id.needsOtherAlgorithm)
-    #expect(tokens.access == Secret("access-1"))
-    #expect(tokens.accessLifetime == .seconds(3600))
-    #expect(tokens.refresh == Secret("refresh-1"))
-    #expect(try signIn([], header: #"{"alg":"ES256"}"#).id.needsOtherAlgorithm)
+    expect(tokens.id.subject, equals: "user-1")
+    expect(tokens.id.username, equals: "alice")
+    expect(tokens.id.signedIn, equals: WallTime(secondsSince1970: 1_799_999_990))
+    expect(tokens.id.lifetime(at: OIDCSamples.now + .seconds(600)), equals: .seconds(3000))
+    expect(tokens.id.lifetime(at: nil), equals: .seconds(3600))
+    expect(!tokens.id.needsOtherAlgorithm)
+    expect(tokens.access, equals: Secret("access-1"))
+    expect(tokens.accessLifetime, equals: .seconds(3600))
+    expect(tokens.refresh, equals: Secret("refresh-1"))
+    expect(try signIn([], header: #"{"alg":"ES256"}"#).id.needsOtherAlgorithm)
   }
 
   @Test func theTypeIsComparedWithoutCase() throws {
@@ -170,9 +173,9 @@ struct OIDCTokenTests {
     ]
     for (name, value, reason) in wrong {
       let failure = #expect(throws: UpstreamFailure.self) { try signIn([(name, value)]) }
-      #expect(failure?.message.contains(reason) == true, "\(name): \(failure?.message ?? "")")
-      #expect(failure?.code == .tokenRejected)
-      #expect(failure?.failureClass == .signInFailed)
+      expect(failure?.message.contains(reason) == true, "\(name): \(failure?.message ?? "")")
+      expect(failure?.code, equals: .tokenRejected)
+      expect(failure?.failureClass, equals: .signInFailed)
     }
     for header in ["{}", #"{"alg":"none"}"#, #"{"alg":"NONE"}"#, #"{"alg":7}"#] {
       #expect(throws: UpstreamFailure.self) { try signIn([], header: header) }
@@ -219,8 +222,8 @@ struct OIDCTokenTests {
         from: OIDCSamples.tokens(id: nil), Self.secrets, wallTime: OIDCSamples.now
       ).tokens.get()
     }
-    #expect(failure?.message.contains("openid") == true)
-    #expect(failure?.failureClass == .permanentConfiguration)
+    expect(failure?.message.contains("openid") == true)
+    expect(failure?.failureClass, equals: .permanentConfiguration)
   }
 
   // MARK: Renewal (OpenID Connect Core 1.0, 12.2)
@@ -235,9 +238,9 @@ struct OIDCTokenTests {
   }
 
   @Test func aRenewalNeedsNoNonce() throws {
-    #expect(try renewal().tokens.get().refresh == Secret("refresh-2"))
-    #expect(try renewal([("nonce", #""first""#)]).tokens.get().id.subject == "user-1")
-    #expect(try renewal(refresh: nil).refresh == nil)
+    expect(try renewal().tokens.get().refresh, equals: Secret("refresh-2"))
+    expect(try renewal([("nonce", #""first""#)]).tokens.get().id.subject, equals: "user-1")
+    expect(try renewal(refresh: nil).refresh == nil)
   }
 
   /// The former refresh token may be dead: the new one is kept, whatever is wrong beside it.
@@ -246,7 +249,7 @@ struct OIDCTokenTests {
       try renewal([("sub", #""user-2""#)]), try renewal([("iss", #""https://evil/""#)]),
       try renewal([("aud", #""client-2""#)]), try renewal(hasID: false),
     ] {
-      #expect(renewal.refresh == Secret("refresh-2"))
+      expect(renewal.refresh, equals: Secret("refresh-2"))
       #expect(throws: UpstreamFailure.self) { try renewal.tokens.get() }
     }
   }
@@ -255,24 +258,24 @@ struct OIDCTokenTests {
     let failure = #expect(throws: UpstreamFailure.self) {
       try renewal([("sub", #""user-2""#)]).tokens.get()
     }
-    #expect(failure?.failureClass == .signInRequired)
-    #expect(failure?.message.contains("another user's") == true)
+    expect(failure?.failureClass, equals: .signInRequired)
+    expect(failure?.message.contains("another user's") == true)
   }
 
   @Test func aRenewalWithoutAnIDTokenIsNamed() throws {
     let failure = #expect(throws: UpstreamFailure.self) {
       try renewal(hasID: false).tokens.get()
     }
-    #expect(failure?.reason == "NoIdToken")
-    #expect(failure?.failureClass == .signInRequired)
-    #expect(failure?.message.contains("gives no ID token") == true)
+    expect(failure?.reason, equals: "NoIdToken")
+    expect(failure?.failureClass, equals: .signInRequired)
+    expect(failure?.message.contains("gives no ID token") == true)
   }
 
   @Test func aTokenThatIsWrongOtherwiseEndsNoSession() throws {
     let failure = #expect(throws: UpstreamFailure.self) {
       try renewal([("aud", #""client-2""#)]).tokens.get()
     }
-    #expect(failure?.failureClass == .permanentConfiguration)
+    expect(failure?.failureClass, equals: .permanentConfiguration)
   }
 
   @Test func aReplySaysWhichScopesWereGiven() throws {
@@ -281,8 +284,8 @@ struct OIDCTokenTests {
     let tokens = try OIDCSamples.client().tokens(
       from: reply, Self.secrets, wallTime: OIDCSamples.now
     ).tokens.get()
-    #expect(tokens.scopes == ["openid", "email"])
-    #expect(try signIn().scopes == nil)
+    expect(tokens.scopes, equals: ["openid", "email"])
+    expect(try signIn().scopes == nil)
   }
 }
 
@@ -299,26 +302,26 @@ struct RequiredClaimTests {
   @Test func aClaimTiesAUserToAnAccount() throws {
     let wanted = [(name: "email", value: "alice@example.com")]
     let verified = ("email_verified", Optional("true"))
-    #expect(try problem(wanted, [("email", #""alice@example.com""#), verified]) == nil)
-    #expect(try problem([], []) == nil)
+    expect(try problem(wanted, [("email", #""alice@example.com""#), verified]) == nil)
+    expect(try problem([], []) == nil)
     for email in [
       #""bob@example.com""#, #""Alice@example.com""#, #""alice@example.com ""#,
       #""alice@example.com.evil""#, #""""#, "null", "7", #"{"alice@example.com":1}"#,
       #"["bob@example.com"]"#,
     ] {
       let problem = try problem(wanted, [("email", email)])
-      #expect(problem == #"its claim "email" is not "alice@example.com""#, "\(email)")
+      expect(problem, equals: #"its claim "email" is not "alice@example.com""#, "\(email)")
     }
-    #expect(try problem(wanted, []) != nil)
+    expect(try problem(wanted, []) != nil)
   }
 
   @Test func anUnverifiedAddressProvesNothing() throws {
     let wanted = [(name: "email", value: "a@b.c")]
     for unverified in ["false", #""false""#, "null", "1", #""TRUE""#, nil] {
       let token: [(String, String?)] = [("email", #""a@b.c""#), ("email_verified", unverified)]
-      #expect(try problem(wanted, token)?.contains("email_verified") == true)
+      expect(try problem(wanted, token)?.contains("email_verified") == true)
     }
-    #expect(try problem(wanted, [("email", #""a@b.c""#), ("email_verified", "true")]) == nil)
+    expect(try problem(wanted, [("email", #""a@b.c""#), ("email_verified", "true")]) == nil)
   }
 
   @Test func aRenewedTokenMayLeaveClaimsOutAndSaysNothingElse() throws {
@@ -329,20 +332,20 @@ struct RequiredClaimTests {
         wallTime: OIDCSamples.now)
       return wanted.problem(in: try tokens.tokens.get().id, isRenewed: true)
     }
-    #expect(try problem([]) == nil)
-    #expect(try problem([("email", #""a@b.c""#), ("hd", #""b.c""#)]) == nil)
-    #expect(try problem([("email", #""x@b.c""#)]) != nil)
-    #expect(try problem([("email", #""a@b.c""#), ("email_verified", "false")]) != nil)
-    #expect(try problem([("hd", "null")]) != nil)
+    expect(try problem([]) == nil)
+    expect(try problem([("email", #""a@b.c""#), ("hd", #""b.c""#)]) == nil)
+    expect(try problem([("email", #""x@b.c""#)]) != nil)
+    expect(try problem([("email", #""a@b.c""#), ("email_verified", "false")]) != nil)
+    expect(try problem([("hd", "null")]) != nil)
   }
 
   @Test func allOfSeveralClaimsMustFit() throws {
     let wanted = [(name: "hd", value: "example.com"), (name: "groups", value: "staff")]
-    #expect(
+    expect(
       try problem(wanted, [("hd", #""example.com""#), ("groups", #"["ops","staff"]"#)]) == nil)
-    #expect(try problem(wanted, [("hd", #""example.com""#)])?.contains("groups") == true)
-    #expect(try problem([(name: "uid", value: "1000")], [("uid", "1000")]) == nil)
-    #expect(try problem([(name: "admin", value: "true")], [("admin", "true")]) == nil)
-    #expect(try problem([(name: "admin", value: "true")], [("admin", "false")]) != nil)
+    expect(try problem(wanted, [("hd", #""example.com""#)])?.contains("groups") == true)
+    expect(try problem([(name: "uid", value: "1000")], [("uid", "1000")]) == nil)
+    expect(try problem([(name: "admin", value: "true")], [("admin", "true")]) == nil)
+    expect(try problem([(name: "admin", value: "true")], [("admin", "false")]) != nil)
   }
 }

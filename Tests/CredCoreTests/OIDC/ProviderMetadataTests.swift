@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -5,14 +6,14 @@ import Testing
 struct ProviderMetadataTests {
   @Test func aDocumentGivesTheEndpoints() throws {
     let provider = try OIDCSamples.provider()
-    #expect(provider.authorization?.text == "https://login.example.com/authorize")
-    #expect(provider.token.text == "https://login.example.com/token")
-    #expect(provider.deviceAuthorization?.text == "https://login.example.com/device")
-    #expect(provider.revocation?.text == "https://login.example.com/revoke")
-    #expect(provider.endSession?.text == "https://login.example.com/logout")
-    #expect(!provider.sendsIssuer)
+    expect(provider.authorization?.text, equals: "https://login.example.com/authorize")
+    expect(provider.token.text, equals: "https://login.example.com/token")
+    expect(provider.deviceAuthorization?.text, equals: "https://login.example.com/device")
+    expect(provider.revocation?.text, equals: "https://login.example.com/revoke")
+    expect(provider.endSession?.text, equals: "https://login.example.com/logout")
+    expect(!provider.sendsIssuer)
     let announcing = [("authorization_response_iss_parameter_supported", "true" as String?)]
-    #expect(try OIDCSamples.provider(announcing).sendsIssuer)
+    expect(try OIDCSamples.provider(announcing).sendsIssuer)
   }
 
   @Test func theIssuerIsComparedToTheByte() throws {
@@ -24,9 +25,9 @@ struct ProviderMetadataTests {
         try OIDCSamples.provider([("issuer", "\"\(wrong)\"")])
       }
       // Both are shown, so that the operator sees the difference.
-      #expect(failure?.message.contains(wrong) == true)
-      #expect(failure?.message.contains(OIDCSamples.issuerText) == true)
-      #expect(failure?.failureClass == .permanentConfiguration)
+      expect(failure?.message.contains(wrong) == true)
+      expect(failure?.message.contains(OIDCSamples.issuerText) == true)
+      expect(failure?.failureClass, equals: .permanentConfiguration)
     }
   }
 
@@ -50,8 +51,8 @@ struct ProviderMetadataTests {
       let failure = #expect(throws: UpstreamFailure.self) {
         try OIDCSamples.provider([(name, value)])
       }
-      #expect(failure?.message.contains(name) == true, "\(name)")
-      #expect(failure?.message.contains(reason) == true, "\(failure?.message ?? "")")
+      expect(failure?.message.contains(name) == true, "\(name)")
+      expect(failure?.message.contains(reason) == true, "\(failure?.message ?? "")")
     }
   }
 
@@ -59,12 +60,12 @@ struct ProviderMetadataTests {
     var own = ProviderEndpoints()
     own.token = try HTTPURL("http://127.0.0.1:9/t")
     let provider = try OIDCSamples.provider([("token_endpoint", nil)], configured: own)
-    #expect(provider.token.text == "http://127.0.0.1:9/t")
+    expect(provider.token.text, equals: "http://127.0.0.1:9/t")
     own.authorization = try HTTPURL("https://login.example.com/a?p=policy")
-    #expect(own.suffice)
+    expect(own.suffice)
     let alone = try ProviderMetadata(OIDCSamples.issuer, configured: own)
-    #expect(alone?.authorization?.query == "p=policy")
-    #expect(try ProviderMetadata(OIDCSamples.issuer, configured: ProviderEndpoints()) == nil)
+    expect(alone?.authorization?.query, equals: "p=policy")
+    expect(try ProviderMetadata(OIDCSamples.issuer, configured: ProviderEndpoints()) == nil)
   }
 
   /// A provider elsewhere does not have secrets sent to services of this host.
@@ -74,7 +75,7 @@ struct ProviderMetadataTests {
       let failure = #expect(throws: UpstreamFailure.self) {
         try OIDCSamples.provider([(name, "\"\(url)\"")])
       }
-      #expect(failure?.message.contains("is an address of this host") == true)
+      expect(failure?.message.contains("is an address of this host") == true)
     }
   }
 
@@ -97,21 +98,21 @@ struct ProviderMetadataTests {
     let lifetime = { (header: String) in
       ProviderMetadata.lifetime(of: Samples.reply(200, "{}", ["Cache-Control": header]))
     }
-    #expect(lifetime("no-store") == .seconds(3600))
-    #expect(lifetime("public, max-age=5") == .seconds(3600))
-    #expect(lifetime("public, max-age=7200, x") == .seconds(7200))
-    #expect(lifetime("max-age=99999999") == .seconds(86_400))
-    #expect(lifetime("max-age=-1") == .seconds(3600))
-    #expect(lifetime("max-age=x") == .seconds(3600))
+    expect(lifetime("no-store"), equals: .seconds(3600))
+    expect(lifetime("public, max-age=5"), equals: .seconds(3600))
+    expect(lifetime("public, max-age=7200, x"), equals: .seconds(7200))
+    expect(lifetime("max-age=99999999"), equals: .seconds(86_400))
+    expect(lifetime("max-age=-1"), equals: .seconds(3600))
+    expect(lifetime("max-age=x"), equals: .seconds(3600))
   }
 
   @Test func anIssuersKeyInTheLoginsMapHasNoSchemeAndNoLastSlash() throws {
-    #expect(try OIDCIssuer("https://t.eu.auth0.com/").loginsKey == "t.eu.auth0.com")
-    #expect(try OIDCIssuer("https://t.eu.auth0.com").loginsKey == "t.eu.auth0.com")
-    #expect(try OIDCIssuer("https://k.example/realms/a").loginsKey == "k.example/realms/a")
-    #expect(
-      try OIDCIssuer("https://k.example/realms/a/").discoveryURL
-        == "https://k.example/realms/a/.well-known/openid-configuration")
+    expect(try OIDCIssuer("https://t.eu.auth0.com/").loginsKey, equals: "t.eu.auth0.com")
+    expect(try OIDCIssuer("https://t.eu.auth0.com").loginsKey, equals: "t.eu.auth0.com")
+    expect(try OIDCIssuer("https://k.example/realms/a").loginsKey, equals: "k.example/realms/a")
+    expect(
+      try OIDCIssuer("https://k.example/realms/a/").discoveryURL,
+      equals: "https://k.example/realms/a/.well-known/openid-configuration")
     for wrong in ["http://login.example.com/", "https://a/?b", "login.example.com", "https://"] {
       #expect(throws: InvalidInput.self) { try OIDCIssuer(wrong) }
     }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -20,12 +21,12 @@ struct AccountRequestTests {
     let account = try parse(
       #""action":"sign-up","username":"a","password":"p","attributes":{"Invitation":"i"}"#)
     guard case .account(let request) = account, case .signUp(let signUp) = request.input else {
-      return #expect(Bool(false), "\(account)")
+      return expect(Bool(false), "\(account)")
     }
-    #expect(request.profile == "default")
-    #expect(signUp.username == "a" && signUp.password == Secret("p"))
-    #expect(signUp.attributes.map(\.name) == ["Invitation"])
-    #expect(!account.isFreeOfSecrets)
+    expect(request.profile, equals: "default")
+    expect(signUp.username == "a" && signUp.password == Secret("p"))
+    expect(signUp.attributes.map(\.name), equals: ["Invitation"])
+    expect(!account.isFreeOfSecrets)
   }
 
   @Test func everyActionTakesItsOwnKeys() throws {
@@ -69,10 +70,10 @@ struct AccountRequestTests {
     ]
     for (members, input) in rows {
       let read = try parse(#""action":"# + members)
-      #expect(read == .account(AccountRequest(input: input)), "\(members)")
+      expect(read, equals: .account(AccountRequest(input: input)), "\(members)")
     }
     let covered = Set(rows.map(\.1.action)).union([.signUp])
-    #expect(covered == Set(AccountAction.allCases))
+    expect(covered, equals: Set(AccountAction.allCases))
   }
 
   @Test(arguments: [
@@ -82,7 +83,7 @@ struct AccountRequestTests {
     #""change-password","password":"p""#, #""get","username":"a""#, #""totp","code":5"#,
   ])
   func whatDoesNotFitTheActionIsRefused(_ members: String) {
-    #expect(message(#""action":"# + members) != nil)
+    expect(message(#""action":"# + members) != nil)
   }
 
   @Test func aChoiceOfFactorsNamesWhatChangesAlone() throws {
@@ -94,15 +95,15 @@ struct AccountRequestTests {
     func change(_ enabled: [MFAFactor]?, _ preferred: MFAFactor??) throws -> MFAPreference? {
       try MFAChoice(enabled: enabled, preferred: preferred).change(from: user)
     }
-    #expect(try change([.sms, .app], nil) == nil)
-    #expect(try change(nil, .some(.app)) == nil)
-    #expect(try change([.app], nil)?.enabled == [.sms: false])
-    #expect(try change([], nil)?.enabled == [.sms: false, .app: false])
+    expect(try change([.sms, .app], nil) == nil)
+    expect(try change(nil, .some(.app)) == nil)
+    expect(try change([.app], nil)?.enabled, equals: [.sms: false])
+    expect(try change([], nil)?.enabled, equals: [.sms: false, .app: false])
     let other = try change(nil, .some(.sms))
-    #expect(other?.enabled == [.sms: true, .app: true] && other?.preferred == .sms)
+    expect(other?.enabled == [.sms: true, .app: true] && other?.preferred == .sms)
     let none = try change(nil, .some(nil))
-    #expect(none?.enabled == [.app: true] && none?.preferred == nil)
-    #expect(try change(nil, .some(.email))?.enabled == [.app: true, .email: true])
+    expect(none?.enabled == [.app: true] && none?.preferred == nil)
+    expect(try change(nil, .some(.email))?.enabled, equals: [.app: true, .email: true])
   }
 
   @Test(arguments: [
@@ -123,15 +124,15 @@ struct AccountRequestTests {
     ),
   ])
   func namesWhatIsWrong(members: String, expected: String) {
-    #expect(message(members) == expected)
+    expect(message(members), equals: expected)
   }
 
   @Test func anAttributeIsAShortText() {
     let start = #""action":"sign-up","username":"u","password":"p","attributes":"#
-    #expect(message(start + #"{"a":5}"#)?.contains("at most 2048 bytes") == true)
-    #expect(message(start + #"{"a b":"x"}"#)?.contains("printable") == true)
+    expect(message(start + #"{"a":5}"#)?.contains("at most 2048 bytes") == true)
+    expect(message(start + #"{"a b":"x"}"#)?.contains("printable") == true)
     let long = String(repeating: "x", count: 2049)
-    #expect(message(start + "{\"a\":\"\(long)\"}")?.contains(long) == false)
+    expect(message(start + "{\"a\":\"\(long)\"}")?.contains(long) == false)
   }
 
   @Test func aSignUpNamesNoMemberTwice() throws {
@@ -139,8 +140,8 @@ struct AccountRequestTests {
     let url = "https://auth.example.com/register"
     let plain = SignUp(username: "alice", password: Secret("p"))
     let request = try backend.signUpRequest(plain, url: url)
-    #expect(Samples.body(request) == #"{"Username":"alice","Password":"p"}"#)
-    #expect(Samples.header(request, "Authorization") == "Bearer host")
+    expect(Samples.body(request), equals: #"{"Username":"alice","Password":"p"}"#)
+    expect(Samples.header(request, "Authorization"), equals: "Bearer host")
   }
 
   @Test(arguments: [
@@ -154,26 +155,26 @@ struct AccountRequestTests {
     let failure = CredCoreTests.failure { () throws(UpstreamFailure) in
       _ = try backend.signUpResult(from: reply, to: signUp)
     }
-    #expect(failure?.code == code)
-    #expect(failure?.message.contains("hunter2") == false)
+    expect(failure?.code, equals: code)
+    expect(failure?.message.contains("hunter2") == false)
   }
 
   @Test func aBackendMayWantAConfirmation() throws {
     let backend = HTTPBackend(name: "corp")
     let signUp = SignUp(username: "alice", password: Secret("p"))
     let plain = try backend.signUpResult(from: Samples.reply(201, ""), to: signUp)
-    #expect(plain.isConfirmed && plain.delivery == nil)
+    expect(plain.isConfirmed && plain.delivery == nil)
     let body = #"{"Confirmed":false,"Delivery":{"Medium":"email","Destination":"a***@e***"}}"#
     let later = try backend.signUpResult(from: Samples.reply(200, body), to: signUp)
-    #expect(!later.isConfirmed && later.delivery?.destination == "a***@e***")
+    expect(!later.isConfirmed && later.delivery?.destination == "a***@e***")
     let bare = #"{"Delivery":{"Medium":"\u001b[2Jmail","Destination":"a\n\u001b]0;b"}}"#
     let clean = try backend.signUpResult(from: Samples.reply(200, bare), to: signUp)
     for text in [clean.delivery?.medium, clean.delivery?.destination] {
-      #expect(text?.unicodeScalars.allSatisfy { $0.value >= 0x20 } == true)
+      expect(text?.unicodeScalars.allSatisfy { $0.value >= 0x20 } == true)
     }
     let long =
       #"{"Delivery":{"Medium":"email","Destination":"\#(String(repeating: "a", count: 9999))"}}"#
     let short = try backend.signUpResult(from: Samples.reply(200, long), to: signUp)
-    #expect((short.delivery?.destination.count ?? 0) < 1000)
+    expect((short.delivery?.destination.count ?? 0) < 1000)
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 struct LineFramerTests {
@@ -18,7 +19,7 @@ struct LineFramerTests {
         case .tooLarge: return (lines, true)
         }
       }
-      #expect(position == bytes.count)
+      expect(position, equals: bytes.count)
     }
     return (lines, false)
   }
@@ -27,19 +28,19 @@ struct LineFramerTests {
     var framer = LineFramer()
     let bytes = Array("ab\n\ncd\ne".utf8)
     var position = 0
-    #expect(framer.next(in: bytes.span, from: &position) == .line(0..<2))
-    #expect(framer.next(in: bytes.span, from: &position) == .line(4..<6))
-    #expect(!framer.holdsPartialLine)
-    #expect(framer.next(in: bytes.span, from: &position) == .needsMore)
-    #expect(framer.holdsPartialLine)
-    #expect(position == 8)
+    expect(framer.next(in: bytes.span, from: &position), equals: .line(0..<2))
+    expect(framer.next(in: bytes.span, from: &position), equals: .line(4..<6))
+    expect(!framer.holdsPartialLine)
+    expect(framer.next(in: bytes.span, from: &position), equals: .needsMore)
+    expect(framer.holdsPartialLine)
+    expect(position, equals: 8)
   }
 
   @Test func joinsALineAcrossChunks() {
     var framer = LineFramer()
-    #expect(
-      frame(["a", "b", "\nc\n\r", "\n", "d", "\n"], with: &framer).lines == ["ab", "c", "d"])
-    #expect(!framer.holdsPartialLine)
+    expect(
+      frame(["a", "b", "\nc\n\r", "\n", "d", "\n"], with: &framer).lines, equals: ["ab", "c", "d"])
+    expect(!framer.holdsPartialLine)
   }
 
   @Test func everySplitGivesTheSameLines() {
@@ -51,8 +52,8 @@ struct LineFramerTests {
           String(decoding: $0, as: UTF8.self)
         }
         var framer = LineFramer()
-        #expect(
-          frame(chunks, with: &framer).lines == ["{}", "{\"op\":\"ping\"}\r", "{\"id\":1}"])
+        expect(
+          frame(chunks, with: &framer).lines, equals: ["{}", "{\"op\":\"ping\"}\r", "{\"id\":1}"])
       }
     }
   }
@@ -72,39 +73,39 @@ struct LineFramerTests {
         switch framer.next(in: chunk.span, from: &position) {
         case .line(let range): lines.append(Array(chunk[range]))
         case .joined(let joined): lines.append(joined)
-        case .needsMore: #expect(framer.partialBytes <= line.count)
+        case .needsMore: expect(framer.partialBytes <= line.count)
         case .tooLarge: Issue.record("it is within the limit")
         }
       }
     }
-    #expect(lines == [line, line])
-    #expect(framer.partialBytes == 0)
+    expect(lines, equals: [line, line])
+    expect(framer.partialBytes, equals: 0)
   }
 
   @Test func aLastLineNeedsNoNewline() {
     var framer = LineFramer()
-    #expect(frame(["{}"], with: &framer).lines.isEmpty)
-    #expect(framer.finish() == Array("{}".utf8))
-    #expect(framer.finish() == nil)
-    #expect(frame([" \r"], with: &framer).lines.isEmpty)
-    #expect(framer.finish() == nil)
+    expect(frame(["{}"], with: &framer).lines.isEmpty)
+    expect(framer.finish(), equals: Array("{}".utf8))
+    expect(framer.finish() == nil)
+    expect(frame([" \r"], with: &framer).lines.isEmpty)
+    expect(framer.finish() == nil)
   }
 
   @Test func theLimitIsExact() {
     var framer = LineFramer(limit: 4)
-    #expect(frame(["1234\n12", "34\n"], with: &framer) == (["1234", "1234"], false))
-    #expect(frame(["1\n12345\n1\n"], with: &framer) == (["1"], true))
-    #expect(frame(["1\n"], with: &framer) == ([], true))
-    #expect(!framer.holdsPartialLine)
-    #expect(framer.finish() == nil)
+    expect(frame(["1234\n12", "34\n"], with: &framer) == (["1234", "1234"], false))
+    expect(frame(["1\n12345\n1\n"], with: &framer) == (["1"], true))
+    expect(frame(["1\n"], with: &framer) == ([], true))
+    expect(!framer.holdsPartialLine)
+    expect(framer.finish() == nil)
   }
 
   @Test func anEndlessLineIsRefusedBeforeItsEnd() {
     var framer = LineFramer(limit: 4)
-    #expect(frame(["12", "34"], with: &framer) == ([], false))
-    #expect(frame(["5"], with: &framer) == ([], true))
+    expect(frame(["12", "34"], with: &framer) == ([], false))
+    expect(frame(["5"], with: &framer) == ([], true))
     var blank = LineFramer(limit: 4)
-    #expect(frame(["    ", " "], with: &blank) == ([], true))
+    expect(frame(["    ", " "], with: &blank) == ([], true))
   }
 
   @Test func thousandsOfTinyChunksTakeLinearTime() {
@@ -117,6 +118,6 @@ struct LineFramerTests {
         return
       }
     }
-    #expect(framer.finish()?.count == Limits.Line.bytes)
+    expect(framer.finish()?.count, equals: Limits.Line.bytes)
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 struct LoginRequestTests {
@@ -6,7 +7,7 @@ struct LoginRequestTests {
 
   private func login(_ members: String) throws -> LoginRequest? {
     let request = try RequestTests.parse("{\"op\":\"login\",\(members)}")
-    #expect(!request.operation.isFreeOfSecrets)
+    expect(!request.operation.isFreeOfSecrets)
     guard case .login(let login) = request.operation else { return nil }
     return login
   }
@@ -23,38 +24,38 @@ struct LoginRequestTests {
   }
 
   @Test func readsABareLogin() throws {
-    #expect(
-      try login(#""profile":"work""#) == LoginRequest(profile: "work", signIn: .host))
+    expect(
+      try login(#""profile":"work""#), equals: LoginRequest(profile: "work", signIn: .host))
     let bare = try RequestTests.parse(#"{"op":"login"}"#)
-    #expect(bare.operation == .login(LoginRequest(signIn: .host)))
+    expect(bare.operation, equals: .login(LoginRequest(signIn: .host)))
     let role = "arn:aws:iam::123456789012:role/r"
-    #expect(
-      try login("\"custom_role_arn\":\"\(role)\"")
-        == LoginRequest(signIn: .host, customRoleARN: role))
+    expect(
+      try login("\"custom_role_arn\":\"\(role)\""),
+      equals: LoginRequest(signIn: .host, customRoleARN: role))
   }
 
   @Test func readsAPassword() throws {
     let password = try login(#""profile":"work","username":"zoë","password":"p\"w\n""#)
-    #expect(
-      password
-        == LoginRequest(
-          profile: "work", signIn: .password(username: "zoë", password: Secret("p\"w\n"))))
+    expect(
+      password,
+      equals: LoginRequest(
+        profile: "work", signIn: .password(username: "zoë", password: Secret("p\"w\n"))))
   }
 
   @Test func readsASignInByBrowserAndByDeviceCode() throws {
-    #expect(
-      try login(#""browser":{}"#) == LoginRequest(signIn: .browser(BrowserLogin())))
+    expect(
+      try login(#""browser":{}"#), equals: LoginRequest(signIn: .browser(BrowserLogin())))
     let chosen = try login(
       #""browser":{"redirect_uri":"http://127.0.0.1:1/","identity_provider":"Okta","#
         + #""prompt":"select_account","scopes":["openid","email"]}"#)
-    #expect(
-      chosen
-        == LoginRequest(
-          signIn: .browser(
-            BrowserLogin(
-              redirectURI: "http://127.0.0.1:1/", identityProvider: "Okta",
-              prompt: .selectAccount, scopes: ["openid", "email"]))))
-    #expect(try login(#""device":true"#) == LoginRequest(signIn: .device))
+    expect(
+      chosen,
+      equals: LoginRequest(
+        signIn: .browser(
+          BrowserLogin(
+            redirectURI: "http://127.0.0.1:1/", identityProvider: "Okta",
+            prompt: .selectAccount, scopes: ["openid", "email"]))))
+    expect(try login(#""device":true"#), equals: LoginRequest(signIn: .device))
   }
 
   @Test(arguments: [
@@ -69,17 +70,17 @@ struct LoginRequestTests {
     (#""device":true,"logins":{"a.b":"t"}"#, "cannot be combined with \"logins\""),
   ])
   func refusesWhatIsNoSignInElsewhere(_ members: String, _ reason: String) {
-    #expect(message(members)?.contains(reason) == true, "\(message(members) ?? "")")
+    expect(message(members)?.contains(reason) == true, "\(message(members) ?? "")")
   }
 
   @Test func readsADeveloperToken() throws {
     let token = try login("\"identity_id\":\"\(Self.identityID)\",\"token\":\"eyJ.x.y\"")
-    #expect(
-      token
-        == LoginRequest(
-          signIn: .developerToken(
-            identityID: try IdentityID(Self.identityID),
-            token: try DeveloperToken(Secret("eyJ.x.y")))))
+    expect(
+      token,
+      equals: LoginRequest(
+        signIn: .developerToken(
+          identityID: try IdentityID(Self.identityID),
+          token: try DeveloperToken(Secret("eyJ.x.y")))))
   }
 
   @Test func readsTheLoginsMapInItsOrder() throws {
@@ -87,13 +88,13 @@ struct LoginRequestTests {
     let logins = try login(
       #""logins":{"www.amazon.com":"t1","accounts.google.com":"t2"},"#
         + "\"custom_role_arn\":\"\(role)\"")
-    #expect(
-      logins
-        == LoginRequest(
-          signIn: .logins(
-            try LoginsMap([
-              ("www.amazon.com", Secret("t1")), ("accounts.google.com", Secret("t2")),
-            ])), customRoleARN: role))
+    expect(
+      logins,
+      equals: LoginRequest(
+        signIn: .logins(
+          try LoginsMap([
+            ("www.amazon.com", Secret("t1")), ("accounts.google.com", Secret("t2")),
+          ])), customRoleARN: role))
   }
 
   @Test(arguments: [
@@ -102,9 +103,10 @@ struct LoginRequestTests {
     #""username":"u","password":"p","identity_id":"a:0","token":"t""#,
   ])
   func takesExactlyOneKindOfSignIn(members: String) {
-    #expect(
-      message(members)
-        == #""login" takes one of "username" with or without "password", "identity_id" with "token", "#
+    expect(
+      message(members),
+      equals:
+        #""login" takes one of "username" with or without "password", "identity_id" with "token", "#
         + #""logins", perhaps with "identity_id", "browser" and "device""#)
   }
 
@@ -112,14 +114,14 @@ struct LoginRequestTests {
     let map = try LoginsMap([("a", Secret("t"))])
     let identity = try IdentityID(Self.identityID)
     let logins = #""logins":{"a":"t"}"#
-    #expect(
-      try login("\(logins),\"identity_id\":\"\(Self.identityID)\"")?.signIn
-        == .logins(map, identityID: identity))
-    #expect(try login("\(logins),\"alone\":true")?.signIn == .logins(map, isAlone: true))
-    #expect(try login("\(logins),\"alone\":false")?.signIn == .logins(map))
-    #expect(message("\(logins),\"alone\":1") == #""alone" must be true or false"#)
-    #expect(message(#""alone":true"#) == #""alone" needs "logins""#)
-    #expect(message("\(logins),\"identity_id\":\"x\"")?.contains("REGION:UUID") == true)
+    expect(
+      try login("\(logins),\"identity_id\":\"\(Self.identityID)\"")?.signIn,
+      equals: .logins(map, identityID: identity))
+    expect(try login("\(logins),\"alone\":true")?.signIn, equals: .logins(map, isAlone: true))
+    expect(try login("\(logins),\"alone\":false")?.signIn, equals: .logins(map))
+    expect(message("\(logins),\"alone\":1"), equals: #""alone" must be true or false"#)
+    expect(message(#""alone":true"#), equals: #""alone" needs "logins""#)
+    expect(message("\(logins),\"identity_id\":\"x\"")?.contains("REGION:UUID") == true)
   }
 
   @Test(arguments: [
@@ -175,22 +177,22 @@ struct LoginRequestTests {
     (#""logins":{"a":"t","a":"u"}"#, "line is not valid JSON at byte 32: duplicate key \"a\""),
   ])
   func namesWhatCognitoWouldRefuse(members: String, expected: String) {
-    #expect(message(members) == expected)
+    expect(message(members), equals: expected)
   }
 
   @Test func limitsAreCognitosOwn() throws {
     let ten = (0..<10).map { "\"p\($0)\":\"t\"" }.joined(separator: ",")
-    #expect(message("\"logins\":{\(ten)}") == nil)
-    #expect(message("\"logins\":{\(ten),\"p10\":\"t\"}") != nil)
+    expect(message("\"logins\":{\(ten)}") == nil)
+    expect(message("\"logins\":{\(ten),\"p10\":\"t\"}") != nil)
     let token = String(repeating: "é", count: 50_000)
-    #expect(message("\"logins\":{\"p\":\"\(token)\"}") == nil)
-    #expect(message("\"logins\":{\"p\":\"\(token)x\"}") != nil)
+    expect(message("\"logins\":{\"p\":\"\(token)\"}") == nil)
+    expect(message("\"logins\":{\"p\":\"\(token)x\"}") != nil)
     let provider = String(repeating: "p", count: 128)
-    #expect(message("\"logins\":{\"\(provider)\":\"t\"}") == nil)
-    #expect(message("\"logins\":{\"\(provider)p\":\"t\"}") != nil)
+    expect(message("\"logins\":{\"\(provider)\":\"t\"}") == nil)
+    expect(message("\"logins\":{\"\(provider)p\":\"t\"}") != nil)
     let id = "a:" + String(repeating: "0", count: 53)
-    #expect(message("\"identity_id\":\"\(id)\",\"token\":\"t\"") == nil)
-    #expect(message("\"identity_id\":\"\(id)0\",\"token\":\"t\"") != nil)
+    expect(message("\"identity_id\":\"\(id)\",\"token\":\"t\"") == nil)
+    expect(message("\"identity_id\":\"\(id)0\",\"token\":\"t\"") != nil)
   }
 
   @Test func theLargestLoginFitsALine() throws {
@@ -199,8 +201,8 @@ struct LoginRequestTests {
       "\"\(index)" + String(repeating: "p", count: 127) + "\":\"\(token)\""
     }
     let members = "\"logins\":{\(logins.joined(separator: ","))}"
-    #expect(message(members) == nil)
-    #expect("{\"op\":\"login\",\(members)}".utf8.count < Limits.Line.bytes)
+    expect(message(members) == nil)
+    expect("{\"op\":\"login\",\(members)}".utf8.count < Limits.Line.bytes)
   }
 
   @Test func errorsDoNotQuoteSecrets() {
@@ -214,7 +216,7 @@ struct LoginRequestTests {
     ]
     for line in lines {
       let message = message(line)
-      #expect(message?.contains(secret) == false)
+      expect(message?.contains(secret) == false)
     }
   }
 }

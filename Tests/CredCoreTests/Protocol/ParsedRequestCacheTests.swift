@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 struct ParsedRequestCacheTests {
@@ -13,15 +14,15 @@ struct ParsedRequestCacheTests {
 
   @Test func remembersExactBytes() throws {
     var cache = ParsedRequestCache(seed: 1)
-    #expect(recall("{}", from: &cache) == nil)
+    expect(recall("{}", from: &cache) == nil)
     try remember("{}", in: &cache)
     try remember(#"{"profile":"work"}"#, in: &cache)
-    #expect(recall("{}", from: &cache) == Request(operation: .get(GetRequest())))
-    #expect(
-      recall(#"{"profile":"work"}"#, from: &cache)
-        == Request(operation: .get(GetRequest(profile: "work"))))
-    #expect(recall("{ }", from: &cache) == nil)
-    #expect(recall(#"{"profile":"worl"}"#, from: &cache) == nil)
+    expect(recall("{}", from: &cache), equals: Request(operation: .get(GetRequest())))
+    expect(
+      recall(#"{"profile":"work"}"#, from: &cache),
+      equals: Request(operation: .get(GetRequest(profile: "work"))))
+    expect(recall("{ }", from: &cache) == nil)
+    expect(recall(#"{"profile":"worl"}"#, from: &cache) == nil)
   }
 
   @Test func doesNotCacheSecretsIDsAndLongLines() throws {
@@ -30,11 +31,11 @@ struct ParsedRequestCacheTests {
     var cache = ParsedRequestCache(seed: 1)
     for line in [login, #"{"id":1}"#, long] {
       try remember(line, in: &cache)
-      #expect(recall(line, from: &cache) == nil)
+      expect(recall(line, from: &cache) == nil)
     }
     let longest = "{}" + String(repeating: " ", count: 254)
     try remember(longest, in: &cache)
-    #expect(recall(longest, from: &cache) != nil)
+    expect(recall(longest, from: &cache) != nil)
   }
 
   @Test func aUsedLineKeepsItsPlaceOnce() throws {
@@ -43,11 +44,11 @@ struct ParsedRequestCacheTests {
     _ = recall("{}", from: &cache)
     let rival = try lineThatTakesThePlace(of: "{}", seed: 7)
     try remember(rival, in: &cache)
-    #expect(recall("{}", from: &cache) != nil)
+    expect(recall("{}", from: &cache) != nil)
     try remember(rival, in: &cache)
     try remember(rival, in: &cache)
-    #expect(recall("{}", from: &cache) == nil)
-    #expect(recall(rival, from: &cache) != nil)
+    expect(recall("{}", from: &cache) == nil)
+    expect(recall(rival, from: &cache) != nil)
   }
 
   @Test func placesDependOnTheSeed() throws {
@@ -59,7 +60,7 @@ struct ParsedRequestCacheTests {
       try remember(rival, in: &cache)
       if recall("{}", from: &cache) == nil { evictions += 1 }
     }
-    #expect(evictions < 3)
+    expect(evictions < 3)
   }
 
   @Test func spreadsSimilarLines() throws {
@@ -68,7 +69,7 @@ struct ParsedRequestCacheTests {
     for line in lines { try remember(line, in: &cache) }
     let kept = lines.count { recall($0, from: &cache) != nil }
     // About 260 of 300 lines have one of the 1024 places to themselves.
-    #expect(kept > 230)
+    expect(kept > 230)
   }
 
   private func lineThatTakesThePlace(of line: String, seed: UInt64) throws -> String {

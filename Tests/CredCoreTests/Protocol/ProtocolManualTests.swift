@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -14,8 +15,8 @@ struct ProtocolManualTests {
 
   @Test func hasEveryOperationAndNoOther() throws {
     let names = try Self.page().matches(of: /\n\.Ss (\w+)\n/).map { String($0.1) }
-    #expect(Set(names) == Set(OperationName.allCases.map(\.rawValue)))
-    #expect(names.count == OperationName.allCases.count)
+    expect(Set(names), equals: Set(OperationName.allCases.map(\.rawValue)))
+    expect(names.count, equals: OperationName.allCases.count)
   }
 
   @Test(arguments: OperationName.allCases)
@@ -24,7 +25,7 @@ struct ProtocolManualTests {
     let section = try #require(page.components(separatedBy: "\n.Ss \(operation.rawValue)\n").last)
       .components(separatedBy: "\n.Ss ")[0].components(separatedBy: "\n.Sh ")[0]
     for key in operation.keys {
-      #expect(
+      expect(
         section.contains(try Regex(#"Li (.*\b)?\#(key)\b|\\\(dq\#(key)\\\(dq"#)), "\(key)")
     }
   }
@@ -34,8 +35,8 @@ struct ProtocolManualTests {
     let list = try #require(page.components(separatedBy: ".Sh ERROR CODES\n").last)
       .components(separatedBy: "\n.Sh ")[0]
     let codes = list.matches(of: /\n\.It Li (\w+) Pq \d+\n/).map { String($0.1) }
-    #expect(Set(codes) == Set(ProtocolErrorCode.allCases.map(\.rawValue)))
-    #expect(codes.count == ProtocolErrorCode.allCases.count)
+    expect(Set(codes), equals: Set(ProtocolErrorCode.allCases.map(\.rawValue)))
+    expect(codes.count, equals: ProtocolErrorCode.allCases.count)
   }
 
   /// The limits in the manual, with the figures of the constants.
@@ -71,6 +72,6 @@ struct ProtocolManualTests {
       .components(separatedBy: "\n.Sh ")[0]
     // Remove macros and line breaks.
     let text = list.replacing(/(?m)^\.[A-Z][a-z] ?/, with: "").replacing("\n", with: " ")
-    #expect(text.contains(limit), "\(text)")
+    expect(text.contains(limit), "\(text)")
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 struct RenderedReplyTests {
@@ -15,11 +16,11 @@ struct RenderedReplyTests {
       Credentials(
         accessKeyID: "ASIAX", secretAccessKey: Secret("s/+="), sessionToken: Secret("t"),
         expiration: noon))
-    #expect(
-      text(reply)
-        == #"{"Version":1,"AccessKeyId":"ASIAX","SecretAccessKey":"s/+=","SessionToken":"t","#
+    expect(
+      text(reply),
+      equals: #"{"Version":1,"AccessKeyId":"ASIAX","SecretAccessKey":"s/+=","SessionToken":"t","#
         + #""Expiration":"2024-05-06T07:08:09Z"}"# + "\n")
-    #expect("\(reply)" == "<reply>")
+    expect("\(reply)", equals: "<reply>")
   }
 
   @Test func theAccountComesLast() {
@@ -27,62 +28,62 @@ struct RenderedReplyTests {
       Credentials(
         accessKeyID: "A", secretAccessKey: Secret("S"), sessionToken: Secret("T"),
         expiration: noon, accountID: "123456789012"))
-    #expect(text(reply).hasSuffix(#""2024-05-06T07:08:09Z","AccountId":"123456789012"}"# + "\n"))
+    expect(text(reply).hasSuffix(#""2024-05-06T07:08:09Z","AccountId":"123456789012"}"# + "\n"))
   }
 
   @Test func anIDIsTheLastMember() {
     let reply = RenderedReply.released(profile: "work", waiters: 3)
     let plain = #"{"Version":1,"Profile":"work","Released":3"#
-    #expect(text(reply) == plain + "}\n")
-    #expect(text(reply, id: RequestID(7)) == plain + ",\"Id\":7}\n")
-    #expect(text(reply, id: RequestID("a\"b")) == plain + ",\"Id\":\"a\\\"b\"}\n")
+    expect(text(reply), equals: plain + "}\n")
+    expect(text(reply, id: RequestID(7)), equals: plain + ",\"Id\":7}\n")
+    expect(text(reply, id: RequestID("a\"b")), equals: plain + ",\"Id\":\"a\\\"b\"}\n")
   }
 
   @Test func tokens() throws {
     let identityID = try IdentityID("us-east-1:11111111-2222-3333-4444-555555555555")
     // {"exp":1714979289}
     let jwt = "eyJ9.eyJleHAiOjE3MTQ5NzkyODl9.c2ln"
-    #expect(
-      text(.token(try DeveloperToken(Secret(jwt)), of: identityID))
-        == #"{"Version":1,"IdentityId":"us-east-1:11111111-2222-3333-4444-555555555555","#
+    expect(
+      text(.token(try DeveloperToken(Secret(jwt)), of: identityID)),
+      equals: #"{"Version":1,"IdentityId":"us-east-1:11111111-2222-3333-4444-555555555555","#
         + #""Token":"\#(jwt)","Expiration":"2024-05-06T07:08:09Z"}"# + "\n")
-    #expect(
-      text(.token(try DeveloperToken(Secret("t")), of: try IdentityID("a:0")))
-        == #"{"Version":1,"IdentityId":"a:0","Token":"t"}"# + "\n")
+    expect(
+      text(.token(try DeveloperToken(Secret("t")), of: try IdentityID("a:0"))),
+      equals: #"{"Version":1,"IdentityId":"a:0","Token":"t"}"# + "\n")
   }
 
   @Test func sessions() throws {
-    #expect(
-      text(.session(profile: "work", state: .signedIn, identityID: try IdentityID("a:0")))
-        == #"{"Version":1,"Profile":"work","State":"signedIn","IdentityId":"a:0"}"# + "\n")
-    #expect(
-      text(.session(profile: "work", state: .signedOut))
-        == #"{"Version":1,"Profile":"work","State":"signedOut"}"# + "\n")
-    #expect(
-      text(.released(profile: "work", waiters: 3))
-        == #"{"Version":1,"Profile":"work","Released":3}"# + "\n")
+    expect(
+      text(.session(profile: "work", state: .signedIn, identityID: try IdentityID("a:0"))),
+      equals: #"{"Version":1,"Profile":"work","State":"signedIn","IdentityId":"a:0"}"# + "\n")
+    expect(
+      text(.session(profile: "work", state: .signedOut)),
+      equals: #"{"Version":1,"Profile":"work","State":"signedOut"}"# + "\n")
+    expect(
+      text(.released(profile: "work", waiters: 3)),
+      equals: #"{"Version":1,"Profile":"work","Released":3}"# + "\n")
   }
 
   @Test func errors() {
-    #expect(
-      text(.error(ProtocolError(.signInRequired, "run \"credctl login\"")))
-        == #"{"Version":1,"Error":{"Code":"SignInRequired","Message":"run \"credctl login\"","#
+    expect(
+      text(.error(ProtocolError(.signInRequired, "run \"credctl login\""))),
+      equals: #"{"Version":1,"Error":{"Code":"SignInRequired","Message":"run \"credctl login\"","#
         + #""Kind":"signIn"}}"# + "\n")
-    #expect(
+    expect(
       text(
         .error(ProtocolError(.throttled, "m", retryAfter: .milliseconds(29_001))),
-        id: RequestID("x"))
-        == #"{"Version":1,"Error":{"Code":"Throttled","Message":"m","RetryAfter":30,"#
+        id: RequestID("x")),
+      equals: #"{"Version":1,"Error":{"Code":"Throttled","Message":"m","RetryAfter":30,"#
         + #""Kind":"temporary"},"Id":"x"}"# + "\n")
-    #expect(
+    expect(
       text(.error(ProtocolError(.throttled, "m", retryAfter: .seconds(-1))))
         .contains(#""RetryAfter":0,"#))
     var named = ProtocolError(.backendRejected, "m")
     named.reason = "NotVouched"
     named.messageForOthers = "for others"
-    #expect(
-      text(.error(named))
-        == #"{"Version":1,"Error":{"Code":"BackendRejected","Message":"m","Kind":"denied","#
+    expect(
+      text(.error(named)),
+      equals: #"{"Version":1,"Error":{"Code":"BackendRejected","Message":"m","Kind":"denied","#
         + #""Reason":"NotVouched"}}"# + "\n")
   }
 
@@ -147,9 +148,9 @@ struct RenderedReplyTests {
       let reply = RenderedReply.challenge(
         SignInChallenge(step, name: "N"), handle, profile: "work", state: .signedOut,
         remaining: .milliseconds(179_900))
-      #expect(
-        text(reply)
-          == #"{"Version":1,"Profile":"work","State":"signedOut","Challenge":{"#
+      expect(
+        text(reply),
+        equals: #"{"Version":1,"Profile":"work","State":"signedOut","Challenge":{"#
           + #""Handle":"00112233445566778899aabbccddeeff",\#(expected),"ExpiresIn":179}}"# + "\n")
     }
   }
@@ -157,9 +158,9 @@ struct RenderedReplyTests {
   @Test func anErrorNamesTheChallengeThatMayBeAnsweredAgain() throws {
     var error = ProtocolError(.signInFailed, "m")
     error.handle = ChallengeHandle("00112233445566778899aabbccddeeff")
-    #expect(
-      text(.error(error))
-        == #"{"Version":1,"Error":{"Code":"SignInFailed","Message":"m","Kind":"signIn","#
+    expect(
+      text(.error(error)),
+      equals: #"{"Version":1,"Error":{"Code":"SignInFailed","Message":"m","Kind":"signIn","#
         + #""Handle":"00112233445566778899aabbccddeeff"}}"# + "\n")
   }
 
@@ -168,9 +169,9 @@ struct RenderedReplyTests {
       .challenge(
         SignInChallenge(.code(.sms, destination: "+***99"), name: "SMS_MFA"),
         remaining: .seconds(180)), profile: "work")
-    #expect(
-      text(event)
-        == #"{"Version":1,"Event":"challenge","Profile":"work","Step":"code","Name":"SMS_MFA","#
+    expect(
+      text(event),
+      equals: #"{"Version":1,"Event":"challenge","Profile":"work","Step":"code","Name":"SMS_MFA","#
         + #""ExpiresIn":180}"# + "\n")
   }
 
@@ -183,7 +184,7 @@ struct RenderedReplyTests {
       "EndpointOff", "Timeout", "TooManyRequests", "ShuttingDown",
       "Internal",
     ]
-    #expect(ProtocolErrorCode.allCases.map(\.rawValue) == codes)
+    expect(ProtocolErrorCode.allCases.map(\.rawValue), equals: codes)
   }
 
   @Test func statusShowsEverythingKnown() throws {
@@ -204,9 +205,9 @@ struct RenderedReplyTests {
       ], configured: noon, clockSkew: .seconds(-90),
       reloadProblem: "no backend", stateDirectory: "disk full")
     let time = #""2024-05-06T07:08:09Z""#
-    #expect(
-      text(.status([full, bare], of: daemon))
-        == #"{"Version":1,"Sessions":[{"Profile":"work","User":"zoë","Uid":1000,"#
+    expect(
+      text(.status([full, bare], of: daemon)),
+      equals: #"{"Version":1,"Sessions":[{"Profile":"work","User":"zoë","Uid":1000,"#
         + #""State":"tokensInvalid","IdentityId":"a:0","Expiration":\#(time),"#
         + #""NextRefresh":\#(time),"NextRefreshReason":"half of the lifetime","#
         + #""LastError":{"Code":"Timeout","Message":"no answer","At":\#(time)},"#
@@ -231,7 +232,7 @@ struct RenderedReplyTests {
     let daemon = DaemonReport(
       version: "1", pid: 9, uptime: .zero, sessions: 1, connections: 0, requests: 0,
       backendCalls: 0, exchanges: 0, configured: noon)
-    #expect(text(.status([session], of: daemon)).contains(#""Waiters":0\#(shown)}]"#))
+    expect(text(.status([session], of: daemon)).contains(#""Waiters":0\#(shown)}]"#))
   }
 
   @Test func statusListsProfiles() {
@@ -242,7 +243,7 @@ struct RenderedReplyTests {
       ProfileReport(name: "work", means: [.host, .token, .logins]),
       ProfileReport(name: "x", means: []),
     ]
-    #expect(
+    expect(
       text(.status([], profiles: profiles, of: daemon)).contains(
         #""Sessions":[],"Profiles":[{"Profile":"work","SignIn":{"Means":["host","token","logins"]}},"#
           + #"{"Profile":"x","SignIn":{"Means":[]}}],"Daemon":{"#))
@@ -278,7 +279,7 @@ struct RenderedReplyTests {
       ),
     ]
     for (event, members) in events {
-      #expect(text(.event(event, profile: "p")) == "{\"Version\":1,\(members)}\n")
+      expect(text(.event(event, profile: "p")), equals: "{\"Version\":1,\(members)}\n")
     }
   }
 }

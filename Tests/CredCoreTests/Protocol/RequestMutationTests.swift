@@ -41,22 +41,22 @@ struct RequestMutationTests {
         try checkReply(to: error, line: line)
       }
     }
-    #expect(errors > rounds * 7 / 15)
+    expect(errors > rounds * 7 / 15)
     // Few damaged lines are requests still.
-    #expect(remembered > 0 || TestRounds.isShort)
+    expect(remembered > 0 || TestRounds.isShort)
   }
 
   /// The reply is one line of JSON without control characters in its message.
   private func checkReply(to error: RequestError, line: [UInt8]) throws {
     var reply: [UInt8] = []
     RenderedReply.error(error.error).append(to: &reply, id: error.id)
-    #expect(reply.last == UInt8(ascii: "\n"))
+    expect(reply.last, equals: UInt8(ascii: "\n"))
     let value = try JSONValue.parse(Array(reply.dropLast()))
-    #expect(value["Error"]?["Message"]?.text == error.error.message)
+    expect(value["Error"]?["Message"]?.text, equals: error.error.message)
     let hasControls = error.error.message.unicodeScalars.contains {
       $0.properties.generalCategory == .control || $0.properties.generalCategory == .format
     }
-    #expect(!hasControls && error.error.message.utf8.count < 1024)
+    expect(!hasControls && error.error.message.utf8.count < 1024)
   }
 
   /// Whether the cache of parsed requests takes the request: then it gives the same one back.
@@ -64,7 +64,7 @@ struct RequestMutationTests {
     var cache = ParsedRequestCache(seed: 5)
     cache.remember(request, for: line.span)
     guard let remembered = cache.request(for: line.span) else { return false }
-    #expect(remembered == request && request.operation.isFreeOfSecrets)
+    expect(remembered == request && request.operation.isFreeOfSecrets)
     return true
   }
 

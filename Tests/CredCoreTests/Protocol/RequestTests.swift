@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 struct RequestTests {
@@ -8,12 +9,12 @@ struct RequestTests {
 
   @Test func anEmptyObjectAsksForTheDefaultCredentials() throws {
     let request = try Self.parse("{}")
-    #expect(request == Request(operation: .get(GetRequest())))
+    expect(request, equals: Request(operation: .get(GetRequest())))
     guard case .get(let get) = request.operation else { return }
-    #expect(get.profile == "default")
-    #expect(get.wait == .seconds(5))
-    #expect(get.minTTL == nil)
-    #expect(!get.refresh)
+    expect(get.profile, equals: "default")
+    expect(get.wait, equals: .seconds(5))
+    expect(get.minTTL == nil)
+    expect(!get.refresh)
   }
 
   @Test(
@@ -55,8 +56,8 @@ struct RequestTests {
       ("{\"op\":\"ping\"}\r", .ping),
     ] as [(String, CredCore.Operation)])
   func readsEveryOperation(line: String, operation: CredCore.Operation) throws {
-    #expect(try Self.parse(line) == Request(operation: operation))
-    #expect(operation.isFreeOfSecrets)
+    expect(try Self.parse(line), equals: Request(operation: operation))
+    expect(operation.isFreeOfSecrets)
   }
 
   @Test(
@@ -106,38 +107,38 @@ struct RequestTests {
     ] as [(String, ProtocolErrorCode, String)])
   func namesTheProblem(line: String, code: ProtocolErrorCode, message: String) {
     let failure = #expect(throws: RequestError.self) { try Self.parse(line) }
-    #expect(failure?.error == ProtocolError(code, message) && failure?.id == nil)
+    expect(failure?.error == ProtocolError(code, message) && failure?.id == nil)
   }
 
   @Test(arguments: ["", "é", "a b", "a\u{0}", "../x"])
   func refusesAnInvalidProfileName(name: String) {
-    #expect(!name.isProfileName)
+    expect(!name.isProfileName)
   }
 
   @Test func profileNamesHaveAtMost64Letters() {
-    #expect(String(repeating: "a", count: 64).isProfileName)
-    #expect(!String(repeating: "a", count: 65).isProfileName)
+    expect(String(repeating: "a", count: 64).isProfileName)
+    expect(!String(repeating: "a", count: 65).isProfileName)
   }
 }
 
 struct RequestIDTests {
   @Test func anIDIsAStringOrANumber() throws {
-    #expect(try RequestTests.parse(#"{"id":7}"#).id == RequestID(7))
-    #expect(try RequestTests.parse(#"{"id":"a\"b"}"#).id == RequestID("a\"b"))
-    #expect(try RequestTests.parse(#"{"id":1.50e3}"#).id?.json == Array("1.50e3".utf8))
+    expect(try RequestTests.parse(#"{"id":7}"#).id, equals: RequestID(7))
+    expect(try RequestTests.parse(#"{"id":"a\"b"}"#).id, equals: RequestID("a\"b"))
+    expect(try RequestTests.parse(#"{"id":1.50e3}"#).id?.json, equals: Array("1.50e3".utf8))
   }
 
   @Test(arguments: ["null", "true", "[]", "{}"])
   func nothingElseIsAnID(json: String) {
     let message = #""id" must be a string or a number of at most 256 bytes"#
     let failure = #expect(throws: RequestError.self) { try RequestTests.parse("{\"id\":\(json)}") }
-    #expect(failure?.error == ProtocolError(.invalidRequest, message) && failure?.id == nil)
+    expect(failure?.error == ProtocolError(.invalidRequest, message) && failure?.id == nil)
   }
 
   @Test func anIDIsAtMost256Bytes() throws {
     let digits = String(repeating: "1", count: 256)
-    #expect(try RequestTests.parse("{\"id\":\(digits)}").id?.json == Array(digits.utf8))
-    #expect(try RequestTests.parse("{\"id\":\"\(digits)\"}").id == RequestID(digits))
+    expect(try RequestTests.parse("{\"id\":\(digits)}").id?.json, equals: Array(digits.utf8))
+    expect(try RequestTests.parse("{\"id\":\"\(digits)\"}").id, equals: RequestID(digits))
     #expect(throws: RequestError.self) { try RequestTests.parse("{\"id\":\(digits)1}") }
     #expect(throws: RequestError.self) { try RequestTests.parse("{\"id\":\"\(digits)1\"}") }
   }
@@ -148,7 +149,7 @@ struct RequestIDTests {
   ])
   func anErrorNamesItsOperation(line: String, name: String?) {
     let failure = #expect(throws: RequestError.self) { try RequestTests.parse(line) }
-    #expect(failure?.operation == name)
+    expect(failure?.operation, equals: name)
   }
 
   @Test func anErrorCarriesTheIDItCouldRead() {

@@ -1,4 +1,5 @@
 import struct SimulationKit.SeededGenerator
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -9,7 +10,7 @@ struct RespondRequestTests {
   private func respond(_ members: String, handle: String = handle) throws -> RespondRequest? {
     let request = try RequestTests.parse(
       #"{"op":"respond","handle":"\#(handle)",\#(members)}"#)
-    #expect(!request.operation.isFreeOfSecrets)
+    expect(!request.operation.isFreeOfSecrets)
     guard case .respond(let respond) = request.operation else { return nil }
     return respond
   }
@@ -25,38 +26,38 @@ struct RespondRequestTests {
 
   @Test func readsAnswers() throws {
     let known = try #require(ChallengeHandle(Self.handle))
-    #expect(
-      try respond(#""answers":{"code":" 12 "}"#)
-        == RespondRequest(
-          known, .answers(ChallengeAnswers([.init(name: "code", value: Secret(" 12 "))]))))
-    #expect(
-      try respond(#""answers":{"password":"p","attributes":{"given_name":"A"}}"#)
-        == RespondRequest(
-          known,
-          .answers(
-            ChallengeAnswers(
-              [.init(name: "password", value: Secret("p"))],
-              attributes: [.init(name: "given_name", value: Secret("A"))]))))
+    expect(
+      try respond(#""answers":{"code":" 12 "}"#),
+      equals: RespondRequest(
+        known, .answers(ChallengeAnswers([.init(name: "code", value: Secret(" 12 "))]))))
+    expect(
+      try respond(#""answers":{"password":"p","attributes":{"given_name":"A"}}"#),
+      equals: RespondRequest(
+        known,
+        .answers(
+          ChallengeAnswers(
+            [.init(name: "password", value: Secret("p"))],
+            attributes: [.init(name: "given_name", value: Secret("A"))]))))
     let metadata = try respond(#""answers":{"code":"1"},"client_metadata":{"t":"x"}"#)?.metadata
-    #expect(metadata == (try ClientMetadata([("t", Secret("x"))])))
+    expect(metadata, equals: try ClientMetadata([("t", Secret("x"))]))
   }
 
   @Test func aConfirmationIsAWordOfJSONOrAText() throws {
     let known = try #require(ChallengeHandle(Self.handle))
     for (given, read) in [("true", "true"), ("false", "false"), (#""true""#, "true")] {
-      #expect(
-        try respond(#""answers":{"confirm":\#(given)}"#)
-          == RespondRequest(
-            known, .answers(ChallengeAnswers([.init(name: "confirm", value: Secret(read))]))))
+      expect(
+        try respond(#""answers":{"confirm":\#(given)}"#),
+        equals: RespondRequest(
+          known, .answers(ChallengeAnswers([.init(name: "confirm", value: Secret(read))]))))
     }
     // Only this answer may be one.
-    #expect(refusal(#""answers":{"code":true}"#)?.code == .invalidRequest)
+    expect(refusal(#""answers":{"code":true}"#)?.code, equals: .invalidRequest)
   }
 
   @Test func readsAWaitAndACancel() throws {
     let known = try #require(ChallengeHandle(Self.handle))
-    #expect(try respond(#""wait":2.5"#) == RespondRequest(known, .wait(.milliseconds(2500))))
-    #expect(try respond(#""cancel":true"#) == RespondRequest(known, .cancel))
+    expect(try respond(#""wait":2.5"#), equals: RespondRequest(known, .wait(.milliseconds(2500))))
+    expect(try respond(#""cancel":true"#), equals: RespondRequest(known, .cancel))
   }
 
   @Test(arguments: [
@@ -67,7 +68,7 @@ struct RespondRequestTests {
     #""answers":{"a":"","b":"","c":"","d":"","e":"","f":"","g":"","h":"","i":""}"#,
   ])
   func refusesWhatIsNoAnswer(_ members: String) {
-    #expect(refusal(members)?.code == .invalidRequest, "\(members)")
+    expect(refusal(members)?.code, equals: .invalidRequest, "\(members)")
   }
 
   /// Nobody learns from the answer what a handle looks like.
@@ -76,7 +77,7 @@ struct RespondRequestTests {
     "00112233445566778899aabbccddeeffa", "0011223344556677-899aabbccddeeff", "ж",
   ])
   func aTextThatIsNoHandleIsAnUnknownOne(_ handle: String) {
-    #expect(refusal(#""cancel":true"#, handle: handle) == .unknownChallenge)
+    expect(refusal(#""cancel":true"#, handle: handle), equals: .unknownChallenge)
   }
 
   @Test func aHandleReadsAsItWasWritten() {
@@ -84,19 +85,19 @@ struct RespondRequestTests {
     var seen: Set<ChallengeHandle> = []
     for _ in 0..<1000 {
       let handle = ChallengeHandle(using: &random)
-      #expect(ChallengeHandle(handle.text) == handle)
+      expect(ChallengeHandle(handle.text), equals: handle)
       seen.insert(handle)
     }
-    #expect(seen.count == 1000)
+    expect(seen.count, equals: 1000)
     struct Zero: RandomNumberGenerator { func next() -> UInt64 { 0 } }
     var zero = Zero()
-    #expect(ChallengeHandle(using: &zero).text == String(repeating: "0", count: 32))
-    #expect("\(ChallengeHandle(using: &random))" == "<secret>")
+    expect(ChallengeHandle(using: &zero).text, equals: String(repeating: "0", count: 32))
+    expect("\(ChallengeHandle(using: &random))", equals: "<secret>")
   }
 
   @Test func theLongestAnswerOfATriggerFitsInALine() throws {
     let long = String(repeating: "x", count: Limits.UserPool.answerBytes)
-    #expect(try respond(#""answers":{"answer":"\#(long)"}"#) != nil)
+    expect(try respond(#""answers":{"answer":"\#(long)"}"#) != nil)
   }
 
   // MARK: login
@@ -108,7 +109,7 @@ struct RespondRequestTests {
   }
 
   @Test func readsANameAlone() throws {
-    #expect(try login(#""username":"alice""#) == LoginRequest(signIn: .username("alice")))
+    expect(try login(#""username":"alice""#), equals: LoginRequest(signIn: .username("alice")))
     #expect(throws: RequestError.self) { try self.login(#""username":"""#) }
     #expect(throws: RequestError.self) { try self.login(#""username":"a","logins":{"a":"t"}"#) }
     #expect(throws: RequestError.self) { try self.login(#""password":"p""#) }
@@ -119,8 +120,8 @@ struct RespondRequestTests {
       try login(
         #""username":"alice","password":"p","client_metadata":{"a":"1"},"validation_data":{"b":"2"}"#
       ))
-    #expect(login.metadata == (try ClientMetadata([("a", Secret("1"))])))
-    #expect(login.validationData == (try ClientMetadata([("b", Secret("2"))])))
+    expect(login.metadata, equals: try ClientMetadata([("a", Secret("1"))]))
+    expect(login.validationData, equals: try ClientMetadata([("b", Secret("2"))]))
     #expect(throws: RequestError.self) {
       try self.login(#""username":"a","client_metadata":{"a":"1"},"validation_data":{"a":"2"}"#)
     }

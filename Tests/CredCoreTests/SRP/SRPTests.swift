@@ -51,34 +51,34 @@ struct SRPTests {
 
   @Test func theGroupIsTheOneOfUserPools() throws {
     let vectors = try #require(Self.vectors)
-    #expect(SRPGroup.prime == HexadecimalNumber.bytes(vectors.N))
-    #expect(SRPGroup.prime.count == SRPGroup.byteCount)
-    #expect(String(SRPGroup.generator) == vectors.g)
-    #expect(HexadecimalNumber.digits(SRPGroup.multiplier) == vectors.k)
+    expect(SRPGroup.prime, equals: HexadecimalNumber.bytes(vectors.N))
+    expect(SRPGroup.prime.count, equals: SRPGroup.byteCount)
+    expect(String(SRPGroup.generator), equals: vectors.g)
+    expect(HexadecimalNumber.digits(SRPGroup.multiplier), equals: vectors.k)
     let k = TestCrypto().sha256(
       SRPInteger(SRPGroup.prime).padded + SRPInteger([SRPGroup.generator]).padded)
-    #expect(SRPGroup.multiplier == k)
+    expect(SRPGroup.multiplier, equals: k)
   }
 
   @Test func everyKnownExchangeGivesItsSignature() throws {
     let vectors = try #require(Self.vectors)
-    #expect(vectors.srp.count == 68)
-    #expect(vectors.deviceSrp.count == 8)
+    expect(vectors.srp.count, equals: 68)
+    expect(vectors.deviceSrp.count, equals: 8)
     for exchange in vectors.srp + vectors.deviceSrp {
       let crypto = KnownPowers(exchange: exchange)
       let pair = SRPKeyPair(
         SRPPrivateValue(known: Self.number(exchange.a)), arithmetic: crypto)
-      #expect(pair.publicValue.hexadecimal == exchange.A, "\(exchange)")
+      expect(pair.publicValue.hexadecimal, equals: exchange.A, "\(exchange)")
       let (identity, challenge) = (
         try Self.identity(of: exchange), try Self.challenge(of: exchange)
       )
       let key = try pair.claimKey(identity, challenge, crypto)
-      #expect(HexadecimalNumber.digits(key.bytes) == exchange.hkdfKey, "\(exchange)")
+      expect(HexadecimalNumber.digits(key.bytes), equals: exchange.hkdfKey, "\(exchange)")
       let now = WallTime(milliseconds: exchange.epoch * 1000 + 999)
       let claim = try pair.claim(identity, challenge, at: now, crypto: crypto)
-      #expect(claim.timestamp == exchange.timestamp, "\(exchange)")
-      #expect(claim.signature == Secret(exchange.signature), "\(exchange)")
-      #expect(claim.secretBlock == Secret(exchange.secretBlock), "\(exchange)")
+      expect(claim.timestamp, equals: exchange.timestamp, "\(exchange)")
+      expect(claim.signature, equals: Secret(exchange.signature), "\(exchange)")
+      expect(claim.secretBlock, equals: Secret(exchange.secretBlock), "\(exchange)")
     }
   }
 
@@ -95,23 +95,23 @@ struct SRPTests {
     let claim = try pair.claim(
       Self.identity(of: exchange), padded, at: WallTime(milliseconds: exchange.epoch * 1000),
       crypto: crypto)
-    #expect(claim.signature == Secret(exchange.signature))
+    expect(claim.signature, equals: Secret(exchange.signature))
   }
 
   @Test func paddingIsThatOfTwosComplement() throws {
     let padding = try #require(Self.vectors?.padding)
-    #expect(padding.count == 10)
+    expect(padding.count, equals: 10)
     for entry in padding {
       let number = Self.number(entry.hex)
-      #expect(HexadecimalNumber.digits(number.padded) == entry.bytes)
-      #expect(number.hexadecimal == entry.hex)
-      #expect(SRPInteger([0, 0] + number.padded) == number)
+      expect(HexadecimalNumber.digits(number.padded), equals: entry.bytes)
+      expect(number.hexadecimal, equals: entry.hex)
+      expect(SRPInteger([0, 0] + number.padded), equals: number)
     }
   }
 
   @Test func everyKnownDeviceGetsItsVerifier() throws {
     let devices = try #require(Self.vectors?.deviceVerifier)
-    #expect(devices.count == 12)
+    expect(devices.count, equals: 12)
     struct Known: SRPArithmetic, Digests {
       let verifier: String
       func power(_ exponent: Secret) -> Secret { SRPTests.number(verifier).bytes(384) }
@@ -125,8 +125,8 @@ struct SRPTests {
         password: Secret(device.devicePassword))
       let made = secret.verifier(
         salt: DeviceSalt(known: Self.number(device.salt)), crypto: Known(verifier: device.verifier))
-      #expect(made.salt == Secret(device.saltBase64))
-      #expect(made.passwordVerifier == Secret(device.passwordVerifierBase64))
+      expect(made.salt, equals: Secret(device.saltBase64))
+      expect(made.passwordVerifier, equals: Secret(device.passwordVerifierBase64))
     }
   }
 }
@@ -151,38 +151,39 @@ struct SRPRefusalTests {
   @Test func aServerValueThatIsZeroModuloThePrime() throws {
     let values = try #require(SRPTests.vectors?.mustAbort)
     for value in values where ["2"].contains(value.A) {
-      #expect(
-        error(B: value.B) == (value.B.count > 768 ? .tooLong("SRP_B") : .serverValueOutOfRange))
+      expect(
+        error(B: value.B),
+        equals: (value.B.count > 768 ? .tooLong("SRP_B") : .serverValueOutOfRange))
     }
-    #expect(error(B: "000") == .serverValueOutOfRange)
+    expect(error(B: "000"), equals: .serverValueOutOfRange)
     let prime = HexadecimalNumber.digits(SRPGroup.prime)
-    #expect(error(B: prime) == .serverValueOutOfRange)
-    #expect(error(B: "00" + prime) == .serverValueOutOfRange)
-    #expect(error(B: String(repeating: "f", count: 768)) == .serverValueOutOfRange)
-    #expect(error(B: String(prime.dropLast()) + "e") == nil)
+    expect(error(B: prime), equals: .serverValueOutOfRange)
+    expect(error(B: "00" + prime), equals: .serverValueOutOfRange)
+    expect(error(B: String(repeating: "f", count: 768)), equals: .serverValueOutOfRange)
+    expect(error(B: String(prime.dropLast()) + "e") == nil)
   }
 
   @Test func valuesThatAreMissingMalformedOrTooLong() {
-    #expect(error() == nil)
+    expect(error() == nil)
     for (name, found) in [
       ("SALT", error(salt: nil)), ("SALT", error(salt: "")), ("SRP_B", error(B: nil)),
       ("SRP_B", error(B: "")), ("SECRET_BLOCK", error(block: nil)),
       ("SECRET_BLOCK", error(block: "")),
-    ] { #expect(found == .missing(name)) }
+    ] { expect(found, equals: .missing(name)) }
     for text in ["0x1", "g", "1 ", "-1", "1\n", "é"] {
-      #expect(error(salt: text) == .notHexadecimal("SALT"))
-      #expect(error(B: text) == .notHexadecimal("SRP_B"))
+      expect(error(salt: text), equals: .notHexadecimal("SALT"))
+      expect(error(B: text), equals: .notHexadecimal("SRP_B"))
     }
-    #expect(error(salt: String(repeating: "1", count: 128)) == nil)
-    #expect(error(salt: String(repeating: "1", count: 129)) == .tooLong("SALT"))
-    #expect(error(salt: String(repeating: "0", count: 500)) == nil)
-    #expect(error(B: String(repeating: "1", count: 769)) == .tooLong("SRP_B"))
+    expect(error(salt: String(repeating: "1", count: 128)) == nil)
+    expect(error(salt: String(repeating: "1", count: 129)), equals: .tooLong("SALT"))
+    expect(error(salt: String(repeating: "0", count: 500)) == nil)
+    expect(error(B: String(repeating: "1", count: 769)), equals: .tooLong("SRP_B"))
     for text in ["=", "A", "A===", "AAAA\n", "AA_A", "A A"] {
-      #expect(error(block: text) == .notBase64("SECRET_BLOCK"))
+      expect(error(block: text), equals: .notBase64("SECRET_BLOCK"))
     }
     let most = Limits.UserPool.secretBlockBytes
-    #expect(error(block: String(repeating: "A", count: most)) == nil)
-    #expect(error(block: String(repeating: "A", count: most + 4)) == .tooLong("SECRET_BLOCK"))
+    expect(error(block: String(repeating: "A", count: most)) == nil)
+    expect(error(block: String(repeating: "A", count: most + 4)), equals: .tooLong("SECRET_BLOCK"))
   }
 
   /// A hash function that gives one value, and powers that give another.
@@ -213,10 +214,10 @@ struct SRPRefusalTests {
   }
 
   @Test func aScrambleOrASecretOfZero() throws {
-    #expect(try error(Fixed(hash: 0, secret: [1])) == .zeroScramble)
-    #expect(try error(Fixed(hash: 1, secret: nil)) == .zeroSecret)
-    #expect(try error(Fixed(hash: 1, secret: [0, 0])) == .zeroSecret)
-    #expect(try error(Fixed(hash: 1, secret: [1])) == nil)
+    expect(try error(Fixed(hash: 0, secret: [1])), equals: .zeroScramble)
+    expect(try error(Fixed(hash: 1, secret: nil)), equals: .zeroSecret)
+    expect(try error(Fixed(hash: 1, secret: [0, 0])), equals: .zeroSecret)
+    expect(try error(Fixed(hash: 1, secret: [1])) == nil)
   }
 
   @Test func eachRefusalNamesTheValue() {
@@ -224,7 +225,7 @@ struct SRPRefusalTests {
       .missing("SALT"), .notHexadecimal("SALT"), .notBase64("SECRET_BLOCK"), .tooLong("SRP_B"),
       .serverValueOutOfRange, .zeroScramble, .zeroSecret,
     ]
-    #expect(Set(all.map { $0.asInput.description }).count == all.count)
+    expect(Set(all.map { $0.asInput.description }).count, equals: all.count)
   }
 
   /// A generator that begins with zeros only.
@@ -239,18 +240,18 @@ struct SRPRefusalTests {
   @Test func aPrivateValueOfZeroIsDrawnAgain() {
     var generator = LateGenerator()
     let value = SRPPrivateValue(using: &generator)
-    #expect(value.bytes == Secret([UInt8](repeating: 0xFF, count: 32)))
+    expect(value.bytes, equals: Secret([UInt8](repeating: 0xFF, count: 32)))
   }
 
   @Test func privateValuesAndDevicePasswordsDiffer() throws {
     var generator = SystemRandomNumberGenerator()
     let values = (0..<50).map { _ in SRPPrivateValue(using: &generator).bytes.bytes }
-    #expect(Set(values).count == 50)
+    expect(Set(values).count, equals: 50)
     let json = #"{"DeviceKey":"us-east-1_aa-bb","DeviceGroupKey":"-g"}"#
     let device = try #require(try NewDevice(JSONValue.parse(Array(json.utf8))))
     let passwords = (0..<50).map { _ in DeviceSecret(device, using: &generator).password.bytes }
-    #expect(Set(passwords).count == 50)
-    #expect(passwords.allSatisfy { Base64.decode($0, .standard)?.count == 40 })
+    expect(Set(passwords).count, equals: 50)
+    expect(passwords.allSatisfy { Base64.decode($0, .standard)?.count == 40 })
   }
 }
 
@@ -266,8 +267,8 @@ struct UserPoolTimestampTests {
       (1_704_067_200, "Mon Jan 1 00:00:00 UTC 2024"),
     ] as [(Int64, String)])
   func theDayHasNoPadding(seconds: Int64, text: String) {
-    #expect(WallTime(milliseconds: seconds * 1000).userPoolTimestamp == text)
-    #expect(WallTime(milliseconds: seconds * 1000 + 999).userPoolTimestamp == text)
+    expect(WallTime(milliseconds: seconds * 1000).userPoolTimestamp, equals: text)
+    expect(WallTime(milliseconds: seconds * 1000 + 999).userPoolTimestamp, equals: text)
   }
 }
 
@@ -278,15 +279,15 @@ struct Base64EncodingTests {
     ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy"),
   ])
   func knownAnswers(text: String, encoded: String) {
-    #expect(Base64.encode(Array(text.utf8)) == Array(encoded.utf8))
+    expect(Base64.encode(Array(text.utf8)), equals: Array(encoded.utf8))
   }
 
   @Test func everyByteComesBack() {
     let bytes = Array(UInt8.min ... .max)
     for count in [254, 255, 256] {
       let encoded = Base64.encode(Array(bytes.prefix(count)))
-      #expect(Base64.decode(encoded, .standard) == Array(bytes.prefix(count)))
-      #expect(encoded.count.isMultiple(of: 4))
+      expect(Base64.decode(encoded, .standard), equals: Array(bytes.prefix(count)))
+      expect(encoded.count.isMultiple(of: 4))
     }
   }
 }

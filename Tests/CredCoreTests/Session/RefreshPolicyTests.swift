@@ -1,4 +1,5 @@
 import struct SimulationKit.SeededGenerator
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -21,7 +22,7 @@ struct RefreshPolicyTests {
       let servable = RefreshPolicy.servableUntil(expires: expires, lifetime: lifetime)
       return received >= refresh || refresh >= fresh || fresh >= servable || servable >= expires
     }
-    #expect(wrong == [])
+    expect(wrong, equals: [])
   }
 
   @Test(arguments: jitters)
@@ -29,7 +30,7 @@ struct RefreshPolicyTests {
     for lifetime in Self.lifetimes where lifetime >= .seconds(27 * 60) {
       let refresh = RefreshPolicy.refreshTime(
         received: received, lifetime: lifetime, jitter: jitter)
-      #expect(received + lifetime - refresh >= .seconds(20 * 60))
+      expect(received + lifetime - refresh >= .seconds(20 * 60))
     }
   }
 
@@ -38,7 +39,7 @@ struct RefreshPolicyTests {
     for lifetime in Self.lifetimes {
       let refresh = RefreshPolicy.refreshTime(
         received: received, lifetime: lifetime, jitter: jitter)
-      #expect(refresh - received >= lifetime * 0.199)
+      expect(refresh - received >= lifetime * 0.199)
     }
   }
 
@@ -46,20 +47,20 @@ struct RefreshPolicyTests {
   func anHourIsRenewedAroundItsHalf(_ jitter: Double) {
     let refresh = RefreshPolicy.refreshTime(
       received: received, lifetime: .seconds(3600), jitter: jitter)
-    #expect((.seconds(1620)...(.seconds(1980))).contains(refresh - received))
+    expect((.seconds(1620)...(.seconds(1980))).contains(refresh - received))
   }
 
   @Test func theJitterSpreadsSessionsThatBeganTogether() {
     let early = RefreshPolicy.refreshTime(received: received, lifetime: .seconds(3600), jitter: 0)
     let late = RefreshPolicy.refreshTime(
       received: received, lifetime: .seconds(3600), jitter: 0.999)
-    #expect(late - early > .seconds(350))
+    expect(late - early > .seconds(350))
   }
 
   @Test func freshCredentialsHaveMoreThanFifteenMinutesLeft() {
     for lifetime in Self.lifetimes where lifetime >= .seconds(30 * 60) {
       let expires = received + lifetime
-      #expect(
+      expect(
         expires - RefreshPolicy.freshUntil(expires: expires, lifetime: lifetime)
           >= .seconds(15 * 60))
     }
@@ -68,23 +69,27 @@ struct RefreshPolicyTests {
   @Test func theLastMinuteOfAnHourAndTheLastTenthOfAMinuteAreWithheld() {
     let hour = received + .seconds(3600)
     let minute = received + .seconds(60)
-    #expect(
-      RefreshPolicy.servableUntil(expires: hour, lifetime: .seconds(3600)) == hour - .seconds(60))
-    #expect(
-      RefreshPolicy.servableUntil(expires: minute, lifetime: .seconds(60)) == minute - .seconds(6))
-    #expect(
-      RefreshPolicy.tokenUsableUntil(expires: hour, lifetime: .seconds(3600)) == hour - .seconds(60)
+    expect(
+      RefreshPolicy.servableUntil(expires: hour, lifetime: .seconds(3600)),
+      equals: hour - .seconds(60))
+    expect(
+      RefreshPolicy.servableUntil(expires: minute, lifetime: .seconds(60)),
+      equals: minute - .seconds(6))
+    expect(
+      RefreshPolicy.tokenUsableUntil(expires: hour, lifetime: .seconds(3600)),
+      equals: hour - .seconds(60)
     )
-    #expect(
-      RefreshPolicy.tokenUsableUntil(expires: minute, lifetime: .seconds(60)) == minute
+    expect(
+      RefreshPolicy.tokenUsableUntil(expires: minute, lifetime: .seconds(60)),
+      equals: minute
         - .seconds(6))
   }
 
   @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max / 2), .zero])
   func absurdLifetimesDoNotTrap(_ lifetime: Duration) {
     let refresh = RefreshPolicy.refreshTime(received: received, lifetime: lifetime, jitter: 0.5)
-    #expect(refresh >= received)
-    #expect(RefreshPolicy.freshUntil(expires: received + lifetime, lifetime: lifetime) >= received)
+    expect(refresh >= received)
+    expect(RefreshPolicy.freshUntil(expires: received + lifetime, lifetime: lifetime) >= received)
   }
 }
 
@@ -97,9 +102,9 @@ struct BackOffTests {
     for attempt in 1...40 {
       let pause = backOff.failed(
         .transient(retryAfter: nil), jitter: .random(in: 0..<1, using: &generator))
-      #expect(pause >= .seconds(1) && pause <= min(ceiling, .seconds(300)))
+      expect(pause >= .seconds(1) && pause <= min(ceiling, .seconds(300)))
       ceiling = ceiling * 3
-      #expect(backOff.failures == attempt)
+      expect(backOff.failures, equals: attempt)
     }
   }
 
@@ -107,33 +112,34 @@ struct BackOffTests {
     var backOff = BackOff()
     let pauses = (0..<12).map { _ in backOff.failed(.throttled(retryAfter: nil), jitter: 0.999_999)
     }
-    #expect(pauses.last == .seconds(300))
-    #expect(zip(pauses, pauses.dropFirst()).allSatisfy { $0 <= $1 })
+    expect(pauses.last, equals: .seconds(300))
+    expect(zip(pauses, pauses.dropFirst()).allSatisfy { $0 <= $1 })
   }
 
   @Test func theServerIsNeverAskedSoonerThanItWants() {
     var backOff = BackOff()
-    #expect(backOff.failed(.throttled(retryAfter: .seconds(3600)), jitter: 0) == .seconds(3600))
-    #expect(backOff.failed(.transient(retryAfter: .zero), jitter: 0) == .seconds(1))
+    expect(
+      backOff.failed(.throttled(retryAfter: .seconds(3600)), jitter: 0), equals: .seconds(3600))
+    expect(backOff.failed(.transient(retryAfter: .zero), jitter: 0), equals: .seconds(1))
   }
 
   @Test func sessionsWithTheSameRetryAfterComeBackSpread() {
     var (lucky, unlucky) = (BackOff(), BackOff())
     let asked = FailureClass.throttled(retryAfter: .seconds(30))
-    #expect(lucky.failed(asked, jitter: 0) == .seconds(30))
-    #expect(unlucky.failed(asked, jitter: 0.999) > .seconds(31))
+    expect(lucky.failed(asked, jitter: 0), equals: .seconds(30))
+    expect(unlucky.failed(asked, jitter: 0.999) > .seconds(31))
   }
 
   @Test func aMistakenRetryAfterEndsNoSession() {
     var backOff = BackOff()
     let asked = FailureClass.throttled(retryAfter: .seconds(Int32.max))
-    #expect(backOff.failed(asked, jitter: 0) == .seconds(3600))
+    expect(backOff.failed(asked, jitter: 0), equals: .seconds(3600))
   }
 
   @Test(arguments: [FailureClass.conflict, .newTokenOnce, .signInRequired, .poolMisconfigured])
   func permanentFailuresPauseForFiveMinutes(_ failureClass: FailureClass) {
     var backOff = BackOff()
-    #expect(backOff.failed(failureClass, jitter: 0) == .seconds(300))
+    expect(backOff.failed(failureClass, jitter: 0), equals: .seconds(300))
   }
 }
 
@@ -162,7 +168,7 @@ struct RefreshPolicyProofTests {
         wrong.append("\(seconds) s: \(earliest) to \(latest)")
       }
     }
-    #expect(wrong.prefix(5) == [])
+    expect(wrong.prefix(5), equals: [])
   }
 
   @Test func credentialsHandedOutAreNeverExpired() {
@@ -177,7 +183,7 @@ struct RefreshPolicyProofTests {
       let isBeforeTheEnd = expires - servable >= min(.seconds(60), lifetime * 0.099)
       if !(isInOrder && isBeforeTheEnd) { wrong.append(seconds) }
     }
-    #expect(wrong.prefix(5) == [])
+    expect(wrong.prefix(5), equals: [])
   }
 
   /// 100,000 sessions that began at once: no second has more than three times its even share.
@@ -191,8 +197,8 @@ struct RefreshPolicyProofTests {
       due[at.components.seconds, default: 0] += 1
     }
     let window = refresh(lifetime, 1) - refresh(lifetime, 0)
-    #expect(window > lifetime * 0.04)
-    #expect(Double(due.values.max() ?? 0) <= 3 * 100_000 / window.inSeconds)
+    expect(window > lifetime * 0.04)
+    expect(Double(due.values.max() ?? 0) <= 3 * 100_000 / window.inSeconds)
   }
 }
 
@@ -204,7 +210,7 @@ struct SpreadTests {
     for _ in 0..<100_000 { gate.ask() }
     let person = gate.ask(inPerson: true)
     // What does not fit is told to come back; what fits goes at the rate.
-    #expect(gate.refused.count == 100_000 - Admission.queueLimit - gate.admitted.count)
+    expect(gate.refused.count, equals: 100_000 - Admission.queueLimit - gate.admitted.count)
     var done = 0
     for _ in 0..<100 {
       while done < gate.admitted.count {
@@ -214,10 +220,10 @@ struct SpreadTests {
       gate.advance(by: 0.1)
     }
     let position = gate.admitted.firstIndex(of: person) ?? .max
-    #expect(position <= rate.burst + 32)
+    expect(position <= rate.burst + 32)
     let seconds = 10.0
-    #expect(Double(gate.admitted.count) <= 200 * seconds + Double(rate.burst))
-    #expect(Double(gate.admitted.count) >= 200 * seconds * 0.95)
+    expect(Double(gate.admitted.count) <= 200 * seconds + Double(rate.burst))
+    expect(Double(gate.admitted.count) >= 200 * seconds * 0.95)
   }
 
   /// Sessions that were told to come back do not come back at one moment.
@@ -233,6 +239,6 @@ struct SpreadTests {
       }
       returns[at.components.seconds, default: 0] += 1
     }
-    #expect((returns.values.max() ?? 0) < 90_000 / 20)
+    expect((returns.values.max() ?? 0) < 90_000 / 20)
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -19,13 +20,14 @@ struct RemedyTests {
   @Test func aRefusedTokenIsFetchedAnewOnce() {
     var session = exchanging()
     session.finish(fixtures.failed(.newTokenOnce, .tokenRejected))
-    #expect(
-      session.calls == [fixtures.exchange(), fixtures.callback(fixtures.identity, forced: true)])
+    expect(
+      session.calls,
+      equals: [fixtures.exchange(), fixtures.callback(fixtures.identity, forced: true)])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.calls.count == 3)
-    #expect(session.answer(to: 2) == .credentials)
-    #expect(session.machine.failures == 0)
+    expect(session.calls.count, equals: 3)
+    expect(session.answer(to: 2), equals: .credentials)
+    expect(session.machine.failures, equals: 0)
   }
 
   @Test func aNewTokenThatIsRefusedTooEndsTheRefresh() {
@@ -33,51 +35,51 @@ struct RemedyTests {
     session.finish(fixtures.failed(.newTokenOnce, .tokenRejected))
     session.finish(fixtures.token())
     session.finish(fixtures.failed(.newTokenOnce, .tokenRejected))
-    #expect(session.calls.count == 3)
-    #expect(session.answer(to: 2) == .refused(.tokenRejected))
-    #expect(session.machine.state == .signedIn(.host))
-    #expect(session.machine.credentials != nil)
+    expect(session.calls.count, equals: 3)
+    expect(session.answer(to: 2), equals: .refused(.tokenRejected))
+    expect(session.machine.state, equals: .signedIn(.host))
+    expect(session.machine.credentials != nil)
     // The next attempt does not begin with the token that was refused.
-    #expect(session.machine.token == nil)
+    expect(session.machine.token == nil)
     session.advance(by: 5)
     session.ask(refresh: true)
-    #expect(session.calls.last == fixtures.callback(fixtures.identity, forced: true))
+    expect(session.calls.last, equals: fixtures.callback(fixtures.identity, forced: true))
   }
 
   @Test func aForbiddenIdentityIsDroppedOnce() {
     var session = exchanging()
     session.finish(fixtures.failed(.dropIdentityThenNewToken, .tokenRejected))
-    #expect(session.calls.last == fixtures.callback(forced: true))
+    expect(session.calls.last, equals: fixtures.callback(forced: true))
     session.finish(fixtures.token(of: fixtures.other))
-    #expect(session.calls.last == fixtures.exchange(fixtures.other))
+    expect(session.calls.last, equals: fixtures.exchange(fixtures.other))
     session.finish(fixtures.failed(.dropIdentityThenNewToken, .tokenRejected))
-    #expect(session.calls.count == 3)
-    #expect(session.answer(to: 2) == .refused(.tokenRejected))
-    #expect(
-      session.announcements.first
-        == .identityChanged(previous: fixtures.identity, current: fixtures.other))
+    expect(session.calls.count, equals: 3)
+    expect(session.answer(to: 2), equals: .refused(.tokenRejected))
+    expect(
+      session.announcements.first,
+      equals: .identityChanged(previous: fixtures.identity, current: fixtures.other))
   }
 
   @Test func aMissingIdentityIsReplacedOnce() {
     var session = exchanging()
     session.finish(fixtures.failed(.newIdentity, .poolMisconfigured))
-    #expect(session.calls.last == fixtures.callback(forced: true))
+    expect(session.calls.last, equals: fixtures.callback(forced: true))
     session.finish(fixtures.token(of: fixtures.other))
     session.finish(fixtures.failed(.newIdentity, .poolMisconfigured))
-    #expect(session.calls.count == 3)
-    #expect(session.answer(to: 2) == .refused(.poolMisconfigured))
+    expect(session.calls.count, equals: 3)
+    expect(session.answer(to: 2), equals: .refused(.poolMisconfigured))
   }
 
   @Test func aBackendIsAskedOnceMoreWithoutTheIdentity() {
     var session = SessionDriver(identityID: Fixtures().identity)
     let waiter = session.ask()
-    #expect(session.calls == [fixtures.callback(fixtures.identity)])
+    expect(session.calls, equals: [fixtures.callback(fixtures.identity)])
     session.finish(fixtures.failed(.retryWithoutIdentity, .identityConflict))
-    #expect(session.calls.last == fixtures.callback(nil))
+    expect(session.calls.last, equals: fixtures.callback(nil))
     session.finish(fixtures.failed(.retryWithoutIdentity, .identityConflict))
-    #expect(session.calls.count == 2)
-    #expect(session.answer(to: waiter) == .refused(.identityConflict))
-    #expect(session.machine.identityID == fixtures.identity)
+    expect(session.calls.count, equals: 2)
+    expect(session.answer(to: waiter), equals: .refused(.identityConflict))
+    expect(session.machine.identityID, equals: fixtures.identity)
   }
 
   /// The identity was deleted: Cognito refuses the backend's request, and the backend credd's.
@@ -87,16 +89,16 @@ struct RemedyTests {
     var session = SessionDriver(identityID: Fixtures().identity)
     let waiter = session.ask()
     session.finish(.failed(wrong))
-    #expect(session.calls.last == fixtures.callback(nil))
+    expect(session.calls.last, equals: fixtures.callback(nil))
     session.finish(.failed(wrong))
-    #expect(session.calls.count == 2)
-    #expect(session.answer(to: waiter) == .refused(.backendRejected))
-    #expect(session.machine.identityID == fixtures.identity)
+    expect(session.calls.count, equals: 2)
+    expect(session.answer(to: waiter), equals: .refused(.backendRejected))
+    expect(session.machine.identityID, equals: fixtures.identity)
     // Without an identity there is nothing else to ask.
     var new = SessionDriver()
     new.ask()
     new.finish(.failed(wrong))
-    #expect(new.calls.count == 1)
+    expect(new.calls.count, equals: 1)
   }
 
   @Test func differentRemediesMayFollowButNoneTwice() {
@@ -108,9 +110,9 @@ struct RemedyTests {
     for round in 0..<20 {
       session.finish(fixtures.failed(all[round % 4], .tokenRejected))
     }
-    #expect(session.calls.count == 5)
-    #expect(session.answer(to: 2) == .refused(.tokenRejected))
-    #expect(session.openCalls.isEmpty)
+    expect(session.calls.count, equals: 5)
+    expect(session.answer(to: 2), equals: .refused(.tokenRejected))
+    expect(session.openCalls.isEmpty)
   }
 
   @Test func eachRefreshHasAllRemedies() {
@@ -119,7 +121,7 @@ struct RemedyTests {
       session.finish(fixtures.failed(.newTokenOnce, .tokenRejected))
       session.finish(fixtures.token())
     }
-    #expect(session.machine.failures == 1)
+    expect(session.machine.failures, equals: 1)
     session.advance(by: 5)
     session.ask(refresh: true)
     let before = session.calls.count
@@ -127,8 +129,8 @@ struct RemedyTests {
     session.finish(fixtures.failed(.newTokenOnce, .tokenRejected))
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.calls.count == before + 3)
-    #expect(session.machine.failures == 0)
+    expect(session.calls.count, equals: before + 3)
+    expect(session.machine.failures, equals: 0)
   }
 
   // MARK: Identities
@@ -137,11 +139,11 @@ struct RemedyTests {
     var session = SessionDriver(identityID: Fixtures().identity)
     session.ask()
     session.finish(fixtures.token(of: fixtures.other))
-    #expect(session.machine.identityID == fixtures.other)
-    #expect(session.calls.last == fixtures.exchange(fixtures.other))
-    #expect(
-      session.announcements.first
-        == .identityChanged(previous: fixtures.identity, current: fixtures.other))
+    expect(session.machine.identityID, equals: fixtures.other)
+    expect(session.calls.last, equals: fixtures.exchange(fixtures.other))
+    expect(
+      session.announcements.first,
+      equals: .identityChanged(previous: fixtures.identity, current: fixtures.other))
   }
 
   @Test func cognitosIdentityReplacesTheHeldOne() {
@@ -150,9 +152,10 @@ struct RemedyTests {
     session.finish(fixtures.token())
     session.forget()
     session.finish(fixtures.credentials(of: fixtures.other))
-    #expect(session.machine.identityID == fixtures.other)
-    #expect(
-      session.announcements == [
+    expect(session.machine.identityID, equals: fixtures.other)
+    expect(
+      session.announcements,
+      equals: [
         .identityChanged(previous: fixtures.identity, current: fixtures.other),
         .refreshed(expiration: WallTime(milliseconds: 0)),
       ])
@@ -161,7 +164,7 @@ struct RemedyTests {
   @Test func anUnchangedIdentityIsNotAnnounced() {
     var session = exchanging()
     session.finish(fixtures.credentials())
-    #expect(session.announcements == [.refreshed(expiration: WallTime(milliseconds: 0))])
+    expect(session.announcements, equals: [.refreshed(expiration: WallTime(milliseconds: 0))])
   }
 
   @Test func theFirstSignInIsAnnouncedOnce() {
@@ -169,8 +172,9 @@ struct RemedyTests {
     session.ask()
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(
-      session.announcements == [
+    expect(
+      session.announcements,
+      equals: [
         .identityChanged(previous: nil, current: fixtures.identity), .state(.signedIn(.host)),
         .refreshed(expiration: WallTime(milliseconds: 0)),
       ])
@@ -196,13 +200,13 @@ struct SignInRemedyTests {
   func loginsGetANewIdentityOnce(_ failureClass: FailureClass) {
     var session = refreshing(fixtures.logins(Fixtures.facebook))
     session.finish(fixtures.failed(failureClass, .tokenRejected))
-    #expect(session.calls.last == .getID(logins: facebook))
+    expect(session.calls.last, equals: .getID(logins: facebook))
     session.finish(.identity(fixtures.other))
-    #expect(session.calls.last == fixtures.exchange(facebook, of: fixtures.other))
+    expect(session.calls.last, equals: fixtures.exchange(facebook, of: fixtures.other))
     session.finish(fixtures.failed(failureClass, .tokenRejected))
-    #expect(session.openCalls.isEmpty)
-    #expect(session.calls.count == 3)
-    #expect(session.machine.state == .signedIn(.logins))
+    expect(session.openCalls.isEmpty)
+    expect(session.calls.count, equals: 3)
+    expect(session.machine.state, equals: .signedIn(.logins))
   }
 
   @Test func loginsThatDoNotMatchTheHeldIdentityFindTheirOwn() {
@@ -210,16 +214,16 @@ struct SignInRemedyTests {
     session.finish(fixtures.failed(.conflict, .poolMisconfigured))
     session.finish(.identity(fixtures.other))
     session.finish(fixtures.credentials(of: fixtures.other))
-    #expect(session.identityChanges == [fixtures.changed(fixtures.identity, fixtures.other)])
+    expect(session.identityChanges, equals: [fixtures.changed(fixtures.identity, fixtures.other)])
   }
 
   @Test(arguments: [FailureClass.newIdentity, .dropIdentityThenNewToken])
   func aClientsTokenHasNoOtherIdentity(_ failureClass: FailureClass) {
     var session = refreshing(fixtures.clientToken())
     session.finish(fixtures.failed(failureClass, .tokenRejected))
-    #expect(session.openCalls.isEmpty)
-    #expect(session.calls.count == 1)
-    #expect(session.machine.identityID == fixtures.identity)
+    expect(session.openCalls.isEmpty)
+    expect(session.calls.count, equals: 1)
+    expect(session.machine.identityID, equals: fixtures.identity)
   }
 
   @Test func aPasswordSessionHasTheRemediesOfTheHost() {
@@ -234,15 +238,16 @@ struct SignInRemedyTests {
     session.finish(fixtures.token(of: fixtures.other))
     session.finish(fixtures.credentials(of: fixtures.other))
     let alice = fixtures.session("alice")
-    #expect(
-      session.calls == [
+    expect(
+      session.calls,
+      equals: [
         fixtures.exchange(), fixtures.callback(session: alice, forced: true),
         fixtures.exchange(fixtures.other),
         fixtures.callback(fixtures.other, session: alice, forced: true),
         fixtures.exchange(fixtures.other),
       ])
-    #expect(session.answer(to: get) == .credentials)
-    #expect(session.identityChanges == [fixtures.changed(fixtures.identity, fixtures.other)])
+    expect(session.answer(to: get), equals: .credentials)
+    expect(session.identityChanges, equals: [fixtures.changed(fixtures.identity, fixtures.other)])
   }
 
   /// Whatever fails, and however often, a sign-in comes to an end with one answer.
@@ -263,14 +268,14 @@ struct SignInRemedyTests {
         for _ in 0..<20 where !session.openCalls.isEmpty {
           session.finish(fixtures.failed(failureClass, .tokenRejected), after: 0)
         }
-        #expect(session.openCalls.isEmpty)
-        #expect(session.answer(to: login) != nil)
-        #expect(session.calls.count <= 4)
+        expect(session.openCalls.isEmpty)
+        expect(session.answer(to: login) != nil)
+        expect(session.calls.count <= 4)
         // Nothing is permanent: a good sign-in heals it.
         session.forget()
         let again = session.login(fixtures.clientToken())
         session.finish(fixtures.credentials())
-        #expect(session.answer(to: again) == .state)
+        expect(session.answer(to: again), equals: .state)
       }
     }
   }
@@ -291,17 +296,17 @@ struct BasicFlowTests {
     let get = session.ask()
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.calls == [fixtures.callback(), fixtures.assumeRole()])
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.calls, equals: [fixtures.callback(), fixtures.assumeRole()])
+    expect(session.answer(to: get), equals: .credentials)
     session.advance(by: 60)
     session.askForAWholeHour()
-    #expect(session.calls.last == fixtures.assumeRole())
+    expect(session.calls.last, equals: fixtures.assumeRole())
   }
 
   @Test func aClientsDeveloperTokenGoesToStsAtOnce() {
     var session = basic()
     session.login(fixtures.clientToken())
-    #expect(session.calls == [fixtures.assumeRole()])
+    expect(session.calls, equals: [fixtures.assumeRole()])
   }
 
   @Test func aTokenThatStsRefusesIsFetchedAnewOnce() {
@@ -311,9 +316,9 @@ struct BasicFlowTests {
     session.finish(fixtures.refusedToken)
     session.finish(fixtures.token())
     session.finish(fixtures.refusedToken)
-    #expect(session.calls.count == 4)
-    #expect(session.answer(to: get) == .refused(.tokenRejected))
-    #expect(session.openCalls.isEmpty)
+    expect(session.calls.count, equals: 4)
+    expect(session.answer(to: get), equals: .refused(.tokenRejected))
+    expect(session.openCalls.isEmpty)
   }
 
   @Test func guestsTakeThreeCalls() {
@@ -323,18 +328,19 @@ struct BasicFlowTests {
     session.finish(fixtures.token(600))
     session.finish(fixtures.credentials())
     let none = LoginsMap()
-    #expect(
-      session.calls == [
+    expect(
+      session.calls,
+      equals: [
         .getID(logins: none), .getOpenIDToken(identityID: fixtures.identity, logins: none),
         fixtures.assumeRole(),
       ])
-    #expect(session.answer(to: get) == .credentials)
-    #expect(session.machine.state == .guest)
+    expect(session.answer(to: get), equals: .credentials)
+    expect(session.machine.state, equals: .guest)
     // That token is STS's alone, and is not kept.
-    #expect(session.machine.token == nil)
+    expect(session.machine.token == nil)
     session.advance(by: 60)
     session.ask(refresh: true)
-    #expect(session.calls.last == .getOpenIDToken(identityID: fixtures.identity, logins: none))
+    expect(session.calls.last, equals: .getOpenIDToken(identityID: fixtures.identity, logins: none))
   }
 
   @Test func loginsTakeThreeCalls() {
@@ -344,13 +350,14 @@ struct BasicFlowTests {
     session.finish(.identity(fixtures.identity))
     session.finish(fixtures.token(nil))
     session.finish(fixtures.credentials())
-    #expect(
-      session.calls == [
+    expect(
+      session.calls,
+      equals: [
         .getID(logins: google), .getOpenIDToken(identityID: fixtures.identity, logins: google),
         fixtures.assumeRole(),
       ])
-    #expect(session.answer(to: login) == .state)
-    #expect(session.states == ["signedIn"])
+    expect(session.answer(to: login), equals: .state)
+    expect(session.states, equals: ["signedIn"])
   }
 
   @Test func theIdentityOfTheOpenIdTokenReplacesTheHeldOne() {
@@ -358,7 +365,7 @@ struct BasicFlowTests {
     session.ask()
     session.finish(.identity(fixtures.identity))
     session.finish(fixtures.token(600, of: fixtures.other))
-    #expect(session.calls.last == fixtures.assumeRole(fixtures.other))
+    expect(session.calls.last, equals: fixtures.assumeRole(fixtures.other))
   }
 
   @Test func anOpenIdTokenThatStsRefusesIsFetchedAnewOnceAndSignsNoUserOut() {
@@ -374,15 +381,15 @@ struct BasicFlowTests {
       session.finish(fixtures.token(600))
       session.finish(fixtures.refusedToken)
     }
-    #expect(session.calls.count == 4)
-    #expect(session.answer(to: get) == .refused(.tokenRejected))
+    expect(session.calls.count, equals: 4)
+    expect(session.answer(to: get), equals: .refused(.tokenRejected))
     // Cognito took the login: what STS has against its token is for the operator to mend.
-    #expect(session.machine.state == .signedIn(.logins))
+    expect(session.machine.state, equals: .signedIn(.logins))
     session.advance(by: 5)
     let next = session.ask(refresh: true)
     session.finish(fixtures.token(600))
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: next) == .credentials)
+    expect(session.answer(to: next), equals: .credentials)
   }
 
   @Test func aLoginThatGetOpenIdTokenRefusesNeedsANewLogin() {
@@ -394,6 +401,6 @@ struct BasicFlowTests {
     session.advance(by: 60)
     session.ask(refresh: true)
     session.finish(fixtures.refusedToken)
-    #expect(session.machine.state == .tokensInvalid(.logins))
+    expect(session.machine.state, equals: .tokensInvalid(.logins))
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 /// `login` with logins that stand alone, and with an identity that the client chose.
@@ -19,20 +20,20 @@ struct SignInAloneTests {
     session.signIn()
     session.forgetAll()
     let login = session.login(alone())
-    #expect(session.calls == [.getID(logins: facebook)])
+    expect(session.calls, equals: [.getID(logins: facebook)])
     session.finish(.identity(fixtures.other))
     session.finish(fixtures.credentials(of: fixtures.other))
-    #expect(session.answer(to: login) == .state)
-    #expect(session.machine.state == .signedIn(.logins))
-    #expect(session.identityChanges == [fixtures.changed(fixtures.identity, fixtures.other)])
+    expect(session.answer(to: login), equals: .state)
+    expect(session.machine.state, equals: .signedIn(.logins))
+    expect(session.identityChanges, equals: [fixtures.changed(fixtures.identity, fixtures.other)])
     session.forgetAll()
     session.advance(by: 60)
     session.ask(refresh: true)
-    #expect(session.calls == [fixtures.exchange(facebook, of: fixtures.other)])
+    expect(session.calls, equals: [fixtures.exchange(facebook, of: fixtures.other)])
     // The host's own word ends it again.
     session.finish(fixtures.credentials(of: fixtures.other))
     session.login(.host)
-    #expect(session.calls.last == fixtures.callback())
+    expect(session.calls.last, equals: fixtures.callback())
   }
 
   @Test func loginsAloneAreNotLinkedToLoginsThatAreThere() {
@@ -40,11 +41,11 @@ struct SignInAloneTests {
     session.signIn(fixtures.logins(Fixtures.google))
     session.forgetAll()
     session.login(alone())
-    #expect(session.calls == [.getID(logins: facebook)])
+    expect(session.calls, equals: [.getID(logins: facebook)])
     session.finish(.identity(fixtures.other))
     session.finish(fixtures.credentials(of: fixtures.other))
-    #expect(session.machine.logins == facebook)
-    #expect(session.machine.identityID == fixtures.other)
+    expect(session.machine.logins, equals: facebook)
+    expect(session.machine.identityID, equals: fixtures.other)
   }
 
   @Test func loginsAloneTakeNoGuestsIdentity() {
@@ -52,7 +53,7 @@ struct SignInAloneTests {
     session.beGuest()
     session.forgetAll()
     session.login(alone())
-    #expect(session.calls == [.getID(logins: facebook)])
+    expect(session.calls, equals: [.getID(logins: facebook)])
   }
 
   @Test func refusedLoginsAloneChangeNothing() {
@@ -61,11 +62,11 @@ struct SignInAloneTests {
     session.forgetAll()
     let login = session.login(alone())
     session.finish(fixtures.refusedToken)
-    #expect(session.answer(to: login) == .refused(.tokenRejected))
-    #expect(session.machine.state == .signedIn(.password(fixtures.session("alice"))))
-    #expect(session.machine.identityID == fixtures.identity)
-    #expect(session.machine.credentials != nil)
-    #expect(session.identityChanges == [])
+    expect(session.answer(to: login), equals: .refused(.tokenRejected))
+    expect(session.machine.state, equals: .signedIn(.password(fixtures.session("alice"))))
+    expect(session.machine.identityID, equals: fixtures.identity)
+    expect(session.machine.credentials != nil)
+    expect(session.identityChanges, equals: [])
   }
 
   @Test func withABackendThatTrustsTheHostLoginsAreLinkedAfterAClientsToken() {
@@ -74,10 +75,10 @@ struct SignInAloneTests {
     session.forgetAll()
     session.login(fixtures.logins(Fixtures.facebook))
     // The client's identity is not the backend's word.
-    #expect(session.calls == [fixtures.callback(logins: facebook, session: nil)])
+    expect(session.calls, equals: [fixtures.callback(logins: facebook, session: nil)])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.machine.state == .signedIn(.host))
+    expect(session.machine.state, equals: .signedIn(.host))
   }
 
   // MARK: An identity that the client chose
@@ -85,14 +86,14 @@ struct SignInAloneTests {
   @Test func aChosenIdentityGoesToCognitoWithTheClientsLogins() {
     var session = SessionDriver(.none)
     let login = session.login(chosen())
-    #expect(session.calls == [fixtures.exchange(facebook, of: fixtures.other)])
-    #expect(session.machine.identityID == nil)
-    #expect(session.machine.snapshot.identityID == nil)
+    expect(session.calls, equals: [fixtures.exchange(facebook, of: fixtures.other)])
+    expect(session.machine.identityID == nil)
+    expect(session.machine.snapshot.identityID == nil)
     session.finish(fixtures.credentials(of: fixtures.other))
-    #expect(session.answer(to: login) == .state)
-    #expect(session.machine.snapshot.identityID == fixtures.other)
+    expect(session.answer(to: login), equals: .state)
+    expect(session.machine.snapshot.identityID, equals: fixtures.other)
     session.restart()
-    #expect(session.machine.identityID == fixtures.other)
+    expect(session.machine.identityID, equals: fixtures.other)
   }
 
   @Test(arguments: [
@@ -108,26 +109,26 @@ struct SignInAloneTests {
       let login = session.login(chosen())
       session.finish(fixtures.failed(failureClass, .cognitoUnavailable))
       // No other identity takes its place, and nothing is accepted on trust.
-      #expect(session.answer(to: login) == .refused(.cognitoUnavailable))
-      #expect(session.calls == [fixtures.exchange(facebook, of: fixtures.other)])
-      #expect(session.machine.snapshot.identityID == held.identityID)
-      #expect(session.identityChanges == [])
+      expect(session.answer(to: login), equals: .refused(.cognitoUnavailable))
+      expect(session.calls, equals: [fixtures.exchange(facebook, of: fixtures.other)])
+      expect(session.machine.snapshot.identityID, equals: held.identityID)
+      expect(session.identityChanges, equals: [])
     }
   }
 
   @Test func aChosenIdentityIsNeverShownToABackend() {
     var session = SessionDriver(.host)
     session.login(alone(fixtures.other))
-    #expect(session.calls == [fixtures.exchange(facebook, of: fixtures.other)])
+    expect(session.calls, equals: [fixtures.exchange(facebook, of: fixtures.other)])
     session.finish(fixtures.credentials(of: fixtures.other))
     session.login(.host)
-    #expect(session.calls.last == fixtures.callback())
+    expect(session.calls.last, equals: fixtures.callback())
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
     session.login(alone(fixtures.other))
     session.finish(fixtures.unavailable)
     session.advance(by: 10)
     session.ask(refresh: true)
-    #expect(session.calls.last == fixtures.callback(fixtures.identity, forced: true))
+    expect(session.calls.last, equals: fixtures.callback(fixtures.identity, forced: true))
   }
 }

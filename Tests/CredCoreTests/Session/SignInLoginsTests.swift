@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 /// Logins of social, OIDC and SAML providers that speak for themselves.
@@ -9,14 +10,15 @@ struct SignInLoginsTests {
   @Test func loginsTakeGetIdAndAnExchange() {
     var session = SessionDriver(.none)
     let login = session.login(fixtures.logins(Fixtures.facebook))
-    #expect(session.calls == [.getID(logins: facebook)])
+    expect(session.calls, equals: [.getID(logins: facebook)])
     session.finish(.identity(fixtures.identity))
-    #expect(session.calls.last == fixtures.exchange(facebook))
-    #expect(session.announcements == [])
+    expect(session.calls.last, equals: fixtures.exchange(facebook))
+    expect(session.announcements, equals: [])
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: login) == .state)
-    #expect(
-      session.announcements == [
+    expect(session.answer(to: login), equals: .state)
+    expect(
+      session.announcements,
+      equals: [
         fixtures.changed(nil, fixtures.identity), .state(.signedIn(.logins)), fixtures.refreshed,
       ])
   }
@@ -27,7 +29,7 @@ struct SignInLoginsTests {
     session.forgetAll()
     session.advance(by: 60)
     session.ask(refresh: true)
-    #expect(session.calls == [fixtures.exchange(facebook)])
+    expect(session.calls, equals: [fixtures.exchange(facebook)])
   }
 
   @Test func aSecondProviderJoinsTheFirst() {
@@ -36,17 +38,17 @@ struct SignInLoginsTests {
     session.forgetAll()
     session.login(fixtures.logins(Fixtures.google))
     let both = fixtures.map([Fixtures.facebook, Fixtures.google])
-    #expect(session.calls == [fixtures.exchange(both)])
-    #expect(session.machine.credentials == nil)
+    expect(session.calls, equals: [fixtures.exchange(both)])
+    expect(session.machine.credentials == nil)
   }
 
   @Test func aProvidersNewTokenReplacesItsOldOne() {
     var session = SessionDriver(.none)
     session.signIn(fixtures.logins(Fixtures.facebook, Fixtures.google))
     session.signIn(fixtures.logins(Fixtures.facebook, token: "new"))
-    #expect(session.machine.logins.logins.count == 2)
-    #expect(session.machine.logins[Fixtures.facebook] == Secret("graph.facebook.com's new"))
-    #expect(session.machine.logins[Fixtures.google] == Secret("accounts.google.com's token"))
+    expect(session.machine.logins.logins.count, equals: 2)
+    expect(session.machine.logins[Fixtures.facebook], equals: Secret("graph.facebook.com's new"))
+    expect(session.machine.logins[Fixtures.google], equals: Secret("accounts.google.com's token"))
   }
 
   @Test func withMoreThanTenLoginsTheNewOnesReplaceTheOld() {
@@ -54,10 +56,10 @@ struct SignInLoginsTests {
     let nine = (1...9).map { "p\($0).example" }
     session.signIn(.logins(fixtures.map(nine)))
     session.signIn(fixtures.logins(Fixtures.facebook))
-    #expect(session.machine.logins.logins.count == 10)
+    expect(session.machine.logins.logins.count, equals: 10)
     session.signIn(fixtures.logins(Fixtures.google, "p9.example", token: "new"))
-    #expect(
-      session.machine.logins == fixtures.map([Fixtures.google, "p9.example"], token: "new"))
+    expect(
+      session.machine.logins, equals: fixtures.map([Fixtures.google, "p9.example"], token: "new"))
   }
 
   @Test func aRefusedLoginLeavesTheOthers() {
@@ -66,12 +68,12 @@ struct SignInLoginsTests {
     session.forgetAll()
     let login = session.login(fixtures.logins(Fixtures.google, token: "bad"))
     session.finish(fixtures.refusedToken)
-    #expect(session.answer(to: login) == .refused(.tokenRejected))
-    #expect(session.machine.logins == facebook)
-    #expect(session.machine.state == .signedIn(.logins))
-    #expect(session.announcements == [])
+    expect(session.answer(to: login), equals: .refused(.tokenRejected))
+    expect(session.machine.logins, equals: facebook)
+    expect(session.machine.state, equals: .signedIn(.logins))
+    expect(session.announcements, equals: [])
     let get = session.ask()
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.answer(to: get), equals: .credentials)
   }
 
   @Test func afterARefusalOnlyNewLoginsAreUsed() {
@@ -80,15 +82,15 @@ struct SignInLoginsTests {
     session.advance(by: 60)
     let get = session.ask(refresh: true, wait: .seconds(60))
     session.finish(fixtures.refusedToken)
-    #expect(session.machine.state == .tokensInvalid(.logins))
-    #expect(session.machine.logins.isEmpty)
+    expect(session.machine.state, equals: .tokensInvalid(.logins))
+    expect(session.machine.logins.isEmpty)
     session.forgetAll()
     // With Facebook's token, which was refused, no login could ever succeed.
     session.login(fixtures.logins(Fixtures.google))
-    #expect(session.calls == [fixtures.exchange(fixtures.map([Fixtures.google]))])
+    expect(session.calls, equals: [fixtures.exchange(fixtures.map([Fixtures.google]))])
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: get) == .credentials)
-    #expect(session.states == ["signedIn"])
+    expect(session.answer(to: get), equals: .credentials)
+    expect(session.states, equals: ["signedIn"])
   }
 
   @Test func theRoleOfALoginIsRequestedInEachRefresh() {
@@ -96,14 +98,14 @@ struct SignInLoginsTests {
     session.login(fixtures.logins("saml"), role: Fixtures.role)
     session.finish(.identity(fixtures.identity))
     let asked = fixtures.exchange(fixtures.map(["saml"]), role: Fixtures.role)
-    #expect(session.calls.last == asked)
+    expect(session.calls.last, equals: asked)
     session.finish(fixtures.credentials())
     session.advance(by: 60)
     session.ask(refresh: true)
-    #expect(session.calls.last == asked)
+    expect(session.calls.last, equals: asked)
     session.finish(fixtures.credentials())
     session.signIn(fixtures.logins("saml"))
-    #expect(session.calls.last == fixtures.exchange(fixtures.map(["saml"])))
+    expect(session.calls.last, equals: fixtures.exchange(fixtures.map(["saml"])))
   }
 
   @Test func aRefusedLoginKeepsTheRole() {
@@ -115,18 +117,18 @@ struct SignInLoginsTests {
     session.finish(fixtures.refusedPassword)
     session.advance(by: 60)
     session.ask(refresh: true)
-    #expect(
-      session.calls.last == fixtures.exchange(fixtures.map(["saml"]), role: Fixtures.role))
+    expect(
+      session.calls.last, equals: fixtures.exchange(fixtures.map(["saml"]), role: Fixtures.role))
   }
 
   @Test func aLogoutForgetsLogins() {
     var session = SessionDriver(.none)
     session.signIn(fixtures.logins(Fixtures.facebook))
     session.send(.loggedOut)
-    #expect(session.machine.logins.isEmpty)
+    expect(session.machine.logins.isEmpty)
     session.forgetAll()
     session.login(fixtures.logins(Fixtures.google))
-    #expect(session.calls == [.getID(logins: fixtures.map([Fixtures.google]))])
+    expect(session.calls, equals: [.getID(logins: fixtures.map([Fixtures.google]))])
   }
 
   @Test func loginsHaveNoTokenToGive() {
@@ -134,8 +136,8 @@ struct SignInLoginsTests {
     session.signIn(fixtures.logins(Fixtures.facebook))
     let token = session.ask(.token)
     session.advance(by: 5)
-    #expect(session.answer(to: token) == .refused(.signInRequired))
-    #expect(session.refusal(of: token)?.message == "this sign-in has no developer token")
+    expect(session.answer(to: token), equals: .refused(.signInRequired))
+    expect(session.refusal(of: token)?.message, equals: "this sign-in has no developer token")
   }
 }
 
@@ -148,15 +150,16 @@ struct LinkedLoginsTests {
     var session = SessionDriver()
     session.signIn()
     let login = session.login(fixtures.logins(Fixtures.facebook))
-    #expect(
-      session.calls == [fixtures.callback(fixtures.identity, logins: facebook, session: nil)])
+    expect(
+      session.calls, equals: [fixtures.callback(fixtures.identity, logins: facebook, session: nil)])
     session.finish(fixtures.token(of: fixtures.other))
-    #expect(session.calls.last == fixtures.exchange(fixtures.other))
+    expect(session.calls.last, equals: fixtures.exchange(fixtures.other))
     session.finish(fixtures.credentials(of: fixtures.other))
-    #expect(session.answer(to: login) == .state)
-    #expect(session.machine.state == .signedIn(.host))
-    #expect(
-      session.announcements == [
+    expect(session.answer(to: login), equals: .state)
+    expect(session.machine.state, equals: .signedIn(.host))
+    expect(
+      session.announcements,
+      equals: [
         fixtures.changed(fixtures.identity, fixtures.other), fixtures.refreshed,
       ])
   }
@@ -166,18 +169,19 @@ struct LinkedLoginsTests {
     session.signIn("alice")
     session.login(fixtures.logins(Fixtures.facebook))
     let alice = fixtures.session("alice")
-    #expect(
-      session.calls.last == fixtures.callback(fixtures.identity, logins: facebook, session: alice))
+    expect(
+      session.calls.last,
+      equals: fixtures.callback(fixtures.identity, logins: facebook, session: alice))
   }
 
   @Test func aNewSessionSignsInWithLogins() {
     var session = SessionDriver()
     let login = session.login(fixtures.logins(Fixtures.facebook))
-    #expect(session.calls == [fixtures.callback(logins: facebook, session: nil)])
+    expect(session.calls, equals: [fixtures.callback(logins: facebook, session: nil)])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: login) == .state)
-    #expect(session.states == ["signedIn"])
+    expect(session.answer(to: login), equals: .state)
+    expect(session.states, equals: ["signedIn"])
   }
 
   @Test func aGuestsLoginIsLinkedByTheBackend() {
@@ -186,8 +190,8 @@ struct LinkedLoginsTests {
     session.beGuest()
     session.forgetAll()
     session.login(fixtures.logins(Fixtures.facebook))
-    #expect(
-      session.calls == [fixtures.callback(fixtures.identity, logins: facebook, session: nil)])
+    expect(
+      session.calls, equals: [fixtures.callback(fixtures.identity, logins: facebook, session: nil)])
   }
 
   @Test func validCredentialsStayUntilTheBackendHasLinked() {
@@ -195,13 +199,13 @@ struct LinkedLoginsTests {
     session.signIn()
     let login = session.login(fixtures.logins(Fixtures.facebook))
     let before = session.ask()
-    #expect(session.answer(to: before) == .credentials)
+    expect(session.answer(to: before), equals: .credentials)
     session.finish(fixtures.unavailable)
     // The user is signed in as before; the link is tried again.
-    #expect(session.answer(to: login) == .state)
+    expect(session.answer(to: login), equals: .state)
     let after = session.ask()
-    #expect(session.answer(to: after) == .credentials)
-    #expect(session.machine.logins == facebook)
+    expect(session.answer(to: after), equals: .credentials)
+    expect(session.machine.logins, equals: facebook)
   }
 
   @Test func aRefusedLinkChangesNothing() {
@@ -209,14 +213,14 @@ struct LinkedLoginsTests {
     session.signIn()
     let login = session.login(fixtures.logins(Fixtures.facebook))
     session.finish(fixtures.failed(.permanentConfiguration, .backendRejected))
-    #expect(session.answer(to: login) == .refused(.backendRejected))
-    #expect(session.machine.logins.isEmpty)
-    #expect(session.machine.token != nil)
-    #expect(session.announcements == [])
+    expect(session.answer(to: login), equals: .refused(.backendRejected))
+    expect(session.machine.logins.isEmpty)
+    expect(session.machine.token != nil)
+    expect(session.announcements, equals: [])
     // It is no failure of the session itself.
-    #expect(session.machine.failures == 0)
+    expect(session.machine.failures, equals: 0)
     let get = session.ask()
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.answer(to: get), equals: .credentials)
   }
 
   @Test func anExpiredLinkedLoginIsNotSent() {
@@ -228,13 +232,13 @@ struct LinkedLoginsTests {
     session.finish(fixtures.credentials(7200))
     session.advance(by: 1000)
     session.ask(refresh: true)
-    #expect(session.calls.last == fixtures.callback(fixtures.identity, forced: true))
+    expect(session.calls.last, equals: fixtures.callback(fixtures.identity, forced: true))
   }
 
   @Test func withoutAPasswordLoginsSignInByThemselves() {
     var session = SessionDriver(.password)
     session.login(fixtures.logins(Fixtures.facebook))
-    #expect(session.calls == [.getID(logins: facebook)])
+    expect(session.calls, equals: [.getID(logins: facebook)])
   }
 }
 
@@ -259,18 +263,18 @@ struct LoginExpiryTests {
   @Test func oneWarningComesFiveMinutesBeforeTheEnd() {
     var session = social([Fixtures.google: 3600])
     session.advance(by: 3299)
-    #expect(warnings(session) == [])
+    expect(warnings(session), equals: [])
     session.advance(by: 1)
     let expected = "the token of accounts.google.com runs out in 300 s; sign in with a new one"
-    #expect(warnings(session) == [expected])
+    expect(warnings(session), equals: [expected])
     session.advance(by: 3600)
-    #expect(warnings(session) == [expected])
+    expect(warnings(session), equals: [expected])
   }
 
   @Test func eachProviderHasItsOwnWarning() {
     var session = social([Fixtures.google: 3600, Fixtures.facebook: 7200])
     session.advance(by: 7000)
-    #expect(warnings(session).count == 2)
+    expect(warnings(session).count, equals: 2)
   }
 
   @Test func aLaterLoginDoesNotHideTheWarningOfAnEarlierOne() {
@@ -278,7 +282,7 @@ struct LoginExpiryTests {
     session.login(fixtures.logins(Fixtures.facebook))
     session.finish(fixtures.credentials(12 * 3600))
     session.advance(by: 3400)
-    #expect(warnings(session).count == 1)
+    expect(warnings(session).count, equals: 1)
   }
 
   @Test func aNewTokenPostponesTheWarning() {
@@ -287,19 +291,20 @@ struct LoginExpiryTests {
     session.login(fixtures.logins(Fixtures.google), loginsExpire: [Fixtures.google: 3600])
     session.finish(fixtures.credentials(12 * 3600))
     session.advance(by: 3200)
-    #expect(warnings(session) == [])
+    expect(warnings(session), equals: [])
     session.advance(by: 200)
-    #expect(warnings(session).count == 1)
+    expect(warnings(session).count, equals: 1)
   }
 
   @Test func aLoginThatEndsSoonIsWarnedOfWhenItIsAccepted() {
     var session = SessionDriver(.none)
     session.login(fixtures.logins(Fixtures.google), loginsExpire: [Fixtures.google: 60])
-    #expect(warnings(session) == [])
+    expect(warnings(session), equals: [])
     session.finish(.identity(fixtures.identity), after: 0)
     session.finish(fixtures.credentials(), after: 0)
-    #expect(
-      warnings(session) == [
+    expect(
+      warnings(session),
+      equals: [
         "the token of accounts.google.com runs out in 60 s; sign in with a new one"
       ])
   }
@@ -309,8 +314,8 @@ struct LoginExpiryTests {
     session.login(fixtures.logins(Fixtures.google), loginsExpire: [Fixtures.google: 600])
     session.finish(fixtures.refusedToken)
     session.advance(by: 600)
-    #expect(warnings(session) == [])
-    #expect(session.machine.nextWake == .distantFuture)
+    expect(warnings(session), equals: [])
+    expect(session.machine.nextWake, equals: .distantFuture)
   }
 
   @Test func aForgottenLoginCausesNoWarning() {
@@ -318,7 +323,7 @@ struct LoginExpiryTests {
       var session = social([Fixtures.google: 600])
       session.send(event)
       session.advance(by: 600)
-      #expect(warnings(session) == [])
+      expect(warnings(session), equals: [])
     }
   }
 
@@ -327,27 +332,27 @@ struct LoginExpiryTests {
     alone.login(fixtures.clientToken(), expires: 900)
     alone.finish(fixtures.credentials())
     alone.advance(by: 600)
-    #expect(warnings(alone).count == 1)
+    expect(warnings(alone).count, equals: 1)
     var backed = SessionDriver(.host)
     backed.login(fixtures.clientToken(), expires: 900)
     backed.finish(fixtures.credentials())
     backed.advance(by: 900)
-    #expect(warnings(backed) == [])
+    expect(warnings(backed), equals: [])
   }
 
   @Test func anExpiredLoginIsLeftOutBesideValidOnes() {
     var session = social([Fixtures.google: 600, Fixtures.facebook: 7200])
     session.advance(by: 700)
     session.ask(refresh: true)
-    #expect(session.calls.last == fixtures.exchange(fixtures.map([Fixtures.facebook])))
+    expect(session.calls.last, equals: fixtures.exchange(fixtures.map([Fixtures.facebook])))
   }
 
   @Test func theLastLoginIsSentEvenIfItHasExpired() {
     var session = social([Fixtures.google: 600])
     session.advance(by: 700)
     session.ask(refresh: true)
-    #expect(session.calls.last == fixtures.exchange(fixtures.map([Fixtures.google])))
+    expect(session.calls.last, equals: fixtures.exchange(fixtures.map([Fixtures.google])))
     session.finish(fixtures.refusedToken)
-    #expect(session.machine.state == .tokensInvalid(.logins))
+    expect(session.machine.state, equals: .tokensInvalid(.logins))
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 /// A developer token that a client brings, with its IdentityId: the developer sign-in of
@@ -9,12 +10,13 @@ struct SignInTokenTests {
   @Test func aClientsTokenIsExchangedWithoutACallback() {
     var session = SessionDriver(.none)
     let login = session.login(fixtures.clientToken(), expires: 900)
-    #expect(session.calls == [fixtures.exchange()])
-    #expect(session.announcements == [])
+    expect(session.calls, equals: [fixtures.exchange()])
+    expect(session.announcements, equals: [])
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: login) == .state)
-    #expect(
-      session.announcements == [
+    expect(session.answer(to: login), equals: .state)
+    expect(
+      session.announcements,
+      equals: [
         fixtures.changed(nil, fixtures.identity), .state(.signedIn(.developerToken)),
         fixtures.refreshed,
       ])
@@ -25,9 +27,10 @@ struct SignInTokenTests {
     session.signIn(fixtures.clientToken())
     session.forgetAll()
     session.signIn(fixtures.clientToken(fixtures.other), as: fixtures.other)
-    #expect(session.calls == [fixtures.exchange(fixtures.other)])
-    #expect(
-      session.announcements == [
+    expect(session.calls, equals: [fixtures.exchange(fixtures.other)])
+    expect(
+      session.announcements,
+      equals: [
         fixtures.changed(fixtures.identity, fixtures.other), fixtures.refreshed,
       ])
   }
@@ -36,8 +39,8 @@ struct SignInTokenTests {
     var session = SessionDriver(.none)
     session.login(fixtures.clientToken())
     session.finish(fixtures.credentials(of: fixtures.other))
-    #expect(session.machine.identityID == fixtures.other)
-    #expect(session.identityChanges == [fixtures.changed(nil, fixtures.other)])
+    expect(session.machine.identityID, equals: fixtures.other)
+    expect(session.identityChanges, equals: [fixtures.changed(nil, fixtures.other)])
   }
 
   @Test func theFormerUsersCredentialsAreNotServedDuringTheExchange() {
@@ -45,9 +48,9 @@ struct SignInTokenTests {
     session.signIn(fixtures.clientToken())
     session.login(fixtures.clientToken(fixtures.other))
     let get = session.ask()
-    #expect(session.answer(to: get) == nil)
+    expect(session.answer(to: get) == nil)
     session.finish(fixtures.credentials(of: fixtures.other))
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.answer(to: get), equals: .credentials)
   }
 
   @Test func aBadTokenIsRefusedAndNotAnnounced() {
@@ -56,13 +59,13 @@ struct SignInTokenTests {
     session.forgetAll()
     let login = session.login(fixtures.clientToken(fixtures.other))
     session.finish(fixtures.refusedToken)
-    #expect(session.answer(to: login) == .refused(.tokenRejected))
-    #expect(session.machine.identityID == fixtures.identity)
-    #expect(session.machine.state == .signedIn(.developerToken))
-    #expect(session.announcements == [])
-    #expect(session.calls.count == 1)
+    expect(session.answer(to: login), equals: .refused(.tokenRejected))
+    expect(session.machine.identityID, equals: fixtures.identity)
+    expect(session.machine.state, equals: .signedIn(.developerToken))
+    expect(session.announcements, equals: [])
+    expect(session.calls.count, equals: 1)
     let get = session.ask()
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.answer(to: get), equals: .credentials)
   }
 
   @Test(arguments: [SessionPlan.BackendTrust.none, .host])
@@ -70,10 +73,10 @@ struct SignInTokenTests {
     var session = SessionDriver(backend)
     let login = session.login(fixtures.clientToken(), expires: 900)
     session.finish(fixtures.failed(.transient(retryAfter: nil), .cognitoUnavailable))
-    #expect(session.answer(to: login) == .refused(.cognitoUnavailable))
-    #expect(session.announcements == [])
-    #expect(session.machine.state == .signedOut(byUser: false))
-    #expect(session.machine.identityID == nil && session.machine.token == nil)
+    expect(session.answer(to: login), equals: .refused(.cognitoUnavailable))
+    expect(session.announcements, equals: [])
+    expect(session.machine.state, equals: .signedOut(byUser: false))
+    expect(session.machine.identityID == nil && session.machine.token == nil)
   }
 
   @Test func theSessionBeforeStaysWhileCognitoIsUnavailable() {
@@ -81,10 +84,10 @@ struct SignInTokenTests {
     session.signIn(fixtures.clientToken())
     let login = session.login(fixtures.clientToken(fixtures.other))
     session.finish(fixtures.failed(.throttled(retryAfter: nil), .throttled))
-    #expect(session.answer(to: login) == .refused(.throttled))
-    #expect(session.machine.identityID == fixtures.identity)
+    expect(session.answer(to: login), equals: .refused(.throttled))
+    expect(session.machine.identityID, equals: fixtures.identity)
     let get = session.ask()
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.answer(to: get), equals: .credentials)
   }
 
   // MARK: An identity that only a client claimed
@@ -92,11 +95,11 @@ struct SignInTokenTests {
   @Test func aClaimedIdentityIsNotTheSessionsBeforeCognitoAcceptedIt() {
     var session = SessionDriver(.none)
     session.login(fixtures.clientToken(), expires: 900)
-    #expect(session.calls == [fixtures.exchange()])
-    #expect(session.machine.identityID == nil)
-    #expect(session.machine.snapshot.identityID == nil)
+    expect(session.calls, equals: [fixtures.exchange()])
+    expect(session.machine.identityID == nil)
+    expect(session.machine.snapshot.identityID == nil)
     session.finish(fixtures.credentials())
-    #expect(session.machine.identityID == fixtures.identity)
+    expect(session.machine.identityID, equals: fixtures.identity)
   }
 
   /// The backend refuses the user for a moment; what comes next must not name the client's identity.
@@ -108,7 +111,7 @@ struct SignInTokenTests {
     session.ask(refresh: true)
     session.finish(fixtures.refusedToken)
     session.finish(fixtures.failed(.signInRequired, .signInRequired))
-    #expect(session.machine.state == .tokensInvalid(.host))
+    expect(session.machine.state, equals: .tokensInvalid(.host))
     session.restart()
     session.advance(by: 600)
     session.ask(refresh: true)
@@ -116,11 +119,11 @@ struct SignInTokenTests {
     let callbacks = session.calls.compactMap { call -> IdentityID?? in
       if case .tokenCallback(let identityID, _, _, _) = call { .some(identityID) } else { nil }
     }
-    #expect(callbacks.count >= 3)
-    #expect(callbacks.allSatisfy { $0 == .some(nil) })
-    #expect(session.machine.identityForBackend == nil)
+    expect(callbacks.count >= 3)
+    expect(callbacks.allSatisfy { $0 == .some(nil) })
+    expect(session.machine.identityForBackend == nil)
     session.finish(fixtures.token())
-    #expect(session.machine.identityForBackend == fixtures.identity)
+    expect(session.machine.identityForBackend, equals: fixtures.identity)
   }
 
   @Test func anExpiredTokenMakesTheStateTokensInvalidAndValidCredentialsAreServed() {
@@ -129,20 +132,20 @@ struct SignInTokenTests {
     session.finish(fixtures.credentials(), after: 0)
     session.forgetAll()
     session.advance(by: 839)
-    #expect(session.states == [])
+    expect(session.states, equals: [])
     session.advance(by: 1)
-    #expect(session.states == ["tokensInvalid"])
-    #expect(session.machine.token == nil)
+    expect(session.states, equals: ["tokensInvalid"])
+    expect(session.machine.token == nil)
     let served = session.ask()
-    #expect(session.answer(to: served) == .credentials)
+    expect(session.answer(to: served), equals: .credentials)
     let waiting = session.ask(refresh: true, wait: .seconds(300))
     session.advance(by: 299)
-    #expect(session.answer(to: waiting) == nil)
-    #expect(session.calls == [])
+    expect(session.answer(to: waiting) == nil)
+    expect(session.calls, equals: [])
     session.login(fixtures.clientToken(), expires: 900)
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: waiting) == .credentials)
-    #expect(session.states == ["tokensInvalid", "signedIn"])
+    expect(session.answer(to: waiting), equals: .credentials)
+    expect(session.states, equals: ["tokensInvalid", "signedIn"])
   }
 
   @Test func aWaiterIsToldThatTheTokenHasExpired() {
@@ -152,27 +155,27 @@ struct SignInTokenTests {
     session.advance(by: 900)
     let get = session.ask()
     session.advance(by: 5)
-    #expect(session.answer(to: get) == .refused(.signInRequired))
-    #expect(session.refusal(of: get)?.message == "the developer token has run out")
+    expect(session.answer(to: get), equals: .refused(.signInRequired))
+    expect(session.refusal(of: get)?.message, equals: "the developer token has run out")
   }
 
   @Test func anExchangeUnderWayMayOutlastItsToken() {
     var session = SessionDriver(.none)
     let login = session.login(fixtures.clientToken(), expires: 10)
     session.advance(by: 15)
-    #expect(session.states == [])
+    expect(session.states, equals: [])
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: login) == .state)
-    #expect(session.states == ["signedIn", "tokensInvalid"])
+    expect(session.answer(to: login), equals: .state)
+    expect(session.states, equals: ["signedIn", "tokensInvalid"])
   }
 
   @Test func aTokenThatSeemsExpiredIsSentToCognito() {
     var session = SessionDriver(.none)
     let login = session.login(fixtures.clientToken(), expires: -3600)
-    #expect(session.calls == [fixtures.exchange()])
+    expect(session.calls, equals: [fixtures.exchange()])
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: login) == .state)
-    #expect(session.states == ["signedIn"])
+    expect(session.answer(to: login), equals: .state)
+    expect(session.states, equals: ["signedIn"])
   }
 
   @Test func aTokenThatIsRefusedLaterNeedsALogin() {
@@ -182,13 +185,13 @@ struct SignInTokenTests {
     session.advance(by: 60)
     let get = session.ask(refresh: true, wait: .seconds(60))
     session.finish(fixtures.refusedToken)
-    #expect(session.states == ["tokensInvalid"])
-    #expect(session.openCalls.isEmpty)
-    #expect(session.machine.token == nil)
+    expect(session.states, equals: ["tokensInvalid"])
+    expect(session.openCalls.isEmpty)
+    expect(session.machine.token == nil)
     let late = session.ask(refresh: true, wait: .zero)
-    #expect(session.refusal(of: late)?.message.contains("no longer accepted") == true)
+    expect(session.refusal(of: late)?.message.contains("no longer accepted") == true)
     session.signIn(fixtures.clientToken())
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.answer(to: get), equals: .credentials)
   }
 
   @Test func aTokenRequestGetsTheClientsToken() {
@@ -196,20 +199,20 @@ struct SignInTokenTests {
     session.login(fixtures.clientToken(), expires: 900)
     session.finish(fixtures.credentials())
     let token = session.ask(.token)
-    #expect(session.answer(to: token) == .token)
-    #expect(session.calls.count == 1)
+    expect(session.answer(to: token), equals: .token)
+    expect(session.calls.count, equals: 1)
   }
 
   @Test func aClientsTokenIsNotGivenBeforeItIsAccepted() {
     var session = SessionDriver(.none)
     let token = session.ask(.token, wait: .seconds(60))
     session.login(fixtures.clientToken(), expires: 900)
-    #expect(session.answer(to: token) == nil)
+    expect(session.answer(to: token) == nil)
     session.finish(fixtures.refusedToken)
-    #expect(session.answer(to: token) == nil)
+    expect(session.answer(to: token) == nil)
     session.login(fixtures.clientToken(), expires: 900)
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: token) == .token)
+    expect(session.answer(to: token), equals: .token)
   }
 
   // MARK: Beside a backend
@@ -220,14 +223,14 @@ struct SignInTokenTests {
     session.finish(fixtures.credentials(of: fixtures.other))
     session.forgetAll()
     session.advance(by: 1000)
-    #expect(session.announcements == [])
+    expect(session.announcements, equals: [])
     session.ask(refresh: true)
     // The backend does not say whose the client's identity is: it must not link its user with it.
-    #expect(session.calls == [fixtures.callback(forced: true)])
+    expect(session.calls, equals: [fixtures.callback(forced: true)])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.machine.state == .signedIn(.host))
-    #expect(session.identityChanges == [fixtures.changed(fixtures.other, fixtures.identity)])
+    expect(session.machine.state, equals: .signedIn(.host))
+    expect(session.identityChanges, equals: [fixtures.changed(fixtures.other, fixtures.identity)])
   }
 
   @Test func aBackendGivesTheNextTokenWithinARefresh() {
@@ -237,20 +240,20 @@ struct SignInTokenTests {
     session.advance(by: 60)
     let get = session.ask(refresh: true)
     session.finish(fixtures.refusedToken)
-    #expect(session.calls == [fixtures.exchange(), fixtures.callback(forced: true)])
+    expect(session.calls, equals: [fixtures.exchange(), fixtures.callback(forced: true)])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: get) == .credentials)
-    #expect(session.states == [])
+    expect(session.answer(to: get), equals: .credentials)
+    expect(session.states, equals: [])
   }
 
   @Test func aBadTokenFailsTheSignInBesideABackendToo() {
     var session = SessionDriver(.host)
     let login = session.login(fixtures.clientToken())
     session.finish(fixtures.refusedToken)
-    #expect(session.answer(to: login) == .refused(.tokenRejected))
-    #expect(session.machine.state == .signedOut(byUser: false))
-    #expect(session.calls.count == 1)
+    expect(session.answer(to: login), equals: .refused(.tokenRejected))
+    expect(session.machine.state, equals: .signedOut(byUser: false))
+    expect(session.calls.count, equals: 1)
   }
 }
 
@@ -273,12 +276,13 @@ struct TokenFileTests {
     session.finish(.fileToken(Secret("one")))
     session.finish(.identity(fixtures.identity))
     session.finish(fixtures.credentials())
-    #expect(
-      session.calls == [
+    expect(
+      session.calls,
+      equals: [
         .readTokenFile, .getID(logins: login("one")), fixtures.exchange(login("one")),
       ])
-    #expect(session.answer(to: get) == .credentials)
-    #expect(session.machine.state == .signedIn(.tokenFile))
+    expect(session.answer(to: get), equals: .credentials)
+    expect(session.machine.state, equals: .signedIn(.tokenFile))
   }
 
   @Test func theTokenFileIsReadForEachRefresh() {
@@ -291,7 +295,7 @@ struct TokenFileTests {
     session.advance(by: 60)
     session.ask(refresh: true)
     session.finish(.fileToken(Secret("two")))
-    #expect(session.calls == [.readTokenFile, fixtures.exchange(login("two"))])
+    expect(session.calls, equals: [.readTokenFile, fixtures.exchange(login("two"))])
   }
 
   @Test func anExpiredFileTokenIsRetriedWithTheNextOne() {
@@ -300,42 +304,42 @@ struct TokenFileTests {
     session.finish(.fileToken(Secret("old")))
     session.finish(.identity(fixtures.identity))
     session.finish(fixtures.refusedToken)
-    #expect(session.machine.state == .signedOut(byUser: false))
+    expect(session.machine.state, equals: .signedOut(byUser: false))
     session.advance(by: 5)
     let get = session.ask()
     session.finish(.fileToken(Secret("new")))
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.answer(to: get), equals: .credentials)
   }
 
   @Test func anUnreadableTokenFileIsAFailureLikeOthers() {
     var session = SessionDriver(plan: plan())
     let get = session.ask()
     session.finish(fixtures.failed(.permanentConfiguration, .cognitoUnavailable))
-    #expect(session.answer(to: get) == .refused(.cognitoUnavailable))
-    #expect(session.openCalls.isEmpty)
+    expect(session.answer(to: get), equals: .refused(.cognitoUnavailable))
+    expect(session.openCalls.isEmpty)
   }
 
   @Test func anEmptyTokenFileIsRefusedBeforeAnyCall() {
     var session = SessionDriver(plan: plan())
     let get = session.ask()
     session.finish(.fileToken(Secret("")))
-    #expect(session.calls == [.readTokenFile])
-    #expect(session.answer(to: get) == .refused(.cognitoUnavailable))
+    expect(session.calls, equals: [.readTokenFile])
+    expect(session.answer(to: get), equals: .refused(.cognitoUnavailable))
   }
 
   @Test func besideABackendTheFilesLoginIsLinked() {
     var session = SessionDriver(plan: plan(.host))
     session.ask()
     session.finish(.fileToken(Secret("one")))
-    #expect(session.calls.last == fixtures.callback(logins: login("one"), session: nil))
+    expect(session.calls.last, equals: fixtures.callback(logins: login("one"), session: nil))
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.machine.state == .signedIn(.host))
+    expect(session.machine.state, equals: .signedIn(.host))
     session.advance(by: 60)
     session.askForAWholeHour()
     // The held token needs no callback, and so no file.
-    #expect(session.calls.last == fixtures.exchange())
+    expect(session.calls.last, equals: fixtures.exchange())
   }
 
   @Test func addedLoginsDoNotMakeTheFilesLoginStale() {
@@ -348,10 +352,10 @@ struct TokenFileTests {
     let login = session.login(fixtures.logins(Fixtures.google))
     session.finish(.fileToken(Secret("two")))
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: login) == .state)
-    #expect(session.calls.first == .readTokenFile)
-    #expect(session.machine.logins[Self.issuer] == Secret("two"))
-    #expect(session.machine.logins.logins.count == 2)
+    expect(session.answer(to: login), equals: .state)
+    expect(session.calls.first, equals: .readTokenFile)
+    expect(session.machine.logins[Self.issuer], equals: Secret("two"))
+    expect(session.machine.logins.logins.count, equals: 2)
   }
 
   @Test func afterALogoutALoginUsesTheTokenFileAgain() {
@@ -363,13 +367,13 @@ struct TokenFileTests {
     session.send(.loggedOut)
     session.forgetAll()
     let get = session.ask(wait: .seconds(60))
-    #expect(session.calls == [])
+    expect(session.calls, equals: [])
     let login = session.login(.host)
     session.finish(.fileToken(Secret("two")))
     session.finish(.identity(fixtures.identity))
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: login) == .state)
-    #expect(session.answer(to: get) == .credentials)
-    #expect(session.machine.state == .signedIn(.tokenFile))
+    expect(session.answer(to: login), equals: .state)
+    expect(session.answer(to: get), equals: .credentials)
+    expect(session.machine.state, equals: .signedIn(.tokenFile))
   }
 }

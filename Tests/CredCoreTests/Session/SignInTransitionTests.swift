@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 /// From one kind of sign-in to another: what is kept, dropped and fetched anew (the mobile
@@ -12,10 +13,10 @@ struct SignInTransitionTests {
     session.beGuest()
     session.forgetAll()
     session.login(fixtures.logins(Fixtures.facebook))
-    #expect(session.calls == [fixtures.exchange(facebook)])
-    #expect(session.machine.credentials == nil)
+    expect(session.calls, equals: [fixtures.exchange(facebook)])
+    expect(session.machine.credentials == nil)
     session.finish(fixtures.credentials())
-    #expect(session.announcements == [.state(.signedIn(.logins)), fixtures.refreshed])
+    expect(session.announcements, equals: [.state(.signedIn(.logins)), fixtures.refreshed])
   }
 
   @Test func aLoginThatIsLinkedElsewhereBringsItsOwnIdentity() {
@@ -24,11 +25,11 @@ struct SignInTransitionTests {
     session.forgetAll()
     let login = session.login(fixtures.logins(Fixtures.facebook))
     session.finish(fixtures.failed(.conflict, .identityConflict))
-    #expect(session.calls.last == .getID(logins: facebook))
+    expect(session.calls.last, equals: .getID(logins: facebook))
     session.finish(.identity(fixtures.other))
     session.finish(fixtures.credentials(of: fixtures.other))
-    #expect(session.answer(to: login) == .state)
-    #expect(session.identityChanges == [fixtures.changed(fixtures.identity, fixtures.other)])
+    expect(session.answer(to: login), equals: .state)
+    expect(session.identityChanges, equals: [fixtures.changed(fixtures.identity, fixtures.other)])
   }
 
   @Test func aGuestStaysAGuestAfterARefusedLogin() {
@@ -37,12 +38,12 @@ struct SignInTransitionTests {
     session.forgetAll()
     let login = session.login(fixtures.logins(Fixtures.facebook))
     session.finish(fixtures.refusedToken)
-    #expect(session.answer(to: login) == .refused(.tokenRejected))
-    #expect(session.machine.state == .guest)
-    #expect(session.machine.identityID == fixtures.identity)
-    #expect(session.announcements == [])
+    expect(session.answer(to: login), equals: .refused(.tokenRejected))
+    expect(session.machine.state, equals: .guest)
+    expect(session.machine.identityID, equals: fixtures.identity)
+    expect(session.announcements, equals: [])
     let get = session.ask()
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.answer(to: get), equals: .credentials)
   }
 
   @Test func aGuestWithADeveloperTokenGetsItsIdentity() {
@@ -50,9 +51,10 @@ struct SignInTransitionTests {
     session.beGuest()
     session.forgetAll()
     session.signIn(fixtures.clientToken(fixtures.other), as: fixtures.other)
-    #expect(session.calls == [fixtures.exchange(fixtures.other)])
-    #expect(
-      session.announcements == [
+    expect(session.calls, equals: [fixtures.exchange(fixtures.other)])
+    expect(
+      session.announcements,
+      equals: [
         fixtures.changed(fixtures.identity, fixtures.other), .state(.signedIn(.developerToken)),
         fixtures.refreshed,
       ])
@@ -63,11 +65,11 @@ struct SignInTransitionTests {
     session.signIn(fixtures.clientToken())
     session.forgetAll()
     session.login(fixtures.logins(Fixtures.facebook))
-    #expect(session.calls == [.getID(logins: facebook)])
+    expect(session.calls, equals: [.getID(logins: facebook)])
     // The same identity, where they are linked: no news.
     session.finish(.identity(fixtures.identity))
     session.finish(fixtures.credentials())
-    #expect(session.announcements == [fixtures.refreshed])
+    expect(session.announcements, equals: [fixtures.refreshed])
   }
 
   @Test func fromARefusedPasswordToLoginsGetIdGivesTheIdentity() {
@@ -78,19 +80,19 @@ struct SignInTransitionTests {
     session.finish(fixtures.failed(.signInRequired, .signInRequired))
     session.forgetAll()
     session.login(fixtures.logins(Fixtures.facebook))
-    #expect(session.calls == [.getID(logins: facebook)])
+    expect(session.calls, equals: [.getID(logins: facebook)])
     session.finish(.identity(fixtures.other))
     session.finish(fixtures.credentials(of: fixtures.other))
-    #expect(session.identityChanges == [fixtures.changed(fixtures.identity, fixtures.other)])
-    #expect(session.states == ["signedIn"])
+    expect(session.identityChanges, equals: [fixtures.changed(fixtures.identity, fixtures.other)])
+    expect(session.states, equals: ["signedIn"])
   }
 
   @Test func fromLoginsToADeveloperTokenTheLoginsAreForgotten() {
     var session = SessionDriver(.none)
     session.signIn(fixtures.logins(Fixtures.facebook))
     session.signIn(fixtures.clientToken(fixtures.other), as: fixtures.other)
-    #expect(session.machine.logins.isEmpty)
-    #expect(session.calls.last == fixtures.exchange(fixtures.other))
+    expect(session.machine.logins.isEmpty)
+    expect(session.calls.last, equals: fixtures.exchange(fixtures.other))
   }
 
   @Test func fromLoginsToAPasswordTheLoginsAreForgotten() {
@@ -98,7 +100,7 @@ struct SignInTransitionTests {
     session.signIn(fixtures.logins(Fixtures.facebook))
     session.login(fixtures.password("alice"))
     session.finish(fixtures.accepted("alice"))
-    #expect(session.calls.last == fixtures.callback(session: fixtures.session("alice")))
+    expect(session.calls.last, equals: fixtures.callback(session: fixtures.session("alice")))
   }
 
   @Test func aHostSignInAfterAClientsTokenDropsItsIdentity() {
@@ -106,11 +108,11 @@ struct SignInTransitionTests {
     session.signIn(fixtures.clientToken(fixtures.other), as: fixtures.other)
     session.forgetAll()
     session.login(.host)
-    #expect(session.calls == [fixtures.callback()])
+    expect(session.calls, equals: [fixtures.callback()])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.identityChanges == [fixtures.changed(fixtures.other, fixtures.identity)])
-    #expect(session.states == [])
+    expect(session.identityChanges, equals: [fixtures.changed(fixtures.other, fixtures.identity)])
+    expect(session.states, equals: [])
   }
 
   // MARK: The host
@@ -121,22 +123,22 @@ struct SignInTransitionTests {
     session.beGuest()
     session.forgetAll()
     session.login(.host)
-    #expect(session.calls == [fixtures.callback(fixtures.identity)])
+    expect(session.calls, equals: [fixtures.callback(fixtures.identity)])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.states == ["signedIn"])
+    expect(session.states, equals: ["signedIn"])
   }
 
   @Test func aSecondHostSignInKeepsValidCredentials() {
     var session = SessionDriver()
     session.signIn()
     let login = session.login(.host)
-    #expect(session.calls == [fixtures.exchange()])
+    expect(session.calls, equals: [fixtures.exchange()])
     let get = session.ask()
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.answer(to: get), equals: .credentials)
     session.finish(fixtures.unavailable)
-    #expect(session.answer(to: login) == .state)
-    #expect(session.machine.credentials != nil)
+    expect(session.answer(to: login), equals: .state)
+    expect(session.machine.credentials != nil)
   }
 
   @Test func anUnavailableBackendFailsALoginAfterALogoutWhichMayBeRepeated() {
@@ -146,13 +148,13 @@ struct SignInTransitionTests {
     session.forgetAll()
     let first = session.login(.host)
     session.finish(fixtures.unavailable)
-    #expect(session.answer(to: first) == .refused(.backendUnavailable))
-    #expect(session.machine.state == .signedOut(byUser: true))
+    expect(session.answer(to: first), equals: .refused(.backendUnavailable))
+    expect(session.machine.state, equals: .signedOut(byUser: true))
     let second = session.login(.host)
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: second) == .state)
-    #expect(session.states == ["signedIn"])
+    expect(session.answer(to: second), equals: .state)
+    expect(session.states, equals: ["signedIn"])
   }
 
   @Test func aFailedHostSignInCountsAsAFailedRefresh() {
@@ -160,31 +162,31 @@ struct SignInTransitionTests {
     let get = session.ask(wait: .seconds(60))
     let login = session.login(.host)
     session.finish(fixtures.failed(.unknownUser, .backendRejected))
-    #expect(session.answer(to: login) == .refused(.backendRejected))
+    expect(session.answer(to: login), equals: .refused(.backendRejected))
     // The waiter is answered too, without another call.
-    #expect(session.answer(to: get) == .refused(.backendRejected))
-    #expect(session.calls.count == 2)
-    #expect(session.openCalls.count == 1)
-    #expect(session.machine.failures == 1)
+    expect(session.answer(to: get), equals: .refused(.backendRejected))
+    expect(session.calls.count, equals: 2)
+    expect(session.openCalls.count, equals: 1)
+    expect(session.machine.failures, equals: 1)
   }
 
   @Test func aLoginEndsARefusalOfTheHost() {
     var session = SessionDriver()
     let get = session.ask(wait: .seconds(60))
     session.finish(fixtures.failed(.signInRequired, .signInRequired))
-    #expect(session.machine.state == .tokensInvalid(.host))
+    expect(session.machine.state, equals: .tokensInvalid(.host))
     let login = session.login(.host)
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: login) == .state)
-    #expect(session.answer(to: get) == .credentials)
-    #expect(session.states == ["tokensInvalid", "signedIn"])
+    expect(session.answer(to: login), equals: .state)
+    expect(session.answer(to: get), equals: .credentials)
+    expect(session.states, equals: ["tokensInvalid", "signedIn"])
   }
 
   @Test func withoutAnUnattendedSourceAHostSignInIsRefusedAtOnce() {
     var session = SessionDriver(.password)
     let login = session.login(.host)
-    #expect(session.answer(to: login) == .refused(.signInRequired))
-    #expect(session.machine.nextWake == .distantFuture)
+    expect(session.answer(to: login), equals: .refused(.signInRequired))
+    expect(session.machine.nextWake, equals: .distantFuture)
   }
 }

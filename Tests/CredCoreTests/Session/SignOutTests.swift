@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -14,20 +15,21 @@ struct SignOutTests {
     session.finish(fixtures.credentials())
     session.forget()
     let actions = session.send(.loggedOut)
-    #expect(
-      actions == [
+    expect(
+      actions,
+      equals: [
         .credentialsChanged, .announce(fixtures.changed(fixtures.identity, nil)),
         .announce(.state(.signedOut(byUser: true))),
       ])
     let machine = session.machine
-    #expect(machine.credentials == nil && machine.token == nil && machine.identityID == nil)
-    #expect(machine.logins.isEmpty)
-    #expect(machine.nextWake == .distantFuture)
+    expect(machine.credentials == nil && machine.token == nil && machine.identityID == nil)
+    expect(machine.logins.isEmpty)
+    expect(machine.nextWake, equals: .distantFuture)
     session.forgetAll()
     session.login(.host)
-    #expect(session.calls == [fixtures.callback()])
+    expect(session.calls, equals: [fixtures.callback()])
     session.finish(fixtures.token())
-    #expect(session.calls.last == fixtures.exchange())
+    expect(session.calls.last, equals: fixtures.exchange())
   }
 
   @Test func anotherPersonOfTheSameUidGetsNothingOfTheFormer() {
@@ -35,14 +37,14 @@ struct SignOutTests {
     session.signIn()
     session.send(.userChanged)
     let machine = session.machine
-    #expect(machine.credentials == nil && machine.token == nil && machine.identityID == nil)
+    expect(machine.credentials == nil && machine.token == nil && machine.identityID == nil)
     session.forgetAll()
     // Unlike after a logout the host signs in at once, and without the old IdentityId.
     let get = session.ask()
-    #expect(session.calls == [fixtures.callback()])
+    expect(session.calls, equals: [fixtures.callback()])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.answer(to: get), equals: .credentials)
   }
 
   @Test func aCallForTheFormerPersonIsDropped() {
@@ -52,15 +54,15 @@ struct SignOutTests {
     session.send(.userChanged)
     session.forgetAll()
     session.finish(call: callback, fixtures.token())
-    #expect(session.machine.identityID == nil)
-    #expect(session.machine.token == nil)
+    expect(session.machine.identityID == nil)
+    expect(session.machine.token == nil)
   }
 
   @Test func aSecondLogoutIsNotAnnounced() {
     var session = SessionDriver()
     session.send(.loggedOut)
     session.forget()
-    #expect(session.send(.loggedOut) == [])
+    expect(session.send(.loggedOut), equals: [])
   }
 
   @Test func theHostDoesNotSignInAgainAfterALogout() {
@@ -69,9 +71,9 @@ struct SignOutTests {
     session.send(.loggedOut)
     let get = session.ask(refresh: true, wait: .seconds(300))
     session.advance(by: 300)
-    #expect(session.answer(to: get) == .refused(.signInRequired))
-    #expect(session.refusal(of: get)?.message == "signed out")
-    #expect(session.calls == [])
+    expect(session.answer(to: get), equals: .refused(.signInRequired))
+    expect(session.refusal(of: get)?.message, equals: "signed out")
+    expect(session.calls, equals: [])
   }
 
   @Test func outcomesAfterALogoutAreDropped() {
@@ -81,8 +83,8 @@ struct SignOutTests {
     session.send(.loggedOut)
     session.forgetAll()
     session.finish(call: callback, fixtures.token())
-    #expect(session.actions == [])
-    #expect(session.machine.identityID == nil && session.machine.token == nil)
+    expect(session.actions, equals: [])
+    expect(session.machine.identityID == nil && session.machine.token == nil)
   }
 
   @Test func anAcceptedPasswordAfterALogoutIsDropped() {
@@ -90,22 +92,22 @@ struct SignOutTests {
     let login = session.login(fixtures.password("alice"))
     let call = session.openCalls.keys.max() ?? 0
     session.send(.loggedOut)
-    #expect(session.answer(to: login) == .refused(.signInFailed))
+    expect(session.answer(to: login), equals: .refused(.signInFailed))
     session.finish(call: call, fixtures.accepted("alice"))
-    #expect(session.machine.state == .signedOut(byUser: true))
-    #expect(session.openCalls.isEmpty)
+    expect(session.machine.state, equals: .signedOut(byUser: true))
+    expect(session.openCalls.isEmpty)
   }
 
   @Test func waitersKeepWaitingAfterALogout() {
     var session = SessionDriver()
     let get = session.ask(wait: .seconds(60))
     session.send(.loggedOut)
-    #expect(session.answer(to: get) == nil)
+    expect(session.answer(to: get) == nil)
     session.advance(by: 30)
     session.login(.host)
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.answer(to: get), equals: .credentials)
   }
 
   @Test func afterALogoutOnlyAGuestIsFetched() {
@@ -114,14 +116,14 @@ struct SignOutTests {
     session.send(.loggedOut)
     session.forgetAll()
     session.beGuest()
-    #expect(session.calls == [.getID(logins: LoginsMap()), fixtures.guestExchange()])
-    #expect(session.machine.state == .guest)
+    expect(session.calls, equals: [.getID(logins: LoginsMap()), fixtures.guestExchange()])
+    expect(session.machine.state, equals: .guest)
     // Not even by forgetting the guest.
     session.send(.cleared(.identity))
-    #expect(session.machine.state == .signedOut(byUser: true))
+    expect(session.machine.state, equals: .signedOut(byUser: true))
     session.forgetAll()
     session.ask()
-    #expect(session.calls == [.getID(logins: LoginsMap())])
+    expect(session.calls, equals: [.getID(logins: LoginsMap())])
   }
 
   // MARK: clear
@@ -129,11 +131,11 @@ struct SignOutTests {
   @Test func clearingCredentialsKeepsTheSignIn() {
     var session = SessionDriver()
     session.signIn()
-    #expect(session.send(.cleared(.credentials)) == [.credentialsChanged])
-    #expect(session.machine.identityID == fixtures.identity)
-    #expect(session.machine.state == .signedIn(.host))
+    expect(session.send(.cleared(.credentials)), equals: [.credentialsChanged])
+    expect(session.machine.identityID, equals: fixtures.identity)
+    expect(session.machine.state, equals: .signedIn(.host))
     session.ask()
-    #expect(session.calls == [fixtures.exchange()])
+    expect(session.calls, equals: [fixtures.exchange()])
   }
 
   @Test func anOutcomeFromBeforeAClearIsDropped() {
@@ -143,11 +145,11 @@ struct SignOutTests {
     let get = session.ask(refresh: true)
     let old = session.openCalls.keys.max() ?? 0
     session.send(.cleared(.credentials))
-    #expect(session.calls.count == 2)
+    expect(session.calls.count, equals: 2)
     session.finish(call: old, fixtures.credentials())
-    #expect(session.machine.credentials == nil)
+    expect(session.machine.credentials == nil)
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.answer(to: get), equals: .credentials)
   }
 
   /// What was asked for before is dropped, and the sign-in fetches it anew.
@@ -159,17 +161,17 @@ struct SignOutTests {
     session.finish(fixtures.token())
     let old = session.openCalls.keys.max() ?? 0
     session.send(.cleared(scope))
-    #expect((session.machine.identityID == nil) == (scope == .identity))
-    #expect(session.answer(to: login) == nil)
+    expect((session.machine.identityID == nil), equals: (scope == .identity))
+    expect(session.answer(to: login) == nil)
     session.finish(call: old, fixtures.credentials())
-    #expect(session.machine.credentials == nil)
+    expect(session.machine.credentials == nil)
     if scope == .identity {
-      #expect(session.calls.last == fixtures.callback(session: fixtures.session("alice")))
+      expect(session.calls.last, equals: fixtures.callback(session: fixtures.session("alice")))
       session.finish(fixtures.token())
     }
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: login) == .state)
-    #expect(session.machine.state == .signedIn(.password(fixtures.session("alice"))))
+    expect(session.answer(to: login), equals: .state)
+    expect(session.machine.state, equals: .signedIn(.password(fixtures.session("alice"))))
   }
 
   @Test func aClearKeepsThePause() {
@@ -178,30 +180,30 @@ struct SignOutTests {
     session.finish(fixtures.failed(.throttled(retryAfter: .seconds(60)), .throttled))
     session.send(.cleared(.credentials))
     let get = session.ask()
-    #expect(session.answer(to: get) == .refused(.throttled))
-    #expect(session.calls.count == 1)
+    expect(session.answer(to: get), equals: .refused(.throttled))
+    expect(session.calls.count, equals: 1)
   }
 
   @Test func clearingTheIdentityForgetsAndAnnouncesIt() {
     var session = SessionDriver()
     session.signIn()
     session.send(.cleared(.identity))
-    #expect(session.announcements == [fixtures.changed(fixtures.identity, nil)])
-    #expect(session.machine.token == nil)
+    expect(session.announcements, equals: [fixtures.changed(fixtures.identity, nil)])
+    expect(session.machine.token == nil)
     session.ask()
-    #expect(session.calls == [fixtures.callback()])
+    expect(session.calls, equals: [fixtures.callback()])
     session.forget()
     session.finish(fixtures.token())
-    #expect(session.identityChanges == [fixtures.changed(nil, fixtures.identity)])
+    expect(session.identityChanges, equals: [fixtures.changed(nil, fixtures.identity)])
   }
 
   @Test func clearingTheIdentityKeepsAPasswordSession() {
     var session = SessionDriver(.password)
     session.signIn("alice")
     session.send(.cleared(.identity))
-    #expect(session.machine.state == .signedIn(.password(fixtures.session("alice"))))
+    expect(session.machine.state, equals: .signedIn(.password(fixtures.session("alice"))))
     session.ask()
-    #expect(session.calls.last == fixtures.callback(session: fixtures.session("alice")))
+    expect(session.calls.last, equals: fixtures.callback(session: fixtures.session("alice")))
   }
 
   @Test func clearingTheIdentityEndsASignInByTokens() {
@@ -211,11 +213,12 @@ struct SignOutTests {
       session.signIn(signIn)
       session.forget()
       session.send(.cleared(.identity))
-      #expect(
-        session.announcements == [
+      expect(
+        session.announcements,
+        equals: [
           fixtures.changed(fixtures.identity, nil), .state(.signedOut(byUser: false)),
         ])
-      #expect(session.machine.logins.isEmpty && session.machine.token == nil)
+      expect(session.machine.logins.isEmpty && session.machine.token == nil)
     }
   }
 
@@ -223,9 +226,9 @@ struct SignOutTests {
     var session = SessionDriver(.none, guests: true)
     session.beGuest()
     session.send(.cleared(.identity))
-    #expect(session.machine.state == .signedOut(byUser: false))
+    expect(session.machine.state, equals: .signedOut(byUser: false))
     session.ask()
-    #expect(session.calls.last == .getID(logins: LoginsMap()))
+    expect(session.calls.last, equals: .getID(logins: LoginsMap()))
   }
 
   @Test func aPendingSignInDoesNotRestoreWhatWasCleared() {
@@ -233,10 +236,10 @@ struct SignOutTests {
     session.signIn("alice")
     let login = session.login(fixtures.password("alice"))
     session.send(.cleared(.identity))
-    #expect(session.answer(to: login) == .refused(.signInFailed))
+    expect(session.answer(to: login), equals: .refused(.signInFailed))
     session.finish(fixtures.refusedPassword)
-    #expect(session.machine.credentials == nil)
-    #expect(session.machine.identityID == nil)
+    expect(session.machine.credentials == nil)
+    expect(session.machine.identityID == nil)
   }
 
   // MARK: release
@@ -245,20 +248,20 @@ struct SignOutTests {
     var session = SessionDriver(.password)
     let waiting = [session.ask(wait: .seconds(60)), session.ask(.token, wait: .seconds(60))]
     session.send(.released)
-    #expect(waiting.allSatisfy { session.answer(to: $0) == .refused(.signInRequired) })
-    #expect(session.machine.state == .signedOut(byUser: false))
-    #expect(session.announcements == [])
-    #expect(session.machine.waiterCount == 0)
+    expect(waiting.allSatisfy { session.answer(to: $0) == .refused(.signInRequired) })
+    expect(session.machine.state, equals: .signedOut(byUser: false))
+    expect(session.announcements, equals: [])
+    expect(session.machine.waiterCount, equals: 0)
   }
 
   @Test func releaseKeepsWaitersForARefresh() {
     var session = SessionDriver()
     let get = session.ask()
     session.send(.released)
-    #expect(session.answer(to: get) == nil)
+    expect(session.answer(to: get) == nil)
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.answer(to: get), equals: .credentials)
   }
 
   @Test func releaseKeepsWaitersOfASignInUnderWay() {
@@ -266,7 +269,7 @@ struct SignOutTests {
     let get = session.ask(wait: .seconds(60))
     session.login(fixtures.password("alice"))
     session.send(.released)
-    #expect(session.answer(to: get) == nil)
+    expect(session.answer(to: get) == nil)
   }
 }
 
@@ -323,10 +326,10 @@ struct ProfileChangeTests {
   ) throws {
     let before = try profile(Self.base)
     let after = try profile(Self.base.replacing(old, with: new, maxReplacements: 1))
-    #expect(before != after)
-    #expect(before.change(to: after) == change)
-    #expect(after.change(to: before) == change)
-    #expect(before.change(to: before) == .nothingHeld)
+    expect(before != after)
+    expect(before.change(to: after), equals: change)
+    expect(after.change(to: before), equals: change)
+    expect(before.change(to: before), equals: .nothingHeld)
   }
 
   // MARK: What a session makes of it
@@ -338,19 +341,19 @@ struct ProfileChangeTests {
     session.signIn()
     let held = session.machine.credentials
     session.forget()
-    #expect(session.send(.profileChanged(plan, .nothingHeld)) == [])
-    #expect(session.machine.credentials == held)
+    expect(session.send(.profileChanged(plan, .nothingHeld)), equals: [])
+    expect(session.machine.credentials, equals: held)
   }
 
   @Test func aPauseEndsWhenTheProfileChanges() {
     var session = SessionDriver()
     let get = session.ask(wait: .seconds(60))
     session.finish(fixtures.failed(.permanentConfiguration, .poolMisconfigured))
-    #expect(session.answer(to: get) != nil)
+    expect(session.answer(to: get) != nil)
     session.forgetAll()
     session.send(.profileChanged(plan, .nothingHeld))
     session.ask()
-    #expect(session.calls == [fixtures.callback()])
+    expect(session.calls, equals: [fixtures.callback()])
   }
 
   @Test func anotherRoleGivesOtherCredentialsToTheSameUser() {
@@ -358,13 +361,13 @@ struct ProfileChangeTests {
     session.signIn()
     session.forgetAll()
     session.send(.profileChanged(plan, .credentials))
-    #expect(session.machine.credentials == nil)
-    #expect(session.machine.identityID == fixtures.identity)
+    expect(session.machine.credentials == nil)
+    expect(session.machine.identityID, equals: fixtures.identity)
     let get = session.ask()
     // The token is the user's, whatever the role.
-    #expect(session.calls == [fixtures.exchange()])
+    expect(session.calls, equals: [fixtures.exchange()])
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.answer(to: get), equals: .credentials)
   }
 
   @Test func aCallForTheOldRoleIsDroppedAndMadeAnew() {
@@ -377,14 +380,14 @@ struct ProfileChangeTests {
     basic.flow = .basic
     session.send(.profileChanged(basic, .credentials))
     session.finish(call: exchange, fixtures.credentials())
-    #expect(session.machine.credentials == nil)
-    #expect(session.answer(to: get) == nil)
+    expect(session.machine.credentials == nil)
+    expect(session.answer(to: get) == nil)
     guard case .assumeRole? = session.calls.last else {
       Issue.record("asked for \(session.calls)")
       return
     }
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.answer(to: get), equals: .credentials)
   }
 
   @Test func anotherPoolBeginsTheSessionAnew() {
@@ -393,9 +396,9 @@ struct ProfileChangeTests {
     session.forgetAll()
     session.send(.profileChanged(plan, .identity))
     let machine = session.machine
-    #expect(machine.credentials == nil && machine.token == nil && machine.identityID == nil)
+    expect(machine.credentials == nil && machine.token == nil && machine.identityID == nil)
     session.ask()
-    #expect(session.calls == [fixtures.callback()])
+    expect(session.calls, equals: [fixtures.callback()])
   }
 
   @Test func aLogoutHoldsAcrossAnotherPool() {
@@ -405,16 +408,16 @@ struct ProfileChangeTests {
     session.forgetAll()
     session.send(.profileChanged(plan, .identity))
     let get = session.ask(wait: .zero)
-    #expect(session.calls == [])
-    #expect(session.answer(to: get) == .refused(.signInRequired))
+    expect(session.calls, equals: [])
+    expect(session.answer(to: get), equals: .refused(.signInRequired))
   }
 
   @Test func aSignInThatTheNewProfileDoesNotAllowIsRefused() {
     var session = SessionDriver()
     let login = session.login(.host)
     session.send(.profileChanged(SessionPlan(backend: .none), .identity))
-    #expect(session.answer(to: login) == .refused(.signInFailed))
-    #expect(session.machine.nextWake == .distantFuture)
+    expect(session.answer(to: login), equals: .refused(.signInFailed))
+    expect(session.machine.nextWake, equals: .distantFuture)
   }
 
   @Test func aPasswordUnderCheckIsNotSentAgain() {
@@ -422,10 +425,10 @@ struct ProfileChangeTests {
     let login = session.login(.password(username: "alice", password: Secret("x")))
     let before = session.calls.count
     session.send(.profileChanged(SessionPlan(backend: .password), .credentials))
-    #expect(session.calls.count == before)
+    expect(session.calls.count, equals: before)
     session.finish(.signedIn(BackendSession(token: Secret("s"), developerUserIdentifier: nil)))
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: login) == .state)
+    expect(session.answer(to: login), equals: .state)
   }
 }

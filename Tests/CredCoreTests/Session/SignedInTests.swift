@@ -18,23 +18,23 @@ struct SignedInTests {
   }
 
   @Test func eachMeansHasItsWord() {
-    #expect(signedIn(SessionDriver(.host)) == nil)
+    expect(signedIn(SessionDriver(.host)) == nil)
     var host = SessionDriver(.host)
     host.signIn()
-    #expect(signedIn(host) == SignedIn(by: .host, username: "unix"))
+    expect(signedIn(host), equals: SignedIn(by: .host, username: "unix"))
     var password = SessionDriver(.password)
     password.signIn("alice@example.com")
-    #expect(signedIn(password) == SignedIn(by: .password, username: "alice@example.com"))
+    expect(signedIn(password), equals: SignedIn(by: .password, username: "alice@example.com"))
     var guest = SessionDriver(.none, guests: true)
     guest.beGuest()
-    #expect(signedIn(guest) == SignedIn(by: .guest))
+    expect(signedIn(guest), equals: SignedIn(by: .guest))
     var logins = SessionDriver(.none)
     logins.signIn(fixtures.logins(Fixtures.facebook))
-    #expect(signedIn(logins) == SignedIn(by: .logins))
+    expect(signedIn(logins), equals: SignedIn(by: .logins))
     var token = SessionDriver(.none)
     token.login(fixtures.clientToken(), expires: 900)
     token.finish(fixtures.credentials(), after: 0)
-    #expect(signedIn(token) == SignedIn(by: .token, until: WallTime(milliseconds: 900_000)))
+    expect(signedIn(token), equals: SignedIn(by: .token, until: WallTime(milliseconds: 900_000)))
   }
 
   /// The mobile SDKs distinguish these two states.
@@ -44,8 +44,8 @@ struct SignedInTests {
     session.advance(by: 1000)
     session.ask(refresh: true)
     session.finish(fixtures.failed(.signInRequired, .signInRequired))
-    #expect(session.machine.state.reported == .tokensInvalid)
-    #expect(signedIn(session) == SignedIn(by: .password, username: "alice"))
+    expect(session.machine.state.reported, equals: .tokensInvalid)
+    expect(signedIn(session), equals: SignedIn(by: .password, username: "alice"))
   }
 
   @Test func theProvidersNameForAUserIsInItsToken() throws {
@@ -56,16 +56,16 @@ struct SignedInTests {
     session.login(.logins(logins), loginsExpire: [Fixtures.facebook: 50, Fixtures.google: 600])
     session.finish(.identity(fixtures.identity), after: 0)
     session.finish(fixtures.credentials(), after: 0)
-    #expect(
-      signedIn(session)
-        == SignedIn(by: .logins, subject: "1234", until: WallTime(milliseconds: 600_000)))
+    expect(
+      signedIn(session),
+      equals: SignedIn(by: .logins, subject: "1234", until: WallTime(milliseconds: 600_000)))
   }
 
   @Test(arguments: [#"{"sub":"a\u0007b"}"#, #"{"sub":""}"#, #"{"sub":5}"#, "[]"])
   func aNameThatIsNoneIsNotShown(_ claims: String) throws {
     var session = SessionDriver(.none)
     session.signIn(.logins(try LoginsMap([(Fixtures.google, jwt(claims))])))
-    #expect(signedIn(session) == SignedIn(by: .logins))
+    expect(signedIn(session), equals: SignedIn(by: .logins))
   }
 
   @Test func aDeveloperTokenNamesItsUser() throws {
@@ -74,6 +74,6 @@ struct SignedInTests {
     let token = try DeveloperToken(jwt(claims))
     var session = SessionDriver(.none)
     session.signIn(.developerToken(identityID: fixtures.identity, token: token))
-    #expect(signedIn(session)?.username == "al:ice")
+    expect(signedIn(session)?.username, equals: "al:ice")
   }
 }

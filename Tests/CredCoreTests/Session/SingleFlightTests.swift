@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 /// One refresh for all callers, which no caller disturbs.
@@ -8,16 +9,16 @@ struct SingleFlightTests {
   @Test func aColdGetMakesOneCallbackAndOneExchange() {
     var session = SessionDriver()
     let waiter = session.ask()
-    #expect(session.calls == [fixtures.callback()])
+    expect(session.calls, equals: [fixtures.callback()])
     session.finish(fixtures.token())
     // The developer token goes to Cognito with the backend's identity: never through GetId.
-    #expect(session.calls == [fixtures.callback(), fixtures.exchange()])
-    #expect(session.answer(to: waiter) == nil)
+    expect(session.calls, equals: [fixtures.callback(), fixtures.exchange()])
+    expect(session.answer(to: waiter) == nil)
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: waiter) == .credentials)
-    #expect(session.calls.count == 2)
-    #expect(session.machine.state == .signedIn(.host))
-    #expect(session.machine.refreshCount == 1)
+    expect(session.answer(to: waiter), equals: .credentials)
+    expect(session.calls.count, equals: 2)
+    expect(session.machine.state, equals: .signedIn(.host))
+    expect(session.machine.refreshCount, equals: 1)
   }
 
   @Test func theReplyIsRenderedBeforeItIsGiven() {
@@ -25,8 +26,9 @@ struct SingleFlightTests {
     let waiter = session.ask()
     session.finish(fixtures.token())
     let actions = session.finish(fixtures.credentials())
-    #expect(
-      actions == [
+    expect(
+      actions,
+      equals: [
         .credentialsChanged, .announce(.refreshed(expiration: WallTime(milliseconds: 0))),
         .giveCredentials(waiter),
       ])
@@ -41,10 +43,10 @@ struct SingleFlightTests {
     session.finish(fixtures.token())
     let late = session.ask()
     session.finish(fixtures.credentials())
-    #expect(session.calls.count == 2)
-    #expect((waiters + [late]).allSatisfy { session.answer(to: $0) == .credentials })
-    #expect(session.actions.count { $0 == .giveCredentials(late) } == 1)
-    #expect(session.machine.waiterCount == 0)
+    expect(session.calls.count, equals: 2)
+    expect((waiters + [late]).allSatisfy { session.answer(to: $0) == .credentials })
+    expect(session.actions.count { $0 == .giveCredentials(late) }, equals: 1)
+    expect(session.machine.waiterCount, equals: 0)
   }
 
   @Test func refreshContinuesWhenItsFirstCallerLeaves() {
@@ -54,9 +56,9 @@ struct SingleFlightTests {
     session.leave(first)
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: first) == nil)
-    #expect(session.answer(to: second) == .credentials)
-    #expect(session.calls.count == 2)
+    expect(session.answer(to: first) == nil)
+    expect(session.answer(to: second), equals: .credentials)
+    expect(session.calls.count, equals: 2)
   }
 
   @Test func refreshContinuesWhenItsLastCallerLeaves() {
@@ -65,18 +67,18 @@ struct SingleFlightTests {
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
     let next = session.ask()
-    #expect(session.answer(to: next) == .credentials)
-    #expect(session.calls.count == 2)
+    expect(session.answer(to: next), equals: .credentials)
+    expect(session.calls.count, equals: 2)
   }
 
   @Test func aCallerThatLeavesDuringAPauseCancelsTheRetry() {
     var session = SessionDriver()
     let waiter = session.ask(wait: .seconds(300))
     session.finish(fixtures.failed())
-    #expect(session.wakesIn < .seconds(4))
+    expect(session.wakesIn < .seconds(4))
     session.leave(waiter)
-    #expect(session.machine.nextWake == .distantFuture)
-    #expect(session.calls.count == 1)
+    expect(session.machine.nextWake, equals: .distantFuture)
+    expect(session.calls.count, equals: 1)
   }
 
   @Test func anUnknownWaiterThatLeavesIsIgnored() {
@@ -84,7 +86,7 @@ struct SingleFlightTests {
     let waiter = session.ask()
     session.leave(99)
     session.finish(fixtures.failed(.unknownUser))
-    #expect(session.answer(to: waiter) == .refused(.backendUnavailable))
+    expect(session.answer(to: waiter), equals: .refused(.backendUnavailable))
   }
 
   @Test func aRepeatedOutcomeIsIgnored() {
@@ -92,22 +94,22 @@ struct SingleFlightTests {
     session.ask()
     session.finish(call: 1, fixtures.token())
     session.forget()
-    #expect(session.finish(call: 1, fixtures.token(of: fixtures.other)) == [])
-    #expect(session.finish(call: 1, fixtures.failed()) == [])
-    #expect(session.finish(call: 77, fixtures.credentials()) == [])
-    #expect(session.machine.identityID == fixtures.identity)
+    expect(session.finish(call: 1, fixtures.token(of: fixtures.other)), equals: [])
+    expect(session.finish(call: 1, fixtures.failed()), equals: [])
+    expect(session.finish(call: 77, fixtures.credentials()), equals: [])
+    expect(session.machine.identityID, equals: fixtures.identity)
     session.finish(call: 2, fixtures.credentials())
-    #expect(session.finish(call: 2, fixtures.failed()) == [])
-    #expect(session.machine.lastFailure == nil)
+    expect(session.finish(call: 2, fixtures.failed()), equals: [])
+    expect(session.machine.lastFailure == nil)
   }
 
   @Test func aTokenRequestMakesNoExchange() {
     var session = SessionDriver()
     let waiter = session.ask(.token)
     session.finish(fixtures.token())
-    #expect(session.answer(to: waiter) == .token)
-    #expect(session.calls == [fixtures.callback()])
-    #expect(session.machine.credentials == nil)
+    expect(session.answer(to: waiter), equals: .token)
+    expect(session.calls, equals: [fixtures.callback()])
+    expect(session.machine.credentials == nil)
   }
 
   @Test func aCallerForCredentialsJoinsARefreshForAToken() {
@@ -116,11 +118,11 @@ struct SingleFlightTests {
     session.advance(by: 0.1)
     let credentials = session.ask()
     session.finish(fixtures.token())
-    #expect(session.answer(to: token) == .token)
-    #expect(session.calls == [fixtures.callback(), fixtures.exchange()])
+    expect(session.answer(to: token), equals: .token)
+    expect(session.calls, equals: [fixtures.callback(), fixtures.exchange()])
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: credentials) == .credentials)
-    #expect(session.calls.count == 2)
+    expect(session.answer(to: credentials), equals: .credentials)
+    expect(session.calls.count, equals: 2)
   }
 
   @Test func aCallerForATokenJoinsARefreshForCredentials() {
@@ -128,8 +130,8 @@ struct SingleFlightTests {
     session.ask()
     let token = session.ask(.token)
     session.finish(fixtures.token())
-    #expect(session.answer(to: token) == .token)
-    #expect(session.calls.count == 2)
+    expect(session.answer(to: token), equals: .token)
+    expect(session.calls.count, equals: 2)
   }
 
   @Test func aTokenThatDoesNotSuitAWaiterIsFetchedAnewAfterTheExchange() {
@@ -138,11 +140,11 @@ struct SingleFlightTests {
     session.advance(by: 800)
     session.askForAWholeHour()
     let token = session.ask(.token, minimumLife: .seconds(600))
-    #expect(session.calls == [fixtures.exchange()])
+    expect(session.calls, equals: [fixtures.exchange()])
     session.finish(fixtures.credentials())
-    #expect(session.calls == [fixtures.exchange(), fixtures.callback(fixtures.identity)])
+    expect(session.calls, equals: [fixtures.exchange(), fixtures.callback(fixtures.identity)])
     session.finish(fixtures.token())
-    #expect(session.answer(to: token) == .token)
-    #expect(session.calls.count == 2)
+    expect(session.answer(to: token), equals: .token)
+    expect(session.calls.count, equals: 2)
   }
 }

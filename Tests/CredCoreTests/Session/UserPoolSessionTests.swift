@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -22,17 +23,17 @@ struct UserPoolSessionTests {
   @Test func aSignInBringsCredentialsByTheIDToken() {
     var session = SessionDriver.ofUserPool()
     let login = session.login(fixtures.poolSignIn())
-    #expect(session.calls == [.getID(logins: fixtures.poolLogins())])
+    expect(session.calls, equals: [.getID(logins: fixtures.poolLogins())])
     session.finish(.identity(fixtures.identity))
-    #expect(session.calls.last == fixtures.exchange(fixtures.poolLogins()))
+    expect(session.calls.last, equals: fixtures.exchange(fixtures.poolLogins()))
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: login) == .state)
-    #expect(session.machine.credentials != nil)
+    expect(session.answer(to: login), equals: .state)
+    expect(session.machine.credentials != nil)
     let shown = session.machine.signedIn(hostName: "host-alice") { _ in WallTime(milliseconds: 0) }
-    #expect(shown?.by == .userPool)
-    #expect(shown?.username == "alice")
-    #expect(shown?.subject == "s-1")
-    #expect(session.machine.state.isPersonal)
+    expect(shown?.by, equals: .userPool)
+    expect(shown?.username, equals: "alice")
+    expect(shown?.subject, equals: "s-1")
+    expect(session.machine.state.isPersonal)
   }
 
   @Test func theBasicFlowAsksCognitoForATokenFirst() {
@@ -40,11 +41,11 @@ struct UserPoolSessionTests {
       plan: SessionPlan(backend: .userPool(Fixtures.issuer), flow: .basic))
     session.login(fixtures.poolSignIn())
     session.finish(.identity(fixtures.identity))
-    #expect(
-      session.calls.last
-        == .getOpenIDToken(identityID: fixtures.identity, logins: fixtures.poolLogins()))
+    expect(
+      session.calls.last,
+      equals: .getOpenIDToken(identityID: fixtures.identity, logins: fixtures.poolLogins()))
     session.finish(fixtures.token())
-    #expect(session.calls.last == fixtures.assumeRole())
+    expect(session.calls.last, equals: fixtures.assumeRole())
   }
 
   @Test func aSignInOfAnotherPoolOrClientIsRefusedWithoutARequest() throws {
@@ -52,31 +53,31 @@ struct UserPoolSessionTests {
       pool: Fixtures.userPool, clientID: "2other", endpoint: Fixtures.issuer.endpoint)
     var session = SessionDriver.ofUserPool()
     let login = session.login(fixtures.poolSignIn(of: other))
-    #expect(session.answer(to: login) == .refused(.signInFailed))
-    #expect(session.calls == [])
-    #expect(session.machine.state == .signedOut(byUser: false))
+    expect(session.answer(to: login), equals: .refused(.signInFailed))
+    expect(session.calls, equals: [])
+    expect(session.machine.state, equals: .signedOut(byUser: false))
   }
 
   @Test func aSignInWithoutARefreshTokenIsRefused() {
     var session = SessionDriver.ofUserPool()
     let login = session.login(fixtures.poolSignIn(refresh: nil))
-    #expect(session.answer(to: login) == .refused(.signInFailed))
-    #expect(session.machine.state == .signedOut(byUser: false))
+    expect(session.answer(to: login), equals: .refused(.signInFailed))
+    expect(session.machine.state, equals: .signedOut(byUser: false))
   }
 
   @Test func anotherUserGetsAnotherIdentity() {
     var session = SessionDriver.ofUserPool()
     session.signInAtPool()
     session.login(fixtures.poolSignIn("bob", at: session.now))
-    #expect(session.calls == [.getID(logins: fixtures.poolLogins("bob"))])
-    #expect(session.machine.credentials == nil)
+    expect(session.calls, equals: [.getID(logins: fixtures.poolLogins("bob"))])
+    expect(session.machine.credentials == nil)
   }
 
   @Test func theSameUserKeepsTheIdentity() {
     var session = SessionDriver.ofUserPool()
     session.signInAtPool()
     session.login(fixtures.poolSignIn(at: session.now))
-    #expect(session.calls == [fixtures.exchange(fixtures.poolLogins())])
+    expect(session.calls, equals: [fixtures.exchange(fixtures.poolLogins())])
   }
 
   @Test func aGuestsIdentityBecomesTheUsers() {
@@ -84,15 +85,15 @@ struct UserPoolSessionTests {
     session.beGuest()
     session.forgetAll()
     session.login(fixtures.poolSignIn(at: session.now))
-    #expect(session.calls == [fixtures.exchange(fixtures.poolLogins())])
+    expect(session.calls, equals: [fixtures.exchange(fixtures.poolLogins())])
   }
 
   @Test func anUnavailableCognitoRefusesNoSignIn() {
     var session = SessionDriver.ofUserPool()
     let login = session.login(fixtures.poolSignIn())
     session.finish(fixtures.failed(.transient(retryAfter: nil), .cognitoUnavailable))
-    #expect(session.answer(to: login) == .state)
-    #expect(session.machine.state.reported == .signedIn)
+    expect(session.answer(to: login), equals: .state)
+    expect(session.machine.state.reported, equals: .signedIn)
   }
 
   // MARK: Renewal
@@ -102,7 +103,7 @@ struct UserPoolSessionTests {
     session.signInAtPool(lifetime: 7200)
     session.advance(by: 600)
     session.askForAWholeHour()
-    #expect(session.calls == [fixtures.exchange(fixtures.poolLogins(lifetime: 7200))])
+    expect(session.calls, equals: [fixtures.exchange(fixtures.poolLogins(lifetime: 7200))])
     session.finish(fixtures.credentials())
     session.advance(by: 6900)
     session.forgetAll()
@@ -111,11 +112,11 @@ struct UserPoolSessionTests {
       Issue.record("no renewal: \(session.calls.count) calls")
       return
     }
-    #expect(asked.refreshToken == Secret("refresh-1"))
+    expect(asked.refreshToken, equals: Secret("refresh-1"))
     session.finish(.poolTokens(fixtures.poolTokens(number: 2), serverTime: nil))
-    #expect(session.calls.last == fixtures.exchange(fixtures.poolLogins(number: 2)))
+    expect(session.calls.last, equals: fixtures.exchange(fixtures.poolLogins(number: 2)))
     session.finish(fixtures.credentials())
-    #expect(session.machine.state.reported == .signedIn)
+    expect(session.machine.state.reported, equals: .signedIn)
   }
 
   @Test func aForcedRefreshRenewsOnce() {
@@ -126,9 +127,9 @@ struct UserPoolSessionTests {
     session.ask(refresh: true)
     session.finish(.poolTokens(fixtures.poolTokens(number: 2), serverTime: nil))
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: waiter) == .credentials)
+    expect(session.answer(to: waiter), equals: .credentials)
     let renewals = session.calls.count { if case .renewPoolTokens = $0 { true } else { false } }
-    #expect(renewals == 1)
+    expect(renewals, equals: 1)
   }
 
   @Test func aRotatedRefreshTokenIsStoredBeforeTheNextCall() {
@@ -139,10 +140,10 @@ struct UserPoolSessionTests {
     session.finish(
       .poolTokens(fixtures.poolTokens(number: 2, refresh: "refresh-2"), serverTime: nil))
     // The exchange has not been answered.
-    #expect(!session.openCalls.isEmpty)
-    #expect(session.poolSession?.refreshToken == Secret("refresh-2"))
-    #expect(
-      session.machine.snapshot.held.state.poolSession?.refreshToken == Secret("refresh-2"))
+    expect(!session.openCalls.isEmpty)
+    expect(session.poolSession?.refreshToken, equals: Secret("refresh-2"))
+    expect(
+      session.machine.snapshot.held.state.poolSession?.refreshToken, equals: Secret("refresh-2"))
   }
 
   @Test func aRefusedLoginKeepsTheRefreshTokenThatCameMeanwhile() throws {
@@ -153,9 +154,9 @@ struct UserPoolSessionTests {
     session.finish(
       .poolTokens(fixtures.poolTokens(number: 2, refresh: "refresh-2"), serverTime: nil))
     session.finish(fixtures.failed(.poolMisconfigured, .poolMisconfigured))
-    #expect(session.answer(to: login) == .refused(.poolMisconfigured))
-    #expect(session.machine.logins.isEmpty)
-    #expect(session.poolSession?.refreshToken == Secret("refresh-2"))
+    expect(session.answer(to: login), equals: .refused(.poolMisconfigured))
+    expect(session.machine.logins.isEmpty)
+    expect(session.poolSession?.refreshToken, equals: Secret("refresh-2"))
   }
 
   /// Cognito may find the added login too old: the ID token is renewed for nothing.
@@ -167,10 +168,10 @@ struct UserPoolSessionTests {
     session.finish(
       .poolTokens(fixtures.poolTokens(number: 2, refresh: "refresh-2"), serverTime: nil))
     session.finish(refused(.cognitoIdentity, .newTokenOnce))
-    #expect(session.answer(to: login) == .refused(.signInFailed))
-    #expect(session.poolSession?.refreshToken == Secret("refresh-2"))
-    #expect(session.machine.state.reported == .signedIn)
-    #expect(session.machine.credentials != nil)
+    expect(session.answer(to: login), equals: .refused(.signInFailed))
+    expect(session.poolSession?.refreshToken, equals: Secret("refresh-2"))
+    expect(session.machine.state.reported, equals: .signedIn)
+    expect(session.machine.credentials != nil)
   }
 
   @Test func loginsOfOtherProvidersGoBesideThePools() throws {
@@ -181,10 +182,10 @@ struct UserPoolSessionTests {
     for login in fixtures.map([Fixtures.facebook]).logins {
       try logins.set(login.provider, token: login.token)
     }
-    #expect(session.calls == [fixtures.exchange(logins)])
+    expect(session.calls, equals: [fixtures.exchange(logins)])
     session.finish(fixtures.credentials())
-    #expect(session.machine.state.reported == .signedIn)
-    #expect(session.poolSession != nil)
+    expect(session.machine.state.reported, equals: .signedIn)
+    expect(session.poolSession != nil)
   }
 
   @Test func aPoolThatIsAwaySignsNobodyOut() {
@@ -197,8 +198,8 @@ struct UserPoolSessionTests {
       session.advance(by: 600)
       session.ask(refresh: true)
     }
-    #expect(session.machine.state.reported == .signedIn)
-    #expect(session.poolSession?.refreshToken == Secret("refresh-1"))
+    expect(session.machine.state.reported, equals: .signedIn)
+    expect(session.poolSession?.refreshToken, equals: Secret("refresh-1"))
   }
 
   @Test func aRefusedRefreshTokenNeedsASignIn() {
@@ -207,15 +208,15 @@ struct UserPoolSessionTests {
     session.advance(by: 600)
     session.ask(refresh: true)
     session.finish(refused())
-    #expect(session.machine.state.reported == .tokensInvalid)
-    #expect(session.poolSession?.refreshToken == Secret([]))
-    #expect(session.poolSession?.idToken == nil)
-    #expect(session.poolSession?.username == "alice")
+    expect(session.machine.state.reported, equals: .tokensInvalid)
+    expect(session.poolSession?.refreshToken, equals: Secret([]))
+    expect(session.poolSession?.idToken == nil)
+    expect(session.poolSession?.username, equals: "alice")
     session.forgetAll()
     session.ask(refresh: true, wait: .zero)
-    #expect(session.calls == [])
+    expect(session.calls, equals: [])
     // The credentials that are held go on serving.
-    #expect(session.machine.credentials != nil)
+    expect(session.machine.credentials != nil)
   }
 
   @Test func tokensOfAnotherUserEndTheSession() {
@@ -224,8 +225,8 @@ struct UserPoolSessionTests {
     session.advance(by: 600)
     session.ask(refresh: true)
     session.finish(.poolTokens(fixtures.poolTokens("bob", number: 2), serverTime: nil))
-    #expect(session.machine.state.reported == .tokensInvalid)
-    #expect(session.calls.count == 1)
+    expect(session.machine.state.reported, equals: .tokensInvalid)
+    expect(session.calls.count, equals: 1)
   }
 
   @Test(arguments: ["UnsupportedOperationException", "UnknownOperationException"])
@@ -240,8 +241,8 @@ struct UserPoolSessionTests {
       return
     }
     session.finish(refused(.backend("staff"), .permanentConfiguration, reason))
-    #expect(session.calls.count == 2)
-    #expect(session.machine.state.reported == .signedIn)
+    expect(session.calls.count, equals: 2)
+    expect(session.machine.state.reported, equals: .signedIn)
   }
 
   @Test func anIDTokenThatCognitoTakesForExpiredIsRenewedOnce() {
@@ -257,9 +258,9 @@ struct UserPoolSessionTests {
     }
     session.finish(.poolTokens(fixtures.poolTokens(number: 2), serverTime: nil))
     session.finish(expired)
-    #expect(session.calls.count == 3)
+    expect(session.calls.count, equals: 3)
     // The pool itself accepts the user: an operator has to look at the identity pool.
-    #expect(session.machine.state.reported == .signedIn)
+    expect(session.machine.state.reported, equals: .signedIn)
   }
 
   @Test func anIdentityOfAnotherUserIsReplaced() {
@@ -268,7 +269,7 @@ struct UserPoolSessionTests {
     session.advance(by: 600)
     session.askForAWholeHour()
     session.finish(refused(.cognitoIdentity, .conflict))
-    #expect(session.calls.last == .getID(logins: fixtures.poolLogins()))
+    expect(session.calls.last, equals: .getID(logins: fixtures.poolLogins()))
   }
 
   // MARK: Expiry and the end
@@ -276,28 +277,28 @@ struct UserPoolSessionTests {
   @Test func tokensAreDroppedWhenTheyEndAndTheRefreshTokenStays() {
     var session = SessionDriver.ofUserPool(keepsAccessToken: true)
     session.signInAtPool()
-    #expect(session.poolSession?.accessToken != nil)
+    expect(session.poolSession?.accessToken != nil)
     session.advance(by: 7200)
-    #expect(session.poolSession?.idToken == nil)
-    #expect(session.poolSession?.accessToken == nil)
-    #expect(session.poolSession?.refreshToken == Secret("refresh-1"))
-    #expect(session.machine.state.reported == .signedIn)
+    expect(session.poolSession?.idToken == nil)
+    expect(session.poolSession?.accessToken == nil)
+    expect(session.poolSession?.refreshToken, equals: Secret("refresh-1"))
+    expect(session.machine.state.reported, equals: .signedIn)
   }
 
   @Test func anAccessTokenIsKeptOnlyWhereProgramsMayHaveIt() {
     var session = SessionDriver.ofUserPool()
     session.signInAtPool()
-    #expect(session.poolSession?.accessToken == nil)
+    expect(session.poolSession?.accessToken == nil)
   }
 
   @Test func aLogoutForgetsEverything() {
     var session = SessionDriver.ofUserPool()
     session.signInAtPool()
     session.send(.loggedOut)
-    #expect(session.machine.state == .signedOut(byUser: true))
-    #expect(session.poolSession == nil)
-    #expect(session.machine.identityID == nil)
-    #expect(session.machine.credentials == nil)
+    expect(session.machine.state, equals: .signedOut(byUser: true))
+    expect(session.poolSession == nil)
+    expect(session.machine.identityID == nil)
+    expect(session.machine.credentials == nil)
   }
 
   @Test func anotherPoolGetsNothingThatTheFormerOneGave() {
@@ -307,10 +308,10 @@ struct UserPoolSessionTests {
     plan.backend = .userPool(
       PoolIssuer(pool: Fixtures.userPool, clientID: "2other", endpoint: "https://h/"))
     session.send(.profileChanged(plan, .backend))
-    #expect(session.machine.state.reported == .tokensInvalid)
-    #expect(session.poolSession?.refreshToken == Secret([]))
+    expect(session.machine.state.reported, equals: .tokensInvalid)
+    expect(session.poolSession?.refreshToken, equals: Secret([]))
     session.ask(refresh: true, wait: .zero)
-    #expect(session.calls == [])
+    expect(session.calls, equals: [])
   }
 
   // MARK: Store
@@ -325,10 +326,10 @@ struct UserPoolSessionTests {
     let record = SessionRecord(
       uid: 1000, owner: .named("alice"), profile: profile, snapshot: before)
     let read = try SessionRecord(reading: record.encoded[...])
-    #expect(read.snapshot == before)
-    #expect(read == record)
-    #expect(try read.snapshot(for: profile, now: session.now) == before)
-    #expect(read.snapshot.held.state.poolSession?.deviceKey == PoolSamples.deviceKey)
+    expect(read.snapshot, equals: before)
+    expect(read, equals: record)
+    expect(try read.snapshot(for: profile, now: session.now), equals: before)
+    expect(read.snapshot.held.state.poolSession?.deviceKey, equals: PoolSamples.deviceKey)
   }
 
   @Test(arguments: [
@@ -343,15 +344,15 @@ struct UserPoolSessionTests {
       snapshot: session.machine.snapshot)
     let kept = try #require(
       try record.snapshot(for: Self.profile(lines), now: session.now) as SessionSnapshot?)
-    #expect(kept.held.state.reported == .tokensInvalid)
-    #expect(kept.held.state.poolSession?.refreshToken == Secret([]))
-    #expect(kept.held.state.poolSession?.idToken == nil)
+    expect(kept.held.state.reported, equals: .tokensInvalid)
+    expect(kept.held.state.poolSession?.refreshToken, equals: Secret([]))
+    expect(kept.held.state.poolSession?.idToken == nil)
   }
 
   @Test func noIdentityOfAPoolsUserOutlivesABoot() throws {
     var session = SessionDriver.ofUserPool()
     session.signInAtPool()
-    #expect(
+    expect(
       KnownIdentity(
         uid: 1000, owner: .named("alice"), profile: try Self.profile(),
         snapshot: session.machine.snapshot) == nil)

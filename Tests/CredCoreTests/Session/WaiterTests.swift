@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 /// How long a caller waits, and for what.
@@ -11,18 +12,18 @@ struct WaiterTests {
     var session = SessionDriver()
     let short = session.ask(wait: .seconds(2))
     let long = session.ask(wait: .seconds(7))
-    #expect(session.wakesIn == .seconds(2))
+    expect(session.wakesIn, equals: .seconds(2))
     session.advance(by: 2)
-    #expect(session.answer(to: short) == .refused(.timeout))
-    #expect(session.answer(to: long) == nil)
+    expect(session.answer(to: short), equals: .refused(.timeout))
+    expect(session.answer(to: long) == nil)
     session.advance(by: 5)
-    #expect(session.answer(to: long) == .refused(.timeout))
-    #expect(session.machine.waiterCount == 0)
+    expect(session.answer(to: long), equals: .refused(.timeout))
+    expect(session.machine.waiterCount, equals: 0)
     // The refresh goes on; the next caller gets its result.
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.machine.credentials != nil)
-    #expect(session.calls.count == 2)
+    expect(session.machine.credentials != nil)
+    expect(session.calls.count, equals: 2)
   }
 
   @Test func aNewCallerDuringACallEndsNoOtherWait() {
@@ -30,23 +31,23 @@ struct WaiterTests {
     let short = session.ask(wait: .seconds(2))
     session.sleep(3)
     let impatient = session.ask(wait: .zero)
-    #expect(session.answer(to: impatient) == .refused(.timeout))
-    #expect(session.answer(to: short) == nil)
+    expect(session.answer(to: impatient), equals: .refused(.timeout))
+    expect(session.answer(to: short) == nil)
     // Their own time is an event, and it is due.
-    #expect(session.machine.nextWake <= session.now)
+    expect(session.machine.nextWake <= session.now)
     session.advance(by: 0)
-    #expect(session.answer(to: short) == .refused(.timeout))
+    expect(session.answer(to: short), equals: .refused(.timeout))
   }
 
   @Test func aCallerThatDoesNotWaitStartsARefresh() {
     var session = SessionDriver()
     let waiter = session.ask(wait: .zero)
-    #expect(session.answer(to: waiter) == .refused(.timeout))
-    #expect(session.refusal(of: waiter)?.retryAfter == .seconds(1))
+    expect(session.answer(to: waiter), equals: .refused(.timeout))
+    expect(session.refusal(of: waiter)?.retryAfter, equals: .seconds(1))
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
     let next = session.ask(wait: .zero)
-    #expect(session.answer(to: next) == .credentials)
+    expect(session.answer(to: next), equals: .credentials)
   }
 
   @Test func aCallerThatDoesNotWaitTakesValidCredentials() {
@@ -54,8 +55,8 @@ struct WaiterTests {
     session.signIn()
     session.advance(by: 2800)
     let waiter = session.ask(wait: .zero)
-    #expect(session.answer(to: waiter) == .credentials)
-    #expect(session.calls == [fixtures.callback(fixtures.identity)])
+    expect(session.answer(to: waiter), equals: .credentials)
+    expect(session.calls, equals: [fixtures.callback(fixtures.identity)])
   }
 
   // MARK: Less than 15 minutes left
@@ -65,13 +66,13 @@ struct WaiterTests {
     session.signIn()
     session.advance(by: 2701)
     let waiter = session.ask()
-    #expect(session.answer(to: waiter) == nil)
-    #expect(session.wakesIn == .seconds(2))
+    expect(session.answer(to: waiter) == nil)
+    expect(session.wakesIn, equals: .seconds(2))
     session.advance(by: 1.999)
-    #expect(session.answer(to: waiter) == nil)
+    expect(session.answer(to: waiter) == nil)
     session.advance(by: 0.001)
-    #expect(session.answer(to: waiter) == .credentials)
-    #expect(session.calls.count == 1)
+    expect(session.answer(to: waiter), equals: .credentials)
+    expect(session.calls.count, equals: 1)
   }
 
   @Test func fresherCredentialsThatArriveInTimeAreGiven() {
@@ -81,9 +82,9 @@ struct WaiterTests {
     let waiter = session.ask()
     session.finish(fixtures.token(), after: 0.5)
     session.finish(fixtures.credentials(), after: 0.5)
-    #expect(session.answer(to: waiter) == .credentials)
-    #expect(session.machine.refreshCount == 2)
-    #expect(session.wakesIn > .seconds(600))
+    expect(session.answer(to: waiter), equals: .credentials)
+    expect(session.machine.refreshCount, equals: 2)
+    expect(session.wakesIn > .seconds(600))
   }
 
   @Test func afterAFailureValidCredentialsAreGivenAtOnce() {
@@ -92,10 +93,10 @@ struct WaiterTests {
     session.advance(by: 2701)
     let first = session.ask()
     session.finish(fixtures.failed())
-    #expect(session.answer(to: first) == .credentials)
+    expect(session.answer(to: first), equals: .credentials)
     let second = session.ask()
-    #expect(session.answer(to: second) == .credentials)
-    #expect(session.calls.count == 1)
+    expect(session.answer(to: second), equals: .credentials)
+    expect(session.calls.count, equals: 1)
   }
 
   @Test func aboveFifteenMinutesAGetDoesNotWait() {
@@ -103,9 +104,9 @@ struct WaiterTests {
     session.signIn()
     session.advance(by: 2699)
     let waiter = session.ask()
-    #expect(session.answer(to: waiter) == .credentials)
+    expect(session.answer(to: waiter), equals: .credentials)
     // The renewal was due, and begins behind the answer.
-    #expect(session.calls.count == 1)
+    expect(session.calls.count, equals: 1)
   }
 
   // MARK: refresh
@@ -115,11 +116,11 @@ struct WaiterTests {
     session.signIn()
     session.advance(by: 60)
     let waiter = session.ask(refresh: true)
-    #expect(session.answer(to: waiter) == nil)
-    #expect(session.calls == [fixtures.callback(fixtures.identity, forced: true)])
+    expect(session.answer(to: waiter) == nil)
+    expect(session.calls, equals: [fixtures.callback(fixtures.identity, forced: true)])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: waiter) == .credentials)
+    expect(session.answer(to: waiter), equals: .credentials)
   }
 
   /// What the backend says of a user may have changed since it gave the held token.
@@ -131,18 +132,18 @@ struct WaiterTests {
     let waiter = session.ask(refresh: true)
     session.finish(fixtures.failed())
     // A backend that is away costs neither the token nor the credentials.
-    #expect(session.machine.token == held)
-    #expect(session.machine.credentials != nil)
+    expect(session.machine.token, equals: held)
+    expect(session.machine.credentials != nil)
     session.advance(by: 3)
-    #expect(session.calls.allSatisfy { $0 == fixtures.callback(fixtures.identity, forced: true) })
+    expect(session.calls.allSatisfy { $0 == fixtures.callback(fixtures.identity, forced: true) })
     session.finish(fixtures.token(of: fixtures.other))
-    #expect(session.calls.last == fixtures.exchange(fixtures.other))
+    expect(session.calls.last, equals: fixtures.exchange(fixtures.other))
     session.finish(fixtures.credentials(of: fixtures.other))
-    #expect(session.answer(to: waiter) == .credentials)
+    expect(session.answer(to: waiter), equals: .credentials)
     // Others are content with what it brought.
     session.advance(by: 60)
     session.askForAWholeHour()
-    #expect(session.calls.last == fixtures.exchange(fixtures.other))
+    expect(session.calls.last, equals: fixtures.exchange(fixtures.other))
   }
 
   @Test func aForcedRefreshIsNotServedByOneThatTookTheHeldToken() {
@@ -152,13 +153,13 @@ struct WaiterTests {
     let plain = session.askForAWholeHour()
     let forced = session.ask(refresh: true)
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: plain) == .credentials)
-    #expect(session.answer(to: forced) == nil)
+    expect(session.answer(to: plain), equals: .credentials)
+    expect(session.answer(to: forced) == nil)
     session.advance(by: 1)
-    #expect(session.calls.last == fixtures.callback(fixtures.identity, forced: true))
+    expect(session.calls.last, equals: fixtures.callback(fixtures.identity, forced: true))
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: forced) == .credentials)
+    expect(session.answer(to: forced), equals: .credentials)
   }
 
   @Test func aForcedTokenIsANewOne() {
@@ -166,10 +167,10 @@ struct WaiterTests {
     session.signIn()
     session.advance(by: 60)
     let waiter = session.ask(.token, refresh: true)
-    #expect(session.calls == [fixtures.callback(fixtures.identity, forced: true)])
+    expect(session.calls, equals: [fixtures.callback(fixtures.identity, forced: true)])
     session.finish(fixtures.token())
-    #expect(session.answer(to: waiter) == .token)
-    #expect(session.calls.count == 1)
+    expect(session.answer(to: waiter), equals: .token)
+    expect(session.calls.count, equals: 1)
   }
 
   @Test func forcedRefreshesAreASecondApart() {
@@ -179,14 +180,14 @@ struct WaiterTests {
       session.advance(by: 0.01)
       return session.ask(refresh: true)
     }
-    #expect(session.calls == [])
-    #expect(session.wakesIn == .milliseconds(500))
+    expect(session.calls, equals: [])
+    expect(session.wakesIn, equals: .milliseconds(500))
     session.advance(by: 0.5)
-    #expect(session.calls.count == 1)
+    expect(session.calls.count, equals: 1)
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(waiters.allSatisfy { session.answer(to: $0) == .credentials })
-    #expect(session.calls.count == 2)
+    expect(waiters.allSatisfy { session.answer(to: $0) == .credentials })
+    expect(session.calls.count, equals: 2)
   }
 
   @Test func aForcedRefreshWithoutAWaitIsToldToTryAgain() {
@@ -194,12 +195,12 @@ struct WaiterTests {
     session.signIn()
     session.advance(by: 0.25)
     let none = session.ask(refresh: true, wait: .zero)
-    #expect(session.answer(to: none) == .refused(.tooManyRequests))
-    #expect(session.refusal(of: none)?.retryAfter == .milliseconds(750))
+    expect(session.answer(to: none), equals: .refused(.tooManyRequests))
+    expect(session.refusal(of: none)?.retryAfter, equals: .milliseconds(750))
     let short = session.ask(refresh: true, wait: .milliseconds(500))
     session.advance(by: 0.5)
-    #expect(session.answer(to: short) == .refused(.tooManyRequests))
-    #expect(session.calls == [])
+    expect(session.answer(to: short), equals: .refused(.tooManyRequests))
+    expect(session.calls, equals: [])
   }
 
   @Test func aFailedForcedRefreshIsReportedAndKeepsTheCredentials() {
@@ -208,9 +209,9 @@ struct WaiterTests {
     session.advance(by: 60)
     let forced = session.ask(refresh: true)
     session.finish(fixtures.failed(.permanentConfiguration, .backendRejected))
-    #expect(session.answer(to: forced) == .refused(.backendRejected))
+    expect(session.answer(to: forced), equals: .refused(.backendRejected))
     let plain = session.ask()
-    #expect(session.answer(to: plain) == .credentials)
+    expect(session.answer(to: plain), equals: .credentials)
   }
 
   // MARK: min_ttl
@@ -220,10 +221,10 @@ struct WaiterTests {
     session.signIn()
     session.advance(by: 600)
     let exact = session.ask(minimumLife: .seconds(3000))
-    #expect(session.answer(to: exact) == .credentials)
+    expect(session.answer(to: exact), equals: .credentials)
     let modest = session.ask(minimumLife: .zero)
-    #expect(session.answer(to: modest) == .credentials)
-    #expect(session.calls == [])
+    expect(session.answer(to: modest), equals: .credentials)
+    expect(session.calls, equals: [])
   }
 
   @Test func aMinimumLifeAboveTheRemainingOneForcesARefresh() {
@@ -231,10 +232,10 @@ struct WaiterTests {
     session.signIn()
     session.advance(by: 601)
     let waiter = session.ask(minimumLife: .seconds(3000))
-    #expect(session.answer(to: waiter) == nil)
-    #expect(session.calls == [fixtures.exchange()])
+    expect(session.answer(to: waiter) == nil)
+    expect(session.calls, equals: [fixtures.exchange()])
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: waiter) == .credentials)
+    expect(session.answer(to: waiter), equals: .credentials)
   }
 
   @Test func aMinimumLifeBelowFifteenMinutesIsServedAtOnce() {
@@ -242,18 +243,18 @@ struct WaiterTests {
     session.signIn()
     session.advance(by: 3000)
     let waiter = session.ask(minimumLife: .seconds(300))
-    #expect(session.answer(to: waiter) == .credentials)
+    expect(session.answer(to: waiter), equals: .credentials)
   }
 
   @Test func aKnownImpossibleMinimumLifeIsRefusedAtOnce() {
     var session = SessionDriver()
     session.signIn()
     let waiter = session.ask(minimumLife: .seconds(3601))
-    #expect(session.answer(to: waiter) == .refused(.invalidRequest))
-    #expect(
-      session.refusal(of: waiter)?.message
-        == "min_ttl asks for 3601 s, but credentials of this profile last 3600 s")
-    #expect(session.calls == [])
+    expect(session.answer(to: waiter), equals: .refused(.invalidRequest))
+    expect(
+      session.refusal(of: waiter)?.message,
+      equals: "min_ttl asks for 3601 s, but credentials of this profile last 3600 s")
+    expect(session.calls, equals: [])
   }
 
   @Test func anImpossibleMinimumLifeIsRefusedAfterOneRefresh() {
@@ -261,8 +262,8 @@ struct WaiterTests {
     let waiter = session.ask(minimumLife: .seconds(7200), wait: .seconds(300))
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.answer(to: waiter) == .refused(.invalidRequest))
-    #expect(session.calls.count == 2)
+    expect(session.answer(to: waiter), equals: .refused(.invalidRequest))
+    expect(session.calls.count, equals: 2)
   }
 
   @Test func aForcedRefreshShowsWhetherLifetimesHaveGrown() {
@@ -270,10 +271,10 @@ struct WaiterTests {
     session.signIn(lifetime: 900)
     session.advance(by: 60)
     let waiter = session.ask(minimumLife: .seconds(1800), refresh: true)
-    #expect(session.calls == [fixtures.callback(fixtures.identity, forced: true)])
+    expect(session.calls, equals: [fixtures.callback(fixtures.identity, forced: true)])
     session.finish(fixtures.token())
     session.finish(fixtures.credentials(3600))
-    #expect(session.answer(to: waiter) == .credentials)
+    expect(session.answer(to: waiter), equals: .credentials)
   }
 
   @Test func aMinimumLifeNearTheWholeCausesFewRefreshes() {
@@ -284,7 +285,7 @@ struct WaiterTests {
       session.ask(minimumLife: .seconds(3600), wait: .seconds(1))
       session.finish(fixtures.credentials(), after: 0)
     }
-    #expect((9...10).contains(session.calls.count))
+    expect((9...10).contains(session.calls.count))
   }
 
   @Test func aTokensMinimumLifeMayBeImpossibleToo() {
@@ -293,11 +294,11 @@ struct WaiterTests {
     session.advance(by: 100)
     let possible = session.ask(.token, minimumLife: .seconds(850))
     session.finish(fixtures.token(900))
-    #expect(session.answer(to: possible) == .token)
+    expect(session.answer(to: possible), equals: .token)
     session.advance(by: 100)
     let impossible = session.ask(.token, minimumLife: .seconds(1000))
     session.finish(fixtures.token(900))
-    #expect(session.answer(to: impossible) == .refused(.invalidRequest))
-    #expect(session.calls.count == 2)
+    expect(session.answer(to: impossible), equals: .refused(.invalidRequest))
+    expect(session.calls.count, equals: 2)
   }
 }

@@ -22,15 +22,15 @@ struct PoolConversationFaultTests {
           .ok("{}"),
         ])
       let result = try #require(try talk.start().result)
-      #expect(result.signIn.deviceKey == PoolSamples.deviceKey)
-      #expect((result.newDevice?.key == PoolSamples.deviceKey) == isKept)
-      #expect(talk.sent.count == calls)
-      #expect(talk.sent[2].operation == "ConfirmDevice")
-      #expect(talk.sent[2]["DeviceName"] == "host.example")
-      if calls == 4 { #expect(talk.sent[3]["DeviceRememberedStatus"] == "remembered") }
+      expect(result.signIn.deviceKey, equals: PoolSamples.deviceKey)
+      expect((result.newDevice?.key == PoolSamples.deviceKey), equals: isKept)
+      expect(talk.sent.count, equals: calls)
+      expect(talk.sent[2].operation, equals: "ConfirmDevice")
+      expect(talk.sent[2]["DeviceName"], equals: "host.example")
+      if calls == 4 { expect(talk.sent[3]["DeviceRememberedStatus"], equals: "remembered") }
       // The device's own secret stays here.
       let secret = result.newDevice?.password.exposedText() ?? "no device is kept"
-      #expect(talk.sent.allSatisfy { !$0.text.contains(secret) })
+      expect(talk.sent.allSatisfy { !$0.text.contains(secret) })
     }
   }
 
@@ -42,11 +42,11 @@ struct PoolConversationFaultTests {
           .ok(Talk.verifier), .ok(PoolSamples.tokens(more: Talk.newDevice)),
           .ok(#"{"UserConfirmationNecessary":\#(needsConsent)}"#), .ok("{}"),
         ])
-      #expect(
-        try talk.start().challenge == SignInChallenge(.select(["yes", "no"]), name: "DEVICE"))
+      expect(
+        try talk.start().challenge, equals: SignInChallenge(.select(["yes", "no"]), name: "DEVICE"))
       let result = try #require(try talk.answer(("choice", answer)).result)
-      #expect((result.newDevice != nil) == (answer == "yes"))
-      #expect(result.signIn.deviceKey == PoolSamples.deviceKey && talk.sent.count == calls)
+      expect((result.newDevice != nil), equals: (answer == "yes"))
+      expect(result.signIn.deviceKey == PoolSamples.deviceKey && talk.sent.count == calls)
     }
   }
 
@@ -58,9 +58,9 @@ struct PoolConversationFaultTests {
         .error("InternalErrorException", status: 500), .error("NotAuthorizedException", "no"),
       ])
     let result = try #require(try talk.start().result)
-    #expect(result.signIn.deviceKey == nil && result.newDevice == nil)
+    expect(result.signIn.deviceKey == nil && result.newDevice == nil)
     // A fault is worth one more request.
-    #expect(talk.sent.count == 4)
+    expect(talk.sent.count, equals: 4)
   }
 
   /// It may have been confirmed: without its key no renewal would succeed.
@@ -76,9 +76,9 @@ struct PoolConversationFaultTests {
       action = try talk.send(request)
     }
     let result = try #require(action.result)
-    #expect(result.signIn.deviceKey == PoolSamples.deviceKey && result.newDevice == nil)
-    #expect(talk.sent.count == 6 && pauses.count == 2)
-    #expect(pauses.allSatisfy { $0 > .zero && $0 <= .seconds(5) })
+    expect(result.signIn.deviceKey == PoolSamples.deviceKey && result.newDevice == nil)
+    expect(talk.sent.count == 6 && pauses.count == 2)
+    expect(pauses.allSatisfy { $0 > .zero && $0 <= .seconds(5) })
   }
 
   @Test func aRememberedDeviceProvesItself() throws {
@@ -89,12 +89,13 @@ struct PoolConversationFaultTests {
         .ok(Talk.deviceVerifier), .ok(Talk.tokens),
       ])
     let result = try #require(try talk.start().result)
-    #expect(result.signIn.deviceKey == Talk.device.key && result.newDevice == nil)
+    expect(result.signIn.deviceKey == Talk.device.key && result.newDevice == nil)
     // It is found once the pool has said who the user is: `alice` is an alias.
-    #expect(
-      talk.sent.map { $0["DEVICE_KEY"] } == [nil] + Array(repeating: Talk.device.key, count: 3))
-    #expect(talk.sent[1]["SRP_A"] == nil && talk.sent[2]["SRP_A"] != talk.sent[0]["SRP_A"])
-    #expect(talk.sent.allSatisfy { !$0.text.contains("device-password") })
+    expect(
+      talk.sent.map { $0["DEVICE_KEY"] },
+      equals: [nil] + Array(repeating: Talk.device.key, count: 3))
+    expect(talk.sent[1]["SRP_A"] == nil && talk.sent[2]["SRP_A"] != talk.sent[0]["SRP_A"])
+    expect(talk.sent.allSatisfy { !$0.text.contains("device-password") })
   }
 
   @Test func aDeviceThatThePoolHasForgottenIsDroppedOnce() throws {
@@ -112,21 +113,21 @@ struct PoolConversationFaultTests {
         username: "u-1", device: Talk.device,
         answers + [.ok(Talk.verifier), .ok(Talk.tokens)])
       let result = try #require(try talk.start().result)
-      #expect(result.droppedDevice == Talk.device.key && result.signIn.deviceKey == nil)
-      #expect(talk.sent.suffix(2).allSatisfy { $0["DEVICE_KEY"] == nil })
-      #expect(talk.sent.suffix(2).first?.operation == "InitiateAuth")
+      expect(result.droppedDevice == Talk.device.key && result.signIn.deviceKey == nil)
+      expect(talk.sent.suffix(2).allSatisfy { $0["DEVICE_KEY"] == nil })
+      expect(talk.sent.suffix(2).first?.operation, equals: "InitiateAuth")
     }
     let twice = try Talk(username: "u-1", device: Talk.device, [gone, gone])
     let failure = try #require(try twice.start().failure)
-    #expect(failure.remedy == .withoutDevice && failure.reason == "ResourceNotFoundException")
-    #expect(twice.sent.count == 2)
+    expect(failure.remedy == .withoutDevice && failure.reason == "ResourceNotFoundException")
+    expect(twice.sent.count, equals: 2)
   }
 
   @Test func aChallengeOfADeviceThatNobodyNamedIsNoProof() throws {
     for body in [PoolSamples.challenge("DEVICE_SRP_AUTH"), Talk.deviceVerifier] {
       let talk = try Talk(.srp, [.ok(body)])
-      #expect(try talk.start().failure?.code == .backendUnavailable)
-      #expect(talk.sent.count == 1)
+      expect(try talk.start().failure?.code, equals: .backendUnavailable)
+      expect(talk.sent.count, equals: 1)
     }
   }
 
@@ -144,7 +145,7 @@ struct PoolConversationFaultTests {
     for (name, code, isRefusal) in rows {
       let talk = try Talk(.srp, [.ok(Talk.verifier), .error(name)])
       let action = try talk.start()
-      #expect(action.failure?.code == code && action.isRefusal == isRefusal, "\(name)")
+      expect(action.failure?.code == code && action.isRefusal == isRefusal, "\(name)")
     }
   }
 
@@ -156,9 +157,9 @@ struct PoolConversationFaultTests {
       let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(Talk.smsCode), answer])
       _ = try talk.start()
       let action = try talk.answer(("code", "123456"))
-      #expect(action.failure?.reason == "OutcomeUnknown" && action.isRefusal == false)
-      #expect(action.failure?.protocolError.kind == .signIn)
-      #expect(talk.sent.count == 3)
+      expect(action.failure?.reason == "OutcomeUnknown" && action.isRefusal == false)
+      expect(action.failure?.protocolError.kind, equals: .signIn)
+      expect(talk.sent.count, equals: 3)
     }
   }
 
@@ -170,8 +171,8 @@ struct PoolConversationFaultTests {
       let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(Talk.smsCode), answer, .ok(Talk.tokens)])
       _ = try talk.start()
       let action = try talk.answer(("code", "123456"))
-      #expect(action.again?.failureClass.isTransient == true && action.isRefusal == false)
-      #expect(try talk.answer(("code", "123456")).signIn != nil)
+      expect(action.again?.failureClass.isTransient == true && action.isRefusal == false)
+      expect(try talk.answer(("code", "123456")).signIn != nil)
     }
   }
 
@@ -184,7 +185,7 @@ struct PoolConversationFaultTests {
       ])
     _ = try talk.start()
     let failure = try #require(try talk.answer(("code", "123456")).failure)
-    #expect(failure.code == .signInFailed && failure.message.contains("begin it again"))
+    expect(failure.code == .signInFailed && failure.message.contains("begin it again"))
   }
 
   @Test func tokensOfTwoUsersAreRefused() throws {
@@ -192,7 +193,7 @@ struct PoolConversationFaultTests {
       id: PoolSamples.jwt(.id, #","cognito:username":"u-1""#),
       access: PoolSamples.jwt(.access, #","username":"u-2""#))
     let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(body)])
-    #expect(try talk.start().failure?.code == .backendUnavailable)
+    expect(try talk.start().failure?.code, equals: .backendUnavailable)
   }
 
   @Test func aProofThatNobodyBeganIsNotMade() throws {
@@ -200,10 +201,10 @@ struct PoolConversationFaultTests {
     let twice = try Talk(.srp, [.ok(Talk.verifier), .ok(Talk.verifier)])
     for talk in [talk, twice] {
       let failure = try #require(try talk.start().failure)
-      #expect(failure.code == .backendUnavailable)
-      #expect(failure.message.contains("PASSWORD_VERIFIER comes without a proof that was begun"))
+      expect(failure.code, equals: .backendUnavailable)
+      expect(failure.message.contains("PASSWORD_VERIFIER comes without a proof that was begun"))
     }
-    #expect(talk.sent.count == 1 && twice.sent.count == 2)
+    expect(talk.sent.count == 1 && twice.sent.count == 2)
   }
 
   // MARK: Any pool
@@ -227,11 +228,11 @@ struct PoolConversationFaultTests {
         action = try answer(talk, &random)
       }
       let hasEnded = action.signIn != nil || action.failure != nil
-      #expect(hasEnded != (talk.conversation.challenge != nil), "seed \(seed)")
-      #expect(
+      expect(hasEnded != (talk.conversation.challenge != nil), "seed \(seed)")
+      expect(
         talk.sent.count <= Limits.Challenge.requestsPerAnswer * (steps + 1) + 4, "seed \(seed)")
       if [.srp, .customSRP, .custom].contains(flow) {
-        #expect(talk.sent.allSatisfy { !$0.text.contains("pass-word") }, "seed \(seed)")
+        expect(talk.sent.allSatisfy { !$0.text.contains("pass-word") }, "seed \(seed)")
       }
     }
   }

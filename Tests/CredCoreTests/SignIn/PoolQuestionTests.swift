@@ -20,18 +20,18 @@ struct PoolQuestionTests {
       Issue.record("another step")
       return
     }
-    #expect(known == [.init(name: "email", value: Secret("a@b.c"))])
-    #expect(try talk.answer(("password", "new")).refusal?.message.contains("given_name") == true)
+    expect(known, equals: [.init(name: "email", value: Secret("a@b.c"))])
+    expect(try talk.answer(("password", "new")).refusal?.message.contains("given_name") == true)
     let both = ["given_name": "A", "email": "x@y.z"]
-    #expect(
+    expect(
       try talk.answer(("password", "new"), attributes: both).refusal?.message.contains("email")
         == true)
-    #expect(talk.sent.count == 2)
-    #expect(
+    expect(talk.sent.count, equals: 2)
+    expect(
       try talk.answer(("password", "new"), attributes: ["given_name": "A"]).signIn != nil)
-    #expect(talk.sent[2]["NEW_PASSWORD"] == "new")
-    #expect(talk.sent[2]["userAttributes.given_name"] == "A")
-    #expect(talk.sent[2]["userAttributes.email"] == nil)
+    expect(talk.sent[2]["NEW_PASSWORD"], equals: "new")
+    expect(talk.sent[2]["userAttributes.given_name"], equals: "A")
+    expect(talk.sent[2]["userAttributes.email"] == nil)
   }
 
   @Test func aPasswordThatThePoolDoesNotTakeMayBeAnother() throws {
@@ -43,8 +43,8 @@ struct PoolQuestionTests {
       ])
     _ = try talk.start()
     let refused = try talk.answer(("password", "new"), attributes: ["given_name": "A"])
-    #expect(refused.again?.message.contains("not long enough") == true)
-    #expect(
+    expect(refused.again?.message.contains("not long enough") == true)
+    expect(
       try talk.answer(("password", "newer"), attributes: ["given_name": "A"]).signIn != nil)
   }
 
@@ -55,10 +55,10 @@ struct PoolQuestionTests {
       "SELECT_MFA_TYPE", #"{"MFAS_CAN_CHOOSE":"[\"SMS_MFA\",\"SOFTWARE_TOKEN_MFA\"]"}"#)
     let talk = try Talk(
       .srp, [.ok(Talk.verifier), .ok(select), .ok(Talk.smsCode), .ok(Talk.tokens)])
-    #expect(try talk.start().challenge?.step == .select(["SMS_MFA", "SOFTWARE_TOKEN_MFA"]))
-    #expect(try talk.answer(("choice", "EMAIL_OTP")).refusal != nil)
-    #expect(try talk.answer(("choice", "SMS_MFA")).challenge?.name == "SMS_MFA")
-    #expect(talk.sent[2]["ANSWER"] == "SMS_MFA")
+    expect(try talk.start().challenge?.step, equals: .select(["SMS_MFA", "SOFTWARE_TOKEN_MFA"]))
+    expect(try talk.answer(("choice", "EMAIL_OTP")).refusal != nil)
+    expect(try talk.answer(("choice", "SMS_MFA")).challenge?.name, equals: "SMS_MFA")
+    expect(talk.sent[2]["ANSWER"], equals: "SMS_MFA")
   }
 
   private static func setup(_ factors: String) -> String {
@@ -81,17 +81,18 @@ struct PoolQuestionTests {
       Issue.record("another step")
       return
     }
-    #expect(secret == Secret("JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"))
-    #expect(uri.exposedText()?.hasPrefix("otpauth://totp/staff:u-1?secret=JBSWY") == true)
-    #expect(try talk.answer(("code", "1")).isRefusal == true)
-    #expect(try talk.answer(("code", "123456"), ("name", "my phone")).signIn != nil)
-    #expect(
-      talk.sent.map { $0["Session"] } == [
+    expect(secret, equals: Secret("JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"))
+    expect(uri.exposedText()?.hasPrefix("otpauth://totp/staff:u-1?secret=JBSWY") == true)
+    expect(try talk.answer(("code", "1")).isRefusal == true)
+    expect(try talk.answer(("code", "123456"), ("name", "my phone")).signIn != nil)
+    expect(
+      talk.sent.map { $0["Session"] },
+      equals: [
         nil, "a-session-of-twenty-bytes", "one-session-of-twenty", "two-session-of-twenty",
         "two-session-of-twenty", "three-session-of-twenty",
       ])
-    #expect(talk.sent[4]["FriendlyDeviceName"] == "my phone")
-    #expect(talk.sent[5]["ChallengeName"] == "MFA_SETUP")
+    expect(talk.sent[4]["FriendlyDeviceName"], equals: "my phone")
+    expect(talk.sent[5]["ChallengeName"], equals: "MFA_SETUP")
   }
 
   /// The pool has taken the code, and could not be asked to go on.
@@ -103,11 +104,11 @@ struct PoolQuestionTests {
         .ok(#"{"Status":"SUCCESS","Session":"three-session-of-twenty"}"#),
         .reply(Samples.reply(429, "")), .ok(Talk.tokens),
       ])
-    #expect(try talk.start().challenge?.step.name == "totpSetup")
-    #expect(try talk.answer(("code", "123456")).isRefusal == false)
-    #expect(try talk.answer(("code", "654321")).signIn != nil)
-    #expect(talk.sent.suffix(2).map { $0["ChallengeName"] } == ["MFA_SETUP", "MFA_SETUP"])
-    #expect(talk.sent.suffix(2).allSatisfy { $0["Session"] == "three-session-of-twenty" })
+    expect(try talk.start().challenge?.step.name, equals: "totpSetup")
+    expect(try talk.answer(("code", "123456")).isRefusal == false)
+    expect(try talk.answer(("code", "654321")).signIn != nil)
+    expect(talk.sent.suffix(2).map { $0["ChallengeName"] }, equals: ["MFA_SETUP", "MFA_SETUP"])
+    expect(talk.sent.suffix(2).allSatisfy { $0["Session"] == "three-session-of-twenty" })
   }
 
   @Test func anAddressForCodesIsSetUpToo() throws {
@@ -117,17 +118,17 @@ struct PoolQuestionTests {
         .ok(Talk.verifier), .ok(Self.setup(#"\"SOFTWARE_TOKEN_MFA\",\"EMAIL_OTP\""#)),
         .ok(PoolSamples.challenge("EMAIL_OTP")), .ok(Talk.tokens),
       ])
-    #expect(try talk.start().challenge?.step == .select(["SOFTWARE_TOKEN_MFA", "EMAIL_OTP"]))
-    #expect(try talk.answer(("choice", "EMAIL_OTP")).challenge?.step.name == "custom")
-    #expect(try talk.answer(("answer", "a@b.c")).challenge?.name == "EMAIL_OTP")
-    #expect(talk.sent[2]["EMAIL"] == "a@b.c")
-    #expect(try talk.answer(("code", "12345678")).signIn != nil)
+    expect(try talk.start().challenge?.step, equals: .select(["SOFTWARE_TOKEN_MFA", "EMAIL_OTP"]))
+    expect(try talk.answer(("choice", "EMAIL_OTP")).challenge?.step.name, equals: "custom")
+    expect(try talk.answer(("answer", "a@b.c")).challenge?.name, equals: "EMAIL_OTP")
+    expect(talk.sent[2]["EMAIL"], equals: "a@b.c")
+    expect(try talk.answer(("code", "12345678")).signIn != nil)
   }
 
   @Test func aFactorThatNeedsATelephoneFirstIsNamed() throws {
     let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(Self.setup(#"\"SMS_MFA\""#))])
     let failure = try #require(try talk.start().failure)
-    #expect(failure.code == .poolMisconfigured && failure.message.contains("SMS_MFA"))
+    expect(failure.code == .poolMisconfigured && failure.message.contains("SMS_MFA"))
   }
 
   // MARK: Choice
@@ -143,12 +144,12 @@ struct PoolQuestionTests {
         .ok(Self.choices(#""WEB_AUTHN","EMAIL_OTP","PASSWORD_SRP""#)), .ok(Talk.verifier),
         .ok(Talk.tokens),
       ])
-    #expect(try talk.start().challenge?.step == .select(["EMAIL_OTP", "PASSWORD_SRP"]))
-    #expect(try talk.answer(("choice", "PASSWORD_SRP")).challenge?.step == .password)
-    #expect(talk.sent.count == 1)
-    #expect(try talk.answer(("password", "pass-word")).signIn != nil)
-    #expect(talk.sent[1]["ANSWER"] == "PASSWORD_SRP" && talk.sent[1]["SRP_A"] != nil)
-    #expect(talk.sent.allSatisfy { !$0.text.contains("pass-word") })
+    expect(try talk.start().challenge?.step, equals: .select(["EMAIL_OTP", "PASSWORD_SRP"]))
+    expect(try talk.answer(("choice", "PASSWORD_SRP")).challenge?.step, equals: .password)
+    expect(talk.sent.count, equals: 1)
+    expect(try talk.answer(("password", "pass-word")).signIn != nil)
+    expect(talk.sent[1]["ANSWER"] == "PASSWORD_SRP" && talk.sent[1]["SRP_A"] != nil)
+    expect(talk.sent.allSatisfy { !$0.text.contains("pass-word") })
   }
 
   @Test func aChosenCodeIsAsked() throws {
@@ -159,8 +160,8 @@ struct PoolQuestionTests {
         .ok(Talk.tokens),
       ])
     _ = try talk.start()
-    #expect(try talk.answer(("choice", "EMAIL_OTP")).challenge?.step.name == "code")
-    #expect(try talk.answer(("code", "12345678")).signIn != nil)
+    expect(try talk.answer(("choice", "EMAIL_OTP")).challenge?.step.name, equals: "code")
+    expect(try talk.answer(("code", "12345678")).signIn != nil)
   }
 
   @Test func withAPasswordTheProofIsChosenByItself() throws {
@@ -171,8 +172,8 @@ struct PoolQuestionTests {
         .choice,
         [.ok(Self.choices(choices))]
           + (answer == "PASSWORD" ? [] : [.ok(Talk.verifier)]) + [.ok(Talk.tokens)])
-      #expect(try talk.start().signIn != nil)
-      #expect(talk.sent[1]["ANSWER"] == answer)
+      expect(try talk.start().signIn != nil)
+      expect(talk.sent[1]["ANSWER"], equals: answer)
     }
   }
 
@@ -182,10 +183,10 @@ struct PoolQuestionTests {
       let talk = try Talk(
         .choice, password: nil,
         [.ok(PoolSamples.challenge(name))] + rest + [.ok(Talk.tokens)])
-      #expect(try talk.start().challenge == SignInChallenge(.password, name: name))
-      #expect(try talk.answer(("password", "pass-word")).signIn != nil)
-      #expect(talk.sent[1]["ChallengeName"] == name)
-      #expect((talk.sent[1]["PASSWORD"] != nil) == (name == "PASSWORD"))
+      expect(try talk.start().challenge, equals: SignInChallenge(.password, name: name))
+      expect(try talk.answer(("password", "pass-word")).signIn != nil)
+      expect(talk.sent[1]["ChallengeName"], equals: name)
+      expect((talk.sent[1]["PASSWORD"] != nil), equals: (name == "PASSWORD"))
     }
   }
 
@@ -193,8 +194,8 @@ struct PoolQuestionTests {
     for flow in [UserPoolSettings.AuthFlow.srp, .custom, .customSRP] {
       for body in [PoolSamples.challenge("PASSWORD"), Self.choices(#""PASSWORD""#)] {
         let talk = try Talk(flow, [.ok(body)])
-        #expect(try talk.start().failure?.code == .poolMisconfigured, "\(flow)")
-        #expect(talk.sent.allSatisfy { !$0.text.contains("pass-word") })
+        expect(try talk.start().failure?.code, equals: .poolMisconfigured, "\(flow)")
+        expect(talk.sent.allSatisfy { !$0.text.contains("pass-word") })
       }
     }
   }
@@ -206,32 +207,32 @@ struct PoolQuestionTests {
     let asked = PoolSamples.challenge(
       "CUSTOM_CHALLENGE", #"{"USERNAME":"u-1","question":"2+3?","image":"\#(long)"}"#)
     let talk = try Talk(.custom, password: nil, [.ok(asked), .ok(Talk.tokens)])
-    #expect(
-      try talk.start().challenge
-        == SignInChallenge(
-          .custom([
-            .init(name: "question", value: Secret("2+3?")),
-            .init(name: "image", value: Secret(long)),
-          ]), name: "CUSTOM_CHALLENGE"))
-    #expect(try talk.answer(("answer", " 5 ")).signIn != nil)
+    expect(
+      try talk.start().challenge,
+      equals: SignInChallenge(
+        .custom([
+          .init(name: "question", value: Secret("2+3?")),
+          .init(name: "image", value: Secret(long)),
+        ]), name: "CUSTOM_CHALLENGE"))
+    expect(try talk.answer(("answer", " 5 ")).signIn != nil)
     // Only codes lose their blanks.
-    #expect(talk.sent[1]["ANSWER"] == " 5 ")
+    expect(talk.sent[1]["ANSWER"], equals: " 5 ")
   }
 
   @Test func anUnknownChallengeIsAskedByItsName() throws {
     let asked = PoolSamples.challenge("SOMETHING_NEW", #"{"hint":"blue"}"#)
     let talk = try Talk(.srp, [.ok(Talk.verifier), .ok(asked), .ok(Talk.tokens)])
-    #expect(
-      try talk.start().challenge
-        == SignInChallenge(
-          .custom([.init(name: "hint", value: Secret("blue"))]), name: "SOMETHING_NEW"))
+    expect(
+      try talk.start().challenge,
+      equals: SignInChallenge(
+        .custom([.init(name: "hint", value: Secret("blue"))]), name: "SOMETHING_NEW"))
     _ = try talk.answer(("answer", "sky"))
-    #expect(talk.sent[2]["ChallengeName"] == "SOMETHING_NEW" && talk.sent[2]["ANSWER"] == "sky")
+    expect(talk.sent[2]["ChallengeName"] == "SOMETHING_NEW" && talk.sent[2]["ANSWER"] == "sky")
   }
 
   @Test func aKeyThatOnlyABrowserHasIsRefusedByName() throws {
     let talk = try Talk(.srp, [.ok(PoolSamples.challenge("WEB_AUTHN"))])
-    #expect(try talk.start().failure?.message.contains("WEB_AUTHN") == true)
+    expect(try talk.start().failure?.message.contains("WEB_AUTHN") == true)
   }
 
   @Test func theSameQuestionOnceMoreIsAWrongAnswer() throws {
@@ -240,10 +241,10 @@ struct PoolQuestionTests {
       "CUSTOM_CHALLENGE", #"{"question":"2"}"#, session: "new-session-of-twenty")
     let talk = try Talk(.custom, password: nil, [.ok(one), .ok(one), .ok(two)])
     _ = try talk.start()
-    #expect(try talk.answer(("answer", "?")).isRefusal == true)
-    #expect(try talk.answer(("answer", "1")).isRefusal == false)
+    expect(try talk.answer(("answer", "?")).isRefusal == true)
+    expect(try talk.answer(("answer", "1")).isRefusal == false)
     _ = try talk.answer(("answer", "2"))
-    #expect(talk.sent.last?["Session"] == "new-session-of-twenty")
+    expect(talk.sent.last?["Session"], equals: "new-session-of-twenty")
   }
 
   /// Whatever is new in each.
@@ -261,17 +262,17 @@ struct PoolQuestionTests {
       refusals.append(action.isRefusal)
       last = action
     }
-    #expect(refusals.count == 12)
-    #expect(
+    expect(refusals.count, equals: 12)
+    expect(
       refusals.prefix(2) == [false, false] && refusals.dropFirst(2).allSatisfy { $0 == true })
-    #expect(talk.conversation.unjudgedAnswers == 2)
+    expect(talk.conversation.unjudgedAnswers, equals: 2)
   }
 
   @Test func aQuestionThatIsRepeatedForEverEnds() throws {
     let one = PoolTalk.Answer.ok(PoolSamples.challenge("CUSTOM_CHALLENGE", #"{"question":"1"}"#))
     let talk = try Talk(.custom, password: nil, [PoolTalk.Answer](repeating: one, count: 20))
     _ = try talk.start()
-    for _ in 1..<10 { #expect(try talk.answer(("answer", "?")).challenge != nil) }
-    #expect(try talk.answer(("answer", "?")).failure?.code == .signInFailed)
+    for _ in 1..<10 { expect(try talk.answer(("answer", "?")).challenge != nil) }
+    expect(try talk.answer(("answer", "?")).failure?.code, equals: .signInFailed)
   }
 }

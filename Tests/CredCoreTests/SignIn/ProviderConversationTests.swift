@@ -1,4 +1,5 @@
 import struct SimulationKit.SeededGenerator
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -40,10 +41,10 @@ private struct Talk {
     guard case .ask(let challenge) = handle(.prepared(provider, challenge: "challenge-1")),
       case .browser(let url, let redirectURI, let state) = challenge.step
     else { throw Stray() }
-    #expect(redirectURI == "http://127.0.0.1:4711/okta")
-    #expect(url.exposedText()?.contains("code_challenge=challenge-1") == true)
-    #expect(url.exposedText()?.contains(secrets.verifier.exposedText() ?? "") == false)
-    #expect(state == secrets.state)
+    expect(redirectURI, equals: "http://127.0.0.1:4711/okta")
+    expect(url.exposedText()?.contains("code_challenge=challenge-1") == true)
+    expect(url.exposedText()?.contains(secrets.verifier.exposedText() ?? "") == false)
+    expect(state, equals: secrets.state)
     return (try #require(state.exposedText()), secrets)
   }
 
@@ -68,22 +69,22 @@ struct ProviderConversationTests {
   @Test func aCodeIsExchangedAtTheProviderThatWasAsked() throws {
     var talk = Talk.browser()
     let (state, secrets) = try talk.browse()
-    #expect(talk.conversation.deadline == talk.now + .seconds(600))
+    expect(talk.conversation.deadline, equals: talk.now + .seconds(600))
     let action = talk.answer("response", "code=c-1&state=\(state)")
     let provider = try OIDCSamples.provider()
-    #expect(
-      action
-        == .send(
-          .exchange(
-            code: Secret("c-1"), redirectURI: "http://127.0.0.1:4711/okta", secrets, at: provider)))
-    #expect(talk.conversation.challenge == nil)
+    expect(
+      action,
+      equals: .send(
+        .exchange(
+          code: Secret("c-1"), redirectURI: "http://127.0.0.1:4711/okta", secrets, at: provider)))
+    expect(talk.conversation.challenge == nil)
     talk.now = talk.now + .seconds(1)
     let tokens = try Self.tokens()
     let signIn = finished(
       talk.handle(.exchanged(.init(tokens), serverTime: OIDCSamples.now, present: .init())))
-    #expect(signIn?.tokens == tokens)
-    #expect(signIn?.provider == provider)
-    #expect(signIn?.received == talk.now)
+    expect(signIn?.tokens, equals: tokens)
+    expect(signIn?.provider, equals: provider)
+    expect(signIn?.received, equals: talk.now)
   }
 
   @Test func aStrangersResponseLeavesTheQuestionAsItWas() throws {
@@ -95,8 +96,8 @@ struct ProviderConversationTests {
         Issue.record("\(response) was taken")
         continue
       }
-      #expect(error.code == .invalidRequest)
-      #expect(talk.conversation.challenge == question)
+      expect(error.code, equals: .invalidRequest)
+      expect(talk.conversation.challenge, equals: question)
     }
     guard case .send(.exchange) = talk.answer("response", "code=c&state=\(state)") else {
       Issue.record("the sign-in did not go on")
@@ -114,9 +115,9 @@ struct ProviderConversationTests {
       Issue.record("the sign-in went on")
       return
     }
-    #expect(failure.reason == "AccessDenied")
-    #expect(isRefusal)
-    #expect(talk.conversation.challenge == nil)
+    expect(failure.reason, equals: "AccessDenied")
+    expect(isRefusal)
+    expect(talk.conversation.challenge == nil)
   }
 
   /// Mix-up: the answer names another provider.
@@ -144,7 +145,7 @@ struct ProviderConversationTests {
       Issue.record("nothing was taken for an answer")
       return
     }
-    #expect(talk.conversation.challenge != nil)
+    expect(talk.conversation.challenge != nil)
     _ = state
   }
 
@@ -161,7 +162,7 @@ struct ProviderConversationTests {
         Issue.record("\(action)")
         continue
       }
-      #expect(failure.message.contains("authorization_endpoint"))
+      expect(failure.message.contains("authorization_endpoint"))
     }
   }
 
@@ -175,8 +176,8 @@ struct ProviderConversationTests {
         Issue.record("the sign-in went on")
         return
       }
-      #expect(failure.reason == "OutcomeUnknown")
-      #expect(!isRefusal)
+      expect(failure.reason, equals: "OutcomeUnknown")
+      expect(!isRefusal)
     }
   }
 
@@ -195,8 +196,8 @@ struct ProviderConversationTests {
       Issue.record("bob's account was taken")
       return
     }
-    #expect(failure.code == .signInFailed)
-    #expect(failure.message.contains("alice@example.com"))
+    expect(failure.code, equals: .signInFailed)
+    expect(failure.message.contains("alice@example.com"))
   }
 
   @Test func aSessionOfAnotherPersonIsReplacedOnlyAfterAWord() throws {
@@ -218,19 +219,19 @@ struct ProviderConversationTests {
         Issue.record("\(other.shown) was replaced without a word")
         continue
       }
-      #expect(
-        challenge.step
-          == .confirm(
-            issuer: issuer, subject: "user-1", username: "alice", replaces: other.shown,
-            linksTo: nil))
+      expect(
+        challenge.step,
+        equals: .confirm(
+          issuer: issuer, subject: "user-1", username: "alice", replaces: other.shown,
+          linksTo: nil))
       for word in ["false", "yes", "TRUE", ""] {
         guard case .refuse = talk.answer("confirm", word) else {
           Issue.record("\(word) was taken for a confirmation")
           continue
         }
       }
-      #expect(talk.conversation.challenge == challenge)
-      #expect(finished(talk.answer("confirm", "true"))?.tokens == tokens)
+      expect(talk.conversation.challenge, equals: challenge)
+      expect(finished(talk.answer("confirm", "true"))?.tokens, equals: tokens)
     }
   }
 
@@ -243,7 +244,7 @@ struct ProviderConversationTests {
       _ = talk.answer("response", "code=c&state=\(state)")
       let action = talk.handle(
         .exchanged(.init(try Self.tokens()), serverTime: nil, present: present))
-      #expect(finished(action) != nil)
+      expect(finished(action) != nil)
     }
   }
 
@@ -271,16 +272,16 @@ struct ProviderConversationTests {
 
   private func device() throws -> (talk: Talk, grant: DeviceGrant) {
     var talk = Talk(.device(scopes: ["openid"]))
-    #expect(talk.handle(.started) == .send(.startDeviceGrant(scopes: ["openid"])))
+    expect(talk.handle(.started), equals: .send(.startDeviceGrant(scopes: ["openid"])))
     let grant = try OIDCSamples.client().deviceGrant(from: Self.grantReply)
     guard
       case .ask(let challenge) = talk.handle(.deviceGranted(grant, at: try OIDCSamples.provider()))
     else { throw Talk.Stray() }
-    #expect(
-      challenge.step
-        == .device(
-          userCode: "WDJB-MJHT", url: "https://a.example/", completeURL: nil,
-          interval: .seconds(5)))
+    expect(
+      challenge.step,
+      equals: .device(
+        userCode: "WDJB-MJHT", url: "https://a.example/", completeURL: nil,
+        interval: .seconds(5)))
     return (talk, grant)
   }
 
@@ -290,28 +291,28 @@ struct ProviderConversationTests {
     let grant = begun.grant
     let provider = try OIDCSamples.provider()
     let start = talk.now
-    #expect(talk.conversation.nextPoll == start + .seconds(5))
-    #expect(talk.conversation.deadline == start + .seconds(600))
+    expect(talk.conversation.nextPoll, equals: start + .seconds(5))
+    expect(talk.conversation.deadline, equals: start + .seconds(600))
     talk.now = start + .seconds(5)
-    #expect(talk.handle(.pollDue) == .send(.poll(grant, at: provider)))
+    expect(talk.handle(.pollDue), equals: .send(.poll(grant, at: provider)))
     // Never two at once.
-    #expect(talk.conversation.nextPoll == nil)
-    #expect(talk.handle(.pollDue) == .wait)
-    #expect(
-      talk.handle(.deviceAnswered(.slowDown(retryAfter: nil), serverTime: nil, present: .init()))
-        == .wait)
-    #expect(talk.conversation.nextPoll == start + .seconds(15))
+    expect(talk.conversation.nextPoll == nil)
+    expect(talk.handle(.pollDue), equals: .wait)
+    expect(
+      talk.handle(.deviceAnswered(.slowDown(retryAfter: nil), serverTime: nil, present: .init())),
+      equals: .wait)
+    expect(talk.conversation.nextPoll, equals: start + .seconds(15))
     talk.now = start + .seconds(15)
     _ = talk.handle(.pollDue)
     let lost = UpstreamFailure.transport(.timeout, from: .backend("okta"))
-    #expect(talk.handle(.failed(lost)) == .wait)
-    #expect(talk.conversation.nextPoll == start + .seconds(30))
+    expect(talk.handle(.failed(lost)), equals: .wait)
+    expect(talk.conversation.nextPoll, equals: start + .seconds(30))
     _ = talk.handle(.pollDue)
     let tokens = try Self.tokens()
     let action = talk.handle(
       .deviceAnswered(.tokens(.init(tokens)), serverTime: nil, present: .init()))
-    #expect(finished(action)?.tokens == tokens)
-    #expect(talk.conversation.nextPoll == nil)
+    expect(finished(action)?.tokens, equals: tokens)
+    expect(talk.conversation.nextPoll == nil)
   }
 
   @Test func aRefusedDeviceCodeEndsTheSignIn() throws {
@@ -345,7 +346,7 @@ struct ProviderConversationTests {
 
   @Test func nothingOfADeviceCodeIsAnswered() throws {
     var (talk, _) = try device()
-    #expect(talk.handle(.answered(ChallengeAnswers([]))) == .wait)
+    expect(talk.handle(.answered(ChallengeAnswers([]))), equals: .wait)
     guard case .refuse = talk.answer("code", "WDJB-MJHT") else {
       Issue.record("an answer was taken")
       return
@@ -386,11 +387,11 @@ struct ProviderConversationTests {
       ProviderSignIn(
         tokens: tokens, provider: provider, clientID: "client1", serverTime: OIDCSamples.now,
         received: .seconds(5)), of: client)
-    #expect(signIn.username == "u-1")
-    #expect(signIn.issuer == client.issuer)
-    #expect(signIn.tokens.refresh == Secret("r"))
-    #expect(PoolToken.mayChangeAccount(signIn.tokens.access.token))
-    #expect(signIn.tokens.id.subject == "user-1")
+    expect(signIn.username, equals: "u-1")
+    expect(signIn.issuer, equals: client.issuer)
+    expect(signIn.tokens.refresh, equals: Secret("r"))
+    expect(PoolToken.mayChangeAccount(signIn.tokens.access.token))
+    expect(signIn.tokens.id.subject, equals: "user-1")
     let other = try UserPoolClient(
       backend: "staff", endpoint: AWSEndpoint(.cognitoUserPools, region: "eu-west-1"),
       pool: UserPoolID("eu-west-1_Other"), id: "client1", secret: nil)

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -21,7 +22,7 @@ struct ReleasedFormatTests {
   private static func records() throws -> [(record: SessionRecord, bytes: [UInt8])] {
     let file = try file("sessions-1")
     let header = try StoreHeader(reading: Array(file.prefix(StoreHeader.byteCount)), boot: boot)
-    #expect(header.generation == 3)
+    expect(header.generation, equals: 3)
     let bytes = Array(file.dropFirst(StoreHeader.byteCount))
     var records: [(record: SessionRecord, bytes: [UInt8])] = []
     var place = 0
@@ -29,11 +30,11 @@ struct ReleasedFormatTests {
       in: bytes, at: place, marker: header.marker, isLast: true)
     {
       let payload = bytes[found.payload]
-      #expect(found.sequence == UInt64(records.count + 1))
+      expect(found.sequence, equals: UInt64(records.count + 1))
       records.append((try SessionRecord(reading: payload), Array(payload)))
       place += StoredRecord.frameBytes(payload: payload.count)
     }
-    #expect(place == bytes.count)
+    expect(place, equals: bytes.count)
     return records
   }
 
@@ -54,16 +55,16 @@ struct ReleasedFormatTests {
       "backend = corp\ndeveloper_provider = login.example.app\nrole_arn = \(Fixtures.role)\n",
       backend: "[backend corp]\ntype = http\nurl = https://auth.example.com/token\n")
     let (records, stored) = (try Self.records(), try Self.stored())
-    #expect(records.count == 60)
-    #expect(stored.count == records.count)
+    expect(records.count, equals: 60)
+    expect(stored.count, equals: records.count)
     for (index, (entry, expected)) in zip(records, stored).enumerated() {
       let record = entry.record
-      #expect(record.uid == UInt32(1000 + index))
-      #expect(record.profile == "p")
-      #expect(record.owner == (expected.user.map { .named($0) } ?? .unknown))
-      #expect(record.snapshot == expected.snapshot, "\(index), \(expected.user ?? "full")")
-      #expect(record.identityFingerprint == profile.identityFingerprint)
-      #expect(record.credentialsFingerprint == profile.credentialsFingerprint)
+      expect(record.uid, equals: UInt32(1000 + index))
+      expect(record.profile, equals: "p")
+      expect(record.owner, equals: (expected.user.map { .named($0) } ?? .unknown))
+      expect(record.snapshot, equals: expected.snapshot, "\(index), \(expected.user ?? "full")")
+      expect(record.identityFingerprint, equals: profile.identityFingerprint)
+      expect(record.credentialsFingerprint, equals: profile.credentialsFingerprint)
     }
   }
 
@@ -71,7 +72,7 @@ struct ReleasedFormatTests {
   /// longer written.
   @Test func everySessionIsWrittenAsItWas() throws {
     for (record, bytes) in try Self.records() {
-      #expect(record.encoded == (try Self.withoutIssueTime(bytes[...], [])), "\(record.uid)")
+      expect(record.encoded, equals: try Self.withoutIssueTime(bytes[...], []), "\(record.uid)")
     }
   }
 
@@ -103,17 +104,17 @@ struct ReleasedFormatTests {
       }
     }
     for (_, bytes) in try Self.records() { try collect(bytes[...], []) }
-    #expect(tags[[]] == [1, 2, 3, 4, 5, 6])
-    #expect(tags[[6]] == Set(1...14))
-    #expect(tags[[6, 1]] == [1, 2, 3, 4])
-    #expect(tags[[6, 3]] == [1, 2])
-    #expect(tags[[6, 4]] == [1, 2, 3])
-    #expect(tags[[6, 5]] == [1, 2, 3, 5, 6])
-    #expect(tags[[6, 6]] == Set(1...8))
-    #expect(tags[[6, 13]] == [1, 2, 3])
-    #expect(tags[[6, 13, 1]] == Set(1...8))
-    #expect(tags[[6, 14]] == [1, 2])
-    #expect(tags[[6, 14, 1]] == Set(1...8))
+    expect(tags[[]], equals: [1, 2, 3, 4, 5, 6])
+    expect(tags[[6]], equals: Set(1...14))
+    expect(tags[[6, 1]], equals: [1, 2, 3, 4])
+    expect(tags[[6, 3]], equals: [1, 2])
+    expect(tags[[6, 4]], equals: [1, 2, 3])
+    expect(tags[[6, 5]], equals: [1, 2, 3, 5, 6])
+    expect(tags[[6, 6]], equals: Set(1...8))
+    expect(tags[[6, 13]], equals: [1, 2, 3])
+    expect(tags[[6, 13, 1]], equals: Set(1...8))
+    expect(tags[[6, 14]], equals: [1, 2])
+    expect(tags[[6, 14, 1]], equals: Set(1...8))
   }
 
   private static let groups: Set<[UInt8]> = [
@@ -221,22 +222,22 @@ struct ReleasedFormatTests {
   @Test func identitiesAreReadAndWrittenAsTheyWere() throws {
     let file = try Self.file("identities-1")
     let content = IdentityFileText.read(file)
-    #expect(content.damage == nil)
-    #expect(IdentityFileText.write(content.identities.map(\.line)) == file)
-    #expect(content.identities.count == 9)
+    expect(content.damage == nil)
+    expect(IdentityFileText.write(content.identities.map(\.line)), equals: file)
+    expect(content.identities.count, equals: 9)
     let identity = Fixtures().identity
-    #expect(content.identities.allSatisfy { $0.profile == "p" && $0.pool == examplePool })
-    #expect(content.identities.allSatisfy { $0.identityID == identity })
+    expect(content.identities.allSatisfy { $0.profile == "p" && $0.pool == examplePool })
+    expect(content.identities.allSatisfy { $0.identityID == identity })
     let ofAlice = try #require(content.identities.first)
-    #expect(ofAlice.uid == 1000)
-    #expect(ofAlice.owner == .named("byHost é%\t"))
-    #expect(ofAlice.provider == "login.example.app")
-    #expect(ofAlice.identifier == "{user}")
-    #expect(!ofAlice.isGuests)
+    expect(ofAlice.uid, equals: 1000)
+    expect(ofAlice.owner, equals: .named("byHost é%\t"))
+    expect(ofAlice.provider, equals: "login.example.app")
+    expect(ofAlice.identifier, equals: "{user}")
+    expect(!ofAlice.isGuests)
     let ofAGuest = try #require(content.identities.last)
-    #expect(ofAGuest.uid == 0)
-    #expect(ofAGuest.owner == .unknown)
-    #expect(ofAGuest.provider == nil)
-    #expect(ofAGuest.isGuests)
+    expect(ofAGuest.uid, equals: 0)
+    expect(ofAGuest.owner, equals: .unknown)
+    expect(ofAGuest.provider == nil)
+    expect(ofAGuest.isGuests)
   }
 }

@@ -18,7 +18,7 @@ struct SessionCodingTests {
     let read = (0..<bytes.count).filter { count in
       (try? SessionRecord(reading: bytes.prefix(count))) != nil
     }
-    #expect(read == [])
+    expect(read, equals: [])
   }
 
   /// Whatever is read of damaged bytes, nothing traps, then or later.
@@ -61,7 +61,7 @@ struct SessionCodingTests {
     var random = random
     var callIDs = CallIDs()
     let again = try? SessionRecord(reading: record.encoded[...])
-    #expect(again == record)
+    expect(again, equals: record)
     var machine = SessionMachine(
       plan: plan, snapshot: record.snapshot, now: now, jitter: 0.5)
     _ = machine.handle(.timePassed, now: now, callIDs: &callIDs, random: &random)
@@ -72,7 +72,7 @@ struct SessionCodingTests {
     _ = machine.handle(.timePassed, now: now + .seconds(1000), callIDs: &callIDs, random: &random)
     _ = (machine.nextWake, machine.nextRefresh, machine.snapshot.isWorthKeeping)
     _ = machine.handle(.loggedOut, now: now, callIDs: &callIDs, random: &random)
-    #expect(machine.credentials == nil)
+    expect(machine.credentials == nil)
   }
 
   @Test func fieldsOfANewerDaemonAreIgnored() throws {
@@ -80,7 +80,7 @@ struct SessionCodingTests {
     var writer = SnapshotWriter()
     writer.field(200, "from the future")
     let newer = writer.bytes + record.encoded + writer.bytes
-    #expect(try SessionRecord(reading: newer[...]) == record)
+    expect(try SessionRecord(reading: newer[...]), equals: record)
   }
 
   @Test func fieldsOfANewerDaemonAreIgnoredInEveryGroup() throws {
@@ -101,8 +101,8 @@ struct SessionCodingTests {
       return writer.bytes
     }
     let newer = try extended(record.encoded[...], [6], depth: 0)
-    #expect(newer.count > record.encoded.count + 20)
-    #expect(try SessionRecord(reading: newer[...]) == record)
+    expect(newer.count > record.encoded.count + 20)
+    expect(try SessionRecord(reading: newer[...]), equals: record)
   }
 
   @Test func aFailureOfAnUnknownKindIsDroppedAlone() throws {
@@ -113,9 +113,9 @@ struct SessionCodingTests {
       record[start] = UInt8(ascii: "X")
     }
     let read = try SessionRecord(reading: record[...])
-    #expect(read.snapshot.lastFailure == nil)
-    #expect(read.snapshot.held.pause == nil)
-    #expect(read.snapshot.held.credentials != nil)
+    expect(read.snapshot.lastFailure == nil)
+    expect(read.snapshot.held.pause == nil)
+    expect(read.snapshot.held.credentials != nil)
   }
 
   @Test func lengthsAreBounded() throws {

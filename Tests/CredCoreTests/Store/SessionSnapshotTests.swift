@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -11,25 +12,25 @@ struct SessionSnapshotTests {
     let profile = try fullProfile()
     let record = story.record(profile)
     let read = try SessionRecord(reading: record.encoded[...])
-    #expect(read == record)
+    expect(read, equals: record)
     let before = story.session
     var after = before
     after.restart()
-    #expect(after.machine.snapshot == before.machine.snapshot)
-    #expect(after.machine.state == before.machine.state)
-    #expect(after.machine.quietUntil == before.machine.quietUntil)
-    #expect(after.wakesIn == before.wakesIn)
-    #expect(after.machine.nextRefresh == before.machine.nextRefresh)
+    expect(after.machine.snapshot, equals: before.machine.snapshot)
+    expect(after.machine.state, equals: before.machine.state)
+    expect(after.machine.quietUntil, equals: before.machine.quietUntil)
+    expect(after.wakesIn, equals: before.wakesIn)
+    expect(after.machine.nextRefresh == before.machine.nextRefresh)
     // Nothing is announced.
     after.send(.timePassed)
-    #expect(after.actions.isEmpty)
+    expect(after.actions.isEmpty)
   }
 
   /// There may be 100,000 of both. What few sessions have lies apart: a word each.
   @Test func aSessionAndItsSnapshotStaySmall() {
-    #expect(MemoryLayout<SessionMachine>.size <= 264)
-    #expect(MemoryLayout<SessionSnapshot>.size <= 168)
-    #expect(MemoryLayout<Held>.size <= 144)
+    expect(MemoryLayout<SessionMachine>.size <= 264)
+    expect(MemoryLayout<SessionSnapshot>.size <= 168)
+    expect(MemoryLayout<Held>.size <= 144)
   }
 
   @Test func heldCredentialsAreServedAndTheTokenIsUsedAgain() {
@@ -37,17 +38,17 @@ struct SessionSnapshotTests {
     session.advance(by: 60)
     session.restart()
     let get = session.ask()
-    #expect(session.answer(to: get) == .credentials)
+    expect(session.answer(to: get), equals: .credentials)
     session.advance(by: 1)
     session.askForAWholeHour()
-    #expect(session.calls == [fixtures.exchange()])
+    expect(session.calls, equals: [fixtures.exchange()])
   }
 
   @Test func unattendedRefreshesContinue() {
     var session = SnapshotStory.byHost.session
     session.restart()
     session.advance(by: 2000)
-    #expect(session.calls.count == 1)
+    expect(session.calls.count, equals: 1)
   }
 
   @Test func overdueRefreshesAreSpread() {
@@ -61,11 +62,11 @@ struct SessionSnapshotTests {
       session.sleep(2200)
       session.restart()
       let get = session.ask()
-      #expect(session.answer(to: get) == .credentials)
+      expect(session.answer(to: get), equals: .credentials)
       delays.insert(Int(session.wakesIn.inSeconds))
     }
-    #expect(delays.count > 10)
-    #expect(delays.allSatisfy { (0...300).contains($0) })
+    expect(delays.count > 10)
+    expect(delays.allSatisfy { (0...300).contains($0) })
   }
 
   @Test func credentialsThatExpiredMeanwhileAreNotServed() {
@@ -73,28 +74,28 @@ struct SessionSnapshotTests {
     session.sleep(4000)
     session.restart()
     session.send(.timePassed)
-    #expect(session.machine.credentials == nil)
-    #expect(session.actions == [.credentialsChanged])
+    expect(session.machine.credentials == nil)
+    expect(session.actions, equals: [.credentialsChanged])
     let get = session.ask()
-    #expect(session.answer(to: get) == nil)
-    #expect(session.calls.count == 1)
+    expect(session.answer(to: get) == nil)
+    expect(session.calls.count, equals: 1)
   }
 
   @Test func aLogoutHoldsAcrossARestart() {
     var session = SnapshotStory.signedOut.session
     session.restart()
     let get = session.ask(wait: .zero)
-    #expect(session.answer(to: get) == .refused(.signInRequired))
-    #expect(session.calls.isEmpty)
+    expect(session.answer(to: get), equals: .refused(.signInRequired))
+    expect(session.calls.isEmpty)
   }
 
   @Test func aPauseHoldsAcrossARestart() {
     var session = SnapshotStory.resting.session
     session.restart()
     let get = session.ask()
-    #expect(session.answer(to: get) == .refused(.backendUnavailable))
-    #expect(session.calls.isEmpty)
-    #expect(session.machine.failures == 1)
+    expect(session.answer(to: get), equals: .refused(.backendUnavailable))
+    expect(session.calls.isEmpty)
+    expect(session.machine.failures, equals: 1)
   }
 
   @Test func aRestartInTheMiddleOfARetryKeepsTheCountOfFailures() {
@@ -102,17 +103,17 @@ struct SessionSnapshotTests {
     session.advance(by: 2000)
     session.finish(fixtures.failed())
     session.advance(by: 300)
-    #expect(session.awaitedCall != nil)
-    #expect(session.machine.failures == 1)
+    expect(session.awaitedCall != nil)
+    expect(session.machine.failures, equals: 1)
     session.restart()
-    #expect(session.machine.failures == 1)
+    expect(session.machine.failures, equals: 1)
     // The retry that was interrupted is made again, though not at once with all others.
-    #expect(session.awaitedCall == nil)
+    expect(session.awaitedCall == nil)
     session.advance(by: 301)
-    #expect(session.awaitedCall != nil)
+    expect(session.awaitedCall != nil)
     session.finish(fixtures.token())
     session.finish(fixtures.credentials())
-    #expect(session.machine.failures == 0)
+    expect(session.machine.failures, equals: 0)
   }
 
   @Test(arguments: 0..<20 as Range<UInt64>)
@@ -124,40 +125,40 @@ struct SessionSnapshotTests {
     session.advance(by: 2000)
     session.finish(fixtures.failed())
     session.advance(by: 1300)
-    #expect(session.awaitedCall != nil)
+    expect(session.awaitedCall != nil)
     session.restart()
     let left = session.machine.credentials.map { $0.servableUntil - session.now }
-    #expect(left.map { session.wakesIn <= $0 * 0.5 } == true)
+    expect(left.map { session.wakesIn <= $0 * 0.5 } == true)
   }
 
   @Test func aWarningIsNotRepeatedAfterARestart() {
     var session = SnapshotStory.byLogins.session
     session.restart()
     session.send(.timePassed)
-    #expect(session.announcements.isEmpty)
+    expect(session.announcements.isEmpty)
     session.advance(by: 200)
     session.ask(refresh: true)
-    #expect(session.machine.logins.logins.map(\.provider) == [Fixtures.facebook])
+    expect(session.machine.logins.logins.map(\.provider), equals: [Fixtures.facebook])
   }
 
   @Test func aPendingSignInIsNotStored() {
     var session = SnapshotStory.byPassword.session
     let before = session.machine.snapshot
     session.login(fixtures.password("bob"))
-    #expect(session.machine.snapshot == before)
+    expect(session.machine.snapshot, equals: before)
     session.finish(fixtures.accepted("bob"))
     let after = session.machine.snapshot
-    #expect(after.held.username == "bob")
-    #expect(after.held.credentials == nil)
-    #expect(after.identityID == nil)
+    expect(after.held.username, equals: "bob")
+    expect(after.held.credentials == nil)
+    expect(after.identityID == nil)
   }
 
   @Test func aClientsTokenIsStoredOnceCognitoHasAcceptedIt() {
     var session = SessionDriver(.none)
     session.login(fixtures.clientToken())
-    #expect(!session.machine.snapshot.isWorthKeeping)
+    expect(!session.machine.snapshot.isWorthKeeping)
     session.finish(fixtures.credentials())
-    #expect(session.machine.snapshot.held.token?.token == fixtures.developerToken)
+    expect(session.machine.snapshot.held.token?.token, equals: fixtures.developerToken)
   }
 
   @Test func useAloneIsStoredOnceARefresh() {
@@ -167,11 +168,11 @@ struct SessionSnapshotTests {
     let unused = session.machine.snapshot
     session.useCache()
     let used = session.machine.snapshot
-    #expect(!used.isDurablyEqual(to: unused))
+    expect(!used.isDurablyEqual(to: unused))
     session.advance(by: 1)
     session.useCache()
-    #expect(session.machine.snapshot.isDurablyEqual(to: used))
-    #expect(session.machine.snapshot != used)
+    expect(session.machine.snapshot.isDurablyEqual(to: used))
+    expect(session.machine.snapshot != used)
   }
 
   // MARK: A configuration that changed meanwhile
@@ -189,8 +190,9 @@ struct SessionSnapshotTests {
     let record = SnapshotStory.byHost.record(try fullProfile(use, backend: corp))
     let lines = change.hasPrefix("developer") ? "backend = corp\n" : use
     let changed = try fullProfile(lines + change, backend: corp)
-    #expect(try record.snapshot(for: fullProfile(use, backend: corp), now: now) == record.snapshot)
-    #expect(try record.snapshot(for: changed, now: now) == nil)
+    expect(
+      try record.snapshot(for: fullProfile(use, backend: corp), now: now), equals: record.snapshot)
+    expect(try record.snapshot(for: changed, now: now) == nil)
   }
 
   @Test(arguments: [
@@ -203,38 +205,38 @@ struct SessionSnapshotTests {
     let now = story.session.now
     let changed = try fullProfile(use + change, backend: corpWithLogin)
     let kept = try #require(try record.snapshot(for: changed, now: now))
-    #expect(kept.held.credentials == nil)
-    #expect(kept.held.token == nil)
-    #expect(kept.held.state == record.snapshot.held.state)
-    #expect(kept.identityID == fixtures.identity)
-    #expect(kept.held.username == "alice")
+    expect(kept.held.credentials == nil)
+    expect(kept.held.token == nil)
+    expect(kept.held.state, equals: record.snapshot.held.state)
+    expect(kept.identityID, equals: fixtures.identity)
+    expect(kept.held.username, equals: "alice")
   }
 
   @Test func otherChangesKeepTheSession() throws {
     let record = SnapshotStory.byPassword.record(try fullProfile(use, backend: corpWithLogin))
     let changed = try fullProfile(use + "fips = yes\nallow_users = alice\n", backend: corpWithLogin)
     let now = SnapshotStory.byPassword.session.now
-    #expect(try record.snapshot(for: changed, now: now) == record.snapshot)
+    expect(try record.snapshot(for: changed, now: now), equals: record.snapshot)
   }
 
   @Test func aLogoutHoldsAcrossAnyChangeOfTheConfiguration() throws {
     let record = SnapshotStory.signedOut.record(try fullProfile())
     let now = SnapshotStory.signedOut.session.now
     let kept = try record.snapshot(for: try fullProfile(use, backend: corp), now: now)
-    #expect(kept?.held.state == .signedOut(byUser: true))
+    expect(kept?.held.state, equals: .signedOut(byUser: true))
   }
 
   @Test func aClientsTokenSurvivesAChangeOfTheRole() throws {
     let record = SnapshotStory.byToken.record(try fullProfile())
     let now = SnapshotStory.byToken.session.now
     let kept = try record.snapshot(for: try fullProfile("role_arn = \(Fixtures.role)\n"), now: now)
-    #expect(kept?.held.token?.token == fixtures.developerToken)
-    #expect(kept?.held.credentials == nil)
+    expect(kept?.held.token?.token, equals: fixtures.developerToken)
+    expect(kept?.held.credentials == nil)
   }
 
   @Test func snapshotOfAnotherBootIsDropped() throws {
     let profile = try fullProfile()
     let record = SnapshotStory.byPassword.record(profile)
-    #expect(try record.snapshot(for: profile, now: .seconds(1)) == nil)
+    expect(try record.snapshot(for: profile, now: .seconds(1)) == nil)
   }
 }

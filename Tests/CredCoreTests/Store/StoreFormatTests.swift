@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -16,11 +17,11 @@ struct StoreFormatTests {
   func recordIsFound(_ count: Int) {
     let payload = (0..<count).map { UInt8($0 + 1) }
     let frame = StoredRecord.frame(payload, sequence: 9, marker: marker)
-    #expect(frame.count == StoredRecord.frameBytes(payload: count))
-    #expect(frame.count.isMultiple(of: 8))
-    #expect(find(frame) == .record(StoredRecord(sequence: 9, payload: 24..<(24 + count))))
-    #expect(find(frame, at: frame.count) == .end)
-    #expect(find([UInt8](repeating: 0, count: 8) + frame) == .empty)
+    expect(frame.count, equals: StoredRecord.frameBytes(payload: count))
+    expect(frame.count.isMultiple(of: 8))
+    expect(find(frame), equals: .record(StoredRecord(sequence: 9, payload: 24..<(24 + count))))
+    expect(find(frame, at: frame.count), equals: .end)
+    expect(find([UInt8](repeating: 0, count: 8) + frame), equals: .empty)
   }
 
   @Test func everyFlippedBitIsFound() {
@@ -29,7 +30,7 @@ struct StoreFormatTests {
       for bit in 0..<8 {
         var bytes = frame
         bytes[index] ^= 1 << bit
-        #expect(find(bytes) == .damage)
+        expect(find(bytes), equals: .damage)
       }
     }
   }
@@ -38,20 +39,20 @@ struct StoreFormatTests {
     let frame = StoredRecord.frame(Array("payload!".utf8), sequence: 1, marker: marker)
     for count in 1..<frame.count {
       let torn = Array(frame.prefix(count))
-      #expect(find(torn) == .damage)
-      #expect(find(torn, isLast: false) == .incomplete)
+      expect(find(torn), equals: .damage)
+      expect(find(torn, isLast: false), equals: .incomplete)
     }
   }
 
   @Test func aRecordOfAnotherStoreIsDamage() {
     let foreign = StoredRecord.frame(Array("payload!".utf8), sequence: 1, marker: marker ^ 1)
-    #expect(find(foreign) == .damage)
+    expect(find(foreign), equals: .damage)
   }
 
   @Test func lengthBeyondTheLimitIsDamage() {
     var frame = StoredRecord.frame(Array("payload!".utf8), sequence: 1, marker: marker)
     frame[18] = 0xFF
-    #expect(find(frame, isLast: false) == .damage)
+    expect(find(frame, isLast: false), equals: .damage)
   }
 
   /// RFC 3720, B.4.
@@ -62,7 +63,7 @@ struct StoreFormatTests {
       ((0..<32).map { UInt8($0) }, 0x46DD_794E), (Array("123456789".utf8), 0xE306_9283),
     ] as [([UInt8], UInt32)])
   func theChecksumIsCRC32C(_ bytes: [UInt8], _ crc: UInt32) {
-    #expect(CRC32C.checksum(bytes.span) == crc)
+    expect(CRC32C.checksum(bytes.span), equals: crc)
   }
 
   // MARK: The header
@@ -71,8 +72,8 @@ struct StoreFormatTests {
 
   @Test func headerIsRead() throws {
     let header = StoreHeader(boot: boot, generation: 3, marker: marker)
-    #expect(header.encoded.count == StoreHeader.byteCount)
-    #expect(try StoreHeader(reading: header.encoded, boot: boot) == header)
+    expect(header.encoded.count, equals: StoreHeader.byteCount)
+    expect(try StoreHeader(reading: header.encoded, boot: boot), equals: header)
   }
 
   @Test func damagedHeaderIsRefused() {

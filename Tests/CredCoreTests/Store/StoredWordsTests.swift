@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -33,15 +34,15 @@ struct StoredWordsTests {
     let file = URL(filePath: #filePath).appending(path: "../../../Golden/fingerprints-1")
     let lines = try String(contentsOf: file.standardizedFileURL, encoding: .utf8)
       .split(separator: "\n").filter { !$0.hasPrefix("#") }
-    #expect(lines.count == Self.profiles.count)
+    expect(lines.count, equals: Self.profiles.count)
     for line in lines {
       let words = line.split(separator: " ").map(String.init)
       let (keys, backend) = try #require(Self.profiles[words[0]])
       let profile = try fullProfile(
         keys, backend: backend.isEmpty ? "" : "[backend corp]\n\(backend)")
-      #expect(profile.pool.description == examplePool)
-      #expect(profile.identityFingerprint.value == UInt64(words[1], radix: 16), "\(line)")
-      #expect(profile.credentialsFingerprint.value == UInt64(words[2], radix: 16), "\(line)")
+      expect(profile.pool.description, equals: examplePool)
+      expect(profile.identityFingerprint.value, equals: UInt64(words[1], radix: 16), "\(line)")
+      expect(profile.credentialsFingerprint.value, equals: UInt64(words[2], radix: 16), "\(line)")
     }
   }
 
@@ -54,12 +55,12 @@ struct StoredWordsTests {
     // The tag of the kind, its length, and the kind of a pause for an unavailable upstream.
     let kind: [UInt8] = [3, 1, 0, 0, 0, 0]
     let places = bytes.indices.filter { bytes[$0...].starts(with: kind) }
-    #expect(!places.isEmpty)
+    expect(!places.isEmpty)
     for place in places { bytes[place + 5] = 200 }
     let read = try SessionRecord(reading: bytes[...])
-    #expect(read.snapshot.held.pause == nil)
-    #expect(read.snapshot.lastFailure == nil)
-    #expect(read.snapshot.held.backOff == record.snapshot.held.backOff)
-    #expect(known.failure.failureClass.isTransient)
+    expect(read.snapshot.held.pause == nil)
+    expect(read.snapshot.lastFailure == nil)
+    expect(read.snapshot.held.backOff, equals: record.snapshot.held.backOff)
+    expect(known.failure.failureClass.isTransient)
   }
 }

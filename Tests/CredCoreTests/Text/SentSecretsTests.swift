@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -10,27 +11,27 @@ struct SentSecretsTests {
   }
 
   @Test func eachOccurrenceIsReplaced() {
-    #expect(hidden("key hunter2 or hunter2x", "hunter2") == "key … or …x")
-    #expect(hidden("nothing of it", "hunter2") == "nothing of it")
-    #expect(hidden("hunter2", "hunter2", "other") == "…")
-    #expect(hidden("", "hunter2") == "")
+    expect(hidden("key hunter2 or hunter2x", "hunter2"), equals: "key … or …x")
+    expect(hidden("nothing of it", "hunter2"), equals: "nothing of it")
+    expect(hidden("hunter2", "hunter2", "other"), equals: "…")
+    expect(hidden("", "hunter2"), equals: "")
   }
 
   @Test func aLineBreakAtTheEndOfAFileIsNoPartOfIt() {
-    #expect(hidden("you sent hunter2", "hunter2\n") == "you sent …")
+    expect(hidden("you sent hunter2", "hunter2\n"), equals: "you sent …")
   }
 
   @Test func aCredentialIsHiddenWithoutItsScheme() {
-    #expect(hidden("bad dXNlcjpwYXNz here", "Basic dXNlcjpwYXNz") == "bad … here")
-    #expect(hidden("Basic auth is off", "Basic dXNlcjpwYXNz") == "Basic auth is off")
+    expect(hidden("bad dXNlcjpwYXNz here", "Basic dXNlcjpwYXNz"), equals: "bad … here")
+    expect(hidden("Basic auth is off", "Basic dXNlcjpwYXNz"), equals: "Basic auth is off")
   }
 
   @Test func theLongerSecretIsHiddenFirst() {
-    #expect(hidden("it was hunter2-more", "hunter2", "hunter2-more") == "it was …")
+    expect(hidden("it was hunter2-more", "hunter2", "hunter2-more"), equals: "it was …")
   }
 
   @Test func aWordIsNoSecret() {
-    #expect(hidden("turn it on", "on", "yes", "") == "turn it on")
+    expect(hidden("turn it on", "on", "yes", ""), equals: "turn it on")
   }
 
   private func reply(_ body: String) -> HTTPReply {
@@ -40,11 +41,11 @@ struct SentSecretsTests {
   }
 
   @Test func textsOfABackendAreCleaned() {
-    #expect(reply("no hush allowed\n").explanation(hiding: []) == "no … allowed")
-    #expect(reply(#"{"message":"no hush"}"#).explanation(hiding: []) == "no …")
+    expect(reply("no hush allowed\n").explanation(hiding: []), equals: "no … allowed")
+    expect(reply(#"{"message":"no hush"}"#).explanation(hiding: []), equals: "no …")
     // As JSON writes it.
-    #expect(reply(#"{"message":"a two \"words\" b"}"#).explanation(hiding: []) == "a … b")
-    #expect(reply(#"{"message":"no \u0068ush"}"#).explanation(hiding: []) == "no …")
+    expect(reply(#"{"message":"a two \"words\" b"}"#).explanation(hiding: []), equals: "a … b")
+    expect(reply(#"{"message":"no \u0068ush"}"#).explanation(hiding: []), equals: "no …")
   }
 
   @Test func aReasonThatRepeatsASecretIsLeftOut() {
@@ -52,25 +53,25 @@ struct SentSecretsTests {
       UpstreamFailure.backend(reply(#"{"Code":"\#(code)"}"#), from: .backend("corp"), said: nil)
         .reason
     }
-    #expect(reason("NotYours") == "NotYours")
-    #expect(reason("Nohush") == nil)
+    expect(reason("NotYours"), equals: "NotYours")
+    expect(reason("Nohush") == nil)
   }
 
   @Test func textsOfCognitoAndSTSAreCleaned() {
     let json = reply(#"{"__type":"NotAuthorizedException","message":"hush is bad"}"#)
     let cognito = #expect(throws: UpstreamFailure.self) { try CognitoIdentity.identity(from: json) }
-    #expect(cognito?.message.contains("… is bad") == true)
+    expect(cognito?.message.contains("… is bad") == true)
     let xml = reply(
       "<ErrorResponse><Error><Code>AccessDenied</Code><Message>hush is bad</Message></Error>"
         + "</ErrorResponse>")
     let sts = #expect(throws: UpstreamFailure.self) { try STS.credentials(from: xml) }
-    #expect(sts?.message.contains("… is bad") == true)
+    expect(sts?.message.contains("… is bad") == true)
   }
 
   @Test func textsOfACommandAreCleaned() {
     var outcome = ExecOutcome(ending: .exited(1), standardError: Array("bind as hush failed".utf8))
     outcome.sent = SentSecrets([Secret("hush")])
-    #expect(
+    expect(
       UpstreamFailure.exec(outcome, from: .backend("corp")).message.contains("bind as … failed"))
   }
 
@@ -81,6 +82,6 @@ struct SentSecretsTests {
         HTTPHeader("Content-Type", "application/json"), HTTPHeader("X-Api-Key", "k"),
         HTTPHeader("Authorization", "Bearer t"),
       ])
-    #expect(request.secretHeaders == [Secret("k"), Secret("Bearer t")])
+    expect(request.secretHeaders, equals: [Secret("k"), Secret("Bearer t")])
   }
 }

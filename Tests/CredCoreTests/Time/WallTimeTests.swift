@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 struct WallTimeTests {
@@ -18,18 +19,18 @@ struct WallTimeTests {
       (-62_167_219_200, "0000-01-01T00:00:00Z"),
     ] as [(Int64, String)])
   func writesAndReadsISO8601(seconds: Int64, text: String) {
-    #expect(WallTime(milliseconds: seconds * 1000).iso8601 == text)
-    #expect(WallTime(iso8601: text) == WallTime(milliseconds: seconds * 1000))
+    expect(WallTime(milliseconds: seconds * 1000).iso8601, equals: text)
+    expect(WallTime(iso8601: text), equals: WallTime(milliseconds: seconds * 1000))
   }
 
   @Test func neverRoundsUp() {
-    #expect(WallTime(milliseconds: 1999).iso8601 == "1970-01-01T00:00:01Z")
-    #expect(WallTime(milliseconds: -1).iso8601 == "1969-12-31T23:59:59Z")
+    expect(WallTime(milliseconds: 1999).iso8601, equals: "1970-01-01T00:00:01Z")
+    expect(WallTime(milliseconds: -1).iso8601, equals: "1969-12-31T23:59:59Z")
   }
 
   @Test func staysWithinFourDigitsOfAYear() {
-    #expect(WallTime(milliseconds: .max).iso8601 == "9999-12-31T23:59:59Z")
-    #expect(WallTime(milliseconds: .min).iso8601 == "0000-01-01T00:00:00Z")
+    expect(WallTime(milliseconds: .max).iso8601, equals: "9999-12-31T23:59:59Z")
+    expect(WallTime(milliseconds: .min).iso8601, equals: "0000-01-01T00:00:00Z")
   }
 
   @Test func everyDayOfACenturyFollowsTheOneBefore() {
@@ -54,7 +55,7 @@ struct WallTimeTests {
     "2024-05-06T07:08:0\u{0661}Z",
   ])
   func refusesAnInvalidTime(text: String) {
-    #expect(WallTime(iso8601: text) == nil)
+    expect(WallTime(iso8601: text) == nil)
   }
 
   @Test(arguments: [
@@ -62,15 +63,15 @@ struct WallTimeTests {
     "Sun Nov  6 08:49:37 1994", "Mon, 06 Nov 1994 08:49:37 GMT",
   ])
   func readsTheThreeHTTPDates(text: String) {
-    #expect(WallTime(httpDate: text) == WallTime(milliseconds: 784_111_777_000))
+    expect(WallTime(httpDate: text), equals: WallTime(milliseconds: 784_111_777_000))
   }
 
   @Test func twoDigitsOfAYearPivotAt70() {
-    #expect(
-      WallTime(httpDate: "Monday, 06-Nov-69 08:49:37 GMT")?.iso8601 == "2069-11-06T08:49:37Z")
-    #expect(
-      WallTime(httpDate: "Monday, 06-Nov-70 08:49:37 GMT")?.iso8601 == "1970-11-06T08:49:37Z")
-    #expect(WallTime(httpDate: "Wed Feb 29 00:00:00 2040")?.iso8601 == "2040-02-29T00:00:00Z")
+    expect(
+      WallTime(httpDate: "Monday, 06-Nov-69 08:49:37 GMT")?.iso8601, equals: "2069-11-06T08:49:37Z")
+    expect(
+      WallTime(httpDate: "Monday, 06-Nov-70 08:49:37 GMT")?.iso8601, equals: "1970-11-06T08:49:37Z")
+    expect(WallTime(httpDate: "Wed Feb 29 00:00:00 2040")?.iso8601, equals: "2040-02-29T00:00:00Z")
   }
 
   @Test(arguments: [
@@ -80,29 +81,29 @@ struct WallTimeTests {
     "Sunday, 06 Nov 1994 08:49:37 GMT", "Sun, 06 nov 1994 08:49:37 GMT",
   ])
   func refusesAnInvalidHTTPDate(text: String) {
-    #expect(WallTime(httpDate: text) == nil)
+    expect(WallTime(httpDate: text) == nil)
   }
 
   @Test func readsRetryAfter() {
     let now = WallTime(milliseconds: 784_111_777_000)
-    #expect(Duration(retryAfter: "120", now: nil) == .seconds(120))
-    #expect(Duration(retryAfter: "0", now: now) == .zero)
-    #expect(Duration(retryAfter: "Sun, 06 Nov 1994 08:50:37 GMT", now: now) == .seconds(60))
-    #expect(Duration(retryAfter: "Sun, 06 Nov 1994 08:48:37 GMT", now: now) == .zero)
-    #expect(Duration(retryAfter: "99999999999999999999", now: now) == .seconds(Int32.max))
-    #expect(Duration(retryAfter: "Sun, 06 Nov 1994 08:50:37 GMT", now: nil) == nil)
+    expect(Duration(retryAfter: "120", now: nil), equals: .seconds(120))
+    expect(Duration(retryAfter: "0", now: now), equals: .zero)
+    expect(Duration(retryAfter: "Sun, 06 Nov 1994 08:50:37 GMT", now: now), equals: .seconds(60))
+    expect(Duration(retryAfter: "Sun, 06 Nov 1994 08:48:37 GMT", now: now), equals: .zero)
+    expect(Duration(retryAfter: "99999999999999999999", now: now), equals: .seconds(Int32.max))
+    expect(Duration(retryAfter: "Sun, 06 Nov 1994 08:50:37 GMT", now: nil) == nil)
     for broken in ["", "-1", "1.5", "1 s", "soon"] {
-      #expect(Duration(retryAfter: broken, now: now) == nil)
+      expect(Duration(retryAfter: broken, now: now) == nil)
     }
   }
 
   @Test func arithmeticSaturates() {
-    #expect(WallTime(secondsSince1970: 1e300).milliseconds == .max)
-    #expect(WallTime(secondsSince1970: -.infinity).milliseconds == .min)
-    #expect(WallTime(secondsSince1970: .nan).milliseconds == 0)
-    #expect(WallTime(milliseconds: .max) + .seconds(1) == WallTime(milliseconds: .max))
-    #expect(WallTime(milliseconds: .min) + .seconds(-1) == WallTime(milliseconds: .min))
-    #expect(Instant.seconds(1e300) == .distantFuture)
-    #expect(Duration.seconds(9e9) * 1e9 == .nanoseconds(Int64.max))
+    expect(WallTime(secondsSince1970: 1e300).milliseconds, equals: .max)
+    expect(WallTime(secondsSince1970: -.infinity).milliseconds, equals: .min)
+    expect(WallTime(secondsSince1970: .nan).milliseconds, equals: 0)
+    expect(WallTime(milliseconds: .max) + .seconds(1), equals: WallTime(milliseconds: .max))
+    expect(WallTime(milliseconds: .min) + .seconds(-1), equals: WallTime(milliseconds: .min))
+    expect(Instant.seconds(1e300), equals: .distantFuture)
+    expect(Duration.seconds(9e9) * 1e9, equals: .nanoseconds(Int64.max))
   }
 }

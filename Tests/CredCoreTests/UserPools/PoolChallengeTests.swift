@@ -1,4 +1,5 @@
 import struct SimulationKit.SeededGenerator
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -55,30 +56,30 @@ struct PoolChallengeTests {
       ("SOMETHING_NEW", #"{"a":""}"#, .custom([.init(name: "a", value: Secret(""))])),
     ]
     for (name, parameters, expected) in rows {
-      #expect(try kind(name, parameters) == expected, "\(name)")
+      expect(try kind(name, parameters), equals: expected, "\(name)")
     }
     let choices = #","AvailableChallenges":["EMAIL_OTP","PASSWORD_SRP","NEW"]"#
-    #expect(
-      try kind("SELECT_CHALLENGE", "{}", more: choices)
-        == .choice(["EMAIL_OTP", "PASSWORD_SRP", "NEW"]))
-    #expect(try kind("SELECT_CHALLENGE", "{}") == .choice([]))
+    expect(
+      try kind("SELECT_CHALLENGE", "{}", more: choices),
+      equals: .choice(["EMAIL_OTP", "PASSWORD_SRP", "NEW"]))
+    expect(try kind("SELECT_CHALLENGE", "{}"), equals: .choice([]))
   }
 
   @Test func theNameThatGoesOnIsThePools() throws {
     func name(_ parameters: String) throws -> String? {
       try PoolSamples.readChallenge(PoolSamples.challenge("CUSTOM_CHALLENGE", parameters))?.username
     }
-    #expect(try name(#"{"USERNAME":"a","USER_ID_FOR_SRP":"b"}"#) == "a")
-    #expect(try name(#"{"USER_ID_FOR_SRP":"b"}"#) == "b")
-    #expect(try name(#"{"USERNAME":""}"#) == nil)
-    #expect(try name("{}") == nil)
+    expect(try name(#"{"USERNAME":"a","USER_ID_FOR_SRP":"b"}"#), equals: "a")
+    expect(try name(#"{"USER_ID_FOR_SRP":"b"}"#), equals: "b")
+    expect(try name(#"{"USERNAME":""}"#) == nil)
+    expect(try name("{}") == nil)
   }
 
   @Test func aSessionMayBeMissingButNotWrong() throws {
     let challenge = try PoolSamples.readChallenge(PoolSamples.challenge("PASSWORD"))
-    #expect(challenge?.session == Secret("a-session-of-twenty-bytes"))
-    #expect(try PoolSamples.readChallenge(#"{"ChallengeName":"PASSWORD"}"#)?.session == nil)
-    #expect(
+    expect(challenge?.session, equals: Secret("a-session-of-twenty-bytes"))
+    expect(try PoolSamples.readChallenge(#"{"ChallengeName":"PASSWORD"}"#)?.session == nil)
+    expect(
       try PoolSamples.readChallenge(#"{"ChallengeName":"PASSWORD","Session":null}"#)?.session == nil
     )
     for session in [#""""#, "7", "\"\(String(repeating: "s", count: 16_385))\""] {
@@ -109,16 +110,18 @@ struct PoolChallengeTests {
       _ = try client.signInReply(
         from: Samples.reply(200, PoolSamples.challenge(name, parameters)), to: .signIn)
     }
-    #expect(failure?.message.contains("(\(field) ") == true, "\(failure?.message ?? "none")")
-    #expect(failure?.code == .backendUnavailable)
+    expect(failure?.message.contains("(\(field) ") == true, "\(failure?.message ?? "none")")
+    expect(failure?.code, equals: .backendUnavailable)
   }
 
   @Test func parametersOfManyKilobytesComeThrough() throws {
     let text = String(repeating: "p", count: 64 << 10)
     let parameters = #"{"a":"\#(text)","b":"\#(text)"}"#
-    #expect(
-      try kind("CUSTOM_CHALLENGE", parameters)
-        == .custom([.init(name: "a", value: Secret(text)), .init(name: "b", value: Secret(text))]))
+    expect(
+      try kind("CUSTOM_CHALLENGE", parameters),
+      equals: .custom([
+        .init(name: "a", value: Secret(text)), .init(name: "b", value: Secret(text)),
+      ]))
   }
 
   @Test func aReplyOverItsLimitIsDropped() throws {
@@ -128,7 +131,7 @@ struct PoolChallengeTests {
       _ = try client.signInReply(
         from: Samples.reply(200, PoolSamples.challenge("NEW", #"{"a":"\#(text)"}"#)), to: .signIn)
     }
-    #expect(failure == .transport(.tooLarge, from: .backend("staff")))
+    expect(failure, equals: .transport(.tooLarge, from: .backend("staff")))
   }
 
   @Test(arguments: ["", "[]", "{}", "null", "{", #"{"Session":"s"}"#, #"{"ChallengeName":7}"#])
@@ -149,7 +152,7 @@ struct PoolChallengeTests {
           status: Bool.random(using: &mutations) ? 200 : 400, body: mutations.mutate(body))
         guard case .tokens(let tokens)? = try? client.signInReply(from: reply, to: .signIn).step
         else { continue }
-        #expect(!tokens.id.token.isEmpty && !tokens.access.token.isEmpty)
+        expect(!tokens.id.token.isEmpty && !tokens.access.token.isEmpty)
       }
     }
   }

@@ -1,4 +1,5 @@
 import struct SimulationKit.SeededGenerator
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -20,30 +21,30 @@ struct PoolTokensTests {
       more: #","RefreshToken":"eyJjdHkiOiJKV1Q","NewDeviceMetadata":{"#
         + #""DeviceKey":"\#(PoolSamples.deviceKey)","DeviceGroupKey":"-Gr0up"}"#)
     let reply = try PoolSamples.read(body, CognitoReplyTests.date)
-    #expect(reply.serverTime == WallTime(milliseconds: 1_767_323_045_000))
+    expect(reply.serverTime, equals: WallTime(milliseconds: 1_767_323_045_000))
     let tokens = try #require(try tokens(body))
-    #expect(tokens.id.token == Secret(id))
-    #expect(tokens.id.username == "u-1")
-    #expect(tokens.id.subject == "s-1")
-    #expect(!PoolToken.mayChangeAccount(tokens.id.token))
-    #expect(tokens.id.expiration == WallTime(milliseconds: 1_767_326_645_000))
-    #expect(tokens.id.signedIn == WallTime(milliseconds: 1_767_320_000_000))
-    #expect(tokens.id.lifetime(at: nil) == .seconds(3600))
-    #expect(tokens.access.token == Secret(access))
-    #expect(tokens.access.username == "u-1")
-    #expect(PoolToken.mayChangeAccount(tokens.access.token))
-    #expect(tokens.access.deviceKey == PoolSamples.deviceKey)
-    #expect(tokens.refresh == Secret("eyJjdHkiOiJKV1Q"))
-    #expect(tokens.accessLifetime == .seconds(3600))
-    #expect(tokens.newDevice?.key == PoolSamples.deviceKey)
-    #expect(tokens.newDevice?.groupKey == "-Gr0up")
+    expect(tokens.id.token, equals: Secret(id))
+    expect(tokens.id.username, equals: "u-1")
+    expect(tokens.id.subject, equals: "s-1")
+    expect(!PoolToken.mayChangeAccount(tokens.id.token))
+    expect(tokens.id.expiration, equals: WallTime(milliseconds: 1_767_326_645_000))
+    expect(tokens.id.signedIn, equals: WallTime(milliseconds: 1_767_320_000_000))
+    expect(tokens.id.lifetime(at: nil), equals: .seconds(3600))
+    expect(tokens.access.token, equals: Secret(access))
+    expect(tokens.access.username, equals: "u-1")
+    expect(PoolToken.mayChangeAccount(tokens.access.token))
+    expect(tokens.access.deviceKey, equals: PoolSamples.deviceKey)
+    expect(tokens.refresh, equals: Secret("eyJjdHkiOiJKV1Q"))
+    expect(tokens.accessLifetime, equals: .seconds(3600))
+    expect(tokens.newDevice?.key, equals: PoolSamples.deviceKey)
+    expect(tokens.newDevice?.groupKey, equals: "-Gr0up")
   }
 
   @Test func aRenewalMayBringNoRefreshToken() throws {
     let client = try PoolSamples.client()
     let tokens = try client.renewal(from: Samples.reply(200, PoolSamples.tokens()))
-    #expect(tokens.refresh == nil)
-    #expect(tokens.newDevice == nil)
+    expect(tokens.refresh == nil)
+    expect(tokens.newDevice == nil)
     #expect(throws: UpstreamFailure.self) {
       try client.renewal(from: Samples.reply(200, PoolSamples.challenge("PASSWORD")))
     }
@@ -51,8 +52,8 @@ struct PoolTokensTests {
 
   @Test func anEmulatorsTokenNeedsNoClaims() throws {
     let tokens = try #require(try tokens(PoolSamples.tokens(id: "opaque", access: "opaque2")))
-    #expect(tokens.id.expiration == nil)
-    #expect(tokens.id.lifetime(at: WallTime(milliseconds: 0)) == nil)
+    expect(tokens.id.expiration == nil)
+    expect(tokens.id.lifetime(at: WallTime(milliseconds: 0)) == nil)
   }
 
   /// A trigger of the pool may remove claims.
@@ -60,9 +61,9 @@ struct PoolTokensTests {
     let bare = Samples.jwt(#"{"exp":1767326645}"#)
     let tokens = try #require(try tokens(PoolSamples.tokens(id: bare, access: bare)))
     let server = WallTime(milliseconds: 1_767_326_600_000)
-    #expect(tokens.id.lifetime(at: server) == .seconds(45))
-    #expect(tokens.id.lifetime(at: server + .seconds(60)) == .zero)
-    #expect(tokens.id.lifetime(at: nil) == nil)
+    expect(tokens.id.lifetime(at: server), equals: .seconds(45))
+    expect(tokens.id.lifetime(at: server + .seconds(60)), equals: .zero)
+    expect(tokens.id.lifetime(at: nil) == nil)
   }
 
   @Test func aTokenOfAnotherUseClientOrPoolIsRefused() throws {

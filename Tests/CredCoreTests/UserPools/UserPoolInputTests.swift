@@ -10,7 +10,7 @@ struct UserPoolInputTests {
       try body()
       return nil
     } catch {
-      #expect(!error.description.contains("Kq7vXw2n"))
+      expect(!error.description.contains("Kq7vXw2n"))
       return error.field
     }
   }
@@ -23,10 +23,10 @@ struct UserPoolInputTests {
         _ = try client.initiateAuth(.password(Secret(password)), as: user)
       }
     }
-    #expect(refused("") == "password")
-    #expect(refused(String(repeating: "é", count: 256)) == nil)
-    #expect(refused(String(repeating: "é", count: 257)) == "password")
-    #expect(refused(" a b ") == nil)
+    expect(refused(""), equals: "password")
+    expect(refused(String(repeating: "é", count: 256)) == nil)
+    expect(refused(String(repeating: "é", count: 257)), equals: "password")
+    expect(refused(" a b ") == nil)
   }
 
   @Test(arguments: ["", " \n\t", String(repeating: "1", count: 2049)])
@@ -36,7 +36,7 @@ struct UserPoolInputTests {
     let found = field { () throws(InvalidInput) in
       _ = try client.confirmSignUp(user, code: Secret(code))
     }
-    #expect(found == "code")
+    expect(found, equals: "code")
   }
 
   @Test(arguments: [
@@ -48,7 +48,7 @@ struct UserPoolInputTests {
     let found = field { () throws(InvalidInput) in
       _ = try client.forgetDevice(accessToken: PoolSamples.token, key: key)
     }
-    #expect(found == "DeviceKey")
+    expect(found, equals: "DeviceKey")
   }
 
   @Test func attributesHaveNamesAndLimits() throws {
@@ -59,29 +59,29 @@ struct UserPoolInputTests {
           accessToken: PoolSamples.token, [.init(name: name, value: Secret(value))])
       } != nil
     }
-    #expect(!refused("custom:" + String(repeating: "n", count: 32), ""))
-    #expect(refused(String(repeating: "n", count: 33), ""))
-    #expect(refused("", "v"))
-    #expect(refused("a\u{7}b", "v"))
-    #expect(!refused("a", String(repeating: "田", count: 2048)))
-    #expect(refused("a", String(repeating: "田", count: 2049)))
-    #expect(
+    expect(!refused("custom:" + String(repeating: "n", count: 32), ""))
+    expect(refused(String(repeating: "n", count: 33), ""))
+    expect(refused("", "v"))
+    expect(refused("a\u{7}b", "v"))
+    expect(!refused("a", String(repeating: "田", count: 2048)))
+    expect(refused("a", String(repeating: "田", count: 2049)))
+    expect(
       field { () throws(InvalidInput) in
         _ = try client.updateAttributes(accessToken: PoolSamples.token, [])
-      } == "attributes")
-    #expect(
+      }, equals: "attributes")
+    expect(
       field { () throws(InvalidInput) in
         _ = try client.deleteAttributes(accessToken: PoolSamples.token, [])
-      } == "names")
+      }, equals: "names")
   }
 
   @Test func namesClientsAndMetadataHaveLimits() throws {
     let client = try PoolSamples.client()
     for name in ["", String(repeating: "u", count: 129), "a\nb"] {
-      #expect(
+      expect(
         field { () throws(InvalidInput) in
           _ = try client.username(name, digests: TestCrypto())
-        } == "username")
+        }, equals: "username")
     }
     for id in ["", "a b", String(repeating: "i", count: 129)] {
       #expect(throws: InvalidInput.self) {
@@ -90,12 +90,12 @@ struct UserPoolInputTests {
       }
     }
     for secret in ["", "Kq7vXw2n z", String(repeating: "s", count: 65)] {
-      #expect(
+      expect(
         field { () throws(InvalidInput) in
           _ = try UserPoolClient(
             backend: "b", endpoint: client.endpoint, pool: client.pool, id: "i",
             secret: Secret(secret))
-        } == "client_secret_file")
+        }, equals: "client_secret_file")
     }
     let long = Secret([UInt8](repeating: 65, count: 131_072))
     let wrong: [[(name: String, value: Secret)]] = [
@@ -131,10 +131,10 @@ struct UserPoolInputTests {
   ])
   func aPoolsTokensHaveTheKeyOfItsPartition(text: String, key: String) throws {
     let pool = try UserPoolID(text)
-    #expect(pool.loginsKey == key)
-    #expect(pool.issuer == "https://\(key)")
-    #expect(pool.name == "AbC")
-    #expect(pool.description == text)
+    expect(pool.loginsKey, equals: key)
+    expect(pool.issuer, equals: "https://\(key)")
+    expect(pool.name, equals: "AbC")
+    expect(pool.description, equals: text)
   }
 
   /// The hosts are those of botocore's rule set of cognito-idp.
@@ -153,6 +153,6 @@ struct UserPoolInputTests {
   func endpoints(region: String, fips: Bool, dualStack: Bool, host: String) throws {
     let endpoint = try AWSEndpoint(
       .cognitoUserPools, region: region, fips: fips, dualStack: dualStack)
-    #expect(endpoint.url == "https://\(host)/")
+    expect(endpoint.url, equals: "https://\(host)/")
   }
 }

@@ -1,4 +1,5 @@
 import struct SimulationKit.SeededGenerator
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -14,10 +15,10 @@ struct UserPoolReplyTests {
   @Test func aNewAccountSaysWhereTheCodeWent() throws {
     let body = #"{"UserConfirmed":false,"UserSub":"s","CodeDeliveryDetails":\#(Self.details)}"#
     let result = try client.signedUp(from: Samples.reply(200, body))
-    #expect(!result.isConfirmed)
-    #expect(result.delivery == .init(medium: "email", destination: "a***@e***"))
+    expect(!result.isConfirmed)
+    expect(result.delivery, equals: .init(medium: "email", destination: "a***@e***"))
     let confirmed = try client.signedUp(from: Samples.reply(200, #"{"UserConfirmed":true}"#))
-    #expect(confirmed == SignUpResult())
+    expect(confirmed, equals: SignUpResult())
     #expect(throws: UpstreamFailure.self) { try client.signedUp(from: Samples.reply(200, "{}")) }
   }
 
@@ -35,8 +36,8 @@ struct UserPoolReplyTests {
   func whereACodeWent(details: String, medium: String?, destination: String?) throws {
     let delivery = try client.codeSent(
       from: Samples.reply(200, #"{"CodeDeliveryDetails":\#(details)}"#))
-    #expect(delivery?.medium == medium)
-    #expect(delivery?.destination == destination)
+    expect(delivery?.medium, equals: medium)
+    expect(delivery?.destination, equals: destination)
   }
 
   @Test func whatAnswersNothingMayBeEmpty() throws {
@@ -45,8 +46,8 @@ struct UserPoolReplyTests {
       try client.accountChanged(reply)
       try client.codeAccepted(reply)
       try client.endedSession(reply)
-      #expect(try !client.deviceConfirmed(from: reply))
-      #expect(try client.attributesUpdated(from: reply).isEmpty)
+      expect(try !client.deviceConfirmed(from: reply))
+      expect(try client.attributesUpdated(from: reply).isEmpty)
     }
     #expect(throws: UpstreamFailure.self) {
       try client.accountChanged(Samples.reply(200, "<html>welcome"))
@@ -59,15 +60,16 @@ struct UserPoolReplyTests {
       #"{"Username":"u-1","UserAttributes":[{"Name":"email","Value":"a@b.c"},{"Name":"n"}],"#
       + #""PreferredMfaSetting":"SMS_MFA","UserMFASettingList":["SMS_MFA","EMAIL_OTP",7]}"#
     let user = try client.user(from: Samples.reply(200, body))
-    #expect(user.username == "u-1")
-    #expect(
-      user.attributes == [
+    expect(user.username, equals: "u-1")
+    expect(
+      user.attributes,
+      equals: [
         .init(name: "email", value: Secret("a@b.c")), .init(name: "n", value: Secret("")),
       ])
-    #expect(user.preferredMFA == "SMS_MFA")
-    #expect(user.enabledMFA == ["SMS_MFA", "EMAIL_OTP"])
+    expect(user.preferredMFA, equals: "SMS_MFA")
+    expect(user.enabledMFA, equals: ["SMS_MFA", "EMAIL_OTP"])
     let bare = try client.user(from: Samples.reply(200, #"{"Username":"u"}"#))
-    #expect(bare.attributes.isEmpty && bare.preferredMFA == nil && bare.enabledMFA.isEmpty)
+    expect(bare.attributes.isEmpty && bare.preferredMFA == nil && bare.enabledMFA.isEmpty)
     for body in ["{}", #"{"Username":"u","UserAttributes":{}}"#] {
       #expect(throws: UpstreamFailure.self) { try client.user(from: Samples.reply(200, body)) }
     }
@@ -75,10 +77,11 @@ struct UserPoolReplyTests {
 
   @Test func everyChangedAttributeMayHaveACode() throws {
     let body = #"{"CodeDeliveryDetailsList":[\#(Self.details),{},\#(Self.details)]}"#
-    #expect(try client.attributesUpdated(from: Samples.reply(200, body)).count == 2)
+    expect(try client.attributesUpdated(from: Samples.reply(200, body)).count, equals: 2)
     let one = #"{"CodeDeliveryDetails":\#(Self.details)}"#
-    #expect(
-      try client.verificationCodeSent(from: Samples.reply(200, one))?.destination == "a***@e***")
+    expect(
+      try client.verificationCodeSent(from: Samples.reply(200, one))?.destination,
+      equals: "a***@e***")
   }
 
   private let ofUser = SoftwareTokenOwner.user(accessToken: PoolSamples.token)
@@ -86,10 +89,10 @@ struct UserPoolReplyTests {
   @Test func anAuthenticatorAppGetsItsSecret() throws {
     let body = #"{"SecretCode":"GEZDGNBVGY3TQOJQ====","Session":"s"}"#
     let token = try client.softwareToken(from: Samples.reply(200, body), of: ofUser)
-    #expect(token.secret == Secret("GEZDGNBVGY3TQOJQ===="))
-    #expect(token.session == Secret("s"))
+    expect(token.secret, equals: Secret("GEZDGNBVGY3TQOJQ===="))
+    expect(token.session, equals: Secret("s"))
     let uri = "otpauth://totp/My%20Pool:a%40b.c?secret=GEZDGNBVGY3TQOJQ&issuer=My%20Pool"
-    #expect(token.uri(issuer: "My Pool", username: "a@b.c") == Secret(uri))
+    expect(token.uri(issuer: "My Pool", username: "a@b.c"), equals: Secret(uri))
     for secret in ["", "short", "GEZDGNBVGY3TQOJQ&issuer=x", String(repeating: "A", count: 257)] {
       #expect(throws: UpstreamFailure.self) {
         try client.softwareToken(
@@ -100,7 +103,7 @@ struct UserPoolReplyTests {
 
   @Test func aWrongCodeOfAnAppComesInTwoShapes() throws {
     let success = Samples.reply(200, #"{"Status":"SUCCESS","Session":"s2"}"#)
-    #expect(try client.softwareTokenVerified(from: success, of: ofUser) == Secret("s2"))
+    expect(try client.softwareTokenVerified(from: success, of: ofUser), equals: Secret("s2"))
     let signIn = SoftwareTokenOwner.signIn(session: Secret("s"))
     for (owner, code) in [(ofUser, ProtocolErrorCode.accountRefused), (signIn, .signInFailed)] {
       for reply in [
@@ -110,10 +113,10 @@ struct UserPoolReplyTests {
         let failure = failure { () throws(UpstreamFailure) in
           _ = try client.softwareTokenVerified(from: reply, of: owner)
         }
-        #expect(failure?.code == code)
-        #expect(failure?.remedy == (code == .signInFailed ? .answerAgain : nil))
-        #expect(failure?.judgesSecret == (code == .accountRefused))
-        #expect(failure?.reason == "EnableSoftwareTokenMFAException")
+        expect(failure?.code, equals: code)
+        expect(failure?.remedy, equals: (code == .signInFailed ? .answerAgain : nil))
+        expect(failure?.judgesSecret, equals: (code == .accountRefused))
+        expect(failure?.reason, equals: "EnableSoftwareTokenMFAException")
       }
     }
   }
@@ -124,9 +127,9 @@ struct UserPoolReplyTests {
       let failure = failure { () throws(UpstreamFailure) in
         _ = try client.softwareTokenVerified(from: Samples.reply(200, body), of: owner)
       }
-      #expect(failure?.code == .backendUnavailable, "\(body)")
-      #expect(failure?.judgesSecret == false && failure?.reason == nil)
-      #expect(failure?.message.contains("Status is neither SUCCESS nor ERROR") == true)
+      expect(failure?.code, equals: .backendUnavailable, "\(body)")
+      expect(failure?.judgesSecret == false && failure?.reason == nil)
+      expect(failure?.message.contains("Status is neither SUCCESS nor ERROR") == true)
     }
   }
 
@@ -139,15 +142,15 @@ struct UserPoolReplyTests {
   @Test func devicesAreListedPageByPage() throws {
     let body = #"{"Devices":[\#(Self.device),\#(Self.device)],"PaginationToken":"p"}"#
     let page = try client.devices(from: Samples.reply(200, body))
-    #expect(page.devices.count == 2)
-    #expect(page.next == "p")
-    #expect(try client.devices(from: Samples.reply(200, "{}")).devices.isEmpty)
+    expect(page.devices.count, equals: 2)
+    expect(page.next, equals: "p")
+    expect(try client.devices(from: Samples.reply(200, "{}")).devices.isEmpty)
     let device = page.devices[0]
-    #expect(device.key == PoolSamples.deviceKey)
-    #expect(device.name == "ip-172-31-22-11.eu-west-1.internal")
-    #expect(device.lastAddress == "192.0.2.1")
-    #expect(device.created == WallTime(milliseconds: 1_767_323_045_500))
-    #expect(device.lastUsed == WallTime(milliseconds: 1_767_323_046_000))
+    expect(device.key, equals: PoolSamples.deviceKey)
+    expect(device.name, equals: "ip-172-31-22-11.eu-west-1.internal")
+    expect(device.lastAddress, equals: "192.0.2.1")
+    expect(device.created, equals: WallTime(milliseconds: 1_767_323_045_500))
+    expect(device.lastUsed, equals: WallTime(milliseconds: 1_767_323_046_000))
     for body in [#"{"Devices":[{}]}"#, #"{"Devices":[{"DeviceKey":"../x"}]}"#] {
       #expect(throws: UpstreamFailure.self) { try client.devices(from: Samples.reply(200, body)) }
     }
@@ -156,7 +159,7 @@ struct UserPoolReplyTests {
   @Test func aPoolMayAskWhetherTheDeviceIsToBeRemembered() throws {
     for answer in [true, false] {
       let body = #"{"UserConfirmationNecessary":\#(answer)}"#
-      #expect(try client.deviceConfirmed(from: Samples.reply(200, body)) == answer)
+      expect(try client.deviceConfirmed(from: Samples.reply(200, body)), equals: answer)
     }
   }
 }

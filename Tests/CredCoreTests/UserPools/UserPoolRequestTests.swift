@@ -23,30 +23,30 @@ struct UserPoolRequestTests {
     hashed = try PoolSamples.user(confidential)
   }
 
-  private func expect(
+  private func expectRequest(
     _ request: HTTPRequest, _ operation: String, _ members: String,
     at place: SourceLocation = #_sourceLocation
   ) {
-    #expect(request.method == .post, sourceLocation: place)
-    #expect(
-      request.url == "https://cognito-idp.eu-west-1.amazonaws.com/", sourceLocation: place)
+    expect(request.method, equals: .post, sourceLocation: place)
+    expect(
+      request.url, equals: "https://cognito-idp.eu-west-1.amazonaws.com/", sourceLocation: place)
     let target = "AWSCognitoIdentityProviderService.\(operation)"
-    #expect(Samples.header(request, "X-Amz-Target") == target, sourceLocation: place)
-    #expect(
-      Samples.header(request, "Content-Type") == "application/x-amz-json-1.1",
+    expect(Samples.header(request, "X-Amz-Target"), equals: target, sourceLocation: place)
+    expect(
+      Samples.header(request, "Content-Type"), equals: "application/x-amz-json-1.1",
       sourceLocation: place)
-    #expect(request.headers.count == 2, "it is not signed", sourceLocation: place)
-    #expect(Samples.body(request) == "{\(members)}", sourceLocation: place)
+    expect(request.headers.count, equals: 2, "it is not signed", sourceLocation: place)
+    expect(Samples.body(request), equals: "{\(members)}", sourceLocation: place)
   }
 
   @Test func everyKnownSecretHash() throws {
     let hashes = try #require(SRPTests.vectors?.secretHash)
-    #expect(hashes.count == 16)
+    expect(hashes.count, equals: 16)
     for entry in hashes {
       let hash = UserPoolClient.secretHash(
         of: entry.username, client: entry.clientId, secret: Secret(entry.clientSecret),
         digests: TestCrypto())
-      #expect(hash == Secret(entry.secretHash))
+      expect(hash, equals: Secret(entry.secretHash))
     }
   }
 
@@ -71,14 +71,14 @@ struct UserPoolRequestTests {
       (.customAfterSRP(A), "CUSTOM_AUTH", #","CHALLENGE_NAME":"SRP_A","SRP_A":"fff""#),
     ]
     for (start, flow, parameters) in rows {
-      expect(
+      expectRequest(
         try client.initiateAuth(start, as: user), "InitiateAuth",
         #"\#(Self.id),"AuthFlow":"\#(flow)","AuthParameters":{"USERNAME":"alice"\#(parameters)}"#)
     }
   }
 
   @Test func aSignInSendsHashDeviceAndMetadata() throws {
-    expect(
+    expectRequest(
       try confidential.initiateAuth(
         .custom, as: hashed, device: Self.device, metadata: ClientMetadata([("k", Secret("v"))])),
       "InitiateAuth",
@@ -120,8 +120,8 @@ struct UserPoolRequestTests {
       (.custom(Secret("x"), to: "NEW_KIND"), "NEW_KIND", #""ANSWER":"x""#),
     ]
     for (answer, name, responses) in rows {
-      #expect(answer.challenge == name)
-      expect(
+      expect(answer.challenge, equals: name)
+      expectRequest(
         try client.respond(answer, as: user, session: Secret("s")), "RespondToAuthChallenge",
         #"\#(Self.id),"ChallengeName":"\#(name)","ChallengeResponses":{"USERNAME":"alice","#
           + #"\#(responses)},"Session":"s""#)
@@ -129,7 +129,7 @@ struct UserPoolRequestTests {
   }
 
   @Test func anAnswerSendsHashDeviceSessionAndMetadata() throws {
-    expect(
+    expectRequest(
       try confidential.respond(
         .mfaIsSetUp, as: hashed, session: Secret("s"), device: Self.device,
         metadata: ClientMetadata([("k", Secret("v"))])),
@@ -138,29 +138,29 @@ struct UserPoolRequestTests {
         + #""SECRET_HASH":"\#(Self.hash)","DEVICE_KEY":"\#(Self.device)"},"Session":"s","#
         + Self.metadata)
     let without = try client.respond(.mfaIsSetUp, as: user, session: nil)
-    #expect(!Samples.body(without).contains("Session"))
+    expect(!Samples.body(without).contains("Session"))
   }
 
   // MARK: Tokens
 
   @Test func tokensAreRenewedAndRevokedWithTheSecretItself() throws {
     let token = Secret("refresh")
-    expect(
+    expectRequest(
       confidential.getTokens(refreshToken: token, device: Self.device), "GetTokensFromRefreshToken",
       #"\#(Self.id),"RefreshToken":"refresh","ClientSecret":"9example87654321","#
         + #""DeviceKey":"\#(Self.device)""#)
-    expect(
+    expectRequest(
       client.getTokens(refreshToken: token), "GetTokensFromRefreshToken",
       #"\#(Self.id),"RefreshToken":"refresh""#)
-    expect(
+    expectRequest(
       confidential.initiateAuth(refreshToken: token, of: hashed, device: Self.device),
       "InitiateAuth",
       #"\#(Self.id),"AuthFlow":"REFRESH_TOKEN_AUTH","AuthParameters":{"REFRESH_TOKEN":"refresh","#
         + #""SECRET_HASH":"\#(Self.hash)","DEVICE_KEY":"\#(Self.device)"}"#)
-    expect(
+    expectRequest(
       confidential.revoke(refreshToken: token), "RevokeToken",
       #"\#(Self.id),"Token":"refresh","ClientSecret":"9example87654321""#)
-    expect(
+    expectRequest(
       client.signOutGlobally(accessToken: PoolSamples.token), "GlobalSignOut",
       #""AccessToken":"access.token""#)
   }
@@ -171,19 +171,19 @@ struct UserPoolRequestTests {
     let signUp = SignUp(
       username: "alice", password: Secret("p"),
       attributes: [.init(name: "email", value: Secret("a@b.c"))])
-    expect(
+    expectRequest(
       try confidential.signUp(signUp, as: hashed), "SignUp",
       #"\#(Self.id),"Username":"alice","SecretHash":"\#(Self.hash)","Password":"p","#
         + #""UserAttributes":[{"Name":"email","Value":"a@b.c"}]"#)
-    expect(
+    expectRequest(
       try client.confirmSignUp(user, code: Secret("1 2")), "ConfirmSignUp",
       #"\#(Self.id),"Username":"alice","ConfirmationCode":"12""#)
-    expect(
+    expectRequest(
       confidential.resendConfirmationCode(hashed), "ResendConfirmationCode",
       #"\#(Self.id),"Username":"alice","SecretHash":"\#(Self.hash)""#)
-    expect(
+    expectRequest(
       client.forgotPassword(user), "ForgotPassword", #"\#(Self.id),"Username":"alice""#)
-    expect(
+    expectRequest(
       try confidential.confirmForgotPassword(hashed, code: Secret("12"), password: Secret("p")),
       "ConfirmForgotPassword",
       #"\#(Self.id),"Username":"alice","SecretHash":"\#(Self.hash)","ConfirmationCode":"12","#
@@ -193,25 +193,25 @@ struct UserPoolRequestTests {
   @Test func theOwnAccount() throws {
     let token = PoolSamples.token
     let access = #""AccessToken":"access.token""#
-    expect(client.getUser(accessToken: token), "GetUser", access)
-    expect(client.deleteUser(accessToken: token), "DeleteUser", access)
-    expect(
+    expectRequest(client.getUser(accessToken: token), "GetUser", access)
+    expectRequest(client.deleteUser(accessToken: token), "DeleteUser", access)
+    expectRequest(
       try client.changePassword(accessToken: token, from: Secret("o"), to: Secret("n")),
       "ChangePassword", #"\#(access),"PreviousPassword":"o","ProposedPassword":"n""#)
-    expect(
+    expectRequest(
       try client.updateAttributes(
         accessToken: token, [.init(name: "custom:team", value: Secret(""))]),
       "UpdateUserAttributes", #"\#(access),"UserAttributes":[{"Name":"custom:team","Value":""}]"#)
-    expect(
+    expectRequest(
       try client.deleteAttributes(accessToken: token, ["nickname", "zoneinfo"]),
       "DeleteUserAttributes", #"\#(access),"UserAttributeNames":["nickname","zoneinfo"]"#)
-    expect(
+    expectRequest(
       try client.getVerificationCode(accessToken: token, of: "email"),
       "GetUserAttributeVerificationCode", #"\#(access),"AttributeName":"email""#)
-    expect(
+    expectRequest(
       try client.verifyAttribute(accessToken: token, "email", code: Secret("7")),
       "VerifyUserAttribute", #"\#(access),"AttributeName":"email","Code":"7""#)
-    expect(
+    expectRequest(
       client.setMFAPreference(
         accessToken: token,
         try MFAPreference(enabled: [.app: true, .sms: false], preferred: .app)),
@@ -223,12 +223,12 @@ struct UserPoolRequestTests {
   @Test func anAuthenticatorAppOfAUserOrOfASignIn() throws {
     let user = SoftwareTokenOwner.user(accessToken: PoolSamples.token)
     let signIn = SoftwareTokenOwner.signIn(session: Secret("s"))
-    expect(
+    expectRequest(
       client.associateSoftwareToken(of: user), "AssociateSoftwareToken",
       #""AccessToken":"access.token""#)
-    expect(
+    expectRequest(
       client.associateSoftwareToken(of: signIn), "AssociateSoftwareToken", #""Session":"s""#)
-    expect(
+    expectRequest(
       try client.verifySoftwareToken(of: signIn, code: Secret("123 456"), name: "phone"),
       "VerifySoftwareToken",
       #""Session":"s","UserCode":"123456","FriendlyDeviceName":"phone""#)
@@ -238,18 +238,19 @@ struct UserPoolRequestTests {
     let token = PoolSamples.token
     let start = #""AccessToken":"access.token","DeviceKey":"\#(Self.device)""#
     let verifier = DeviceVerifier(salt: Secret("c2FsdA=="), passwordVerifier: Secret("dg=="))
-    expect(
+    expectRequest(
       try client.confirmDevice(accessToken: token, key: Self.device, verifier, name: "host"),
       "ConfirmDevice",
       #"\#(start),"DeviceSecretVerifierConfig":{"PasswordVerifier":"dg==","Salt":"c2FsdA=="},"#
         + #""DeviceName":"host""#)
     for (isRemembered, word) in [(true, "remembered"), (false, "not_remembered")] {
-      expect(
+      expectRequest(
         try client.updateDevice(accessToken: token, key: Self.device, isRemembered: isRemembered),
         "UpdateDeviceStatus", #"\#(start),"DeviceRememberedStatus":"\#(word)""#)
     }
-    expect(try client.forgetDevice(accessToken: token, key: Self.device), "ForgetDevice", start)
-    expect(
+    expectRequest(
+      try client.forgetDevice(accessToken: token, key: Self.device), "ForgetDevice", start)
+    expectRequest(
       client.listDevices(accessToken: token, after: "p"), "ListDevices",
       #""AccessToken":"access.token","Limit":60,"PaginationToken":"p""#)
   }

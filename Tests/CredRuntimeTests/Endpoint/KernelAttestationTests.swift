@@ -4,6 +4,7 @@ import CredService
 import Foundation
 import Glibc
 import Logging
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -50,7 +51,7 @@ struct KernelAttestationTests {
 
   @Test func anOpenConnectionBelongsToItsMaker() throws {
     let connection = try Connection()
-    #expect(try attest(connection.server) == .success(geteuid()))
+    expect(try attest(connection.server), equals: .success(geteuid()))
   }
 
   @Test func aClientThatHasLeftIsNobody() throws {
@@ -60,7 +61,7 @@ struct KernelAttestationTests {
       Issue.record("attested")
       return
     }
-    #expect([.closed, .unknown, .notEstablished, .ownEndClosed].contains(failure))
+    expect([.closed, .unknown, .notEstablished, .ownEndClosed].contains(failure))
   }
 
   @Test func aClientThatResetItsConnectionIsNobody() throws {
@@ -70,13 +71,13 @@ struct KernelAttestationTests {
       Issue.record("attested")
       return
     }
-    #expect([.unknown, .ownEndClosed].contains(failure))
+    expect([.unknown, .ownEndClosed].contains(failure))
   }
 
   @Test func aClientThatEndedItsSideIsRefused() throws {
     let connection = try Connection()
     credd_finish_sending(connection.client)
-    #expect(try attest(connection.server) == .failure(.notEstablished))
+    expect(try attest(connection.server), equals: .failure(.notEstablished))
   }
 
   @Test func theListenerIsNoClient() throws {
@@ -92,7 +93,7 @@ struct KernelAttestationTests {
     try attestation.test()
     for _ in 0..<100 {
       let connection = try Connection()
-      #expect(attestation.attest(connection.server).map(\.uid) == .success(geteuid()))
+      expect(attestation.attest(connection.server).map(\.uid), equals: .success(geteuid()))
     }
   }
 
@@ -103,20 +104,20 @@ struct KernelAttestationTests {
     var report = credd_socket_report()
     _ = unsafe credd_ask_other_end(netlink, 77, connection.server, &report)
     let attestation = try KernelAttestation(netlink)
-    #expect(attestation.attest(connection.server).map(\.uid) == .success(geteuid()))
+    expect(attestation.attest(connection.server).map(\.uid), equals: .success(geteuid()))
   }
 
   @Test func onlyAListenerOnLoopbackIsTheEndpoints() throws {
     let connection = try Connection()
     var name = credd_tcp_name()
-    #expect(unsafe credd_is_loopback_listener(connection.listener, &name) == 1)
-    #expect(EndpointAddress(name).literal == "127.0.0.1")
-    #expect(unsafe credd_is_loopback_listener(connection.server, &name) == 0)
+    expect(unsafe credd_is_loopback_listener(connection.listener, &name), equals: 1)
+    expect(EndpointAddress(name).literal, equals: "127.0.0.1")
+    expect(unsafe credd_is_loopback_listener(connection.server, &name), equals: 0)
     let everywhere = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { credd_close(everywhere) }
     try #require(listen(everywhere, 1) == 0)
-    #expect(unsafe credd_is_loopback_listener(everywhere, &name) == 0)
-    #expect(credd_is_diag_socket(everywhere) == 0)
+    expect(unsafe credd_is_loopback_listener(everywhere, &name), equals: 0)
+    expect(credd_is_diag_socket(everywhere), equals: 0)
   }
 }
 
@@ -129,9 +130,9 @@ struct SystemControlGroupsTests {
       // No cgroup2 here, or the group is outside this namespace.
       return
     }
-    #expect(groups.isThere(path, id))
-    #expect(!groups.isThere(path, id &+ 1))
-    #expect(!groups.isThere(path + "x", id))
+    expect(groups.isThere(path, id))
+    expect(!groups.isThere(path, id &+ 1))
+    expect(!groups.isThere(path + "x", id))
   }
 
   /// Folders in place of control groups. tmpfs lists what is newer first, so a walk meets that first.
@@ -167,9 +168,9 @@ struct SystemControlGroupsTests {
       try groups.make(user + String(repeating: "/x", count: 200))
       try groups.delegate(user)
     }
-    #expect(groups.path(of: billing) == "/system.slice/billing.service")
-    #expect(groups.path(of: worker) == "/system.slice/app.service/worker")
-    #expect(groups.path(of: UInt64.max - 7) == nil)
+    expect(groups.path(of: billing), equals: "/system.slice/billing.service")
+    expect(groups.path(of: worker), equals: "/system.slice/app.service/worker")
+    expect(groups.path(of: UInt64.max - 7) == nil)
   }
 
   @Test(.enabled(if: geteuid() == 0, "takes root"))
@@ -180,8 +181,8 @@ struct SystemControlGroupsTests {
     let last = try groups.make("/user/last")
     for number in 0..<4096 { try groups.make("/user/\(number)") }
     try groups.delegate("/user")
-    #expect(groups.path(of: last) == nil)
-    #expect(groups.path(of: worker) == "/app.service/worker")
+    expect(groups.path(of: last) == nil)
+    expect(groups.path(of: worker), equals: "/app.service/worker")
   }
 
   private static func path(of id: UInt64, below root: String) -> String? {
@@ -191,7 +192,7 @@ struct SystemControlGroupsTests {
   }
 
   @Test func aGroupThatIsNotThereIsNotFound() {
-    #expect(SystemControlGroups().path(ofControlGroup: UInt64.max - 7) == nil)
+    expect(SystemControlGroups().path(ofControlGroup: UInt64.max - 7) == nil)
   }
 }
 
@@ -219,19 +220,19 @@ struct TokenKeyFileTests {
   @Test func aKeyIsMadeOnceAndKept() throws {
     let folder = try Folder()
     let key = try TokenKeyFile.take(in: folder.path)
-    #expect(key.count == TokenKey.bytes)
-    #expect(try TokenKeyFile.take(in: folder.path) == key)
+    expect(key.count, equals: TokenKey.bytes)
+    expect(try TokenKeyFile.take(in: folder.path), equals: key)
     var status = stat()
     try #require(unsafe lstat("\(folder.path)/token-key", &status) == 0)
-    #expect(status.st_mode & 0o777 == 0o600 && status.st_nlink == 1)
-    #expect(unsafe access("\(folder.path)/token-key.new", F_OK) != 0)
+    expect(status.st_mode & 0o777 == 0o600 && status.st_nlink == 1)
+    expect(unsafe access("\(folder.path)/token-key.new", F_OK) != 0)
   }
 
   @Test func whoRemovesItGetsAnother() throws {
     let folder = try Folder()
     let key = try TokenKeyFile.take(in: folder.path)
     unsafe unlink("\(folder.path)/token-key")
-    #expect(try TokenKeyFile.take(in: folder.path) != key)
+    expect(try TokenKeyFile.take(in: folder.path) != key)
   }
 
   @Test func aFileOfAnotherLengthIsNotUsed() throws {
@@ -263,7 +264,7 @@ struct TokenKeyFileTests {
     var dumped = ""
     dump(source, to: &dumped)
     for output in ["\(source)", String(reflecting: source), dumped] {
-      #expect(!output.contains("Kq7v") && !output.contains("75, 113, 55"))
+      expect(!output.contains("Kq7v") && !output.contains("75, 113, 55"))
     }
   }
 }
@@ -276,7 +277,7 @@ struct TurnQueueTests {
     queue.append(20, of: "c")
     var order: [Int] = []
     while let next = queue.popFirst() { order.append(next) }
-    #expect(order == [1, 10, 20, 2, 3, 4])
-    #expect(queue.isEmpty)
+    expect(order, equals: [1, 10, 20, 2, 3, 4])
+    expect(queue.isEmpty)
   }
 }

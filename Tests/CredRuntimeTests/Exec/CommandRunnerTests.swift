@@ -1,6 +1,7 @@
 import CredCore
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -47,19 +48,19 @@ struct CommandRunnerTests {
 
   @Test func `what it reads, writes and complains about`() throws {
     let outcome = try shell("cat; echo oops >&2", input: "question")
-    #expect(outcome.ending == .exited(0))
-    #expect(outcome.standardOutput.exposedText() == "question")
-    #expect(outcome.standardError == Array("oops\n".utf8))
+    expect(outcome.ending, equals: .exited(0))
+    expect(outcome.standardOutput.exposedText(), equals: "question")
+    expect(outcome.standardError, equals: Array("oops\n".utf8))
   }
 
   @Test(arguments: [0, 1, 67, 77, 127, 128, 130, 255] as [Int32])
   func `exit statuses are told as they are`(_ status: Int32) throws {
-    #expect(try shell("exit \(status)").ending == .exited(status))
+    expect(try shell("exit \(status)").ending, equals: .exited(status))
   }
 
   @Test(arguments: [SIGKILL, SIGTERM, SIGSEGV])
   func `signals are told as they are`(_ signal: Int32) throws {
-    #expect(try shell("kill -\(signal) $$").ending == .killed(signal))
+    expect(try shell("kill -\(signal) $$").ending, equals: .killed(signal))
   }
 
   @Test(arguments: [
@@ -67,7 +68,7 @@ struct CommandRunnerTests {
     ("/tmp", "Permission denied"),
   ])
   func `what cannot be executed is not started`(_ path: String, _ reason: String) throws {
-    #expect(try outcome([path]).ending == .notStarted(StartFailure(reason: reason)))
+    expect(try outcome([path]).ending, equals: .notStarted(StartFailure(reason: reason)))
   }
 
   /// Its file may be on a file server that is away.
@@ -94,7 +95,7 @@ struct CommandRunnerTests {
       runner.value.run(command, completion: done)
       return nil
     }
-    #expect(outcome.ending == .timedOut)
+    expect(outcome.ending, equals: .timedOut)
     // The group ends some time after its answer.
     var tries = 0
     while try !thread.run({ _ in runner.value.runs.isEmpty }), tries < 500 {
@@ -103,21 +104,21 @@ struct CommandRunnerTests {
     }
     // It may have been killed before it wrote.
     let said = try? String(contentsOf: file, encoding: .utf8)
-    #expect(said.flatMap { pid_t($0.dropLast()) }.map(isReaped) ?? true)
-    #expect(try thread.run { _ in runner.value.runs.isEmpty })
+    expect(said.flatMap { pid_t($0.dropLast()) }.map(isReaped) ?? true)
+    expect(try thread.run { _ in runner.value.runs.isEmpty })
   }
 
   @Test func `arguments reach the command without a shell`() throws {
     let arguments = ["a; echo b", "$(id)", "`id`", "$HOME", "*", "\"'", "", "-n", "ü\n"]
     let outcome = try outcome(
       ["/usr/bin/python3", "-c", "import sys; print('|'.join(sys.argv[1:]), end='')"] + arguments)
-    #expect(outcome.standardOutput.exposedText() == arguments.joined(separator: "|"))
+    expect(outcome.standardOutput.exposedText(), equals: arguments.joined(separator: "|"))
   }
 
   @Test func `the environment holds what it is given and nothing else`() throws {
     let outcome = try outcome(
       ["/usr/bin/env"], environment: [("A", Secret("1=2 3")), ("B", Secret(""))])
-    #expect(outcome.standardOutput.exposedText() == "A=1=2 3\nB=\n")
+    expect(outcome.standardOutput.exposedText(), equals: "A=1=2 3\nB=\n")
   }
 
   @Test func `no descriptor but the standard streams is inherited, and the folder is the root`()
@@ -130,7 +131,7 @@ struct CommandRunnerTests {
       "import os; print(sorted(map(int, os.listdir('/proc/self/fd'))), os.getcwd())",
     ])
     // Python lists the folder through a descriptor of its own.
-    #expect(outcome.standardOutput.exposedText() == "[0, 1, 2, 3] /\n")
+    expect(outcome.standardOutput.exposedText(), equals: "[0, 1, 2, 3] /\n")
   }
 
   @Test func `the limit on descriptors is the usual one, and the daemon keeps its own`() throws {
@@ -141,10 +142,10 @@ struct CommandRunnerTests {
     unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised)
     defer { unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &before) }
     let outcome = try shell("ulimit -Sn")
-    #expect(outcome.standardOutput.exposedText() == "\(min(raised.rlim_cur, 1024))\n")
+    expect(outcome.standardOutput.exposedText(), equals: "\(min(raised.rlim_cur, 1024))\n")
     var after = rlimit()
     unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &after)
-    #expect(after.rlim_cur == raised.rlim_cur)
+    expect(after.rlim_cur, equals: raised.rlim_cur)
   }
 
   /// As on a file server that does not answer.
@@ -172,15 +173,15 @@ struct CommandRunnerTests {
       runner.value.run(command("/bin/true"), completion: done)
       return nil
     }
-    #expect(other.ending == .exited(0))
-    #expect(try thread.run { _ in outcomes.value.of[path] == nil })
+    expect(other.ending, equals: .exited(0))
+    expect(try thread.run { _ in outcomes.value.of[path] == nil })
     hanging.goOn()
     var ending: ExecOutcome.Ending?
     for _ in 0..<1_000 where ending == nil {
       usleep(10_000)
       ending = try thread.run { _ in outcomes.value.of[path]?.ending }
     }
-    #expect(ending == .exited(0))
+    expect(ending, equals: .exited(0))
   }
 
   @Test func `signals are neither blocked nor ignored`() throws {
@@ -188,7 +189,7 @@ struct CommandRunnerTests {
     let masks = outcome.standardOutput.exposedText()?.split(separator: "\n")
       .compactMap { UInt64($0.drop { $0 != "\t" }.dropFirst(), radix: 16) }
     // The C library keeps two of the real-time signals for itself.
-    #expect(masks?.map { $0 & 0x7FFF_FFFF } == [0, 0])
+    expect(masks?.map { $0 & 0x7FFF_FFFF }, equals: [0, 0])
   }
 
   // MARK: The end of what does not end
@@ -199,29 +200,29 @@ struct CommandRunnerTests {
     let outcome = try shell(
       "sleep 600 & echo $! > \(folder.path)/pid; echo $$ >> \(folder.path)/pid; wait",
       timeout: .milliseconds(400))
-    #expect(outcome.ending == .timedOut)
-    #expect(Date().timeIntervalSince(started) < 15)
+    expect(outcome.ending, equals: .timedOut)
+    expect(Date().timeIntervalSince(started) < 15)
     let pids = try String(contentsOfFile: "\(folder.path)/pid", encoding: .utf8)
       .split(separator: "\n").compactMap { pid_t($0) }
-    #expect(pids.count == 2)
-    #expect(pids.allSatisfy(isGone))
+    expect(pids.count, equals: 2)
+    expect(pids.allSatisfy(isGone))
   }
 
   @Test func `what a command leaves in the background is killed and not waited for`() throws {
     let started = Date()
     let outcome = try shell("sleep 600 & echo $!")
-    #expect(outcome.ending == .exited(0))
-    #expect(Date().timeIntervalSince(started) < 15)
+    expect(outcome.ending, equals: .exited(0))
+    expect(Date().timeIntervalSince(started) < 15)
     let pid = outcome.standardOutput.exposedText().flatMap { pid_t($0.dropLast()) }
-    #expect(pid.map(isGone) == true)
+    expect(pid.map(isGone) == true)
   }
 
   @Test func `a grandchild of another session that keeps the pipes open is not waited for`() throws
   {
     let started = Date()
     let outcome = try shell("setsid sleep 30 & echo $!")
-    #expect(outcome.ending == .exited(0))
-    #expect(Date().timeIntervalSince(started) < 15)
+    expect(outcome.ending, equals: .exited(0))
+    expect(Date().timeIntervalSince(started) < 15)
     outcome.standardOutput.exposedText().flatMap { pid_t($0.dropLast()) }.map {
       _ = kill($0, SIGKILL)
     }
@@ -235,12 +236,12 @@ struct CommandRunnerTests {
           + "os.setpgid(0, os.getpgid(os.getppid())); "
           + "print(os.getpid(), os.getpgrp() != os.getpid(), flush=True); signal.pause()",
       ], timeout: .milliseconds(1500))
-    #expect(outcome.ending == .timedOut)
+    expect(outcome.ending, equals: .timedOut)
     let words = try #require(outcome.standardOutput.exposedText()).split(
       whereSeparator: \.isWhitespace)
     // It had left its group, so that killing the group alone would have spared it.
-    #expect(words.last == "True")
-    #expect(words.first.flatMap { pid_t($0) }.map(isGone) == true)
+    expect(words.last, equals: "True")
+    expect(words.first.flatMap { pid_t($0) }.map(isGone) == true)
   }
 
   @Test func `no zombie is left behind`() throws {
@@ -261,7 +262,7 @@ struct CommandRunnerTests {
       }
       let said = try #require(outcome.standardOutput.exposedText(), "\(script)")
       let pid = try #require(pid_t(said.dropLast()), "\(script)")
-      #expect(isReaped(pid), "\(script)")
+      expect(isReaped(pid), "\(script)")
     }
   }
 
@@ -269,29 +270,29 @@ struct CommandRunnerTests {
 
   @Test func `output up to the limit is taken, one byte more is too much`() throws {
     let size = Limits.Upstream.commandOutputBytes
-    #expect(try shell("head -c \(size) /dev/zero").standardOutput.count == size)
-    #expect(try shell("head -c \(size + 1) /dev/zero").ending == .outputTooLarge)
-    #expect(try shell("exec cat /dev/zero").ending == .outputTooLarge)
+    expect(try shell("head -c \(size) /dev/zero").standardOutput.count, equals: size)
+    expect(try shell("head -c \(size + 1) /dev/zero").ending, equals: .outputTooLarge)
+    expect(try shell("exec cat /dev/zero").ending, equals: .outputTooLarge)
   }
 
   @Test func `complaints beyond their limit are dropped`() throws {
     let outcome = try shell("head -c 1000000 /dev/zero | tr '\\0' x >&2")
-    #expect(outcome.ending == .exited(0))
-    #expect(outcome.standardError.count == 4096)
+    expect(outcome.ending, equals: .exited(0))
+    expect(outcome.standardError.count, equals: 4096)
   }
 
   @Test func `complaints without end keep the loop from nothing`() throws {
     // Several, so that the pipe is full again before it is found empty.
     let complain = String(repeating: "yes >&2 & ", count: 4)
-    #expect(try shell(complain + "yes >&2", timeout: .milliseconds(300)).ending == .timedOut)
+    expect(try shell(complain + "yes >&2", timeout: .milliseconds(300)).ending, equals: .timedOut)
   }
 
   @Test func `a large input goes through, and need not be read`() throws {
     let input = String(repeating: "0123456789abcdef", count: 40_000)
     let outcome = try shell("wc -c", input: input)
-    #expect(outcome.standardOutput.exposedText() == "640000\n")
-    #expect(try shell("exit 4", input: input).ending == .exited(4))
-    #expect(try shell("exec <&-; exit 5", input: input).ending == .exited(5))
+    expect(outcome.standardOutput.exposedText(), equals: "640000\n")
+    expect(try shell("exit 4", input: input).ending, equals: .exited(4))
+    expect(try shell("exec <&-; exit 5", input: input).ending, equals: .exited(5))
   }
 
   @Test func `many commands run at once`() throws {
@@ -311,8 +312,8 @@ struct CommandRunnerTests {
       }
       return runner
     }
-    #expect(endings.count == 20)
-    #expect(endings.allSatisfy { $0.value == .exited(Int32($0.key)) })
+    expect(endings.count, equals: 20)
+    expect(endings.allSatisfy { $0.value == .exited(Int32($0.key)) })
   }
 
   /// A zombie is there for kill(2) until its parent has waited for it.

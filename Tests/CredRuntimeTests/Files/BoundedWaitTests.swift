@@ -1,6 +1,7 @@
 import CredCore
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -28,11 +29,11 @@ struct BoundedWaitTests {
     defer { hanging.letGo() }
     var waits = BoundedWait(
       longest: .milliseconds(100), together: .milliseconds(200), reserve: .milliseconds(100))
-    for _ in 0..<1000 { #expect(waits.wait { hanging.work() } == nil) }
-    #expect(waits.isOver)
+    for _ in 0..<1000 { expect(waits.wait { hanging.work() } == nil) }
+    expect(waits.isOver)
     // Two or three for each of the two times.
-    #expect((1...6).contains(hanging.count), "\(hanging.count)")
-    #expect(waits.wait { 1 } == nil)
+    expect((1...6).contains(hanging.count), "\(hanging.count)")
+    expect(waits.wait { 1 } == nil)
   }
 
   @Test func `what does not hang is done while there is a reserve`() {
@@ -40,10 +41,10 @@ struct BoundedWaitTests {
     defer { hanging.letGo() }
     var waits = BoundedWait(
       longest: .milliseconds(50), together: .milliseconds(50), reserve: .seconds(60))
-    #expect(waits.wait { hanging.work() } == nil)
-    #expect(waits.wait { hanging.work() } == nil)
-    #expect(!waits.isOver)
+    expect(waits.wait { hanging.work() } == nil)
+    expect(waits.wait { hanging.work() } == nil)
+    expect(!waits.isOver)
     // One of them may be late on a busy machine.
-    #expect((0..<20).contains { _ in waits.wait { 1 } == 1 })
+    expect((0..<20).contains { _ in waits.wait { 1 } == 1 })
   }
 }

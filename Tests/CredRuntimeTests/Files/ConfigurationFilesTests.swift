@@ -1,6 +1,7 @@
 import CredCore
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -27,8 +28,9 @@ struct ConfigurationFilesTests {
     let files = try ConfigurationFiles.read(path).diagnostics.map(\.description)
       .filter { $0.hasPrefix(folder.path) }
       .map { $0.dropFirst(folder.path.count + 1).prefix { $0 != ":" } }
-    #expect(
-      files == [
+    expect(
+      files,
+      equals: [
         "credd.conf", "credd.conf.d/10.conf", "credd.conf.d/9.conf", "credd.conf.d/B.conf",
         "credd.conf.d/a.conf", "credd.conf.d/b.conf", "credd.conf.d/z.conf", "credd.conf.d/ä.conf",
       ])
@@ -36,24 +38,25 @@ struct ConfigurationFilesTests {
 
   @Test func `fragments add profiles, and there need be none`() throws {
     try folder.write("credd.conf", "[profile a]\n" + Self.pool)
-    #expect(try ConfigurationFiles.read(path).configuration?.profiles.keys.sorted() == ["a"])
+    expect(try ConfigurationFiles.read(path).configuration?.profiles.keys.sorted(), equals: ["a"])
     try folder.write("credd.conf.d/b.conf", "[profile b]\n" + Self.pool)
-    #expect(try ConfigurationFiles.read(path).configuration?.profiles.keys.sorted() == ["a", "b"])
+    expect(
+      try ConfigurationFiles.read(path).configuration?.profiles.keys.sorted(), equals: ["a", "b"])
   }
 
   @Test func `a file that is missing or cannot be read is named`() throws {
-    #expect(failure() == SystemError("cannot read \(path)", number: ENOENT))
+    expect(failure(), equals: SystemError("cannot read \(path)", number: ENOENT))
     try folder.write("credd.conf", "")
     try folder.write("credd.conf.d/x.conf/y", "")
-    #expect(failure() == SystemError("cannot read \(path).d/x.conf", number: EISDIR))
+    expect(failure(), equals: SystemError("cannot read \(path).d/x.conf", number: EISDIR))
   }
 
   @Test func `a file that is far too large is refused without being read whole`() throws {
     try folder.write("credd.conf", "")
     unsafe truncate(path, 1 << 40)
     let reading = try ConfigurationFiles.read(path)
-    #expect(reading.configuration == nil)
-    #expect(!reading.diagnostics.isEmpty)
+    expect(reading.configuration == nil)
+    expect(!reading.diagnostics.isEmpty)
   }
 
   private func failure() -> SystemError? {

@@ -1,6 +1,7 @@
 import CredCore
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -36,17 +37,18 @@ struct DurableSessionsTests {
   @Test func `what is saved is there for the next process, once`() throws {
     let sessions = try store()
     let first = try opened(sessions)
-    #expect(first.load().isEmpty)
+    expect(first.load().isEmpty)
     first.save(try StoredSession.record(1, "one"), for: key)
     first.save(try StoredSession.record(2, "two"), for: other)
     first.save(try StoredSession.record(1, "three"), for: key)
     let second = try opened(sessions)
-    #expect(
-      second.load() == [
+    expect(
+      second.load(),
+      equals: [
         key: try StoredSession.record(1, "three"), other: try StoredSession.record(2, "two"),
       ])
     // Secrets are not kept beside the sessions.
-    #expect(second.load().isEmpty)
+    expect(second.load().isEmpty)
   }
 
   @Test func `what is removed is gone`() throws {
@@ -55,11 +57,11 @@ struct DurableSessionsTests {
     first.save(try StoredSession.record(1, "one"), for: key)
     first.remove(key)
     first.remove(other)
-    #expect(try opened(sessions).load().isEmpty)
+    expect(try opened(sessions).load().isEmpty)
   }
 
   @Test func `without a service manager and a state directory there is no store`() {
-    #expect(DurableSessions([], identities: nil, log: Heard().logger, isWanted: false) == nil)
+    expect(DurableSessions([], identities: nil, log: Heard().logger, isWanted: false) == nil)
   }
 
   @Test func `identities outlive the sessions, and their problem is told`() throws {
@@ -77,18 +79,18 @@ struct DurableSessionsTests {
           DurableSessions([], identities: file, log: Heard().logger, isWanted: false))
         // Without a descriptor store sessions last as long as the process.
         store.save(try StoredSession.record(1, "one"), for: key)
-        #expect(store.load().isEmpty)
+        expect(store.load().isEmpty)
         store.setIdentity(known, for: key)
         store.remove(key)
-        #expect(store.identity(for: key) == known)
+        expect(store.identity(for: key), equals: known)
         file.finish()
         problems.append(store.problem)
       }
       return problems
     }
-    #expect(problems[0] == nil)
-    #expect(problems[1]?.contains("No such file or directory") == true)
-    #expect(
+    expect(problems[0] == nil)
+    expect(problems[1]?.contains("No such file or directory") == true)
+    expect(
       try String(contentsOfFile: folder.path + "/identities", encoding: .utf8).contains("alice"))
   }
 }

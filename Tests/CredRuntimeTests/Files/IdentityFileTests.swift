@@ -2,6 +2,7 @@ import CredCore
 import Foundation
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -42,15 +43,15 @@ struct IdentityFileTests {
       file.record(known, for: key)
       file.finish()
     }
-    #expect(try withFile(in: folder.path) { $0.identity(key) } == known)
+    expect(try withFile(in: folder.path) { $0.identity(key) }, equals: known)
     let attributes = try FileManager.default.attributesOfItem(atPath: folder.path + "/identities")
-    #expect(attributes[.posixPermissions] as? Int == 0o600)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["identities"])
+    expect(attributes[.posixPermissions] as? Int, equals: 0o600)
+    expect(try FileManager.default.contentsOfDirectory(atPath: folder.path), equals: ["identities"])
     try withFile(in: folder.path) { file in
       file.record(nil, for: key)
       file.finish()
     }
-    #expect(try text(folder) == "credd-identities 1\nend 0\n")
+    expect(try text(folder), equals: "credd-identities 1\nend 0\n")
   }
 
   @Test(arguments: [true, false])
@@ -68,8 +69,8 @@ struct IdentityFileTests {
       file.record(known, for: key)
       file.finish()
     }
-    #expect(try text(folder, "other") == "kept")
-    #expect(try withFile(in: folder.path) { $0.identity(key) } == known)
+    expect(try text(folder, "other"), equals: "kept")
+    expect(try withFile(in: folder.path) { $0.identity(key) }, equals: known)
   }
 
   @Test func `it is written by itself`() throws {
@@ -80,7 +81,7 @@ struct IdentityFileTests {
       file.record(known, for: key)
       return OnLoop(value: file)
     }
-    #expect(
+    expect(
       try thread.reaches { _ in
         FileManager.default.fileExists(atPath: folder.path + "/identities")
       })
@@ -97,19 +98,19 @@ struct IdentityFileTests {
       file.finish()
       return file.identity(key)
     }
-    #expect(found == known)
-    #expect(try text(folder, IdentityFile.damagedName) == damaged)
-    #expect(try text(folder) == "credd-identities 1\n\(line)\nend 1\n")
-    #expect(heard.warnings.count == 1)
-    #expect(heard.warnings.first?.contains("line 3") == true)
+    expect(found, equals: known)
+    expect(try text(folder, IdentityFile.damagedName), equals: damaged)
+    expect(try text(folder), equals: "credd-identities 1\n\(line)\nend 1\n")
+    expect(heard.warnings.count, equals: 1)
+    expect(heard.warnings.first?.contains("line 3") == true)
   }
 
   @Test func `what is no file is set aside too`() throws {
     let (folder, heard) = (try TemporaryFolder(), Heard())
     try folder.write("identities/inside", "")
     try withFile(in: folder.path, heard) { _ in }
-    #expect(heard.warnings.count == 1)
-    #expect(FileManager.default.fileExists(atPath: folder.path + "/identities.damaged"))
+    expect(heard.warnings.count, equals: 1)
+    expect(FileManager.default.fileExists(atPath: folder.path + "/identities.damaged"))
   }
 
   @Test func `a disk that fails is said once, and once when it works again`() throws {
@@ -127,12 +128,12 @@ struct IdentityFileTests {
       failures.append(file.failure)
       return failures
     }
-    #expect(failures[0]?.contains("No such file or directory") == true)
-    #expect(failures[1] == failures[0])
-    #expect(failures[2] == nil)
-    #expect(heard.warnings.count == 1)
-    #expect(heard.notices == ["IdentityIds are on disk again"])
-    #expect(try withFile(in: missing) { $0.identity(key) } == known)
+    expect(failures[0]?.contains("No such file or directory") == true)
+    expect(failures[1], equals: failures[0])
+    expect(failures[2] == nil)
+    expect(heard.warnings.count, equals: 1)
+    expect(heard.notices, equals: ["IdentityIds are on disk again"])
+    expect(try withFile(in: missing) { $0.identity(key) }, equals: known)
   }
 }
 

@@ -38,20 +38,22 @@ struct SessionLogTests {
     let sessions = try SessionLog(boot: boot)
     for uid in 0..<50 as Range<UInt32> { try put("secret \(uid)", uid, in: sessions) }
     let (again, loaded) = try reopened(sessions)
-    #expect(loaded.damaged == 0)
-    #expect(loaded.records.count == 50)
-    #expect(loaded.records[key(49)] == (try StoredSession.record(49, "secret 49")))
-    #expect(again.places == sessions.places)
-    #expect(again.liveBytes == sessions.liveBytes)
+    expect(loaded.damaged, equals: 0)
+    expect(loaded.records.count, equals: 50)
+    expect(loaded.records[key(49)], equals: try StoredSession.record(49, "secret 49"))
+    expect(again.places, equals: sessions.places)
+    expect(again.liveBytes, equals: sessions.liveBytes)
   }
 
   @Test func `a session's old record is gone, and the new one is there`() throws {
     let sessions = try SessionLog(boot: boot)
     try put("first-secret", 1, in: sessions)
-    #expect(try holds(sessions, "first-secret"))
+    expect(try holds(sessions, "first-secret"))
     try put("second-secret", 1, in: sessions)
-    #expect(try !holds(sessions, "first-secret"))
-    #expect(try reopened(sessions).1.records[key(1)] == StoredSession.record(1, "second-secret"))
+    expect(try !holds(sessions, "first-secret"))
+    expect(
+      try reopened(sessions).1.records[key(1)], equals: try StoredSession.record(1, "second-secret")
+    )
   }
 
   @Test func `nothing stays of a session that is removed`() throws {
@@ -59,8 +61,8 @@ struct SessionLogTests {
     try put("first-secret", 1, in: sessions)
     try put("other-secret", 2, in: sessions)
     sessions.remove(key(1))
-    #expect(try !holds(sessions, "first-secret"))
-    #expect(try reopened(sessions).1.records.keys.map(\.uid) == [2])
+    expect(try !holds(sessions, "first-secret"))
+    expect(try reopened(sessions).1.records.keys.map(\.uid), equals: [2])
   }
 
   @Test func `the later of two records of one session counts, and the other is wiped`() throws {
@@ -72,9 +74,9 @@ struct SessionLogTests {
     // Killed between the two writes.
     try SessionLog.write(old, at: place.offset, to: sessions.descriptor)
     let (again, loaded) = try reopened(sessions)
-    #expect(loaded.records == [key(1): try StoredSession.record(1, "second-secret")])
-    #expect(loaded.damaged == 0)
-    #expect(try !holds(again, "first-secret"))
+    expect(loaded.records, equals: [key(1): try StoredSession.record(1, "second-secret")])
+    expect(loaded.damaged, equals: 0)
+    expect(try !holds(again, "first-secret"))
   }
 
   @Test(arguments: [1, 8, 20, 24, 30, 100, 200])
@@ -88,12 +90,12 @@ struct SessionLogTests {
     try SessionLog.write(
       Array(frame.prefix(length)), at: place.offset + place.bytes, to: sessions.descriptor)
     let (again, loaded) = try reopened(sessions)
-    #expect(loaded.records.keys.map(\.uid) == [1])
-    #expect(loaded.damaged == 1)
-    #expect(try bytes(again)[Int(place.offset + place.bytes)...].allSatisfy { $0 == 0 })
+    expect(loaded.records.keys.map(\.uid), equals: [1])
+    expect(loaded.damaged, equals: 1)
+    expect(try bytes(again)[Int(place.offset + place.bytes)...].allSatisfy { $0 == 0 })
     // Later records go behind it.
     try put("later-secret", 3, in: again)
-    #expect(Set(try reopened(again).1.records.keys.map(\.uid)) == [1, 3])
+    expect(Set(try reopened(again).1.records.keys.map(\.uid)), equals: [1, 3])
   }
 
   @Test func `damage in the middle costs one session`() throws {
@@ -102,9 +104,9 @@ struct SessionLogTests {
     let place = try #require(sessions.places[key(1)])
     try SessionLog.write([0xAA], at: place.offset + 60, to: sessions.descriptor)
     let (again, loaded) = try reopened(sessions)
-    #expect(Set(loaded.records.keys.map(\.uid)) == [0, 2])
-    #expect(loaded.damaged == 1)
-    #expect(try !holds(again, "secret-1!"))
+    expect(Set(loaded.records.keys.map(\.uid)), equals: [0, 2])
+    expect(loaded.damaged, equals: 1)
+    expect(try !holds(again, "secret-1!"))
   }
 
   @Test func `a record that is whole and no session is dropped`() throws {
@@ -112,8 +114,8 @@ struct SessionLogTests {
     try sessions.put(Array("no session".utf8), for: key(1))
     try put("secret", 2, in: sessions)
     let loaded = try reopened(sessions).1
-    #expect(loaded.records.keys.map(\.uid) == [2])
-    #expect(loaded.damaged == 1)
+    expect(loaded.records.keys.map(\.uid), equals: [2])
+    expect(loaded.damaged, equals: 1)
   }
 
   @Test func `the file does not grow with what is gone`() throws {
@@ -123,18 +125,18 @@ struct SessionLogTests {
     for round in 0..<rounds {
       for uid in 40..<60 as Range<UInt32> { try put("secret \(uid) \(round)", uid, in: sessions) }
     }
-    #expect(sessions.places.count == 60)
-    #expect(sessions.span <= 2 * sessions.liveBytes + SessionLog.slack + (1 << 16))
+    expect(sessions.places.count, equals: 60)
+    expect(sessions.span <= 2 * sessions.liveBytes + SessionLog.slack + (1 << 16))
     // What a few records share pages with.
     var status = stat()
-    #expect(unsafe fstat(sessions.descriptor, &status) == 0)
-    #expect(Int64(status.st_blocks) * 512 <= sessions.span + (1 << 14))
-    #expect(Int64(status.st_size) > 4 * sessions.span)
+    expect(unsafe fstat(sessions.descriptor, &status), equals: 0)
+    expect(Int64(status.st_blocks) * 512 <= sessions.span + (1 << 14))
+    expect(Int64(status.st_size) > 4 * sessions.span)
     let loaded = try reopened(sessions).1
-    #expect(loaded.damaged == 0)
-    #expect(loaded.records[key(3)] == (try StoredSession.record(3, "never changes 3")))
-    #expect(loaded.records[key(59)] == (try StoredSession.record(59, "secret 59 \(rounds - 1)")))
-    #expect(loaded.records.count == 60)
+    expect(loaded.damaged, equals: 0)
+    expect(loaded.records[key(3)], equals: try StoredSession.record(3, "never changes 3"))
+    expect(loaded.records[key(59)], equals: try StoredSession.record(59, "secret 59 \(rounds - 1)"))
+    expect(loaded.records.count, equals: 60)
   }
 
   @Test func `the largest session is stored, and a larger one is an error`() throws {
@@ -143,8 +145,8 @@ struct SessionLogTests {
     try sessions.put(largest, for: key(1))
     #expect(throws: SystemError.self) { try sessions.put(largest + [1], for: key(1)) }
     // What was stored before is no longer so.
-    #expect(sessions.places.isEmpty)
-    #expect(try bytes(sessions)[StoreHeader.byteCount...].allSatisfy { $0 == 0 })
+    expect(sessions.places.isEmpty)
+    expect(try bytes(sessions)[StoreHeader.byteCount...].allSatisfy { $0 == 0 })
   }
 
   @Test func `all sessions together have a limit`() throws {
@@ -156,10 +158,10 @@ struct SessionLogTests {
         try put("secret", uid, in: sessions)
         stored.append(uid)
       } catch let error as SystemError {
-        #expect(error.number == ENOSPC)
+        expect(error.number, equals: ENOSPC)
       }
     }
-    #expect((1..<10).contains(stored.count))
+    expect((1..<10).contains(stored.count))
     sessions.remove(key(0))
     try put("secret", 20, in: sessions)
   }
@@ -169,7 +171,7 @@ struct SessionLogTests {
     let long = String(repeating: "x", count: 40_000)
     for uid in 0..<100 as Range<UInt32> { try put(long, uid, in: sessions) }
     let loaded = try reopened(sessions).1
-    #expect(loaded.records.count == 100)
-    #expect(loaded.damaged == 0)
+    expect(loaded.records.count, equals: 100)
+    expect(loaded.damaged, equals: 0)
   }
 }

@@ -1,5 +1,6 @@
 import CredCore
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -31,12 +32,12 @@ struct SessionStoreTests {
     let heard = Heard()
     let opened = SessionStore.open(
       [passed(one, "sessions-a"), passed(two, "sessions-b")], log: heard.logger, isWanted: true)
-    #expect(opened.store != nil)
+    expect(opened.store != nil)
     let newer = first > second ? "first" : "second"
-    #expect(opened.records == [key: try StoredSession.record(1, newer)])
-    #expect(try isEmpty(one) == (second > first))
-    #expect(try isEmpty(two) == (first > second))
-    #expect(heard.warnings.isEmpty)
+    expect(opened.records, equals: [key: try StoredSession.record(1, newer)])
+    expect(try isEmpty(one), equals: (second > first))
+    expect(try isEmpty(two), equals: (first > second))
+    expect(heard.warnings.isEmpty)
   }
 
   @Test func `one that cannot be used is wiped and said once`() throws {
@@ -45,14 +46,14 @@ struct SessionStoreTests {
     let heard = Heard()
     let opened = SessionStore.open(
       [passed(sessions, "sessions-a")], log: heard.logger, isWanted: true)
-    #expect(opened.records.isEmpty)
-    #expect(opened.store?.count == 0)
-    #expect(heard.warnings.count == 1)
-    #expect(try isEmpty(sessions))
+    expect(opened.records.isEmpty)
+    expect(opened.store?.count, equals: 0)
+    expect(heard.warnings.count, equals: 1)
+    expect(try isEmpty(sessions))
   }
 
   @Test func `without a service manager there is none`() {
     let opened = SessionStore.open([], log: Heard().logger, isWanted: false)
-    #expect(opened.store == nil && opened.records.isEmpty)
+    expect(opened.store == nil && opened.records.isEmpty)
   }
 }

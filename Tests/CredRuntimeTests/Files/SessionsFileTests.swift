@@ -1,5 +1,6 @@
 import CredCore
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -33,7 +34,7 @@ struct SessionsFileTests {
     let sessions = try SessionLog(boot: SessionStore.bootID())
     try sessions.put(try StoredSession.record(1, secret).encoded, for: key)
     try SessionsFile(in: folder.path).put(sessions.descriptor)
-    #expect(folder.holds("sessions") && !folder.holds("sessions.new"))
+    expect(folder.holds("sessions") && !folder.holds("sessions.new"))
   }
 
   private func take(
@@ -48,10 +49,10 @@ struct SessionsFileTests {
     let folder = try Folder()
     try left("secret", in: folder)
     let open = { DurableSessions($0, identities: nil, log: self.log.logger, isWanted: false) }
-    #expect(take(folder, open).isEmpty)
-    #expect(folder.holds("sessions"))
-    #expect(take(folder)[key] == (try StoredSession.record(1, "secret")))
-    #expect(!folder.holds("sessions"))
+    expect(take(folder, open).isEmpty)
+    expect(folder.holds("sessions"))
+    expect(take(folder)[key], equals: try StoredSession.record(1, "secret"))
+    expect(!folder.holds("sessions"))
   }
 
   @Test func theFileStaysUntilItsSessionsAreStored() throws {
@@ -68,14 +69,14 @@ struct SessionsFileTests {
       }
       let found = DurableSessions(
         second.map { [$0] } ?? [], identities: nil, log: log.logger, isWanted: true)
-      #expect(found?.load().count == 1)
+      expect(found?.load().count, equals: 1)
       return storage
     }
-    #expect(wasThere)
-    #expect(records == [key: try StoredSession.record(1, "secret")])
-    #expect(!folder.holds("sessions"))
-    #expect(take(folder).isEmpty)
-    #expect(log.warnings.isEmpty)
+    expect(wasThere)
+    expect(records, equals: [key: try StoredSession.record(1, "secret")])
+    expect(!folder.holds("sessions"))
+    expect(take(folder).isEmpty)
+    expect(log.warnings.isEmpty)
   }
 
   @Test func anAbandonedCopyIsNoFileOfSessions() throws {
@@ -84,11 +85,11 @@ struct SessionsFileTests {
     let isWritten = FileManager.default.createFile(
       atPath: "\(folder.path)/sessions.new", contents: Data("half".utf8),
       attributes: [.posixPermissions: 0o600])
-    #expect(isWritten)
-    #expect(take(folder).isEmpty)
+    expect(isWritten)
+    expect(take(folder).isEmpty)
     try left("secret", in: folder)
-    #expect(take(folder).count == 1)
-    #expect(!folder.holds("sessions.new"))
-    #expect(log.warnings.isEmpty)
+    expect(take(folder).count, equals: 1)
+    expect(!folder.holds("sessions.new"))
+    expect(log.warnings.isEmpty)
   }
 }

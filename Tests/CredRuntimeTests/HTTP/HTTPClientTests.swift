@@ -1,6 +1,7 @@
 import CredCore
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -16,13 +17,13 @@ import Testing
         method: .get, url: fake.url + "?a=b%20c",
         headers: [try HTTPHeader(checkingName: "X-Team", value: Secret("infra"))])
     ).get()
-    #expect(reply.status == 201)
-    #expect(reply.body.exposedText() == "hi")
-    #expect(reply.header("date") == "today")
-    #expect(reply.header("x-a") == "b c")
+    expect(reply.status, equals: 201)
+    expect(reply.body.exposedText(), equals: "hi")
+    expect(reply.header("date"), equals: "today")
+    expect(reply.header("x-a"), equals: "b c")
     let head = try #require(fake.requests.first?.head)
-    #expect(head.hasPrefix("GET /path?a=b%20c HTTP/1.1\r\nHost: 127.0.0.1:\(fake.port)\r\n"))
-    #expect(head.contains("\r\nX-Team: infra"))
+    expect(head.hasPrefix("GET /path?a=b%20c HTTP/1.1\r\nHost: 127.0.0.1:\(fake.port)\r\n"))
+    expect(head.contains("\r\nX-Team: infra"))
   }
 
   @Test(arguments: ["{\"a\":1}", ""])
@@ -30,10 +31,10 @@ import Testing
     let fake = try HTTPFake { .json($0.body) }
     let reply = try ClientFixture().send(
       HTTPRequest(method: .post, url: fake.url, body: Secret(body)))
-    #expect(reply.text == body)
+    expect(reply.text, equals: body)
     let head = try #require(fake.requests.first?.head)
-    #expect(head.hasPrefix("POST /path HTTP/1.1"))
-    #expect(head.contains("\r\nContent-Length: \(body.utf8.count)"))
+    expect(head.hasPrefix("POST /path HTTP/1.1"))
+    expect(head.contains("\r\nContent-Length: \(body.utf8.count)"))
   }
 
   @Test func `a large body is sent without waiting for 100 Continue`() throws {
@@ -41,22 +42,23 @@ import Testing
     let fake = try HTTPFake { .json("\($0.body.utf8.count)") }
     let reply = try ClientFixture().send(
       HTTPRequest(method: .post, url: fake.url, body: Secret(body)))
-    #expect(reply.text == "200000")
-    #expect(fake.requests.first?.head.contains("Expect") == false)
+    expect(reply.text, equals: "200000")
+    expect(fake.requests.first?.head.contains("Expect") == false)
   }
 
   @Test func `requests after each other share a connection`() throws {
     let fake = try HTTPFake { .json("\($0.number)") }
     let client = try ClientFixture()
-    #expect(try (1...20).map { _ in try client.get(fake.url).text } == (1...20).map { "\($0)" })
-    #expect(fake.connections == 1)
+    expect(
+      try (1...20).map { _ in try client.get(fake.url).text }, equals: (1...20).map { "\($0)" })
+    expect(fake.connections, equals: 1)
   }
 
   @Test func `a connection that died meanwhile is replaced`() throws {
     let fake = try HTTPFake { _ in .last("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx") }
     let client = try ClientFixture()
-    for _ in 0..<10 { #expect(try client.get(fake.url).text == "x") }
-    #expect(fake.connections == 10)
+    for _ in 0..<10 { expect(try client.get(fake.url).text, equals: "x") }
+    expect(fake.connections, equals: 10)
   }
 
   @Test func `nothing of a request is left for the next one`() throws {
@@ -67,10 +69,10 @@ import Testing
         method: .post, url: fake.url,
         headers: [try HTTPHeader(checkingName: "Authorization", value: Secret("Bearer secret"))],
         body: Secret("secret")))
-    #expect(try client.get(fake.url).text == "")
+    expect(try client.get(fake.url).text, equals: "")
     let head = try #require(fake.requests.last?.head)
-    #expect(head.hasPrefix("GET "))
-    #expect(!head.contains("Authorization"))
+    expect(head.hasPrefix("GET "))
+    expect(!head.contains("Authorization"))
   }
 
   @Test func `a redirect is an answer, and not followed`() throws {
@@ -78,8 +80,8 @@ import Testing
     let fake = try HTTPFake { _ in
       .raw("HTTP/1.1 302 Found\r\nLocation: \(target.url)\r\nContent-Length: 0\r\n\r\n")
     }
-    #expect(try ClientFixture().get(fake.url).get().status == 302)
-    #expect(target.connections == 0)
+    expect(try ClientFixture().get(fake.url).get().status, equals: 302)
+    expect(target.connections, equals: 0)
   }
 
   @Test func `an interim reply's headers are not the reply's`() throws {
@@ -88,7 +90,8 @@ import Testing
         "HTTP/1.1 103 Early\r\nDate: early\r\n\r\nHTTP/1.1 200 OK\r\nDate: late\r\n"
           + "Content-Length: 0\r\n\r\n")
     }
-    #expect(try ClientFixture().get(fake.url).get().headers.filter { $0.name == "Date" }.count == 1)
+    expect(
+      try ClientFixture().get(fake.url).get().headers.filter { $0.name == "Date" }.count, equals: 1)
   }
 
   // MARK: Failures
@@ -102,18 +105,18 @@ import Testing
   ])
   func `what is no whole answer`(_ answer: HTTPFake.Answer, _ failure: TransportFailure) throws {
     let fake = try HTTPFake { _ in answer }
-    #expect(try ClientFixture().get(fake.url).failure == failure)
+    expect(try ClientFixture().get(fake.url).failure, equals: failure)
   }
 
   @Test func `a failure has the system's reason, and libcurl's words for operators`() throws {
     // No server has the port of tcpmux.
     let closed = try #require(try ClientFixture().get("http://127.0.0.1:1/").failure)
-    #expect(closed.kind == .connect)
-    #expect(closed.reason == "Connection refused")
-    #expect(closed.detail?.contains("127.0.0.1") == true, "\(closed)")
+    expect(closed.kind, equals: .connect)
+    expect(closed.reason, equals: "Connection refused")
+    expect(closed.detail?.contains("127.0.0.1") == true, "\(closed)")
     let unknown = try #require(try ClientFixture().get("http://no-such-host.invalid/").failure)
-    #expect(unknown.kind == .nameResolution)
-    #expect(unknown.reason?.contains("no-such-host.invalid") == true, "\(unknown)")
+    expect(unknown.kind, equals: .nameResolution)
+    expect(unknown.reason?.contains("no-such-host.invalid") == true, "\(unknown)")
   }
 
   @Test(arguments: [true, false])
@@ -123,22 +126,22 @@ import Testing
     let fake = try HTTPFake { _ in .last("HTTP/1.1 200 OK\r\n\(head)\r\n\(body)") }
     let client = try ClientFixture()
     let request = HTTPRequest(method: .get, url: fake.url)
-    #expect(try client.send(request, replyLimit: 1000).failure == .tooLarge)
-    #expect(try client.send(request, replyLimit: 1001).text == body)
+    expect(try client.send(request, replyLimit: 1000).failure, equals: .tooLarge)
+    expect(try client.send(request, replyLimit: 1001).text, equals: body)
   }
 
   @Test func `headers without end are not taken`() throws {
     let lines = String(repeating: "X-Filler: \(String(repeating: "x", count: 1000))\r\n", count: 80)
     let fake = try HTTPFake { _ in .last("HTTP/1.1 200 OK\r\n\(lines)\r\n") }
-    #expect(try ClientFixture().get(fake.url).failure == .tooLarge)
+    expect(try ClientFixture().get(fake.url).failure, equals: .tooLarge)
   }
 
   @Test func `silence ends at the deadline`() throws {
     let fake = try HTTPFake { _ in .silence }
     let client = try ClientFixture()
     let request = HTTPRequest(method: .get, url: fake.url)
-    #expect(try client.send(request, timeout: .milliseconds(50)).failure == .timeout)
-    #expect(try client.send(request, timeout: .milliseconds(50)).failure == .timeout)
+    expect(try client.send(request, timeout: .milliseconds(50)).failure, equals: .timeout)
+    expect(try client.send(request, timeout: .milliseconds(50)).failure, equals: .timeout)
   }
 
   @Test func `waiting for a connection is part of the deadline`() throws {
@@ -149,9 +152,9 @@ import Testing
     let results = try client.sendTogether([
       (request, .seconds(2)), (request, .milliseconds(50)), (request, .milliseconds(50)),
     ])
-    #expect(results.map(\.failure) == [.timeout, .timeout, .timeout])
-    #expect(Date().timeIntervalSince(start) < 2.05 + LoopThread.patience / 10)
-    #expect(fake.connections == 1)
+    expect(results.map(\.failure), equals: [.timeout, .timeout, .timeout])
+    expect(Date().timeIntervalSince(start) < 2.05 + LoopThread.patience / 10)
+    expect(fake.connections, equals: 1)
   }
 
   @Test func `requests over the limit of connections queue and are all answered`() throws {
@@ -159,13 +162,13 @@ import Testing
     let client = try ClientFixture(connections: 2)
     let request = HTTPRequest(method: .get, url: fake.url)
     let results = try client.sendTogether(Array(repeating: (request, .seconds(15)), count: 30))
-    #expect(results.allSatisfy { $0.text != nil })
-    #expect(fake.connections <= 2)
+    expect(results.allSatisfy { $0.text != nil })
+    expect(fake.connections <= 2)
   }
 
   @Test func `no server listens`() throws {
     let port = try Socket.listeningOnLoopback().port
-    #expect(try ClientFixture().get("http://127.0.0.1:\(port)/").failure == .connect)
+    expect(try ClientFixture().get("http://127.0.0.1:\(port)/").failure, equals: .connect)
   }
 
   @Test func `the second address of a name is tried`() throws {
@@ -173,17 +176,17 @@ import Testing
     let fake = try HTTPFake { _ in .json("found") }
     let client = try ClientFixture()
     for _ in 0..<5 {
-      #expect(try client.get("http://localhost:\(fake.port)/").text == "found")
+      expect(try client.get("http://localhost:\(fake.port)/").text, equals: "found")
     }
   }
 
   @Test func `a name that is not there`() throws {
-    #expect(try ClientFixture().get("http://name.invalid/").failure == .nameResolution)
+    expect(try ClientFixture().get("http://name.invalid/").failure, equals: .nameResolution)
   }
 
   @Test(arguments: ["ftp://127.0.0.1/", "file:///etc/passwd", "gopher://127.0.0.1/", "http://"])
   func `other schemes are refused`(_ url: String) throws {
-    #expect(try ClientFixture().get(url).failure == .malformed)
+    expect(try ClientFixture().get(url).failure, equals: .malformed)
   }
 
   @Test func `a Unix socket in place of the URL's host`() throws {
@@ -194,8 +197,8 @@ import Testing
     let reply = try client.send(HTTPRequest(method: .get, url: "http://auth.example/x")) {
       $0.unixSocket = path
     }
-    #expect(reply.text == "local")
-    #expect(fake.requests.first?.head.contains("Host: auth.example") == true)
+    expect(reply.text, equals: "local")
+    expect(fake.requests.first?.head.contains("Host: auth.example") == true)
   }
 
   @Test func `nothing for this host goes through a proxy`() throws {
@@ -204,8 +207,8 @@ import Testing
     unsafe setenv("http_proxy", "http://127.0.0.1:\(proxy.port)", 1)
     defer { unsafe unsetenv("http_proxy") }
     let client = try ClientFixture()
-    #expect(try client.get(fake.url).text == "direct")
-    #expect(try client.get("http://auth.example/x").text == "proxy")
-    #expect(proxy.requests.first?.head.hasPrefix("GET http://auth.example/x") == true)
+    expect(try client.get(fake.url).text, equals: "direct")
+    expect(try client.get("http://auth.example/x").text, equals: "proxy")
+    expect(proxy.requests.first?.head.hasPrefix("GET http://auth.example/x") == true)
   }
 }

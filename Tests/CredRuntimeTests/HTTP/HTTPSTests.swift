@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -28,57 +29,58 @@ struct HTTPSTests {
 
   @Test func `a certificate of the configured authority is trusted`() throws {
     let fake = try TLSFake(certificates, "good")
-    #expect(try get(fake).text == "TLSv1.3 nobody new")
-    #expect(try get(fake, host: "127.0.0.1").text == "TLSv1.3 nobody new")
+    expect(try get(fake).text, equals: "TLSv1.3 nobody new")
+    expect(try get(fake, host: "127.0.0.1").text, equals: "TLSv1.3 nobody new")
   }
 
   @Test func `a second connection resumes the TLS session`() throws {
     let fake = try TLSFake(certificates, "good")
     let client = try ClientFixture()
     let replies = try (0..<3).map { _ in try get(fake, client: client).text }
-    #expect(replies == ["TLSv1.3 nobody new", "TLSv1.3 nobody again", "TLSv1.3 nobody again"])
+    expect(replies, equals: ["TLSv1.3 nobody new", "TLSv1.3 nobody again", "TLSv1.3 nobody again"])
   }
 
   @Test(arguments: ["wrong", "expired", "self"])
   func `a certificate that does not hold is refused`(_ name: String) throws {
     let failure = try get(TLSFake(certificates, name)).failure
-    #expect(failure == .certificate)
+    expect(failure, equals: .certificate)
     // The TLS library's own reason.
-    #expect(failure?.reason?.contains("certificate") == true, "\(failure?.reason ?? "")")
+    expect(failure?.reason?.contains("certificate") == true, "\(failure?.reason ?? "")")
   }
 
   @Test(arguments: [nil, "other", "missing"])
   func `without the right authority it is refused`(_ authority: String?) throws {
-    #expect(try get(TLSFake(certificates, "good"), authority: authority).failure == .certificate)
+    expect(
+      try get(TLSFake(certificates, "good"), authority: authority).failure, equals: .certificate)
   }
 
   @Test func `an authority trusted by one request is not trusted by the next`() throws {
     let fake = try TLSFake(certificates, "good")
     let client = try ClientFixture()
     for next in ["other", nil] {
-      #expect(try get(fake, client: client).text != nil)
-      #expect(try get(fake, client: client, authority: next).failure == .certificate)
+      expect(try get(fake, client: client).text != nil)
+      expect(try get(fake, client: client, authority: next).failure, equals: .certificate)
     }
   }
 
   /// For older versions see `versionsBeforeTLS12AreRefusedWhateverTheHostAllows`: a host's own
   /// configuration of OpenSSL refuses them as well.
   @Test func `TLS 1_2 is spoken`() throws {
-    #expect(
-      try get(TLSFake(certificates, "good", version: "TLSv1_2")).text == "TLSv1.2 nobody new")
-    #expect(try get(TLSFake(certificates, "good", version: "TLSv1_1")).failure == .tls)
+    expect(
+      try get(TLSFake(certificates, "good", version: "TLSv1_2")).text, equals: "TLSv1.2 nobody new")
+    expect(try get(TLSFake(certificates, "good", version: "TLSv1_1")).failure, equals: .tls)
   }
 
   @Test func `a client certificate is shown`() throws {
     let fake = try TLSFake(certificates, "good", asksForClient: true)
     let reply = try get(fake, certificate: "client", key: "client-key")
-    #expect(reply.failure == nil)
-    #expect(reply.text == "TLSv1.3 client new")
-    #expect(try get(fake).failure != nil)
+    expect(reply.failure == nil)
+    expect(reply.text, equals: "TLSv1.3 client new")
+    expect(try get(fake).failure != nil)
   }
 
   @Test func `a key that needs a passphrase is an error without a prompt`() throws {
     let fake = try TLSFake(certificates, "good", asksForClient: true)
-    #expect(try get(fake, certificate: "client", key: "locked-key").failure == .certificate)
+    expect(try get(fake, certificate: "client", key: "locked-key").failure, equals: .certificate)
   }
 }

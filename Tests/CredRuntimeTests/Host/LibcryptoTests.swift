@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -33,7 +34,7 @@ struct LibcryptoTests {
       ),
     ])
   func sha256(_ text: String, _ digest: String) {
-    #expect(hex(crypto.sha256(Array(text.utf8))) == digest)
+    expect(hex(crypto.sha256(Array(text.utf8))), equals: digest)
   }
 
   /// RFC 4231 §4.3 and §4.7; the empty key and message are Python's hmac.
@@ -51,7 +52,7 @@ struct LibcryptoTests {
       ([], "", "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"),
     ])
   func hmac(_ key: [UInt8], _ message: String, _ code: String) {
-    #expect(hex(crypto.hmacSHA256(key: key, message: Array(message.utf8))) == code)
+    expect(hex(crypto.hmacSHA256(key: key, message: Array(message.utf8))), equals: code)
   }
 
   private static let key: [UInt8] = Array(0..<16)
@@ -65,18 +66,19 @@ struct LibcryptoTests {
   }
 
   @Test func aes() {
-    #expect(
-      decrypt(bytes(Self.ciphertext)) == Array("a secret of credd, longer than one block".utf8))
+    expect(
+      decrypt(bytes(Self.ciphertext)),
+      equals: Array("a secret of credd, longer than one block".utf8))
   }
 
   @Test func `AES wants whole blocks, the padding, a key and an IV`() {
     let good = bytes(Self.ciphertext)
-    #expect(decrypt([]) == nil)
-    #expect(decrypt(good.dropLast()) == nil)
-    #expect(decrypt(good.dropLast(16)) == nil)
-    #expect(decrypt(good, key: Self.key.dropLast()) == nil)
-    #expect(decrypt(good, key: Self.key + [0]) == nil)
-    #expect(decrypt(good, iv: []) == nil)
+    expect(decrypt([]) == nil)
+    expect(decrypt(good.dropLast()) == nil)
+    expect(decrypt(good.dropLast(16)) == nil)
+    expect(decrypt(good, key: Self.key.dropLast()) == nil)
+    expect(decrypt(good, key: Self.key + [0]) == nil)
+    expect(decrypt(good, iv: []) == nil)
   }
 
   @Test func `a file has the digest of its first bytes, and none where it is shorter`() throws {
@@ -85,10 +87,11 @@ struct LibcryptoTests {
     let content = [UInt8](repeating: 7, count: 300_000)
     try Data(content).write(to: file)
     let handle = try FileHandle(forReadingFrom: file)
-    #expect(crypto.sha256(ofFile: handle.fileDescriptor, size: 300_000) == crypto.sha256(content))
-    #expect(
-      crypto.sha256(ofFile: handle.fileDescriptor, size: 3)
-        == crypto.sha256(Array(content.prefix(3))))
-    #expect(crypto.sha256(ofFile: handle.fileDescriptor, size: 300_001) == nil)
+    expect(
+      crypto.sha256(ofFile: handle.fileDescriptor, size: 300_000), equals: crypto.sha256(content))
+    expect(
+      crypto.sha256(ofFile: handle.fileDescriptor, size: 3),
+      equals: crypto.sha256(Array(content.prefix(3))))
+    expect(crypto.sha256(ofFile: handle.fileDescriptor, size: 300_001) == nil)
   }
 }

@@ -1,6 +1,7 @@
 import CredCore
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -12,15 +13,15 @@ struct SystemQueriesTests {
 
   @Test func `root has its name and number`() {
     let root = UserAnswer.user(UserEntry(uid: 0, name: "root"))
-    #expect(queries.user(UserQuery(.uid(0))) == root)
-    #expect(queries.user(UserQuery(.name("root"))) == root)
+    expect(queries.user(UserQuery(.uid(0))), equals: root)
+    expect(queries.user(UserQuery(.name("root"))), equals: root)
   }
 
   @Test func `users that are not there`() {
-    #expect(queries.user(UserQuery(.uid(3_999_999_999))) == .nobody)
-    #expect(queries.user(UserQuery(.name("no-such-user"))) == .nobody)
-    #expect(queries.user(UserQuery(.name(""))) == .nobody)
-    #expect(queries.user(UserQuery(.name(String(repeating: "x", count: 100_000)))) == .nobody)
+    expect(queries.user(UserQuery(.uid(3_999_999_999))), equals: .nobody)
+    expect(queries.user(UserQuery(.name("no-such-user"))), equals: .nobody)
+    expect(queries.user(UserQuery(.name(""))), equals: .nobody)
+    expect(queries.user(UserQuery(.name(String(repeating: "x", count: 100_000)))), equals: .nobody)
   }
 
   @Test func `groups are listed if they are asked for`() throws {
@@ -28,8 +29,8 @@ struct SystemQueriesTests {
       Issue.record("root is not there")
       return
     }
-    #expect(entry.groups.contains(0))
-    #expect(entry.name == "root" && entry.withdrawn.isEmpty)
+    expect(entry.groups.contains(0))
+    expect(entry.name == "root" && entry.withdrawn.isEmpty)
   }
 
   /// With a file of groups of its own, in a mount namespace of one thread.
@@ -54,10 +55,10 @@ struct SystemQueriesTests {
       file.write(Data("root:x:0:\nmail:x:8:\n".utf8))
       box.set([before, groups()])
     }
-    #expect(done.wait(timeout: .now() + LoopThread.patience) == .success)
+    expect(done.wait(timeout: .now() + LoopThread.patience), equals: .success)
     let seen = try #require(box.take())
-    #expect(seen[0]?.contains(8) == true)
-    #expect(seen[1]?.contains(8) == false)
+    expect(seen[0]?.contains(8) == true)
+    expect(seen[1]?.contains(8) == false)
   }
 
   /// Two such names would read the same.
@@ -79,9 +80,9 @@ struct SystemQueriesTests {
       file.write(Data("jos\u{E9}:x:2003:2003::/:/bin/sh\n".utf8))
       box.set([2006, 2007, 2003].map { queries.user(UserQuery(.uid($0))) })
     }
-    #expect(done.wait(timeout: .now() + LoopThread.patience) == .success)
+    expect(done.wait(timeout: .now() + LoopThread.patience), equals: .success)
     let known = UserAnswer.user(UserEntry(uid: 2003, name: "jos\u{E9}"))
-    #expect(box.take() == [.unreadableName, .unreadableName, known])
+    expect(box.take(), equals: [.unreadableName, .unreadableName, known])
   }
 
   /// mount(2) and unshare(2), which Swift's module of the C library lacks.
@@ -133,12 +134,12 @@ struct SystemQueriesTests {
               }
             ))
         }
-        #expect(first == nil)
+        expect(first == nil)
       }
       return (directory, background, clock)
     }
-    #expect(answers.count == count)
-    #expect(answers.values.allSatisfy { $0 == .nobody })
+    expect(answers.count, equals: count)
+    expect(answers.values.allSatisfy { $0 == .nobody })
   }
 
   @Test func `this process runs its own program`() throws {
@@ -180,7 +181,7 @@ struct SystemQueriesTests {
     let said = String(
       decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
     let digest = try #require(said.split(separator: " ").first)
-    #expect(queries.digest(of: program.file, runBy: pid) == .digest(String(digest)))
+    expect(queries.digest(of: program.file, runBy: pid), equals: .digest(String(digest)))
     // Another file than the one that was looked at is not hashed.
     guard case .unknown = queries.digest(of: program.file, runBy: getpid()) else {
       Issue.record("another program's file was hashed")
@@ -193,34 +194,34 @@ struct SystemQueriesTests {
   @Test func `a secret file is read whole, up to its limit`() throws {
     let folder = try TemporaryFolder()
     let path = try folder.write("token", "secret\n")
-    #expect(try queries.file(path, key: "k").exposedText() == "secret\n")
+    expect(try queries.file(path, key: "k").exposedText(), equals: "secret\n")
     let limit = String(repeating: "x", count: SecretFile.sizeLimit)
     try folder.write("token", limit)
-    #expect(try queries.file(path, key: "k").count == SecretFile.sizeLimit)
+    expect(try queries.file(path, key: "k").count, equals: SecretFile.sizeLimit)
     try folder.write("token", limit + "x")
-    #expect(failure(path)?.reason.contains("is larger than 65536 bytes") == true)
+    expect(failure(path)?.reason.contains("is larger than 65536 bytes") == true)
   }
 
   @Test func `what cannot be read is named under its key`() throws {
     let folder = try TemporaryFolder()
     let missing = failure("\(folder.path)/none")
-    #expect(missing?.field == "bearer_token_file")
-    #expect(missing?.reason.contains("cannot read \(folder.path)/none") == true)
-    #expect(failure(folder.path) != nil)
+    expect(missing?.field, equals: "bearer_token_file")
+    expect(missing?.reason.contains("cannot read \(folder.path)/none") == true)
+    expect(failure(folder.path) != nil)
   }
 
   /// Opening a pipe that no process writes to would wait for ever.
   @Test func `a pipe without a writer is not waited for`() throws {
     let folder = try TemporaryFolder()
-    #expect(unsafe mkfifo("\(folder.path)/pipe", 0o600) == 0)
-    #expect(try queries.file("\(folder.path)/pipe", key: "k").isEmpty)
+    expect(unsafe mkfifo("\(folder.path)/pipe", 0o600), equals: 0)
+    expect(try queries.file("\(folder.path)/pipe", key: "k").isEmpty)
   }
 
   @Test func `variables of the environment`() {
     unsafe setenv("CREDD_TEST_VARIABLE", "a value", 1)
     defer { unsafe unsetenv("CREDD_TEST_VARIABLE") }
-    #expect(queries.environment("CREDD_TEST_VARIABLE") == "a value")
-    #expect(queries.environment("CREDD_NO_SUCH_VARIABLE") == nil)
+    expect(queries.environment("CREDD_TEST_VARIABLE"), equals: "a value")
+    expect(queries.environment("CREDD_NO_SUCH_VARIABLE") == nil)
   }
 
   private func failure(_ path: String) -> InvalidInput? {

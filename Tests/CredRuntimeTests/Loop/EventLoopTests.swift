@@ -1,6 +1,7 @@
 import CredCore
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -17,8 +18,8 @@ struct EventLoopTests {
       end.arm(at: deadline + .milliseconds(20))
       return [timer, end]
     }
-    #expect(late > .zero)
-    #expect(count == 1)
+    expect(late > .zero)
+    expect(count, equals: 1)
   }
 
   @Test func `a timer in the past fires at once, a disarmed one never`() throws {
@@ -34,7 +35,7 @@ struct EventLoopTests {
       last.arm(at: loop.now + .milliseconds(10))
       return [never, past, last]
     }
-    #expect(names == ["past"])
+    expect(names, equals: ["past"])
   }
 
   @Test func `a source may drop itself in its handler`() throws {
@@ -50,7 +51,7 @@ struct EventLoopTests {
       timer?.arm(at: loop.now)
       return nil
     }
-    #expect(fired == 1)
+    expect(fired, equals: 1)
   }
 
   @Test func `a descriptor of the same number may be watched in the handler that closed it`() throws
@@ -71,7 +72,7 @@ struct EventLoopTests {
       }
       return nil
     }
-    #expect(descriptors.map { close($0) } == [0, 0])
+    expect(descriptors.map { close($0) }, equals: [0, 0])
   }
 
   private static let readiness: UInt32 = 1
@@ -96,7 +97,7 @@ struct EventLoopTests {
       pthread_kill(pthread_self(), SIGUSR2)
       return source
     }
-    #expect(count == 1)
+    expect(count, equals: 1)
   }
 
   @Test func `after exit nothing is dispatched any more`() throws {
@@ -109,14 +110,14 @@ struct EventLoopTests {
       }
     }
     timers.forEach { $0.arm(at: loop.now) }
-    #expect(try loop.run() == 7)
-    #expect(fired == 1)
+    expect(try loop.run(), equals: 7)
+    expect(fired, equals: 1)
   }
 
   @Test func `exit ends the loop with its code`() throws {
     let loop = try EventLoop()
     let timer = try loop.timer { _ in loop.exit(code: 7) }
     timer.arm(at: loop.now)
-    #expect(try loop.run() == 7)
+    expect(try loop.run(), equals: 7)
   }
 }

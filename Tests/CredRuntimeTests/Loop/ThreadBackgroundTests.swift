@@ -2,6 +2,7 @@ import CredCore
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -74,12 +75,12 @@ struct ThreadBackgroundTests {
         }
         return nil
       }
-      #expect(report.contains("overdue"), "\(report)")
+      expect(report.contains("overdue"), "\(report)")
     }
     let said = heard.messages.filter { $0.contains("no thread for looking up users") }
-    #expect(said.count == 1, "\(heard.messages)")
-    #expect(said.first?.contains("Resource temporarily unavailable") == true)
-    #expect(heard.messages.count == 1)
+    expect(said.count, equals: 1, "\(heard.messages)")
+    expect(said.first?.contains("Resource temporarily unavailable") == true)
+    expect(heard.messages.count, equals: 1)
   }
 
   private final class Reports: Sendable {
@@ -142,14 +143,14 @@ struct ThreadBackgroundTests {
       background.value.run(.files, deadline: loop.now + .seconds(15)) {
         pthread_self()
       } completion: { outcome in
-        #expect(!isWithin)
+        expect(!isWithin)
         if case .finished(let worker) = outcome { done((worker, pthread_self())) }
       }
       isWithin = false
       return nil
     }
-    #expect(pthread_equal(own, completed) != 0)
-    #expect(pthread_equal(own, worked) == 0)
+    expect(pthread_equal(own, completed) != 0)
+    expect(pthread_equal(own, worked), equals: 0)
   }
 
   @Test func `results of many threads all arrive, on the loop's thread`() throws {
@@ -158,9 +159,9 @@ struct ThreadBackgroundTests {
     for number in 0..<500 {
       try fixture.begin(BackgroundLane.allCases[number % 6], reports) { number }
     }
-    #expect(eventually { reports.all.count == 500 })
-    #expect(Set(reports.all) == Set((0..<500).map { "finished \($0)" }))
-    #expect(reports.threadCount == 1)
+    expect(eventually { reports.all.count == 500 })
+    expect(Set(reports.all), equals: Set((0..<500).map { "finished \($0)" }))
+    expect(reports.threadCount, equals: 1)
   }
 
   @Test func `work that is late is reported, and once more when it finishes`() throws {
@@ -170,11 +171,11 @@ struct ThreadBackgroundTests {
       door.wait()
       return 7
     }
-    #expect(eventually { !reports.all.isEmpty })
-    #expect(reports.all == ["overdue, running"])
+    expect(eventually { !reports.all.isEmpty })
+    expect(reports.all, equals: ["overdue, running"])
     door.open()
-    #expect(eventually { reports.all.count == 2 })
-    #expect(reports.all == ["overdue, running", "finished 7"])
+    expect(eventually { reports.all.count == 2 })
+    expect(reports.all, equals: ["overdue, running", "finished 7"])
   }
 
   @Test(arguments: [BackgroundLane.programs, .state])
@@ -188,11 +189,11 @@ struct ThreadBackgroundTests {
         return number
       }
     }
-    #expect(eventually { door.waits.load(ordering: .relaxed) == lane.width })
+    expect(eventually { door.waits.load(ordering: .relaxed) == lane.width })
     // All were asked for; a thread is started at once, or when another's work has ended.
-    #expect(fixture.starts == lane.width)
+    expect(fixture.starts, equals: lane.width)
     door.open()
-    #expect(eventually { reports.all.count == lane.width + 3 })
+    expect(eventually { reports.all.count == lane.width + 3 })
   }
 
   @Test func `work that has no thread by its deadline is never begun`() throws {
@@ -203,14 +204,14 @@ struct ThreadBackgroundTests {
       return 1
     }
     try fixture.begin(.state, within: .milliseconds(20), late) { 2 }
-    #expect(eventually { !late.all.isEmpty })
-    #expect(late.all == ["overdue"])
+    expect(eventually { !late.all.isEmpty })
+    expect(late.all, equals: ["overdue"])
     door.open()
-    #expect(eventually { reports.all == ["finished 1"] })
+    expect(eventually { reports.all == ["finished 1"] })
     // Its place is used by the next one.
     try fixture.begin(.state, reports) { 3 }
-    #expect(eventually { reports.all == ["finished 1", "finished 3"] })
-    #expect(late.all == ["overdue"])
+    expect(eventually { reports.all == ["finished 1", "finished 3"] })
+    expect(late.all, equals: ["overdue"])
   }
 
   @Test func `a lane in which every thread hangs answers at once, until one comes back`() throws {
@@ -222,13 +223,13 @@ struct ThreadBackgroundTests {
         return number
       }
     }
-    #expect(eventually { hanging.all.count == BackgroundLane.programs.width })
+    expect(eventually { hanging.all.count == BackgroundLane.programs.width })
     let begun = Date()
-    #expect(try fixture.outcome(.programs, within: .seconds(60)) { 1 } == "overdue")
-    #expect(Date().timeIntervalSince(begun) < 10)
+    expect(try fixture.outcome(.programs, within: .seconds(60)) { 1 }, equals: "overdue")
+    expect(Date().timeIntervalSince(begun) < 10)
     door.open()
-    #expect(eventually { hanging.all.count == 2 * BackgroundLane.programs.width })
-    #expect(try fixture.outcome(.programs) { 2 } == "finished 2")
+    expect(eventually { hanging.all.count == 2 * BackgroundLane.programs.width })
+    expect(try fixture.outcome(.programs) { 2 }, equals: "finished 2")
   }
 
   @Test func `a lane that hangs leaves the others alone`() throws {
@@ -241,9 +242,9 @@ struct ThreadBackgroundTests {
       }
     }
     for lane in BackgroundLane.allCases where lane != .files {
-      #expect(try fixture.outcome(lane) { 5 } == "finished 5")
+      expect(try fixture.outcome(lane) { 5 }, equals: "finished 5")
     }
-    #expect(reports.all.isEmpty)
+    expect(reports.all.isEmpty)
   }
 
   @Test func `a completion may begin more work`() throws {
@@ -260,7 +261,7 @@ struct ThreadBackgroundTests {
       next(0)
       return nil
     }
-    #expect(last == 20)
+    expect(last, equals: 20)
   }
 
   // MARK: At the end of the process
@@ -280,7 +281,7 @@ struct ThreadBackgroundTests {
       background.value.finish(.state, atMost: 15_000)
       return reports.all
     }
-    #expect(seen == ["finished 0", "finished 1", "finished 2"])
+    expect(seen, equals: ["finished 0", "finished 1", "finished 2"])
   }
 
   @Test func `finish does not wait for longer than it is told`() throws {
@@ -294,8 +295,8 @@ struct ThreadBackgroundTests {
     try fixture.thread.run { [background = fixture.background] _ in
       background.value.finish(.state, atMost: 30)
     }
-    #expect((0.02...10).contains(Date().timeIntervalSince(begun)))
-    #expect(reports.all.isEmpty)
+    expect((0.02...10).contains(Date().timeIntervalSince(begun)))
+    expect(reports.all.isEmpty)
   }
 
   @Test func `a background may go while its work runs`() throws {
@@ -306,7 +307,7 @@ struct ThreadBackgroundTests {
         door.wait()
         return 1
       }
-      #expect(eventually { door.waits.load(ordering: .relaxed) == 1 })
+      expect(eventually { door.waits.load(ordering: .relaxed) == 1 })
     }
     door.open()
   }

@@ -1,5 +1,6 @@
 import CredCore
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -16,28 +17,28 @@ struct CallerUnitTests {
 
   @Test func `an old process of the same user may be the peer`() {
     let peer = Peer(uid: getuid(), gid: getgid(), pid: getpid())
-    #expect(CallerUnit.isOlder(peer, than: now))
+    expect(CallerUnit.isOlder(peer, than: now))
   }
 
   @Test func `one that began after the connection is not`() throws {
     let peer = Peer(uid: getuid(), gid: getgid(), pid: getpid())
-    #expect(!CallerUnit.isOlder(peer, than: Instant(nanoseconds: 1)))
+    expect(!CallerUnit.isOlder(peer, than: Instant(nanoseconds: 1)))
   }
 
   @Test func `another user's is not`() {
     let peer = Peer(uid: getuid() + 1, gid: getgid(), pid: getpid())
-    #expect(!CallerUnit.isOlder(peer, than: now))
+    expect(!CallerUnit.isOlder(peer, than: now))
   }
 
   @Test func `none is not`() {
     // Above the largest pid that Linux gives.
     let peer = Peer(uid: getuid(), gid: getgid(), pid: 1 << 22 + 1)
-    #expect(!CallerUnit.isOlder(peer, than: now))
-    #expect(CallerUnit.name(of: peer, on: -1, accepted: now) == nil)
+    expect(!CallerUnit.isOlder(peer, than: now))
+    expect(CallerUnit.name(of: peer, on: -1, accepted: now) == nil)
   }
 
   @Test func `a peer outside this pid namespace has no unit`() {
     let peer = Peer(uid: getuid(), gid: getgid(), pid: 0)
-    #expect(CallerUnit.name(of: peer, on: -1, accepted: now) == nil)
+    expect(CallerUnit.name(of: peer, on: -1, accepted: now) == nil)
   }
 }

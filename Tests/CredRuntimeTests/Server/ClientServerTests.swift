@@ -1,6 +1,7 @@
 import CredCore
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -10,23 +11,23 @@ struct ClientServerTests {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
     client.send((0..<500).map { "line \($0)\n" }.joined())
-    #expect((0..<500).map { _ in client.line() } == (0..<500).map { "re:line \($0)" })
+    expect((0..<500).map { _ in client.line() }, equals: (0..<500).map { "re:line \($0)" })
   }
 
   @Test func `a line may arrive byte by byte`() throws {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
     for byte in "{\"op\":\"ping\"}\nx\n".utf8 { client.send([byte]) }
-    #expect(client.line() == "re:{\"op\":\"ping\"}")
-    #expect(client.line() == "re:x")
+    expect(client.line(), equals: "re:{\"op\":\"ping\"}")
+    expect(client.line(), equals: "re:x")
   }
 
   @Test func `blank lines are passed over`() throws {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
     client.send("\n \t\r\n\nx\n")
-    #expect(client.line() == "re:x")
-    #expect(try fixture.run { receiver, _ in receiver.lines } == 1)
+    expect(client.line(), equals: "re:x")
+    expect(try fixture.run { receiver, _ in receiver.lines }, equals: 1)
   }
 
   @Test(arguments: ["a\nb\n", "a\nb", "\n\na\nb"])
@@ -35,15 +36,15 @@ struct ClientServerTests {
     let client = try fixture.connect()
     client.send(text)
     client.finishSending()
-    #expect(client.rest() == "re:a\nre:b\n")
-    #expect(try fixture.sawClosing())
+    expect(client.rest(), equals: "re:a\nre:b\n")
+    expect(try fixture.sawClosing())
   }
 
   @Test func `nothing but an end of input closes without a word`() throws {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
     client.finishSending()
-    #expect(client.rest() == "")
+    expect(client.rest(), equals: "")
   }
 
   @Test func `a line over the limit is refused and the connection closed`() throws {
@@ -51,16 +52,16 @@ struct ClientServerTests {
     let client = try fixture.connect()
     client.send("x\n")
     client.send([UInt8](repeating: UInt8(ascii: "a"), count: Limits.Line.bytes + 1))
-    #expect(client.line() == "re:x")
-    #expect(client.line()?.contains("RequestTooLarge") == true)
-    #expect(client.rest() == "")
+    expect(client.line(), equals: "re:x")
+    expect(client.line()?.contains("RequestTooLarge") == true)
+    expect(client.rest(), equals: "")
   }
 
   @Test func `a line of exactly the limit is taken`() throws {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
     client.send([UInt8](repeating: UInt8(ascii: "a"), count: Limits.Line.bytes) + [0x0A])
-    #expect(client.line()?.count == Limits.Line.bytes + 3)
+    expect(client.line()?.count, equals: Limits.Line.bytes + 3)
   }
 
   // MARK: Slow and stalled clients
@@ -69,20 +70,20 @@ struct ClientServerTests {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
     client.send(String(repeating: "big 100000\n", count: 100))
-    #expect(try fixture.reaches { _, server in server.connections.contains { $0.backlog > 0 } })
-    #expect(try fixture.run { receiver, _ in receiver.lines } < 20)
-    #expect((0..<100).allSatisfy { _ in client.line()?.count == 100_000 })
+    expect(try fixture.reaches { _, server in server.connections.contains { $0.backlog > 0 } })
+    expect(try fixture.run { receiver, _ in receiver.lines } < 20)
+    expect((0..<100).allSatisfy { _ in client.line()?.count == 100_000 })
     client.send("x\n")
-    #expect(client.line() == "re:x")
+    expect(client.line(), equals: "re:x")
   }
 
   @Test func `a reply larger than every buffer arrives whole`() throws {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
     client.send("a\nbig 3000000\nb\n")
-    #expect(client.line() == "re:a")
-    #expect(client.line()?.count == 3_000_000)
-    #expect(client.line() == "re:b")
+    expect(client.line(), equals: "re:a")
+    expect(client.line()?.count, equals: 3_000_000)
+    expect(client.line(), equals: "re:b")
   }
 
   @Test func `a client that never takes its replies is cut off`() throws {
@@ -92,21 +93,21 @@ struct ClientServerTests {
     let fixture = try ServerFixture(limits)
     let client = try fixture.connect()
     client.send("big 1000000\n")
-    #expect(try fixture.sawClosing())
-    #expect(client.rest().utf8.count < 1_000_000)
+    expect(try fixture.sawClosing())
+    expect(client.rest().utf8.count < 1_000_000)
   }
 
   @Test func `a client that is given more than the backlog's limit is cut off`() throws {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
     client.send("big 1000000\n")
-    #expect(try fixture.reaches { _, server in server.connections.contains { $0.backlog > 0 } })
+    expect(try fixture.reaches { _, server in server.connections.contains { $0.backlog > 0 } })
     try fixture.run { _, server in
       for connection in server.connections {
         server.reply([UInt8](repeating: 0x78, count: Limits.Client.backlogBytes), to: connection)
       }
     }
-    #expect(try fixture.sawClosing())
+    expect(try fixture.sawClosing())
   }
 
   @Test func `a line that is begun and not ended is refused after its time`() throws {
@@ -116,10 +117,10 @@ struct ClientServerTests {
     let fixture = try ServerFixture(limits)
     let (idle, stalled) = (try fixture.connect(), try fixture.connect())
     stalled.send("{\"op\":")
-    #expect(stalled.line()?.contains("Timeout") == true)
-    #expect(stalled.rest() == "")
+    expect(stalled.line()?.contains("Timeout") == true)
+    expect(stalled.rest(), equals: "")
     idle.send("x\n")
-    #expect(idle.line() == "re:x")
+    expect(idle.line(), equals: "re:x")
   }
 
   @Test func `each line that is begun has a time of its own`() throws {
@@ -128,19 +129,19 @@ struct ClientServerTests {
     let fixture = try ServerFixture(limits)
     let client = try fixture.connect()
     client.send("a")
-    #expect(try fixture.reaches { _, server in server.stalled.count == 1 })
+    expect(try fixture.reaches { _, server in server.stalled.count == 1 })
     let first = try fixture.run { _, server in server.stalled.values.first }
     client.send("\na")
-    #expect(client.line() == "re:a")
-    #expect(
+    expect(client.line(), equals: "re:a")
+    expect(
       try fixture.reaches { _, server in
         guard let first, let next = server.stalled.values.first else { return false }
         return next > first
       })
     // None for a client that has begun no line.
     client.send("\n")
-    #expect(client.line() == "re:a")
-    #expect(try fixture.reaches { _, server in server.stalled.isEmpty })
+    expect(client.line(), equals: "re:a")
+    expect(try fixture.reaches { _, server in server.stalled.isEmpty })
   }
 
   // MARK: Limits and fairness
@@ -149,15 +150,15 @@ struct ClientServerTests {
     let fixture = try ServerFixture(ServerLimits(connections: 2, connectionsPerUser: 100))
     let clients = [try fixture.connect(), try fixture.connect()]
     for client in clients { client.send("x\n") }
-    #expect(clients.map { $0.line() } == ["re:x", "re:x"])
+    expect(clients.map { $0.line() }, equals: ["re:x", "re:x"])
     let third = try fixture.connect()
-    #expect(third.line()?.contains("TooManyRequests") == true)
-    #expect(third.rest() == "")
+    expect(third.line()?.contains("TooManyRequests") == true)
+    expect(third.rest(), equals: "")
     clients[0].shutDown()
-    #expect(try fixture.reaches { _, server in server.connectionCount == 1 })
+    expect(try fixture.reaches { _, server in server.connectionCount == 1 })
     let fourth = try fixture.connect()
     fourth.send("x\n")
-    #expect(fourth.line() == "re:x")
+    expect(fourth.line(), equals: "re:x")
   }
 
   @Test(.enabled(if: geteuid() == 0, "needs a second user"))
@@ -165,15 +166,15 @@ struct ClientServerTests {
     let fixture = try ServerFixture(ServerLimits(connections: 100, connectionsPerUser: 1))
     let first = try fixture.connect()
     first.send("x\n")
-    #expect(first.line() == "re:x")
-    #expect(try fixture.connect().line()?.contains("TooManyRequests") == true)
-    #expect(try OtherUser(fixture).ask(times: 3) < .seconds(2))
+    expect(first.line(), equals: "re:x")
+    expect(try fixture.connect().line()?.contains("TooManyRequests") == true)
+    expect(try OtherUser(fixture).ask(times: 3) < .seconds(2))
     // The place is free again when the first leaves.
     first.shutDown()
-    #expect(try fixture.reaches { _, server in server.connectionCount == 0 })
+    expect(try fixture.reaches { _, server in server.connectionCount == 0 })
     let next = try fixture.connect()
     next.send("z\n")
-    #expect(next.line() == "re:z")
+    expect(next.line(), equals: "re:z")
   }
 
   /// Twenty connections with lines without end: another client of their user has its turns, and so
@@ -189,19 +190,19 @@ struct ClientServerTests {
       Thread.detachNewThread { while !flood.receive().isEmpty {} }
     }
     // Not before the flood has begun, however busy the machine is.
-    #expect(try fixture.reaches { receiver, _ in receiver.lines > 10_000 })
+    expect(try fixture.reaches { receiver, _ in receiver.lines > 10_000 })
     let before = try fixture.run { receiver, _ in receiver.lines }
     let user = try OtherUser(fixture)
     for _ in 0..<20 {
       other.send("x\n")
-      #expect(other.line() == "re:x")
+      expect(other.line(), equals: "re:x")
     }
     // Which turn it gets is counted in ``FairUseTests``; a starved user gets none.
-    #expect(try user.ask(times: 100) < .seconds(1))
+    expect(try user.ask(times: 100) < .seconds(1))
     // It went on all the time.
-    #expect(try fixture.run { receiver, _ in receiver.lines } - before > 10_000)
+    expect(try fixture.run { receiver, _ in receiver.lines } - before > 10_000)
     for flood in floods { flood.shutDown() }
-    for _ in floods { #expect(try fixture.sawClosing()) }
+    for _ in floods { expect(try fixture.sawClosing()) }
   }
 
   /// As without descriptors (EMFILE), which would be taken from all other tests too.
@@ -209,18 +210,18 @@ struct ClientServerTests {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
     client.send("x\n")
-    #expect(client.line() == "re:x")
+    expect(client.line(), equals: "re:x")
     let before = try fixture.run { _, _ in LoopThread.processorTime() }
     fixture.breakListener()
     let end = Date(timeIntervalSinceNow: 1)
     while Date() < end {
       usleep(20_000)
       client.send("y\n")
-      #expect(client.line() == "re:y")
+      expect(client.line(), equals: "re:y")
     }
     let used = try fixture.run { _, _ in LoopThread.processorTime() } - before
     // On a busy machine a loop that spins gets a part of a processor only.
-    #expect(used < 0.1)
+    expect(used < 0.1)
   }
 
   // MARK: Waiting requests
@@ -230,14 +231,14 @@ struct ClientServerTests {
     let client = try fixture.connect()
     client.send("a\nwait\nb\nwait\nc")
     client.finishSending()
-    #expect(client.line() == "re:a")
-    #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
+    expect(client.line(), equals: "re:a")
+    expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
     try fixture.run { receiver, _ in receiver.answerWaiting() }
-    #expect(client.line() == "at last")
-    #expect(client.line() == "re:b")
-    #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
+    expect(client.line(), equals: "at last")
+    expect(client.line(), equals: "re:b")
+    expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
     try fixture.run { receiver, _ in receiver.answerWaiting() }
-    #expect(client.rest() == "at last\nre:c\n")
+    expect(client.rest(), equals: "at last\nre:c\n")
   }
 
   @Test func `a waiting client that hangs up is noticed`() throws {
@@ -245,10 +246,10 @@ struct ClientServerTests {
     do {
       let client = try fixture.connect()
       client.send("wait\n")
-      #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
+      expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
     }
-    #expect(try fixture.sawClosing())
-    #expect(try fixture.run { _, server in server.connectionCount } == 0)
+    expect(try fixture.sawClosing())
+    expect(try fixture.run { _, server in server.connectionCount }, equals: 0)
     try fixture.run { receiver, _ in receiver.answerWaiting() }
   }
 
@@ -259,22 +260,22 @@ struct ClientServerTests {
     let fixture = try ServerFixture(limits)
     let (client, stalled) = (try fixture.connect(), try fixture.connect())
     client.send("wait\nrest")
-    #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
+    expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
     stalled.send("begun")
-    #expect(stalled.line()?.contains("Timeout") == true)
-    #expect(try fixture.run { _, server in server.connectionCount } == 1)
+    expect(stalled.line()?.contains("Timeout") == true)
+    expect(try fixture.run { _, server in server.connectionCount }, equals: 1)
     try fixture.run { receiver, _ in receiver.answerWaiting() }
-    #expect(client.line() == "at last")
-    #expect(client.line()?.contains("Timeout") == true)
+    expect(client.line(), equals: "at last")
+    expect(client.line()?.contains("Timeout") == true)
   }
 
   @Test func `many waiting clients are answered in one turn`() throws {
     let fixture = try ServerFixture()
     let clients = try (0..<200).map { _ in try fixture.connect() }
     for client in clients { client.send("wait\nx\n") }
-    #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 200 })
+    expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 200 })
     try fixture.run { receiver, _ in receiver.answerWaiting() }
-    #expect(clients.allSatisfy { $0.line() == "at last" && $0.line() == "re:x" })
+    expect(clients.allSatisfy { $0.line() == "at last" && $0.line() == "re:x" })
   }
 
   // MARK: Listeners
@@ -292,9 +293,9 @@ struct ClientServerTests {
       server.stopListening()
       return server.connectionCount
     }
-    #expect(served == 0)
+    expect(served, equals: 0)
     let client = try Socket(path: path)
     client.send("x")
-    #expect(listener.accept()?.receive() == [UInt8(ascii: "x")])
+    expect(listener.accept()?.receive(), equals: [UInt8(ascii: "x")])
   }
 }

@@ -1,6 +1,7 @@
 import CredCore
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -14,10 +15,10 @@ struct EdgeTests {
     let client = try fixture.connect()
     let blank = [UInt8](repeating: UInt8(ascii: "\n"), count: ServerLimits.readSize + more - 2)
     client.send(blank + Array("x\n".utf8))
-    #expect(client.line() == "re:x")
+    expect(client.line(), equals: "re:x")
     client.send(blank + Array("y\nz".utf8))
     client.finishSending()
-    #expect(client.rest() == "re:y\nre:z\n")
+    expect(client.rest(), equals: "re:y\nre:z\n")
   }
 
   /// A read stops before what is out of band, and the kernel does not say that more follows.
@@ -27,27 +28,27 @@ struct EdgeTests {
     for text in ["a\n", "b\n", "c\n"] {
       client.send(text)
       var urgent = UInt8(ascii: "\n")
-      #expect(unsafe send(client.descriptor, &urgent, 1, Int32(MSG_OOB)) == 1)
+      expect(unsafe send(client.descriptor, &urgent, 1, Int32(MSG_OOB)), equals: 1)
     }
     client.send("d\n")
-    #expect((0..<4).map { _ in client.line() } == ["re:a", "re:b", "re:c", "re:d"])
+    expect((0..<4).map { _ in client.line() }, equals: ["re:a", "re:b", "re:c", "re:d"])
   }
 
   @Test func `what came while a request waits is read afterwards`() throws {
     let fixture = try ServerFixture()
     let client = try fixture.connect()
     client.send("wait\n")
-    #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
+    expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
     client.send("x\n")
     client.send("y")
     client.finishSending()
     // The loop has heard of it, and has nothing to do about it.
     let other = try fixture.connect()
     other.send("z\n")
-    #expect(other.line() == "re:z")
+    expect(other.line(), equals: "re:z")
     try fixture.run { receiver, _ in receiver.answerWaiting() }
-    #expect(client.rest() == "at last\nre:x\nre:y\n")
-    #expect(try fixture.sawClosing())
+    expect(client.rest(), equals: "at last\nre:x\nre:y\n")
+    expect(try fixture.sawClosing())
   }
 
   /// All that epoll ever says of it comes at once.
@@ -56,15 +57,15 @@ struct EdgeTests {
     for text in ["wait\n", "x\nwait\nx\n", "x\nhalf"] {
       let client = try fixture.connect()
       client.send("x\n")
-      #expect(client.line() == "re:x")
+      expect(client.line(), equals: "re:x")
       // The loop is busy with us meanwhile.
       try fixture.run { _, _ in
         client.send(text)
         client.shutDown()
       }
-      #expect(try fixture.sawClosing(), "\(text)")
+      expect(try fixture.sawClosing(), "\(text)")
     }
-    #expect(try fixture.run { _, server in server.connectionCount } == 0)
+    expect(try fixture.run { _, server in server.connectionCount }, equals: 0)
   }
 
   /// As with PassCredentials= in a socket unit. Each message then names its sender, and a read ends
@@ -84,8 +85,8 @@ struct EdgeTests {
         try shell.run()
         shell.waitUntilExit()
       }
-      #expect(client.line() == "re:a")
-      #expect(client.line() == "re:b")
+      expect(client.line(), equals: "re:a")
+      expect(client.line(), equals: "re:b")
     }
   }
 
@@ -94,10 +95,10 @@ struct EdgeTests {
     do {
       let client = try fixture.connect()
       client.send("wait\nx\n")
-      #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
+      expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 1 })
       client.send("y\n")
     }
-    #expect(try fixture.reaches { _, server in server.connectionCount == 0 })
+    expect(try fixture.reaches { _, server in server.connectionCount == 0 })
   }
 
   @Test func `what came while replies were not taken is read afterwards`() throws {
@@ -105,11 +106,11 @@ struct EdgeTests {
     let client = try fixture.connect()
     // More than the kernel holds for a client that does not read.
     client.send("big 1000000\n")
-    #expect(try fixture.reaches { _, server in server.connections.contains { $0.backlog > 0 } })
+    expect(try fixture.reaches { _, server in server.connections.contains { $0.backlog > 0 } })
     client.send("y\nz")
     client.finishSending()
-    #expect(client.line()?.utf8.count == 1_000_000)
-    #expect(client.rest() == "re:y\nre:z\n")
+    expect(client.line()?.utf8.count, equals: 1_000_000)
+    expect(client.rest(), equals: "re:y\nre:z\n")
   }
 
   /// A loop that was told of nothing sleeps.
@@ -120,12 +121,12 @@ struct EdgeTests {
     clients[1].send("wait\nx\n")
     clients[1].finishSending()
     clients[2].send("wait\n")
-    #expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 2 })
+    expect(try fixture.reaches { receiver, _ in receiver.waiting.count == 2 })
     clients[3].send("x\n")
-    #expect(clients[3].line() == "re:x")
+    expect(clients[3].line(), equals: "re:x")
     let before = try fixture.run { _, _ in LoopThread.processorTime() }
     // A loop that spins uses all the time that it gets.
     usleep(500_000)
-    #expect(try fixture.run { _, _ in LoopThread.processorTime() } - before < 0.05)
+    expect(try fixture.run { _, _ in LoopThread.processorTime() } - before < 0.05)
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -25,31 +26,31 @@ struct DrainTests {
     let fixture = try fixture(drainTime: .seconds(60))
     let (early, late) = (try fixture.connect(), try fixture.connect())
     early.send("a\n")
-    #expect(early.line() == "re:a")
-    #expect(try fixture.reaches { _, server in server.connectionCount == 2 })
+    expect(early.line(), equals: "re:a")
+    expect(try fixture.reaches { _, server in server.connectionCount == 2 })
     let end = try drain(fixture)
-    #expect(try fixture.run { _, _ in end.count } == 0)
+    expect(try fixture.run { _, _ in end.count }, equals: 0)
     late.send("b\n")
-    #expect(late.line() == "re:b")
-    #expect(try fixture.reaches { _, _ in end.count == 1 })
+    expect(late.line(), equals: "re:b")
+    expect(try fixture.reaches { _, _ in end.count == 1 })
   }
 
   @Test func `the end waits for no client that has asked`() throws {
     let fixture = try fixture(drainTime: .seconds(60))
     let client = try fixture.connect()
     client.send("a\n")
-    #expect(client.line() == "re:a")
+    expect(client.line(), equals: "re:a")
     let end = try drain(fixture)
-    #expect(try fixture.run { _, _ in end.count } == 1)
+    expect(try fixture.run { _, _ in end.count }, equals: 1)
   }
 
   @Test func `a silent client is not waited for long`() throws {
     let fixture = try fixture(drainTime: .milliseconds(20))
     let client = try fixture.connect()
-    #expect(try fixture.reaches { _, server in server.connectionCount == 1 })
+    expect(try fixture.reaches { _, server in server.connectionCount == 1 })
     let end = try drain(fixture)
-    #expect(try fixture.reaches { _, _ in end.count == 1 })
+    expect(try fixture.reaches { _, _ in end.count == 1 })
     client.send("too late\n")
-    #expect(try fixture.run { _, _ in end.count } == 1)
+    expect(try fixture.run { _, _ in end.count }, equals: 1)
   }
 }

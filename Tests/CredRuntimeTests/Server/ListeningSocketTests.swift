@@ -1,6 +1,7 @@
 import CredCore
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -22,11 +23,11 @@ struct ListeningSocketTests {
     do {
       let bound = try ListeningSocket(path: path, mode: 0o620)
       let attributes = try FileManager.default.attributesOfItem(atPath: path)
-      #expect(attributes[.posixPermissions] as? Int == 0o620)
-      #expect((try? Socket(path: path)) != nil)
+      expect(attributes[.posixPermissions] as? Int, equals: 0o620)
+      expect((try? Socket(path: path)) != nil)
       _ = bound.descriptor
     }
-    #expect(!exists())
+    expect(!exists())
   }
 
   @Test func `a file that is not its own is left alone`() throws {
@@ -36,41 +37,41 @@ struct ListeningSocketTests {
       try folder.write("s", "another's")
       _ = bound.descriptor
     }
-    #expect(try String(contentsOfFile: path, encoding: .utf8) == "another's")
+    expect(try String(contentsOfFile: path, encoding: .utf8), equals: "another's")
   }
 
   @Test func `a stale socket is replaced`() throws {
     do { _ = try Socket.listening(at: path) }
-    #expect(exists())
+    expect(exists())
     let bound = try ListeningSocket(path: path, mode: 0o600)
-    #expect((try? Socket(path: path)) != nil)
+    expect((try? Socket(path: path)) != nil)
     _ = bound.descriptor
   }
 
   @Test func `a live socket is left to its daemon`() throws {
     let live = try Socket.listening(at: path)
-    #expect(failure() == EADDRINUSE)
-    #expect((try? Socket(path: path)) != nil)
+    expect(failure(), equals: EADDRINUSE)
+    expect((try? Socket(path: path)) != nil)
     _ = live
   }
 
   @Test func `what is no socket is left alone`() throws {
     try folder.write("s", "a file")
-    #expect(failure() == EEXIST)
-    #expect(exists())
+    expect(failure(), equals: EEXIST)
+    expect(exists())
     unsafe unlink(path)
     unsafe symlink("/dev/null", path)
-    #expect(failure() == EEXIST)
-    #expect(exists())
+    expect(failure(), equals: EEXIST)
+    expect(exists())
   }
 
   @Test func `a path that is too long is refused`() throws {
     let long = "\(folder.path)/\(String(repeating: "x", count: 100))"
-    #expect(failure(long) == ENAMETOOLONG)
+    expect(failure(long), equals: ENAMETOOLONG)
   }
 
   @Test func `a folder that is not there is an error`() {
-    #expect(failure("\(folder.path)/none/s") == ENOENT)
+    expect(failure("\(folder.path)/none/s"), equals: ENOENT)
   }
 
   /// The errno of binding.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -21,19 +22,19 @@ struct RefuseAllTests {
     }
     let told =
       #"{"Version":1,"Error":{"Code":"Internal","Message":"it is wrong","Kind":"permanent"}}"#
-    #expect(early.map { $0.line() } == [told, told])
+    expect(early.map { $0.line() }, equals: [told, told])
     // Its time is not up yet: systemd would start the next one at once.
     let late = try Socket(path: paths[1])
-    #expect(late.line() == told)
-    #expect(done.wait(timeout: .now() + 60) == .success)
+    expect(late.line(), equals: told)
+    expect(done.wait(timeout: .now() + 60), equals: .success)
     // No process accepts any more, and nothing was removed.
-    #expect((try? Socket(path: paths[0])) != nil)
+    expect((try? Socket(path: paths[0])) != nil)
   }
 
   @Test func `without a socket there is no client to wait for`() {
     let before = ContinuousClock.now
     ListeningSocket.refuseAll("it is wrong", on: [])
-    #expect(ContinuousClock.now - before < .nanoseconds(ServerLimits.refusalNanoseconds))
+    expect(ContinuousClock.now - before < .nanoseconds(ServerLimits.refusalNanoseconds))
   }
 
   /// Non-blocking, as those of systemd are made.

@@ -1,6 +1,7 @@
 import CredCore
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -119,7 +120,7 @@ final class ServerFixture: Sendable {
     let listener = parts.value.socket.bound.descriptor
     let failed = unsafe setsockopt(
       listener, SOL_SOCKET, SO_PASSCRED, &on, socklen_t(MemoryLayout<Int32>.size))
-    #expect(failed == 0)
+    expect(failed, equals: 0)
     // One that is there by then has it.
     try thread.run { [parts] _ in
       parts.value.server.stopListening()

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -18,8 +19,8 @@ struct PassedDescriptorsTests {
   @Test mutating func `listening sockets are taken whatever their names`() throws {
     let bound = try ListeningSocket(path: "\(folder.path)/s", mode: 0o600)
     try add(bound.descriptor, "sessions-a")
-    #expect(passed.listeners.map(\.name) == ["sessions-a"])
-    #expect(passed.unusable.isEmpty && passed.strays.isEmpty)
+    expect(passed.listeners.map(\.name), equals: ["sessions-a"])
+    expect(passed.unusable.isEmpty && passed.strays.isEmpty)
   }
 
   @Test mutating func `the endpoint's sockets are told by name, kind and address`() throws {
@@ -34,21 +35,21 @@ struct PassedDescriptorsTests {
     try add(tokens.descriptor, "tokens")
     try add(loopback, "endpoint")
     try add(netlink, "endpoint")
-    #expect(passed.endpoint.listeners.map(\.descriptor) == [loopback])
-    #expect(passed.endpoint.tokens == [tokens.descriptor])
-    #expect(passed.endpoint.netlink == netlink)
-    #expect(passed.listeners.isEmpty && passed.unusable.isEmpty)
+    expect(passed.endpoint.listeners.map(\.descriptor), equals: [loopback])
+    expect(passed.endpoint.tokens, equals: [tokens.descriptor])
+    expect(passed.endpoint.netlink, equals: netlink)
+    expect(passed.listeners.isEmpty && passed.unusable.isEmpty)
     // Another name, or an address that others can reach.
     try add(loopback, "credd")
     try add(everywhere, "endpoint")
-    #expect(passed.unusable.map(\.descriptor) == [loopback, everywhere])
+    expect(passed.unusable.map(\.descriptor), equals: [loopback, everywhere])
   }
 
   @Test mutating func `sessions are told by name and kind`() throws {
     let store = unsafe try SystemError.check(credd_memfd("x"), "memfd")
     defer { credd_close(store) }
     try add(store, "sessions-b")
-    #expect(passed.stores.map(\.name) == ["sessions-b"])
+    expect(passed.stores.map(\.name), equals: ["sessions-b"])
   }
 
   /// A newer version may have left it: no reason not to start.
@@ -58,14 +59,14 @@ struct PassedDescriptorsTests {
     let reader = unsafe open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     defer { credd_close(reader) }
     try add(unsafe open(fifo, O_WRONLY | O_CLOEXEC), "tickets")
-    #expect(passed.strays == ["tickets"])
+    expect(passed.strays, equals: ["tickets"])
     // No process has its other end any more.
     var byte: UInt8 = 0
-    #expect(unsafe credd_read(reader, &byte, 1) == 0)
+    expect(unsafe credd_read(reader, &byte, 1), equals: 0)
     let null = unsafe open("/dev/null", O_RDWR)
     try add(null, "sessions-c")
-    #expect(passed.strays == ["tickets", "sessions-c"])
-    #expect(passed.stores.isEmpty && passed.listeners.isEmpty && passed.unusable.isEmpty)
+    expect(passed.strays, equals: ["tickets", "sessions-c"])
+    expect(passed.stores.isEmpty && passed.listeners.isEmpty && passed.unusable.isEmpty)
   }
 
   @Test(arguments: [(AF_INET, __socket_type(1)), (AF_UNIX, __socket_type(2))])
@@ -75,7 +76,7 @@ struct PassedDescriptorsTests {
     let socket = socket(family, Int32(kind.rawValue), 0)
     defer { credd_close(socket) }
     try add(socket, "web")
-    #expect(passed.unusable.map(\.name) == ["web"])
-    #expect(passed.listeners.isEmpty && passed.strays.isEmpty)
+    expect(passed.unusable.map(\.name), equals: ["web"])
+    expect(passed.listeners.isEmpty && passed.strays.isEmpty)
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredRuntime
@@ -37,22 +38,22 @@ struct StatusNoticeTests {
   }
 
   @Test func `what is shown already is not told again`() throws {
-    #expect(try lines { notice in notice.update() } == ["STATUS=0 sessions"])
+    expect(try lines { notice in notice.update() }, equals: ["STATUS=0 sessions"])
   }
 
   /// A reload shows what it does; afterwards the status is back, though nothing changed.
   @Test func `what was told meanwhile is replaced`() throws {
-    #expect(
-      try lines { notice in notice.restore() } == ["STATUS=0 sessions", "STATUS=0 sessions"])
+    expect(
+      try lines { notice in notice.restore() }, equals: ["STATUS=0 sessions", "STATUS=0 sessions"])
   }
 
   @Test func `after the end nothing is told`() throws {
     let told = told
-    #expect(
+    expect(
       try lines { notice in
         told.status.sessions = 3
         notice.end()
         notice.update()
-      } == ["STATUS=0 sessions"])
+      }, equals: ["STATUS=0 sessions"])
   }
 }

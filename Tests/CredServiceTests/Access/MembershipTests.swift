@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -30,9 +31,9 @@ struct MembershipTests {
     let (asking, watching, waiting) = (
       fixture.connect(groups: [8]), fixture.connect(groups: [8]), fixture.connect(groups: [8])
     )
-    #expect(try watching.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text == "state")
+    expect(try watching.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text, equals: "state")
     waiting.send(#"{"profile":"personal","wait":300}"#)
-    #expect(try asking.ask("{}").accessKeyID != nil)
+    expect(try asking.ask("{}").accessKeyID != nil)
     fixture.host.queries.setGroups([], of: 1000)
     let withdrawn = fixture.now
     var served = 0
@@ -40,23 +41,23 @@ struct MembershipTests {
       served += 1
       fixture.advance(by: .seconds(1))
     }
-    #expect(asking.replies.last?.errorCode == "AccessDenied")
-    #expect((40...61).contains(served))
-    #expect(fixture.now - withdrawn <= .seconds(62))
+    expect(asking.replies.last?.errorCode, equals: "AccessDenied")
+    expect((40...61).contains(served))
+    expect(fixture.now - withdrawn <= .seconds(62))
     fixture.advance(by: .seconds(15))
     for client in [watching, waiting] {
-      #expect(client.replies.last?.errorCode == "AccessDenied")
-      #expect(!client.isWaiting)
+      expect(client.replies.last?.errorCode, equals: "AccessDenied")
+      expect(!client.isWaiting)
     }
-    #expect(watching.client?.watch == nil)
+    expect(watching.client?.watch == nil)
   }
 
   @Test func `a process without the group is refused, whatever the database says of its user`()
     throws
   {
     let fixture = try fixture()
-    #expect(try fixture.ask().errorCode == "AccessDenied")
-    #expect(try fixture.connect(groups: [8]).ask("{}").accessKeyID != nil)
+    expect(try fixture.ask().errorCode, equals: "AccessDenied")
+    expect(try fixture.connect(groups: [8]).ask("{}").accessKeyID != nil)
   }
 
   /// Groups that the database never listed may come from elsewhere, such as pam_group.
@@ -64,34 +65,34 @@ struct MembershipTests {
     let fixture = try fixture()
     fixture.host.queries.setGroups([], of: 1000)
     let client = fixture.connect(groups: [8])
-    #expect(try client.ask("{}").accessKeyID != nil)
+    expect(try client.ask("{}").accessKeyID != nil)
     fixture.advance(by: .seconds(600))
-    #expect(try client.ask("{}").accessKeyID != nil)
+    expect(try client.ask("{}").accessKeyID != nil)
   }
 
   @Test func `a database that is unavailable withdraws nothing`() throws {
     let fixture = try fixture()
     let client = fixture.connect(groups: [8])
-    #expect(try client.ask("{}").accessKeyID != nil)
+    expect(try client.ask("{}").accessKeyID != nil)
     fixture.host.queries.isUnavailable = true
     for _ in 0..<20 {
       fixture.advance(by: .seconds(61))
-      #expect(try client.ask("{}").accessKeyID != nil)
+      expect(try client.ask("{}").accessKeyID != nil)
     }
     fixture.host.queries.isUnavailable = false
     fixture.host.queries.setGroups([], of: 1000)
     fixture.advance(by: .seconds(61))
     _ = try client.ask("{}")
     fixture.advance(by: UserDirectory.missingFor)
-    #expect(try client.ask("{}").errorCode == "AccessDenied")
+    expect(try client.ask("{}").errorCode, equals: "AccessDenied")
   }
 
   /// A daemon behind the database restarts, and no error says so.
   @Test func `a list of groups that is shorter for a moment ends nothing`() throws {
     let fixture = try fixture()
     let (asking, watching) = (fixture.connect(groups: [8]), fixture.connect(groups: [8]))
-    #expect(try watching.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text == "state")
-    #expect(try asking.ask("{}").accessKeyID != nil)
+    expect(try watching.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text, equals: "state")
+    expect(try asking.ask("{}").accessKeyID != nil)
     var shorter = 0
     for second in 0..<300 {
       // Four seconds of every thirteen: some look-ups meet them.
@@ -99,11 +100,11 @@ struct MembershipTests {
       let asked = fixture.host.queries.asked.count
       fixture.host.queries.unlistedGroups = isShorter ? [8] : []
       fixture.advance(by: .seconds(1))
-      #expect(try asking.ask("{}").accessKeyID != nil, "second \(second)")
+      expect(try asking.ask("{}").accessKeyID != nil, "second \(second)")
       if isShorter { shorter += fixture.host.queries.asked.count - asked }
     }
-    #expect(shorter > 0)
-    #expect(watching.client?.watch != nil)
+    expect(shorter > 0)
+    expect(watching.client?.watch != nil)
   }
 
   @Test func `a list that is shorter for a moment ends no right to act for its user`() throws {
@@ -114,16 +115,16 @@ struct MembershipTests {
     let fixture = try ServiceFixture(text)
     fixture.host.queries.setGroups([8], of: 1000)
     let bob = fixture.connect(uid: 1001)
-    #expect(try bob.ask(#"{"user":"alice"}"#).accessKeyID != nil)
+    expect(try bob.ask(#"{"user":"alice"}"#).accessKeyID != nil)
     fixture.host.queries.unlistedGroups = [8]
     fixture.advance(by: .seconds(61))
-    #expect(try bob.ask(#"{"user":"alice"}"#).accessKeyID != nil)
+    expect(try bob.ask(#"{"user":"alice"}"#).accessKeyID != nil)
     fixture.advance(by: UserDirectory.missingFor)
-    #expect(try bob.ask(#"{"user":"alice"}"#).errorCode == "AccessDenied")
+    expect(try bob.ask(#"{"user":"alice"}"#).errorCode, equals: "AccessDenied")
     // A longer list counts at once.
     fixture.host.queries.unlistedGroups = []
     fixture.advance(by: .seconds(61))
-    #expect(try bob.ask(#"{"user":"alice"}"#).accessKeyID != nil)
+    expect(try bob.ask(#"{"user":"alice"}"#).accessKeyID != nil)
   }
 
   @Test func `the groups of a uid's former owner never count for the next one`() throws {
@@ -134,15 +135,15 @@ struct MembershipTests {
     let fixture = try ServiceFixture(text)
     fixture.host.queries.setGroups([8], of: 1000)
     let bob = fixture.connect(uid: 1001)
-    #expect(try bob.ask(#"{"user":"alice"}"#).accessKeyID != nil)
+    expect(try bob.ask(#"{"user":"alice"}"#).accessKeyID != nil)
     // A process that alice left behind.
     let process = fixture.connect(groups: [8])
-    #expect(try process.ask("{}").accessKeyID != nil)
+    expect(try process.ask("{}").accessKeyID != nil)
     fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
     fixture.advance(by: .seconds(61))
-    #expect(try process.ask("{}").errorCode == "AccessDenied")
-    #expect(try bob.ask(#"{"user":"carol"}"#).errorCode == "AccessDenied")
-    #expect(try bob.ask(#"{"user":"1000"}"#).errorCode == "AccessDenied")
+    expect(try process.ask("{}").errorCode, equals: "AccessDenied")
+    expect(try bob.ask(#"{"user":"carol"}"#).errorCode, equals: "AccessDenied")
+    expect(try bob.ask(#"{"user":"1000"}"#).errorCode, equals: "AccessDenied")
   }
 
   /// A module of the database is away, and no error says so: the rest of the list is shorter.
@@ -153,10 +154,10 @@ struct MembershipTests {
     let client = fixture.connect(groups: [8])
     fixture.host.queries.unlistedGroups = [8]
     // Never listed, it counts as the kernel says.
-    #expect(try client.ask("{}").accessKeyID != nil)
+    expect(try client.ask("{}").accessKeyID != nil)
     fixture.host.queries.unlistedGroups = []
     fixture.advance(by: .seconds(61))
-    #expect(try client.ask("{}").accessKeyID != nil)
+    expect(try client.ask("{}").accessKeyID != nil)
     fixture.host.queries.unlistedGroups = [8]
     for _ in 0..<10 {
       fixture.advance(by: .seconds(61))
@@ -164,7 +165,7 @@ struct MembershipTests {
     }
     fixture.host.queries.unlistedGroups = []
     fixture.advance(by: .seconds(61))
-    #expect(try client.ask("{}").accessKeyID != nil)
+    expect(try client.ask("{}").accessKeyID != nil)
   }
 
   /// Processes of a user live on when the account is removed, and the kernel says what it always said.
@@ -176,22 +177,22 @@ struct MembershipTests {
     let fixture = try ServiceFixture(text)
     fixture.host.queries.setGroups([8], of: 1000)
     let client = fixture.connect(groups: [8])
-    #expect(try client.ask(#"{"profile":"first"}"#).accessKeyID != nil)
+    expect(try client.ask(#"{"profile":"first"}"#).accessKeyID != nil)
     if isWithdrawnFirst {
       fixture.host.queries.setGroups([], of: 1000)
       fixture.advance(by: .seconds(61))
       _ = try client.ask(#"{"profile":"first"}"#)
       fixture.advance(by: UserDirectory.missingFor)
-      #expect(try client.ask(#"{"profile":"first"}"#).errorCode == "AccessDenied")
+      expect(try client.ask(#"{"profile":"first"}"#).errorCode, equals: "AccessDenied")
     }
     fixture.host.queries.users[1000] = nil
     fixture.advance(by: .seconds(61))
     // The database may have lost the user for a moment.
-    if !isWithdrawnFirst { #expect(try client.ask(#"{"profile":"other"}"#).accessKeyID != nil) }
+    if !isWithdrawnFirst { expect(try client.ask(#"{"profile":"other"}"#).accessKeyID != nil) }
     fixture.advance(by: UserDirectory.missingFor)
-    #expect(try client.ask(#"{"profile":"other"}"#).errorCode == "AccessDenied")
+    expect(try client.ask(#"{"profile":"other"}"#).errorCode, equals: "AccessDenied")
     // A uid that never had a name has the groups that the kernel says.
-    #expect(
+    expect(
       try fixture.connect(uid: 4000, groups: [8]).ask(#"{"profile":"other"}"#).accessKeyID != nil)
   }
 
@@ -201,25 +202,25 @@ struct MembershipTests {
     fixture.host.background.nextTimes[.users] = [nil]
     let (slow, quick) = (fixture.connect(groups: [8]), fixture.connect(uid: 1001, groups: [8]))
     slow.send(#"{"wait":1}"#)
-    #expect(slow.isWaiting)
+    expect(slow.isWaiting)
     let began = fixture.now
-    for _ in 0..<100 { #expect(try quick.ask("{}").accessKeyID != nil) }
+    for _ in 0..<100 { expect(try quick.ask("{}").accessKeyID != nil) }
     // The virtual clock ticks when it is read.
-    #expect(fixture.now - began < .milliseconds(1))
+    expect(fixture.now - began < .milliseconds(1))
     fixture.advance(by: .seconds(3))
     // In time, and no refusal: the database may know the user.
-    #expect(try slow.next().errorCode == "Timeout")
+    expect(try slow.next().errorCode, equals: "Timeout")
   }
 
   @Test func `a failure for one user is no other user's, and no refusal`() throws {
     let fixture = try fixture()
     fixture.host.queries.setGroups([8], of: 1001)
     fixture.host.queries.unavailable = [1000]
-    #expect(try fixture.connect(groups: [8]).ask("{}").errorCode == "Timeout")
-    #expect(try fixture.connect(uid: 1001, groups: [8]).ask("{}").accessKeyID != nil)
+    expect(try fixture.connect(groups: [8]).ask("{}").errorCode, equals: "Timeout")
+    expect(try fixture.connect(uid: 1001, groups: [8]).ask("{}").accessKeyID != nil)
     fixture.host.queries.unavailable = []
     fixture.advance(by: .seconds(6))
-    #expect(try fixture.connect(groups: [8]).ask("{}").accessKeyID != nil)
+    expect(try fixture.connect(groups: [8]).ask("{}").accessKeyID != nil)
   }
 
   @Test func `a uid with another name is another person`() throws {
@@ -230,9 +231,9 @@ struct MembershipTests {
     fixture.host.queries.users[1000]?.name = "carol"
     fixture.advance(by: .seconds(61))
     let carol = try client.ask("{}")
-    #expect(carol.accessKeyID != nil && carol != alice)
-    #expect(try client.ask(#"{"op":"identity"}"#)["IdentityId"] != identity)
-    #expect(
+    expect(carol.accessKeyID != nil && carol != alice)
+    expect(try client.ask(#"{"op":"identity"}"#)["IdentityId"] != identity)
+    expect(
       fixture.host.log.messages.contains {
         $0.hasPrefix("a uid belongs to another user now")
       })
@@ -242,12 +243,12 @@ struct MembershipTests {
     let fixture = try ServiceFixture(
       Configured.http() + Configured.profile("default", identifier: "{user}"))
     let refused = try fixture.ask(uid: 4000)
-    #expect(refused.errorCode == "AccessDenied")
-    #expect(refused.errorMessage?.contains("no user name") == true)
+    expect(refused.errorCode, equals: "AccessDenied")
+    expect(refused.errorMessage?.contains("no user name") == true)
     // That the database does not answer is no reason to say so.
     fixture.host.queries.isUnavailable = true
     let unknown = try fixture.ask(uid: 4001)
-    #expect(unknown.errorCode == "Timeout")
-    #expect(unknown["Error"]?["RetryAfter"]?.integer == 5)
+    expect(unknown.errorCode, equals: "Timeout")
+    expect(unknown["Error"]?["RetryAfter"]?.integer, equals: 5)
   }
 }

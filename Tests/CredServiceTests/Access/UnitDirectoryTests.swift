@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -29,7 +30,7 @@ struct UnitDirectoryTests {
   ) -> UnitDirectory.Answer? {
     var answer: UnitDirectory.Answer?
     directory.find(group, for: uid) { answer = $0 }
-    #expect(answer == nil)
+    expect(answer == nil)
     host.advance(by: .seconds(1))
     return answer
   }
@@ -38,20 +39,20 @@ struct UnitDirectoryTests {
 
   @Test func aUnitIsFoundOnceAndRemembered() {
     let directory = directory()
-    #expect(directory.known(7) == nil)
-    #expect(find(7, directory) == .group(billing))
-    #expect(directory.known(7)?.unit == "billing.service")
-    #expect(groups.walks == 1)
+    expect(directory.known(7) == nil)
+    expect(find(7, directory), equals: .group(billing))
+    expect(directory.known(7)?.unit, equals: "billing.service")
+    expect(groups.walks, equals: 1)
   }
 
   @Test func aGroupThatHasEndedIsNoUnitsAnyMore() {
     let directory = directory()
-    #expect(find(7, directory) == .group(billing))
+    expect(find(7, directory), equals: .group(billing))
     groups.paths = [:]
-    #expect(!directory.isThere(billing))
-    #expect(directory.known(7) == nil)
-    #expect(find(7, directory) == .group(nil))
-    #expect(directory.known(7) == nil)
+    expect(!directory.isThere(billing))
+    expect(directory.known(7) == nil)
+    expect(find(7, directory), equals: .group(nil))
+    expect(directory.known(7) == nil)
   }
 
   @Test func callersOfOneGroupShareAWalk() {
@@ -59,15 +60,15 @@ struct UnitDirectoryTests {
     var answers: [UnitDirectory.Answer] = []
     for uid in 0..<5 as Range<UInt32> { directory.find(7, for: uid) { answers.append($0) } }
     host.advance(by: .seconds(1))
-    #expect(answers == Array(repeating: .group(billing), count: 5))
-    #expect(groups.walks == 1)
+    expect(answers, equals: Array(repeating: .group(billing), count: 5))
+    expect(groups.walks, equals: 1)
   }
 
   @Test func aWalkThatHangsIsGivenUp() {
     host.background.time[.units] = .some(nil)
     let directory = directory()
-    #expect(find(7, directory) == .overdue)
-    #expect(directory.known(7) == nil)
+    expect(find(7, directory), equals: .overdue)
+    expect(directory.known(7) == nil)
   }
 
   @Test func oneUsersManyGroupsHoldUpNobodyElse() {
@@ -80,9 +81,9 @@ struct UnitDirectoryTests {
     var answer: UnitDirectory.Answer?
     directory.find(7, for: 1000) { answer = $0 }
     host.advance(by: .milliseconds(450))
-    #expect(answer == .group(billing))
-    #expect(found == [100])
-    #expect(find(7, directory, for: 1001) != nil)
+    expect(answer, equals: .group(billing))
+    expect(found, equals: [100])
+    expect(find(7, directory, for: 1001) != nil)
   }
 
   @Test func behindManyGroupsAnAnswerComesInTime() {
@@ -96,14 +97,14 @@ struct UnitDirectoryTests {
       }
     }
     host.advance(by: .milliseconds(500))
-    #expect(found == [100])
-    #expect(overdue == Array(101..<164))
+    expect(found, equals: [100])
+    expect(overdue, equals: Array(101..<164))
     // The walk that had begun is of use for the next request; those that nobody waits for are not
     // made.
     host.advance(by: .seconds(30))
-    #expect(directory.known(101)?.id == 101)
-    #expect(groups.walks == 2)
-    #expect(find(102, directory, for: 1001) == .group(directory.known(102)))
+    expect(directory.known(101)?.id, equals: 101)
+    expect(groups.walks, equals: 2)
+    expect(find(102, directory, for: 1001), equals: .group(directory.known(102)))
   }
 
   @Test func groupsThatTakeTheirTurnAreFoundInOrder() {
@@ -114,7 +115,7 @@ struct UnitDirectoryTests {
       directory.find(id, for: 1001) { _ in found.append(id) }
     }
     host.advance(by: .milliseconds(499))
-    #expect(found == Array(100..<109))
+    expect(found, equals: Array(100..<109))
   }
 
   /// A session's group has processes of its user and, by sudo, of root.
@@ -126,18 +127,18 @@ struct UnitDirectoryTests {
     var answer: UnitDirectory.Answer?
     directory.find(7, for: 0) { answer = $0 }
     host.advance(by: .milliseconds(450))
-    #expect(answer == .group(billing))
+    expect(answer, equals: .group(billing))
   }
 
   @Test func aGroupThatWasForgottenForOthersIsStillThere() {
     let directory = directory()
-    #expect(find(7, directory) == .group(billing))
+    expect(find(7, directory), equals: .group(billing))
     for id in 1000...1000 + UInt64(Limits.Endpoint.units) {
       groups.paths[id] = "/user.slice/\(id)"
       directory.find(id, for: 1001) { _ in }
       host.advance(by: .milliseconds(1))
     }
-    #expect(directory.known(7) == nil)
-    #expect(directory.isThere(billing))
+    expect(directory.known(7) == nil)
+    expect(directory.isThere(billing))
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -27,55 +28,55 @@ struct UserDirectoryTests {
 
   @Test func `a user is looked up once and known afterwards`() {
     var calls = 0
-    #expect(ask { calls += 1 } == nil)
-    #expect(calls == 0)
+    expect(ask { calls += 1 } == nil)
+    expect(calls, equals: 0)
     clock.settle()
-    #expect(calls == 1)
-    #expect(ask() == alice)
-    #expect(queries.asked == [UserQuery(.uid(1000))])
+    expect(calls, equals: 1)
+    expect(ask(), equals: alice)
+    expect(queries.asked, equals: [UserQuery(.uid(1000))])
   }
 
   @Test func `a uid without a user`() {
     _ = ask(3_999_999_999)
     clock.settle()
-    #expect(ask(3_999_999_999) == .nobody)
+    expect(ask(3_999_999_999), equals: .nobody)
   }
 
   @Test func `all that ask meanwhile are called, and one look-up is made`() {
     var calls = 0
-    for _ in 0..<100 { #expect(ask { calls += 1 } == nil) }
+    for _ in 0..<100 { expect(ask { calls += 1 } == nil) }
     clock.settle()
-    #expect(calls == 100)
-    #expect(queries.asked.count == 1)
+    expect(calls, equals: 100)
+    expect(queries.asked.count, equals: 1)
   }
 
   @Test func `more look-ups than threads wait for their turn`() {
     let count = 20 * BackgroundLane.users.width
     background.time[.users] = .milliseconds(10)
     var answered = 0
-    for uid in 0..<UInt32(count) { #expect(ask(3_000_000_000 + uid) { answered += 1 } == nil) }
-    #expect(background.running(.users) == BackgroundLane.users.width)
+    for uid in 0..<UInt32(count) { expect(ask(3_000_000_000 + uid) { answered += 1 } == nil) }
+    expect(background.running(.users), equals: BackgroundLane.users.width)
     clock.advance(by: .milliseconds(10 * 20))
-    #expect(answered == count)
-    #expect((0..<UInt32(count)).allSatisfy { ask(3_000_000_000 + $0) == .nobody })
+    expect(answered, equals: count)
+    expect((0..<UInt32(count)).allSatisfy { ask(3_000_000_000 + $0) == .nobody })
   }
 
   @Test func `an old name is looked up anew, and serves until a minute is over`() {
     _ = ask()
     clock.settle()
     clock.advance(by: .seconds(44))
-    #expect(ask() == alice)
-    #expect(background.asked[.users] == 1)
+    expect(ask(), equals: alice)
+    expect(background.asked[.users], equals: 1)
     background.time[.users] = .milliseconds(1500)
     clock.advance(by: .seconds(15))
-    #expect(ask() == alice)
-    #expect(ask() == alice)
-    #expect(background.asked[.users] == 2)
+    expect(ask(), equals: alice)
+    expect(ask(), equals: alice)
+    expect(background.asked[.users], equals: 2)
     clock.advance(by: .milliseconds(1200))
-    #expect(ask() == nil)
+    expect(ask() == nil)
     clock.advance(by: .milliseconds(300))
-    #expect(ask() == alice)
-    #expect(background.asked[.users] == 2)
+    expect(ask(), equals: alice)
+    expect(background.asked[.users], equals: 2)
   }
 
   // MARK: A slow database
@@ -86,23 +87,23 @@ struct UserDirectoryTests {
     background.time[.users] = .some(nil)
     clock.advance(by: .seconds(61))
     var calls = 0
-    #expect(ask { calls += 1 } == nil)
+    expect(ask { calls += 1 } == nil)
     clock.advance(by: UserDirectory.timeout)
-    #expect(calls == 1)
-    #expect(ask() == alice)
+    expect(calls, equals: 1)
+    expect(ask(), equals: alice)
   }
 
   @Test func `a user that was never known is unavailable after the deadline`() {
     background.time[.users] = .some(nil)
     var calls = 0
-    #expect(ask { calls += 1 } == nil)
+    expect(ask { calls += 1 } == nil)
     clock.advance(by: UserDirectory.timeout - .milliseconds(1))
-    #expect(calls == 0)
+    expect(calls, equals: 0)
     clock.advance(by: .milliseconds(1))
-    #expect(calls == 1)
-    #expect(ask() == .unavailable)
+    expect(calls, equals: 1)
+    expect(ask(), equals: .unavailable)
     clock.advance(by: UserDirectory.failureKeptFor - .milliseconds(1))
-    #expect(ask() == .unavailable)
+    expect(ask(), equals: .unavailable)
   }
 
   @Test func `a hanging look-up is not joined by a second one`() {
@@ -110,15 +111,15 @@ struct UserDirectoryTests {
     _ = ask()
     for _ in 0..<20 {
       clock.advance(by: UserDirectory.failureKeptFor + UserDirectory.timeout)
-      #expect(ask() == .unavailable)
+      expect(ask(), equals: .unavailable)
     }
-    #expect(background.asked[.users] == 1)
-    #expect(background.running(.users) == 1)
+    expect(background.asked[.users], equals: 1)
+    expect(background.running(.users), equals: 1)
     // Another user is looked up all the same.
     background.time[.users] = .zero
-    #expect(ask(1001) == nil)
+    expect(ask(1001) == nil)
     clock.settle()
-    #expect(ask(1001) == .user(UserEntry(uid: 1001, name: "bob")))
+    expect(ask(1001), equals: .user(UserEntry(uid: 1001, name: "bob")))
   }
 
   @Test func `what a hanging database said before counts for another minute each time`() {
@@ -130,10 +131,10 @@ struct UserDirectoryTests {
       clock.advance(by: .seconds(61))
       _ = ask()
       clock.advance(by: UserDirectory.timeout)
-      #expect(ask() == alice)
-      #expect(directory.freshUntil(query).map { $0 > clock.now } == true)
+      expect(ask(), equals: alice)
+      expect(directory.freshUntil(query).map { $0 > clock.now } == true)
     }
-    #expect(background.asked[.users] == 2)
+    expect(background.asked[.users], equals: 2)
   }
 
   @Test func `a late answer is used the next time`() {
@@ -141,16 +142,16 @@ struct UserDirectoryTests {
     var calls = 0
     _ = ask { calls += 1 }
     clock.advance(by: UserDirectory.timeout)
-    #expect(ask() == .unavailable)
+    expect(ask(), equals: .unavailable)
     clock.advance(by: .seconds(28))
-    #expect(calls == 1)
-    #expect(ask() == alice)
-    #expect(background.asked[.users] == 1)
+    expect(calls, equals: 1)
+    expect(ask(), equals: alice)
+    expect(background.asked[.users], equals: 1)
     // It hangs no more: the next look-up is made.
     background.time[.users] = .zero
     clock.advance(by: .seconds(61))
-    #expect(ask() == nil)
-    #expect(background.asked[.users] == 2)
+    expect(ask() == nil)
+    expect(background.asked[.users], equals: 2)
   }
 
   @Test func `where every thread hangs the answer comes at once`() {
@@ -158,30 +159,30 @@ struct UserDirectoryTests {
     for uid in 0..<UInt32(BackgroundLane.users.width) { _ = ask(uid) }
     clock.advance(by: UserDirectory.timeout)
     var calls = 0
-    #expect(ask(5000) { calls += 1 } == nil)
+    expect(ask(5000) { calls += 1 } == nil)
     clock.settle()
-    #expect(calls == 1)
-    #expect(ask(5000) == .unavailable)
+    expect(calls, equals: 1)
+    expect(ask(5000), equals: .unavailable)
     // Threads that come back are used again.
     background.time[.users] = .zero
     background.release(.users)
     clock.settle()
     _ = ask(1001)
     clock.settle()
-    #expect(ask(1001) == .user(UserEntry(uid: 1001, name: "bob")))
+    expect(ask(1001), equals: .user(UserEntry(uid: 1001, name: "bob")))
   }
 
   @Test func `a slow look-up of one user delays no other`() {
     background.nextTimes[.users] = [.milliseconds(1900)]
     var (slow, quick) = (0, 0)
-    #expect(ask { slow += 1 } == nil)
-    #expect(ask(1001) { quick += 1 } == nil)
+    expect(ask { slow += 1 } == nil)
+    expect(ask(1001) { quick += 1 } == nil)
     clock.settle()
-    #expect(slow == 0 && quick == 1)
-    #expect(ask(1001) == .user(UserEntry(uid: 1001, name: "bob")))
+    expect(slow == 0 && quick == 1)
+    expect(ask(1001), equals: .user(UserEntry(uid: 1001, name: "bob")))
     clock.advance(by: .milliseconds(1900))
-    #expect(slow == 1 && quick == 1)
-    #expect(ask() == alice)
+    expect(slow == 1 && quick == 1)
+    expect(ask(), equals: alice)
   }
 
   @Test func `a failure for one user is none for another`() {
@@ -190,10 +191,10 @@ struct UserDirectoryTests {
     _ = ask { answered += 1 }
     _ = ask(1001)
     clock.settle()
-    #expect(ask(1001) == .user(UserEntry(uid: 1001, name: "bob")))
+    expect(ask(1001), equals: .user(UserEntry(uid: 1001, name: "bob")))
     clock.advance(by: UserDirectory.timeout)
-    #expect(answered == 1)
-    #expect(ask() == .unavailable)
+    expect(answered, equals: 1)
+    expect(ask(), equals: .unavailable)
   }
 
   @Test func `a failure is looked up again until the deadline, and after five seconds`() {
@@ -202,14 +203,14 @@ struct UserDirectoryTests {
     var ended: Instant?
     _ = ask { ended = self.clock.now }
     clock.advance(by: UserDirectory.timeout)
-    #expect(ask() == .unavailable)
-    #expect(ended.map { $0 - start } == UserDirectory.timeout - UserDirectory.retryPause)
-    #expect(queries.asked.count == 8)
+    expect(ask(), equals: .unavailable)
+    expect(ended.map { $0 - start }, equals: UserDirectory.timeout - UserDirectory.retryPause)
+    expect(queries.asked.count, equals: 8)
     queries.isUnavailable = false
     clock.advance(by: UserDirectory.failureKeptFor)
-    #expect(ask() == nil)
+    expect(ask() == nil)
     clock.settle()
-    #expect(ask() == alice)
+    expect(ask(), equals: alice)
   }
 
   @Test func `a failure of a known user's look-up is not waited for`() {
@@ -217,9 +218,9 @@ struct UserDirectoryTests {
     clock.settle()
     queries.isUnavailable = true
     clock.advance(by: UserDirectory.keptFor)
-    #expect(ask() == nil)
+    expect(ask() == nil)
     clock.settle()
-    #expect(ask() == alice)
+    expect(ask(), equals: alice)
   }
 
   // MARK: Answers that are not kept ones
@@ -230,12 +231,12 @@ struct UserDirectoryTests {
     clock.advance(by: .seconds(1))
     let since = clock.now
     queries.users[1000] = UserEntry(uid: 1000, name: "carol")
-    #expect(ask() == alice)
-    #expect(confirm(since: since) == nil)
+    expect(ask(), equals: alice)
+    expect(confirm(since: since) == nil)
     clock.settle()
     clock.advance(by: .seconds(1))
-    #expect(confirm(since: since)?.name == "carol" && ask()?.name == "carol")
-    #expect(queries.asked.count == 2)
+    expect(confirm(since: since)?.name == "carol" && ask()?.name == "carol")
+    expect(queries.asked.count, equals: 2)
   }
 
   @Test func `a look-up that began before says nothing of now`() {
@@ -244,14 +245,14 @@ struct UserDirectoryTests {
     _ = ask { calls += 1 }
     clock.advance(by: .milliseconds(500))
     let since = clock.now
-    #expect(confirm(since: since) { calls += 1 } == nil)
+    expect(confirm(since: since) { calls += 1 } == nil)
     clock.advance(by: .milliseconds(500))
-    #expect(calls == 2)
-    #expect(ask() == alice)
-    #expect(confirm(since: since) == nil)
+    expect(calls, equals: 2)
+    expect(ask(), equals: alice)
+    expect(confirm(since: since) == nil)
     clock.advance(by: .seconds(1))
-    #expect(confirm(since: since) == alice)
-    #expect(queries.asked.count == 2)
+    expect(confirm(since: since), equals: alice)
+    expect(queries.asked.count, equals: 2)
   }
 
   @Test func `a database that fails confirms nothing, and is asked again until the deadline`() {
@@ -260,15 +261,15 @@ struct UserDirectoryTests {
     clock.advance(by: .seconds(1))
     queries.isUnavailable = true
     let since = clock.now
-    #expect(confirm(since: since) == nil)
+    expect(confirm(since: since) == nil)
     clock.advance(by: UserDirectory.timeout)
-    #expect(confirm(since: since) == .unavailable)
-    #expect(queries.asked.count == 9)
-    #expect(ask() == alice)
+    expect(confirm(since: since), equals: .unavailable)
+    expect(queries.asked.count, equals: 9)
+    expect(ask(), equals: alice)
     queries.isUnavailable = false
-    #expect(confirm(since: clock.now) == nil)
+    expect(confirm(since: clock.now) == nil)
     clock.settle()
-    #expect(confirm(since: clock.now) == alice)
+    expect(confirm(since: clock.now), equals: alice)
   }
 
   @Test func `what was confirmed stays so when the next look-up fails`() {
@@ -279,7 +280,7 @@ struct UserDirectoryTests {
     queries.isUnavailable = true
     _ = confirm(since: clock.now)
     clock.advance(by: UserDirectory.timeout)
-    #expect(confirm(since: since) == alice)
+    expect(confirm(since: since), equals: alice)
   }
 
   @Test func `a look-up for a sign-in holds up nobody else`() {
@@ -288,13 +289,13 @@ struct UserDirectoryTests {
     clock.advance(by: UserDirectory.keptFor)
     queries.isUnavailable = true
     var ended: [String] = []
-    #expect(confirm(since: clock.now) { ended.append("sign-in") } == nil)
-    #expect(ask { ended.append("get") } == nil)
+    expect(confirm(since: clock.now) { ended.append("sign-in") } == nil)
+    expect(ask { ended.append("get") } == nil)
     clock.settle()
-    #expect(ended == ["get"])
-    #expect(ask() == alice)
+    expect(ended, equals: ["get"])
+    expect(ask(), equals: alice)
     clock.advance(by: UserDirectory.timeout)
-    #expect(ended == ["get", "sign-in"])
+    expect(ended, equals: ["get", "sign-in"])
   }
 
   @Test func `a database that hangs confirms nothing, and nobody waits for it twice`() {
@@ -303,18 +304,18 @@ struct UserDirectoryTests {
     background.time[.users] = .some(nil)
     clock.advance(by: .seconds(1))
     let since = clock.now
-    #expect(confirm(since: since) == nil)
+    expect(confirm(since: since) == nil)
     clock.advance(by: UserDirectory.timeout)
-    #expect(confirm(since: since) == .unavailable)
-    #expect(confirm(since: clock.now) == .unavailable)
-    #expect(ask() == alice)
+    expect(confirm(since: since), equals: .unavailable)
+    expect(confirm(since: clock.now), equals: .unavailable)
+    expect(ask(), equals: alice)
     // What it finds at last may be what was true long ago.
     background.time[.users] = .zero
     background.release(.users)
     clock.settle()
-    #expect(confirm(since: since) == nil)
+    expect(confirm(since: since) == nil)
     clock.settle()
-    #expect(confirm(since: since) == alice)
+    expect(confirm(since: since), equals: alice)
   }
 
   /// Otherwise a uid would be one person in one profile and another in the next.
@@ -327,11 +328,11 @@ struct UserDirectoryTests {
     directory.ownerChanged = { changed.insert($0) }
     self.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
     // Within the last seconds of its time it is looked up anew.
-    #expect(directory.answer(to: queries[1], now: clock.now, then: {})?.name == "alice")
+    expect(directory.answer(to: queries[1], now: clock.now, then: {})?.name, equals: "alice")
     clock.settle()
-    #expect(directory.answer(to: queries[1], now: clock.now, then: {})?.name == "carol")
-    #expect(directory.answer(to: queries[0], now: clock.now, then: {}) == nil)
-    #expect(changed == [1000])
+    expect(directory.answer(to: queries[1], now: clock.now, then: {})?.name, equals: "carol")
+    expect(directory.answer(to: queries[0], now: clock.now, then: {}) == nil)
+    expect(changed, equals: [1000])
   }
 
   @Test func `a new name that the other query finds is told`() {
@@ -343,7 +344,7 @@ struct UserDirectoryTests {
     let query = UserQuery(.uid(1000), withGroups: true)
     _ = directory.answer(to: query, now: clock.now, then: {})
     clock.settle()
-    #expect(changed == [1000])
+    expect(changed, equals: [1000])
   }
 
   // MARK: Groups
@@ -359,19 +360,19 @@ struct UserDirectoryTests {
     clock.settle()
     // Only a second look-up, some seconds later, is believed.
     let doubted = UserEntry(uid: 1000, name: "alice", groups: [500, 8])
-    #expect(directory.known(query) == .user(doubted))
-    #expect(directory.freshUntil(query) == clock.now + UserDirectory.missingFor)
+    expect(directory.known(query), equals: .user(doubted))
+    expect(directory.freshUntil(query), equals: clock.now + UserDirectory.missingFor)
     clock.advance(by: UserDirectory.missingFor)
     _ = directory.answer(to: query, now: clock.now, then: {})
     clock.settle()
     let entry = UserEntry(uid: 1000, name: "alice", groups: [500], withdrawn: [8])
-    #expect(directory.known(query) == .user(entry))
+    expect(directory.known(query), equals: .user(entry))
     // Listed again, it counts again.
     queries.setGroups([8, 500], of: 1000)
     clock.advance(by: UserDirectory.keptFor)
     _ = directory.answer(to: query, now: clock.now, then: {})
     clock.settle()
-    #expect(
-      directory.known(query) == .user(UserEntry(uid: 1000, name: "alice", groups: [8, 500])))
+    expect(
+      directory.known(query), equals: .user(UserEntry(uid: 1000, name: "alice", groups: [8, 500])))
   }
 }

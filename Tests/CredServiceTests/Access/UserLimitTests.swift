@@ -15,15 +15,15 @@ struct UserLimitTests {
       let reply = try fixture.ask(#"{"op":"login"}"#)
       if reply.errorCode != nil { refused = reply }
     }
-    #expect(refused?.errorCode == "TooManyRequests")
-    #expect(refused?.errorMessage?.contains("upstream calls") == true)
-    #expect((refused?["Error"]?["RetryAfter"]?.double ?? 0) > 0)
+    expect(refused?.errorCode, equals: "TooManyRequests")
+    expect(refused?.errorMessage?.contains("upstream calls") == true)
+    expect((refused?["Error"]?["RetryAfter"]?.double ?? 0) > 0)
     // An ordinary request is answered, and another user is not slowed down.
-    #expect(try fixture.ask().accessKeyID != nil)
-    #expect(try fixture.ask(#"{"op":"login"}"#, uid: 1001).errorCode == nil)
+    expect(try fixture.ask().accessKeyID != nil)
+    expect(try fixture.ask(#"{"op":"login"}"#, uid: 1001).errorCode == nil)
     // Two calls a second come back.
     fixture.advance(by: .seconds(2))
-    #expect(try fixture.ask(#"{"op":"login"}"#).errorCode == nil)
+    expect(try fixture.ask(#"{"op":"login"}"#).errorCode == nil)
   }
 
   @Test func `requests of one user wait in so many sessions and no more`() throws {
@@ -36,25 +36,25 @@ struct UserLimitTests {
       client.send(#"{"profile":"p\#(number)","wait":60}"#)
       return client
     }
-    #expect(waiting.allSatisfy { $0.isWaiting })
+    expect(waiting.allSatisfy { $0.isWaiting })
     let line = #"{"profile":"p\#(limit)","wait":60}"#
     let refused = try fixture.ask(line)
-    #expect(refused.errorCode == "TooManyRequests")
-    #expect(refused.errorMessage?.contains("32 other profiles") == true)
+    expect(refused.errorCode, equals: "TooManyRequests")
+    expect(refused.errorMessage?.contains("32 other profiles") == true)
     // To join those that wait already costs nothing.
     let joining = fixture.connect()
     joining.send(#"{"profile":"p0","wait":60}"#)
-    #expect(joining.isWaiting)
+    expect(joining.isWaiting)
     // Another user has places of its own.
     let other = fixture.connect(uid: 1001)
     other.send(line)
-    #expect(other.isWaiting)
+    expect(other.isWaiting)
     // A place is free as soon as a client leaves.
     waiting[limit - 1].leave()
     let next = fixture.connect()
     next.send(line)
-    #expect(next.isWaiting)
-    #expect(next.client?.user.waitingSessions.count == limit)
+    expect(next.isWaiting)
+    expect(next.client?.user.waitingSessions.count, equals: limit)
   }
 
   @Test func `places are given back when requests are answered`() throws {
@@ -62,13 +62,13 @@ struct UserLimitTests {
     let client = fixture.connect()
     fixture.host.upstreams.delays["token"] = .seconds(1)
     for _ in 0..<3 { client.send("{}") }
-    #expect(client.client?.user.waitingSessions.count == 1)
+    expect(client.client?.user.waitingSessions.count, equals: 1)
     fixture.advance(by: .seconds(1))
-    #expect(client.replies.count == 3)
-    #expect(client.client?.user.waitingSessions.isEmpty == true)
-    #expect(fixture.service.users.count == 1)
+    expect(client.replies.count, equals: 3)
+    expect(client.client?.user.waitingSessions.isEmpty == true)
+    expect(fixture.service.users.count, equals: 1)
     client.leave()
-    #expect(fixture.service.users.isEmpty && fixture.service.clients.isEmpty)
+    expect(fixture.service.users.isEmpty && fixture.service.clients.isEmpty)
   }
 
   @Test func `one password of a user is checked at a time`() throws {
@@ -79,16 +79,16 @@ struct UserLimitTests {
     let second = fixture.connect()
     second.send(Self.login)
     let refused = try second.next()
-    #expect(refused.errorCode == "TooManyRequests")
-    #expect(refused.errorMessage?.contains("another sign-in of yours") == true)
+    expect(refused.errorCode, equals: "TooManyRequests")
+    expect(refused.errorMessage?.contains("another sign-in of yours") == true)
     // Another user's is checked beside it.
     let other = fixture.connect(uid: 1001)
     other.send(Self.login)
-    #expect(other.isWaiting)
+    expect(other.isWaiting)
     fixture.advance(by: .milliseconds(1500))
-    #expect(try first.next().errorCode == nil)
-    #expect(try fixture.ask(Self.login).errorCode == nil)
-    #expect(fixture.host.upstreams.calls("login") == 3)
+    expect(try first.next().errorCode == nil)
+    expect(try fixture.ask(Self.login).errorCode == nil)
+    expect(fixture.host.upstreams.calls("login"), equals: 3)
   }
 
   @Test func `a client that leaves while its password is checked counts as a failure`() throws {
@@ -102,8 +102,8 @@ struct UserLimitTests {
       refused = client.replies.first
       client.leave()
     }
-    #expect(refused?.errorMessage == "too many sign-ins failed")
-    #expect(fixture.service.passwordsUnderWay.isEmpty)
+    expect(refused?.errorMessage, equals: "too many sign-ins failed")
+    expect(fixture.service.passwordsUnderWay.isEmpty)
   }
 
   @Test func `wrong passwords are slowed down, and a right one ends that`() throws {
@@ -114,22 +114,22 @@ struct UserLimitTests {
       let reply = try fixture.ask(wrong)
       if reply.errorCode == "TooManyRequests" { refused = reply }
     }
-    #expect(fixture.host.upstreams.calls("login") == 3)
+    expect(fixture.host.upstreams.calls("login"), equals: 3)
     let pause = try #require(refused?["Error"]?["RetryAfter"]?.double)
-    #expect((1...2).contains(pause))
+    expect((1...2).contains(pause))
     // Not even the right one is tried.
-    #expect(try fixture.ask(Self.login).errorCode == "TooManyRequests")
-    #expect(fixture.host.upstreams.calls("login") == 3)
+    expect(try fixture.ask(Self.login).errorCode, equals: "TooManyRequests")
+    expect(fixture.host.upstreams.calls("login"), equals: 3)
     fixture.advance(by: .seconds(pause))
-    #expect(try fixture.ask(wrong).errorCode == "SignInFailed")
+    expect(try fixture.ask(wrong).errorCode, equals: "SignInFailed")
     let longer = try #require(try fixture.ask(wrong)["Error"]?["RetryAfter"]?.double)
-    #expect((3...4).contains(longer))
-    #expect(fixture.host.upstreams.calls("login") == 4)
+    expect((3...4).contains(longer))
+    expect(fixture.host.upstreams.calls("login"), equals: 4)
     fixture.advance(by: .seconds(longer))
-    #expect(try fixture.ask(Self.login).state == "signedIn")
+    expect(try fixture.ask(Self.login).state, equals: "signedIn")
     // Forgiven: the next typing error costs nothing.
-    #expect(try fixture.ask(wrong).errorCode == "SignInFailed")
-    #expect(try fixture.ask(Self.login).state == "signedIn")
+    expect(try fixture.ask(wrong).errorCode, equals: "SignInFailed")
+    expect(try fixture.ask(Self.login).state, equals: "signedIn")
   }
 
   @Test func `an accepted password of one's own gives no further guesses of another's`() throws {
@@ -140,19 +140,19 @@ struct UserLimitTests {
     for _ in 0..<20 {
       let guess = try fixture.ask(Self.login.replacing("alice-p", with: "no-p"))
       if guess.errorCode == "TooManyRequests" { break }
-      #expect(guess.errorCode == "SignInFailed")
+      expect(guess.errorCode, equals: "SignInFailed")
       guesses += 1
-      #expect(try fixture.ask(own).state == "signedIn")
+      expect(try fixture.ask(own).state, equals: "signedIn")
     }
-    #expect(guesses == 3)
+    expect(guesses, equals: 3)
     // Other names of victims are a further few guesses, not a fresh count each.
     for number in 0..<20 {
       let victim = #"{"op":"login","username":"victim\#(number)","password":"x"}"#
       if try fixture.ask(victim).errorCode == "TooManyRequests" { break }
       guesses += 1
     }
-    #expect((5...12).contains(guesses), "\(guesses)")
-    #expect(try fixture.ask(own).errorCode == "TooManyRequests")
+    expect((5...12).contains(guesses), "\(guesses)")
+    expect(try fixture.ask(own).errorCode, equals: "TooManyRequests")
   }
 
   @Test(.disabled(if: TestRounds.isShort, "left out by CREDD_TEST_ROUNDS=short"))
@@ -168,22 +168,22 @@ struct UserLimitTests {
       let reply = try fixture.ask(#"{"op":"login","profile":"p\#(number)","logins":{\#(logins)}}"#)
       if reply.errorCode == "TooManyRequests" { refused = reply } else { kept += 1 }
     }
-    #expect(refused?.errorMessage?.contains("bytes of logins") == true)
-    #expect(kept == Limits.Session.loginBytesPerUser / 500_000)
+    expect(refused?.errorMessage?.contains("bytes of logins") == true)
+    expect(kept, equals: Limits.Session.loginBytesPerUser / 500_000)
     // The session that has them may replace them.
     let again = try fixture.ask(#"{"op":"login","profile":"p0","logins":{\#(logins)}}"#)
-    #expect(again.errorCode == nil, "\(again)")
+    expect(again.errorCode == nil, "\(again)")
   }
 
   @Test func `sessions are as many as configured`() throws {
     let fixture = try ServiceFixture(
       Configured.usual(daemon: "max_sessions = 1") + Configured.profile("next"))
-    #expect(try fixture.ask().accessKeyID != nil)
+    expect(try fixture.ask().accessKeyID != nil)
     let refused = try fixture.ask(#"{"profile":"next"}"#)
-    #expect(refused.errorCode == "TooManyRequests")
-    #expect(refused.errorMessage?.contains("max_sessions") == true)
+    expect(refused.errorCode, equals: "TooManyRequests")
+    expect(refused.errorMessage?.contains("max_sessions") == true)
     // The place of a profile that is removed is free.
     try fixture.reload(Configured.http(daemon: "max_sessions = 1") + Configured.profile("next"))
-    #expect(try fixture.ask(#"{"profile":"next"}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"profile":"next"}"#).accessKeyID != nil)
   }
 }

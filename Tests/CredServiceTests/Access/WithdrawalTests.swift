@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -17,7 +18,7 @@ struct WithdrawalTests {
   private func fixture() throws -> ServiceFixture {
     let fixture = try ServiceFixture(Self.open)
     for profile in ["default", "other"] {
-      #expect(try fixture.ask(#"{"profile":"\#(profile)"}"#).accessKeyID != nil)
+      expect(try fixture.ask(#"{"profile":"\#(profile)"}"#).accessKeyID != nil)
     }
     return fixture
   }
@@ -34,9 +35,9 @@ struct WithdrawalTests {
     fixture.advance(by: .milliseconds(700))
     try fixture.reload(Configured.usual(profile: "allow_users = bob"))
     fixture.advance(by: .milliseconds(600))
-    #expect(fixture.host.http.underWay == 0 && client.hasReadAll)
+    expect(fixture.host.http.underWay == 0 && client.hasReadAll)
     fixture.advance(by: .seconds(2))
-    #expect(try client.next().errorCode == "AccessDenied")
+    expect(try client.next().errorCode, equals: "AccessDenied")
   }
 
   /// One client that waits for a sign-in and one that watches, under a rule that admits both.
@@ -44,9 +45,9 @@ struct WithdrawalTests {
     _ fixture: ServiceFixture
   ) throws -> (waiter: TestClient, watcher: TestClient) {
     let (waiter, watcher) = (fixture.connect(groups: [8]), fixture.connect(groups: [8]))
-    #expect(try watcher.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text == "state")
+    expect(try watcher.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text, equals: "state")
     waiter.send(#"{"wait":300}"#)
-    #expect(waiter.isWaiting)
+    expect(waiter.isWaiting)
     return (waiter, watcher)
   }
 
@@ -65,11 +66,11 @@ struct WithdrawalTests {
     fixture.advance(by: UserDirectory.timeout + .milliseconds(100))
     if program == "/usr/bin/billing" {
       fixture.advance(by: .seconds(60))
-      #expect(waiter.isWaiting && watcher.client?.watch != nil)
-      #expect(waiter.hasReadAll && watcher.hasReadAll)
+      expect(waiter.isWaiting && watcher.client?.watch != nil)
+      expect(waiter.hasReadAll && watcher.hasReadAll)
     } else {
-      #expect(try waiter.next().errorCode == "AccessDenied")
-      #expect(try watcher.next().errorCode == "AccessDenied")
+      expect(try waiter.next().errorCode, equals: "AccessDenied")
+      expect(try watcher.next().errorCode, equals: "AccessDenied")
     }
   }
 
@@ -80,10 +81,10 @@ struct WithdrawalTests {
     fixture.host.queries.isUnavailable = true
     try fixture.reload(Configured.password(profile: "allow_groups = mail"))
     fixture.advance(by: UserDirectory.timeout + .milliseconds(100))
-    for client in [waiter, watcher] { #expect(try client.next().errorCode == "Timeout") }
-    #expect(!waiter.isWaiting && watcher.client?.watch == nil)
+    for client in [waiter, watcher] { expect(try client.next().errorCode, equals: "Timeout") }
+    expect(!waiter.isWaiting && watcher.client?.watch == nil)
     // As a new request is.
-    #expect(try fixture.connect(groups: [8]).ask("{}").errorCode == "Timeout")
+    expect(try fixture.connect(groups: [8]).ask("{}").errorCode, equals: "Timeout")
   }
 
   @Test func `after a reload a program that cannot be looked at ends what began before`() throws {
@@ -92,8 +93,8 @@ struct WithdrawalTests {
     fixture.host.background.time[.programs] = .some(nil)
     try fixture.reload(Self.billing)
     fixture.advance(by: ExecutableDirectory.timeout + .milliseconds(100))
-    for client in [waiter, watcher] { #expect(try client.next().errorCode == "Timeout") }
-    #expect(!waiter.isWaiting && watcher.client?.watch == nil)
+    for client in [waiter, watcher] { expect(try client.next().errorCode, equals: "Timeout") }
+    expect(!waiter.isWaiting && watcher.client?.watch == nil)
   }
 
   /// A sign-in whose answer comes while the caller's name is looked up anew, after a reload.
@@ -108,7 +109,7 @@ struct WithdrawalTests {
     fixture.advance(by: .milliseconds(700))
     try fixture.reload(Configured.password(profile: "allow_users = \(users)"))
     fixture.advance(by: .milliseconds(600))
-    #expect(fixture.host.http.underWay == 0 && client.hasReadAll)
+    expect(fixture.host.http.underWay == 0 && client.hasReadAll)
     fixture.advance(by: .seconds(2))
     return (fixture, client)
   }
@@ -116,68 +117,68 @@ struct WithdrawalTests {
   @Test func `a sign-in that ends while access is decided anew waits for the decision`() throws {
     let (_, client) = try signIn(thenAllowing: "bob")
     let reply = try client.next()
-    #expect(reply.errorCode == "AccessDenied")
-    #expect(reply["Id"] == .number("7"))
+    expect(reply.errorCode, equals: "AccessDenied")
+    expect(reply["Id"], equals: .number("7"))
   }
 
   @Test func `a sign-in whose right remains is answered when that is known, and made once`() throws
   {
     let (fixture, client) = try signIn(thenAllowing: "alice")
     let reply = try client.next()
-    #expect(reply.state == "signedIn")
-    #expect(reply["Id"] == .number("7"))
-    #expect(fixture.host.upstreams.calls("login") == 1)
+    expect(reply.state, equals: "signedIn")
+    expect(reply["Id"], equals: .number("7"))
+    expect(fixture.host.upstreams.calls("login"), equals: 1)
     let signedIn = fixture.host.log.entries.filter {
       $0["message_id"] == JournalEvent.signedIn.rawValue
     }
-    #expect(signedIn.count == 1)
+    expect(signedIn.count, equals: 1)
     // No password is under way any more.
-    #expect(
-      try fixture.ask(#"{"op":"login","username":"alice","password":"alice-password"}"#).state
-        == "signedIn")
+    expect(
+      try fixture.ask(#"{"op":"login","username":"alice","password":"alice-password"}"#).state,
+      equals: "signedIn")
   }
 
   @Test func `status shows no session of a profile that was withdrawn`() throws {
     let fixture = try fixture()
-    #expect(try profiles(fixture.ask(#"{"op":"status"}"#)) == ["default", "other"])
+    expect(try profiles(fixture.ask(#"{"op":"status"}"#)), equals: ["default", "other"])
     try fixture.reload(Self.closed)
-    #expect(try profiles(fixture.ask(#"{"op":"status"}"#)) == ["other"])
+    expect(try profiles(fixture.ask(#"{"op":"status"}"#)), equals: ["other"])
     // An administrator sees all sessions, and the user sees it again with the right to it.
     let all = try fixture.ask(#"{"op":"status","all":true}"#, uid: 0)
-    #expect(profiles(all) == ["default", "other"])
+    expect(profiles(all), equals: ["default", "other"])
     try fixture.reload(Self.open)
-    #expect(try profiles(fixture.ask(#"{"op":"status"}"#)) == ["default", "other"])
+    expect(try profiles(fixture.ask(#"{"op":"status"}"#)), equals: ["default", "other"])
   }
 
   @Test func `a watch of all sessions begins without those that were withdrawn`() throws {
     let fixture = try fixture()
     try fixture.reload(Self.closed)
     let watcher = fixture.connect()
-    #expect(try watcher.ask(#"{"op":"watch"}"#)["Profile"]?.text == "other")
-    #expect(watcher.hasReadAll)
+    expect(try watcher.ask(#"{"op":"watch"}"#)["Profile"]?.text, equals: "other")
+    expect(watcher.hasReadAll)
   }
 
   @Test func `a watch of all sessions hears nothing of a profile that was withdrawn`() throws {
     let fixture = try fixture()
     let watcher = fixture.connect()
     watcher.send(#"{"op":"watch"}"#)
-    #expect(watcher.replies.count == 2)
+    expect(watcher.replies.count, equals: 2)
     // The reload changes the session too: its user hears nothing of that.
     try fixture.reload(Self.closed.replacing("= alice", with: "= carol"))
     let events = watcher.replies.dropFirst(2)
-    #expect(events.allSatisfy { $0["Profile"]?.text == "other" }, "\(events)")
-    #expect(try fixture.ask(#"{"profile":"other"}"#).accessKeyID != nil)
-    #expect(watcher.replies.dropFirst(2).contains { $0["Event"]?.text == "refreshed" })
-    #expect(fixture.service.watchers.count == 1)
+    expect(events.allSatisfy { $0["Profile"]?.text == "other" }, "\(events)")
+    expect(try fixture.ask(#"{"profile":"other"}"#).accessKeyID != nil)
+    expect(watcher.replies.dropFirst(2).contains { $0["Event"]?.text == "refreshed" })
+    expect(fixture.service.watchers.count, equals: 1)
   }
 
   @Test func `a watch of one profile hears nothing after its withdrawal`() throws {
     let fixture = try fixture()
     let watcher = fixture.connect()
-    #expect(try watcher.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text == "state")
+    expect(try watcher.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text, equals: "state")
     try fixture.reload(Self.closed.replacing("= alice", with: "= carol"))
-    #expect(try watcher.next().errorCode == "AccessDenied")
-    #expect(watcher.hasReadAll)
+    expect(try watcher.next().errorCode, equals: "AccessDenied")
+    expect(watcher.hasReadAll)
   }
 
   @Test func `a watch of all sessions hears of a profile again with the right to it`() throws {
@@ -185,11 +186,11 @@ struct WithdrawalTests {
     try fixture.reload(Self.closed)
     let watcher = fixture.connect()
     watcher.send(#"{"op":"watch"}"#)
-    #expect(watcher.replies.count == 1)
+    expect(watcher.replies.count, equals: 1)
     try fixture.reload(Self.open)
     let event = try #require(watcher.replies.last)
-    #expect(event["Profile"]?.text == "default" && event["Event"]?.text == "state")
-    #expect(event.state == "signedIn")
+    expect(event["Profile"]?.text == "default" && event["Event"]?.text == "state")
+    expect(event.state, equals: "signedIn")
   }
 
   @Test func `a membership that ends is withdrawn from watch and status within a minute`() throws {
@@ -197,16 +198,16 @@ struct WithdrawalTests {
     let fixture = try ServiceFixture(text)
     fixture.host.queries.setGroups([8], of: 1000)
     let (client, watcher) = (fixture.connect(groups: [8]), fixture.connect(groups: [8]))
-    #expect(try client.ask("{}").accessKeyID != nil)
+    expect(try client.ask("{}").accessKeyID != nil)
     watcher.send(#"{"op":"watch"}"#)
-    #expect(watcher.replies.count == 2)
+    expect(watcher.replies.count, equals: 2)
     fixture.host.queries.setGroups([], of: 1000)
     fixture.advance(by: .seconds(61))
-    #expect(try profiles(client.ask(#"{"op":"status"}"#)) == [])
+    expect(try profiles(client.ask(#"{"op":"status"}"#)), equals: [])
     let session = try #require(
       fixture.service.sessions[SessionKey(uid: 1000, profile: "default")])
     fixture.service.handle(.loggedOut, session, fixture.now)
-    #expect(watcher.replies.count == 2)
-    #expect(watcher.client?.watch?.visible == ["other"])
+    expect(watcher.replies.count, equals: 2)
+    expect(watcher.client?.watch?.visible, equals: ["other"])
   }
 }

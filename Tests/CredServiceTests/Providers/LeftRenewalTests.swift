@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -50,24 +51,24 @@ final class LeftRenewalTests {
     let fixture = try ServiceFixture(Configured.provider())
     let provider = FakeProvider(fixture)
     let asked = try fixture.ask(Self.login)
-    #expect(
-      try fixture.ask(asked.response("response", "\"\(provider.browse(asked))\"")).state
-        == "signedIn")
+    expect(
+      try fixture.ask(asked.response("response", "\"\(provider.browse(asked))\"")).state,
+      equals: "signedIn")
     fixture.advance(by: .seconds(3600))
     provider.delay = .seconds(2)
     let client = fixture.connect()
     client.sendOnly(#"{"refresh":true,"wait":60}"#)
     fixture.advance(by: .milliseconds(500))
     // The provider has given another refresh token, and the answer is on its way.
-    #expect(provider.forms.count == 2)
+    expect(provider.forms.count, equals: 2)
     try perform(act, fixture, client)
     fixture.advance(by: .seconds(60))
     provider.delay = .zero
-    #expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedIn")
-    #expect(provider.misuses == 0)
+    expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
+    expect(provider.misuses, equals: 0)
     let sent = provider.forms.compactMap { $0["refresh_token"] }
-    #expect(Set(sent).count == sent.count)
+    expect(Set(sent).count, equals: sent.count)
   }
 
   @Test func aSignOutMeanwhileStays() throws {
@@ -81,8 +82,8 @@ final class LeftRenewalTests {
     fixture.advance(by: .milliseconds(500))
     _ = try fixture.ask(#"{"op":"logout"}"#)
     fixture.advance(by: .seconds(10))
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
     let session = fixture.service.sessions[SessionKey(uid: 1000, profile: "default")]
-    #expect(session?.machine.state.poolSession == nil)
+    expect(session?.machine.state.poolSession == nil)
   }
 }

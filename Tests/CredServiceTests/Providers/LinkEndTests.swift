@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -17,13 +18,13 @@ struct LinkEndTests {
     host.refusals = [.silence]
     let client = host.fixture.connect()
     client.send(asked.response("confirm", "true"))
-    #expect(client.hasReadAll && host.provider.live.count == 2)
+    expect(client.hasReadAll && host.provider.live.count == 2)
     let logout = try host.ask(#"{"op":"logout","revoke":\#(revokes)}"#)
-    #expect(logout.state == "signedOut", "\(logout)")
-    #expect(try client.next().errorCode == "SignInFailed")
+    expect(logout.state, equals: "signedOut", "\(logout)")
+    expect(try client.next().errorCode, equals: "SignInFailed")
     host.fixture.advance(by: .seconds(5))
-    #expect(host.provider.live.isEmpty == revokes)
-    #expect(host.provider.operations.count { $0 == "revoke" } == (revokes ? 2 : 0))
+    expect(host.provider.live.isEmpty, equals: revokes)
+    expect(host.provider.operations.count { $0 == "revoke" }, equals: (revokes ? 2 : 0))
   }
 
   /// A reload leaves the provider meanwhile.
@@ -36,25 +37,25 @@ struct LinkEndTests {
     let client = host.fixture.connect()
     client.send(asked.response("confirm", "true"))
     try host.fixture.reload(Configured.linking().replacing("link_backend = okta", with: ""))
-    #expect(try client.next().errorCode == "SignInFailed")
+    expect(try client.next().errorCode, equals: "SignInFailed")
     host.fixture.advance(by: .seconds(5))
-    #expect(host.provider.live.isEmpty)
-    #expect(host.provider.operations.count { $0 == "revoke" } == 2)
+    expect(host.provider.live.isEmpty)
+    expect(host.provider.operations.count { $0 == "revoke" }, equals: 2)
   }
 
   /// The backend has not seen the new link: nobody knows whether it takes it.
   @Test(arguments: [true, false])
   func aBackendThatIsAwayLinksNobody(_ isLinked: Bool) throws {
     let host = try LinkedHost()
-    if isLinked { try host.link() } else { #expect(try host.ask().accessKeyID != nil) }
+    if isLinked { try host.link() } else { expect(try host.ask().accessKeyID != nil) }
     host.provider.user = "bob"
     let asked = try host.signIn()
     host.refusals = [.reply(503, "")]
     let reply = try host.ask(asked.response("confirm", "true"))
-    #expect(reply.errorCode == "BackendUnavailable", "\(reply)")
+    expect(reply.errorCode, equals: "BackendUnavailable", "\(reply)")
     host.fixture.advance(by: .seconds(5))
-    #expect(host.provider.live == (isLinked ? ["refresh-1"] : []))
-    #expect(try host.ask().accessKeyID != nil)
+    expect(host.provider.live, equals: (isLinked ? ["refresh-1"] : []))
+    expect(try host.ask().accessKeyID != nil)
   }
 
   // MARK: After it was linked
@@ -70,14 +71,14 @@ struct LinkEndTests {
     _ = try watcher.next()
     host.fixture.advance(by: .seconds(600))
     host.refusals = [Self.refusal]
-    #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
-    #expect(host.linked.suffix(2).map { $0 == nil } == [false, true])
+    expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(host.linked.suffix(2).map { $0 == nil }, equals: [false, true])
     let told = try watcher.next()
-    #expect(told["Error"]?["Message"]?.text?.contains("\"alice\" has ended") == true, "\(told)")
+    expect(told["Error"]?["Message"]?.text?.contains("\"alice\" has ended") == true, "\(told)")
     host.fixture.advance(by: .seconds(5))
-    #expect(host.provider.live.isEmpty)
-    #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
-    #expect(host.linked.last == .some(nil))
+    expect(host.provider.live.isEmpty)
+    expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(host.linked.last, equals: .some(nil))
   }
 
   @Test func aBackendThatRefusesTheUserEndsNoLink() throws {
@@ -85,11 +86,11 @@ struct LinkEndTests {
     try host.link()
     host.fixture.advance(by: .seconds(600))
     host.refusals = Array(repeating: Self.refusal, count: 3)
-    #expect(try host.ask(#"{"refresh":true,"wait":1}"#).errorCode != nil)
+    expect(try host.ask(#"{"refresh":true,"wait":1}"#).errorCode != nil)
     host.fixture.advance(by: .seconds(600))
-    #expect(host.provider.live.count == 1)
-    #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
-    #expect(host.linked.last??.hasPrefix("ey") == true)
+    expect(host.provider.live.count, equals: 1)
+    expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(host.linked.last??.hasPrefix("ey") == true)
   }
 
   /// The password session ended while the browser was elsewhere.
@@ -97,15 +98,15 @@ struct LinkEndTests {
     let host = try LinkedHost(
       Configured.linking(corp: "login_url = http://127.0.0.1/login"))
     let alice = #"{"op":"login","username":"alice","password":"alice-password"}"#
-    #expect(try host.ask(alice).state == "signedIn")
+    expect(try host.ask(alice).state, equals: "signedIn")
     let asked = try host.signIn()
     host.fixture.advance(by: .seconds(5))
     host.refusals = [.reply(401, "")]
-    #expect(try host.ask(#"{"refresh":true,"wait":1}"#).errorCode == "SignInRequired")
+    expect(try host.ask(#"{"refresh":true,"wait":1}"#).errorCode, equals: "SignInRequired")
     let reply = try host.ask(asked.response("confirm", "true"))
-    #expect(reply.errorCode != nil, "\(reply)")
+    expect(reply.errorCode != nil, "\(reply)")
     host.fixture.advance(by: .seconds(5))
-    #expect(host.provider.live.isEmpty)
+    expect(host.provider.live.isEmpty)
   }
 
   /// A client answers, and another one waits for what comes of it. The linked person is the same, so
@@ -119,7 +120,7 @@ struct LinkEndTests {
     let (answering, waiting) = (host.fixture.connect(), host.fixture.connect())
     answering.send(asked.response("response", "\"\(host.provider.browse(asked))\""))
     waiting.send(asked.waiting(seconds))
-    #expect(answering.hasReadAll && waiting.hasReadAll)
+    expect(answering.hasReadAll && waiting.hasReadAll)
     return (answering, waiting)
   }
 
@@ -130,16 +131,16 @@ struct LinkEndTests {
     host.refusals = [refusal, refusal, refusal]
     host.fixture.advance(by: .seconds(2))
     let (one, other) = try (answering.next(), waiting.next())
-    #expect(one.errorCode != nil, "\(one)")
-    #expect(other.errorCode == one.errorCode && other.errorMessage == one.errorMessage, "\(other)")
+    expect(one.errorCode != nil, "\(one)")
+    expect(other.errorCode == one.errorCode && other.errorMessage == one.errorMessage, "\(other)")
   }
 
   @Test func whoeverWaitsLearnsThatTheSignInIsLinked() throws {
     let host = try LinkedHost()
     let (answering, waiting) = try relink(host, waiting: 10)
     host.fixture.advance(by: .seconds(2))
-    #expect(try answering.next().state == "signedIn")
-    #expect(try waiting.next().state == "signedIn")
+    expect(try answering.next().state, equals: "signedIn")
+    expect(try waiting.next().state, equals: "signedIn")
   }
 
   @Test func whoeverWaitsForALinkDoesSoInItsOwnTime() throws {
@@ -147,8 +148,8 @@ struct LinkEndTests {
     let (answering, waiting) = try relink(host, waiting: 2)
     host.refusals = [.silence]
     host.fixture.advance(by: .milliseconds(2500))
-    #expect(try waiting.next().errorCode == "Timeout")
-    #expect(answering.hasReadAll)
+    expect(try waiting.next().errorCode, equals: "Timeout")
+    expect(answering.hasReadAll)
   }
 
   @Test func whoeverWaitsForALinkMayLeave() throws {
@@ -158,8 +159,8 @@ struct LinkEndTests {
     host.fixture.advance(by: .milliseconds(1500))
     waiting.leave()
     _ = try host.ask(#"{"op":"logout"}"#)
-    #expect(try answering.next().errorCode == "SignInFailed")
-    #expect(waiting.hasReadAll)
+    expect(try answering.next().errorCode, equals: "SignInFailed")
+    expect(waiting.hasReadAll)
   }
 
   // MARK: Another authority
@@ -173,10 +174,10 @@ struct LinkEndTests {
     try host.link()
     try host.fixture.restart(Configured.linking(provider: isElsewhere ? Self.elsewhere : ""))
     host.fixture.advance(by: .seconds(3600))
-    #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
-    #expect((host.linked.last == .some(nil)) == isElsewhere)
-    #expect(host.renewals.isEmpty == isElsewhere)
-    #expect(!host.provider.operations.contains("revoke"))
+    expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect((host.linked.last == .some(nil)), equals: isElsewhere)
+    expect(host.renewals.isEmpty, equals: isElsewhere)
+    expect(!host.provider.operations.contains("revoke"))
   }
 
   @Test func afterAReloadALinkGoesNowhereElse() throws {
@@ -185,10 +186,10 @@ struct LinkEndTests {
     try host.fixture.reload(Configured.linking(provider: Self.elsewhere))
     host.fixture.advance(by: .seconds(5))
     let revoked = host.fixture.host.http.requests.filter { $0.operation == "revoke" }
-    #expect(revoked.map(\.url) == ["https://login.example.com/revoke"])
-    #expect(host.provider.live.isEmpty)
+    expect(revoked.map(\.url), equals: ["https://login.example.com/revoke"])
+    expect(host.provider.live.isEmpty)
     host.fixture.advance(by: .seconds(3600))
-    #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
-    #expect(host.linked.last == .some(nil) && host.renewals.isEmpty)
+    expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(host.linked.last == .some(nil) && host.renewals.isEmpty)
   }
 }

@@ -171,21 +171,21 @@ private final class LinkHistory {
   func expectAnswersInTime() throws {
     let now = fixture.now
     let next = fixture.service.sessions.values.compactMap(\.machine.nextWake).min()
-    #expect(next.map { $0 > now } ?? true, "\(description)")
+    expect(next.map { $0 > now } ?? true, "\(description)")
     for (index, one) in waiting.enumerated().reversed() {
       if one.client.hasReadAll {
-        #expect(now <= one.due + .seconds(1), "no answer to \(one.line); \(description)")
+        expect(now <= one.due + .seconds(1), "no answer to \(one.line); \(description)")
         continue
       }
       waiting.remove(at: index)
       let reply = try one.client.next()
-      #expect(one.client.hasReadAll, "two answers to \(one.line); \(description)")
+      expect(one.client.hasReadAll, "two answers to \(one.line); \(description)")
       guard reply["Challenge"]?["Step"]?.text == "confirm",
         Int.random(in: 0..<4, using: &random) > 0
       else { continue }
       send(reply.response("confirm", "true"), for: 120)
     }
-    if forgotten.isEmpty { #expect(provider.replays == 0, "\(description)") }
+    if forgotten.isEmpty { expect(provider.replays, equals: 0, "\(description)") }
   }
 
   /// Nothing hangs, nothing is left alive that nobody holds, and the user gets credentials.
@@ -198,15 +198,15 @@ private final class LinkHistory {
       fixture.advance(by: .seconds(300))
       try expectAnswersInTime()
     }
-    #expect(waiting.isEmpty && fixture.service.renewals.isEmpty, "\(description)")
+    expect(waiting.isEmpty && fixture.service.renewals.isEmpty, "\(description)")
     let orphans = provider.live.subtracting(held).subtracting(lost)
       .subtracting(provider.graced.map { [$0] } ?? [])
-    #expect(orphans.isEmpty, "\(description)")
+    expect(orphans.isEmpty, "\(description)")
     let login = try host.ask(#"{"op":"login","username":"alice","password":"alice-password"}"#)
-    #expect(login.state == "signedIn", "\(login); \(description)")
-    #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil, "\(description)")
-    #expect(try host.ask(#"{"op":"logout","revoke":true}"#).state == "signedOut")
+    expect(login.state, equals: "signedIn", "\(login); \(description)")
+    expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil, "\(description)")
+    expect(try host.ask(#"{"op":"logout","revoke":true}"#).state, equals: "signedOut")
     fixture.advance(by: .seconds(60))
-    #expect(provider.live.subtracting(lost).isEmpty, "\(description)")
+    expect(provider.live.subtracting(lost).isEmpty, "\(description)")
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -9,34 +10,34 @@ final class LinkingTests {
 
   @Test func aSignInIsLinkedAfterAWord() throws {
     let host = try LinkedHost()
-    #expect(try host.ask().accessKeyID != nil)
+    expect(try host.ask().accessKeyID != nil)
     let identity = try host.ask(#"{"op":"identity"}"#)["IdentityId"]?.text
     let asked = try host.signIn()
     let parameters = asked["Challenge"]?["Parameters"]
-    #expect(asked["Challenge"]?["Step"]?.text == "confirm")
-    #expect(parameters?["LinksTo"]?.text == identity)
-    #expect(parameters?["Username"]?.text == "alice")
-    #expect(parameters?["Subject"]?.text == "s-alice")
+    expect(asked["Challenge"]?["Step"]?.text, equals: "confirm")
+    expect(parameters?["LinksTo"]?.text, equals: identity)
+    expect(parameters?["Username"]?.text, equals: "alice")
+    expect(parameters?["Subject"]?.text, equals: "s-alice")
     // The backend was told nothing so far.
-    #expect(host.linked == [nil])
+    expect(host.linked, equals: [nil])
     let reply = try host.ask(asked.response("confirm", "true"))
-    #expect(reply.state == "signedIn", "\(reply)")
-    #expect(reply["SignedInBy"]?.text == "host")
-    #expect(reply["Subject"]?.text == "s-alice")
-    #expect(reply["IdentityId"]?.text == identity)
-    #expect(host.linked.count == 2)
-    #expect(host.linked.last??.hasPrefix("ey") == true)
-    #expect(try host.ask().accessKeyID != nil)
+    expect(reply.state, equals: "signedIn", "\(reply)")
+    expect(reply["SignedInBy"]?.text, equals: "host")
+    expect(reply["Subject"]?.text, equals: "s-alice")
+    expect(reply["IdentityId"]?.text, equals: identity)
+    expect(host.linked.count, equals: 2)
+    expect(host.linked.last??.hasPrefix("ey") == true)
+    expect(try host.ask().accessKeyID != nil)
   }
 
   @Test func whereNoIdentityIsKnownTheUserIsAskedToo() throws {
     let host = try LinkedHost()
     let asked = try host.signIn()
-    #expect(asked["Challenge"]?["Parameters"]?["LinksTo"]?.text == "login.example.app")
-    #expect(host.linked.isEmpty)
-    #expect(try host.ask(asked.response("confirm", "true")).state == "signedIn")
-    #expect(host.linked.count == 1)
-    #expect(host.linked.first??.isEmpty == false)
+    expect(asked["Challenge"]?["Parameters"]?["LinksTo"]?.text, equals: "login.example.app")
+    expect(host.linked.isEmpty)
+    expect(try host.ask(asked.response("confirm", "true")).state, equals: "signedIn")
+    expect(host.linked.count, equals: 1)
+    expect(host.linked.first??.isEmpty == false)
   }
 
   @Test func aWordThatIsNotGivenLinksNothing() throws {
@@ -44,17 +45,18 @@ final class LinkingTests {
     _ = try host.ask()
     let asked = try host.signIn()
     let handle = asked["Challenge"]?["Handle"]?.text ?? ""
-    #expect(
-      try host.ask(#"{"op":"respond","handle":"\#(handle)","cancel":true}"#).state == "signedIn")
+    expect(
+      try host.ask(#"{"op":"respond","handle":"\#(handle)","cancel":true}"#).state,
+      equals: "signedIn")
     host.fixture.advance(by: .seconds(60))
     _ = try host.ask(#"{"refresh":true}"#)
-    #expect(host.linked == [nil, nil])
+    expect(host.linked, equals: [nil, nil])
   }
 
   @Test func theSamePersonIsLinkedAgainWithoutAWord() throws {
     let host = try LinkedHost()
     try host.link()
-    #expect(try host.signIn().state == "signedIn")
+    expect(try host.signIn().state, equals: "signedIn")
   }
 
   @Test func anotherPersonIsLinkedOnlyAfterAWordThatNamesBoth() throws {
@@ -62,9 +64,9 @@ final class LinkingTests {
     try host.link()
     host.provider.user = "bob"
     let asked = try host.signIn()
-    #expect(asked["Challenge"]?["Parameters"]?["Replaces"]?.text == "alice")
-    #expect(asked["Challenge"]?["Parameters"]?["Username"]?.text == "bob")
-    #expect(asked["Challenge"]?["Parameters"]?["LinksTo"]?.text != nil)
+    expect(asked["Challenge"]?["Parameters"]?["Replaces"]?.text, equals: "alice")
+    expect(asked["Challenge"]?["Parameters"]?["Username"]?.text, equals: "bob")
+    expect(asked["Challenge"]?["Parameters"]?["LinksTo"]?.text != nil)
   }
 
   @Test func aBackendThatRefusesTheLinkLeavesTheSession() throws {
@@ -74,34 +76,34 @@ final class LinkingTests {
     host.refusals = [refusal, refusal, refusal]
     let asked = try host.signIn()
     let reply = try host.ask(asked.response("confirm", "true"))
-    #expect(reply.errorCode != nil, "\(reply)")
-    #expect(try host.ask().accessKeyID == key)
+    expect(reply.errorCode != nil, "\(reply)")
+    expect(try host.ask().accessKeyID, equals: key)
     // Nobody has the tokens of the sign-in: they end there.
     host.fixture.advance(by: .seconds(1))
-    #expect(host.provider.live.isEmpty)
+    expect(host.provider.live.isEmpty)
     host.refusals = []
     host.fixture.advance(by: .seconds(600))
     _ = try host.ask(#"{"refresh":true}"#)
-    #expect(host.linked.last == .some(nil))
+    expect(host.linked.last, equals: .some(nil))
   }
 
   @Test func whereThePasswordIsMissingNobodyIsLinked() throws {
     let host = try LinkedHost(
       Configured.linking(corp: "login_url = http://127.0.0.1/login"))
     let reply = try host.ask(LinkedHost.login)
-    #expect(reply.errorCode == "SignInRequired", "\(reply)")
-    #expect(reply.errorMessage?.contains("password") == true)
+    expect(reply.errorCode, equals: "SignInRequired", "\(reply)")
+    expect(reply.errorMessage?.contains("password") == true)
     let line = #"{"op":"login","username":"alice","password":"alice-password"}"#
-    #expect(try host.ask(line).state == "signedIn")
+    expect(try host.ask(line).state, equals: "signedIn")
     try host.link()
-    #expect(host.linked.last??.hasPrefix("ey") == true)
+    expect(host.linked.last??.hasPrefix("ey") == true)
   }
 
   /// `require.…` and the word of consent cannot be gone round.
   @Test func aClientCannotBringTheProvidersTokenItself() throws {
     let host = try LinkedHost()
     let line = #"{"op":"login","logins":{"login.example.com":"e30.e30.e30"}}"#
-    #expect(try host.ask(line).errorCode == "InvalidRequest")
+    expect(try host.ask(line).errorCode, equals: "InvalidRequest")
   }
 
   @Test func aClientLearnsThatABrowserLinks() throws {
@@ -109,8 +111,8 @@ final class LinkingTests {
     let reply = try host.ask(#"{"op":"status","profiles":true}"#)
     let signIn = reply["Profiles"]?[0]?["SignIn"]
     let means = ["host", "browser", "paste", "device", "token", "logins"]
-    #expect(signIn?["Means"] == .array(means.map { .string(Secret($0)) }))
-    #expect(signIn?["RedirectUris"]?[0]?.text == "http://127.0.0.1/okta")
+    expect(signIn?["Means"], equals: .array(means.map { .string(Secret($0)) }))
+    expect(signIn?["RedirectUris"]?[0]?.text, equals: "http://127.0.0.1/okta")
   }
 
   // MARK: Callbacks
@@ -121,13 +123,13 @@ final class LinkingTests {
     var tokens: Set<String> = []
     for _ in 0..<4 {
       host.fixture.advance(by: .seconds(3600))
-      #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+      expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
       tokens.insert(try #require(host.linked.last ?? nil))
     }
-    #expect(tokens.count == 4)
+    expect(tokens.count, equals: 4)
     // Each refresh token was used once.
-    #expect(Set(host.renewals).count == host.renewals.count)
-    #expect(host.renewals.count >= 4)
+    expect(Set(host.renewals).count, equals: host.renewals.count)
+    expect(host.renewals.count >= 4)
   }
 
   @Test func aProviderThatIsAwayHoldsUpNoCallback() throws {
@@ -135,12 +137,12 @@ final class LinkingTests {
     try host.link()
     host.fixture.advance(by: .seconds(3600))
     host.provider.faults["token"] = Array(repeating: .failure(.connect), count: 4)
-    #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
-    #expect(host.linked.last == .some(nil))
+    expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(host.linked.last, equals: .some(nil))
     host.provider.faults = [:]
     host.fixture.advance(by: .seconds(3600))
-    #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
-    #expect(host.linked.last??.hasPrefix("ey") == true)
+    expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(host.linked.last??.hasPrefix("ey") == true)
   }
 
   @Test func aSignInThatEndedThereEndsNoSession() throws {
@@ -151,16 +153,16 @@ final class LinkingTests {
     _ = try watcher.next()
     host.fixture.advance(by: .seconds(3600))
     host.provider.faults["token"] = [FakeProvider.error("invalid_grant")]
-    #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
-    #expect(try host.ask(#"{"op":"identity"}"#).state == "signedIn")
+    expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(try host.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
     let told = try watcher.next()
-    #expect(told["Event"]?.text == "degraded", "\(told)")
-    #expect(told["Error"]?["Message"]?.text?.contains("linked sign-in") == true, "\(told)")
+    expect(told["Event"]?.text, equals: "degraded", "\(told)")
+    expect(told["Error"]?["Message"]?.text?.contains("linked sign-in") == true, "\(told)")
     // The dead token is not sent again.
     let count = host.provider.forms.count
     host.fixture.advance(by: .seconds(3600))
     _ = try host.ask(#"{"refresh":true,"wait":60}"#)
-    #expect(host.provider.forms.count == count)
+    expect(host.provider.forms.count, equals: count)
   }
 
   @Test(arguments: [true, false])
@@ -170,11 +172,11 @@ final class LinkingTests {
     try host.link()
     host.fixture.advance(by: .seconds(3600))
     host.provider.user = "mallory"
-    #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
-    #expect(host.linked.last == .some(nil))
-    #expect(try host.ask(#"{"op":"identity"}"#)["Subject"] == nil)
+    expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(host.linked.last, equals: .some(nil))
+    expect(try host.ask(#"{"op":"identity"}"#)["Subject"] == nil)
     host.fixture.advance(by: .seconds(1))
-    #expect(host.provider.live.isEmpty)
+    expect(host.provider.live.isEmpty)
   }
 
   /// A renewal of the link that is under way signs nobody in without a look at the password.
@@ -182,26 +184,26 @@ final class LinkingTests {
   func aPasswordIsCheckedWhileTheLinkIsRenewed(_ name: String, _ password: String) throws {
     let host = try LinkedHost(Configured.linking(corp: "login_url = http://127.0.0.1/login"))
     let alice = #"{"op":"login","username":"alice","password":"alice-password"}"#
-    #expect(try host.ask(alice).state == "signedIn")
+    expect(try host.ask(alice).state, equals: "signedIn")
     try host.link()
     host.fixture.advance(by: .seconds(3600))
     host.provider.delay = .seconds(2)
     let client = host.fixture.connect()
     client.sendOnly(#"{"refresh":true,"wait":60}"#)
     host.fixture.advance(by: .milliseconds(500))
-    #expect(host.renewals.count == 1)
+    expect(host.renewals.count, equals: 1)
     let login = host.fixture.connect()
     login.sendOnly(#"{"op":"login","username":"\#(name)","password":"\#(password)"}"#)
     host.fixture.advance(by: .seconds(20))
     let reply = try login.next()
     let isRight = password != "wrong"
-    #expect(reply.state == (isRight ? "signedIn" : nil), "\(reply)")
-    #expect(reply.errorCode == (isRight ? nil : "SignInFailed"))
+    expect(reply.state, equals: (isRight ? "signedIn" : nil), "\(reply)")
+    expect(reply.errorCode, equals: (isRight ? nil : "SignInFailed"))
     let identity = try host.ask(#"{"op":"identity"}"#)
-    #expect(identity["Username"]?.text == (isRight ? "bob" : "alice"))
-    #expect(identity["Subject"]?.text == (isRight ? nil : "s-alice"))
+    expect(identity["Username"]?.text, equals: (isRight ? "bob" : "alice"))
+    expect(identity["Subject"]?.text, equals: (isRight ? nil : "s-alice"))
     host.fixture.advance(by: .seconds(10))
-    #expect(host.provider.live == (isRight ? [] : ["refresh-2"]))
+    expect(host.provider.live, equals: (isRight ? [] : ["refresh-2"]))
   }
 
   // MARK: Stores and reloads
@@ -210,11 +212,11 @@ final class LinkingTests {
     let host = try LinkedHost()
     try host.link()
     try host.fixture.restart(Configured.linking())
-    #expect(try host.ask(#"{"op":"identity"}"#)["Subject"]?.text == "s-alice")
+    expect(try host.ask(#"{"op":"identity"}"#)["Subject"]?.text, equals: "s-alice")
     host.fixture.advance(by: .seconds(3600))
-    #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
-    #expect(host.linked.last??.hasPrefix("ey") == true)
-    #expect(host.renewals == ["refresh-1"])
+    expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(host.linked.last??.hasPrefix("ey") == true)
+    expect(host.renewals, equals: ["refresh-1"])
   }
 
   @Test func anotherClientGetsNothingOfTheLink() throws {
@@ -227,13 +229,13 @@ final class LinkingTests {
       } else {
         try host.fixture.reload(text)
       }
-      #expect(try host.ask(#"{"op":"identity"}"#)["Subject"] == nil)
+      expect(try host.ask(#"{"op":"identity"}"#)["Subject"] == nil)
       host.fixture.advance(by: .seconds(3600))
-      #expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
-      #expect(host.linked.last == .some(nil))
-      #expect(host.renewals.isEmpty)
+      expect(try host.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+      expect(host.linked.last, equals: .some(nil))
+      expect(host.renewals.isEmpty)
       // A restart does not know whose secret would revoke it.
-      #expect(host.provider.live.isEmpty == !isRestarted)
+      expect(host.provider.live.isEmpty, equals: !isRestarted)
     }
   }
 
@@ -250,8 +252,8 @@ final class LinkingTests {
     try host.fixture.restart(
       Configured.linking().replacing(line, with: try #require(changed[line])))
     host.fixture.advance(by: .seconds(1))
-    #expect(host.provider.live.isEmpty)
-    #expect(host.provider.operations.count { $0 == "revoke" } == 1)
+    expect(host.provider.live.isEmpty)
+    expect(host.provider.operations.count { $0 == "revoke" }, equals: 1)
   }
 
   // MARK: Ends of a link
@@ -266,9 +268,9 @@ final class LinkingTests {
     let text = Configured.linking(corp: corp)
     let host = try LinkedHost(text)
     let alice = #"{"op":"login","username":"alice","password":"alice-password"}"#
-    #expect(try host.ask(alice).state == "signedIn")
+    expect(try host.ask(alice).state, equals: "signedIn")
     try host.link()
-    #expect(host.provider.live == ["refresh-1"])
+    expect(host.provider.live, equals: ["refresh-1"])
     switch end {
     case .noLink: try host.fixture.reload(text.replacing("link_backend = okta", with: ""))
     case .otherBackend:
@@ -281,27 +283,27 @@ final class LinkingTests {
     case .otherOwner:
       host.fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
       host.fixture.advance(by: UserDirectory.keptFor + .seconds(1))
-      #expect(try host.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
+      expect(try host.ask(#"{"wait":0}"#).errorCode, equals: "SignInRequired")
     case .otherUser:
       let bob = #"{"op":"login","username":"bob","password":"bob-password"}"#
-      #expect(try host.ask(bob).state == "signedIn")
+      expect(try host.ask(bob).state, equals: "signedIn")
     case .clear: _ = try host.ask(#"{"op":"clear","what":"identity"}"#)
     case .anotherLink:
       host.provider.user = "bob"
       try host.link()
     }
     host.fixture.advance(by: .seconds(1))
-    #expect(host.provider.live == (end == .anotherLink ? ["refresh-2"] : []))
-    #expect(host.provider.operations.count { $0 == "revoke" } == 1)
+    expect(host.provider.live, equals: (end == .anotherLink ? ["refresh-2"] : []))
+    expect(host.provider.operations.count { $0 == "revoke" }, equals: 1)
   }
 
   @Test func aLogoutEndsTheLinkThereToo() throws {
     let host = try LinkedHost()
     try host.link()
     let reply = try host.ask(#"{"op":"logout"}"#)
-    #expect(reply["LogoutUrl"]?.text == "https://login.example.com/logout?client_id=client-1")
+    expect(reply["LogoutUrl"]?.text, equals: "https://login.example.com/logout?client_id=client-1")
     host.fixture.advance(by: .seconds(1))
-    #expect(host.provider.live.isEmpty)
-    #expect(try host.ask(#"{"op":"identity"}"#)["Subject"] == nil)
+    expect(host.provider.live.isEmpty)
+    expect(try host.ask(#"{"op":"identity"}"#)["Subject"] == nil)
   }
 }

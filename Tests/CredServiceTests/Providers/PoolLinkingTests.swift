@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -37,21 +38,21 @@ struct PoolLinkingTests {
 
   @Test func aPasswordAtThePoolLinksItsUser() throws {
     let (fixture, pool) = try fixture()
-    #expect(try fixture.ask().accessKeyID != nil)
-    #expect(linked(fixture) == nil)
+    expect(try fixture.ask().accessKeyID != nil)
+    expect(linked(fixture) == nil)
     pool.answers = [
       ScriptedPool.verifier, ScriptedPool.sms,
       ScriptedPool.tokens(at: fixture.host.clock.wallTime),
     ]
     let asked = try fixture.ask(Self.login)
-    #expect(asked["Challenge"]?["Step"]?.text == "code", "\(asked)")
+    expect(asked["Challenge"]?["Step"]?.text, equals: "code", "\(asked)")
     let reply = try fixture.ask(asked.response("code", #""123456""#))
-    #expect(reply.state == "signedIn", "\(reply)")
-    #expect(reply["SignedInBy"]?.text == "host")
-    #expect(reply["Subject"]?.text == "s-1")
-    #expect(linked(fixture)?.contains(".") == true)
+    expect(reply.state, equals: "signedIn", "\(reply)")
+    expect(reply["SignedInBy"]?.text, equals: "host")
+    expect(reply["Subject"]?.text, equals: "s-1")
+    expect(linked(fixture)?.contains(".") == true)
     // The password was the pool's alone.
-    #expect(
+    expect(
       fixture.host.http.requests.allSatisfy {
         $0.body.exposedText()?.contains("pass-word") == false
       })
@@ -62,16 +63,16 @@ struct PoolLinkingTests {
     pool.answers = [
       ScriptedPool.verifier, ScriptedPool.tokens(at: fixture.host.clock.wallTime),
     ]
-    #expect(try fixture.ask(Self.login).state == "signedIn")
+    expect(try fixture.ask(Self.login).state, equals: "signedIn")
     let first = linked(fixture)
     fixture.advance(by: .seconds(3600))
     pool.answers = [ScriptedPool.tokens(at: fixture.host.clock.wallTime)]
-    #expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
-    #expect(linked(fixture) != first && linked(fixture) != nil)
+    expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(linked(fixture) != first && linked(fixture) != nil)
     pool.answers = [ScriptedPool.ok("{}")]
     _ = try fixture.ask(#"{"op":"logout"}"#)
     fixture.advance(by: .seconds(1))
-    #expect(pool.requests.last?.header("X-Amz-Target")?.hasSuffix("RevokeToken") == true)
+    expect(pool.requests.last?.header("X-Amz-Target")?.hasSuffix("RevokeToken") == true)
   }
 
   @Test func aRefusedPasswordLinksNobody() throws {
@@ -81,17 +82,17 @@ struct PoolLinkingTests {
       ScriptedPool.verifier,
       ScriptedPool.error("NotAuthorizedException", "Incorrect username or password."),
     ]
-    #expect(try fixture.ask(Self.login).errorCode == "SignInFailed")
-    #expect(try fixture.ask().accessKeyID == key)
-    #expect(linked(fixture) == nil)
+    expect(try fixture.ask(Self.login).errorCode, equals: "SignInFailed")
+    expect(try fixture.ask().accessKeyID, equals: key)
+    expect(linked(fixture) == nil)
   }
 
   @Test func aClientLearnsThatAPasswordLinks() throws {
     let (fixture, _) = try fixture()
     let reply = try fixture.ask(#"{"op":"status","profiles":true}"#)
     let means = ["host", "password", "token", "logins"]
-    #expect(
-      reply["Profiles"]?[0]?["SignIn"]?["Means"] == .array(means.map { .string(Secret($0)) }))
+    expect(
+      reply["Profiles"]?[0]?["SignIn"]?["Means"], equals: .array(means.map { .string(Secret($0)) }))
   }
 
   /// Where the backend takes passwords, they are its own: then the pool needs a Hosted UI.
@@ -101,7 +102,7 @@ struct PoolLinkingTests {
       Self.text(
         corp: corp, pool: "domain = a.example\nredirect_uri = http://localhost:8976/"))
     let line = #"{"op":"login","username":"alice","password":"alice-password"}"#
-    #expect(try fixture.ask(line).state == "signedIn")
-    #expect(pool.requests.isEmpty)
+    expect(try fixture.ask(line).state, equals: "signedIn")
+    expect(pool.requests.isEmpty)
   }
 }

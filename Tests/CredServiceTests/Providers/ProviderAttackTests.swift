@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -49,10 +50,10 @@ final class ProviderAttackTests {
     let state = asked["Challenge"]?["Parameters"]?["State"]?.text ?? ""
     let response = "code=code-1&state=\(state)&iss=https%3A%2F%2Flogin.example.com%2F"
     let reply = try fixture.ask(asked.response("response", "\"\(response)\""))
-    #expect(reply.errorCode == "SignInFailed", "\(reply)")
-    #expect(reply.errorMessage?.contains("issuer") == true)
-    #expect(provider.forms.isEmpty)
-    #expect(try isSignedOut(fixture, "evil"))
+    expect(reply.errorCode, equals: "SignInFailed", "\(reply)")
+    expect(reply.errorMessage?.contains("issuer") == true)
+    expect(provider.forms.isEmpty)
+    expect(try isSignedOut(fixture, "evil"))
   }
 
   /// The state of one sign-in opens no other, though both wait at once.
@@ -63,10 +64,10 @@ final class ProviderAttackTests {
     let evil = try fixture.ask(Self.login("evil"))
     let response = provider.browse(honest)
     let reply = try fixture.ask(evil.response("response", "\"\(response)\""))
-    #expect(reply.errorCode == "InvalidRequest")
-    #expect(provider.forms.isEmpty)
-    #expect(
-      try fixture.ask(honest.response("response", "\"\(response)\"")).state == "signedIn")
+    expect(reply.errorCode, equals: "InvalidRequest")
+    expect(provider.forms.isEmpty)
+    expect(
+      try fixture.ask(honest.response("response", "\"\(response)\"")).state, equals: "signedIn")
   }
 
   // MARK: Somebody else's beginning
@@ -83,19 +84,19 @@ final class ProviderAttackTests {
     _ = provider.browse(try fixture.ask(Self.login(), uid: 1001))
     let response = "code=code-1&state=\(state)"
     let reply = try fixture.ask(victim.response("response", "\"\(response)\""))
-    #expect(reply.errorCode == "TokenRejected", "\(reply)")
-    #expect(try isSignedOut(fixture))
+    expect(reply.errorCode, equals: "TokenRejected", "\(reply)")
+    expect(try isSignedOut(fixture))
   }
 
   @Test func nobodyWaitsForTheDeviceCodeOfAnotherUser() throws {
     let fixture = try ServiceFixture(Configured.provider())
     _ = FakeProvider(fixture)
     let alice = try fixture.ask(#"{"op":"login","device":true}"#)
-    #expect(try fixture.ask(alice.waiting(10), uid: 1001).errorCode == "UnknownChallenge")
+    expect(try fixture.ask(alice.waiting(10), uid: 1001).errorCode, equals: "UnknownChallenge")
     let cancel =
       #"{"op":"respond","handle":"\#(alice["Challenge"]?["Handle"]?.text ?? "")","cancel":true}"#
-    #expect(try fixture.ask(cancel, uid: 1001).errorCode == "UnknownChallenge")
-    #expect(fixture.service.openSignIns == 1)
+    expect(try fixture.ask(cancel, uid: 1001).errorCode, equals: "UnknownChallenge")
+    expect(fixture.service.openSignIns, equals: 1)
   }
 
   /// Phishing by a device code (RFC 8628, 5.4): alice types a code that bob began.
@@ -108,9 +109,9 @@ final class ProviderAttackTests {
     client.send(bob.waiting(100))
     fixture.advance(by: .seconds(10))
     let reply = try client.next()
-    #expect(reply.errorCode == "SignInFailed", "\(reply)")
-    #expect(reply.errorMessage?.contains("email") == true)
-    #expect(try isSignedOut(fixture, uid: 1001))
+    expect(reply.errorCode, equals: "SignInFailed", "\(reply)")
+    expect(reply.errorMessage?.contains("email") == true)
+    expect(try isSignedOut(fixture, uid: 1001))
   }
 
   /// The browser is signed in as somebody else: the session stays.
@@ -118,16 +119,16 @@ final class ProviderAttackTests {
     let fixture = try ServiceFixture(Configured.provider(backend: Self.own))
     let provider = FakeProvider(fixture)
     let first = try fixture.ask(Self.login())
-    #expect(
-      try fixture.ask(first.response("response", "\"\(provider.browse(first))\"")).state
-        == "signedIn")
+    expect(
+      try fixture.ask(first.response("response", "\"\(provider.browse(first))\"")).state,
+      equals: "signedIn")
     let key = try fixture.ask().accessKeyID
     provider.user = "bob"
     let second = try fixture.ask(Self.login())
     let reply = try fixture.ask(second.response("response", "\"\(provider.browse(second))\""))
-    #expect(reply.errorCode == "SignInFailed")
-    #expect(try fixture.ask().accessKeyID == key)
-    #expect(try fixture.ask(#"{"op":"identity"}"#)["Username"]?.text == "alice")
+    expect(reply.errorCode, equals: "SignInFailed")
+    expect(try fixture.ask().accessKeyID, equals: key)
+    expect(try fixture.ask(#"{"op":"identity"}"#)["Username"]?.text, equals: "alice")
   }
 
   /// An address that nobody has verified is nobody's.
@@ -138,8 +139,8 @@ final class ProviderAttackTests {
     provider.emailVerified = verified
     let asked = try fixture.ask(Self.login())
     let reply = try fixture.ask(asked.response("response", "\"\(provider.browse(asked))\""))
-    #expect(reply.errorCode == "SignInFailed", "\(reply)")
-    #expect(reply.errorMessage?.contains("email_verified") == true)
+    expect(reply.errorCode, equals: "SignInFailed", "\(reply)")
+    expect(reply.errorMessage?.contains("email_verified") == true)
   }
 
   // MARK: An account that is the user's no more
@@ -154,37 +155,37 @@ final class ProviderAttackTests {
     provider.moreClaims = claims
     let asked = try fixture.ask(Self.login())
     let reply = try fixture.ask(asked.response("response", "\"\(provider.browse(asked))\""))
-    #expect(reply.state == "signedIn", "\(reply)")
+    expect(reply.state, equals: "signedIn", "\(reply)")
     fixture.advance(by: .seconds(60))
     return (fixture, provider)
   }
 
   @Test func aClaimThatIsWithdrawnEndsTheSessionAtItsRenewal() throws {
     let (fixture, provider) = try signedIn(Self.staff)
-    #expect(try fixture.ask(#"{"refresh":true,"wait":5}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"refresh":true,"wait":5}"#).accessKeyID != nil)
     provider.moreClaims = #","groups":["all"]"#
     fixture.advance(by: .seconds(60))
     let reply = try fixture.ask(#"{"refresh":true,"wait":5}"#)
-    #expect(reply.errorCode == "SignInRequired", "\(reply)")
-    #expect(reply.errorMessage?.contains("groups") == true)
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "tokensInvalid")
+    expect(reply.errorCode, equals: "SignInRequired", "\(reply)")
+    expect(reply.errorMessage?.contains("groups") == true)
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "tokensInvalid")
   }
 
   /// A renewed token may leave claims out.
   @Test func aClaimThatARenewalLeavesOutEndsNothing() throws {
     let (fixture, provider) = try signedIn(Self.staff)
     provider.moreClaims = ""
-    #expect(try fixture.ask(#"{"refresh":true,"wait":5}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"refresh":true,"wait":5}"#).accessKeyID != nil)
   }
 
   @Test func aClaimThatAReloadRequiresEndsOthersSessionsAtTheirRenewal() throws {
     let (fixture, _) = try signedIn("")
     try fixture.reload(Configured.provider(backend: "require.email = {user}@other.example"))
     let reply = try fixture.ask(#"{"refresh":true,"wait":5}"#)
-    #expect(reply.errorCode == "SignInRequired", "\(reply)")
+    expect(reply.errorCode, equals: "SignInRequired", "\(reply)")
     let (own, _) = try signedIn("")
     try own.reload(Configured.provider(backend: Self.own))
-    #expect(try own.ask(#"{"refresh":true,"wait":5}"#).accessKeyID != nil)
+    expect(try own.ask(#"{"refresh":true,"wait":5}"#).accessKeyID != nil)
   }
 
   // MARK: Tokens that nobody gets
@@ -196,8 +197,8 @@ final class ProviderAttackTests {
     let asked = try fixture.ask(Self.login())
     _ = try fixture.ask(asked.response("response", "\"\(provider.browse(asked))\""))
     fixture.advance(by: .seconds(1))
-    #expect(provider.operations.last == "revoke")
-    #expect(provider.live.isEmpty)
+    expect(provider.operations.last, equals: "revoke")
+    expect(provider.live.isEmpty)
   }
 
   private enum End: CaseIterable {
@@ -210,8 +211,8 @@ final class ProviderAttackTests {
     provider.user = "bob"
     let second = try fixture.ask(Self.login())
     let asked = try fixture.ask(second.response("response", "\"\(provider.browse(second))\""))
-    #expect(asked["Challenge"]?["Step"]?.text == "confirm")
-    #expect(provider.live == ["refresh-1", "refresh-2"])
+    expect(asked["Challenge"]?["Step"]?.text, equals: "confirm")
+    expect(provider.live, equals: ["refresh-1", "refresh-2"])
     switch end {
     case .cancel:
       let handle = asked["Challenge"]?["Handle"]?.text ?? ""
@@ -222,7 +223,7 @@ final class ProviderAttackTests {
     case .reload: try fixture.reload(Configured.provider(backend: "require.hd = example.com"))
     }
     fixture.advance(by: .seconds(1))
-    #expect(provider.live == (end == .logout ? [] : ["refresh-1"]))
+    expect(provider.live, equals: (end == .logout ? [] : ["refresh-1"]))
   }
 
   // MARK: Guessing
@@ -237,12 +238,12 @@ final class ProviderAttackTests {
       "state=\(state)&state=\(state)", "?state", "&&&", "%", "code=%zz&state=\(state)%",
     ] {
       let reply = try fixture.ask(asked.response("response", "\"\(response)\""))
-      #expect(reply.errorCode == "InvalidRequest", "\(response): \(reply)")
+      expect(reply.errorCode, equals: "InvalidRequest", "\(response): \(reply)")
     }
-    #expect(provider.forms.isEmpty)
-    #expect(
-      try fixture.ask(asked.response("response", "\"\(provider.browse(asked))\"")).state
-        == "signedIn")
+    expect(provider.forms.isEmpty)
+    expect(
+      try fixture.ask(asked.response("response", "\"\(provider.browse(asked))\"")).state,
+      equals: "signedIn")
   }
 
   @Test func aResponseThatWasUsedIsOfNoUseAgain() throws {
@@ -250,13 +251,13 @@ final class ProviderAttackTests {
     let provider = FakeProvider(fixture)
     let asked = try fixture.ask(Self.login())
     let response = asked.response("response", "\"\(provider.browse(asked))\"")
-    #expect(try fixture.ask(response).state == "signedIn")
-    #expect(try fixture.ask(response).errorCode == "UnknownChallenge")
+    expect(try fixture.ask(response).state, equals: "signedIn")
+    expect(try fixture.ask(response).errorCode, equals: "UnknownChallenge")
     let next = try fixture.ask(Self.login())
     let replay = next.response(
       "response", "\"code=code-1&state=\(asked["Challenge"]?["Parameters"]?["State"]?.text ?? "")\""
     )
-    #expect(try fixture.ask(replay).errorCode == "InvalidRequest")
-    #expect(provider.forms.count == 1)
+    expect(try fixture.ask(replay).errorCode, equals: "InvalidRequest")
+    expect(provider.forms.count, equals: 1)
   }
 }

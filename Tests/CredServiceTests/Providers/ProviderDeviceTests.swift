@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -9,24 +10,24 @@ struct ProviderDeviceTests {
     let (fixture, provider) = try ServiceFixture.ofProvider()
     provider.deviceErrors = ["authorization_pending", "slow_down", "authorization_pending"]
     let asked = try fixture.ask(FakeProvider.device)
-    #expect(asked["Challenge"]?["Step"]?.text == "device")
-    #expect(asked["Challenge"]?["Parameters"]?["UserCode"]?.text == "WDJB-MJHT")
-    #expect(asked["Challenge"]?["Answers"] == .array([]))
+    expect(asked["Challenge"]?["Step"]?.text, equals: "device")
+    expect(asked["Challenge"]?["Parameters"]?["UserCode"]?.text, equals: "WDJB-MJHT")
+    expect(asked["Challenge"]?["Answers"], equals: .array([]))
     // Nobody waits: nobody asks.
     fixture.advance(by: .seconds(30))
-    #expect(provider.forms.isEmpty)
+    expect(provider.forms.isEmpty)
     let client = fixture.connect()
     client.send(asked.waiting(100))
     fixture.advance(by: .seconds(5))
-    #expect(provider.forms.count == 2)
+    expect(provider.forms.count, equals: 2)
     // Ten seconds from now on.
     fixture.advance(by: .seconds(9))
-    #expect(provider.forms.count == 2)
+    expect(provider.forms.count, equals: 2)
     fixture.advance(by: .seconds(1))
-    #expect(provider.forms.count == 3)
+    expect(provider.forms.count, equals: 3)
     fixture.advance(by: .seconds(10))
-    #expect(try client.next().state == "signedIn")
-    #expect(try fixture.ask().accessKeyID != nil)
+    expect(try client.next().state, equals: "signedIn")
+    expect(try fixture.ask().accessKeyID != nil)
   }
 
   @Test func aWaitThatEndsGetsTheSameChallengeCountedDown() throws {
@@ -37,14 +38,14 @@ struct ProviderDeviceTests {
     client.send(asked.waiting(12))
     fixture.advance(by: .seconds(12))
     let again = try client.next()
-    #expect(again["Challenge"]?["Handle"] == asked["Challenge"]?["Handle"])
+    expect(again["Challenge"]?["Handle"], equals: asked["Challenge"]?["Handle"])
     let left = try #require(again["Challenge"]?["ExpiresIn"]?.integer)
-    #expect((586...588).contains(left))
+    expect((586...588).contains(left))
     // A minute more, and then nobody is asked any more.
     fixture.advance(by: .seconds(60))
     let count = provider.forms.count
     fixture.advance(by: .seconds(120))
-    #expect(provider.forms.count == count)
+    expect(provider.forms.count, equals: count)
   }
 
   /// A program that asks and leaves does not let the provider be asked for long.
@@ -59,7 +60,7 @@ struct ProviderDeviceTests {
     fixture.advance(by: .seconds(61))
     let count = provider.forms.count
     fixture.advance(by: .seconds(300))
-    #expect(count > 5 && provider.forms.count == count)
+    expect(count > 5 && provider.forms.count == count)
   }
 
   /// The user signs in elsewhere, and gives up here while the answer is on its way.
@@ -70,14 +71,14 @@ struct ProviderDeviceTests {
     let client = fixture.connect()
     client.send(asked.waiting(100))
     fixture.advance(by: .seconds(5))
-    #expect(provider.live.count == 1 && client.hasReadAll)
+    expect(provider.live.count == 1 && client.hasReadAll)
     let handle = asked.handle ?? ""
     _ = try fixture.ask(#"{"op":"respond","handle":"\#(handle)","cancel":true}"#)
-    #expect(try client.next().errorCode == "SignInFailed")
+    expect(try client.next().errorCode, equals: "SignInFailed")
     provider.delay = .zero
     fixture.advance(by: .seconds(5))
-    #expect(provider.live.isEmpty)
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
+    expect(provider.live.isEmpty)
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
   }
 
   /// The audit and the counters have it all the same.
@@ -91,13 +92,14 @@ struct ProviderDeviceTests {
     fixture.advance(by: .seconds(1))
     client.leave()
     fixture.advance(by: .seconds(30))
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == (isRefused ? "signedOut" : "signedIn"))
+    expect(
+      try fixture.ask(#"{"op":"identity"}"#).state, equals: (isRefused ? "signedOut" : "signedIn"))
     let event = isRefused ? JournalEvent.signInRefused : .signedIn
     let entries = fixture.host.log.entries.filter {
       $0["message_id"] == event.rawValue && $0["means"] == "device"
     }
-    #expect(entries.count == 1 && entries.first?["uid"] == "1000")
-    #expect(entries.first?["username"] == (isRefused ? nil : "alice"))
+    expect(entries.count == 1 && entries.first?["uid"] == "1000")
+    expect(entries.first?["username"], equals: (isRefused ? nil : "alice"))
   }
 
   @Test func aRefusedDeviceCodeEndsTheSignIn() throws {
@@ -107,15 +109,15 @@ struct ProviderDeviceTests {
     let client = fixture.connect()
     client.send(asked.waiting(100))
     fixture.advance(by: .seconds(5))
-    #expect(try client.next().errorCode == "SignInFailed")
-    #expect(fixture.service.openSignIns == 0)
+    expect(try client.next().errorCode, equals: "SignInFailed")
+    expect(fixture.service.openSignIns, equals: 0)
   }
 
   @Test func aProfileWithoutDeviceCodesSaysSo() throws {
     let (fixture, _) = try ServiceFixture.ofProvider(
       Configured.provider().replacing("browser paste device", with: "browser"))
     let reply = try fixture.ask(FakeProvider.device)
-    #expect(reply.errorCode == "InvalidRequest")
-    #expect(reply.errorMessage?.contains("no sign-in by device") == true)
+    expect(reply.errorCode, equals: "InvalidRequest")
+    expect(reply.errorMessage?.contains("no sign-in by device") == true)
   }
 }

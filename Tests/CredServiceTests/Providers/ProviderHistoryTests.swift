@@ -40,12 +40,12 @@ struct ProviderHistoryTests {
       try perform(act, fixture, provider, text, &expected)
       try check(fixture, provider, expected, "seed \(seed): \(history.suffix(12))")
     }
-    #expect(expected.signIns > 0)
+    expect(expected.signIns > 0)
     // Some minutes after the last fault, who is signed in gets credentials.
     provider.faults = [:]
     fixture.advance(by: .seconds(900))
     guard expected.user != nil, !expected.isLost else { return }
-    #expect(
+    expect(
       try fixture.ask(#"{"wait":60}"#).accessKeyID != nil, "seed \(seed): \(history.suffix(12))")
   }
 
@@ -126,7 +126,7 @@ struct ProviderHistoryTests {
   ) throws {
     var reply = reply
     if reply["Challenge"]?["Step"]?.text == "confirm" {
-      #expect(expected.user != nil && expected.user != provider.user)
+      expect(expected.user != nil && expected.user != provider.user)
       guard confirms else {
         let handle = reply["Challenge"]?["Handle"]?.text ?? ""
         _ = try fixture.ask(#"{"op":"respond","handle":"\#(handle)","cancel":true}"#)
@@ -135,7 +135,7 @@ struct ProviderHistoryTests {
       }
       reply = try fixture.ask(reply.response("confirm", "true"))
     } else if reply.errorCode == nil, reply["Challenge"] == nil {
-      #expect(expected.user == nil || expected.user == provider.user)
+      expect(expected.user == nil || expected.user == provider.user)
     }
     guard reply.errorCode == nil, reply["Challenge"] == nil, reply.state == "signedIn" else {
       // A device code would be asked for on.
@@ -166,20 +166,20 @@ struct ProviderHistoryTests {
   ) throws {
     let identity = try fixture.ask(#"{"op":"identity"}"#)
     guard let user = expected.user else {
-      #expect(identity.state == "signedOut", "\(history)")
+      expect(identity.state, equals: "signedOut", "\(history)")
       return
     }
-    #expect(identity["Username"]?.text == user, "\(history)")
+    expect(identity["Username"]?.text, equals: user, "\(history)")
     guard !expected.isLost else {
-      #expect(["signedIn", "tokensInvalid"].contains(identity.state ?? ""), "\(history)")
+      expect(["signedIn", "tokensInvalid"].contains(identity.state ?? ""), "\(history)")
       return
     }
-    #expect(identity.state == "signedIn", "\(history)")
-    #expect(provider.misuses == 0, "\(history)")
+    expect(identity.state, equals: "signedIn", "\(history)")
+    expect(provider.misuses, equals: 0, "\(history)")
     guard let session = fixture.service.sessions[SessionKey(uid: 1000, profile: "default")] else {
       return
     }
     let held = session.machine.state.poolSession?.refreshToken.exposedText() ?? ""
-    #expect(provider.live.contains(held), "\(history)")
+    expect(provider.live.contains(held), "\(history)")
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -12,9 +13,9 @@ struct ProviderRenewalTests {
     let clients = (0..<20).map { _ in fixture.connect() }
     for client in clients { client.send(#"{"refresh":true,"wait":60}"#) }
     fixture.advance(by: .seconds(1))
-    for client in clients { #expect(try client.next().accessKeyID != nil) }
+    for client in clients { expect(try client.next().accessKeyID != nil) }
     let renewals = provider.forms.filter { $0["grant_type"] == "refresh_token" }
-    #expect(Set(renewals.compactMap { $0["refresh_token"] }).count == renewals.count)
+    expect(Set(renewals.compactMap { $0["refresh_token"] }).count, equals: renewals.count)
   }
 
   @Test func aLostReplyIsAskedForOnceMore() throws {
@@ -22,8 +23,8 @@ struct ProviderRenewalTests {
     provider.rotates = false
     _ = try fixture.signInAtProvider(provider)
     provider.lostReplies = 1
-    #expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
-    #expect(provider.forms.count == 3)
+    expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(provider.forms.count, equals: 3)
   }
 
   /// The provider has rotated the token, and nobody has its successor.
@@ -33,8 +34,8 @@ struct ProviderRenewalTests {
     fixture.advance(by: .seconds(60))
     provider.lostReplies = 1
     let reply = try fixture.ask(#"{"refresh":true,"wait":1}"#)
-    #expect(reply.errorCode == "SignInRequired")
-    #expect(reply.errorMessage?.contains("was lost") == true, "\(reply)")
+    expect(reply.errorCode, equals: "SignInRequired")
+    expect(reply.errorMessage?.contains("was lost") == true, "\(reply)")
   }
 
   @Test func aRefusedRefreshTokenEndsTheSession() throws {
@@ -43,9 +44,9 @@ struct ProviderRenewalTests {
     fixture.advance(by: .seconds(60))
     provider.faults["token"] = [FakeProvider.error("invalid_grant")]
     let reply = try fixture.ask(#"{"refresh":true,"wait":1}"#)
-    #expect(reply.errorCode == "SignInRequired")
-    #expect(reply.errorMessage?.contains("was lost") == false)
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "tokensInvalid")
+    expect(reply.errorCode, equals: "SignInRequired")
+    expect(reply.errorMessage?.contains("was lost") == false)
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "tokensInvalid")
   }
 
   @Test func aRefusalWithoutAReasonIsAskedOnceMore() throws {
@@ -53,10 +54,10 @@ struct ProviderRenewalTests {
     _ = try fixture.signInAtProvider(provider)
     fixture.advance(by: .seconds(60))
     provider.faults["token"] = [.reply(400, "")]
-    #expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
     fixture.advance(by: .seconds(60))
     provider.faults["token"] = [.reply(400, ""), .reply(400, "")]
-    #expect(try fixture.ask(#"{"refresh":true,"wait":1}"#).errorCode == "SignInRequired")
+    expect(try fixture.ask(#"{"refresh":true,"wait":1}"#).errorCode, equals: "SignInRequired")
   }
 
   @Test func aProviderThatIsAwaySignsNobodyOut() throws {
@@ -68,11 +69,11 @@ struct ProviderRenewalTests {
     ] {
       provider.faults["token"] = [answer, answer, answer]
       _ = try fixture.ask(#"{"refresh":true,"wait":1}"#)
-      #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedIn")
+      expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
       provider.faults = [:]
       fixture.advance(by: .seconds(600))
     }
-    #expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
   }
 
   @Test func aRenewalWithoutAnIDTokenIsNamed() throws {
@@ -81,26 +82,26 @@ struct ProviderRenewalTests {
     fixture.advance(by: .seconds(60))
     provider.givesIDTokenAtRenewal = false
     let reply = try fixture.ask(#"{"refresh":true,"wait":1}"#)
-    #expect(reply.errorCode == "SignInRequired")
-    #expect(reply.errorMessage?.contains("no ID token") == true)
+    expect(reply.errorCode, equals: "SignInRequired")
+    expect(reply.errorMessage?.contains("no ID token") == true)
   }
 
   @Test func withoutARefreshTokenTheSessionLastsAsLongAsItsIDToken() throws {
     let (fixture, provider) = try ServiceFixture.ofProvider()
     provider.givesRefreshTokens = false
     let reply = try fixture.signInAtProvider(provider)
-    #expect(reply.state == "signedIn")
+    expect(reply.state, equals: "signedIn")
     // Told at once, not after an hour.
     let end = WallTime(
       milliseconds: fixture.host.clock.wallTime.milliseconds / 1000 * 1000 + 3_600_000)
-    #expect(reply["SignedInUntil"]?.text == end.iso8601)
-    #expect(try fixture.ask().accessKeyID != nil)
+    expect(reply["SignedInUntil"]?.text, equals: end.iso8601)
+    expect(try fixture.ask().accessKeyID != nil)
     try fixture.restart(Configured.provider())
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedIn")
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
     fixture.advance(by: .seconds(3601))
     let late = try fixture.ask(#"{"refresh":true,"wait":1}"#)
-    #expect(late.errorCode == "SignInRequired")
-    #expect(late.errorMessage?.contains("offline_access") == true)
+    expect(late.errorCode, equals: "SignInRequired")
+    expect(late.errorMessage?.contains("offline_access") == true)
   }
 
   /// The renewal waits for discovery and is taken back; nothing waits for it after that.
@@ -115,8 +116,8 @@ struct ProviderRenewalTests {
     fixture.advance(by: .seconds(1))
     _ = try fixture.ask(#"{"op":"logout"}"#)
     fixture.advance(by: .seconds(60))
-    #expect(try fixture.signInAtProvider(provider).state == "signedIn")
-    #expect(try fixture.ask().accessKeyID != nil)
+    expect(try fixture.signInAtProvider(provider).state, equals: "signedIn")
+    expect(try fixture.ask().accessKeyID != nil)
   }
 
   @Test func anotherSubjectEndsTheSession() throws {
@@ -125,8 +126,8 @@ struct ProviderRenewalTests {
     fixture.advance(by: .seconds(60))
     provider.user = "mallory"
     let reply = try fixture.ask(#"{"refresh":true,"wait":1}"#)
-    #expect(reply.errorCode == "SignInRequired")
-    #expect(try fixture.ask(#"{"op":"identity"}"#)["Username"]?.text == "alice")
+    expect(reply.errorCode, equals: "SignInRequired")
+    expect(try fixture.ask(#"{"op":"identity"}"#)["Username"]?.text, equals: "alice")
   }
 
   /// A new refresh token that came with an ID token of no use is the one that lives.
@@ -136,11 +137,11 @@ struct ProviderRenewalTests {
     fixture.advance(by: .seconds(60))
     provider.moreClaims = #","azp":"another""#
     _ = try fixture.ask(#"{"refresh":true,"wait":1}"#)
-    #expect(provider.live == ["refresh-2"])
+    expect(provider.live, equals: ["refresh-2"])
     provider.moreClaims = ""
     fixture.advance(by: .seconds(3600))
-    #expect(try fixture.ask(#"{"wait":60}"#).accessKeyID != nil)
-    #expect(provider.misuses == 0)
+    expect(try fixture.ask(#"{"wait":60}"#).accessKeyID != nil)
+    expect(provider.misuses, equals: 0)
   }
 
   @Test func aRefreshTokenGoesToNoOtherPlace() throws {
@@ -150,8 +151,8 @@ struct ProviderRenewalTests {
     fixture.advance(by: .seconds(3601))
     let count = provider.forms.count
     let reply = try fixture.ask(#"{"refresh":true,"wait":1}"#)
-    #expect(reply.errorCode == "SignInRequired")
-    #expect(provider.forms.count == count)
+    expect(reply.errorCode, equals: "SignInRequired")
+    expect(provider.forms.count, equals: count)
   }
 
   @Test func aSessionOutlivesARestart() throws {
@@ -159,23 +160,24 @@ struct ProviderRenewalTests {
     _ = try fixture.signInAtProvider(provider)
     try fixture.restart(Configured.provider())
     let identity = try fixture.ask(#"{"op":"identity"}"#)
-    #expect(identity.state == "signedIn")
-    #expect(identity["SignedInBy"]?.text == "oidc")
-    #expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
-    #expect(provider.forms.last?["refresh_token"] == "refresh-1")
+    expect(identity.state, equals: "signedIn")
+    expect(identity["SignedInBy"]?.text, equals: "oidc")
+    expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(provider.forms.last?["refresh_token"], equals: "refresh-1")
   }
 
   @Test func tokensAreHandedOutWhereTheProfileNamesThem() throws {
     let (fixture, provider) = try ServiceFixture.ofProvider(
       Configured.provider(profile: "vend_tokens = id access"))
     _ = try fixture.signInAtProvider(provider)
-    #expect(try fixture.ask(#"{"op":"token"}"#)["Token"]?.text?.hasPrefix("ey") == true)
-    #expect(
+    expect(try fixture.ask(#"{"op":"token"}"#)["Token"]?.text?.hasPrefix("ey") == true)
+    expect(
       try fixture.ask(#"{"op":"token","kind":"access"}"#)["Token"]?.text?.hasPrefix("access-")
         == true)
-    #expect(try fixture.ask(#"{"op":"token","kind":"developer"}"#).errorCode == "InvalidRequest")
+    expect(
+      try fixture.ask(#"{"op":"token","kind":"developer"}"#).errorCode, equals: "InvalidRequest")
     let (plain, other) = try ServiceFixture.ofProvider()
     _ = try plain.signInAtProvider(other)
-    #expect(try plain.ask(#"{"op":"token"}"#).errorCode == "AccessDenied")
+    expect(try plain.ask(#"{"op":"token"}"#).errorCode, equals: "AccessDenied")
   }
 }

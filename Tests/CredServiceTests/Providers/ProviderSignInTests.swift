@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -11,20 +12,20 @@ struct ProviderSignInTests {
     let (fixture, provider) = try ServiceFixture.ofProvider()
     let asked = try fixture.ask(FakeProvider.login)
     let challenge = asked["Challenge"]
-    #expect(asked.state == "signedOut")
-    #expect(challenge?["Step"]?.text == "browser")
-    #expect(challenge?["Parameters"]?["RedirectUri"]?.text == "http://127.0.0.1:4711/okta")
-    #expect(challenge?["ExpiresIn"]?.integer == 600)
+    expect(asked.state, equals: "signedOut")
+    expect(challenge?["Step"]?.text, equals: "browser")
+    expect(challenge?["Parameters"]?["RedirectUri"]?.text, equals: "http://127.0.0.1:4711/okta")
+    expect(challenge?["ExpiresIn"]?.integer, equals: 600)
     let reply = try fixture.ask(
       asked.response("response", "\"\(provider.browse(asked))\""))
-    #expect(reply.state == "signedIn", "\(reply)")
-    #expect(reply["SignedInBy"]?.text == "oidc")
-    #expect(reply["Username"]?.text == "alice")
-    #expect(reply["Subject"]?.text == "s-alice")
-    #expect(try fixture.ask().accessKeyID != nil)
-    #expect(provider.forms.first?["redirect_uri"] == "http://127.0.0.1:4711/okta")
-    #expect(provider.forms.first?["code_verifier"]?.utf8.count == 43)
-    #expect(fixture.service.openSignIns == 0)
+    expect(reply.state, equals: "signedIn", "\(reply)")
+    expect(reply["SignedInBy"]?.text, equals: "oidc")
+    expect(reply["Username"]?.text, equals: "alice")
+    expect(reply["Subject"]?.text, equals: "s-alice")
+    expect(try fixture.ask().accessKeyID != nil)
+    expect(provider.forms.first?["redirect_uri"], equals: "http://127.0.0.1:4711/okta")
+    expect(provider.forms.first?["code_verifier"]?.utf8.count, equals: 43)
+    expect(fixture.service.openSignIns, equals: 0)
   }
 
   @Test func aGetThatWaitsGoesOnWhenTheBrowserIsDone() throws {
@@ -32,7 +33,7 @@ struct ProviderSignInTests {
     let waiting = fixture.connect()
     waiting.send(#"{"wait":100}"#)
     _ = try fixture.signInAtProvider(provider)
-    #expect(try waiting.next().accessKeyID != nil)
+    expect(try waiting.next().accessKeyID != nil)
   }
 
   @Test func anotherSignInsResponseLeavesTheChallenge() throws {
@@ -41,11 +42,11 @@ struct ProviderSignInTests {
     let good = provider.browse(asked)
     for stray in ["code=code-1&state=other", "", "\(good)&state=x"] {
       let reply = try fixture.ask(asked.response("response", "\"\(stray)\""))
-      #expect(reply.errorCode == "InvalidRequest")
-      #expect(reply["Error"]?["Handle"]?.text == asked["Challenge"]?["Handle"]?.text)
+      expect(reply.errorCode, equals: "InvalidRequest")
+      expect(reply["Error"]?["Handle"]?.text, equals: asked["Challenge"]?["Handle"]?.text)
     }
-    #expect(provider.forms.isEmpty)
-    #expect(try fixture.ask(asked.response("response", "\"\(good)\"")).state == "signedIn")
+    expect(provider.forms.isEmpty)
+    expect(try fixture.ask(asked.response("response", "\"\(good)\"")).state, equals: "signedIn")
   }
 
   /// Sign-in CSRF: mallory's response does not sign alice in as mallory.
@@ -54,12 +55,13 @@ struct ProviderSignInTests {
     let mallory = try fixture.ask(FakeProvider.login, uid: 1001)
     let alice = try fixture.ask(FakeProvider.login)
     let stolen = provider.browse(mallory)
-    #expect(
-      try fixture.ask(alice.response("response", "\"\(stolen)\"")).errorCode == "InvalidRequest")
+    expect(
+      try fixture.ask(alice.response("response", "\"\(stolen)\"")).errorCode,
+      equals: "InvalidRequest")
     // A handle of another user is none.
     let foreign = try fixture.ask(mallory.response("response", "\"\(stolen)\""))
-    #expect(foreign.errorCode == "UnknownChallenge")
-    #expect(provider.forms.isEmpty)
+    expect(foreign.errorCode, equals: "UnknownChallenge")
+    expect(provider.forms.isEmpty)
   }
 
   @Test func aRefusedCodeEndsTheSignIn() throws {
@@ -67,24 +69,24 @@ struct ProviderSignInTests {
     let asked = try fixture.ask(FakeProvider.login)
     let response = asked.response("response", "\"\(provider.browse(asked, code: "wrong"))\"")
     let reply = try fixture.ask(response)
-    #expect(reply.errorCode == "SignInFailed")
-    #expect(reply["Error"]?["Reason"]?.text == "InvalidGrant")
-    #expect(try fixture.ask(response).errorCode == "UnknownChallenge")
-    #expect(fixture.service.openSignIns == 0)
+    expect(reply.errorCode, equals: "SignInFailed")
+    expect(reply["Error"]?["Reason"]?.text, equals: "InvalidGrant")
+    expect(try fixture.ask(response).errorCode, equals: "UnknownChallenge")
+    expect(fixture.service.openSignIns, equals: 0)
   }
 
   @Test func aRedirectURIOfSomebodyElseIsRefused() throws {
     let (fixture, _) = try ServiceFixture.ofProvider()
     for uri in ["http://127.0.0.1:4711/other", "https://evil.example/", "http://localhost:1/okta"] {
       let line = #"{"op":"login","browser":{"redirect_uri":"\#(uri)"}}"#
-      #expect(try fixture.ask(line).errorCode == "InvalidRequest")
+      expect(try fixture.ask(line).errorCode, equals: "InvalidRequest")
     }
     for browser in [
       #"{"scopes":["openid","admin"]}"#, #"{"scopes":["offline_access"]}"#, #"{"prompt":"none"}"#,
       #"{"identity_provider":"Okta"}"#, #"{"state":"mine"}"#, "7",
     ] {
       let reply = try fixture.ask(#"{"op":"login","browser":\#(browser)}"#)
-      #expect(reply.errorCode == "InvalidRequest", "\(browser): \(reply)")
+      expect(reply.errorCode, equals: "InvalidRequest", "\(browser): \(reply)")
     }
   }
 
@@ -93,8 +95,8 @@ struct ProviderSignInTests {
     let asked = try fixture.ask(FakeProvider.login)
     fixture.advance(by: .seconds(601))
     let reply = try fixture.ask(asked.response("response", "\"\(provider.browse(asked))\""))
-    #expect(reply.errorCode == "UnknownChallenge")
-    #expect(fixture.service.openSignIns == 0)
+    expect(reply.errorCode, equals: "UnknownChallenge")
+    expect(fixture.service.openSignIns, equals: 0)
   }
 
   // MARK: Whose account
@@ -105,16 +107,16 @@ struct ProviderSignInTests {
     let before = try fixture.ask().accessKeyID
     provider.user = "bob"
     let asked = try fixture.signInAtProvider(provider)
-    #expect(asked["Challenge"]?["Step"]?.text == "confirm", "\(asked)")
-    #expect(asked["Challenge"]?["Parameters"]?["Username"]?.text == "bob")
-    #expect(asked["Challenge"]?["Parameters"]?["Replaces"]?.text == "alice")
+    expect(asked["Challenge"]?["Step"]?.text, equals: "confirm", "\(asked)")
+    expect(asked["Challenge"]?["Parameters"]?["Username"]?.text, equals: "bob")
+    expect(asked["Challenge"]?["Parameters"]?["Replaces"]?.text, equals: "alice")
     // Nothing has changed so far.
-    #expect(try fixture.ask().accessKeyID == before)
-    #expect(try fixture.ask(#"{"op":"identity"}"#)["Username"]?.text == "alice")
-    #expect(try fixture.ask(asked.response("confirm", "false")).errorCode == "InvalidRequest")
+    expect(try fixture.ask().accessKeyID, equals: before)
+    expect(try fixture.ask(#"{"op":"identity"}"#)["Username"]?.text, equals: "alice")
+    expect(try fixture.ask(asked.response("confirm", "false")).errorCode, equals: "InvalidRequest")
     let reply = try fixture.ask(asked.response("confirm", "true"))
-    #expect(reply.state == "signedIn")
-    #expect(reply["Username"]?.text == "bob")
+    expect(reply.state, equals: "signedIn")
+    expect(reply["Username"]?.text, equals: "bob")
   }
 
   @Test func aUserSignsInWithTheOwnAccountAlone() throws {
@@ -122,9 +124,9 @@ struct ProviderSignInTests {
       Configured.provider(backend: "require.email = {user}@example.com"))
     provider.user = "mallory"
     let refused = try fixture.signInAtProvider(provider)
-    #expect(refused.errorCode == "SignInFailed")
-    #expect(refused.errorMessage?.contains("email") == true)
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
+    expect(refused.errorCode, equals: "SignInFailed")
+    expect(refused.errorMessage?.contains("email") == true)
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
   }
 
   // MARK: Ways in
@@ -134,18 +136,18 @@ struct ProviderSignInTests {
     let reply = try fixture.ask(#"{"op":"status","profiles":true}"#)
     let signIn = reply["Profiles"]?[0]?["SignIn"]
     let means = ["browser", "paste", "device", "logins"].map { JSONValue.string(Secret($0)) }
-    #expect(signIn?["Means"] == .array(means))
-    #expect(
-      signIn?["RedirectUris"] == .array([.string(Secret("http://127.0.0.1/okta"))]))
+    expect(signIn?["Means"], equals: .array(means))
+    expect(
+      signIn?["RedirectUris"], equals: .array([.string(Secret("http://127.0.0.1/okta"))]))
   }
 
   @Test func aPasswordIsNoWayIn() throws {
     let (fixture, _) = try ServiceFixture.ofProvider()
-    #expect(
-      try fixture.ask(#"{"op":"login","username":"a","password":"b"}"#).errorCode
-        == "InvalidRequest")
-    #expect(try fixture.ask(#"{"op":"login"}"#).errorCode == "SignInRequired")
+    expect(
+      try fixture.ask(#"{"op":"login","username":"a","password":"b"}"#).errorCode,
+      equals: "InvalidRequest")
+    expect(try fixture.ask(#"{"op":"login"}"#).errorCode, equals: "SignInRequired")
     let own = #"{"op":"login","logins":{"login.example.com":"token"}}"#
-    #expect(try fixture.ask(own).errorCode == "InvalidRequest")
+    expect(try fixture.ask(own).errorCode, equals: "InvalidRequest")
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -28,19 +29,19 @@ struct SlowLinkTests {
     let callbacks = host.linked.count
     let client = send(Self.refresh, to: host)
     host.fixture.advance(by: .milliseconds(2900))
-    #expect(host.linked.count == callbacks)
+    expect(host.linked.count, equals: callbacks)
     host.fixture.advance(by: .milliseconds(200))
-    #expect(try client.next().accessKeyID != nil)
-    #expect(host.linked.count == callbacks + 1 && host.linked.last == .some(nil))
+    expect(try client.next().accessKeyID != nil)
+    expect(host.linked.count == callbacks + 1 && host.linked.last == .some(nil))
     // Who comes meanwhile does not wait at all, and asks the provider nothing.
     host.fixture.advance(by: .seconds(2))
-    #expect(try host.ask(#"{"refresh":true,"wait":1}"#).accessKeyID != nil)
-    #expect(host.renewals == ["refresh-1"])
+    expect(try host.ask(#"{"refresh":true,"wait":1}"#).accessKeyID != nil)
+    expect(host.renewals, equals: ["refresh-1"])
     // What it brings is kept, and goes into the next callback.
     host.fixture.advance(by: .seconds(10))
-    #expect(try host.ask(Self.refresh).accessKeyID != nil)
-    #expect(host.linked.last??.hasPrefix("ey") == true)
-    #expect(host.renewals == ["refresh-1"] && host.provider.misuses == 0)
+    expect(try host.ask(Self.refresh).accessKeyID != nil)
+    expect(host.linked.last??.hasPrefix("ey") == true)
+    expect(host.renewals == ["refresh-1"] && host.provider.misuses == 0)
   }
 
   /// In whichever order they come.
@@ -52,20 +53,20 @@ struct SlowLinkTests {
     let second = send(isFirst ? Self.refresh : Self.id, to: host)
     let (token, credentials) = isFirst ? (first, second) : (second, first)
     host.fixture.advance(by: .seconds(3))
-    #expect(try credentials.next().accessKeyID != nil)
+    expect(try credentials.next().accessKeyID != nil)
     host.fixture.advance(by: .seconds(8))
-    #expect(try token.next()["Token"]?.text.flatMap(FakeProvider.number) == 2)
-    #expect(host.renewals == ["refresh-1"])
+    expect(try token.next()["Token"]?.text.flatMap(FakeProvider.number), equals: 2)
+    expect(host.renewals, equals: ["refresh-1"])
   }
 
   @Test func whoWaitsForATokenWaitsNoLongerThanItsOwnTime() throws {
     let host = try host(.seconds(20))
     let token = send(#"{"op":"token","kind":"id","wait":8}"#, to: host)
     host.fixture.advance(by: .seconds(5))
-    #expect(token.hasReadAll)
+    expect(token.hasReadAll)
     host.fixture.advance(by: .seconds(4))
-    #expect(try token.next().errorCode == "Timeout")
-    #expect(host.renewals == ["refresh-1"])
+    expect(try token.next().errorCode, equals: "Timeout")
+    expect(host.renewals, equals: ["refresh-1"])
   }
 
   /// A password is another matter, too.
@@ -73,7 +74,7 @@ struct SlowLinkTests {
     let host = try LinkedHost(
       Configured.linking(corp: "login_url = http://127.0.0.1/login", profile: "vend_tokens = id"))
     let login = #"{"op":"login","username":"alice","password":"alice-password"}"#
-    #expect(try host.ask(login).state == "signedIn")
+    expect(try host.ask(login).state, equals: "signedIn")
     try host.link()
     host.fixture.advance(by: .seconds(3600))
     host.provider.delay = .seconds(25)
@@ -81,10 +82,10 @@ struct SlowLinkTests {
     host.fixture.advance(by: .seconds(1))
     let client = send(login, to: host)
     host.fixture.advance(by: .seconds(3))
-    #expect(try client.next().state == "signedIn")
+    expect(try client.next().state, equals: "signedIn")
     host.fixture.advance(by: .seconds(30))
-    #expect(try token.next()["Token"] != nil)
-    #expect(host.provider.misuses == 0)
+    expect(try token.next()["Token"] != nil)
+    expect(host.provider.misuses, equals: 0)
   }
 
   @Test func aLateRefusalEndsTheLinkAlone() throws {
@@ -94,12 +95,12 @@ struct SlowLinkTests {
     host.provider.faults["token"] = [refusal]
     let client = send(Self.refresh, to: host)
     host.fixture.advance(by: .seconds(4))
-    #expect(try client.next().accessKeyID != nil)
+    expect(try client.next().accessKeyID != nil)
     host.fixture.advance(by: .seconds(10))
     let reply = try host.ask(Self.id)
-    #expect(reply.errorCode == "SignInRequired", "\(reply)")
-    #expect(try host.ask().accessKeyID != nil)
-    #expect(host.renewals.isEmpty)
+    expect(reply.errorCode, equals: "SignInRequired", "\(reply)")
+    expect(try host.ask().accessKeyID != nil)
+    expect(host.renewals.isEmpty)
   }
 
   @Test func aProviderThatNeverAnswersIsAskedAgainLater() throws {
@@ -107,10 +108,10 @@ struct SlowLinkTests {
     host.provider.faults["token"] = [.silence, .silence]
     let client = send(Self.refresh, to: host)
     host.fixture.advance(by: .seconds(4))
-    #expect(try client.next().accessKeyID != nil)
+    expect(try client.next().accessKeyID != nil)
     host.fixture.advance(by: .seconds(600))
-    #expect(try host.ask(Self.refresh).accessKeyID != nil)
-    #expect(host.linked.last??.hasPrefix("ey") == true)
+    expect(try host.ask(Self.refresh).accessKeyID != nil)
+    expect(host.linked.last??.hasPrefix("ey") == true)
   }
 
   /// It waited for a renewal that a clear had left behind.
@@ -123,6 +124,6 @@ struct SlowLinkTests {
     try host.fixture.reload(
       Configured.linking(provider: "ca_file = /etc/other.pem", profile: "vend_tokens = id"))
     host.fixture.advance(by: .seconds(4))
-    #expect(try client.next().accessKeyID != nil)
+    expect(try client.next().accessKeyID != nil)
   }
 }

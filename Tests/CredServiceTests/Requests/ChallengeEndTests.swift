@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -17,11 +18,11 @@ final class ChallengeEndTests: ChallengeTesting {
         let replies = try [handle, none, "nonsense"].map {
           try fixture.ask(#"{"op":"respond","handle":"\#($0)",\#(input)}"#, uid: uid).text
         }
-        #expect(Set(replies).count == 1 && replies[0].contains("UnknownChallenge"))
+        expect(Set(replies).count == 1 && replies[0].contains("UnknownChallenge"))
       }
     }
-    #expect(pool.requests.count == 2)
-    #expect(try fixture.ask(Self.answer(handle)).state == "signedIn")
+    expect(pool.requests.count, equals: 2)
+    expect(try fixture.ask(Self.answer(handle)).state, equals: "signedIn")
   }
 
   @Test func aChallengeOfAFormerOwnerOfTheUidIsNobodys() throws {
@@ -30,8 +31,8 @@ final class ChallengeEndTests: ChallengeTesting {
     let handle = try fixture.ask(Self.login).handle ?? ""
     fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
     fixture.advance(by: .seconds(61))
-    #expect(try fixture.ask(Self.answer(handle)).errorCode == "UnknownChallenge")
-    #expect(pool.requests.count == 2 && fixture.service.openSignIns == 0)
+    expect(try fixture.ask(Self.answer(handle)).errorCode, equals: "UnknownChallenge")
+    expect(pool.requests.count == 2 && fixture.service.openSignIns == 0)
   }
 
   // MARK: The end of a challenge
@@ -44,9 +45,9 @@ final class ChallengeEndTests: ChallengeTesting {
     let (fixture, pool) = try fixture()
     pool.answers = [Pool.verifier, Pool.sms]
     let handle = try fixture.ask(Self.login).handle ?? ""
-    #expect(try fixture.ask(line.replacing("HANDLE", with: handle)).state == "signedOut")
-    #expect(try fixture.ask(Self.answer(handle)).errorCode == "UnknownChallenge")
-    #expect(fixture.service.openSignIns == 0)
+    expect(try fixture.ask(line.replacing("HANDLE", with: handle)).state, equals: "signedOut")
+    expect(try fixture.ask(Self.answer(handle)).errorCode, equals: "UnknownChallenge")
+    expect(fixture.service.openSignIns, equals: 0)
   }
 
   @Test func otherRequestsLeaveAChallengeAsItIs() throws {
@@ -57,7 +58,7 @@ final class ChallengeEndTests: ChallengeTesting {
       #"{"op":"release"}"#, #"{"op":"clear","what":"credentials"}"#, #"{"op":"status"}"#,
       #"{"wait":0}"#,
     ] { _ = try fixture.ask(line) }
-    #expect(try fixture.ask(Self.answer(handle)).state == "signedIn")
+    expect(try fixture.ask(Self.answer(handle)).state, equals: "signedIn")
   }
 
   @Test func anotherLoginTakesThePlaceOfAChallenge() throws {
@@ -65,9 +66,9 @@ final class ChallengeEndTests: ChallengeTesting {
     pool.answers = [Pool.verifier, Pool.sms, Pool.verifier, Pool.sms]
     let first = try fixture.ask(Self.login).handle ?? ""
     let second = try fixture.ask(Self.login).handle ?? ""
-    #expect(first != second)
-    #expect(try fixture.ask(Self.answer(first)).errorCode == "UnknownChallenge")
-    #expect(fixture.service.openSignIns == 1)
+    expect(first != second)
+    expect(try fixture.ask(Self.answer(first)).errorCode, equals: "UnknownChallenge")
+    expect(fixture.service.openSignIns, equals: 1)
   }
 
   @Test func aChallengeEndsInTimeAndSaysHowMuchIsLeft() throws {
@@ -77,12 +78,12 @@ final class ChallengeEndTests: ChallengeTesting {
     fixture.advance(by: .seconds(100))
     let wait = #"{"op":"respond","handle":"\#(handle)","wait":30}"#
     let again = try fixture.ask(wait)
-    #expect(again.handle == handle)
-    #expect((79...80).contains(again["Challenge"]?["ExpiresIn"]?.integer ?? 0))
+    expect(again.handle, equals: handle)
+    expect((79...80).contains(again["Challenge"]?["ExpiresIn"]?.integer ?? 0))
     fixture.advance(by: .seconds(81))
-    #expect(fixture.service.openSignIns == 0)
-    #expect(try fixture.ask(Self.answer(handle)).errorCode == "UnknownChallenge")
-    #expect(pool.requests.count == 2)
+    expect(fixture.service.openSignIns, equals: 0)
+    expect(try fixture.ask(Self.answer(handle)).errorCode, equals: "UnknownChallenge")
+    expect(pool.requests.count, equals: 2)
   }
 
   @Test func aReloadThatChangesTheSignInEndsIt() throws {
@@ -97,7 +98,7 @@ final class ChallengeEndTests: ChallengeTesting {
       try fixture.reload(
         Configured.scriptedPool(backend: backend, profile: "forget_after = 9d"))
       let reply = try fixture.ask(Self.answer(handle))
-      #expect((reply.errorCode == "UnknownChallenge") == ends, "\(backend)")
+      expect((reply.errorCode == "UnknownChallenge"), equals: ends, "\(backend)")
     }
   }
 
@@ -106,10 +107,10 @@ final class ChallengeEndTests: ChallengeTesting {
     pool.answers = [Pool.verifier, Pool.sms]
     let handle = try fixture.ask(Self.login).handle ?? ""
     try fixture.reload(Configured.scriptedPool(profile: "allow_users = bob"))
-    #expect(fixture.service.openSignIns == 0)
-    #expect(try fixture.ask(Self.answer(handle)).errorCode == "UnknownChallenge")
+    expect(fixture.service.openSignIns, equals: 0)
+    expect(try fixture.ask(Self.answer(handle)).errorCode, equals: "UnknownChallenge")
     try fixture.reload(Configured.scriptedPool(["other"]))
-    #expect(try fixture.ask(Self.answer(handle)).errorCode == "UnknownChallenge")
+    expect(try fixture.ask(Self.answer(handle)).errorCode, equals: "UnknownChallenge")
   }
 
   /// Nobody has to ask in between.
@@ -123,7 +124,7 @@ final class ChallengeEndTests: ChallengeTesting {
     let handle = try fixture.ask(Self.login).handle ?? ""
     try fixture.reload(Configured.scriptedPool(profile: rule))
     try fixture.reload(Configured.scriptedPool())
-    #expect(try fixture.ask(Self.answer(handle)).errorCode == "UnknownChallenge")
+    expect(try fixture.ask(Self.answer(handle)).errorCode, equals: "UnknownChallenge")
   }
 
   @Test(arguments: ["allow_users = alice bob", "allow_groups = 1000", "allow_users = *"])
@@ -132,7 +133,7 @@ final class ChallengeEndTests: ChallengeTesting {
     pool.answers = [Pool.verifier, Pool.sms, tokens(fixture)]
     let handle = try fixture.ask(Self.login).handle ?? ""
     try fixture.reload(Configured.scriptedPool(profile: rule))
-    #expect(try fixture.ask(Self.answer(handle)).state == "signedIn")
+    expect(try fixture.ask(Self.answer(handle)).state, equals: "signedIn")
   }
 
   /// It gets no further with it, and takes nothing from the program that began it.
@@ -145,9 +146,9 @@ final class ChallengeEndTests: ChallengeTesting {
     let handle = try admitted.ask(Self.login).handle ?? ""
     for input in [#""answers":{"code":"1"}"#, #""cancel":true"#, #""wait":0"#] {
       let reply = try fixture.ask(#"{"op":"respond","handle":"\#(handle)",\#(input)}"#)
-      #expect(reply.errorCode == "AccessDenied")
+      expect(reply.errorCode, equals: "AccessDenied")
     }
-    #expect(try admitted.ask(Self.answer(handle)).state == "signedIn")
+    expect(try admitted.ask(Self.answer(handle)).state, equals: "signedIn")
   }
 
   @Test func aRestartEndsIt() throws {
@@ -155,7 +156,7 @@ final class ChallengeEndTests: ChallengeTesting {
     pool.answers = [Pool.verifier, Pool.sms]
     let handle = try fixture.ask(Self.login).handle ?? ""
     try fixture.restart(Configured.scriptedPool())
-    #expect(try fixture.ask(Self.answer(handle)).errorCode == "UnknownChallenge")
+    expect(try fixture.ask(Self.answer(handle)).errorCode, equals: "UnknownChallenge")
   }
 
   @Test func theEndOfTheDaemonEndsASignInThatIsUnderWay() throws {
@@ -164,9 +165,9 @@ final class ChallengeEndTests: ChallengeTesting {
     let client = fixture.connect()
     client.send(Self.login)
     fixture.service.dismissWaiters()
-    #expect(try client.next().errorCode == "ShuttingDown")
+    expect(try client.next().errorCode, equals: "ShuttingDown")
     fixture.advance(by: .seconds(10))
-    #expect(client.hasReadAll && fixture.service.openSignIns == 0)
+    expect(client.hasReadAll && fixture.service.openSignIns == 0)
     _ = pool
   }
 }

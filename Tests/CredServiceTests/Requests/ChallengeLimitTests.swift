@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -13,12 +14,13 @@ final class ChallengeLimitTests: ChallengeTesting {
       pool.answers = [Pool.verifier, Pool.challenge("SOFTWARE_TOKEN_MFA")]
       handles.append(try fixture.ask(Self.line(name)).handle ?? "")
     }
-    #expect(fixture.service.openSignIns == 8)
-    #expect(
-      try fixture.ask(#"{"op":"respond","handle":"\#(handles[0])","wait":0}"#).errorCode
-        == "UnknownChallenge")
-    #expect(
-      try fixture.ask(#"{"op":"respond","handle":"\#(handles[1])","wait":0}"#).handle == handles[1])
+    expect(fixture.service.openSignIns, equals: 8)
+    expect(
+      try fixture.ask(#"{"op":"respond","handle":"\#(handles[0])","wait":0}"#).errorCode,
+      equals: "UnknownChallenge")
+    expect(
+      try fixture.ask(#"{"op":"respond","handle":"\#(handles[1])","wait":0}"#).handle,
+      equals: handles[1])
   }
 
   @Test func theOldestOfTheUserWithTheMostGoesWhenAllAreFull() throws {
@@ -32,15 +34,15 @@ final class ChallengeLimitTests: ChallengeTesting {
     let first = try open("p0", 5000)
     let second = try open("p1", 5000)
     for uid in 5001..<UInt32(5001 + 1022) { _ = try open("p0", uid) }
-    #expect(fixture.service.openSignIns == 1024)
+    expect(fixture.service.openSignIns, equals: 1024)
     _ = try open("p0", 9000)
-    #expect(fixture.service.openSignIns == 1024)
+    expect(fixture.service.openSignIns, equals: 1024)
     func isOpen(_ handle: String) throws -> Bool {
       try fixture.ask(#"{"op":"respond","handle":"\#(handle)","wait":0}"#, uid: 5000).handle
         == handle
     }
-    #expect(try !isOpen(first))
-    #expect(try isOpen(second))
+    expect(try !isOpen(first))
+    expect(try isOpen(second))
   }
 
   /// A low uid is no reason to go, nor is a newcomer's.
@@ -58,13 +60,13 @@ final class ChallengeLimitTests: ChallengeTesting {
     let oldest = try open(9000)
     let second = try open(5000)
     for uid in 5001..<UInt32(5001 + 1022) { _ = try open(uid) }
-    #expect(fixture.service.openSignIns == 1024)
+    expect(fixture.service.openSignIns, equals: 1024)
     let newcomer = try open(9001)
-    #expect(try !isOpen(oldest, 9000))
-    #expect(try isOpen(second, 5000) && isOpen(newcomer, 9001))
+    expect(try !isOpen(oldest, 9000))
+    expect(try isOpen(second, 5000) && isOpen(newcomer, 9001))
     // One of those with the most makes room for the own sign-in.
     let own = try open(9001, "p1")
-    #expect(try isOpen(second, 5000) && isOpen(own, 9001) && !isOpen(newcomer, 9001))
+    expect(try isOpen(second, 5000) && isOpen(own, 9001) && !isOpen(newcomer, 9001))
   }
 
   /// A trigger that puts a counter into its questions tells nobody how often one may guess.
@@ -89,7 +91,7 @@ final class ChallengeLimitTests: ChallengeTesting {
         if let next = reply.handle { handles.append(next) }
       }
     }
-    #expect(pool.requests.count { $0.operation == "RespondToAuthChallenge" } < 16)
-    #expect(try fixture.ask(Self.login).errorCode == "TooManyRequests")
+    expect(pool.requests.count { $0.operation == "RespondToAuthChallenge" } < 16)
+    expect(try fixture.ask(Self.login).errorCode, equals: "TooManyRequests")
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -19,9 +20,9 @@ final class ChallengeStepTests: ChallengeTesting {
     let start = fixture.now
     let reply = try fixture.ask(Self.login)
     let took = fixture.now - start
-    #expect(reply.errorCode == "Timeout" && took <= .seconds(31), "\(reply)")
-    #expect(pool.requests.count == 4)
-    #expect(fixture.service.openSignIns == 0 && fixture.service.passwordsUnderWay.isEmpty)
+    expect(reply.errorCode == "Timeout" && took <= .seconds(31), "\(reply)")
+    expect(pool.requests.count, equals: 4)
+    expect(fixture.service.openSignIns == 0 && fixture.service.passwordsUnderWay.isEmpty)
   }
 
   @Test func aDeviceThatIsThrottledIsConfirmedLater() throws {
@@ -32,11 +33,11 @@ final class ChallengeStepTests: ChallengeTesting {
       throttled, Pool.ok(#"{"UserConfirmationNecessary":false}"#),
     ]
     let start = fixture.now
-    #expect(try fixture.ask(Self.login).state == "signedIn")
-    #expect(fixture.now - start >= .seconds(1))
-    #expect(pool.requests.count { $0.operation == "ConfirmDevice" } == 3)
+    expect(try fixture.ask(Self.login).state, equals: "signedIn")
+    expect(fixture.now - start >= .seconds(1))
+    expect(pool.requests.count { $0.operation == "ConfirmDevice" }, equals: 3)
     let kept = fixture.service.sessions.values.first?.machine.state.poolSession
-    #expect(kept?.deviceKey?.hasPrefix("us-east-1_0f1e") == true)
+    expect(kept?.deviceKey?.hasPrefix("us-east-1_0f1e") == true)
   }
 
   @Test func aDeviceThatNobodyConfirmsHoldsUpNoSignInForLong() throws {
@@ -47,10 +48,10 @@ final class ChallengeStepTests: ChallengeTesting {
       .silence, .silence, .silence, .silence,
     ]
     let start = fixture.now
-    #expect(try fixture.ask(Self.login).state == "signedIn")
-    #expect(fixture.now - start <= .seconds(31))
+    expect(try fixture.ask(Self.login).state, equals: "signedIn")
+    expect(fixture.now - start <= .seconds(31))
     let kept = fixture.service.sessions.values.first?.machine.state.poolSession
-    #expect(kept?.deviceKey != nil)
+    expect(kept?.deviceKey != nil)
   }
 
   @Test(arguments: ["cancel", "time", "login"])
@@ -61,7 +62,7 @@ final class ChallengeStepTests: ChallengeTesting {
       Pool.ok(#"{"UserConfirmationNecessary":false}"#), Pool.ok("{}"), Pool.ok("{}"),
     ]
     let asked = try fixture.ask(Self.login)
-    #expect(asked["Challenge"]?["Name"]?.text == "DEVICE")
+    expect(asked["Challenge"]?["Name"]?.text, equals: "DEVICE")
     let handle = asked.handle ?? ""
     switch end {
     case "cancel": _ = try fixture.ask(#"{"op":"respond","handle":"\#(handle)","cancel":true}"#)
@@ -70,8 +71,8 @@ final class ChallengeStepTests: ChallengeTesting {
     }
     fixture.advance(by: .seconds(5))
     let revoked = pool.requests.filter { $0.operation == "RevokeToken" }
-    #expect(revoked.count == 1)
-    #expect(revoked.first?.json?["Token"]?.text == "refresh-token")
+    expect(revoked.count, equals: 1)
+    expect(revoked.first?.json?["Token"]?.text, equals: "refresh-token")
   }
 
   // MARK: Two at once
@@ -81,8 +82,8 @@ final class ChallengeStepTests: ChallengeTesting {
     pool.answers = [.silence]
     let client = fixture.connect()
     client.send(Self.login)
-    #expect(try fixture.ask(Self.login).errorCode == "TooManyRequests")
-    #expect(pool.requests.count == 1)
+    expect(try fixture.ask(Self.login).errorCode, equals: "TooManyRequests")
+    expect(pool.requests.count, equals: 1)
   }
 
   @Test func aSlowPoolDoesNotBlockLoginsToOtherProfiles() throws {
@@ -91,7 +92,7 @@ final class ChallengeStepTests: ChallengeTesting {
     let client = fixture.connect()
     client.send(Self.line("one"))
     pool.answers = [Pool.verifier, tokens(fixture)]
-    #expect(try fixture.ask(Self.line("two")).state == "signedIn")
+    expect(try fixture.ask(Self.line("two")).state, equals: "signedIn")
   }
 
   @Test func anAnswerThatIsUnderWayIsNotSentTwice() throws {
@@ -102,10 +103,10 @@ final class ChallengeStepTests: ChallengeTesting {
     let handle = try fixture.ask(Self.login).handle ?? ""
     let first = fixture.connect()
     first.send(Self.answer(handle))
-    #expect(try fixture.ask(Self.answer(handle)).errorCode == "TooManyRequests")
+    expect(try fixture.ask(Self.answer(handle)).errorCode, equals: "TooManyRequests")
     fixture.advance(by: .seconds(2))
-    #expect(try first.next().state == "signedIn")
-    #expect(pool.requests.count == 3)
+    expect(try first.next().state, equals: "signedIn")
+    expect(pool.requests.count, equals: 3)
   }
 
   @Test func aLogoutWhileThePoolIsAskedRefusesTheLogin() throws {
@@ -115,11 +116,11 @@ final class ChallengeStepTests: ChallengeTesting {
     ]
     let client = fixture.connect()
     client.send(Self.login)
-    #expect(try fixture.ask(#"{"op":"logout"}"#).state == "signedOut")
-    #expect(try client.next().errorCode == "SignInFailed")
+    expect(try fixture.ask(#"{"op":"logout"}"#).state, equals: "signedOut")
+    expect(try client.next().errorCode, equals: "SignInFailed")
     fixture.advance(by: .seconds(2))
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
-    #expect(client.hasReadAll)
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
+    expect(client.hasReadAll)
   }
 
   @Test(arguments: ["cancel", "logout", "leave", "removed"])
@@ -140,9 +141,9 @@ final class ChallengeStepTests: ChallengeTesting {
     }
     fixture.advance(by: .seconds(5))
     let revoked = pool.requests.filter { $0.operation == "RevokeToken" }
-    #expect(revoked.map { $0.json?["Token"]?.text } == ["refresh-token"])
-    #expect(fixture.service.sessions.values.allSatisfy { $0.machine.poolSessions.isEmpty })
-    #expect(fixture.upstream.callCount == 0)
+    expect(revoked.map { $0.json?["Token"]?.text }, equals: ["refresh-token"])
+    expect(fixture.service.sessions.values.allSatisfy { $0.machine.poolSessions.isEmpty })
+    expect(fixture.upstream.callCount, equals: 0)
   }
 
   /// A request that waits for its turn brings nothing.
@@ -153,10 +154,10 @@ final class ChallengeStepTests: ChallengeTesting {
     let (first, second) = (fixture.connect(), fixture.connect())
     first.send(Self.line("one"))
     second.send(Self.line("two"))
-    #expect(pool.requests.count == 1)
+    expect(pool.requests.count, equals: 1)
     second.leave()
     pool.answers = [.silence]
     fixture.advance(by: .seconds(10))
-    #expect(pool.requests.count == 1 && fixture.upstream.callCount == 0)
+    expect(pool.requests.count == 1 && fixture.upstream.callCount == 0)
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -33,33 +34,33 @@ struct CheckLimitTests {
     other.send("{}")
     let client = fixture.connect()
     client.send(Self.check)
-    #expect(fixture.host.upstreams.calls("token") == 1 && questions(fixture) == 0)
+    expect(fixture.host.upstreams.calls("token") == 1 && questions(fixture) == 0)
     fixture.advance(by: .seconds(2))
-    #expect(try other.next().accessKeyID != nil)
-    #expect(try client.next()["Ok"]?.bool == true)
-    #expect(questions(fixture) == 2)
+    expect(try other.next().accessKeyID != nil)
+    expect(try client.next()["Ok"]?.bool == true)
+    expect(questions(fixture), equals: 2)
   }
 
   @Test func aQuestionCountsAgainstTheRate() throws {
     let fixture = try ServiceFixture(Configured.usual(backend: "rate_limit = 6/m"))
     let began = fixture.now
-    #expect(try fixture.ask(Self.check)["Ok"]?.bool == true)
-    #expect(try fixture.ask(#"{"wait":30}"#, uid: 1001).accessKeyID != nil)
-    #expect(fixture.now - began >= .seconds(9))
+    expect(try fixture.ask(Self.check)["Ok"]?.bool == true)
+    expect(try fixture.ask(#"{"wait":30}"#, uid: 1001).accessKeyID != nil)
+    expect(fixture.now - began >= .seconds(9))
   }
 
   /// A server whose calls take long keeps a check from no other server, and no longer than a while.
   @Test func aServerThatCannotBeAskedInTimeIsNamed() throws {
     let fixture = try ServiceFixture(Configured.usual(backend: "rate_limit = 1/m"))
-    #expect(try fixture.ask(uid: 1001).accessKeyID != nil)
+    expect(try fixture.ask(uid: 1001).accessKeyID != nil)
     let began = fixture.now
     let reply = try fixture.ask(Self.check)
-    #expect(reply["Ok"]?.bool == false)
+    expect(reply["Ok"]?.bool == false)
     let details = details(reply)
-    #expect(details["backend corp"]?.contains("was not asked") == true, "\(reply.text)")
-    #expect(details["cognito-identity"]?.hasPrefix("answered") == true)
-    #expect(fixture.now - began < .seconds(20))
-    #expect(fixture.upstream.callCount == 0)
+    expect(details["backend corp"]?.contains("was not asked") == true, "\(reply.text)")
+    expect(details["cognito-identity"]?.hasPrefix("answered") == true)
+    expect(fixture.now - began < .seconds(20))
+    expect(fixture.upstream.callCount, equals: 0)
   }
 
   @Test func aCheckOfManyDeadServersIsAnsweredInTime() throws {
@@ -73,11 +74,11 @@ struct CheckLimitTests {
     fixture.host.http.answer = { _ in .silence }
     let began = fixture.now
     let reply = try fixture.ask(#"{"op":"check","all":true}"#, uid: 0)
-    #expect(fixture.now - began < .seconds(115))
+    expect(fixture.now - began < .seconds(115))
     let details = details(reply)
-    #expect(details.count == 21, "\(reply.text)")
+    expect(details.count, equals: 21, "\(reply.text)")
     let skipped = details.values.count { $0.contains("was not asked") }
-    #expect(skipped == 2, "\(reply.text)")
+    expect(skipped, equals: 2, "\(reply.text)")
   }
 
   @Test func aClientThatLeavesAsksNoFurtherServer() throws {
@@ -89,8 +90,8 @@ struct CheckLimitTests {
     client.send(Self.check)
     client.leave()
     fixture.advance(by: .seconds(30))
-    #expect(try other.next().accessKeyID != nil)
-    #expect(questions(fixture) == 0 && fixture.upstream.callCount == 0)
+    expect(try other.next().accessKeyID != nil)
+    expect(questions(fixture) == 0 && fixture.upstream.callCount == 0)
   }
 
   @Test func atTheEndOfTheDaemonNoFurtherServerIsAsked() throws {
@@ -99,10 +100,10 @@ struct CheckLimitTests {
     let client = fixture.connect()
     client.send(Self.check)
     fixture.service.dismissWaiters()
-    #expect(try client.next().errorCode == "ShuttingDown")
+    expect(try client.next().errorCode, equals: "ShuttingDown")
     fixture.host.http.deliver()
     fixture.advance(by: .seconds(30))
-    #expect(questions(fixture) == 1 && fixture.upstream.callCount == 0)
+    expect(questions(fixture) == 1 && fixture.upstream.callCount == 0)
   }
 
   // MARK: Numbers
@@ -111,9 +112,9 @@ struct CheckLimitTests {
   @Test func whatAUserAsksIsLimitedAsItsOtherCallsAre() throws {
     let fixture = try ServiceFixture(Self.profiles(40))
     let refusals = try (0..<40).compactMap { try fixture.ask(Self.check($0)).errorMessage }
-    #expect(refusals.count == 10, "\(refusals.count)")
-    #expect(refusals.allSatisfy { $0.contains("too many upstream calls") }, "\(refusals)")
-    #expect(questions(fixture) == 60)
+    expect(refusals.count, equals: 10, "\(refusals.count)")
+    expect(refusals.allSatisfy { $0.contains("too many upstream calls") }, "\(refusals)")
+    expect(questions(fixture), equals: 60)
   }
 
   @Test func oneUserHasFewChecksUnderWay() throws {
@@ -121,18 +122,18 @@ struct CheckLimitTests {
     fixture.host.http.holds = true
     let clients = (0..<5).map { _ in fixture.connect() }
     for (number, client) in clients.enumerated() { client.send(Self.check(number)) }
-    #expect(clients.map(\.isWaiting) == [true, true, true, true, false])
+    expect(clients.map(\.isWaiting), equals: [true, true, true, true, false])
     let refused = try clients[4].next()
-    #expect(refused.errorCode == "TooManyRequests")
-    #expect(refused.errorMessage == "4 checks of this user are under way")
+    expect(refused.errorCode, equals: "TooManyRequests")
+    expect(refused.errorMessage, equals: "4 checks of this user are under way")
     let other = fixture.connect(uid: 1001)
     other.send(Self.check(4))
-    #expect(other.isWaiting)
+    expect(other.isWaiting)
     // A check that has ended makes room.
     clients[0].leave()
     let next = fixture.connect()
     next.send(Self.check(4))
-    #expect(next.isWaiting)
+    expect(next.isWaiting)
   }
 
   @Test func fewChecksAreUnderWayOnAHost() throws {
@@ -145,10 +146,10 @@ struct CheckLimitTests {
         clients.last?.send(Self.check(number))
       }
     }
-    #expect(clients.count(where: \.isWaiting) == Limits.Check.underWay)
-    #expect(
-      try clients[Limits.Check.underWay].next().errorMessage
-        == "32 checks are under way on this host")
+    expect(clients.count(where: \.isWaiting), equals: Limits.Check.underWay)
+    expect(
+      try clients[Limits.Check.underWay].next().errorMessage,
+      equals: "32 checks are under way on this host")
   }
 
   @Test func theChecksThatAreRememberedAreLimited() throws {
@@ -161,15 +162,15 @@ struct CheckLimitTests {
     }
     for number in 0..<Limits.Check.rememberedOfUser { remember(number, of: 1000) }
     let own = try fixture.ask(Self.check(0))
-    #expect(own.errorMessage == "this user has checked 64 profiles within a minute")
-    #expect(try fixture.ask(Self.check(0), uid: 1001)["Ok"] != nil)
+    expect(own.errorMessage, equals: "this user has checked 64 profiles within a minute")
+    expect(try fixture.ask(Self.check(0), uid: 1001)["Ok"] != nil)
     for number in 0..<Limits.Check.remembered { remember(number, of: 2000) }
     let refused = try fixture.ask(Self.check(0), uid: 1002)
-    #expect(refused.errorMessage == "4096 profiles were checked on this host within a minute")
-    #expect(refused["Error"]?["RetryAfter"] != nil, "\(refused.text)")
+    expect(refused.errorMessage, equals: "4096 profiles were checked on this host within a minute")
+    expect(refused["Error"]?["RetryAfter"] != nil, "\(refused.text)")
     fixture.advance(by: .seconds(61))
-    #expect(try fixture.ask(Self.check(0))["Ok"] != nil)
-    #expect(fixture.service.checks.count == 1)
+    expect(try fixture.ask(Self.check(0))["Ok"] != nil)
+    expect(fixture.service.checks.count, equals: 1)
   }
 
   /// A check that lasts longer than its pause is remembered until it ends.
@@ -185,9 +186,9 @@ struct CheckLimitTests {
     let client = fixture.connect()
     client.send(Self.check)
     fixture.advance(by: .seconds(44))
-    #expect(client.isWaiting)
-    #expect(try fixture.ask(Self.check).errorMessage == "a check of this profile is under way")
+    expect(client.isWaiting)
+    expect(try fixture.ask(Self.check).errorMessage, equals: "a check of this profile is under way")
     fixture.advance(by: .seconds(20))
-    #expect(try client.next()["Ok"]?.bool == true)
+    expect(try client.next()["Ok"]?.bool == true)
   }
 }

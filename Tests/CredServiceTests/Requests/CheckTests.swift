@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -15,10 +16,10 @@ struct CheckTests {
   @Test func withoutASessionItAsksTheServersAndSignsNobodyIn() throws {
     let fixture = try ServiceFixture()
     let reply = try fixture.ask(#"{"op":"check"}"#)
-    #expect(steps(reply).map(\.name) == ["backend corp", "cognito-identity", "session"])
-    #expect(reply["Ok"]?.bool == true)
-    #expect(fixture.service.sessions.isEmpty)
-    #expect(fixture.host.upstreams.calls("token") == 0)
+    expect(steps(reply).map(\.name), equals: ["backend corp", "cognito-identity", "session"])
+    expect(reply["Ok"]?.bool == true)
+    expect(fixture.service.sessions.isEmpty)
+    expect(fixture.host.upstreams.calls("token"), equals: 0)
   }
 
   @Test func aSessionIsRenewedStepByStep() throws {
@@ -26,13 +27,14 @@ struct CheckTests {
     let first = try fixture.ask()
     fixture.advance(by: .seconds(120))
     let reply = try fixture.ask(#"{"op":"check"}"#)
-    #expect(
-      steps(reply).map(\.name) == [
+    expect(
+      steps(reply).map(\.name),
+      equals: [
         "backend corp", "cognito-identity", "token", "GetCredentialsForIdentity", "credentials",
       ])
-    #expect(reply["Ok"]?.bool == true)
-    #expect(try fixture.ask().accessKeyID != first.accessKeyID)
-    #expect(
+    expect(reply["Ok"]?.bool == true)
+    expect(try fixture.ask().accessKeyID != first.accessKeyID)
+    expect(
       !reply.text.contains("eyJ") && first.accessKeyID.map { !reply.text.contains($0) } == true)
   }
 
@@ -42,9 +44,9 @@ struct CheckTests {
     fixture.advance(by: .seconds(120))
     fixture.host.upstreams.faults["token"] = .status(403, #"{"message":"private words"}"#)
     let reply = try fixture.ask(#"{"op":"check"}"#)
-    #expect(reply["Ok"]?.bool == false)
+    expect(reply["Ok"]?.bool == false)
     let failed = steps(reply).first { $0.name == "token" }
-    #expect(failed?.isOK == false && failed?.detail.contains("private words") == false)
+    expect(failed?.isOK == false && failed?.detail.contains("private words") == false)
   }
 
   @Test func whatServersSaidIsForAdministrators() throws {
@@ -53,18 +55,18 @@ struct CheckTests {
     fixture.advance(by: .seconds(120))
     fixture.host.upstreams.faults["token"] = .status(403, #"{"message":"private words"}"#)
     let reply = try fixture.ask(#"{"op":"check"}"#, uid: 0)
-    #expect(steps(reply).contains { $0.name == "token" && $0.detail.contains("private words") })
+    expect(steps(reply).contains { $0.name == "token" && $0.detail.contains("private words") })
   }
 
   @Test func itIsOneAtATimeAndOneAMinute() throws {
     let fixture = try ServiceFixture()
-    #expect(try fixture.ask(#"{"op":"check"}"#)["Ok"] != nil)
+    expect(try fixture.ask(#"{"op":"check"}"#)["Ok"] != nil)
     let refused = try fixture.ask(#"{"op":"check"}"#)
-    #expect(refused.errorCode == "TooManyRequests")
+    expect(refused.errorCode, equals: "TooManyRequests")
     // Another user's own is not held up.
-    #expect(try fixture.ask(#"{"op":"check"}"#, uid: 1001)["Ok"] != nil)
+    expect(try fixture.ask(#"{"op":"check"}"#, uid: 1001)["Ok"] != nil)
     fixture.advance(by: .seconds(61))
-    #expect(try fixture.ask(#"{"op":"check"}"#)["Ok"] != nil)
+    expect(try fixture.ask(#"{"op":"check"}"#)["Ok"] != nil)
   }
 
   /// Its renewal ends while access is decided anew: what it has found need not be so any more.
@@ -76,30 +78,30 @@ struct CheckTests {
     fixture.host.upstreams.delays["token"] = .milliseconds(500)
     let client = fixture.connect(groups: [8])
     client.send(#"{"op":"check"}"#)
-    #expect(fixture.service.sessions.values.first?.checks.count == 1)
+    expect(fixture.service.sessions.values.first?.checks.count, equals: 1)
     fixture.host.background.time[.users] = .seconds(1)
     try fixture.reload(Configured.usual(profile: "allow_groups = mail"))
     fixture.advance(by: .milliseconds(900))
-    #expect(client.isWaiting && fixture.service.sessions.values.first?.checks.isEmpty == true)
+    expect(client.isWaiting && fixture.service.sessions.values.first?.checks.isEmpty == true)
     fixture.advance(by: .seconds(5))
     let reply = try client.next()
-    #expect(reply["Ok"]?.bool == true, "\(reply)")
-    #expect(steps(reply).map(\.name).filter { $0 == "backend corp" }.count == 1)
-    #expect(try client.ask(#"{"op":"check"}"#).errorCode == "TooManyRequests")
+    expect(reply["Ok"]?.bool == true, "\(reply)")
+    expect(steps(reply).map(\.name).filter { $0 == "backend corp" }.count, equals: 1)
+    expect(try client.ask(#"{"op":"check"}"#).errorCode, equals: "TooManyRequests")
   }
 
   @Test func allProfilesAreForAdministrators() throws {
     let fixture = try ServiceFixture(Configured.usual() + Configured.profile("work"))
-    #expect(try fixture.ask(#"{"op":"check","all":true}"#).errorCode == "AccessDenied")
+    expect(try fixture.ask(#"{"op":"check","all":true}"#).errorCode, equals: "AccessDenied")
     _ = try fixture.ask(uid: 0)
     let calls = fixture.host.upstreams.calls("token")
     let reply = try fixture.ask(#"{"op":"check","all":true}"#, uid: 0)
     // Each server once, and nothing is renewed.
-    #expect(steps(reply).map(\.name) == ["backend corp", "cognito-identity"])
-    #expect(fixture.host.upstreams.calls("token") == calls)
-    #expect(
-      try fixture.ask(#"{"op":"check","all":true,"profile":"work"}"#, uid: 0).errorCode
-        == "InvalidRequest")
+    expect(steps(reply).map(\.name), equals: ["backend corp", "cognito-identity"])
+    expect(fixture.host.upstreams.calls("token"), equals: calls)
+    expect(
+      try fixture.ask(#"{"op":"check","all":true,"profile":"work"}"#, uid: 0).errorCode,
+      equals: "InvalidRequest")
   }
 
   /// Cognito verifies ID tokens by the provider's keys, and credd asks its token endpoint.
@@ -108,31 +110,31 @@ struct CheckTests {
     let provider = FakeProvider(fixture)
     let names = ["backend okta", "backend okta keys", "backend okta token endpoint"]
     let good = try fixture.ask(#"{"op":"check"}"#)
-    #expect(steps(good).map(\.name) == names + ["cognito-identity", "session"])
-    #expect(good["Ok"]?.bool == true, "\(good.text)")
+    expect(steps(good).map(\.name), equals: names + ["cognito-identity", "session"])
+    expect(good["Ok"]?.bool == true, "\(good.text)")
     fixture.advance(by: .seconds(61))
     provider.faults["keys"] = [.reply(200, #"{"keys":[]}"#)]
     let keyless = try fixture.ask(#"{"op":"check"}"#)
-    #expect(steps(keyless).filter { !$0.isOK }.map(\.name) == ["backend okta keys"])
-    #expect(steps(keyless)[1].detail.contains("jwks_uri"))
+    expect(steps(keyless).filter { !$0.isOK }.map(\.name), equals: ["backend okta keys"])
+    expect(steps(keyless)[1].detail.contains("jwks_uri"))
     fixture.advance(by: .seconds(61))
     provider.faults["openid-configuration"] = [.reply(200, #"{"issuer":"https://other.example/"}"#)]
     let foreign = try fixture.ask(#"{"op":"check"}"#)
-    #expect(steps(foreign).map(\.name) == ["backend okta", "cognito-identity", "session"])
-    #expect(steps(foreign).first?.isOK == false)
+    expect(steps(foreign).map(\.name), equals: ["backend okta", "cognito-identity", "session"])
+    expect(steps(foreign).first?.isOK == false)
   }
 
   @Test func aLinkedProviderIsAskedToo() throws {
     let fixture = try ServiceFixture(Configured.linking())
     _ = FakeProvider(fixture)
     let reply = try fixture.ask(#"{"op":"check"}"#)
-    #expect(steps(reply).map(\.name).prefix(2) == ["backend corp", "backend okta"])
+    expect(steps(reply).map(\.name).prefix(2), equals: ["backend corp", "backend okta"])
   }
 
   @Test func aProfileOfOthersIsNotChecked() throws {
     let fixture = try ServiceFixture(Configured.usual(profile: "allow_users = bob"))
-    #expect(try fixture.ask(#"{"op":"check"}"#).errorCode == "AccessDenied")
-    #expect(fixture.host.http.requests.isEmpty)
+    expect(try fixture.ask(#"{"op":"check"}"#).errorCode, equals: "AccessDenied")
+    expect(fixture.host.http.requests.isEmpty)
   }
 
   @Test func aClientThatLeavesEndsItsCheck() throws {
@@ -144,6 +146,6 @@ struct CheckTests {
     client.sendOnly(#"{"op":"check"}"#)
     client.leave()
     fixture.advance(by: .seconds(61))
-    #expect(try fixture.ask(#"{"op":"check"}"#)["Ok"]?.bool == true)
+    expect(try fixture.ask(#"{"op":"check"}"#)["Ok"]?.bool == true)
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -38,7 +39,7 @@ struct DismissalTests {
 
   @Test func everyRequestIsAnsweredOnceInEveryOrder() throws {
     for order in Self.orders { try check(order) }
-    #expect(Self.orders.count == 240)
+    expect(Self.orders.count, equals: 240)
   }
 
   private func check(_ order: [Step]) throws {
@@ -71,14 +72,14 @@ struct DismissalTests {
     fixture.advance(by: .seconds(600))
     let ids = client.replies.map { $0["Id"]?.integer }
     let comment: Comment = "\(order): \(client.replies)"
-    #expect(ids == (0..<Int64(ids.count)).map { $0 }, comment)
-    if isThere { #expect(ids.count == asked, comment) }
-    #expect(!client.isWaiting, comment)
+    expect(ids, equals: (0..<Int64(ids.count)).map { $0 }, comment)
+    if isThere { expect(ids.count, equals: asked, comment) }
+    expect(!client.isWaiting, comment)
     for (index, reply) in client.replies.enumerated() where reply.errorCode == nil {
-      #expect(reply["IdentityId"]?.text == identities[index], comment)
+      expect(reply["IdentityId"]?.text, equals: identities[index], comment)
     }
-    #expect(fixture.service.sessions.values.allSatisfy { $0.machine.waiterCount == 0 }, comment)
-    #expect(fixture.service.users.values.allSatisfy { $0.waitingSessions.isEmpty }, comment)
+    expect(fixture.service.sessions.values.allSatisfy { $0.machine.waiterCount == 0 }, comment)
+    expect(fixture.service.users.values.allSatisfy { $0.waitingSessions.isEmpty }, comment)
   }
 
   /// The sign-in goes on, and its outcome is kept; its answer goes to nobody else.
@@ -88,16 +89,16 @@ struct DismissalTests {
     let client = fixture.connect()
     client.send(#"{"op":"login","username":"alice","password":"alice-password","id":1}"#)
     fixture.service.dismissWaiters()
-    #expect(try client.next().errorCode == "ShuttingDown")
+    expect(try client.next().errorCode, equals: "ShuttingDown")
     client.send(#"{"op":"token","wait":20,"id":2}"#)
     fixture.advance(by: .seconds(3))
     let token = try client.next()
-    #expect(token["Token"] != nil && token["Id"]?.integer == 2, "\(token)")
-    #expect(client.hasReadAll)
+    expect(token["Token"] != nil && token["Id"]?.integer == 2, "\(token)")
+    expect(client.hasReadAll)
     // Another password may be tried: none is under way.
     client.send(#"{"op":"login","username":"alice","password":"wrong","id":3}"#)
     fixture.advance(by: .seconds(3))
-    #expect(try client.next().errorCode == "SignInFailed")
+    expect(try client.next().errorCode, equals: "SignInFailed")
   }
 
   /// The client's next request in the same session has its own time.
@@ -107,13 +108,13 @@ struct DismissalTests {
     let client = fixture.connect()
     client.send(#"{"op":"token","wait":1,"id":1}"#)
     fixture.service.dismissWaiters()
-    #expect(try client.next().errorCode == "ShuttingDown")
+    expect(try client.next().errorCode, equals: "ShuttingDown")
     client.send(#"{"op":"token","wait":20,"id":2}"#)
     fixture.advance(by: .milliseconds(1200))
-    #expect(client.hasReadAll && client.isWaiting)
+    expect(client.hasReadAll && client.isWaiting)
     fixture.advance(by: .seconds(1))
     let token = try client.next()
-    #expect(token["Token"] != nil && token["Id"]?.integer == 2, "\(token)")
+    expect(token["Token"] != nil && token["Id"]?.integer == 2, "\(token)")
   }
 
   @Test func aGlobalSignOutThatWasDismissedAnswersNoLaterOne() throws {
@@ -123,14 +124,14 @@ struct DismissalTests {
     let client = fixture.connect()
     client.send(#"{"op":"logout","global":true,"id":1}"#)
     fixture.service.dismissWaiters()
-    #expect(try client.next().errorCode == "ShuttingDown")
+    expect(try client.next().errorCode, equals: "ShuttingDown")
     fixture.advance(by: .milliseconds(500))
     client.send(#"{"op":"logout","profile":"second","global":true,"id":2}"#)
     fixture.advance(by: .milliseconds(600))
     // The first one's end says nothing about the second.
-    #expect(client.hasReadAll && client.isWaiting)
+    expect(client.hasReadAll && client.isWaiting)
     fixture.advance(by: .seconds(1))
     let second = try client.next()
-    #expect(second["Profile"]?.text == "second" && second["Id"]?.integer == 2, "\(second)")
+    expect(second["Profile"]?.text == "second" && second["Id"]?.integer == 2, "\(second)")
   }
 }

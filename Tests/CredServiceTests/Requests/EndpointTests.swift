@@ -1,5 +1,6 @@
 import CredCore
 import Logging
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -16,14 +17,14 @@ struct EndpointTests {
     let fixture = try ServiceFixture()
     let client = EndpointClient(fixture)
     let answer = try client.ask(try EndpointLock.token(.user(1000)))
-    #expect(answer.status == 200)
+    expect(answer.status, equals: 200)
     let reply = try fixture.ask()
-    #expect(answer["AccessKeyId"] == reply["AccessKeyId"])
-    #expect(answer["SecretAccessKey"] == reply["SecretAccessKey"])
-    #expect(answer["Token"] == reply["SessionToken"])
-    #expect(answer["Expiration"] == reply["Expiration"])
-    #expect(fixture.host.upstreams.calls("GetCredentialsForIdentity") == 1)
-    #expect(!client.isFinished)
+    expect(answer["AccessKeyId"], equals: reply["AccessKeyId"])
+    expect(answer["SecretAccessKey"], equals: reply["SecretAccessKey"])
+    expect(answer["Token"], equals: reply["SessionToken"])
+    expect(answer["Expiration"], equals: reply["Expiration"])
+    expect(fixture.host.upstreams.calls("GetCredentialsForIdentity"), equals: 1)
+    expect(!client.isFinished)
   }
 
   @Test func aSecondRequestOnAConnectionIsAnsweredFromTheCache() throws {
@@ -32,13 +33,13 @@ struct EndpointTests {
     let token = try EndpointLock.token(.user(1000))
     let first = try client.ask(token)
     let asked = fixture.host.queries.asked.count
-    #expect(try client.ask(token) == first)
-    #expect(fixture.host.queries.asked.count == asked)
+    expect(try client.ask(token), equals: first)
+    expect(fixture.host.queries.asked.count, equals: asked)
     // After a refresh it gives the new ones.
     fixture.advance(by: .seconds(3500))
     let later = try client.ask(token)
-    #expect(later.status == 200)
-    #expect(later["AccessKeyId"] != first["AccessKeyId"])
+    expect(later.status, equals: 200)
+    expect(later["AccessKeyId"] != first["AccessKeyId"])
   }
 
   @Test func callersOnBothWaitForOneRefresh() throws {
@@ -51,8 +52,8 @@ struct EndpointTests {
     socket.send("{}")
     fixture.advance(by: .seconds(1))
     let key = try socket.next()["AccessKeyId"]
-    #expect(clients.allSatisfy { $0.answers.first?["AccessKeyId"] == key })
-    #expect(fixture.host.upstreams.calls("token") == 1)
+    expect(clients.allSatisfy { $0.answers.first?["AccessKeyId"] == key })
+    expect(fixture.host.upstreams.calls("token"), equals: 1)
   }
 
   @Test func aColdRequestIsAnsweredWithinASecondAndTheRefreshGoesOn() throws {
@@ -62,12 +63,12 @@ struct EndpointTests {
     let client = EndpointClient(fixture)
     let begun = fixture.now
     let answer = try client.ask(token)
-    #expect(answer.status == 503)
-    #expect(fixture.now - begun < .seconds(1))
-    #expect(client.isFinished)
+    expect(answer.status, equals: 503)
+    expect(fixture.now - begun < .seconds(1))
+    expect(client.isFinished)
     fixture.advance(by: .seconds(1))
-    #expect(try EndpointClient(fixture).ask(token).status == 200)
-    #expect(fixture.host.upstreams.calls("token") == 1)
+    expect(try EndpointClient(fixture).ask(token).status, equals: 200)
+    expect(fixture.host.upstreams.calls("token"), equals: 1)
   }
 
   /// SDKs give up after a second.
@@ -79,17 +80,17 @@ struct EndpointTests {
     let token = try EndpointLock.token(.user(1000))
     let client = EndpointClient(fixture)
     let begun = fixture.now
-    #expect(try client.ask(token).status == 503)
-    #expect(fixture.now - begun <= Limits.Endpoint.wait + .milliseconds(1))
-    #expect(client.isFinished && client.answers.count == 1)
+    expect(try client.ask(token).status, equals: 503)
+    expect(fixture.now - begun <= Limits.Endpoint.wait + .milliseconds(1))
+    expect(client.isFinished && client.answers.count == 1)
     fixture.advance(by: .seconds(3))
-    #expect(client.answers.count == 1)
+    expect(client.answers.count, equals: 1)
     // What was looked up meanwhile is there for the next try.
     fixture.host.upstreams.delays = [:]
     let next = EndpointClient(fixture)
-    #expect(try next.ask(token).status == 200)
+    expect(try next.ask(token).status, equals: 200)
     fixture.advance(by: .seconds(3))
-    #expect(next.answers.count == 1)
+    expect(next.answers.count, equals: 1)
   }
 
   @Test func aStolenTokenOpensNothing() throws {
@@ -104,13 +105,13 @@ struct EndpointTests {
     let answers = try wrong.map { uid, unit, token in
       try EndpointClient(fixture, uid: uid, unit: unit).ask(token)
     }
-    #expect(answers.allSatisfy { $0.status == 401 && $0 == answers[0] })
-    #expect(fixture.host.upstreams.calls("token") == 0)
+    expect(answers.allSatisfy { $0.status == 401 && $0 == answers[0] })
+    expect(fixture.host.upstreams.calls("token"), equals: 0)
     let entries = fixture.host.log.entries.filter {
       $0.message.hasPrefix("refused a request at the endpoint: the token was given to another")
     }
-    #expect(entries.contains { $0["uid"] == "1001" && $0.level == .warning })
-    #expect(entries.contains { $0["unit"] == "other.service" && $0["uid"] == "1000" })
+    expect(entries.contains { $0["uid"] == "1001" && $0.level == .warning })
+    expect(entries.contains { $0["unit"] == "other.service" && $0["uid"] == "1000" })
   }
 
   @Test func aUnitsTokenOpensForTheUnitWhateverItsUserIs() throws {
@@ -118,7 +119,7 @@ struct EndpointTests {
     let token = try EndpointLock.token(.unit("billing.service"))
     for uid in [1000, 1001, 0] as [UInt32] {
       let client = EndpointClient(fixture, uid: uid, unit: "billing.service")
-      #expect(try client.ask(token).status == 200, "uid \(uid)")
+      expect(try client.ask(token).status, equals: 200, "uid \(uid)")
     }
   }
 
@@ -128,9 +129,10 @@ struct EndpointTests {
       let token = try EndpointLock.token(.user(0), for: "p\(number)")
       return try EndpointClient(fixture, uid: 0).ask("p\(number)", token).status
     }
-    #expect(statuses == [403, 200, 403, 200])
+    expect(statuses, equals: [403, 200, 403, 200])
     let units = try EndpointLock.token(.unit("a.service"), for: "p0")
-    #expect(try EndpointClient(fixture, uid: 0, unit: "a.service").ask("p0", units).status == 200)
+    expect(
+      try EndpointClient(fixture, uid: 0, unit: "a.service").ask("p0", units).status, equals: 200)
   }
 
   @Test func whatIsNotForTheCallerReadsLikeWhatDoesNotExist() throws {
@@ -139,49 +141,49 @@ struct EndpointTests {
     let answers = try ["p0", "p1", "p2", "nothing"].map { name in
       try EndpointClient(fixture).ask(name, try EndpointLock.token(.user(1000), for: name))
     }
-    #expect(answers.allSatisfy { $0.status == 403 && $0 == answers[0] })
-    #expect(fixture.host.upstreams.calls("token") == 0)
+    expect(answers.allSatisfy { $0.status == 403 && $0 == answers[0] })
+    expect(fixture.host.upstreams.calls("token"), equals: 0)
   }
 
   @Test func unitsAndGroupsAreAdmittedAsOnTheSocket() throws {
     let fixture = try profiles("allow_units = billing.service", "allow_groups = developers")
     let token = try EndpointLock.token(.user(1000), for: "p0")
     let inUnit = EndpointClient(fixture, unit: "billing.service")
-    #expect(try inUnit.ask("p0", token).status == 200)
+    expect(try inUnit.ask("p0", token).status, equals: 200)
     // The groups are those of the user database: the kernel says none.
     let other = try EndpointLock.token(.user(1000), for: "p1")
-    #expect(try EndpointClient(fixture).ask("p1", other).status == 403)
+    expect(try EndpointClient(fixture).ask("p1", other).status, equals: 403)
     fixture.host.queries.setGroups([500], of: 1001)
     let bobs = try EndpointLock.token(.user(1001), for: "p1")
-    #expect(try EndpointClient(fixture, uid: 1001).ask("p1", bobs).status == 200)
+    expect(try EndpointClient(fixture, uid: 1001).ask("p1", bobs).status, equals: 200)
   }
 
   @Test func aReloadThatWithdrawsAProfileEndsCachedAnswers() throws {
     let fixture = try ServiceFixture()
     let client = EndpointClient(fixture)
     let token = try EndpointLock.token(.user(1000))
-    #expect(try client.ask(token).status == 200)
+    expect(try client.ask(token).status, equals: 200)
     try fixture.reload(Configured.usual(profile: "allow_users = bob"))
-    #expect(try client.ask(token).status == 403)
+    expect(try client.ask(token).status, equals: 403)
   }
 
   @Test func aSignInIsAskedForWithAFinalStatus() throws {
     let fixture = try ServiceFixture(Configured.password())
     let answer = try EndpointClient(fixture).ask(try EndpointLock.token(.user(1000)))
-    #expect(answer.status == 403)
-    #expect(answer["Code"]?.text == "SignInRequired")
+    expect(answer.status, equals: 403)
+    expect(answer["Code"]?.text, equals: "SignInRequired")
   }
 
   @Test func aClientThatAsksForItIsDisconnectedAfterTheAnswer() throws {
     let fixture = try ServiceFixture()
     let client = EndpointClient(fixture)
     let token = try EndpointLock.token(.user(1000))
-    #expect(try client.ask(token, closes: true).text.contains("\r\nConnection: close\r\n"))
-    #expect(client.isFinished)
+    expect(try client.ask(token, closes: true).text.contains("\r\nConnection: close\r\n"))
+    expect(client.isFinished)
     let second = EndpointClient(fixture)
-    #expect(!(try second.ask(token).text.contains("Connection: close")))
-    #expect(try second.ask(token, closes: true).text.contains("\r\nConnection: close\r\n"))
-    #expect(second.isFinished)
+    expect(!(try second.ask(token).text.contains("Connection: close")))
+    expect(try second.ask(token, closes: true).text.contains("\r\nConnection: close\r\n"))
+    expect(second.isFinished)
   }
 
   @Test func aClientThatLeavesWhileItWaitsDisturbsNobody() throws {
@@ -194,8 +196,8 @@ struct EndpointTests {
     other.send(token)
     one.leave()
     fixture.advance(by: .seconds(1))
-    #expect(other.answers.first?.status == 200)
-    #expect(one.answers.isEmpty)
+    expect(other.answers.first?.status, equals: 200)
+    expect(one.answers.isEmpty)
   }
 
   /// The first caller starts the daemon.
@@ -206,27 +208,28 @@ struct EndpointTests {
     let client = fixture.connect()
     client.sendOnly(#"{"op":"endpoint"}"#)
     fixture.advance(by: .seconds(1))
-    #expect(client.isWaiting)
+    expect(client.isWaiting)
     fixture.service.endpointStarted(isMade ? EndpointLock.test : nil)
-    #expect(try client.next().errorCode == (isMade ? nil : "EndpointOff"))
+    expect(try client.next().errorCode, equals: (isMade ? nil : "EndpointOff"))
   }
 
   @Test func theSocketSaysWhereTheEndpointIsAndGivesATokenForIt() throws {
     let fixture = try profiles("", "allow_users = bob", "allow_executables = /usr/bin/aws")
-    #expect(
-      try fixture.ask(#"{"op":"endpoint","profile":"p0"}"#).errorCode == "EndpointOff")
+    expect(
+      try fixture.ask(#"{"op":"endpoint","profile":"p0"}"#).errorCode, equals: "EndpointOff")
     let client = EndpointClient(fixture)
     let reply = try fixture.ask(#"{"op":"endpoint","profile":"p0"}"#)
-    #expect(reply["Url"]?.text == "http://127.0.0.1:337/credentials/p0")
-    #expect(reply["NetworkNamespace"]?.integer == 4)
+    expect(reply["Url"]?.text, equals: "http://127.0.0.1:337/credentials/p0")
+    expect(reply["NetworkNamespace"]?.integer, equals: 4)
     let token = try #require(reply["Token"]?.secret)
-    #expect(try client.ask("p0", token).status == 200)
-    #expect(try EndpointClient(fixture, uid: 1001).ask("p0", token).status == 401)
+    expect(try client.ask("p0", token).status, equals: 200)
+    expect(try EndpointClient(fixture, uid: 1001).ask("p0", token).status, equals: 401)
     for name in ["p1", "p2", "nothing"] {
-      #expect(
-        try fixture.ask(#"{"op":"endpoint","profile":"\#(name)"}"#).errorCode == "AccessDenied")
+      expect(
+        try fixture.ask(#"{"op":"endpoint","profile":"\#(name)"}"#).errorCode,
+        equals: "AccessDenied")
     }
-    #expect(
+    expect(
       try fixture.ask(#"{"op":"endpoint","profile":"p0"}"#, uid: 0).errorMessage?
         .contains("forwarders run as root") == true)
   }
@@ -237,7 +240,7 @@ struct EndpointTests {
     let client = EndpointClient(fixture)
     client.send(try EndpointLock.token(.user(1000)))
     fixture.service.dismissWaiters()
-    #expect(client.answers.first?.status == 503)
+    expect(client.answers.first?.status, equals: 503)
   }
 }
 

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -42,7 +43,7 @@ struct EventPairTests {
 
   @Test(arguments: Start.allCases)
   func twoEventsAtOnceLoseNothingInEitherOrder(_ start: Start) throws {
-    #expect(Self.pairs.count == 72)
+    expect(Self.pairs.count, equals: 72)
     for (first, second) in Self.pairs {
       let world = try EventPairWorld(start)
       try world.happens(first)
@@ -87,7 +88,7 @@ private final class EventPairWorld {
     try begin()
     instant = fixture.now + .seconds(1)
     fixture.advance(by: .milliseconds(999))
-    #expect(first.isWaiting && fixture.host.http.underWay == 1, "\(start)")
+    expect(first.isWaiting && fixture.host.http.underWay == 1, "\(start)")
   }
 
   private var text: String { Self.text(start, server, isWithdrawn: isWithdrawn) }
@@ -107,12 +108,12 @@ private final class EventPairWorld {
     switch start {
     case .cold, .login: break
     case .warm:
-      #expect(try fixture.ask().accessKeyID != nil)
+      expect(try fixture.ask().accessKeyID != nil)
       fixture.advance(by: .seconds(60))
     case .refresh:
-      #expect(try fixture.ask().accessKeyID != nil)
+      expect(try fixture.ask().accessKeyID != nil)
       fixture.advance(by: .seconds(60))
-      #expect(try fixture.ask().accessKeyID != nil)
+      expect(try fixture.ask().accessKeyID != nil)
     }
     watcher.send(#"{"id":0,"op":"watch"}"#)
     fixture.host.http.holds = true
@@ -190,18 +191,18 @@ private final class EventPairWorld {
     judge(idle, sent: happened.contains(.logout) ? 1 : 0, user: "alice", comment)
     judge(bob, sent: happened.contains(.otherUser) ? 1 : 0, user: "bob", comment)
     judgeWatcher(comment)
-    #expect(misdirected.isEmpty, comment)
-    #expect(fixture.service.sessions.values.allSatisfy { $0.machine.waiterCount == 0 }, comment)
-    #expect(fixture.service.users.values.allSatisfy { $0.waitingSessions.isEmpty }, comment)
+    expect(misdirected.isEmpty, comment)
+    expect(fixture.service.sessions.values.allSatisfy { $0.machine.waiterCount == 0 }, comment)
+    expect(fixture.service.users.values.allSatisfy { $0.waitingSessions.isEmpty }, comment)
     if let repliesBeforeLogout {
       let given = later(than: repliesBeforeLogout).filter { $0.accessKeyID != nil }
-      #expect(given.isEmpty || start == .login, comment)
+      expect(given.isEmpty || start == .login, comment)
     }
     if let repliesBeforeWithdrawal {
       for reply in later(than: repliesBeforeWithdrawal) {
-        #expect(reply["IdentityId"] == nil, "\(words): \(reply)")
+        expect(reply["IdentityId"] == nil, "\(words): \(reply)")
         let isEnd = reply["Event"]?.text == "state" && reply.state == "signedOut"
-        #expect(
+        expect(
           isEnd || ["AccessDenied", "ShuttingDown"].contains(reply.errorCode), "\(words): \(reply)")
       }
     }
@@ -217,22 +218,22 @@ private final class EventPairWorld {
   private func judge(_ client: TestClient, sent: Int, user: String, _ comment: Comment) {
     let ids = client.replies.map { $0["Id"]?.integer }
     if client.client != nil {
-      #expect(ids == (0..<Int64(sent)).map { $0 }, comment)
-      #expect(!client.isWaiting, comment)
+      expect(ids, equals: (0..<Int64(sent)).map { $0 }, comment)
+      expect(!client.isWaiting, comment)
     } else {
-      #expect(ids.count <= sent, comment)
+      expect(ids.count <= sent, comment)
     }
     let identity = fixture.host.upstreams.identity(of: user)
     for reply in client.replies {
-      #expect(reply.errorCode != "Internal", comment)
+      expect(reply.errorCode != "Internal", comment)
       if let key = reply.accessKeyID {
-        #expect(identityOfKey[key] == identity, comment)
+        expect(identityOfKey[key], equals: identity, comment)
         // The secrets that came with this key.
         let number = Int(key.suffix(9)).map { "\($0)" } ?? "none"
-        #expect(reply["SecretAccessKey"]?.text == "secret-" + number, comment)
-        #expect(reply["SessionToken"]?.text == "session-" + number, comment)
+        expect(reply["SecretAccessKey"]?.text, equals: "secret-" + number, comment)
+        expect(reply["SessionToken"]?.text, equals: "session-" + number, comment)
       }
-      if let shown = reply["IdentityId"]?.text { #expect(shown == identity, comment) }
+      if let shown = reply["IdentityId"]?.text { expect(shown, equals: identity, comment) }
     }
   }
 
@@ -240,8 +241,8 @@ private final class EventPairWorld {
   private func judgeWatcher(_ comment: Comment) {
     let identity = fixture.host.upstreams.identity(of: "alice")
     for reply in watcher.replies {
-      #expect(reply["Id"]?.integer == 0 && reply.errorCode != "Internal", comment)
-      if let shown = reply["IdentityId"]?.text { #expect(shown == identity, comment) }
+      expect(reply["Id"]?.integer == 0 && reply.errorCode != "Internal", comment)
+      if let shown = reply["IdentityId"]?.text { expect(shown, equals: identity, comment) }
     }
     // Events after which the answer under way is nothing to the session.
     let ends: [EventPairTests.Event] = [.answer, .logout, .reload, .withdrawal]
@@ -249,29 +250,30 @@ private final class EventPairWorld {
     guard start != .login, let place, !happened[..<place].contains(where: ends.contains) else {
       return
     }
-    #expect(watcher.replies.contains { $0["Event"]?.text == "degraded" }, comment)
+    expect(watcher.replies.contains { $0["Event"]?.text == "degraded" }, comment)
   }
 
   /// Nothing is lost, and who signed out stays signed out.
   private func judgeNextProcess(_ comment: Comment) throws {
     let reported = try fixture.ask(#"{"op":"identity"}"#)
     try fixture.restart(text)
-    #expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"] == reported["IdentityId"], comment)
+    expect(
+      try fixture.ask(#"{"op":"identity"}"#)["IdentityId"], equals: reported["IdentityId"], comment)
     let reply = try fixture.ask(#"{"wait":1}"#)
     if isWithdrawn {
-      #expect(reported.errorCode == "AccessDenied" && reply.errorCode == "AccessDenied", comment)
+      expect(reported.errorCode == "AccessDenied" && reply.errorCode == "AccessDenied", comment)
     } else if start != .login {
       let isSignedOut = happened.contains(.logout)
-      #expect((reply.errorCode == "SignInRequired") == isSignedOut, comment)
-      #expect((reply.accessKeyID != nil) == !isSignedOut, comment)
-      #expect(try fixture.ask(uid: 1001).accessKeyID != nil, comment)
+      expect((reply.errorCode == "SignInRequired"), equals: isSignedOut, comment)
+      expect((reply.accessKeyID != nil), equals: !isSignedOut, comment)
+      expect(try fixture.ask(uid: 1001).accessKeyID != nil, comment)
     } else if reported.state != "signedIn" {
-      #expect(reply.errorCode == "SignInRequired", comment)
+      expect(reply.errorCode, equals: "SignInRequired", comment)
     } else {
-      #expect(reply.accessKeyID != nil, comment)
+      expect(reply.accessKeyID != nil, comment)
     }
     if let key = reply.accessKeyID {
-      #expect(identityOfKey[key] == fixture.host.upstreams.identity(of: "alice"), comment)
+      expect(identityOfKey[key], equals: fixture.host.upstreams.identity(of: "alice"), comment)
     }
   }
 }

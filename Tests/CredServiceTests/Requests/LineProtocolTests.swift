@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -12,33 +13,33 @@ struct LineProtocolTests {
     for line in [#"{"op":"ping","id":1}"#, #"{"id":2}"#, #"{"op":"ping","id":3}"#] {
       client.send(line)
     }
-    #expect(client.replies.map { $0["Id"]?.integer } == [1])
+    expect(client.replies.map { $0["Id"]?.integer }, equals: [1])
     fixture.advance(by: .milliseconds(100))
-    #expect(client.replies.map { $0["Id"]?.integer } == [1, 2, 3])
-    #expect(client.replies[1].accessKeyID != nil)
+    expect(client.replies.map { $0["Id"]?.integer }, equals: [1, 2, 3])
+    expect(client.replies[1].accessKeyID != nil)
   }
 
   @Test func `a bad line gets an error with its id, and the client goes on`() throws {
     let fixture = try ServiceFixture()
     let client = fixture.connect()
     let bad = try client.ask(#"{"op":"nothing","id":"a"}"#)
-    #expect(bad.errorCode == "UnknownOperation" && bad["Id"]?.text == "a")
-    #expect(try client.ask("no JSON").errorCode == "InvalidRequest")
-    #expect(try client.ask(#"{"op":"ping"}"#)["Daemon"]?["Pid"]?.integer == 7)
-    #expect(fixture.service.requests == 3)
+    expect(bad.errorCode == "UnknownOperation" && bad["Id"]?.text == "a")
+    expect(try client.ask("no JSON").errorCode, equals: "InvalidRequest")
+    expect(try client.ask(#"{"op":"ping"}"#)["Daemon"]?["Pid"]?.integer, equals: 7)
+    expect(fixture.service.requests, equals: 3)
   }
 
   @Test func `ping says what the daemon offers`() throws {
     let reply = try ServiceFixture().ask(#"{"op":"ping"}"#)
-    #expect(reply["Protocol"]?.integer == 2)
+    expect(reply["Protocol"]?.integer, equals: 2)
     guard case .array(let operations)? = reply["Operations"],
       case .array(let features)? = reply["Features"]
-    else { return #expect(Bool(false), "\(reply)") }
-    #expect(operations.contains { $0.text == "get" } && operations.contains { $0.text == "ping" })
+    else { return expect(Bool(false), "\(reply)") }
+    expect(operations.contains { $0.text == "get" } && operations.contains { $0.text == "ping" })
     for feature in [
       "purpose", "status.limit", "status.after", "status.profiles", "status.listeners",
       "watch.challenge", "error.kind", "error.reason",
-    ] { #expect(features.contains { $0.text == feature }, "\(feature)") }
+    ] { expect(features.contains { $0.text == feature }, "\(feature)") }
   }
 
   // MARK: purpose
@@ -49,16 +50,16 @@ struct LineProtocolTests {
     for pid in [42, 43, 44] as [Int32] { _ = try fixture.connect(pid: pid).ask(line) }
     _ = try fixture.connect(pid: 45).ask("{}")
     let given = fixture.host.log.entries.filter { $0.message == "credentials given" }
-    #expect(
-      given.map { $0["purpose"] }
-        == ["nightly backup", "nightly backup", "nightly backup", nil])
+    expect(
+      given.map { $0["purpose"] },
+      equals: ["nightly backup", "nightly backup", "nightly backup", nil])
   }
 
   @Test(arguments: ["", String(repeating: "a", count: 129), "a\\nb", "caf\u{E9}"])
   func `a purpose is short and printable`(_ purpose: String) throws {
     let reply = try ServiceFixture().ask(#"{"op":"ping","id":1,"purpose":"\#(purpose)"}"#)
-    #expect(reply.errorCode == "InvalidRequest")
-    #expect(reply["Id"]?.integer == 1)
+    expect(reply.errorCode, equals: "InvalidRequest")
+    expect(reply["Id"]?.integer, equals: 1)
   }
 
   // MARK: The cache of parsed requests
@@ -67,10 +68,10 @@ struct LineProtocolTests {
     let fixture = try ServiceFixture()
     let line = #"{"op":"identity","profile":"default"}"#
     let span = Array(line.utf8)
-    #expect(fixture.service.parsedRequests.request(for: span.span) == nil)
+    expect(fixture.service.parsedRequests.request(for: span.span) == nil)
     _ = try fixture.ask(line)
-    #expect(fixture.service.parsedRequests.request(for: span.span) != nil)
-    #expect(try fixture.ask(line, uid: 1001).state == "signedOut")
+    expect(fixture.service.parsedRequests.request(for: span.span) != nil)
+    expect(try fixture.ask(line, uid: 1001).state, equals: "signedOut")
   }
 
   @Test func `a line with a secret or an id is not remembered`() throws {
@@ -81,7 +82,7 @@ struct LineProtocolTests {
     ]
     for line in lines {
       _ = try fixture.ask(line)
-      #expect(fixture.service.parsedRequests.request(for: Array(line.utf8).span) == nil)
+      expect(fixture.service.parsedRequests.request(for: Array(line.utf8).span) == nil)
     }
   }
 
@@ -92,11 +93,11 @@ struct LineProtocolTests {
     let client = fixture.connect()
     let first = try client.ask("{}")
     let second = try client.ask("{}")
-    #expect(client.client?.cachedAnswer != nil)
+    expect(client.client?.cachedAnswer != nil)
     let third = try client.ask("{}")
-    #expect(first == second && second == third)
-    #expect(fixture.host.http.requests.count == 2)
-    #expect(fixture.service.requests == 3)
+    expect(first == second && second == third)
+    expect(fixture.host.http.requests.count, equals: 2)
+    expect(fixture.service.requests, equals: 3)
   }
 
   @Test func `another client of the user may have the cached answer, another user may not`() throws
@@ -105,47 +106,47 @@ struct LineProtocolTests {
     let client = fixture.connect()
     let own = try (0..<2).map { _ in try client.ask("{}") }
     let next = fixture.connect(pid: 77)
-    #expect(next.client?.user.cachedAnswer != nil)
-    #expect(try next.ask("{}") == own[0])
+    expect(next.client?.user.cachedAnswer != nil)
+    expect(try next.ask("{}"), equals: own[0])
     let other = fixture.connect(uid: 1001)
-    #expect(other.client?.user.cachedAnswer == nil)
-    #expect(try other.ask("{}").accessKeyID != own[0].accessKeyID)
+    expect(other.client?.user.cachedAnswer == nil)
+    expect(try other.ask("{}").accessKeyID != own[0].accessKeyID)
   }
 
   @Test func `the cached answer ends when the refresh is due`() throws {
     let fixture = try ServiceFixture()
     let client = fixture.connect()
     let first = try client.ask("{}")
-    #expect(try client.ask("{}") == first)
+    expect(try client.ask("{}"), equals: first)
     fixture.host.upstreams.delays["token"] = .seconds(1)
     // In use, so it is renewed after half of its life, with 10 % of jitter.
     fixture.advance(by: .seconds(1981))
     let renewed = try client.ask("{}")
-    #expect(renewed.accessKeyID != nil && renewed != first)
+    expect(renewed.accessKeyID != nil && renewed != first)
   }
 
   @Test func `the cached answer ends with the decision that the client may have it`() throws {
     let fixture = try ServiceFixture(Configured.usual(profile: "allow_groups = mail"))
     fixture.host.queries.setGroups([8], of: 1000)
     let client = fixture.connect(groups: [8])
-    for _ in 0..<3 { #expect(try client.ask("{}").accessKeyID != nil) }
+    for _ in 0..<3 { expect(try client.ask("{}").accessKeyID != nil) }
     fixture.host.queries.setGroups([], of: 1000)
     // Only known when it is looked up anew.
-    #expect(try client.ask("{}").accessKeyID != nil)
+    expect(try client.ask("{}").accessKeyID != nil)
     fixture.advance(by: .seconds(60))
     // The first look-up that misses the group is not believed.
-    #expect(try client.ask("{}").accessKeyID != nil)
+    expect(try client.ask("{}").accessKeyID != nil)
     fixture.advance(by: UserDirectory.missingFor)
-    #expect(try client.ask("{}").errorCode == "AccessDenied")
+    expect(try client.ask("{}").errorCode, equals: "AccessDenied")
   }
 
   @Test func `an answer that rests on the client's groups serves this client alone`() throws {
     let fixture = try ServiceFixture(Configured.usual(profile: "allow_groups = mail"))
     fixture.host.queries.setGroups([8], of: 1000)
     let member = fixture.connect(groups: [8])
-    for _ in 0..<3 { #expect(try member.ask("{}").accessKeyID != nil) }
+    for _ in 0..<3 { expect(try member.ask("{}").accessKeyID != nil) }
     // A process of the same user that was started without the group.
-    #expect(try fixture.ask("{}").errorCode == "AccessDenied")
+    expect(try fixture.ask("{}").errorCode, equals: "AccessDenied")
   }
 
   @Test func `a cached answer is audited once for each process and each refresh`() throws {
@@ -153,14 +154,14 @@ struct LineProtocolTests {
     func given() -> Int { fixture.host.log.messages.count { $0 == "credentials given" } }
     let client = fixture.connect(pid: 50)
     for _ in 0..<5 { _ = try client.ask("{}") }
-    #expect(given() == 1)
+    expect(given(), equals: 1)
     let next = fixture.connect(pid: 51)
     for _ in 0..<5 { _ = try next.ask("{}") }
-    #expect(given() == 2)
+    expect(given(), equals: 2)
     fixture.advance(by: .seconds(60))
     _ = try client.ask(#"{"refresh":true}"#)
     for _ in 0..<5 { _ = try client.ask("{}") }
-    #expect(given() == 3)
+    expect(given(), equals: 3)
   }
 
   @Test func `a line of another form takes the long way to the same answer`() throws {
@@ -168,9 +169,9 @@ struct LineProtocolTests {
     let client = fixture.connect()
     let first = try client.ask("{}")
     _ = try client.ask("{}")
-    #expect(try client.ask(#"{"op":"get"}"#) == first)
+    expect(try client.ask(#"{"op":"get"}"#), equals: first)
     let withID = try client.ask(#"{"id":9}"#)
-    #expect(withID.accessKeyID == first.accessKeyID && withID["Id"]?.integer == 9)
-    #expect(try client.ask("{}") == first)
+    expect(withID.accessKeyID == first.accessKeyID && withID["Id"]?.integer == 9)
+    expect(try client.ask("{}"), equals: first)
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -38,8 +39,8 @@ final class MessageLimitTests {
       if reply["Challenge"]?["Step"]?.text == "code" {
         sent += 1
       } else {
-        #expect(reply.errorCode == "TooManyRequests")
-        #expect((reply["Error"]?["RetryAfter"]?.double ?? 0) > 0)
+        expect(reply.errorCode, equals: "TooManyRequests")
+        expect((reply["Error"]?["RetryAfter"]?.double ?? 0) > 0)
       }
       fixture.advance(by: .milliseconds(40))
     }
@@ -48,24 +49,25 @@ final class MessageLimitTests {
 
   @Test func aPasswordThatIsNotNeededChangesNothingAboutTheLimit() throws {
     let (fixture, pool) = try fixture("auth_flow = choice")
-    #expect(
-      try messages(fixture, pool, [Self.email]) { try fixture.ask(Self.login()) } == 5)
+    expect(
+      try messages(fixture, pool, [Self.email]) { try fixture.ask(Self.login()) }, equals: 5)
     fixture.advance(by: .seconds(600))
-    #expect(
-      try messages(fixture, pool, [Self.email]) { try fixture.ask(Self.login(password: false)) }
-        == 5)
+    expect(
+      try messages(fixture, pool, [Self.email]) { try fixture.ask(Self.login(password: false)) },
+      equals: 5)
   }
 
   @Test func codesAfterARightPasswordAreLimitedToo() throws {
     let (fixture, pool) = try fixture()
-    #expect(
-      try messages(fixture, pool, [Pool.verifier, Pool.sms]) { try fixture.ask(Self.login()) } == 5)
+    expect(
+      try messages(fixture, pool, [Pool.verifier, Pool.sms]) { try fixture.ask(Self.login()) },
+      equals: 5)
     // Another user of the host, and a code that an app shows.
     pool.answers = [Pool.verifier, Pool.sms]
-    #expect(try fixture.ask(Self.login(), uid: 1001).handle != nil)
+    expect(try fixture.ask(Self.login(), uid: 1001).handle != nil)
     fixture.advance(by: .seconds(600))
     let app = [Pool.verifier, Pool.challenge("SOFTWARE_TOKEN_MFA")]
-    #expect(try messages(fixture, pool, app) { try fixture.ask(Self.login()) } == 25)
+    expect(try messages(fixture, pool, app) { try fixture.ask(Self.login()) }, equals: 25)
   }
 
   @Test func addressesThatAClientTypesGetFewCodes() throws {
@@ -78,15 +80,15 @@ final class MessageLimitTests {
       guard asked.handle != nil else { return asked }
       return try fixture.ask(Self.answer(asked, #""answer":"b@example.com""#), uid: 1001)
     }
-    #expect(sent == 5)
+    expect(sent, equals: 5)
     // The question stays where the answer would send one more.
     for _ in 0..<5 {
       pool.answers = [Pool.verifier, Pool.sms]
       _ = try fixture.ask(Self.login("bob"), uid: 1000)
     }
-    #expect(
-      try fixture.ask(Self.answer(open, #""answer":"b@example.com""#)).errorCode
-        == "UnknownChallenge")
+    expect(
+      try fixture.ask(Self.answer(open, #""answer":"b@example.com""#)).errorCode,
+      equals: "UnknownChallenge")
   }
 
   @Test func anAnswerThatWouldSendOneMoreLeavesTheQuestion() throws {
@@ -102,15 +104,15 @@ final class MessageLimitTests {
     let open = try login("one")
     for _ in 0..<5 {
       pool.answers = [Pool.verifier, Pool.sms]
-      #expect(try login("two").handle != nil)
+      expect(try login("two").handle != nil)
     }
     let count = pool.requests.count
     let refused = try fixture.ask(Self.answer(open, #""choice":"SMS_MFA""#))
-    #expect(refused.errorCode == "TooManyRequests")
-    #expect(refused["Error"]?["Handle"]?.text == open.handle)
-    #expect(pool.requests.count == count)
+    expect(refused.errorCode, equals: "TooManyRequests")
+    expect(refused["Error"]?["Handle"]?.text, equals: open.handle)
+    expect(pool.requests.count, equals: count)
     pool.answers = [Pool.challenge("SOFTWARE_TOKEN_MFA")]
-    #expect(
+    expect(
       try fixture.ask(Self.answer(open, #""choice":"SOFTWARE_TOKEN_MFA""#)).handle != nil)
   }
 
@@ -125,7 +127,7 @@ final class MessageLimitTests {
         fixture.advance(by: .seconds(2))
       }
       let sent = pool.requests.count { $0.operation == "RespondToAuthChallenge" }
-      #expect((1...5).contains(sent), "\(leave ?? "left")")
+      expect((1...5).contains(sent), "\(leave ?? "left")")
     }
   }
 
@@ -133,10 +135,10 @@ final class MessageLimitTests {
     let (fixture, pool) = try fixture("auth_flow = custom")
     for _ in 0..<20 {
       let line = #"{"op":"login","username":"\#(String(repeating: "a", count: 129))"}"#
-      #expect(try fixture.ask(line).errorCode == "InvalidRequest")
+      expect(try fixture.ask(line).errorCode, equals: "InvalidRequest")
     }
     pool.answers = [Pool.challenge("CUSTOM_CHALLENGE")]
-    #expect(try fixture.ask(Self.login(password: false)).handle != nil)
+    expect(try fixture.ask(Self.login(password: false)).handle != nil)
   }
 
   // MARK: Other users
@@ -148,7 +150,7 @@ final class MessageLimitTests {
     let question = isCustom ? Pool.challenge("CUSTOM_CHALLENGE") : Self.email
     for uid: UInt32 in 1000..<1100 {
       pool.answers = backend.isEmpty ? [Pool.verifier, question] : [question]
-      #expect(try fixture.ask(Self.login(), uid: uid).handle != nil, "\(uid)")
+      expect(try fixture.ask(Self.login(), uid: uid).handle != nil, "\(uid)")
     }
   }
 
@@ -159,12 +161,12 @@ final class MessageLimitTests {
       _ = try fixture.ask(Self.login(), uid: uid)
     }
     pool.answers = [Self.email]
-    #expect(try fixture.ask(Self.login(), uid: 1000).errorCode == "TooManyRequests")
+    expect(try fixture.ask(Self.login(), uid: 1000).errorCode, equals: "TooManyRequests")
     pool.answers = [Self.email]
-    #expect(try fixture.ask(Self.login(), uid: 1100).handle != nil)
+    expect(try fixture.ask(Self.login(), uid: 1100).handle != nil)
     fixture.advance(by: .seconds(60))
     pool.answers = [Self.email]
-    #expect(try fixture.ask(Self.login(), uid: 1000).handle != nil)
+    expect(try fixture.ask(Self.login(), uid: 1000).handle != nil)
   }
 
   // MARK: Second factors
@@ -176,11 +178,11 @@ final class MessageLimitTests {
       pool.answers = [Pool.verifier, Pool.sms, Pool.error("CodeMismatchException")]
       let asked = try fixture.ask(Self.login("alias\(uid)"), uid: uid)
       let reply = try fixture.ask(Self.answer(asked, #""code":"000000""#), uid: uid)
-      #expect(reply["Error"]?["Handle"]?.text == asked.handle)
+      expect(reply["Error"]?["Handle"]?.text, equals: asked.handle)
       if reply.errorCode == "SignInFailed" { tried += 1 }
     }
     // Some requests later the first pause is over.
-    #expect((10...12).contains(tried), "\(tried)")
+    expect((10...12).contains(tried), "\(tried)")
     // The code of somebody else, and the sign-in itself, are not held up.
     pool.answers = [
       Pool.challenge(
@@ -189,10 +191,11 @@ final class MessageLimitTests {
       Pool.sms, Pool.error("CodeMismatchException"),
     ]
     let asked = try fixture.ask(Self.login("bob"), uid: 1150)
-    #expect(
-      try fixture.ask(Self.answer(asked, #""code":"1""#), uid: 1150).errorCode == "SignInFailed")
+    expect(
+      try fixture.ask(Self.answer(asked, #""code":"1""#), uid: 1150).errorCode,
+      equals: "SignInFailed")
     pool.answers = [Pool.verifier, Pool.tokens(at: fixture.host.clock.wallTime)]
-    #expect(try fixture.ask(Self.login(), uid: 1151).state == "signedIn")
+    expect(try fixture.ask(Self.login(), uid: 1151).state, equals: "signedIn")
   }
 
   @Test func twoUidsTryNoSecondFactorAtOnce() throws {
@@ -204,13 +207,13 @@ final class MessageLimitTests {
     pool.answers = [.silence]
     let first = fixture.connect(uid: 1000)
     first.send(Self.answer(asked[0], #""code":"1""#))
-    #expect(
-      try fixture.ask(Self.answer(asked[1], #""code":"2""#), uid: 1001).errorCode
-        == "TooManyRequests")
+    expect(
+      try fixture.ask(Self.answer(asked[1], #""code":"2""#), uid: 1001).errorCode,
+      equals: "TooManyRequests")
     first.leave()
     pool.answers = [Pool.tokens(at: fixture.host.clock.wallTime)]
-    #expect(
-      try fixture.ask(Self.answer(asked[1], #""code":"2""#), uid: 1001).state == "signedIn")
+    expect(
+      try fixture.ask(Self.answer(asked[1], #""code":"2""#), uid: 1001).state, equals: "signedIn")
   }
 
   @Test func withoutThePasswordNobodyLocksAUserOut() throws {
@@ -219,7 +222,7 @@ final class MessageLimitTests {
       pool.answers = [Self.email, Pool.error("CodeMismatchException")]
       let asked = try fixture.ask(Self.login(password: false), uid: uid)
       let reply = try fixture.ask(Self.answer(asked, #""code":"0""#), uid: uid)
-      #expect(reply.errorCode == "SignInFailed", "\(uid)")
+      expect(reply.errorCode, equals: "SignInFailed", "\(uid)")
     }
   }
 
@@ -238,9 +241,9 @@ final class MessageLimitTests {
       reply = try fixture.ask(Self.answer(reply, #""answer":"1""#))
       fixture.advance(by: .seconds(30))
     }
-    #expect(reply.errorMessage?.contains("too many codes") == true, "\(reply)")
-    #expect(pool.requests.count { $0.operation == "RespondToAuthChallenge" } == 6)
+    expect(reply.errorMessage?.contains("too many codes") == true, "\(reply)")
+    expect(pool.requests.count { $0.operation == "RespondToAuthChallenge" }, equals: 6)
     // The question stays.
-    #expect(fixture.service.openSignIns == 1)
+    expect(fixture.service.openSignIns, equals: 1)
   }
 }

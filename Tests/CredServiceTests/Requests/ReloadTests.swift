@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -9,14 +10,14 @@ struct ReloadTests {
     let fixture = try ServiceFixture()
     let client = fixture.connect()
     let before = try client.ask("{}")
-    #expect(try client.ask("{}") == before)
+    expect(try client.ask("{}"), equals: before)
     let outcome = try fixture.reload(
       Configured.usual(daemon: "max_connections = 100") + Configured.profile("second"))
-    #expect((outcome.added, outcome.changed, outcome.removed) == (1, 0, 0))
-    #expect(try client.ask("{}") == before)
-    #expect(try fixture.ask() == before)
-    #expect(fixture.host.upstreams.calls("token") == 1)
-    #expect(try fixture.ask(#"{"profile":"second"}"#).accessKeyID != nil)
+    expect((outcome.added, outcome.changed, outcome.removed) == (1, 0, 0))
+    expect(try client.ask("{}"), equals: before)
+    expect(try fixture.ask(), equals: before)
+    expect(fixture.host.upstreams.calls("token"), equals: 1)
+    expect(try fixture.ask(#"{"profile":"second"}"#).accessKeyID != nil)
   }
 
   @Test func `a removed profile ends with its waiters and watchers`() throws {
@@ -24,44 +25,44 @@ struct ReloadTests {
     let fixture = try ServiceFixture(text + Configured.profile("gone"))
     let watcher = fixture.connect()
     let watch = try watcher.ask(#"{"op":"watch","profile":"gone"}"#)
-    #expect(watch["Event"]?.text == "state" && watch.state == "signedOut")
+    expect(watch["Event"]?.text == "state" && watch.state == "signedOut")
     let (waiter, signIn) = (fixture.connect(), fixture.connect())
     waiter.send(#"{"profile":"gone","wait":60,"id":3}"#)
     fixture.host.upstreams.delays["login"] = .seconds(1)
     signIn.send(
       #"{"op":"login","profile":"gone","username":"alice","password":"alice-password"}"#)
-    #expect(waiter.isWaiting && signIn.isWaiting)
-    #expect(try fixture.reload(text).removed == 1)
+    expect(waiter.isWaiting && signIn.isWaiting)
+    expect(try fixture.reload(text).removed, equals: 1)
     for client in [waiter, signIn, watcher] {
-      #expect(try client.next().errorCode == "UnknownProfile")
+      expect(try client.next().errorCode, equals: "UnknownProfile")
     }
-    #expect(waiter.replies.last?["Id"]?.integer == 3)
-    #expect(try fixture.ask(#"{"profile":"gone"}"#).errorCode == "UnknownProfile")
-    #expect(fixture.service.sessions.isEmpty && fixture.service.watchers.isEmpty)
+    expect(waiter.replies.last?["Id"]?.integer, equals: 3)
+    expect(try fixture.ask(#"{"profile":"gone"}"#).errorCode, equals: "UnknownProfile")
+    expect(fixture.service.sessions.isEmpty && fixture.service.watchers.isEmpty)
     // The call that was under way ends with no client left to tell.
     fixture.advance(by: .seconds(2))
-    #expect(fixture.upstream.callCount == 0)
-    #expect(waiter.hasReadAll && signIn.hasReadAll && watcher.hasReadAll)
+    expect(fixture.upstream.callCount, equals: 0)
+    expect(waiter.hasReadAll && signIn.hasReadAll && watcher.hasReadAll)
     // Another password may be tried at once.
     fixture.host.upstreams.delays = [:]
     let line = #"{"op":"login","username":"alice","password":"alice-password"}"#
-    #expect(try fixture.ask(line).state == "signedIn")
+    expect(try fixture.ask(line).state, equals: "signedIn")
   }
 
   @Test func `a client that is no longer allowed is refused at once`() throws {
     let fixture = try ServiceFixture()
     let client = fixture.connect()
-    for _ in 0..<2 { #expect(try client.ask("{}").accessKeyID != nil) }
+    for _ in 0..<2 { expect(try client.ask("{}").accessKeyID != nil) }
     let watcher = fixture.connect()
-    #expect(
-      try watcher.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text == "state")
+    expect(
+      try watcher.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text, equals: "state")
     try fixture.reload(Configured.usual(profile: "allow_users = 65533"))
-    #expect(try client.ask("{}").errorCode == "AccessDenied")
-    #expect(try watcher.next().errorCode == "AccessDenied")
+    expect(try client.ask("{}").errorCode, equals: "AccessDenied")
+    expect(try watcher.next().errorCode, equals: "AccessDenied")
     // Allowed again, the session is still there.
     try fixture.reload(Configured.usual())
-    #expect(try client.ask("{}").accessKeyID != nil)
-    #expect(fixture.host.upstreams.calls("token") == 1)
+    expect(try client.ask("{}").accessKeyID != nil)
+    expect(fixture.host.upstreams.calls("token"), equals: 1)
   }
 
   @Test func `a client that waits and is no longer allowed is refused, the others wait on`() throws
@@ -70,19 +71,19 @@ struct ReloadTests {
     let (alice, bob) = (fixture.connect(), fixture.connect(uid: 1001))
     for client in [alice, bob] { client.send(#"{"wait":120}"#) }
     try fixture.reload(Configured.password(profile: "allow_users = bob"))
-    #expect(try alice.next().errorCode == "AccessDenied")
-    #expect(bob.isWaiting && bob.replies.isEmpty)
+    expect(try alice.next().errorCode, equals: "AccessDenied")
+    expect(bob.isWaiting && bob.replies.isEmpty)
     let waiters = fixture.service.sessions.values.reduce(0) { $0 + $1.machine.waiterCount }
-    #expect(waiters == 1)
+    expect(waiters, equals: 1)
   }
 
   @Test func `a backend that is mended is used at once`() throws {
     let broken =
       Configured.http(url: "http://127.0.0.1/nothing-here") + Configured.profile("default")
     let fixture = try ServiceFixture(broken)
-    #expect(try fixture.ask(#"{"wait":3}"#).errorCode != nil)
+    expect(try fixture.ask(#"{"wait":3}"#).errorCode != nil)
     try fixture.reload(Configured.usual())
-    #expect(try fixture.ask(#"{"wait":3}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"wait":3}"#).accessKeyID != nil)
   }
 
   @Test func `a refresh under way across a reload serves its clients`() throws {
@@ -91,10 +92,10 @@ struct ReloadTests {
     let client = fixture.connect()
     client.send(#"{"wait":30}"#)
     try fixture.reload(Configured.usual() + Configured.profile("second"))
-    #expect(client.isWaiting)
+    expect(client.isWaiting)
     fixture.advance(by: .seconds(1))
-    #expect(try client.next().accessKeyID != nil)
-    #expect(fixture.host.upstreams.calls("token") == 1)
+    expect(try client.next().accessKeyID != nil)
+    expect(fixture.host.upstreams.calls("token"), equals: 1)
   }
 
   @Test func `a client that is looked up across a reload is decided by the new rules`() throws {
@@ -106,49 +107,50 @@ struct ReloadTests {
     try fixture.reload(
       Configured.http() + Configured.profile("default", identifier: "{user}", "allow_users = bob"))
     fixture.advance(by: .seconds(1))
-    #expect(try client.next().errorCode == "AccessDenied")
-    #expect(fixture.service.sessions.isEmpty)
+    expect(try client.next().errorCode, equals: "AccessDenied")
+    expect(fixture.service.sessions.isEmpty)
   }
 
   @Test func `a refused configuration is said to administrators alone`() throws {
     let fixture = try ServiceFixture()
     fixture.service.reloadProblem = "credd.conf:2: unknown key 'max_conections' and 1 more"
     let line = #"{"op":"status"}"#
-    #expect(
+    expect(
       try fixture.ask(line, uid: 0)["Daemon"]?["ReloadError"]?.text?.contains("1 more") == true)
-    #expect(try fixture.ask(line)["Daemon"]?["ReloadError"] == nil)
-    #expect(fixture.service.summary.text.contains("configuration not reloaded"))
+    expect(try fixture.ask(line)["Daemon"]?["ReloadError"] == nil)
+    expect(fixture.service.summary.text.contains("configuration not reloaded"))
     // Mended, the complaint is gone.
     try fixture.reload(Configured.usual())
-    #expect(try fixture.ask(line, uid: 0)["Daemon"]?["ReloadError"] == nil)
+    expect(try fixture.ask(line, uid: 0)["Daemon"]?["ReloadError"] == nil)
   }
 
   @Test func `credentials of a profile with another role are fetched anew`() throws {
     let role = "role_arn = arn:aws:iam::123456789012:role/"
     let fixture = try ServiceFixture(Configured.usual(profile: role + "one"))
     let before = try fixture.ask()
-    #expect(try fixture.reload(Configured.usual(profile: role + "two")).changed == 1)
+    expect(try fixture.reload(Configured.usual(profile: role + "two")).changed, equals: 1)
     let after = try fixture.ask()
-    #expect(after.accessKeyID != nil && after != before)
+    expect(after.accessKeyID != nil && after != before)
     let exchange = fixture.host.http.requests.last { $0.operation == "GetCredentialsForIdentity" }
-    #expect(exchange?.json?["CustomRoleArn"]?.text == "arn:aws:iam::123456789012:role/two")
+    expect(exchange?.json?["CustomRoleArn"]?.text, equals: "arn:aws:iam::123456789012:role/two")
   }
 
   @Test func `who could use a profile is told what became of it`() throws {
     let closed = Configured.profile("other", "allow_users = carol")
     let fixture = try ServiceFixture(Configured.usual() + closed)
-    #expect(try fixture.ask().accessKeyID != nil)
+    expect(try fixture.ask().accessKeyID != nil)
     try fixture.reload(Configured.usual(profile: "allow_users = carol") + closed)
     let withdrawn = try fixture.ask()
-    #expect(withdrawn.errorCode == "AccessDenied")
-    #expect(
+    expect(withdrawn.errorCode, equals: "AccessDenied")
+    expect(
       withdrawn.errorMessage?.hasPrefix("profile 'default' is no longer available to you: ") == true
     )
     try fixture.reload(Configured.http() + closed)
-    #expect(
-      try fixture.ask().errorMessage == "profile 'default' was removed from the configuration")
+    expect(
+      try fixture.ask().errorMessage, equals: "profile 'default' was removed from the configuration"
+    )
     // Another user learns neither.
     let stranger = try fixture.ask(uid: 1001).errorMessage
-    #expect(stranger == "profile 'default' is not available to you")
+    expect(stranger, equals: "profile 'default' is not available to you")
   }
 }

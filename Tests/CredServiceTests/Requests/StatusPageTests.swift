@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -47,23 +48,23 @@ struct StatusPageTests {
     let all = (1...30).flatMap { uid in names.map { "\(uid)/\($0)" } }
     for limit in [1, 7, 149, 150, 151, 1000] {
       let found = try pages(fixture, uid: 0, #""all":true,"limit":\#(limit)"#)
-      #expect(found.flatMap(\.self) == all, "\(limit)")
-      #expect(found.dropLast().allSatisfy { $0.count == limit }, "\(limit)")
-      #expect(found.count == (150 + limit - 1) / limit, "\(limit)")
+      expect(found.flatMap(\.self), equals: all, "\(limit)")
+      expect(found.dropLast().allSatisfy { $0.count == limit }, "\(limit)")
+      expect(found.count, equals: (150 + limit - 1) / limit, "\(limit)")
     }
     // Without a limit as before: all of them in one reply.
-    #expect(try pages(fixture, uid: 0, #""all":true"#) == [all])
+    expect(try pages(fixture, uid: 0, #""all":true"#), equals: [all])
   }
 
   @Test func aUsersPagesHoldNobodyElsesSessions() throws {
     let fixture = try fixture(users: 30)
     let own = names.map { "17/\($0)" }
-    #expect(try pages(fixture, uid: 17, #""limit":2"#).flatMap(\.self) == own)
+    expect(try pages(fixture, uid: 17, #""limit":2"#).flatMap(\.self), equals: own)
     // A place of somebody else's leads to one's own, or to none.
     for (after, expected) in [("1/p3", own), ("17/p2", ["17/p3", "17/p4"]), ("18/p0", [])] {
       let reply = try fixture.ask(#"{"op":"status","after":"\#(after)"}"#, uid: 17)
-      #expect(sessions(reply) == expected, "\(after)")
-      #expect(reply["Next"] == nil)
+      expect(sessions(reply), equals: expected, "\(after)")
+      expect(reply["Next"] == nil)
     }
   }
 
@@ -75,10 +76,10 @@ struct StatusPageTests {
       if page == 3 { _ = try fixture.ask(#"{"op":"identity","profile":"p0"}"#, uid: 99) }
     }
     let flat = found.flatMap(\.self)
-    #expect(Set(flat).count == flat.count)
-    #expect(flat == flat.sorted { place($0) < place($1) })
-    #expect(flat.contains("99/p0"))
-    #expect(Set((3...10).map { "\($0)/p0" }).isSubset(of: flat))
+    expect(Set(flat).count, equals: flat.count)
+    expect(flat, equals: flat.sorted { place($0) < place($1) })
+    expect(flat.contains("99/p0"))
+    expect(Set((3...10).map { "\($0)/p0" }).isSubset(of: flat))
   }
 
   private func place(_ text: String) -> SessionKey {
@@ -89,11 +90,11 @@ struct StatusPageTests {
   @Test func aPageStaysBelowAMegabyte() throws {
     let fixture = try fixture(users: 400)
     let reply = try fixture.ask(#"{"op":"status","all":true,"limit":1000}"#, uid: 0)
-    #expect(reply["Sessions"]?.count == 1000)
-    #expect(reply.text.utf8.count < 1 << 20)
+    expect(reply["Sessions"]?.count, equals: 1000)
+    expect(reply.text.utf8.count < 1 << 20)
     let plain = try fixture.ask(#"{"op":"status","all":true}"#, uid: 0)
-    #expect(plain["Sessions"]?.count == Limits.Line.standardStatusPage)
-    #expect(plain["Next"]?.text != nil)
+    expect(plain["Sessions"]?.count, equals: Limits.Line.standardStatusPage)
+    expect(plain["Next"]?.text != nil)
   }
 
   @Test(arguments: [
@@ -104,6 +105,6 @@ struct StatusPageTests {
   func aWrongPlaceOrLimitIsRefused(_ keys: String) throws {
     let fixture = try fixture(users: 1)
     let reply = try fixture.ask(#"{"op":"status",\#(keys)}"#, uid: 1)
-    #expect(reply.errorCode == "InvalidRequest", "\(reply)")
+    expect(reply.errorCode, equals: "InvalidRequest", "\(reply)")
   }
 }

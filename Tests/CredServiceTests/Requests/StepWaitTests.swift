@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -19,7 +20,7 @@ final class StepWaitTests: ChallengeTesting {
     let (answering, waiting) = (fixture.connect(), fixture.connect())
     answering.send(Self.answer(handle))
     waiting.send(Self.wait(handle))
-    #expect(answering.hasReadAll && waiting.hasReadAll)
+    expect(answering.hasReadAll && waiting.hasReadAll)
     return (fixture, answering, waiting, handle)
   }
 
@@ -28,8 +29,8 @@ final class StepWaitTests: ChallengeTesting {
       Pool.tokens(at: $0.host.clock.wallTime, after: .seconds(1))
     }
     fixture.advance(by: .seconds(2))
-    #expect(try answering.next().state == "signedIn")
-    #expect(try waiting.next().state == "signedIn")
+    expect(try answering.next().state, equals: "signedIn")
+    expect(try waiting.next().state, equals: "signedIn")
   }
 
   @Test func theNextQuestionIsForBoth() throws {
@@ -38,8 +39,8 @@ final class StepWaitTests: ChallengeTesting {
     }
     fixture.advance(by: .seconds(2))
     let (one, other) = try (answering.next(), waiting.next())
-    #expect(one["Challenge"]?["Name"]?.text == "SOFTWARE_TOKEN_MFA")
-    #expect(one.handle == other.handle && one.handle != handle && one.handle != nil)
+    expect(one["Challenge"]?["Name"]?.text, equals: "SOFTWARE_TOKEN_MFA")
+    expect(one.handle == other.handle && one.handle != handle && one.handle != nil)
   }
 
   @Test func aWrongAnswerLeavesTheQuestion() throws {
@@ -47,16 +48,16 @@ final class StepWaitTests: ChallengeTesting {
       .reply(400, #"{"__type":"CodeMismatchException"}"#, after: .seconds(1))
     }
     fixture.advance(by: .seconds(2))
-    #expect(try answering.next().errorCode == "SignInFailed")
-    #expect(try waiting.next().handle == handle)
+    expect(try answering.next().errorCode, equals: "SignInFailed")
+    expect(try waiting.next().handle, equals: handle)
   }
 
   @Test func aSignInThatEndsEndsTheWait() throws {
     let (fixture, answering, waiting, handle) = try step { _ in .silence }
     _ = try fixture.ask(#"{"op":"respond","handle":"\#(handle)","cancel":true}"#)
-    #expect(try answering.next().errorCode == "SignInFailed")
-    #expect(try waiting.next().errorCode == "UnknownChallenge")
-    #expect(fixture.service.openSignIns == 0)
+    expect(try answering.next().errorCode, equals: "SignInFailed")
+    expect(try waiting.next().errorCode, equals: "UnknownChallenge")
+    expect(fixture.service.openSignIns, equals: 0)
   }
 
   @Test func aWaitEndsInItsTime() throws {
@@ -67,10 +68,10 @@ final class StepWaitTests: ChallengeTesting {
     answering.send(Self.answer(handle))
     waiting.send(Self.wait(handle, 1))
     fixture.advance(by: .milliseconds(1100))
-    #expect(try waiting.next().errorCode == "TooManyRequests")
-    #expect(answering.hasReadAll)
+    expect(try waiting.next().errorCode, equals: "TooManyRequests")
+    expect(answering.hasReadAll)
     // Without a wait there is none.
-    #expect(try fixture.ask(Self.wait(handle, 0)).errorCode == "TooManyRequests")
+    expect(try fixture.ask(Self.wait(handle, 0)).errorCode, equals: "TooManyRequests")
   }
 
   @Test func aWaiterThatLeavesGetsNothingLater() throws {
@@ -79,12 +80,12 @@ final class StepWaitTests: ChallengeTesting {
     }
     waiting.leave()
     fixture.advance(by: .seconds(2))
-    #expect(try answering.next().state == "signedIn")
-    #expect(waiting.hasReadAll)
+    expect(try answering.next().state, equals: "signedIn")
+    expect(waiting.hasReadAll)
   }
 
   @Test func anotherUserDoesNotWait() throws {
     let (fixture, _, _, handle) = try step { _ in .silence }
-    #expect(try fixture.ask(Self.wait(handle), uid: 1001).errorCode == "UnknownChallenge")
+    expect(try fixture.ask(Self.wait(handle), uid: 1001).errorCode, equals: "UnknownChallenge")
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -12,7 +13,7 @@ struct WaitingTests {
   private func waiting(_ fixture: ServiceFixture, _ line: String = #"{"wait":120}"#) -> TestClient {
     let client = fixture.connect()
     client.send(line)
-    #expect(client.isWaiting && client.replies.isEmpty)
+    expect(client.isWaiting && client.replies.isEmpty)
     return client
   }
 
@@ -24,19 +25,19 @@ struct WaitingTests {
     let fixture = try fixture()
     let clients = (1...10).map { _ in waiting(fixture) }
     let token = waiting(fixture, #"{"op":"token","wait":120}"#)
-    #expect(try waiters(fixture) == 11)
+    expect(try waiters(fixture), equals: 11)
     // A sign-in that fails answers none of them.
     let refused = try fixture.ask(Self.login.replacing("alice-p", with: "no-p"))
-    #expect(refused.errorCode == "SignInFailed")
-    #expect(try waiters(fixture) == 11)
-    #expect(try fixture.ask(Self.login).state == "signedIn")
+    expect(refused.errorCode, equals: "SignInFailed")
+    expect(try waiters(fixture), equals: 11)
+    expect(try fixture.ask(Self.login).state, equals: "signedIn")
     let replies = try clients.map { try $0.next() }
-    #expect(replies[0].accessKeyID != nil)
-    #expect(replies.allSatisfy { $0 == replies[0] })
+    expect(replies[0].accessKeyID != nil)
+    expect(replies.allSatisfy { $0 == replies[0] })
     let identity = try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]
-    #expect(try token.next()["IdentityId"] == identity)
-    #expect(fixture.host.upstreams.calls("token") == 1)
-    #expect(fixture.host.upstreams.calls("GetCredentialsForIdentity") == 1)
+    expect(try token.next()["IdentityId"], equals: identity)
+    expect(fixture.host.upstreams.calls("token"), equals: 1)
+    expect(fixture.host.upstreams.calls("GetCredentialsForIdentity"), equals: 1)
   }
 
   @Test func `a sign-in answers them with its error, too`() throws {
@@ -47,26 +48,26 @@ struct WaitingTests {
       #"{"__type":"InvalidIdentityPoolConfigurationException","message":"Check assigned IAM roles for this pool."}"#
     )
     // The password is good; the pool is not.
-    #expect(try fixture.ask(Self.login).errorCode == "PoolMisconfigured")
-    #expect(try client.next().errorCode == "PoolMisconfigured")
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedIn")
+    expect(try fixture.ask(Self.login).errorCode, equals: "PoolMisconfigured")
+    expect(try client.next().errorCode, equals: "PoolMisconfigured")
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
     fixture.host.upstreams.faults = [:]
     fixture.advance(by: .seconds(6))
-    #expect(try fixture.ask().accessKeyID != nil)
+    expect(try fixture.ask().accessKeyID != nil)
   }
 
   @Test func `release ends the wait`() throws {
     let fixture = try fixture()
     let clients = (1...3).map { _ in waiting(fixture) }
     let line = #"{"op":"release"}"#
-    #expect(try fixture.ask(line)["Released"]?.integer == 3)
-    for client in clients { #expect(try client.next().errorCode == "SignInRequired") }
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
-    #expect(try fixture.ask(line)["Released"]?.integer == 0)
+    expect(try fixture.ask(line)["Released"]?.integer, equals: 3)
+    for client in clients { expect(try client.next().errorCode, equals: "SignInRequired") }
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
+    expect(try fixture.ask(line)["Released"]?.integer, equals: 0)
     // The clients were released; the next one may wait again.
     let next = waiting(fixture)
     _ = try fixture.ask(Self.login)
-    #expect(try next.next().accessKeyID != nil)
+    expect(try next.next().accessKeyID != nil)
   }
 
   @Test func `no client waits longer than it asked`() throws {
@@ -76,23 +77,23 @@ struct WaitingTests {
     let start = fixture.now
     client.send(#"{"wait":0.5}"#)
     fixture.advance(by: .milliseconds(499))
-    #expect(client.hasReadAll)
+    expect(client.hasReadAll)
     fixture.advance(by: .milliseconds(1))
-    #expect(try client.next().errorCode == "SignInRequired")
-    #expect(fixture.now - start < .milliseconds(501))
-    #expect(try waiters(fixture) == 1)
+    expect(try client.next().errorCode, equals: "SignInRequired")
+    expect(fixture.now - start < .milliseconds(501))
+    expect(try waiters(fixture), equals: 1)
     _ = try fixture.ask(Self.login)
-    #expect(try patient.next().accessKeyID != nil)
+    expect(try patient.next().accessKeyID != nil)
   }
 
   @Test func `a client that leaves disturbs no other`() throws {
     let fixture = try fixture()
     let (leaving, staying) = (waiting(fixture), waiting(fixture))
     leaving.leave()
-    #expect(try waiters(fixture) == 1)
+    expect(try waiters(fixture), equals: 1)
     _ = try fixture.ask(Self.login)
-    #expect(try staying.next().accessKeyID != nil)
-    #expect(leaving.replies.isEmpty)
+    expect(try staying.next().accessKeyID != nil)
+    expect(leaving.replies.isEmpty)
   }
 
   @Test func `a second password is not tried beside the first`() throws {
@@ -101,12 +102,12 @@ struct WaitingTests {
     let first = waiting(fixture, Self.login)
     let second = fixture.connect()
     second.send(Self.login.replacing("alice", with: "bob"))
-    #expect(try second.next().errorCode == "TooManyRequests")
+    expect(try second.next().errorCode, equals: "TooManyRequests")
     fixture.advance(by: .seconds(1))
-    #expect(try first.next().state == "signedIn")
-    #expect(fixture.host.upstreams.calls("login") == 1)
+    expect(try first.next().state, equals: "signedIn")
+    expect(fixture.host.upstreams.calls("login"), equals: 1)
     let callback = fixture.host.http.requests.last { $0.operation == "token" }
-    #expect(callback?.json?["DeveloperUserIdentifier"]?.text == "alice")
+    expect(callback?.json?["DeveloperUserIdentifier"]?.text, equals: "alice")
   }
 
   @Test func offlineSignsNoUserOut() throws {
@@ -117,16 +118,16 @@ struct WaitingTests {
       fixture.host.upstreams.faults[operation] = .failure(.reset)
     }
     fixture.advance(by: .seconds(60))
-    #expect(try fixture.ask(#"{"refresh":true,"wait":3}"#).errorCode != nil)
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedIn")
-    #expect(try fixture.ask() == before)
+    expect(try fixture.ask(#"{"refresh":true,"wait":3}"#).errorCode != nil)
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
+    expect(try fixture.ask(), equals: before)
     _ = try fixture.ask(#"{"op":"clear","what":"credentials"}"#)
-    #expect(try fixture.ask(#"{"wait":1}"#).errorCode != nil)
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedIn")
+    expect(try fixture.ask(#"{"wait":1}"#).errorCode != nil)
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
     fixture.host.upstreams.faults = [:]
     fixture.advance(by: .seconds(15))
-    #expect(try fixture.ask().accessKeyID != nil)
-    #expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"] == identity)
+    expect(try fixture.ask().accessKeyID != nil)
+    expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"], equals: identity)
   }
 
   // MARK: The end of the daemon
@@ -144,14 +145,14 @@ struct WaitingTests {
     let unknown = fixture.connect(uid: 4000)
     unknown.send(#"{"user":"somebody"}"#)
     fixture.service.dismissWaiters()
-    #expect(try get.next().errorCode == "ShuttingDown")
-    #expect(get.replies.last?["Id"]?.integer == 5)
-    #expect(try signIn.next().errorCode == "ShuttingDown")
-    #expect(watcher.hasReadAll)
-    #expect([get, signIn, unknown].allSatisfy { !$0.isWaiting })
+    expect(try get.next().errorCode, equals: "ShuttingDown")
+    expect(get.replies.last?["Id"]?.integer, equals: 5)
+    expect(try signIn.next().errorCode, equals: "ShuttingDown")
+    expect(watcher.hasReadAll)
+    expect([get, signIn, unknown].allSatisfy { !$0.isWaiting })
     fixture.service.dismissWaiters()
     fixture.advance(by: .seconds(300))
-    #expect(get.replies.count == 1 && signIn.replies.count == 1 && unknown.replies.count == 1)
+    expect(get.replies.count == 1 && signIn.replies.count == 1 && unknown.replies.count == 1)
   }
 
   @Test func `a client that asks after the dismissal is served until the end`() throws {
@@ -160,10 +161,10 @@ struct WaitingTests {
     let client = fixture.connect()
     client.send(#"{"wait":30}"#)
     fixture.service.dismissWaiters()
-    #expect(try client.next().errorCode == "ShuttingDown")
+    expect(try client.next().errorCode, equals: "ShuttingDown")
     client.send(#"{"wait":30}"#)
     fixture.advance(by: .seconds(1))
-    #expect(try client.next().accessKeyID != nil)
-    #expect(client.hasReadAll)
+    expect(try client.next().accessKeyID != nil)
+    expect(client.hasReadAll)
   }
 }

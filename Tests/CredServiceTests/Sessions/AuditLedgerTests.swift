@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -14,28 +15,28 @@ struct AuditLedgerTests {
   }
 
   @Test mutating func `a process is new once for each issue of credentials`() {
-    #expect(isNew(1) == true)
-    #expect(isNew(1) == false)
-    #expect(isNew(2) == true)
+    expect(isNew(1) == true)
+    expect(isNew(1) == false)
+    expect(isNew(2) == true)
     ledger.begin()
-    #expect(isNew(1) == true)
+    expect(isNew(1) == true)
   }
 
   @Test mutating func `a pid that was given anew is another process`() {
-    #expect(isNew(1, at: 10, began: 5) == true)
-    #expect(isNew(1, at: 100, began: 5) == false)
-    #expect(isNew(1, at: 500, began: 200) == true)
-    #expect(isNew(1, at: 900, began: 200) == false)
-    #expect(isNew(1, at: 2000, began: nil) == true)
+    expect(isNew(1, at: 10, began: 5) == true)
+    expect(isNew(1, at: 100, began: 5) == false)
+    expect(isNew(1, at: 500, began: 200) == true)
+    expect(isNew(1, at: 900, began: 200) == false)
+    expect(isNew(1, at: 2000, began: nil) == true)
   }
 
   @Test mutating func `processes without a number are told apart by nothing`() {
-    #expect(isNew(0) == true)
-    #expect(isNew(0) == true)
+    expect(isNew(0) == true)
+    expect(isNew(0) == true)
   }
 
   @Test mutating func `it stays small`() {
-    for pid in 1...100_000 as ClosedRange<Int32> { #expect(isNew(pid) == true) }
-    #expect(isNew(100_000) == false)
+    for pid in 1...100_000 as ClosedRange<Int32> { expect(isNew(pid) == true) }
+    expect(isNew(100_000) == false)
   }
 }

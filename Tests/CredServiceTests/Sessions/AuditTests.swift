@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -17,8 +18,8 @@ struct AuditTests {
     _ = try client.ask(#"{"op":"login","username":"alice","password":"no"}"#)
     _ = try client.ask(#"{"op":"login","username":"alice","password":"alice-password"}"#)
     let key = try #require(try client.ask("{}").accessKeyID)
-    #expect(try fixture.ask(#"{"user":"alice"}"#, uid: 0).accessKeyID == key)
-    #expect(try fixture.ask(#"{"user":"alice"}"#, uid: 1001).errorCode == "AccessDenied")
+    expect(try fixture.ask(#"{"user":"alice"}"#, uid: 0).accessKeyID, equals: key)
+    expect(try fixture.ask(#"{"user":"alice"}"#, uid: 1001).errorCode, equals: "AccessDenied")
     fixture.host.upstreams.replaceIdentity(of: "alice")
     _ = try client.ask(#"{"op":"clear","what":"credentials"}"#)
     _ = try client.ask(#"{"refresh":true}"#)
@@ -28,20 +29,20 @@ struct AuditTests {
       .impersonated, .accessRefused, .signedOut,
     ] {
       let found = entries(fixture, event)
-      #expect(!found.isEmpty, "\(event)")
-      #expect(found.allSatisfy { $0["profile"] == "default" && $0["uid"] != nil })
+      expect(!found.isEmpty, "\(event)")
+      expect(found.allSatisfy { $0["profile"] == "default" && $0["uid"] != nil })
     }
     for event in [JournalEvent.signInRefused, .signedIn, .signedOut] {
       let entry = try #require(entries(fixture, event).first)
-      #expect(entry["pid"] == "70" && entry["unit"] == "billing.service", "\(event)")
-      #expect(entry["uid"] == "1000" && entry["means"] == "password", "\(event)")
+      expect(entry["pid"] == "70" && entry["unit"] == "billing.service", "\(event)")
+      expect(entry["uid"] == "1000" && entry["means"] == "password", "\(event)")
     }
     let given = try #require(entries(fixture, .impersonated).first)
-    #expect(given["uid"] == "0" && given["for_uid"] == "1000")
-    #expect(given["access_key_id"] == key)
-    #expect(entries(fixture, .accessRefused).first?["for_user"] == "alice")
-    #expect(entries(fixture, .credentialsRefreshed).first?["access_key_id"] == key)
-    #expect(entries(fixture, .credentialsGiven).allSatisfy { $0["uid"] == "1000" })
+    expect(given["uid"] == "0" && given["for_uid"] == "1000")
+    expect(given["access_key_id"], equals: key)
+    expect(entries(fixture, .accessRefused).first?["for_user"], equals: "alice")
+    expect(entries(fixture, .credentialsRefreshed).first?["access_key_id"], equals: key)
+    expect(entries(fixture, .credentialsGiven).allSatisfy { $0["uid"] == "1000" })
   }
 
   @Test func `an account that was asked for is recorded, with who asked and as whom`() throws {
@@ -59,13 +60,13 @@ struct AuditTests {
       fixture.advance(by: .seconds(1))
     }
     let found = entries(fixture, .accountAction)
-    #expect(found.map { $0["code"] } == ["AccountRefused", nil])
+    expect(found.map { $0["code"] }, equals: ["AccountRefused", nil])
     for entry in found {
-      #expect(entry["profile"] == "default" && entry["uid"] == "1000" && entry["user"] == "alice")
-      #expect(entry["pid"] == "70" && entry["unit"] == "billing.service")
-      #expect(entry["action"] == "sign-up" && entry["username"] == "carol")
+      expect(entry["profile"] == "default" && entry["uid"] == "1000" && entry["user"] == "alice")
+      expect(entry["pid"] == "70" && entry["unit"] == "billing.service")
+      expect(entry["action"] == "sign-up" && entry["username"] == "carol")
     }
-    #expect(!fixture.host.log.entries.contains { "\($0)".contains("hush") })
+    expect(!fixture.host.log.entries.contains { "\($0)".contains("hush") })
   }
 
   @Test func `a sign-in at a provider says by which means`() throws {
@@ -76,16 +77,16 @@ struct AuditTests {
         #"{"op":"login","browser":{"redirect_uri":"http://127.0.0.1:4711/okta"}}"#)
       // What was not read as an answer is no sign-in.
       let stray = asked.response("response", "\"code=code-1&state=other\"")
-      #expect(try fixture.ask(stray).errorCode == "InvalidRequest")
-      #expect(entries(fixture, .signInRefused).isEmpty)
-      #expect(
+      expect(try fixture.ask(stray).errorCode, equals: "InvalidRequest")
+      expect(entries(fixture, .signInRefused).isEmpty)
+      expect(
         try fixture.ask(#"{"op":"metrics"}"#, uid: 0).text.contains("result=\\\"InvalidRequest")
           == false)
       var reply = try fixture.ask(
         asked.response("response", "\"\(provider.browse(asked))\""))
       if link { reply = try fixture.ask(reply.response("confirm", "true")) }
-      #expect(reply.state == "signedIn", "\(reply)")
-      #expect(entries(fixture, .signedIn).map { $0["means"] } == ["browser"])
+      expect(reply.state, equals: "signedIn", "\(reply)")
+      expect(entries(fixture, .signedIn).map { $0["means"] }, equals: ["browser"])
     }
     let fixture = try ServiceFixture(Configured.provider())
     let provider = FakeProvider(fixture)
@@ -93,25 +94,25 @@ struct AuditTests {
       #"{"op":"login","browser":{"redirect_uri":"http://127.0.0.1:4711/okta"}}"#)
     _ = try fixture.ask(
       wrong.response("response", "\"\(provider.browse(wrong, code: "wrong"))\""))
-    #expect(entries(fixture, .signInRefused).map { $0["means"] } == ["browser"])
+    expect(entries(fixture, .signInRefused).map { $0["means"] }, equals: ["browser"])
     let typed = try fixture.ask(#"{"op":"login","device":true}"#)
-    #expect(try fixture.ask(typed.waiting(60)).state == "signedIn")
-    #expect(entries(fixture, .signedIn).map { $0["means"] } == ["device"])
+    expect(try fixture.ask(typed.waiting(60)).state, equals: "signedIn")
+    expect(entries(fixture, .signedIn).map { $0["means"] }, equals: ["device"])
   }
 
   @Test func `what was brought is named, and not shown`() throws {
     let fixture = try ServiceFixture()
     _ = try fixture.ask(#"{"op":"login","logins":{"accounts.google.com":"hush-google"}}"#)
     let entry = try #require(entries(fixture, .signedIn).first { $0["means"] == "logins" })
-    #expect(entry["providers"] == "accounts.google.com")
-    #expect(!fixture.host.log.entries.contains { "\($0)".contains("hush") })
+    expect(entry["providers"], equals: "accounts.google.com")
+    expect(!fixture.host.log.entries.contains { "\($0)".contains("hush") })
   }
 
   @Test func `a sign-in that could not be judged is no refusal`() throws {
     let fixture = try ServiceFixture(Configured.password())
     fixture.host.upstreams.faults["login"] = .status(503)
     _ = try fixture.ask(#"{"op":"login","username":"alice","password":"alice-password"}"#)
-    #expect(entries(fixture, .signInRefused).isEmpty && entries(fixture, .signedIn).isEmpty)
+    expect(entries(fixture, .signInRefused).isEmpty && entries(fixture, .signedIn).isEmpty)
   }
 
   @Test func `guesses that are not even tried are in the audit, and do not fill it`() throws {
@@ -119,8 +120,8 @@ struct AuditTests {
     for _ in 0..<100 {
       _ = try fixture.ask(#"{"op":"login","username":"alice","password":"no"}"#)
     }
-    #expect((5...60).contains(entries(fixture, .signInRefused).count))
-    #expect(entries(fixture, .signInRefused).contains { $0["code"] == "TooManyRequests" })
+    expect((5...60).contains(entries(fixture, .signInRefused).count))
+    expect(entries(fixture, .signInRefused).contains { $0["code"] == "TooManyRequests" })
   }
 
   // MARK: Nobody waits for the end
@@ -140,16 +141,16 @@ struct AuditTests {
     let password = isRight ? "alice-password" : "no"
     client.send(#"{"op":"login","username":"alice","password":"\#(password)"}"#)
     client.leave()
-    #expect(signIns(fixture, .signedIn).isEmpty && signIns(fixture, .signInRefused).isEmpty)
+    expect(signIns(fixture, .signedIn).isEmpty && signIns(fixture, .signInRefused).isEmpty)
     fixture.advance(by: .seconds(1))
     let found = signIns(fixture, isRight ? .signedIn : .signInRefused)
-    #expect(found.count == 1 && signIns(fixture, isRight ? .signInRefused : .signedIn).isEmpty)
+    expect(found.count == 1 && signIns(fixture, isRight ? .signInRefused : .signedIn).isEmpty)
     let entry = try #require(found.first)
-    #expect(entry["means"] == "password" && entry["username"] == "alice")
-    #expect(entry["uid"] == "1000" && entry["pid"] == "70" && entry["unit"] == "billing.service")
-    #expect((entry["identity"] != nil) == isRight)
-    #expect(entry["code"] == (isRight ? nil : "SignInFailed"))
-    #expect(fixture.service.sessions.values.allSatisfy { $0.signInAskers.isEmpty })
+    expect(entry["means"] == "password" && entry["username"] == "alice")
+    expect(entry["uid"] == "1000" && entry["pid"] == "70" && entry["unit"] == "billing.service")
+    expect((entry["identity"] != nil), equals: isRight)
+    expect(entry["code"], equals: (isRight ? nil : "SignInFailed"))
+    expect(fixture.service.sessions.values.allSatisfy { $0.signInAskers.isEmpty })
   }
 
   /// Its client has been told that it takes too long, and asks something else meanwhile.
@@ -160,14 +161,14 @@ struct AuditTests {
     let client = fixture.connect(pid: 70)
     client.send(#"{"op":"login","username":"alice","password":"alice-password"}"#)
     fixture.advance(by: .seconds(30))
-    #expect(try client.next().errorCode == "Timeout")
+    expect(try client.next().errorCode, equals: "Timeout")
     client.send(#"{"op":"get","wait":60}"#)
-    #expect(client.isWaiting && signIns(fixture, .signedIn).isEmpty)
+    expect(client.isWaiting && signIns(fixture, .signedIn).isEmpty)
     fixture.advance(by: .seconds(5))
-    #expect(try client.next().accessKeyID != nil)
+    expect(try client.next().accessKeyID != nil)
     let entry = try #require(signIns(fixture, .signedIn).first)
-    #expect(entry["pid"] == "70" && entry["username"] == "alice" && entry["means"] == "password")
-    #expect(signIns(fixture, .signInRefused).isEmpty && signIns(fixture, .signedIn).count == 1)
+    expect(entry["pid"] == "70" && entry["username"] == "alice" && entry["means"] == "password")
+    expect(signIns(fixture, .signInRefused).isEmpty && signIns(fixture, .signedIn).count == 1)
   }
 
   /// It counts as a wrong password: who guesses could leave before each answer.
@@ -179,9 +180,9 @@ struct AuditTests {
     client.leave()
     fixture.advance(by: .seconds(5))
     let entry = try #require(signIns(fixture, .signInRefused).first)
-    #expect(entry["means"] == "userPool" && entry["code"] == "SignInFailed")
-    #expect(entry["username"] == "alice" && entry["uid"] == "1000")
-    #expect(signIns(fixture, .signedIn).isEmpty)
+    expect(entry["means"] == "userPool" && entry["code"] == "SignInFailed")
+    expect(entry["username"] == "alice" && entry["uid"] == "1000")
+    expect(signIns(fixture, .signedIn).isEmpty)
   }
 
   /// Only the backend's answer says whether the user is linked.
@@ -197,11 +198,11 @@ struct AuditTests {
     client.leave()
     host.fixture.advance(by: .seconds(30))
     let new = signIns(host.fixture, .signedIn).dropFirst(former)
-    #expect(new.count == (isRefused ? 0 : 1) && new.allSatisfy { $0["means"] == "device" })
+    expect(new.count == (isRefused ? 0 : 1) && new.allSatisfy { $0["means"] == "device" })
     let refused = signIns(host.fixture, .signInRefused)
-    #expect(refused.map { $0["means"] } == (isRefused ? ["device"] : []))
+    expect(refused.map { $0["means"] }, equals: (isRefused ? ["device"] : []))
     for entry in Array(new) + refused {
-      #expect(entry["username"] == "alice" && entry["uid"] == "1000" && entry["pid"] == "42")
+      expect(entry["username"] == "alice" && entry["uid"] == "1000" && entry["pid"] == "42")
     }
   }
 }

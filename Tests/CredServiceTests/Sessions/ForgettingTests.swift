@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -20,23 +21,23 @@ struct ForgettingTests {
     let watcher = fixture.connect()
     watcher.send(#"{"op":"watch"}"#)
     let identity = try fixture.ask(#"{"op":"token"}"#)["IdentityId"]?.text
-    #expect(try fixture.ask().accessKeyID != nil)
-    #expect(fixture.host.store.records.count == 1)
+    expect(try fixture.ask().accessKeyID != nil)
+    expect(fixture.host.store.records.count, equals: 1)
     advance(fixture, days: 8)
-    #expect(fixture.service.sessions.count == 1)
+    expect(fixture.service.sessions.count, equals: 1)
     advance(fixture, days: 3)
-    #expect(fixture.service.sessions.isEmpty)
-    #expect(fixture.service.sessionOrder.count == 0)
-    #expect(fixture.host.store.records.isEmpty)
-    #expect(fixture.service.nextDue == nil)
-    #expect(watcher.replies.last?.state == "signedOut")
-    #expect(fixture.host.log.messages.contains("session forgotten: nobody used it"))
+    expect(fixture.service.sessions.isEmpty)
+    expect(fixture.service.sessionOrder.count, equals: 0)
+    expect(fixture.host.store.records.isEmpty)
+    expect(fixture.service.nextDue == nil)
+    expect(watcher.replies.last?.state, equals: "signedOut")
+    expect(fixture.host.log.messages.contains("session forgotten: nobody used it"))
     // The IdentityId on disk stays, and the backend gets it with the next callback.
-    #expect(fixture.host.store.identities.count == 1)
-    #expect(try fixture.ask().accessKeyID != nil)
-    #expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text == identity)
+    expect(fixture.host.store.identities.count, equals: 1)
+    expect(try fixture.ask().accessKeyID != nil)
+    expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text, equals: identity)
     let callback = fixture.host.http.requests.last { $0.operation == "token" }
-    #expect(callback?.json?["IdentityId"]?.text == identity)
+    expect(callback?.json?["IdentityId"]?.text, equals: identity)
   }
 
   /// A cached answer records nothing: the session is in use all the same.
@@ -48,11 +49,11 @@ struct ForgettingTests {
     let first = try client.ask("{}")
     for _ in 0..<(time == "8d" ? 2000 : 200) {
       fixture.advance(by: .seconds(600))
-      #expect(try client.ask("{}").accessKeyID != nil)
+      expect(try client.ask("{}").accessKeyID != nil)
     }
-    #expect(fixture.service.sessions.count == 1)
-    #expect(!fixture.host.log.messages.contains("session forgotten: nobody used it"))
-    #expect(first.accessKeyID != nil)
+    expect(fixture.service.sessions.count, equals: 1)
+    expect(!fixture.host.log.messages.contains("session forgotten: nobody used it"))
+    expect(first.accessKeyID != nil)
   }
 
   @Test func aLoginIsAUse() throws {
@@ -61,7 +62,7 @@ struct ForgettingTests {
     advance(fixture, days: 8)
     _ = try fixture.ask(#"{"op":"login","username":"alice","password":"alice-password"}"#)
     advance(fixture, days: 7)
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedIn")
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
   }
 
   @Test func aClientThatWaitsKeepsItsSession() throws {
@@ -69,48 +70,48 @@ struct ForgettingTests {
     let client = fixture.connect()
     client.send(#"{"wait":300}"#)
     fixture.advance(by: .seconds(60))
-    #expect(client.isWaiting && fixture.service.sessions.count == 1)
+    expect(client.isWaiting && fixture.service.sessions.count == 1)
     _ = try fixture.ask(#"{"op":"login","username":"alice","password":"alice-password"}"#)
-    #expect(try client.next().accessKeyID != nil)
+    expect(try client.next().accessKeyID != nil)
     fixture.advance(by: .seconds(5))
-    #expect(fixture.service.sessions.isEmpty)
+    expect(fixture.service.sessions.isEmpty)
   }
 
   @Test func whoSignedOutStaysSignedOut() throws {
     let fixture = try ServiceFixture(Self.text("1h"))
-    #expect(try fixture.ask().accessKeyID != nil)
+    expect(try fixture.ask().accessKeyID != nil)
     _ = try fixture.ask(#"{"op":"logout"}"#)
     fixture.advance(by: .seconds(6000))
-    #expect(fixture.service.sessions.isEmpty)
-    #expect(fixture.host.store.records.count == 1)
-    #expect(try fixture.ask(#"{"wait":1}"#).errorCode == "SignInRequired")
-    #expect(fixture.host.upstreams.calls("token") == 1)
+    expect(fixture.service.sessions.isEmpty)
+    expect(fixture.host.store.records.count, equals: 1)
+    expect(try fixture.ask(#"{"wait":1}"#).errorCode, equals: "SignInRequired")
+    expect(fixture.host.upstreams.calls("token"), equals: 1)
     // Over a restart too, at once and much later.
     fixture.advance(by: .seconds(6000))
     try fixture.restart(Self.text("1h"))
-    #expect(try fixture.ask(#"{"wait":1}"#).errorCode == "SignInRequired")
+    expect(try fixture.ask(#"{"wait":1}"#).errorCode, equals: "SignInRequired")
     fixture.advance(by: Self.day)
     try fixture.restart(Self.text("1h"))
-    #expect(fixture.service.sessions.isEmpty)
-    #expect(try fixture.ask(#"{"wait":1}"#).errorCode == "SignInRequired")
+    expect(fixture.service.sessions.isEmpty)
+    expect(try fixture.ask(#"{"wait":1}"#).errorCode, equals: "SignInRequired")
     // A sign-in ends the mark.
-    #expect(try fixture.ask(#"{"op":"login"}"#).state == "signedIn")
+    expect(try fixture.ask(#"{"op":"login"}"#).state, equals: "signedIn")
     fixture.advance(by: .seconds(6000))
-    #expect(fixture.service.sessions.isEmpty)
-    #expect(try fixture.ask().accessKeyID != nil)
+    expect(fixture.service.sessions.isEmpty)
+    expect(try fixture.ask().accessKeyID != nil)
   }
 
   @Test func aMarkGoesWithItsProfile() throws {
     let second = Configured.profile("second", "forget_after = 1h")
     let fixture = try ServiceFixture(Self.text("1h") + second)
-    #expect(try fixture.ask(#"{"profile":"second"}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"profile":"second"}"#).accessKeyID != nil)
     _ = try fixture.ask(#"{"op":"logout","profile":"second"}"#)
     fixture.advance(by: .seconds(6000))
-    #expect(fixture.service.sessions.isEmpty && fixture.host.store.records.count == 1)
+    expect(fixture.service.sessions.isEmpty && fixture.host.store.records.count == 1)
     try fixture.reload(Self.text("1h"))
-    #expect(fixture.host.store.records.isEmpty && fixture.service.forgetting.signedOut.isEmpty)
+    expect(fixture.host.store.records.isEmpty && fixture.service.forgetting.signedOut.isEmpty)
     try fixture.reload(Self.text("1h") + second)
-    #expect(try fixture.ask(#"{"profile":"second"}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"profile":"second"}"#).accessKeyID != nil)
   }
 
   // MARK: Whoever still refers to a session that ended
@@ -119,34 +120,34 @@ struct ForgettingTests {
   private func forgotten(_ text: String = text("1s")) throws -> (ServiceFixture, TestClient) {
     let fixture = try ServiceFixture(text)
     let client = fixture.connect()
-    for _ in 0..<2 { #expect(try client.ask("{}").accessKeyID != nil) }
-    #expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
-    #expect(client.client?.cachedAnswer != nil)
+    for _ in 0..<2 { expect(try client.ask("{}").accessKeyID != nil) }
+    expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
+    expect(client.client?.cachedAnswer != nil)
     fixture.advance(by: .seconds(3))
-    #expect(fixture.service.sessions.isEmpty)
+    expect(fixture.service.sessions.isEmpty)
     return (fixture, client)
   }
 
   @Test func aCachedAnswerOfAForgottenSessionEndsWithIt() throws {
     let (fixture, client) = try forgotten()
     let ended = try #require(client.client?.cachedAnswer?.session)
-    #expect(ended.reply == nil && ended.machine.token == nil && ended.machine.identityID == nil)
+    expect(ended.reply == nil && ended.machine.token == nil && ended.machine.identityID == nil)
     let exchanges = fixture.host.upstreams.calls("GetCredentialsForIdentity")
-    #expect(try client.ask("{}").accessKeyID != nil)
-    #expect(fixture.service.sessions.count == 1)
-    #expect(fixture.host.upstreams.calls("GetCredentialsForIdentity") == exchanges + 1)
+    expect(try client.ask("{}").accessKeyID != nil)
+    expect(fixture.service.sessions.count, equals: 1)
+    expect(fixture.host.upstreams.calls("GetCredentialsForIdentity"), equals: exchanges + 1)
   }
 
   @Test func aLogoutAfterASessionWasForgottenHoldsOnEveryConnection() throws {
     let (fixture, client) = try forgotten()
     let other = fixture.connect()
-    #expect(try other.ask(#"{"op":"logout"}"#).state == "signedOut")
+    expect(try other.ask(#"{"op":"logout"}"#).state, equals: "signedOut")
     let stored = fixture.host.store.records
     for client in [client, other, fixture.connect()] {
       client.send("{}")
-      #expect(client.isWaiting && client.hasReadAll)
+      expect(client.isWaiting && client.hasReadAll)
     }
-    #expect(fixture.host.store.records == stored)
+    expect(fixture.host.store.records, equals: stored)
   }
 
   @Test func aForgottenSessionIsNeverRefreshed() throws {
@@ -154,18 +155,18 @@ struct ForgettingTests {
     fixture.host.upstreams.credentialLifetime = .seconds(20)
     fixture.host.upstreams.tokenLifetime = .seconds(5)
     let client = fixture.connect()
-    for _ in 0..<2 { #expect(try client.ask("{}").accessKeyID != nil) }
-    #expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
+    for _ in 0..<2 { expect(try client.ask("{}").accessKeyID != nil) }
+    expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
     fixture.advance(by: .milliseconds(2500))
-    #expect(fixture.service.sessions.isEmpty)
+    expect(fixture.service.sessions.isEmpty)
     fixture.host.upstreams.faults["token"] = .hang
     client.send("{}")
-    #expect(client.isWaiting)
+    expect(client.isWaiting)
     client.leave()
     let calls = fixture.host.upstreams.calls("token")
     fixture.advance(by: .seconds(60))
-    #expect(fixture.host.upstreams.calls("token") == calls)
-    #expect(fixture.service.sessions.isEmpty && fixture.service.nextDue == nil)
+    expect(fixture.host.upstreams.calls("token"), equals: calls)
+    expect(fixture.service.sessions.isEmpty && fixture.service.nextDue == nil)
   }
 
   @Test func anOutcomeThatComesAfterItsSessionIsDropped() throws {
@@ -176,31 +177,31 @@ struct ForgettingTests {
     let client = TestClient(
       service, fixture.host.clock, peer: Peer(uid: 1000, gid: 1000, pid: 42), groups: [1000])
     client.send("{}")
-    #expect(calls.completions.count == 1)
+    expect(calls.completions.count, equals: 1)
     _ = service.apply(try ServiceFixture.resolved(Configured.http()))
     fixture.host.settle()
-    #expect(service.sessions.isEmpty && client.replies.last?.errorCode == "UnknownProfile")
+    expect(service.sessions.isEmpty && client.replies.last?.errorCode == "UnknownProfile")
     for complete in calls.completions { complete(.fileToken(Secret("late"))) }
-    #expect(service.sessions.isEmpty && service.nextDue == nil)
+    expect(service.sessions.isEmpty && service.nextDue == nil)
   }
 
   // MARK: Restarts and reloads
 
   @Test func aRestartDropsWhatNobodyUsed() throws {
     let fixture = try ServiceFixture(Self.text("8d"))
-    #expect(try fixture.ask().accessKeyID != nil)
+    expect(try fixture.ask().accessKeyID != nil)
     fixture.host.clock.disarmAll()
     fixture.advance(by: .seconds(9 * 86_400))
     try fixture.restart(Self.text("8d"))
-    #expect(fixture.service.sessions.isEmpty && fixture.host.store.records.isEmpty)
+    expect(fixture.service.sessions.isEmpty && fixture.host.store.records.isEmpty)
   }
 
   @Test func aShorterTimeHoldsFromTheReloadOn() throws {
     let fixture = try ServiceFixture(Self.text("8d"))
-    #expect(try fixture.ask().accessKeyID != nil)
+    expect(try fixture.ask().accessKeyID != nil)
     try fixture.reload(Self.text("1h"))
     fixture.advance(by: .seconds(6000))
-    #expect(fixture.service.sessions.isEmpty)
+    expect(fixture.service.sessions.isEmpty)
   }
 
   /// However many sessions there are, a turn looks at few of them.
@@ -210,15 +211,15 @@ struct ForgettingTests {
       _ = try fixture.ask(#"{"op":"identity"}"#, uid: uid)
     }
     var before = fixture.service.sessions.count
-    #expect(before == 1000)
+    expect(before, equals: 1000)
     let end = fixture.now + .seconds(6000)
     while let next = fixture.host.clock.nextDeadline, next <= end {
       fixture.host.clock.advance(to: next)
       let left = fixture.service.sessions.count
-      #expect(before - left <= Forgetting.batch)
+      expect(before - left <= Forgetting.batch)
       before = left
     }
-    #expect(before == 0)
+    expect(before, equals: 0)
   }
 }
 

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -24,24 +25,24 @@ struct ProvenanceTests {
     let claims = "eyJhdWQiOiJ1cy1lYXN0LTE6OTk5OTk5OTktMjIyMi0zMzMzLTQ0NDQtNTU1NTU1NTU1NTU1In0"
     let reply = try fixture.ask(
       #"{"op":"login","identity_id":"\#(Self.victim)","token":"e30.\#(claims).c2ln"}"#)
-    #expect(reply.errorCode == "TokenRejected")
-    #expect(fixture.host.http.requests.isEmpty)
+    expect(reply.errorCode, equals: "TokenRejected")
+    expect(fixture.host.http.requests.isEmpty)
   }
 
   @Test func `an identity claimed while Cognito is away is refused and goes nowhere`() throws {
     let fixture = try ServiceFixture()
     fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .failure(.connect)
     let refused = try fixture.ask(Self.claim)
-    #expect(refused.errorCode == "CognitoUnavailable", "\(refused)")
-    #expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"] == nil)
+    expect(refused.errorCode, equals: "CognitoUnavailable", "\(refused)")
+    expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"] == nil)
     fixture.host.upstreams.faults["GetCredentialsForIdentity"] = nil
     fixture.advance(by: .seconds(60))
     let credentials = try fixture.ask(#"{"wait":60}"#)
-    #expect(credentials.accessKeyID != nil, "\(credentials)")
-    #expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text != Self.victim)
-    #expect(texts(fixture, "token").count >= 1)
-    #expect(texts(fixture, "token").allSatisfy { !$0.contains("IdentityId\":") })
-    #expect(
+    expect(credentials.accessKeyID != nil, "\(credentials)")
+    expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text != Self.victim)
+    expect(texts(fixture, "token").count >= 1)
+    expect(texts(fixture, "token").allSatisfy { !$0.contains("IdentityId\":") })
+    expect(
       fixture.host.store.identities.values.allSatisfy { $0.identityID.description != Self.victim })
   }
 
@@ -50,19 +51,19 @@ struct ProvenanceTests {
     fixture.host.upstreams.delays["GetCredentialsForIdentity"] = .seconds(1)
     let (claiming, other) = (fixture.connect(), fixture.connect())
     claiming.send(Self.claim)
-    #expect(claiming.isWaiting)
-    #expect(try other.ask(#"{"op":"identity"}"#)["IdentityId"] == nil)
-    #expect(try !other.ask(#"{"op":"status"}"#).text.contains(Self.victim))
+    expect(claiming.isWaiting)
+    expect(try other.ask(#"{"op":"identity"}"#)["IdentityId"] == nil)
+    expect(try !other.ask(#"{"op":"status"}"#).text.contains(Self.victim))
     fixture.advance(by: .seconds(2))
-    #expect(try claiming.next().state == "signedIn")
-    #expect(try other.ask(#"{"op":"identity"}"#)["IdentityId"]?.text == Self.victim)
+    expect(try claiming.next().state, equals: "signedIn")
+    expect(try other.ask(#"{"op":"identity"}"#)["IdentityId"]?.text, equals: Self.victim)
   }
 
   @Test func `an identity that Cognito accepted for a client's token reaches no backend`() throws {
     let fixture = try ServiceFixture(
       Configured.usual(backend: "logout_url = http://127.0.0.1/logout"))
-    #expect(try fixture.ask(Self.claim).state == "signedIn")
-    #expect(fixture.host.store.identities.isEmpty)
+    expect(try fixture.ask(Self.claim).state, equals: "signedIn")
+    expect(fixture.host.store.identities.isEmpty)
     // The token is refused later: the backend gives the next one.
     fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .status(
       400, #"{"__type":"NotAuthorizedException","message":"Invalid login token. Token expired"}"#,
@@ -71,18 +72,18 @@ struct ProvenanceTests {
     _ = try fixture.ask(#"{"refresh":true}"#)
     fixture.advance(by: .seconds(600))
     _ = try fixture.ask(#"{"refresh":true,"wait":60}"#)
-    #expect(try fixture.ask(#"{"op":"login"}"#).state == "signedIn")
-    #expect(texts(fixture, "token").count >= 2)
-    #expect(texts(fixture, "token").allSatisfy { !$0.contains(Self.victim) })
+    expect(try fixture.ask(#"{"op":"login"}"#).state, equals: "signedIn")
+    expect(texts(fixture, "token").count >= 2)
+    expect(texts(fixture, "token").allSatisfy { !$0.contains(Self.victim) })
   }
 
   @Test func `a global sign-out names no identity of a client's token`() throws {
     let fixture = try ServiceFixture(
       Configured.usual(backend: "logout_url = http://127.0.0.1/logout"))
-    #expect(try fixture.ask(Self.claim).state == "signedIn")
-    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).errorCode == nil)
-    #expect(texts(fixture, "logout").count == 1)
-    #expect(texts(fixture, "logout").allSatisfy { !$0.contains(Self.victim) })
+    expect(try fixture.ask(Self.claim).state, equals: "signedIn")
+    expect(try fixture.ask(#"{"op":"logout","global":true}"#).errorCode == nil)
+    expect(texts(fixture, "logout").count, equals: 1)
+    expect(texts(fixture, "logout").allSatisfy { !$0.contains(Self.victim) })
   }
 
   /// The backend would link it to its own user, who may be the same for all users of the host.
@@ -92,20 +93,20 @@ struct ProvenanceTests {
     let login =
       #"{"op":"login","logins":{"accounts.google.com":"e30.e30.c2ln"},"alone":true}"#
     let signedIn = try fixture.ask(login)
-    #expect(signedIn.state == "signedIn")
+    expect(signedIn.state, equals: "signedIn")
     let identity = try #require(signedIn["IdentityId"]?.text)
-    #expect(fixture.host.store.identities.isEmpty)
+    expect(fixture.host.store.identities.isEmpty)
     // A boot: only the file of IdentityIds stays.
     fixture.host.store.remove(SessionKey(uid: 1000, profile: "default"))
     try fixture.restart(text)
-    #expect(try fixture.ask(#"{"wait":60}"#).accessKeyID != nil)
-    #expect(texts(fixture, "token").count == 1)
-    #expect(texts(fixture, "token").allSatisfy { !$0.contains(identity) })
+    expect(try fixture.ask(#"{"wait":60}"#).accessKeyID != nil)
+    expect(texts(fixture, "token").count, equals: 1)
+    expect(texts(fixture, "token").allSatisfy { !$0.contains(identity) })
     // Nor when the user signs out everywhere.
-    #expect(try fixture.ask(login).state == "signedIn")
-    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).errorCode == nil)
-    #expect(texts(fixture, "logout").count == 1)
-    #expect(texts(fixture, "logout").allSatisfy { !$0.contains(identity) })
+    expect(try fixture.ask(login).state, equals: "signedIn")
+    expect(try fixture.ask(#"{"op":"logout","global":true}"#).errorCode == nil)
+    expect(texts(fixture, "logout").count, equals: 1)
+    expect(texts(fixture, "logout").allSatisfy { !$0.contains(identity) })
   }
 
   /// It stays the client's word where Cognito takes it: a renewal makes no other of it.
@@ -119,12 +120,12 @@ struct ProvenanceTests {
       """)
     let login =
       #"{"op":"login","logins":{"accounts.google.com":"a-token"},"identity_id":"\#(Self.victim)"}"#
-    #expect(try fixture.ask(login).state == "signedIn")
-    #expect(fixture.host.store.identities.isEmpty)
+    expect(try fixture.ask(login).state, equals: "signedIn")
+    expect(fixture.host.store.identities.isEmpty)
     fixture.advance(by: .seconds(60))
-    #expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
-    #expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text == Self.victim)
-    #expect(fixture.host.store.identities.isEmpty)
+    expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text, equals: Self.victim)
+    expect(fixture.host.store.identities.isEmpty)
   }
 
   @Test func `STS alone proves no identity`() throws {
@@ -133,8 +134,8 @@ struct ProvenanceTests {
       + "sts_endpoint = http://127.0.0.1:4599"
     let fixture = try ServiceFixture(Configured.usual(profile: basic))
     let refused = try fixture.ask(Self.claim)
-    #expect(refused.errorCode == "TokenRejected", "\(refused)")
-    #expect(fixture.host.http.requests.isEmpty)
+    expect(refused.errorCode, equals: "TokenRejected", "\(refused)")
+    expect(fixture.host.http.requests.isEmpty)
   }
 
   // MARK: Another backend
@@ -152,32 +153,32 @@ struct ProvenanceTests {
     _ change: (String, String), _ isRestarted: Bool
   ) throws {
     let fixture = try ServiceFixture(Configured.password())
-    #expect(try fixture.ask(Self.logIn).state == "signedIn")
+    expect(try fixture.ask(Self.logIn).state, equals: "signedIn")
     let credentials = try fixture.ask()
     let token = try #require(
       fixture.host.http.requests.last { $0.operation == "token" }?.header("Authorization"))
     let requests = fixture.host.http.requests.count
     let next = Configured.password().replacing(change.0, with: change.1, maxReplacements: 1)
     if isRestarted { try fixture.restart(next) } else { try fixture.reload(next) }
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "tokensInvalid")
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "tokensInvalid")
     // Credentials are Cognito's.
-    #expect(try fixture.ask() == credentials)
-    #expect(try fixture.ask(#"{"refresh":true,"wait":0}"#).errorCode == "SignInRequired")
-    #expect(fixture.host.http.requests.count == requests)
-    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).errorCode == nil)
-    #expect(try fixture.ask(Self.logIn).state == "signedIn")
+    expect(try fixture.ask(), equals: credentials)
+    expect(try fixture.ask(#"{"refresh":true,"wait":0}"#).errorCode, equals: "SignInRequired")
+    expect(fixture.host.http.requests.count, equals: requests)
+    expect(try fixture.ask(#"{"op":"logout","global":true}"#).errorCode == nil)
+    expect(try fixture.ask(Self.logIn).state, equals: "signedIn")
     for request in fixture.host.http.requests.dropFirst(requests) {
-      if request.operation == "logout" { #expect(request.header("Authorization") != token) }
+      if request.operation == "logout" { expect(request.header("Authorization") != token) }
     }
   }
 
   @Test func `a session token goes on where its backend stays`() throws {
     let fixture = try ServiceFixture(Configured.password())
-    #expect(try fixture.ask(Self.logIn).state == "signedIn")
+    expect(try fixture.ask(Self.logIn).state, equals: "signedIn")
     try fixture.reload(Configured.password(backend: "rate_limit = 7/s\nheader.X-Team = infra"))
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedIn")
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
     try fixture.restart(Configured.password(backend: "max_parallel = 3"))
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedIn")
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
   }
 
   @Test(arguments: [false, true])
@@ -187,18 +188,18 @@ struct ProvenanceTests {
     let identity = try #require(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text)
     let next = Configured.usual().replacing("127.0.0.1/token", with: "127.0.0.2/token")
     if isRestarted { try fixture.restart(next) } else { try fixture.reload(next) }
-    #expect(try fixture.ask() == credentials)
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedIn")
+    expect(try fixture.ask(), equals: credentials)
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
     let token = try fixture.ask(#"{"op":"token"}"#)
-    #expect(token["Token"] != nil, "\(token)")
-    #expect(fixture.host.upstreams.calls("token") == 2)
+    expect(token["Token"] != nil, "\(token)")
+    expect(fixture.host.upstreams.calls("token"), equals: 2)
     let request = try #require(fixture.host.http.requests.last)
-    #expect(request.url == "http://127.0.0.2/token")
-    #expect(request.body.exposedText()?.contains(identity) == false)
+    expect(request.url, equals: "http://127.0.0.2/token")
+    expect(request.body.exposedText()?.contains(identity) == false)
     // From now on the identity is the new backend's.
     fixture.advance(by: .seconds(1800))
     _ = try fixture.ask(#"{"refresh":true}"#)
-    #expect(
+    expect(
       fixture.host.http.requests.last { $0.operation == "token" }?
         .body.exposedText()?.contains(identity) == true)
   }
@@ -210,9 +211,9 @@ struct ProvenanceTests {
     client.send(Self.logIn)
     try fixture.reload(
       Configured.password().replacing("127.0.0.1/token", with: "127.0.0.2/token"))
-    #expect(try client.next().errorCode == "SignInFailed")
+    expect(try client.next().errorCode, equals: "SignInFailed")
     fixture.advance(by: .seconds(5))
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
-    #expect(texts(fixture, "token").isEmpty)
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
+    expect(texts(fixture, "token").isEmpty)
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -16,9 +17,9 @@ struct SaveTests {
         let snapshot = session.machine.snapshot
         let stored = host.store.records[key]?.snapshot
         if snapshot.isWorthKeeping {
-          #expect(stored?.isDurablyEqual(to: snapshot) == true, "\(request.operation)")
+          expect(stored?.isDurablyEqual(to: snapshot) == true, "\(request.operation)")
         } else {
-          #expect(stored == nil, "\(request.operation)")
+          expect(stored == nil, "\(request.operation)")
         }
       }
       return upstreams.answer(request)
@@ -33,29 +34,30 @@ struct SaveTests {
   @Test func `a session is saved before each of its calls, in a host's flow`() throws {
     let fixture = try ServiceFixture()
     let counter = watch(fixture)
-    #expect(try fixture.ask().accessKeyID != nil)
+    expect(try fixture.ask().accessKeyID != nil)
     fixture.advance(by: .seconds(60))
     fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .status(500, count: 2)
-    #expect(try fixture.ask(#"{"refresh":true,"wait":0}"#).errorCode != nil)
+    expect(try fixture.ask(#"{"refresh":true,"wait":0}"#).errorCode != nil)
     fixture.advance(by: .seconds(1200))
-    #expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
     fixture.advance(by: .seconds(4000))
-    #expect(try fixture.ask().accessKeyID != nil)
-    #expect(counter.requests >= 6)
+    expect(try fixture.ask().accessKeyID != nil)
+    expect(counter.requests >= 6)
   }
 
   @Test func `a session is saved before each of its calls, in a flow with passwords`() throws {
     let fixture = try ServiceFixture(Configured.password())
     let counter = watch(fixture)
     let login = #"{"op":"login","username":"alice","password":"alice-password"}"#
-    #expect(try fixture.ask(login).state == "signedIn")
-    #expect(try fixture.ask(login.replacing("alice-p", with: "no-p")).errorCode == "SignInFailed")
-    #expect(try fixture.ask(#"{"op":"clear","what":"identity"}"#).errorCode == nil)
-    #expect(try fixture.ask().accessKeyID != nil)
+    expect(try fixture.ask(login).state, equals: "signedIn")
+    expect(
+      try fixture.ask(login.replacing("alice-p", with: "no-p")).errorCode, equals: "SignInFailed")
+    expect(try fixture.ask(#"{"op":"clear","what":"identity"}"#).errorCode == nil)
+    expect(try fixture.ask().accessKeyID != nil)
     let bob = #"{"op":"login","username":"bob","password":"bob-password"}"#
-    #expect(try fixture.ask(bob).state == "signedIn")
-    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
-    #expect(counter.requests >= 9)
+    expect(try fixture.ask(bob).state, equals: "signedIn")
+    expect(try fixture.ask(#"{"op":"logout","global":true}"#).state, equals: "signedOut")
+    expect(counter.requests >= 9)
   }
 
   @Test func `guests and the basic flow are saved before each call, too`() throws {
@@ -72,11 +74,11 @@ struct SaveTests {
       """)
     let counter = watch(fixture)
     let reply = try fixture.ask()
-    #expect(reply.accessKeyID != nil, "\(reply)")
-    #expect(counter.requests == 3)
-    #expect(
-      fixture.host.http.requests.map(\.operation)
-        == ["GetId", "GetOpenIdToken", "AssumeRoleWithWebIdentity"])
+    expect(reply.accessKeyID != nil, "\(reply)")
+    expect(counter.requests, equals: 3)
+    expect(
+      fixture.host.http.requests.map(\.operation),
+      equals: ["GetId", "GetOpenIdToken", "AssumeRoleWithWebIdentity"])
   }
 
   @Test func `the token is in the store while the exchange that uses it is under way`() throws {
@@ -84,13 +86,14 @@ struct SaveTests {
     fixture.host.upstreams.delays["GetCredentialsForIdentity"] = .seconds(1)
     let client = fixture.connect()
     client.send("{}")
-    #expect(fixture.host.http.requests.map(\.operation) == ["token", "GetCredentialsForIdentity"])
-    #expect(client.isWaiting)
+    expect(
+      fixture.host.http.requests.map(\.operation), equals: ["token", "GetCredentialsForIdentity"])
+    expect(client.isWaiting)
     // Killed now, the next process needs no other token.
     try fixture.restart()
-    #expect(try fixture.ask().accessKeyID != nil)
-    #expect(fixture.host.upstreams.calls("token") == 1)
-    #expect(fixture.host.upstreams.calls("GetCredentialsForIdentity") == 2)
+    expect(try fixture.ask().accessKeyID != nil)
+    expect(fixture.host.upstreams.calls("token"), equals: 1)
+    expect(fixture.host.upstreams.calls("GetCredentialsForIdentity"), equals: 2)
   }
 
   @Test func `nothing is saved twice`() throws {
@@ -100,7 +103,7 @@ struct SaveTests {
     fixture.host.trace.clear()
     for _ in 0..<10 { _ = try client.ask("{}") }
     // The first use since the refresh is all that is new.
-    #expect(fixture.host.trace.lines == ["save default"])
+    expect(fixture.host.trace.lines, equals: ["save default"])
   }
 
   // MARK: After a restart
@@ -109,18 +112,18 @@ struct SaveTests {
     let fixture = try ServiceFixture()
     let before = try fixture.ask()
     try fixture.restart()
-    #expect(fixture.service.sessions.count == 1)
-    #expect(try fixture.ask() == before)
-    #expect(fixture.host.http.requests.count == 2)
-    #expect(fixture.host.log.messages.contains("sessions restored"))
+    expect(fixture.service.sessions.count, equals: 1)
+    expect(try fixture.ask(), equals: before)
+    expect(fixture.host.http.requests.count, equals: 2)
+    expect(fixture.host.log.messages.contains("sessions restored"))
   }
 
   @Test func `a session of a profile that is gone is not restored`() throws {
     let fixture = try ServiceFixture()
     _ = try fixture.ask()
     try fixture.restart(Configured.http() + Configured.profile("other"))
-    #expect(fixture.service.sessions.isEmpty)
-    #expect(fixture.host.store.records.isEmpty)
+    expect(fixture.service.sessions.isEmpty)
+    expect(fixture.host.store.records.isEmpty)
   }
 
   @Test func `after a logout nothing is stored but that the user signed out`() throws {
@@ -128,8 +131,8 @@ struct SaveTests {
     _ = try fixture.ask()
     _ = try fixture.ask(#"{"op":"logout"}"#)
     try fixture.restart()
-    #expect(try fixture.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
-    #expect(fixture.host.http.requests.count == 2)
+    expect(try fixture.ask(#"{"wait":0}"#).errorCode, equals: "SignInRequired")
+    expect(fixture.host.http.requests.count, equals: 2)
   }
 
   @Test func `a session that begins anew has the identity of the file`() throws {
@@ -139,9 +142,9 @@ struct SaveTests {
     // After a reboot the file of IdentityIds is all there is.
     for key in fixture.host.store.records.keys { fixture.host.store.remove(key) }
     try fixture.restart()
-    #expect(fixture.service.sessions.isEmpty)
-    #expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text == identity)
+    expect(fixture.service.sessions.isEmpty)
+    expect(try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text, equals: identity)
     _ = try fixture.ask()
-    #expect(fixture.host.http.requests[2].json?["IdentityId"]?.text == identity)
+    expect(fixture.host.http.requests[2].json?["IdentityId"]?.text, equals: identity)
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 import struct SimulationKit.SeededGenerator
@@ -48,11 +49,11 @@ struct SessionOrderTests {
       }
       guard step.isMultiple(of: 50) else { continue }
       let sorted = sessions.keys.sorted()
-      #expect(order.count == sorted.count)
-      #expect(keys(order, after: nil) == sorted)
-      #expect(keys(order, after: key) == sorted.filter { $0 > key })
-      #expect(keys(order, after: key, most: 3) == Array(sorted.filter { $0 > key }.prefix(3)))
-      #expect(order.sessions(of: key.uid).map(\.key) == sorted.filter { $0.uid == key.uid })
+      expect(order.count, equals: sorted.count)
+      expect(keys(order, after: nil), equals: sorted)
+      expect(keys(order, after: key), equals: sorted.filter { $0 > key })
+      expect(keys(order, after: key, most: 3), equals: Array(sorted.filter { $0 > key }.prefix(3)))
+      expect(order.sessions(of: key.uid).map(\.key), equals: sorted.filter { $0.uid == key.uid })
     }
   }
 
@@ -62,8 +63,8 @@ struct SessionOrderTests {
     order.remove(one)
     order.insert(one)
     order.remove(other)
-    #expect(order.sessions(of: 1).count == 1)
+    expect(order.sessions(of: 1).count, equals: 1)
     order.remove(one)
-    #expect(order.sessions(of: 1).isEmpty)
+    expect(order.sessions(of: 1).isEmpty)
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -12,7 +13,7 @@ struct SignInRecordTests: ChallengeTesting {
     .replacing("timeout = 2s", with: "timeout = 50s")
 
   private func records(_ fixture: ServiceFixture) -> [LogBook.Entry] {
-    #expect(fixture.service.sessions.values.allSatisfy { $0.signInAskers.isEmpty })
+    expect(fixture.service.sessions.values.allSatisfy { $0.signInAskers.isEmpty })
     let messages = ["signed in", "sign-in refused"]
     return fixture.host.log.entries.filter { messages.contains($0.message) }
   }
@@ -26,20 +27,20 @@ struct SignInRecordTests: ChallengeTesting {
         corp: "login_url = http://127.0.0.1/login\nlogout_url = http://127.0.0.1/logout"
       ).replacing("timeout = 2s", with: "timeout = 40s"))
     let fixture = host.fixture
-    #expect(try fixture.ask(Self.alice).state == "signedIn")
+    expect(try fixture.ask(Self.alice).state, equals: "signedIn")
     fixture.host.upstreams.delays["login"] = .seconds(35)
     let client = fixture.connect(pid: 70)
     client.send(Self.bob)
     fixture.advance(by: .seconds(30))
-    #expect(try client.next().errorCode == "Timeout")
+    expect(try client.next().errorCode, equals: "Timeout")
     let asked = try client.ask(LinkedHost.login)
     let code = host.provider.browse(asked, code: "wrong")
-    #expect(
-      try client.ask(asked.response("response", "\"\(code)\"")).errorCode == "SignInFailed")
+    expect(
+      try client.ask(asked.response("response", "\"\(code)\"")).errorCode, equals: "SignInFailed")
     fixture.advance(by: .seconds(10))
     let found = records(fixture)
-    #expect(found.map { $0["means"] } == ["password", "browser", "password"])
-    #expect(found.last?["username"] == "bob" && found.last?["pid"] == "70")
+    expect(found.map { $0["means"] }, equals: ["password", "browser", "password"])
+    expect(found.last?["username"] == "bob" && found.last?["pid"] == "70")
   }
 
   @Test func twoLoginsThatOutlastTheirClientAreTwoEntries() throws {
@@ -49,14 +50,14 @@ struct SignInRecordTests: ChallengeTesting {
     for line in [Self.alice, Self.bob] {
       client.send(line)
       fixture.advance(by: .seconds(31))
-      #expect(try client.next().errorCode == "Timeout")
+      expect(try client.next().errorCode, equals: "Timeout")
     }
     fixture.advance(by: .seconds(31))
-    #expect(records(fixture).map { $0["username"] } == ["alice", "bob"])
-    #expect(records(fixture).map(\.message) == ["sign-in refused", "signed in"])
+    expect(records(fixture).map { $0["username"] }, equals: ["alice", "bob"])
+    expect(records(fixture).map(\.message), equals: ["sign-in refused", "signed in"])
     // One that takes long is counted once, too.
     let metrics = try fixture.ask(#"{"op":"metrics"}"#, uid: 0)["Metrics"]?.text ?? ""
-    #expect(!metrics.contains(#"result="Timeout""#))
+    expect(!metrics.contains(#"result="Timeout""#))
   }
 
   /// Another program than the one that began may answer.
@@ -72,8 +73,8 @@ struct SignInRecordTests: ChallengeTesting {
     client.leave()
     fixture.advance(by: .seconds(5))
     let found = records(fixture)
-    #expect(found.count == 1 && found.first?["username"] == "alice")
-    #expect(found.first?["pid"] == "70" && found.first?["unit"] == "second.service")
+    expect(found.count == 1 && found.first?["username"] == "alice")
+    expect(found.first?["pid"] == "70" && found.first?["unit"] == "second.service")
   }
 
   /// It has signed in, and its credentials are still on their way.
@@ -85,12 +86,12 @@ struct SignInRecordTests: ChallengeTesting {
     fixture.host.upstreams.delays["GetCredentialsForIdentity"] = .seconds(1)
     let client = fixture.connect(pid: 70)
     client.send(Self.answer(handle))
-    #expect(client.isWaiting && fixture.service.openSignIns == 0)
+    expect(client.isWaiting && fixture.service.openSignIns == 0)
     if leaves { client.leave() } else { _ = try fixture.ask(#"{"op":"logout"}"#) }
     fixture.advance(by: .seconds(5))
     let found = records(fixture)
-    #expect(found.map(\.message) == ["signed in"])
-    #expect(found.first?["username"] == "alice" && found.first?["means"] == "userPool")
+    expect(found.map(\.message), equals: ["signed in"])
+    expect(found.first?["username"] == "alice" && found.first?["means"] == "userPool")
   }
 
   @Test func whoIsLinkedIsNamed() throws {
@@ -98,12 +99,12 @@ struct SignInRecordTests: ChallengeTesting {
     _ = try host.ask()
     try host.link()
     let found = records(host.fixture)
-    #expect(found.map { $0["means"] } == ["browser"] && found.first?["username"] == "alice")
+    expect(found.map { $0["means"] } == ["browser"] && found.first?["username"] == "alice")
   }
 
   @Test func theFormerUsersIdentityIsInNoEntryOfTheNext() throws {
     let fixture = try ServiceFixture(Configured.password())
-    #expect(try fixture.ask(Self.alice).state == "signedIn")
+    expect(try fixture.ask(Self.alice).state, equals: "signedIn")
     let former = fixture.host.upstreams.identity(of: "alice")
     fixture.host.upstreams.delays["login"] = .milliseconds(500)
     fixture.host.upstreams.faults["token"] = .status(503)
@@ -112,8 +113,8 @@ struct SignInRecordTests: ChallengeTesting {
     client.leave()
     fixture.advance(by: .seconds(10))
     let found = records(fixture).filter { $0["pid"] == "70" }
-    #expect(found.count == 1 && found.first?["username"] == "bob")
-    #expect(found.first?["identity"] != former)
+    expect(found.count == 1 && found.first?["username"] == "bob")
+    expect(found.first?["identity"] != former)
   }
 
   @Test func whoWaitsBesideAnAnswerMakesNoEntry() throws {
@@ -125,8 +126,8 @@ struct SignInRecordTests: ChallengeTesting {
     answering.send(Self.answer(handle))
     waiting.send(#"{"op":"respond","handle":"\#(handle)","wait":10}"#)
     fixture.advance(by: .seconds(3))
-    #expect(try waiting.next().state == "signedIn")
-    #expect(records(fixture).map { $0["pid"] } == ["70"])
+    expect(try waiting.next().state, equals: "signedIn")
+    expect(records(fixture).map { $0["pid"] }, equals: ["70"])
   }
 
   // MARK: What comes between
@@ -142,8 +143,8 @@ struct SignInRecordTests: ChallengeTesting {
     }
     fixture.advance(by: .seconds(10))
     let found = records(fixture)
-    #expect(found.map { $0["pid"] } == ["70", "71", "72", "73"])
-    #expect(found.map { $0["code"] } == ["SignInFailed", "SignInFailed", "SignInFailed", nil])
+    expect(found.map { $0["pid"] }, equals: ["70", "71", "72", "73"])
+    expect(found.map { $0["code"] }, equals: ["SignInFailed", "SignInFailed", "SignInFailed", nil])
   }
 
   /// What is signed in outlives the daemon.
@@ -156,11 +157,11 @@ struct SignInRecordTests: ChallengeTesting {
     fixture.advance(by: .milliseconds(100))
     fixture.service.stop()
     fixture.service.dismissWaiters()
-    #expect(try client.next().errorCode == "ShuttingDown")
+    expect(try client.next().errorCode, equals: "ShuttingDown")
     fixture.advance(by: .seconds(2))
     fixture.service.dismissWaiters()
-    #expect(fixture.service.sessions.values.first?.machine.state.reported == .signedIn)
-    #expect(records(fixture).map(\.message) == ["signed in"])
+    expect(fixture.service.sessions.values.first?.machine.state.reported, equals: .signedIn)
+    expect(records(fixture).map(\.message), equals: ["signed in"])
   }
 
   @Test(arguments: [("login", false), ("login", true), ("token", false)])
@@ -173,8 +174,8 @@ struct SignInRecordTests: ChallengeTesting {
     try fixture.reload(Configured.password().replacing("profile default", with: "profile other"))
     fixture.advance(by: .seconds(3))
     let found = records(fixture)
-    #expect(found.map(\.message) == [slow == "token" ? "signed in" : "sign-in refused"])
-    #expect(found.first?["pid"] == "70")
+    expect(found.map(\.message), equals: [slow == "token" ? "signed in" : "sign-in refused"])
+    expect(found.first?["pid"], equals: "70")
   }
 
   @Test func aReloadThatShutsTheUserOutLosesNoEntry() throws {
@@ -184,9 +185,9 @@ struct SignInRecordTests: ChallengeTesting {
     client.send(Self.alice)
     try fixture.reload(Configured.password(profile: "allow_users = root"))
     fixture.advance(by: .milliseconds(100))
-    #expect(try client.next().errorCode == "AccessDenied")
+    expect(try client.next().errorCode, equals: "AccessDenied")
     fixture.advance(by: .seconds(10))
-    #expect(records(fixture).map { $0["pid"] } == ["70"])
+    expect(records(fixture).map { $0["pid"] }, equals: ["70"])
   }
 
   /// The user is signed in, though a later step has failed for good.
@@ -200,8 +201,8 @@ struct SignInRecordTests: ChallengeTesting {
     client.send(Self.alice)
     if leaves { client.leave() }
     fixture.advance(by: .seconds(10))
-    #expect(fixture.service.sessions.values.first?.machine.state.reported == .signedIn)
-    #expect(records(fixture).map(\.message) == ["signed in"])
+    expect(fixture.service.sessions.values.first?.machine.state.reported, equals: .signedIn)
+    expect(records(fixture).map(\.message), equals: ["signed in"])
   }
 
   @Test func aLoginBeyondTheCallLimitIsRecorded() throws {
@@ -213,7 +214,7 @@ struct SignInRecordTests: ChallengeTesting {
       fixture.host.settle()
       return try client.ask(Self.alice).errorMessage?.contains("too many upstream calls") ?? false
     }
-    #expect(isLimited)
-    #expect(records(fixture).contains { $0["code"] == "TooManyRequests" })
+    expect(isLimited)
+    expect(records(fixture).contains { $0["code"] == "TooManyRequests" })
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import CredCore
@@ -93,16 +94,16 @@ struct UnfitSessionTests {
     let comment: Comment = "\(state) in\n\(text)"
     let warnings = host.log.entries.filter { $0.message.contains("cannot be used") }
     if let isFit {
-      #expect(warnings.isEmpty == isFit, comment)
-      #expect(host.store.records.isEmpty == !isFit, comment)
+      expect(warnings.isEmpty, equals: isFit, comment)
+      expect(host.store.records.isEmpty, equals: !isFit, comment)
     }
     for warning in warnings {
-      #expect(warning["profile"] == "default" && warning["uid"] == "1000", comment)
+      expect(warning["profile"] == "default" && warning["uid"] == "1000", comment)
     }
     for line in ["{}", #"{"op":"token","wait":1}"#, #"{"op":"status"}"#, #"{"refresh":true}"#] {
-      #expect(try fixture.ask(line)["Version"]?.integer == 1, comment)
+      expect(try fixture.ask(line)["Version"]?.integer, equals: 1, comment)
     }
     fixture.advance(by: .seconds(7200))
-    #expect(try fixture.ask(#"{"op":"ping"}"#)["Daemon"] != nil, comment)
+    expect(try fixture.ask(#"{"op":"ping"}"#)["Daemon"] != nil, comment)
   }
 }

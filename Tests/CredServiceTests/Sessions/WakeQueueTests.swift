@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -36,9 +37,9 @@ struct WakeQueueTests {
     while let session = queue.pop(.distantFuture) {
       popped.append(try #require(times[session.key.uid]))
     }
-    #expect(popped.count == 200)
-    #expect(popped == popped.sorted())
-    #expect(queue.next == nil)
+    expect(popped.count, equals: 200)
+    expect(popped, equals: popped.sorted())
+    expect(queue.next == nil)
   }
 
   @Test mutating func `a session is not woken before its time`() throws {
@@ -47,10 +48,10 @@ struct WakeQueueTests {
     ask(session, 1, for: 100)
     queue.update(session)
     let due = try #require(queue.next)
-    #expect(due == session.machine.nextWake)
-    #expect(queue.pop(due - .nanoseconds(1)) == nil)
-    #expect(queue.pop(due) === session)
-    #expect(queue.pop(due) == nil)
+    expect(due, equals: session.machine.nextWake)
+    expect(queue.pop(due - .nanoseconds(1)) == nil)
+    expect(queue.pop(due) === session)
+    expect(queue.pop(due) == nil)
   }
 
   @Test mutating func `a time that changes moves, earlier and later`() throws {
@@ -63,24 +64,24 @@ struct WakeQueueTests {
     let before = queue.next
     ask(second, 2, for: 1)
     queue.update(second)
-    #expect(queue.next == second.machine.nextWake)
+    expect(queue.next, equals: second.machine.nextWake)
     _ = second.machine.handle(.waiterLeft(2), now: start, callIDs: &callIDs, random: &random)
     queue.update(second)
-    #expect(queue.next == before)
-    #expect(queue.count == 2)
+    expect(queue.next, equals: before)
+    expect(queue.count, equals: 2)
   }
 
   @Test mutating func `a session that need not be woken is not in the queue`() throws {
     var queue = WakeQueue()
     let session = try session(1)
     queue.update(session)
-    #expect(queue.next == nil)
+    expect(queue.next == nil)
     ask(session, 1, for: 10)
     queue.update(session)
     _ = session.machine.handle(.waiterLeft(1), now: start, callIDs: &callIDs, random: &random)
     queue.update(session)
-    #expect(queue.next == nil)
-    #expect(queue.pop(.distantFuture) == nil)
+    expect(queue.next == nil)
+    expect(queue.pop(.distantFuture) == nil)
   }
 
   @Test mutating func `a session that is asked again and again has one entry`() throws {
@@ -93,7 +94,7 @@ struct WakeQueueTests {
       _ = session.machine.handle(.waiterLeft(id), now: start, callIDs: &callIDs, random: &random)
       queue.update(session)
     }
-    #expect(queue.count == 1)
+    expect(queue.count, equals: 1)
   }
 
   @Test mutating func `the earliest of other times is found behind sessions without one`() throws {
@@ -105,8 +106,8 @@ struct WakeQueueTests {
       if uid % 5 == 3 { times[uid] = session.machine.nextWake + .seconds(1) }
       queue.update(session)
     }
-    #expect(queue.earliest { times[$0.key.uid] } == times.values.min())
-    #expect(queue.earliest { _ in nil } == nil)
+    expect(queue.earliest { times[$0.key.uid] }, equals: times.values.min())
+    expect(queue.earliest { _ in nil } == nil)
   }
 
   /// The status is made between two requests.
@@ -122,6 +123,6 @@ struct WakeQueueTests {
       looks += 1
       return nil
     }
-    #expect(looks < 100)
+    expect(looks < 100)
   }
 }

@@ -186,7 +186,7 @@ extension ServiceFixture {
     let waiting = fixture.connect()
     waiting.sendOnly(#"{"refresh":true,"wait":5}"#)
     fixture.host.settle()
-    #expect(pool.operations == ["GetTokensFromRefreshToken"])
+    expect(pool.operations, equals: ["GetTokensFromRefreshToken"])
     return (fixture, pool, waiting)
   }
 

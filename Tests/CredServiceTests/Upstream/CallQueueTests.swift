@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -19,20 +20,20 @@ struct CallQueueTests {
     for id in [first, second, third] {
       queue.enter(call(id), clock) { if $0 == nil { made.append(id) } }
     }
-    #expect(made == [first])
-    #expect(queue.withdraw(second, clock))
+    expect(made, equals: [first])
+    expect(queue.withdraw(second, clock))
     queue.handle(.ended(first, nil), clock)
-    #expect(made == [first, third])
+    expect(made, equals: [first, third])
     queue.handle(.ended(third, nil), clock)
-    #expect(made == [first, third])
+    expect(made, equals: [first, third])
   }
 
   @Test mutating func `a call that had its turn cannot be withdrawn`() {
     let queue = CallQueue(.backend("corp"), .init(rate: .perSecond(1000), width: 1))
     let first = ids.next()
     queue.enter(call(first), clock) { _ in }
-    #expect(!queue.withdraw(first, clock))
-    #expect(!queue.withdraw(ids.next(), clock))
+    expect(!queue.withdraw(first, clock))
+    expect(!queue.withdraw(ids.next(), clock))
   }
 
   @Test mutating func `a call that a client waits for overtakes calls ahead of time`() {
@@ -42,7 +43,7 @@ struct CallQueueTests {
     for id in [first, early, late] { queue.enter(call(id), clock) { _ in made.append(id) } }
     queue.handle(.prioritised(late), clock)
     queue.handle(.ended(first, nil), clock)
-    #expect(made == [first, late])
+    expect(made, equals: [first, late])
   }
 
   @Test mutating func `an outage ends calls at once`() {
@@ -54,9 +55,9 @@ struct CallQueueTests {
       let failure = UpstreamFailure.transport(.connect, from: .cognitoIdentity)
       queue.handle(.ended(id, failure), clock)
     }
-    #expect(failures.count == 6)
-    #expect(failures.prefix(5).allSatisfy { $0 == nil })
-    #expect(failures.last??.message.hasPrefix("offline since ") == true)
+    expect(failures.count, equals: 6)
+    expect(failures.prefix(5).allSatisfy { $0 == nil })
+    expect(failures.last??.message.hasPrefix("offline since ") == true)
   }
 
   @Test mutating func `a call waits for the rate, and the queue says until when`() {
@@ -67,10 +68,10 @@ struct CallQueueTests {
     }
     let before = made
     let due = queue.nextWake
-    #expect(clock.now < due && due <= clock.now + .seconds(1))
+    expect(clock.now < due && due <= clock.now + .seconds(1))
     clock.advance(to: due)
     queue.handle(.timePassed, clock)
-    #expect(made == before + 1)
+    expect(made, equals: before + 1)
   }
 
   @Test func `a call that is cancelled while its file is read is not sent`() throws {
@@ -83,10 +84,10 @@ struct CallQueueTests {
     _ = try fixture.ask(#"{"op":"clear","what":"credentials"}"#)
     fixture.advance(by: .milliseconds(700))
     // The call in its place waits for the same reading.
-    #expect(fixture.host.upstreams.calls("token") == 1)
-    #expect(!client.isWaiting)
+    expect(fixture.host.upstreams.calls("token"), equals: 1)
+    expect(!client.isWaiting)
     fixture.advance(by: .seconds(1))
-    #expect(fixture.host.upstreams.calls("token") == 1)
-    #expect(fixture.upstream.callCount == 0)
+    expect(fixture.host.upstreams.calls("token"), equals: 1)
+    expect(fixture.upstream.callCount, equals: 0)
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -64,9 +65,9 @@ struct DeveloperCredentialsTests {
       client.send(#"{"profile":"\#(index == 0 ? "default" : "p\(index)")","wait":30}"#)
     }
     fixture.advance(by: .seconds(3))
-    for client in clients { #expect(try client.next().accessKeyID != nil) }
-    #expect(keys.runs == 1)
-    #expect(signers(fixture) == Array(repeating: "1", count: 12))
+    for client in clients { expect(try client.next().accessKeyID != nil) }
+    expect(keys.runs, equals: 1)
+    expect(signers(fixture), equals: Array(repeating: "1", count: 12))
   }
 
   @Test func aRunThatFailsFailsEveryCallThatWaits() throws {
@@ -79,76 +80,76 @@ struct DeveloperCredentialsTests {
       client.send(#"{"profile":"\#(index == 0 ? "default" : "p\(index)")","wait":1.5}"#)
     }
     fixture.advance(by: .seconds(2))
-    for client in clients { #expect(try client.next().errorCode == "BackendUnavailable") }
-    #expect(keys.runs == 1)
+    for client in clients { expect(try client.next().errorCode, equals: "BackendUnavailable") }
+    expect(keys.runs, equals: 1)
     keys.fails = false
     fixture.advance(by: .seconds(60))
-    #expect(try newToken(fixture).accessKeyID != nil)
+    expect(try newToken(fixture).accessKeyID != nil)
   }
 
   @Test func theyAreRenewedAheadAndNoCallWaitsForThat() throws {
     let fixture = try ServiceFixture(Self.text())
     let keys = Keys(fixture)
     keys.lifetime = .seconds(3600)
-    #expect(try newToken(fixture).accessKeyID != nil)
+    expect(try newToken(fixture).accessKeyID != nil)
     fixture.advance(by: .seconds(600))
-    #expect(try newToken(fixture).accessKeyID != nil)
-    #expect(keys.runs == 1)
+    expect(try newToken(fixture).accessKeyID != nil)
+    expect(keys.runs, equals: 1)
     // Beyond the half of their life, and long before their end.
     fixture.advance(by: .seconds(1500))
     fixture.host.commands.time = .seconds(1)
-    #expect(try newToken(fixture).accessKeyID != nil)
-    #expect(keys.runs == 2)
+    expect(try newToken(fixture).accessKeyID != nil)
+    expect(keys.runs, equals: 2)
     fixture.advance(by: .seconds(1))
-    #expect(try newToken(fixture).accessKeyID != nil)
-    #expect(signers(fixture) == ["1", "1", "1", "2"])
+    expect(try newToken(fixture).accessKeyID != nil)
+    expect(signers(fixture), equals: ["1", "1", "1", "2"])
   }
 
   @Test func aRenewalThatFailsLeavesThemInUse() throws {
     let fixture = try ServiceFixture(Self.text())
     let keys = Keys(fixture)
     keys.lifetime = .seconds(3600)
-    #expect(try newToken(fixture).accessKeyID != nil)
+    expect(try newToken(fixture).accessKeyID != nil)
     fixture.advance(by: .seconds(2100))
     keys.fails = true
-    for _ in 1...3 { #expect(try newToken(fixture).accessKeyID != nil) }
+    for _ in 1...3 { expect(try newToken(fixture).accessKeyID != nil) }
     // Once in each pause.
-    #expect(keys.runs == 2)
+    expect(keys.runs, equals: 2)
     fixture.advance(by: DeveloperCredentialsCache.pause)
-    #expect(try newToken(fixture).accessKeyID != nil)
-    #expect(keys.runs == 3)
-    #expect(signers(fixture).allSatisfy { $0 == "1" })
+    expect(try newToken(fixture).accessKeyID != nil)
+    expect(keys.runs, equals: 3)
+    expect(signers(fixture).allSatisfy { $0 == "1" })
     // They are not used beyond their end.
     fixture.advance(by: .seconds(1500))
-    #expect(try newToken(fixture).errorCode == "BackendUnavailable")
-    #expect(signers(fixture).count == 5)
+    expect(try newToken(fixture).errorCode, equals: "BackendUnavailable")
+    expect(signers(fixture).count, equals: 5)
   }
 
   @Test func refusedKeysAreDroppedAndTheCallIsMadeOnceMore() throws {
     let fixture = try ServiceFixture(Self.text())
     let keys = Keys(fixture)
-    #expect(try newToken(fixture).accessKeyID != nil)
+    expect(try newToken(fixture).accessKeyID != nil)
     // The organisation rotated its keys.
     let refusal =
       #"{"__type":"UnrecognizedClientException","message":"The security token is invalid."}"#
     fixture.host.upstreams.faults[Self.operation] = .status(400, refusal, count: 1)
-    #expect(try newToken(fixture).accessKeyID != nil)
-    #expect(keys.runs == 2)
-    #expect(signers(fixture) == ["1", "1", "2"])
+    expect(try newToken(fixture).accessKeyID != nil)
+    expect(keys.runs, equals: 2)
+    expect(signers(fixture), equals: ["1", "1", "2"])
     // Keys that are new and refused are wrong: no more than one request for them.
     fixture.host.upstreams.faults[Self.operation] = .status(400, refusal)
-    #expect(try newToken(fixture).errorCode == "BackendRejected")
-    #expect(signers(fixture) == ["1", "1", "2", "2", "3"])
+    expect(try newToken(fixture).errorCode, equals: "BackendRejected")
+    expect(signers(fixture), equals: ["1", "1", "2", "2", "3"])
     fixture.host.upstreams.faults = [:]
     fixture.advance(by: .seconds(6))
-    #expect(try newToken(fixture).accessKeyID != nil)
-    #expect(signers(fixture).last == "4")
+    expect(try newToken(fixture).accessKeyID != nil)
+    expect(signers(fixture).last, equals: "4")
   }
 
   @Test func aFailureOfAnotherKindKeepsThem() throws {
     let fixture = try ServiceFixture(Self.text())
     let keys = Keys(fixture)
-    #expect(try newToken(fixture).accessKeyID != nil)
+    expect(try newToken(fixture).accessKeyID != nil)
     for fault in [
       FakeUpstreams.Fault.failure(.reset, count: 1), .status(500, "", count: 1),
       .status(
@@ -156,18 +157,18 @@ struct DeveloperCredentialsTests {
       ),
     ] {
       fixture.host.upstreams.faults[Self.operation] = fault
-      #expect(try newToken(fixture).accessKeyID != nil)
+      expect(try newToken(fixture).accessKeyID != nil)
     }
-    #expect(keys.runs == 1)
+    expect(keys.runs, equals: 1)
   }
 
   @Test func aReloadAsksForThemAnew() throws {
     let fixture = try ServiceFixture(Self.text())
     let keys = Keys(fixture)
-    #expect(try newToken(fixture).accessKeyID != nil)
+    expect(try newToken(fixture).accessKeyID != nil)
     try fixture.reload(Self.text())
-    #expect(try newToken(fixture).accessKeyID != nil)
-    #expect(keys.runs == 2)
+    expect(try newToken(fixture).accessKeyID != nil)
+    expect(keys.runs, equals: 2)
   }
 
   /// The late result of the former command is for the calls that wait for it, and for nobody else.
@@ -181,19 +182,19 @@ struct DeveloperCredentialsTests {
     let second = fixture.connect()
     second.send(#"{"profile":"p1","wait":30}"#)
     fixture.advance(by: .seconds(5))
-    #expect(try first.next().accessKeyID != nil)
-    #expect(try second.next().accessKeyID != nil)
-    #expect(try newToken(fixture).accessKeyID != nil)
-    #expect(keys.commands == ["/bin/old", "/bin/new"])
-    #expect(signers(fixture) == ["1", "2", "2"])
+    expect(try first.next().accessKeyID != nil)
+    expect(try second.next().accessKeyID != nil)
+    expect(try newToken(fixture).accessKeyID != nil)
+    expect(keys.commands, equals: ["/bin/old", "/bin/new"])
+    expect(signers(fixture), equals: ["1", "2", "2"])
     // The same command again: what it printed before a reload is not used after it.
     let third = fixture.connect()
     try fixture.reload(Self.text("/bin/new", profiles: 2))
     third.send(#"{"refresh":true,"wait":30}"#)
     try fixture.reload(Self.text("/bin/new", profiles: 2))
     fixture.advance(by: .seconds(5))
-    #expect(try newToken(fixture).accessKeyID != nil)
-    #expect(keys.commands.last == "/bin/new")
-    #expect(signers(fixture).last == "\(keys.runs)")
+    expect(try newToken(fixture).accessKeyID != nil)
+    expect(keys.commands.last, equals: "/bin/new")
+    expect(signers(fixture).last, equals: "\(keys.runs)")
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -60,25 +61,25 @@ struct FaultTests {
     let fixture = try ServiceFixture()
     fixture.host.upstreams.faults[trouble.operation] = trouble.fault
     let refused = try fixture.ask(#"{"wait":3}"#)
-    #expect(refused.errorCode == trouble.code, "\(refused)")
-    #expect(
+    expect(refused.errorCode, equals: trouble.code, "\(refused)")
+    expect(
       refused.errorMessage?.contains(trouble.words) == true, "\(refused)")
-    #expect(refused.accessKeyID == nil)
+    expect(refused.accessKeyID == nil)
     // Some attempts, with one correction each at most.
-    #expect(fixture.host.http.requests.count <= 12)
-    #expect(try fixture.status()?["LastError"]?["Code"]?.text == trouble.code)
+    expect(fixture.host.http.requests.count <= 12)
+    expect(try fixture.status()?["LastError"]?["Code"]?.text, equals: trouble.code)
     fixture.host.upstreams.faults = [:]
     fixture.advance(by: .seconds(15))
-    #expect(try fixture.ask(#"{"wait":2}"#).accessKeyID != nil)
-    #expect(try fixture.status()?["Failures"]?.integer == 0)
-    #expect(fixture.service.degraded == 0)
+    expect(try fixture.ask(#"{"wait":2}"#).accessKeyID != nil)
+    expect(try fixture.status()?["Failures"]?.integer, equals: 0)
+    expect(fixture.service.degraded, equals: 0)
   }
 
   @Test func `a short fault is over before the client notices`() throws {
     let fixture = try ServiceFixture()
     fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .status(503, count: 1)
-    #expect(try fixture.ask(#"{"wait":30}"#).accessKeyID != nil)
-    #expect(fixture.host.upstreams.calls("GetCredentialsForIdentity") == 2)
+    expect(try fixture.ask(#"{"wait":30}"#).accessKeyID != nil)
+    expect(fixture.host.upstreams.calls("GetCredentialsForIdentity"), equals: 2)
   }
 
   @Test(arguments: ["token", "GetCredentialsForIdentity"])
@@ -87,27 +88,27 @@ struct FaultTests {
     fixture.host.upstreams.faults[operation] = .status(
       429, Self.throttled, headers: [("Retry-After", "120")])
     let refused = try fixture.ask()
-    #expect(refused.errorCode == "Throttled")
+    expect(refused.errorCode, equals: "Throttled")
     let pause = try #require(refused["Error"]?["RetryAfter"]?.double)
-    #expect((110...120).contains(pause))
+    expect((110...120).contains(pause))
     let calls = fixture.host.http.requests.count
     // What the server asked for binds clients, too.
     for _ in 0..<11 {
       fixture.advance(by: .seconds(9))
-      #expect(try fixture.ask(#"{"wait":0}"#).errorCode == "Throttled")
+      expect(try fixture.ask(#"{"wait":0}"#).errorCode, equals: "Throttled")
     }
-    #expect(fixture.host.http.requests.count == calls)
+    expect(fixture.host.http.requests.count, equals: calls)
     fixture.host.upstreams.faults = [:]
     fixture.advance(by: .seconds(120))
-    #expect(try fixture.ask(#"{"wait":30}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"wait":30}"#).accessKeyID != nil)
   }
 
   @Test func `a client's deadline ends its wait for Cognito`() throws {
     let fixture = try ServiceFixture()
     fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .hang
     let start = fixture.now
-    #expect(try fixture.ask(#"{"wait":0.5}"#).errorCode == "Timeout")
-    #expect(fixture.now - start < .milliseconds(501))
+    expect(try fixture.ask(#"{"wait":0.5}"#).errorCode, equals: "Timeout")
+    expect(fixture.now - start < .milliseconds(501))
   }
 
   @Test func `credentials that are held serve while upstream fails`() throws {
@@ -117,29 +118,29 @@ struct FaultTests {
     fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .status(500)
     fixture.host.upstreams.faults["token"] = .failure(.reset)
     let forced = try fixture.ask(#"{"refresh":true,"wait":2}"#)
-    #expect(forced.errorCode == "BackendUnavailable")
-    #expect(try fixture.ask() == credentials)
+    expect(forced.errorCode, equals: "BackendUnavailable")
+    expect(try fixture.ask(), equals: credentials)
     let status = try fixture.status()
-    #expect(status?["State"]?.text == "signedIn")
-    #expect(status?["LastError"]?["Code"]?.text == "BackendUnavailable")
-    #expect(fixture.service.degraded == 1)
-    #expect(fixture.service.summary.text.contains("1 degraded"))
+    expect(status?["State"]?.text, equals: "signedIn")
+    expect(status?["LastError"]?["Code"]?.text, equals: "BackendUnavailable")
+    expect(fixture.service.degraded, equals: 1)
+    expect(fixture.service.summary.text.contains("1 degraded"))
     fixture.host.upstreams.faults = [:]
     fixture.advance(by: .seconds(15))
     let refreshed = try fixture.ask(#"{"refresh":true}"#)
-    #expect(refreshed.accessKeyID != nil && refreshed != credentials)
-    #expect(fixture.service.degraded == 0)
+    expect(refreshed.accessKeyID != nil && refreshed != credentials)
+    expect(fixture.service.degraded, equals: 0)
   }
 
   @Test func `a changed identity is taken over`() throws {
     let fixture = try ServiceFixture()
-    #expect(try fixture.ask().accessKeyID != nil)
+    expect(try fixture.ask().accessKeyID != nil)
     let before = try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text
     fixture.host.upstreams.replaceIdentity(of: "alice")
     fixture.advance(by: .seconds(1000))
-    #expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
     let after = try fixture.ask(#"{"op":"identity"}"#)["IdentityId"]?.text
-    #expect(after != nil && after != before)
-    #expect(fixture.host.log.messages.contains("identity changed"))
+    expect(after != nil && after != before)
+    expect(fixture.host.log.messages.contains("identity changed"))
   }
 }

@@ -1,5 +1,6 @@
 import CredCore
 import Logging
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -24,24 +25,25 @@ struct OutageTests {
       fixture.advance(by: .seconds(10))
     }
     let began = outages(fixture)
-    #expect(began.count == 1, "\(began)")
-    #expect(began.first?.level == .warning)
-    #expect(
-      began.first?.message
-        == "calls fail: backend 'corp' cannot be reached; check the network, the URL and the proxy "
+    expect(began.count, equals: 1, "\(began)")
+    expect(began.first?.level, equals: .warning)
+    expect(
+      began.first?.message,
+      equals:
+        "calls fail: backend 'corp' cannot be reached; check the network, the URL and the proxy "
         + "(Connection refused)")
-    #expect(began.first?["upstream"] == "backend 'corp'")
-    #expect(
-      began.first?["detail"] == "POST http://127.0.0.1/token: port 80: refused, after 0.0 s")
+    expect(began.first?["upstream"], equals: "backend 'corp'")
+    expect(
+      began.first?["detail"], equals: "POST http://127.0.0.1/token: port 80: refused, after 0.0 s")
     fixture.host.upstreams.faults = [:]
     fixture.advance(by: .seconds(60))
-    #expect(try fixture.ask(#"{"wait":5}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"wait":5}"#).accessKeyID != nil)
     let all = outages(fixture)
-    #expect(all.count == 2, "\(all)")
-    #expect(all.last?.level == .notice)
+    expect(all.count, equals: 2, "\(all)")
+    expect(all.last?.level, equals: .notice)
     let length = try #require(all.last?["seconds"].flatMap(Int.init))
-    #expect((300...420).contains(length))
-    #expect(all.last?.message == "backend 'corp' works again, after \(length) s")
+    expect((300...420).contains(length))
+    expect(all.last?.message, equals: "backend 'corp' works again, after \(length) s")
   }
 
   @Test func `a failure's cause and what comes next are in the journal`() throws {
@@ -49,26 +51,26 @@ struct OutageTests {
     fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .status(
       400, #"{"__type":"TooManyRequestsException","message":"slow down"}"#)
     fixture.host.upstreams.delays["GetCredentialsForIdentity"] = .milliseconds(1234)
-    #expect(
-      try fixture.ask(#"{"wait":5}"#)["Error"]?["Reason"]?.text == "TooManyRequestsException")
+    expect(
+      try fixture.ask(#"{"wait":5}"#)["Error"]?["Reason"]?.text, equals: "TooManyRequestsException")
     let entry = try #require(
       fixture.host.log.entries.first { $0.message.hasPrefix("no credentials: ") })
-    #expect(entry["detail"] == "POST http://127.0.0.1:4599/: HTTP 400, after 1.2 s")
-    #expect(entry["reason"] == "TooManyRequestsException")
-    #expect(entry["next"]?.hasSuffix("Z") == true, "\(entry.metadata)")
+    expect(entry["detail"], equals: "POST http://127.0.0.1:4599/: HTTP 400, after 1.2 s")
+    expect(entry["reason"], equals: "TooManyRequestsException")
+    expect(entry["next"]?.hasSuffix("Z") == true, "\(entry.metadata)")
   }
 
   @Test func `status has the cause, its details for administrators alone`() throws {
     let fixture = try ServiceFixture()
     fixture.host.upstreams.faults["token"] = .status(503, #"{"message":"closed"}"#)
-    #expect(try fixture.ask(#"{"wait":0.5}"#).errorCode == "BackendUnavailable")
+    expect(try fixture.ask(#"{"wait":0.5}"#).errorCode, equals: "BackendUnavailable")
     let own = try #require(try fixture.status()?["LastError"])
-    #expect(own["Message"]?.text?.contains("(status 503: closed)") == true)
-    #expect(own["Detail"] == nil)
+    expect(own["Message"]?.text?.contains("(status 503: closed)") == true)
+    expect(own["Detail"] == nil)
     let all = try fixture.ask(#"{"op":"status","all":true}"#, uid: 0)
-    #expect(
-      all["Sessions"]?[0]?["LastError"]?["Detail"]?.text
-        == "POST http://127.0.0.1/token: HTTP 503, after 0.0 s")
+    expect(
+      all["Sessions"]?[0]?["LastError"]?["Detail"]?.text,
+      equals: "POST http://127.0.0.1/token: HTTP 503, after 0.0 s")
   }
 
   @Test func `trouble of one user is said to be of that user`() {
@@ -76,13 +78,15 @@ struct OutageTests {
     let now = Instant.distantFuture - .seconds(1000)
     let failure = UpstreamFailure.transport(.timeout, from: .backend("corp"))
     func user(_ uid: UInt32) -> UnixUser { UnixUser(uid: uid, name: "u\(uid)") }
-    for _ in 0..<4 { #expect(watch.ended(failure, of: user(7), now) == nil) }
-    #expect(
-      watch.ended(failure, of: user(7), now) == .began(failure, since: now, isOfOneUser: true))
-    #expect(watch.ended(failure, of: user(8), now) == nil)
-    #expect(watch.ended(nil, of: user(8), now + .seconds(9)) == .ended(after: .seconds(9)))
-    for uid: UInt32 in 1...4 { #expect(watch.ended(failure, of: user(uid), now) == nil) }
-    #expect(
-      watch.ended(failure, of: user(5), now) == .began(failure, since: now, isOfOneUser: false))
+    for _ in 0..<4 { expect(watch.ended(failure, of: user(7), now) == nil) }
+    expect(
+      watch.ended(failure, of: user(7), now), equals: .began(failure, since: now, isOfOneUser: true)
+    )
+    expect(watch.ended(failure, of: user(8), now) == nil)
+    expect(watch.ended(nil, of: user(8), now + .seconds(9)), equals: .ended(after: .seconds(9)))
+    for uid: UInt32 in 1...4 { expect(watch.ended(failure, of: user(uid), now) == nil) }
+    expect(
+      watch.ended(failure, of: user(5), now),
+      equals: .began(failure, since: now, isOfOneUser: false))
   }
 }

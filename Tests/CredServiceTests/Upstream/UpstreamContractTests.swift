@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -49,7 +50,7 @@ struct UpstreamContractTests {
       profile: try #require(fixture.service.configuration.profiles["default"]), user: user,
       isInPerson: true, isRetry: false)
     fixture.upstream.start(request) { completions.outcomes.append($0) }
-    #expect(completions.outcomes.isEmpty, "within start, call \(number)")
+    expect(completions.outcomes.isEmpty, "within start, call \(number)")
     return (id, completions)
   }
 
@@ -64,24 +65,24 @@ struct UpstreamContractTests {
     let fixture = try fixture(test)
     var ids = CallIDs()
     let (_, completions) = try start(1, test, fixture, &ids)
-    #expect(fixture.upstream.callCount == 1)
+    expect(fixture.upstream.callCount, equals: 1)
     fixture.advance(by: .seconds(120))
-    #expect(completions.outcomes.count == 1)
+    expect(completions.outcomes.count, equals: 1)
     if case .failed(let failure)? = completions.outcomes.first {
-      #expect(!test.succeeds, "\(failure.message)")
+      expect(!test.succeeds, "\(failure.message)")
       // Who mends it needs to know what was asked of whom, and what came of it.
       if let asked = fixture.host.http.requests.last {
         let place = asked.url.prefix { $0 != "?" }
-        #expect(failure.detail?.contains(place) == true, "\(failure.detail ?? "nothing")")
+        expect(failure.detail?.contains(place) == true, "\(failure.detail ?? "nothing")")
       }
     } else {
-      #expect(test.succeeds)
+      expect(test.succeeds)
     }
-    #expect(fixture.upstream.callCount == 0)
+    expect(fixture.upstream.callCount, equals: 0)
     // What was kept from the first time takes a shorter way.
     let (_, again) = try start(2, test, fixture, &ids)
     fixture.advance(by: .seconds(120))
-    #expect(again.outcomes.count == 1)
+    expect(again.outcomes.count, equals: 1)
   }
 
   @Test(arguments: cases)
@@ -91,8 +92,8 @@ struct UpstreamContractTests {
     let (id, completions) = try start(1, test, fixture, &ids)
     fixture.upstream.cancel(id)
     fixture.advance(by: .seconds(120))
-    #expect(completions.outcomes.isEmpty)
-    #expect(fixture.upstream.callCount == 0)
+    expect(completions.outcomes.isEmpty)
+    expect(fixture.upstream.callCount, equals: 0)
     fixture.upstream.cancel(id)
   }
 
@@ -113,13 +114,14 @@ struct UpstreamContractTests {
       let (_, completions) = try start(number, test, fixture, &ids, user: user)
       let sent = fixture.host.http.requests.count + fixture.host.commands.commands.count
       fixture.host.settle()
-      #expect(completions.outcomes.count == 1)
+      expect(completions.outcomes.count, equals: 1)
       if case .failed(let failure)? = completions.outcomes.first, failure.isWithheld {
         refused += 1
-        #expect(fixture.host.http.requests.count + fixture.host.commands.commands.count == sent)
+        expect(
+          fixture.host.http.requests.count + fixture.host.commands.commands.count, equals: sent)
       }
     }
-    #expect(refused >= 5)
+    expect(refused >= 5)
   }
 
   @Test func `a prioritised call overtakes the calls ahead of time`() throws {
@@ -139,14 +141,14 @@ struct UpstreamContractTests {
     fixture.upstream.prioritise(calls[3])
     fixture.upstream.cancel(calls[1])
     fixture.host.settle()
-    #expect(order == [calls[0], calls[3], calls[2]])
-    #expect(fixture.host.http.requests.count == 3)
+    expect(order, equals: [calls[0], calls[3], calls[2]])
+    expect(fixture.host.http.requests.count, equals: 3)
   }
 
   @Test func `signing out at a backend ends once, and not within the call`() throws {
     for url in ["logout_url = http://127.0.0.1/logout", ""] {
       let fixture = try ServiceFixture(Configured.usual(backend: url))
-      #expect(try fixture.ask().accessKeyID != nil)
+      expect(try fixture.ask().accessKeyID != nil)
       let session = try #require(fixture.service.sessions.values.first)
       var ids = CallIDs()
       for fault in [nil, FakeUpstreams.Fault.failure(.connect)] {
@@ -154,11 +156,11 @@ struct UpstreamContractTests {
         var ended: [UpstreamFailure?] = []
         let signOut = BackendSignOut(ids.next(), session, isGlobal: true)
         fixture.upstream.signOut(signOut) { ended.append($0) }
-        #expect(ended.isEmpty)
+        expect(ended.isEmpty)
         fixture.host.settle()
-        #expect(ended.count == 1)
-        #expect((ended.first == .some(nil)) == (fault == nil || url.isEmpty))
-        #expect(fixture.upstream.callCount == 0)
+        expect(ended.count, equals: 1)
+        expect((ended.first == .some(nil)), equals: (fault == nil || url.isEmpty))
+        expect(fixture.upstream.callCount, equals: 0)
       }
     }
   }
@@ -233,9 +235,9 @@ struct UpstreamContractTests {
     var ids = CallIDs()
     var ends = 0
     _ = try begin(deed, fixture, &ids) { ends += 1 }
-    #expect(ends == 0 && fixture.upstream.callCount == 1)
+    expect(ends == 0 && fixture.upstream.callCount == 1)
     fixture.advance(by: .seconds(120))
-    #expect(ends == 1 && fixture.upstream.callCount == 0)
+    expect(ends == 1 && fixture.upstream.callCount == 0)
   }
 
   @Test(arguments: Deed.allCases, [Duration.zero, .milliseconds(1)])
@@ -257,7 +259,7 @@ struct UpstreamContractTests {
     let before = ends
     fixture.upstream.cancel(id)
     fixture.advance(by: .seconds(120))
-    #expect(ends == before && fixture.upstream.callCount == 0)
+    expect(ends == before && fixture.upstream.callCount == 0)
     fixture.upstream.cancel(id)
   }
 
@@ -273,6 +275,6 @@ struct UpstreamContractTests {
       Issue.record("\(completions.outcomes)")
       return
     }
-    #expect(fixture.host.http.requests.isEmpty)
+    expect(fixture.host.http.requests.isEmpty)
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -36,7 +37,7 @@ final class NewDeviceTests {
   private func keys(_ fixture: ServiceFixture, _ pool: ScriptedPool) throws -> Set<String?> {
     let before = pool.requests.count
     pool.answers = [Pool.verifier, Pool.tokens(at: fixture.host.clock.wallTime)]
-    #expect(try fixture.ask(Self.login).state == "signedIn")
+    expect(try fixture.ask(Self.login).state, equals: "signedIn")
     return Set(
       pool.requests[before...].map {
         ($0.json?["AuthParameters"] ?? $0.json?["ChallengeResponses"])?["DEVICE_KEY"]?.text
@@ -46,32 +47,32 @@ final class NewDeviceTests {
   @Test func aDeviceThatIsNotRememberedMayBeRememberedLater() throws {
     let (fixture, pool) = try fixture("no")
     pool.answers = [Pool.verifier, tokens(fixture, "0f"), Self.confirmed]
-    #expect(try fixture.ask(Self.login).state == "signedIn")
-    #expect(try keys(fixture, pool) == [nil])
+    expect(try fixture.ask(Self.login).state, equals: "signedIn")
+    expect(try keys(fixture, pool), equals: [nil])
     pool.answers = [Pool.verifier, tokens(fixture, "1f"), Self.confirmed, Self.ok]
-    #expect(try fixture.ask(Self.login).state == "signedIn")
+    expect(try fixture.ask(Self.login).state, equals: "signedIn")
     fixture.advance(by: .seconds(1))
-    #expect(try remember(fixture, pool, true).errorCode == nil)
-    #expect(try keys(fixture, pool).contains("us-east-1_1f"))
+    expect(try remember(fixture, pool, true).errorCode == nil)
+    expect(try keys(fixture, pool).contains("us-east-1_1f"))
     // The sign-in without a new device keeps that of its tokens.
     pool.answers = [Pool.verifier, tokens(fixture, "2f"), Self.confirmed, Self.ok]
-    #expect(try fixture.ask(Self.login).state == "signedIn")
+    expect(try fixture.ask(Self.login).state, equals: "signedIn")
     fixture.advance(by: .seconds(1))
-    #expect(try remember(fixture, pool, false).errorCode == nil)
-    #expect(try keys(fixture, pool) == [nil])
+    expect(try remember(fixture, pool, false).errorCode == nil)
+    expect(try keys(fixture, pool), equals: [nil])
   }
 
   @Test func aNewDeviceTakesThePlaceOfTheFormerOneAtThePool() throws {
     let (fixture, pool) = try fixture("no")
     pool.answers = [Pool.verifier, tokens(fixture, "0f"), Self.confirmed]
     _ = try fixture.ask(Self.login)
-    #expect(!pool.requests.contains { $0.operation == "ForgetDevice" })
+    expect(!pool.requests.contains { $0.operation == "ForgetDevice" })
     _ = try fixture.ask(#"{"op":"logout","revoke":false}"#)
     pool.answers = [Pool.verifier, tokens(fixture, "1f"), Self.confirmed, Self.ok]
-    #expect(try fixture.ask(Self.login).state == "signedIn")
+    expect(try fixture.ask(Self.login).state, equals: "signedIn")
     fixture.advance(by: .seconds(1))
     let forgotten = pool.requests.filter { $0.operation == "ForgetDevice" }
-    #expect(forgotten.map { $0.json?["DeviceKey"]?.text } == ["us-east-1_0f"])
+    expect(forgotten.map { $0.json?["DeviceKey"]?.text }, equals: ["us-east-1_0f"])
   }
 
   @Test func aDeviceThatAnotherSessionNeedsStays() throws {
@@ -81,9 +82,9 @@ final class NewDeviceTests {
     pool.answers = [Pool.verifier, tokens(fixture, "1f"), Self.confirmed, Self.ok]
     let other =
       #"{"op":"login","profile":"other","username":"alice","password":"pass-word"}"#
-    #expect(try fixture.ask(other).state == "signedIn")
+    expect(try fixture.ask(other).state, equals: "signedIn")
     fixture.advance(by: .seconds(1))
-    #expect(!pool.requests.contains { $0.operation == "ForgetDevice" })
+    expect(!pool.requests.contains { $0.operation == "ForgetDevice" })
   }
 
   @Test func aDeviceWithoutASecretIsNotRemembered() throws {
@@ -95,8 +96,8 @@ final class NewDeviceTests {
     fixture.service.forgetDevice(of: session, username: "alice")
     let count = pool.requests.count
     let reply = try remember(fixture, pool, true)
-    #expect(reply.errorCode == "InvalidRequest")
-    #expect(reply.errorMessage?.contains("sign in again") == true, "\(reply)")
-    #expect(pool.requests.count == count)
+    expect(reply.errorCode, equals: "InvalidRequest")
+    expect(reply.errorMessage?.contains("sign in again") == true, "\(reply)")
+    expect(pool.requests.count, equals: count)
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -11,10 +12,10 @@ struct PoolAccountOwnerTests: PoolAccountTesting {
     fixture.advance(by: .seconds(15 * 60))
     for action in AccountAction.allCases where action.needsRecentSignIn {
       let reply = try fixture.ask(line(#""\#(action.rawValue)""# + keys(of: action)))
-      #expect(reply.errorCode == "SignInRequired", "\(action)")
-      #expect(reply["Error"]?["Reason"]?.text == "ReauthenticationRequired", "\(action)")
+      expect(reply.errorCode, equals: "SignInRequired", "\(action)")
+      expect(reply["Error"]?["Reason"]?.text, equals: "ReauthenticationRequired", "\(action)")
     }
-    #expect(pool.operations == [])
+    expect(pool.operations, equals: [])
   }
 
   // MARK: Another user signs in meanwhile
@@ -37,13 +38,13 @@ struct PoolAccountOwnerTests: PoolAccountTesting {
 
   @Test func anActionIsNotDoneWithTheAccountOfWhoeverSignsInMeanwhile() throws {
     let (fixture, pool, reply) = try interrupted(#""delete""#)
-    #expect(reply.errorCode == "SignInRequired")
-    #expect(!pool.operations.contains("DeleteUser"))
+    expect(reply.errorCode, equals: "SignInRequired")
+    expect(!pool.operations.contains("DeleteUser"))
     let identity = try fixture.ask(#"{"op":"identity"}"#)
-    #expect(identity.state == "signedIn" && identity["Username"]?.text == "bob")
+    expect(identity.state == "signedIn" && identity["Username"]?.text == "bob")
     // Bob's own request is done.
     pool.faults["DeleteUser"] = [.reply(200, "")]
-    #expect(try fixture.ask(line(#""delete""#)).errorCode == nil)
+    expect(try fixture.ask(line(#""delete""#)).errorCode == nil)
   }
 
   @Test func aSecondTryIsNotMadeWithAnotherUsersToken() throws {
@@ -58,8 +59,8 @@ struct PoolAccountOwnerTests: PoolAccountTesting {
     client.send(line(#""get""#))
     try fixture.signInAtPool(username: "bob", refresh: pool.add("bob"))
     fixture.advance(by: .seconds(10))
-    #expect(try client.next().errorCode == "SignInRequired")
-    #expect(pool.operations.count { $0 == "GetUser" } == 1)
+    expect(try client.next().errorCode, equals: "SignInRequired")
+    expect(pool.operations.count { $0 == "GetUser" }, equals: 1)
   }
 
   @Test func aDeletedAccountSignsNobodyElseOut() throws {
@@ -71,8 +72,8 @@ struct PoolAccountOwnerTests: PoolAccountTesting {
     client.send(line(#""delete""#))
     try fixture.signInAtPool(username: "bob", refresh: pool.add("bob"))
     fixture.advance(by: .seconds(10))
-    #expect(try client.next().errorCode == nil)
-    #expect(try fixture.ask(#"{"op":"identity"}"#)["Username"]?.text == "bob")
+    expect(try client.next().errorCode == nil)
+    expect(try fixture.ask(#"{"op":"identity"}"#)["Username"]?.text, equals: "bob")
   }
 
   // MARK: A sign-in of a moment ago
@@ -83,8 +84,8 @@ struct PoolAccountOwnerTests: PoolAccountTesting {
     fixture.advance(by: .seconds(15 * 60 - 1))
     pool.delays["GetTokensFromRefreshToken"] = .milliseconds(1500)
     let reply = try fixture.ask(line(#""delete""#))
-    #expect(reply["Error"]?["Reason"]?.text == "ReauthenticationRequired")
-    #expect(!pool.operations.contains("DeleteUser"))
+    expect(reply["Error"]?["Reason"]?.text, equals: "ReauthenticationRequired")
+    expect(!pool.operations.contains("DeleteUser"))
   }
 
   @Test func aClockThatIsAnHourBehindOpensNothing() throws {
@@ -95,8 +96,8 @@ struct PoolAccountOwnerTests: PoolAccountTesting {
     try fixture.signInAtPool(signedIn: time, serverTime: time)
     fixture.advance(by: .seconds(15 * 60))
     let reply = try fixture.ask(line(#""delete""#))
-    #expect(reply["Error"]?["Reason"]?.text == "ReauthenticationRequired")
-    #expect(pool.operations == [])
+    expect(reply["Error"]?["Reason"]?.text, equals: "ReauthenticationRequired")
+    expect(pool.operations, equals: [])
   }
 
   @Test func aSignInOfTheFutureIsNotRecent() throws {
@@ -104,8 +105,8 @@ struct PoolAccountOwnerTests: PoolAccountTesting {
     let time = fixture.host.clock.wallTime
     try fixture.signInAtPool(signedIn: time + .seconds(3600), serverTime: time)
     let reply = try fixture.ask(line(#""delete""#))
-    #expect(reply["Error"]?["Reason"]?.text == "ReauthenticationRequired")
-    #expect(pool.operations == [])
+    expect(reply["Error"]?["Reason"]?.text, equals: "ReauthenticationRequired")
+    expect(pool.operations, equals: [])
   }
 
   @Test func aSuspensionCountsAndARestartForgetsNothing() throws {
@@ -114,10 +115,10 @@ struct PoolAccountOwnerTests: PoolAccountTesting {
     try fixture.restart(Configured.userPool(backend: Self.all))
     pool.faults["DeleteUserAttributes"] = [Self.ok]
     let change = line(#""delete-attributes","names":["nickname"]"#)
-    #expect(try fixture.ask(change).errorCode == nil)
+    expect(try fixture.ask(change).errorCode == nil)
     fixture.host.clock.sleep(for: .seconds(16 * 60))
-    #expect(
-      try fixture.ask(change)["Error"]?["Reason"]?.text == "ReauthenticationRequired")
+    expect(
+      try fixture.ask(change)["Error"]?["Reason"]?.text, equals: "ReauthenticationRequired")
   }
 
   // MARK: The end of the account
@@ -132,12 +133,12 @@ struct PoolAccountOwnerTests: PoolAccountTesting {
     pool.faults["InitiateAuth"] = [.silence]
     let login = fixture.connect()
     login.send(#"{"op":"login","username":"alice","password":"pass-word"}"#)
-    #expect(fixture.service.openSignIns == 1)
+    expect(fixture.service.openSignIns, equals: 1)
     pool.faults["DeleteUser"] = [.reply(200, "")]
-    #expect(try fixture.ask(line(#""delete""#)).errorCode == nil)
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
-    #expect(fixture.service.openSignIns == 0)
-    #expect(try login.next().errorMessage?.contains("the account was deleted") == true)
-    #expect(fixture.host.store.devices.isEmpty)
+    expect(try fixture.ask(line(#""delete""#)).errorCode == nil)
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
+    expect(fixture.service.openSignIns, equals: 0)
+    expect(try login.next().errorMessage?.contains("the account was deleted") == true)
+    expect(fixture.host.store.devices.isEmpty)
   }
 }

@@ -41,7 +41,7 @@ struct PoolHistoryTests {
     pool.faults = [:]
     fixture.advance(by: .seconds(900))
     guard expected.isSignedIn, !expected.isLost else { return }
-    #expect(
+    expect(
       try fixture.ask(#"{"wait":60}"#).accessKeyID != nil, "seed \(seed): \(history.suffix(12))")
   }
 
@@ -109,18 +109,18 @@ struct PoolHistoryTests {
   ) throws {
     let state = try fixture.ask(#"{"op":"identity"}"#).state
     if !expected.isSignedIn {
-      #expect(state == "signedOut", "\(history)")
+      expect(state, equals: "signedOut", "\(history)")
     } else if expected.isLost {
-      #expect(state == "signedIn" || state == "tokensInvalid", "\(history)")
+      expect(state == "signedIn" || state == "tokensInvalid", "\(history)")
     } else {
-      #expect(state == "signedIn", "\(history)")
-      #expect(pool.misuses == 0, "\(history)")
+      expect(state, equals: "signedIn", "\(history)")
+      expect(pool.misuses, equals: 0, "\(history)")
     }
     if expected.isSignedIn, !expected.isLost,
       let session = fixture.service.sessions[SessionKey(uid: 1000, profile: "default")]
     {
       let held = session.machine.state.poolSession?.refreshToken.exposedText() ?? ""
-      #expect(pool.live.contains(held), "\(history)")
+      expect(pool.live.contains(held), "\(history)")
     }
   }
 }

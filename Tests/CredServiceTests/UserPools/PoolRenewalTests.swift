@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -13,16 +14,16 @@ struct PoolRenewalTests {
   @Test func aGetAfterTheSignInIsAnsweredWithoutThePool() throws {
     let (fixture, pool) = try ServiceFixture.ofUserPool()
     try fixture.signInAtPool()
-    #expect(try fixture.ask().accessKeyID != nil)
-    #expect(pool.operations == [])
+    expect(try fixture.ask().accessKeyID != nil)
+    expect(pool.operations, equals: [])
     let identity = try fixture.ask(#"{"op":"identity"}"#)
-    #expect(identity["SignedInBy"]?.text == "userPool")
-    #expect(identity["Username"]?.text == "alice")
-    #expect(identity["Subject"]?.text == "s-1")
+    expect(identity["SignedInBy"]?.text, equals: "userPool")
+    expect(identity["Username"]?.text, equals: "alice")
+    expect(identity["Subject"]?.text, equals: "s-1")
     // The ID token stands in the logins map under the pool's own key.
     let exchange = try #require(
       fixture.host.http.requests.last { $0.operation == "GetCredentialsForIdentity" })
-    #expect(
+    expect(
       exchange.json?["Logins"]?["cognito-idp.us-east-1.amazonaws.com/\(FakePool.id)"] != nil)
   }
 
@@ -31,12 +32,12 @@ struct PoolRenewalTests {
     pool.rotates = true
     try fixture.signInAtPool()
     for hour in 1...48 {
-      #expect(try fixture.ask().accessKeyID != nil, "hour \(hour)")
+      expect(try fixture.ask().accessKeyID != nil, "hour \(hour)")
       fixture.advance(by: .seconds(3600))
     }
-    #expect(pool.operations.count >= 24)
-    #expect(Set(pool.operations) == ["GetTokensFromRefreshToken"])
-    #expect(pool.live.contains(try session(fixture).refreshToken.exposedText() ?? ""))
+    expect(pool.operations.count >= 24)
+    expect(Set(pool.operations), equals: ["GetTokensFromRefreshToken"])
+    expect(pool.live.contains(try session(fixture).refreshToken.exposedText() ?? ""))
   }
 
   @Test func aRenewalCarriesTheClientsSecretAndNoHash() throws {
@@ -47,10 +48,10 @@ struct PoolRenewalTests {
     fixture.advance(by: .seconds(60))
     _ = try fixture.ask(#"{"refresh":true}"#)
     let body = try #require(pool.bodies.first)
-    #expect(body["ClientSecret"]?.text == "a-secret-of-24-characters")
-    #expect(body["ClientId"]?.text == FakePool.client)
-    #expect(body["RefreshToken"]?.text == "refresh-0")
-    #expect(body["AuthParameters"] == nil)
+    expect(body["ClientSecret"]?.text, equals: "a-secret-of-24-characters")
+    expect(body["ClientId"]?.text, equals: FakePool.client)
+    expect(body["RefreshToken"]?.text, equals: "refresh-0")
+    expect(body["AuthParameters"] == nil)
   }
 
   @Test func theRotatedTokenIsStoredBeforeTheNextRequest() throws {
@@ -64,7 +65,7 @@ struct PoolRenewalTests {
     let reply = try #require(lines.firstIndex(of: "reply GetTokensFromRefreshToken"))
     let saved = try #require(lines[reply...].firstIndex(of: "save default"))
     let next = try #require(lines[reply...].firstIndex(of: "send GetCredentialsForIdentity"))
-    #expect(saved < next)
+    expect(saved < next)
   }
 
   @Test func aRestartInTheMiddleOfARenewalKeepsTheRotatedToken() throws {
@@ -76,12 +77,12 @@ struct PoolRenewalTests {
     fixture.host.upstreams.faults["GetCredentialsForIdentity"] = .hang
     let client = fixture.connect()
     client.send(#"{"refresh":true}"#)
-    #expect(pool.operations == ["GetTokensFromRefreshToken"])
+    expect(pool.operations, equals: ["GetTokensFromRefreshToken"])
     try fixture.restart(Configured.userPool())
     fixture.host.upstreams.faults = [:]
-    #expect(try session(fixture).refreshToken == Secret("refresh-1"))
+    expect(try session(fixture).refreshToken, equals: Secret("refresh-1"))
     _ = try fixture.ask(#"{"refresh":true}"#)
-    #expect(pool.bodies.last?["RefreshToken"]?.text == "refresh-1")
+    expect(pool.bodies.last?["RefreshToken"]?.text, equals: "refresh-1")
   }
 
   /// Each ends the refresh that asked for the renewal.
@@ -104,10 +105,10 @@ struct PoolRenewalTests {
     _ = try fixture.ask(#"{"refresh":true,"wait":5}"#)
     waiting.leave()
     other.leave()
-    #expect(pool.misuses == 0)
+    expect(pool.misuses, equals: 0)
     let sent = pool.bodies.compactMap { $0["RefreshToken"]?.text }
-    #expect(sent.count == Set(sent).count, "\(sent)")
-    #expect(pool.live.contains(try session(fixture).refreshToken.exposedText() ?? ""))
+    expect(sent.count, equals: Set(sent).count, "\(sent)")
+    expect(pool.live.contains(try session(fixture).refreshToken.exposedText() ?? ""))
   }
 
   @Test func aLostReplyIsRepeatedOnceAtOnce() throws {
@@ -116,10 +117,10 @@ struct PoolRenewalTests {
     try fixture.signInAtPool()
     fixture.advance(by: .seconds(60))
     pool.lostReplies = 1
-    #expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
     let sent = pool.bodies.map { $0["RefreshToken"]?.text }
-    #expect(sent == ["refresh-0", "refresh-0"])
-    #expect(try session(fixture).refreshToken == Secret("refresh-2"))
+    expect(sent, equals: ["refresh-0", "refresh-0"])
+    expect(try session(fixture).refreshToken, equals: Secret("refresh-2"))
   }
 
   @Test func aTokenThatWasSeenBeforeEndsTheSession() throws {
@@ -130,11 +131,11 @@ struct PoolRenewalTests {
       .failure(.reset), FakePool.refusal("RefreshTokenReuseException", "reuse"),
     ]
     _ = try fixture.ask(#"{"refresh":true,"wait":1}"#)
-    #expect(pool.operations.count == 2)
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "tokensInvalid")
+    expect(pool.operations.count, equals: 2)
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "tokensInvalid")
     // Nothing more is sent.
     _ = try fixture.ask(#"{"refresh":true,"wait":0}"#)
-    #expect(pool.operations.count == 2)
+    expect(pool.operations.count, equals: 2)
   }
 
   @Test func aPoolThatIsAwaySignsNobodyOut() throws {
@@ -143,10 +144,10 @@ struct PoolRenewalTests {
     fixture.advance(by: .seconds(60))
     pool.faults["GetTokensFromRefreshToken"] = Array(repeating: .failure(.connect), count: 50)
     _ = try fixture.ask(#"{"refresh":true,"wait":1}"#)
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedIn")
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
     pool.faults = [:]
     fixture.advance(by: .seconds(600))
-    #expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"refresh":true,"wait":60}"#).accessKeyID != nil)
   }
 
   @Test func anOlderPoolIsAskedByInitiateAuth() throws {
@@ -156,9 +157,9 @@ struct PoolRenewalTests {
     pool.faults["GetTokensFromRefreshToken"] = [
       FakePool.refusal("UnknownOperationException", "")
     ]
-    #expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
-    #expect(pool.operations == ["GetTokensFromRefreshToken", "InitiateAuth"])
-    #expect(pool.bodies.last?["AuthFlow"]?.text == "REFRESH_TOKEN_AUTH")
+    expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
+    expect(pool.operations, equals: ["GetTokensFromRefreshToken", "InitiateAuth"])
+    expect(pool.bodies.last?["AuthFlow"]?.text, equals: "REFRESH_TOKEN_AUTH")
   }
 
   @Test func manyCallersBurnOneRotation() throws {
@@ -169,8 +170,8 @@ struct PoolRenewalTests {
     let clients = (0..<20).map { _ in fixture.connect() }
     for client in clients { client.sendOnly(#"{"refresh":true}"#) }
     fixture.advance(by: .seconds(2))
-    for client in clients { #expect(try client.next().accessKeyID != nil) }
-    #expect(pool.operations.count == 1)
+    for client in clients { expect(try client.next().accessKeyID != nil) }
+    expect(pool.operations.count, equals: 1)
   }
 
   // MARK: A renewal that something else overtakes
@@ -192,7 +193,7 @@ struct PoolRenewalTests {
     pool.delays["GetTokensFromRefreshToken"] = .seconds(1)
     let client = fixture.connect()
     client.send(#"{"refresh":true,"wait":30}"#)
-    #expect(pool.operations == ["GetTokensFromRefreshToken"])
+    expect(pool.operations, equals: ["GetTokensFromRefreshToken"])
     let other = fixture.connect()
     switch interruption {
     case .clear: other.send(#"{"op":"clear","what":"credentials"}"#)
@@ -210,12 +211,12 @@ struct PoolRenewalTests {
     }
     fixture.advance(by: .seconds(40))
     fixture.host.upstreams.faults = [:]
-    #expect(pool.misuses == 0)
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedIn")
+    expect(pool.misuses, equals: 0)
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
     let kept = try session(fixture).refreshToken.exposedText() ?? ""
-    #expect(pool.live.contains(kept), "\(kept)")
-    #expect(try fixture.ask(#"{"refresh":true,"wait":30}"#).accessKeyID != nil)
-    #expect(pool.misuses == 0)
+    expect(pool.live.contains(kept), "\(kept)")
+    expect(try fixture.ask(#"{"refresh":true,"wait":30}"#).accessKeyID != nil)
+    expect(pool.misuses, equals: 0)
   }
 
   /// A login that is not linked, and is accepted.
@@ -230,9 +231,9 @@ struct PoolRenewalTests {
       if isUnderWay { fixture.connect().send(#"{"refresh":true,"wait":30}"#) }
       let reply = try fixture.ask(
         #"{"op":"login","logins":{"accounts.google.com":"t"},"alone":true}"#)
-      #expect(reply["SignedInBy"]?.text == "logins")
+      expect(reply["SignedInBy"]?.text, equals: "logins")
       fixture.advance(by: .seconds(10))
-      #expect(pool.live == [], "\(isUnderWay)")
+      expect(pool.live, equals: [], "\(isUnderWay)")
     }
   }
 
@@ -242,32 +243,32 @@ struct PoolRenewalTests {
     let next = pool.add("bob")
     try fixture.signInAtPool(username: "bob", refresh: next)
     fixture.advance(by: .seconds(10))
-    #expect(pool.live == [next])
+    expect(pool.live, equals: [next])
   }
 
   @Test func whoSignsInAgainKeepsTheLoginsOfOtherProviders() throws {
     let (fixture, pool) = try ServiceFixture.ofUserPool()
     try fixture.signInAtPool()
     let login = try fixture.ask(#"{"op":"login","logins":{"accounts.google.com":"t"}}"#)
-    #expect(login["SignedInBy"]?.text == "userPool")
+    expect(login["SignedInBy"]?.text, equals: "userPool")
     func sent() -> JSONValue? {
       fixture.host.http.requests.last { $0.operation == "GetCredentialsForIdentity" }?
         .json?["Logins"]?["accounts.google.com"]
     }
     try fixture.signInAtPool(refresh: pool.add("alice"))
-    #expect(sent() != nil)
+    expect(sent() != nil)
     // Also once the pool has ended the session.
     pool.faults["GetTokensFromRefreshToken"] = [
       FakePool.refusal("NotAuthorizedException", "Refresh Token has been revoked")
     ]
     fixture.advance(by: .seconds(7200))
     _ = try fixture.ask(#"{"wait":1}"#)
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "tokensInvalid")
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "tokensInvalid")
     try fixture.signInAtPool(refresh: pool.add("alice"))
-    #expect(sent() != nil)
+    expect(sent() != nil)
     // Another user does not get them.
     try fixture.signInAtPool(username: "bob", refresh: pool.add("bob"))
-    #expect(sent() == nil)
+    expect(sent() == nil)
   }
 
   // MARK: Another pool
@@ -276,21 +277,21 @@ struct PoolRenewalTests {
     let (fixture, pool) = try ServiceFixture.ofUserPool()
     try fixture.signInAtPool()
     try fixture.reload(Configured.userPool(client: "2other"))
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "tokensInvalid")
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "tokensInvalid")
     _ = try fixture.ask(#"{"refresh":true,"wait":0}"#)
     // The one that gave the token is told that it ends.
-    #expect(pool.operations == ["RevokeToken"])
-    #expect(pool.bodies.first?["ClientId"]?.text == FakePool.client)
+    expect(pool.operations, equals: ["RevokeToken"])
+    expect(pool.bodies.first?["ClientId"]?.text, equals: FakePool.client)
   }
 
   @Test func aReloadThatChangesNothingOfThePoolKeepsTheSession() throws {
     let (fixture, pool) = try ServiceFixture.ofUserPool()
     try fixture.signInAtPool()
     try fixture.reload(Configured.userPool(backend: "auth_flow = choice"))
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedIn")
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
     fixture.advance(by: .seconds(60))
-    #expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
-    #expect(pool.operations == ["GetTokensFromRefreshToken"])
+    expect(try fixture.ask(#"{"refresh":true}"#).accessKeyID != nil)
+    expect(pool.operations, equals: ["GetTokensFromRefreshToken"])
   }
 
   @Test func noTokenReachesTheLog() throws {
@@ -306,7 +307,7 @@ struct PoolRenewalTests {
     let reply = try fixture.ask(#"{"refresh":true,"wait":0.5}"#)
     let said = fixture.host.log.entries.map { "\($0.message) \($0.metadata)" } + [reply.text]
     for text in said {
-      #expect(!text.contains("refresh-0") && !text.contains("a-secret-of"), "\(text)")
+      expect(!text.contains("refresh-0") && !text.contains("a-secret-of"), "\(text)")
     }
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -11,44 +12,44 @@ struct PoolSignOutTests {
     pool.faults["RevokeToken"] = [.silence]
     let client = fixture.connect()
     client.sendOnly(#"{"op":"logout"}"#)
-    #expect(try client.next().state == "signedOut")
-    #expect(fixture.upstream.callCount == 1)
+    expect(try client.next().state, equals: "signedOut")
+    expect(fixture.upstream.callCount, equals: 1)
     fixture.advance(by: .seconds(60))
-    #expect(fixture.upstream.callCount == 0)
+    expect(fixture.upstream.callCount, equals: 0)
   }
 
   @Test func aLogoutRevokesTheRefreshTokenInTheBackground() throws {
     let (fixture, pool) = try ServiceFixture.ofUserPool()
     try fixture.signInAtPool()
-    #expect(try fixture.ask(#"{"op":"logout"}"#).state == "signedOut")
+    expect(try fixture.ask(#"{"op":"logout"}"#).state, equals: "signedOut")
     fixture.advance(by: .seconds(1))
-    #expect(pool.operations == ["RevokeToken"])
-    #expect(pool.bodies.last?["Token"]?.text == "refresh-0")
-    #expect(pool.live == [])
-    #expect(fixture.upstream.callCount == 0)
+    expect(pool.operations, equals: ["RevokeToken"])
+    expect(pool.bodies.last?["Token"]?.text, equals: "refresh-0")
+    expect(pool.live, equals: [])
+    expect(fixture.upstream.callCount, equals: 0)
   }
 
   @Test func aLogoutWithoutRevokingLeavesTheRefreshTokenAlone() throws {
     let (fixture, pool) = try ServiceFixture.ofUserPool()
     try fixture.signInAtPool()
-    #expect(try fixture.ask(#"{"op":"logout","revoke":false}"#).state == "signedOut")
+    expect(try fixture.ask(#"{"op":"logout","revoke":false}"#).state, equals: "signedOut")
     fixture.advance(by: .seconds(60))
-    #expect(pool.operations == [])
+    expect(pool.operations, equals: [])
   }
 
   @Test func aLogoutHoldsThoughThePoolIsAway() throws {
     let (fixture, pool) = try ServiceFixture.ofUserPool()
     try fixture.signInAtPool()
     pool.faults["RevokeToken"] = [.failure(.connect)]
-    #expect(try fixture.ask(#"{"op":"logout"}"#).state == "signedOut")
+    expect(try fixture.ask(#"{"op":"logout"}"#).state, equals: "signedOut")
     fixture.advance(by: .seconds(60))
-    #expect(pool.operations == ["RevokeToken"])
+    expect(pool.operations, equals: ["RevokeToken"])
     let entry = try #require(
       fixture.host.log.entries.first {
         $0["message_id"] == JournalEvent.tokensNotRevoked.rawValue
       })
-    #expect(entry["profile"] == "default")
-    #expect(entry["uid"] == "1000")
+    expect(entry["profile"], equals: "default")
+    expect(entry["uid"], equals: "1000")
   }
 
   @Test func aTokenThatWasRevokedBeforeIsNoFailure() throws {
@@ -62,16 +63,16 @@ struct PoolSignOutTests {
     let failures = fixture.host.log.entries.filter {
       $0["message_id"] == JournalEvent.tokensNotRevoked.rawValue
     }
-    #expect(failures.isEmpty)
+    expect(failures.isEmpty)
   }
 
   @Test func aGlobalLogoutEndsAllSessionsWithAFreshAccessToken() throws {
     let (fixture, pool) = try ServiceFixture.ofUserPool()
     try fixture.signInAtPool()
-    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
-    #expect(pool.operations == ["GetTokensFromRefreshToken", "GlobalSignOut"])
-    #expect(pool.live == [])
-    #expect(pool.bodies.last?["AccessToken"]?.text?.hasPrefix("e30.") == true)
+    expect(try fixture.ask(#"{"op":"logout","global":true}"#).state, equals: "signedOut")
+    expect(pool.operations, equals: ["GetTokensFromRefreshToken", "GlobalSignOut"])
+    expect(pool.live, equals: [])
+    expect(pool.bodies.last?["AccessToken"]?.text?.hasPrefix("e30.") == true)
   }
 
   @Test(arguments: [false, true])
@@ -80,14 +81,14 @@ struct PoolSignOutTests {
     let client = fixture.connect()
     client.sendOnly(#"{"op":"logout","global":\#(isGlobal)}"#)
     fixture.host.settle()
-    #expect(pool.operations == ["GetTokensFromRefreshToken"])
+    expect(pool.operations, equals: ["GetTokensFromRefreshToken"])
     fixture.letAnswersArrive()
-    #expect(try client.next().state == "signedOut")
+    expect(try client.next().state, equals: "signedOut")
     waiting.leave()
-    #expect(pool.misuses == 0 && pool.live == [])
+    expect(pool.misuses == 0 && pool.live == [])
     let end = [isGlobal ? "GlobalSignOut" : "RevokeToken"]
-    #expect(pool.operations == ["GetTokensFromRefreshToken"] + end)
-    #expect(fixture.upstream.callCount == 0)
+    expect(pool.operations, equals: ["GetTokensFromRefreshToken"] + end)
+    expect(fixture.upstream.callCount, equals: 0)
   }
 
   @Test func aGlobalLogoutThatFailsSaysSoAndHoldsHere() throws {
@@ -95,9 +96,9 @@ struct PoolSignOutTests {
     try fixture.signInAtPool()
     pool.faults["GlobalSignOut"] = [FakePool.refusal("InternalErrorException", "")]
     let reply = try fixture.ask(#"{"op":"logout","global":true}"#)
-    #expect(
+    expect(
       reply.errorMessage?.hasPrefix("signed out on this host, but not at the backend") == true)
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
   }
 
   @Test func aGlobalLogoutThatHappenedBeforeIsDone() throws {
@@ -106,15 +107,15 @@ struct PoolSignOutTests {
     pool.faults["GlobalSignOut"] = [
       FakePool.refusal("NotAuthorizedException", "Access Token has been revoked")
     ]
-    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
+    expect(try fixture.ask(#"{"op":"logout","global":true}"#).state, equals: "signedOut")
   }
 
   @Test func aGlobalLogoutWithoutASessionSaysWhy() throws {
     let (fixture, pool) = try ServiceFixture.ofUserPool()
     _ = try fixture.ask(#"{"op":"identity"}"#)
     let reply = try fixture.ask(#"{"op":"logout","global":true}"#)
-    #expect(reply.errorCode == "SignInRequired")
-    #expect(pool.operations == [])
+    expect(reply.errorCode, equals: "SignInRequired")
+    expect(pool.operations, equals: [])
   }
 
   /// Its end is a logout, whether it is forgotten here or found too old at a start.
@@ -126,18 +127,18 @@ struct PoolSignOutTests {
     if atStart {
       let stored = fixture.host.store.records
       for _ in 0..<12 { fixture.advance(by: .seconds(86_400)) }
-      #expect(fixture.service.sessions.isEmpty)
+      expect(fixture.service.sessions.isEmpty)
       fixture.host.store.records = stored
       let before = pool.operations.count
       try fixture.restart(text)
       fixture.advance(by: .seconds(1))
-      #expect(pool.operations.dropFirst(before) == ["RevokeToken"])
+      expect(pool.operations.dropFirst(before), equals: ["RevokeToken"])
       return
     }
     for _ in 0..<12 { fixture.advance(by: .seconds(86_400)) }
-    #expect(fixture.service.sessions.isEmpty)
-    #expect(pool.operations.last == "RevokeToken" && pool.live == [])
-    #expect(fixture.upstream.callCount == 0)
+    expect(fixture.service.sessions.isEmpty)
+    expect(pool.operations.last == "RevokeToken" && pool.live == [])
+    expect(fixture.upstream.callCount, equals: 0)
   }
 
   @Test func aSecondLogoutAsksThePoolNothing() throws {
@@ -145,7 +146,7 @@ struct PoolSignOutTests {
     try fixture.signInAtPool()
     for _ in 0..<2 { _ = try fixture.ask(#"{"op":"logout"}"#) }
     fixture.advance(by: .seconds(60))
-    #expect(pool.operations == ["RevokeToken"])
+    expect(pool.operations, equals: ["RevokeToken"])
   }
 
   // MARK: While the tokens are renewed
@@ -161,15 +162,15 @@ struct PoolSignOutTests {
     pool.delays["GetTokensFromRefreshToken"] = .seconds(1)
     let client = fixture.connect()
     client.send(#"{"refresh":true,"wait":30}"#)
-    #expect(pool.operations == ["GetTokensFromRefreshToken"])
+    expect(pool.operations, equals: ["GetTokensFromRefreshToken"])
     return (fixture, pool, client)
   }
 
   @Test func aGlobalLogoutDuringARenewalSignsOutEverywhere() throws {
     let (fixture, pool, client) = try renewing()
-    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
-    #expect(pool.operations == ["GetTokensFromRefreshToken", "GlobalSignOut"])
-    #expect(pool.misuses == 0 && pool.live == [])
+    expect(try fixture.ask(#"{"op":"logout","global":true}"#).state, equals: "signedOut")
+    expect(pool.operations, equals: ["GetTokensFromRefreshToken", "GlobalSignOut"])
+    expect(pool.misuses == 0 && pool.live == [])
     client.leave()
   }
 
@@ -181,26 +182,26 @@ struct PoolSignOutTests {
     pool.delays["GetTokensFromRefreshToken"] = .seconds(1)
     let client = fixture.connect()
     client.send(#"{"refresh":true,"wait":30}"#)
-    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
-    #expect(pool.live == [])
+    expect(try fixture.ask(#"{"op":"logout","global":true}"#).state, equals: "signedOut")
+    expect(pool.live, equals: [])
   }
 
   @Test func aLogoutDuringARenewalRevokesTheNewTokenToo() throws {
     let (fixture, pool, _) = try renewing()
     let client = fixture.connect()
     client.sendOnly(#"{"op":"logout"}"#)
-    #expect(try client.next().state == "signedOut")
+    expect(try client.next().state, equals: "signedOut")
     fixture.advance(by: .seconds(10))
-    #expect(pool.live == [])
-    #expect(pool.operations == ["GetTokensFromRefreshToken", "RevokeToken"])
-    #expect(fixture.upstream.callCount == 0)
+    expect(pool.live, equals: [])
+    expect(pool.operations, equals: ["GetTokensFromRefreshToken", "RevokeToken"])
+    expect(fixture.upstream.callCount, equals: 0)
   }
 
   @Test func aLogoutWithoutRevokingLeavesTheNewTokenAloneToo() throws {
     let (fixture, pool, _) = try renewing()
     _ = try fixture.ask(#"{"op":"logout","revoke":false}"#)
     fixture.advance(by: .seconds(10))
-    #expect(!pool.operations.contains("RevokeToken"))
+    expect(!pool.operations.contains("RevokeToken"))
   }
 
   @Test func twoLogoutsDuringTwoRenewalsAreBothMade() throws {
@@ -212,18 +213,18 @@ struct PoolSignOutTests {
     let second = fixture.connect()
     second.send(#"{"op":"logout","global":true}"#)
     fixture.advance(by: .seconds(20))
-    #expect(try first.next().state == "signedOut")
-    #expect(try second.next().state == "signedOut")
-    #expect(pool.operations.count { $0 == "GlobalSignOut" } == 2)
+    expect(try first.next().state, equals: "signedOut")
+    expect(try second.next().state, equals: "signedOut")
+    expect(pool.operations.count { $0 == "GlobalSignOut" }, equals: 2)
   }
 
   @Test func aGlobalLogoutTakesAHeldAccessTokenFirst() throws {
     let (fixture, pool) = try ServiceFixture.ofUserPool(
       Configured.userPool(profile: "vend_tokens = access"))
     try fixture.signInAtPool()
-    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
-    #expect(pool.operations == ["GlobalSignOut"])
-    #expect(pool.live == [])
+    expect(try fixture.ask(#"{"op":"logout","global":true}"#).state, equals: "signedOut")
+    expect(pool.operations, equals: ["GlobalSignOut"])
+    expect(pool.live, equals: [])
   }
 
   @Test(arguments: ["Access Token has been revoked", "Access Token has expired"])
@@ -232,10 +233,10 @@ struct PoolSignOutTests {
       Configured.userPool(profile: "vend_tokens = access"))
     try fixture.signInAtPool()
     pool.faults["GlobalSignOut"] = [FakePool.refusal("NotAuthorizedException", refusal)]
-    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
-    #expect(
-      pool.operations == ["GlobalSignOut", "GetTokensFromRefreshToken", "GlobalSignOut"])
-    #expect(pool.live == [])
+    expect(try fixture.ask(#"{"op":"logout","global":true}"#).state, equals: "signedOut")
+    expect(
+      pool.operations, equals: ["GlobalSignOut", "GetTokensFromRefreshToken", "GlobalSignOut"])
+    expect(pool.live, equals: [])
   }
 
   @Test func anOlderPoolIsSignedOutOfToo() throws {
@@ -244,9 +245,9 @@ struct PoolSignOutTests {
     pool.faults["GetTokensFromRefreshToken"] = [
       FakePool.refusal("UnknownOperationException", "")
     ]
-    #expect(try fixture.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
-    #expect(
-      pool.operations == ["GetTokensFromRefreshToken", "InitiateAuth", "GlobalSignOut"])
+    expect(try fixture.ask(#"{"op":"logout","global":true}"#).state, equals: "signedOut")
+    expect(
+      pool.operations, equals: ["GetTokensFromRefreshToken", "InitiateAuth", "GlobalSignOut"])
   }
 
   // MARK: Tokens that lose their session otherwise
@@ -257,8 +258,8 @@ struct PoolSignOutTests {
     try fixture.reload(
       Configured.userPool().replacing("[profile default]", with: "[profile other]"))
     fixture.advance(by: .seconds(10))
-    #expect(pool.operations == ["RevokeToken"])
-    #expect(pool.live == [])
+    expect(pool.operations, equals: ["RevokeToken"])
+    expect(pool.live, equals: [])
   }
 
   @Test func theTokensOfAUidsFormerOwnerAreRevoked() throws {
@@ -266,8 +267,8 @@ struct PoolSignOutTests {
     try fixture.signInAtPool()
     fixture.host.queries.users[1000]?.name = "carol"
     fixture.advance(by: .seconds(600))
-    #expect(try fixture.ask(#"{"op":"identity"}"#).state == "signedOut")
+    expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
     fixture.advance(by: .seconds(10))
-    #expect(pool.live == [])
+    expect(pool.live, equals: [])
   }
 }

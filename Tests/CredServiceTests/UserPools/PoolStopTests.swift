@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -19,14 +20,14 @@ struct PoolStopTests {
     let exchanges = fixture.host.upstreams.calls("GetCredentialsForIdentity")
     fixture.service.stop()
     fixture.service.dismissWaiters()
-    #expect(try client.next().errorCode == "ShuttingDown")
+    expect(try client.next().errorCode, equals: "ShuttingDown")
     fixture.service.afterRenewals(atMost: .seconds(8)) { ends.append(fixture.now) }
     fixture.advance(by: .seconds(20))
-    #expect(ends.map { $0 - start } == [.seconds(1)])
-    #expect(fixture.host.upstreams.calls("GetCredentialsForIdentity") == exchanges)
+    expect(ends.map { $0 - start }, equals: [.seconds(1)])
+    expect(fixture.host.upstreams.calls("GetCredentialsForIdentity"), equals: exchanges)
     try fixture.restart(Configured.userPool())
-    #expect(try fixture.ask(#"{"refresh":true,"wait":30}"#).accessKeyID != nil)
-    #expect(pool.misuses == 0)
+    expect(try fixture.ask(#"{"refresh":true,"wait":30}"#).accessKeyID != nil)
+    expect(pool.misuses, equals: 0)
   }
 
   @Test func aStopWaitsForNothingThatWasNotSentAndNotForEver() throws {
@@ -44,10 +45,10 @@ struct PoolStopTests {
     let start = fixture.now
     fixture.service.afterRenewals(atMost: .seconds(1)) { ends.append(fixture.now) }
     fixture.advance(by: .seconds(20))
-    #expect(ends.count == 1 && ends.allSatisfy { $0 - start == .seconds(1) })
-    #expect(pool.operations.count == 1)
+    expect(ends.count == 1 && ends.allSatisfy { $0 - start == .seconds(1) })
+    expect(pool.operations.count, equals: 1)
     fixture.service.afterRenewals(atMost: .seconds(1)) { ends.append(fixture.now) }
-    #expect(ends.count == 2)
+    expect(ends.count, equals: 2)
   }
 
   @Test func aStopDoesNotWaitForAFileThatARenewalNeeds() throws {
@@ -58,10 +59,10 @@ struct PoolStopTests {
     fixture.advance(by: .seconds(60))
     fixture.host.background.time[.files] = .seconds(3)
     fixture.connect().send(#"{"refresh":true,"wait":30}"#)
-    #expect(try stop(fixture) == .zero)
+    expect(try stop(fixture), equals: .zero)
     // It is not sent later either.
     fixture.advance(by: .seconds(20))
-    #expect(pool.operations == [])
+    expect(pool.operations, equals: [])
   }
 
   @Test func aStopDoesNotWaitForARenewalThatBringsNoOtherRefreshToken() throws {
@@ -73,10 +74,10 @@ struct PoolStopTests {
     ]
     pool.delays["InitiateAuth"] = .seconds(1.5)
     fixture.connect().send(#"{"refresh":true,"wait":30}"#)
-    #expect(pool.operations == ["GetTokensFromRefreshToken", "InitiateAuth"])
-    #expect(try stop(fixture) == .zero)
+    expect(pool.operations, equals: ["GetTokensFromRefreshToken", "InitiateAuth"])
+    expect(try stop(fixture), equals: .zero)
     try fixture.restart(Configured.userPool())
-    #expect(try fixture.ask(#"{"refresh":true,"wait":30}"#).accessKeyID != nil)
+    expect(try fixture.ask(#"{"refresh":true,"wait":30}"#).accessKeyID != nil)
   }
 
   @Test func aStopSaysWhatItWaitsForAndWhatDidNotCome() throws {
@@ -86,10 +87,10 @@ struct PoolStopTests {
     fixture.advance(by: .seconds(60))
     pool.delays["GetTokensFromRefreshToken"] = .seconds(15)
     fixture.connect().send(#"{"refresh":true,"wait":30}"#)
-    #expect(try stop(fixture) == .seconds(8))
+    expect(try stop(fixture), equals: .seconds(8))
     let said = fixture.host.log.messages.suffix(2)
-    #expect(said.first?.hasPrefix("waiting up to 8 s for new tokens") == true)
-    #expect(said.last?.hasPrefix("new tokens did not arrive in time: 1 ") == true)
+    expect(said.first?.hasPrefix("waiting up to 8 s for new tokens") == true)
+    expect(said.last?.hasPrefix("new tokens did not arrive in time: 1 ") == true)
   }
 
   /// How long an orderly end takes.

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -33,11 +34,11 @@ struct RememberedDeviceTests {
 
   @Test func aDeviceOutlivesALogoutAndARestart() throws {
     let fixture = try fixtureWithDevice()
-    #expect(try found(fixture) == device)
+    expect(try found(fixture), equals: device)
     _ = try fixture.ask(#"{"op":"logout"}"#)
-    #expect(try found(fixture) == device)
+    expect(try found(fixture), equals: device)
     try fixture.restart(Configured.userPool())
-    #expect(try found(fixture) == device)
+    expect(try found(fixture), equals: device)
   }
 
   @Test(arguments: [
@@ -46,10 +47,10 @@ struct RememberedDeviceTests {
   func whatForgetsTheUserForgetsTheDevice(_ line: String) throws {
     let fixture = try fixtureWithDevice()
     _ = try fixture.ask(line)
-    #expect(try found(fixture) == nil)
+    expect(try found(fixture) == nil)
     try fixture.restart(Configured.userPool())
-    #expect(try found(fixture) == nil)
-    #expect(fixture.host.store.devices.isEmpty)
+    expect(try found(fixture) == nil)
+    expect(fixture.host.store.devices.isEmpty)
   }
 
   @Test(arguments: [
@@ -60,31 +61,31 @@ struct RememberedDeviceTests {
     fixture.service.keepDevice(device, of: try session(fixture), username: "bob")
     try fixture.signInAtPool()
     _ = try fixture.ask(line)
-    #expect(try found(fixture) == nil)
-    #expect(try found(fixture, username: "bob") == device)
+    expect(try found(fixture) == nil)
+    expect(try found(fixture, username: "bob"), equals: device)
   }
 
   @Test func clearingCredentialsKeepsIt() throws {
     let fixture = try fixtureWithDevice()
     _ = try fixture.ask(#"{"op":"clear","what":"credentials"}"#)
-    #expect(try found(fixture) == device)
+    expect(try found(fixture), equals: device)
   }
 
   @Test func aForgottenDeviceIsGone() throws {
     let fixture = try fixtureWithDevice()
     fixture.service.forgetDevice(of: try session(fixture), username: "alice")
-    #expect(try found(fixture) == nil)
-    #expect(fixture.host.store.devices.isEmpty)
+    expect(try found(fixture) == nil)
+    expect(fixture.host.store.devices.isEmpty)
   }
 
   @Test func nobodyElseGetsIt() throws {
     let fixture = try fixtureWithDevice()
-    #expect(try found(fixture, username: "Alice") == nil)
-    #expect(try found(fixture, uid: 1001) == nil)
+    expect(try found(fixture, username: "Alice") == nil)
+    expect(try found(fixture, uid: 1001) == nil)
     try fixture.reload(Configured.userPool(client: "2other"))
-    #expect(try found(fixture) == nil)
+    expect(try found(fixture) == nil)
     try fixture.reload(Configured.userPool())
-    #expect(try found(fixture) == device)
+    expect(try found(fixture), equals: device)
   }
 
   @Test func theOldestOfTooManyGoes() throws {
@@ -93,8 +94,8 @@ struct RememberedDeviceTests {
     for number in 0..<Limits.Session.devicesPerUser {
       fixture.service.keepDevice(device, of: session, username: "user\(number)")
     }
-    #expect(try found(fixture) == nil)
-    #expect(try found(fixture, username: "user0") == device)
+    expect(try found(fixture) == nil)
+    expect(try found(fixture, username: "user0"), equals: device)
   }
 
   @Test func aDeviceThatIsNotUsedOutlivesARestartUnused() throws {
@@ -102,12 +103,12 @@ struct RememberedDeviceTests {
     fixture.service.keepDevice(
       device, of: try session(fixture), username: "alice", isUsed: false)
     try fixture.restart(Configured.userPool())
-    #expect(try found(fixture) == nil)
-    #expect(
-      fixture.service.knownDevice(of: try session(fixture), username: "alice") == device)
+    expect(try found(fixture) == nil)
+    expect(
+      fixture.service.knownDevice(of: try session(fixture), username: "alice"), equals: device)
     fixture.service.useDevice(true, of: try session(fixture), username: "alice")
     try fixture.restart(Configured.userPool())
-    #expect(try found(fixture) == device)
+    expect(try found(fixture), equals: device)
   }
 
   @Test func devicesThatAreNotUsedMakeRoomFirst() throws {
@@ -117,16 +118,16 @@ struct RememberedDeviceTests {
       fixture.service.keepDevice(
         device, of: session, username: "user\(number)", isUsed: false)
     }
-    #expect(try found(fixture) == device)
+    expect(try found(fixture), equals: device)
   }
 
   @Test func everyTruncatedRecordIsAnErrorOrFewerDevices() throws {
     let fixture = try fixtureWithDevice()
     let bytes = try #require(fixture.host.store.devices[1000])
-    #expect(try RememberedDevices.read(bytes[...])?.uid == 1000)
+    expect(try RememberedDevices.read(bytes[...])?.uid, equals: 1000)
     for count in 0..<bytes.count {
       let isRead = (try? RememberedDevices.read(bytes.prefix(count))) != nil
-      #expect(!isRead, "\(count)")
+      expect(!isRead, "\(count)")
     }
   }
 }

@@ -1,4 +1,5 @@
 import CredCore
+import TestSupport
 import Testing
 
 @testable import CredService
@@ -21,19 +22,19 @@ struct VendedTokenTests {
   @Test func withoutAWordNoTokenIsHandedOut() throws {
     let (fixture, _) = try fixture("")
     for kind in [nil, "id", "access"] {
-      #expect(try token(fixture, kind).errorCode == "AccessDenied")
+      expect(try token(fixture, kind).errorCode, equals: "AccessDenied")
     }
-    #expect(try token(fixture, "developer").errorCode == "InvalidRequest")
-    #expect(try token(fixture, "refresh").errorCode == "InvalidRequest")
+    expect(try token(fixture, "developer").errorCode, equals: "InvalidRequest")
+    expect(try token(fixture, "refresh").errorCode, equals: "InvalidRequest")
   }
 
   @Test func theFirstKindIsTheDefault() throws {
     let (fixture, pool) = try fixture("vend_tokens = id\n")
     let reply = try token(fixture, nil)
-    #expect(reply["Token"]?.text?.hasPrefix("e30.") == true && reply["Expiration"] != nil)
-    #expect(try token(fixture, "id")["Token"] == reply["Token"])
-    #expect(try token(fixture, "access").errorCode == "AccessDenied")
-    #expect(pool.operations == [])
+    expect(reply["Token"]?.text?.hasPrefix("e30.") == true && reply["Expiration"] != nil)
+    expect(try token(fixture, "id")["Token"], equals: reply["Token"])
+    expect(try token(fixture, "access").errorCode, equals: "AccessDenied")
+    expect(pool.operations, equals: [])
   }
 
   @Test func aLoopBurnsNoRotation() throws {
@@ -45,7 +46,7 @@ struct VendedTokenTests {
       let reply = try fixture.ask(#"{"op":"token","refresh":true,"wait":1}"#)
       if let text = reply["Token"]?.text { tokens.insert(text) }
     }
-    #expect(!tokens.isEmpty && pool.operations.count <= 2)
+    expect(!tokens.isEmpty && pool.operations.count <= 2)
   }
 
   @Test func manyWaitersShareOneRenewal() throws {
@@ -56,8 +57,8 @@ struct VendedTokenTests {
       client.send(#"{"op":"token","kind":"\#(number % 2 == 0 ? "id" : "access")"}"#)
     }
     fixture.advance(by: .seconds(1))
-    for client in clients { #expect(try client.next()["Token"] != nil) }
-    #expect(pool.operations == ["GetTokensFromRefreshToken"])
+    for client in clients { expect(try client.next()["Token"] != nil) }
+    expect(pool.operations, equals: ["GetTokensFromRefreshToken"])
   }
 
   @Test func aTokenThatMayChangeTheAccountTakesTheWordForIt() throws {
@@ -69,15 +70,15 @@ struct VendedTokenTests {
       pool.moreAccessClaims = scope
       fixture.advance(by: .seconds(7200))
       let reply = try fixture.ask(#"{"op":"token","kind":"access"}"#)
-      #expect((reply["Token"] != nil) == isGiven, "\(words)")
-      if !isGiven { #expect(reply.errorCode == "AccessDenied") }
+      expect((reply["Token"] != nil), equals: isGiven, "\(words)")
+      if !isGiven { expect(reply.errorCode, equals: "AccessDenied") }
     }
   }
 
   @Test func aRefreshTokenIsNeverHandedOut() throws {
     let (fixture, _) = try fixture("vend_tokens = id access account\n")
     for kind in [nil, "id", "access"] {
-      #expect(!"\(try token(fixture, kind))".contains("refresh-0"))
+      expect(!"\(try token(fixture, kind))".contains("refresh-0"))
     }
   }
 }

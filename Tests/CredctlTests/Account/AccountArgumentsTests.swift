@@ -1,6 +1,7 @@
 import ArgumentParser
 import CredCore
 import CredctlKit
+import TestSupport
 import Testing
 
 @testable import credctl
@@ -29,7 +30,7 @@ struct AccountArgumentsTests {
     ("help account sign-up", "help account sign-up"), ("", ""),
   ])
   func theActionComesFirst(_ line: String, _ result: String) throws {
-    #expect(try ordered(line) == result)
+    expect(try ordered(line), equals: result)
   }
 
   @Test(arguments: [
@@ -39,12 +40,12 @@ struct AccountArgumentsTests {
   ])
   func wrongWordsAreExplained(_ line: String, _ message: String) {
     let failure = #expect(throws: Failure.self) { try ordered(line) }
-    #expect(failure?.status == .usage && failure?.message == message, "\(failure?.message ?? "")")
+    expect(failure?.status == .usage && failure?.message == message, "\(failure?.message ?? "")")
   }
 
   @Test func everyActionOfTheProtocolIsAVerb() {
     let verbs = Account.configuration.subcommands.map { $0.configuration.commandName ?? "" }
-    #expect(Set(verbs) == Set(AccountAction.allCases.map(\.rawValue)))
-    #expect(verbs.count == AccountAction.allCases.count)
+    expect(Set(verbs), equals: Set(AccountAction.allCases.map(\.rawValue)))
+    expect(verbs.count, equals: AccountAction.allCases.count)
   }
 }

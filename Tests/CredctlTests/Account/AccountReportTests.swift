@@ -1,5 +1,6 @@
 import CredCore
 import CredctlKit
+import TestSupport
 import Testing
 
 struct AccountReportTests {
@@ -10,13 +11,13 @@ struct AccountReportTests {
   @Test func saysWhereTheCodeOfASignUpWent() throws {
     let asked = try reply(
       #"{"Confirmed":false,"Delivery":{"Medium":"EMAIL","Destination":"a***@e***"}}"#)
-    #expect(
-      AccountReport.signedUp(asked, username: "al ice")
-        == "a code was sent by e-mail to a***@e***; confirm the account with 'credctl account "
+    expect(
+      AccountReport.signedUp(asked, username: "al ice"),
+      equals: "a code was sent by e-mail to a***@e***; confirm the account with 'credctl account "
         + "confirm --username 'al ice''\n")
-    #expect(
-      AccountReport.signedUp(try reply("{}"), username: "a")
-        == "the account is there; sign in with 'credctl login'\n")
+    expect(
+      AccountReport.signedUp(try reply("{}"), username: "a"),
+      equals: "the account is there; sign in with 'credctl login'\n")
   }
 
   @Test func showsAttributesAndSecondFactors() throws {
@@ -25,8 +26,9 @@ struct AccountReportTests {
         #"{"Username":"alice","Attributes":{"email":"a@b.c\u001b[31m","sub":"1"},"#
           + #""Mfa":{"Preferred":"SMS_MFA","Enabled":["SMS_MFA","SOFTWARE_TOKEN_MFA"]}}"#),
       on: display)
-    #expect(
-      text == """
+    expect(
+      text,
+      equals: """
         account alice
         second factors: SMS_MFA (preferred), SOFTWARE_TOKEN_MFA
 
@@ -43,13 +45,13 @@ struct AccountReportTests {
       try reply(
         #"{"Devices":[{"Device":"r_1","Name":"host","Created":"2026-01-01T00:00:00Z","#
           + #""LastUsed":"2026-01-01T00:50:00Z","This":true}],"Next":"n"}"#))
-    #expect(pages.next == "n")
+    expect(pages.next, equals: "n")
     try pages.add(try reply(#"{"Devices":[{"Device":"r_2"}]}"#))
     let now = try #require(WallTime(iso8601: "2026-01-01T01:00:00Z"))
     let text = pages.rendered(on: display, now: now)
-    #expect(text.contains("r_1     host  60 min ago  10 min ago  -        yes"), "\(text)")
-    #expect(text.contains("r_2     -"))
-    #expect(DevicePages().rendered(on: display, now: now) == "no devices\n")
+    expect(text.contains("r_1     host  60 min ago  10 min ago  -        yes"), "\(text)")
+    expect(text.contains("r_2     -"))
+    expect(DevicePages().rendered(on: display, now: now), equals: "no devices\n")
   }
 
   @Test func pagesWithoutAnEndAreAFault() throws {

@@ -1,5 +1,6 @@
 import CredCore
 import CredctlKit
+import TestSupport
 import Testing
 
 struct ProfileSectionsTests {
@@ -18,7 +19,7 @@ struct ProfileSectionsTests {
     let reading = Configuration.read(
       [ConfigurationSource(name: "credd.conf", bytes: Array(text.utf8))],
       environment: Self.environment)
-    #expect(reading.diagnostics == [])
+    expect(reading.diagnostics, equals: [])
     return reading.configuration
   }
 
@@ -32,8 +33,9 @@ struct ProfileSectionsTests {
   }
 
   @Test func aUserPoolBecomesTheBackend() throws {
-    #expect(
-      try sections(MobileFiles.mobileSDK, name: "work") == """
+    expect(
+      try sections(MobileFiles.mobileSDK, name: "work"),
+      equals: """
         ; The user pool of awsconfiguration.json: credctl login --profile work --username NAME
         [backend work]
         type = user-pool
@@ -62,19 +64,20 @@ struct ProfileSectionsTests {
       Issue.record("no user pool")
       return
     }
-    #expect(settings.domain?.host == "example.auth.us-west-2.amazoncognito.com")
-    #expect(settings.browser.redirectURIs == ["http://localhost:8976/"])
-    #expect(settings.browser.scopes == ["openid", "email"])
-    #expect(settings.browser.logoutRedirectURI == nil)
+    expect(settings.domain?.host, equals: "example.auth.us-west-2.amazoncognito.com")
+    expect(settings.browser.redirectURIs, equals: ["http://localhost:8976/"])
+    expect(settings.browser.scopes, equals: ["openid", "email"])
+    expect(settings.browser.logoutRedirectURI == nil)
     let text = try sections(MobileFiles.hostedUI, name: "work")
-    #expect(text.contains("register it with\n; the app client"))
-    #expect(!text.contains("9example87654321"))
-    #expect(!text.contains("myapp"))
+    expect(text.contains("register it with\n; the app client"))
+    expect(!text.contains("9example87654321"))
+    expect(!text.contains("myapp"))
   }
 
   @Test func auth0BecomesAnOpenIDConnectProvider() throws {
-    #expect(
-      try sections(MobileFiles.auth0, name: "work") == """
+    expect(
+      try sections(MobileFiles.auth0, name: "work"),
+      equals: """
         ; The provider of awsconfiguration.json: credctl login --profile work
         [backend work]
         type = oidc
@@ -95,15 +98,16 @@ struct ProfileSectionsTests {
         ; guest = yes  ; where the pool gives unauthenticated identities
 
         """)
-    #expect(try configuration(MobileFiles.auth0, name: "work")?.backends["work"]?.type == .oidc)
+    expect(
+      try configuration(MobileFiles.auth0, name: "work")?.backends["work"]?.type, equals: .oidc)
   }
 
   @Test func aHostedUIOfAnotherClientIsANote() throws {
     let file = MobileFiles.browser(#""WebDomain": "a.example.com", "AppClientId": "2other""#)
     let text = try sections(file, name: "work")
-    #expect(text.contains("; The Hosted UI at a.example.com has another app client, 2other"))
-    #expect(!text.contains("domain ="))
-    #expect(try configuration(file, name: "work") != nil)
+    expect(text.contains("; The Hosted UI at a.example.com has another app client, 2other"))
+    expect(!text.contains("domain ="))
+    expect(try configuration(file, name: "work") != nil)
   }
 
   @Test func aURLOfThisHostIsKept() throws {
@@ -111,10 +115,10 @@ struct ProfileSectionsTests {
       #""WebDomain": "https://a.example.com", "SignInRedirectURI": "myapp://,http://localhost:8000/in/","#
         + #""SignOutRedirectURI": "https://a.example.com/out", "Scopes": ["email"]"#)
     let text = try sections(file, name: "work")
-    #expect(text.contains("domain = a.example.com\nredirect_uri = http://localhost:8000/in/\n"))
-    #expect(text.contains("logout_redirect_uri = https://a.example.com/out"))
-    #expect(text.contains("scopes = openid email"))
-    #expect(try configuration(file, name: "work") != nil)
+    expect(text.contains("domain = a.example.com\nredirect_uri = http://localhost:8000/in/\n"))
+    expect(text.contains("logout_redirect_uri = https://a.example.com/out"))
+    expect(text.contains("scopes = openid email"))
+    expect(try configuration(file, name: "work") != nil)
   }
 
   @Test(arguments: [
@@ -127,15 +131,16 @@ struct ProfileSectionsTests {
   ])
   func refusesABrowsersSignIn(_ oauth: String, _ message: String) {
     let file = MobileFiles.browser(oauth + (oauth.hasSuffix("\"1") ? "\"" : ""))
-    #expect(failure(file)?.line.contains(message) == true, "\(failure(file)?.line ?? "")")
+    expect(failure(file)?.line.contains(message) == true, "\(failure(file)?.line ?? "")")
   }
 
   @Test func writesKnownKeysAndNamesTheMissingOnes() throws {
     let file = MobileFiles.pools(
       #"{"Default":{"PoolId":"\#(MobileFiles.pool)","Region":"us-east-1"}}"#,
       users: #"{"Default":{"PoolId":"us-east-1_aB1cD2eF3","Region":"us-east-1"}}"#)
-    #expect(
-      try sections(file, name: "work") == """
+    expect(
+      try sections(file, name: "work"),
+      equals: """
         ; The identity pool of awsconfiguration.json, CognitoIdentity "Default".
         [profile work]
         identity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555
@@ -159,19 +164,19 @@ struct ProfileSectionsTests {
   ])
   func credsReaderTakesEachKind(_ file: String, _ kind: String, _ hasSecret: Bool) throws {
     let text = try sections(file)
-    #expect(text.hasPrefix("; The user pool of \(kind)"))
-    #expect(!text.contains("example87654321"))
+    expect(text.hasPrefix("; The user pool of \(kind)"))
+    expect(!text.contains("example87654321"))
     let configuration = try configuration(file)
-    #expect(configuration?.profiles.keys.sorted() == ["default"])
-    #expect(configuration?.profiles["default"]?.identityPoolID == MobileFiles.pool)
-    #expect(configuration?.profiles["default"]?.backend == "default")
+    expect(configuration?.profiles.keys.sorted(), equals: ["default"])
+    expect(configuration?.profiles["default"]?.identityPoolID, equals: MobileFiles.pool)
+    expect(configuration?.profiles["default"]?.backend, equals: "default")
     guard case .userPool(let pool) = configuration?.backends["default"]?.kind else {
       Issue.record("no user pool: \(text)")
       return
     }
-    #expect(pool.userPoolID == "us-east-1_aB1cD2eF3" && pool.clientID == "1example23456789")
-    #expect(pool.clientSecretFile == (hasSecret ? "/run/credentials/default-client" : nil))
-    #expect(pool.authFlow == .srp)
+    expect(pool.userPoolID == "us-east-1_aB1cD2eF3" && pool.clientID == "1example23456789")
+    expect(pool.clientSecretFile, equals: (hasSecret ? "/run/credentials/default-client" : nil))
+    expect(pool.authFlow, equals: .srp)
   }
 
   @Test(arguments: [
@@ -184,8 +189,8 @@ struct ProfileSectionsTests {
       Issue.record("no user pool")
       return
     }
-    #expect(pool.authFlow == flow)
-    #expect(try sections(file).contains("; auth_flow = custom ") == (flow == .customSRP))
+    expect(pool.authFlow, equals: flow)
+    expect(try sections(file).contains("; auth_flow = custom "), equals: (flow == .customSRP))
   }
 
   @Test func theCommentedLinesAreKeysOfAProfile() throws {
@@ -199,33 +204,33 @@ struct ProfileSectionsTests {
     let reading = Configuration.read(
       [ConfigurationSource(name: "credd.conf", bytes: Array((text + backend).utf8))],
       environment: { _ in nil })
-    #expect(reading.diagnostics == [])
-    #expect(reading.configuration?.profiles["default"]?.guest == true)
-    #expect(reading.configuration?.profiles["default"]?.backend == "NAME")
+    expect(reading.diagnostics, equals: [])
+    expect(reading.configuration?.profiles["default"]?.guest == true)
+    expect(reading.configuration?.profiles["default"]?.backend, equals: "NAME")
   }
 
   @Test(arguments: [("true", true), ("false", false)])
   func guestsFollowTheFile(_ written: String, _ allowed: Bool) throws {
     let file = MobileFiles.outputs(guests: written)
-    #expect(try configuration(file, name: "w")?.profiles["w"]?.guest == allowed)
-    #expect(try sections(file).contains("\nguest = \(allowed ? "yes" : "no")\n"))
+    expect(try configuration(file, name: "w")?.profiles["w"]?.guest, equals: allowed)
+    expect(try sections(file).contains("\nguest = \(allowed ? "yes" : "no")\n"))
   }
 
   @Test func givesEachPoolAName() throws {
     let one = #"{"PoolId":"\#(MobileFiles.pool)"}"#
     let file = MobileFiles.pools(#"{"Default":\#(one),"My Pool":\#(one),"My-Pool":\#(one)}"#)
-    #expect(
-      try configuration(file)?.profiles.keys.sorted() == ["My-Pool", "My-Pool-2", "default"])
-    #expect(
-      try configuration(file, name: "work")?.profiles.keys.sorted()
-        == ["work", "work-My-Pool", "work-My-Pool-2"])
+    expect(
+      try configuration(file)?.profiles.keys.sorted(), equals: ["My-Pool", "My-Pool-2", "default"])
+    expect(
+      try configuration(file, name: "work")?.profiles.keys.sorted(),
+      equals: ["work", "work-My-Pool", "work-My-Pool-2"])
     let long = String(repeating: "n", count: 80)
     let names = MobileFiles.pools(#"{"\#(long)":\#(one),"\#(long)n":\#(one),"":\#(one)}"#)
-    #expect(
-      try configuration(names)?.profiles.keys.map(\.utf8.count).sorted() == [4, 64, 64])
-    #expect(
-      try configuration(MobileFiles.pools(#"{"Custom":\#(one)}"#))?.profiles.keys.sorted()
-        == ["default"])
+    expect(
+      try configuration(names)?.profiles.keys.map(\.utf8.count).sorted(), equals: [4, 64, 64])
+    expect(
+      try configuration(MobileFiles.pools(#"{"Custom":\#(one)}"#))?.profiles.keys.sorted(),
+      equals: ["default"])
   }
 
   @Test func pairsUserPoolsByName() throws {
@@ -243,8 +248,9 @@ struct ProfileSectionsTests {
           """#))
     let logins = text.split(separator: "\n").filter { $0.contains("--login") }
       .compactMap { $0.split(separator: "credctl login --profile ").last }
-    #expect(
-      logins == [
+    expect(
+      logins,
+      equals: [
         "default --login cognito-idp.us-east-1.amazonaws.com/us-east-1_a=@FILE",
         "Europe --login cognito-idp.cn-north-1.amazonaws.com.cn/cn-north-1_b=@FILE",
         "Third --login cognito-idp.us-east-1.amazonaws.com/us-east-1_a=@FILE",
@@ -255,8 +261,8 @@ struct ProfileSectionsTests {
   @Test func namesOfPoolsStayInTheirComment() throws {
     let name = #"x\n[profile evil]\r\u202e\u0007"#
     let file = MobileFiles.pools(#"{"\#(name)":{"PoolId":"\#(MobileFiles.pool)"}}"#)
-    #expect(try configuration(file, name: "p")?.profiles.keys.sorted() == ["p"])
-    #expect(try sections(file).utf8.filter { $0 < 0x20 && $0 != 0x0A } == [])
+    expect(try configuration(file, name: "p")?.profiles.keys.sorted(), equals: ["p"])
+    expect(try sections(file).utf8.filter { $0 < 0x20 && $0 != 0x0A }, equals: [])
   }
 }
 
@@ -319,7 +325,7 @@ extension ProfileSectionsTests {
     ),
   ])
   func namesThePlaceOfAnErrorInAFile(_ file: String, _ complaint: String) {
-    #expect(failure(file) == Failure(.dataError, "app.json:\(complaint)"))
+    expect(failure(file), equals: Failure(.dataError, "app.json:\(complaint)"))
   }
 
   @Test func hasLimits() throws {
@@ -327,24 +333,24 @@ extension ProfileSectionsTests {
     func pools(_ count: Int) -> String {
       MobileFiles.pools("{" + (0..<count).map { "\"p\($0)\":\(one)" }.joined(separator: ",") + "}")
     }
-    #expect(try configuration(pools(100))?.profiles.count == 100)
-    #expect(failure(pools(101))?.message == "app.json:1:25: more than 100 identity pools")
+    expect(try configuration(pools(100))?.profiles.count, equals: 100)
+    expect(failure(pools(101))?.message, equals: "app.json:1:25: more than 100 identity pools")
     let padding = String(repeating: " ", count: ImportLimits.fileBytes)
-    #expect(
-      failure(MobileFiles.outputs() + padding)
-        == Failure(.dataError, "app.json: longer than 4194304 bytes"))
+    expect(
+      failure(MobileFiles.outputs() + padding),
+      equals: Failure(.dataError, "app.json: longer than 4194304 bytes"))
     let size = MobileFiles.outputs().utf8.count
-    #expect(failure(MobileFiles.outputs() + String(padding.dropLast(size))) == nil)
+    expect(failure(MobileFiles.outputs() + String(padding.dropLast(size))) == nil)
     let deep = String(repeating: "[", count: 100_000)
-    #expect(
+    expect(
       failure(#"{"auth":\#(deep)"#)?.message.hasSuffix("nested deeper than 64 levels") == true)
   }
 
   @Test(arguments: ["", "a b", "é", "x\n[profile y]", String(repeating: "n", count: 65)])
   func refusesAProfileName(_ name: String) {
     let failure = failure(MobileFiles.outputs(), name: name)
-    #expect(failure?.status == .usage)
-    #expect(failure?.line.utf8.count { $0 == 0x0A } == 1)
+    expect(failure?.status, equals: .usage)
+    expect(failure?.line.utf8.count { $0 == 0x0A }, equals: 1)
   }
 
   /// credd can read the output, even if the file was damaged.
@@ -364,7 +370,7 @@ extension ProfileSectionsTests {
         let reading = Configuration.read(
           [ConfigurationSource(name: "c", bytes: Array(text.utf8))],
           environment: Self.environment)
-        #expect(reading.diagnostics == [])
+        expect(reading.diagnostics, equals: [])
       }
     }
   }

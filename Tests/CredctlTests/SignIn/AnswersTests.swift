@@ -1,25 +1,26 @@
 import CredCore
 import CredctlKit
+import TestSupport
 import Testing
 
 struct AnswersTests {
   @Test func onlyWhatIsNoSecretStandsOnTheCommandLine() throws {
-    #expect(try AnswerSource("choice=SMS_MFA").place == .value("SMS_MFA"))
-    #expect(try AnswerSource("name=my phone").place == .value("my phone"))
-    #expect(try AnswerSource("confirm=true").place == .value("true"))
-    #expect(try AnswerSource("code=-").place == .standardInput)
-    #expect(try AnswerSource("password=@/a=b").place == .file("/a=b"))
+    expect(try AnswerSource("choice=SMS_MFA").place, equals: .value("SMS_MFA"))
+    expect(try AnswerSource("name=my phone").place, equals: .value("my phone"))
+    expect(try AnswerSource("confirm=true").place, equals: .value("true"))
+    expect(try AnswerSource("code=-").place, equals: .standardInput)
+    expect(try AnswerSource("password=@/a=b").place, equals: .file("/a=b"))
     let attribute = try AnswerSource("attributes.name=@f")
-    #expect(attribute.isAttribute && attribute.name == "name" && attribute.place == .file("f"))
+    expect(attribute.isAttribute && attribute.name == "name" && attribute.place == .file("f"))
     for wrong in ["code=123456", "password=x", "attributes.name=Carol", "code", "=-", "code=@"] {
       let failure = #expect(throws: Failure.self) { try AnswerSource(wrong) }
-      #expect(failure?.status == .usage)
-      #expect(failure?.message.contains("123456") == false)
+      expect(failure?.status, equals: .usage)
+      expect(failure?.message.contains("123456") == false)
     }
   }
 
   @Test func eachAnswerIsGivenOnceAndOneOnStandardInput() throws {
-    #expect(try AnswerSource.list(["password=-", "attributes.password=@f"]).count == 2)
+    expect(try AnswerSource.list(["password=-", "attributes.password=@f"]).count, equals: 2)
     #expect(throws: Failure.self) { try AnswerSource.list(["code=-", "code=@f"]) }
     #expect(throws: Failure.self) { try AnswerSource.list(["code=-", "password=-"]) }
   }
@@ -29,12 +30,13 @@ struct AnswersTests {
       json: Array(#"{"password":"a\"b","attributes":{"email":"a@b.c"}}"#.utf8))
     var request = RequestLine(operation: "respond")
     request.add(answers)
-    #expect(
-      String(decoding: request.finished(), as: UTF8.self)
-        == #"{"op":"respond","answers":{"password":"a\"b","attributes":{"email":"a@b.c"}}}"# + "\n")
+    expect(
+      String(decoding: request.finished(), as: UTF8.self),
+      equals: #"{"op":"respond","answers":{"password":"a\"b","attributes":{"email":"a@b.c"}}}"#
+        + "\n")
     for wrong in ["", "[]", #"{"a":1}"#, #"{"attributes":{"a":1}}"#] {
       let failure = #expect(throws: Failure.self) { try Answers(json: Array(wrong.utf8)) }
-      #expect(failure?.status == .dataError)
+      expect(failure?.status, equals: .dataError)
     }
   }
 }

@@ -1,5 +1,6 @@
 import CredCore
 import CredctlKit
+import TestSupport
 import Testing
 
 /// How credctl finds a browser, a way to sign in and a place to listen.
@@ -16,38 +17,39 @@ struct BrowserTests {
 
   @Test func theGivenCommandGoesBeforeTheEnvironmentsAndThatBeforeTheDesktops() {
     let environment = ["BROWSER": "firefox --new-tab %s:w3m", "DISPLAY": ":0"]
-    #expect(
-      commands(given: "chromium --app=%s", environment)
-        == [["chromium", "--app=http://localhost:1/start/ab"]])
-    #expect(
-      commands(environment) == [
+    expect(
+      commands(given: "chromium --app=%s", environment),
+      equals: [["chromium", "--app=http://localhost:1/start/ab"]])
+    expect(
+      commands(environment),
+      equals: [
         ["firefox", "--new-tab", "http://localhost:1/start/ab"],
         ["w3m", "http://localhost:1/start/ab"], ["xdg-open", "http://localhost:1/start/ab"],
       ])
   }
 
   @Test func withoutADisplayThereIsNoBrowser() {
-    #expect(commands().isEmpty)
-    #expect(commands(["DISPLAY": ""]).isEmpty)
-    #expect(commands(given: " ").isEmpty)
-    #expect(commands(["WAYLAND_DISPLAY": "wayland-0"]).map(\.first) == ["xdg-open"])
+    expect(commands().isEmpty)
+    expect(commands(["DISPLAY": ""]).isEmpty)
+    expect(commands(given: " ").isEmpty)
+    expect(commands(["WAYLAND_DISPLAY": "wayland-0"]).map(\.first), equals: ["xdg-open"])
   }
 
   /// Under sudo the environment may be the user's, whose programs do not run as root unasked.
   @Test(arguments: [["SUDO_UID": "1000"], ["PKEXEC_UID": "1000"], ["DOAS_USER": "alice"]])
   func noProgramOfAnotherUsersEnvironmentRunsAsRoot(_ caller: [String: String]) {
     let environment = caller.merging(["BROWSER": "evil", "DISPLAY": ":0"]) { one, _ in one }
-    #expect(commands(environment, isRoot: true).isEmpty)
-    #expect(commands(given: "w3m", environment, isRoot: true).map(\.first) == ["w3m"])
-    #expect(commands(environment).map(\.first) == ["evil", "xdg-open"])
+    expect(commands(environment, isRoot: true).isEmpty)
+    expect(commands(given: "w3m", environment, isRoot: true).map(\.first), equals: ["w3m"])
+    expect(commands(environment).map(\.first), equals: ["evil", "xdg-open"])
     let own = ["SUDO_UID": "0", "BROWSER": "w3m"]
-    #expect(commands(own, isRoot: true).map(\.first) == ["w3m"])
+    expect(commands(own, isRoot: true).map(\.first), equals: ["w3m"])
   }
 
   @Test func onWindowsTheBrowserIsItsOwn() {
     let found = commands(kernel: "5.15.153.1-microsoft-standard-WSL2\n")
-    #expect(found.map(\.first) == ["wslview", "powershell.exe"])
-    #expect(found.last?.last == "Start-Process 'http://localhost:1/start/ab'")
+    expect(found.map(\.first), equals: ["wslview", "powershell.exe"])
+    expect(found.last?.last, equals: "Start-Process 'http://localhost:1/start/ab'")
   }
 
   /// No shell reads it, and PowerShell's word cannot be ended.
@@ -55,8 +57,9 @@ struct BrowserTests {
     let words = BrowserCommand.candidates(
       given: nil, environment: { _ in nil }, kernel: "Microsoft"
     ).map { $0.words(for: "https://a/?x=';calc;'&y=z") }
-    #expect(
-      words.map(\.last) == [
+    expect(
+      words.map(\.last),
+      equals: [
         "https://a/?x=%27;calc;%27&y=z", "Start-Process 'https://a/?x=%27;calc;%27&y=z'",
       ])
   }
@@ -84,29 +87,29 @@ struct BrowserTests {
   func theProfileAndTheHostSuggestAWay(
     _ means: String, _ canOpen: Bool, _ isRemote: Bool, _ way: SignInOffer.Way?
   ) throws {
-    #expect(try offer(means).way(canOpen: canOpen, isRemote: isRemote) == way)
+    expect(try offer(means).way(canOpen: canOpen, isRemote: isRemote), equals: way)
   }
 
   @Test func aProfileThatIsNotOpenHasNoOffer() throws {
-    #expect(SignInOffer(try JSONValue.parse(Array(#"{"Profiles":[]}"#.utf8)), profile: "p") == nil)
+    expect(SignInOffer(try JSONValue.parse(Array(#"{"Profiles":[]}"#.utf8)), profile: "p") == nil)
   }
 
   @Test func whatIsAskedForStandsInTheRequest() {
     var wishes = BrowserWishes()
     var request = RequestLine(operation: "login", profile: "p")
     request.add(wishes)
-    #expect(
-      String(decoding: request.finished(), as: UTF8.self)
-        == #"{"op":"login","profile":"p","browser":{}}"# + "\n")
+    expect(
+      String(decoding: request.finished(), as: UTF8.self),
+      equals: #"{"op":"login","profile":"p","browser":{}}"# + "\n")
     wishes.redirectURI = "http://localhost:1/"
     wishes.identityProvider = "Okta"
     wishes.asksAnew = true
     wishes.scopes = ["openid", "email"]
     request = RequestLine(operation: "login", profile: "p")
     request.add(wishes)
-    #expect(
-      String(decoding: request.finished(), as: UTF8.self)
-        == #"{"op":"login","profile":"p","browser":{"redirect_uri":"http://localhost:1/","#
+    expect(
+      String(decoding: request.finished(), as: UTF8.self),
+      equals: #"{"op":"login","profile":"p","browser":{"redirect_uri":"http://localhost:1/","#
         + #""identity_provider":"Okta","prompt":"login","scopes":["openid","email"]}}"# + "\n")
   }
 
@@ -114,17 +117,17 @@ struct BrowserTests {
 
   @Test func redirectURIsOfThisHostAreListenedAt() throws {
     let fixed = try #require(LoopbackURI("http://localhost:8976/credd"))
-    #expect(fixed.host == .localhost && fixed.port == 8976)
-    #expect(fixed.text(port: 8976) == "http://localhost:8976/credd")
-    #expect(fixed.url(ofPath: "/start/1", port: 8976) == "http://localhost:8976/start/1")
+    expect(fixed.host == .localhost && fixed.port == 8976)
+    expect(fixed.text(port: 8976), equals: "http://localhost:8976/credd")
+    expect(fixed.url(ofPath: "/start/1", port: 8976), equals: "http://localhost:8976/start/1")
     let any = try #require(LoopbackURI("http://127.0.0.1/okta"))
-    #expect(any.host == .ipv4(0, 0, 1) && any.port == nil)
-    #expect(any.text(port: 40_001) == "http://127.0.0.1:40001/okta")
+    expect(any.host == .ipv4(0, 0, 1) && any.port == nil)
+    expect(any.text(port: 40_001), equals: "http://127.0.0.1:40001/okta")
     let six = try #require(LoopbackURI("http://[::1]/"))
-    #expect(six.host == .ipv6 && six.text(port: 9) == "http://[::1]:9/")
-    #expect(LoopbackURI("http://[::1]:81/")?.port == 81)
+    expect(six.host == .ipv6 && six.text(port: 9) == "http://[::1]:9/")
+    expect(LoopbackURI("http://[::1]:81/")?.port, equals: 81)
     for other in ["https://localhost:8976/", "http://example.com/", "http://10.0.0.1:80/", "x"] {
-      #expect(LoopbackURI(other) == nil, "\(other)")
+      expect(LoopbackURI(other) == nil, "\(other)")
     }
   }
 
@@ -137,10 +140,10 @@ struct BrowserTests {
          2: 00000000000000000000000001000000:2312 00000000000000000000000000000000:0000 0A 0:0 00:0 0 7 0 1 1
 
       """.utf8)
-    #expect(PortHolder.uid(at: 0x2310, in: table) == 1001)
-    #expect(PortHolder.uid(at: 0x2311, in: table) == nil)
-    #expect(PortHolder.uid(at: 0x2312, in: table) == 7)
-    #expect(PortHolder.uid(at: 1, in: []) == nil)
+    expect(PortHolder.uid(at: 0x2310, in: table), equals: 1001)
+    expect(PortHolder.uid(at: 0x2311, in: table) == nil)
+    expect(PortHolder.uid(at: 0x2312, in: table), equals: 7)
+    expect(PortHolder.uid(at: 1, in: []) == nil)
   }
 
   // MARK: Texts
@@ -148,24 +151,24 @@ struct BrowserTests {
   @Test func thePageHasNoScriptAndNothingOfOthers() {
     let page = BrowserPage.failed("<script>alert(1)</script>\u{1B}[2J \"&'")
     let text = String(decoding: page.bytes, as: UTF8.self)
-    #expect(!text.contains("<script") && !text.contains("\u{1B}"))
-    #expect(text.contains("&lt;script&gt;alert(1)&lt;/script&gt;[2J &quot;&amp;&#39;"))
+    expect(!text.contains("<script") && !text.contains("\u{1B}"))
+    expect(text.contains("&lt;script&gt;alert(1)&lt;/script&gt;[2J &quot;&amp;&#39;"))
     for field in [
       "Cache-Control: no-store", "Referrer-Policy: no-referrer", "X-Content-Type-Options: nosniff",
       "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'", "Connection: close",
     ] {
-      #expect(text.contains(field), "\(field)")
+      expect(text.contains(field), "\(field)")
     }
     let body = text.split(separator: "\r\n\r\n", maxSplits: 1).last ?? ""
-    #expect(text.contains("Content-Length: \(body.utf8.count)\r\n"))
+    expect(text.contains("Content-Length: \(body.utf8.count)\r\n"))
   }
 
   @Test func theWayToTheProviderIsARedirect() {
     let text = String(
       decoding: BrowserPage.redirect(to: Secret("https://idp.example/a?state=s")).bytes,
       as: UTF8.self)
-    #expect(text.hasPrefix("HTTP/1.1 302 Found\r\n"))
-    #expect(text.contains("\r\nLocation: https://idp.example/a?state=s\r\n"))
+    expect(text.hasPrefix("HTTP/1.1 302 Found\r\n"))
+    expect(text.contains("\r\nLocation: https://idp.example/a?state=s\r\n"))
   }
 
   @Test func aLongLinkIsShownWhole() throws {
@@ -179,8 +182,8 @@ struct BrowserTests {
     for opens in [true, false] {
       let lines = BrowserText.lines(
         step, profile: "p", opens: opens, listens: true, forwarded: (8976, "host"))
-      #expect(lines.contains("  " + url))
-      #expect(lines.contains { $0.contains("ssh -L 8976:localhost:8976 host") } != opens)
+      expect(lines.contains("  " + url))
+      expect(lines.contains { $0.contains("ssh -L 8976:localhost:8976 host") } != opens)
     }
   }
 
@@ -193,7 +196,7 @@ struct BrowserTests {
     let failure = #expect(throws: Failure.self) {
       try QuestionTests.challenge("browser", parameters)
     }
-    #expect(failure?.status == .unavailable)
+    expect(failure?.status, equals: .unavailable)
   }
 
   @Test func aDeviceCodeIsShownWithAWarning() throws {
@@ -211,10 +214,10 @@ struct BrowserTests {
       "profile work", "https://idp.example/device", "WDJB-MJHT", "compare it", "on server",
       "Type it only if you began this\nsign-in yourself",
     ] {
-      #expect(text.contains(part), "\(part)")
+      expect(text.contains(part), "\(part)")
     }
-    #expect(step.scanned.hasSuffix("?c=WDJB-MJHT"))
-    #expect(challenge.unanswered.line.contains("credctl respond \(challenge.handle) --wait 300"))
+    expect(step.scanned.hasSuffix("?c=WDJB-MJHT"))
+    expect(challenge.unanswered.line.contains("credctl respond \(challenge.handle) --wait 300"))
     #expect(throws: Failure.self) {
       try QuestionTests.challenge("device", #"{"UserCode":"\u001b[2J","Url":"https://a/"}"#)
     }
@@ -228,20 +231,20 @@ struct BrowserTests {
     let question = try Question(challenge, username: "u", profile: "p")
     let text = question.lines.joined(separator: " ")
     for part in ["bob (sub-2)", "https://idp.example/", "alice", "us-east-1:x"] {
-      #expect(text.contains(part), "\(part)")
+      expect(text.contains(part), "\(part)")
     }
     let item = try #require(question.items.first)
-    #expect(try item.answer(for: Secret("Yes ")) == Secret("true"))
-    #expect(try item.answer(for: Secret("n")) == Secret("false"))
+    expect(try item.answer(for: Secret("Yes ")), equals: Secret("true"))
+    expect(try item.answer(for: Secret("n")), equals: Secret("false"))
     #expect(throws: Question.Item.Mistake.self) { try item.answer(for: Secret("")) }
-    #expect(challenge.unanswered.line.contains("confirm=true"))
+    expect(challenge.unanswered.line.contains("confirm=true"))
     var answers = Answers()
     answers.add("confirm", Secret("false"))
-    #expect(!answers.consents)
+    expect(!answers.consents)
   }
 
   @Test func anAddressIsAnAnswerToo() {
-    #expect(Secret("http://localhost:1/x?a=b&c=d#e").queryOfAddress == Secret("a=b&c=d"))
-    #expect(Secret("a=b").queryOfAddress == Secret("a=b"))
+    expect(Secret("http://localhost:1/x?a=b&c=d#e").queryOfAddress, equals: Secret("a=b&c=d"))
+    expect(Secret("a=b").queryOfAddress, equals: Secret("a=b"))
   }
 }

@@ -1,4 +1,5 @@
 import CredctlKit
+import TestSupport
 import Testing
 
 @testable import credctl
@@ -71,16 +72,16 @@ struct QRTextTests {
   func aReaderFindsTheText(_ text: String) throws {
     let code = try #require(QRCode(Array(text.utf8)))
     let lines = try #require(QRText.lines(code.modules, side: code.side, width: nil))
-    #expect(lines.count == (code.side + 5) / 2)
-    #expect(try read(modules(lines)) == text)
+    expect(lines.count, equals: (code.side + 5) / 2)
+    expect(try read(modules(lines)), equals: text)
   }
 
   @Test func aNarrowTerminalGetsNone() throws {
     let code = try #require(QRCode(Array("otpauth://totp/x".utf8)))
-    #expect(QRText.lines(code.modules, side: code.side, width: code.side + 4) != nil)
-    #expect(QRText.lines(code.modules, side: code.side, width: code.side + 3) == nil)
-    #expect(QRCode([]) == nil && QRCode([0x61, 0]) == nil)
-    #expect(QRCode([UInt8](repeating: 0x61, count: 3000)) == nil)
+    expect(QRText.lines(code.modules, side: code.side, width: code.side + 4) != nil)
+    expect(QRText.lines(code.modules, side: code.side, width: code.side + 3) == nil)
+    expect(QRCode([]) == nil && QRCode([0x61, 0]) == nil)
+    expect(QRCode([UInt8](repeating: 0x61, count: 3000)) == nil)
   }
 
   @Test(arguments: [
@@ -90,6 +91,6 @@ struct QRTextTests {
     (["TERM": "dumb", "LANG": "C.UTF-8"], false), (["LANG": "C.UTF-8"], false),
   ])
   func itIsDrawnWhereBlocksAreShown(_ environment: [String: String], _ isShown: Bool) {
-    #expect(QRText.isShown { environment[$0] } == isShown)
+    expect(QRText.isShown { environment[$0] }, equals: isShown)
   }
 }

@@ -1,5 +1,6 @@
 import CredCore
 import CredctlKit
+import TestSupport
 import Testing
 
 /// What a person sees of a challenge, and what goes back.
@@ -37,8 +38,8 @@ struct QuestionTests {
   ])
   func saysWhereACodeWent(_ parameters: String, _ prompt: String) throws {
     let question = try question(Self.challenge("code", parameters))
-    #expect(question.items.map(\.prompt) == [prompt])
-    #expect(question.items.map(\.kind) == [.secret])
+    expect(question.items.map(\.prompt), equals: [prompt])
+    expect(question.items.map(\.kind), equals: [.secret])
   }
 
   @Test func textsOfThePoolCannotCommandATerminal() throws {
@@ -53,7 +54,7 @@ struct QuestionTests {
       let question = try question(challenge)
       for text in question.lines + question.items.map(\.prompt) + [challenge.unanswered.line] {
         let line = text.hasSuffix("\n") ? String(text.dropLast()) : text
-        #expect(!line.unicodeScalars.contains { $0.value < 0x20 || $0 == "\u{202E}" }, "\(text)")
+        expect(!line.unicodeScalars.contains { $0.value < 0x20 || $0 == "\u{202E}" }, "\(text)")
       }
     }
   }
@@ -61,16 +62,16 @@ struct QuestionTests {
   @Test func asksForANewPasswordTwiceAndForAttributes() throws {
     let question = try question(
       Self.challenge("newPassword", #"{"Required":["email","given_name"],"Attributes":{}}"#))
-    #expect(question.items.map(\.kind) == [.newPassword, .line, .line])
-    #expect(question.items.map(\.name) == ["password", "email", "given_name"])
-    #expect(question.items.map(\.isAttribute) == [false, true, true])
+    expect(question.items.map(\.kind), equals: [.newPassword, .line, .line])
+    expect(question.items.map(\.name), equals: ["password", "email", "given_name"])
+    expect(question.items.map(\.isAttribute), equals: [false, true, true])
   }
 
   @Test func takesAChoiceByNumberOrName() throws {
     let item = try #require(
       try question(Self.challenge("select", #"{"Choices":["SMS_MFA","X"]}"#)).items.first)
-    #expect(try item.answer(for: Secret(" 2\n")) == Secret("X"))
-    #expect(try item.answer(for: Secret("SMS_MFA\n")) == Secret("SMS_MFA"))
+    expect(try item.answer(for: Secret(" 2\n")), equals: Secret("X"))
+    expect(try item.answer(for: Secret("SMS_MFA\n")), equals: Secret("SMS_MFA"))
     for wrong in ["", "0", "3", "sms_mfa", "-1", "99999999999999999999"] {
       #expect(throws: Question.Item.Mistake.self) { try item.answer(for: Secret(wrong)) }
     }
@@ -80,14 +81,14 @@ struct QuestionTests {
     let item = try #require(
       try question(Self.challenge("select", #"{"Choices":["yes","no"]}"#, name: "DEVICE"))
         .items.first)
-    #expect(try item.answer(for: Secret("Y\n")) == Secret("yes"))
-    #expect(try item.answer(for: Secret("no")) == Secret("no"))
+    expect(try item.answer(for: Secret("Y\n")), equals: Secret("yes"))
+    expect(try item.answer(for: Secret("no")), equals: Secret("no"))
     #expect(throws: Question.Item.Mistake.self) { try item.answer(for: Secret("maybe")) }
   }
 
   @Test func leavesAPasswordAsItIsTyped() throws {
     let item = try #require(try question(Self.challenge("password")).items.first)
-    #expect(try item.answer(for: Secret(" a b ")) == Secret(" a b "))
+    expect(try item.answer(for: Secret(" a b ")), equals: Secret(" a b "))
     #expect(throws: Question.Item.Mistake.self) { try item.answer(for: Secret("")) }
   }
 
@@ -95,7 +96,7 @@ struct QuestionTests {
     let failure = #expect(throws: Failure.self) {
       try question(Self.challenge("dance"))
     }
-    #expect(failure?.status == .unavailable && failure?.message.contains("dance") == true)
+    expect(failure?.status == .unavailable && failure?.message.contains("dance") == true)
   }
 
   @Test(arguments: [
@@ -107,9 +108,9 @@ struct QuestionTests {
     _ step: String, _ parameters: String, _ answers: String
   ) throws {
     let failure = try Self.challenge(step, parameters).unanswered
-    #expect(failure.status == .notPermitted)
-    #expect(failure.handle == Self.handle)
-    #expect(
+    expect(failure.status, equals: .notPermitted)
+    expect(failure.handle, equals: Self.handle)
+    expect(
       failure.message.hasSuffix(
         "within 180 s answer with 'credctl respond \(Self.handle) \(answers)'"),
       "\(failure.message)")

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 extension RowStory {
@@ -26,7 +27,7 @@ extension RowStory {
         (cast.bystander, cast.first), (cast.bystander, cast.second), (cast.subject, cast.second),
       ]
       keys = try sessions.map { try story.begin($0.person, in: $0.place) }
-      try story.expect(
+      try story.expectAnswer(
         story.reading.answerByItself(to: cast.outsider, in: cast.first), for: cast.outsider,
         in: cast.first, "left out")
     }
@@ -135,7 +136,8 @@ extension RowStory {
     unless refusal: RowExpectation.Answer? = nil
   ) throws -> String? {
     guard lived.mayTakeSignIn, refusal == nil else {
-      return try expect(refusal ?? lived.answer, for: asker, in: first, as: target, "\(row.life)")
+      return try expectAnswer(
+        refusal ?? lived.answer, for: asker, in: first, as: target, "\(row.life)")
     }
     let name = target.map { #","user":"\#($0.name)""# } ?? ""
     var reply = JSON.null
@@ -169,10 +171,10 @@ extension RowStory {
     guard row.life == .bad, lived.waiting != nil else { return }
     // A sign-in mends it.
     try signIn(cast.subject, in: cast.first)
-    let again = try expect(
+    let again = try expectAnswer(
       reading.answerAfterLogin(to: cast.subject, in: cast.first), for: cast.subject,
       in: cast.first, "signed in again")
-    #expect(again != lived.key)
+    expect(again != lived.key)
   }
 
   private func askAsActor(_ lived: Lived, bystandersKey: String?) throws {
@@ -183,14 +185,14 @@ extension RowStory {
     // Over the same connection: the other user's, one whom the rule leaves out, the first again.
     let others = reading.answerAfterLogin(to: cast.bystander, in: cast.first)
     if !swapped, row.life != .withdrawn {
-      let other = try expect(
+      let other = try expectAnswer(
         answer ?? others, for: cast.actor, in: cast.first, as: cast.bystander, "beside it")
-      if answer == nil { #expect(other == bystandersKey) }
+      if answer == nil { expect(other, equals: bystandersKey) }
     }
-    try expect(
+    try expectAnswer(
       .refused("AccessDenied"), for: cast.actor, in: cast.first, as: cast.outsider, "left out")
     let again = try expectSubjects(lived, for: cast.actor, as: cast.subject, unless: answer)
-    #expect(again == key)
+    expect(again, equals: key)
     try finishWaiting(lived)
   }
 
@@ -200,7 +202,7 @@ extension RowStory {
       try restart(holder: .nobody)
       // A uid that lost its name is not another person's, nor the former one's.
       if row.life != .cold, !swapped {
-        try expect(
+        try expectAnswer(
           .refused("AccessDenied"), for: cast.subject, in: cast.first, "without a name")
       }
     }
@@ -214,11 +216,11 @@ extension RowStory {
     let answer =
       isWithdrawn
       ? .refused("AccessDenied") : reading.answerByItself(to: cast.successor, in: first)
-    let key = try expect(answer, for: cast.successor, in: first, "by itself")
+    let key = try expectAnswer(answer, for: cast.successor, in: first, "by itself")
     try expectApart(key, lived)
     guard row.login != .none else { return }
     try signIn(cast.successor, in: first)
-    let own = try expect(
+    let own = try expectAnswer(
       isWithdrawn ? answer : reading.answerAfterLogin(to: cast.successor, in: first),
       for: cast.successor, in: first, "signed in")
     try expectApart(own, lived)
@@ -228,34 +230,34 @@ extension RowStory {
   private func expectSameIdentity(_ key: String, _ answer: RowExpectation.Answer) throws {
     let identity = try identity(of: key)
     let told = try ask(cast.subject, cast.first, #""op":"identity""#)
-    #expect(told["IdentityId"]?.text == identity)
+    expect(told["IdentityId"]?.text, equals: identity)
     guard case .granted(let grant) = answer,
       row.backend != .userPool,
       [.host, .password, .token].contains(reading.proofAfterLogin(cast.first))
     else { return }
     let reply = try ask(cast.subject, cast.first, #""op":"token","wait":30"#)
     let token = try #require(reply["Token"]?.text, "\(reply.keys.sorted())")
-    #expect(reply["IdentityId"]?.text == identity)
+    expect(reply["IdentityId"]?.text, equals: identity)
     let given = try given(token: token)
-    #expect(given.identity == identity)
-    #expect(given.pool == grant.pool)
+    expect(given.identity, equals: identity)
+    expect(given.pool, equals: grant.pool)
     // A developer token is given for the developer's user alone.
-    #expect(given.logins == grant.logins.filter { $0.key != RowExpectation.publicProvider })
+    expect(given.logins, equals: grant.logins.filter { $0.key != RowExpectation.publicProvider })
   }
 
   private func expectApart(_ key: String?, _ lived: Lived) throws {
     guard let key, let former = lived.key else { return }
-    #expect(key != former)
+    expect(key != former)
     guard try given(key).logins.isEmpty else { return }
-    #expect(try identity(of: key) != identity(of: former), "a guest's identity was passed on")
+    expect(try identity(of: key) != identity(of: former), "a guest's identity was passed on")
   }
 
   private func compare(_ key: String?, _ lived: Lived, _ calls: Int) throws {
     if lived.isCached {
-      #expect(key == lived.key)
-      #expect(try host.sandbox.allCalls == calls)
+      expect(key, equals: lived.key)
+      expect(try host.sandbox.allCalls, equals: calls)
     } else if key != nil {
-      #expect(key != lived.key)
+      expect(key != lived.key)
     }
   }
 
@@ -280,8 +282,8 @@ extension RowStory {
         isPassedOn
         ? reading.answerByItself(to: person, in: session.place)
         : reading.answerAfterLogin(to: person, in: session.place)
-      let now = try expect(answer, for: person, in: session.place, "in the end")
-      #expect(isPassedOn ? now == nil || now != key : now == key, "of \(person.name)")
+      let now = try expectAnswer(answer, for: person, in: session.place, "in the end")
+      expect(isPassedOn ? now == nil || now != key : now == key, "of \(person.name)")
     }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// One row, lived through: two people in two profiles, the subject's session brought to its place in
@@ -94,7 +95,7 @@ final class RowStory {
   /// - Parameter target: the user in whose name the person asks.
   /// - Returns: the credentials' access key; nil where they were refused.
   @discardableResult
-  func expect(
+  func expectAnswer(
     _ expected: RowExpectation.Answer, for person: RowCast.Person, in place: RowCast.Place,
     as target: RowCast.Person? = nil, _ moment: String
   ) throws -> String? {
@@ -111,13 +112,13 @@ final class RowStory {
   ) throws -> String? {
     switch expected {
     case .refused(let code):
-      #expect(reply.errorCode == code, "\(moment): \(reply.shown)")
-      #expect(reply["AccessKeyId"] == nil, "\(moment)")
+      expect(reply.errorCode, equals: code, "\(moment): \(reply.shown)")
+      expect(reply["AccessKeyId"] == nil, "\(moment)")
       return nil
     case .granted(let grant):
       let key = try #require(
         reply["AccessKeyId"]?.text, "\(moment): \(reply.shown), not \(grant)")
-      #expect(try given(key) == grant, "\(moment)")
+      expect(try given(key), equals: grant, "\(moment)")
       // Its two secrets are the ones that came with it.
       _ = try host.sandbox.issued(reply)
       _ = reply.secrets()
@@ -159,7 +160,8 @@ final class RowStory {
     if row.login == .linked, !reading.isHostTrusted {
       try logIn(person, place, try password(person, place), isAdmitted ? nil : "AccessDenied")
     } else if row.login == .linked, cast.coins[1], isAdmitted {
-      try expect(reading.answerByItself(to: person, in: place), for: person, in: place, "unlinked")
+      try expectAnswer(
+        reading.answerByItself(to: person, in: place), for: person, in: place, "unlinked")
     }
     let refusal = !isAdmitted ? "AccessDenied" : reading.isLoginRefused ? "InvalidRequest" : nil
     try logIn(person, place, try members(person, place), refusal)
@@ -183,8 +185,8 @@ final class RowStory {
     _ person: RowCast.Person, _ place: RowCast.Place, _ members: String, _ refusal: String?
   ) throws {
     let reply = try ask(person, place, #""op":"login",\#(members)"#)
-    #expect(reply.errorCode == refusal, "login of \(person.name): \(reply.shown)")
-    if refusal == nil { #expect(reply["State"]?.text == "signedIn", "\(reply.shown)") }
+    expect(reply.errorCode, equals: refusal, "login of \(person.name): \(reply.shown)")
+    if refusal == nil { expect(reply["State"]?.text, equals: "signedIn", "\(reply.shown)") }
   }
 
   private func members(_ person: RowCast.Person, _ place: RowCast.Place) throws -> String {
@@ -237,7 +239,7 @@ final class RowStory {
   @discardableResult
   func begin(_ person: RowCast.Person, in place: RowCast.Place) throws -> String? {
     try signIn(person, in: place)
-    return try expect(
+    return try expectAnswer(
       reading.answerAfterLogin(to: person, in: place), for: person, in: place, "at first")
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What takes a network of its own to go wrong: cables, routes, names, and bad lines.
@@ -52,7 +53,7 @@ struct LinkTests {
     try host.restart()
     try story.endure()
     let status = try host.ask(#"{"op":"status"}"#)
-    #expect(
+    expect(
       status["Sessions"]?[0]?["LastError"]?["Message"]?.text?.contains("cannot be resolved")
         == true)
     try link.nameIsKnown(true)
@@ -112,24 +113,24 @@ struct LinkTests {
         return socket
       }
       let asked = ContinuousClock.now
-      #expect(try host.ask(#"{"profile":"warm0","wait":0}"#) == first, "round \(round)")
+      expect(try host.ask(#"{"profile":"warm0","wait":0}"#), equals: first, "round \(round)")
       for caller in callers {
         let reply = try caller.reply()
         if let expiration = reply["Expiration"]?.text?.timeFromNow {
-          #expect(expiration > 0)
+          expect(expiration > 0)
         } else {
-          #expect(reply.errorCode != nil, "\(reply)")
+          expect(reply.errorCode != nil, "\(reply)")
           refusals += 1
         }
       }
-      #expect(asked.duration(to: .now) < .seconds(10))
+      expect(asked.duration(to: .now) < .seconds(10))
     }
     // The line was bad: packets fell to a rule, or callers had to go without.
-    #expect(try refusals > 0 || link.droppedPackets > 0)
+    expect(try refusals > 0 || link.droppedPackets > 0)
     try link.clearConditions()
     let start = ContinuousClock.now
     for number in 0..<6 { _ = try host.credentials("cold\(number)") }
-    #expect(start.duration(to: .now) < OutageStory.bound)
+    expect(start.duration(to: .now) < OutageStory.bound)
   }
 
   /// The cable comes and goes while clients ask.
@@ -142,17 +143,17 @@ struct LinkTests {
       let caller = try host.connect()
       try caller.send(#"{"profile":"cold\#(round)","wait":0.2}"# + "\n")
       let asked = ContinuousClock.now
-      #expect(try host.ask(#"{"profile":"warm0"}"#) == first)
+      expect(try host.ask(#"{"profile":"warm0"}"#), equals: first)
       try link.onNearSide("ip", "link", "set", "near", "up")
       let reply = try caller.reply()
-      #expect(asked.duration(to: .now) < .seconds(5))
-      #expect(
+      expect(asked.duration(to: .now) < .seconds(5))
+      expect(
         reply["AccessKeyId"] != nil
           || ["BackendUnavailable", "CognitoUnavailable", "Timeout"].contains(reply.errorCode),
         "\(reply)")
     }
     _ = try host.credentials("cold0", refresh: true)
-    #expect(try host.state("warm0") == "signedIn")
+    expect(try host.state("warm0"), equals: "signedIn")
   }
 }
 

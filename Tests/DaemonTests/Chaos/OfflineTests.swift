@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Offline is not signed out, and back is back. What takes a network of its own is in
@@ -29,7 +30,7 @@ struct OfflineTests {
     }
     try story.endure()
     let status = try host.ask(#"{"op":"status"}"#)
-    #expect(
+    expect(
       status["Sessions"]?[0]?["LastError"]?["Message"]?.text?.contains("captive portal") == true)
     try host.sandbox.clearFaults()
     try story.recover()
@@ -49,8 +50,8 @@ struct OfflineTests {
     let interceptor = try Sandbox(tls.options("stranger") + ["--tls-port", port])
     try story.endure()
     // Nothing was said to it: no token, no credentials, not even a request.
-    #expect(try interceptor.callbacks == 0)
-    #expect(try interceptor.exchanges == 0)
+    expect(try interceptor.callbacks, equals: 0)
+    expect(try interceptor.exchanges, equals: 0)
     interceptor.process.stop()
     _ = try Sandbox(tls.server + ["--tls-port", port])
     try story.recover()
@@ -66,7 +67,7 @@ struct OfflineTests {
         backend: "allow_plain_http = yes", profile: "allow_plain_http = yes")
     }
     let story = try OutageStory(host)
-    #expect(try sandbox.callbacks > 0)
+    expect(try sandbox.callbacks > 0)
     for service in ["backend", "cognito"] {
       try sandbox.plan(
         #"{"Service":"\#(service)","Kind":"html","Status":\#(status),"Count":-1}"#)

@@ -9,7 +9,7 @@ struct ScarcityTests {
   private func limit(_ resource: String, _ daemon: ChildProcess) throws {
     let prlimit = try #require(Programs.installed("prlimit"))
     let process = try ChildProcess([prlimit, "--pid", String(daemon.pid), resource])
-    #expect(try process.wait() == 0, "\(process.errors)")
+    expect(try process.wait(), equals: 0, "\(process.errors)")
   }
 
   private func descriptors(_ daemon: ChildProcess) throws -> Int {
@@ -39,22 +39,22 @@ struct ScarcityTests {
       if look.isMultiple(of: 5) {
         // Open connections are served.
         try held[0].send("{}\n")
-        #expect(try held[0].reply() == credentials)
+        expect(try held[0].reply(), equals: credentials)
       }
       usleep(20_000)
       if try isAsleep(host.daemon) { asleep += 1 }
     }
     // It looks at the backlog ten times a second; one that spins is never asleep.
-    #expect(asleep >= 25, "\(asleep) of 50 times")
+    expect(asleep >= 25, "\(asleep) of 50 times")
     try other.expectServed()
     // A refresh finds no descriptor, or the connection that is kept.
     try held[0].send(#"{"refresh":true,"wait":2}"# + "\n{}\n")
     let refreshed = try held[0].reply()
-    #expect(
+    expect(
       refreshed["AccessKeyId"] != nil
         || ["BackendUnavailable", "CognitoUnavailable", "Timeout"].contains(refreshed.errorCode),
       "\(refreshed)")
-    #expect(try held[0].reply()["AccessKeyId"] != nil)
+    expect(try held[0].reply()["AccessKeyId"] != nil)
     held.dropFirst().forEach { $0.finishSending() }
     for (number, socket) in waiting.enumerated() {
       let reply: JSON
@@ -64,7 +64,7 @@ struct ScarcityTests {
         Issue.record("of the backlog, \(number): \(error)")
         throw error
       }
-      #expect(reply["AccessKeyId"] != nil, "\(reply)")
+      expect(reply["AccessKeyId"] != nil, "\(reply)")
     }
     waiting.forEach { $0.finishSending() }
     held[0].finishSending()
@@ -82,7 +82,7 @@ struct ScarcityTests {
     let host = try TestHost(sandbox: ["--unauthenticated"], managed: true) {
       Configuration.password($0) + Configuration.direct($0, "direct", "guest = yes")
     }
-    #expect(try host.logIn("alice").errorCode == nil)
+    expect(try host.logIn("alice").errorCode == nil)
     let credentials = try ["default", "direct"].map { try host.credentials($0) }
     let calls = try (host.sandbox.callbacks, host.sandbox.exchanges)
     let status = try String(contentsOfFile: "/proc/\(host.daemon.pid)/status", encoding: .utf8)
@@ -98,14 +98,14 @@ struct ScarcityTests {
       return socket
     }
     // By a signal: its memory did run out.
-    #expect(try host.daemon.wait() > 128)
+    expect(try host.daemon.wait() > 128)
     withExtendedLifetime(held) {}
     try host.startAgain()
     for (profile, credentials) in zip(["default", "direct"], credentials) {
-      #expect(try host.credentials(profile) == credentials)
+      expect(try host.credentials(profile), equals: credentials)
     }
-    #expect(try (host.sandbox.callbacks, host.sandbox.exchanges) == calls)
+    expect(try (host.sandbox.callbacks, host.sandbox.exchanges) == calls)
     // The sign-in too: a new callback is made in its name.
-    #expect(try host.credentials(refresh: true)["AccessKeyId"] != credentials[0]["AccessKeyId"])
+    expect(try host.credentials(refresh: true)["AccessKeyId"] != credentials[0]["AccessKeyId"])
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `account`: an account at the organisation's server, made from this host.
@@ -16,22 +17,23 @@ struct AccountTests {
     }
     let made = try host.credctl(
       input: "secret123\n", "account", "sign-up", "--username", "carol", "--password-stdin")
-    #expect(made.status == 0, "\(made)")
-    #expect(made.errors.isEmpty)
-    #expect(try host.sandbox.lastBody("register")["Username"]?.text == "carol")
+    expect(made.status, equals: 0, "\(made)")
+    expect(made.errors.isEmpty)
+    expect(try host.sandbox.lastBody("register")["Username"]?.text, equals: "carol")
     // It signs nobody in.
-    #expect(try host.state() == "signedOut")
-    #expect(host.log.contains("an account was made"))
-    #expect(!host.log.contains("secret123"))
+    expect(try host.state(), equals: "signedOut")
+    expect(host.log.contains("an account was made"))
+    expect(!host.log.contains("secret123"))
     let login = try host.logIn("carol", password: "secret123")
-    #expect(login["State"]?.text == "signedIn", "\(login)")
+    expect(login["State"]?.text, equals: "signedIn", "\(login)")
     let again = try signUp(host, "carol")
-    #expect(again.errorCode == "AccountRefused", "\(again)")
+    expect(again.errorCode, equals: "AccountRefused", "\(again)")
     let invited = try signUp(host, "dora", #","attributes":{"Invitation":"welcome"}"#)
-    #expect(invited["Confirmed"] == .bool(true), "\(invited)")
-    #expect(try host.sandbox.lastBody("register")["Invitation"]?.text == "welcome")
-    #expect(
-      try signUp(host, "emil", #","attributes":{"Invitation":"no"}"#).errorCode == "AccountRefused")
+    expect(invited["Confirmed"], equals: .bool(true), "\(invited)")
+    expect(try host.sandbox.lastBody("register")["Invitation"]?.text, equals: "welcome")
+    expect(
+      try signUp(host, "emil", #","attributes":{"Invitation":"no"}"#).errorCode,
+      equals: "AccountRefused")
   }
 
   @Test
@@ -44,15 +46,15 @@ struct AccountTests {
 
       """ + Configuration.profile("default", endpoint: sandbox.url)
     }
-    #expect(try signUp(host, "carol")["Confirmed"] == .bool(true))
+    expect(try signUp(host, "carol")["Confirmed"], equals: .bool(true))
     let form = try host.sandbox.lastForm("registeruser")
-    #expect(form["username"] == "carol")
+    expect(form["username"], equals: "carol")
     let login = try host.logIn("carol", password: "secret123")
-    #expect(login["State"]?.text == "signedIn", "\(login)")
-    #expect(login["Username"]?.text == "carol")
-    #expect(login["SignedInBy"]?.text == "password")
-    #expect(try signUp(host, "carol").errorCode == "AccountRefused")
-    #expect(
+    expect(login["State"]?.text, equals: "signedIn", "\(login)")
+    expect(login["Username"]?.text, equals: "carol")
+    expect(login["SignedInBy"]?.text, equals: "password")
+    expect(try signUp(host, "carol").errorCode, equals: "AccountRefused")
+    expect(
       try signUp(host, "dora", #","attributes":{"a":"b"}"#).errorMessage?.contains("attributes")
         == true)
   }
@@ -64,10 +66,10 @@ struct AccountTests {
     }
     let refused = try host.ask(
       #"{"op":"account","action":"change-password","old_password":"a","password":"b"}"#)
-    #expect(refused.errorCode == "InvalidRequest")
-    #expect(refused.errorMessage?.contains("change-password") == true)
-    #expect(try host.credctl("account", "delete").status == 64)
-    #expect(try host.sandbox.allCalls == 0)
+    expect(refused.errorCode, equals: "InvalidRequest")
+    expect(refused.errorMessage?.contains("change-password") == true)
+    expect(try host.credctl("account", "delete").status, equals: 64)
+    expect(try host.sandbox.allCalls, equals: 0)
   }
 
   @Test
@@ -76,11 +78,11 @@ struct AccountTests {
       Configuration.password($0, backend: "register_url = \($0.url)/register")
     }
     for number in 0..<5 {
-      #expect(try signUp(host, "user\(number)")["Confirmed"] == .bool(true))
+      expect(try signUp(host, "user\(number)")["Confirmed"], equals: .bool(true))
     }
     let slowed = try signUp(host, "user5")
-    #expect(slowed.errorCode == "TooManyRequests")
-    #expect((slowed["Error"]?["RetryAfter"]?.number ?? 0) > 300)
-    #expect(try host.sandbox.calls("backend.register") == 5)
+    expect(slowed.errorCode, equals: "TooManyRequests")
+    expect((slowed["Error"]?["RetryAfter"]?.number ?? 0) > 300)
+    expect(try host.sandbox.calls("backend.register"), equals: 5)
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// What Cognito would refuse by its own limits is refused before a server is called.
@@ -61,12 +62,12 @@ struct BadInputTests {
     for input in Self.inputs {
       try socket.send(input.line + "\n")
       let refused = try socket.reply()
-      #expect(refused.errorCode == "InvalidRequest", "\(input.name)")
-      #expect(
+      expect(refused.errorCode, equals: "InvalidRequest", "\(input.name)")
+      expect(
         refused.errorMessage?.contains(input.words) == true, "\(input.name): \(refused)")
     }
-    #expect(try host.sandbox.allCalls == 0)
-    #expect(try host.state() == "signedOut")
+    expect(try host.sandbox.allCalls, equals: 0)
+    expect(try host.state(), equals: "signedOut")
   }
 
   @Test
@@ -76,10 +77,10 @@ struct BadInputTests {
       let host = try TestHost { Configuration.usual($0, profile: flow) }
       for alone in ["", #","alone":true"#] {
         let refused = try host.ask(#"{"op":"login","logins":{"login.example.app":"bob"}\#(alone)}"#)
-        #expect(refused.errorCode == "InvalidRequest")
-        #expect(refused.errorMessage?.contains("login.example.app") == true, "\(refused)")
+        expect(refused.errorCode, equals: "InvalidRequest")
+        expect(refused.errorMessage?.contains("login.example.app") == true, "\(refused)")
       }
-      #expect(try host.sandbox.allCalls == 0)
+      expect(try host.sandbox.allCalls, equals: 0)
     }
   }
 
@@ -87,9 +88,9 @@ struct BadInputTests {
   func credctlTakesNoSecretFromTheCommandLine() throws {
     let host = try TestHost { Configuration.direct($0) }
     let refused = try host.credctl("login", "--login", "accounts.google.com=the-token")
-    #expect(refused.status == 64)
-    #expect(refused.output.isEmpty)
-    #expect(!refused.errors.contains("the-token"))
-    #expect(try host.sandbox.allCalls == 0)
+    expect(refused.status, equals: 64)
+    expect(refused.output.isEmpty)
+    expect(!refused.errors.contains("the-token"))
+    expect(try host.sandbox.allCalls, equals: 0)
   }
 }

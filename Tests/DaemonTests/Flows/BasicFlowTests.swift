@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// `flow = basic`: STS's AssumeRoleWithWebIdentity.
@@ -32,30 +33,30 @@ struct BasicFlowTests {
       policy_arns = \(arns.joined(separator: " "))
       """)
     let credentials = try host.credentials()
-    #expect(credentials["AccountId"]?.text == Configuration.account)
+    expect(credentials["AccountId"]?.text, equals: Configuration.account)
     let lifetime = try #require(credentials["Expiration"]?.text?.timeFromNow)
-    #expect((7100...7201).contains(lifetime))
+    expect((7100...7201).contains(lifetime))
     let form = try host.sandbox.lastForm("AssumeRoleWithWebIdentity")
-    #expect(form["RoleArn"] == Configuration.role("authenticated"))
-    #expect(form["RoleSessionName"] == "credd-\(getuid())")
-    #expect(form["DurationSeconds"] == "7200")
-    #expect(form["Policy"] == policy)
-    #expect(form["PolicyArns.member.1.arn"] == arns[0])
-    #expect(form["PolicyArns.member.2.arn"] == arns[1])
+    expect(form["RoleArn"], equals: Configuration.role("authenticated"))
+    expect(form["RoleSessionName"], equals: "credd-\(getuid())")
+    expect(form["DurationSeconds"], equals: "7200")
+    expect(form["Policy"], equals: policy)
+    expect(form["PolicyArns.member.1.arn"], equals: arns[0])
+    expect(form["PolicyArns.member.2.arn"], equals: arns[1])
     let token = try host.ask(#"{"op":"token"}"#)
-    #expect(form["WebIdentityToken"] == token["Token"]?.text)
+    expect(form["WebIdentityToken"], equals: token["Token"]?.text)
     let issued = try host.issued(credentials)
-    #expect(issued["IdentityId"] == token["IdentityId"])
-    #expect(issued["RoleArn"]?.text == Configuration.role("authenticated"))
-    #expect(try host.sandbox.callbacks == 1)
-    #expect(try host.sandbox.exchanges == 0)
+    expect(issued["IdentityId"], equals: token["IdentityId"])
+    expect(issued["RoleArn"]?.text, equals: Configuration.role("authenticated"))
+    expect(try host.sandbox.callbacks, equals: 1)
+    expect(try host.sandbox.exchanges, equals: 0)
   }
 
   @Test(arguments: [("15m", 900), ("12h", 43_200)])
   func longestAndShortestDurationAreGranted(_ written: String, _ seconds: Int) throws {
     let host = try host("duration = \(written)")
     let lifetime = try #require(host.credentials()["Expiration"]?.text?.timeFromNow)
-    #expect((Double(seconds) - 60...Double(seconds) + 1).contains(lifetime))
+    expect((Double(seconds) - 60...Double(seconds) + 1).contains(lifetime))
   }
 
   @Test
@@ -66,8 +67,8 @@ struct BasicFlowTests {
     }
     try host.sandbox.control("POST", "pool", #"{"Unauthenticated":true}"#)
     let refused = try host.ask()
-    #expect(refused.errorCode == "PoolMisconfigured")
-    #expect(refused.errorMessage?.contains("duration") == true)
+    expect(refused.errorCode, equals: "PoolMisconfigured")
+    expect(refused.errorMessage?.contains("duration") == true)
   }
 
   @Test
@@ -77,26 +78,26 @@ struct BasicFlowTests {
         + Configuration.direct($0, "social", Self.keys($0))
     }
     let google = try host.sandbox.token(of: "accounts.google.com", "g1")
-    #expect(try host.logIn(["accounts.google.com": google], profile: "social")["Error"] == nil)
+    expect(try host.logIn(["accounts.google.com": google], profile: "social")["Error"] == nil)
     for (profile, role) in [("visitor", "guest"), ("social", "authenticated")] {
       let credentials = try host.credentials(profile)
-      #expect(credentials["AccountId"]?.text == Configuration.account)
+      expect(credentials["AccountId"]?.text, equals: Configuration.account)
       let issued = try host.issued(credentials)
-      #expect(issued["RoleArn"]?.text == Configuration.role(role))
-      #expect(issued["IdentityId"]?.text == (try host.identity(profile)))
+      expect(issued["RoleArn"]?.text, equals: Configuration.role(role))
+      expect(issued["IdentityId"]?.text, equals: try host.identity(profile))
     }
     for operation in ["cognito.GetId", "cognito.GetOpenIdToken", "sts.AssumeRoleWithWebIdentity"] {
-      #expect(try host.sandbox.calls(operation) == 2)
+      expect(try host.sandbox.calls(operation), equals: 2)
     }
-    #expect(try host.sandbox.exchanges == 0)
+    expect(try host.sandbox.exchanges, equals: 0)
   }
 
   @Test
   func tokenThatSTSRefusesIsReplacedOnce() throws {
     let host = try host("")
     try host.sandbox.plan(#"{"Service":"sts","Kind":"expiredToken"}"#)
-    #expect(try host.credentials()["AccountId"] != nil)
-    #expect(try host.sandbox.callbacks == 2)
+    expect(try host.credentials()["AccountId"] != nil)
+    expect(try host.sandbox.callbacks, equals: 2)
   }
 
   // MARK: A custom role in the enhanced flow
@@ -107,10 +108,10 @@ struct BasicFlowTests {
       Configuration.usual($0, profile: "role_arn = \(Configuration.role("custom"))")
     }
     let credentials = try host.credentials()
-    #expect(try host.issued(credentials)["RoleArn"]?.text == Configuration.role("custom"))
-    #expect(
-      try host.sandbox.lastBody("GetCredentialsForIdentity")["CustomRoleArn"]?.text
-        == Configuration.role("custom"))
+    expect(try host.issued(credentials)["RoleArn"]?.text, equals: Configuration.role("custom"))
+    expect(
+      try host.sandbox.lastBody("GetCredentialsForIdentity")["CustomRoleArn"]?.text,
+      equals: Configuration.role("custom"))
   }
 
   @Test
@@ -124,15 +125,15 @@ struct BasicFlowTests {
     try Data((assertion + "\n").utf8).write(to: URL(filePath: file))
     let signedIn = try host.credctl(
       "login", "--login", "\(provider)=@\(file)", "--custom-role-arn", roles[0])
-    #expect(signedIn.status == 0, "\(signedIn)")
-    #expect(signedIn.output.contains("default signedIn us-east-1:"))
-    #expect(try host.issued(host.credentials())["RoleArn"]?.text == roles[0])
+    expect(signedIn.status, equals: 0, "\(signedIn)")
+    expect(signedIn.output.contains("default signedIn us-east-1:"))
+    expect(try host.issued(host.credentials())["RoleArn"]?.text, equals: roles[0])
     // A role that the assertion does not carry is refused, and nothing changes.
     let stranger = Configuration.role("stranger")
     let refused = try host.credctl(
       "login", "--login", "\(provider)=@\(file)", "--custom-role-arn", stranger)
-    #expect(refused.status == 69)
-    #expect(refused.errors.contains("check role_arn"), "\(refused.errors)")
-    #expect(try host.issued(host.credentials())["RoleArn"]?.text == roles[0])
+    expect(refused.status, equals: 69)
+    expect(refused.errors.contains("check role_arn"), "\(refused.errors)")
+    expect(try host.issued(host.credentials())["RoleArn"]?.text, equals: roles[0])
   }
 }

@@ -10,15 +10,15 @@ struct BrowserListenerTests {
     let login = try BrowserLogin()
     let shown = try login.waitUntilItListens()
     // At the own terminal the whole link, for a browser elsewhere.
-    #expect(shown.contains(BrowserLogin.url))
+    expect(shown.contains(BrowserLogin.url))
     let link = try login.startLink()
-    #expect(link.hasPrefix("http://127.0.0.1:\(login.port)/start/") && !link.contains("state"))
+    expect(link.hasPrefix("http://127.0.0.1:\(login.port)/start/") && !link.contains("state"))
     let target = String(link.dropFirst("http://127.0.0.1:\(login.port)".count))
     let first = try login.fetch(target)
-    #expect(first.status == "302" && first.text.contains("Location: \(BrowserLogin.url)\r\n"))
-    #expect(first.text.contains("Referrer-Policy: no-referrer\r\n"))
+    expect(first.status == "302" && first.text.contains("Location: \(BrowserLogin.url)\r\n"))
+    expect(first.text.contains("Referrer-Policy: no-referrer\r\n"))
     let second = try login.fetch(target)
-    #expect(second.status == "404" && !second.text.contains(BrowserLogin.state))
+    expect(second.status == "404" && !second.text.contains(BrowserLogin.state))
     try login.expectSignIn()
   }
 
@@ -30,10 +30,10 @@ struct BrowserListenerTests {
       "Cache-Control: no-store", "Content-Security-Policy: default-src 'none'",
       "Referrer-Policy: no-referrer", "X-Content-Type-Options: nosniff",
     ] {
-      #expect(page.text.contains(field), "\(field)")
+      expect(page.text.contains(field), "\(field)")
     }
-    #expect(!page.text.contains("<script") && !page.text.contains("code.1"))
-    #expect(try login.terminal.end() == 0)
+    expect(!page.text.contains("<script") && !page.text.contains("code.1"))
+    expect(try login.terminal.end(), equals: 0)
   }
 
   @Test(.enabled(if: OtherUser.canBe)) func anotherUsersConnectionIsRefusedBeforeItIsRead() throws {
@@ -43,13 +43,13 @@ struct BrowserListenerTests {
     let target = String(link.dropFirst("http://127.0.0.1:\(login.port)".count))
     for stolen in [target, BrowserLogin.response("stolen"), "/"] {
       let refused = try login.fetch(stolen, as: .games)
-      #expect(refused.status == "403", "\(refused)")
-      #expect(!refused.text.contains(BrowserLogin.state))
+      expect(refused.status, equals: "403", "\(refused)")
+      expect(!refused.text.contains(BrowserLogin.state))
     }
     try login.terminal.expect("Warning: uid 5 connected to this sign-in, and was refused.")
-    #expect(login.responses.isEmpty)
+    expect(login.responses.isEmpty)
     // The link still works for the browser of this user.
-    #expect(try login.fetch(target).status == "302")
+    expect(try login.fetch(target).status, equals: "302")
     try login.expectSignIn()
   }
 
@@ -57,16 +57,16 @@ struct BrowserListenerTests {
     let login = try BrowserLogin()
     try login.waitUntilItListens()
     let good = BrowserLogin.response()
-    #expect(try login.fetch("/favicon.ico").status == "404")
-    #expect(try login.fetch("/").status == "404")
-    #expect(try login.fetch("/back").status == "404")
-    #expect(try login.fetch("/back?error=access_denied").status == "404")
-    #expect(try login.fetch(BrowserLogin.response(state: "of-an-old-tab")).status == "404")
-    #expect(try login.fetch(good + "&state=second").status == "404")
-    #expect(try login.fetch("/other?" + good.dropFirst(6)).status == "404")
-    #expect(try login.fetch(good, as: nil, "-XPOST", "-dcode=1").status == "405")
-    #expect(try login.fetch(good, as: nil, "-I").status == "405")
-    #expect(login.responses.isEmpty)
+    expect(try login.fetch("/favicon.ico").status, equals: "404")
+    expect(try login.fetch("/").status, equals: "404")
+    expect(try login.fetch("/back").status, equals: "404")
+    expect(try login.fetch("/back?error=access_denied").status, equals: "404")
+    expect(try login.fetch(BrowserLogin.response(state: "of-an-old-tab")).status, equals: "404")
+    expect(try login.fetch(good + "&state=second").status, equals: "404")
+    expect(try login.fetch("/other?" + good.dropFirst(6)).status, equals: "404")
+    expect(try login.fetch(good, as: nil, "-XPOST", "-dcode=1").status, equals: "405")
+    expect(try login.fetch(good, as: nil, "-I").status, equals: "405")
+    expect(login.responses.isEmpty)
     try login.expectSignIn()
   }
 
@@ -78,8 +78,9 @@ struct BrowserListenerTests {
     let login = try BrowserLogin()
     try login.waitUntilItListens()
     let host = host.replacing("PORT", with: "\(login.port)")
-    #expect(try login.fetch(BrowserLogin.response(), as: nil, "-HHost: \(host)").status == "421")
-    #expect(login.responses.isEmpty)
+    expect(
+      try login.fetch(BrowserLogin.response(), as: nil, "-HHost: \(host)").status, equals: "421")
+    expect(login.responses.isEmpty)
     try login.expectSignIn()
   }
 
@@ -94,7 +95,7 @@ struct BrowserListenerTests {
       let socket = try StreamSocket(port: login.port)
       try socket.send(bytes)
       let answer = String(decoding: (try? socket.rest()) ?? [], as: UTF8.self)
-      #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
+      expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 400 "), "\(answer)")
     }
     try login.expectSignIn()
   }
@@ -106,10 +107,10 @@ struct BrowserListenerTests {
     let slow = try StreamSocket(port: login.port)
     try slow.send("GET /back?code=")
     // The oldest made room; the others are sent away in time.
-    #expect(silent[0].isClosed(by: .in(.seconds(5))))
+    expect(silent[0].isClosed(by: .in(.seconds(5))))
     let page = try login.fetch("/favicon.ico")
-    #expect(page.status == "404")
-    #expect(slow.isClosed(by: .in(.seconds(20))))
+    expect(page.status, equals: "404")
+    expect(slow.isClosed(by: .in(.seconds(20))))
     try login.expectSignIn()
   }
 
@@ -117,9 +118,9 @@ struct BrowserListenerTests {
     let login = try BrowserLogin()
     try login.waitUntilItListens()
     let code = String(repeating: "Ab0-", count: 1280)
-    #expect(try login.fetch(BrowserLogin.response(code)).status == "200")
-    #expect(try login.terminal.end() == 0)
-    #expect(login.responses.last?.contains("code=\(code)&") == true)
+    expect(try login.fetch(BrowserLogin.response(code)).status, equals: "200")
+    expect(try login.terminal.end(), equals: 0)
+    expect(login.responses.last?.contains("code=\(code)&") == true)
   }
 
   @Test func bothFamiliesOfLocalhostAreListenedAt() throws {
@@ -127,12 +128,12 @@ struct BrowserListenerTests {
     try login.waitUntilItListens()
     let url = "http://localhost:\(login.port)/favicon.ico"
     for family in ["-4", "-6"] {
-      #expect(try BrowserLogin.fetch(url, as: nil, [family]).status == "404", "\(family)")
+      expect(try BrowserLogin.fetch(url, as: nil, [family]).status, equals: "404", "\(family)")
     }
     let page = try BrowserLogin.fetch(
       "http://localhost:\(login.port)" + BrowserLogin.response(), as: nil, ["-6"])
-    #expect(page.status == "200")
-    #expect(try login.terminal.end() == 0)
+    expect(page.status, equals: "200")
+    expect(try login.terminal.end(), equals: 0)
   }
 
   @Test func nobodyElseCanListenThereMeanwhile() throws {
@@ -150,10 +151,10 @@ struct BrowserListenerTests {
         s.listen()
         """,
       ])
-      #expect(try trial.wait() == 1 && trial.errors.contains("Address already in use"))
+      expect(try trial.wait() == 1 && trial.errors.contains("Address already in use"))
     }
     try login.terminal.press("\u{3}")
-    #expect(try login.terminal.end() == 130)
+    expect(try login.terminal.end(), equals: 130)
   }
 
   @Test(.enabled(if: OtherUser.canBe)) func aPortThatAnotherUserHoldsIsNamedWithTheUser() throws {
@@ -174,18 +175,18 @@ struct BrowserListenerTests {
       ])
     try Deadline.usual.wait(for: "the other listener") { holder.output.contains("listens") }
     let login = try BrowserLogin(port: port)
-    #expect(try login.terminal.end() == 69)
-    #expect(login.terminal.text.contains("http://127.0.0.1:\(port)/back (uid 5)"))
-    #expect(login.terminal.text.contains("'--paste'"))
+    expect(try login.terminal.end(), equals: 69)
+    expect(login.terminal.text.contains("http://127.0.0.1:\(port)/back (uid 5)"))
+    expect(login.terminal.text.contains("'--paste'"))
     // Nobody was asked, and nothing was opened.
-    #expect(login.daemon.requests.allSatisfy { $0.contains(#""op":"status""#) })
-    #expect(!login.hasStartedBrowser)
+    expect(login.daemon.requests.allSatisfy { $0.contains(#""op":"status""#) })
+    expect(!login.hasStartedBrowser)
     // By hand it goes on, with the same warning.
     let pasting = try BrowserLogin(["--paste"], port: port)
     try pasting.terminal.expect("Warning: others listen already")
     try pasting.waitUntilItListens()
     try pasting.terminal.type(pasting.redirectURI + BrowserLogin.response().dropFirst(5))
-    #expect(try pasting.terminal.end() == 0, "\(pasting.terminal.text)")
+    expect(try pasting.terminal.end(), equals: 0, "\(pasting.terminal.text)")
   }
 
   /// The kernel reports such a connection as nobody's, or as root's.
@@ -205,19 +206,19 @@ struct BrowserListenerTests {
 
   @Test func theTimeEndsWithTheURIThatHasToBeRegistered() throws {
     let login = try BrowserLogin(expiresIn: 1)
-    #expect(try login.terminal.end() == 77)
-    #expect(login.terminal.text.contains("registered there as \(login.redirectURI)"))
+    expect(try login.terminal.end(), equals: 77)
+    expect(login.terminal.text.contains("registered there as \(login.redirectURI)"))
   }
 
   @Test func ctrlCEndsASignInByBrowserToo() throws {
     let login = try BrowserLogin()
     try login.waitUntilItListens()
     try login.terminal.press("\u{3}")
-    #expect(try login.terminal.end() == 130)
-    #expect(login.terminal.text.hasSuffix("credctl: cancelled\n"), "\(login.terminal.text)")
-    #expect(
-      login.daemon.requests.last
-        == #"{"op":"respond","handle":"\#(BrowserLogin.handle)","cancel":true}"#)
+    expect(try login.terminal.end(), equals: 130)
+    expect(login.terminal.text.hasSuffix("credctl: cancelled\n"), "\(login.terminal.text)")
+    expect(
+      login.daemon.requests.last,
+      equals: #"{"op":"respond","handle":"\#(BrowserLogin.handle)","cancel":true}"#)
   }
 
   /// The daemon is told, and the terminal is as before.
@@ -226,11 +227,11 @@ struct BrowserListenerTests {
     let login = try BrowserLogin()
     try login.waitUntilItListens()
     login.terminal.process.send(signal)
-    #expect(try login.terminal.end() == 128 + signal)
-    #expect(login.terminal.isRestored)
-    #expect(
-      login.daemon.requests.last
-        == #"{"op":"respond","handle":"\#(BrowserLogin.handle)","cancel":true}"#)
+    expect(try login.terminal.end(), equals: 128 + signal)
+    expect(login.terminal.isRestored)
+    expect(
+      login.daemon.requests.last,
+      equals: #"{"op":"respond","handle":"\#(BrowserLogin.handle)","cancel":true}"#)
   }
 
   @Test func theBrowserIsToldOfARefusalAsTheTerminalIs() throws {
@@ -239,9 +240,9 @@ struct BrowserListenerTests {
         #"{"Version":1,"Error":{"Code":"SignInFailed","Message":"access_denied: <b>no</b>"}}"#)
     try login.waitUntilItListens()
     let page = try login.fetch(BrowserLogin.response())
-    #expect(page.text.contains("access_denied: &lt;b&gt;no&lt;/b&gt;"))
-    #expect(try login.terminal.end() == 77)
-    #expect(login.terminal.text.contains("access_denied: <b>no</b>"))
+    expect(page.text.contains("access_denied: &lt;b&gt;no&lt;/b&gt;"))
+    expect(try login.terminal.end(), equals: 77)
+    expect(login.terminal.text.contains("access_denied: <b>no</b>"))
   }
 
   @Test func aRefusalThatLeavesTheSignInOpenDoesNotEndIt() throws {
@@ -255,8 +256,8 @@ struct BrowserListenerTests {
     _ = try login.fetch(BrowserLogin.response())
     try login.terminal.expect("not this one")
     try login.terminal.press("\u{3}")
-    #expect(try login.terminal.end() == 130)
-    #expect(login.responses.count == 3)
+    expect(try login.terminal.end(), equals: 130)
+    expect(login.responses.count, equals: 3)
   }
 
   @Test func aBrowserThatCannotStartIsNamed() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `credctl login` where the browser is elsewhere, and where no browser may open.
@@ -11,18 +12,18 @@ struct BrowserPasteTests {
   @Test func anAddressIsPasted() throws {
     let login = try BrowserLogin(["--paste"])
     let shown = try login.waitUntilItListens()
-    #expect(shown.contains(BrowserLogin.url) && shown.contains("\(login.redirectURI)?"))
-    #expect(shown.contains("ssh -L \(login.port):localhost:\(login.port) "))
+    expect(shown.contains(BrowserLogin.url) && shown.contains("\(login.redirectURI)?"))
+    expect(shown.contains("ssh -L \(login.port):localhost:\(login.port) "))
     try login.terminal.type("https://idp.example/login?state=\(BrowserLogin.state)")
     try login.terminal.expect("What was pasted is not an address that starts with")
     try login.terminal.type("\(login.redirectURI)?code=c&state=old")
     try login.terminal.expect("is not the address at which this sign-in ends.")
-    #expect(login.responses.isEmpty)
+    expect(login.responses.isEmpty)
     try login.terminal.type(" \(address(login)) ")
-    #expect(try login.terminal.end() == 0, "\(login.terminal.text)")
-    #expect(login.responses.last?.contains("code=code.1&state=") == true)
-    #expect(!login.terminal.text.contains("code.1"))
-    #expect(!login.hasStartedBrowser)
+    expect(try login.terminal.end(), equals: 0, "\(login.terminal.text)")
+    expect(login.responses.last?.contains("code=code.1&state=") == true)
+    expect(!login.terminal.text.contains("code.1"))
+    expect(!login.hasStartedBrowser)
   }
 
   /// A terminal that waits for whole lines would cut it at 4096 bytes.
@@ -31,8 +32,8 @@ struct BrowserPasteTests {
     try login.waitUntilItListens()
     let code = String(repeating: "x9-_", count: 2048)
     try login.terminal.type(address(login, code))
-    #expect(try login.terminal.end() == 0, "\(login.terminal.text)")
-    #expect(login.responses.last?.contains("code=\(code)&") == true)
+    expect(try login.terminal.end(), equals: 0, "\(login.terminal.text)")
+    expect(login.responses.last?.contains("code=\(code)&") == true)
   }
 
   @Test func aForwardedPortWorksBesideThePrompt() throws {
@@ -58,10 +59,10 @@ struct BrowserPasteTests {
       return process
     }
     let got = try run("get", "--wait", "0")
-    #expect(got.status == 77 && got.errors.contains("credctl login"), "\(got.errors)")
+    expect(got.status == 77 && got.errors.contains("credctl login"), "\(got.errors)")
     let login = try run("login")
-    #expect(login.status == 77, "\(login.errors)")
-    #expect(login.errors.contains("response=-"), "\(login.errors)")
-    #expect(!FileManager.default.fileExists(atPath: mark))
+    expect(login.status, equals: 77, "\(login.errors)")
+    expect(login.errors.contains("response=-"), "\(login.errors)")
+    expect(!FileManager.default.fileExists(atPath: mark))
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// `type = cognito`: credd itself calls GetOpenIdTokenForDeveloperIdentity.
@@ -33,16 +34,16 @@ struct CognitoBackendTests {
 
   private func expectSigned(_ host: TestHost) throws {
     let identity = try #require(try host.issued(host.credentials())["IdentityId"]?.text)
-    #expect(try host.identity() == identity)
+    expect(try host.identity(), equals: identity)
     let request = try host.sandbox.lastRequest(Self.operation)
     let day = #"\d{8}/us-east-1/cognito-identity/aws4_request"#
     let pattern = try Regex("^AWS4-HMAC-SHA256 Credential=\(Self.key)/\(day), ")
     let authorization = try #require(request["Headers"]?["Authorization"]?.text)
-    #expect(authorization.contains(pattern))
-    #expect(
-      try host.sandbox.lastBody(Self.operation)["Logins"]
-        == .object(["login.example.app": .string("alice")]))
-    #expect(!host.log.contains(Self.secret))
+    expect(authorization.contains(pattern))
+    expect(
+      try host.sandbox.lastBody(Self.operation)["Logins"],
+      equals: .object(["login.example.app": .string("alice")]))
+    expect(!host.log.contains(Self.secret))
   }
 
   @Test
@@ -57,17 +58,17 @@ struct CognitoBackendTests {
       """)
     try expectSigned(host)
     let body = try host.sandbox.lastBody(Self.operation)
-    #expect(body["TokenDuration"]?.number == 86_400)
-    #expect(
-      body["PrincipalTags"]
-        == .object(["team": .string("infra"), "login": .string("u\(getuid())")]))
+    expect(body["TokenDuration"]?.number, equals: 86_400)
+    expect(
+      body["PrincipalTags"],
+      equals: .object(["team": .string("infra"), "login": .string("u\(getuid())")]))
     let token = try host.ask(#"{"op":"token"}"#)
     let lifetime = try #require(token["Expiration"]?.text?.timeFromNow)
-    #expect((86_000...86_401).contains(lifetime))
+    expect((86_000...86_401).contains(lifetime))
     // The token lasts: the next exchange needs no other.
-    #expect(try host.ask(#"{"op":"clear","what":"credentials"}"#).errorCode == nil)
+    expect(try host.ask(#"{"op":"clear","what":"credentials"}"#).errorCode == nil)
     _ = try host.credentials()
-    #expect(try host.sandbox.calls("cognito." + Self.operation) == 1)
+    expect(try host.sandbox.calls("cognito." + Self.operation), equals: 1)
   }
 
   @Test
@@ -91,7 +92,7 @@ struct CognitoBackendTests {
     // Keys without an end are asked for once.
     try host.ask(#"{"op":"clear","what":"identity"}"#)
     try expectSigned(host)
-    #expect(try String(contentsOfFile: count, encoding: .utf8) == "run\n")
+    expect(try String(contentsOfFile: count, encoding: .utf8), equals: "run\n")
   }
 
   @Test
@@ -99,9 +100,9 @@ struct CognitoBackendTests {
     let file = try credentialsFile("another-secret")
     let host = try host("credentials_file = \(file)")
     let refused = try host.ask()
-    #expect(refused.errorCode == "BackendRejected")
-    #expect(refused.errorMessage?.contains("secret key") == true)
-    #expect(try host.sandbox.calls("cognito." + Self.operation) == 1)
+    expect(refused.errorCode, equals: "BackendRejected")
+    expect(refused.errorMessage?.contains("secret key") == true)
+    expect(try host.sandbox.calls("cognito." + Self.operation), equals: 1)
     _ = try credentialsFile(Self.secret, to: file)
     try Deadline.usual.wait(for: "credentials") { try host.ask()["AccessKeyId"] != nil }
   }
@@ -110,7 +111,7 @@ struct CognitoBackendTests {
   func missingKeysAreNamed() throws {
     let host = try host("")
     let refused = try host.ask()
-    #expect(refused.errorMessage?.contains("credentials_file") == true, "\(refused)")
-    #expect(try host.sandbox.allCalls == 0)
+    expect(refused.errorMessage?.contains("credentials_file") == true, "\(refused)")
+    expect(try host.sandbox.allCalls, equals: 0)
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Cognito's errors, each with what credd does about it.
@@ -69,12 +70,12 @@ struct CorrectionTests {
     // The error stays: one attempt with one correction, then it is said.
     try host.sandbox.refuse(correction.error, correction.message, count: -1)
     let refused = try host.ask(#"{"wait":0.9}"#)
-    #expect(refused.errorCode == correction.code, "\(refused)")
-    #expect(try host.sandbox.callbacks <= 2)
-    #expect(try host.sandbox.exchanges <= 2)
+    expect(refused.errorCode, equals: correction.code, "\(refused)")
+    expect(try host.sandbox.callbacks <= 2)
+    expect(try host.sandbox.exchanges <= 2)
     try host.sandbox.clearFaults()
     try Deadline.usual.wait(for: "credentials") { try host.ask()["AccessKeyId"] != nil }
-    #expect(try host.identity() == identity)
+    expect(try host.identity(), equals: identity)
   }
 
   @Test(arguments: corrections.filter { $0.callbacks == 2 })
@@ -82,12 +83,12 @@ struct CorrectionTests {
     let host = try TestHost()
     let identity = try #require(try host.ask(#"{"op":"token"}"#)["IdentityId"]?.text)
     try host.sandbox.refuse(correction.error, correction.message)
-    #expect(try host.credentials()["AccessKeyId"] != nil)
-    #expect(try host.sandbox.callbacks == 2)
-    #expect(try host.sandbox.exchanges == 2)
+    expect(try host.credentials()["AccessKeyId"] != nil)
+    expect(try host.sandbox.callbacks, equals: 2)
+    expect(try host.sandbox.exchanges, equals: 2)
     let body = try host.sandbox.lastBody("token")
-    #expect((body["IdentityId"]?.text == identity) == correction.keepsIdentity)
-    #expect(try host.identity() == identity)
+    expect((body["IdentityId"]?.text == identity), equals: correction.keepsIdentity)
+    expect(try host.identity(), equals: identity)
   }
 
   @Test
@@ -99,10 +100,10 @@ struct CorrectionTests {
     let identity = try #require(try host.identity())
     try host.sandbox.control("DELETE", "identity?IdentityId=\(identity)")
     let watcher = try host.watch()
-    #expect(try host.credentials(refresh: true)["AccessKeyId"] != nil)
+    expect(try host.credentials(refresh: true)["AccessKeyId"] != nil)
     let change = try watcher.event("identityChanged")
     // Two steps in the machine, one change for the watchers.
-    #expect(change["IdentityId"]?.text != identity)
-    #expect(try host.sandbox.calls("cognito.GetId") == 2)
+    expect(change["IdentityId"]?.text != identity)
+    expect(try host.sandbox.calls("cognito.GetId"), equals: 2)
   }
 }

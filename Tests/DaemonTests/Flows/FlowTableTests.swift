@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The table in docs/identity-flows.md, which says what stands for each call of the SDKs.
@@ -46,13 +47,13 @@ struct FlowTableTests {
   func everyRowNamesTestsThatExist() throws {
     let known = try functions()
     let rows = try rows()
-    #expect(rows.count > 80)
+    expect(rows.count > 80)
     for row in rows {
-      #expect(!row.answer.isEmpty, "\(row.call) has not three cells")
+      expect(!row.answer.isEmpty, "\(row.call) has not three cells")
       // What has no equivalent says so and why.
-      #expect(!row.tests.isEmpty || row.answer.wholeMatch(of: /– .{20,}/) != nil, "\(row.call)")
+      expect(!row.tests.isEmpty || row.answer.wholeMatch(of: /– .{20,}/) != nil, "\(row.call)")
       let missing = row.tests.filter { !known.contains($0) }
-      #expect(missing.isEmpty, "\(row.call)")
+      expect(missing.isEmpty, "\(row.call)")
     }
   }
 
@@ -80,7 +81,7 @@ struct FlowTableTests {
   func everyCallOfTheSDKsHasARow() throws {
     let rows = try rows()
     for call in Self.calls {
-      #expect(rows.contains { $0.call.contains(call) }, "no row for \(call)")
+      expect(rows.contains { $0.call.contains(call) }, "no row for \(call)")
     }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `credctl login` at a terminal, whatever the user pool asks.
@@ -19,8 +20,8 @@ struct LoginConversationTests {
 
   private func expectSignedIn(_ terminal: TerminalProcess, _ host: TestHost) throws {
     try terminal.expect("default signedIn ")
-    #expect(try terminal.end() == 0, "\(terminal.text)")
-    #expect(try host.state() == "signedIn")
+    expect(try terminal.end(), equals: 0, "\(terminal.text)")
+    expect(try host.state(), equals: "signedIn")
   }
 
   @Test func thePasswordIsAskedForWithoutEcho() throws {
@@ -29,10 +30,10 @@ struct LoginConversationTests {
     try terminal.expect("Password of ALICE for profile default: ")
     try terminal.type("Sandbox-1")
     try expectSignedIn(terminal, host)
-    #expect(!terminal.text.contains("Sandbox-1"))
+    expect(!terminal.text.contains("Sandbox-1"))
     // The next program finds the terminal as it was.
-    #expect(terminal.isRestored)
-    #expect(!host.log.contains("Sandbox-1"))
+    expect(terminal.isRestored)
+    expect(!host.log.contains("Sandbox-1"))
   }
 
   @Test func aWrongPasswordMayBeTypedAgain() throws {
@@ -50,7 +51,7 @@ struct LoginConversationTests {
       try stubborn.expect("Password of alice for profile default: ")
       try stubborn.type("wrong")
     }
-    #expect(try stubborn.end() == 77, "\(stubborn.text)")
+    expect(try stubborn.end(), equals: 77, "\(stubborn.text)")
   }
 
   @Test func aCodeThatWasSentIsAskedForAndATypingErrorTypedAgain() throws {
@@ -63,7 +64,7 @@ struct LoginConversationTests {
     try terminal.expect("Password of alice")
     try terminal.type("Sandbox-1")
     let shown = try terminal.expect("Code that was sent by SMS to ")
-    #expect(!shown.contains("0100123"))
+    expect(!shown.contains("0100123"))
     let code = try host.sandbox.code(of: "alice")
     let wrong = code == "000000" ? "111111" : "000000"
     try terminal.type(wrong)
@@ -72,7 +73,7 @@ struct LoginConversationTests {
     // Blanks, as in a message, do not count.
     try terminal.type("\(code.prefix(3)) \(code.suffix(3))")
     try expectSignedIn(terminal, host)
-    #expect(!terminal.text.contains(code))
+    expect(!terminal.text.contains(code))
   }
 
   @Test func anAuthenticatorAppIsAskedForItsCode() throws {
@@ -117,8 +118,8 @@ struct LoginConversationTests {
     try terminal.type("Carol")
     try expectSignedIn(terminal, host)
     let user = try host.sandbox.control("GET", "user-pool/user?Username=carol")
-    #expect(user["Attributes"]?["given_name"]?.text == "Carol")
-    #expect(!terminal.text.contains("Lasting") && terminal.text.contains("Carol"))
+    expect(user["Attributes"]?["given_name"]?.text, equals: "Carol")
+    expect(!terminal.text.contains("Lasting") && terminal.text.contains("Carol"))
   }
 
   @Test func amongSecondFactorsTheUserChoosesOne() throws {
@@ -131,7 +132,7 @@ struct LoginConversationTests {
     try terminal.expect("Password of alice")
     try terminal.type("Sandbox-1")
     let menu = try terminal.expect("Your choice: ")
-    #expect(menu.contains("SOFTWARE_TOKEN_MFA: a code of an authenticator app"), "\(menu)")
+    expect(menu.contains("SOFTWARE_TOKEN_MFA: a code of an authenticator app"), "\(menu)")
     try terminal.type("7")
     try terminal.expect("type a number from 1 to 2")
     try terminal.expect("Your choice: ")
@@ -154,9 +155,9 @@ struct LoginConversationTests {
     if try terminal.expect(": ").contains("choice") { try terminal.type("1") }
     try terminal.expect("Code that the app shows: ")
     let secret = try #require(terminal.text.firstMatch(of: /Secret: ([A-Z2-7]+)/)).output.1
-    #expect(terminal.text.contains("URI: otpauth://totp/"))
-    #expect(terminal.text.contains("\u{1B}[30;107m") == isDrawn)
-    #expect(terminal.text.contains("▄") == isDrawn)
+    expect(terminal.text.contains("URI: otpauth://totp/"))
+    expect(terminal.text.contains("\u{1B}[30;107m"), equals: isDrawn)
+    expect(terminal.text.contains("▄"), equals: isDrawn)
     try terminal.type(try host.sandbox.totp(String(secret)))
     try expectSignedIn(terminal, host)
   }
@@ -184,8 +185,8 @@ struct LoginConversationTests {
     let terminal = try TerminalProcess(host, "login", "--username", "alice")
     // No password: the pool asks for none.
     let shown = try terminal.expect("Answer: ")
-    #expect(shown.contains("CUSTOM_CHALLENGE") && shown.contains("question: 2 + 2[31m ?"))
-    #expect(!shown.contains("\u{1B}") && !shown.contains("Password"))
+    expect(shown.contains("CUSTOM_CHALLENGE") && shown.contains("question: 2 + 2[31m ?"))
+    expect(!shown.contains("\u{1B}") && !shown.contains("Password"))
     try terminal.type("5")
     try terminal.expect("Answer: ")
     try terminal.type("4")
@@ -218,8 +219,8 @@ struct LoginConversationTests {
     try terminal.type("Sandbox-1")
     try terminal.expect("Code that was sent")
     try terminal.press("12\u{3}")
-    #expect(try terminal.end() == 130)
-    #expect(try host.state() == "signedOut")
+    expect(try terminal.end(), equals: 130)
+    expect(try host.state(), equals: "signedOut")
     // A daemon with an open challenge would stay.
     try Deadline.usual.wait(for: "the end of the daemon") { host.daemon.status != nil }
   }
@@ -230,7 +231,7 @@ struct LoginConversationTests {
     let terminal = try TerminalProcess(host, "login", "--username", "alice")
     try terminal.expect("Your choice: ")
     try terminal.press("\u{3}")
-    #expect(try terminal.end() == 130)
+    expect(try terminal.end(), equals: 130)
   }
 
   @Test func withoutATerminalAScriptGoesOnWithTheHandle() throws {
@@ -240,17 +241,17 @@ struct LoginConversationTests {
     try Data("Sandbox-1\n".utf8).write(to: URL(filePath: password))
     let asked = try host.credctlWithoutTerminal(
       input: password, "login", "--username", "alice", "--password-stdin")
-    #expect(asked.status == 77 && asked.output.isEmpty, "\(asked)")
-    #expect(asked.errors.split(separator: "\n").count == 1)
+    expect(asked.status == 77 && asked.output.isEmpty, "\(asked)")
+    expect(asked.errors.split(separator: "\n").count, equals: 1)
     let handle = String(
       try #require(asked.errors.firstMatch(of: /credctl respond ([0-9a-f]{32}) code=-/)).output.1)
     let wrong = try host.credctl(input: "0", "respond", handle, "code=-")
-    #expect(wrong.status == 77 || wrong.status == 64, "\(wrong)")
+    expect(wrong.status == 77 || wrong.status == 64, "\(wrong)")
     let code = try Stage.current().newFile("code")
     try Data("\(host.sandbox.totp(Self.appSecret))\n".utf8).write(to: URL(filePath: code))
     let done = try host.credctl("respond", handle, "code=@\(code)")
-    #expect(done.status == 0 && done.output.hasPrefix("default signedIn "), "\(done)")
-    #expect(try host.credctl("respond", handle, "--cancel").status == 77)
+    expect(done.status == 0 && done.output.hasPrefix("default signedIn "), "\(done)")
+    expect(try host.credctl("respond", handle, "--cancel").status, equals: 77)
   }
 
   @Test func aScriptGivesPasswordAndCodeOnStandardInput() throws {
@@ -261,7 +262,7 @@ struct LoginConversationTests {
       .write(to: URL(filePath: file))
     let done = try host.credctlWithoutTerminal(
       input: file, "login", "--username", "alice", "--password-stdin", "--code-stdin")
-    #expect(done.status == 0 && done.output.hasPrefix("default signedIn "), "\(done)")
+    expect(done.status == 0 && done.output.hasPrefix("default signedIn "), "\(done)")
   }
 
   @Test func theChallengeIsPrintedAsJSONAndAnsweredAsJSON() throws {
@@ -273,16 +274,16 @@ struct LoginConversationTests {
     try Data("Temporary-1".utf8).write(to: URL(filePath: password))
     let asked = try host.credctlWithoutTerminal(
       input: password, "login", "--username", "carol", "--password-stdin", "--json")
-    #expect(asked.status == 77, "\(asked)")
+    expect(asked.status, equals: 77, "\(asked)")
     let challenge = try JSON(asked.output)["Challenge"]
-    #expect(challenge?["Step"]?.text == "newPassword")
-    #expect(asked.errors.contains("attributes.email=@FILE"), "\(asked.errors)")
+    expect(challenge?["Step"]?.text, equals: "newPassword")
+    expect(asked.errors.contains("attributes.email=@FILE"), "\(asked.errors)")
     let handle = try #require(challenge?["Handle"]?.text)
     let done = try host.credctl(
       input: #"{"password":"Lasting-12","attributes":{"email":"carol@example.com"}}"#, "respond",
       handle, "--answers-stdin", "--json")
-    #expect(done.status == 0, "\(done)")
-    #expect(try JSON(done.output)["State"]?.text == "signedIn")
+    expect(done.status, equals: 0, "\(done)")
+    expect(try JSON(done.output)["State"]?.text, equals: "signedIn")
   }
 
   @Test func noSecretIsTakenFromTheCommandLine() throws {
@@ -290,10 +291,10 @@ struct LoginConversationTests {
     let handle = String(repeating: "0", count: 32)
     for answer in ["code=123456", "password=Sandbox-1", "answer=4", "attributes.email=a@b.c"] {
       let refused = try host.credctl("respond", handle, answer)
-      #expect(refused.status == 64, "\(refused)")
-      #expect(!refused.errors.contains(answer.split(separator: "=").last ?? ""))
+      expect(refused.status, equals: 64, "\(refused)")
+      expect(!refused.errors.contains(answer.split(separator: "=").last ?? ""))
     }
     let mine = try host.credctl("respond", handle, "choice=SMS_MFA")
-    #expect(mine.status == 77 && mine.errors.contains("no such challenge"), "\(mine)")
+    expect(mine.status == 77 && mine.errors.contains("no such challenge"), "\(mine)")
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `credctl login` where the daemon asks what a real one asks rarely, or never.
@@ -27,9 +28,9 @@ struct LoginQuestionTests {
   }
 
   private func expectCancelled(_ daemon: FakeDaemon) {
-    #expect(
-      daemon.requests.last
-        == #"{"op":"respond","handle":"\#(Self.handle)","cancel":true}"#, "\(daemon.requests)")
+    expect(
+      daemon.requests.last, equals: #"{"op":"respond","handle":"\#(Self.handle)","cancel":true}"#,
+      "\(daemon.requests)")
   }
 
   @Test func aQuestionThatIsNotAnsweredEndsInItsTime() throws {
@@ -37,8 +38,8 @@ struct LoginQuestionTests {
     let terminal = try login(daemon)
     try terminal.expect("Code that the authenticator app shows: ")
     try terminal.press("12")
-    #expect(try terminal.end(.in(.seconds(20))) == 77)
-    #expect(terminal.text.contains("nothing was typed in time"), "\(terminal.text)")
+    expect(try terminal.end(.in(.seconds(20))), equals: 77)
+    expect(terminal.text.contains("nothing was typed in time"), "\(terminal.text)")
     expectCancelled(daemon)
   }
 
@@ -46,15 +47,15 @@ struct LoginQuestionTests {
     let daemon = try daemon("select", #"{"Choices":["A","B"]}"#, expiresIn: 1)
     let terminal = try login(daemon)
     try terminal.expect("Your choice: ")
-    #expect(try terminal.end(.in(.seconds(20))) == 77)
+    expect(try terminal.end(.in(.seconds(20))), equals: 77)
     expectCancelled(daemon)
   }
 
   @Test func aStepThatIsNotKnownIsNamedAndCancelled() throws {
     let daemon = try daemon("dance")
     let terminal = try login(daemon)
-    #expect(try terminal.end() == 69)
-    #expect(terminal.text.contains("dance: upgrade credctl"), "\(terminal.text)")
+    expect(try terminal.end(), equals: 69)
+    expect(terminal.text.contains("dance: upgrade credctl"), "\(terminal.text)")
     expectCancelled(daemon)
   }
 
@@ -65,8 +66,8 @@ struct LoginQuestionTests {
       try terminal.expect(": ")
       if step == "totpSetup" { try terminal.expect("shows: ") }
       try terminal.press("1\u{3}")
-      #expect(try terminal.end() == 130)
-      #expect(terminal.text.hasSuffix("credctl: cancelled\n"), "\(terminal.text)")
+      expect(try terminal.end(), equals: 130)
+      expect(terminal.text.hasSuffix("credctl: cancelled\n"), "\(terminal.text)")
       expectCancelled(daemon)
     }
   }
@@ -87,16 +88,16 @@ struct LoginQuestionTests {
     try terminal.expect("wrong code")
     try terminal.expect("Code that the authenticator app shows: ")
     try terminal.press("\u{3}")
-    #expect(try terminal.end() == 130, "\(terminal.text)")
-    #expect(terminal.text.hasSuffix("credctl: cancelled\n"), "\(terminal.text)")
+    expect(try terminal.end(), equals: 130, "\(terminal.text)")
+    expect(terminal.text.hasSuffix("credctl: cancelled\n"), "\(terminal.text)")
     expectCancelled(daemon)
   }
 
   @Test func aChoiceOfNothingIsNoQuestion() throws {
     let daemon = try daemon("select", #"{"Choices":[]}"#)
     let terminal = try login(daemon)
-    #expect(try terminal.end() == 69, "\(terminal.text)")
-    #expect(terminal.text.contains("nothing to choose from"), "\(terminal.text)")
+    expect(try terminal.end(), equals: 69, "\(terminal.text)")
+    expect(terminal.text.contains("nothing to choose from"), "\(terminal.text)")
     expectCancelled(daemon)
   }
 
@@ -109,15 +110,16 @@ struct LoginQuestionTests {
     try terminal.expect("The same again: ")
     let arguments = try String(
       contentsOfFile: "/proc/\(terminal.process.pid)/cmdline", encoding: .utf8)
-    #expect(!arguments.contains("correct"))
+    expect(!arguments.contains("correct"))
     try terminal.type("correct horse")
     try terminal.expect("email: ")
     try terminal.type("  a@example.com ")
-    #expect(try terminal.end() == 0)
-    #expect(
-      daemon.requests.last == #"{"op":"respond","handle":"\#(Self.handle)","answers":"#
+    expect(try terminal.end(), equals: 0)
+    expect(
+      daemon.requests.last,
+      equals: #"{"op":"respond","handle":"\#(Self.handle)","answers":"#
         + #"{"password":"correct horse","attributes":{"email":"a@example.com"}}}"#)
-    #expect(!terminal.text.contains("correct"))
+    expect(!terminal.text.contains("correct"))
   }
 
   @Test func theTerminalIsAsItWasAfterEveryQuestion() throws {
@@ -131,6 +133,6 @@ struct LoginQuestionTests {
     try terminal.expect("Your choice: ")
     try terminal.press("\u{3}")
     try terminal.expect("SAME")
-    #expect(try terminal.end() == 0)
+    expect(try terminal.end(), equals: 0)
   }
 }

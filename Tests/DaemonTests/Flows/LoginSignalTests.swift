@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Signals that end `credctl login` where it waits for its user without a terminal: the daemon is told,
@@ -19,11 +20,11 @@ struct LoginSignalTests {
     of process: ChildProcess, by signal: CInt, _ daemon: FakeDaemon
   ) throws {
     process.send(signal)
-    #expect(try process.wait(.in(.seconds(10))) == 128 + signal, "\(process.errors)")
-    #expect(
-      daemon.requests.last
-        == #"{"op":"respond","handle":"\#(BrowserLogin.handle)","cancel":true}"#)
-    #expect(process.output.isEmpty)
+    expect(try process.wait(.in(.seconds(10))), equals: 128 + signal, "\(process.errors)")
+    expect(
+      daemon.requests.last,
+      equals: #"{"op":"respond","handle":"\#(BrowserLogin.handle)","cancel":true}"#)
+    expect(process.output.isEmpty)
   }
 
   /// From the first question on it has something to put in order.
@@ -56,12 +57,12 @@ struct LoginSignalTests {
     ])
     let pipe = try Stage.current().newFile("pipe")
     let made = unsafe mkfifo(pipe, 0o600)
-    #expect(made == 0)
+    expect(made, equals: 0)
     let writer = unsafe open(pipe, O_RDWR)
     defer { close(writer) }
     let password = Array("a password\n".utf8)
     let written = unsafe write(writer, password, password.count)
-    #expect(written == password.count)
+    expect(written, equals: password.count)
     let process = try login(
       daemon, input: pipe, "--username", "alice", "--password-stdin", "--code-stdin")
     try Deadline.usual.wait(for: "the question") { try Self.catches(signal, process) }

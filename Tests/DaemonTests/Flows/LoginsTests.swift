@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The logins map: social, OpenID Connect and SAML providers.
@@ -34,17 +35,17 @@ struct LoginsTests {
     let host = try host()
     let token = try host.sandbox.token(of: provider, "subject")
     let reply = try host.logIn([provider: token])
-    #expect(reply["State"]?.text == "signedIn", "\(reply)")
+    expect(reply["State"]?.text, equals: "signedIn", "\(reply)")
     let credentials = try host.credentials()
     let issued = try host.issued(credentials)
-    #expect(issued["IdentityId"] == reply["IdentityId"])
-    #expect(issued["RoleArn"]?.text == Configuration.role("authenticated"))
+    expect(issued["IdentityId"], equals: reply["IdentityId"])
+    expect(issued["RoleArn"]?.text, equals: Configuration.role("authenticated"))
     for operation in ["GetId", "GetCredentialsForIdentity"] {
-      #expect(
-        try host.sandbox.lastBody(operation)["Logins"] == .object([provider: .string(token)]))
+      expect(
+        try host.sandbox.lastBody(operation)["Logins"], equals: .object([provider: .string(token)]))
     }
     // Both were asked once: by the login. What it brought is in the cache.
-    #expect(try host.sandbox.allCalls == 2)
+    expect(try host.sandbox.allCalls, equals: 2)
   }
 
   @Test
@@ -56,11 +57,11 @@ struct LoginsTests {
     let outcome = try host.credctl(
       input: facebook + "\n", "login", "--login", "\(Self.google)=@\(file)", "--login",
       "\(Self.facebook)=-", "--json")
-    #expect(outcome.status == 0, "\(outcome)")
-    #expect(try JSON(outcome.output)["State"]?.text == "signedIn")
-    #expect(
-      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]?.keys
-        == [Self.google, Self.facebook])
+    expect(outcome.status, equals: 0, "\(outcome)")
+    expect(try JSON(outcome.output)["State"]?.text, equals: "signedIn")
+    expect(
+      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]?.keys,
+      equals: [Self.google, Self.facebook])
   }
 
   struct Refusal: CustomTestStringConvertible {
@@ -90,18 +91,19 @@ struct LoginsTests {
   func refusedTokenChangesNothing(_ refusal: Refusal) throws {
     let host = try host()
     let good = try host.sandbox.token(of: "www.amazon.com", "a1")
-    #expect(try host.logIn(["www.amazon.com": good])["State"]?.text == "signedIn")
+    expect(try host.logIn(["www.amazon.com": good])["State"]?.text, equals: "signedIn")
     let before = try host.credentials()
     let bad = try host.sandbox.token(of: refusal.provider, "x1", refusal.more)
     let refused = try host.logIn([refusal.provider: bad])
-    #expect(refused.errorCode == refusal.code, "\(refused)")
-    #expect(refused.errorMessage?.contains(bad) == false)
-    #expect(try host.state() == "signedIn")
-    #expect(try host.credentials() == before)
+    expect(refused.errorCode, equals: refusal.code, "\(refused)")
+    expect(refused.errorMessage?.contains(bad) == false)
+    expect(try host.state(), equals: "signedIn")
+    expect(try host.credentials(), equals: before)
     _ = try host.credentials(refresh: true)
-    #expect(
-      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]?.keys == ["www.amazon.com"])
-    #expect(!host.log.contains(bad.prefix(30)))
+    expect(
+      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]?.keys,
+      equals: ["www.amazon.com"])
+    expect(!host.log.contains(bad.prefix(30)))
   }
 
   @Test
@@ -110,17 +112,18 @@ struct LoginsTests {
     let first = try host.sandbox.token(of: Self.google, "g1")
     let identity = try #require(try host.logIn([Self.google: first])["IdentityId"]?.text)
     let facebook = try host.sandbox.token(of: Self.facebook, "f1")
-    #expect(try host.logIn([Self.facebook: facebook])["IdentityId"]?.text == identity)
+    expect(try host.logIn([Self.facebook: facebook])["IdentityId"]?.text, equals: identity)
     let second = try host.sandbox.token(of: Self.google, "g1", #","Lifetime":1800"#)
-    #expect(try host.logIn([Self.google: second])["IdentityId"]?.text == identity)
-    #expect(
-      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]
-        == .object([Self.google: .string(second), Self.facebook: .string(facebook)]))
+    expect(try host.logIn([Self.google: second])["IdentityId"]?.text, equals: identity)
+    expect(
+      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"],
+      equals: .object([Self.google: .string(second), Self.facebook: .string(facebook)]))
     // Forgotten with the session.
     try host.ask(#"{"op":"logout"}"#)
     _ = try host.logIn([Self.facebook: facebook])
-    #expect(
-      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]?.keys == [Self.facebook])
+    expect(
+      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]?.keys,
+      equals: [Self.facebook])
   }
 
   @Test
@@ -130,8 +133,8 @@ struct LoginsTests {
     let token = try host.sandbox.token(of: Self.google, "g1", #","Lifetime":200"#)
     _ = try host.logIn([Self.google: token])
     let event = try watcher.event("degraded")
-    #expect(event.errorCode == "TokenRejected")
-    #expect(event.errorMessage?.contains("accounts.google.com runs out in") == true)
+    expect(event.errorCode, equals: "TokenRejected")
+    expect(event.errorMessage?.contains("accounts.google.com runs out in") == true)
   }
 
   @Test
@@ -143,11 +146,11 @@ struct LoginsTests {
     try host.sandbox.plan(#"{"Service":"cognito","Kind":"expiredToken"}"#)
     let waiting = try host.connect()
     try waiting.send(#"{"refresh":true,"wait":60}"# + "\n")
-    #expect(try watcher.event("state")["State"]?.text == "tokensInvalid")
+    expect(try watcher.event("state")["State"]?.text, equals: "tokensInvalid")
     let fresh = try host.sandbox.token(of: Self.google, "g1")
-    #expect(try host.logIn([Self.google: fresh])["IdentityId"] == identity)
-    #expect(try waiting.reply()["AccessKeyId"] != nil)
-    #expect(try watcher.event("state")["State"]?.text == "signedIn")
+    expect(try host.logIn([Self.google: fresh])["IdentityId"], equals: identity)
+    expect(try waiting.reply()["AccessKeyId"] != nil)
+    expect(try watcher.event("state")["State"]?.text, equals: "signedIn")
   }
 
   // MARK: An identity that the app chose, and logins that stand alone
@@ -162,22 +165,22 @@ struct LoginsTests {
     let before = try host.sandbox.calls("cognito.GetId")
     let reply = try host.logIn(
       [Self.facebook: facebook], profile: "default", #","identity_id":"\#(identity)""#)
-    #expect(reply["IdentityId"]?.text == identity, "\(reply)")
-    #expect(try host.sandbox.calls("cognito.GetId") == before)
+    expect(reply["IdentityId"]?.text, equals: identity, "\(reply)")
+    expect(try host.sandbox.calls("cognito.GetId"), equals: before)
     // Another person's identity is not for a claim.
     let google = try host.sandbox.token(of: Self.google, "g1")
     let refused = try host.logIn(
       [Self.google: google], profile: "default", #","alone":true,"identity_id":"\#(identity)""#)
-    #expect(refused.errorCode != nil, "\(refused)")
-    #expect(try host.identity() == identity)
+    expect(refused.errorCode != nil, "\(refused)")
+    expect(try host.identity(), equals: identity)
     // Nor is one accepted on trust while Cognito is away.
     try host.ask(#"{"op":"logout"}"#)
     try host.sandbox.plan(#"{"Service":"cognito","Kind":"status","Status":500,"Count":9}"#)
     let away = try host.logIn(
       [Self.google: google], profile: "default", #","identity_id":"\#(identity)""#)
-    #expect(away.errorCode == "CognitoUnavailable", "\(away)")
-    #expect(try host.state() == "signedOut")
-    #expect(try host.identity() == nil)
+    expect(away.errorCode, equals: "CognitoUnavailable", "\(away)")
+    expect(try host.state(), equals: "signedOut")
+    expect(try host.identity() == nil)
   }
 
   @Test
@@ -186,29 +189,29 @@ struct LoginsTests {
     let own = try #require(try host.issued(host.credentials())["IdentityId"]?.text)
     let google = try host.sandbox.token(of: Self.google, "g1")
     let alone = try host.logIn([Self.google: google], profile: "default", #","alone":true"#)
-    #expect(alone["State"]?.text == "signedIn", "\(alone)")
-    #expect(alone["SignedInBy"]?.text == "logins")
-    #expect(alone["Subject"]?.text == "g1")
-    #expect(alone["SignedInUntil"]?.text?.timeFromNow != nil)
+    expect(alone["State"]?.text, equals: "signedIn", "\(alone)")
+    expect(alone["SignedInBy"]?.text, equals: "logins")
+    expect(alone["Subject"]?.text, equals: "g1")
+    expect(alone["SignedInUntil"]?.text?.timeFromNow != nil)
     let other = try #require(alone["IdentityId"]?.text)
-    #expect(other != own)
-    #expect(try host.issued(host.credentials(refresh: true))["IdentityId"]?.text == other)
-    #expect(try host.sandbox.lastBody("token")["Logins"] == nil)
+    expect(other != own)
+    expect(try host.issued(host.credentials(refresh: true))["IdentityId"]?.text, equals: other)
+    expect(try host.sandbox.lastBody("token")["Logins"] == nil)
     // The way back, and nothing of the one is with the other.
     let back = try host.ask(#"{"op":"login"}"#)
-    #expect(back["IdentityId"]?.text == own, "\(back)")
-    #expect(back["SignedInBy"]?.text == "host")
-    #expect(try host.sandbox.lastBody("token")["Logins"] == nil)
+    expect(back["IdentityId"]?.text, equals: own, "\(back)")
+    expect(back["SignedInBy"]?.text, equals: "host")
+    expect(try host.sandbox.lastBody("token")["Logins"] == nil)
     // By credctl too; and the SDK's clearKeychain between two providers.
     let file = try Stage.current().newFile("google.jwt")
     try Data(google.utf8).write(to: URL(filePath: file))
     let outcome = try host.credctl(
       "login", "--login", "\(Self.google)=@\(file)", "--alone", "--identity-id", other, "--json")
-    #expect(outcome.status == 0, "\(outcome)")
-    #expect(try JSON(outcome.output)["IdentityId"]?.text == other)
+    expect(outcome.status, equals: 0, "\(outcome)")
+    expect(try JSON(outcome.output)["IdentityId"]?.text, equals: other)
     let cleared = try host.ask(#"{"op":"clear","what":"identity"}"#)
-    #expect(cleared["State"]?.text == "signedOut" && cleared["IdentityId"] == nil)
-    #expect(try host.issued(host.credentials())["IdentityId"]?.text == own)
+    expect(cleared["State"]?.text == "signedOut" && cleared["IdentityId"] == nil)
+    expect(try host.issued(host.credentials())["IdentityId"]?.text, equals: own)
   }
 
   @Test
@@ -219,9 +222,9 @@ struct LoginsTests {
     }
     let google = try host.sandbox.token(of: Self.google, "g1")
     let refused = try host.logIn([Self.google: google])
-    #expect(refused.errorCode == "InvalidRequest")
-    #expect(refused.errorMessage?.contains("method = GET") == true)
-    #expect(try host.sandbox.callbacks == 0)
+    expect(refused.errorCode, equals: "InvalidRequest")
+    expect(refused.errorMessage?.contains("method = GET") == true)
+    expect(try host.sandbox.callbacks, equals: 0)
   }
 
   @Test
@@ -231,13 +234,13 @@ struct LoginsTests {
     let roles = ["one", "two"].map { #""\#(Configuration.role($0))""# }.joined(separator: ",")
     let token = try host.sandbox.token(of: provider, "s1", #","Roles":[\#(roles)]"#)
     let refused = try host.logIn([provider: token])
-    #expect(refused.errorCode == "SignInFailed", "\(refused)")
-    #expect(refused.errorMessage?.contains("custom_role_arn") == true)
-    #expect(try host.state() == "signedOut")
+    expect(refused.errorCode, equals: "SignInFailed", "\(refused)")
+    expect(refused.errorMessage?.contains("custom_role_arn") == true)
+    expect(try host.state(), equals: "signedOut")
     let chosen = try host.logIn(
       [provider: token], profile: "default", #","custom_role_arn":"\#(Configuration.role("two"))""#)
-    #expect(chosen["State"]?.text == "signedIn", "\(chosen)")
-    #expect(try host.issued(host.credentials())["RoleArn"]?.text == Configuration.role("two"))
+    expect(chosen["State"]?.text, equals: "signedIn", "\(chosen)")
+    expect(try host.issued(host.credentials())["RoleArn"]?.text, equals: Configuration.role("two"))
   }
 
   // MARK: A token that a file holds
@@ -247,8 +250,8 @@ struct LoginsTests {
     let file = try Stage.current().newFile("token")
     let host = try host("web_identity_token_file = \(file)\nweb_identity_provider = \(Self.issuer)")
     let missing = try host.ask()
-    #expect(missing.errorMessage?.contains(file) == true, "\(missing)")
-    #expect(try host.sandbox.allCalls == 0)
+    expect(missing.errorMessage?.contains(file) == true, "\(missing)")
+    expect(try host.sandbox.allCalls, equals: 0)
     var tokens: [String] = []
     for lifetime in [3000, 3600] {
       tokens.append(
@@ -257,18 +260,18 @@ struct LoginsTests {
       try Deadline.usual.wait(for: "credentials") {
         try host.ask(#"{"refresh":true,"wait":5}"#)["AccessKeyId"] != nil
       }
-      #expect(
-        try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]
-          == .object([Self.issuer: .string(tokens[tokens.count - 1])]))
+      expect(
+        try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"],
+        equals: .object([Self.issuer: .string(tokens[tokens.count - 1])]))
     }
-    #expect(tokens[0] != tokens[1])
-    #expect(try host.state() == "signedIn")
-    #expect(try host.sandbox.calls("cognito.GetId") == 1)
+    expect(tokens[0] != tokens[1])
+    expect(try host.state(), equals: "signedIn")
+    expect(try host.sandbox.calls("cognito.GetId"), equals: 1)
     // Nor does it sign in silently again after a logout; a bare login brings it back.
     try host.ask(#"{"op":"logout"}"#)
-    #expect(try host.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
-    #expect(try host.credctl("login").status == 0)
-    #expect(try host.credentials()["AccessKeyId"] != nil)
+    expect(try host.ask(#"{"wait":0}"#).errorCode, equals: "SignInRequired")
+    expect(try host.credctl("login").status, equals: 0)
+    expect(try host.credentials()["AccessKeyId"] != nil)
   }
 
   @Test
@@ -277,8 +280,8 @@ struct LoginsTests {
     try Data("\n".utf8).write(to: URL(filePath: file))
     let host = try host("web_identity_token_file = \(file)\nweb_identity_provider = \(Self.issuer)")
     let refused = try host.ask()
-    #expect(refused.errorMessage?.contains("\(file) is empty") == true, "\(refused)")
-    #expect(try host.sandbox.allCalls == 0)
+    expect(refused.errorMessage?.contains("\(file) is empty") == true, "\(refused)")
+    expect(try host.sandbox.allCalls, equals: 0)
   }
 
   // MARK: Linking
@@ -291,13 +294,14 @@ struct LoginsTests {
     let identity = try #require(try host.ask(#"{"op":"token"}"#)["IdentityId"]?.text)
     let token = try host.sandbox.token(of: Self.google, "g1")
     let reply = try host.logIn([Self.google: token])
-    #expect(reply["State"]?.text == "signedIn", "\(reply)")
-    #expect(
-      try host.sandbox.lastBody("token")["Logins"] == .object([Self.google: .string(token)]))
-    #expect(try host.identity() == identity)
-    #expect(try host.issued(host.credentials())["IdentityId"]?.text == identity)
+    expect(reply["State"]?.text, equals: "signedIn", "\(reply)")
+    expect(
+      try host.sandbox.lastBody("token")["Logins"], equals: .object([Self.google: .string(token)]))
+    expect(try host.identity(), equals: identity)
+    expect(try host.issued(host.credentials())["IdentityId"]?.text, equals: identity)
     // From now on the social login alone leads to the same identity.
-    #expect(try host.logIn([Self.google: token], profile: "social")["IdentityId"]?.text == identity)
+    expect(
+      try host.logIn([Self.google: token], profile: "social")["IdentityId"]?.text, equals: identity)
   }
 
   @Test
@@ -309,8 +313,8 @@ struct LoginsTests {
     let known = try #require(
       try host.logIn([Self.google: token], profile: "social")["IdentityId"]?.text)
     // Alice has no identity yet: she gets the one of her social login.
-    #expect(try host.logIn([Self.google: token])["IdentityId"]?.text == known)
-    #expect(try host.issued(host.credentials())["IdentityId"]?.text == known)
+    expect(try host.logIn([Self.google: token])["IdentityId"]?.text, equals: known)
+    expect(try host.issued(host.credentials())["IdentityId"]?.text, equals: known)
   }
 
   @Test
@@ -323,9 +327,9 @@ struct LoginsTests {
     let before = try host.credentials()
     let identity = try host.identity()
     let refused = try host.logIn([Self.google: token])
-    #expect(refused.errorCode == "IdentityConflict", "\(refused)")
-    #expect(try host.identity() == identity)
-    #expect(try host.credentials() == before)
-    #expect(try host.credentials(refresh: true)["AccessKeyId"] != nil)
+    expect(refused.errorCode, equals: "IdentityConflict", "\(refused)")
+    expect(try host.identity(), equals: identity)
+    expect(try host.credentials(), equals: before)
+    expect(try host.credentials(refresh: true)["AccessKeyId"] != nil)
   }
 }

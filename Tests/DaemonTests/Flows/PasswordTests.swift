@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// Users who sign in with a password, and what comes of it.
@@ -13,69 +14,71 @@ struct PasswordTests {
   func passwordFromStandardInputSignsIn() throws {
     let host = try host()
     let before = try host.credctl("get", "--wait", "0")
-    #expect(before.status == 77)
-    #expect(before.errors.contains("credctl login"))
+    expect(before.status, equals: 77)
+    expect(before.errors.contains("credctl login"))
     let outcome = try host.credctl(
       input: "alice-password\n", "login", "--username", "alice", "--password-stdin")
-    #expect(outcome.status == 0, "\(outcome)")
-    #expect(outcome.output.hasPrefix("default signedIn us-east-1:"))
-    #expect(outcome.errors.isEmpty)
-    #expect(
-      try host.sandbox.lastBody("login")
-        == JSON(
-          #"{"Username":"alice","Password":"alice-password","#
-            + #""DeveloperProviderName":"login.example.app"}"#))
+    expect(outcome.status, equals: 0, "\(outcome)")
+    expect(outcome.output.hasPrefix("default signedIn us-east-1:"))
+    expect(outcome.errors.isEmpty)
+    expect(
+      try host.sandbox.lastBody("login"),
+      equals: try JSON(
+        #"{"Username":"alice","Password":"alice-password","#
+          + #""DeveloperProviderName":"login.example.app"}"#))
     let bearer = try host.sandbox.lastRequest("token")["Headers"]?["Authorization"]?.text
-    #expect(bearer?.hasPrefix("Bearer ") == true)
-    #expect(try host.sandbox.lastBody("token")["DeveloperUserIdentifier"]?.text == "alice")
-    #expect(try host.issued(host.credentials())["IdentityId"]?.text == (try host.identity()))
-    #expect(!host.log.contains("alice-password"))
-    #expect(!host.log.contains(try #require(bearer?.dropFirst("Bearer ".count))))
+    expect(bearer?.hasPrefix("Bearer ") == true)
+    expect(try host.sandbox.lastBody("token")["DeveloperUserIdentifier"]?.text, equals: "alice")
+    expect(try host.issued(host.credentials())["IdentityId"]?.text, equals: try host.identity())
+    expect(!host.log.contains("alice-password"))
+    expect(!host.log.contains(try #require(bearer?.dropFirst("Bearer ".count))))
   }
 
   /// For how long, attempt by attempt: `wrong passwords are slowed down, and a right one ends that`.
   @Test
   func wrongPasswordsAreSlowedDownMoreAndMore() throws {
     let host = try host()
-    for _ in 1...3 { #expect(try host.logIn("alice", password: "no").errorCode == "SignInFailed") }
+    for _ in 1...3 {
+      expect(try host.logIn("alice", password: "no").errorCode, equals: "SignInFailed")
+    }
     var longest = 0.0
     // A pause may have ended before the next attempt, on a busy machine.
     try Deadline.usual.wait(for: "a pause of three seconds") {
       let calls = try host.sandbox.calls("backend.login")
       let reply = try host.logIn("alice", password: "no")
       guard reply.errorCode == "TooManyRequests" else {
-        #expect(reply.errorCode == "SignInFailed", "\(reply)")
+        expect(reply.errorCode, equals: "SignInFailed", "\(reply)")
         return false
       }
-      #expect(try host.sandbox.calls("backend.login") == calls)
+      expect(try host.sandbox.calls("backend.login"), equals: calls)
       longest = max(longest, reply["Error"]?["RetryAfter"]?.number ?? 0)
       return longest >= 3
     }
-    #expect(try host.sandbox.calls("backend.login") < 10)
-    #expect(try host.state() == "signedOut")
+    expect(try host.sandbox.calls("backend.login") < 10)
+    expect(try host.state(), equals: "signedOut")
     try Deadline.usual.wait(for: "the sign-in") {
       try host.logIn("alice")["State"]?.text == "signedIn"
     }
     // Forgiven: the next typing error costs nothing.
-    #expect(try host.logIn("alice", password: "no").errorCode == "SignInFailed")
-    #expect(try host.logIn("alice")["State"]?.text == "signedIn")
+    expect(try host.logIn("alice", password: "no").errorCode, equals: "SignInFailed")
+    expect(try host.logIn("alice")["State"]?.text, equals: "signedIn")
   }
 
   @Test
   func aPasswordOfOnesOwnGivesNoFurtherGuesses() throws {
     let host = try host()
     for _ in 1...3 {
-      #expect(try host.logIn("alice", password: "no").errorCode == "SignInFailed")
-      #expect(try host.logIn("bob")["State"]?.text == "signedIn")
+      expect(try host.logIn("alice", password: "no").errorCode, equals: "SignInFailed")
+      expect(try host.logIn("bob")["State"]?.text, equals: "signedIn")
     }
-    #expect(try host.logIn("alice", password: "no").errorCode == "TooManyRequests")
-    #expect(try host.sandbox.calls("backend.login") == 6)
+    expect(try host.logIn("alice", password: "no").errorCode, equals: "TooManyRequests")
+    expect(try host.sandbox.calls("backend.login"), equals: 6)
     // The tenth failure in all, each of the last with another name.
     for number in 4...10 {
-      #expect(try host.logIn("user\(number)", password: "no").errorCode == "SignInFailed")
+      expect(try host.logIn("user\(number)", password: "no").errorCode, equals: "SignInFailed")
     }
-    #expect(try host.logIn("bob").errorCode == "TooManyRequests")
-    #expect(try host.sandbox.calls("backend.login") == 13)
+    expect(try host.logIn("bob").errorCode, equals: "TooManyRequests")
+    expect(try host.sandbox.calls("backend.login"), equals: 13)
   }
 
   @Test
@@ -85,11 +88,11 @@ struct PasswordTests {
     let before = try host.credentials()
     let refused = try host.credctl(
       input: "wrong\n", "login", "--username", "bob", "--password-stdin")
-    #expect(refused.status == 77)
-    #expect(refused.output.isEmpty)
-    #expect(refused.errors.contains("user name and password"))
-    #expect(try host.credentials() == before)
-    #expect(try host.state() == "signedIn")
+    expect(refused.status, equals: 77)
+    expect(refused.output.isEmpty)
+    expect(refused.errors.contains("user name and password"))
+    expect(try host.credentials(), equals: before)
+    expect(try host.state(), equals: "signedIn")
   }
 
   @Test
@@ -100,15 +103,15 @@ struct PasswordTests {
     try host.sandbox.control("POST", "revoke", #"{"User":"alice"}"#)
     // A client that asks for new credentials waits; one that does not is served.
     let waiting = try host.beginToAsk(#"{"refresh":true,"wait":120}"#)
-    #expect(try watcher.event("state")["State"]?.text == "tokensInvalid")
-    #expect(try host.ask()["AccessKeyId"] != nil)
+    expect(try watcher.event("state")["State"]?.text, equals: "tokensInvalid")
+    expect(try host.ask()["AccessKeyId"] != nil)
     let outcome = try host.credctl(
       input: "alice-password", "login", "--username", "alice", "--password-stdin", "--json")
-    #expect(try JSON(outcome.output)["IdentityId"] == identity)
+    expect(try JSON(outcome.output)["IdentityId"], equals: identity)
     let credentials = try waiting.reply()
-    #expect(credentials["AccessKeyId"] != nil, "\(credentials)")
-    #expect(try host.issued(credentials)["IdentityId"] == identity)
-    #expect(try watcher.event("state")["State"]?.text == "signedIn")
+    expect(credentials["AccessKeyId"] != nil, "\(credentials)")
+    expect(try host.issued(credentials)["IdentityId"], equals: identity)
+    expect(try watcher.event("state")["State"]?.text, equals: "signedIn")
   }
 
   @Test
@@ -117,7 +120,7 @@ struct PasswordTests {
     _ = try host.logIn("alice")
     try host.sandbox.control("POST", "user", #"{"Name":"alice","Disabled":true}"#)
     try host.ask(#"{"op":"clear","what":"identity"}"#)
-    #expect(try host.ask().errorCode == "BackendRejected")
+    expect(try host.ask().errorCode, equals: "BackendRejected")
     try host.sandbox.control("POST", "user", #"{"Name":"alice","Disabled":false}"#)
     try Deadline.usual.wait(for: "the backend's change of mind") {
       try host.ask()["AccessKeyId"] != nil
@@ -131,42 +134,42 @@ struct PasswordTests {
     let first = try host.credentials()
     let watcher = try host.watch()
     let bob = try host.logIn("bob")["IdentityId"]
-    #expect(alice != bob)
-    #expect(try host.sandbox.lastBody("token")["IdentityId"] == nil)
-    #expect(try watcher.event("identityChanged")["IdentityId"] == bob)
+    expect(alice != bob)
+    expect(try host.sandbox.lastBody("token")["IdentityId"] == nil)
+    expect(try watcher.event("identityChanged")["IdentityId"], equals: bob)
     let second = try host.credentials()
-    #expect(second["AccessKeyId"] != first["AccessKeyId"])
-    #expect(try host.issued(second)["IdentityId"] == bob)
+    expect(second["AccessKeyId"] != first["AccessKeyId"])
+    expect(try host.issued(second)["IdentityId"], equals: bob)
   }
 
   @Test
   func sameUserKeepsTheIdentity() throws {
     let host = try host()
     let identity = try host.logIn("alice")["IdentityId"]
-    #expect(try host.logIn("alice")["IdentityId"] == identity)
-    #expect(try host.sandbox.lastBody("token")["IdentityId"] == identity)
+    expect(try host.logIn("alice")["IdentityId"], equals: identity)
+    expect(try host.sandbox.lastBody("token")["IdentityId"], equals: identity)
   }
 
   @Test
   func bareLoginSaysWhatTheProfileWants() throws {
     let host = try TestHost { Configuration.password($0) + Configuration.direct($0, "social") }
-    #expect(try host.ask(#"{"op":"login"}"#).errorCode == "SignInRequired")
+    expect(try host.ask(#"{"op":"login"}"#).errorCode, equals: "SignInRequired")
     // Without a terminal there is no person to ask.
     let asked = try host.credctl("login", "--username", "alice")
-    #expect(asked.status != 0)
-    #expect(asked.output.isEmpty)
+    expect(asked.status != 0)
+    expect(asked.output.isEmpty)
     let refused = try host.credctl("login", "--profile", "social")
-    #expect(refused.status == 64)
-    #expect(refused.errors.contains("logins"))
-    #expect(try host.sandbox.allCalls == 0)
+    expect(refused.status, equals: 64)
+    expect(refused.errors.contains("logins"))
+    expect(try host.sandbox.allCalls, equals: 0)
   }
 
   @Test
   func backendThatTrustsTheHostTakesNoPassword() throws {
     let host = try TestHost()
     let refused = try host.logIn("alice")
-    #expect(refused.errorCode == "InvalidRequest")
-    #expect(refused.errorMessage?.contains("no backend that takes passwords") == true)
-    #expect(try host.sandbox.allCalls == 0)
+    expect(refused.errorCode, equals: "InvalidRequest")
+    expect(refused.errorMessage?.contains("no backend that takes passwords") == true)
+    expect(try host.sandbox.allCalls, equals: 0)
   }
 }

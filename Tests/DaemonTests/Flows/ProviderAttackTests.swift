@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Attacks on sign-ins by browser, at the sandbox's strict provider, through the real daemon. None ends
@@ -18,11 +19,11 @@ struct ProviderAttackTests {
       in: start..<end, with: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
     let response = try host.browse(url: stranger)
     let reply = try host.respond(victim, response)
-    #expect(reply.errorCode == "SignInFailed", "\(reply)")
-    #expect(reply["Error"]?["Reason"]?.text == "InvalidGrant")
-    #expect(try host.ask(#"{"op":"identity"}"#).state == "signedOut")
+    expect(reply.errorCode, equals: "SignInFailed", "\(reply)")
+    expect(reply["Error"]?["Reason"]?.text, equals: "InvalidGrant")
+    expect(try host.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
     // And the code is of no use to the stranger any more.
-    #expect(try host.host.sandbox.control("GET", "oidc")["Sessions"]?.number == 0)
+    expect(try host.host.sandbox.control("GET", "oidc")["Sessions"]?.number, equals: 0)
   }
 
   /// The code was used before: the provider ends what came of it (RFC 6749, 4.1.2).
@@ -30,42 +31,42 @@ struct ProviderAttackTests {
     let host = try ProviderHost()
     let asked = try host.logIn()
     let response = try host.browse(asked)
-    #expect(try host.respond(asked, response).state == "signedIn")
+    expect(try host.respond(asked, response).state, equals: "signedIn")
     let code = try #require(
       response.split(separator: "&").first { $0.hasPrefix("code=") }?.dropFirst(5))
     let next = try host.logIn()
     let state = try #require(next["Challenge"]?["Parameters"]?["State"]?.text)
     let issuer = response.split(separator: "&").first { $0.hasPrefix("iss=") } ?? ""
     let reply = try host.respond(next, "code=\(code)&state=\(state)&\(issuer)")
-    #expect(reply.errorCode == "SignInFailed", "\(reply)")
-    #expect(try host.host.sandbox.control("GET", "oidc")["Sessions"]?.number == 0)
+    expect(reply.errorCode, equals: "SignInFailed", "\(reply)")
+    expect(try host.host.sandbox.control("GET", "oidc")["Sessions"]?.number, equals: 0)
     // The session that there was learns of it at its next renewal, and says so.
     let renewed = try host.ask(#"{"refresh":true,"wait":10}"#)
-    #expect(renewed.errorCode == "SignInRequired", "\(renewed)")
-    #expect(try host.ask(#"{"op":"identity"}"#).state == "tokensInvalid")
+    expect(renewed.errorCode, equals: "SignInRequired", "\(renewed)")
+    expect(try host.ask(#"{"op":"identity"}"#).state, equals: "tokensInvalid")
   }
 
   @Test func aBrowserSignedInAsAnotherPersonIsRefused() throws {
     let host = try ProviderHost("require.preferred_username = carol")
     let reply = try host.signIn()
-    #expect(reply.errorCode == "SignInFailed", "\(reply)")
-    #expect(reply["Error"]?["Message"]?.text?.contains("preferred_username") == true)
-    #expect(try host.ask(#"{"op":"identity"}"#).state == "signedOut")
-    #expect(try host.host.sandbox.calls("cognito.GetId") == 0)
+    expect(reply.errorCode, equals: "SignInFailed", "\(reply)")
+    expect(reply["Error"]?["Message"]?.text?.contains("preferred_username") == true)
+    expect(try host.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
+    expect(try host.host.sandbox.calls("cognito.GetId"), equals: 0)
   }
 
   @Test func anotherPersonTakesTheSessionOnlyAfterAWord() throws {
     let host = try ProviderHost()
-    #expect(try host.signIn().state == "signedIn")
+    expect(try host.signIn().state, equals: "signedIn")
     let key = try host.ask("{}")["AccessKeyId"]?.text
     try host.provider(#""SignedInAs":"bob""#)
     let asked = try host.signIn()
-    #expect(asked["Challenge"]?["Step"]?.text == "confirm", "\(asked)")
-    #expect(asked["Challenge"]?["Parameters"]?["Replaces"]?.text == "alice")
-    #expect(try host.ask("{}")["AccessKeyId"]?.text == key)
+    expect(asked["Challenge"]?["Step"]?.text, equals: "confirm", "\(asked)")
+    expect(asked["Challenge"]?["Parameters"]?["Replaces"]?.text, equals: "alice")
+    expect(try host.ask("{}")["AccessKeyId"]?.text, equals: key)
     let handle = try #require(asked.handle)
     _ = try host.ask(#"{"op":"respond","handle":"\#(handle)","cancel":true}"#)
-    #expect(try host.ask(#"{"op":"identity"}"#)["Username"]?.text == "alice")
+    expect(try host.ask(#"{"op":"identity"}"#)["Username"]?.text, equals: "alice")
   }
 
   /// What a provider says is shown, and commands nothing.
@@ -75,21 +76,21 @@ struct ProviderAttackTests {
     try host.provider(#""ErrorResponse":1"#)
     let reply = try host.respond(asked, try host.browse(asked))
     let message = try #require(reply["Error"]?["Message"]?.text)
-    #expect(message.contains("The user said no"))
-    #expect(message.unicodeScalars.allSatisfy { $0.value >= 0x20 })
+    expect(message.contains("The user said no"))
+    expect(message.unicodeScalars.allSatisfy { $0.value >= 0x20 })
   }
 
   /// A provider's refresh token is shown to nobody twice, however many ask at once.
   @Test func manyCallersBurnOneRotation() throws {
     let host = try ProviderHost()
-    #expect(try host.signIn().state == "signedIn")
+    expect(try host.signIn().state, equals: "signedIn")
     let clients = try (0..<20).map { _ in try host.host.connect() }
     for client in clients { try client.send(#"{"refresh":true,"wait":20}"# + "\n") }
     for client in clients {
-      #expect(try client.reply(.in(.seconds(30)))["AccessKeyId"]?.text != nil)
+      expect(try client.reply(.in(.seconds(30)))["AccessKeyId"]?.text != nil)
     }
-    #expect(try host.misuses?["ReusedRefreshTokens"] == nil)
-    #expect(try host.misuses?["RenewalsInGrace"] == nil)
+    expect(try host.misuses?["ReusedRefreshTokens"] == nil)
+    expect(try host.misuses?["RenewalsInGrace"] == nil)
   }
 
   /// A reply that is lost after the provider has done its work is asked for once more.
@@ -97,27 +98,27 @@ struct ProviderAttackTests {
     let host = try ProviderHost()
     try host.host.sandbox.control(
       "POST", "oidc/client", #"{"ClientId":"sandbox-public","Rotation":"on","Grace":60}"#)
-    #expect(try host.signIn().state == "signedIn")
+    expect(try host.signIn().state, equals: "signedIn")
     try host.host.sandbox.plan(#"{"Service":"oidc","Operation":"token","Kind":"truncate"}"#)
     let key = try host.ask(#"{"refresh":true,"wait":30}"#)["AccessKeyId"]?.text
-    #expect(key != nil)
-    #expect(try host.ask(#"{"op":"identity"}"#).state == "signedIn")
-    #expect(try host.misuses?["RenewalsInGrace"]?.number == 1)
+    expect(key != nil)
+    expect(try host.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
+    expect(try host.misuses?["RenewalsInGrace"]?.number, equals: 1)
   }
 
   /// Without a grace the session is lost, and its user is told so at once.
   @Test func aLostReplyWithoutGraceEndsTheSession() throws {
     let host = try ProviderHost()
-    #expect(try host.signIn().state == "signedIn")
+    expect(try host.signIn().state, equals: "signedIn")
     try host.host.sandbox.plan(#"{"Service":"oidc","Operation":"token","Kind":"truncate"}"#)
     let reply = try host.ask(#"{"refresh":true,"wait":20}"#)
-    #expect(reply.errorCode == "SignInRequired", "\(reply)")
-    #expect(reply["Error"]?["Message"]?.text?.contains("was lost") == true, "\(reply)")
-    #expect(try host.ask(#"{"op":"identity"}"#).state == "tokensInvalid")
+    expect(reply.errorCode, equals: "SignInRequired", "\(reply)")
+    expect(reply["Error"]?["Message"]?.text?.contains("was lost") == true, "\(reply)")
+    expect(try host.ask(#"{"op":"identity"}"#).state, equals: "tokensInvalid")
     // It is not asked again and again.
     let calls = try host.host.sandbox.calls("oidc.token")
     _ = try host.ask(#"{"refresh":true,"wait":0}"#)
-    #expect(try host.host.sandbox.calls("oidc.token") == calls)
+    expect(try host.host.sandbox.calls("oidc.token"), equals: calls)
   }
 
   /// Answers of every hostile kind at the token endpoint: nobody is signed in, and nothing stops.
@@ -128,13 +129,13 @@ struct ProviderAttackTests {
     let response = try host.browse(asked)
     let fault = #"{"Service":"oidc","Operation":"token","Kind":"\#(kind)","Count":-1}"#
     try host.host.sandbox.plan(fault)
-    #expect(try host.respond(asked, response).errorCode != nil)
-    #expect(try host.ask(#"{"op":"identity"}"#).state == "signedOut")
+    expect(try host.respond(asked, response).errorCode != nil)
+    expect(try host.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
     try host.host.sandbox.clearFaults()
-    #expect(try host.signIn().state == "signedIn")
+    expect(try host.signIn().state, equals: "signedIn")
     try host.host.sandbox.plan(fault)
     _ = try host.ask(#"{"refresh":true,"wait":1}"#)
-    #expect(try host.ask(#"{"op":"identity"}"#).state == "signedIn")
+    expect(try host.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
     try host.host.sandbox.clearFaults()
   }
 
@@ -144,7 +145,7 @@ struct ProviderAttackTests {
     try host.host.sandbox.plan(
       #"{"Service":"oidc","Operation":"discovery","Kind":"\#(kind)","Count":1}"#)
     let reply = try host.logIn()
-    #expect(reply.errorCode != nil, "\(reply)")
-    #expect(try host.signIn().state == "signedIn")
+    expect(reply.errorCode != nil, "\(reply)")
+    expect(try host.signIn().state, equals: "signedIn")
   }
 }

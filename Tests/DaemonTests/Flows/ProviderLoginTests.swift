@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `credctl login` and `credctl logout` of a user, with the real daemon and the sandbox's provider.
@@ -19,12 +20,12 @@ struct ProviderLoginTests {
 
   private func expectSignedIn(_ terminal: TerminalProcess, _ host: ProviderHost) throws {
     try terminal.expect("default signedIn us-east-1:")
-    #expect(try terminal.end() == 0, "\(terminal.text)")
-    #expect(try host.ask("{}")["AccessKeyId"]?.text != nil)
+    expect(try terminal.end(), equals: 0, "\(terminal.text)")
+    expect(try host.ask("{}")["AccessKeyId"]?.text != nil)
   }
 
   /// The browser may write its page when credctl has ended.
-  private func expect(_ text: String, in page: String) throws {
+  private func expectText(_ text: String, in page: String) throws {
     try Deadline.usual.wait(for: "'\(text)' in the browser's page") {
       (try? String(contentsOfFile: page, encoding: .utf8))?.contains(text) == true
     }
@@ -42,15 +43,15 @@ struct ProviderLoginTests {
     let page = try Stage.current().newFile("page")
     let terminal = try login(host, environment: ["BROWSER": Self.browser(page)])
     try expectSignedIn(terminal, host)
-    try expect("You are signed in to the profile default as alice.", in: page)
-    #expect(try host.misuses?.keys.isEmpty ?? true)
+    try expectText("You are signed in to the profile default as alice.", in: page)
+    expect(try host.misuses?.keys.isEmpty ?? true)
   }
 
   @Test func theHostedUISignsInByBrowser() throws {
     let host = try ProviderHost(hostedUI: "")
     let terminal = try login(host, "--browser", environment: ["BROWSER": Self.browser()])
     try expectSignedIn(terminal, host)
-    #expect(try host.ask(#"{"op":"identity"}"#)["SignedInBy"]?.text == "userPool")
+    expect(try host.ask(#"{"op":"identity"}"#)["SignedInBy"]?.text, equals: "userPool")
   }
 
   /// With a display by browser, else as before.
@@ -59,7 +60,7 @@ struct ProviderLoginTests {
     let terminal = try login(host, environment: ["USER": "alice"])
     try terminal.expect("Password of alice for profile default: ")
     try terminal.press("\u{3}")
-    #expect(try terminal.end() == 130)
+    expect(try terminal.end(), equals: 130)
   }
 
   @Test func overSSHACodeIsShownForAnotherDevice() throws {
@@ -68,13 +69,13 @@ struct ProviderLoginTests {
     let terminal = try login(
       host, environment: ["SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22", "BROWSER": "/bin/false"])
     let code = try userCode(terminal)
-    #expect(terminal.text.contains("  \(host.host.sandbox.url)/oidc/activate\n"))
-    #expect(terminal.text.contains("Type it only if you began this"))
-    #expect(terminal.text.contains("\u{1B}[30;107m"))
+    expect(terminal.text.contains("  \(host.host.sandbox.url)/oidc/activate\n"))
+    expect(terminal.text.contains("Type it only if you began this"))
+    expect(terminal.text.contains("\u{1B}[30;107m"))
     try host.host.sandbox.control(
       "POST", "oidc/device", #"{"UserCode":"\#(code)","As":"bob"}"#)
     try expectSignedIn(terminal, host)
-    #expect(try host.ask(#"{"op":"identity"}"#)["Username"]?.text == "bob")
+    expect(try host.ask(#"{"op":"identity"}"#)["Username"]?.text, equals: "bob")
   }
 
   @Test func aDeviceCodeThatIsRefusedEndsTheSignIn() throws {
@@ -82,10 +83,10 @@ struct ProviderLoginTests {
     try host.provider(#""DeviceInterval":1"#)
     let terminal = try login(host, "--device", environment: ["LANG": "C"])
     let code = try userCode(terminal)
-    #expect(!terminal.text.contains("\u{1B}"))
+    expect(!terminal.text.contains("\u{1B}"))
     try host.host.sandbox.control("POST", "oidc/device", #"{"UserCode":"\#(code)"}"#)
-    #expect(try terminal.end() == 77, "\(terminal.text)")
-    #expect(try host.ask(#"{"op":"identity"}"#).state == "signedOut")
+    expect(try terminal.end(), equals: 77, "\(terminal.text)")
+    expect(try host.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
   }
 
   @Test func ctrlCEndsTheWaitForADeviceAtOnceAndAtTheDaemon() throws {
@@ -93,12 +94,12 @@ struct ProviderLoginTests {
     let terminal = try login(host, "--use-device-code")
     let code = try userCode(terminal)
     try terminal.press("typed in vain\r\u{3}")
-    #expect(try terminal.end(.in(.seconds(10))) == 130)
-    #expect(terminal.text.hasSuffix("credctl: cancelled\n"), "\(terminal.text)")
+    expect(try terminal.end(.in(.seconds(10))), equals: 130)
+    expect(terminal.text.hasSuffix("credctl: cancelled\n"), "\(terminal.text)")
     try host.host.sandbox.control(
       "POST", "oidc/device", #"{"UserCode":"\#(code)","As":"bob"}"#)
-    #expect(try host.ask(#"{"op":"identity"}"#).state == "signedOut")
-    #expect(!host.host.log.contains("typed in vain"))
+    expect(try host.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
+    expect(!host.host.log.contains("typed in vain"))
   }
 
   @Test func anotherPersonIsConfirmedOrNothingChanges() throws {
@@ -111,17 +112,17 @@ struct ProviderLoginTests {
     try refused.expect("You signed in as bob")
     try refused.expect("(yes/no) ")
     try refused.type("no")
-    #expect(try refused.end() == 77, "\(refused.text)")
-    #expect(refused.text.contains("nothing has changed"))
-    try expect("asks you to confirm", in: page)
-    #expect(try host.ask(#"{"op":"identity"}"#)["Username"]?.text == "alice")
+    expect(try refused.end(), equals: 77, "\(refused.text)")
+    expect(refused.text.contains("nothing has changed"))
+    try expectText("asks you to confirm", in: page)
+    expect(try host.ask(#"{"op":"identity"}"#)["Username"]?.text, equals: "alice")
     let meant = try login(host, environment: ["BROWSER": Self.browser()])
     try meant.expect("That ends the sign-in of alice")
     try meant.expect("(yes/no) ")
     try meant.type("yes")
     try meant.expect("default signedIn us-east-1:")
-    #expect(try meant.end() == 0)
-    #expect(try host.ask(#"{"op":"identity"}"#)["Username"]?.text == "bob")
+    expect(try meant.end(), equals: 0)
+    expect(try host.ask(#"{"op":"identity"}"#)["Username"]?.text, equals: "bob")
   }
 
   @Test func aSignInThatNothingRenewsSaysWhenItEnds() throws {
@@ -129,7 +130,7 @@ struct ProviderLoginTests {
     try host.provider(#""WantsOfflineAccess":true"#)
     let terminal = try login(host, environment: ["BROWSER": Self.browser()])
     try terminal.expect("This sign-in ends at ")
-    #expect(try terminal.end() == 0, "\(terminal.text)")
+    expect(try terminal.end(), equals: 0, "\(terminal.text)")
   }
 
   @Test func aLogoutShowsThePageThatSignsTheBrowserOutAndOpensItOnRequest() throws {
@@ -138,38 +139,38 @@ struct ProviderLoginTests {
     let shown = try TerminalProcess(host.host, "logout")
     try shown.expect("To sign the browser out too, open:")
     try shown.expect("  \(host.host.sandbox.url)/oidc/logout?")
-    #expect(try shown.end() == 0)
+    expect(try shown.end(), equals: 0)
     _ = try host.signIn()
     let page = try Stage.current().newFile("page")
     let opened = try TerminalProcess(
       [Programs.credctl, "--socket", host.host.socketPath, "logout", "--browser"],
       environment: ["BROWSER": Self.browser(page)])
     try opened.expect("default signedOut")
-    #expect(try opened.end() == 0)
-    #expect(!opened.text.contains("To sign the browser out"))
+    expect(try opened.end(), equals: 0)
+    expect(!opened.text.contains("To sign the browser out"))
     try Deadline.usual.wait(for: "the page") { FileManager.default.fileExists(atPath: page) }
   }
 
   @Test func aScriptFinishesWithTheAddressOnStandardInput() throws {
     let host = try ProviderHost()
     let asked = try host.host.credctlWithoutTerminal("login", "--paste", "--json")
-    #expect(asked.status == 77, "\(asked)")
+    expect(asked.status, equals: 77, "\(asked)")
     let challenge = try JSON(asked.output)
     let address = try Stage.current().newFile("address")
     let query = try host.browse(challenge, at: "http://127.0.0.1/credd")
     try Data("http://127.0.0.1/credd?\(query)\n".utf8).write(to: URL(filePath: address))
     let handle = try #require(challenge.handle)
     let done = try host.host.credctl("respond", handle, "response=@\(address)")
-    #expect(done.status == 0 && done.output.hasPrefix("default signedIn "), "\(done)")
+    expect(done.status == 0 && done.output.hasPrefix("default signedIn "), "\(done)")
   }
 
   @Test func whatTheProfileDoesNotOfferIsNamed() throws {
     let host = try ProviderHost(signIn: "browser paste")
     let refused = try login(host, "--device")
-    #expect(try refused.end() == 64)
-    #expect(refused.text.contains("offers browser, paste"), "\(refused.text)")
+    expect(try refused.end(), equals: 64)
+    expect(refused.text.contains("offers browser, paste"), "\(refused.text)")
     let stranger = try login(host, "--browser", "--provider", "Elsewhere")
-    #expect(try stranger.end() == 64)
-    #expect(stranger.text.contains("Elsewhere"), "\(stranger.text)")
+    expect(try stranger.end(), equals: 64)
+    expect(stranger.text.contains("Elsewhere"), "\(stranger.text)")
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Sign-ins by browser and by device code at the sandbox's provider, through the real daemon.
@@ -7,13 +8,13 @@ struct ProviderSignInTests {
   @Test func aBrowserSignsInAndCredentialsFollow() throws {
     let host = try ProviderHost()
     let reply = try host.signIn()
-    #expect(reply.state == "signedIn", "\(reply)")
-    #expect(reply["SignedInBy"]?.text == "oidc")
-    #expect(reply["Username"]?.text == "alice")
+    expect(reply.state, equals: "signedIn", "\(reply)")
+    expect(reply["SignedInBy"]?.text, equals: "oidc")
+    expect(reply["Username"]?.text, equals: "alice")
     let key = try #require(try host.ask("{}")["AccessKeyId"]?.text)
     let grant = try host.host.sandbox.control("GET", "issued?AccessKeyId=\(key)")
     let name = "127.0.0.1:\(host.host.sandbox.port)/oidc"
-    #expect(grant["Logins"]?[name] == .array([.string("sandbox|alice")]), "\(grant)")
+    expect(grant["Logins"]?[name], equals: .array([.string("sandbox|alice")]), "\(grant)")
   }
 
   @Test(arguments: ["none", "client_secret_basic", "client_secret_post"])
@@ -27,7 +28,7 @@ struct ProviderSignInTests {
       "POST", "oidc/client",
       #"{"ClientId":"sandbox-public","ClientSecret":"a-secret-of-letters-1","Authentication":"\#(way)"}"#
     )
-    #expect(try host.signIn().state == "signedIn")
+    expect(try host.signIn().state, equals: "signedIn")
   }
 
   @Test(arguments: ["genrsa", "ecparam -name prime256v1 -genkey -noout"])
@@ -42,8 +43,8 @@ struct ProviderSignInTests {
     try host.host.sandbox.control(
       "POST", "oidc/client",
       #"{"ClientId":"sandbox-public","Key":"\#(pem)","Authentication":"private_key_jwt"}"#)
-    #expect(try host.signIn().state == "signedIn")
-    #expect(try host.ask(#"{"refresh":true,"wait":20}"#)["AccessKeyId"]?.text != nil)
+    expect(try host.signIn().state, equals: "signedIn")
+    expect(try host.ask(#"{"refresh":true,"wait":20}"#)["AccessKeyId"]?.text != nil)
   }
 
   @Test(arguments: ["Nonce", "Audience", "AuthorizedParty", "Issuer", "Expired", "Unsigned"])
@@ -53,8 +54,8 @@ struct ProviderSignInTests {
     let response = try host.browse(asked)
     try host.provider("\"\(lie)\":1")
     let reply = try host.respond(asked, response)
-    #expect(reply.errorCode == "TokenRejected", "\(lie): \(reply)")
-    #expect(try host.ask(#"{"op":"identity"}"#).state == "signedOut")
+    expect(reply.errorCode, equals: "TokenRejected", "\(lie): \(reply)")
+    expect(try host.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
   }
 
   @Test(arguments: ["ResponseIssuer", "NoResponseIssuer", "SecondCode", "ErrorResponse"])
@@ -63,17 +64,17 @@ struct ProviderSignInTests {
     let asked = try host.logIn()
     try host.provider("\"\(lie)\":1")
     let reply = try host.respond(asked, try host.browse(asked))
-    #expect(reply.errorCode == "SignInFailed", "\(lie): \(reply)")
-    #expect(try host.host.sandbox.calls("oidc.token") == 0)
+    expect(reply.errorCode, equals: "SignInFailed", "\(lie): \(reply)")
+    expect(try host.host.sandbox.calls("oidc.token"), equals: 0)
   }
 
   @Test func aDiscoveryDocumentOfAnotherIssuerIsRefused() throws {
     let host = try ProviderHost()
     try host.provider("\"Discovery\":1")
     let reply = try host.logIn()
-    #expect(reply.errorCode == "PoolMisconfigured", "\(reply)")
-    #expect(reply["Error"]?["Message"]?.text?.contains("evil.example") == true)
-    #expect(try host.signIn().state == "signedIn")
+    expect(reply.errorCode, equals: "PoolMisconfigured", "\(reply)")
+    expect(reply["Error"]?["Message"]?.text?.contains("evil.example") == true)
+    expect(try host.signIn().state, equals: "signedIn")
   }
 
   @Test func aDeviceCodeSignsIn() throws {
@@ -88,10 +89,10 @@ struct ProviderSignInTests {
     try host.host.sandbox.control(
       "POST", "oidc/device", #"{"UserCode":"\#(code)","As":"bob"}"#)
     let reply = try socket.reply(.in(.seconds(30)))
-    #expect(reply.state == "signedIn", "\(reply)")
-    #expect(reply["Username"]?.text == "bob")
-    #expect(try host.ask("{}")["AccessKeyId"]?.text != nil)
-    #expect(try host.misuses?["RepeatedEarlyPolls"] == nil)
+    expect(reply.state, equals: "signedIn", "\(reply)")
+    expect(reply["Username"]?.text, equals: "bob")
+    expect(try host.ask("{}")["AccessKeyId"]?.text != nil)
+    expect(try host.misuses?["RepeatedEarlyPolls"] == nil)
   }
 
   /// A script that cannot show a question waits with `respond --wait`.
@@ -103,17 +104,17 @@ struct ProviderSignInTests {
     let code = try #require(asked["Challenge"]?["Parameters"]?["UserCode"]?.text)
     // Nobody has typed it: the same question, under the same handle.
     let early = try host.host.credctl("respond", handle, "--wait", "1", "--json")
-    #expect(early.status == 77 && early.errors.contains("credctl respond"), "\(early)")
-    #expect(try JSON(early.output).handle == handle)
+    expect(early.status == 77 && early.errors.contains("credctl respond"), "\(early)")
+    expect(try JSON(early.output).handle, equals: handle)
     let waiting = try ChildProcess(
       [Programs.credctl, "--socket", host.host.socketPath, "respond", handle, "--wait", "60"])
     try host.host.sandbox.control(
       "POST", "oidc/device", #"{"UserCode":"\#(code)","As":"bob"}"#)
-    #expect(try waiting.wait(.in(.seconds(30))) == 0, "\(waiting.errors)")
-    #expect(waiting.output.hasPrefix("default signedIn "), "\(waiting.output)")
-    #expect(try host.ask(#"{"op":"identity"}"#)["Username"]?.text == "bob")
+    expect(try waiting.wait(.in(.seconds(30))), equals: 0, "\(waiting.errors)")
+    expect(waiting.output.hasPrefix("default signedIn "), "\(waiting.output)")
+    expect(try host.ask(#"{"op":"identity"}"#)["Username"]?.text, equals: "bob")
     let late = try host.host.credctl("respond", handle, "--wait", "1")
-    #expect(late.status == 77 && late.output.isEmpty, "\(late)")
+    expect(late.status == 77 && late.output.isEmpty, "\(late)")
   }
 
   @Test func credctlIsToldThatADeviceCodeWasRefused() throws {
@@ -124,8 +125,8 @@ struct ProviderSignInTests {
     try host.host.sandbox.control("POST", "oidc/device", #"{"UserCode":"\#(code)"}"#)
     let refused = try host.host.credctl(
       "respond", asked.handle ?? "", "--wait", "60")
-    #expect(refused.status == 77 && refused.output.isEmpty, "\(refused)")
-    #expect(try host.ask(#"{"op":"identity"}"#).state == "signedOut")
+    expect(refused.status == 77 && refused.output.isEmpty, "\(refused)")
+    expect(try host.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
   }
 
   @Test func aSessionOutlivesARestartAndRenewsOnce() throws {
@@ -133,17 +134,17 @@ struct ProviderSignInTests {
     _ = try host.signIn()
     try host.host.restart(by: SIGKILL)
     let reply = try host.ask(#"{"refresh":true,"wait":60}"#)
-    #expect(reply["AccessKeyId"] != nil, "\(reply)")
+    expect(reply["AccessKeyId"] != nil, "\(reply)")
     for _ in 0..<3 { _ = try host.ask(#"{"refresh":true,"wait":20}"#) }
-    #expect(try host.misuses?["ReusedRefreshTokens"] == nil)
+    expect(try host.misuses?["ReusedRefreshTokens"] == nil)
   }
 
   @Test func aLogoutEndsTheSessionAtTheProvider() throws {
     let host = try ProviderHost()
     _ = try host.signIn()
     let reply = try host.ask(#"{"op":"logout"}"#)
-    #expect(reply.state == "signedOut")
-    #expect(reply["LogoutUrl"]?.text?.hasPrefix(host.host.sandbox.url + "/oidc/logout?") == true)
+    expect(reply.state, equals: "signedOut")
+    expect(reply["LogoutUrl"]?.text?.hasPrefix(host.host.sandbox.url + "/oidc/logout?") == true)
     try Deadline.usual.wait(for: "the revocation") {
       try host.host.sandbox.control("GET", "oidc")["Sessions"]?.number == 0
     }
@@ -154,13 +155,13 @@ struct ProviderSignInTests {
     let host = try ProviderHost()
     let asked = try host.logIn()
     let response = try host.browse(asked)
-    #expect(try host.respond(asked, response).state == "signedIn")
+    expect(try host.respond(asked, response).state, equals: "signedIn")
     _ = try host.ask(#"{"refresh":true,"wait":20}"#)
     let parts = response.split(separator: "&").map { $0.split(separator: "=").last ?? "" }
     for part in parts where part.utf8.count > 20 && !part.contains("%") {
-      #expect(!host.host.log.contains(String(part)), "\(part)")
+      expect(!host.host.log.contains(String(part)), "\(part)")
     }
-    #expect(!host.host.log.contains("rt_"))
+    expect(!host.host.log.contains("rt_"))
   }
 
   // MARK: Hosted UI
@@ -168,13 +169,13 @@ struct ProviderSignInTests {
   @Test func theHostedUIGivesASessionOfItsPool() throws {
     let host = try ProviderHost(hostedUI: "")
     let reply = try host.signIn()
-    #expect(reply.state == "signedIn", "\(reply)")
-    #expect(reply["SignedInBy"]?.text == "userPool")
-    #expect(reply["Username"]?.text == "alice")
-    #expect(try host.ask("{}")["AccessKeyId"]?.text != nil)
+    expect(reply.state, equals: "signedIn", "\(reply)")
+    expect(reply["SignedInBy"]?.text, equals: "userPool")
+    expect(reply["Username"]?.text, equals: "alice")
+    expect(try host.ask("{}")["AccessKeyId"]?.text != nil)
     // It is renewed and ended like any other session of the pool.
-    #expect(try host.ask(#"{"refresh":true,"wait":20}"#)["AccessKeyId"]?.text != nil)
-    #expect(try host.ask(#"{"op":"logout"}"#).state == "signedOut")
+    expect(try host.ask(#"{"refresh":true,"wait":20}"#)["AccessKeyId"]?.text != nil)
+    expect(try host.ask(#"{"op":"logout"}"#).state, equals: "signedOut")
     try Deadline.usual.wait(for: "the revocation") {
       try host.host.sandbox.calls("cognito-idp.RevokeToken") == 1
     }
@@ -183,8 +184,8 @@ struct ProviderSignInTests {
   @Test func aUserPoolHasNoDeviceCodes() throws {
     let host = try ProviderHost(hostedUI: "")
     let reply = try host.ask(#"{"op":"login","device":true}"#)
-    #expect(reply.errorCode == "InvalidRequest")
-    #expect(reply["Error"]?["Message"]?.text?.contains("no device codes") == true)
+    expect(reply.errorCode, equals: "InvalidRequest")
+    expect(reply["Error"]?["Message"]?.text?.contains("no device codes") == true)
   }
 
   @Test func aClientChoosesAmongTheProvidersOfAPool() throws {
@@ -194,10 +195,10 @@ struct ProviderSignInTests {
       let reply = try host.ask(#"{"op":"login","browser":\#(browser)}"#)
       return reply["Challenge"]?["Parameters"]?["Url"]?.text ?? reply.errorCode
     }
-    #expect(try url("")?.contains("identity_provider=Okta") == true)
-    #expect(
+    expect(try url("")?.contains("identity_provider=Okta") == true)
+    expect(
       try url(#","identity_provider":"COGNITO""#)?.contains("identity_provider=COGNITO") == true)
-    #expect(try url(#","identity_provider":"Facebook""#) == "InvalidRequest")
+    expect(try url(#","identity_provider":"Facebook""#), equals: "InvalidRequest")
   }
 
   @Test func aUserWhoIsSignedInThereIsAskedAnew() throws {
@@ -205,11 +206,11 @@ struct ProviderSignInTests {
     let browser = #"{"redirect_uri":"\#(ProviderHost.redirectURI)","prompt":"login"}"#
     let asked = try host.ask(#"{"op":"login","browser":\#(browser)}"#)
     let url = try #require(asked["Challenge"]?["Parameters"]?["Url"]?.text)
-    #expect(url.contains("&prompt=login"))
+    expect(url.contains("&prompt=login"))
     // The browser's own session at the provider is not enough.
     let page = try host.page(url: url)
-    #expect(page.hasPrefix("HTTP/1.1 200 ") && page.contains(#"type="password""#), "\(page)")
+    expect(page.hasPrefix("HTTP/1.1 200 ") && page.contains(#"type="password""#), "\(page)")
     let usual = try #require(try host.logIn()["Challenge"]?["Parameters"]?["Url"]?.text)
-    #expect(try host.page(url: usual).hasPrefix("HTTP/1.1 302 "))
+    expect(try host.page(url: usual).hasPrefix("HTTP/1.1 302 "))
   }
 }

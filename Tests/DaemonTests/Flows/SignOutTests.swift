@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// `logout`, `clear`, and what does not come back by itself.
@@ -9,21 +10,21 @@ struct SignOutTests {
     let before = try host.credentials()
     let identity = try host.identity()
     let outcome = try host.credctl("logout")
-    #expect(outcome.status == 0)
-    #expect(outcome.output.hasPrefix("default signedOut"))
-    #expect(try host.ask(#"{"op":"identity"}"#).keys == ["Version", "Profile", "State"])
+    expect(outcome.status, equals: 0)
+    expect(outcome.output.hasPrefix("default signedOut"))
+    expect(try host.ask(#"{"op":"identity"}"#).keys, equals: ["Version", "Profile", "State"])
     let refused = try host.ask(#"{"wait":0.2}"#)
-    #expect(refused.errorCode == "SignInRequired")
-    #expect(refused.errorMessage?.contains("signed out") == true)
-    #expect(try host.credctl("get", "--wait", "0").status == 77)
-    #expect(try host.ask(#"{"op":"token","wait":0}"#).errorCode == "SignInRequired")
-    #expect(try host.sandbox.callbacks == 1)
+    expect(refused.errorCode, equals: "SignInRequired")
+    expect(refused.errorMessage?.contains("signed out") == true)
+    expect(try host.credctl("get", "--wait", "0").status, equals: 77)
+    expect(try host.ask(#"{"op":"token","wait":0}"#).errorCode, equals: "SignInRequired")
+    expect(try host.sandbox.callbacks, equals: 1)
     // `login` signs in again a user that the backend accepts on this host's word.
-    #expect(try host.ask(#"{"op":"login"}"#)["State"]?.text == "signedIn")
+    expect(try host.ask(#"{"op":"login"}"#)["State"]?.text, equals: "signedIn")
     let after = try host.credentials()
-    #expect(after["AccessKeyId"] != before["AccessKeyId"])
-    #expect(try host.identity() == identity)
-    #expect(try host.sandbox.lastBody("token")["IdentityId"] == nil)
+    expect(after["AccessKeyId"] != before["AccessKeyId"])
+    expect(try host.identity(), equals: identity)
+    expect(try host.sandbox.lastBody("token")["IdentityId"] == nil)
   }
 
   @Test
@@ -31,9 +32,9 @@ struct SignOutTests {
     let host = try TestHost()
     _ = try host.credctl("logout")
     let outcome = try host.credctl("login")
-    #expect(outcome.status == 0, "\(outcome)")
-    #expect(outcome.output.hasPrefix("default signedIn us-east-1:"))
-    #expect(try host.ask()["AccessKeyId"] != nil)
+    expect(outcome.status, equals: 0, "\(outcome)")
+    expect(outcome.output.hasPrefix("default signedIn us-east-1:"))
+    expect(try host.ask()["AccessKeyId"] != nil)
   }
 
   @Test
@@ -42,16 +43,16 @@ struct SignOutTests {
     _ = try host.logIn("alice")
     let bearer = try host.sandbox.lastRequest("token")["Headers"]?["Authorization"]
     let identity = try host.identity()
-    #expect(try host.credctl("logout", "--global").status == 0)
-    #expect(try host.state() == "signedOut")
-    #expect(try host.sandbox.lastRequest("logout")["Headers"]?["Authorization"] == bearer)
+    expect(try host.credctl("logout", "--global").status, equals: 0)
+    expect(try host.state(), equals: "signedOut")
+    expect(try host.sandbox.lastRequest("logout")["Headers"]?["Authorization"], equals: bearer)
     let body = try host.sandbox.lastBody("logout")
-    #expect(body["DeveloperUserIdentifier"]?.text == "alice")
-    #expect(body["IdentityId"]?.text == identity)
+    expect(body["DeveloperUserIdentifier"]?.text, equals: "alice")
+    expect(body["IdentityId"]?.text, equals: identity)
     // A sign-out of this host alone tells no other host.
     _ = try host.logIn("alice")
-    #expect(try host.credctl("logout").status == 0)
-    #expect(try host.sandbox.calls("backend.logout") == 1)
+    expect(try host.credctl("logout").status, equals: 0)
+    expect(try host.sandbox.calls("backend.logout"), equals: 1)
   }
 
   @Test
@@ -61,10 +62,10 @@ struct SignOutTests {
     try host.sandbox.plan(
       #"{"Service":"backend","Operation":"logout","Kind":"status","Status":503}"#)
     let outcome = try host.credctl("logout", "--global")
-    #expect(outcome.status == 69)
-    #expect(outcome.errors.contains("signed out on this host, but not at the backend"))
-    #expect(try host.state() == "signedOut")
-    #expect(try host.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
+    expect(outcome.status, equals: 69)
+    expect(outcome.errors.contains("signed out on this host, but not at the backend"))
+    expect(try host.state(), equals: "signedOut")
+    expect(try host.ask(#"{"wait":0}"#).errorCode, equals: "SignInRequired")
   }
 
   @Test
@@ -72,12 +73,13 @@ struct SignOutTests {
     let host = try TestHost()
     _ = try host.credentials()
     let outcome = try host.credctl("logout", "--global")
-    #expect(outcome.status == 64)
-    #expect(outcome.output.isEmpty)
-    #expect(
-      outcome.errors == "credctl: signed out on this host, but not at the backend: "
+    expect(outcome.status, equals: 64)
+    expect(outcome.output.isEmpty)
+    expect(
+      outcome.errors,
+      equals: "credctl: signed out on this host, but not at the backend: "
         + "the backend of profile 'default' has no logout_url to call\n")
-    #expect(try host.state() == "signedOut")
+    expect(try host.state(), equals: "signedOut")
   }
 
   @Test
@@ -87,8 +89,8 @@ struct SignOutTests {
     try socket.send(String(repeating: #"{"op":"logout","global":true}"# + "\n", count: 100))
     let replies = try (0..<100).map { _ in try socket.reply(.usual) }
     // Sixty at once, and two a second while they are made.
-    #expect(replies.contains { $0.errorCode == "TooManyRequests" })
-    #expect(try host.sandbox.calls("backend.logout") < 100)
+    expect(replies.contains { $0.errorCode == "TooManyRequests" })
+    expect(try host.sandbox.calls("backend.logout") < 100)
   }
 
   @Test
@@ -96,16 +98,16 @@ struct SignOutTests {
     let host = try TestHost()
     try host.sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":0.5}"#)
     let waiting = try host.beginToAsk(#"{"wait":2}"#)
-    #expect(try host.ask(#"{"op":"logout"}"#)["State"]?.text == "signedOut")
-    #expect(try waiting.reply().errorCode == "SignInRequired")
+    expect(try host.ask(#"{"op":"logout"}"#)["State"]?.text, equals: "signedOut")
+    expect(try waiting.reply().errorCode, equals: "SignInRequired")
     try Deadline.usual.wait(for: "the answer") {
       try host.sandbox.control("GET", "stats")["InFlight"]?.number == 0
     }
     // What comes of it comes before the daemon answers these.
-    #expect(try host.identity() == nil)
-    #expect(try host.state() == "signedOut")
-    #expect(try host.sandbox.callbacks == 1)
-    #expect(try host.sandbox.exchanges == 0)
+    expect(try host.identity() == nil)
+    expect(try host.state(), equals: "signedOut")
+    expect(try host.sandbox.callbacks, equals: 1)
+    expect(try host.sandbox.exchanges, equals: 0)
   }
 
   @Test
@@ -114,12 +116,12 @@ struct SignOutTests {
     let before = try host.credentials()
     let identity = try host.identity()
     let outcome = try host.credctl("clear", "credentials")
-    #expect(outcome.status == 0)
-    #expect(outcome.output == "default signedIn \(try #require(identity))\n")
-    #expect(try host.credentials()["AccessKeyId"] != before["AccessKeyId"])
+    expect(outcome.status, equals: 0)
+    expect(outcome.output, equals: "default signedIn \(try #require(identity))\n")
+    expect(try host.credentials()["AccessKeyId"] != before["AccessKeyId"])
     // The token is kept too.
-    #expect(try host.sandbox.callbacks == 1)
-    #expect(try host.sandbox.exchanges == 2)
+    expect(try host.sandbox.callbacks, equals: 1)
+    expect(try host.sandbox.exchanges, equals: 2)
   }
 
   @Test
@@ -127,11 +129,11 @@ struct SignOutTests {
     let host = try TestHost()
     _ = try host.credentials()
     let outcome = try host.credctl("clear", "identity")
-    #expect(outcome.status == 0)
-    #expect(try host.identity() == nil)
+    expect(outcome.status, equals: 0)
+    expect(try host.identity() == nil)
     _ = try host.credentials()
-    #expect(try host.sandbox.callbacks == 2)
-    #expect(try host.sandbox.lastBody("token")["IdentityId"] == nil)
+    expect(try host.sandbox.callbacks, equals: 2)
+    expect(try host.sandbox.lastBody("token")["IdentityId"] == nil)
   }
 
   @Test
@@ -139,7 +141,7 @@ struct SignOutTests {
     let host = try TestHost { Configuration.direct($0) }
     let token = try host.sandbox.token(of: "accounts.google.com", "g1")
     _ = try host.logIn(["accounts.google.com": token])
-    #expect(try host.ask(#"{"op":"clear","what":"identity"}"#)["State"]?.text == "signedOut")
-    #expect(try host.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
+    expect(try host.ask(#"{"op":"clear","what":"identity"}"#)["State"]?.text, equals: "signedOut")
+    expect(try host.ask(#"{"wait":0}"#).errorCode, equals: "SignInRequired")
   }
 }

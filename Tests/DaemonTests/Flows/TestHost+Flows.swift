@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 extension TestHost {
@@ -69,7 +70,7 @@ extension TestHost {
   func watch(_ profile: String = "default") throws -> StreamSocket {
     let socket = try connect()
     try socket.send(#"{"op":"watch","profile":"\#(profile)"}"# + "\n")
-    #expect(try socket.reply()["Event"]?.text == "state")
+    expect(try socket.reply()["Event"]?.text, equals: "state")
     return socket
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// A developer token that the caller has already.
@@ -31,15 +32,15 @@ struct TokenAtHandTests {
     let (identity, token) = try token(host)
     let outcome = try host.credctl(
       input: token + "\n", "login", "--identity-id", identity, "--token-stdin")
-    #expect(outcome.status == 0, "\(outcome)")
-    #expect(outcome.output == "default signedIn \(identity)\n")
-    #expect(try host.issued(host.credentials())["IdentityId"]?.text == identity)
-    #expect(
-      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]
-        == .object(["cognito-identity.amazonaws.com": .string(token)]))
+    expect(outcome.status, equals: 0, "\(outcome)")
+    expect(outcome.output, equals: "default signedIn \(identity)\n")
+    expect(try host.issued(host.credentials())["IdentityId"]?.text, equals: identity)
+    expect(
+      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"],
+      equals: .object(["cognito-identity.amazonaws.com": .string(token)]))
     // Cognito refuses its own tokens in GetId.
-    #expect(try host.sandbox.calls("cognito.GetId") == 0)
-    #expect(!host.log.contains(token.prefix(40)))
+    expect(try host.sandbox.calls("cognito.GetId"), equals: 0)
+    expect(!host.log.contains(token.prefix(40)))
   }
 
   @Test
@@ -52,11 +53,11 @@ struct TokenAtHandTests {
       #"{"op":"login","logins":{"cognito-identity.amazonaws.com":"\#(token)"}}"#,
     ] {
       let refused = try host.ask(line)
-      #expect(refused.errorCode == "InvalidRequest", "\(refused)")
-      #expect(refused.errorMessage?.contains("identity_id") == true || !line.contains("logins"))
+      expect(refused.errorCode, equals: "InvalidRequest", "\(refused)")
+      expect(refused.errorMessage?.contains("identity_id") == true || !line.contains("logins"))
     }
-    #expect(try host.credctl("login", "--token-stdin").status == 64)
-    #expect(try host.sandbox.allCalls == 0)
+    expect(try host.credctl("login", "--token-stdin").status, equals: 64)
+    expect(try host.sandbox.allCalls, equals: 0)
   }
 
   @Test
@@ -69,22 +70,22 @@ struct TokenAtHandTests {
     try Deadline.usual.wait(for: "the token to be refused") {
       try host.state() == "tokensInvalid"
     }
-    #expect(try host.ask(#"{"refresh":true,"wait":0}"#).errorCode == "SignInRequired")
-    #expect(try logIn(host, identity, self.token(host).token)["State"]?.text == "signedIn")
-    #expect(try waiting.reply()["AccessKeyId"] != nil)
+    expect(try host.ask(#"{"refresh":true,"wait":0}"#).errorCode, equals: "SignInRequired")
+    expect(try logIn(host, identity, self.token(host).token)["State"]?.text, equals: "signedIn")
+    expect(try waiting.reply()["AccessKeyId"] != nil)
   }
 
   @Test
   func tokenOfAnotherIdentityIsRefused() throws {
     let host = try host()
     let (identity, token) = try token(host)
-    #expect(try logIn(host, identity, token)["State"]?.text == "signedIn")
+    expect(try logIn(host, identity, token)["State"]?.text, equals: "signedIn")
     let before = try host.credentials()
     let stranger = "us-east-1:00000000-0000-4000-8000-000000000000"
-    #expect(try logIn(host, stranger, token)["Error"] != nil)
-    #expect(try logIn(host, identity, "garbage").errorCode == "TokenRejected")
-    #expect(try host.identity() == identity)
-    #expect(try host.credentials() == before)
+    expect(try logIn(host, stranger, token)["Error"] != nil)
+    expect(try logIn(host, identity, "garbage").errorCode, equals: "TokenRejected")
+    expect(try host.identity(), equals: identity)
+    expect(try host.credentials(), equals: before)
   }
 
   /// Another user's identity, claimed while Cognito is away: a backend that got it would link the
@@ -97,12 +98,12 @@ struct TokenAtHandTests {
       #"{"Service":"cognito","Kind":"status","Status":503,"Error":"InternalErrorException","Message":"away","Count":1}"#
     )
     let refused = try logIn(host, victim, "a-token-of-somebody")
-    #expect(refused.errorCode == "CognitoUnavailable", "\(refused)")
-    #expect(try host.identity() == nil)
-    #expect(try host.state() == "signedOut")
-    #expect(try host.ask(#"{"wait":60}"#)["AccessKeyId"] != nil)
-    #expect(try host.sandbox.lastBody("token")["IdentityId"] == nil)
-    #expect(try host.identity() != victim)
+    expect(refused.errorCode, equals: "CognitoUnavailable", "\(refused)")
+    expect(try host.identity() == nil)
+    expect(try host.state(), equals: "signedOut")
+    expect(try host.ask(#"{"wait":60}"#)["AccessKeyId"] != nil)
+    expect(try host.sandbox.lastBody("token")["IdentityId"] == nil)
+    expect(try host.identity() != victim)
   }
 
   // MARK: From one kind of sign-in to another
@@ -115,18 +116,18 @@ struct TokenAtHandTests {
     let watcher = try host.watch()
     let google = try host.sandbox.token(of: "accounts.google.com", "g1")
     let reply = try host.logIn(["accounts.google.com": google])
-    #expect(reply["State"]?.text == "signedIn", "\(reply)")
-    #expect(reply["IdentityId"] != .string(identity))
-    #expect(try watcher.event("identityChanged")["IdentityId"] == reply["IdentityId"])
-    #expect(
-      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]?.keys
-        == ["accounts.google.com"])
-    #expect(try host.issued(host.credentials())["IdentityId"] == reply["IdentityId"])
+    expect(reply["State"]?.text, equals: "signedIn", "\(reply)")
+    expect(reply["IdentityId"] != .string(identity))
+    expect(try watcher.event("identityChanged")["IdentityId"], equals: reply["IdentityId"])
+    expect(
+      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]?.keys,
+      equals: ["accounts.google.com"])
+    expect(try host.issued(host.credentials())["IdentityId"], equals: reply["IdentityId"])
     // And back.
-    #expect(try logIn(host, identity, token)["IdentityId"]?.text == identity)
-    #expect(
-      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]?.keys
-        == ["cognito-identity.amazonaws.com"])
+    expect(try logIn(host, identity, token)["IdentityId"]?.text, equals: identity)
+    expect(
+      try host.sandbox.lastBody("GetCredentialsForIdentity")["Logins"]?.keys,
+      equals: ["cognito-identity.amazonaws.com"])
   }
 
   @Test
@@ -139,9 +140,9 @@ struct TokenAtHandTests {
     let first = try logIn("g1")
     let watcher = try host.watch()
     let second = try logIn("g2")
-    #expect(second["State"]?.text == "signedIn", "\(second)")
-    #expect(second["IdentityId"] != first["IdentityId"])
-    #expect(try watcher.event("identityChanged")["IdentityId"] == second["IdentityId"])
-    #expect(try host.issued(host.credentials())["IdentityId"] == second["IdentityId"])
+    expect(second["State"]?.text, equals: "signedIn", "\(second)")
+    expect(second["IdentityId"] != first["IdentityId"])
+    expect(try watcher.event("identityChanged")["IdentityId"], equals: second["IdentityId"])
+    expect(try host.issued(host.credentials())["IdentityId"], equals: second["IdentityId"])
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `account` at the sandbox's user pool, through the real daemon, and attacks on it.
@@ -19,50 +20,51 @@ struct UserPoolAccountTests {
       host,
       #""sign-up","username":"dora","password":"Password-1","attributes":{"email":"d@example.com"}"#
     )
-    #expect(made["Confirmed"] == .bool(false), "\(made)")
-    #expect(made["Delivery"]?["Medium"]?.text == "email")
-    #expect(try host.logIn("dora", "Password-1").errorCode == "ConfirmationRequired")
-    #expect(
-      try act(host, #""confirm","username":"dora","code":"000000""#).errorCode == "AccountRefused")
+    expect(made["Confirmed"], equals: .bool(false), "\(made)")
+    expect(made["Delivery"]?["Medium"]?.text, equals: "email")
+    expect(try host.logIn("dora", "Password-1").errorCode, equals: "ConfirmationRequired")
+    expect(
+      try act(host, #""confirm","username":"dora","code":"000000""#).errorCode,
+      equals: "AccountRefused")
     let code = try host.code(of: "dora")
-    #expect(try act(host, #""confirm","username":"dora","code":"\#(code)""#).errorCode == nil)
-    #expect(try host.logIn("dora", "Password-1").state == "signedIn")
-    #expect(host.host.log.contains("an account was made"))
-    #expect(!host.host.log.contains("Password-1") && !host.host.log.contains(code))
+    expect(try act(host, #""confirm","username":"dora","code":"\#(code)""#).errorCode == nil)
+    expect(try host.logIn("dora", "Password-1").state, equals: "signedIn")
+    expect(host.host.log.contains("an account was made"))
+    expect(!host.host.log.contains("Password-1") && !host.host.log.contains(code))
   }
 
   @Test func aForgottenPasswordIsReset() throws {
     let host = try UserPoolHost(Self.all)
     let sent = try act(host, #""forgot-password","username":"alice""#)
-    #expect(sent.errorCode == nil && sent["Delivery"] == nil, "\(sent)")
+    expect(sent.errorCode == nil && sent["Delivery"] == nil, "\(sent)")
     let code = try host.code()
     let reset = try act(
       host, #""reset-password","username":"alice","code":"\#(code)","password":"Another-1""#)
-    #expect(reset.errorCode == nil, "\(reset)")
-    #expect(try host.logIn("alice", "Another-1").state == "signedIn")
+    expect(reset.errorCode == nil, "\(reset)")
+    expect(try host.logIn("alice", "Another-1").state, equals: "signedIn")
   }
 
   @Test func aUserReadsAndChangesTheAccount() throws {
     let host = try UserPoolHost(Self.all)
     try host.signIn()
     let read = try act(host, #""get""#)
-    #expect(read["Username"]?.text == "alice", "\(read)")
-    #expect(read["Attributes"]?["email"]?.text == "alice@example.com")
+    expect(read["Username"]?.text, equals: "alice", "\(read)")
+    expect(read["Attributes"]?["email"]?.text, equals: "alice@example.com")
     let set = try act(host, #""set-attributes","attributes":{"email":"a2@example.com"}"#)
-    #expect(set["Delivery"]?["Medium"]?.text == "email", "\(set)")
+    expect(set["Delivery"]?["Medium"]?.text, equals: "email", "\(set)")
     let verified = try act(
       host, #""verify-attribute","name":"email","code":"\#(try host.code())""#)
-    #expect(verified.errorCode == nil, "\(verified)")
-    #expect(try act(host, #""set-attributes","attributes":{"nickname":"al"}"#).errorCode == nil)
-    #expect(try act(host, #""delete-attributes","names":["nickname"]"#).errorCode == nil)
+    expect(verified.errorCode == nil, "\(verified)")
+    expect(try act(host, #""set-attributes","attributes":{"nickname":"al"}"#).errorCode == nil)
+    expect(try act(host, #""delete-attributes","names":["nickname"]"#).errorCode == nil)
     let wrong = try act(
       host, #""change-password","old_password":"wrong","password":"Another-1""#)
-    #expect(wrong.errorCode == "AccountRefused", "\(wrong)")
+    expect(wrong.errorCode, equals: "AccountRefused", "\(wrong)")
     let changed = try act(
       host, #""change-password","old_password":"Sandbox-1","password":"Another-1""#)
-    #expect(changed.errorCode == nil, "\(changed)")
+    expect(changed.errorCode == nil, "\(changed)")
     try host.ask(#"{"op":"logout"}"#)
-    #expect(try host.logIn("alice", "Another-1").state == "signedIn")
+    expect(try host.logIn("alice", "Another-1").state, equals: "signedIn")
   }
 
   @Test func anAppIsSetUpAndTurnedOn() throws {
@@ -70,18 +72,18 @@ struct UserPoolAccountTests {
     try host.signIn()
     let app = try act(host, #""totp""#)
     let secret = try #require(app["Secret"]?.text, "\(app)")
-    #expect(app["Uri"]?.text?.contains(secret) == true)
+    expect(app["Uri"]?.text?.contains(secret) == true)
     let code = try host.appCode(secret)
     let wrong = try act(host, #""totp","code":"\#(code == "000000" ? "000001" : "000000")""#)
-    #expect(wrong.errorCode == "AccountRefused", "\(wrong)")
-    #expect(try act(host, #""totp","code":"\#(code)","name":"phone""#).errorCode == nil)
+    expect(wrong.errorCode, equals: "AccountRefused", "\(wrong)")
+    expect(try act(host, #""totp","code":"\#(code)","name":"phone""#).errorCode == nil)
     let on = try act(
       host, #""mfa","enabled":["SOFTWARE_TOKEN_MFA"],"preferred":"SOFTWARE_TOKEN_MFA""#)
-    #expect(on.errorCode == nil, "\(on)")
+    expect(on.errorCode == nil, "\(on)")
     let read = try act(host, #""get""#)
-    #expect(read["Mfa"]?["Preferred"]?.text == "SOFTWARE_TOKEN_MFA", "\(read)")
+    expect(read["Mfa"]?["Preferred"]?.text, equals: "SOFTWARE_TOKEN_MFA", "\(read)")
     try host.ask(#"{"op":"logout"}"#)
-    #expect(try host.logIn().step == "code")
+    expect(try host.logIn().step, equals: "code")
   }
 
   @Test func devicesAreListedAndForgotten() throws {
@@ -93,19 +95,19 @@ struct UserPoolAccountTests {
       Issue.record("\(listed)")
       return
     }
-    #expect(devices.count == 1 && device["This"] == .bool(true))
-    #expect(try act(host, #""remember-device""#).errorCode == nil)
-    #expect(try act(host, #""forget-device""#).errorCode == nil)
+    expect(devices.count == 1 && device["This"] == .bool(true))
+    expect(try act(host, #""remember-device""#).errorCode == nil)
+    expect(try act(host, #""forget-device""#).errorCode == nil)
     let after = try host.host.sandbox.control("GET", "user-pool/user?Username=alice")
-    #expect(after["Devices"] == .array([]))
+    expect(after["Devices"], equals: .array([]))
   }
 
   @Test func aDeletedAccountIsGone() throws {
     let host = try UserPoolHost(Self.all)
     try host.signIn()
-    #expect(try act(host, #""delete""#).errorCode == nil)
-    #expect(try host.host.state() == "signedOut")
-    #expect(try host.logIn().errorCode == "SignInFailed")
+    expect(try act(host, #""delete""#).errorCode == nil)
+    expect(try host.host.state(), equals: "signedOut")
+    expect(try host.logIn().errorCode, equals: "SignInFailed")
   }
 
   // MARK: Attacks
@@ -118,10 +120,10 @@ struct UserPoolAccountTests {
     for members in [
       #""set-attributes","attributes":{"email":"evil@example.com"}"#, #""delete""#, #""totp""#,
       #""mfa","enabled":[]"#, #""delete-attributes","names":["email"]"#,
-    ] { #expect(try act(host, members).errorCode == "AccessDenied") }
-    #expect(try host.ask(#"{"op":"token","kind":"access"}"#).errorCode == "AccessDenied")
+    ] { expect(try act(host, members).errorCode, equals: "AccessDenied") }
+    expect(try host.ask(#"{"op":"token","kind":"access"}"#).errorCode, equals: "AccessDenied")
     for operation in ["UpdateUserAttributes", "DeleteUser", "AssociateSoftwareToken"] {
-      #expect(try host.calls(operation) == 0)
+      expect(try host.calls(operation), equals: 0)
     }
   }
 
@@ -131,9 +133,9 @@ struct UserPoolAccountTests {
     for _ in 0..<6 {
       codes.append(try act(host, #""forgot-password","username":"alice""#).errorCode)
     }
-    #expect(codes.prefix(3).allSatisfy { $0 == nil })
-    #expect(codes.dropFirst(3).allSatisfy { $0 == "TooManyRequests" }, "\(codes)")
-    #expect(try host.messages() == 3)
+    expect(codes.prefix(3).allSatisfy { $0 == nil })
+    expect(codes.dropFirst(3).allSatisfy { $0 == "TooManyRequests" }, "\(codes)")
+    expect(try host.messages(), equals: 3)
   }
 
   @Test func codesBeforeASignInAreLimitedToo() throws {
@@ -144,8 +146,8 @@ struct UserPoolAccountTests {
       guard asked.step == "select" else { continue }
       if try host.answer(asked, #""choice":"EMAIL_OTP""#).step == "code" { sent += 1 }
     }
-    #expect(sent >= 1)
-    #expect(try host.messages() <= 5)
+    expect(sent >= 1)
+    expect(try host.messages() <= 5)
   }
 
   @Test func nobodyLearnsWhoHasAnAccount() throws {
@@ -160,7 +162,7 @@ struct UserPoolAccountTests {
           let reply = try host.ask(line(name))
           return [reply.errorCode, reply["Error"]?["Reason"]?.text, reply.errorMessage]
         }
-        #expect(replies[0] == replies[1], "hides \(hides)")
+        expect(replies[0], equals: replies[1], "hides \(hides)")
       }
       try same(at: host) { #"{"op":"login","username":"\#($0)","password":"Wrong-pass1"}"# }
       try same(at: host) {
@@ -189,6 +191,6 @@ struct UserPoolAccountTests {
         guard reply.handle != nil, reply.errorCode != "TooManyRequests" else { break }
       }
     }
-    #expect((1...15).contains(tried), "\(tried)")
+    expect((1...15).contains(tried), "\(tried)")
   }
 }

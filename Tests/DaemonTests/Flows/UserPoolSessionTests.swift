@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Sessions of the sandbox's user pool, through the real daemon.
@@ -12,8 +13,8 @@ struct UserPoolSessionTests {
     try host.client(Self.rotation)
     try host.signIn()
     for _ in 0..<4 { _ = try host.host.credentials(refresh: true) }
-    #expect(try host.calls("GetTokensFromRefreshToken") >= 1)
-    #expect(try host.host.state() == "signedIn")
+    expect(try host.calls("GetTokensFromRefreshToken") >= 1)
+    expect(try host.host.state(), equals: "signedIn")
   }
 
   @Test func aRotatedTokenIsThereAfterARestart() throws {
@@ -23,7 +24,7 @@ struct UserPoolSessionTests {
     _ = try host.host.credentials(refresh: true)
     for signal in [SIGTERM, SIGKILL] {
       try host.host.restart(by: signal)
-      #expect(try host.host.state() == "signedIn")
+      expect(try host.host.state(), equals: "signedIn")
       _ = try host.host.credentials(refresh: true)
     }
   }
@@ -34,8 +35,8 @@ struct UserPoolSessionTests {
     let watcher = try host.host.watch()
     try host.user("alice", #""SignOut":true"#)
     let refused = try host.ask(#"{"refresh":true,"wait":30}"#)
-    #expect(refused.errorCode == "SignInRequired", "\(refused)")
-    #expect(try watcher.event("state")["State"]?.text == "tokensInvalid")
+    expect(refused.errorCode, equals: "SignInRequired", "\(refused)")
+    expect(try watcher.event("state")["State"]?.text, equals: "tokensInvalid")
     try host.signIn()
     _ = try host.host.credentials()
   }
@@ -46,9 +47,10 @@ struct UserPoolSessionTests {
     let before = try host.host.credentials()
     try host.host.sandbox.plan(
       #"{"Service":"cognito-idp","Kind":"status","Status":500,"Count":-1}"#)
-    #expect(try host.host.refusal(#"{"refresh":true,"wait":1}"#).errorCode == "BackendUnavailable")
-    #expect(try host.host.state() == "signedIn")
-    #expect(try host.host.credentials()["AccessKeyId"] == before["AccessKeyId"])
+    expect(
+      try host.host.refusal(#"{"refresh":true,"wait":1}"#).errorCode, equals: "BackendUnavailable")
+    expect(try host.host.state(), equals: "signedIn")
+    expect(try host.host.credentials()["AccessKeyId"], equals: before["AccessKeyId"])
     try host.host.sandbox.clearFaults()
     try Deadline.usual.wait(for: "the pool") {
       try host.ask(#"{"refresh":true,"wait":5}"#)["AccessKeyId"] != nil
@@ -64,7 +66,7 @@ struct UserPoolSessionTests {
     try Deadline.usual.wait(for: "credentials") {
       try host.ask(#"{"refresh":true,"wait":10}"#)["AccessKeyId"] != nil
     }
-    #expect(try host.host.state() == "signedIn")
+    expect(try host.host.state(), equals: "signedIn")
     _ = try host.host.credentials(refresh: true)
   }
 
@@ -81,12 +83,12 @@ struct UserPoolSessionTests {
       try host.calls("GetTokensFromRefreshToken") == 1
     }
     host.host.daemon.send(SIGTERM)
-    #expect(try client.reply().errorCode == "ShuttingDown")
+    expect(try client.reply().errorCode, equals: "ShuttingDown")
     try host.host.daemon.wait()
     try host.host.startAgain()
-    #expect(try host.host.state() == "signedIn")
+    expect(try host.host.state(), equals: "signedIn")
     _ = try host.host.credentials(refresh: true)
-    #expect(try host.calls("GetTokensFromRefreshToken") == 2)
+    expect(try host.calls("GetTokensFromRefreshToken"), equals: 2)
   }
 
   // MARK: The end
@@ -94,13 +96,13 @@ struct UserPoolSessionTests {
   @Test func aLogoutRevokesTheRefreshToken() throws {
     let host = try UserPoolHost()
     try host.signIn()
-    #expect(try host.ask(#"{"op":"logout"}"#).state == "signedOut")
+    expect(try host.ask(#"{"op":"logout"}"#).state, equals: "signedOut")
     try Deadline.usual.wait(for: "RevokeToken") { try host.calls("RevokeToken") == 1 }
-    #expect(try host.ask(#"{"wait":0}"#).errorCode == "SignInRequired")
+    expect(try host.ask(#"{"wait":0}"#).errorCode, equals: "SignInRequired")
     try host.signIn()
     try host.ask(#"{"op":"logout","revoke":false}"#)
-    #expect(try host.ask(#"{"op":"ping"}"#)["Daemon"] != nil)
-    #expect(try host.calls("RevokeToken") == 1)
+    expect(try host.ask(#"{"op":"ping"}"#)["Daemon"] != nil)
+    expect(try host.calls("RevokeToken"), equals: 1)
   }
 
   @Test func aGlobalLogoutEndsTheUsersOtherSessions() throws {
@@ -109,10 +111,10 @@ struct UserPoolSessionTests {
     let there = try TestHost { _ in
       UserPoolHost.configuration(here.host.sandbox, "", "")
     }
-    #expect(try there.logIn("alice", password: "Sandbox-1").state == "signedIn")
-    #expect(try here.ask(#"{"op":"logout","global":true}"#).state == "signedOut")
-    #expect(try here.calls("GlobalSignOut") == 1)
-    #expect(try there.ask(#"{"refresh":true,"wait":5}"#).errorCode == "SignInRequired")
+    expect(try there.logIn("alice", password: "Sandbox-1").state, equals: "signedIn")
+    expect(try here.ask(#"{"op":"logout","global":true}"#).state, equals: "signedOut")
+    expect(try here.calls("GlobalSignOut"), equals: 1)
+    expect(try there.ask(#"{"refresh":true,"wait":5}"#).errorCode, equals: "SignInRequired")
   }
 
   @Test func credctlSignsOutOnAllHosts() throws {
@@ -121,14 +123,14 @@ struct UserPoolSessionTests {
     let there = try TestHost { _ in
       UserPoolHost.configuration(here.host.sandbox, "", "")
     }
-    #expect(try there.logIn("alice", password: "Sandbox-1").state == "signedIn")
+    expect(try there.logIn("alice", password: "Sandbox-1").state, equals: "signedIn")
     let outcome = try here.host.credctl("logout", "--global")
-    #expect(outcome.status == 0 && outcome.output.hasPrefix("default signedOut"), "\(outcome)")
-    #expect(try here.calls("GlobalSignOut") == 1 && here.calls("RevokeToken") == 0)
-    #expect(try there.ask(#"{"refresh":true,"wait":5}"#).errorCode == "SignInRequired")
+    expect(outcome.status == 0 && outcome.output.hasPrefix("default signedOut"), "\(outcome)")
+    expect(try here.calls("GlobalSignOut") == 1 && here.calls("RevokeToken") == 0)
+    expect(try there.ask(#"{"refresh":true,"wait":5}"#).errorCode, equals: "SignInRequired")
     // Nobody is left who could be signed out elsewhere.
     let again = try here.host.credctl("logout", "--global")
-    #expect(again.status == 77 && again.errors.contains("sign in again"), "\(again)")
+    expect(again.status == 77 && again.errors.contains("sign in again"), "\(again)")
   }
 
   // MARK: Identities, flows, other providers
@@ -138,10 +140,10 @@ struct UserPoolSessionTests {
     _ = try host.host.credentials()
     let identity = try #require(try host.host.identity())
     let reply = try host.logIn()
-    #expect(reply.state == "signedIn" && reply["IdentityId"]?.text == identity, "\(reply)")
+    expect(reply.state == "signedIn" && reply["IdentityId"]?.text == identity, "\(reply)")
     let issued = try host.host.issued(try host.host.credentials())
-    #expect(issued["IdentityId"]?.text == identity)
-    #expect(issued["RoleArn"]?.text == Configuration.role("authenticated"))
+    expect(issued["IdentityId"]?.text, equals: identity)
+    expect(issued["RoleArn"]?.text, equals: Configuration.role("authenticated"))
   }
 
   @Test func theBasicFlowWorksToo() throws {
@@ -154,10 +156,10 @@ struct UserPoolSessionTests {
         role_arn = \(Configuration.role("authenticated"))
         """)
     }
-    #expect(try host.logIn("alice", password: "Sandbox-1").state == "signedIn")
+    expect(try host.logIn("alice", password: "Sandbox-1").state, equals: "signedIn")
     _ = try host.credentials()
     _ = try host.credentials(refresh: true)
-    #expect(try host.sandbox.calls("sts.AssumeRoleWithWebIdentity") >= 2)
+    expect(try host.sandbox.calls("sts.AssumeRoleWithWebIdentity") >= 2)
   }
 
   @Test func anotherProvidersLoginStandsBesideThePools() throws {
@@ -166,11 +168,11 @@ struct UserPoolSessionTests {
     _ = try host.host.credentials()
     let token = try host.host.sandbox.token(of: "accounts.google.com", "alice-at-google")
     let reply = try host.host.logIn(["accounts.google.com": token])
-    #expect(reply["SignedInBy"]?.text == "userPool", "\(reply)")
+    expect(reply["SignedInBy"]?.text, equals: "userPool", "\(reply)")
     let issued = try host.host.issued(try host.host.credentials())
-    #expect(issued["Logins"]?.keys.count == 2, "\(issued)")
+    expect(issued["Logins"]?.keys.count, equals: 2, "\(issued)")
     let own = try host.host.logIn(["cognito-idp.us-east-1.amazonaws.com/us-east-1_Sandbox": token])
-    #expect(own.errorCode == "InvalidRequest")
+    expect(own.errorCode, equals: "InvalidRequest")
   }
 
   // MARK: Tokens
@@ -180,33 +182,33 @@ struct UserPoolSessionTests {
     try host.signIn()
     let id = try host.ask(#"{"op":"token"}"#)
     let access = try host.ask(#"{"op":"token","kind":"access"}"#)
-    #expect(try claims(id)["token_use"]?.text == "id")
-    #expect(try claims(access)["token_use"]?.text == "access")
-    #expect(id["IdentityId"] == nil || id["IdentityId"]?.text?.isEmpty == false)
-    #expect(try host.ask(#"{"op":"token","kind":"developer"}"#).errorCode == "InvalidRequest")
+    expect(try claims(id)["token_use"]?.text, equals: "id")
+    expect(try claims(access)["token_use"]?.text, equals: "access")
+    expect(id["IdentityId"] == nil || id["IdentityId"]?.text?.isEmpty == false)
+    expect(try host.ask(#"{"op":"token","kind":"developer"}"#).errorCode, equals: "InvalidRequest")
     let calls = try host.calls("GetTokensFromRefreshToken")
     for _ in 0..<20 { try host.ask(#"{"op":"token","kind":"access"}"#) }
-    #expect(try host.calls("GetTokensFromRefreshToken") == calls)
+    expect(try host.calls("GetTokensFromRefreshToken"), equals: calls)
   }
 
   @Test func credctlGetsTokensByTheirKind() throws {
     let host = try UserPoolHost(profile: "vend_tokens = id access account")
     try host.signIn()
     let id = try host.host.credctl("token", "--kind", "id")
-    #expect(id.status == 0, "\(id)")
-    #expect(try claims(JSON(id.output))["token_use"]?.text == "id")
+    expect(id.status, equals: 0, "\(id)")
+    expect(try claims(JSON(id.output))["token_use"]?.text, equals: "id")
     let access = try host.host.credctl("token", "default", "--kind", "access")
-    #expect(try claims(JSON(access.output))["token_use"]?.text == "access")
-    #expect(try claims(JSON(host.host.credctl("token").output))["token_use"]?.text == "id")
+    expect(try claims(JSON(access.output))["token_use"]?.text, equals: "access")
+    expect(try claims(JSON(host.host.credctl("token").output))["token_use"]?.text, equals: "id")
     let none = try host.host.credctl("token", "--kind", "developer")
-    #expect(none.status != 0 && none.output.isEmpty, "\(none)")
+    expect(none.status != 0 && none.output.isEmpty, "\(none)")
   }
 
   @Test func anAccessTokenForTheAccountIsNotHandedOutByTheWordAccess() throws {
     let host = try UserPoolHost(profile: "vend_tokens = id access")
     try host.signIn()
-    #expect(try host.ask(#"{"op":"token","kind":"access"}"#).errorCode == "AccessDenied")
-    #expect(try host.ask(#"{"op":"token","kind":"id"}"#)["Token"] != nil)
+    expect(try host.ask(#"{"op":"token","kind":"access"}"#).errorCode, equals: "AccessDenied")
+    expect(try host.ask(#"{"op":"token","kind":"id"}"#)["Token"] != nil)
   }
 
   private func claims(_ reply: JSON) throws -> JSON {
@@ -232,9 +234,9 @@ struct UserPoolSessionTests {
     }
     try host.host.reload()
     let refused = try host.ask(#"{"refresh":true,"wait":0}"#)
-    #expect(refused.errorCode == "SignInRequired", "\(refused)")
+    expect(refused.errorCode, equals: "SignInRequired", "\(refused)")
     // The former client's token ends at the pool, which hears nothing else.
     try Deadline.usual.wait(for: "RevokeToken") { try host.calls("RevokeToken") == 1 }
-    #expect(try host.host.sandbox.allCalls == calls + 1)
+    expect(try host.host.sandbox.allCalls, equals: calls + 1)
   }
 }

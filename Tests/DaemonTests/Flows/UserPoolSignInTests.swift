@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Sign-ins at the sandbox's user pool, through the real daemon.
@@ -10,19 +11,19 @@ struct UserPoolSignInTests {
 
   @Test func aPasswordIsProvedToThePool() throws {
     let host = try UserPoolHost()
-    #expect(try host.logIn("ALICE", "wrong").errorCode == "SignInFailed")
+    expect(try host.logIn("ALICE", "wrong").errorCode, equals: "SignInFailed")
     let reply = try host.logIn("ALICE")
-    #expect(reply.state == "signedIn", "\(reply)")
-    #expect(reply["SignedInBy"]?.text == "userPool" && reply["Username"]?.text == "alice")
+    expect(reply.state, equals: "signedIn", "\(reply)")
+    expect(reply["SignedInBy"]?.text == "userPool" && reply["Username"]?.text == "alice")
     _ = try host.host.credentials()
-    #expect(!"\(try host.host.sandbox.lastBody("RespondToAuthChallenge"))".contains("Sandbox-1"))
+    expect(!"\(try host.host.sandbox.lastBody("RespondToAuthChallenge"))".contains("Sandbox-1"))
   }
 
   @Test func everyFlowSignsIn() throws {
     for flow in ["srp", "password", "choice"] {
       let host = try UserPoolHost("auth_flow = \(flow)")
       let reply = try host.logIn()
-      #expect(reply.state == "signedIn", "\(flow): \(reply)")
+      expect(reply.state, equals: "signedIn", "\(flow): \(reply)")
     }
   }
 
@@ -36,7 +37,7 @@ struct UserPoolSignInTests {
         .replacing(UserPoolHost.client, with: "2sandboxclient234567890abc")
     }
     let reply = try host.logIn("alice", password: "Sandbox-1")
-    #expect(reply.state == "signedIn", "\(reply)")
+    expect(reply.state, equals: "signedIn", "\(reply)")
     _ = try host.credentials(refresh: true)
   }
 
@@ -44,38 +45,38 @@ struct UserPoolSignInTests {
     let host = try UserPoolHost()
     try host.user("carol", #""Password":"Temporary-1""#)
     let asked = try host.logIn("carol", "Temporary-1")
-    #expect(asked.step == "newPassword")
-    #expect(asked["Challenge"]?["Parameters"]?["Required"] == .array([.string("email")]))
+    expect(asked.step, equals: "newPassword")
+    expect(asked["Challenge"]?["Parameters"]?["Required"], equals: .array([.string("email")]))
     let short = try host.answer(
       asked, #""password":"x","attributes":{"email":"c@example.com"}"#)
-    #expect(short.handle == asked.handle)
+    expect(short.handle, equals: asked.handle)
     let reply = try host.answer(
       asked, #""password":"Lasting-12","attributes":{"email":"c@example.com"}"#)
-    #expect(reply.state == "signedIn", "\(reply)")
+    expect(reply.state, equals: "signedIn", "\(reply)")
   }
 
   @Test func anAuthenticatorAppIsAskedForItsCode() throws {
     let host = try UserPoolHost()
     try host.user("alice", #""Mfa":["SOFTWARE_TOKEN_MFA"],"SoftwareToken":"\#(Self.secret)""#)
     let asked = try host.logIn()
-    #expect(asked["Challenge"]?["Parameters"]?["Medium"]?.text == "app", "\(asked)")
-    #expect(try host.host.state() == "signedOut")
+    expect(asked["Challenge"]?["Parameters"]?["Medium"]?.text, equals: "app", "\(asked)")
+    expect(try host.host.state(), equals: "signedOut")
     let code = try host.appCode(Self.secret)
     let wrong = try host.answer(asked, #""code":"\#(code == "000000" ? "000001" : "000000")""#)
-    #expect(wrong.errorCode == "SignInFailed" && wrong.handle == asked.handle)
+    expect(wrong.errorCode == "SignInFailed" && wrong.handle == asked.handle)
     // As the app shows it.
     let spaced = code.prefix(3) + " " + code.suffix(3)
-    #expect(try host.answer(asked, #""code":"\#(spaced)""#).state == "signedIn")
+    expect(try host.answer(asked, #""code":"\#(spaced)""#).state, equals: "signedIn")
   }
 
   @Test func aCodeBySMSIsAskedFor() throws {
     let host = try UserPoolHost()
     try host.user("alice", #""Mfa":["SMS_MFA"],\#(Self.phone)"#)
     let asked = try host.logIn()
-    #expect(asked.step == "code")
-    #expect(asked["Challenge"]?["Parameters"]?["Medium"]?.text == "sms")
-    #expect(asked["Challenge"]?["Parameters"]?["Destination"]?.text?.contains("*") == true)
-    #expect(try host.answer(asked, #""code":"\#(try host.code())""#).state == "signedIn")
+    expect(asked.step, equals: "code")
+    expect(asked["Challenge"]?["Parameters"]?["Medium"]?.text, equals: "sms")
+    expect(asked["Challenge"]?["Parameters"]?["Destination"]?.text?.contains("*") == true)
+    expect(try host.answer(asked, #""code":"\#(try host.code())""#).state, equals: "signedIn")
   }
 
   @Test func amongSecondFactorsTheUserChooses() throws {
@@ -84,13 +85,14 @@ struct UserPoolSignInTests {
       "alice",
       #""Mfa":["SMS_MFA","SOFTWARE_TOKEN_MFA"],"SoftwareToken":"\#(Self.secret)",\#(Self.phone)"#)
     let asked = try host.logIn()
-    #expect(asked.step == "select")
+    expect(asked.step, equals: "select")
     let stray = try host.answer(asked, #""choice":"EMAIL_OTP""#)
-    #expect(stray.errorCode == "InvalidRequest")
+    expect(stray.errorCode, equals: "InvalidRequest")
     let code = try host.answer(asked, #""choice":"SOFTWARE_TOKEN_MFA""#)
-    #expect(code.step == "code", "\(code)")
-    #expect(
-      try host.answer(code, #""code":"\#(try host.appCode(Self.secret))""#).state == "signedIn")
+    expect(code.step, equals: "code", "\(code)")
+    expect(
+      try host.answer(code, #""code":"\#(try host.appCode(Self.secret))""#).state,
+      equals: "signedIn")
   }
 
   @Test func aSecondFactorIsSetUpWhereThePoolWantsOne() throws {
@@ -100,13 +102,13 @@ struct UserPoolSignInTests {
     if asked.step == "select" {
       asked = try host.answer(asked, #""choice":"SOFTWARE_TOKEN_MFA""#)
     }
-    #expect(asked.step == "totpSetup", "\(asked)")
+    expect(asked.step, equals: "totpSetup", "\(asked)")
     let secret = try #require(asked["Challenge"]?["Parameters"]?["Secret"]?.text)
     let uri = asked["Challenge"]?["Parameters"]?["Uri"]?.text
-    #expect(uri?.hasPrefix("otpauth://totp/staff:alice?secret=\(secret)") == true)
+    expect(uri?.hasPrefix("otpauth://totp/staff:alice?secret=\(secret)") == true)
     let reply = try host.answer(
       asked, #""code":"\#(try host.appCode(secret))","name":"phone""#)
-    #expect(reply.state == "signedIn", "\(reply)")
+    expect(reply.state, equals: "signedIn", "\(reply)")
   }
 
   @Test func aQuestionOfThePoolsOwnIsAnswered() throws {
@@ -115,11 +117,11 @@ struct UserPoolSignInTests {
       let asked =
         flow == "custom"
         ? try host.ask(#"{"op":"login","username":"alice"}"#) : try host.logIn()
-      #expect(asked.step == "custom", "\(asked)")
-      #expect(asked["Challenge"]?["Parameters"]?["question"]?.text == "2 + 2")
+      expect(asked.step, equals: "custom", "\(asked)")
+      expect(asked["Challenge"]?["Parameters"]?["question"]?.text, equals: "2 + 2")
       let again = try host.answer(asked, #""answer":"5""#)
-      #expect(again.step == "custom", "\(again)")
-      #expect(try host.answer(again, #""answer":"4""#).state == "signedIn")
+      expect(again.step, equals: "custom", "\(again)")
+      expect(try host.answer(again, #""answer":"4""#).state, equals: "signedIn")
     }
   }
 
@@ -131,29 +133,29 @@ struct UserPoolSignInTests {
       "--client-metadata", "empty=")
     let handle = try #require(JSON(asked.output).handle, "\(asked)")
     var sent = try host.host.sandbox.lastBody("InitiateAuth")["ClientMetadata"]
-    #expect(sent?["app"]?.text == "a=b" && sent?["empty"]?.text == "", "\(asked)")
+    expect(sent?["app"]?.text == "a=b" && sent?["empty"]?.text == "", "\(asked)")
     let answered = try host.host.credctl(
       input: "4", "respond", handle, "answer=-", "--client-metadata", "step=2")
-    #expect(answered.status == 0, "\(answered)")
+    expect(answered.status, equals: 0, "\(answered)")
     sent = try host.host.sandbox.lastBody("RespondToAuthChallenge")["ClientMetadata"]
-    #expect(sent?.keys == ["step"])
+    expect(sent?.keys, equals: ["step"])
     let twice = try host.host.credctl(
       "login", "--username", "alice", "--client-metadata", "a=1", "--client-metadata", "a=2")
-    #expect(twice.status == 64 && twice.errors.contains("--client-metadata"), "\(twice)")
+    expect(twice.status == 64 && twice.errors.contains("--client-metadata"), "\(twice)")
     let closed = try UserPoolHost("auth_flow = custom")
     let refused = try closed.host.credctl(
       input: "Sandbox-1\n", "login", "--username", "alice", "--password-stdin",
       "--client-metadata", "a=1")
-    #expect(refused.status != 0 && refused.errors.contains("client_metadata"), "\(refused)")
+    expect(refused.status != 0 && refused.errors.contains("client_metadata"), "\(refused)")
   }
 
   @Test func aCodeAloneSignsInWhereThePoolAllowsIt() throws {
     let host = try UserPoolHost("auth_flow = choice")
     var asked = try host.ask(#"{"op":"login","username":"alice"}"#)
-    #expect(asked.step == "select", "\(asked)")
+    expect(asked.step, equals: "select", "\(asked)")
     asked = try host.answer(asked, #""choice":"EMAIL_OTP""#)
-    #expect(asked["Challenge"]?["Parameters"]?["Medium"]?.text == "email", "\(asked)")
-    #expect(try host.answer(asked, #""code":"\#(try host.code())""#).state == "signedIn")
+    expect(asked["Challenge"]?["Parameters"]?["Medium"]?.text, equals: "email", "\(asked)")
+    expect(try host.answer(asked, #""code":"\#(try host.code())""#).state, equals: "signedIn")
   }
 
   // MARK: Devices
@@ -163,15 +165,16 @@ struct UserPoolSignInTests {
     try host.pool(#"{"DeviceTracking":"ALWAYS"}"#)
     try host.user("alice", #""Mfa":["SOFTWARE_TOKEN_MFA"],"SoftwareToken":"\#(Self.secret)""#)
     let asked = try host.logIn()
-    #expect(asked.step == "code")
-    #expect(
-      try host.answer(asked, #""code":"\#(try host.appCode(Self.secret))""#).state == "signedIn")
+    expect(asked.step, equals: "code")
+    expect(
+      try host.answer(asked, #""code":"\#(try host.appCode(Self.secret))""#).state,
+      equals: "signedIn")
     try host.ask(#"{"op":"logout"}"#)
-    #expect(try host.logIn().state == "signedIn")
+    expect(try host.logIn().state, equals: "signedIn")
     _ = try host.host.credentials(refresh: true)
     // Signing out everywhere forgets it.
     try host.ask(#"{"op":"logout","global":true}"#)
-    #expect(try host.logIn().step == "code")
+    expect(try host.logIn().step, equals: "code")
   }
 
   @Test func aDeviceThatThePoolHasForgottenIsNoFailedSignIn() throws {
@@ -188,20 +191,20 @@ struct UserPoolSignInTests {
       "alice",
       #""Password":"Sandbox-1","Status":"CONFIRMED","Attributes":{"email":"a@example.com"}"#)
     try host.ask(#"{"op":"logout"}"#)
-    #expect(try host.logIn().state == "signedIn")
+    expect(try host.logIn().state, equals: "signedIn")
     let devices = try host.host.sandbox.control("GET", "user-pool/user?Username=alice")["Devices"]
-    #expect(devices != other)
+    expect(devices != other)
   }
 
   @Test func whetherToRememberTheDeviceIsAsked() throws {
     let host = try UserPoolHost("remember_device = ask")
     try host.pool(#"{"DeviceTracking":"OPT_IN"}"#)
     let asked = try host.logIn()
-    #expect(asked.step == "select" && asked["Challenge"]?["Name"]?.text == "DEVICE")
-    #expect(try host.answer(asked, #""choice":"yes""#).state == "signedIn")
+    expect(asked.step == "select" && asked["Challenge"]?["Name"]?.text == "DEVICE")
+    expect(try host.answer(asked, #""choice":"yes""#).state, equals: "signedIn")
     try host.ask(#"{"op":"logout"}"#)
     // The device is known now, and nobody is asked.
-    #expect(try host.logIn().state == "signedIn")
+    expect(try host.logIn().state, equals: "signedIn")
   }
 
   // MARK: Handles and waiting
@@ -213,9 +216,9 @@ struct UserPoolSignInTests {
     let watcher = try host.host.watch()
     let asked = try host.logIn()
     let event = try watcher.event("challenge")
-    #expect(event["Step"]?.text == "code" && event["Handle"] == nil)
-    #expect(try host.answer(asked, #""code":"\#(try host.code())""#).state == "signedIn")
-    #expect(try waiting.reply()["AccessKeyId"] != nil)
+    expect(event["Step"]?.text == "code" && event["Handle"] == nil)
+    expect(try host.answer(asked, #""code":"\#(try host.code())""#).state, equals: "signedIn")
+    expect(try waiting.reply()["AccessKeyId"] != nil)
   }
 
   @Test func aHandleEndsWithItsSignIn() throws {
@@ -240,9 +243,10 @@ struct UserPoolSignInTests {
       let asked = try host.logIn()
       let code = try host.code()
       try end(host)
-      #expect(
-        try host.answer(asked, #""code":"\#(code)""#).errorCode == "UnknownChallenge", "\(name)")
-      #expect(try host.host.state() == "signedOut", "\(name)")
+      expect(
+        try host.answer(asked, #""code":"\#(code)""#).errorCode, equals: "UnknownChallenge",
+        "\(name)")
+      expect(try host.host.state(), equals: "signedOut", "\(name)")
     }
   }
 
@@ -253,10 +257,11 @@ struct UserPoolSignInTests {
     try host.ask(#"{"op":"release"}"#)
     let handle = try #require(asked.handle)
     let still = try host.ask(#"{"op":"respond","handle":"\#(handle)","wait":0}"#)
-    #expect(still.handle == handle)
-    #expect(
-      try host.ask(#"{"op":"respond","handle":"\#(handle)","cancel":true}"#).state == "signedOut")
+    expect(still.handle, equals: handle)
+    expect(
+      try host.ask(#"{"op":"respond","handle":"\#(handle)","cancel":true}"#).state,
+      equals: "signedOut")
     let gone = try host.ask(#"{"op":"respond","handle":"\#(handle)","wait":0}"#)
-    #expect(gone.errorCode == "UnknownChallenge")
+    expect(gone.errorCode, equals: "UnknownChallenge")
   }
 }

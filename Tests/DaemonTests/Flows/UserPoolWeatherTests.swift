@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// Bad input and bad weather at the sandbox's user pool, through the real daemon.
@@ -20,16 +21,17 @@ struct UserPoolWeatherTests {
         name,
         #""Password":"\#(password)","Status":"CONFIRMED","Attributes":{"email":"j@example.com"}"#)
       let refused = try host.logIn(name, other)
-      #expect(refused.errorCode == "SignInFailed", "\(name): \(refused)")
+      expect(refused.errorCode, equals: "SignInFailed", "\(name): \(refused)")
       let reply = try host.logIn(name, password)
-      #expect(reply.state == "signedIn" && reply["Username"]?.text == name, "\(reply)")
+      expect(reply.state == "signedIn" && reply["Username"]?.text == name, "\(reply)")
     }
     // As short as the pool's policy lets an administrator choose it, and as long as Cognito does.
     for password in ["x Y1\u{A0}", String(repeating: "\u{FC}", count: 256)] {
-      #expect(try host.logIn("nobody", password).errorCode != "Internal")
+      expect(try host.logIn("nobody", password).errorCode != "Internal")
     }
-    #expect(
-      try host.logIn("nobody", String(repeating: "x", count: 257)).errorCode == "InvalidRequest")
+    expect(
+      try host.logIn("nobody", String(repeating: "x", count: 257)).errorCode,
+      equals: "InvalidRequest")
   }
 
   @Test func aLargeQuestionComesThroughWhole() throws {
@@ -38,8 +40,8 @@ struct UserPoolWeatherTests {
     try host.pool(
       #"{"CustomChallenges":[{"Parameters":{"puzzle":"\#(large)"},"Answer":"yes"}]}"#)
     let asked = try host.ask(#"{"op":"login","username":"alice"}"#)
-    #expect(asked["Challenge"]?["Parameters"]?["puzzle"]?.text == large)
-    #expect(try host.answer(asked, #""answer":"yes""#).state == "signedIn")
+    expect(asked["Challenge"]?["Parameters"]?["puzzle"]?.text, equals: large)
+    expect(try host.answer(asked, #""answer":"yes""#).state, equals: "signedIn")
   }
 
   @Test func aChallengeThatNobodyKnowsComesThroughByItsName() throws {
@@ -49,10 +51,10 @@ struct UserPoolWeatherTests {
         + #"\"ChallengeName\":\"RETINA_SCAN\",\"Session\":\"0123456789012345678901\","#
         + #"\"ChallengeParameters\":{\"eye\":\"left\"}}"}"#)
     let asked = try host.logIn()
-    #expect(asked.step == "custom" && asked["Challenge"]?["Name"]?.text == "RETINA_SCAN")
-    #expect(asked["Challenge"]?["Parameters"]?["eye"]?.text == "left")
-    #expect(try host.answer(asked, #""answer":"no""#).errorCode != nil)
-    #expect(try host.logIn().state == "signedIn")
+    expect(asked.step == "custom" && asked["Challenge"]?["Name"]?.text == "RETINA_SCAN")
+    expect(asked["Challenge"]?["Parameters"]?["eye"]?.text, equals: "left")
+    expect(try host.answer(asked, #""answer":"no""#).errorCode != nil)
+    expect(try host.logIn().state, equals: "signedIn")
   }
 
   @Test func aPoolThatSaysNonsenseIsAnErrorAndNoMore() throws {
@@ -66,7 +68,7 @@ struct UserPoolWeatherTests {
       try host.host.sandbox.plan(
         #"{"Service":"cognito-idp","Operation":"\#(operation)","Kind":\#(kind)}"#)
       let reply = try host.logIn()
-      #expect(reply.errorCode != nil && reply.errorCode != "Internal", "\(kind): \(reply)")
+      expect(reply.errorCode != nil && reply.errorCode != "Internal", "\(kind): \(reply)")
       try host.host.sandbox.clearFaults()
     }
     try Deadline.usual.wait(for: "a sign-in") { try host.logIn().state == "signedIn" }
@@ -80,7 +82,7 @@ struct UserPoolWeatherTests {
     try host.host.sandbox.plan(
       #"{"Service":"cognito-idp","Operation":"RespondToAuthChallenge","Kind":"throttle"}"#)
     let throttled = try host.answer(asked, #""code":"\#(code)""#)
-    #expect(throttled.errorCode == "Throttled" && throttled.handle == asked.handle, "\(throttled)")
+    expect(throttled.errorCode == "Throttled" && throttled.handle == asked.handle, "\(throttled)")
     try Deadline.usual.wait(for: "the pool") {
       let reply = try host.answer(asked, #""code":"\#(code)""#)
       return reply.state == "signedIn"
@@ -94,8 +96,8 @@ struct UserPoolWeatherTests {
     try host.host.sandbox.plan(
       #"{"Service":"cognito-idp","Operation":"RespondToAuthChallenge","Kind":"truncate"}"#)
     let lost = try host.answer(asked, #""code":"\#(try host.code())""#)
-    #expect(lost["Error"]?["Reason"]?.text == "OutcomeUnknown" && lost.handle == nil, "\(lost)")
-    #expect(try host.answer(asked, #""code":"1""#).errorCode == "UnknownChallenge")
+    expect(lost["Error"]?["Reason"]?.text == "OutcomeUnknown" && lost.handle == nil, "\(lost)")
+    expect(try host.answer(asked, #""code":"1""#).errorCode, equals: "UnknownChallenge")
   }
 
   @Test func aSessionThatThePoolEndedEndsTheSignIn() throws {
@@ -107,13 +109,13 @@ struct UserPoolWeatherTests {
     // The pool keeps a sign-in for a second, and the daemon its question for three minutes.
     usleep(1_500_000)
     let reply = try host.answer(asked, #""code":"\#(code)""#)
-    #expect(reply.errorCode == "SignInFailed" && reply.handle == nil, "\(reply)")
-    #expect(try host.calls("RespondToAuthChallenge") == 2)
-    #expect(try host.answer(asked, #""code":"\#(code)""#).errorCode == "UnknownChallenge")
-    #expect(try host.host.state() == "signedOut")
+    expect(reply.errorCode == "SignInFailed" && reply.handle == nil, "\(reply)")
+    expect(try host.calls("RespondToAuthChallenge"), equals: 2)
+    expect(try host.answer(asked, #""code":"\#(code)""#).errorCode, equals: "UnknownChallenge")
+    expect(try host.host.state(), equals: "signedOut")
     // A new sign-in has a code of its own.
     let again = try host.logIn()
-    #expect(try host.answer(again, #""code":"\#(try host.code())""#).state == "signedIn")
+    expect(try host.answer(again, #""code":"\#(try host.code())""#).state, equals: "signedIn")
   }
 
   @Test func twoSignInsAtOnceLeaveOne() throws {
@@ -123,12 +125,12 @@ struct UserPoolWeatherTests {
       try socket.send(#"{"op":"login","username":"alice","password":"Sandbox-1"}"# + "\n")
     }
     let replies = try sockets.map { try $0.reply() }
-    #expect(replies.contains { $0.state == "signedIn" }, "\(replies)")
-    #expect(
+    expect(replies.contains { $0.state == "signedIn" }, "\(replies)")
+    expect(
       replies.allSatisfy {
         $0.state == "signedIn" || ["TooManyRequests", "SignInFailed"].contains($0.errorCode)
       }, "\(replies)")
-    #expect(try host.host.state() == "signedIn")
+    expect(try host.host.state(), equals: "signedIn")
   }
 
   @Test(.enabled(if: OtherUser.canBe && PythonScript.canRun, "takes root, and python3"))
@@ -150,9 +152,9 @@ struct UserPoolWeatherTests {
         python, "-c", script, host.host.socketPath, handle, String(repeating: "0", count: 32),
       ])
     let lines = told.output.split(separator: "\n")
-    #expect(lines.count == 2 && lines.first == lines.last, "\(told)")
-    #expect(lines.first?.contains("UnknownChallenge") == true)
-    #expect(try host.ask(#"{"op":"respond","handle":"\#(handle)","wait":0}"#).handle == handle)
+    expect(lines.count == 2 && lines.first == lines.last, "\(told)")
+    expect(lines.first?.contains("UnknownChallenge") == true)
+    expect(try host.ask(#"{"op":"respond","handle":"\#(handle)","wait":0}"#).handle, equals: handle)
   }
 
   @Test func aValueOfCognitosLengthIsSet() throws {
@@ -165,10 +167,10 @@ struct UserPoolWeatherTests {
         #"{"op":"account","action":"set-attributes","attributes":{"custom:note":"\#(value)"}}"#)
     }
     let reply = try set(value)
-    #expect(reply.errorCode == nil, "\(reply)")
+    expect(reply.errorCode == nil, "\(reply)")
     let read = try host.ask(#"{"op":"account","action":"get"}"#)
-    #expect(read["Attributes"]?["custom:note"]?.text == value)
-    #expect(try set(value + "x").errorCode == "InvalidRequest")
+    expect(read["Attributes"]?["custom:note"]?.text, equals: value)
+    expect(try set(value + "x").errorCode, equals: "InvalidRequest")
   }
 
   @Test func passwordsCodesAndTokensAreInNoLogAndNoError() throws {
@@ -181,7 +183,7 @@ struct UserPoolWeatherTests {
     let asked = try host.logIn()
     told += "\(try host.answer(asked, #""code":"987123""#))"
     let code = try host.code()
-    #expect(try host.answer(asked, #""code":"\#(code)""#).state == "signedIn")
+    expect(try host.answer(asked, #""code":"\#(code)""#).state, equals: "signedIn")
     let tokens = try ["id", "access"].map {
       try #require(try host.ask(#"{"op":"token","kind":"\#($0)"}"#)["Token"]?.text)
     }
@@ -203,7 +205,7 @@ struct UserPoolWeatherTests {
         "bad-secret-4",
       ] + tokens
     for secret in secrets {
-      #expect(!host.host.log.contains(secret) && !told.contains(secret), "\(secret)")
+      expect(!host.host.log.contains(secret) && !told.contains(secret), "\(secret)")
     }
   }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 /// `watch`: what the mobile SDKs' listeners hear.
@@ -10,33 +11,33 @@ struct WatchTests {
     let socket = try host.connect()
     try socket.send(#"{"op":"watch","profile":"default","id":"w"}"# + "\n")
     let now = try socket.reply()
-    #expect(now["Event"]?.text == "state")
-    #expect(now["State"]?.text == "signedOut")
-    #expect(now["Profile"]?.text == "default")
-    #expect(now["Id"]?.text == "w")
+    expect(now["Event"]?.text, equals: "state")
+    expect(now["State"]?.text, equals: "signedOut")
+    expect(now["Profile"]?.text, equals: "default")
+    expect(now["Id"]?.text, equals: "w")
     let credentials = try host.credentials()
     let identity = try #require(try host.identity())
     let change = try socket.event("identityChanged")
-    #expect(change["IdentityId"]?.text == identity)
-    #expect(change["PreviousIdentityId"] == nil)
-    #expect(try socket.event("state")["State"]?.text == "signedIn")
+    expect(change["IdentityId"]?.text, equals: identity)
+    expect(change["PreviousIdentityId"] == nil)
+    expect(try socket.event("state")["State"]?.text, equals: "signedIn")
     let refreshed = try socket.event("refreshed")
-    #expect(refreshed["Expiration"] == credentials["Expiration"])
-    #expect(refreshed["IdentityId"]?.text == identity)
-    #expect(refreshed["NextRefresh"]?.text?.timeFromNow.map { $0 > 0 } == true)
-    #expect(refreshed["SecretAccessKey"] == nil)
+    expect(refreshed["Expiration"], equals: credentials["Expiration"])
+    expect(refreshed["IdentityId"]?.text, equals: identity)
+    expect(refreshed["NextRefresh"]?.text?.timeFromNow.map { $0 > 0 } == true)
+    expect(refreshed["SecretAccessKey"] == nil)
     try host.sandbox.plan(#"{"Service":"cognito","Kind":"status","Status":503}"#)
     try host.ask(#"{"refresh":true,"wait":30}"#)
     let degraded = try socket.event("degraded")
-    #expect(degraded.errorCode == "CognitoUnavailable")
-    #expect(degraded["Expiration"] == credentials["Expiration"])
+    expect(degraded.errorCode, equals: "CognitoUnavailable")
+    expect(degraded["Expiration"], equals: credentials["Expiration"])
     try host.sandbox.plan(#"{"Service":"backend","Kind":"changedIdentity"}"#)
     try host.ask(#"{"op":"clear","what":"identity"}"#)
     let next = try host.credentials()
-    #expect(try socket.event("identityChanged")["IdentityId"]?.text == (try host.identity()))
-    #expect(try socket.event("refreshed")["Expiration"] == next["Expiration"])
+    expect(try socket.event("identityChanged")["IdentityId"]?.text, equals: try host.identity())
+    expect(try socket.event("refreshed")["Expiration"], equals: next["Expiration"])
     try host.ask(#"{"op":"logout"}"#)
-    #expect(try socket.event("state")["State"]?.text == "signedOut")
+    expect(try socket.event("state")["State"]?.text, equals: "signedOut")
   }
 
   @Test
@@ -47,14 +48,14 @@ struct WatchTests {
     let one = try host.watch("other")
     let all = try host.connect()
     try all.send(#"{"op":"watch"}"# + "\n")
-    #expect(
-      try Set([all.reply(), all.reply()].compactMap { $0["Profile"]?.text })
-        == ["default", "other"])
+    expect(
+      try Set([all.reply(), all.reply()].compactMap { $0["Profile"]?.text }),
+      equals: ["default", "other"])
     _ = try host.credentials()
-    #expect(try all.event("refreshed")["Profile"]?.text == "default")
+    expect(try all.event("refreshed")["Profile"]?.text, equals: "default")
     _ = try host.credentials("other")
-    #expect(try all.event("refreshed")["Profile"]?.text == "other")
-    #expect(try one.reply()["Profile"]?.text == "other")
+    expect(try all.event("refreshed")["Profile"]?.text, equals: "other")
+    expect(try one.reply()["Profile"]?.text, equals: "other")
   }
 
   @Test
@@ -76,22 +77,22 @@ struct WatchTests {
     let identity = try #require(try host.identity())
     let time = #"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ default: "#
     let lines = people.output.split(separator: "\n")
-    #expect(try lines.allSatisfy { try $0.firstMatch(of: Regex("^" + time)) != nil })
-    #expect(lines.contains { $0.hasSuffix("default: identity changed from none to \(identity)") })
-    #expect(lines.contains { $0.contains("default: signedIn as \(identity)") })
-    #expect(lines.contains { $0.contains("default: refreshed, expires in ") })
+    expect(try lines.allSatisfy { try $0.firstMatch(of: Regex("^" + time)) != nil })
+    expect(lines.contains { $0.hasSuffix("default: identity changed from none to \(identity)") })
+    expect(lines.contains { $0.contains("default: signedIn as \(identity)") })
+    expect(lines.contains { $0.contains("default: refreshed, expires in ") })
     let events = try programs.output.split(separator: "\n").map {
       try JSON(String($0))["Event"]?.text
     }
-    #expect(events.first == "state")
-    #expect(events.contains("identityChanged"))
+    expect(events.first, equals: "state")
+    expect(events.contains("identityChanged"))
     people.send(SIGTERM)
-    #expect(try people.wait() == 128 + SIGTERM)
-    #expect(people.errors.isEmpty)
+    expect(try people.wait(), equals: 128 + SIGTERM)
+    expect(people.errors.isEmpty)
     // When the daemon goes, the other one says so.
     _ = try host.stopDaemon()
-    #expect(try programs.wait() != 0)
-    #expect(!programs.errors.isEmpty)
+    expect(try programs.wait() != 0)
+    expect(!programs.errors.isEmpty)
   }
 
   @Test
@@ -101,10 +102,10 @@ struct WatchTests {
       #"{"Service":"backend","Kind":"status","Status":403,"Count":100}"#)
     let socket = try host.watch()
     let refused = try host.refusal("{}")
-    #expect(refused.errorCode == "BackendRejected")
+    expect(refused.errorCode, equals: "BackendRejected")
     let degraded = try socket.event("degraded")
-    #expect(degraded.errorCode == "BackendRejected")
-    #expect(degraded["Expiration"] == nil)
+    expect(degraded.errorCode, equals: "BackendRejected")
+    expect(degraded["Expiration"] == nil)
   }
 
   @Test
@@ -128,10 +129,10 @@ struct WatchTests {
     try Deadline.usual.wait(for: "the refresh in both outputs") {
       people.output.contains("default: refreshed, ") && programs.output.contains(#""refreshed""#)
     }
-    #expect(people.output.contains("default: degraded: CognitoUnavailable: "))
-    #expect(programs.output.contains(#""Event":"degraded""#))
-    #expect(people.errors.isEmpty && programs.errors.isEmpty)
-    #expect(people.status == nil && programs.status == nil)
+    expect(people.output.contains("default: degraded: CognitoUnavailable: "))
+    expect(programs.output.contains(#""Event":"degraded""#))
+    expect(people.errors.isEmpty && programs.errors.isEmpty)
+    expect(people.status == nil && programs.status == nil)
   }
 
   /// `head` closes the pipe after its line; nothing else happens to the session.
@@ -143,8 +144,8 @@ struct WatchTests {
       "\(Programs.credctl) --socket \(host.socketPath) watch -p default | head -n 1; "
         + "echo \"${PIPESTATUS[0]}\"",
     ])
-    #expect(outcome.output.hasSuffix("default: signedOut\n0\n"), "\(outcome)")
-    #expect(outcome.errors.isEmpty)
+    expect(outcome.output.hasSuffix("default: signedOut\n0\n"), "\(outcome)")
+    expect(outcome.errors.isEmpty)
   }
 
   /// Where it is cut off: `a client that does not read its events is closed, and no other`.
@@ -169,8 +170,8 @@ struct WatchTests {
     // Two calls each; many more would be more than one user may insist on.
     for _ in 0..<20 {
       try worker.send(#"{"op":"clear","what":"identity"}"# + "\n{}\n")
-      #expect(try worker.reply()["State"]?.text == "signedOut")
-      #expect(try worker.reply()["AccessKeyId"] != nil)
+      expect(try worker.reply()["State"]?.text, equals: "signedOut")
+      expect(try worker.reply()["AccessKeyId"] != nil)
       _ = try quick.event("refreshed")
     }
     try other.expectServed()

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `credctl login` that waits for a browser, with a fake daemon behind it. The test is the browser, and
@@ -108,13 +109,14 @@ final class BrowserLogin {
   /// Ends the sign-in as it should end.
   func expectSignIn() throws {
     let page = try fetch(Self.response())
-    #expect(page.status == "200" && page.text.contains("as alice"), "\(page)")
+    expect(page.status == "200" && page.text.contains("as alice"), "\(page)")
     try terminal.expect("default signedIn ")
-    #expect(try terminal.end() == 0, "\(terminal.text)")
-    #expect(responses.count == 1, "\(responses)")
-    #expect(
-      responses.last
-        == #"{"op":"respond","handle":"\#(Self.handle)","answers":{"response":"code=code.1&state=\#(Self.state)"}}"#
+    expect(try terminal.end(), equals: 0, "\(terminal.text)")
+    expect(responses.count, equals: 1, "\(responses)")
+    expect(
+      responses.last,
+      equals:
+        #"{"op":"respond","handle":"\#(Self.handle)","answers":{"response":"code=code.1&state=\#(Self.state)"}}"#
     )
   }
 }

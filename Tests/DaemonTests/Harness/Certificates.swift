@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Self-signed certificates for 127.0.0.1, each its own authority: `server`, `client`, `stranger`.
@@ -15,7 +16,7 @@ struct Certificates {
         "subjectAltName=IP:127.0.0.1", "-keyout", "\(folder)/\(name).key", "-out",
         "\(folder)/\(name).pem",
       ])
-      #expect(try openssl.wait() == 0, "\(openssl.errors)")
+      expect(try openssl.wait(), equals: 0, "\(openssl.errors)")
     }
   }
 

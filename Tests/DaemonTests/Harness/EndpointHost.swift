@@ -38,7 +38,7 @@ final class EndpointHost {
 
   func token(_ profile: String = "default") throws -> String {
     let reply = try host.ask(#"{"op":"endpoint","profile":"\#(profile)"}"#)
-    #expect(reply["Url"]?.text == "http://127.0.0.1:\(port)/credentials/\(profile)")
+    expect(reply["Url"]?.text, equals: "http://127.0.0.1:\(port)/credentials/\(profile)")
     return try #require(reply["Token"]?.text)
   }
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Clients that do what Swift reaches badly: several users, descriptors, uids, in one process.
@@ -28,7 +29,7 @@ struct PythonScript {
     through prefix: [String] = []
   ) throws -> [String] {
     let process = try start(host, as: user, arguments, through: prefix)
-    #expect(try process.wait() == 0, "\(process.errors)")
+    expect(try process.wait(), equals: 0, "\(process.errors)")
     return process.output.split(separator: "\n").map(String.init)
   }
 }

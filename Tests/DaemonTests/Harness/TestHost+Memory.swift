@@ -9,11 +9,11 @@ extension TestHost {
 
   /// That each secret is found in the daemon, whole: else a test that finds none says nothing.
   func expectAll(_ secrets: [String: String]) throws {
-    #expect(!secrets.isEmpty)
+    expect(!secrets.isEmpty)
     // It is the program that is meant, whatever was in front of its name.
-    #expect(
-      try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(daemon.pid)/exe")
-        == URL(filePath: Programs.credd).resolvingSymlinksInPath().path)
+    expect(
+      try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(daemon.pid)/exe"),
+      equals: URL(filePath: Programs.credd).resolvingSymlinksInPath().path)
     var seen: [String] = []
     do {
       try Deadline.usual.wait(for: "all of \(secrets.keys.sorted()) in memory") {
@@ -37,16 +37,16 @@ extension TestHost {
   /// - Parameter besides: what may be there.
   func expectNone(_ secrets: [String: String], besides: [String] = []) throws {
     for (name, secret) in secrets {
-      #expect(secret.utf8.count >= MemoryScan.tooMany)
-      #expect(inMemory.contains(secret), "\(name) was never seen in memory")
+      expect(secret.utf8.count >= MemoryScan.tooMany)
+      expect(inMemory.contains(secret), "\(name) was never seen in memory")
     }
     var left: [String] = []
     try? Deadline.in(.seconds(5)).wait(for: "secrets to be gone") {
       left = try found(secrets, besides)
       return left.isEmpty
     }
-    #expect(left == [])
-    for (name, secret) in secrets { #expect(try manager?.holds(secret) != true, "\(name)") }
+    expect(left, equals: [])
+    for (name, secret) in secrets { expect(try manager?.holds(secret) != true, "\(name)") }
   }
 
   /// The bearer token of the last callback, without its scheme.

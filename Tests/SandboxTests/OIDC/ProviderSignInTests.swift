@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -8,18 +9,18 @@ struct ProviderSignInTests {
   @Test func aSignInByBrowserGivesTokens() throws {
     var provider = try TestProvider()
     let response = TestProvider.response(provider.authorize())
-    #expect(response["state"] == "st~t/+a%20t")
-    #expect(response["iss"] == TestProvider.base + "/oidc")
+    expect(response["state"], equals: "st~t/+a%20t")
+    expect(response["iss"], equals: TestProvider.base + "/oidc")
     let reply = provider.exchange(try #require(response["code"]))
-    #expect(reply.status == 200)
-    #expect(reply.header("Cache-Control") == "no-store")
+    expect(reply.status, equals: 200)
+    expect(reply.header("Cache-Control"), equals: "no-store")
     let token = try #require(reply.json?["id_token"]?.text)
     let claims = try TestSandbox.issuer.get().verifiedClaims(in: token, algorithm: .rs256)
-    #expect(claims["iss"]?.text == TestProvider.base + "/oidc")
-    #expect(claims["aud"]?.text == TestProvider.client)
-    #expect(claims["sub"]?.text == "sandbox|alice")
-    #expect(claims["nonce"]?.text == "n-1")
-    #expect(reply.json?["refresh_token"]?.text != nil)
+    expect(claims["iss"]?.text, equals: TestProvider.base + "/oidc")
+    expect(claims["aud"]?.text, equals: TestProvider.client)
+    expect(claims["sub"]?.text, equals: "sandbox|alice")
+    expect(claims["nonce"]?.text, equals: "n-1")
+    expect(reply.json?["refresh_token"]?.text != nil)
   }
 
   @Test func theDocumentNamesWhatThereIs() throws {
@@ -28,14 +29,15 @@ struct ProviderSignInTests {
     let field = HTTPField("Host", "127.0.0.1:4599")
     let request = HTTPRequest(method: "GET", target: target, headers: [field])
     let document = provider.sandbox.answer(request).reply.json
-    #expect(document?["issuer"]?.text == TestProvider.base + "/oidc")
-    #expect(document?["token_endpoint"]?.text == TestProvider.base + "/oidc/token")
+    expect(document?["issuer"]?.text, equals: TestProvider.base + "/oidc")
+    expect(document?["token_endpoint"]?.text, equals: TestProvider.base + "/oidc/token")
     provider.control("", ["Slash": true])
-    #expect(
-      provider.sandbox.answer(request).reply.json?["issuer"]?.text == TestProvider.base + "/oidc/")
+    expect(
+      provider.sandbox.answer(request).reply.json?["issuer"]?.text,
+      equals: TestProvider.base + "/oidc/")
     provider.control("", ["Discovery": 1])
-    #expect(
-      provider.sandbox.answer(request).reply.json?["issuer"]?.text == "https://evil.example/")
+    expect(
+      provider.sandbox.answer(request).reply.json?["issuer"]?.text, equals: "https://evil.example/")
   }
 
   /// An open redirect would send codes and errors anywhere.
@@ -49,16 +51,16 @@ struct ProviderSignInTests {
   func aWrongPlaceIsNeverRedirectedTo(_ name: String, _ value: String?) throws {
     var provider = try TestProvider()
     let reply = provider.authorize([(name, value)])
-    #expect(reply.status == 400)
-    #expect(reply.header("Location") == nil)
-    #expect(reply.oauthError == "invalid_request")
+    expect(reply.status, equals: 400)
+    expect(reply.header("Location") == nil)
+    expect(reply.oauthError, equals: "invalid_request")
   }
 
   @Test func anExactRuleCountsPortsToo() throws {
     var provider = try TestProvider()
     provider.control("", ["RedirectRule": "exact"])
-    #expect(provider.authorize().header("Location") == nil)
-    #expect(provider.authorize([("redirect_uri", "http://localhost:8976/")]).status == 302)
+    expect(provider.authorize().header("Location") == nil)
+    expect(provider.authorize([("redirect_uri", "http://localhost:8976/")]).status, equals: 302)
   }
 
   @Test(arguments: [
@@ -71,19 +73,20 @@ struct ProviderSignInTests {
   func otherMistakesComeBackAsErrors(_ name: String, _ value: String?, _ error: String) throws {
     var provider = try TestProvider()
     let response = TestProvider.response(provider.authorize([(name, value)]))
-    #expect(response["error"] == error)
-    #expect(response["code"] == nil)
-    #expect(response["state"] == "st~t/+a%20t")
+    expect(response["error"], equals: error)
+    expect(response["code"] == nil)
+    expect(response["state"], equals: "st~t/+a%20t")
   }
 
   @Test func nobodyIsSignedInUnasked() throws {
     var provider = try TestProvider()
     provider.control("", ["SignedOut": true])
     let page = provider.authorize()
-    #expect(page.status == 200)
-    #expect(page.header("Content-Type")?.hasPrefix("text/html") == true)
-    #expect(
-      TestProvider.response(provider.authorize([("prompt", "none")]))["error"] == "login_required")
+    expect(page.status, equals: 200)
+    expect(page.header("Content-Type")?.hasPrefix("text/html") == true)
+    expect(
+      TestProvider.response(provider.authorize([("prompt", "none")]))["error"],
+      equals: "login_required")
   }
 
   @Test func thePageWantsNameAndPassword() throws {
@@ -97,16 +100,16 @@ struct ProviderSignInTests {
         method: "POST", target: "/oidc/authorize?" + query,
         headers: [HTTPField("Host", "127.0.0.1:4599")],
         body: Array("username=alice&password=\(password)".utf8))
-      #expect(provider.sandbox.answer(request).reply.status == status)
+      expect(provider.sandbox.answer(request).reply.status, equals: status)
     }
   }
 
   @Test func aParameterStandsOnce() throws {
     var provider = try TestProvider()
-    #expect(provider.authorize(more: "&state=x").status == 400)
+    expect(provider.authorize(more: "&state=x").status, equals: 400)
     let code = try provider.code()
-    #expect(provider.exchange(code, more: "&code=x").oauthError == "invalid_request")
-    #expect(provider.exchange(code).status == 200)
+    expect(provider.exchange(code, more: "&code=x").oauthError, equals: "invalid_request")
+    expect(provider.exchange(code).status, equals: 200)
   }
 
   // MARK: Codes
@@ -121,35 +124,35 @@ struct ProviderSignInTests {
   func aCodeIsSpentByAWrongAttempt(_ name: String, _ value: String?, _ error: String) throws {
     var provider = try TestProvider()
     let code = try provider.code()
-    #expect(provider.exchange(code, [(name, value)]).oauthError == error)
-    #expect(provider.exchange(code).oauthError == "invalid_grant")
+    expect(provider.exchange(code, [(name, value)]).oauthError, equals: error)
+    expect(provider.exchange(code).oauthError, equals: "invalid_grant")
   }
 
   @Test func aReplayedCodeEndsItsTokens() throws {
     var provider = try TestProvider()
     let code = try provider.code()
     let token = try #require(provider.exchange(code).json?["refresh_token"]?.text)
-    #expect(provider.exchange(code).oauthError == "invalid_grant")
-    #expect(provider.renew(token).oauthError == "invalid_grant")
-    #expect(provider.misuses["ReplayedCodes"]?.integer == 1)
+    expect(provider.exchange(code).oauthError, equals: "invalid_grant")
+    expect(provider.renew(token).oauthError, equals: "invalid_grant")
+    expect(provider.misuses["ReplayedCodes"]?.integer, equals: 1)
   }
 
   @Test func aCodeLastsFiveMinutes() throws {
     var provider = try TestProvider()
     let code = try provider.code()
     provider.wait(299)
-    #expect(provider.exchange(code).status == 200)
+    expect(provider.exchange(code).status, equals: 200)
     let late = try provider.code()
     provider.wait(300)
-    #expect(provider.exchange(late).oauthError == "invalid_grant")
+    expect(provider.exchange(late).oauthError, equals: "invalid_grant")
   }
 
   @Test func aCodeIsItsClients() throws {
     var provider = try TestProvider()
     provider.control("/client", ["ClientId": "other"])
     let code = try provider.code()
-    #expect(provider.exchange(code, [("client_id", "other")]).oauthError == "invalid_grant")
-    #expect(provider.exchange(code).status == 200)
+    expect(provider.exchange(code, [("client_id", "other")]).oauthError, equals: "invalid_grant")
+    expect(provider.exchange(code).status, equals: 200)
   }
 
   // MARK: Clients
@@ -173,21 +176,23 @@ struct ProviderSignInTests {
       let right: [(String, String?)] =
         byPost ? [("client_id", "c"), ("client_secret", secret)] : [("client_id", nil)]
       let fields = byPost ? [] : [basic("c:s%3A%25%2B%2F%20%C3%A9")]
-      #expect(provider.exchange(try provider.code(asked), right, headers: fields).status == 200)
+      expect(
+        provider.exchange(try provider.code(asked), right, headers: fields).status, equals: 200)
       // Without a secret, with a wrong one, and in the other way.
-      #expect(provider.exchange(try provider.code(asked), asked).oauthError == "invalid_client")
+      expect(
+        provider.exchange(try provider.code(asked), asked).oauthError, equals: "invalid_client")
       let wrong: [(String, String?)] =
         byPost ? [("client_id", "c"), ("client_secret", "x")] : [("client_id", nil)]
       let other = byPost ? [] : [basic("c:x")]
-      #expect(
-        provider.exchange(try provider.code(asked), wrong, headers: other).oauthError
-          == "invalid_client")
+      expect(
+        provider.exchange(try provider.code(asked), wrong, headers: other).oauthError,
+        equals: "invalid_client")
       let crossed: [(String, String?)] =
         byPost ? [("client_id", nil)] : [("client_id", "c"), ("client_secret", secret)]
       let field = byPost ? [basic("c:s%3A%25%2B%2F%20%C3%A9")] : []
-      #expect(
-        provider.exchange(try provider.code(asked), crossed, headers: field).oauthError
-          == "invalid_client")
+      expect(
+        provider.exchange(try provider.code(asked), crossed, headers: field).oauthError,
+        equals: "invalid_client")
     }
   }
 
@@ -195,7 +200,7 @@ struct ProviderSignInTests {
     var provider = try TestProvider()
     let reply = provider.exchange(
       try provider.code(), [("client_secret", "x")], headers: [basic("sandbox-public:x")])
-    #expect(reply.oauthError == "invalid_request")
+    expect(reply.oauthError, equals: "invalid_request")
   }
 
   @Test func anAssertionIsSignedShortAndUsedOnce() throws {
@@ -232,14 +237,15 @@ struct ProviderSignInTests {
       ["exp": .number(Double(now))], ["exp": .number(Double(now + 400))],
     ]
     for changes in wrong {
-      #expect(
-        try exchange(assertion(changes, key: key), &provider).oauthError == "invalid_client")
+      expect(
+        try exchange(assertion(changes, key: key), &provider).oauthError, equals: "invalid_client")
     }
-    #expect(
-      try exchange(assertion(key: RSAKey(bits: 2048)), &provider).oauthError == "invalid_client")
+    expect(
+      try exchange(assertion(key: RSAKey(bits: 2048)), &provider).oauthError,
+      equals: "invalid_client")
     let good = try assertion(key: key)
-    #expect(try exchange(good, &provider).status == 200)
-    #expect(try exchange(good, &provider).oauthError == "invalid_client")
+    expect(try exchange(good, &provider).status, equals: 200)
+    expect(try exchange(good, &provider).oauthError, equals: "invalid_client")
   }
 
   @Test func secretsDoNotStandInURLs() throws {
@@ -247,9 +253,9 @@ struct ProviderSignInTests {
     let reply = provider.post(
       "/token?grant_type=refresh_token",
       [("refresh_token", "x"), ("client_id", TestProvider.client)])
-    #expect(reply.oauthError == "invalid_request")
+    expect(reply.oauthError, equals: "invalid_request")
     let json = provider.sandbox.send("POST", "/oidc/token", ["grant_type": "refresh_token"])
-    #expect(json.oauthError == "invalid_request")
+    expect(json.oauthError, equals: "invalid_request")
   }
 
   // MARK: The end of the browser's session
@@ -259,11 +265,11 @@ struct ProviderSignInTests {
     provider.control(
       "/client", ["ClientId": .string(TestProvider.client), "LogoutUris": ["http://localhost:1/"]])
     let logout = "/oidc/logout?client_id=sandbox-public&post_logout_redirect_uri="
-    #expect(provider.sandbox.send("GET", logout + "https://evil.example/").status == 400)
-    #expect(
-      provider.sandbox.send("GET", logout + "http://localhost:1/").header("Location")
-        == "http://localhost:1/")
+    expect(provider.sandbox.send("GET", logout + "https://evil.example/").status, equals: 400)
+    expect(
+      provider.sandbox.send("GET", logout + "http://localhost:1/").header("Location"),
+      equals: "http://localhost:1/")
     // The browser's session ended.
-    #expect(provider.authorize().status == 200)
+    expect(provider.authorize().status, equals: 200)
   }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -11,33 +12,33 @@ struct ProviderTokenTests {
     let (first, _) = try provider.signIn()
     let renewed = provider.renew(first)
     let second = try #require(renewed.json?["refresh_token"]?.text)
-    #expect(second != first)
+    expect(second != first)
     // No nonce after the first ID token.
     let token = try #require(renewed.json?["id_token"]?.text)
     let claims = try TestSandbox.issuer.get().verifiedClaims(in: token, algorithm: .rs256)
-    #expect(claims["nonce"] == nil)
-    #expect(provider.renew(second).status == 200)
+    expect(claims["nonce"] == nil)
+    expect(provider.renew(second).status, equals: 200)
   }
 
   @Test func anOldTokenEndsTheNewestToo() throws {
     var provider = try TestProvider()
     let (first, _) = try provider.signIn()
     let second = try #require(provider.renew(first).json?["refresh_token"]?.text)
-    #expect(provider.renew(first).oauthError == "invalid_grant")
-    #expect(provider.renew(second).oauthError == "invalid_grant")
-    #expect(provider.misuses["ReusedRefreshTokens"]?.integer == 1)
+    expect(provider.renew(first).oauthError, equals: "invalid_grant")
+    expect(provider.renew(second).oauthError, equals: "invalid_grant")
+    expect(provider.misuses["ReusedRefreshTokens"]?.integer, equals: 1)
   }
 
   @Test func withAGraceTheFormerTokenWorksForAMoment() throws {
     var provider = try TestProvider()
     provider.control("/client", ["ClientId": .string(TestProvider.client), "Grace": 30])
     let (first, _) = try provider.signIn()
-    #expect(provider.renew(first).status == 200)
+    expect(provider.renew(first).status, equals: 200)
     provider.wait(29)
     let third = try #require(provider.renew(first).json?["refresh_token"]?.text)
     // Older than the one before is no lost reply.
-    #expect(provider.renew(first).oauthError == "invalid_grant")
-    #expect(provider.renew(third).oauthError == "invalid_grant")
+    expect(provider.renew(first).oauthError, equals: "invalid_grant")
+    expect(provider.renew(third).oauthError, equals: "invalid_grant")
   }
 
   @Test func withoutRotationTheTokenStays() throws {
@@ -46,8 +47,8 @@ struct ProviderTokenTests {
     let (token, _) = try provider.signIn()
     for _ in 0..<3 {
       let reply = provider.renew(token)
-      #expect(reply.status == 200)
-      #expect(reply.json?["refresh_token"] == nil)
+      expect(reply.status, equals: 200)
+      expect(reply.json?["refresh_token"] == nil)
     }
   }
 
@@ -55,41 +56,41 @@ struct ProviderTokenTests {
     var provider = try TestProvider()
     provider.control("/client", ["ClientId": "other"])
     let (token, _) = try provider.signIn()
-    #expect(provider.renew(token, [("client_id", "other")]).oauthError == "invalid_grant")
-    #expect(provider.renew("rt_unknown").oauthError == "invalid_grant")
-    #expect(provider.renew(token, [("scope", "openid admin")]).oauthError == "invalid_scope")
+    expect(provider.renew(token, [("client_id", "other")]).oauthError, equals: "invalid_grant")
+    expect(provider.renew("rt_unknown").oauthError, equals: "invalid_grant")
+    expect(provider.renew(token, [("scope", "openid admin")]).oauthError, equals: "invalid_scope")
     provider.wait(86_400)
-    #expect(provider.renew(token).oauthError == "invalid_grant")
+    expect(provider.renew(token).oauthError, equals: "invalid_grant")
   }
 
   @Test func withoutOfflineAccessThereIsNoRefreshToken() throws {
     var provider = try TestProvider()
     let code = try provider.code([("scope", "openid")])
-    #expect(provider.exchange(code).json?["refresh_token"] == nil)
+    expect(provider.exchange(code).json?["refresh_token"] == nil)
   }
 
   @Test func aRevokedTokenIsNoneAndAnUnknownOneIsNoError() throws {
     var provider = try TestProvider()
     let (token, _) = try provider.signIn()
     let client = ("client_id", TestProvider.client)
-    #expect(provider.post("/revoke", [("token", "unknown"), client]).status == 200)
-    #expect(provider.post("/revoke", [("token", token), client]).status == 200)
-    #expect(provider.renew(token).oauthError == "invalid_grant")
-    #expect(provider.post("/revoke", [client]).oauthError == "invalid_request")
+    expect(provider.post("/revoke", [("token", "unknown"), client]).status, equals: 200)
+    expect(provider.post("/revoke", [("token", token), client]).status, equals: 200)
+    expect(provider.renew(token).oauthError, equals: "invalid_grant")
+    expect(provider.post("/revoke", [client]).oauthError, equals: "invalid_request")
     provider.control("/client", ["ClientId": "other"])
     let (second, _) = try provider.signIn()
-    #expect(
-      provider.post("/revoke", [("token", second), ("client_id", "other")]).oauthError
-        == "invalid_grant")
-    #expect(provider.renew(second).status == 200)
+    expect(
+      provider.post("/revoke", [("token", second), ("client_id", "other")]).oauthError,
+      equals: "invalid_grant")
+    expect(provider.renew(second).status, equals: 200)
   }
 
   @Test func theControlPathEndsAUsersSessions() throws {
     var provider = try TestProvider()
     let (token, _) = try provider.signIn()
-    #expect(provider.control("/revoke", ["User": "bob"])?["Sessions"]?.integer == 0)
-    #expect(provider.control("/revoke", ["User": "alice"])?["Sessions"]?.integer == 1)
-    #expect(provider.renew(token).oauthError == "invalid_grant")
+    expect(provider.control("/revoke", ["User": "bob"])?["Sessions"]?.integer, equals: 0)
+    expect(provider.control("/revoke", ["User": "alice"])?["Sessions"]?.integer, equals: 1)
+    expect(provider.renew(token).oauthError, equals: "invalid_grant")
   }
 
   /// The service does what it was asked, and its answer is lost.
@@ -98,7 +99,7 @@ struct ProviderTokenTests {
     let (token, _) = try provider.signIn()
     provider.sandbox.plan(["Service": "oidc", "Operation": "token", "Kind": "truncate"])
     _ = provider.renew(token)
-    #expect(provider.renew(token).oauthError == "invalid_grant")
+    expect(provider.renew(token).oauthError, equals: "invalid_grant")
   }
 
   // MARK: Device codes
@@ -106,53 +107,53 @@ struct ProviderTokenTests {
   @Test func aDeviceCodeGivesTokensOnceItsUserSaysYes() throws {
     var provider = try TestProvider()
     let (code, userCode) = try provider.startDevice()
-    #expect(provider.poll(code).oauthError == "authorization_pending")
+    expect(provider.poll(code).oauthError, equals: "authorization_pending")
     let typed = JSON.string(userCode.lowercased().filter { $0 != "-" })
     provider.control("/device", ["UserCode": typed, "As": "bob"])
     provider.wait(5)
     let reply = provider.poll(code)
     let token = try #require(reply.json?["id_token"]?.text, "\(reply.text)")
-    #expect(try TokenIssuer.claims(in: token)["sub"]?.text == "sandbox|bob")
+    expect(try TokenIssuer.claims(in: token)["sub"]?.text, equals: "sandbox|bob")
     provider.wait(5)
-    #expect(provider.poll(code).oauthError == "invalid_grant")
+    expect(provider.poll(code).oauthError, equals: "invalid_grant")
   }
 
   @Test func aClientThatAsksTooOftenIsSlowedDownForGood() throws {
     var provider = try TestProvider()
     let (code, _) = try provider.startDevice()
-    #expect(provider.poll(code).oauthError == "authorization_pending")
+    expect(provider.poll(code).oauthError, equals: "authorization_pending")
     provider.wait(4)
-    #expect(provider.poll(code).oauthError == "slow_down")
+    expect(provider.poll(code).oauthError, equals: "slow_down")
     // The interval is ten seconds from now on.
     provider.wait(9)
-    #expect(provider.poll(code).oauthError == "slow_down")
-    #expect(provider.misuses["RepeatedEarlyPolls"]?.integer == 1)
+    expect(provider.poll(code).oauthError, equals: "slow_down")
+    expect(provider.misuses["RepeatedEarlyPolls"]?.integer, equals: 1)
     provider.wait(15)
-    #expect(provider.poll(code).oauthError == "authorization_pending")
+    expect(provider.poll(code).oauthError, equals: "authorization_pending")
   }
 
   @Test func aDeviceCodeEnds() throws {
     var provider = try TestProvider()
     let (denied, userCode) = try provider.startDevice()
     provider.control("/device", ["UserCode": .string(userCode)])
-    #expect(provider.poll(denied).oauthError == "access_denied")
+    expect(provider.poll(denied).oauthError, equals: "access_denied")
     let (late, lateUserCode) = try provider.startDevice()
     provider.wait(600)
-    #expect(provider.poll(late).oauthError == "expired_token")
+    expect(provider.poll(late).oauthError, equals: "expired_token")
     let answer: JSON = ["UserCode": .string(lateUserCode), "As": "bob"]
-    #expect(provider.sandbox.send("POST", "/control/oidc/device", answer).status == 400)
-    #expect(provider.poll("dc_unknown").oauthError == "invalid_grant")
+    expect(provider.sandbox.send("POST", "/control/oidc/device", answer).status, equals: 400)
+    expect(provider.poll("dc_unknown").oauthError, equals: "invalid_grant")
   }
 
   @Test func theCodesPageWantsNameAndPassword() throws {
     var provider = try TestProvider()
     let (code, userCode) = try provider.startDevice()
     let form = [("user_code", userCode), ("username", "alice")]
-    #expect(provider.post("/activate", form + [("password", "wrong")]).status == 403)
-    #expect(provider.poll(code).oauthError == "authorization_pending")
-    #expect(provider.post("/activate", form + [("password", "alice-password")]).status == 200)
+    expect(provider.post("/activate", form + [("password", "wrong")]).status, equals: 403)
+    expect(provider.poll(code).oauthError, equals: "authorization_pending")
+    expect(provider.post("/activate", form + [("password", "alice-password")]).status, equals: 200)
     provider.wait(5)
-    #expect(provider.poll(code).status == 200)
+    expect(provider.poll(code).status, equals: 200)
   }
 
   // MARK: Lies
@@ -169,17 +170,17 @@ struct ProviderTokenTests {
     ]
     for (lie, claim, value) in lies {
       provider.control("", .object([lie: 1]))
-      #expect(try claims(provider.exchange(try provider.code()))[claim]?.text == value)
-      #expect(try claims(provider.exchange(try provider.code()))[claim]?.text != value)
+      expect(try claims(provider.exchange(try provider.code()))[claim]?.text, equals: value)
+      expect(try claims(provider.exchange(try provider.code()))[claim]?.text != value)
     }
     let (token, _) = try provider.signIn()
     provider.control("", ["Subject": 1])
     let reply = provider.renew(token)
-    #expect(try claims(reply)["sub"]?.text == "sandbox|mallory")
+    expect(try claims(reply)["sub"]?.text, equals: "sandbox|mallory")
     provider.control("", ["NoIdToken": 1])
     let next = provider.renew(try #require(reply.json?["refresh_token"]?.text))
-    #expect(next.json?["id_token"] == nil)
-    #expect(next.json?["refresh_token"] != nil)
+    expect(next.json?["id_token"] == nil)
+    expect(next.json?["refresh_token"] != nil)
   }
 
   @Test func aRefusalMayHaveNoReason() throws {
@@ -187,24 +188,24 @@ struct ProviderTokenTests {
     let (token, _) = try provider.signIn()
     provider.control("", ["EmptyRefusal": 1])
     let reply = provider.renew(token)
-    #expect(reply.status == 400)
-    #expect(reply.body.isEmpty)
+    expect(reply.status, equals: 400)
+    expect(reply.body.isEmpty)
     provider.control("", ["UnknownError": 1])
-    #expect(provider.renew(token).oauthError == "sandbox_refuses")
-    #expect(provider.renew(token).status == 200)
+    expect(provider.renew(token).oauthError, equals: "sandbox_refuses")
+    expect(provider.renew(token).status, equals: 200)
   }
 
   @Test func theBrowsersResponseMayLie() throws {
     var provider = try TestProvider()
     provider.control("", ["ResponseIssuer": 1])
-    #expect(TestProvider.response(provider.authorize())["iss"] == "https://evil.example/")
+    expect(TestProvider.response(provider.authorize())["iss"], equals: "https://evil.example/")
     provider.control("", ["NoResponseIssuer": 1])
-    #expect(TestProvider.response(provider.authorize())["iss"] == nil)
+    expect(TestProvider.response(provider.authorize())["iss"] == nil)
     provider.control("", ["SecondCode": 1])
-    #expect(provider.authorize().header("Location")?.split(separator: "code=").count == 3)
+    expect(provider.authorize().header("Location")?.split(separator: "code=").count, equals: 3)
     provider.control("", ["ErrorResponse": 1])
-    #expect(TestProvider.response(provider.authorize())["error"] == "access_denied")
-    #expect(provider.sandbox.send("POST", "/control/oidc", ["Lie": 1]).status == 400)
+    expect(TestProvider.response(provider.authorize())["error"], equals: "access_denied")
+    expect(provider.sandbox.send("POST", "/control/oidc", ["Lie": 1]).status, equals: 400)
   }
 
   // MARK: Cognito takes the provider's tokens
@@ -226,20 +227,20 @@ struct ProviderTokenTests {
     ]
     let pool = provider.sandbox.send(
       "POST", "/control/pool", ["CognitoIdentityProviders": [entry]])
-    #expect(pool.status == 200, "\(pool.text)")
+    expect(pool.status, equals: 200, "\(pool.text)")
     for hasSlash in [false, true] {
       provider.control("", ["Slash": .bool(hasSlash)])
       let token = try #require(provider.exchange(try provider.code()).json?["id_token"]?.text)
-      #expect(getID(&provider, token).json?["IdentityId"]?.text != nil)
+      expect(getID(&provider, token).json?["IdentityId"]?.text != nil)
       for key in ["http://127.0.0.1:4599/oidc", "127.0.0.1:4599/oidc/"] {
-        #expect(getID(&provider, token, key: key).status == 400, "\(key)")
+        expect(getID(&provider, token, key: key).status, equals: 400, "\(key)")
       }
     }
     for lie in ["Issuer", "Audience", "AuthorizedParty", "Expired", "Unsigned", "Symmetric"] {
       provider.control("", .object([lie: 1]))
       let token = try #require(provider.exchange(try provider.code()).json?["id_token"]?.text)
       let reply = getID(&provider, token)
-      #expect(reply.cognitoError.hasPrefix("NotAuthorizedException"), "\(lie): \(reply.text)")
+      expect(reply.cognitoError.hasPrefix("NotAuthorizedException"), "\(lie): \(reply.text)")
     }
   }
 }

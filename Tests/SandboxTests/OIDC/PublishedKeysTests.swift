@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -18,7 +19,7 @@ struct PublishedKeysTests {
     let pool = test.send(
       "POST", "/control/pool",
       ["CognitoIdentityProviders": [["ProviderName": "idp.example", "ClientId": "client"]]])
-    #expect(pool.status == 200, "\(pool.text)")
+    expect(pool.status, equals: 200, "\(pool.text)")
   }
 
   private mutating func publish(_ keys: [JSON]) -> HTTPReply {
@@ -49,20 +50,20 @@ struct PublishedKeysTests {
   @Test mutating func aTokenIsVerifiedByThePublishedKey() throws {
     let key = try outside.publicKey(for: .rs256)
     // Keys of other kinds stand beside it.
-    #expect(publish([["kty": "EC", "crv": "P-256"], key]).json?["Keys"]?.integer == 1)
-    #expect(signIn(try token(outside)).json?["IdentityId"] != nil)
+    expect(publish([["kty": "EC", "crv": "P-256"], key]).json?["Keys"]?.integer, equals: 1)
+    expect(signIn(try token(outside)).json?["IdentityId"] != nil)
   }
 
   @Test mutating func anotherKeyOrAlgorithmIsRefused() throws {
     let refused = "NotAuthorizedException: Invalid login token. Couldn't verify signed token."
-    #expect(publish([try outside.publicKey(for: .rs256)]).status == 200)
-    #expect(signIn(try token(try TestSandbox.issuer.get())).cognitoError == refused)
-    #expect(signIn(try token(outside, .rs512)).cognitoError == refused)
-    #expect(publish([]).status == 200)
-    #expect(signIn(try token(outside)).cognitoError == refused)
+    expect(publish([try outside.publicKey(for: .rs256)]).status, equals: 200)
+    expect(signIn(try token(try TestSandbox.issuer.get())).cognitoError, equals: refused)
+    expect(signIn(try token(outside, .rs512)).cognitoError, equals: refused)
+    expect(publish([]).status, equals: 200)
+    expect(signIn(try token(outside)).cognitoError, equals: refused)
   }
 
   @Test mutating func aKeyThatIsNoneIsRefused() {
-    #expect(publish([["kty": "RSA", "n": "+", "e": "AQAB"]]).status == 400)
+    expect(publish([["kty": "RSA", "n": "+", "e": "AQAB"]]).status, equals: 400)
   }
 }

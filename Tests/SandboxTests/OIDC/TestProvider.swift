@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -22,7 +23,7 @@ struct TestProvider {
   @discardableResult
   mutating func control(_ path: String, _ body: JSON? = nil) -> JSON? {
     let reply = sandbox.send(body == nil ? "GET" : "POST", "/control/oidc" + path, body)
-    #expect(reply.status == 200, "\(reply.text)")
+    expect(reply.status, equals: 200, "\(reply.text)")
     return reply.json
   }
 

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -31,22 +32,22 @@ struct ChallengeTests {
   func aCodeIsSentAndAskedFor(_ factor: String, _ medium: String, _ place: String) throws {
     var pool = try Self.withFactors([factor])
     let reply = try pool.prove()
-    #expect(reply.challenge == factor)
-    #expect(reply.parameter("CODE_DELIVERY_DELIVERY_MEDIUM") == medium)
-    #expect(reply.parameter("CODE_DELIVERY_DESTINATION") == place)
-    #expect(reply.parameter("USERNAME") == nil)
+    expect(reply.challenge, equals: factor)
+    expect(reply.parameter("CODE_DELIVERY_DELIVERY_MEDIUM"), equals: medium)
+    expect(reply.parameter("CODE_DELIVERY_DESTINATION"), equals: place)
+    expect(reply.parameter("USERNAME") == nil)
     let code = try pool.code()
-    #expect(code.count == 6)
+    expect(code.count, equals: 6)
     let wrong = String(code.reversed()) == code ? "12345x" : String(code.reversed())
     for _ in 0..<6 {
       let answer = ["USERNAME": "alice", "\(factor)_CODE": wrong]
-      #expect(
-        pool.respond(factor, answer, session: reply.session).cognitoError
-          == "CodeMismatchException: Invalid code received for user")
+      expect(
+        pool.respond(factor, answer, session: reply.session).cognitoError,
+        equals: "CodeMismatchException: Invalid code received for user")
     }
     let answer = ["USERNAME": "alice", "\(factor)_CODE": code]
     _ = try Tokens(pool.respond(factor, answer, session: reply.session))
-    #expect(pool.respond(factor, answer, session: reply.session).cognitoError == Self.used)
+    expect(pool.respond(factor, answer, session: reply.session).cognitoError, equals: Self.used)
   }
 
   @Test func aPoolMayEndASignInAfterSoManyWrongCodes() throws {
@@ -55,39 +56,39 @@ struct ChallengeTests {
     let reply = pool.enter()
     for _ in 0..<2 {
       let wrong = ["USERNAME": "alice", "SMS_MFA_CODE": "x"]
-      #expect(
-        pool.respond("SMS_MFA", wrong, session: reply.session).cognitoError
-          == "CodeMismatchException: Invalid code received for user")
+      expect(
+        pool.respond("SMS_MFA", wrong, session: reply.session).cognitoError,
+        equals: "CodeMismatchException: Invalid code received for user")
     }
     let answer = ["USERNAME": "alice", "SMS_MFA_CODE": try pool.code()]
-    #expect(pool.respond("SMS_MFA", answer, session: reply.session).cognitoError == Self.used)
+    expect(pool.respond("SMS_MFA", answer, session: reply.session).cognitoError, equals: Self.used)
   }
 
   @Test func aSessionIsOneClientsUsersAndChallenges() throws {
     var pool = try Self.withFactors(["SMS_MFA"])
     try pool.set("bob", ["Password": "Sandbox-1", "Status": "CONFIRMED"])
     let session = try #require(pool.enter().session)
-    #expect((20...4096).contains(session.count))
+    expect((20...4096).contains(session.count))
     let code = try pool.code()
     let answer = ["USERNAME": "alice", "SMS_MFA_CODE": code]
     var other = answer
     other["USERNAME"] = "bob"
-    #expect(pool.respond("SMS_MFA", other, session: session).cognitoError == Self.foreign)
+    expect(pool.respond("SMS_MFA", other, session: session).cognitoError, equals: Self.foreign)
     other = answer
     other["SECRET_HASH"] = AppClient.hash(
       "alice", client: TestPool.secretClient, secret: SandboxSeed.userPoolClientSecret)
-    #expect(
-      pool.respond("SMS_MFA", other, session: session, client: TestPool.secretClient).cognitoError
-        == Self.foreign)
-    #expect(
+    expect(
+      pool.respond("SMS_MFA", other, session: session, client: TestPool.secretClient).cognitoError,
+      equals: Self.foreign)
+    expect(
       pool.respond("EMAIL_OTP", ["USERNAME": "alice", "EMAIL_OTP_CODE": code], session: session)
-        .cognitoError == Self.foreign)
-    #expect(
-      pool.respond("SMS_MFA", answer).cognitoError
-        == "InvalidParameterException: Missing required parameter Session")
+        .cognitoError, equals: Self.foreign)
+    expect(
+      pool.respond("SMS_MFA", answer).cognitoError,
+      equals: "InvalidParameterException: Missing required parameter Session")
     let changed = String(session.dropLast()) + (session.hasSuffix("A") ? "B" : "A")
-    #expect(pool.respond("SMS_MFA", answer, session: changed).cognitoError == Self.foreign)
-    #expect(pool.respond("SMS_MFA", answer, session: session).status == 200)
+    expect(pool.respond("SMS_MFA", answer, session: changed).cognitoError, equals: Self.foreign)
+    expect(pool.respond("SMS_MFA", answer, session: session).status, equals: 200)
   }
 
   @Test func aSessionAges() throws {
@@ -95,7 +96,7 @@ struct ChallengeTests {
     let session = pool.enter().session
     let answer = ["USERNAME": "alice", "SMS_MFA_CODE": try pool.code()]
     pool.test.now += 180
-    #expect(pool.respond("SMS_MFA", answer, session: session).cognitoError == Self.expired)
+    expect(pool.respond("SMS_MFA", answer, session: session).cognitoError, equals: Self.expired)
   }
 
   @Test func anAppsCodeIsGoodOnceAndForAStepEachWay() throws {
@@ -109,21 +110,21 @@ struct ChallengeTests {
     let name = "SOFTWARE_TOKEN_MFA"
     var session = pool.enter().session
     for step in [-2, 2] {
-      #expect(
-        pool.respond(name, answer(step), session: session).cognitoError
-          == "CodeMismatchException: Invalid code received for user")
+      expect(
+        pool.respond(name, answer(step), session: session).cognitoError,
+        equals: "CodeMismatchException: Invalid code received for user")
     }
-    #expect(pool.respond(name, answer(-1), session: session).status == 200)
+    expect(pool.respond(name, answer(-1), session: session).status, equals: 200)
     session = pool.enter().session
-    #expect(
-      pool.respond(name, answer(-1), session: session).cognitoError
-        == "ExpiredCodeException: Your software token has already been used once.")
-    #expect(pool.respond(name, answer(1), session: session).status == 200)
+    expect(
+      pool.respond(name, answer(-1), session: session).cognitoError,
+      equals: "ExpiredCodeException: Your software token has already been used once.")
+    expect(pool.respond(name, answer(1), session: session).status, equals: 200)
     session = pool.enter().session
     // An older one than the latest is not taken either.
-    #expect(
-      pool.respond(name, answer(0), session: session).cognitoError
-        == "ExpiredCodeException: Your software token has already been used once.")
+    expect(
+      pool.respond(name, answer(0), session: session).cognitoError,
+      equals: "ExpiredCodeException: Your software token has already been used once.")
   }
 
   // MARK: Choices
@@ -131,19 +132,19 @@ struct ChallengeTests {
   @Test func aUserChoosesAmongFactors() throws {
     var pool = try Self.withFactors(["SMS_MFA", "SOFTWARE_TOKEN_MFA"])
     let reply = pool.enter()
-    #expect(reply.challenge == "SELECT_MFA_TYPE")
-    #expect(reply.parameter("MFAS_CAN_CHOOSE") == #"["SMS_MFA","SOFTWARE_TOKEN_MFA"]"#)
+    expect(reply.challenge, equals: "SELECT_MFA_TYPE")
+    expect(reply.parameter("MFAS_CAN_CHOOSE"), equals: #"["SMS_MFA","SOFTWARE_TOKEN_MFA"]"#)
     let wrong = ["USERNAME": "alice", "ANSWER": "EMAIL_OTP"]
-    #expect(pool.respond("SELECT_MFA_TYPE", wrong, session: reply.session).status == 400)
+    expect(pool.respond("SELECT_MFA_TYPE", wrong, session: reply.session).status, equals: 400)
     let next = pool.respond(
       "SELECT_MFA_TYPE", ["USERNAME": "alice", "ANSWER": "SMS_MFA"], session: reply.session)
-    #expect(next.challenge == "SMS_MFA" && next.session != reply.session)
+    expect(next.challenge == "SMS_MFA" && next.session != reply.session)
   }
 
   @Test func aPreferredFactorIsNotAskedFor() throws {
     var pool = try Self.withFactors(
       ["SMS_MFA", "SOFTWARE_TOKEN_MFA"], preferred: "SOFTWARE_TOKEN_MFA")
-    #expect(pool.enter().challenge == "SOFTWARE_TOKEN_MFA")
+    expect(pool.enter().challenge, equals: "SOFTWARE_TOKEN_MFA")
   }
 
   // MARK: Custom challenges
@@ -164,22 +165,22 @@ struct ChallengeTests {
       ]
       let start = pool.start("CUSTOM_AUTH", values)
       let answer = try proof.answer(start, password: TestPool.password, at: pool.test.now)
-      #expect(start.session != nil)
-      #expect(pool.respond("PASSWORD_VERIFIER", answer).status == 400)
+      expect(start.session != nil)
+      expect(pool.respond("PASSWORD_VERIFIER", answer).status, equals: 400)
       reply = pool.respond("PASSWORD_VERIFIER", answer, session: start.session)
     } else {
       reply = pool.start("CUSTOM_AUTH", ["USERNAME": "alice"])
     }
-    #expect(reply.challenge == "CUSTOM_CHALLENGE")
-    #expect(reply.parameter("question") == "2 + 2")
+    expect(reply.challenge, equals: "CUSTOM_CHALLENGE")
+    expect(reply.parameter("question"), equals: "2 + 2")
     let old = reply.session
     let wrong = ["USERNAME": "alice", "ANSWER": "5"]
     reply = pool.respond("CUSTOM_CHALLENGE", wrong, session: old)
-    #expect(reply.challenge == "CUSTOM_CHALLENGE" && reply.session != old)
-    #expect(pool.respond("CUSTOM_CHALLENGE", wrong, session: old).cognitoError == Self.used)
+    expect(reply.challenge == "CUSTOM_CHALLENGE" && reply.session != old)
+    expect(pool.respond("CUSTOM_CHALLENGE", wrong, session: old).cognitoError, equals: Self.used)
     let right = ["USERNAME": "alice", "ANSWER": "4"]
     reply = pool.respond("CUSTOM_CHALLENGE", right, session: reply.session)
-    #expect(reply.parameter("question") == "and one")
+    expect(reply.parameter("question"), equals: "and one")
     _ = try Tokens(pool.respond("CUSTOM_CHALLENGE", wrong, session: reply.session))
   }
 
@@ -190,7 +191,7 @@ struct ChallengeTests {
       reply = pool.respond(
         "CUSTOM_CHALLENGE", ["USERNAME": "alice", "ANSWER": "no"], session: reply.session)
     }
-    #expect(reply.cognitoError == ProofTests.refused)
+    expect(reply.cognitoError, equals: ProofTests.refused)
   }
 
   @Test func anUnknownChallengeIsRefused() throws {
@@ -198,9 +199,9 @@ struct ChallengeTests {
     for name in ["WEB_AUTHN", "ADMIN_NO_SRP_AUTH", "NONSENSE"] {
       let reply = pool.respond(
         name, ["USERNAME": "alice"], session: String(repeating: "s", count: 30))
-      #expect(
-        reply.cognitoError
-          == "InvalidParameterException: The challenge \(name) is not supported.")
+      expect(
+        reply.cognitoError,
+        equals: "InvalidParameterException: The challenge \(name) is not supported.")
     }
   }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -15,22 +16,22 @@ struct FlowTests {
   func aFlowThatTheClientLacksIsRefused(_ flow: String, _ text: String) throws {
     var pool = try TestPool(client: ["ExplicitAuthFlows": []])
     let reply = pool.start(flow, ["USERNAME": "alice", "PASSWORD": TestPool.password])
-    #expect(reply.cognitoError == "InvalidParameterException: " + text)
+    expect(reply.cognitoError, equals: "InvalidParameterException: " + text)
   }
 
   @Test func anUnknownFlowParameterOrMemberIsRefused() throws {
     var pool = try TestPool()
-    #expect(
+    expect(
       pool.start("USER_PASSWORD", [:]).cognitoError.contains("at 'authFlow' failed to satisfy"))
-    #expect(
-      pool.enter("alice", TestPool.password, ["Username": "alice"]).cognitoError
-        == "InvalidParameterException: The flow has no parameter Username.")
-    #expect(
-      pool.call("InitiateAuth", ["AuthFlow": "USER_AUTH", "Authparameters": [:]]).cognitoError
-        == "InvalidParameterException: The operation has no member Authparameters.")
-    #expect(
-      pool.start("USER_SRP_AUTH", [:], client: "nobody").cognitoError
-        == "ResourceNotFoundException: User pool client nobody does not exist.")
+    expect(
+      pool.enter("alice", TestPool.password, ["Username": "alice"]).cognitoError,
+      equals: "InvalidParameterException: The flow has no parameter Username.")
+    expect(
+      pool.call("InitiateAuth", ["AuthFlow": "USER_AUTH", "Authparameters": [:]]).cognitoError,
+      equals: "InvalidParameterException: The operation has no member Authparameters.")
+    expect(
+      pool.start("USER_SRP_AUTH", [:], client: "nobody").cognitoError,
+      equals: "ResourceNotFoundException: User pool client nobody does not exist.")
   }
 
   // MARK: Secrets
@@ -44,18 +45,18 @@ struct FlowTests {
       return reply.status == 200 ? "" : reply.cognitoError
     }
     let (id, secret) = (TestPool.secretClient, SandboxSeed.userPoolClientSecret)
-    #expect(start(AppClient.hash("Alice", client: id, secret: secret)) == "")
+    expect(start(AppClient.hash("Alice", client: id, secret: secret)), equals: "")
     let wrong = "NotAuthorizedException: Unable to verify secret hash for client \(id)"
-    #expect(start(AppClient.hash("alice", client: id, secret: secret)) == wrong)
-    #expect(start(AppClient.hash("Alice", client: TestPool.client, secret: secret)) == wrong)
-    #expect(start(secret) == wrong)
-    #expect(
-      start(nil)
-        == "NotAuthorizedException: Client \(id) is configured with secret but SECRET_HASH was "
+    expect(start(AppClient.hash("alice", client: id, secret: secret)), equals: wrong)
+    expect(start(AppClient.hash("Alice", client: TestPool.client, secret: secret)), equals: wrong)
+    expect(start(secret), equals: wrong)
+    expect(
+      start(nil),
+      equals: "NotAuthorizedException: Client \(id) is configured with secret but SECRET_HASH was "
         + "not received")
-    #expect(
-      pool.enter("alice", TestPool.password, ["SECRET_HASH": "AAAA"]).cognitoError
-        == "NotAuthorizedException: Unable to verify secret hash for client \(TestPool.client)")
+    expect(
+      pool.enter("alice", TestPool.password, ["SECRET_HASH": "AAAA"]).cognitoError,
+      equals: "NotAuthorizedException: Unable to verify secret hash for client \(TestPool.client)")
   }
 
   @Test(arguments: [
@@ -70,9 +71,9 @@ struct FlowTests {
     if operation.hasPrefix("Confirm") { input["ConfirmationCode"] = "1" }
     if operation.hasSuffix("Password") || operation == "SignUp" { input["Password"] = "Pass-w0rd" }
     if operation == "ForgotPassword" { input["Password"] = nil }
-    #expect(pool.send(operation, input).cognitoError.contains("SECRET_HASH was not received"))
+    expect(pool.send(operation, input).cognitoError.contains("SECRET_HASH was not received"))
     input["SecretHash"] = "AAAA"
-    #expect(pool.send(operation, input).cognitoError.contains("Unable to verify secret hash"))
+    expect(pool.send(operation, input).cognitoError.contains("Unable to verify secret hash"))
   }
 
   // MARK: Unknown users
@@ -82,37 +83,38 @@ struct FlowTests {
     let proof = SRPClient()
     let values = ["USERNAME": "ghost", "SRP_A": proof.value.hexadecimalText]
     let (first, second) = (pool.start("USER_SRP_AUTH", values), pool.start("USER_SRP_AUTH", values))
-    #expect(first.challenge == "PASSWORD_VERIFIER")
-    #expect(first.parameter("SALT") == second.parameter("SALT"))
-    #expect(first.parameter("USER_ID_FOR_SRP") == second.parameter("USER_ID_FOR_SRP"))
-    #expect(first.parameter("SRP_B") != second.parameter("SRP_B"))
-    #expect(first.parameter("USER_ID_FOR_SRP")?.count == 36)
+    expect(first.challenge, equals: "PASSWORD_VERIFIER")
+    expect(first.parameter("SALT"), equals: second.parameter("SALT"))
+    expect(first.parameter("USER_ID_FOR_SRP"), equals: second.parameter("USER_ID_FOR_SRP"))
+    expect(first.parameter("SRP_B") != second.parameter("SRP_B"))
+    expect(first.parameter("USER_ID_FOR_SRP")?.count, equals: 36)
     let answer = try proof.answer(first, password: "any", at: pool.test.now)
-    #expect(pool.respond("PASSWORD_VERIFIER", answer).cognitoError == ProofTests.refused)
-    #expect(pool.enter("ghost").cognitoError == ProofTests.refused)
+    expect(pool.respond("PASSWORD_VERIFIER", answer).cognitoError, equals: ProofTests.refused)
+    expect(pool.enter("ghost").cognitoError, equals: ProofTests.refused)
     let forgotten = pool.call("ForgotPassword", ["Username": "ghost"])
-    #expect(forgotten.json?["CodeDeliveryDetails"]?["Destination"] != nil)
-    #expect(pool.call("ForgotPassword", ["Username": "ghost"]).json == forgotten.json)
-    #expect(pool.call("ResendConfirmationCode", ["Username": "ghost"]).status == 200)
+    expect(forgotten.json?["CodeDeliveryDetails"]?["Destination"] != nil)
+    expect(pool.call("ForgotPassword", ["Username": "ghost"]).json, equals: forgotten.json)
+    expect(pool.call("ResendConfirmationCode", ["Username": "ghost"]).status, equals: 200)
     let confirm: [String: JSON] = ["Username": "ghost", "ConfirmationCode": "123456"]
     let expired = "ExpiredCodeException: Invalid code provided, please request a code again."
-    #expect(pool.call("ConfirmSignUp", confirm).cognitoError == expired)
-    #expect(
+    expect(pool.call("ConfirmSignUp", confirm).cognitoError, equals: expired)
+    expect(
       pool.call("ConfirmForgotPassword", confirm.merging(["Password": "Pass-w0rd"]) { $1 })
-        .cognitoError == expired)
+        .cognitoError, equals: expired)
   }
 
   @Test func anOldClientSaysWhoDoesNotExist() throws {
     var pool = try TestPool(client: ["PreventUserExistenceErrors": false])
     let unknown = "UserNotFoundException: User does not exist."
-    #expect(pool.enter("ghost").cognitoError == unknown)
-    #expect(
-      pool.start("USER_SRP_AUTH", ["USERNAME": "ghost", "SRP_A": "02"]).cognitoError == unknown)
-    #expect(pool.call("ForgotPassword", ["Username": "ghost"]).cognitoError == unknown)
-    #expect(pool.call("ResendConfirmationCode", ["Username": "ghost"]).cognitoError == unknown)
-    #expect(
-      pool.call("ConfirmSignUp", ["Username": "ghost", "ConfirmationCode": "1"]).cognitoError
-        == unknown)
+    expect(pool.enter("ghost").cognitoError, equals: unknown)
+    expect(
+      pool.start("USER_SRP_AUTH", ["USERNAME": "ghost", "SRP_A": "02"]).cognitoError,
+      equals: unknown)
+    expect(pool.call("ForgotPassword", ["Username": "ghost"]).cognitoError, equals: unknown)
+    expect(pool.call("ResendConfirmationCode", ["Username": "ghost"]).cognitoError, equals: unknown)
+    expect(
+      pool.call("ConfirmSignUp", ["Username": "ghost", "ConfirmationCode": "1"]).cognitoError,
+      equals: unknown)
   }
 
   // MARK: USER_AUTH
@@ -120,10 +122,10 @@ struct FlowTests {
   @Test func aUserChoosesAFirstFactor() throws {
     var pool = try TestPool()
     let reply = pool.start("USER_AUTH", ["USERNAME": "alice"])
-    #expect(reply.challenge == "SELECT_CHALLENGE")
-    #expect(reply.json?["AvailableChallenges"] == ["EMAIL_OTP", "PASSWORD_SRP", "PASSWORD"])
+    expect(reply.challenge, equals: "SELECT_CHALLENGE")
+    expect(reply.json?["AvailableChallenges"], equals: ["EMAIL_OTP", "PASSWORD_SRP", "PASSWORD"])
     let other = ["USERNAME": "alice", "ANSWER": "SMS_OTP"]
-    #expect(pool.respond("SELECT_CHALLENGE", other, session: reply.session).status == 400)
+    expect(pool.respond("SELECT_CHALLENGE", other, session: reply.session).status, equals: 400)
     let answer = ["USERNAME": "alice", "ANSWER": "PASSWORD", "PASSWORD": TestPool.password]
     _ = try Tokens(pool.respond("SELECT_CHALLENGE", answer, session: reply.session))
   }
@@ -136,22 +138,22 @@ struct FlowTests {
       "USER_AUTH", ["USERNAME": "alice", "PREFERRED_CHALLENGE": preference])
     switch preference {
     case "PASSWORD":
-      #expect(reply.challenge == "PASSWORD")
+      expect(reply.challenge, equals: "PASSWORD")
       let answer = ["USERNAME": "alice", "PASSWORD": TestPool.password]
       _ = try Tokens(pool.respond("PASSWORD", answer, session: reply.session))
     case "PASSWORD_SRP":
-      #expect(reply.challenge == "PASSWORD_SRP")
+      expect(reply.challenge, equals: "PASSWORD_SRP")
       let value = ["USERNAME": "alice", "SRP_A": proof.value.hexadecimalText]
       let next = pool.respond("PASSWORD_SRP", value, session: reply.session)
       let answer = try proof.answer(next, password: TestPool.password, at: pool.test.now)
       _ = try Tokens(pool.respond("PASSWORD_VERIFIER", answer, session: next.session))
     case "EMAIL_OTP":
-      #expect(reply.challenge == "EMAIL_OTP")
+      expect(reply.challenge, equals: "EMAIL_OTP")
       let code = try pool.code()
-      #expect(code.count == 8)
+      expect(code.count, equals: 8)
       let answer = ["USERNAME": "alice", "EMAIL_OTP_CODE": code]
       _ = try Tokens(pool.respond("EMAIL_OTP", answer, session: reply.session))
-    default: #expect(reply.challenge == "SELECT_CHALLENGE")
+    default: expect(reply.challenge, equals: "SELECT_CHALLENGE")
     }
   }
 
@@ -174,10 +176,10 @@ struct FlowTests {
   @Test func codesAsTheOnlyFactorExcludeASecondOne() throws {
     var pool = try ChallengeTests.withFactors(["SMS_MFA"])
     let reply = pool.start("USER_AUTH", ["USERNAME": "alice"])
-    #expect(reply.json?["AvailableChallenges"] == ["PASSWORD_SRP", "PASSWORD"])
+    expect(reply.json?["AvailableChallenges"], equals: ["PASSWORD_SRP", "PASSWORD"])
     try pool.set("dora", ["Password": "Invited-1", "Attributes": ["email": "d@e.fr"]])
-    #expect(
-      pool.start("USER_AUTH", ["USERNAME": "dora"]).json?["AvailableChallenges"]
-        == ["PASSWORD_SRP", "PASSWORD"])
+    expect(
+      pool.start("USER_AUTH", ["USERNAME": "dora"]).json?["AvailableChallenges"],
+      equals: ["PASSWORD_SRP", "PASSWORD"])
   }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -17,9 +18,9 @@ struct HostedUITests {
         "ClientId": .string(HostedUITests.client), "CallbackUrls": [.string(HostedUITests.uri)],
         "LogoutUrls": [.string(HostedUITests.uri)],
       ]
-      #expect(sandbox.send("POST", "/control/user-pool/client", client).status == 200)
+      expect(sandbox.send("POST", "/control/user-pool/client", client).status, equals: 200)
       let user: JSON = ["SignedInAs": "alice"]
-      #expect(sandbox.send("POST", "/control/user-pool/hosted", user).status == 200)
+      expect(sandbox.send("POST", "/control/user-pool/hosted", user).status, equals: 200)
     }
 
     mutating func authorize(
@@ -74,13 +75,13 @@ struct HostedUITests {
     let reply = browser.exchange(try browser.code())
     let token = try #require(reply.json?["id_token"]?.text, "\(reply.text)")
     let claims = try TokenIssuer.claims(in: token)
-    #expect(claims["nonce"]?.text == "n-1")
-    #expect(claims["token_use"]?.text == "id")
-    #expect(claims["aud"]?.text == Self.client)
+    expect(claims["nonce"]?.text, equals: "n-1")
+    expect(claims["token_use"]?.text, equals: "id")
+    expect(claims["aud"]?.text, equals: Self.client)
     let refresh = try #require(reply.json?["refresh_token"]?.text)
     let renewed = browser.renew(refresh)
-    #expect(renewed.json?["id_token"] != nil)
-    #expect(renewed.json?["refresh_token"] == nil)
+    expect(renewed.json?["id_token"] != nil)
+    expect(renewed.json?["refresh_token"] == nil)
     // The same token as that of any other sign-in.
     let request = HTTPRequest(
       method: "POST", target: "/",
@@ -90,7 +91,7 @@ struct HostedUITests {
           "X-Amz-Target", "AWSCognitoIdentityProviderService.GetTokensFromRefreshToken"),
       ],
       body: JSON.object(["ClientId": .string(Self.client), "RefreshToken": .string(refresh)]).bytes)
-    #expect(browser.sandbox.answer(request).reply.status == 200)
+    expect(browser.sandbox.answer(request).reply.status, equals: 200)
   }
 
   @Test(arguments: [
@@ -100,15 +101,15 @@ struct HostedUITests {
   func aPlaceIsComparedToTheByte(_ uri: String) throws {
     var browser = try Browser()
     let reply = browser.authorize(uri: uri)
-    #expect(reply.status == 400)
-    #expect(reply.header("Location") == nil)
+    expect(reply.status, equals: 400)
+    expect(reply.header("Location") == nil)
   }
 
   @Test func offlineAccessIsNoScopeOfCognito() throws {
     var browser = try Browser()
     for scope in ["openid offline_access", "email"] {
-      #expect(
-        TestProvider.response(browser.authorize(scope: scope))["error"] == "invalid_scope")
+      expect(
+        TestProvider.response(browser.authorize(scope: scope))["error"], equals: "invalid_scope")
     }
   }
 
@@ -118,12 +119,13 @@ struct HostedUITests {
       (Self.uri, "wrong-verifier"), ("http://localhost:8977/", TestProvider.verifier),
     ] {
       let code = try browser.code()
-      #expect(browser.exchange(code, uri: uri, verifier: verifier).oauthError == "invalid_grant")
-      #expect(browser.exchange(code).oauthError == "invalid_grant")
+      expect(
+        browser.exchange(code, uri: uri, verifier: verifier).oauthError, equals: "invalid_grant")
+      expect(browser.exchange(code).oauthError, equals: "invalid_grant")
     }
     let old = try browser.code()
     browser.sandbox.now = browser.sandbox.now.addingTimeInterval(300)
-    #expect(browser.exchange(old).oauthError == "invalid_grant")
+    expect(browser.exchange(old).oauthError, equals: "invalid_grant")
   }
 
   @Test func aRevokedTokenRenewsNothing() throws {
@@ -131,28 +133,28 @@ struct HostedUITests {
     let refresh = try #require(
       browser.exchange(try browser.code()).json?["refresh_token"]?.text)
     let client = ("client_id", Self.client)
-    #expect(browser.post("/oauth2/revoke", [("token", "unknown"), client]).status == 200)
-    #expect(
-      browser.post("/oauth2/revoke", [("token", "a.b.c"), client]).oauthError
-        == "unsupported_token_type")
-    #expect(browser.post("/oauth2/revoke", [("token", refresh), client]).status == 200)
-    #expect(browser.renew(refresh).oauthError == "invalid_grant")
+    expect(browser.post("/oauth2/revoke", [("token", "unknown"), client]).status, equals: 200)
+    expect(
+      browser.post("/oauth2/revoke", [("token", "a.b.c"), client]).oauthError,
+      equals: "unsupported_token_type")
+    expect(browser.post("/oauth2/revoke", [("token", refresh), client]).status, equals: 200)
+    expect(browser.renew(refresh).oauthError, equals: "invalid_grant")
   }
 
   @Test func thereAreNoDeviceCodes() throws {
     var browser = try Browser()
     let grant = ("grant_type", "urn:ietf:params:oauth:grant-type:device_code")
-    #expect(
-      browser.post("/oauth2/token", [grant, ("client_id", Self.client)]).oauthError
-        == "unsupported_grant_type")
+    expect(
+      browser.post("/oauth2/token", [grant, ("client_id", Self.client)]).oauthError,
+      equals: "unsupported_grant_type")
   }
 
   @Test func aSignOutLeadsToRegisteredPlacesAlone() throws {
     var browser = try Browser()
     let logout = "/logout?client_id=\(Self.client)&logout_uri="
-    #expect(browser.sandbox.send("GET", logout + "https://evil.example/").status == 400)
-    #expect(browser.sandbox.send("GET", logout + Self.uri).header("Location") == Self.uri)
-    #expect(browser.authorize().status == 200)
+    expect(browser.sandbox.send("GET", logout + "https://evil.example/").status, equals: 400)
+    expect(browser.sandbox.send("GET", logout + Self.uri).header("Location"), equals: Self.uri)
+    expect(browser.authorize().status, equals: 200)
   }
 
   @Test func thePageWantsThePoolsPassword() throws {
@@ -161,8 +163,8 @@ struct HostedUITests {
     let query =
       "/oauth2/authorize?response_type=code&client_id=\(Self.client)&redirect_uri="
       + formEncoded(Self.uri) + "&scope=openid"
-    #expect(browser.post(query, [("username", "alice"), ("password", "no")]).status == 200)
-    #expect(
-      browser.post(query, [("username", "alice"), ("password", "Sandbox-1")]).status == 302)
+    expect(browser.post(query, [("username", "alice"), ("password", "no")]).status, equals: 200)
+    expect(
+      browser.post(query, [("username", "alice"), ("password", "Sandbox-1")]).status, equals: 302)
   }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -14,18 +15,18 @@ struct NewPasswordTests {
 
   @Test func anInvitedUserSetsAPassword() throws {
     var (pool, reply) = try Self.invited()
-    #expect(reply.challenge == "NEW_PASSWORD_REQUIRED")
-    #expect(reply.parameter("requiredAttributes") == #"["userAttributes.given_name"]"#)
-    #expect(
-      reply.parameter("userAttributes") == #"{"email":"d@e.fr","email_verified":"false"}"#)
+    expect(reply.challenge, equals: "NEW_PASSWORD_REQUIRED")
+    expect(reply.parameter("requiredAttributes"), equals: #"["userAttributes.given_name"]"#)
+    expect(
+      reply.parameter("userAttributes"), equals: #"{"email":"d@e.fr","email_verified":"false"}"#)
     let answer = [
       "USERNAME": "dora", "NEW_PASSWORD": "Dora-own-1", "userAttributes.given_name": "Dora",
     ]
     let done = pool.respond("NEW_PASSWORD_REQUIRED", answer, session: reply.session)
     let claims = try TokenIssuer.claims(in: Tokens(done).id)
-    #expect(claims["given_name"]?.text == "Dora")
-    #expect(try pool.prove("dora", "Dora-own-1").status == 200)
-    #expect(try pool.prove("dora", "Invited-1").cognitoError == ProofTests.refused)
+    expect(claims["given_name"]?.text, equals: "Dora")
+    expect(try pool.prove("dora", "Dora-own-1").status, equals: 200)
+    expect(try pool.prove("dora", "Invited-1").cognitoError, equals: ProofTests.refused)
   }
 
   @Test(arguments: [
@@ -53,20 +54,20 @@ struct NewPasswordTests {
     answer["USERNAME"] = "dora"
     if code == "InvalidPasswordException" { answer["userAttributes.given_name"] = "D" }
     let refused = pool.respond("NEW_PASSWORD_REQUIRED", answer, session: reply.session)
-    #expect(refused.cognitoError.hasPrefix(code) && refused.cognitoError.contains(text))
+    expect(refused.cognitoError.hasPrefix(code) && refused.cognitoError.contains(text))
     let good = [
       "USERNAME": "dora", "NEW_PASSWORD": "Dora-own-1", "userAttributes.given_name": "Dora",
     ]
-    #expect(pool.respond("NEW_PASSWORD_REQUIRED", good, session: reply.session).status == 200)
+    expect(pool.respond("NEW_PASSWORD_REQUIRED", good, session: reply.session).status, equals: 200)
   }
 
   @Test func anInvitationRunsOut() throws {
     var pool = try TestPool()
     try pool.set("dora", ["Password": "Invited-1"])
     pool.test.now += 7 * 86_400
-    #expect(
-      try pool.prove("dora", "Invited-1").cognitoError
-        == "NotAuthorizedException: Temporary password has expired and must be reset by an "
+    expect(
+      try pool.prove("dora", "Invited-1").cognitoError,
+      equals: "NotAuthorizedException: Temporary password has expired and must be reset by an "
         + "administrator.")
   }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -10,23 +11,23 @@ struct PoolAttributeTests {
     let access = try pool.tokens().access
     let change: JSON = [["Name": "email", "Value": "new@example.com"]]
     let reply = pool.call("UpdateUserAttributes", token: access, ["UserAttributes": change])
-    #expect(
-      reply.json?["CodeDeliveryDetailsList"]?.elements?.first?["Destination"] == "n***@e***")
+    expect(
+      reply.json?["CodeDeliveryDetailsList"]?.elements?.first?["Destination"], equals: "n***@e***")
     func value(_ name: String) -> String? {
       pool.call("GetUser", token: access).json?["UserAttributes"]?.elements?
         .first { $0["Name"]?.text == name }?["Value"]?.text
     }
-    #expect(value("email") == "new@example.com" && value("email_verified") == "false")
+    expect(value("email") == "new@example.com" && value("email_verified") == "false")
     func verify(_ code: String) -> HTTPReply {
       pool.call(
         "VerifyUserAttribute", token: access,
         ["AttributeName": "email", "Code": .string(code)])
     }
-    #expect(verify("x").cognitoError == SignUpTests.wrongCode)
+    expect(verify("x").cognitoError, equals: SignUpTests.wrongCode)
     let code = try pool.code()
-    #expect(verify(code).status == 200)
-    #expect(value("email_verified") == "true")
-    #expect(verify(code).cognitoError == SignUpTests.expiredCode)
+    expect(verify(code).status, equals: 200)
+    expect(value("email_verified"), equals: "true")
+    expect(verify(code).cognitoError, equals: SignUpTests.expiredCode)
   }
 
   @Test func anOldAddressStaysUntilTheNewOneIsVerified() throws {
@@ -34,12 +35,12 @@ struct PoolAttributeTests {
     let access = try pool.tokens().access
     let change: JSON = [["Name": "email", "Value": "new@example.com"]]
     _ = pool.call("UpdateUserAttributes", token: access, ["UserAttributes": change])
-    #expect(pool.call("GetUser", token: access).text.contains("alice@example.com"))
+    expect(pool.call("GetUser", token: access).text.contains("alice@example.com"))
     let input: [String: JSON] = [
       "AttributeName": "email", "Code": .string(try pool.code()),
     ]
-    #expect(pool.call("VerifyUserAttribute", token: access, input).status == 200)
-    #expect(pool.call("GetUser", token: access).text.contains("new@example.com"))
+    expect(pool.call("VerifyUserAttribute", token: access, input).status, equals: 200)
+    expect(pool.call("GetUser", token: access).text.contains("new@example.com"))
   }
 
   @Test(arguments: [
@@ -57,7 +58,7 @@ struct PoolAttributeTests {
     let access = try pool.tokens().access
     let change: JSON = [["Name": .string(name), "Value": .string(value)]]
     let reply = pool.call("UpdateUserAttributes", token: access, ["UserAttributes": change])
-    #expect(reply.cognitoError.hasPrefix(error))
+    expect(reply.cognitoError.hasPrefix(error))
   }
 
   @Test func attributesAreSetAndDeleted() throws {
@@ -67,29 +68,30 @@ struct PoolAttributeTests {
     let change: JSON = [
       ["Name": "custom:office", "Value": "Ulm"], ["Name": "name", "Value": .string(long)],
     ]
-    #expect(
-      pool.call("UpdateUserAttributes", token: access, ["UserAttributes": change]).status == 200)
-    #expect(try TokenIssuer.claims(in: pool.tokens().id)["custom:office"]?.text == "Ulm")
-    #expect(
+    expect(
+      pool.call("UpdateUserAttributes", token: access, ["UserAttributes": change]).status,
+      equals: 200)
+    expect(try TokenIssuer.claims(in: pool.tokens().id)["custom:office"]?.text, equals: "Ulm")
+    expect(
       pool.call("DeleteUserAttributes", token: access, ["UserAttributeNames": ["custom:office"]])
-        .status == 200)
-    #expect(try TokenIssuer.claims(in: pool.tokens().id)["custom:office"] == nil)
-    #expect(
+        .status, equals: 200)
+    expect(try TokenIssuer.claims(in: pool.tokens().id)["custom:office"] == nil)
+    expect(
       pool.call("DeleteUserAttributes", token: access, ["UserAttributeNames": ["email"]])
-        .status == 400)
-    #expect(
+        .status, equals: 400)
+    expect(
       pool.call("GetUserAttributeVerificationCode", token: access, ["AttributeName": "email"])
-        .json?["CodeDeliveryDetails"]?["AttributeName"] == "email")
+        .json?["CodeDeliveryDetails"]?["AttributeName"], equals: "email")
   }
 
   @Test func aDeletedUserIsGone() throws {
     var pool = try TestPool()
     let tokens = try pool.tokens()
     let reply = pool.call("DeleteUser", token: tokens.access)
-    #expect(reply.status == 200 && reply.body.isEmpty)
-    #expect(
-      pool.call("GetUser", token: tokens.access).cognitoError
-        == "UserNotFoundException: User does not exist.")
-    #expect(try pool.prove().cognitoError == ProofTests.refused)
+    expect(reply.status == 200 && reply.body.isEmpty)
+    expect(
+      pool.call("GetUser", token: tokens.access).cognitoError,
+      equals: "UserNotFoundException: User does not exist.")
+    expect(try pool.prove().cognitoError, equals: ProofTests.refused)
   }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -45,19 +46,19 @@ struct PoolDeviceTests {
     _ pool: inout TestPool, _ device: (key: String, group: String), _ reply: HTTPReply,
     secret: String = PoolDeviceTests.secret
   ) throws -> HTTPReply {
-    #expect(reply.challenge == "DEVICE_SRP_AUTH")
+    expect(reply.challenge, equals: "DEVICE_SRP_AUTH")
     let proof = SRPClient()
     let start = [
       "USERNAME": "alice", "DEVICE_KEY": device.key, "SRP_A": proof.value.hexadecimalText,
     ]
     let next = pool.respond("DEVICE_SRP_AUTH", start, session: reply.session)
-    #expect(next.challenge == "DEVICE_PASSWORD_VERIFIER")
-    #expect(next.parameter("DEVICE_KEY") == device.key)
+    expect(next.challenge, equals: "DEVICE_PASSWORD_VERIFIER")
+    expect(next.parameter("DEVICE_KEY"), equals: device.key)
     var answer = try proof.answer(
       next, password: secret, domain: device.group, name: device.key, at: pool.test.now)
-    #expect(
-      pool.respond("DEVICE_PASSWORD_VERIFIER", answer, session: next.session).cognitoError
-        == "InvalidParameterException: Missing required parameter DEVICE_KEY")
+    expect(
+      pool.respond("DEVICE_PASSWORD_VERIFIER", answer, session: next.session).cognitoError,
+      equals: "InvalidParameterException: Missing required parameter DEVICE_KEY")
     answer["DEVICE_KEY"] = device.key
     return pool.respond("DEVICE_PASSWORD_VERIFIER", answer, session: next.session)
   }
@@ -66,15 +67,15 @@ struct PoolDeviceTests {
     var pool = try Self.tracking("ALWAYS")
     let tokens = try Self.signIn(&pool)
     let device = try #require(tokens.device)
-    #expect(device.key.hasPrefix("us-east-1_"))
-    #expect(try TokenIssuer.claims(in: tokens.access)["device_key"]?.text == device.key)
+    expect(device.key.hasPrefix("us-east-1_"))
+    expect(try TokenIssuer.claims(in: tokens.access)["device_key"]?.text, equals: device.key)
     let confirmed = pool.call("ConfirmDevice", token: tokens.access, Self.confirmation(device))
-    #expect(confirmed.json?["UserConfirmationNecessary"] == false)
+    expect(confirmed.json?["UserConfirmationNecessary"] == false)
     let reply = try pool.prove("alice", TestPool.password, ["DEVICE_KEY": device.key])
     let again = try Tokens(Self.prove(&pool, device, reply))
-    #expect(again.device == nil)
+    expect(again.device == nil)
     // Without the key it is a new device.
-    #expect(try Self.signIn(&pool).device?.key != device.key)
+    expect(try Self.signIn(&pool).device?.key != device.key)
   }
 
   @Test func aDeviceWithAnotherSecretIsRefused() throws {
@@ -83,11 +84,13 @@ struct PoolDeviceTests {
     let device = try #require(tokens.device)
     _ = pool.call("ConfirmDevice", token: tokens.access, Self.confirmation(device))
     let reply = try pool.prove("alice", TestPool.password, ["DEVICE_KEY": device.key])
-    #expect(
-      try Self.prove(&pool, device, reply, secret: "another").cognitoError == ProofTests.refused)
+    expect(
+      try Self.prove(&pool, device, reply, secret: "another").cognitoError,
+      equals: ProofTests.refused)
     let second = try pool.prove("alice", TestPool.password, ["DEVICE_KEY": device.key])
-    #expect(
-      try Self.prove(&pool, (device.key, "-Another"), second).cognitoError == ProofTests.refused)
+    expect(
+      try Self.prove(&pool, (device.key, "-Another"), second).cognitoError,
+      equals: ProofTests.refused)
   }
 
   @Test func aDeviceIsAskedAfterTheCodeWhereItReplacesNone() throws {
@@ -96,7 +99,7 @@ struct PoolDeviceTests {
     let device = try #require(tokens.device)
     _ = pool.call("ConfirmDevice", token: tokens.access, Self.confirmation(device))
     let reply = try pool.prove("alice", TestPool.password, ["DEVICE_KEY": device.key])
-    #expect(reply.challenge == "SMS_MFA")
+    expect(reply.challenge, equals: "SMS_MFA")
     let answer = [
       "USERNAME": "alice", "SMS_MFA_CODE": try pool.code(), "DEVICE_KEY": device.key,
     ]
@@ -109,16 +112,16 @@ struct PoolDeviceTests {
     let tokens = try Self.signIn(&pool)
     let device = try #require(tokens.device)
     let confirmed = pool.call("ConfirmDevice", token: tokens.access, Self.confirmation(device))
-    #expect(confirmed.json?["UserConfirmationNecessary"] == true)
+    expect(confirmed.json?["UserConfirmationNecessary"] == true)
     let more = ["DEVICE_KEY": device.key]
-    #expect(try pool.prove("alice", TestPool.password, more).challenge == "SMS_MFA")
+    expect(try pool.prove("alice", TestPool.password, more).challenge, equals: "SMS_MFA")
     var status: [String: JSON] = [
       "DeviceKey": .string(device.key), "DeviceRememberedStatus": "perhaps",
     ]
-    #expect(pool.call("UpdateDeviceStatus", token: tokens.access, status).status == 400)
+    expect(pool.call("UpdateDeviceStatus", token: tokens.access, status).status, equals: 400)
     status["DeviceRememberedStatus"] = "remembered"
-    #expect(pool.call("UpdateDeviceStatus", token: tokens.access, status).status == 200)
-    #expect(try pool.prove("alice", TestPool.password, more).challenge == "DEVICE_SRP_AUTH")
+    expect(pool.call("UpdateDeviceStatus", token: tokens.access, status).status, equals: 200)
+    expect(try pool.prove("alice", TestPool.password, more).challenge, equals: "DEVICE_SRP_AUTH")
   }
 
   @Test func aForgottenDeviceDoesNotExist() throws {
@@ -127,18 +130,18 @@ struct PoolDeviceTests {
     let device = try #require(tokens.device)
     _ = pool.call("ConfirmDevice", token: tokens.access, Self.confirmation(device))
     let key: [String: JSON] = ["DeviceKey": .string(device.key)]
-    #expect(
-      pool.call("GetDevice", token: tokens.access, key).json?["Device"]?["DeviceKey"]?.text
-        == device.key)
+    expect(
+      pool.call("GetDevice", token: tokens.access, key).json?["Device"]?["DeviceKey"]?.text,
+      equals: device.key)
     let reply = pool.call("ForgetDevice", token: tokens.access, key)
-    #expect(reply.status == 200 && reply.body.isEmpty)
+    expect(reply.status == 200 && reply.body.isEmpty)
     let unknown = "ResourceNotFoundException: Device does not exist."
-    #expect(pool.call("GetDevice", token: tokens.access, key).cognitoError == unknown)
+    expect(pool.call("GetDevice", token: tokens.access, key).cognitoError, equals: unknown)
     let proof = SRPClient()
     let start = [
       "USERNAME": "alice", "SRP_A": proof.value.hexadecimalText, "DEVICE_KEY": device.key,
     ]
-    #expect(pool.start("USER_SRP_AUTH", start).cognitoError == unknown)
+    expect(pool.start("USER_SRP_AUTH", start).cognitoError, equals: unknown)
   }
 
   /// A user forgets any device of their own, from any of them, and nobody else's.
@@ -156,14 +159,14 @@ struct PoolDeviceTests {
     }
     let unknown = "ResourceNotFoundException: Device does not exist."
     let stranger = devices[1].key.dropLast(4) + (devices[1].key.hasSuffix("0000") ? "1111" : "0000")
-    #expect(forget(String(stranger), with: devices[0].access).cognitoError == unknown)
+    expect(forget(String(stranger), with: devices[0].access).cognitoError, equals: unknown)
     // The other device, and then the one that the token came with.
     for index in [1, 0] {
-      #expect(forget(devices[index].key, with: devices[0].access).status == 200)
+      expect(forget(devices[index].key, with: devices[0].access).status, equals: 200)
     }
     let left = pool.call("ListDevices", token: devices[0].access, [:]).json
-    #expect(left?["Devices"]?.elements?.isEmpty == true)
-    #expect(forget(devices[0].key, with: devices[0].access).cognitoError == unknown)
+    expect(left?["Devices"]?.elements?.isEmpty == true)
+    expect(forget(devices[0].key, with: devices[0].access).cognitoError, equals: unknown)
   }
 
   @Test func tokensAreTiedToTheDevice() throws {
@@ -177,16 +180,16 @@ struct PoolDeviceTests {
       return pool.call("GetTokensFromRefreshToken", input)
     }
     // A device that was not confirmed refreshes nothing.
-    #expect(refresh(device.key).cognitoError == invalid)
+    expect(refresh(device.key).cognitoError, equals: invalid)
     _ = pool.call("ConfirmDevice", token: tokens.access, Self.confirmation(device))
-    #expect(refresh(nil).cognitoError == invalid)
-    #expect(
-      refresh("us-east-1_00000000-0000-4000-8000-000000000000").cognitoError == invalid)
-    #expect(refresh(device.key).status == 200)
+    expect(refresh(nil).cognitoError, equals: invalid)
+    expect(
+      refresh("us-east-1_00000000-0000-4000-8000-000000000000").cognitoError, equals: invalid)
+    expect(refresh(device.key).status, equals: 200)
     let values = ["REFRESH_TOKEN": tokens.refresh]
-    #expect(pool.start("REFRESH_TOKEN_AUTH", values).cognitoError == invalid)
+    expect(pool.start("REFRESH_TOKEN_AUTH", values).cognitoError, equals: invalid)
     let named = values.merging(["DEVICE_KEY": device.key]) { $1 }
-    #expect(pool.start("REFRESH_TOKEN_AUTH", named).status == 200)
+    expect(pool.start("REFRESH_TOKEN_AUTH", named).status, equals: 200)
   }
 
   @Test(arguments: ["Salt", "PasswordVerifier"])
@@ -200,12 +203,12 @@ struct PoolDeviceTests {
       var config = good["DeviceSecretVerifierConfig"]?.members ?? [:]
       config[part] = .string(text)
       input["DeviceSecretVerifierConfig"] = .object(config)
-      #expect(
-        pool.call("ConfirmDevice", token: tokens.access, input).cognitoError
-          == "InvalidParameterException: Invalid device secret verifier config given.")
+      expect(
+        pool.call("ConfirmDevice", token: tokens.access, input).cognitoError,
+        equals: "InvalidParameterException: Invalid device secret verifier config given.")
     }
-    #expect(pool.call("ConfirmDevice", token: tokens.access, good).status == 200)
-    #expect(
+    expect(pool.call("ConfirmDevice", token: tokens.access, good).status, equals: 200)
+    expect(
       pool.call("ConfirmDevice", token: tokens.access, good).cognitoError.hasPrefix(
         "DeviceKeyExistsException"))
   }
@@ -222,12 +225,12 @@ struct PoolDeviceTests {
       keys.insert(device.key)
     }
     let first = pool.call("ListDevices", token: access, ["Limit": 2]).json
-    #expect(first?["Devices"]?.elements?.count == 2)
+    expect(first?["Devices"]?.elements?.count, equals: 2)
     let next: [String: JSON] = ["Limit": 2, "PaginationToken": first?["PaginationToken"] ?? ""]
     let second = pool.call("ListDevices", token: access, next).json
-    #expect(second?["PaginationToken"] == nil)
+    expect(second?["PaginationToken"] == nil)
     let all = (first?["Devices"]?.elements ?? []) + (second?["Devices"]?.elements ?? [])
-    #expect(Set(all.compactMap { $0["DeviceKey"]?.text }) == keys)
-    #expect(pool.call("ListDevices", token: access, ["Limit": 61]).status == 400)
+    expect(Set(all.compactMap { $0["DeviceKey"]?.text }), equals: keys)
+    expect(pool.call("ListDevices", token: access, ["Limit": 61]).status, equals: 400)
   }
 }

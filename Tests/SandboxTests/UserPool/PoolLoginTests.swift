@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -13,13 +14,13 @@ struct PoolLoginTests {
     var pool = try TestPool()
     let token = try pool.tokens().id
     let identity = try #require(id(&pool, token).json?["IdentityId"]?.text)
-    #expect(pool.test.credentials(identity, TestPool.provider, token).status == 200)
+    expect(pool.test.credentials(identity, TestPool.provider, token).status, equals: 200)
     // Another sign-in is the same identity, another user another one.
-    #expect(id(&pool, try pool.tokens().id).json?["IdentityId"]?.text == identity)
+    expect(id(&pool, try pool.tokens().id).json?["IdentityId"]?.text, equals: identity)
     try pool.set("bob", ["Password": "Sandbox-1", "Status": "CONFIRMED"])
     let bob = try pool.tokens("bob").id
-    #expect(id(&pool, bob).json?["IdentityId"]?.text != identity)
-    #expect(
+    expect(id(&pool, bob).json?["IdentityId"]?.text != identity)
+    expect(
       pool.test.credentials(identity, TestPool.provider, bob).cognitoError.contains(
         "Logins don't match."))
   }
@@ -28,26 +29,26 @@ struct PoolLoginTests {
     var pool = try TestPool()
     let tokens = try pool.tokens()
     let start = "NotAuthorizedException: Invalid login token. "
-    #expect(id(&pool, tokens.access).cognitoError == start + "Missing a required claim: aud")
+    expect(id(&pool, tokens.access).cognitoError, equals: start + "Missing a required claim: aud")
     let claims = try TokenIssuer.claims(in: tokens.id)
     let foreign = try TestSandbox.issuer.get().token(claims, algorithm: .rs256)
-    #expect(id(&pool, foreign).cognitoError == start + "Couldn't verify signed token.")
+    expect(id(&pool, foreign).cognitoError, equals: start + "Couldn't verify signed token.")
     var members = claims.members ?? [:]
     members["aud"] = "another"
     let key = try PoolKeys.shared.issuer(TestPool.id, .id)
-    #expect(
-      id(&pool, try key.token(.object(members), algorithm: .rs256)).cognitoError
-        == start + "Incorrect token audience.")
+    expect(
+      id(&pool, try key.token(.object(members), algorithm: .rs256)).cognitoError,
+      equals: start + "Incorrect token audience.")
     members["aud"] = claims["aud"]
     members["token_use"] = "access"
-    #expect(id(&pool, try key.token(.object(members), algorithm: .rs256)).status == 400)
+    expect(id(&pool, try key.token(.object(members), algorithm: .rs256)).status, equals: 400)
     members["iss"] = "https://cognito-idp.us-east-1.amazonaws.com/us-east-1_Other"
-    #expect(
-      id(&pool, try key.token(.object(members), algorithm: .rs256)).cognitoError
-        == start + "Issuer doesn't match providerName")
+    expect(
+      id(&pool, try key.token(.object(members), algorithm: .rs256)).cognitoError,
+      equals: start + "Issuer doesn't match providerName")
     pool.test.now += 3600
     let now = pool.test.now.epochSeconds
-    #expect(id(&pool, tokens.id).cognitoError == start + "Token expired: \(now) >= \(now)")
+    expect(id(&pool, tokens.id).cognitoError, equals: start + "Token expired: \(now) >= \(now)")
   }
 
   @Test func aTokenOfAnotherPoolIsRefused() throws {
@@ -68,13 +69,14 @@ struct PoolLoginTests {
       ])
     let values = ["USERNAME": "alice", "PASSWORD": "Sandbox-1"]
     let token = try Tokens(pool.start("USER_PASSWORD_AUTH", values, client: "otherclient")).id
-    #expect(
-      id(&pool, token).cognitoError
-        == "NotAuthorizedException: Invalid login token. Issuer doesn't match providerName")
+    expect(
+      id(&pool, token).cognitoError,
+      equals: "NotAuthorizedException: Invalid login token. Issuer doesn't match providerName")
     let login = ["cognito-idp.us-east-1.amazonaws.com/" + other: token]
-    #expect(
-      pool.test.cognito("GetId", SocialLoginTests.getID(login)).cognitoError
-        == "NotAuthorizedException: Token is not from a supported provider of this identity pool.")
+    expect(
+      pool.test.cognito("GetId", SocialLoginTests.getID(login)).cognitoError,
+      equals:
+        "NotAuthorizedException: Token is not from a supported provider of this identity pool.")
     let body: JSON = [
       "CognitoIdentityProviders": [
         [
@@ -83,8 +85,8 @@ struct PoolLoginTests {
         ]
       ]
     ]
-    #expect(pool.test.send("POST", "/control/pool", body).status == 200)
-    #expect(pool.test.cognito("GetId", SocialLoginTests.getID(login)).status == 200)
+    expect(pool.test.send("POST", "/control/pool", body).status, equals: 200)
+    expect(pool.test.cognito("GetId", SocialLoginTests.getID(login)).status, equals: 200)
   }
 
   @Test(arguments: [false, true])
@@ -98,16 +100,16 @@ struct PoolLoginTests {
         ]
       ]
     ]
-    #expect(pool.test.send("POST", "/control/pool", body).status == 200)
+    expect(pool.test.send("POST", "/control/pool", body).status, equals: 200)
     let (tokens, deleted) = (try pool.tokens(), try pool.tokens())
-    #expect(id(&pool, tokens.id).status == 200)
+    expect(id(&pool, tokens.id).status, equals: 200)
     _ = pool.call("GlobalSignOut", token: tokens.access)
-    #expect(id(&pool, tokens.id).status == (isAsked ? 400 : 200))
+    expect(id(&pool, tokens.id).status, equals: (isAsked ? 400 : 200))
     let again = try pool.tokens()
-    #expect(id(&pool, again.id).status == 200)
+    expect(id(&pool, again.id).status, equals: 200)
     _ = pool.call("DeleteUser", token: again.access)
-    #expect(id(&pool, again.id).status == (isAsked ? 400 : 200))
-    #expect(id(&pool, deleted.id).status == (isAsked ? 400 : 200))
+    expect(id(&pool, again.id).status, equals: (isAsked ? 400 : 200))
+    expect(id(&pool, deleted.id).status, equals: (isAsked ? 400 : 200))
   }
 
   @Test(arguments: [
@@ -117,12 +119,12 @@ struct PoolLoginTests {
     ("eusc-de-east-1_AbC", "cognito-idp.eusc-de-east-1.amazonaws.eu/eusc-de-east-1_AbC"),
   ])
   func theProviderIsOfTheRegionsPartition(_ id: String, _ provider: String) {
-    #expect(UserPoolName(id: id).provider == provider)
-    #expect(UserPoolName(id: id).isValid)
+    expect(UserPoolName(id: id).provider, equals: provider)
+    expect(UserPoolName(id: id).isValid)
   }
 
   @Test(arguments: ["", "_a", "eu-west-1_", "eu west_a", "eu-west-1_a_b", "eu-west-1_a-b"])
   func anIDOfAnotherFormIsRefused(_ id: String) {
-    #expect(!UserPoolName(id: id).isValid)
+    expect(!UserPoolName(id: id).isValid)
   }
 }

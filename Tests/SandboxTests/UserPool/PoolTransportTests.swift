@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -10,7 +11,7 @@ struct PoolTransportTests {
   @Test func theFormOfARequestIsDemanded() throws {
     var pool = try TestPool()
     let good = TestPool.request("ForgotPassword", Self.input)
-    #expect(pool.test.answer(good).reply.status == 200)
+    expect(pool.test.answer(good).reply.status, equals: 200)
     for change in [
       { (request: inout HTTPRequest) in request.method = "PUT" },
       { $0.headers[0].value = "application/json" },
@@ -20,7 +21,7 @@ struct PoolTransportTests {
     ] as [(inout HTTPRequest) -> Void] {
       var request = good
       change(&request)
-      #expect(pool.test.answer(request).reply.status >= 400)
+      expect(pool.test.answer(request).reply.status >= 400)
     }
   }
 
@@ -38,12 +39,12 @@ struct PoolTransportTests {
   func errorsAreSpeltInEveryWay(_ spelling: String, _ type: String?, _ header: String) throws {
     var pool = try TestPool(["ErrorSpelling": .string(spelling)])
     let reply = pool.start("USER_PASSWORD_AUTH", [:])
-    #expect(reply.status == 400)
-    #expect(reply.json?["__type"]?.text == type)
-    #expect(reply.header("x-amzn-ErrorType") == header)
-    #expect(
-      reply.json?[spelling == "capital" ? "Message" : "message"]?.text
-        == "Missing required parameter USERNAME")
+    expect(reply.status, equals: 400)
+    expect(reply.json?["__type"]?.text, equals: type)
+    expect(reply.header("x-amzn-ErrorType"), equals: header)
+    expect(
+      reply.json?[spelling == "capital" ? "Message" : "message"]?.text,
+      equals: "Missing required parameter USERNAME")
   }
 
   @Test(arguments: [
@@ -62,8 +63,8 @@ struct PoolTransportTests {
   ) throws {
     var pool = try TestPool()
     let reply = pool.call(operation, [member: .string(value)])
-    #expect(reply.cognitoError.hasPrefix("InvalidParameterException: "))
-    #expect(
+    expect(reply.cognitoError.hasPrefix("InvalidParameterException: "))
+    expect(
       reply.cognitoError.contains("alue at '\(place)' failed to satisfy constraint")
         || reply.cognitoError.contains("' at '\(place)' failed to satisfy constraint"))
   }
@@ -72,37 +73,37 @@ struct PoolTransportTests {
     var pool = try TestPool()
     pool.test.plan(["Service": "cognito-idp", "Operation": "GetUser", "Kind": "throttle"])
     let access = try pool.tokens().access
-    #expect(
-      pool.call("GetUser", token: access).cognitoError
-        == "TooManyRequestsException: Rate exceeded")
-    #expect(pool.call("GetUser", token: access).status == 200)
+    expect(
+      pool.call("GetUser", token: access).cognitoError,
+      equals: "TooManyRequestsException: Rate exceeded")
+    expect(pool.call("GetUser", token: access).status, equals: 200)
     pool.test.plan([
       "Service": "cognito-idp", "Kind": "status", "Error": "ForbiddenException", "Status": 403,
       "Message": "Request not allowed due to WAF block.",
     ])
-    #expect(pool.enter().status == 403)
+    expect(pool.enter().status, equals: 403)
     pool.test.plan(["Service": "cognito-idp", "Kind": "expiredToken"])
-    #expect(
-      pool.call("GetUser", token: access).cognitoError
-        == "NotAuthorizedException: Access Token has expired")
+    expect(
+      pool.call("GetUser", token: access).cognitoError,
+      equals: "NotAuthorizedException: Access Token has expired")
     pool.test.plan(["Service": "cognito-idp", "Kind": "dateSkew", "Seconds": 3600])
-    #expect(
-      pool.call("GetUser", token: access).cognitoError
-        == "NotAuthorizedException: Access Token has expired")
+    expect(
+      pool.call("GetUser", token: access).cognitoError,
+      equals: "NotAuthorizedException: Access Token has expired")
     let refused: JSON = ["Service": "cognito-idp", "Kind": "changedIdentity"]
-    #expect(pool.test.send("POST", "/control/fault", refused).status == 400)
+    expect(pool.test.send("POST", "/control/fault", refused).status, equals: 400)
     let stats = pool.test.send("GET", "/control/stats").json
-    #expect(stats?["Calls"]?["cognito-idp.GetUser"] == 4)
+    expect(stats?["Calls"]?["cognito-idp.GetUser"], equals: 4)
   }
 
   @Test func theControlPathMakesAndShowsUsers() throws {
     var pool = try TestPool()
     try pool.set("dora", ["Password": "Invited-1", "Attributes": ["email": "d@e.fr"]])
     let shown = pool.test.send("GET", "/control/user-pool/user?Username=Dora").json
-    #expect(shown?["Status"] == "FORCE_CHANGE_PASSWORD")
-    #expect(shown?["Attributes"]?["email"] == "d@e.fr")
-    #expect(pool.test.send("DELETE", "/control/user-pool/user?Username=dora").status == 200)
-    #expect(pool.test.send("GET", "/control/user-pool/user?Username=dora").status == 404)
+    expect(shown?["Status"], equals: "FORCE_CHANGE_PASSWORD")
+    expect(shown?["Attributes"]?["email"], equals: "d@e.fr")
+    expect(pool.test.send("DELETE", "/control/user-pool/user?Username=dora").status, equals: 200)
+    expect(pool.test.send("GET", "/control/user-pool/user?Username=dora").status, equals: 404)
     for (path, body) in [
       ("", ["UserPool": "nonsense"]), ("", ["Devices": "ALWAYS"]),
       ("/client", ["ClientId": "a-b"]), ("/client", ["ClientId": "a", "ClientSecret": "short"]),
@@ -115,7 +116,7 @@ struct PoolTransportTests {
       ), ("/user", ["Username": "x", "Status": "SOMETHING"]),
       ("/user", ["UserPool": "us-east-1_None", "Username": "x"]), ("/nothing", [:]),
     ] as [(String, JSON)] {
-      #expect(pool.test.send("POST", "/control/user-pool" + path, body).status >= 400)
+      expect(pool.test.send("POST", "/control/user-pool" + path, body).status >= 400)
     }
   }
 
@@ -130,8 +131,8 @@ struct PoolTransportTests {
         """.utf8))
     let sandbox = Sandbox(seed, issuer: try TestSandbox.issuer.get(), randomSeed: 1)
     let pool = try #require(sandbox.state.userPools["eu-west-1_Seed"])
-    #expect(pool.settings.mfa == .on && pool.clients["abc"]?.flows == [.srp])
-    #expect(pool.find("Zoe").map { pool.isPassword("Zoes-own-1", of: $0) } == true)
+    expect(pool.settings.mfa == .on && pool.clients["abc"]?.flows == [.srp])
+    expect(pool.find("Zoe").map { pool.isPassword("Zoes-own-1", of: $0) } == true)
     #expect(throws: ServiceError.self) {
       try SandboxSeed(
         json: Array(

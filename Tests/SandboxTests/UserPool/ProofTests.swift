@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -22,9 +23,9 @@ struct ProofTests {
     // Each sign-in has another shape of the server's number.
     for _ in 0..<SRPExchange.Shape.cycle.count + 1 {
       let tokens = try Tokens(pool.prove())
-      #expect(pool.call("GetUser", token: tokens.access).status == 200)
+      expect(pool.call("GetUser", token: tokens.access).status, equals: 200)
     }
-    #expect(try pool.prove("alice", "Sandbox-2").cognitoError == Self.refused)
+    expect(try pool.prove("alice", "Sandbox-2").cognitoError, equals: Self.refused)
   }
 
   @Test(arguments: ["odd", "short", "topBit"])
@@ -32,7 +33,7 @@ struct ProofTests {
     var pool = try TestPool(["SaltShape": .string(shape)])
     try pool.set(
       "bob", ["Password": "Salt-and-1", "Status": "CONFIRMED", "Attributes": ["email": "b@c.de"]])
-    #expect(try pool.prove("bob", "Salt-and-1").status == 200)
+    expect(try pool.prove("bob", "Salt-and-1").status, equals: 200)
   }
 
   @Test func theParametersAreCognitos() throws {
@@ -40,15 +41,15 @@ struct ProofTests {
     let proof = SRPClient()
     let reply = pool.start(
       "USER_SRP_AUTH", ["USERNAME": "ALICE", "SRP_A": proof.value.hexadecimalText])
-    #expect(reply.challenge == "PASSWORD_VERIFIER")
-    #expect(reply.parameter("USERNAME") == "alice")
-    #expect(reply.parameter("USER_ID_FOR_SRP") == "alice")
-    #expect(reply.session == nil)
+    expect(reply.challenge, equals: "PASSWORD_VERIFIER")
+    expect(reply.parameter("USERNAME"), equals: "alice")
+    expect(reply.parameter("USER_ID_FOR_SRP"), equals: "alice")
+    expect(reply.session == nil)
     let block = try #require(Data(base64Encoded: reply.parameter("SECRET_BLOCK") ?? ""))
-    #expect(block.count > 1024)
+    expect(block.count > 1024)
     for name in ["SALT", "SRP_B"] {
       let text = try #require(reply.parameter(name))
-      #expect(text == text.lowercased() && !text.hasPrefix("0"))
+      expect(text == text.lowercased() && !text.hasPrefix("0"))
     }
   }
 
@@ -57,9 +58,9 @@ struct ProofTests {
     var pool = try TestPool()
     var answer = try Self.challenge(&pool)
     answer[part] = nil
-    #expect(
-      pool.respond("PASSWORD_VERIFIER", answer).cognitoError
-        == "InvalidParameterException: Missing required parameter \(part)")
+    expect(
+      pool.respond("PASSWORD_VERIFIER", answer).cognitoError,
+      equals: "InvalidParameterException: Missing required parameter \(part)")
   }
 
   @Test(arguments: ["PASSWORD_CLAIM_SECRET_BLOCK", "PASSWORD_CLAIM_SIGNATURE"])
@@ -69,14 +70,14 @@ struct ProofTests {
     var text = Array(answer[part] ?? "")
     text[3] = text[3] == "A" ? "B" : "A"
     answer[part] = String(text)
-    #expect(pool.respond("PASSWORD_VERIFIER", answer).cognitoError == Self.refused)
+    expect(pool.respond("PASSWORD_VERIFIER", answer).cognitoError, equals: Self.refused)
   }
 
   @Test func aProofOverAnotherTimeIsRefused() throws {
     var pool = try TestPool()
     var answer = try Self.challenge(&pool)
     answer["TIMESTAMP"] = SRPTimestamp.text(pool.test.now + 1)
-    #expect(pool.respond("PASSWORD_VERIFIER", answer).cognitoError == Self.refused)
+    expect(pool.respond("PASSWORD_VERIFIER", answer).cognitoError, equals: Self.refused)
   }
 
   @Test(arguments: [(-301.0, false), (-300, true), (300, true), (301, false)])
@@ -88,7 +89,7 @@ struct ProofTests {
     let answer = try proof.answer(
       reply, password: TestPool.password, at: pool.test.now.addingTimeInterval(skew))
     let result = pool.respond("PASSWORD_VERIFIER", answer)
-    #expect(isTaken ? result.status == 200 : result.cognitoError == Self.refused)
+    expect(isTaken ? result.status == 200 : result.cognitoError == Self.refused)
   }
 
   @Test(arguments: [
@@ -98,15 +99,15 @@ struct ProofTests {
     "2015-01-03T00:30:09Z", "", "Sat Jan 32 00:30:09 UTC 2015",
   ])
   func aTimestampOfAnotherFormIsRefused(_ text: String) throws {
-    #expect(SRPTimestamp.date(text) == nil)
-    #expect(SRPTimestamp.date("Sat Jan 3 00:30:09 UTC 2015") != nil)
+    expect(SRPTimestamp.date(text) == nil)
+    expect(SRPTimestamp.date("Sat Jan 3 00:30:09 UTC 2015") != nil)
     guard !text.isEmpty else { return }
     var pool = try TestPool()
     var answer = try Self.challenge(&pool)
     answer["TIMESTAMP"] = text
-    #expect(
-      pool.respond("PASSWORD_VERIFIER", answer).cognitoError
-        == "InvalidParameterException: TIMESTAMP format should be EEE MMM d HH:mm:ss z yyyy in "
+    expect(
+      pool.respond("PASSWORD_VERIFIER", answer).cognitoError,
+      equals: "InvalidParameterException: TIMESTAMP format should be EEE MMM d HH:mm:ss z yyyy in "
         + "english")
   }
 
@@ -114,19 +115,19 @@ struct ProofTests {
   func daysOfOneDigitAreTaken(_ day: Int) throws {
     var pool = try TestPool()
     pool.test.now = try #require(Date(iso8601Text: "2024-02-0\(day)T09:09:09Z"))
-    #expect(try pool.prove().status == 200)
+    expect(try pool.prove().status, equals: 200)
   }
 
   @Test func aBlockIsGoodOnce() throws {
     var pool = try TestPool()
     let answer = try Self.challenge(&pool)
-    #expect(pool.respond("PASSWORD_VERIFIER", answer).status == 200)
-    #expect(pool.respond("PASSWORD_VERIFIER", answer).cognitoError == Self.refused)
+    expect(pool.respond("PASSWORD_VERIFIER", answer).status, equals: 200)
+    expect(pool.respond("PASSWORD_VERIFIER", answer).cognitoError, equals: Self.refused)
     var wrong = try Self.challenge(&pool)
     let right = wrong
     wrong["PASSWORD_CLAIM_SIGNATURE"] = "AAAA"
-    #expect(pool.respond("PASSWORD_VERIFIER", wrong).cognitoError == Self.refused)
-    #expect(pool.respond("PASSWORD_VERIFIER", right).cognitoError == Self.refused)
+    expect(pool.respond("PASSWORD_VERIFIER", wrong).cognitoError, equals: Self.refused)
+    expect(pool.respond("PASSWORD_VERIFIER", right).cognitoError, equals: Self.refused)
   }
 
   @Test func aBlockOfAnotherExchangeIsRefused() throws {
@@ -134,7 +135,7 @@ struct ProofTests {
     var one = try Self.challenge(&pool)
     let other = try Self.challenge(&pool)
     one["PASSWORD_CLAIM_SECRET_BLOCK"] = other["PASSWORD_CLAIM_SECRET_BLOCK"]
-    #expect(pool.respond("PASSWORD_VERIFIER", one).cognitoError == Self.refused)
+    expect(pool.respond("PASSWORD_VERIFIER", one).cognitoError, equals: Self.refused)
   }
 
   @Test func aBlockMustBeThatOfItsSession() throws {
@@ -148,20 +149,20 @@ struct ProofTests {
     // The signature is over the right block; only the block that is sent is another one's.
     var answer = try proof.answer(one, password: TestPool.password, at: pool.test.now)
     answer["PASSWORD_CLAIM_SECRET_BLOCK"] = other.parameter("SECRET_BLOCK")
-    #expect(
-      pool.respond("PASSWORD_VERIFIER", answer, session: one.session).cognitoError
-        == Self.refused)
+    expect(
+      pool.respond("PASSWORD_VERIFIER", answer, session: one.session).cognitoError,
+      equals: Self.refused)
     answer["PASSWORD_CLAIM_SECRET_BLOCK"] = one.parameter("SECRET_BLOCK")
-    #expect(
-      pool.respond("PASSWORD_VERIFIER", answer, session: other.session).cognitoError
-        == Self.refused)
+    expect(
+      pool.respond("PASSWORD_VERIFIER", answer, session: other.session).cognitoError,
+      equals: Self.refused)
   }
 
   @Test func aBlockAges() throws {
     var pool = try TestPool()
     let answer = try Self.challenge(&pool)
     pool.test.now += 181
-    #expect(pool.respond("PASSWORD_VERIFIER", answer).cognitoError == Self.refused)
+    expect(pool.respond("PASSWORD_VERIFIER", answer).cognitoError, equals: Self.refused)
   }
 
   @Test func aBlockBelongsToItsUserAndClient() throws {
@@ -169,41 +170,41 @@ struct ProofTests {
     try pool.set("bob", ["Password": "Sandbox-1", "Status": "CONFIRMED"])
     var answer = try Self.challenge(&pool)
     answer["USERNAME"] = "bob"
-    #expect(pool.respond("PASSWORD_VERIFIER", answer).cognitoError == Self.refused)
+    expect(pool.respond("PASSWORD_VERIFIER", answer).cognitoError, equals: Self.refused)
     answer = try Self.challenge(&pool)
     answer["SECRET_HASH"] = AppClient.hash(
       "alice", client: TestPool.secretClient, secret: SandboxSeed.userPoolClientSecret)
-    #expect(
-      pool.respond("PASSWORD_VERIFIER", answer, client: TestPool.secretClient).cognitoError
-        == Self.refused)
+    expect(
+      pool.respond("PASSWORD_VERIFIER", answer, client: TestPool.secretClient).cognitoError,
+      equals: Self.refused)
   }
 
   @Test(arguments: ["", "0", "00", "xyz", SRPGroup.prime.hexadecimalText])
   func aPublicValueThatProvesNothingIsRefused(_ value: String) throws {
     var pool = try TestPool()
     let reply = pool.start("USER_SRP_AUTH", ["USERNAME": "alice", "SRP_A": value])
-    #expect(
-      reply.cognitoError == "InvalidParameterException: SRP_A is not a valid public value.")
-    #expect(
-      pool.start("USER_SRP_AUTH", ["USERNAME": "alice"]).cognitoError
-        == "InvalidParameterException: Missing required parameter SRP_A")
+    expect(
+      reply.cognitoError, equals: "InvalidParameterException: SRP_A is not a valid public value.")
+    expect(
+      pool.start("USER_SRP_AUTH", ["USERNAME": "alice"]).cognitoError,
+      equals: "InvalidParameterException: Missing required parameter SRP_A")
   }
 
   @Test func theLockoutDoubles() throws {
     var pool = try TestPool()
-    for _ in 0..<5 { #expect(pool.enter("alice", "wrong").cognitoError == Self.refused) }
+    for _ in 0..<5 { expect(pool.enter("alice", "wrong").cognitoError, equals: Self.refused) }
     let locked = "NotAuthorizedException: Password attempts exceeded"
-    #expect(pool.enter().cognitoError == locked)
+    expect(pool.enter().cognitoError, equals: locked)
     // What is tried meanwhile does not count.
-    for _ in 0..<5 { #expect(pool.enter("alice", "wrong").cognitoError == locked) }
+    for _ in 0..<5 { expect(pool.enter("alice", "wrong").cognitoError, equals: locked) }
     pool.test.now += 1
-    #expect(pool.enter("alice", "wrong").cognitoError == Self.refused)
+    expect(pool.enter("alice", "wrong").cognitoError, equals: Self.refused)
     pool.test.now += 1
-    #expect(try pool.prove().cognitoError == locked)
+    expect(try pool.prove().cognitoError, equals: locked)
     pool.test.now += 1
-    #expect(pool.enter().status == 200)
+    expect(pool.enter().status, equals: 200)
     // A right password ends it.
-    #expect(pool.enter("alice", "wrong").cognitoError == Self.refused)
-    #expect(pool.enter().status == 200)
+    expect(pool.enter("alice", "wrong").cognitoError, equals: Self.refused)
+    expect(pool.enter().status, equals: 200)
   }
 }

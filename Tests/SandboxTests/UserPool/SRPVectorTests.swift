@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -23,8 +24,8 @@ struct SRPVectorTests {
 
   @Test func theGroupIsCognitos() throws {
     let vectors = try Self.vectors.get()
-    #expect(try number(vectors, "N") == SRPGroup.prime)
-    #expect(try number(vectors, "k") == SRPGroup.multiplier)
+    expect(try number(vectors, "N"), equals: SRPGroup.prime)
+    expect(try number(vectors, "k"), equals: SRPGroup.multiplier)
   }
 
   @Test(arguments: ["srp", "deviceSrp"])
@@ -43,22 +44,22 @@ struct SRPVectorTests {
         domain: domain, name: name, verifier: verifier, clientValue: try number(entry, "A"),
         secret: try number(entry, "b"), secretBlock: entry["secretBlock"]?.text ?? "")
       let label = Comment(rawValue: entry["name"]?.text ?? "")
-      #expect(exchange.serverValue == (try number(entry, "B")), label)
-      #expect(exchange.scrambler == (try number(entry, "u")), label)
-      #expect(exchange.sharedSecret == (try number(entry, "S")), label)
-      #expect(hexadecimal(exchange.signingKey) == entry["hkdfKey"]?.text, label)
+      expect(exchange.serverValue, equals: try number(entry, "B"), label)
+      expect(exchange.scrambler, equals: try number(entry, "u"), label)
+      expect(exchange.sharedSecret, equals: try number(entry, "S"), label)
+      expect(hexadecimal(exchange.signingKey), equals: entry["hkdfKey"]?.text, label)
       let timestamp = entry["timestamp"]?.text ?? ""
-      #expect(exchange.signature(timestamp: timestamp) == entry["signature"]?.text, label)
+      expect(exchange.signature(timestamp: timestamp), equals: entry["signature"]?.text, label)
       checked += 1
     }
-    #expect(checked >= (part == "srp" ? 60 : 8))
+    expect(checked >= (part == "srp" ? 60 : 8))
   }
 
   @Test func everyTimestampIsReadAndWritten() throws {
     for entry in try entries("srp") {
       let date = Date(timeIntervalSince1970: entry["epoch"]?.number ?? 0)
-      #expect(SRPTimestamp.text(date) == entry["timestamp"]?.text)
-      #expect(SRPTimestamp.date(entry["timestamp"]?.text ?? "") == date)
+      expect(SRPTimestamp.text(date), equals: entry["timestamp"]?.text)
+      expect(SRPTimestamp.date(entry["timestamp"]?.text ?? ""), equals: date)
     }
   }
 
@@ -68,9 +69,9 @@ struct SRPVectorTests {
       let made = SRPVerifier(
         identity: identity, password: entry["devicePassword"]?.text ?? "",
         salt: try number(entry, "salt"))
-      #expect(made.verifier == (try number(entry, "verifier")))
-      #expect(base64(made.verifier.padded) == entry["passwordVerifierBase64"]?.text)
-      #expect(base64(made.salt.padded) == entry["saltBase64"]?.text)
+      expect(made.verifier, equals: try number(entry, "verifier"))
+      expect(base64(made.verifier.padded), equals: entry["passwordVerifierBase64"]?.text)
+      expect(base64(made.salt.padded), equals: entry["saltBase64"]?.text)
     }
   }
 
@@ -79,7 +80,7 @@ struct SRPVectorTests {
       let hash = AppClient.hash(
         entry["username"]?.text ?? "", client: entry["clientId"]?.text ?? "",
         secret: entry["clientSecret"]?.text ?? "")
-      #expect(hash == entry["secretHash"]?.text)
+      expect(hash, equals: entry["secretHash"]?.text)
     }
   }
 
@@ -88,14 +89,14 @@ struct SRPVectorTests {
       let text = entry["secret"]?.text ?? ""
       let secret = try #require(Base32.bytes(text))
       let step = (entry["epoch"]?.integer ?? 0) / TimeBasedCode.period
-      #expect(TimeBasedCode.code(secret: secret, step: step) == entry["code"]?.text)
-      #expect(text.hasPrefix(Base32.text(secret)) || Base32.text(secret).hasPrefix(text))
+      expect(TimeBasedCode.code(secret: secret, step: step), equals: entry["code"]?.text)
+      expect(text.hasPrefix(Base32.text(secret)) || Base32.text(secret).hasPrefix(text))
     }
   }
 
   @Test func numbersArePaddedAsTwosComplement() throws {
     for entry in try entries("padding") {
-      #expect(hexadecimal(try number(entry, "hex").padded) == entry["bytes"]?.text)
+      expect(hexadecimal(try number(entry, "hex").padded), equals: entry["bytes"]?.text)
     }
   }
 
@@ -106,13 +107,13 @@ struct SRPVectorTests {
       guard SRPGroup.reduced(value).isZero else { continue }
       var random = SplitMix64(seed: 1)
       let verifier = SRPVerifier(identity: "a", password: "b", salt: Natural([1]))
-      #expect(
+      expect(
         SRPExchange(
           domain: "d", name: "n", verifier: verifier, clientValue: value, shape: .any,
           random: &random) == nil)
       refused += 1
     }
-    #expect(refused == 2)
+    expect(refused, equals: 2)
   }
 
   @Test(arguments: SRPExchange.Shape.allCases)
@@ -125,18 +126,18 @@ struct SRPVectorTests {
         random: &random))
     switch shape {
     case .any: break
-    case .shortB: #expect(exchange.serverValue.bytes.count < 384)
-    case .oddB: #expect(exchange.serverValue.hexadecimalText.count == 767)
-    case .topBitB: #expect(exchange.serverValue.padded.count == 385)
-    case .shortU: #expect(exchange.scrambler.bytes.count < 32)
-    case .topBitU: #expect(exchange.scrambler.padded.count == 33)
-    case .shortS: #expect(exchange.sharedSecret.bytes.count < 384)
-    case .topBitS: #expect(exchange.sharedSecret.padded.count == 385)
+    case .shortB: expect(exchange.serverValue.bytes.count < 384)
+    case .oddB: expect(exchange.serverValue.hexadecimalText.count, equals: 767)
+    case .topBitB: expect(exchange.serverValue.padded.count, equals: 385)
+    case .shortU: expect(exchange.scrambler.bytes.count < 32)
+    case .topBitU: expect(exchange.scrambler.padded.count, equals: 33)
+    case .shortS: expect(exchange.sharedSecret.bytes.count < 384)
+    case .topBitS: expect(exchange.sharedSecret.padded.count, equals: 385)
     }
-    #expect(
-      exchange.serverValue
-        == SRPGroup.multiply(
-          SRPGroup.multiplier, verifier.verifier,
-          adding: SRPGroup.power(SRPGroup.generator, exchange.secret)))
+    expect(
+      exchange.serverValue,
+      equals: SRPGroup.multiply(
+        SRPGroup.multiplier, verifier.verifier,
+        adding: SRPGroup.power(SRPGroup.generator, exchange.secret)))
   }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import SandboxKit
@@ -22,29 +23,29 @@ struct SignUpTests {
   @Test func aUserSignsUpAndIsConfirmed() throws {
     var pool = try TestPool()
     let reply = pool.call("SignUp", Self.signUp("bob", "bob@example.com"))
-    #expect(reply.json?["UserConfirmed"] == false)
-    #expect(reply.json?["CodeDeliveryDetails"]?["Destination"] == "b***@e***")
-    #expect(reply.json?["CodeDeliveryDetails"]?["DeliveryMedium"] == "EMAIL")
-    #expect(
-      try pool.prove("bob", "Bobs-own-1").cognitoError
-        == "UserNotConfirmedException: User is not confirmed.")
-    #expect(try pool.prove("bob", "wrong").cognitoError == ProofTests.refused)
+    expect(reply.json?["UserConfirmed"] == false)
+    expect(reply.json?["CodeDeliveryDetails"]?["Destination"], equals: "b***@e***")
+    expect(reply.json?["CodeDeliveryDetails"]?["DeliveryMedium"], equals: "EMAIL")
+    expect(
+      try pool.prove("bob", "Bobs-own-1").cognitoError,
+      equals: "UserNotConfirmedException: User is not confirmed.")
+    expect(try pool.prove("bob", "wrong").cognitoError, equals: ProofTests.refused)
     let first = try pool.code("bob")
-    #expect(pool.call("ResendConfirmationCode", ["Username": "bob"]).status == 200)
+    expect(pool.call("ResendConfirmationCode", ["Username": "bob"]).status, equals: 200)
     func confirm(_ code: String) -> HTTPReply {
       pool.call("ConfirmSignUp", ["Username": "bob", "ConfirmationCode": .string(code)])
     }
     let second = try pool.code("bob")
-    if first != second { #expect(confirm(first).cognitoError == Self.wrongCode) }
-    #expect(confirm(second).status == 200)
-    #expect(
-      confirm(second).cognitoError
-        == "NotAuthorizedException: User cannot be confirmed. Current status is CONFIRMED")
-    #expect(
-      pool.call("ResendConfirmationCode", ["Username": "bob"]).cognitoError
-        == "InvalidParameterException: User is already confirmed.")
+    if first != second { expect(confirm(first).cognitoError, equals: Self.wrongCode) }
+    expect(confirm(second).status, equals: 200)
+    expect(
+      confirm(second).cognitoError,
+      equals: "NotAuthorizedException: User cannot be confirmed. Current status is CONFIRMED")
+    expect(
+      pool.call("ResendConfirmationCode", ["Username": "bob"]).cognitoError,
+      equals: "InvalidParameterException: User is already confirmed.")
     let tokens = try Tokens(pool.prove("bob", "Bobs-own-1"))
-    #expect(try TokenIssuer.claims(in: tokens.id)["sub"] == reply.json?["UserSub"])
+    expect(try TokenIssuer.claims(in: tokens.id)["sub"], equals: reply.json?["UserSub"])
   }
 
   @Test(
@@ -71,19 +72,19 @@ struct SignUpTests {
     ] as [([String: JSON], String)])
   func aSignUpThatDoesNotFitIsRefused(_ input: [String: JSON], _ error: String) throws {
     var pool = try TestPool()
-    #expect(pool.call("SignUp", input).cognitoError == error)
+    expect(pool.call("SignUp", input).cognitoError, equals: error)
   }
 
   @Test func signUpCanBeClosedOrAutomatic() throws {
     var pool = try TestPool(["SignUp": false])
-    #expect(
-      pool.call("SignUp", Self.signUp("bob", "b@c.de")).cognitoError
-        == "NotAuthorizedException: SignUp is not permitted for this user pool")
+    expect(
+      pool.call("SignUp", Self.signUp("bob", "b@c.de")).cognitoError,
+      equals: "NotAuthorizedException: SignUp is not permitted for this user pool")
     try pool.control("", ["SignUp": true, "ConfirmSignUp": true])
     let reply = pool.call("SignUp", Self.signUp("bob", "b@c.de"))
-    #expect(reply.json?["UserConfirmed"] == true)
-    #expect(reply.json?["CodeDeliveryDetails"] == nil)
-    #expect(try pool.prove("bob", "Bobs-own-1").status == 200)
+    expect(reply.json?["UserConfirmed"] == true)
+    expect(reply.json?["CodeDeliveryDetails"] == nil)
+    expect(try pool.prove("bob", "Bobs-own-1").status, equals: 200)
   }
 
   @Test func aSignUpCodeAgesAndIsTriedFiveTimes() throws {
@@ -94,12 +95,12 @@ struct SignUpTests {
       pool.call("ConfirmSignUp", ["Username": "bob", "ConfirmationCode": .string(code)])
         .cognitoError
     }
-    for _ in 0..<5 { #expect(confirm("x") == Self.wrongCode) }
-    #expect(
-      confirm(code)
-        == "TooManyFailedAttemptsException: Attempt limit exceeded, please try after some time.")
+    for _ in 0..<5 { expect(confirm("x"), equals: Self.wrongCode) }
+    expect(
+      confirm(code),
+      equals: "TooManyFailedAttemptsException: Attempt limit exceeded, please try after some time.")
     pool.test.now += 86_400
-    #expect(confirm(code) == Self.expiredCode)
+    expect(confirm(code), equals: Self.expiredCode)
   }
 
   @Test func addressesAsUserNamesHaveAUUIDBehindThem() throws {
@@ -110,35 +111,35 @@ struct SignUpTests {
     let confirm: [String: JSON] = [
       "Username": "bob@example.com", "ConfirmationCode": .string(code),
     ]
-    #expect(pool.call("ConfirmSignUp", confirm).status == 200)
+    expect(pool.call("ConfirmSignUp", confirm).status, equals: 200)
     let tokens = try Tokens(pool.prove("BOB@example.com", "Bobs-own-1"))
     let claims = try TokenIssuer.claims(in: tokens.id)
-    #expect(claims["cognito:username"]?.text == sub && claims["sub"]?.text == sub)
-    #expect(
-      pool.call("SignUp", Self.signUp("bob@example.com", "bob@example.com")).cognitoError
-        == "UsernameExistsException: User already exists")
-    #expect(
-      pool.call("SignUp", Self.signUp("bob", "c@d.ef")).cognitoError
-        == "InvalidParameterException: Username should be an email.")
+    expect(claims["cognito:username"]?.text == sub && claims["sub"]?.text == sub)
+    expect(
+      pool.call("SignUp", Self.signUp("bob@example.com", "bob@example.com")).cognitoError,
+      equals: "UsernameExistsException: User already exists")
+    expect(
+      pool.call("SignUp", Self.signUp("bob", "c@d.ef")).cognitoError,
+      equals: "InvalidParameterException: Username should be an email.")
   }
 
   @Test func anAliasBelongsToOneUser() throws {
     var pool = try TestPool(["AliasAttributes": ["email"]])
-    #expect(try pool.prove("Alice@example.com").status == 200)
+    expect(try pool.prove("Alice@example.com").status, equals: 200)
     _ = pool.call("SignUp", Self.signUp("bob", "alice@example.com"))
     var confirm: [String: JSON] = [
       "Username": "bob", "ConfirmationCode": .string(try pool.code("bob")),
     ]
-    #expect(
-      pool.call("ConfirmSignUp", confirm).cognitoError
-        == "AliasExistsException: An account with the email already exists.")
-    #expect(pool.call("ResendConfirmationCode", ["Username": "bob"]).status == 200)
+    expect(
+      pool.call("ConfirmSignUp", confirm).cognitoError,
+      equals: "AliasExistsException: An account with the email already exists.")
+    expect(pool.call("ResendConfirmationCode", ["Username": "bob"]).status, equals: 200)
     confirm["ConfirmationCode"] = .string(try pool.code("bob"))
     confirm["ForceAliasCreation"] = true
-    #expect(pool.call("ConfirmSignUp", confirm).status == 200)
-    #expect(try pool.prove("alice@example.com").cognitoError == ProofTests.refused)
-    #expect(try pool.prove("alice@example.com", "Bobs-own-1").status == 200)
-    #expect(
+    expect(pool.call("ConfirmSignUp", confirm).status, equals: 200)
+    expect(try pool.prove("alice@example.com").cognitoError, equals: ProofTests.refused)
+    expect(try pool.prove("alice@example.com", "Bobs-own-1").status, equals: 200)
+    expect(
       pool.call("SignUp", Self.signUp("x@y.zz", "x@y.zz")).cognitoError.contains(
         "cannot be of email format"))
   }
@@ -152,15 +153,15 @@ struct SignUpTests {
     input["Session"] = signed.json?["Session"]
     let confirmed = pool.call("ConfirmSignUp", input)
     let values = ["USERNAME": "bob"]
-    #expect(
-      pool.start("USER_AUTH", values, session: signed.session).cognitoError
-        == ChallengeTests.used)
-    #expect(
-      pool.start("USER_AUTH", ["USERNAME": "alice"], session: confirmed.session).cognitoError
-        == ChallengeTests.foreign)
+    expect(
+      pool.start("USER_AUTH", values, session: signed.session).cognitoError,
+      equals: ChallengeTests.used)
+    expect(
+      pool.start("USER_AUTH", ["USERNAME": "alice"], session: confirmed.session).cognitoError,
+      equals: ChallengeTests.foreign)
     _ = try Tokens(pool.start("USER_AUTH", values, session: confirmed.session))
-    #expect(
-      pool.start("USER_AUTH", values, session: confirmed.session).cognitoError
-        == ChallengeTests.used)
+    expect(
+      pool.start("USER_AUTH", values, session: confirmed.session).cognitoError,
+      equals: ChallengeTests.used)
   }
 }
