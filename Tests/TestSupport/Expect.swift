@@ -2,8 +2,8 @@ import Foundation
 package import Testing
 
 // `#expect` as functions. The compiler checks the macro's argument, expands the macro and checks the
-// result again: with 9,000 of them two fifths of the time that the tests took to build. See
-// docs/decisions.md. `#require` and `#expect(throws:)` stay as they are.
+// result again, which was more than a third of the time that the tests took to build: docs/decisions.md.
+// `#require` and `#expect(throws:)` stay as they are.
 
 /// Expects a condition, and quotes its line otherwise. Where two values are compared say
 /// `expect(_:equals:)`, which shows them.
