@@ -75,8 +75,7 @@ release: $(BINARIES) ## build for use: static Swift, stripped, into build/bin
 # A folder of its own, so that a build for debugging can run beside it.
 RELEASE := build/release
 # credctl becomes a static executable by its settings in Package.swift.
-# What is shipped is stripped.
-BUILD_RELEASE := swift build --configuration release -debug-info-format none --scratch-path $(RELEASE)
+BUILD_RELEASE := scripts/build --configuration release --scratch-path $(RELEASE)
 
 $(BINARIES) &: $(SOURCES)
 	$(need_swift)
