@@ -1,2 +1,2 @@
-// What is shipped, as one target: `swift build --target Programs` builds and links the three
+// What is shipped, as one target: `scripts/build --target Programs` builds and links the three
 // programs, and neither simulation nor fuzzing nor tests.

@@ -12,14 +12,37 @@ struct ExpectTests {
   }
 
   @Test func anotherValueIsAnIssueAndIsShown() {
-    isAnIssue("1 instead of 2") { expect(1, equals: 2) }
-    isAnIssue(#""a\n" instead of "b": why"#) { expect("a\n", equals: "b", "why") }
-    isAnIssue(#"nil instead of Optional("b")"#) { expect(String?.none, equals: "b") }
+    isAnIssue("1 instead of 2: expect(1, equals: 2)") {
+      expect(1, equals: 2)
+    }
+    isAnIssue(#""a\n" instead of "b": expect("a\n", equals: "b", "why"): why"#) {
+      expect("a\n", equals: "b", "why")
+    }
+    isAnIssue(#"nil instead of Optional("b"): expect(String?.none, equals: "b")"#) {
+      expect(String?.none, equals: "b")
+    }
   }
 
-  @Test func anUnmetConditionIsAnIssueAndItsLineIsQuoted() {
+  @Test func anUnmetConditionIsAnIssueAndIsQuoted() {
     isAnIssue(#"not so: expect("abc".isEmpty, "why"): why"#) {
       expect("abc".isEmpty, "why")
+    }
+    isAnIssue("not so: expect( [1, 2, 3, 4, 5, 6, 7, 8, 9].map { $0 * 2 }.contains { $0 > 20 })") {
+      expect(
+        [1, 2, 3, 4, 5, 6, 7, 8, 9].map { $0 * 2 }.contains { $0 > 20 })
+    }
+  }
+
+  @Test func anExpectationOfAHelperIsQuotedAtItsCallersPlace() {
+    func isEmpty(_ text: String, _ location: SourceLocation = #_sourceLocation) {
+      expect(text.isEmpty, sourceLocation: location)
+    }
+    let here = #_sourceLocation
+    withKnownIssue {
+      isEmpty("abc")
+    } matching: { issue in
+      issue.sourceLocation?.line == here.line + 2
+        && issue.comments == ["not so: expect(text.isEmpty, sourceLocation: location)"]
     }
   }
 

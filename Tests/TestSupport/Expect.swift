@@ -2,39 +2,46 @@ import Foundation
 package import Testing
 
 // `#expect` as functions. The compiler checks the macro's argument, expands the macro and checks the
-// result again, which was more than a third of the time that the tests took to build: docs/decisions.md.
-// `#require` and `#expect(throws:)` stay as they are.
+// result again: docs/decisions.md has figures. `#require` and `#expect(throws:)` stay as they are.
+//
+// A helper that expects for its caller passes the caller's `sourceLocation`. What is quoted is the
+// helper's own expectation all the same, so that one of several is told from the others.
 
-/// Expects a condition, and quotes its line otherwise. Where two values are compared say
-/// `expect(_:equals:)`, which shows them.
+/// Expects a condition. Where two values are compared say `expect(_:equals:)`, which shows them.
 package func expect(
   _ isMet: Bool, _ comment: @autoclosure () -> Comment? = nil, file: String = #filePath,
-  sourceLocation: SourceLocation = #_sourceLocation
+  line: Int = #line, sourceLocation: SourceLocation = #_sourceLocation
 ) {
   guard !isMet else { return }
-  record("not so: \(line(sourceLocation.line, of: file))", comment(), sourceLocation)
+  record("not so", source(at: line, of: file), comment(), sourceLocation)
 }
 
 /// Expects a value, and shows what it is otherwise.
 package func expect<Value: Equatable>(
   _ actual: Value, equals expected: Value, _ comment: @autoclosure () -> Comment? = nil,
-  sourceLocation: SourceLocation = #_sourceLocation
+  file: String = #filePath, line: Int = #line, sourceLocation: SourceLocation = #_sourceLocation
 ) {
   guard actual != expected else { return }
-  record("\(shown(actual)) instead of \(shown(expected))", comment(), sourceLocation)
+  // As they stand in code: a text in quotes, with its line feeds visible.
+  let values = "\(String(reflecting: actual)) instead of \(String(reflecting: expected))"
+  record(values, source(at: line, of: file), comment(), sourceLocation)
 }
 
-private func record(_ what: String, _ comment: Comment?, _ location: SourceLocation) {
-  let comment = comment.map { "\(what): \($0.rawValue)" } ?? what
-  Issue.record(Comment(rawValue: comment), sourceLocation: location)
+private func record(
+  _ what: String, _ source: String, _ comment: Comment?, _ location: SourceLocation
+) {
+  let parts = [what, source] + (comment.map { [$0.rawValue] } ?? [])
+  Issue.record(Comment(rawValue: parts.joined(separator: ": ")), sourceLocation: location)
 }
 
-/// As it stands in code: a text in quotes, with its line feeds visible.
-private func shown<Value>(_ value: Value) -> String { String(reflecting: value) }
-
-private func line(_ number: Int, of file: String) -> String {
+/// The expectation in its file: the line, and those below that are indented further.
+private func source(at number: Int, of file: String) -> String {
   let lines = (try? String(contentsOfFile: file, encoding: .utf8))?
     .split(separator: "\n", omittingEmptySubsequences: false)
-  guard let lines, lines.indices.contains(number - 1) else { return "line \(number)" }
-  return lines[number - 1].trimmingCharacters(in: .whitespaces)
+  guard let lines, lines.indices.contains(number - 1) else { return "\(file):\(number)" }
+  let below = lines[number...].prefix { indentation($0) > indentation(lines[number - 1]) }
+  return ([lines[number - 1]] + below).map { $0.trimmingCharacters(in: .whitespaces) }
+    .joined(separator: " ")
 }
+
+private func indentation(_ line: Substring) -> Int { line.prefix { $0 == " " }.count }
