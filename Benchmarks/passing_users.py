@@ -35,7 +35,7 @@ def measure(run):
         return {}
     bench, programs = run.bench, run.programs
     base_url = servers.start_sandbox(bench, programs, "passing-sandbox")
-    workbench.lower_priority(bench.processes[-1].pid, many_sessions.NICENESS)
+    many_sessions.lower_priority_of_sandbox(run)
     configuration = servers.configuration(base_url, **many_sessions.LIMITS)
     configuration += f"\n[profile {LOCKED}]\nidentity_pool_id = {servers.POOL}\n"
     few = servers.start_configured(bench, programs, configuration, "passing-few")

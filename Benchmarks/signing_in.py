@@ -34,8 +34,7 @@ def measure(run):
         return {}
     bench, programs, options = run.bench, run.programs, run.options
     base_url = servers.start_sandbox(bench, programs, "pool-sandbox")
-    if not options.quick:  # it may run beside builds then, and credd waits 10 s for each answer
-        workbench.lower_priority(bench.processes[-1].pid, many_sessions.NICENESS)
+    many_sessions.lower_priority_of_sandbox(run)
     credd = servers.start_configured(bench, programs, configuration(base_url), "pool-credd")
     sign_in_all(credd, 2)  # libraries are loaded, connections made
     costs, pauses, powers = [], [], []
