@@ -12,10 +12,19 @@ package struct SecretSearch {
     let tooMany: Int
   }
 
+  /// Where a run of four bytes stands, in which form.
+  private struct Place {
+    let form: Int
+    let start: Int
+    /// The index of another place with the same bytes.
+    let other: Int?
+  }
+
   private let forms: [Form]
-  /// Where each run of four bytes stands, in which form. Eight in a row hold four at an even four,
-  /// wherever they are: memory is looked through word by word.
-  private let places: [UInt32: [(form: Int, start: Int)]]
+  private let places: [Place]
+  /// One place of each run of four bytes. Eight in a row hold four at an even four, wherever they are:
+  /// memory is looked through word by word.
+  private let placeOf: [UInt32: Int]
   /// For most words one look at this is all: whether its lowest 16 bits occur.
   private let isPossible: [Bool]
 
@@ -32,16 +41,20 @@ package struct SecretSearch {
             tooMany: encoding.length(of: MemoryScan.tooMany)))
       }
     }
-    var places: [UInt32: [(form: Int, start: Int)]] = [:]
+    var places: [Place] = []
+    var placeOf: [UInt32: Int] = [:]
     var isPossible = [Bool](repeating: false, count: 1 << 16)
     for (index, form) in forms.enumerated() {
       for start in form.bytes.indices.dropLast(3) {
-        let word = form.bytes[start..<start + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) }
-        places[word, default: []].append((index, start))
+        let word =
+          UInt32(form.bytes[start]) | UInt32(form.bytes[start + 1]) << 8
+          | UInt32(form.bytes[start + 2]) << 16 | UInt32(form.bytes[start + 3]) << 24
+        let other = placeOf.updateValue(places.count, forKey: word)
+        places.append(Place(form: index, start: start, other: other))
         isPossible[Int(word & 0xFFFF)] = true
       }
     }
-    (self.forms, self.places, self.isPossible) = (forms, places, isPossible)
+    (self.forms, self.places, self.placeOf, self.isPossible) = (forms, places, placeOf, isPossible)
   }
 
   /// The longest part of each that is there, in words.
@@ -53,16 +66,19 @@ package struct SecretSearch {
         var index = 0
         while index < words.count {
           let word = unsafe UInt32(littleEndian: words[index])
-          if word != 0, unsafe isPossible[Int(word & 0xFFFF)], let places = places[word] {
+          if word != 0, unsafe isPossible[Int(word & 0xFFFF)], var other = placeOf[word] {
             var next = index
-            for (number, place) in places {
-              let form = forms[number]
-              let run = unsafe Self.run(of: form, at: place, as: index * 4, in: bytes)
-              if run.count > longest[number].count, !Self.isKnown(run, of: form) {
-                longest[number] = run
+            while true {
+              let place = places[other]
+              let form = forms[place.form]
+              let run = unsafe Self.run(of: form, at: place.start, as: index * 4, in: bytes)
+              if run.count > longest[place.form].count, !Self.isKnown(run, of: form) {
+                longest[place.form] = run
               }
               // What a long run holds needs no look of its own.
-              next = max(next, index + (run.upperBound - place) / 4 - 1)
+              next = max(next, index + (run.upperBound - place.start) / 4 - 1)
+              guard let another = place.other else { break }
+              other = another
             }
             index = next
           }
@@ -143,22 +159,24 @@ private enum SecretEncoding: CaseIterable {
     case .base64: Self.base64(text)
     case .base64After1: Self.base64(text.dropFirst())
     case .base64After2: Self.base64(text.dropFirst(2))
-    case .hexadecimal: text.flatMap { Self.digits($0, "0123456789abcdef") }
-    case .upperHexadecimal: text.flatMap { Self.digits($0, "0123456789ABCDEF") }
+    case .hexadecimal: text.flatMap { Self.digits($0, Self.lower) }
+    case .upperHexadecimal: text.flatMap { Self.digits($0, Self.upper) }
     case .percent:
       text.flatMap { byte in
         let isPlain =
           UnicodeScalar(byte).properties.isAlphabetic && byte < 0x80
           || (0x30...0x39).contains(byte) || "-._~".utf8.contains(byte)
-        return isPlain ? [byte] : [0x25] + Self.digits(byte, "0123456789ABCDEF")
+        return isPlain ? [byte] : [0x25] + Self.digits(byte, Self.upper)
       }
     case .json: text.flatMap { $0 == 0x2F || $0 == 0x22 || $0 == 0x5C ? [0x5C, $0] : [$0] }
     }
   }
 
-  private static func digits(_ byte: UInt8, _ digits: String) -> [UInt8] {
-    let digits = Array(digits.utf8)
-    return [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+  private static let lower = Array("0123456789abcdef".utf8)
+  private static let upper = Array("0123456789ABCDEF".utf8)
+
+  private static func digits(_ byte: UInt8, _ digits: [UInt8]) -> [UInt8] {
+    [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
   }
 
   /// Whole groups of three bytes: what comes after decides how the rest is written.

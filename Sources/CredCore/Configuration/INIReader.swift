@@ -171,7 +171,8 @@ extension INIReader {
     var isQuoted = false
     var isEscaped = false
     var followsBlank = true
-    for (index, byte) in zip(value.indices, value) {
+    for index in value.indices {
+      let byte = value[index]
       if isEscaped {
         isEscaped = false
       } else if isQuoted {

@@ -77,13 +77,12 @@ extension SnapshotReader.Field {
 }
 
 extension FixedWidthInteger {
-  /// Nil unless the bytes are exactly as many as the integer's.
-  init?(littleEndian bytes: some Collection<UInt8>) {
+  /// Nil unless the bytes are exactly as many as the integer's, of 64 bits at most.
+  init?(littleEndian bytes: ArraySlice<UInt8>) {
     guard bytes.count * 8 == Self.bitWidth else { return nil }
-    self = 0
-    for (index, byte) in bytes.enumerated() {
-      self |= Self(truncatingIfNeeded: byte) << (8 * index)
-    }
+    var value: UInt64 = 0
+    for byte in bytes.reversed() { value = value << 8 | UInt64(byte) }
+    self.init(truncatingIfNeeded: value)
   }
 }
 

@@ -11,7 +11,12 @@ enum StoredSession {
       snapshot: try snapshot(secret, profile))
   }
 
-  static func profile() throws -> Profile {
+  static func profile() throws -> Profile { try read.get() }
+
+  /// Read once: thousands of records have it.
+  private static let read = Result { try readProfile() }
+
+  private static func readProfile() throws -> Profile {
     let text = "[profile p]\nidentity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555\n"
     let reading = Configuration.read(
       [ConfigurationSource(name: "credd.conf", bytes: Array(text.utf8))], environment: { _ in nil })

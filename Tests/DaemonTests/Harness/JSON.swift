@@ -19,18 +19,19 @@ enum JSON: Decodable, Equatable {
 
   init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
-    if value.decodeNil() {
+    // Most values are texts: each attempt that fails throws, and Swift Testing notes where.
+    if let string = try? value.decode(String.self) {
+      self = .string(string)
+    } else if value.decodeNil() {
       self = .null
-    } else if let bool = try? value.decode(Bool.self) {
-      self = .bool(bool)
+    } else if let object = try? value.decode([String: JSON].self) {
+      self = .object(object)
     } else if let number = try? value.decode(Double.self) {
       self = .number(number)
-    } else if let string = try? value.decode(String.self) {
-      self = .string(string)
-    } else if let array = try? value.decode([JSON].self) {
-      self = .array(array)
+    } else if let bool = try? value.decode(Bool.self) {
+      self = .bool(bool)
     } else {
-      self = .object(try value.decode([String: JSON].self))
+      self = .array(try value.decode([JSON].self))
     }
   }
 
