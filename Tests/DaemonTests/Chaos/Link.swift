@@ -20,28 +20,15 @@ struct Link {
     .map { $0 + "/systemd-socket-proxyd" }
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-  /// Whether the kernel can delay and lose packets by `tc netem`, tried in a namespace of its own.
-  static let hasNetem: Bool = {
-    guard canBe, let unshare = Programs.installed("unshare"), let tc = Programs.installed("tc")
-    else { return false }
-    let (trial, errors) = (Process(), Pipe())
-    trial.executableURL = URL(filePath: unshare)
-    trial.arguments = ["-n", tc, "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
-    trial.standardError = errors
-    guard (try? trial.run()) != nil else { return true }
-    let text = String(
-      decoding: (try? errors.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
-    trial.waitUntilExit()
-    // Any other trouble is the test's to show.
-    return !text.contains("qdisc kind is unknown")
-  }()
-
   private let near: ChildProcess
   let far: ChildProcess
+  /// The cable where it can be told to be bad. Otherwise it is the kernel's.
+  let cable: ChildProcess?
   /// What is `/etc/hosts` for the near side.
   private let hosts: String
 
-  init(to unixSocket: String) throws {
+  /// - Parameter isDisorderly: whether the cable can lose and disorder packets.
+  init(to unixSocket: String, isDisorderly: Bool = false) throws {
     let stage = try Stage.current()
     hosts = stage.newFile("hosts")
     let resolver = stage.newFile("resolv.conf")
@@ -66,14 +53,30 @@ struct Link {
           && String(contentsOfFile: "/proc/\(process.pid)/comm", encoding: .utf8).hasPrefix(name)
       }
     }
-    try lay()
+    cable = isDisorderly ? try Self.disorderlyCable(near, far) : nil
+    if cable == nil {
+      try onNearSide(
+        "ip", "link", "add", "near", "type", "veth", "peer", "name", "far", "netns",
+        String(far.pid))
+    }
+    try configure()
     try nameIsKnown(true)
   }
 
-  private func lay() throws {
-    try onNearSide(
-      "ip", "link", "add", "near", "type", "veth", "peer", "name", "far", "netns",
-      String(far.pid))
+  private static func disorderlyCable(
+    _ near: ChildProcess, _ far: ChildProcess
+  ) throws -> ChildProcess {
+    let python = try #require(Programs.installed("python3"))
+    let script = Repository.root.appending(path: "Tests/Lines/disorder.py").path
+    let cable = try ChildProcess([python, script, String(near.pid), String(far.pid)])
+    try Deadline.usual.wait(for: "the cable") {
+      if let status = cable.status { throw Overdue("it ended with \(status): \(cable.errors)") }
+      return cable.output == "laid\n"
+    }
+    return cable
+  }
+
+  private func configure() throws {
     try onNearSide("ip", "addr", "add", "10.77.0.1/30", "dev", "near")
     try onNearSide("ip", "link", "set", "near", "up")
     try onFarSide("ip", "addr", "add", "10.77.0.2/30", "dev", "far")

@@ -9,10 +9,10 @@ import Testing
 struct LinkTests {
   /// - Parameter url: how credd calls what is behind the link.
   private func host(
-    _ url: String = Link.url, managed: Bool = false
+    _ url: String = Link.url, managed: Bool = false, isDisorderly: Bool = false
   ) throws -> (TestHost, Link) {
     let path = try Stage.current().newFile("sandbox")
-    let link = try Link(to: path)
+    let link = try Link(to: path, isDisorderly: isDisorderly)
     let host = try TestHost(
       sandbox: ["--unix-socket", path], under: try link.prefix, managed: managed
     ) {
@@ -90,21 +90,25 @@ struct LinkTests {
       ]),
   ]
 
-  private static let disorder = Conditions(
-    name: "delay, loss, disorder",
-    commands: ["tc qdisc add dev far root netem delay 100ms 80ms loss 20% reorder 20%"])
-
-  @Test(.enabled(if: Link.hasNetem, "this kernel was built without netem"))
-  func disorderlyLine() throws {
-    try badLine(Self.disorder)
-  }
-
-  /// However bad, callers get credentials or a reason, and in time; then all is well.
   @Test(arguments: badConditions)
   func badLine(_ conditions: Conditions) throws {
     let (host, link) = try host()
+    try endure(host, link) {
+      for command in conditions.commands { try link.onFarSide(split: command) }
+    }
+  }
+
+  /// A fifth of the packets is lost, the others come after 20 to 180 ms.
+  @Test(.enabled(if: PythonScript.canRun, "takes python3"))
+  func disorderlyLine() throws {
+    let (host, link) = try host(isDisorderly: true)
+    try endure(host, link) { link.cable?.send(SIGUSR1) }
+  }
+
+  /// However bad, callers get credentials or a reason, and in time; then all is well.
+  private func endure(_ host: TestHost, _ link: Link, begin: () throws -> Void) throws {
     let first = try host.credentials("warm0")
-    for command in conditions.commands { try link.onFarSide(split: command) }
+    try begin()
     var refusals = 0
     for round in 0..<3 {
       let callers = try (0..<6).map { number in
@@ -126,8 +130,8 @@ struct LinkTests {
       expect(asked.duration(to: .now) < .seconds(10))
     }
     // The line was bad: packets fell to a rule, or callers had to go without.
-    expect(try refusals > 0 || link.droppedPackets > 0)
-    try link.clearConditions()
+    let dropped = try link.clearConditions()
+    expect(refusals > 0 || dropped > 0)
     let start = ContinuousClock.now
     for number in 0..<6 { _ = try host.credentials("cold\(number)") }
     expect(start.duration(to: .now) < OutageStory.bound)
@@ -175,9 +179,26 @@ extension Link {
     }
   }
 
-  /// Takes away whatever was done to the far side.
-  fileprivate func clearConditions() throws {
+  /// Takes away whatever was done to the line. Returns how many packets that has cost.
+  fileprivate func clearConditions() throws -> Int {
+    if let cable { return try recover(cable) }
+    let dropped = try droppedPackets
     if Programs.installed("nft") != nil { try onFarSide("nft", "flush", "ruleset") }
     _ = try? onFarSide("tc", "qdisc", "del", "dev", "far", "root")
+    return dropped
+  }
+
+  private func recover(_ cable: ChildProcess) throws -> Int {
+    cable.send(SIGUSR2)
+    var toll: (lost: Int, overtaken: Int)?
+    try Deadline.usual.wait(for: "the cable's toll") {
+      toll = cable.output.firstMatch(of: /(\d+) lost, (\d+) overtaken\n/).flatMap {
+        guard let lost = Int($0.1), let overtaken = Int($0.2) else { return nil }
+        return (lost, overtaken)
+      }
+      return toll != nil
+    }
+    expect(toll?.overtaken ?? 0 > 0)
+    return toll?.lost ?? 0
   }
 }
