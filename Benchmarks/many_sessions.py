@@ -65,8 +65,8 @@ def measure(run):
 
 
 def lower_priority_of_sandbox(run):
-    """For the process that started last. Not with --quick: that may run beside builds, which would
-    leave a sandbox of lower priority less than credd's deadlines ask for."""
+    """For the process that started last. Not with --quick: builds may run beside it, and a sandbox of
+    lower priority would then answer too late for credd."""
     if not run.options.quick:
         workbench.lower_priority(run.bench.processes[-1].pid, NICENESS)
 

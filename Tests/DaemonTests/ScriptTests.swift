@@ -10,7 +10,7 @@ struct ScriptTests {
     x Test passes() passed after 0.1 seconds.
     x Test needsRoot() skipped: "takes root, which can be other users"
     x Test "the kernel is asked" skipped: "takes nc(1)"
-    x Test needsNetem() skipped: "this kernel was built without netem"
+    x Test needsAppArmor() skipped: "this kernel has no AppArmor"
     x Test needsQuadlet() skipped: "this podman has no generator"
     x Test run with 5 tests in 1 suite passed after 0.1 seconds.
 

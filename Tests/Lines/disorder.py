@@ -9,6 +9,7 @@ The kernel's netem does the same, but many kernels are built without it.
 """
 
 import ctypes
+import errno
 import fcntl
 import heapq
 import os
@@ -40,7 +41,7 @@ class Cable:
         self.lost = self.overtaken = 0
 
     def worsen(self, *_):
-        self.is_bad = True
+        self.is_bad, self.lost, self.overtaken = True, 0, 0
 
     def recover(self, *_):
         self.is_bad = False
@@ -70,8 +71,9 @@ class Cable:
         self.last_sent[end] = max(number, self.last_sent[end])
         try:
             os.write(end, packet)
-        except OSError:  # that end is down
-            self.lost += 1
+        except OSError as error:
+            if error.errno != errno.EIO:  # that end is down
+                raise
 
 
 def open_end(pid, name):

@@ -34,14 +34,17 @@ private func record(
   Issue.record(Comment(rawValue: parts.joined(separator: ": ")), sourceLocation: location)
 }
 
-/// The expectation in its file: the line, and those below that are indented further.
+/// The expectation in its file: the line, and a few of those below that are indented further. A text of
+/// many lines is left out.
 private func source(at number: Int, of file: String) -> String {
   let lines = (try? String(contentsOfFile: file, encoding: .utf8))?
     .split(separator: "\n", omittingEmptySubsequences: false)
   guard let lines, lines.indices.contains(number - 1) else { return "\(file):\(number)" }
-  let below = lines[number...].prefix { indentation($0) > indentation(lines[number - 1]) }
-  return ([lines[number - 1]] + below).map { $0.trimmingCharacters(in: .whitespaces) }
-    .joined(separator: " ")
+  let first = lines[number - 1]
+  let below = lines[number...].prefix(4).prefix { indentation($0) > indentation(first) }
+  let all = [first] + below
+  let last = all.firstIndex { $0.hasSuffix("\"\"\"") } ?? all.count - 1
+  return all[...last].map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
 }
 
 private func indentation(_ line: Substring) -> Int { line.prefix { $0 == " " }.count }

@@ -16,15 +16,15 @@ package struct SecretSearch {
   private struct Place {
     let form: Int
     let start: Int
-    /// The index of another place with the same bytes.
-    let other: Int?
+    /// The index of the place before it with the same bytes.
+    let earlier: Int?
   }
 
   private let forms: [Form]
   private let places: [Place]
-  /// One place of each run of four bytes. Eight in a row hold four at an even four, wherever they are:
-  /// memory is looked through word by word.
-  private let placeOf: [UInt32: Int]
+  /// The last place of each run of four bytes. Eight in a row hold four at an even four, wherever they
+  /// are: memory is looked through word by word.
+  private let lastPlace: [UInt32: Int]
   /// For most words one look at this is all: whether its lowest 16 bits occur.
   private let isPossible: [Bool]
 
@@ -42,19 +42,20 @@ package struct SecretSearch {
       }
     }
     var places: [Place] = []
-    var placeOf: [UInt32: Int] = [:]
+    var lastPlace: [UInt32: Int] = [:]
     var isPossible = [Bool](repeating: false, count: 1 << 16)
     for (index, form) in forms.enumerated() {
       for start in form.bytes.indices.dropLast(3) {
         let word =
           UInt32(form.bytes[start]) | UInt32(form.bytes[start + 1]) << 8
           | UInt32(form.bytes[start + 2]) << 16 | UInt32(form.bytes[start + 3]) << 24
-        let other = placeOf.updateValue(places.count, forKey: word)
-        places.append(Place(form: index, start: start, other: other))
+        let earlier = lastPlace.updateValue(places.count, forKey: word)
+        places.append(Place(form: index, start: start, earlier: earlier))
         isPossible[Int(word & 0xFFFF)] = true
       }
     }
-    (self.forms, self.places, self.placeOf, self.isPossible) = (forms, places, placeOf, isPossible)
+    (self.forms, self.places) = (forms, places)
+    (self.lastPlace, self.isPossible) = (lastPlace, isPossible)
   }
 
   /// The longest part of each that is there, in words.
@@ -66,10 +67,10 @@ package struct SecretSearch {
         var index = 0
         while index < words.count {
           let word = unsafe UInt32(littleEndian: words[index])
-          if word != 0, unsafe isPossible[Int(word & 0xFFFF)], var other = placeOf[word] {
+          if word != 0, unsafe isPossible[Int(word & 0xFFFF)], let last = lastPlace[word] {
             var next = index
-            while true {
-              let place = places[other]
+            var number: Int? = last
+            while let place = number.map({ places[$0] }) {
               let form = forms[place.form]
               let run = unsafe Self.run(of: form, at: place.start, as: index * 4, in: bytes)
               if run.count > longest[place.form].count, !Self.isKnown(run, of: form) {
@@ -77,8 +78,7 @@ package struct SecretSearch {
               }
               // What a long run holds needs no look of its own.
               next = max(next, index + (run.upperBound - place.start) / 4 - 1)
-              guard let another = place.other else { break }
-              other = another
+              number = place.earlier
             }
             index = next
           }

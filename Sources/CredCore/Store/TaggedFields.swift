@@ -77,7 +77,7 @@ extension SnapshotReader.Field {
 }
 
 extension FixedWidthInteger {
-  /// Nil unless the bytes are exactly as many as the integer's, of 64 bits at most.
+  /// For integers of at most 64 bits. Nil unless the bytes are exactly as many as the integer's.
   init?(littleEndian bytes: ArraySlice<UInt8>) {
     guard bytes.count * 8 == Self.bitWidth else { return nil }
     var value: UInt64 = 0

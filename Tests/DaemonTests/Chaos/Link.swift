@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 /// A network of our own: two namespaces and a cable between them, with credd at one end and the
@@ -20,9 +21,17 @@ struct Link {
     .map { $0 + "/systemd-socket-proxyd" }
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 
+  /// Whether the kernel has what a disorderly cable is made of.
+  static let hasTUN: Bool = {
+    let device = unsafe open("/dev/net/tun", O_RDWR | O_CLOEXEC)
+    guard device >= 0 else { return false }
+    close(device)
+    return true
+  }()
+
   private let near: ChildProcess
   let far: ChildProcess
-  /// The cable where it can be told to be bad. Otherwise it is the kernel's.
+  /// The program that is the cable, if it is to be disorderly. Otherwise the kernel's is enough.
   let cable: ChildProcess?
   /// What is `/etc/hosts` for the near side.
   private let hosts: String
@@ -70,7 +79,7 @@ struct Link {
     let script = Repository.root.appending(path: "Tests/Lines/disorder.py").path
     let cable = try ChildProcess([python, script, String(near.pid), String(far.pid)])
     try Deadline.usual.wait(for: "the cable") {
-      if let status = cable.status { throw Overdue("it ended with \(status): \(cable.errors)") }
+      if let status = cable.status { throw Overdue("the cable, which ended with \(status)") }
       return cable.output == "laid\n"
     }
     return cable

@@ -99,7 +99,9 @@ struct LinkTests {
   }
 
   /// A fifth of the packets is lost, the others come after 20 to 180 ms.
-  @Test(.enabled(if: PythonScript.canRun, "takes python3"))
+  @Test(
+    .enabled(if: PythonScript.canRun, "takes python3"),
+    .enabled(if: Link.hasTUN, "this kernel has no TUN devices"))
   func disorderlyLine() throws {
     let (host, link) = try host(isDisorderly: true)
     try endure(host, link) { link.cable?.send(SIGUSR1) }
@@ -192,6 +194,7 @@ extension Link {
     cable.send(SIGUSR2)
     var toll: (lost: Int, overtaken: Int)?
     try Deadline.usual.wait(for: "the cable's toll") {
+      if let status = cable.status { throw Overdue("the cable, which ended with \(status)") }
       toll = cable.output.firstMatch(of: /(\d+) lost, (\d+) overtaken\n/).flatMap {
         guard let lost = Int($0.1), let overtaken = Int($0.2) else { return nil }
         return (lost, overtaken)

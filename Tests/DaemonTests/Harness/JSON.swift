@@ -19,7 +19,8 @@ enum JSON: Decodable, Equatable {
 
   init(from decoder: any Decoder) throws {
     let value = try decoder.singleValueContainer()
-    // Most values are texts: each attempt that fails throws, and Swift Testing notes where.
+    // Most values are texts. Each attempt that fails throws, and Swift Testing takes the stack of each
+    // error that is thrown.
     if let string = try? value.decode(String.self) {
       self = .string(string)
     } else if value.decodeNil() {
