@@ -58,12 +58,14 @@ struct UserPoolGuideTests {
     expect(ids.count == 3 && ids[0].hasPrefix("us-east-1_") && ids[2].hasPrefix("us-east-1:"))
   }
 
-  /// The block as it stands, but for the port, which others may have.
+  /// The block as it stands, but for the port, which others may have, and the patience of a machine
+  /// that runs a thousand other tests.
   @Test func theTrialWithTheSandboxGivesCredentials() throws {
     let folder = try Stage.current().newFile("trial")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let trial = try #require(try blocks("sh").first { $0.contains("credd-sandbox") })
       .replacing("4599", with: "\(try FreePort.any())")
+      .replacing("type = user-pool", with: "type = user-pool\ntimeout = 30s")
     let terminal = try TerminalProcess(
       ["/bin/bash", "-c", "trap 'kill $(jobs -p)' EXIT; cd '\(folder)'\n\(trial)"],
       environment: ["PATH": "\(Programs.folder):/usr/bin:/bin"])

@@ -117,6 +117,7 @@ struct SystemQueriesTests {
   @Test func `more look-ups than threads are all answered`() throws {
     let thread = try LoopThread()
     let count = 20 * BackgroundLane.users.width
+    let began = ContinuousClock.now
     let answers: [UInt32: UserAnswer] = try thread.wait { [queries] loop, done in
       let background = try ThreadBackground(loop: loop, log: Heard().logger)
       let clock = try SystemClock(loop: loop, log: Heard().logger)
@@ -139,7 +140,9 @@ struct SystemQueriesTests {
       return (directory, background, clock)
     }
     expect(answers.count, equals: count)
-    expect(answers.values.allSatisfy { $0 == .nobody })
+    // A busy machine may take longer than a look-up may.
+    let isLate = began.duration(to: .now) >= UserDirectory.timeout
+    expect(answers.values.allSatisfy { $0 == .nobody || isLate && $0 == .unavailable })
   }
 
   @Test func `this process runs its own program`() throws {
