@@ -32,10 +32,14 @@ settings = {
     "session": {"enforce_password_check": True},
 }
 
+READY_SECONDS = 120
+
 
 def wait_until_ready(server):
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    for _ in range(400):
+    # On a busy machine Python takes a while to read what it imports.
+    end = time.monotonic() + READY_SECONDS
+    while time.monotonic() < end:
         if server.poll() is not None:
             with open(os.path.join(folder, "log")) as file:
                 raise SystemExit("nanoidp ended:\n" + file.read()[-2000:])

@@ -33,7 +33,7 @@ final class RealProvider {
       python, Self.script(kind.rawValue), folder, "\(port)", redirectURI,
     ])
     var ready = ""
-    try Deadline.in(.seconds(60)).wait(for: "\(kind)") {
+    try Deadline.in(.seconds(150)).wait(for: "\(kind)") {
       if let status = process.status {
         throw Overdue("\(kind): it ended with \(status): \(process.errors)")
       }
