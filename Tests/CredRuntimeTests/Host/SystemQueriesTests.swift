@@ -117,15 +117,16 @@ struct SystemQueriesTests {
   @Test func `more look-ups than threads are all answered`() throws {
     let thread = try LoopThread()
     let count = 20 * BackgroundLane.users.width
-    let began = ContinuousClock.now
     let answers: [UInt32: UserAnswer] = try thread.wait { [queries] loop, done in
       let background = try ThreadBackground(loop: loop, log: Heard().logger)
       let clock = try SystemClock(loop: loop, log: Heard().logger)
       let directory = UserDirectory(clock: clock, background: background, queries: queries)
       let uids = (0..<UInt32(count)).map { 3_000_000_000 + $0 }
       var answered = 0
+      // A busy machine has a minute more: deadlines have tests of their own.
+      let later = loop.now + .seconds(60)
       for uid in uids {
-        let first = directory.answer(to: UserQuery(.uid(uid)), now: loop.now) {
+        let first = directory.answer(to: UserQuery(.uid(uid)), now: later) {
           answered += 1
           guard answered == count else { return }
           done(
@@ -140,9 +141,7 @@ struct SystemQueriesTests {
       return (directory, background, clock)
     }
     expect(answers.count, equals: count)
-    // A busy machine may take longer than a look-up may.
-    let isLate = began.duration(to: .now) >= UserDirectory.timeout
-    expect(answers.values.allSatisfy { $0 == .nobody || isLate && $0 == .unavailable })
+    expect(answers.values.allSatisfy { $0 == .nobody })
   }
 
   @Test func `this process runs its own program`() throws {
