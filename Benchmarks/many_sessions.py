@@ -1,7 +1,6 @@
 """Many sessions: figures 10 and 11. Needs root, to connect as one Unix user after the other.
 
-The sandbox stands for other machines, so it runs at a lower priority than credd and the yardstick:
-`lower_priority_of_sandbox`.
+The sandbox stands for other machines, so it runs at a lower priority than credd and the yardstick.
 """
 
 import json
@@ -20,7 +19,6 @@ FEW = 10
 LOOKUPS_AT_A_TIME = 5  # each by another user, also among ten users
 AT_A_TIME = 64  # sessions renewed at once, by credd and by its yardstick
 YARDSTICK_SHARE = 5  # the yardstick renews one session for each five of credd's
-NICENESS = 10
 LONGEST = 600  # seconds for one share of the sessions, at most
 SETTLE_SECONDS = 1
 # Rates that 2 processors never reach, so that no rate limit slows the renewals.
@@ -42,7 +40,7 @@ def measure(run):
         return {}
     bench, programs = run.bench, run.programs
     base_url = servers.start_sandbox(bench, programs, "many-sandbox")
-    lower_priority_of_sandbox(run)
+    workbench.lower_priority(bench.processes[-1].pid, run.options.niceness)
     configuration = servers.configuration(base_url, **LIMITS)
     few = servers.start_configured(bench, programs, configuration, "few")
     with workbench.ServiceManager(bench.folder / "notify.sock") as manager:
@@ -62,13 +60,6 @@ def measure(run):
         renew(run, few, FIRST_USER, FEW)
         results["lookup"] = look_up(run, few, many, users)
     return results
-
-
-def lower_priority_of_sandbox(run):
-    """For the process that started last. Not with --quick: builds may run beside it, and a sandbox of
-    lower priority would then answer too late for credd."""
-    if not run.options.quick:
-        workbench.lower_priority(run.bench.processes[-1].pid, NICENESS)
 
 
 def has_users(last):

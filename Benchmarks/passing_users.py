@@ -35,7 +35,7 @@ def measure(run):
         return {}
     bench, programs = run.bench, run.programs
     base_url = servers.start_sandbox(bench, programs, "passing-sandbox")
-    many_sessions.lower_priority_of_sandbox(run)
+    workbench.lower_priority(bench.processes[-1].pid, run.options.niceness)
     configuration = servers.configuration(base_url, **many_sessions.LIMITS)
     configuration += f"\n[profile {LOCKED}]\nidentity_pool_id = {servers.POOL}\n"
     few = servers.start_configured(bench, programs, configuration, "passing-few")

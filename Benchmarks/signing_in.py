@@ -34,7 +34,7 @@ def measure(run):
         return {}
     bench, programs, options = run.bench, run.programs, run.options
     base_url = servers.start_sandbox(bench, programs, "pool-sandbox")
-    many_sessions.lower_priority_of_sandbox(run)
+    workbench.lower_priority(bench.processes[-1].pid, run.options.niceness)
     credd = servers.start_configured(bench, programs, configuration(base_url), "pool-credd")
     sign_in_all(credd, 2)  # libraries are loaded, connections made
     costs, pauses, powers = [], [], []

@@ -77,12 +77,11 @@ extension SnapshotReader.Field {
 }
 
 extension FixedWidthInteger {
-  /// For integers of at most 64 bits. Nil unless the bytes are exactly as many as the integer's.
+  /// Nil unless the bytes are exactly as many as the integer's.
   init?(littleEndian bytes: ArraySlice<UInt8>) {
     guard bytes.count * 8 == Self.bitWidth else { return nil }
-    var value: UInt64 = 0
-    for byte in bytes.reversed() { value = value << 8 | UInt64(byte) }
-    self.init(truncatingIfNeeded: value)
+    self = 0
+    for byte in bytes.reversed() { self = self << 8 | Self(truncatingIfNeeded: byte) }
   }
 }
 

@@ -11,12 +11,10 @@ enum StoredSession {
       snapshot: try snapshot(secret, profile))
   }
 
-  static func profile() throws -> Profile { try read.get() }
+  static func profile() throws -> Profile { try parsed.get() }
 
-  /// Read once: thousands of records have it.
-  private static let read = Result { try readProfile() }
-
-  private static func readProfile() throws -> Profile {
+  /// Parsed once: thousands of records have it.
+  private static let parsed = Result {
     let text = "[profile p]\nidentity_pool_id = us-east-1:11111111-2222-3333-4444-555555555555\n"
     let reading = Configuration.read(
       [ConfigurationSource(name: "credd.conf", bytes: Array(text.utf8))], environment: { _ in nil })
