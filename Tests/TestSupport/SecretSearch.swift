@@ -12,19 +12,10 @@ package struct SecretSearch {
     let tooMany: Int
   }
 
-  /// Where a run of four bytes stands, in which form.
-  private struct Place {
-    let form: Int
-    let start: Int
-    /// The index of the place before it with the same bytes.
-    let earlier: Int?
-  }
-
   private let forms: [Form]
-  private let places: [Place]
-  /// The last place of each run of four bytes. Eight in a row hold four at an even four, wherever they
-  /// are: memory is looked through word by word.
-  private let lastPlace: [UInt32: Int]
+  /// Where each run of four bytes stands, in which form. Eight in a row hold four at an even four,
+  /// wherever they are: memory is looked through word by word.
+  private let places: [UInt32: [(form: Int, start: Int)]]
   /// For most words one look at this is all: whether its lowest 16 bits occur.
   private let isPossible: [Bool]
 
@@ -41,21 +32,16 @@ package struct SecretSearch {
             tooMany: encoding.length(of: MemoryScan.tooMany)))
       }
     }
-    var places: [Place] = []
-    var lastPlace: [UInt32: Int] = [:]
+    var places: [UInt32: [(form: Int, start: Int)]] = [:]
     var isPossible = [Bool](repeating: false, count: 1 << 16)
     for (index, form) in forms.enumerated() {
       for start in form.bytes.indices.dropLast(3) {
-        let word =
-          UInt32(form.bytes[start]) | UInt32(form.bytes[start + 1]) << 8
-          | UInt32(form.bytes[start + 2]) << 16 | UInt32(form.bytes[start + 3]) << 24
-        let earlier = lastPlace.updateValue(places.count, forKey: word)
-        places.append(Place(form: index, start: start, earlier: earlier))
+        let word = form.bytes[start..<start + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) }
+        places[word, default: []].append((index, start))
         isPossible[Int(word & 0xFFFF)] = true
       }
     }
-    (self.forms, self.places) = (forms, places)
-    (self.lastPlace, self.isPossible) = (lastPlace, isPossible)
+    (self.forms, self.places, self.isPossible) = (forms, places, isPossible)
   }
 
   /// The longest part of each that is there, in words.
@@ -67,18 +53,16 @@ package struct SecretSearch {
         var index = 0
         while index < words.count {
           let word = unsafe UInt32(littleEndian: words[index])
-          if word != 0, unsafe isPossible[Int(word & 0xFFFF)], let last = lastPlace[word] {
+          if word != 0, unsafe isPossible[Int(word & 0xFFFF)], let places = places[word] {
             var next = index
-            var number: Int? = last
-            while let place = number.map({ places[$0] }) {
-              let form = forms[place.form]
-              let run = unsafe Self.run(of: form, at: place.start, as: index * 4, in: bytes)
-              if run.count > longest[place.form].count, !Self.isKnown(run, of: form) {
-                longest[place.form] = run
+            for (number, place) in places {
+              let form = forms[number]
+              let run = unsafe Self.run(of: form, at: place, as: index * 4, in: bytes)
+              if run.count > longest[number].count, !Self.isKnown(run, of: form) {
+                longest[number] = run
               }
               // What a long run holds needs no look of its own.
-              next = max(next, index + (run.upperBound - place.start) / 4 - 1)
-              number = place.earlier
+              next = max(next, index + (run.upperBound - place) / 4 - 1)
             }
             index = next
           }
@@ -159,24 +143,22 @@ private enum SecretEncoding: CaseIterable {
     case .base64: Self.base64(text)
     case .base64After1: Self.base64(text.dropFirst())
     case .base64After2: Self.base64(text.dropFirst(2))
-    case .hexadecimal: text.flatMap { Self.digits($0, Self.lower) }
-    case .upperHexadecimal: text.flatMap { Self.digits($0, Self.upper) }
+    case .hexadecimal: text.flatMap { Self.digits($0, "0123456789abcdef") }
+    case .upperHexadecimal: text.flatMap { Self.digits($0, "0123456789ABCDEF") }
     case .percent:
       text.flatMap { byte in
         let isPlain =
           UnicodeScalar(byte).properties.isAlphabetic && byte < 0x80
           || (0x30...0x39).contains(byte) || "-._~".utf8.contains(byte)
-        return isPlain ? [byte] : [0x25] + Self.digits(byte, Self.upper)
+        return isPlain ? [byte] : [0x25] + Self.digits(byte, "0123456789ABCDEF")
       }
     case .json: text.flatMap { $0 == 0x2F || $0 == 0x22 || $0 == 0x5C ? [0x5C, $0] : [$0] }
     }
   }
 
-  private static let lower = Array("0123456789abcdef".utf8)
-  private static let upper = Array("0123456789ABCDEF".utf8)
-
-  private static func digits(_ byte: UInt8, _ digits: [UInt8]) -> [UInt8] {
-    [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+  private static func digits(_ byte: UInt8, _ digits: String) -> [UInt8] {
+    let digits = Array(digits.utf8)
+    return [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
   }
 
   /// Whole groups of three bytes: what comes after decides how the rest is written.
