@@ -104,7 +104,7 @@ demo: ## show credentials arriving through credential_process; KEEP=1 leaves it 
 	$(need_swift)
 	scripts/step 'Debian packages' $(INSTALL_PACKAGES) \
 	  $(sort $(BUILD_PACKAGES) $(PYTHON_PACKAGES) $(DEMO_PACKAGES))
-	# Built for debugging, which takes half the time of a release and is what `make test` needs too. The
+	# Built for debugging, which takes half the time of a release and is what `make check` needs too. The
 	# Python environment is made beside it.
 	scripts/python-venv build/venv-demo scripts/requirements-demo.txt & python=$$!; \
 	  scripts/step 'build of the programs' scripts/build --target Programs && wait "$$python"
