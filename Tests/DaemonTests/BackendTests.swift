@@ -91,7 +91,8 @@ struct BackendTests {
     expect(try host.state(), equals: "signedIn")
     expect(try host.ask()["AccessKeyId"] != nil)
     // The next refusal is no news.
-    expect(try host.logIn("alice").errorCode, equals: "BackendRejected")
+    let again = try host.refusal { try host.logIn("alice") }
+    expect(again.errorCode, equals: "BackendRejected")
     expect(host.log.components(separatedBy: "does not accept this host").count, equals: 2)
     try Data("of-the-host".utf8).write(to: URL(filePath: file))
     try Deadline.usual.wait(for: "the host to be accepted") {

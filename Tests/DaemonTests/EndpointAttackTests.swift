@@ -45,6 +45,8 @@ struct EndpointAttackTests {
       """)
     let head = endpoint.head(try endpoint.token()).replacing("\r\n", with: "\\r\\n")
     let daemon = endpoint.host.daemon.pid
+    // A refresh may take longer than the endpoint waits.
+    _ = try endpoint.host.credentials()
     defer { kill(daemon, SIGCONT) }
     expect(
       try script.lines(endpoint.host, ["\(endpoint.port)", "\(daemon)", head]),

@@ -112,10 +112,13 @@ final class TestHost {
 
   /// Asks for what upstream refuses. On a slow machine its answer may come after the caller's time
   /// is up; asking again starts nothing, for credd is pausing then.
-  func refusal(_ line: String) throws -> JSON {
+  func refusal(_ line: String) throws -> JSON { try refusal { try ask(line) } }
+
+  /// The same with a sign-in, which goes upstream each time.
+  func refusal(_ question: () throws -> JSON) throws -> JSON {
     var reply = JSON.null
     try Deadline.usual.wait(for: "an answer from upstream") {
-      reply = try ask(line)
+      reply = try question()
       return reply.errorCode != "Timeout"
     }
     return reply
