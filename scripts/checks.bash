@@ -41,7 +41,7 @@ failures() {
     sed -E 's/ with [0-9]+ test cases?$//; s/^"(.*)"$/\1/; s/\([^()]*\)$//'
 }
 
-# test_program LOG [OPTION…]: the tests of `scripts/build`, which are there; $TEST_PROGRAM names others.
+# test_program LOG [OPTION…]: the tests in $TEST_PROGRAM, or those of `scripts/build --build-tests`.
 test_program() {
   local log=$1
   shift

@@ -169,13 +169,7 @@ struct ProtocolAbuseTests {
     try Deadline.usual.wait(for: "the first connection to end") {
       try host.ask(#"{"op":"status"}"#)["Daemon"]?["Connections"]?.number == 1
     }
-    var sockets: [StreamSocket] = []
-    try Deadline.usual.wait(for: "64 connections") {
-      let socket = try host.connect()
-      try socket.send("{\"op\":\"ping\"}\n")
-      if try socket.reply()["Daemon"] != nil { sockets.append(socket) }
-      return sockets.count == 64
-    }
+    var sockets = try host.servedConnections(64)
     let extra = try host.connect()
     expect(try extra.reply().errorCode, equals: "TooManyRequests")
     expect(extra.isClosed())

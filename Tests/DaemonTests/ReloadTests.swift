@@ -170,21 +170,9 @@ struct ReloadTests {
       Configuration.usual(host.sandbox, daemon: "log_level = info\nmax_connections_per_user = 2"))
     try host.ask(#"{"refresh":true}"#)
     try Deadline.usual.wait(for: "the entry of the refresh") { host.log.contains("credd: info:") }
-    let held = try (0..<2).map { _ in try admitted(host) }
+    let held = try host.servedConnections(2)
     expect(try host.ask().errorCode, equals: "TooManyRequests")
     expect(held.count, equals: 2)
-  }
-
-  /// A connection that is served. The one before it counts until credd has seen its end.
-  private func admitted(_ host: TestHost) throws -> StreamSocket {
-    var socket = try host.connect()
-    try Deadline.usual.wait(for: "an admitted connection") {
-      try socket.send(#"{"op":"ping"}"# + "\n")
-      if try socket.reply().errorCode == nil { return true }
-      socket = try host.connect()
-      return false
-    }
-    return socket
   }
 
   @Test

@@ -1,5 +1,7 @@
 import Foundation
 import Glibc
+import TestSupport
+import Testing
 
 /// A host as credd serves it: a sandbox upstream, a configuration, the daemon, its clients.
 final class TestHost {
@@ -99,6 +101,23 @@ final class TestHost {
 
   func connect() throws -> StreamSocket { try StreamSocket(unixPath: socketPath) }
 
+  /// Open connections, all served. One that just ended counts until credd has seen its end.
+  func servedConnections(_ count: Int) throws -> [StreamSocket] {
+    var served: [StreamSocket] = []
+    try Deadline.usual.wait(for: "\(count) connections") {
+      let socket = try connect()
+      try socket.send(#"{"op":"ping"}"# + "\n")
+      let reply = try socket.reply()
+      if reply["Daemon"] != nil {
+        served.append(socket)
+      } else {
+        expect(reply.errorCode, equals: "TooManyRequests")
+      }
+      return served.count == count
+    }
+    return served
+  }
+
   /// Asks one thing on a connection of its own.
   @discardableResult
   func ask(_ line: String = "{}", _ deadline: Deadline = .usual) throws -> JSON {
@@ -114,7 +133,7 @@ final class TestHost {
   /// is up; asking again starts nothing, for credd is pausing then.
   func refusal(_ line: String) throws -> JSON { try refusal { try ask(line) } }
 
-  /// The same with a sign-in, which goes upstream each time.
+  /// The same of any question. A sign-in goes upstream each time it is asked.
   func refusal(_ question: () throws -> JSON) throws -> JSON {
     var reply = JSON.null
     try Deadline.usual.wait(for: "an answer from upstream") {
