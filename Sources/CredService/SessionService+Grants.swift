@@ -6,8 +6,8 @@ extension SessionService {
   /// Makes a request wait in a session, unless it was answered at once.
   func recordAccess(to session: Session, ofWaiting client: Client) {
     guard let waiting = client.waiting, waiting.session === session else { return }
-    client.waiting?.allowedUntil = accessEnd(client)
-    client.waiting?.isUndecided = false
+    waiting.allowedUntil = accessEnd(client)
+    waiting.isUndecided = false
   }
 
   /// Starts or renews a client's watch of one profile.
@@ -119,7 +119,7 @@ extension SessionService {
     case .refused(let error) where error.endsAccess || waiting.isUndecided:
       abandonWait(client, now)
       refuse(error, id: waiting.request.id, client)
-    case .refused: client.waiting?.allowedUntil = now + UserDirectory.failureKeptFor
+    case .refused: waiting.allowedUntil = now + UserDirectory.failureKeptFor
     case .pending: break
     }
   }
@@ -142,7 +142,7 @@ extension SessionService {
     var request = waiting.request
     if let operation { request.operation = operation }
     client.nameSince = request.operation.joinsAccount ? now : nil
-    var again = WaitingRequest(request, for: .caller)
+    let again = WaitingRequest(request, for: .caller)
     if case .identity? = operation, !waiting.isUndecided { again.signedInTo = session }
     again.account = waiting.account
     again.allowedUntil = now

@@ -102,7 +102,7 @@ extension SessionService {
     if let error = waitLimitError(session, client) {
       return refuse(error, id: request.id, client)
     }
-    var waiting = WaitingRequest(request, for: .session(session))
+    let waiting = WaitingRequest(request, for: .session(session))
     waiting.account = account
     wait(client, for: waiting)
     session.askedBy = client.id
