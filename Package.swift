@@ -48,7 +48,8 @@ let package = Package(
     .target(
       name: "CredRuntime",
       dependencies: [
-        "CredCore", "CredService", "CLinux", "CSystemd", "CCurl", "CCrypto", "CWipingFree", logging,
+        "CredCore", "CredService", "CLinux", "CLoad", "CSystemd", "CCurl", "CCrypto", "CWipingFree",
+        logging,
       ],
       swiftSettings: strict + plain),
     .executableTarget(

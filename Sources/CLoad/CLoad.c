@@ -3,8 +3,6 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-#include "give_back.h"
-
 const char *credd_load(const char *soname, const struct credd_symbol *symbols, size_t count) {
   void *library = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
   if (!library) return dlerror();

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "give_back.h"
+#include "CLoad.h"
 
 #include <link.h>
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import CLoad
 internal import CSystemd
 public import CredCore
 package import CredService
@@ -112,6 +113,7 @@ public final class Daemon {
     }
     limitIdleTime()
     ServiceNotification.send("READY=1")
+    credd_give_code_back()
   }
 
   /// Without systemd's socket no client would start the daemon again.

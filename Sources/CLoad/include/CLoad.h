@@ -35,6 +35,13 @@ struct credd_once {
 // with the result of `load` in `reason`.
 int credd_load_once(struct credd_once *once, const char *(*load)(void), char *reason, size_t size);
 
+// Gives back the resident pages of the program and its libraries that are the same as in their
+// files: code and constants. A page that is used again comes from the page cache, without a read.
+//
+// Why: a start runs through code that is not needed again, loading libcurl reads all tables of its
+// 30 libraries, and the kernel maps 64 KB around each page. docs/decisions.md has the figures.
+void credd_give_code_back(void);
+
 // https://systemd.io/ELF_DLOPEN_METADATA: a note that names a library which a program loads by
 // dlopen(). `priority` is "required", "recommended" or "suggested". Linkers and strip(1) keep it.
 #define CREDD_DLOPEN_NOTE(feature, description, priority, soname)                                 \
