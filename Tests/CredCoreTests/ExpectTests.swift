@@ -33,6 +33,16 @@ struct ExpectTests {
     }
   }
 
+  @Test func anIssueIsAtItsExpectationsPlace() {
+    let here = #_sourceLocation
+    withKnownIssue {
+      expect(1, equals: 2)
+    } matching: { issue in
+      issue.sourceLocation?.line == here.line + 2
+        && issue.sourceLocation?.fileName == here.fileName
+    }
+  }
+
   @Test func anExpectationOfAHelperIsQuotedAtItsCallersPlace() {
     func isEmpty(_ text: String, _ location: SourceLocation = #_sourceLocation) {
       expect(text.isEmpty, sourceLocation: location)

@@ -5,33 +5,42 @@ package import Testing
 // result again: docs/decisions.md has figures. `#require` and `#expect(throws:)` stay as they are.
 //
 // A helper that expects for its caller passes the caller's `sourceLocation`. What is quoted is the
-// helper's own expectation all the same, so that one of several is told from the others.
+// helper's own expectation all the same, so that one of several is told from the others. The place is
+// a path and a line, because `#_sourceLocation` is a macro as well, to be expanded in each call.
 
 /// Expects a condition. Where two values are compared say `expect(_:equals:)`, which shows them.
 package func expect(
-  _ isMet: Bool, _ comment: @autoclosure () -> Comment? = nil, file: String = #filePath,
-  line: Int = #line, sourceLocation: SourceLocation = #_sourceLocation
+  _ isMet: Bool, _ comment: @autoclosure () -> Comment? = nil, file: StaticString = #filePath,
+  line: Int = #line, sourceLocation: SourceLocation? = nil
 ) {
   guard !isMet else { return }
-  record("not so", source(at: line, of: file), comment(), sourceLocation)
+  record("not so", "\(file)", line, comment(), sourceLocation)
 }
 
 /// Expects a value, and shows what it is otherwise.
 package func expect<Value: Equatable>(
   _ actual: Value, equals expected: Value, _ comment: @autoclosure () -> Comment? = nil,
-  file: String = #filePath, line: Int = #line, sourceLocation: SourceLocation = #_sourceLocation
+  file: StaticString = #filePath, line: Int = #line, sourceLocation: SourceLocation? = nil
 ) {
   guard actual != expected else { return }
   // As they stand in code: a text in quotes, with its line feeds visible.
   let values = "\(String(reflecting: actual)) instead of \(String(reflecting: expected))"
-  record(values, source(at: line, of: file), comment(), sourceLocation)
+  record(values, "\(file)", line, comment(), sourceLocation)
 }
 
 private func record(
-  _ what: String, _ source: String, _ comment: Comment?, _ location: SourceLocation
+  _ what: String, _ file: String, _ line: Int, _ comment: Comment?, _ location: SourceLocation?
 ) {
-  let parts = [what, source] + (comment.map { [$0.rawValue] } ?? [])
-  Issue.record(Comment(rawValue: parts.joined(separator: ": ")), sourceLocation: location)
+  let parts = [what, source(at: line, of: file)] + (comment.map { [$0.rawValue] } ?? [])
+  Issue.record(
+    Comment(rawValue: parts.joined(separator: ": ")),
+    sourceLocation: location ?? place(file, line))
+}
+
+/// Swift Testing shows the file's name and the line.
+private func place(_ file: String, _ line: Int) -> SourceLocation {
+  let name = file.split(separator: "/").suffix(2).joined(separator: "/")
+  return SourceLocation(fileID: name, filePath: file, line: line, column: 1)
 }
 
 /// The expectation in its file: the line, and a few of those below that are indented further. A text of
