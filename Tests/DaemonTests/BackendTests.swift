@@ -91,7 +91,7 @@ struct BackendTests {
     expect(try host.state(), equals: "signedIn")
     expect(try host.ask()["AccessKeyId"] != nil)
     // The next refusal is no news.
-    let again = try host.refusal { try host.logIn("alice") }
+    let again = try host.answer { try host.logIn("alice") }
     expect(again.errorCode, equals: "BackendRejected")
     expect(host.log.components(separatedBy: "does not accept this host").count, equals: 2)
     try Data("of-the-host".utf8).write(to: URL(filePath: file))

@@ -6,6 +6,7 @@ import Testing
 /// identity pool verifies the ID tokens by the keys that the provider publishes.
 @Suite(.onStage, .enabled(if: RealProvider.isWanted, "left out by CREDD_SKIP_REAL_CLIENTS=1"))
 struct RealProvidersTests {
+  /// A provider in Python answers late beside a browser that starts, and a code is sent only once.
   private func host(
     _ provider: RealProvider, redirectURI: String, _ backend: String = ""
   ) throws -> TestHost {
@@ -13,6 +14,7 @@ struct RealProvidersTests {
       """
       [backend idp]
       type = oidc
+      timeout = 30s
       issuer = \(provider.issuer)
       client_id = \(provider.client)
       redirect_uri = \(redirectURI)

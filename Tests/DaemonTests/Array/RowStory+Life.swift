@@ -140,11 +140,7 @@ extension RowStory {
         refusal ?? lived.answer, for: asker, in: first, as: target, "\(row.life)")
     }
     let name = target.map { #","user":"\#($0.name)""# } ?? ""
-    var reply = JSON.null
-    try Deadline.usual.wait(for: "an answer from upstream") {
-      reply = try ask(asker, first, #""wait":1\#(name)"#)
-      return reply.errorCode != "Timeout"
-    }
+    let reply = try host.answer { try ask(asker, first, #""wait":1\#(name)"#) }
     // What was given for the former pool may be of no use in this one: then the session begins anew.
     let anew = reading.answerByItself(to: cast.subject, in: first)
     if let key = reply["AccessKeyId"]?.text, case .granted(let grant) = anew,

@@ -129,12 +129,12 @@ final class TestHost {
     return reply
   }
 
-  /// Asks for what upstream refuses. On a slow machine its answer may come after the caller's time
-  /// is up; asking again starts nothing, for credd is pausing then.
-  func refusal(_ line: String) throws -> JSON { try refusal { try ask(line) } }
+  /// Asks for what upstream refuses. Asking again starts nothing, for credd is pausing then.
+  func refusal(_ line: String) throws -> JSON { try answer { try ask(line) } }
 
-  /// The same of any question. A sign-in goes upstream each time it is asked.
-  func refusal(_ question: () throws -> JSON) throws -> JSON {
+  /// The first answer that is not `Timeout`. On a slow machine upstream's may come after the caller's
+  /// time is up. A sign-in goes upstream each time it is asked.
+  func answer(_ question: () throws -> JSON) throws -> JSON {
     var reply = JSON.null
     try Deadline.usual.wait(for: "an answer from upstream") {
       reply = try question()
