@@ -8,7 +8,7 @@ import Testing
 struct EndpointTests {
   @Test func anHTTPClientGetsTheCredentialsOfTheSocket() throws {
     let endpoint = try EndpointHost()
-    let answer = try endpoint.get(try endpoint.token())
+    let answer = try endpoint.firstAnswer(try endpoint.token())
     expect(answer.status, equals: 200)
     let reply = try endpoint.host.ask()
     expect(reply["AccessKeyId"]?.text != nil)
@@ -39,6 +39,7 @@ struct EndpointTests {
   @Test func requestsOnAKeptConnectionAreAnsweredInOrder() throws {
     let endpoint = try EndpointHost()
     let token = try endpoint.token()
+    _ = try endpoint.host.credentials()
     let socket = try StreamSocket(port: endpoint.port)
     // The third closes.
     try socket.send(
@@ -77,11 +78,12 @@ struct EndpointTests {
     }
     expect(try endpoint.host.sandbox.callbacks, equals: 0)
     // What was refused took nothing from others.
-    expect(try endpoint.get(token).status, equals: 200)
+    expect(try endpoint.firstAnswer(token).status, equals: 200)
   }
 
   @Test func aHeadMayComeInPieces() throws {
     let endpoint = try EndpointHost()
+    _ = try endpoint.host.credentials()
     let socket = try StreamSocket(port: endpoint.port)
     for byte in endpoint.head(try endpoint.token(), "Connection: close\r\n").utf8 {
       try socket.send([byte])
@@ -103,6 +105,7 @@ struct EndpointTests {
     let token = try endpoint.token()
     let head = endpoint.head(token).replacing("\r\n", with: "\\r\\n")
     let port = "\(endpoint.port)"
+    _ = try endpoint.host.credentials()
     expect(try script.lines(endpoint.host, as: .daemon, [port, head]), equals: ["401"])
     expect(try script.lines(endpoint.host, [port, head]), equals: ["200"])
     expect(
@@ -113,7 +116,7 @@ struct EndpointTests {
   @Test func tokensOutliveARestartAndACrash() throws {
     let endpoint = try EndpointHost()
     let token = try endpoint.token()
-    expect(try endpoint.get(token).status, equals: 200)
+    expect(try endpoint.firstAnswer(token).status, equals: 200)
     for signal in [SIGTERM, SIGKILL] {
       try endpoint.host.restart(by: signal)
       var status = 0
@@ -199,7 +202,7 @@ struct EndpointTests {
     expect(!lines.contains { $0.contains("stray") })
     let prefix = "AWS_CONTAINER_AUTHORIZATION_TOKEN="
     let token = try #require(lines.first { $0.hasPrefix(prefix) }).dropFirst(prefix.count)
-    expect(try endpoint.get(String(token)).status, equals: 200)
+    expect(try endpoint.firstAnswer(String(token)).status, equals: 200)
     let failed = try endpoint.host.credctl("endpoint", "nothing")
     expect(failed.status != 0 && failed.output == "false\n")
   }
@@ -218,6 +221,7 @@ struct EndpointTests {
   @Test(.enabled(if: PythonScript.canRun, "takes python3"))
   func aCommandThatRenewsGetsTheHostsEndpoint() throws {
     let endpoint = try EndpointHost()
+    _ = try endpoint.host.credentials()
     let outcome = try endpoint.host.credctl(
       "exec", "--renew", "--", "/usr/bin/python3", "-c", Self.fetch)
     let key = try #require(try endpoint.host.ask()["AccessKeyId"]?.text)

@@ -48,6 +48,15 @@ struct LibraryTests {
     expect(loaded.contains { $0.value == 0 })
   }
 
+  /// The linked libraries ran code as well, and some of them nothing since.
+  @Test(.enabled(if: MemoryScan.canBe, "reading credd's memory takes root"))
+  func codeThatOnlyTheStartNeededIsNotResident() throws {
+    let host = try TestHost()
+    try Deadline.usual.wait(for: "a library without a resident page") {
+      try residentCode(of: host.daemon).contains { $0.value == 0 }
+    }
+  }
+
   /// Kilobytes, by the library's path.
   private func residentCode(of daemon: ChildProcess) throws -> [String: Int] {
     let text = try ProcessFile.text(daemon.pid, "smaps")

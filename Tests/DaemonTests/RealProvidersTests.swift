@@ -6,7 +6,8 @@ import Testing
 /// identity pool verifies the ID tokens by the keys that the provider publishes.
 @Suite(.onStage, .enabled(if: RealProvider.isWanted, "left out by CREDD_SKIP_REAL_CLIENTS=1"))
 struct RealProvidersTests {
-  /// A provider in Python answers late beside a browser that starts, and a code is sent only once.
+  /// The backend waits 30 s: a provider in Python answers late beside a browser that starts, and a code
+  /// is sent only once.
   private func host(
     _ provider: RealProvider, redirectURI: String, _ backend: String = ""
   ) throws -> TestHost {

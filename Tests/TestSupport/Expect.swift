@@ -37,7 +37,7 @@ private func record(
     sourceLocation: location ?? place(file, line))
 }
 
-/// Swift Testing shows the file's name and the line.
+/// Swift Testing shows the file's name, the line and the column. The folder stands for the module.
 private func place(_ file: String, _ line: Int) -> SourceLocation {
   let name = file.split(separator: "/").suffix(2).joined(separator: "/")
   return SourceLocation(fileID: name, filePath: file, line: line, column: 1)

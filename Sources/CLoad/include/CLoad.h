@@ -1,5 +1,5 @@
 // Loads a library when it is first needed: dlopen(3), a table of its functions, and a note in the
-// program by which packagers find the library.
+// program by which packagers find the library. Gives back code that is in memory and not in use.
 //
 // Why it is not linked: libcurl needs 30 libraries. If they are linked, an idle daemon takes twice
 // the memory and more than twice the time to start, and most starts restore their sessions without
@@ -36,10 +36,11 @@ struct credd_once {
 int credd_load_once(struct credd_once *once, const char *(*load)(void), char *reason, size_t size);
 
 // Gives back the resident pages of the program and its libraries that are the same as in their
-// files: code and constants. A page that is used again comes from the page cache, without a read.
+// files: code and constants. A page that is used again comes from the page cache, mostly without a
+// read; a breakpoint in one is lost.
 //
-// Why: a start runs through code that is not needed again, loading libcurl reads all tables of its
-// 30 libraries, and the kernel maps 64 KB around each page. docs/decisions.md has the figures.
+// Why: a start runs through code that is mostly not needed again, loading libcurl reads all tables
+// of its 30 libraries, and the kernel maps 64 KB around each page. docs/decisions.md has the figures.
 void credd_give_code_back(void);
 
 // https://systemd.io/ELF_DLOPEN_METADATA: a note that names a library which a program loads by

@@ -73,6 +73,17 @@ final class EndpointHost {
     return (status, try JSON(parts.last ?? ""))
   }
 
+  /// The first answer that is not 503. On a slow machine a first refresh takes longer than the endpoint
+  /// waits; asking again starts no other.
+  func firstAnswer(_ token: String) throws -> (status: Int, body: JSON) {
+    var answer = try get(token)
+    try Deadline.usual.wait(for: "credentials at the endpoint") {
+      if answer.status == 503 { answer = try get(token) }
+      return answer.status != 503
+    }
+    return answer
+  }
+
   /// The value of one sample of the metrics; 0 if there is none.
   func sample(_ name: String) throws -> Int {
     let text = try #require(try host.ask(#"{"op":"metrics"}"#)["Metrics"]?.text)
