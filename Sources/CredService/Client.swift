@@ -110,8 +110,8 @@ final class ClientUser {
   }
 }
 
-/// A request that waits for its answer. A class: in a struct each client would have room for it, 640
-/// bytes, and few clients wait.
+/// A request that waits for its answer. A class, because few clients wait: a struct would take 640
+/// bytes of each.
 final class WaitingRequest {
   /// What it waits for.
   enum Subject {

@@ -1,5 +1,6 @@
 // Loads a library when it is first needed: dlopen(3), a table of its functions, and a note in the
-// program by which packagers find the library. Gives back code that is in memory and not in use.
+// program by which packagers find the library. Also gives back code that is in memory and is not
+// needed.
 //
 // Why it is not linked: libcurl needs 30 libraries. If they are linked, an idle daemon takes twice
 // the memory and more than twice the time to start, and most starts restore their sessions without

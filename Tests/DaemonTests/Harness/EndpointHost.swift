@@ -76,9 +76,9 @@ final class EndpointHost {
   /// The first answer that is not 503. On a slow machine a first refresh takes longer than the endpoint
   /// waits; asking again starts no other.
   func firstAnswer(_ token: String) throws -> (status: Int, body: JSON) {
-    var answer = try get(token)
+    var answer = (status: 503, body: JSON.null)
     try Deadline.usual.wait(for: "credentials at the endpoint") {
-      if answer.status == 503 { answer = try get(token) }
+      answer = try get(token)
       return answer.status != 503
     }
     return answer
