@@ -19,6 +19,13 @@ let warnings: [CSetting] = [
   .treatAllWarnings(as: .error), .enableWarning("all"), .enableWarning("extra"),
 ]
 
+/// How credd is linked. All symbols are bound at the start, and the table of them is read-only from
+/// then on. Libraries look up free() and realloc() alone (Sources/CWipingFree), which linkers export
+/// anyway; the names of all other functions are 0.3 MB, read at each start.
+let linkerFlags = [
+  "-Xlinker", "-z", "-Xlinker", "now", "-Xlinker", "--no-export-dynamic",
+]
+
 let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -56,14 +63,7 @@ let package = Package(
       name: "credd", dependencies: ["CredCore", "CredService", "CredRuntime", logging],
       swiftSettings: strict + plain,
       linkerSettings: [
-        .unsafeFlags(
-          [
-            // All symbols are bound at the start, and the table of them is read-only from then on.
-            "-z", "now",
-            // Libraries look up free() and realloc() alone (Sources/CWipingFree), which linkers export
-            // anyway. The names of all other functions are 0.3 MB, read at each start.
-            "--no-export-dynamic",
-          ].flatMap { ["-Xlinker", $0] })
+        .unsafeFlags(linkerFlags)
       ]),
     .target(
       name: "CQRCode", cSettings: warnings, linkerSettings: [.linkedLibrary("qrcodegen")]),

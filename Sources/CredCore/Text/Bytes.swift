@@ -53,7 +53,7 @@ extension Collection<UInt8> {
 
 extension StringProtocol {
   /// Whether `other` occurs in this text, byte for byte.
-  func contains(bytesOf other: String) -> Bool { utf8.contains(bytes: other.utf8) }
+  public func contains(bytesOf other: String) -> Bool { utf8.contains(bytes: other.utf8) }
 
   /// Whether every byte is an ASCII letter, a digit or one of `others`.
   public func containsOnlyLettersDigits(or others: String) -> Bool {
@@ -65,9 +65,13 @@ extension Span<UInt8> {
   /// The same bytes as an array. Appending them one by one to an array takes 25 times as long,
   /// because each append is checked.
   public var copied: [UInt8] {
-    [UInt8](capacity: count) { copy in
-      for index in indices { copy.append(self[index]) }
-    }
+    #if compiler(>=6.3)
+      [UInt8](capacity: count) { copy in
+        for index in indices { copy.append(self[index]) }
+      }
+    #else
+      indices.map { self[$0] }
+    #endif
   }
 }
 

@@ -339,6 +339,6 @@ extension Secret {
   /// Whether a PEM block of that kind begins in it, such as `-----BEGIN EC PRIVATE KEY-----`.
   fileprivate func holdsPEM(_ kind: String) -> Bool {
     let text = String(decoding: bytes, as: UTF8.self)
-    return text.contains("-----BEGIN ") && text.contains("\(kind)-----")
+    return text.contains(bytesOf: "-----BEGIN ") && text.contains(bytesOf: "\(kind)-----")
   }
 }

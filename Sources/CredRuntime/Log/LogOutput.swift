@@ -111,7 +111,12 @@ extension String {
       $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "=")
     }
     guard isEmpty || hidesPairs else { return self }
-    return "\"" + replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    var quoted = "\""
+    for character in unicodeScalars {
+      if character == "\\" || character == "\"" { quoted.append("\\") }
+      quoted.unicodeScalars.append(character)
+    }
+    return quoted + "\""
   }
 }
 

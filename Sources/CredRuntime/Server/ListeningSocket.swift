@@ -12,9 +12,11 @@ public struct ListeningSocket: ~Copyable {
   /// - Parameter mode: of the socket file. Access depends only on the client's uid, not on the
   ///   mode.
   public init(path: String, mode: UInt32, backlog: Int32 = 4096) throws(SystemError) {
-    self.path = path
-    descriptor = try unsafe SystemError.check(
+    // A compiler of Swift 6.2 stops at an initialiser that throws after it has set a field.
+    let listening = try unsafe SystemError.check(
       credd_listen(path, mode, backlog), "listen on \(path)")
+    self.path = path
+    descriptor = listening
     inode = Self.inode(of: path) ?? (0, 0)
   }
 

@@ -40,7 +40,7 @@ public enum AccountArguments {
   ) -> [String] {
     let rest = arguments.indices.filter { $0 > verb && $0 != action && $0 != profile }
     let named = profile.map { ["--profile=\(arguments[$0])"] } ?? []
-    return arguments[...verb] + [arguments[action]] + named + rest.map { arguments[$0] }
+    return Array(arguments[...verb]) + [arguments[action]] + named + rest.map { arguments[$0] }
   }
 
   private static func namesProfile(_ arguments: [String]) -> Bool {
