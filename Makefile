@@ -24,12 +24,16 @@ DEMO_PACKAGES := curl netcat-openbsd
 # redis-server, ssh-agent and git's credential cache are credd's peers there.
 BENCH_PACKAGES := gcc git libcurl4-openssl-dev libmicrohttpd-dev openssh-client openssl python3 \
   redis-server valgrind
-# The tests boot a machine of their own: systemd-nspawn, D-Bus, a user's manager, NSS. podman is run
-# with runc, since crun refuses hosts with both kinds of cgroups; prometheus brings promtool.
-TEST_PACKAGES := adduser apparmor curl dbus dbus-user-session fish gcc init-system-helpers \
-  iproute2 libnss-systemd libpam-systemd mandoc netcat-openbsd nftables nginx-light openssl podman \
-  procps prometheus rclone runc shellcheck strace systemd systemd-container tinyproxy-bin uidmap \
+# The gate: style, documents and the programs from outside. prometheus brings promtool, systemd the
+# program systemd-socket-activate.
+GATE_PACKAGES := $(DEMO_PACKAGES) fish mandoc openssl procps prometheus shellcheck strace systemd \
   util-linux zsh
+# The rest of the tests boots machines of its own: systemd-nspawn, D-Bus, a user's manager, NSS. podman
+# is run with runc, since crun refuses hosts with both kinds of cgroups.
+TEST_PACKAGES := $(GATE_PACKAGES) adduser apparmor dbus dbus-user-session gcc init-system-helpers \
+  iproute2 libnss-systemd libpam-systemd nftables nginx-light podman rclone runc systemd-container \
+  tinyproxy-bin uidmap
+STEADY_PACKAGES := stress-ng
 # A provider that nobody here wrote, and a browser that signs in there: RealProvidersTests.
 PROVIDER_PACKAGES := chromium chromium-driver glewlwyd sqlite3
 SANITIZE_PACKAGES := valgrind
@@ -117,10 +121,24 @@ check: ## the inner loop: format, warnings, all unit tests, the long ones short
 	scripts/check
 
 .PHONY: test
-test: ## everything that a change has to pass
+test: ## the gate, which every change passes: style, documents, unit and black-box tests, the demonstration
+	$(need_swift)
+	scripts/step 'Debian packages' $(INSTALL_PACKAGES) \
+	  $(sort $(BUILD_PACKAGES) $(PYTHON_PACKAGES) $(GATE_PACKAGES))
+	scripts/test
+
+.PHONY: test-all
+test-all: ## the gate, and everything slower; ONLY= parts of it
 	$(need_swift)
 	scripts/step 'Debian packages' $(INSTALL_PACKAGES) $(ALL_PACKAGES)
-	scripts/test
+	scripts/test-all $(ONLY)
+
+RUNS ?= 3
+.PHONY: steady
+steady: ## the gate's tests RUNS times on a machine that is busy, and once on half a processor
+	$(need_swift)
+	$(INSTALL_PACKAGES) $(BUILD_PACKAGES) $(PYTHON_PACKAGES) $(GATE_PACKAGES) $(STEADY_PACKAGES)
+	scripts/steady $(RUNS)
 
 .PHONY: bench
 bench: $(BINARIES) ## measure every figure against redis-server, ssh-agent and C; BENCH=--help

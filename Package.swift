@@ -30,6 +30,11 @@ let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
+/// The programs are dependencies so that they are built beside the tests that run them.
+let daemonTests: [Target.Dependency] = [
+  "credd", "credctl", "credd-sandbox", "DaemonHarness", "TestSupport", "CCallers",
+]
+
 let package = Package(
   name: "credd",
   products: [
@@ -129,10 +134,12 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "SandboxTests", dependencies: ["SandboxKit", "TestSupport"], swiftSettings: strict),
-    .testTarget(
-      name: "DaemonTests",
-      // The programs are dependencies so that they are built beside the tests that run them.
-      dependencies: ["credd", "credctl", "credd-sandbox", "TestSupport", "CCallers"],
+    // The programs from outside: what every change passes, and what takes foreign programs, another
+    // machine, the stripped programs or a clock.
+    .testTarget(name: "DaemonTests", dependencies: daemonTests, swiftSettings: strict),
+    .testTarget(name: "FieldTests", dependencies: daemonTests, swiftSettings: strict),
+    .target(
+      name: "DaemonHarness", dependencies: ["TestSupport", "CCallers"], path: "Tests/DaemonHarness",
       swiftSettings: strict),
     // They install the Debian package that `make deb` builds, on a machine of their own.
     .testTarget(name: "SystemTests", dependencies: ["TestSupport"], swiftSettings: strict),

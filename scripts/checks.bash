@@ -1,7 +1,34 @@
-# Functions of scripts/check and scripts/test: each check prints one line with its seconds; one that
-# fails also prints what it said. Sourced, with `output` set to a folder for logs.
+# Functions of scripts/check, scripts/test and scripts/test-all: each check prints one line with its
+# seconds; one that fails also prints what it said. Sourced, with `output` set to a folder for logs.
 # shellcheck shell=bash
 : "${output:?}"
+
+# Where the debug build of the tests lies, and its tests.
+DEBUG=build/debug/debug
+
+# begin_checks: an empty folder for logs, and nothing counted.
+begin_checks() {
+  rm -rf "$output"
+  mkdir -p "$output"
+  : >"$output/counts"
+  TEST_PROGRAM=$DEBUG/creddPackageTests.xctest
+}
+
+# whole_build [OPTION…]: builds the tests for debugging, each module as a whole. That takes a quarter
+# less time than to build all interfaces first and then file by file. The caller names a folder with
+# --scratch-path, because `make check` has files built one by one in .build, which is faster after a
+# change.
+whole_build() {
+  scripts/build "$@" --build-tests \
+    -Xswiftc -whole-module-optimization -Xswiftc -num-threads -Xswiftc 1 \
+    -Xswiftc -no-emit-module-separately-wmo
+}
+
+# build_debug: the debug build with all tests, once in a run.
+build_debug() {
+  [[ -e $output/is-built ]] && return
+  check 'debug build with tests' whole_build --scratch-path build/debug && touch "$output/is-built"
+}
 
 # say TEXT: whole, though checks run side by side.
 say() { flock "$output/lock" printf '%s\n' "$1"; }
@@ -87,6 +114,20 @@ tests() {
   ((bad == 0)) || say "$(grep -E -A 12 '^[^ ]+ +Test .* (recorded an issue|failed after) ' "$log" |
     grep -vE '^[^ ]+ +(Test|Suite) .* (passed after|started)|^--$' | sed 's/^/    /' | head -n 400)"
   return $((bad > 0))
+}
+
+# Tests that failed beside a thousand others, once more and alone, three at most. They have failed
+# either way; but one that passes now wants a race or a deadline looked for, and not a mistake.
+once_more() {
+  local names=() filter
+  mapfile -t names < <(failures --no-filename "$output"/*tests*.log 2>/dev/null)
+  ((${#names[@]} > 0 && ${#names[@]} <= 3)) || return 0
+  printf 'once more, alone: %s\n' "${names[@]}"
+  filter=$(printf '%s\n' "${names[@]}" | sed 's/[^A-Za-z0-9_]/./g' | paste -sd '|')
+  if test_program "$output/again.log" --filter "$filter" &&
+    (($(results passed "$output/again.log") >= ${#names[@]})); then
+    printf 'UNSTEADY, passed alone: %s\n' "${names[@]}"
+  fi
 }
 
 # The closing line; ends with 1 where anything failed.

@@ -10,6 +10,8 @@ final class Demo {
 
   private let credd: String
   private let credctl: String
+  /// As shells and AWS's programs read it: they split a line at blanks.
+  private var quotedCredctl: String { credctl.contains(" ") ? "\"\(credctl)\"" : credctl }
   private let folder: String
   private let signals = AwaitedSignals()
   /// The daemons, in the order of their start.
@@ -48,7 +50,7 @@ final class Demo {
     let tools = """
       [profile demo]
       region = us-east-1
-      credential_process = \(credctl) get --profile demo
+      credential_process = \(quotedCredctl) get --profile demo
 
       """
     try write(tools, to: awsConfiguration)
@@ -62,8 +64,8 @@ final class Demo {
       """
       export CREDD_SOCKET=\(socket)
       export AWS_CONFIG_FILE=\(awsConfiguration)
-      \(credctl) get --profile demo
-      \(credctl) status
+      \(quotedCredctl) get --profile demo
+      \(quotedCredctl) status
       aws configure list --profile demo
       """)
     try waitForInterruption()

@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// Where the listening socket comes from, and what becomes of it.
 @Suite(.onStage)
 struct ActivationTests {

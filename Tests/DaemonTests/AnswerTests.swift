@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// The main job: what a client gets where all is well.
 @Suite(.onStage)
 struct AnswerTests {
@@ -180,7 +182,7 @@ struct AnswerTests {
     expect(try host.refusal("{}").errorCode, equals: "BackendRejected")
     expect(try host.credctl("status").output.contains("BackendRejected"))
     try Deadline.usual.wait(for: "credentials") {
-      try host.ask(#"{"wait":30}"#)["AccessKeyId"] != nil
+      try host.ask(#"{"wait":120}"#)["AccessKeyId"] != nil
     }
     _ = try host.credentials("other")
     let both = try host.credctl("status")

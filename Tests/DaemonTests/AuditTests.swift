@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// What an operator finds in the log afterwards.
 @Suite(.onStage)
 struct AuditTests {

@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// The ways to reach a backend.
 @Suite(.onStage)
 struct BackendTests {

@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// The kernel says which user calls, and that decides what the caller gets.
 @Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, which can be other users"))
 struct CallerTests {

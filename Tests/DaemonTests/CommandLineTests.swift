@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// credctl reads some verbs without ArgumentParser. Its users see no difference.
 @Suite(.onStage)
 struct CommandLineTests {
@@ -38,7 +40,7 @@ struct CommandLineTests {
     let host = try TestHost()
     _ = try host.credentials()
     let outcome = try host.run([
-      "/bin/bash", "-c", "\(Programs.credctl) --socket \(host.socketPath) \(verb) | head -n 1",
+      "/bin/bash", "-c", "'\(Programs.credctl)' --socket \(host.socketPath) \(verb) | head -n 1",
     ])
     expect(outcome.status == 0 && outcome.output.split(separator: "\n").count == 1, "\(outcome)")
     expect(outcome.errors.isEmpty)

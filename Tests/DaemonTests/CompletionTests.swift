@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// What the shells complete is what the programs' parsers know.
 @Suite(.onStage)
 struct CompletionTests {
@@ -115,7 +117,7 @@ struct CompletionTests {
       let fish = try ChildProcess(
         [
           try #require(Programs.installed("fish")), "-N", "-c",
-          "source \(path); complete -C '\(line)'",
+          "source '\(path)'; complete -C '\(line)'",
         ],
         environment: [
           "PATH": "\(Programs.folder):/usr/bin:/bin", "CREDD_SOCKET": host.socketPath,

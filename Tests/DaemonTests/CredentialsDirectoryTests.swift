@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// `$CREDENTIALS_DIRECTORY` and the commands that credd starts: a command reads what its configuration
 /// names there, and no other file of it.
 @Suite(.onStage)

@@ -2,6 +2,8 @@ import Foundation
 import Testing
 import TestSupport
 
+@testable import DaemonHarness
+
 /// `credd-sandbox --demo` shows credentials, and leaves nothing behind.
 @Suite(.onStage)
 struct DemoTests {

@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// HTTP clients of the real daemon, on loopback.
 @Suite(.onStage)
 struct EndpointTests {
@@ -98,7 +100,7 @@ struct EndpointTests {
       """
       import socket, sys
       s = socket.create_connection(("127.0.0.1", int(sys.argv[2])))
-      s.settimeout(20)
+      s.settimeout(120)
       s.sendall(sys.argv[3].encode().decode("unicode_escape").encode())
       print(s.makefile().readline().split()[1])
       """)
@@ -136,7 +138,7 @@ struct EndpointTests {
       """
       import socket, sys
       s = socket.socket(socket.AF_UNIX)
-      s.settimeout(20)
+      s.settimeout(120)
       s.bind("\\0" + sys.argv[3])
       s.connect(sys.argv[2])
       token = s.makefile().read()
@@ -144,7 +146,7 @@ struct EndpointTests {
           print("nothing")
           sys.exit()
       h = socket.create_connection(("127.0.0.1", int(sys.argv[4])))
-      h.settimeout(20)
+      h.settimeout(120)
       h.sendall((f"GET /credentials/default HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\n"
                  f"Authorization: {token}\\r\\n\\r\\n").encode())
       print(h.makefile().readline().split()[1])
@@ -213,7 +215,7 @@ struct EndpointTests {
     r = urllib.request.Request(os.environ["AWS_CONTAINER_CREDENTIALS_FULL_URI"], headers={
         "Authorization": os.environ["AWS_CONTAINER_AUTHORIZATION_TOKEN"]})
     for _ in range(2):
-        print(json.load(urllib.request.urlopen(r, timeout=20))["AccessKeyId"])
+        print(json.load(urllib.request.urlopen(r, timeout=120))["AccessKeyId"])
     print([name for name in os.environ if name.startswith("AWS_ACCESS")])
     print(os.environ["AWS_CONTAINER_CREDENTIALS_FULL_URI"])
     """
@@ -257,7 +259,7 @@ struct EndpointTests {
       ask = "; ".join([
           "import socket",
           f"s = socket.create_connection(('127.0.0.1', {port}))",
-          "s.settimeout(20)",
+          "s.settimeout(120)",
           f"h = ['GET /credentials/default HTTP/1.1', 'Host: 127.0.0.1', 'Authorization: {token}']",
           "s.sendall((chr(13) + chr(10)).join(h + ['', '']).encode())",
           "print(s.makefile().readline().split()[1])"])

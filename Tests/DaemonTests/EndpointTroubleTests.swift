@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// The endpoint and the token socket on a host that lacks something: a module of the kernel,
 /// descriptors, a configuration.
 @Suite(.onStage, .enabled(if: PythonScript.canRun, "takes python3"))
@@ -73,7 +75,7 @@ struct EndpointTroubleTests {
   private static let fetch = """
     import socket, sys
     s = socket.socket(socket.AF_UNIX)
-    s.settimeout(60)
+    s.settimeout(120)
     s.bind("\\0" + sys.argv[3])
     s.connect(sys.argv[2])
     print("connected", flush=True)

@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// `credctl env`, read by those it is written for.
 @Suite(.onStage)
 struct EnvTests {

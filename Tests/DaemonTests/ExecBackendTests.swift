@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// Backends that are commands.
 @Suite(.onStage)
 struct ExecBackendTests {
@@ -61,8 +63,8 @@ struct ExecBackendTests {
     ("sleep 60", 75, "did not answer in time"),
   ])
   func howItEndsIsSaid(_ body: String, _ status: Int32, _ words: String) throws {
-    let host = try host(body, "timeout = 500ms")
-    let outcome = try host.credctl("get", "--wait", "1")
+    let host = try host(body, "timeout = \(body.hasPrefix("sleep") ? "500ms" : "60s")")
+    let outcome = try host.credctl("get", "--wait", "120")
     expect(outcome.output.isEmpty)
     expect(outcome.status, equals: status, "\(outcome.errors)")
     expect(outcome.errors.contains(words), "\(outcome.errors)")
@@ -72,8 +74,8 @@ struct ExecBackendTests {
   @Test
   func lateCommandIsKilledWithAllItStarted() throws {
     let seen = try Stage.current().newFile("pids")
-    let host = try host("sleep 300 & echo $$ $! >\(seen); wait", "timeout = 500ms")
-    expect(try host.refusal(#"{"wait":1}"#).errorCode, equals: "BackendUnavailable")
+    let host = try host("sleep 300 & echo $$ $! >\(seen); wait", "timeout = 5s")
+    expect(try host.refusal(#"{"wait":120}"#).errorCode, equals: "BackendUnavailable")
     let pids = try String(contentsOfFile: seen, encoding: .utf8).split(
       whereSeparator: \.isWhitespace)
     expect(pids.count, equals: 2)

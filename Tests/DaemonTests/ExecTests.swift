@@ -3,6 +3,8 @@ import Glibc
 import Testing
 import TestSupport
 
+@testable import DaemonHarness
+
 /// `credctl exec`: a real command in credctl's place.
 @Suite(.onStage)
 struct ExecTests {

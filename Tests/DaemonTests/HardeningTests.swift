@@ -3,6 +3,8 @@ import Glibc
 import Testing
 import TestSupport
 
+@testable import DaemonHarness
+
 /// What the kernel is asked for before anything is read: no core dump, no other process that looks.
 @Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, which can be other users"))
 struct HardeningTests {

@@ -3,6 +3,8 @@ import Glibc
 import Testing
 import TestSupport
 
+@testable import DaemonHarness
+
 /// `exit_on_idle`: the daemon ends, its sessions do not.
 @Suite(.onStage)
 struct IdleTests {

@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// The users that may ask in the name of others: none, unless a profile says so.
 @Suite(.onStage, .enabled(if: OtherUser.canBe, "takes root, which can be other users"))
 struct ImpersonationTests {

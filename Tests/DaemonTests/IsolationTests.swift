@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// Users times profiles times operations, all at once: nothing of one user's on another's
 /// connection.
 @Suite(

@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// What one user's logins take of the daemon's memory.
 @Suite(.onStage)
 struct KeptLoginsTests {

@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// A socket that all users can reach, in every way there is: each gets its own session or a
 /// refusal, as ssh-agent's own tests ask of it.
 @Suite(

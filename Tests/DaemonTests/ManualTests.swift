@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// The manual pages know what the programs know.
 @Suite(.onStage)
 struct ManualTests {

@@ -3,12 +3,11 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// What Prometheus reads.
 @Suite(.onStage)
 struct MetricsTests {
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent()
-    .appending(path: "../..").standardizedFileURL.path
-
   @Test(.enabled(if: Programs.installed("promtool") != nil, "takes Debian's prometheus"))
   func promtoolReadsTheMetrics() throws {
     let endpoint = try EndpointHost()
@@ -59,7 +58,10 @@ struct MetricsTests {
       ["check", "rules", "credd.rules.yml"], ["test", "rules", "credd.rules.test.yml"],
     ] {
       let promtool = try ChildProcess(
-        ["/bin/sh", "-c", "cd \"$0\" && promtool \"$@\"", Self.root + "/contrib/prometheus"]
+        [
+          "/bin/sh", "-c", "cd \"$0\" && promtool \"$@\"",
+          Repository.root.path + "/contrib/prometheus",
+        ]
           + arguments)
       expect(try promtool.wait(), equals: 0, "\(promtool.output) \(promtool.errors)")
     }
@@ -70,14 +72,14 @@ struct MetricsTests {
     let host = try TestHost()
     _ = try host.ask()
     let unit = try String(
-      contentsOfFile: Self.root + "/systemd/credd-metrics.service", encoding: .utf8)
+      contentsOfFile: Repository.root.path + "/systemd/credd-metrics.service", encoding: .utf8)
     let line = String(
       try #require(unit.firstMatch(of: #/\nExecStart=\/bin\/sh -c '(.*)'\n/#)?.output.1))
     let folder = try Stage.current().newFile("textfiles")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     func run(_ environment: [String: String]) throws -> TestHost.Outcome {
       try host.run(
-        ["/bin/sh", "-c", line.replacing("/usr/bin/credctl", with: Programs.credctl)],
+        ["/bin/sh", "-c", line.replacing("/usr/bin/credctl", with: "\"\(Programs.credctl)\"")],
         environment: ["DIRECTORY": folder, "CREDD_SOCKET": host.socketPath].merging(environment) {
           $1
         })

@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// Every key of the configuration that names something outside of it, and everything that can be
 /// wrong with that: `--check-config` says the line, the key and the name.
 @Suite(.onStage)

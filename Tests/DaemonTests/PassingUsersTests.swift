@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// A host with many sessions: those that nobody uses go, and `status` shows the others in pages.
 @Suite(.onStage)
 struct PassingUsersTests {

@@ -1,5 +1,8 @@
+import Glibc
 import Testing
 import TestSupport
+
+@testable import DaemonHarness
 
 /// Clients that do wrong: each gets a clear error, and no other client notices.
 @Suite(.onStage)
@@ -65,10 +68,8 @@ struct ProtocolAbuseTests {
       "many values", "[" + String(repeating: "1,", count: 100_000), "InvalidRequest", "at byte"),
   ]
 
-  @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
-  func wrongLinesAreRefusedOneByOne() throws {
+  @Test func wrongLinesAreRefusedOneByOne() throws {
     let host = try TestHost()
-    let other = try Bystander(host)
     let bystander = try host.connect()
     let socket = try host.connect()
     for abuse in Self.abuses {
@@ -82,7 +83,6 @@ struct ProtocolAbuseTests {
       try bystander.send("{\"op\":\"ping\"}\n")
       expect(try bystander.reply()["Daemon"] != nil, "\(abuse.name)")
     }
-    try other.expectServed()
     expect(try host.stopDaemon(), equals: 0)
   }
 
@@ -144,24 +144,6 @@ struct ProtocolAbuseTests {
     expect(try bystander.reply()["Daemon"] != nil)
   }
 
-  @Test
-  func halfALineIsWaitedForTenSeconds() throws {
-    let host = try TestHost()
-    let slow = try host.connect()
-    let gone = try host.connect()
-    try slow.send(#"{"op":"#)
-    let sent = ContinuousClock.now
-    try gone.send(#"{"op":"#)
-    gone.finishSending()
-    expect(try gone.reply().errorCode, equals: "InvalidRequest")
-    expect(gone.isClosed())
-    expect(try host.ask(#"{"op":"ping"}"#)["Daemon"] != nil)
-    let reply = try slow.reply()
-    expect(reply.errorCode, equals: "Timeout")
-    expect((Duration.seconds(9.5)...(.seconds(20))).contains(sent.duration(to: .now)))
-    expect(slow.isClosed())
-  }
-
   @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
   func sixtyFifthConnectionOfAUserIsRefused() throws {
     let host = try TestHost()
@@ -178,55 +160,14 @@ struct ProtocolAbuseTests {
       expect(try socket.reply()["Daemon"] != nil)
     }
     // Another user has connections of its own.
-    try Bystander(host).expectServed()
+    unsafe chmod(host.socketPath, 0o666)
+    let credctl = try Stage.current().executable(Programs.credctl)
+    expect(try host.credctl(credctl, as: .games, "get").status, equals: 0)
     let refused = try host.credctl("get")
     expect(refused.status, equals: 75)
     expect(refused.output.isEmpty)
     sockets.removeFirst()
     try Deadline.usual.wait(for: "room for another") { try host.credctl("get").status == 0 }
-  }
-
-  @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
-  func aClientThatNeverReadsHarmsNoOther() throws {
-    let host = try TestHost()
-    let other = try Bystander(host)
-    let flood = try host.connect()
-    let request = Array(String(repeating: "{\"op\":\"ping\"}\n", count: 1000).utf8)
-    // Its replies fill the socket; then its requests are no longer read.
-    #expect(throws: Overdue.self) {
-      for _ in 0..<10_000 { try flood.send(request, .in(.seconds(1))) }
-    }
-    expect(try host.ask(#"{"op":"ping"}"#)["Daemon"] != nil)
-    expect(try host.credctl("get").status, equals: 0)
-    try other.expectServed()
-  }
-
-  /// Two users, each with ten connections that have requests waiting all the time.
-  @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
-  func usersThatFloodDelayNoOther() throws {
-    let host = try TestHost(arguments: [])
-    let other = try Bystander(host)
-    let flood = try PythonScript(
-      """
-      import os, signal, socket, sys, time
-      lines, children = b'{"op":"status"}\\n' * 4000, []
-      for _ in range(10):
-          s = socket.socket(socket.AF_UNIX)
-          s.connect(sys.argv[1])
-          for step in [lambda: s.sendall(lines), lambda: s.recv(1 << 20)]:
-              children.append(os.fork())
-              if children[-1] == 0:
-                  while True: step()
-      time.sleep(3)
-      assert all(os.waitpid(child, os.WNOHANG) == (0, 0) for child in children)
-      for child in children: os.kill(child, signal.SIGKILL)
-      """)
-    let busy = try ProcessFile.busyTime(host.daemon.pid)
-    let flooding = [try flood.start(host), try flood.start(host, as: .daemon)]
-    for process in flooding { expect(try process.wait(), equals: 0, "\(process.errors)") }
-    // The daemon had no moment's rest.
-    expect(try ProcessFile.busyTime(host.daemon.pid) - busy > .seconds(2))
-    try other.expectServed()
   }
 
   @Test

@@ -2,22 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// What README.md shows works.
 @Suite(.onStage)
 struct ReadmeTests {
-  private static let text: String = {
-    let file = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../README.md").standardizedFileURL
-    return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
-  }()
-
-  /// The blocks of a language.
-  private func blocks(_ language: String) -> [String] {
-    Self.text.components(separatedBy: "\n```\(language)\n").dropFirst().compactMap {
-      $0.components(separatedBy: "\n```").first
-    }
-  }
-
   /// Runs the sample with a Cognito of its own and sends it callbacks. Prints the answers, and the
   /// requests that reached Cognito.
   private static let driver = #"""
@@ -57,7 +46,7 @@ struct ReadmeTests {
     http.server.ThreadingHTTPServer = Server
     sample = compile(text, "README.md", "exec")
     threading.Thread(target=lambda: exec(sample, {"__name__": "__main__"}), daemon=True).start()
-    assert ready.wait(30)
+    assert ready.wait(120)
 
     def ask(user, identity=None, token="host-token"):
         query = {"IdentityPoolId": "us-east-1:pool", "DeveloperProviderName": "login.example.app",
@@ -68,7 +57,7 @@ struct ReadmeTests {
             f"http://127.0.0.1:{servers[0].server_port}/cognito/token",
             json.dumps(query).encode(), {"Authorization": f"Bearer {token}"})
         try:
-            with urllib.request.urlopen(request, timeout=30) as reply:
+            with urllib.request.urlopen(request, timeout=120) as reply:
                 answers.append([reply.status, json.load(reply)])
         except urllib.error.HTTPError as error:
             answers.append([error.code, json.load(error)])
@@ -87,7 +76,8 @@ struct ReadmeTests {
   @Test(.enabled(if: PythonScript.canRun, "takes python3"))
   func theSampleBackendAnswersAsCreddExpects() throws {
     let stage = try Stage.current()
-    let sample = try #require(blocks("python").first { $0.contains("TokenCallback") })
+    let sample = try #require(
+      Repository.blocks(of: "python", in: "README.md").first { $0.contains("TokenCallback") })
     let (code, driver, token, folder) = (
       stage.newFile("sample.py"), stage.newFile("driver.py"), stage.newFile("host-token"),
       stage.newFile("folder")

@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// When credd asks upstream, and when it does not.
 @Suite(.onStage)
 struct RefreshTests {

@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// What a person reads where `credctl get` cannot: one line that says what to do.
 @Suite(.onStage)
 struct RefusalTests {

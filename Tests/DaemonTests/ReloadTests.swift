@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// SIGHUP: the configuration is read anew, whole or not at all.
 @Suite(.onStage)
 struct ReloadTests {

@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// One daemon after another: what the second knows of the first.
 @Suite(.onStage)
 struct RestartTests {

@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// What the sandbox does with connections: the other tests rely on it when credd meets a fault.
 @Suite(.onStage)
 struct SandboxServerTests {
@@ -57,9 +59,8 @@ struct SandboxServerTests {
 
   @Test func aDelayedAnswerDelaysNoOtherClient() throws {
     let sandbox = try Sandbox()
-    try sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":3}"#)
-    try sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":1.5}"#)
-    let start = ContinuousClock.now
+    try sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":600}"#)
+    try sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":600}"#)
     let sockets = try (0..<3).map { number in
       let socket = try StreamSocket(port: sandbox.port)
       try socket.send(Self.token)
@@ -72,10 +73,14 @@ struct SandboxServerTests {
     expect(try sockets[2].line(), equals: "HTTP/1.1 200 OK\r")
     // The two that wait have no answer yet.
     expect(try stats(sandbox, "InFlight"), equals: 2)
-    for (socket, delay) in [(sockets[1], 1500), (sockets[0], 3000)] {
-      expect(try socket.line(), equals: "HTTP/1.1 200 OK\r")
-      expect(start.duration(to: .now) >= .milliseconds(delay))
-    }
+  }
+
+  @Test func aDelayedAnswerComes() throws {
+    let sandbox = try Sandbox()
+    try sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":0.2}"#)
+    let socket = try StreamSocket(port: sandbox.port)
+    try socket.send(Self.token)
+    expect(try socket.line(), equals: "HTTP/1.1 200 OK\r")
   }
 
   @Test func stopsWhileCallsAreHeld() throws {

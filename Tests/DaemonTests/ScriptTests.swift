@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// What `make test` says of the tests that it ran.
 @Suite(.onStage)
 struct ScriptTests {
@@ -54,5 +56,31 @@ struct ScriptTests {
     let outcome = try report(Self.log, isCI: true)
     expect(outcome.status, equals: 1)
     expect(outcome.output.hasSuffix("\n1 passed, 2 failed, 2 skipped\n"), "\(outcome)")
+  }
+
+  @Test func anUnknownPartIsAnErrorThatListsTheParts() throws {
+    let script = Repository.root.appending(path: "scripts/test-all").path
+    let process = try ChildProcess(["/bin/bash", script, "gate", "containres"])
+    expect(try process.wait(), equals: 64)
+    expect(process.output, equals: "")
+    expect(
+      process.errors.hasPrefix("test-all: there is no part 'containres'; the parts are: gate "))
+    expect(process.errors.contains(" containers "))
+  }
+
+  /// `make test-all` finds suites by the names of their files: none may be left out.
+  @Test func everySuiteOfTheFieldBelongsToAPart() throws {
+    let files = FileManager.default
+    let field = Repository.root.appending(path: "Tests/FieldTests").path
+    let script = try Repository.text("scripts/test-all")
+    for folder in try files.contentsOfDirectory(atPath: field) {
+      expect(script.contains("field \(folder)"), "\(folder)")
+      for file in try files.contentsOfDirectory(atPath: "\(field)/\(folder)") {
+        let text = try Repository.text("Tests/FieldTests/\(folder)/\(file)")
+        let suites = text.matches(of: /\nstruct (\w+Tests) \{/).map { String($0.1) }
+        expect(suites, equals: file.hasSuffix("Tests.swift") ? [String(file.dropLast(6))] : [])
+        expect(!suites.isEmpty || !text.contains("@Test"), "\(file)")
+      }
+    }
   }
 }

@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// IdentityIds across a reboot.
 @Suite(.onStage)
 struct StateDirectoryTests {
@@ -186,7 +188,7 @@ struct StateDirectoryTests {
       return try socket.reply()
     }
     func identity(_ profile: String) throws -> String {
-      expect(try ask(#"{"profile":"\#(profile)","wait":30}"#)["AccessKeyId"] != nil)
+      expect(try ask(#"{"profile":"\#(profile)","wait":120}"#)["AccessKeyId"] != nil)
       let reply = try ask(#"{"op":"identity","profile":"\#(profile)"}"#)
       return try #require(reply["IdentityId"]?.text)
     }

@@ -2,17 +2,15 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// docs/user-pools.md works, from the pool at AWS to the first `get`.
 @Suite(.onStage)
 struct UserPoolGuideTests {
-  /// The blocks of a language, in their order.
-  private func blocks(_ language: String) throws -> [String] {
-    try Repository.text("docs/user-pools.md").components(separatedBy: "\n```\(language)\n")
-      .dropFirst().compactMap { $0.components(separatedBy: "\n```").first }
-  }
+  private static let page = "docs/user-pools.md"
 
   private func configurationOfEightLines() throws -> String {
-    let lines = try #require(try blocks("ini").first)
+    let lines = try #require(try Repository.blocks(of: "ini", in: Self.page).first)
     expect(lines.split(separator: "\n", omittingEmptySubsequences: false).count, equals: 8)
     return lines
   }
@@ -27,45 +25,16 @@ struct UserPoolGuideTests {
     expect(try Repository.text("README.md").contains(configurationOfEightLines()))
   }
 
-  /// moto stands in for AWS where it knows the operation; elsewhere the AWS CLI checks what it would
-  /// send.
-  @Test(
-    .enabled(if: PythonClients.isWanted, "left out by CREDD_SKIP_REAL_CLIENTS=1"))
-  func theAWSCLIMakesThePools() throws {
-    let clients = try PythonClients()
-    let moto = try clients.moto()
-    let script = """
-      set -euo pipefail
-      aws() {
-        case $2 in
-        set-identity-pool-roles) command aws "$@" --generate-cli-skeleton output >/dev/null ;;
-        *) command aws --endpoint-url \(moto) "$@" ;;
-        esac
-      }
-      \(try blocks("sh").prefix(2).joined(separator: "\n"))
-      """
-    let process = try ChildProcess(
-      ["/bin/bash", "-c", script],
-      environment: [
-        "PATH": "\(clients.folder)/bin:/usr/bin:/bin", "HOME": try Stage.current().folder,
-        "AWS_DEFAULT_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "none",
-        "AWS_SECRET_ACCESS_KEY": "none", "AWS_EC2_METADATA_DISABLED": "true",
-        "NO_PROXY": "127.0.0.1",
-      ])
-    let status = try process.wait(.in(.seconds(300)))
-    expect(status, equals: 0, "\(process.errors)")
-    let ids = try #require(process.output.split(separator: "\n").last).split(separator: " ")
-    expect(ids.count == 3 && ids[0].hasPrefix("us-east-1_") && ids[2].hasPrefix("us-east-1:"))
-  }
-
   /// The block as it stands, but for the port, which others may have, and the patience of a machine
   /// that runs a thousand other tests.
   @Test func theTrialWithTheSandboxGivesCredentials() throws {
     let folder = try Stage.current().newFile("trial")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    let trial = try #require(try blocks("sh").first { $0.contains("credd-sandbox") })
-      .replacing("4599", with: "\(try FreePort.any())")
-      .replacing("type = user-pool", with: "type = user-pool\ntimeout = 30s")
+    let trial = try #require(
+      try Repository.blocks(of: "sh", in: Self.page).first { $0.contains("credd-sandbox") }
+    )
+    .replacing("4599", with: "\(try FreePort.any())")
+    .replacing("type = user-pool", with: "type = user-pool\ntimeout = 30s")
     let terminal = try TerminalProcess(
       ["/bin/bash", "-c", "trap 'kill $(jobs -p)' EXIT; cd '\(folder)'\n\(trial)"],
       environment: ["PATH": "\(Programs.folder):/usr/bin:/bin"])
@@ -84,7 +53,8 @@ struct UserPoolGuideTests {
     try host.sandbox.control(
       "POST", "user-pool/user",
       #"{"Username":"alice","Mfa":["SOFTWARE_TOKEN_MFA"],"SoftwareToken":"\#(secret)"}"#)
-    let line = try #require(try blocks("sh").first { $0.contains("--code-stdin") })
+    let line = try #require(
+      try Repository.blocks(of: "sh", in: Self.page).first { $0.contains("--code-stdin") })
     let tools = """
       pass() { echo Sandbox-1; }
       oathtool() { echo \(try host.sandbox.totp(secret)); }

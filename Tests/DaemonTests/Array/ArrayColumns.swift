@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import DaemonHarness
+
 /// What Tests/Array/columns.txt says: the columns of the array, and what cannot be.
 struct ArrayColumns {
   /// A combination of values, and why it cannot be, or is refused.

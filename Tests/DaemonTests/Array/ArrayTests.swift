@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// Every row of the covering array, with the real daemon and new names each time.
 ///
 /// `CREDD_ARRAY_SEED=N` repeats a run, `CREDD_ARRAY_ROW=N` runs one row alone.

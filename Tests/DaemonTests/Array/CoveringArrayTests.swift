@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// That the array covers what columns.txt asks for. By other code than the one that made it.
 struct CoveringArrayTests {
   private typealias Row = [String: String]

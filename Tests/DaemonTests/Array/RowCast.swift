@@ -1,5 +1,7 @@
 import TestSupport
 
+@testable import DaemonHarness
+
 /// The people, pools and names of one row: all of them random, so that nothing is right by chance.
 struct RowCast {
   struct Person: Hashable {

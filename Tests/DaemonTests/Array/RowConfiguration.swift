@@ -1,5 +1,7 @@
 import Foundation
 
+@testable import DaemonHarness
+
 /// The files of a row: credd's configuration, the sandbox's content, the host's users.
 struct RowConfiguration {
   let row: ArrayRow

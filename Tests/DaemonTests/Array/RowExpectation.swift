@@ -1,3 +1,5 @@
+@testable import DaemonHarness
+
 /// What docs and design promise to a caller of a row, read from its columns alone: a second, simple
 /// reading that knows nothing of the daemon's code.
 struct RowExpectation {

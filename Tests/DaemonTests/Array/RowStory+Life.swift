@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 extension RowStory {
   /// Lives through the row.
   func run() throws {

@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// One row, lived through: two people in two profiles, the subject's session brought to its place in
 /// life, the caller's question. Every answer is held against what the sandbox says it gave to whom.
 final class RowStory {

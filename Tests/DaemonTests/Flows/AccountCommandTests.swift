@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// `credctl account` at a user pool.
 @Suite(.onStage)
 struct AccountCommandTests {

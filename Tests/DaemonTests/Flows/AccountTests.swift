@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// `account`: an account at the organisation's server, made from this host.
 @Suite(.onStage)
 struct AccountTests {

@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// What Cognito would refuse by its own limits is refused before a server is called.
 @Suite(.onStage)
 struct BadInputTests {

@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// `flow = basic`: STS's AssumeRoleWithWebIdentity.
 @Suite(.onStage)
 struct BasicFlowTests {

@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// `credctl login` where the browser is elsewhere, and where no browser may open.
 @Suite(.onStage, .enabled(if: PythonScript.canRun && Programs.installed("curl") != nil))
 struct BrowserPasteTests {

@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// `type = cognito`: credd itself calls GetOpenIdTokenForDeveloperIdentity.
 @Suite(.onStage)
 struct CognitoBackendTests {

@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// Cognito's errors, each with what credd does about it.
 @Suite(.onStage)
 struct CorrectionTests {

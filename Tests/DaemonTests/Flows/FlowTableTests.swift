@@ -2,11 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// The table in docs/identity-flows.md, which says what stands for each call of the SDKs.
 struct FlowTableTests {
-  private static let root = URL(filePath: #filePath)
-    .appending(path: "../../../..").standardizedFileURL
-
   /// One row: the SDK's words, credd's, and the names in the last column.
   struct Row {
     let call: String
@@ -15,7 +14,7 @@ struct FlowTableTests {
   }
 
   private func rows() throws -> [Row] {
-    let file = Self.root.appending(path: "docs/identity-flows.md")
+    let file = Repository.root.appending(path: "docs/identity-flows.md")
     let text = try String(contentsOf: file, encoding: .utf8)
     let tables = try #require(text.components(separatedBy: "\n## Call by call\n").last)
     return tables.split(separator: "\n").compactMap { line in
@@ -31,7 +30,7 @@ struct FlowTableTests {
 
   /// The functions of all tests, by name.
   private func functions() throws -> Set<String> {
-    let folder = Self.root.appending(path: "Tests")
+    let folder = Repository.root.appending(path: "Tests")
     var names: Set<String> = []
     for path in try FileManager.default.subpathsOfDirectory(atPath: folder.path)
     where path.hasSuffix(".swift") {

@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// Unauthenticated identities, and what becomes of them.
 @Suite(.onStage)
 struct GuestTests {

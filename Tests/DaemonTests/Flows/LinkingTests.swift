@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// Sign-ins by browser that the backend links to its own user, with a provider whose tokens the
 /// identity pool verifies.
 @Suite(.onStage)
@@ -35,7 +37,7 @@ struct LinkingTests {
     expect(try logins(host)?[name]?.text?.hasPrefix("ey") == true)
     // The next callback brings it again, and the provider is asked for nothing while it is fresh.
     let calls = try host.host.sandbox.calls("oidc.token")
-    expect(try host.ask(#"{"refresh":true,"wait":20}"#)["AccessKeyId"]?.text != nil)
+    expect(try host.ask(#"{"refresh":true,"wait":120}"#)["AccessKeyId"]?.text != nil)
     expect(try logins(host)?[name]?.text?.hasPrefix("ey") == true)
     expect(try host.host.sandbox.calls("oidc.token"), equals: calls)
   }

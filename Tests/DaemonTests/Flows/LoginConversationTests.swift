@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// `credctl login` at a terminal, whatever the user pool asks.
 @Suite(.onStage)
 struct LoginConversationTests {

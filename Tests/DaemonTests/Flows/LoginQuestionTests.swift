@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// `credctl login` where the daemon asks what a real one asks rarely, or never.
 @Suite(.onStage, .enabled(if: PythonScript.canRun))
 struct LoginQuestionTests {
@@ -38,7 +40,7 @@ struct LoginQuestionTests {
     let terminal = try login(daemon)
     try terminal.expect("Code that the authenticator app shows: ")
     try terminal.press("12")
-    expect(try terminal.end(.in(.seconds(20))), equals: 77)
+    expect(try terminal.end(), equals: 77)
     expect(terminal.text.contains("nothing was typed in time"), "\(terminal.text)")
     expectCancelled(daemon)
   }
@@ -47,7 +49,7 @@ struct LoginQuestionTests {
     let daemon = try daemon("select", #"{"Choices":["A","B"]}"#, expiresIn: 1)
     let terminal = try login(daemon)
     try terminal.expect("Your choice: ")
-    expect(try terminal.end(.in(.seconds(20))), equals: 77)
+    expect(try terminal.end(), equals: 77)
     expectCancelled(daemon)
   }
 
@@ -82,7 +84,7 @@ struct LoginQuestionTests {
     try Data("pass-word\n123456\n".utf8).write(to: URL(filePath: input))
     let terminal = try TerminalProcess([
       "/bin/sh", "-c",
-      "exec \(Programs.credctl) --socket \(daemon.socketPath) login --username alice "
+      "exec '\(Programs.credctl)' --socket \(daemon.socketPath) login --username alice "
         + "--password-stdin --code-stdin <\(input)",
     ])
     try terminal.expect("wrong code")

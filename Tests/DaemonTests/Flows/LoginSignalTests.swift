@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// Signals that end `credctl login` where it waits for its user without a terminal: the daemon is told,
 /// and the exit status says which signal it was.
 @Suite(.onStage, .enabled(if: PythonScript.canRun && Programs.installed("setsid") != nil))
@@ -20,7 +22,7 @@ struct LoginSignalTests {
     of process: ChildProcess, by signal: CInt, _ daemon: FakeDaemon
   ) throws {
     process.send(signal)
-    expect(try process.wait(.in(.seconds(10))), equals: 128 + signal, "\(process.errors)")
+    expect(try process.wait(), equals: 128 + signal, "\(process.errors)")
     expect(
       daemon.requests.last,
       equals: #"{"op":"respond","handle":"\#(BrowserLogin.handle)","cancel":true}"#)

@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// The logins map: social, OpenID Connect and SAML providers.
 @Suite(.onStage)
 struct LoginsTests {

@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// Users who sign in with a password, and what comes of it.
 @Suite(.onStage)
 struct PasswordTests {

@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// `type = aws-sample`: the authentication server of Amazon's sample.
 @Suite(.onStage)
 struct SampleServerTests {

@@ -1,6 +1,8 @@
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// `logout`, `clear`, and what does not come back by itself.
 @Suite(.onStage)
 struct SignOutTests {

@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// `account` at the sandbox's user pool, through the real daemon, and attacks on it.
 @Suite(.onStage)
 struct UserPoolAccountTests {

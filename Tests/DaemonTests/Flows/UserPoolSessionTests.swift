@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// Sessions of the sandbox's user pool, through the real daemon.
 @Suite(.onStage)
 struct UserPoolSessionTests {
@@ -64,7 +66,7 @@ struct UserPoolSessionTests {
     try host.host.sandbox.plan(
       #"{"Service":"cognito-idp","Operation":"GetTokensFromRefreshToken","Kind":"truncate"}"#)
     try Deadline.usual.wait(for: "credentials") {
-      try host.ask(#"{"refresh":true,"wait":10}"#)["AccessKeyId"] != nil
+      try host.ask(#"{"refresh":true,"wait":120}"#)["AccessKeyId"] != nil
     }
     expect(try host.host.state(), equals: "signedIn")
     _ = try host.host.credentials(refresh: true)

@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// Sign-ins at the sandbox's user pool, through the real daemon.
 @Suite(.onStage)
 struct UserPoolSignInTests {

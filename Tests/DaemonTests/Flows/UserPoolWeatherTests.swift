@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// Bad input and bad weather at the sandbox's user pool, through the real daemon.
 @Suite(.onStage)
 struct UserPoolWeatherTests {

@@ -2,6 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// `watch`: what the mobile SDKs' listeners hear.
 @Suite(.onStage)
 struct WatchTests {
@@ -141,41 +143,10 @@ struct WatchTests {
     let host = try TestHost()
     let outcome = try host.run([
       "/bin/bash", "-c",
-      "\(Programs.credctl) --socket \(host.socketPath) watch -p default | head -n 1; "
+      "'\(Programs.credctl)' --socket \(host.socketPath) watch -p default | head -n 1; "
         + "echo \"${PIPESTATUS[0]}\"",
     ])
     expect(outcome.output.hasSuffix("default: signedOut\n0\n"), "\(outcome)")
     expect(outcome.errors.isEmpty)
-  }
-
-  /// Where it is cut off: `a client that does not read its events is closed, and no other`.
-  @Test(.enabled(if: OtherUser.canBe, "takes root, which can be other users"))
-  func slowWatcherDelaysNoOtherClient() throws {
-    let host = try TestHost(sandbox: ["--unauthenticated"]) {
-      Configuration.direct($0, "default", "guest = yes")
-    }
-    _ = try host.credentials()
-    let other = try Bystander(host)
-    let slow = try host.connect()
-    // The longest id there may be makes the events long.
-    let id = String(repeating: "i", count: 250)
-    try slow.send(#"{"op":"watch","profile":"default","id":"\#(id)"}"# + "\n")
-    // It reads nothing, not even the replies to these: they fill the kernel's buffers.
-    let pings = Array(String(repeating: #"{"op":"ping"}"# + "\n", count: 1000).utf8)
-    #expect(throws: Overdue.self) {
-      for _ in 0..<10_000 { try slow.send(pings, .in(.milliseconds(500))) }
-    }
-    let quick = try host.watch()
-    let worker = try host.connect()
-    // Two calls each; many more would be more than one user may insist on.
-    for _ in 0..<20 {
-      try worker.send(#"{"op":"clear","what":"identity"}"# + "\n{}\n")
-      expect(try worker.reply()["State"]?.text, equals: "signedOut")
-      expect(try worker.reply()["AccessKeyId"] != nil)
-      _ = try quick.event("refreshed")
-    }
-    try other.expectServed()
-    // Every event is kept for it.
-    for _ in 0..<20 { _ = try slow.event("refreshed") }
   }
 }
