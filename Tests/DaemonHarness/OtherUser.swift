@@ -44,6 +44,6 @@ struct OtherUser {
 extension TestHost {
   /// Runs a copy of credctl as another user.
   func credctl(_ copy: String, as user: OtherUser, _ arguments: String...) throws -> Outcome {
-    try run(try user.prefix + [copy, "--socket", socketPath] + arguments)
+    try answer { try run(try user.prefix + [copy, "--socket", socketPath] + arguments) }
   }
 }

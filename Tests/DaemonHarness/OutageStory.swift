@@ -40,7 +40,7 @@ struct OutageStory {
       expect(try host.ask(#"{"profile":"\#(profile)","wait":0}"#), equals: credentials)
       expect(try host.state(profile), equals: "signedIn")
     }
-    expect(try host.credctl("get", "--profile", Self.warm[0]).status, equals: 0)
+    expect(try host.get("--profile", Self.warm[0]).status, equals: 0)
     // Nobody who is offline is told to sign in.
     for session in try sessions() {
       expect(session["LastError"]?["Code"]?.text != "SignInRequired", "\(session)")

@@ -118,9 +118,13 @@ final class TestHost {
     return served
   }
 
+  /// Asks for the default profile's credentials, as often as upstream needs.
+  @discardableResult
+  func ask() throws -> JSON { try answer { try ask("{}") } }
+
   /// Asks one thing on a connection of its own.
   @discardableResult
-  func ask(_ line: String = "{}", _ deadline: Deadline = .usual) throws -> JSON {
+  func ask(_ line: String, _ deadline: Deadline = .usual) throws -> JSON {
     let socket = try connect()
     try socket.send(line + "\n")
     let reply = try socket.reply(deadline)
@@ -135,12 +139,29 @@ final class TestHost {
   /// The first answer that is not `Timeout`. On a slow machine upstream's may come after the caller's
   /// time is up. A sign-in goes upstream each time it is asked.
   func answer(_ question: () throws -> JSON) throws -> JSON {
-    var reply = JSON.null
-    try Deadline.usual.wait(for: "an answer from upstream") {
-      reply = try question()
-      return reply.errorCode != "Timeout"
+    try first(question) { $0.errorCode != "Timeout" }
+  }
+
+  /// The same of what credctl says.
+  func answer(_ question: () throws -> Outcome) throws -> Outcome {
+    try first(question) { !$0.errors.contains("no answer from upstream yet") }
+  }
+
+  private func first<Answer>(
+    _ question: () throws -> Answer, where isMeant: (Answer) -> Bool
+  ) throws -> Answer {
+    let deadline = Deadline.usual
+    while true {
+      let answer = try question()
+      if isMeant(answer) { return answer }
+      guard !deadline.hasPassed else { throw Overdue("an answer from upstream") }
     }
-    return reply
+  }
+
+  /// Runs `credctl get`, as often as upstream needs.
+  @discardableResult
+  func get(_ arguments: String...) throws -> Outcome {
+    try answer { try credctl(["get"] + arguments) }
   }
 
   @discardableResult

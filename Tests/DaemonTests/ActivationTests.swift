@@ -90,7 +90,7 @@ struct ActivationTests {
     let second = try ChildProcess(host.creddArguments + ["--socket", host.socketPath])
     expect(try second.wait(), equals: EX_OSERR)
     expect(second.errors.contains(host.socketPath))
-    expect(try host.credctl("get").status, equals: 0)
+    expect(try host.get().status, equals: 0)
     host.daemon.send(SIGKILL)
     try host.daemon.wait()
     expect(mode(host.socketPath) != nil)

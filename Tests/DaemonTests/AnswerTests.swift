@@ -50,13 +50,13 @@ struct AnswerTests {
   @Test
   func credctlPrintsTheDaemonsLineAndTheSecondCallComesFromTheCache() throws {
     let host = try TestHost()
-    let first = try host.credctl("get")
+    let first = try host.get()
     expect(first.status, equals: 0)
     expect(first.errors.isEmpty)
     let socket = try host.connect()
     try socket.send("{}\n")
     expect(try socket.line().map { $0 + "\n" }, equals: first.output)
-    expect(try host.credctl("get", "--profile", "default"), equals: first)
+    expect(try host.get("--profile", "default"), equals: first)
     expect(try host.sandbox.callbacks, equals: 1)
     expect(try host.sandbox.exchanges, equals: 1)
   }
@@ -64,11 +64,11 @@ struct AnswerTests {
   @Test
   func refreshFetchesAnewWithANewToken() throws {
     let host = try TestHost()
-    let before = try JSON(try host.credctl("get").output)
-    let refreshed = try host.credctl("get", "--refresh")
+    let before = try JSON(try host.get().output)
+    let refreshed = try host.get("--refresh")
     expect(refreshed.status, equals: 0)
     expect(try JSON(refreshed.output)["AccessKeyId"] != before["AccessKeyId"])
-    expect(try host.credctl("get").output, equals: refreshed.output)
+    expect(try host.get().output, equals: refreshed.output)
     expect(try host.sandbox.exchanges, equals: 2)
     expect(try host.sandbox.callbacks, equals: 2)
   }
@@ -79,7 +79,7 @@ struct AnswerTests {
     let enough = try host.ask(#"{"min_ttl":3000}"#)
     expect(try #require(enough["Expiration"]?.text?.timeFromNow) > 3000)
     expect(try host.ask(#"{"min_ttl":1800}"#), equals: enough)
-    let tooMuch = try host.credctl("get", "--min-ttl", "7200")
+    let tooMuch = try host.get("--min-ttl", "7200")
     expect(tooMuch.status, equals: 64)
     expect(tooMuch.output.isEmpty)
     expect(tooMuch.errors.contains("7200"))

@@ -32,7 +32,7 @@ struct AuditTests {
     let key = try #require(try host.ask()["AccessKeyId"]?.text)
     expect(entry.contains("access_key_id=\(key)"))
     // Another process is another caller.
-    expect(try host.credctl("get").status, equals: 0)
+    expect(try host.get().status, equals: 0)
     expect(given(host).count, equals: 2)
     // After a refresh each caller is named anew.
     try socket.send(#"{"refresh":true}"# + "\n{}\n")
@@ -133,7 +133,7 @@ struct AuditTests {
   @Test
   func aLoopOfCallersDoesNotFillTheLog() throws {
     let host = try TestHost()
-    for _ in 0..<40 { expect(try host.credctl("get").status, equals: 0) }
+    for _ in 0..<40 { expect(try host.get().status, equals: 0) }
     expect((1...20).contains(given(host).count))
     // `status` knows the last one all the same.
     let last = try host.ask(#"{"op":"status"}"#)["Sessions"]?[0]?["LastCaller"]?["Pid"]?.number

@@ -60,7 +60,7 @@ struct BackendTests {
     let host = try TestHost(sandbox: ["--backend-token", "the-right-one"]) {
       Configuration.usual($0, backend: "bearer_token_file = \(file)")
     }
-    let refused = try host.credctl("get", "--wait", "1")
+    let refused = try host.get("--wait", "1")
     expect(refused.status, equals: 77)
     expect(refused.output.isEmpty)
     // Written by an editor, it ends in a newline.
@@ -117,7 +117,7 @@ struct BackendTests {
   func missingBearerTokenFileIsNamed() throws {
     let file = try Stage.current().newFile("bearer")
     let host = try TestHost { Configuration.usual($0, backend: "bearer_token_file = \(file)") }
-    let outcome = try host.credctl("get")
+    let outcome = try host.get()
     expect(outcome.status != 0)
     expect(outcome.output.isEmpty)
     expect(outcome.errors.contains("bearer_token_file"))

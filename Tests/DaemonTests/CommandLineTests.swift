@@ -96,10 +96,10 @@ struct CommandLineTests {
     let host = try TestHost {
       Configuration.usual($0) + Configuration.profile("other", endpoint: $0.url)
     }
-    let named = try host.credctl("get", "-p", "other")
+    let named = try host.get("-p", "other")
     expect(named.status, equals: 0)
-    expect(try host.credctl("get", "other"), equals: named)
-    expect(try host.credctl("get").output != named.output)
+    expect(try host.get("other"), equals: named)
+    expect(try host.get().output != named.output)
     expect(try host.credctl("identity", "other").output.hasPrefix("other signedIn "))
     expect(try host.credctl("token", "other").status, equals: 0)
     expect(try host.credctl("clear", "other", "credentials").output.hasPrefix("other signedIn "))
@@ -114,12 +114,12 @@ struct CommandLineTests {
     }
     let variables = ["CREDD_PROFILE": "other", "AWS_PROFILE": "missing"]
     let credctl = [Programs.credctl, "--socket", host.socketPath]
-    let other = try host.credctl("get", "other")
+    let other = try host.get("other")
     expect(other.status, equals: 0)
     expect(try host.run(credctl + ["get"], environment: variables), equals: other)
     expect(
       try host.run(credctl + ["get", "default"], environment: variables),
-      equals: try host.credctl("get"))
+      equals: try host.get())
     expect(
       try host.run(credctl + ["identity"], environment: variables).output
         .hasPrefix("other signedIn "))
@@ -153,7 +153,7 @@ struct CommandLineTests {
     expect(get.output.isEmpty)
     expect(get.errors.split(separator: "\n").count, equals: 1)
     // Now there is none.
-    expect(try host.credctl("get").status, equals: 69)
+    expect(try host.get().status, equals: 69)
   }
 
   /// In a terminal of its own, in which a shell would see the same.

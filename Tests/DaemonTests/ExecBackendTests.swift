@@ -64,7 +64,7 @@ struct ExecBackendTests {
   ])
   func howItEndsIsSaid(_ body: String, _ status: Int32, _ words: String) throws {
     let host = try host(body, "timeout = \(body.hasPrefix("sleep") ? "500ms" : "60s")")
-    let outcome = try host.credctl("get", "--wait", "120")
+    let outcome = try host.get("--wait", "120")
     expect(outcome.output.isEmpty)
     expect(outcome.status, equals: status, "\(outcome.errors)")
     expect(outcome.errors.contains(words), "\(outcome.errors)")
@@ -139,7 +139,7 @@ struct ExecBackendTests {
       "[backend corp]\ntype = exec\ncommand = /nonexistent/token\n"
         + Configuration.profile("default", endpoint: sandbox.url)
     }
-    let outcome = try host.credctl("get")
+    let outcome = try host.get()
     expect(outcome.status, equals: 69)
     expect(outcome.errors.contains("check command"))
   }

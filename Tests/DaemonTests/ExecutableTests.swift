@@ -66,7 +66,7 @@ struct ExecutableTests {
     expect(try host.credctl(program, as: .games, "get").status, equals: 0)
     expect(try host.credctl(other, as: .games, "get").status, equals: 77)
     expect(try host.credctl(program, as: .daemon, "get").status, equals: 77)
-    expect(try host.credctl("get").status, equals: 77)
+    expect(try host.get().status, equals: 77)
   }
 
   @Test

@@ -84,7 +84,7 @@ struct FaultTests {
     // What the server asked for binds callers too.
     expect(try host.ask().errorCode, equals: "Throttled")
     expect(try (host.sandbox.callbacks, host.sandbox.exchanges) == calls)
-    let outcome = try host.credctl("get")
+    let outcome = try host.get()
     expect(outcome.status, equals: 75)
     expect(outcome.errors.contains(/ask again in 1[12]\d s/))
   }
@@ -175,7 +175,7 @@ struct FaultTests {
     let forced = try host.refusal(#"{"refresh":true,"wait":2}"#)
     expect(forced.errorCode, equals: code)
     expect(try host.ask(), equals: credentials)
-    expect(try host.credctl("get").status, equals: 0)
+    expect(try host.get().status, equals: 0)
     let status = try host.ask(#"{"op":"status"}"#)
     expect(status["Sessions"]?[0]?["State"]?.text, equals: "signedIn")
     expect(status["Sessions"]?[0]?["LastError"]?["Code"]?.text, equals: code)

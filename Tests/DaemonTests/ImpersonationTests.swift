@@ -31,7 +31,7 @@ struct ImpersonationTests {
     expect(
       try refusal(host, #"{"user":"games","profile":"other"}"#),
       equals: refused?.replacing("'default'", with: "'other'"))
-    expect(try host.credctl("get", "--user", "games").status, equals: 77)
+    expect(try host.get("--user", "games").status, equals: 77)
     expect(try host.sandbox.callbacks, equals: 0)
     expect(host.log.contains("refused a caller"))
   }
@@ -43,7 +43,7 @@ struct ImpersonationTests {
     let own = try host.credctl(credctl, as: .games, "get")
     expect(own.status, equals: 0)
     for user in ["games", "5"] {
-      let forGames = try host.credctl("get", "--user", user)
+      let forGames = try host.get("--user", user)
       expect(forGames.status, equals: 0, "\(forGames.errors)")
       expect(forGames.output, equals: own.output)
     }

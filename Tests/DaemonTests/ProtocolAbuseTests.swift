@@ -163,11 +163,11 @@ struct ProtocolAbuseTests {
     unsafe chmod(host.socketPath, 0o666)
     let credctl = try Stage.current().executable(Programs.credctl)
     expect(try host.credctl(credctl, as: .games, "get").status, equals: 0)
-    let refused = try host.credctl("get")
+    let refused = try host.get()
     expect(refused.status, equals: 75)
     expect(refused.output.isEmpty)
     sockets.removeFirst()
-    try Deadline.usual.wait(for: "room for another") { try host.credctl("get").status == 0 }
+    try Deadline.usual.wait(for: "room for another") { try host.get().status == 0 }
   }
 
   @Test

@@ -34,14 +34,14 @@ struct RefusalTests {
     let host = try TestHost()
     expect(try host.stopDaemon(), equals: 0)
     expectRefusal(
-      try host.credctl("get"), status: 69, says: "credd is not running", host.socketPath, "start")
+      try host.get(), status: 69, says: "credd is not running", host.socketPath, "start")
   }
 
   @Test
   func profileIsUnknown() throws {
     let host = try TestHost()
     expectRefusal(
-      try host.credctl("get", "--profile", "defualt"), status: 64,
+      try host.get("--profile", "defualt"), status: 64,
       says: "no profile 'defualt'", "'default'")
   }
 
@@ -49,7 +49,7 @@ struct RefusalTests {
   func userIsNotSignedIn() throws {
     let host = try TestHost(sandbox: ["--require-session"])
     expectRefusal(
-      try host.credctl("get", "--wait", "2"), status: 77, says: "sign-in", "credctl login")
+      try host.get("--wait", "2"), status: 77, says: "sign-in", "credctl login")
     expect(try host.ask(#"{"op":"identity"}"#)["State"]?.text, equals: "tokensInvalid")
   }
 
@@ -58,7 +58,7 @@ struct RefusalTests {
     let host = try TestHost()
     try host.sandbox.control("POST", "user", #"{"Name":"alice","Disabled":true}"#)
     expectRefusal(
-      try host.credctl("get"), status: 77, says: "backend 'corp' refuses this user", "access",
+      try host.get(), status: 77, says: "backend 'corp' refuses this user", "access",
       "user 'alice' is disabled")
   }
 
@@ -69,7 +69,7 @@ struct RefusalTests {
         + Configuration.profile("default", endpoint: sandbox.url, identifier: "mallory")
     }
     expectRefusal(
-      try host.credctl("get"), status: 77, says: "backend 'corp' does not know this user",
+      try host.get(), status: 77, says: "backend 'corp' does not know this user",
       "user_identifier")
   }
 
@@ -81,7 +81,7 @@ struct RefusalTests {
         + Configuration.profile("default", endpoint: sandbox.url)
     }
     expectRefusal(
-      try host.credctl("get", "--wait", "1"), status: 75,
+      try host.get("--wait", "1"), status: 75,
       says: "backend 'corp' cannot be reached", "check", "ask again in")
   }
 
@@ -91,7 +91,7 @@ struct RefusalTests {
       Configuration.http(url: sandbox.url + "/elsewhere")
         + Configuration.profile("default", endpoint: sandbox.url)
     }
-    expectRefusal(try host.credctl("get"), status: 77, says: "backend 'corp'", "url")
+    expectRefusal(try host.get(), status: 77, says: "backend 'corp'", "url")
   }
 
   @Test
@@ -99,7 +99,7 @@ struct RefusalTests {
     let host = try TestHost()
     try host.sandbox.control("POST", "pool", #"{"RemoveRoles":true}"#)
     expectRefusal(
-      try host.credctl("get"), status: 69, says: "Cognito finds no usable role", "attach")
+      try host.get(), status: 69, says: "Cognito finds no usable role", "attach")
   }
 
   @Test
@@ -109,7 +109,7 @@ struct RefusalTests {
       #"{"Service":"cognito","Kind":"status","Count":-1,"Error":"NotAuthorizedException","#
         + #""Message":"Invalid login token. Couldn't verify signed token."}"#)
     expectRefusal(
-      try host.credctl("get"), status: 77, says: "Cognito does not accept the token's signature",
+      try host.get(), status: 77, says: "Cognito does not accept the token's signature",
       "the backend must")
     // A new token is tried once, not for ever.
     expect(try host.sandbox.callbacks, equals: 2)
@@ -124,7 +124,7 @@ struct RefusalTests {
         + Configuration.profile("default", endpoint: url)
     }
     expectRefusal(
-      try host.credctl("get", "--wait", "1"), status: 75, says: "Cognito cannot be reached",
+      try host.get("--wait", "1"), status: 75, says: "Cognito cannot be reached",
       "check", "ask again in")
   }
 

@@ -71,7 +71,7 @@ struct CorrectionTests {
     let identity = try #require(try host.ask(#"{"op":"token"}"#)["IdentityId"]?.text)
     // The error stays: one attempt with one correction, then it is said.
     try host.sandbox.refuse(correction.error, correction.message, count: -1)
-    let refused = try host.ask(#"{"wait":0.9}"#)
+    let refused = try host.refusal(#"{"wait":0.9}"#)
     expect(refused.errorCode, equals: correction.code, "\(refused)")
     expect(try host.sandbox.callbacks <= 2)
     expect(try host.sandbox.exchanges <= 2)

@@ -15,7 +15,7 @@ struct PasswordTests {
   @Test
   func passwordFromStandardInputSignsIn() throws {
     let host = try host()
-    let before = try host.credctl("get", "--wait", "0")
+    let before = try host.get("--wait", "0")
     expect(before.status, equals: 77)
     expect(before.errors.contains("credctl login"))
     let outcome = try host.credctl(

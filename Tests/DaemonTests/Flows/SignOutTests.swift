@@ -18,7 +18,7 @@ struct SignOutTests {
     let refused = try host.ask(#"{"wait":0.2}"#)
     expect(refused.errorCode, equals: "SignInRequired")
     expect(refused.errorMessage?.contains("signed out") == true)
-    expect(try host.credctl("get", "--wait", "0").status, equals: 77)
+    expect(try host.get("--wait", "0").status, equals: 77)
     expect(try host.ask(#"{"op":"token","wait":0}"#).errorCode, equals: "SignInRequired")
     expect(try host.sandbox.callbacks, equals: 1)
     // `login` signs in again a user that the backend accepts on this host's word.

@@ -36,7 +36,7 @@ struct FloodTests {
       for _ in 0..<10_000 { try flood.send(request, .in(.seconds(1))) }
     }
     expect(try host.ask(#"{"op":"ping"}"#)["Daemon"] != nil)
-    expect(try host.credctl("get").status, equals: 0)
+    expect(try host.get().status, equals: 0)
     try other.expectServed()
   }
 

@@ -13,14 +13,14 @@ struct LibraryTests {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     try Data().write(to: URL(filePath: folder + "/libcurl.so.4"))
     let host = try TestHost(environment: ["LD_LIBRARY_PATH": folder])
-    let refused = try host.credctl("get", "--wait", "1")
+    let refused = try host.get("--wait", "1")
     expect(refused.status, equals: 75)
     expect(refused.errors.contains("a library cannot be loaded on this host"))
     expect(host.daemon.errors.contains("libcurl.so.4: file too short"))
     // It is no reason to end, and is tried again.
     try Data(contentsOf: URL(filePath: "/usr/lib/\(Self.architecture)-linux-gnu/libcurl.so.4"))
       .write(to: URL(filePath: folder + "/libcurl.so.4"))
-    expect(try host.credctl("get", "--wait", "30").status, equals: 0)
+    expect(try host.get("--wait", "30").status, equals: 0)
   }
 
   /// Packagers find what a program loads at need in a note: https://systemd.io/ELF_DLOPEN_METADATA.
@@ -43,7 +43,7 @@ struct LibraryTests {
   func codeThatOnlyLoadingNeededIsNotResident() throws {
     let host = try TestHost()
     let linked = try residentCode(of: host.daemon)
-    expect(try host.credctl("get").status, equals: 0)
+    expect(try host.get().status, equals: 0)
     let loaded = try residentCode(of: host.daemon).filter { linked[$0.key] == nil }
     // The call used some of them.
     expect(loaded.contains { $0.key.contains("/libcurl.so") && $0.value > 0 })

@@ -58,7 +58,7 @@ struct SecrecyTests {
     try host.sandbox.plan(
       #"{"Service":"backend","Kind":"status","Status":401,"Body":"not \#(bearer) of \#(token)"}"#)
     try Deadline.usual.wait(for: "the host to be refused") {
-      answers.append(try host.credctl("get", "--refresh", "--wait", "1").errors)
+      answers.append(try host.get("--refresh", "--wait", "1").errors)
       return answers.last?.contains("does not accept this host") ?? false
     }
     answers.append(try host.credctl("status", "--json").output)
