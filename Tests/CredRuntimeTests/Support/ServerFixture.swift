@@ -145,6 +145,6 @@ final class ServerFixture: Sendable {
   /// Whether another connection was closed, once for each call.
   func sawClosing() throws -> Bool {
     let departures = try thread.run { [parts] _ in parts.value.receiver.departures }
-    return departures.wait(timeout: .now() + LoopThread.patience) == .success
+    return departures.waitWithLimit()
   }
 }
