@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import Synchronization
 import TestSupport
+import Testing
 
 @testable import CredRuntime
 
@@ -50,7 +51,11 @@ final class LoopThread: Sendable {
   /// Ends the loop; afterwards what lived on it may be dropped anywhere.
   func stop() {
     inbox.post { $0.exit() }
-    if ended.waitWithLimit() { ended.signal() }
+    guard ended.waitWithLimit() else {
+      Issue.record("the loop does not end")
+      return
+    }
+    ended.signal()
   }
 
   /// Runs `body` on the loop and waits for its answer.
