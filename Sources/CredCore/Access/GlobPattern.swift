@@ -36,11 +36,18 @@ public struct GlobPattern: Sendable, Hashable {
 
   /// Whether the whole text matches. The time is at most proportional to the product of both lengths.
   public func matches(_ text: String) -> Bool {
+    var steps = 0
+    return matches(text, steps: &steps)
+  }
+
+  /// - Parameter steps: how many pairs of an element and a character were looked at is added to it.
+  func matches(_ text: String, steps: inout Int) -> Bool {
     let text = Array(text.unicodeScalars)
     var (position, index) = (0, 0)
     /// The last `*` and the text that it covers so far: the only place to go back to.
     var star: (position: Int, index: Int)?
     while index < text.count {
+      steps += 1
       if position < elements.count, elements[position] == .anyRun {
         star = (position, index)
         position += 1

@@ -109,7 +109,8 @@ final class CommandRun {
   private var inputSource: EventSource?
   private var outputSource: EventSource?
   private var errorSource: EventSource?
-  private var timer: EventSource?
+  /// Fires at the deadline.
+  private(set) var timer: EventSource?
   private var isInputOpen = true
   private var areOutputsOpen = true
   private var done: ((ExecOutcome) -> Void)?

@@ -11,18 +11,20 @@ struct BoundedWait {
   /// For all that comes after that. What does not hang takes far less than ``afterwards`` and is still
   /// done, so one file server that is away leaves the other checks alone.
   private var reserve: Duration
-  private static let afterwards: Duration = .milliseconds(50)
+  /// For one piece of work after that.
+  private let afterwards: Duration
 
   /// Whether nothing is waited for any more: then no work is begun.
   var isOver: Bool { left <= .zero && reserve <= .zero }
 
   init(
     longest: Duration = .seconds(3), together: Duration = .seconds(12),
-    reserve: Duration = .seconds(2)
+    reserve: Duration = .seconds(2), afterwards: Duration = .milliseconds(50)
   ) {
     self.longest = longest
     left = together
     self.reserve = reserve
+    self.afterwards = afterwards
   }
 
   /// What a thread found, if it ever does.
@@ -51,7 +53,7 @@ struct BoundedWait {
     }
     guard failure == 0 else { return work() }
     let start = credd_boottime()
-    let limit = left > .zero ? min(longest, left) : min(Self.afterwards, reserve)
+    let limit = left > .zero ? min(longest, left) : min(afterwards, reserve)
     // A wait of 0 ms would find nothing, and a negative one would not end.
     _ = credd_wait_readable(answer.ready, Int32(max(limit.inSeconds * 1000, 1)))
     let taken = Duration.nanoseconds(credd_boottime() - start)

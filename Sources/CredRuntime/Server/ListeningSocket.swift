@@ -63,17 +63,25 @@ extension ListeningSocket {
   public static func refuseAll(
     _ message: String, on listeners: [Int32], _ endpoint: EndpointSockets = EndpointSockets()
   ) {
+    refuseAll(message, on: listeners, endpoint, now: credd_boottime)
+  }
+
+  /// - Parameter now: nanoseconds, on any clock.
+  static func refuseAll(
+    _ message: String, on listeners: [Int32], _ endpoint: EndpointSockets = EndpointSockets(),
+    now: () -> Int64
+  ) {
     let closed = ClosedEndpoint(endpoint)
     guard !listeners.isEmpty || !endpoint.isEmpty else { return }
     let line = RenderedReply.error(ProtocolError(.internal, message)).bytes
-    let end = credd_boottime() + ServerLimits.refusalNanoseconds
+    let end = now() + ServerLimits.refusalNanoseconds
     var polled = (listeners + closed.descriptors).map {
       pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
     }
     while true {
       for listener in listeners { answerAll(line, on: listener) }
       closed.answerAll()
-      let left = end - credd_boottime()
+      let left = end - now()
       guard left > 0 else { return }
       unsafe poll(&polled, nfds_t(polled.count), Int32(left / 1_000_000) + 1)
     }

@@ -1,7 +1,8 @@
-import CredCore
 import struct SimulationKit.SeededGenerator
 import TestSupport
 import Testing
+
+@testable import CredCore
 
 struct GlobPatternTests {
   @Test(arguments: [
@@ -35,14 +36,12 @@ struct GlobPatternTests {
     String(repeating: "*[", count: 127), "*[" + String(repeating: "a-z", count: 84) + "]Z",
   ])
   func noPatternTakesLongToMatch(_ pattern: String) {
-    let text = String(repeating: "a", count: 254)
-    let brackets = String(repeating: "[", count: 254)
-    let clock = ContinuousClock()
-    let time = clock.measure {
-      expect(!GlobPattern(pattern + "b").matches(text))
-      expect(!GlobPattern(pattern + "b").matches(brackets))
+    for character in ["a", "["] {
+      let text = String(repeating: character, count: 254)
+      var steps = 0
+      expect(!GlobPattern(pattern + "b").matches(text, steps: &steps))
+      expect(steps <= (pattern.count + 1) * text.count, "\(steps)")
     }
-    expect(time < .seconds(1))
   }
 
   /// Any bytes are a pattern, and none is a crash.

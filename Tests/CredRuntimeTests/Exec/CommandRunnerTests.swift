@@ -12,18 +12,15 @@ struct CommandRunnerTests {
     var of: [String: ExecOutcome] = [:]
   }
 
-  /// - Parameter delay: how long the file of a command hangs.
-  private static func runner(
-    _ loop: EventLoop, delay: Duration = .zero
-  ) throws(SystemError) -> CommandRunner {
-    let threads = try ThreadBackground(loop: loop, log: Heard().logger)
-    return CommandRunner(loop: loop, background: DelayedBackground(threads, by: delay))
+  private static func runner(_ loop: EventLoop) throws(SystemError) -> CommandRunner {
+    CommandRunner(
+      loop: loop, background: try ThreadBackground(loop: loop, log: Heard().logger))
   }
 
   /// Runs a command as an exec backend would be.
   private func outcome(
     _ arguments: [String], environment: [(name: String, value: Secret)] = [],
-    input: String = "", timeout: Duration = .seconds(15)
+    input: String = "", timeout: Duration = HangLimit.duration
   ) throws -> ExecOutcome {
     signal(SIGPIPE, SIG_IGN)
     let thread = try LoopThread()
@@ -39,11 +36,55 @@ struct CommandRunnerTests {
 
   private func shell(
     _ script: String, _ arguments: [String] = [], input: String = "",
-    timeout: Duration = .seconds(15)
+    timeout: Duration = HangLimit.duration
   ) throws -> ExecOutcome {
     try outcome(
-      ["/bin/sh", "-c", script, "sh"] + arguments,
-      environment: [("PATH", Secret("/usr/bin:/bin"))], input: input, timeout: timeout)
+      ["/bin/sh", "-c", script, "sh"] + arguments, environment: Self.path, input: input,
+      timeout: timeout)
+  }
+
+  private static let path = [(name: "PATH", value: Secret("/usr/bin:/bin"))]
+
+  /// Runs a command that does not end, and lets its deadline come when it has written what it has to.
+  ///
+  /// - Parameter file: the command writes `count` lines there.
+  /// - Returns: the outcome and the lines.
+  private func outcome(
+    _ arguments: [String], expiringAfter count: Int, linesIn file: String
+  ) throws -> (ExecOutcome, lines: [Substring]) {
+    signal(SIGPIPE, SIG_IGN)
+    let thread = try LoopThread()
+    let runner = try thread.run { OnLoop(value: try Self.runner($0)) }
+    defer {
+      thread.stop()
+      withExtendedLifetime(runner) {}
+    }
+    let (result, done) = (Box<ExecOutcome>(), DispatchSemaphore(value: 0))
+    try thread.run { _ in
+      let command = Command(
+        arguments, environment: Self.path, input: Secret(""), timeout: .seconds(86_400))
+      runner.value.run(command) {
+        result.set($0)
+        done.signal()
+      }
+    }
+    var lines: [Substring] = []
+    let hasWritten = eventually {
+      let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
+      lines = text.split(separator: "\n")
+      return text.last == "\n" && lines.count == count
+    }
+    expect(hasWritten)
+    let isUnderWay = try thread.reaches { loop in
+      for run in runner.value.runs.values { run.timer?.arm(at: loop.now) }
+      return !runner.value.runs.isEmpty
+    }
+    expect(isUnderWay)
+    try #require(done.waitWithLimit())
+    // The killed command is reaped some time after its answer.
+    let isReaped = try thread.reaches { _ in runner.value.runs.isEmpty }
+    expect(isReaped)
+    return (try #require(result.take()), lines)
   }
 
   @Test func `what it reads, writes and complains about`() throws {
@@ -74,38 +115,32 @@ struct CommandRunnerTests {
   /// Its file may be on a file server that is away.
   @Test func `a command that starts after its deadline is killed, and the loop goes on`() throws {
     signal(SIGPIPE, SIG_IGN)
-    let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-    defer { try? FileManager.default.removeItem(at: file) }
     let thread = try LoopThread()
-    let runner = try thread.run {
-      OnLoop(value: try Self.runner($0, delay: .milliseconds(400)))
+    let (background, runner) = try thread.run { loop in
+      let background = HeldBackground(try ThreadBackground(loop: loop, log: Heard().logger))
+      let runner = CommandRunner(loop: loop, background: background)
+      return (OnLoop(value: background), OnLoop(value: runner))
     }
     defer {
       thread.stop()
-      withExtendedLifetime(runner) {}
+      withExtendedLifetime((background, runner)) {}
     }
     let outcome: ExecOutcome = try thread.wait { _, done in
       let command = Command(
-        [
-          "/bin/sh", "-c",
-          "echo $$ >\(file.path).new; mv \(file.path).new \(file.path); exec sleep 600",
-        ],
-        environment: [("PATH", Secret("/usr/bin:/bin"))], input: Secret(""),
+        ["/bin/sh", "-c", "exec sleep 600"], environment: Self.path, input: Secret(""),
         timeout: .milliseconds(100))
       runner.value.run(command, completion: done)
       return nil
     }
     expect(outcome.ending, equals: .timedOut)
-    // The group ends some time after its answer.
-    var tries = 0
-    while try !thread.run({ _ in runner.value.runs.isEmpty }), tries < 500 {
-      tries += 1
-      usleep(10_000)
+    let pids = try thread.wait { _, done in
+      background.value.finished = { done(Array(runner.value.runs.keys)) }
+      background.value.goOn()
+      return nil
     }
-    // It may have been killed before it wrote.
-    let said = try? String(contentsOf: file, encoding: .utf8)
-    expect(said.flatMap { pid_t($0.dropLast()) }.map(isReaped) ?? true)
-    expect(try thread.run { _ in runner.value.runs.isEmpty })
+    expect(pids.count, equals: 1)
+    expect(pids.allSatisfy(isReaped))
+    expect(try thread.reaches { _ in runner.value.runs.isEmpty })
   }
 
   @Test func `arguments reach the command without a shell`() throws {
@@ -162,7 +197,7 @@ struct CommandRunnerTests {
       withExtendedLifetime(runner) {}
     }
     @Sendable func command(_ path: String) -> Command {
-      Command([path], environment: [], input: Secret(""), timeout: .seconds(15))
+      Command([path], environment: [], input: Secret(""), timeout: HangLimit.duration)
     }
     let outcomes = OnLoop(value: Outcomes())
     try thread.run { _ in
@@ -176,12 +211,7 @@ struct CommandRunnerTests {
     expect(other.ending, equals: .exited(0))
     expect(try thread.run { _ in outcomes.value.of[path] == nil })
     hanging.goOn()
-    var ending: ExecOutcome.Ending?
-    for _ in 0..<1_000 where ending == nil {
-      usleep(10_000)
-      ending = try thread.run { _ in outcomes.value.of[path]?.ending }
-    }
-    expect(ending, equals: .exited(0))
+    expect(try thread.reaches { _ in outcomes.value.of[path]?.ending == .exited(0) })
   }
 
   @Test func `signals are neither blocked nor ignored`() throws {
@@ -196,55 +226,59 @@ struct CommandRunnerTests {
 
   @Test func `the deadline kills the whole group`() throws {
     let folder = try TemporaryFolder()
-    let started = Date()
-    let outcome = try shell(
-      "sleep 600 & echo $! > \(folder.path)/pid; echo $$ >> \(folder.path)/pid; wait",
-      timeout: .milliseconds(400))
+    let file = "\(folder.path)/pids"
+    let (outcome, lines) = try outcome(
+      ["/bin/sh", "-c", "sleep 600 & echo $! >$0; echo $$ >>$0; wait", file],
+      expiringAfter: 2, linesIn: file)
     expect(outcome.ending, equals: .timedOut)
-    expect(Date().timeIntervalSince(started) < 15)
-    let pids = try String(contentsOfFile: "\(folder.path)/pid", encoding: .utf8)
-      .split(separator: "\n").compactMap { pid_t($0) }
+    let pids = lines.compactMap { pid_t($0) }
     expect(pids.count, equals: 2)
     expect(pids.allSatisfy(isGone))
+    expect(pids.last.map(isReaped) == true)
   }
 
+  /// What is waited for would last longer than the test.
   @Test func `what a command leaves in the background is killed and not waited for`() throws {
-    let started = Date()
     let outcome = try shell("sleep 600 & echo $!")
     expect(outcome.ending, equals: .exited(0))
-    expect(Date().timeIntervalSince(started) < 15)
     let pid = outcome.standardOutput.exposedText().flatMap { pid_t($0.dropLast()) }
     expect(pid.map(isGone) == true)
   }
 
   @Test func `a grandchild of another session that keeps the pipes open is not waited for`() throws
   {
-    let started = Date()
-    let outcome = try shell("setsid sleep 30 & echo $!")
+    let folder = try TemporaryFolder()
+    // It is of another session when it writes.
+    let outcome = try shell(
+      "mkfifo $1; setsid sh -c 'echo $$ >$0; exec sleep 600' $1 & cat $1", ["\(folder.path)/pipe"])
     expect(outcome.ending, equals: .exited(0))
-    expect(Date().timeIntervalSince(started) < 15)
-    outcome.standardOutput.exposedText().flatMap { pid_t($0.dropLast()) }.map {
-      _ = kill($0, SIGKILL)
-    }
+    let said = try #require(outcome.standardOutput.exposedText())
+    let pid = try #require(pid_t(said.dropLast()))
+    // It goes on, and has the pipes.
+    expect(kill(pid, SIGKILL), equals: 0)
   }
 
   @Test func `a command that ignores SIGTERM and left its group dies too`() throws {
-    let outcome = try outcome(
+    let folder = try TemporaryFolder()
+    let file = "\(folder.path)/pid"
+    let (outcome, lines) = try outcome(
       [
         "/usr/bin/python3", "-c",
-        "import os, signal; signal.signal(15, signal.SIG_IGN); "
+        "import os, signal, sys; signal.signal(15, signal.SIG_IGN); "
           + "os.setpgid(0, os.getpgid(os.getppid())); "
-          + "print(os.getpid(), os.getpgrp() != os.getpid(), flush=True); signal.pause()",
-      ], timeout: .milliseconds(1500))
+          + "print(os.getpid(), os.getpgrp() != os.getpid(), file=open(sys.argv[1], 'w'), flush=True); "
+          + "signal.pause()",
+        file,
+      ], expiringAfter: 1, linesIn: file)
     expect(outcome.ending, equals: .timedOut)
-    let words = try #require(outcome.standardOutput.exposedText()).split(
-      whereSeparator: \.isWhitespace)
+    let words = try #require(lines.first).split(separator: " ")
     // It had left its group, so that killing the group alone would have spared it.
     expect(words.last, equals: "True")
     expect(words.first.flatMap { pid_t($0) }.map(isGone) == true)
   }
 
-  @Test func `no zombie is left behind`() throws {
+  @Test(arguments: ["exit 0", "exit 3", "kill -9 $$"])
+  func `no zombie is left behind`(_ script: String) throws {
     signal(SIGPIPE, SIG_IGN)
     let thread = try LoopThread()
     let runner = try thread.run { OnLoop(value: try Self.runner($0)) }
@@ -252,18 +286,15 @@ struct CommandRunnerTests {
       thread.stop()
       withExtendedLifetime(runner) {}
     }
-    for script in ["exit 0", "exit 3", "kill -9 $$", "exec sleep 600"] {
-      let outcome: ExecOutcome = try thread.wait { _, done in
-        let command = Command(
-          ["/bin/sh", "-c", "echo $$; \(script)"], environment: [], input: Secret(""),
-          timeout: .milliseconds(script.hasPrefix("exec") ? 300 : 15_000))
-        runner.value.run(command, completion: done)
-        return nil
-      }
-      let said = try #require(outcome.standardOutput.exposedText(), "\(script)")
-      let pid = try #require(pid_t(said.dropLast()), "\(script)")
-      expect(isReaped(pid), "\(script)")
+    let outcome: ExecOutcome = try thread.wait { _, done in
+      let command = Command(
+        ["/bin/sh", "-c", "echo $$; \(script)"], environment: [], input: Secret(""),
+        timeout: HangLimit.duration)
+      runner.value.run(command, completion: done)
+      return nil
     }
+    let said = try #require(outcome.standardOutput.exposedText())
+    expect(isReaped(try #require(pid_t(said.dropLast()))))
   }
 
   // MARK: Limits
@@ -304,7 +335,7 @@ struct CommandRunnerTests {
       for number in 0..<20 {
         let command = Command(
           ["/bin/sh", "-c", "exit \(number)"], environment: [], input: Secret("x"),
-          timeout: .seconds(15))
+          timeout: HangLimit.duration)
         runner.run(command) {
           endings[number] = $0.ending
           if endings.count == 20 { done(endings) }
@@ -317,47 +348,39 @@ struct CommandRunnerTests {
   }
 
   /// A zombie is there for kill(2) until its parent has waited for it.
-  private func isReaped(_ pid: pid_t) -> Bool {
-    let end = Date(timeIntervalSinceNow: LoopThread.patience)
-    while Date() < end {
-      if kill(pid, 0) != 0 { return true }
-      usleep(1000)
-    }
-    return false
-  }
+  private func isReaped(_ pid: pid_t) -> Bool { eventually { kill(pid, 0) != 0 } }
 
   /// Killed, though perhaps not reaped yet by the process that inherited it.
   private func isGone(_ pid: pid_t) -> Bool {
-    let end = Date(timeIntervalSinceNow: LoopThread.patience)
-    while Date() < end {
+    eventually {
       guard kill(pid, 0) == 0 else { return true }
       let status = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ") Z"
-      if status.contains(") Z") || status.contains(") X") { return true }
+      return status.contains(") Z") || status.contains(") X")
     }
-    return false
   }
 }
 
-/// Work takes longer, as on a slow disk.
-private final class DelayedBackground: Background {
+/// Work does not end before the test says so, as on a file server that is away.
+private final class HeldBackground: Background {
   private let threads: ThreadBackground
-  private let delay: Duration
+  private let door = DispatchSemaphore(value: 0)
+  /// Called after the completion of work that has ended.
+  var finished = {}
 
-  init(_ threads: ThreadBackground, by delay: Duration) {
-    self.threads = threads
-    self.delay = delay
-  }
+  init(_ threads: ThreadBackground) { self.threads = threads }
+
+  func goOn() { door.signal() }
 
   func run<Value: Sendable>(
     _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
     completion: @escaping (BackgroundOutcome<Value>) -> Void
   ) {
-    let microseconds = UInt32(delay.inSeconds * 1e6)
-    threads.run(lane, deadline: deadline) {
-      usleep(microseconds)
+    threads.run(lane, deadline: deadline) { [door] in
+      _ = door.waitWithLimit()
       return work()
-    } completion: {
-      completion($0)
+    } completion: { [unowned self] outcome in
+      completion(outcome)
+      if case .finished = outcome { finished() }
     }
   }
 }

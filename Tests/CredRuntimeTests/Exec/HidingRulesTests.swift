@@ -37,7 +37,8 @@ struct HidingRulesTests {
     arguments: [1, 2, 3])
   func `a lack of descriptors leaves nothing out of the rules`(_ spare: Int) throws {
     let folder = try TemporaryFolder()
-    var waits = BoundedWait()
+    // For a thread of its own.
+    var waits = BoundedWait(longest: HangLimit.duration, together: HangLimit.duration)
     let path = folder.path
     let (result, place) = try #require(waits.wait { Self.hide(path, spare: spare) })
     expect(result, equals: -EMFILE)

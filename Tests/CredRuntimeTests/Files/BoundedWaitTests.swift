@@ -31,8 +31,9 @@ struct BoundedWaitTests {
       longest: .milliseconds(100), together: .milliseconds(200), reserve: .milliseconds(100))
     for _ in 0..<1000 { expect(waits.wait { hanging.work() } == nil) }
     expect(waits.isOver)
-    // Two or three for each of the two times.
-    expect((1...6).contains(hanging.count), "\(hanging.count)")
+    // Two or three for each of the two times: each is waited for, however late its thread begins.
+    expect(eventually { hanging.count > 0 })
+    expect(hanging.count <= 6, "\(hanging.count)")
     expect(waits.wait { 1 } == nil)
   }
 
@@ -40,11 +41,10 @@ struct BoundedWaitTests {
     let hanging = Hanging()
     defer { hanging.letGo() }
     var waits = BoundedWait(
-      longest: .milliseconds(50), together: .milliseconds(50), reserve: .seconds(60))
+      longest: .milliseconds(125), together: .milliseconds(125), reserve: HangLimit.duration,
+      afterwards: HangLimit.duration)
     expect(waits.wait { hanging.work() } == nil)
-    expect(waits.wait { hanging.work() } == nil)
+    expect(waits.wait { 1 }, equals: 1)
     expect(!waits.isOver)
-    // One of them may be late on a busy machine.
-    expect((0..<20).contains { _ in waits.wait { 1 } == 1 })
   }
 }

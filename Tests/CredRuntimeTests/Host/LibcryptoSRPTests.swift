@@ -119,7 +119,7 @@ struct LibcryptoSRPTests {
       OnLoop(value: try ThreadBackground(loop: loop, log: Heard().logger))
     }
     let signature: String = try thread.wait { loop, done in
-      background.value.runOnce(.proofs, deadline: loop.now + .seconds(15)) {
+      background.value.runOnce(.proofs, deadline: loop.now + HangLimit.duration) {
         try? pair.claim(
           identity, challenge, at: WallTime(milliseconds: exchange.epoch * 1000), crypto: crypto)
       } completion: { claim in

@@ -15,6 +15,7 @@ struct EventLoopTests {
       let timer = try loop.timer { _ in fired.append(loop.now) }
       let end = try loop.timer { _ in done(((fired.first ?? deadline) - deadline, fired.count)) }
       timer.arm(at: deadline)
+      // However late the loop is, what is due first fires first.
       end.arm(at: deadline + .milliseconds(20))
       return [timer, end]
     }
@@ -84,6 +85,21 @@ struct EventLoopTests {
     unsafe write(pair[1], "x", 1)
     close(pair[1])
     return pair[0]
+  }
+
+  /// What other tests see by it is told from nothing at all.
+  @Test func `a loop that spins is told from one that waits`() throws {
+    let thread = try LoopThread()
+    expect(try !thread.spins())
+    let descriptor = Self.readable()
+    defer { close(descriptor) }
+    let source = try thread.run { loop in
+      // It does not read.
+      OnLoop(value: try loop.watch(descriptor, for: Self.readiness) { _ in })
+    }
+    expect(try thread.spins())
+    try thread.run { _ in source.value.remove() }
+    expect(try !thread.spins())
   }
 
   @Test func `a signal is delivered as an event`() throws {

@@ -36,7 +36,7 @@ struct ThreadBackgroundTests {
 
     /// Runs one piece of work, and waits for its first report.
     func outcome(
-      _ lane: BackgroundLane, within time: Duration = .seconds(15),
+      _ lane: BackgroundLane, within time: Duration = HangLimit.duration,
       _ work: @escaping @Sendable () -> Int
     ) throws -> String {
       try thread.wait { [background] loop, done in
@@ -47,13 +47,30 @@ struct ThreadBackgroundTests {
 
     /// Begins work whose reports are collected in `reports`.
     func begin(
-      _ lane: BackgroundLane, within time: Duration = .seconds(15), _ reports: Reports,
+      _ lane: BackgroundLane, within time: Duration = HangLimit.duration, _ reports: Reports,
       _ work: @escaping @Sendable () -> Int
     ) throws {
       try thread.run { [background] loop in
         background.value.run(lane, deadline: loop.now + time, work) { outcome in
           reports.add(outcome, onLoop: pthread_self())
         }
+      }
+    }
+
+    /// Begins work that waits at a door and is overdue soon. The loop stands still until the work is at
+    /// the door, so that its deadline does not come before.
+    func beginLate(
+      _ lane: BackgroundLane, at door: Door, _ reports: Reports, _ value: Int
+    ) throws {
+      try thread.run { [background] loop in
+        let before = door.waits.load(ordering: .relaxed)
+        background.value.run(lane, deadline: loop.now + .milliseconds(1)) {
+          door.wait()
+          return value
+        } completion: { outcome in
+          reports.add(outcome, onLoop: pthread_self())
+        }
+        expect(eventually { door.waits.load(ordering: .relaxed) > before })
       }
     }
   }
@@ -68,7 +85,7 @@ struct ThreadBackgroundTests {
     }
     for lane in [BackgroundLane.users, .files] {
       let report = try thread.wait { loop, done in
-        background.value.run(lane, deadline: loop.now + .seconds(15)) {
+        background.value.run(lane, deadline: loop.now + HangLimit.duration) {
           1
         } completion: {
           done(Reports.text($0))
@@ -116,7 +133,7 @@ struct ThreadBackgroundTests {
 
     func wait() {
       waits.add(1, ordering: .relaxed)
-      _ = semaphore.wait(timeout: .now() + LoopThread.patience)
+      _ = semaphore.waitWithLimit()
       semaphore.signal()
     }
 
@@ -125,22 +142,13 @@ struct ThreadBackgroundTests {
     deinit { open() }
   }
 
-  private func eventually(_ condition: () -> Bool) -> Bool {
-    let end = Date(timeIntervalSinceNow: LoopThread.patience)
-    while Date() < end {
-      if condition() { return true }
-      usleep(500)
-    }
-    return false
-  }
-
   @Test func `work runs on another thread, and its completion on the loop's`() throws {
     let fixture = try Fixture()
     let own = try fixture.thread.run { _ in pthread_self() }
     let (worked, completed): (pthread_t, pthread_t) = try fixture.thread.wait {
       [background = fixture.background] loop, done in
       var isWithin = true
-      background.value.run(.files, deadline: loop.now + .seconds(15)) {
+      background.value.run(.files, deadline: loop.now + HangLimit.duration) {
         pthread_self()
       } completion: { outcome in
         expect(!isWithin)
@@ -167,10 +175,7 @@ struct ThreadBackgroundTests {
   @Test func `work that is late is reported, and once more when it finishes`() throws {
     let fixture = try Fixture()
     let (reports, door) = (Reports(), Door())
-    try fixture.begin(.users, within: .milliseconds(20), reports) {
-      door.wait()
-      return 7
-    }
+    try fixture.beginLate(.users, at: door, reports, 7)
     expect(eventually { !reports.all.isEmpty })
     expect(reports.all, equals: ["overdue, running"])
     door.open()
@@ -218,15 +223,11 @@ struct ThreadBackgroundTests {
     let fixture = try Fixture()
     let (hanging, door) = (Reports(), Door())
     for number in 0..<BackgroundLane.programs.width {
-      try fixture.begin(.programs, within: .milliseconds(10), hanging) {
-        door.wait()
-        return number
-      }
+      try fixture.beginLate(.programs, at: door, hanging, number)
     }
     expect(eventually { hanging.all.count == BackgroundLane.programs.width })
-    let begun = Date()
-    expect(try fixture.outcome(.programs, within: .seconds(60)) { 1 }, equals: "overdue")
-    expect(Date().timeIntervalSince(begun) < 10)
+    // At its own deadline nobody would be waiting for it any more.
+    expect(try fixture.outcome(.programs, within: .seconds(86_400)) { 1 }, equals: "overdue")
     door.open()
     expect(eventually { hanging.all.count == 2 * BackgroundLane.programs.width })
     expect(try fixture.outcome(.programs) { 2 }, equals: "finished 2")
@@ -251,7 +252,7 @@ struct ThreadBackgroundTests {
     let fixture = try Fixture()
     let last: Int = try fixture.thread.wait { [background = fixture.background] loop, done in
       func next(_ number: Int) {
-        background.value.run(.state, deadline: loop.now + .seconds(15)) {
+        background.value.run(.state, deadline: loop.now + HangLimit.duration) {
           number
         } completion: { outcome in
           guard case .finished(let value) = outcome else { return }
@@ -271,14 +272,15 @@ struct ThreadBackgroundTests {
     let reports = Reports()
     let seen = try fixture.thread.run { [background = fixture.background] loop in
       for number in 0..<3 {
-        background.value.run(.state, deadline: loop.now + .seconds(15)) {
+        background.value.run(.state, deadline: loop.now + HangLimit.duration) {
+          // So that it is under way when the loop waits for it.
           usleep(2000)
           return number
         } completion: {
           reports.add($0, onLoop: pthread_self())
         }
       }
-      background.value.finish(.state, atMost: 15_000)
+      background.value.finish(.state, atMost: HangLimit.milliseconds)
       return reports.all
     }
     expect(seen, equals: ["finished 0", "finished 1", "finished 2"])
@@ -291,23 +293,20 @@ struct ThreadBackgroundTests {
       door.wait()
       return 1
     }
-    let begun = Date()
+    // The work has not ended, and what waited for it goes on.
     try fixture.thread.run { [background = fixture.background] _ in
       background.value.finish(.state, atMost: 30)
     }
-    expect((0.02...10).contains(Date().timeIntervalSince(begun)))
     expect(reports.all.isEmpty)
+    door.open()
+    expect(eventually { reports.all == ["finished 1"] })
   }
 
   @Test func `a background may go while its work runs`() throws {
     let door = Door()
     do {
       let fixture = try Fixture()
-      try fixture.begin(.users, within: .milliseconds(1), Reports()) {
-        door.wait()
-        return 1
-      }
-      expect(eventually { door.waits.load(ordering: .relaxed) == 1 })
+      try fixture.beginLate(.users, at: door, Reports(), 1)
     }
     door.open()
   }

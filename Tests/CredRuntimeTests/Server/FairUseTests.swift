@@ -85,10 +85,10 @@ struct FairUseTests {
       let connection = try #require(server.connections.first { $0.peer.uid != geteuid() })
       try questions.write(contentsOf: Data("1\n".utf8))
       var input = pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)
-      expect(unsafe poll(&input, 1, 20_000), equals: 1)
+      expect(unsafe poll(&input, 1, HangLimit.milliseconds), equals: 1)
       return (receiver.order.last, receiver.order.count)
     }
-    _ = try other.median()
+    try other.waitForAnswers()
     let order = try fixture.run { receiver, _ in Array(receiver.order.dropFirst(before)) }
     let place = try #require(order.firstIndex { $0 == own })
     // Not after the turns of the other twenty: some are under way when it comes.
@@ -110,11 +110,11 @@ struct FairUseTests {
       let connection = try #require(server.connections.first { $0.peer.uid != geteuid() })
       try questions.write(contentsOf: Data("1\n".utf8))
       var input = pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)
-      expect(unsafe poll(&input, 1, 20_000), equals: 1)
+      expect(unsafe poll(&input, 1, HangLimit.milliseconds), equals: 1)
       receiver.answerWaiting()
       return (receiver.order.last, receiver.order.count)
     }
-    _ = try other.median()
+    try other.waitForAnswers()
     let order = try fixture.run { receiver, _ in Array(receiver.order.dropFirst(before)) }
     let place = try #require(order.firstIndex { $0 == own })
     // Not after the turns of the other twenty: some are under way when it comes.

@@ -1,6 +1,7 @@
 import CredCore
 import Foundation
 import Logging
+import TestSupport
 
 @testable import CredRuntime
 
@@ -26,7 +27,7 @@ final class ClientFixture: Sendable {
   }
 
   func send(
-    _ request: HTTPRequest, timeout: Duration = .seconds(15), replyLimit: Int = 1000,
+    _ request: HTTPRequest, timeout: Duration = HangLimit.duration, replyLimit: Int = 1000,
     _ change: @escaping @Sendable (inout HTTPSettings) -> Void = { _ in }
   ) throws -> Result<HTTPReply, TransportFailure> {
     try thread.wait { [client] _, done in
@@ -34,6 +35,13 @@ final class ClientFixture: Sendable {
       change(&settings)
       client.value.send(request, settings, completion: done)
       return nil
+    }
+  }
+
+  /// Sends a request whose reply nobody waits for.
+  func begin(_ request: HTTPRequest, timeout: Duration) throws {
+    try thread.run { [client] _ in
+      client.value.send(request, HTTPSettings(timeout: timeout, replyLimit: 1000)) { _ in }
     }
   }
 

@@ -1,7 +1,10 @@
+import CLinux
 import CredCore
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
+import Testing
 
 @testable import CredRuntime
 
@@ -12,9 +15,6 @@ final class LoopThread: Sendable {
     let loop: EventLoop
     let source: EventSource
   }
-
-  /// Longer than anything here takes on a busy machine.
-  static let patience: TimeInterval = 20
 
   private let inbox: Inbox
   private let parts: OnLoop<Parts>
@@ -51,7 +51,11 @@ final class LoopThread: Sendable {
   /// Ends the loop; afterwards what lived on it may be dropped anywhere.
   func stop() {
     inbox.post { $0.exit() }
-    if ended.wait(timeout: .now() + Self.patience) == .success { ended.signal() }
+    guard ended.waitWithLimit() else {
+      Issue.record("the loop does not end")
+      return
+    }
+    ended.signal()
   }
 
   /// Runs `body` on the loop and waits for its answer.
@@ -81,26 +85,48 @@ final class LoopThread: Sendable {
         done.signal()
       }
     }
-    guard done.wait(timeout: .now() + Self.patience) == .success, let result = box.take() else {
-      throw Late()
-    }
+    guard done.waitWithLimit(), let result = box.take() else { throw Late() }
     return try result.get()
   }
 
   /// Asks the loop again and again until `condition` holds. False if it never does.
   func reaches(_ condition: @escaping @Sendable (EventLoop) -> Bool) throws -> Bool {
-    let end = Date(timeIntervalSinceNow: Self.patience)
-    while Date() < end {
-      if try run({ condition($0) }) { return true }
-    }
-    return false
+    try eventually { try run { condition($0) } }
   }
 
-  /// Seconds that the calling thread used of a processor so far.
-  static func processorTime() -> Double {
-    var time = timespec()
-    unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  /// Whether the loop turns though it was told of nothing, while no other thread uses it.
+  ///
+  /// Some timers fire one after the other. Each costs a turn or two, however late it is: a busy machine
+  /// adds none. A loop that spins turns thousands of times until the next one.
+  func spins() throws -> Bool {
+    let turnsPerTimer = 3
+    let timers = 20
+    let turns: Int = try wait { loop, done in
+      let counter = TurnCounter()
+      loop.setEndpoint(counter)
+      var (timer, fired): (EventSource?, Int) = (nil, 0)
+      timer = try loop.timer { [unowned loop] _ in
+        fired += 1
+        guard fired == timers else {
+          timer?.arm(at: loop.now + .milliseconds(10))
+          return
+        }
+        loop.setEndpoint(nil)
+        timer = nil
+        done(counter.turns)
+      }
+      timer?.arm(at: loop.now + .milliseconds(10))
+      return counter
+    }
+    return turns > timers * turnsPerTimer
+  }
+
+  /// The loop calls it in each of its turns.
+  private final class TurnCounter: ReadinessReceiver {
+    private(set) var turns = 0
+    let isBusy = false
+
+    func serve(_ ready: borrowing Span<credd_ready>) { turns += 1 }
   }
 
   /// What was waited for did not come.
@@ -154,6 +180,11 @@ private final class Inbox: Sendable {
   func keep(_ value: Any?) {
     if let value { kept.value.all.append(value) }
   }
+}
+
+extension DispatchSemaphore {
+  /// False if it is never signalled.
+  func waitWithLimit() -> Bool { wait(timeout: .now() + .seconds(HangLimit.seconds)) == .success }
 }
 
 /// A value that one thread puts and another takes.

@@ -1,3 +1,4 @@
+import CLinux
 import CredCore
 import Foundation
 import Glibc
@@ -113,6 +114,41 @@ final class ServerFixture: Sendable {
     try thread.reaches { [parts] _ in condition(parts.value.receiver, parts.value.server) }
   }
 
+  /// The most lines that one turn of the loop answered while `body` ran. A busy machine makes them
+  /// fewer, because a turn ends by time.
+  func mostLinesOfATurn(during body: () throws -> Void) throws -> Int {
+    let counter = try thread.run { [parts] loop in
+      let counter = LineCounter(parts.value.receiver)
+      loop.setEndpoint(counter)
+      return OnLoop(value: counter)
+    }
+    let result = Result { try body() }
+    let most = try thread.run { loop in
+      loop.setEndpoint(nil)
+      return counter.value.most
+    }
+    try result.get()
+    return most
+  }
+
+  /// The loop calls it in each of its turns.
+  private final class LineCounter: ReadinessReceiver {
+    private let receiver: ScriptedReceiver
+    private var last: Int
+    private(set) var most = 0
+    let isBusy = false
+
+    init(_ receiver: ScriptedReceiver) {
+      self.receiver = receiver
+      last = receiver.lines
+    }
+
+    func serve(_ ready: borrowing Span<credd_ready>) {
+      most = max(most, receiver.lines - last)
+      last = receiver.lines
+    }
+  }
+
   /// The listener's clients are named with every message they send, unless the server objects, which
   /// it is given another occasion for.
   func nameSenders() throws {
@@ -145,6 +181,6 @@ final class ServerFixture: Sendable {
   /// Whether another connection was closed, once for each call.
   func sawClosing() throws -> Bool {
     let departures = try thread.run { [parts] _ in parts.value.receiver.departures }
-    return departures.wait(timeout: .now() + LoopThread.patience) == .success
+    return departures.waitWithLimit()
   }
 }

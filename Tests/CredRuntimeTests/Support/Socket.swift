@@ -1,8 +1,9 @@
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 
-/// A blocking socket of the world outside. No wait lasts longer than ``LoopThread/patience``.
+/// A blocking socket of the world outside. No wait lasts longer than ``HangLimit``.
 final class Socket: Sendable {
   let descriptor: Int32
   /// Received and not yet asked for.
@@ -11,7 +12,7 @@ final class Socket: Sendable {
   init(_ descriptor: Int32) throws {
     guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     self.descriptor = descriptor
-    var patience = timeval(tv_sec: Int(LoopThread.patience), tv_usec: 0)
+    var patience = timeval(tv_sec: HangLimit.seconds, tv_usec: 0)
     for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
       unsafe setsockopt(
         descriptor, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
@@ -57,6 +58,15 @@ final class Socket: Sendable {
 
   /// Listens on a free port of 127.0.0.1.
   static func listeningOnLoopback() throws -> (socket: Socket, port: Int) {
+    let (socket, port) = try boundOnLoopback()
+    guard Glibc.listen(socket.descriptor, 64) == 0 else {
+      throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+    }
+    return (socket, port)
+  }
+
+  /// Has a port of 127.0.0.1 that refuses connections: no other process gets it meanwhile.
+  static func boundOnLoopback() throws -> (socket: Socket, port: Int) {
     let listener = try Socket(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -65,7 +75,6 @@ final class Socket: Sendable {
     let failed = unsafe withUnsafeMutablePointer(to: &address) { address in
       unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         unsafe Glibc.bind(listener.descriptor, $0, length) != 0
-          || Glibc.listen(listener.descriptor, 64) != 0
           || getsockname(listener.descriptor, $0, &length) != 0
       }
     }
