@@ -75,6 +75,7 @@ extension SessionService {
     metadata["means"] = "\(asker.means)"
     if let error {
       metadata["code"] = "\(error.code.rawValue)"
+      metadata["reason"] = "\(error.message)"
       log.log(event, .notice, "sign-in refused", metadata)
     } else {
       log.log(event, .info, "signed in", metadata)

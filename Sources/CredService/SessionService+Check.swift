@@ -176,7 +176,8 @@ extension SessionService {
       run.steps.append(
         CheckStep(
           "session", isOK: true,
-          detail: "nobody is signed in here, so nothing was renewed: credctl login"))
+          detail:
+            "nobody is signed in here, so nothing was renewed: credctl login --profile \(name)"))
       return give(.check(run.steps), request, client)
     }
     session.checks[client.id] = run

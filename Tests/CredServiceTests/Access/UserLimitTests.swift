@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// What one user may cause.
 struct UserLimitTests {

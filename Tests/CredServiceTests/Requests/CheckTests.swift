@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// The operation `check`.
 struct CheckTests {

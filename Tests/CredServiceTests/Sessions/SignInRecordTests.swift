@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Each sign-in that was tried has one entry in the audit, of its end and of who asked, whatever comes
 /// between.
