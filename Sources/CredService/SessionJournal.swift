@@ -93,9 +93,10 @@ extension SessionService {
     if failure.refusesHost, case .backend(let name) = failure.upstream {
       guard hostRefusals.insert(name).inserted else { return }
     }
+    // A call that was withheld says when the next one is made: another time in each message.
     let subject = NoticeLimiter.Subject(
       event: event.rawValue, profile: session.key.profile, uid: session.key.uid,
-      detail: failure.message)
+      detail: failure.isWithheld ? "withheld" : failure.message)
     guard let repeats = failureLimiter.admit(subject, now: host.clock.now) else { return }
     var metadata = more
     metadata["code"] = "\(failure.code.rawValue)"

@@ -106,8 +106,8 @@ private struct FiredAlert {
     var minute = 0
     var labels = Substring()
     for line in output.split(separator: "\n") {
-      if let time = value(of: ", time: ", upTo: "m,", in: line).flatMap({ Int($0) }) {
-        minute = time
+      if let time = value(of: ", time: ", upTo: ",", in: line) {
+        minute = minutes(of: time)
       } else if line.contains("Labels:{") {
         labels = line
       } else if line.contains("Annotations:{") {
@@ -129,6 +129,13 @@ private struct FiredAlert {
     }
     guard let before else { return fired.append(alert) }
     fired[before].minutes = fired[before].minutes.lowerBound...alert.minutes.upperBound
+  }
+
+  /// `3m`, `1h` or `1h5m`.
+  private static func minutes(of time: String) -> Int {
+    let parts = time.split { !$0.isNumber }.compactMap { Int($0) }
+    guard time.contains("h") else { return parts.first ?? 0 }
+    return parts.reduce(0) { $0 * 60 + $1 } * (time.contains("m") ? 1 : 60)
   }
 
   private static func value(of start: String, upTo end: String, in line: Substring) -> String? {

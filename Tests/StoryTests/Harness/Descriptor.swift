@@ -56,7 +56,9 @@ final class Descriptor {
   /// What can be read now; nothing at the end.
   func receive() -> [UInt8] {
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
-    let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(number, $0.baseAddress, $0.count) }
+    let count = unsafe buffer.withUnsafeMutableBytes {
+      unsafe read(number, $0.baseAddress, $0.count)
+    }
     return Array(buffer.prefix(max(0, count)))
   }
 

@@ -12,5 +12,7 @@ enum Masks {
   }
 
   /// credd's version.
-  static func version(in text: String) -> String { text.replacing(Version.current, with: "VERSION") }
+  static func version(in text: String) -> String {
+    text.replacing(Version.current, with: "VERSION")
+  }
 }

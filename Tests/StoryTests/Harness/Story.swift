@@ -90,7 +90,7 @@ final class Story {
     append("|", isStatus && result.status == 0 ? try status(result.output) : result.output)
     append("!", result.errors)
     lines.append("  exit status \(result.status)")
-    collect()
+    collect(during: true)
     return result
   }
 
@@ -107,7 +107,9 @@ final class Story {
       try fixture.reload(configuration)
     }
     collect()
-    lines += ["\(time) root# systemctl status credd", "  | Status: \(fixture.service.summary.text)"]
+    lines += [
+      "\(time) root# systemctl status credd", "  | Status: \(fixture.service.summary.text)",
+    ]
   }
 
   /// A program of a person asks for credentials every minute from now on.
@@ -154,8 +156,10 @@ final class Story {
   }
 
   /// What the journal and the programs got since the last look.
-  private func collect() {
-    lines += journal.news().map { "  \(time) \($0)" }
+  ///
+  /// - Parameter isDuring: whether that came while credctl ran.
+  private func collect(during isDuring: Bool = false) {
+    lines += journal.news().map { isDuring ? "  \($0)" : "  \(time) \($0)" }
     lines += programs.flatMap { $0.news() }.map { "  \(time) \($0)" }
   }
 

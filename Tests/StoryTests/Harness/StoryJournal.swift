@@ -36,7 +36,7 @@ final class StoryJournal {
     }
   }
 
-  private static let fewest = 8
+  private static let fewest = 4
   private var counts: [String: Int] = [:]
 
   private static func name(ofID id: String) -> String {
@@ -50,7 +50,8 @@ final class StoryJournal {
     }
     let id = fields["MESSAGE_ID"].map(Self.name(ofID:))
     let words = [
-      "journal", Self.priorities[fields["PRIORITY"] ?? ""] ?? "?", id ?? "-", fields["MESSAGE"] ?? "",
+      "journal", Self.priorities[fields["PRIORITY"] ?? ""] ?? "?", id ?? "-",
+      fields["MESSAGE"] ?? "",
     ]
     return words.joined(separator: " ")
   }

@@ -59,6 +59,7 @@ extension Story {
     try story.run("get work")
     story.pass(.seconds(1800))
     try story.run("get work")
+    try story.run("check work")
     try story.run("status --all", by: .root)
     pool.answers = [ScriptedPool.tokens(at: story.clock.wallTime)]
     try story.run(login, input: "pass-word")

@@ -4,7 +4,7 @@ import ServiceTesting
 @testable import ServiceTesting
 
 extension Story {
-  /// The provider cannot be reached for ten minutes, and Alice's tokens end meanwhile.
+  /// The provider cannot be reached for ten minutes, in which Alice's session is to be renewed.
   static func providerAway() throws -> Telling {
     let story = try Story(
       "The provider away for ten minutes and back",
@@ -22,7 +22,7 @@ extension Story {
     _ story: Story, _ provider: FakeProvider, _ answer: @escaping (HTTPRequest) -> FakeHTTP.Answer
   ) throws -> Telling {
     story.start(StoryProgram("backup", #"{"profile":"work"}"#))
-    story.pass(.seconds(50 * 60))
+    story.pass(.seconds(82 * 60))
     story.tell("the provider cannot be reached") {
       story.fixture.host.http.answer = {
         $0.url.hasPrefix(FakeProvider.issuer) ? .failure(.connect) : answer($0)
@@ -32,7 +32,7 @@ extension Story {
     try story.run("get work")
     try story.run("status")
     try story.run("check work")
-    story.pass(.seconds(300))
+    story.pass(.seconds(240))
     story.tell("the provider is back") { story.fixture.host.http.answer = answer }
     story.pass(.seconds(300))
     try story.run("status")
