@@ -47,7 +47,8 @@ struct RefusalTests {
   func userIsNotSignedIn() throws {
     let host = try TestHost(sandbox: ["--require-session"])
     expectRefusal(
-      try host.credctl("get", "--wait", "2"), status: 77, says: "sign-in", "credctl login")
+      try host.credctl("get", "--wait", "2"), status: 77, says: "wants the user to sign in",
+      "credctl login")
     expect(try host.ask(#"{"op":"identity"}"#)["State"]?.text, equals: "tokensInvalid")
   }
 

@@ -46,7 +46,7 @@ extension Story {
     try story.run("get work")
     try story.run("login club --username bob --password-stdin", by: .bob, input: "bob-password")
     try story.run("status --all", by: .root)
-    story.pass(.seconds(1800))
+    story.pass(.seconds(1320))
     story.tell("both scripts are stopped") {
       loop.stop()
       guess.stop()
