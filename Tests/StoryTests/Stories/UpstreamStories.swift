@@ -21,21 +21,25 @@ extension Story {
   private static func awayAndBack(
     _ story: Story, _ provider: FakeProvider, _ answer: @escaping (HTTPRequest) -> FakeHTTP.Answer
   ) throws -> Telling {
+    let http = story.fixture.host.http
+    let leave = {
+      http.answer = { $0.url.hasPrefix(FakeProvider.issuer) ? .failure(.connect) : answer($0) }
+    }
     story.start(StoryProgram("backup", #"{"profile":"work"}"#))
     story.pass(.seconds(82 * 60))
-    story.tell("the provider cannot be reached") {
-      story.fixture.host.http.answer = {
-        $0.url.hasPrefix(FakeProvider.issuer) ? .failure(.connect) : answer($0)
-      }
-    }
+    story.tell("the provider cannot be reached", leave)
     story.pass(.seconds(300))
     try story.run("get work")
     try story.run("status")
     try story.run("check work")
     story.pass(.seconds(240))
-    story.tell("the provider is back") { story.fixture.host.http.answer = answer }
+    story.tell("the provider is back") { http.answer = answer }
     story.pass(.seconds(300))
     try story.run("status")
+    // Nobody asks the provider for a while after that.
+    story.tell("the provider cannot be reached for a minute", leave)
+    try story.run("check work")
+    story.tell("the provider is back") { http.answer = answer }
     return try story.end()
   }
 
