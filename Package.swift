@@ -122,7 +122,15 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "CredServiceTests",
-      dependencies: ["CredCore", "CredService", "SimulationKit", "TestSupport"],
+      dependencies: ["CredCore", "CredService", "ServiceTesting", "SimulationKit", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "StoryTests",
+      // CredRuntime for the journal's fields. credctl is run as a program.
+      dependencies: [
+        "CredCore", "CredService", "CredRuntime", "CredctlKit", "credctl", "ServiceTesting",
+        "TestSupport", logging,
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "CredRuntimeTests",
@@ -145,5 +153,10 @@ let package = Package(
     .testTarget(name: "SystemTests", dependencies: ["TestSupport"], swiftSettings: strict),
     .target(name: "CCallers", path: "Tests/CCallers", cSettings: warnings),
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+    // The service on a host of fakes, in virtual time. Only for tests: it sees what is internal.
+    .target(
+      name: "ServiceTesting",
+      dependencies: ["CredCore", "CredService", "SimulationKit", "TestSupport", logging],
+      path: "Tests/ServiceTesting", swiftSettings: strict),
   ]
 )

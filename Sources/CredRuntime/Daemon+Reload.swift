@@ -41,7 +41,7 @@ extension Daemon {
     }
     switch result {
     case .failure(let error):
-      refuseConfiguration(["\(error)"])
+      service.refuseConfiguration(["\(error)"])
     case .success(let reading):
       for diagnostic in reading.diagnostics where diagnostic.severity == .warning {
         log.warning("\(diagnostic)")
@@ -49,20 +49,12 @@ extension Daemon {
       if let configuration = reading.configuration {
         apply(configuration)
       } else {
-        refuseConfiguration(reading.diagnostics.filter { $0.severity == .error }.map(\.description))
+        service.refuseConfiguration(
+          reading.diagnostics.filter { $0.severity == .error }.map(\.description))
       }
     }
     ServiceNotification.send("READY=1")
     status?.restore()
-  }
-
-  private func refuseConfiguration(_ problems: [String]) {
-    for problem in problems {
-      log.log(
-        .configurationRefused, .error, "the new configuration is not used: \(problem)")
-    }
-    let more = problems.count > 1 ? " and \(problems.count - 1) more" : ""
-    service.reloadProblem = problems.first.map { $0 + more }
   }
 
   private func apply(_ configuration: ResolvedConfiguration) {
@@ -71,14 +63,8 @@ extension Daemon {
     server.limits = ServerLimits(daemon)
     http.limitConnections(to: daemon.upstreamConnections)
     upstream.apply(daemon)
-    let outcome = service.apply(configuration)
+    service.apply(configuration)
     limitIdleTime()
-    log.log(
-      .configurationLoaded, .notice, "configuration loaded",
-      [
-        "profiles": "\(configuration.profiles.count)", "added": "\(outcome.added)",
-        "changed": "\(outcome.changed)", "removed": "\(outcome.removed)",
-      ])
   }
 }
 

@@ -1,3 +1,4 @@
+package import CredCore
 package import Logging
 
 /// The events that a person searches the journal for, by their message ids (systemd.journal-fields
@@ -12,6 +13,8 @@ package enum JournalEvent: String, CaseIterable, Sendable {
   case credentialsRefreshed = "3eca26abb1ba467f88ac37d878bbdf91"
   /// A sign-in was refused.
   case signInRefused = "1be4fc172f324bf58d06a7794ce598ed"
+  /// A sign-in was not judged, or an operator must act before one can succeed.
+  case signInFailed = "894a7d7aa3dd41f6a05534bcf3f79779"
   /// A user signed in, or is known again.
   case signedIn = "47da057da31a4c58a5b95dea84fa47a5"
   /// A user signed out, or was signed out.
@@ -32,6 +35,8 @@ package enum JournalEvent: String, CaseIterable, Sendable {
   case upstreamUnavailable = "a3c1f0f65c0b4d0c9a5e1a9c1f6f7d22"
   /// It works again.
   case upstreamAvailable = "5b9d5f5e0c7a4f0d8f2f0f6a3b7e4c91"
+  /// A limit refused a user's request or connection.
+  case limitHit = "f24c939caf3840989edd522d89a4b8e3"
   /// A caller may not use a profile.
   case accessRefused = "60c8f6f0da0740dca071e5e8376e27a7"
   /// The configuration was read again and is in force.
@@ -60,5 +65,20 @@ extension Logger {
     log(
       level: level, message(),
       metadata: metadata().merging([Self.messageID: "\(event.rawValue)"]) { $1 })
+  }
+}
+
+extension Logger {
+  /// Logs that this host's clock is off, or right again.
+  package func report(_ change: ClockSkew.Change) {
+    switch change {
+    case .off(let skew):
+      let seconds = Int(skew / .seconds(1))
+      log(
+        .clockOff, .warning,
+        "this host's clock is \(abs(seconds)) s \(seconds > 0 ? "slow" : "fast"), says AWS: set it",
+        ["seconds": "\(seconds)"])
+    case .right: notice("this host's clock is right again, says AWS")
+    }
   }
 }

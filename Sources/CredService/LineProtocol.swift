@@ -156,6 +156,10 @@ extension SessionService {
   func refuse(_ error: ProtocolError, id: RequestID?, _ client: Client) {
     counters.answered(
       client.operation, isHTTP: client.endpoint != nil, error.code.rawValue)
+    // Refused sign-ins and actions of accounts have entries of their own.
+    if error.code == .tooManyRequests, !["login", "respond", "account"].contains(client.operation) {
+      recordLimit(error, of: client.peer, unit: client.unit())
+    }
     guard client.endpoint == nil else { return refuseAtEndpoint(error, client) }
     var bytes: [UInt8] = []
     RenderedReply.error(error).append(to: &bytes, id: id)

@@ -30,6 +30,8 @@ package final class Session {
   var wasLookedAt = false
   /// The processes that got these credentials.
   var audited = AuditLedger()
+  /// The credentials that the ledger is about.
+  private var auditedCredentials: (key: String, received: Instant)?
   /// Who asked for the sign-in that is being carried out, by its number; two while the later one takes
   /// the place of the earlier.
   var signInAskers: [UInt64: SignInAsker] = [:]
@@ -115,7 +117,7 @@ package final class Session {
   /// - Parameter number: one that no credentials had before.
   func credentialsChanged(number: UInt64) {
     credentialsNumber = machine.credentials == nil ? 0 : number
-    audited.begin()
+    beginLedger()
     quietUntil = machine.quietUntil
     // The longer pause is for attempts that bring nothing.
     if machine.credentials != nil {
@@ -123,6 +125,16 @@ package final class Session {
         Instant(nanoseconds: 0), unattendedFrom - (KeptSessions.pause - KeptSessions.interval))
     }
     dropReply()
+  }
+
+  /// A refused sign-in gives back the credentials that were there before it, and to whom they were given
+  /// is known.
+  private func beginLedger() {
+    guard let held = machine.credentials else { return }
+    let credentials = (key: held.credentials.accessKeyID, received: held.received)
+    if let auditedCredentials, auditedCredentials == credentials { return }
+    auditedCredentials = credentials
+    audited.begin()
   }
 
   /// Drops everything that it holds. Code that still refers to it gets no answer from it.

@@ -1,4 +1,4 @@
-import CredCore
+package import CredCore
 import Logging
 
 /// The audit: which callers got credentials, and which were refused.
@@ -99,6 +99,19 @@ extension SessionService {
     log.log(
       .accessRefused, verdict == .notTheirs ? .warning : .notice,
       "refused a request at the endpoint: \(reason)", metadata)
+  }
+
+  /// Says whose requests or connections a limit refuses, once a minute for each user and unit.
+  package func recordLimit(_ error: ProtocolError, of peer: Peer, unit: String? = nil) {
+    let subject = NoticeLimiter.Subject(
+      event: JournalEvent.limitHit.rawValue, profile: "", uid: peer.uid,
+      detail: "\(unit ?? "") \(error.message)")
+    guard let repeats = refusalLimiter.admit(subject, now: host.clock.now) else { return }
+    var metadata: Logger.Metadata = ["uid": "\(peer.uid)"]
+    if peer.pid > 0 { metadata["pid"] = "\(peer.pid)" }
+    if let unit { metadata["unit"] = "\(unit)" }
+    if repeats > 0 { metadata["repeats"] = "\(repeats)" }
+    log.log(.limitHit, .notice, "a limit was hit: \(error.message)", metadata)
   }
 
   func callerMetadata(

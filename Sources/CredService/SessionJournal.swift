@@ -32,10 +32,13 @@ extension SessionService {
       log.info("\(error.message)")
     case .degraded(let failure):
       counters.refreshed(session.key.profile, failure.code.rawValue)
-      logFailure("refresh failed; the credentials at hand go on serving", failure, session, log)
-    case .failed(let failure), .signInFailed(let failure):
+      logRefreshFailure(
+        "refresh failed; the credentials at hand go on serving", failure, session, log)
+    case .failed(let failure):
       counters.refreshed(session.key.profile, failure.code.rawValue)
-      logFailure("no credentials", failure, session, log)
+      logRefreshFailure("no credentials", failure, session, log)
+    case .signInFailed(let failure):
+      logSignInFailure(failure, session, log)
     }
   }
 
@@ -67,26 +70,42 @@ extension SessionService {
     return metadata
   }
 
-  private func logFailure(
+  private func logRefreshFailure(
     _ what: String, _ failure: UpstreamFailure, _ session: Session, _ log: Logger
+  ) {
+    let (next, why) = session.nextRefresh
+    let time = next.map { (host.clock.wallTime + ($0 - host.clock.now)).iso8601 }
+    logFailure(.refreshFailed, what, failure, session, log, ["next": "\(time ?? why)"])
+  }
+
+  /// A sign-in that was judged and refused has its entry in the audit. One that was not judged, or that
+  /// only an operator can help, has this one.
+  private func logSignInFailure(_ failure: UpstreamFailure, _ session: Session, _ log: Logger) {
+    guard failure.severity == .operatorMustAct || failure.failureClass.isTransient else { return }
+    logFailure(
+      .signInFailed, "a sign-in failed; the session is as it was", failure, session, log, [:])
+  }
+
+  private func logFailure(
+    _ event: JournalEvent, _ what: String, _ failure: UpstreamFailure, _ session: Session,
+    _ log: Logger, _ more: Logger.Metadata
   ) {
     if failure.refusesHost, case .backend(let name) = failure.upstream {
       guard hostRefusals.insert(name).inserted else { return }
     }
+    // A call that was withheld says when the next one is made: another time in each message.
     let subject = NoticeLimiter.Subject(
-      event: JournalEvent.refreshFailed.rawValue, profile: session.key.profile,
-      uid: session.key.uid, detail: failure.message)
+      event: event.rawValue, profile: session.key.profile, uid: session.key.uid,
+      detail: failure.isWithheld ? "withheld" : failure.message)
     guard let repeats = failureLimiter.admit(subject, now: host.clock.now) else { return }
-    var metadata: Logger.Metadata = ["code": "\(failure.code.rawValue)"]
+    var metadata = more
+    metadata["code"] = "\(failure.code.rawValue)"
     if repeats > 0 { metadata["repeats"] = "\(repeats)" }
     if let detail = failure.detail { metadata["detail"] = "\(detail)" }
     if let reason = failure.reason { metadata["reason"] = "\(reason)" }
-    let (next, why) = session.nextRefresh
-    let time = next.map { (host.clock.wallTime + ($0 - host.clock.now)).iso8601 }
-    metadata["next"] = "\(time ?? why)"
     // A warning is for a problem that only a person can correct.
     log.log(
-      .refreshFailed, failure.severity == .operatorMustAct ? .warning : .info,
+      event, failure.severity == .operatorMustAct ? .warning : .info,
       "\(what): \(failure.message)", metadata)
   }
 }

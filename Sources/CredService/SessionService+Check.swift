@@ -167,16 +167,13 @@ extension SessionService {
   ) {
     let now = host.clock.now
     let key = SessionKey(uid: caller.uid, profile: name)
-    guard let session = sessions[key],
-      isOwned(session, by: SessionOwner(name: caller.userName), now),
-      !session.hasEnded,
-      session.machine.unattendedStart(signingIn: false) != nil
-        || session.machine.isBusy
+    let session = sessions[key].flatMap {
+      isOwned($0, by: SessionOwner(name: caller.userName), now) && !$0.hasEnded ? $0 : nil
+    }
+    guard let session,
+      session.machine.unattendedStart(signingIn: false) != nil || session.machine.isBusy
     else {
-      run.steps.append(
-        CheckStep(
-          "session", isOK: true,
-          detail: "nobody is signed in here, so nothing was renewed: credctl login"))
+      run.steps.append(CheckStep(unrenewable: session, in: name))
       return give(.check(run.steps), request, client)
     }
     session.checks[client.id] = run
@@ -194,6 +191,8 @@ extension SessionService {
     for (id, run) in session.checks {
       guard let client = clients[id] else { continue }
       let isAdmin = isAdmin(client, host.clock.now) ?? false
+      // A renewal is tried again while the check waits for it: what came last counts.
+      run.steps.removeAll { $0.name == name && !$0.isOK }
       run.steps.append(
         CheckStep(
           name, isOK: failure == nil, duration: time,
@@ -220,6 +219,18 @@ extension SessionService {
 }
 
 extension CheckStep {
+  /// Of a session that nothing can renew; nil where there is none.
+  fileprivate init(unrenewable session: Session?, in profile: String) {
+    let login = "credctl login --profile \(profile)"
+    if case .tokensInvalid? = session?.machine.state {
+      self.init("session", isOK: false, detail: "the sign-in is no longer accepted: \(login)")
+    } else {
+      self.init(
+        "session", isOK: true,
+        detail: "nobody is signed in here, so nothing was renewed: \(login)")
+    }
+  }
+
   fileprivate init(_ outcome: ProbeOutcome, forAdmin isAdmin: Bool) {
     switch outcome.result {
     case .failure(let failure):

@@ -1,4 +1,5 @@
 import CredCore
+import Logging
 
 /// Another configuration while the daemon runs.
 extension SessionService {
@@ -10,12 +11,29 @@ extension SessionService {
   }
 
   /// Applies a configuration. Sessions of unchanged profiles are not affected.
+  @discardableResult
   package func apply(_ next: ResolvedConfiguration) -> ReloadOutcome {
     configured = host.clock.wallTime
     reloadProblem = nil
     // Whoever renewed a host's token wrongly is told again.
     hostRefusals = []
-    return change(to: next.keepingGroups(of: configuration))
+    let outcome = change(to: next.keepingGroups(of: configuration))
+    log.log(
+      .configurationLoaded, .notice, "configuration loaded",
+      [
+        "profiles": "\(next.profiles.count)", "added": "\(outcome.added)",
+        "changed": "\(outcome.changed)", "removed": "\(outcome.removed)",
+      ])
+    return outcome
+  }
+
+  /// Keeps the configuration that is in force: a newer one has errors.
+  package func refuseConfiguration(_ problems: [String]) {
+    for problem in problems {
+      log.log(.configurationRefused, .error, "the new configuration is not used: \(problem)")
+    }
+    let more = problems.count > 1 ? " and \(problems.count - 1) more" : ""
+    reloadProblem = problems.first.map { $0 + more }
   }
 
   /// The user database answered for groups for which it did not when the configuration was read.

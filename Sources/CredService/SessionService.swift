@@ -104,7 +104,7 @@ package final class SessionService {
   /// Since when the configuration is in force.
   var configured: WallTime
   /// Why a newer configuration was refused.
-  package var reloadProblem: String?
+  var reloadProblem: String?
   var requests = 0
   var backendCalls = 0
   var exchanges = 0

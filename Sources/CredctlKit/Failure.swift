@@ -158,6 +158,10 @@ struct RefusalTable {
   static func row(for code: String, kind: String? = nil, profile: String?) -> Row {
     let kind = kind.flatMap(ProtocolErrorKind.init)
     var row = row(for: code, kind, profile)
+    // A code may mean several things: of a backend that refuses this host, no login makes it another.
+    if code != ProtocolErrorCode.unknownOperation.rawValue, let status = kind?.status {
+      row.status = status
+    }
     if kind == .permanent, row.advice == nil { row.advice = operators }
     return row
   }
@@ -194,12 +198,20 @@ struct RefusalTable {
 
   private static func row(for kind: ProtocolErrorKind?, _ login: String) -> Row {
     switch kind {
-    case .request: Row(status: .usage)
-    case .denied: Row(status: .notPermitted)
-    case .signIn: Row(status: .notPermitted, advice: "sign in with \(login)")
-    case .temporary: Row(status: .tryAgain)
-    case .permanent: Row(status: .unavailable)
+    case .signIn?: Row(status: .notPermitted, advice: "sign in with \(login)")
+    case let kind?: Row(status: kind.status)
     case nil: Row(status: .unavailable, advice: "see 'journalctl -u credd'")
+    }
+  }
+}
+
+extension ProtocolErrorKind {
+  fileprivate var status: Sysexit {
+    switch self {
+    case .request: .usage
+    case .denied, .signIn: .notPermitted
+    case .temporary: .tryAgain
+    case .permanent: .unavailable
     }
   }
 }

@@ -5,6 +5,8 @@ public struct StatusReport: Sendable {
   private let sessions: [JSONValue]
   private let daemon: DaemonLine
   private let now: WallTime
+  /// AWS's clock minus this host's, where they differ. AWS sets the ends of credentials by its own.
+  private let skew: Int64
 
   /// - Parameters:
   ///   - reply: checked against ``ReplyShape/status``.
@@ -13,6 +15,7 @@ public struct StatusReport: Sendable {
     self.sessions = Self.sessions(of: reply, in: profile)
     self.daemon = DaemonLine(reply["Daemon"])
     self.now = now
+    skew = reply["Daemon"]?["ClockSkew"]?.integer ?? 0
   }
 
   private static func sessions(of reply: JSONValue, in profile: String?) -> [JSONValue] {
@@ -89,7 +92,7 @@ public struct StatusReport: Sendable {
     guard let error = error(session) else { return "" }
     let profile = session["Profile"]?.text ?? "-"
     let text = PlainText.oneLine("\(profile) of \(user(session) ?? "-"): \(error)")
-    // A refused sign-in leaves a session as it was. Only a failed refresh is a present failure.
+    // After a new sign-in, or one that was given up, the failure is past.
     let isPresent = session["Failures"]?.integer ?? 0 > 0
     let lines = WrappedText.lines(text, width: display.width).map { line in
       display.hasColour && isPresent ? TextTable.Colour.red.painted(line) : line
@@ -98,7 +101,9 @@ public struct StatusReport: Sendable {
   }
 
   private func expiration(_ value: JSONValue?) -> TextTable.Cell {
-    guard let seconds = secondsAhead(value) else { return TextTable.Cell(value?.text) }
+    guard let seconds = secondsAhead(value).map({ $0 - skew }) else {
+      return TextTable.Cell(value?.text)
+    }
     guard seconds > 0 else { return TextTable.Cell("expired", colour: .red) }
     // The AWS CLI asks again at each call when less than 15 minutes are left.
     return TextTable.Cell(RelativeTime.phrase(seconds), colour: seconds < 900 ? .yellow : nil)
@@ -205,7 +210,8 @@ public struct DaemonLine: Sendable {
     }
     if let skew = daemon?["ClockSkew"]?.integer, skew != 0 {
       let direction = skew > 0 ? "slow" : "fast"
-      troubles.append("this host's clock is \(skew.magnitude) s \(direction)")
+      troubles.append(
+        "this host's clock is \(RelativeTime.span(skew.magnitude)) \(direction): set it")
     }
     self.troubles = troubles.map(PlainText.oneLine)
   }

@@ -34,6 +34,20 @@ struct RefusalLineTests {
     }
   }
 
+  /// No script is to answer a backend that refuses the host with a login.
+  @Test func aCodeThatMeansSeveralThingsIsJudgedByItsKind() {
+    let statuses: [ProtocolErrorKind: Int32] = [
+      .denied: 77, .signIn: 77, .temporary: 75, .permanent: 69,
+    ]
+    for (kind, status) in statuses {
+      for code in [ProtocolErrorCode.backendRejected, .backendUnavailable, .tokenRejected] {
+        let refusal = Refusal(
+          code: code.rawValue, message: "m", retryAfter: 1, kind: kind.rawValue)
+        expect(Failure(refusal, profile: nil).status.code, equals: status, "\(code) \(kind)")
+      }
+    }
+  }
+
   @Test func cognito() {
     expect(
       lines(.cognitoIdentity, FailureTable.cognito),
@@ -112,10 +126,10 @@ struct RefusalLineTests {
         BackendUnavailable 75 backend 'corp': the signature's time is wrong; set this host's clock
         BackendUnavailable 75 backend 'corp': the signature's time is wrong; set this host's clock
         BackendUnavailable 75 backend 'corp': the signature's time is wrong; set this host's clock
-        BackendRejected 77 backend 'corp': the developer credentials are wrong; check the secret key; tell the administrator of this host
-        BackendRejected 77 backend 'corp': AWS does not know the developer credentials; check the access key; tell the administrator of this host
-        BackendRejected 77 backend 'corp': the developer credentials may not call cognito-identity:GetOpenIdTokenForDeveloperIdentity; allow it in IAM; tell the administrator of this host
-        BackendRejected 77 backend 'corp': the signature is missing; configure developer credentials; tell the administrator of this host
+        BackendRejected 69 backend 'corp': the developer credentials are wrong; check the secret key; tell the administrator of this host
+        BackendRejected 69 backend 'corp': AWS does not know the developer credentials; check the access key; tell the administrator of this host
+        BackendRejected 69 backend 'corp': the developer credentials may not call cognito-identity:GetOpenIdTokenForDeveloperIdentity; allow it in IAM; tell the administrator of this host
+        BackendRejected 69 backend 'corp': the signature is missing; configure developer credentials; tell the administrator of this host
 
         """)
   }
@@ -134,7 +148,7 @@ struct RefusalLineTests {
         BackendUnavailable 75 backend 'corp' answered with a web page; check for a captive portal or a proxy
         BackendUnavailable 75 backend 'corp' has a fault; it is tried again
         BackendUnavailable 75 backend 'corp' wants to redirect, which credd does not follow; check the URL, or for a captive portal
-        BackendRejected 77 backend 'corp' finds the request wrong; check url and method; tell the administrator of this host
+        BackendRejected 69 backend 'corp' finds the request wrong; check url and method; tell the administrator of this host
         BackendUnavailable 75 backend 'corp' sent a reply that cannot be used
 
         """)
@@ -144,7 +158,7 @@ struct RefusalLineTests {
     expect(
       lines(.backend("corp"), [FailureTable.hostRefused]),
       equals: """
-        BackendRejected 77 backend 'corp' does not accept this host's bearer token: check bearer_token_file; tell the administrator of this host
+        BackendRejected 69 backend 'corp' does not accept this host's bearer token: check bearer_token_file; tell the administrator of this host
 
         """)
   }

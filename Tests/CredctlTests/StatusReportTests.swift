@@ -33,6 +33,17 @@ struct StatusReportTests {
         """)
   }
 
+  /// AWS ends credentials by its own clock. What credd does itself it says by the host's.
+  @Test func aClockThatIsOffChangesNothingAboutTheTimeThatIsLeft() throws {
+    let reply = try JSONValue.parse(
+      Array(
+        #"{"Version":1,"Sessions":[\#(Self.session)],"Daemon":{"ClockSkew":1200}}"#.utf8))
+    let now = try #require(WallTime(iso8601: "2026-01-01T00:00:00Z"))
+    let text = StatusReport(reply, now: now).rendered(on: .init(width: nil, hasColour: false))
+    expect(text.contains("in 22 min  in 12 min, half"), "\(text)")
+    expect(text.contains("this host's clock is 20 min slow: set it"))
+  }
+
   @Test func reportsThatThereAreNoSessions() throws {
     expect(try report(""), equals: "credd 1.2, pid 7\nno sessions\n")
   }
@@ -93,7 +104,7 @@ struct StatusReportTests {
       equals: [
         "the configuration was not reloaded: f:1: x",
         "identities are in memory alone: no space left on device",
-        "this host's clock is 90 s fast",
+        "this host's clock is 90 s fast: set it",
       ])
   }
 

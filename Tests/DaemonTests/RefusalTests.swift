@@ -49,7 +49,8 @@ struct RefusalTests {
   func userIsNotSignedIn() throws {
     let host = try TestHost(sandbox: ["--require-session"])
     expectRefusal(
-      try host.get("--wait", "2"), status: 77, says: "sign-in", "credctl login")
+      try host.get("--wait", "2"), status: 77, says: "wants the user to sign in",
+      "credctl login")
     expect(try host.ask(#"{"op":"identity"}"#)["State"]?.text, equals: "tokensInvalid")
   }
 

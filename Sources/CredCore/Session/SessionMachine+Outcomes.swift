@@ -171,10 +171,10 @@ extension SessionMachine {
   mutating func fail(
     _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
   ) {
-    lastFailure = PastFailure(failure: failure, at: context.now)
     if signInFailed(refresh, failure, &context) {
       return context.actions.append(.announce(.signInFailed(failure)))
     }
+    lastFailure = PastFailure(failure: failure, at: context.now)
     let pause = held.backOff.failed(failure.failureClass, jitter: context.jitter)
     held.pause = Pause(failure, now: context.now, pause: pause)
     work = .idle

@@ -178,13 +178,20 @@ extension SessionMachine {
       case .tokensInvalid(.developerToken) where !held.loginExpirations.ends.isEmpty:
         "the developer token has run out"
       case .tokensInvalid:
-        lastFailure.map { "the sign-in is no longer accepted: \($0.failure.message)" }
-          ?? "the sign-in is no longer accepted"
+        reasonOfInvalidTokens
       case .signedOut(byUser: true): "signed out"
       case .signedIn: "this sign-in has no developer token"
       default: "nobody is signed in"
       }
     return ProtocolError(.signInRequired, reason)
+  }
+
+  private var reasonOfInvalidTokens: String {
+    let reason = "the sign-in is no longer accepted"
+    guard let failure = lastFailure?.failure else { return reason }
+    // Such a failure says it by itself, and by whom.
+    return failure.failureClass == .signInRequired
+      ? failure.message : "\(reason): \(failure.message)"
   }
 }
 

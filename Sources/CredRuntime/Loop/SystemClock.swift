@@ -66,16 +66,7 @@ final class SystemClock: Clock {
   }
 
   private func report(_ change: ClockSkew.Change?) {
-    switch change {
-    case .off(let skew):
-      let seconds = Int(skew.inSeconds)
-      log.log(
-        .clockOff, .warning,
-        "this host's clock is \(abs(seconds)) s \(seconds > 0 ? "slow" : "fast"), says AWS: set it",
-        ["seconds": "\(seconds)"])
-    case .right: log.notice("this host's clock is right again, says AWS")
-    case nil: break
-    }
+    if let change { log.report(change) }
   }
 
   private static func offset(_ loop: EventLoop) -> Duration {

@@ -76,11 +76,10 @@ extension ClientServer {
         table.count > limits.connections
         ? ("daemon", limits.connections) : ("user", limits.connectionsPerUser)
       limitHits[.connections, default: 0] += 1
-      refuse(
-        connection,
-        ProtocolError(
-          .tooManyRequests, "this \(whose) has too many connections: more than \(limit)"))
-      return
+      let error = ProtocolError(
+        .tooManyRequests, "this \(whose) has too many connections: more than \(limit)")
+      limitWasHit(error, peer)
+      return refuse(connection, error)
     }
     guard loop.add(descriptor, Self.interest, connection.token) == 0 else {
       return close(connection)

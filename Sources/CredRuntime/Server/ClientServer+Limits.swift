@@ -26,6 +26,7 @@ extension ClientServer {
     connection.dropLines()
     let error = ProtocolError(
       .tooManyRequests, "this user's connections hold more than \(limit) bytes of \(what)")
+    limitWasHit(error, connection.peer)
     reply(RenderedReply.error(error).bytes, to: connection)
     flush(connection)
     if !connection.isClosed { connection.countBytes() }

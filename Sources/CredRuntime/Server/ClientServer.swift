@@ -39,6 +39,8 @@ internal import Glibc
 
   /// How often the limits of connections were hit.
   var limitHits: [HitLimit: Int] = [:]
+  /// Told of each of them, and whose connection it was.
+  var limitWasHit: (ProtocolError, Peer) -> Void = { _, _ in }
 
   /// Since when no client is connected; has no meaning while one is.
   private(set) var emptySince: Instant

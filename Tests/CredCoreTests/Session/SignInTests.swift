@@ -37,6 +37,8 @@ struct SignInTests {
     expect(session.machine.identityID, equals: fixtures.identity)
     expect(session.announcements, equals: [])
     expect(session.failures.map(\.code), equals: [.signInFailed])
+    expect(session.machine.lastFailure == nil)
+    expect(session.machine.failures, equals: 0)
     let get = session.ask()
     expect(session.answer(to: get), equals: .credentials)
   }

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Clients that watch or wait ask nothing more; their access is checked again all the same.
 struct GrantTests {

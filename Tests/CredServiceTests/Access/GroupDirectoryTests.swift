@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Groups of the configuration for which the user database does not answer: that is not "no such
 /// group".

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Memberships that change while connections live: the kernel goes on saying that the process has the
 /// group, as it does until a logout.

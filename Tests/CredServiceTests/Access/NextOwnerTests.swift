@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// A name is kept for a minute. A uid may have another owner within it, who must not sign in to the
 /// former one's session, nor act with the account there.

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// A uid that has another name is another person's, also where no profile needs a name.
 struct OwnerTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Users by uid or name: what is kept, when it is looked up anew, and what a slow database does.
 struct UserDirectoryTests {

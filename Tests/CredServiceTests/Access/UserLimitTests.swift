@@ -1,8 +1,10 @@
 import CredCore
+import Logging
 import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// What one user may cause.
 struct UserLimitTests {
@@ -24,6 +26,22 @@ struct UserLimitTests {
     // Two calls a second come back.
     fixture.advance(by: .seconds(2))
     expect(try fixture.ask(#"{"op":"login"}"#).errorCode == nil)
+  }
+
+  @Test func whoHitsALimitIsNamedOnceAMinute() throws {
+    let fixture = try ServiceFixture()
+    let entries = { fixture.host.log.entries.filter { $0.message.hasPrefix("a limit was hit") } }
+    let ask = {
+      try fixture.connect(pid: 77).ask(#"{"op":"clear","what":"credentials"}"#).errorCode
+    }
+    for _ in 0..<60 { _ = try fixture.ask(#"{"op":"login"}"#) }
+    for _ in 0..<3 { expect(try ask(), equals: "TooManyRequests") }
+    expect(entries().count, equals: 1)
+    expect(entries().first?.level == .notice)
+    expect(entries().first?["pid"] == "77" && entries().first?["uid"] == "1000")
+    // A sign-in that is refused has an entry of its own.
+    expect(try fixture.ask(#"{"op":"login"}"#).errorCode, equals: "TooManyRequests")
+    expect(entries().count, equals: 1)
   }
 
   @Test func `requests of one user wait in so many sessions and no more`() throws {

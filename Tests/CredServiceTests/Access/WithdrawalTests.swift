@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// A profile that is withdrawn from a user is withdrawn everywhere at once.
 struct WithdrawalTests {

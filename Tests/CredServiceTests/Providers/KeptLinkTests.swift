@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// A linked sign-in outlives what says nothing about it, and is renewed only for what it gives.
 struct KeptLinkTests {

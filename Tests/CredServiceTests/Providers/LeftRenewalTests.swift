@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// What comes between a renewal and its answer costs no session: the new refresh token is kept, and no
 /// second renewal begins with the former one.

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// How a sign-in that is linked ends: by a logout, by a refusal, and where its provider is elsewhere.
 struct LinkEndTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Random histories of a session with a linked provider, in virtual time. Requests, sign-ins, logouts,
 /// reloads and restarts meet while a provider that is slow, away or refuses has not answered yet.

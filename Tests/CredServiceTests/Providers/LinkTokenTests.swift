@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Tokens of a linked sign-in (`vend_tokens` beside `link_backend`), in virtual time.
 struct LinkTokenTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Sign-ins by browser that the backend links to its own user (`link_backend`), in virtual time.
 final class LinkingTests {

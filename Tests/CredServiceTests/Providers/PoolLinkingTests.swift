@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Sign-ins at a user pool by name and password, which the backend links to its own user.
 struct PoolLinkingTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Attacks on sign-ins by browser and by device code. None ends in a session.
 final class ProviderAttackTests {

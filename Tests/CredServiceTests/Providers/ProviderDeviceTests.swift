@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Sign-ins by device code, in virtual time.
 struct ProviderDeviceTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// What becomes of a provider's tokens that no session has any more.
 struct ProviderEndTests {

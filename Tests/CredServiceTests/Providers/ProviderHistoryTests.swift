@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Random histories of a session at an OpenID Connect provider: sign-ins of two people by browser and by
 /// device code, answers of other sign-ins, outages, lost replies, restarts and reloads, in virtual time.

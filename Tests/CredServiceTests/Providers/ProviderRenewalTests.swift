@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// What becomes of a provider's session after its sign-in: renewals, tokens for programs, restarts.
 struct ProviderRenewalTests {

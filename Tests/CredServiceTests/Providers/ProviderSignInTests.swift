@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Sign-ins by browser, in virtual time.
 struct ProviderSignInTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// A linked provider that answers late, or not at all: only those wait for it who want its own tokens.
 struct SlowLinkTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Whose a challenge is, and what ends it.
 final class ChallengeEndTests: ChallengeTesting {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// How many sign-ins may be open, and how often one may guess.
 final class ChallengeLimitTests: ChallengeTesting {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// A step of a sign-in that is under way: its deadline, devices, and what comes in between.
 final class ChallengeStepTests: ChallengeTesting {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Sign-ins at a user pool that asks back: questions and answers.
 final class ChallengeTests: ChallengeTesting {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// What `check` may take from other requests, and how much of it there may be.
 struct CheckLimitTests {

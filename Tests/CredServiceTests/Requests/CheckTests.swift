@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// The operation `check`.
 struct CheckTests {
@@ -47,6 +48,30 @@ struct CheckTests {
     expect(reply["Ok"]?.bool == false)
     let failed = steps(reply).first { $0.name == "token" }
     expect(failed?.isOK == false && failed?.detail.contains("private words") == false)
+  }
+
+  /// The renewal is tried until the check ends.
+  @Test func aStepThatIsTriedAgainIsToldOnce() throws {
+    let fixture = try ServiceFixture()
+    _ = try fixture.ask()
+    fixture.advance(by: .seconds(120))
+    fixture.host.upstreams.faults["token"] = .status(503)
+    let reply = try fixture.ask(#"{"op":"check"}"#)
+    expect(fixture.host.upstreams.calls("token") > 2)
+    expect(steps(reply).filter { !$0.isOK }.map(\.name), equals: ["token", "credentials"])
+  }
+
+  @Test func aSignInThatIsNoLongerAcceptedIsAStepThatFails() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    let login = #"{"op":"login","username":"alice","password":"alice-password"}"#
+    expect(try fixture.ask(login).state, equals: "signedIn")
+    fixture.host.upstreams.faults["token"] = .status(401)
+    fixture.advance(by: .seconds(2))
+    _ = try fixture.ask(#"{"refresh":true,"wait":0}"#)
+    fixture.advance(by: .seconds(2))
+    let reply = try fixture.ask(#"{"op":"check"}"#)
+    expect(reply["Ok"]?.bool == false)
+    expect(steps(reply).last?.detail.contains("credctl login --profile default") == true)
   }
 
   @Test func whatServersSaidIsForAdministrators() throws {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// The steps of docs/architecture.md, "A cold get", watched at the seams. The page has these words.
 struct ColdGetTests {

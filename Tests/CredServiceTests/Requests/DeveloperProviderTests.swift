@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Only the backend says who is whom at the developer provider.
 struct DeveloperProviderTests {

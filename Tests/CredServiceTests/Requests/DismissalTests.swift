@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Clients that wait while the daemon stops: each request is answered once, whatever comes first.
 struct DismissalTests {

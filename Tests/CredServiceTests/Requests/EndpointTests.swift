@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Requests to the endpoint: the same authority as on the socket, and two locks.
 struct EndpointTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Two events at the same instant, in both orders, at four points of a session's life.
 struct EventPairTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Lines in, replies out: what is parsed, what is remembered, and what is answered at once.
 struct LineProtocolTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Nobody makes a pool send messages without end, or tries second factors with many uids.
 final class MessageLimitTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// What the service counts, and who may read it.
 struct MetricsTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// `status` with `profiles`: what is open to the caller, and how one signs in.
 struct ProfileListTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Another configuration while clients wait, watch and are answered from the cache.
 struct ReloadTests {
@@ -113,7 +114,9 @@ struct ReloadTests {
 
   @Test func `a refused configuration is said to administrators alone`() throws {
     let fixture = try ServiceFixture()
-    fixture.service.reloadProblem = "credd.conf:2: unknown key 'max_conections' and 1 more"
+    fixture.service.refuseConfiguration([
+      "credd.conf:2: unknown key 'max_conections'", "credd.conf:3: unknown key 'timeot'",
+    ])
     let line = #"{"op":"status"}"#
     expect(
       try fixture.ask(line, uid: 0)["Daemon"]?["ReloadError"]?.text?.contains("1 more") == true)

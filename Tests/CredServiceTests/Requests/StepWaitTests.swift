@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// `respond` with `wait` while another client's answer is at the user pool.
 final class StepWaitTests: ChallengeTesting {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Clients that wait for a sign-in, for a refresh, or for the end.
 struct WaitingTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 struct AuditLedgerTests {
   private var ledger = AuditLedger()

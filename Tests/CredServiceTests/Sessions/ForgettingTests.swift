@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Sessions that nobody uses are forgotten.
 struct ForgettingTests {

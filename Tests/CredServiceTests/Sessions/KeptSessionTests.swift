@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Sessions that are renewed though nobody asks.
 struct KeptSessionTests {

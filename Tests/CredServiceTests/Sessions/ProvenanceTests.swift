@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// What a client only claims, and what another backend gave, reaches no backend.
 struct ProvenanceTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// When a session is renewed, and when it is not.
 struct RefreshTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// What a session holds is in the store before anything is sent: a process that is killed at that
 /// moment loses nothing that a call may have used up.

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// What `systemctl status` shows.
 struct ServiceStatusTests {

@@ -5,6 +5,7 @@ import Testing
 import struct SimulationKit.SeededGenerator
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// The order of sessions, against a sorted array.
 struct SessionOrderTests {

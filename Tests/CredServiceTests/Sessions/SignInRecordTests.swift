@@ -1,8 +1,10 @@
 import CredCore
+import Logging
 import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Each sign-in that was tried has one entry in the audit, of its end and of who asked, whatever comes
 /// between.
@@ -16,6 +18,35 @@ struct SignInRecordTests: ChallengeTesting {
     expect(fixture.service.sessions.values.allSatisfy { $0.signInAskers.isEmpty })
     let messages = ["signed in", "sign-in refused"]
     return fixture.host.log.entries.filter { messages.contains($0.message) }
+  }
+
+  // MARK: What it is not
+
+  @Test func aRefusedSignInIsNoFailedRefresh() throws {
+    let fixture = try ServiceFixture(Configured.password())
+    expect(try fixture.ask(Self.alice).state, equals: "signedIn")
+    let program = fixture.connect(pid: 70)
+    expect(try program.ask("{}").accessKeyID != nil)
+    let before = fixture.host.log.entries.count
+    let wrong = Self.alice.replacing("alice-password", with: "no")
+    expect(try fixture.ask(wrong).errorCode, equals: "SignInFailed")
+    expect(try program.ask("{}").accessKeyID != nil)
+    // Nothing is said of the credentials, which the program had before.
+    expect(fixture.host.log.entries[before...].map(\.message), equals: ["sign-in refused"])
+    expect(try fixture.status()?["LastError"]?["Code"] == nil)
+    expect(fixture.service.counters.refreshes.count, equals: 1)
+  }
+
+  /// Nobody was judged, and the audit has no entry.
+  @Test(arguments: [503, 405])
+  func aSignInThatCannotBeJudgedIsToldInItsOwnWords(status: Int) throws {
+    let fixture = try ServiceFixture(Configured.password())
+    fixture.host.upstreams.faults["login"] = .status(status)
+    expect(try fixture.ask(Self.alice).errorCode != nil)
+    let entry = fixture.host.log.entries.first { $0.message.hasPrefix("a sign-in failed") }
+    expect(entry?.level, equals: status == 503 ? .info : .warning)
+    expect(entry?["message_id"] == JournalEvent.signInFailed.rawValue)
+    expect(fixture.service.counters.refreshes.isEmpty)
   }
 
   // MARK: Who asked

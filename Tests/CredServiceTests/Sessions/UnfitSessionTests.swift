@@ -3,6 +3,7 @@ import Testing
 
 @testable import CredCore
 @testable import CredService
+@testable import ServiceTesting
 
 /// Stored sessions in states that no session of their profile can have: another version wrote them, or
 /// somebody changed their bytes. Each costs one sign-in and a line in the journal, never the daemon.

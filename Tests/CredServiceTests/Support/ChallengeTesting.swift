@@ -1,6 +1,7 @@
 import CredCore
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// What tests of challenges share: a service with a scripted user pool, and the lines of its users.
 protocol ChallengeTesting {}

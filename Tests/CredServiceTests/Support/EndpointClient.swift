@@ -2,6 +2,7 @@ import CredCore
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// A connection to the endpoint that the kernel has attested, with the answers that came.
 final class EndpointClient: PeerFacts, ReplySink {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// A user pool that renews tokens, rotates them where it is told to, and notes what it was asked.
 final class FakePool {

@@ -2,6 +2,7 @@ import CredCore
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// A host with a backend, a provider, and the logins that the backend got.
 final class LinkedHost {

@@ -1,6 +1,7 @@
 import CredCore
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// What tests of `account` at a user pool share: a service with a pool, and the lines of its users.
 protocol PoolAccountTesting {}

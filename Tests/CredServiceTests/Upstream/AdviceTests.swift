@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// The errors that AWS documents for the calls of credd, or gives in public threads: each reaches a
 /// client as one that those can act upon who can mend it.

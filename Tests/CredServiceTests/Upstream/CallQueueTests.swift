@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Calls to one endpoint that wait for their turn.
 struct CallQueueTests {

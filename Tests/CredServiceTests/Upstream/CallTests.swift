@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Calls of sessions in the queues of their endpoints: single flight, order, and calls that nothing
 /// waits for any more.

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 struct CommandDisclosureTests {
   @Test func `a command is printed without its secrets`() {

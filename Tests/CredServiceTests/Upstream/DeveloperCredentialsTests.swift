@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// The developer credentials of a `type = cognito` backend with `credential_process`.
 struct DeveloperCredentialsTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Upstream goes wrong in every way there is: a clear error, no loop, and all is well afterwards.
 struct FaultTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// What operators are told of an upstream that fails: what was asked of whom, what came back, how long
 /// it took, and what happens next; an outage once when it begins and once when it ends.

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// One user's trouble at a backend is no other user's, and what the backend says of it neither.
 struct TroubleOfOneUserTests {

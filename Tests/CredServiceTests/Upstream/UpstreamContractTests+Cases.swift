@@ -1,6 +1,7 @@
 import CredCore
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// The calls of all backends and of AWS, with what makes each fail.
 extension UpstreamContractTests {

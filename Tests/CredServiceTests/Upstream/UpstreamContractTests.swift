@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// The contract of ``UpstreamPerforming``, for every call and every way in which it ends: one
 /// completion, later, never within `start`, and none after `cancel`.

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Devices that a pool gives to sign-ins: each has a secret, and none is left behind in the user's list.
 final class NewDeviceTests {

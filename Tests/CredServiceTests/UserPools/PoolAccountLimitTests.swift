@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Nobody guesses secrets, finds out who has an account, or sends messages without end by `account`.
 struct PoolAccountLimitTests: PoolAccountTesting {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// What is asked about the account is done for its user alone, and only soon after the sign-in.
 struct PoolAccountOwnerTests: PoolAccountTesting {

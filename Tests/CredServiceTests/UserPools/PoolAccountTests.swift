@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// `account` at a user pool: what is sent, and what is said of it.
 struct PoolAccountTests: PoolAccountTesting {

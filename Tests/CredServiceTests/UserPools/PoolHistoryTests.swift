@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// Random histories of a session at a user pool that rotates refresh tokens: outages, lost replies,
 /// restarts, reloads, sign-ins and sign-outs, in virtual time.

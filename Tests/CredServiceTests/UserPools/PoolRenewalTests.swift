@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// A user pool's tokens in the service: renewal, rotation, what is stored and what is sent.
 struct PoolRenewalTests {

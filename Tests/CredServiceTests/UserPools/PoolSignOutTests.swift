@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// `logout` of a user pool's session.
 struct PoolSignOutTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// What an orderly end of the daemon waits for: renewals that may bring the only refresh token.
 struct PoolStopTests {

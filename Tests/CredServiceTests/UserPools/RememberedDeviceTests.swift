@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// The secrets of remembered devices: whose they are, and when they end.
 struct RememberedDeviceTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import CredService
+@testable import ServiceTesting
 
 /// `token` with the kinds of a user pool.
 struct VendedTokenTests {

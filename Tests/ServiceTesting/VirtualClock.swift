@@ -29,6 +29,10 @@ final class VirtualClock: Clock {
   /// Added to the wall clock, as when a person sets it.
   var wallClockJump = Duration.zero
   var skew: Duration?
+  /// Takes what is to be logged of the host's clock, as the real one does; nil where nothing compares it
+  /// with the servers' time.
+  var reportSkew: ((ClockSkew.Change) -> Void)?
+  private var knownSkew = ClockSkew()
   private(set) var serverTimes: [WallTime] = []
   private var armed: [ObjectIdentifier: Armed] = [:]
   private var lastOrder: UInt64 = 0
@@ -40,12 +44,27 @@ final class VirtualClock: Clock {
 
   func makeTimer(_ fire: @escaping () -> Void) -> any Timer { VirtualTimer(self, fire) }
 
-  func recordServerTime(_ time: WallTime) { serverTimes.append(time) }
+  func recordServerTime(_ time: WallTime) {
+    serverTimes.append(time)
+    guard let reportSkew else { return }
+    let change = knownSkew.compare(server: time, local: wallTime)
+    skew = knownSkew.isOff ? knownSkew.skew : nil
+    if let change { reportSkew(change) }
+  }
 
   /// The next time at which a timer fires.
   var nextDeadline: Instant? { armed.values.map(\.deadline).min() }
 
   // MARK: Moving
+
+  /// The wall clock is set, and the daemon notices.
+  func setWallClock(by jump: Duration) {
+    wallClockJump += jump
+    guard let reportSkew else { return }
+    let change = knownSkew.clockSet(by: jump)
+    skew = knownSkew.isOff ? knownSkew.skew : nil
+    if let change { reportSkew(change) }
+  }
 
   func advance(by duration: Duration) { advance(to: now + duration) }
 

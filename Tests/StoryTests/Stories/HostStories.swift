@@ -1,0 +1,56 @@
+import ServiceTesting
+
+@testable import ServiceTesting
+
+extension Story {
+  /// An administrator mistypes two words of the configuration.
+  static func reloadMistake() throws -> Telling {
+    let story = try Story("A reload with a mistake", Configured.work)
+    story.start(StoryProgram("backup", #"{"profile":"work"}"#))
+    story.pass(.seconds(300))
+    story.tell("root adds a profile, and mistypes two words")
+    let profile = Configured.profile("play", identifier: "{user}")
+    try story.reload(
+      Configured.work
+        + profile.replacing("backend", with: "backnd").replacing("{user}", with: "{usr}"))
+    try story.run("status --all", by: .root)
+    try story.run("status")
+    try story.run("get play")
+    story.pass(.seconds(300))
+    story.tell("root corrects the words")
+    try story.reload(Configured.work + profile)
+    try story.run("status --all", by: .root)
+    try story.run("get play")
+    return try story.end()
+  }
+
+  /// A script of Alice's asks for new credentials in a loop, and one of Bob's tries an old password.
+  static func hitLimit() throws -> Telling {
+    let story = try Story(
+      "A limit that is hit",
+      Configured.work
+        + Configured.http(backend: "login_url = http://127.0.0.1/login")
+        .replacing("[daemon]\n\n", with: "").replacing("[backend corp]", with: "[backend club]")
+        + Configured.profile("club", identifier: "{user}")
+        .replacing("backend = corp", with: "backend = club"))
+    let loop = StoryProgram(
+      "loop", #"{"op":"clear","profile":"work","what":"credentials"}"#, #"{"profile":"work"}"#,
+      every: .milliseconds(200))
+    story.start(loop)
+    let guess = StoryProgram(
+      "guess", of: .bob,
+      #"{"op":"login","profile":"club","username":"bob","password":"old"}"#, every: .seconds(5))
+    story.start(guess)
+    story.pass(.seconds(240))
+    try story.run("clear work credentials")
+    try story.run("get work")
+    try story.run("login club --username bob --password-stdin", by: .bob, input: "bob-password")
+    try story.run("status --all", by: .root)
+    story.pass(.seconds(1320))
+    story.tell("both scripts are stopped") {
+      loop.stop()
+      guess.stop()
+    }
+    return try story.end()
+  }
+}

@@ -1,0 +1,59 @@
+import TestSupport
+import Testing
+
+/// What people are told: each story is told as its golden file in Tests/Golden/stories says, which a
+/// person has read.
+struct StoryTests {
+  @Test func theFirstGet() throws { try expect(.firstGet) }
+  @Test func aWrongPasswordLeavesTheSession() throws { try expect(.wrongPassword) }
+  @Test func aProviderThatIsAwayForAWhile() throws { try expect(.providerAway) }
+  @Test func aSignInThatWasRevoked() throws { try expect(.revokedSignIn) }
+  @Test func aReloadWithAMistake() throws { try expect(.reloadMistake) }
+  @Test func aBackendThatRefusesTheHost() throws { try expect(.refusedHost) }
+  @Test func aClockThatIsOff() throws { try expect(.wrongClock) }
+  @Test func aLimitThatIsHit() throws { try expect(.hitLimit) }
+
+  @Test(
+    .enabled(if: AlertWatch.promtool != nil, "takes Debian's prometheus"),
+    arguments: StoryName.allCases)
+  func theAlertsOf(story: StoryName) throws {
+    let telling = try story.telling()
+    try GoldenFile(name: story.rawValue).expectAlerts(telling)
+  }
+
+  @Test(.disabled(if: GoldenFile.isUpdating, "the files are being written"))
+  func eachGoldenFileHasAStory() throws {
+    TestSupport.expect(try GoldenFile.names(), equals: StoryName.allCases.map(\.rawValue).sorted())
+  }
+
+  private func expect(
+    _ story: StoryName, _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    try GoldenFile(name: story.rawValue).expectText(story.telling(), location)
+  }
+}
+
+/// The stories, by the names of their golden files.
+enum StoryName: String, CaseIterable {
+  case firstGet = "first-get"
+  case wrongPassword = "wrong-password"
+  case providerAway = "provider-away"
+  case revokedSignIn = "revoked-sign-in"
+  case reloadMistake = "reload-mistake"
+  case refusedHost = "refused-host"
+  case wrongClock = "wrong-clock"
+  case hitLimit = "hit-limit"
+
+  func telling() throws -> Telling {
+    switch self {
+    case .firstGet: try Story.firstGet()
+    case .wrongPassword: try Story.wrongPassword()
+    case .providerAway: try Story.providerAway()
+    case .revokedSignIn: try Story.revokedSignIn()
+    case .reloadMistake: try Story.reloadMistake()
+    case .refusedHost: try Story.refusedHost()
+    case .wrongClock: try Story.wrongClock()
+    case .hitLimit: try Story.hitLimit()
+    }
+  }
+}
