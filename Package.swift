@@ -128,8 +128,8 @@ let package = Package(
       name: "StoryTests",
       // CredRuntime for the journal's fields. credctl is run as a program.
       dependencies: [
-        "CredCore", "CredService", "CredRuntime", "CredctlKit", "credctl", "ServiceTesting",
-        "TestSupport", logging,
+        "CredCore", "CredService", "CredRuntime", "CredctlKit", "credctl", "DaemonHarness",
+        "ServiceTesting", "TestSupport", logging,
       ],
       swiftSettings: strict),
     .testTarget(

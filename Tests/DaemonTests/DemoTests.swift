@@ -25,7 +25,8 @@ struct DemoTests {
   private func expectCredentials(_ output: String) {
     expect(
       output.matches(of: /\$ credctl get --profile demo\n\{"AccessKeyId":"ASIA/).count, equals: 2)
-    expect(output.contains("credential_process = \(Programs.folder)/credctl get --profile demo\n"))
+    let credctl = Programs.credctl.contains(" ") ? "\"\(Programs.credctl)\"" : Programs.credctl
+    expect(output.contains("credential_process = \(credctl) get --profile demo\n"))
     expect(output.contains(/first \d+\.\d ms, second \d+\.\d ms/))
     expect(SecretShapes.found(in: output), equals: [])
     // A terminal alone gets bold and dim text.

@@ -14,7 +14,9 @@ struct EndpointAttackTests {
   }
 
   /// Connections that were made and changed while the daemon slept: it attests them late.
-  @Test(.enabled(if: PythonScript.canRun, "takes python3"))
+  @Test(
+    .enabled(if: OtherUser.isRoot, "takes root, to whom credd says more"),
+    .enabled(if: PythonScript.canRun, "takes python3"))
   func connectionsWithoutALivingOtherEndAreNobodys() throws {
     let endpoint = try EndpointHost()
     let script = try PythonScript(

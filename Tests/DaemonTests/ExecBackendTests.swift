@@ -64,7 +64,7 @@ struct ExecBackendTests {
   ])
   func howItEndsIsSaid(_ body: String, _ status: Int32, _ words: String) throws {
     let host = try host(body, "timeout = \(body.hasPrefix("sleep") ? "500ms" : "60s")")
-    let outcome = try host.get("--wait", "120")
+    let outcome = try host.get("--wait", "1")
     expect(outcome.output.isEmpty)
     expect(outcome.status, equals: status, "\(outcome.errors)")
     expect(outcome.errors.contains(words), "\(outcome.errors)")

@@ -8,7 +8,9 @@ import Testing
 /// What Prometheus reads.
 @Suite(.onStage)
 struct MetricsTests {
-  @Test(.enabled(if: Programs.installed("promtool") != nil, "takes Debian's prometheus"))
+  @Test(
+    .enabled(if: OtherUser.isRoot, "takes root, to whom credd says more"),
+    .enabled(if: Programs.installed("promtool") != nil, "takes Debian's prometheus"))
   func promtoolReadsTheMetrics() throws {
     let endpoint = try EndpointHost()
     expect(try endpoint.get(try endpoint.token()).status, equals: 200)
@@ -20,7 +22,8 @@ struct MetricsTests {
     expect(promtool.status == 0 && promtool.errors.isEmpty, "\(promtool)")
   }
 
-  @Test func theEndpointGivesTheSameToWhoeverMayReadThem() throws {
+  @Test(.enabled(if: OtherUser.isRoot, "takes root, to whom credd says more"))
+  func theEndpointGivesTheSameToWhoeverMayReadThem() throws {
     let endpoint = try EndpointHost {
       Configuration.usual(
         $0, profile: "allow_users = * root", daemon: "metrics_users = root")
@@ -36,7 +39,8 @@ struct MetricsTests {
       try other.exchange(other.head(nil, path: "/metrics")).hasPrefix("HTTP/1.1 403 "))
   }
 
-  @Test func aCountIsWhatHappened() throws {
+  @Test(.enabled(if: OtherUser.isRoot, "takes root, to whom credd says more"))
+  func aCountIsWhatHappened() throws {
     let endpoint = try EndpointHost()
     let host = endpoint.host
     for _ in 0..<5 { _ = try host.ask() }
@@ -68,7 +72,8 @@ struct MetricsTests {
   }
 
   /// The unit's own command line, on this host's programs.
-  @Test func theTimersFileIsWholeAndNotForAll() throws {
+  @Test(.enabled(if: OtherUser.isRoot, "takes root, to whom credd says more"))
+  func theTimersFileIsWholeAndNotForAll() throws {
     let host = try TestHost()
     _ = try host.ask()
     let unit = try String(

@@ -2,12 +2,14 @@ import CredCore
 import Foundation
 import Testing
 
+@testable import DaemonHarness
+
 /// The alerts of contrib/prometheus that fire while a story is told, by promtool.
 ///
 /// promtool does not list the alerts that fire; it compares them with expectations. So each alert is
 /// expected not to fire in each minute, and its complaints say which ones do.
 struct AlertWatch {
-  static let promtool = Tool.installed("promtool")
+  static let promtool = Programs.installed("promtool")
   static let rules = URL(filePath: #filePath)
     .appending(path: "../../../../contrib/prometheus/credd.rules.yml").standardizedFileURL
 

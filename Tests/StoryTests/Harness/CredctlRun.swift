@@ -2,6 +2,8 @@ import Foundation
 import Glibc
 import TestSupport
 
+@testable import DaemonHarness
+
 /// One run of the real credctl, whose lines a function answers.
 ///
 /// The program runs in real time and the service in virtual time: for the program a reply comes at
@@ -47,7 +49,7 @@ struct CredctlRun {
     )
     output = standardOutput.read
     errors = standardError.read
-    process.executableURL = URL(filePath: Tool.credctl)
+    process.executableURL = URL(filePath: Programs.credctl)
     process.arguments = ["--socket", socket] + arguments
     process.environment = ["PATH": "/usr/bin:/bin", "USER": "alice", "HOME": "/nonexistent"]
     for name in Sanitizer.variables {

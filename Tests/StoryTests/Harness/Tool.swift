@@ -2,19 +2,6 @@ import Foundation
 
 /// A program that a test runs.
 enum Tool {
-  /// The credctl that was built beside the tests, or what ships, as DaemonTests find it.
-  static let credctl: String = {
-    let besideTests = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-      .deletingLastPathComponent().path
-    return (ProcessInfo.processInfo.environment["CREDD_SHIPPED_DIR"] ?? besideTests) + "/credctl"
-  }()
-
-  /// A Debian program; nil where it is not installed.
-  static func installed(_ name: String) -> String? {
-    ["/usr/bin/", "/bin/"].map { $0 + name }
-      .first { FileManager.default.isExecutableFile(atPath: $0) }
-  }
-
   /// Both streams, until its end.
   static func output(of program: String, _ arguments: [String]) throws -> String {
     let process = Process()
