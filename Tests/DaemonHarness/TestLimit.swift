@@ -1,6 +1,6 @@
 /// Lets so many tests run at once and the others wait: each has a few processes of its own.
 actor TestLimit {
-  static let shared = TestLimit(width: 6)
+  static let shared = TestLimit(width: 12)
 
   private var free: Int
   private var waiting: [CheckedContinuation<Void, Never>] = []
