@@ -75,7 +75,7 @@ struct ExecBackendTests {
   func lateCommandIsKilledWithAllItStarted() throws {
     let seen = try Stage.current().newFile("pids")
     let host = try host("sleep 300 & echo $$ $! >\(seen); wait", "timeout = 5s")
-    expect(try host.refusal(#"{"wait":120}"#).errorCode, equals: "BackendUnavailable")
+    expect(try host.refusal(#"{"wait":1}"#).errorCode, equals: "BackendUnavailable")
     let pids = try String(contentsOfFile: seen, encoding: .utf8).split(
       whereSeparator: \.isWhitespace)
     expect(pids.count, equals: 2)

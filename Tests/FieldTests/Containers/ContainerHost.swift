@@ -2,6 +2,8 @@ import Foundation
 import Glibc
 import Testing
 
+@testable import DaemonHarness
+
 /// A host with containers: credd at its usual path, podman with an image that was made here, and a
 /// user `alice`. It has mounts, processes and a network of its own, so nothing of it stays behind but
 /// empty control groups.

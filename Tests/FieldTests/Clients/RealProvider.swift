@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import DaemonHarness
+
 /// An OpenID Connect provider that nobody here wrote, with its user at a real browser.
 final class RealProvider {
   enum Kind: String {

@@ -1,5 +1,7 @@
 import Foundation
 
+@testable import DaemonHarness
+
 /// The notes of an ELF file that name the libraries it loads by dlopen(3).
 enum DlopenNote {
   struct Library: Decodable {

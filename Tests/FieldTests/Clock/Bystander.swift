@@ -3,6 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import DaemonHarness
+
 /// Another user of the host, with a session of its own, that asks for credentials again and again
 /// while a test does its worst. Each request waits for the last one's answer.
 struct Bystander {

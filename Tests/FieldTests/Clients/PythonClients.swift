@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import DaemonHarness
+
 /// The AWS CLI, boto3 and moto in the virtual environment that `scripts/python-venv` makes.
 struct PythonClients {
   static let isWanted =
