@@ -26,7 +26,7 @@ BENCH_PACKAGES := gcc git libcurl4-openssl-dev libmicrohttpd-dev openssh-client 
   redis-server valgrind
 # The gate: style, documents and the programs from outside. prometheus brings promtool, systemd the
 # program systemd-socket-activate.
-GATE_PACKAGES := $(DEMO_PACKAGES) fish mandoc openssl procps prometheus shellcheck strace systemd \
+GATE_PACKAGES := $(DEMO_PACKAGES) fish locales mandoc openssl procps prometheus shellcheck strace systemd \
   util-linux zsh
 # The rest of the tests boots machines of its own: systemd-nspawn, D-Bus, a user's manager, NSS. podman
 # is run with runc, since crun refuses hosts with both kinds of cgroups.

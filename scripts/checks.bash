@@ -24,11 +24,19 @@ whole_build() {
     -Xswiftc -no-emit-module-separately-wmo
 }
 
-# build_debug: the debug build with all tests, once in a run.
-build_debug() {
-  [[ -e $output/is-built ]] && return
-  check 'debug build with tests' whole_build --scratch-path build/debug && touch "$output/is-built"
+# once NAME COMMAND…: runs it once in a run of checks; later it ends as it did then.
+once() {
+  local result=$output/$1 status=0
+  shift
+  if [[ ! -e $result ]]; then
+    "$@" || status=$?
+    echo "$status" >"$result"
+  fi
+  return "$(<"$result")"
 }
+
+# build_debug: the debug build with all tests.
+build_debug() { once is-built check 'debug build with tests' whole_build --scratch-path build/debug; }
 
 # say TEXT: whole, though checks run side by side.
 say() { flock "$output/lock" printf '%s\n' "$1"; }

@@ -10,8 +10,8 @@ package protocol EndpointReceiving: AnyObject {
   ///
   /// - Parameter arrived: when its head had ended. The caller's unit may have been looked for since.
   func receive(_ request: EndpointRequest, from client: Client, arrived: Instant, now: Instant)
-  /// Counts a request that the server has refused by itself.
-  func refused(_ refusal: EndpointRefusal)
+  /// Counts a request that the server has refused by itself, and says whose it was where it hit a limit.
+  func refused(_ refusal: EndpointRefusal, of peer: Peer)
   /// Removes a client that has disconnected.
   func left(_ client: Client)
 }
@@ -125,8 +125,10 @@ extension SessionService: EndpointReceiving {
     endpointTimer?.arm(at: endpointWaits.first?.until)
   }
 
-  package func refused(_ refusal: EndpointRefusal) {
+  package func refused(_ refusal: EndpointRefusal, of peer: Peer) {
     counters.answered("none", isHTTP: true, refusal.rawValue)
+    guard [.tooManyConnections, .headTooSlow].contains(refusal) else { return }
+    recordLimit(ProtocolError(.tooManyRequests, refusal.message), of: peer)
   }
 
   /// Answers the same request as the last one, while its session and its access stay as they are.

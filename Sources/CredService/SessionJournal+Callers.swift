@@ -107,7 +107,9 @@ extension SessionService {
       event: JournalEvent.limitHit.rawValue, profile: "", uid: peer.uid,
       detail: "\(unit ?? "") \(error.message)")
     guard let repeats = refusalLimiter.admit(subject, now: host.clock.now) else { return }
-    var metadata: Logger.Metadata = ["uid": "\(peer.uid)"]
+    var metadata: Logger.Metadata = [:]
+    // The kernel may not have said who made a connection to the endpoint.
+    if peer.uid != .max { metadata["uid"] = "\(peer.uid)" }
     if peer.pid > 0 { metadata["pid"] = "\(peer.pid)" }
     if let unit { metadata["unit"] = "\(unit)" }
     if repeats > 0 { metadata["repeats"] = "\(repeats)" }

@@ -75,8 +75,7 @@ extension SessionService {
     metadata["means"] = "\(asker.means)"
     if let error {
       metadata["code"] = "\(error.code.rawValue)"
-      // What an operator must mend has an entry of its own, once for all users.
-      if error.kind != .permanent { metadata["reason"] = "\(error.message)" }
+      metadata["reason"] = "\(error.message)"
       log.log(event, .notice, "sign-in refused", metadata)
     } else {
       log.log(event, .info, "signed in", metadata)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Where the programs under test are: the stripped release programs of `$CREDD_SHIPPED_DIR`, which
-/// `make test` sets, or those beside the test bundle. What ships is what is tested; and a compiler
-/// that optimises leaves secrets in other places.
+/// Where the programs under test are: those beside the test bundle, or the stripped release programs
+/// of `$CREDD_SHIPPED_DIR`, which `make test-all` sets. A compiler that optimises leaves secrets in
+/// other places.
 enum Programs {
   /// Nil in a run without a release build.
   static let shipped: String? = ProcessInfo.processInfo.environment["CREDD_SHIPPED_DIR"]

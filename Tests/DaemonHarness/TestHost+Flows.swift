@@ -8,7 +8,8 @@ extension TestHost {
     -> JSON
   {
     let members = logins.map { #""\#($0)":"\#($1)""# }.joined(separator: ",")
-    return try ask(#"{"op":"login","profile":"\#(profile)","logins":{\#(members)}\#(more)}"#)
+    let line = #"{"op":"login","profile":"\#(profile)","logins":{\#(members)}\#(more)}"#
+    return try answer { try ask(line) }
   }
 
   func logIn(
@@ -16,9 +17,10 @@ extension TestHost {
   ) throws -> JSON {
     let password = password ?? username + "-password"
     try Stage.current().note(secret: password, isPhrase: true)
-    return try ask(
+    let line =
       #"{"op":"login","profile":"\#(profile)","username":"\#(username)","#
-        + #""password":"\#(password)"}"#)
+      + #""password":"\#(password)"}"#
+    return try answer { try ask(line) }
   }
 
   /// Runs credctl with something on its standard input.

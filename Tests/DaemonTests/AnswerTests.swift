@@ -65,7 +65,7 @@ struct AnswerTests {
   func refreshFetchesAnewWithANewToken() throws {
     let host = try TestHost()
     let before = try JSON(try host.get().output)
-    let refreshed = try host.get("--refresh")
+    let refreshed = try host.credctl("get", "--refresh", "--wait", "120")
     expect(refreshed.status, equals: 0)
     expect(try JSON(refreshed.output)["AccessKeyId"] != before["AccessKeyId"])
     expect(try host.get().output, equals: refreshed.output)

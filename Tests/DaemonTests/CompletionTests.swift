@@ -28,7 +28,6 @@ struct CompletionTests {
     return Set(bash.output.split(separator: "\n").map(String.init))
   }
 
-  /// The long options, and the end of them where a command follows.
   /// The shell gives credctl half a second to name the profiles, and a busy machine may need more.
   private func expectOffered(
     _ names: Set<String>, _ words: [String], _ socket: String = "/nowhere"
@@ -36,6 +35,7 @@ struct CompletionTests {
     try Deadline.usual.wait(for: "\(names) for \(words)") { try complete(words, socket) == names }
   }
 
+  /// The long options, and the end of them where a command follows.
   private func options(of verb: CommandTree.Command) -> Set<String> {
     Set(
       verb.options.filter { $0.hasPrefix("--") }

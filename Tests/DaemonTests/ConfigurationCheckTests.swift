@@ -253,7 +253,6 @@ struct ConfigurationCheckTests {
         try #require(Programs.installed("python3")), script, pipe, database, Programs.credd,
         "--config", text, "--check-config",
       ])
-    // 400 look-ups of 200 ms would take 80 s.
     try process.wait()
     expect(
       process.errors.contains(

@@ -24,7 +24,9 @@ struct KeptLoginsTests {
     }
     .joined(separator: ",")
     func logIn(_ number: Int) throws -> JSON {
-      try host.ask(#"{"op":"login","profile":"p\#(number)","logins":{\#(logins)}}"#)
+      try host.answer {
+        try host.ask(#"{"op":"login","profile":"p\#(number)","logins":{\#(logins)}}"#)
+      }
     }
     for number in 0..<limit { expect(try logIn(number)["State"]?.text, equals: "signedIn") }
     // The next one finds room once another has gone.

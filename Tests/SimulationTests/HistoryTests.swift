@@ -19,7 +19,7 @@ struct HistoryTests {
     }
   }
 
-  /// `make test` runs thousands with the release program, which is ten times as fast.
+  /// `make test-all` runs thousands with the release program, which is ten times as fast.
   private static let seeds: [Seeds] =
     (0..<(TestRounds.isDeep ? 6 : 1)).map { .known(after: $0 * 50) } + [.fresh]
 

@@ -1,3 +1,4 @@
+import Synchronization
 import TestSupport
 import Testing
 
@@ -44,7 +45,18 @@ enum StoryName: String, CaseIterable {
   case wrongClock = "wrong-clock"
   case hitLimit = "hit-limit"
 
+  /// Each story is told once, for its text and its alerts.
+  private static let tellings = Mutex<[Self: Result<Telling, any Error>]>([:])
+
   func telling() throws -> Telling {
+    try Self.tellings.withLock { tellings in
+      let result = tellings[self] ?? Result { try tell() }
+      tellings[self] = result
+      return try result.get()
+    }
+  }
+
+  private func tell() throws -> Telling {
     switch self {
     case .firstGet: try Story.firstGet()
     case .wrongPassword: try Story.wrongPassword()

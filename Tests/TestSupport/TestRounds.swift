@@ -1,7 +1,7 @@
 import Foundation
 
 /// How thorough the long suites are. `CREDD_TEST_ROUNDS=short` makes them quick, for the inner loop
-/// of a developer. `CREDD_TEST_ROUNDS=deep` runs here what `make test` leaves to the release programs,
+/// of a developer. `CREDD_TEST_ROUNDS=deep` runs here what `make test-all` leaves to the release programs,
 /// for mutations.
 package enum TestRounds {
   package static let isShort = ProcessInfo.processInfo.environment["CREDD_TEST_ROUNDS"] == "short"

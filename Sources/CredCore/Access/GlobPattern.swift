@@ -40,7 +40,7 @@ public struct GlobPattern: Sendable, Hashable {
     return matches(text, steps: &steps)
   }
 
-  /// - Parameter steps: how many pairs of an element and a character were looked at is added to it.
+  /// - Parameter steps: grows by one for each pair of an element and a character.
   func matches(_ text: String, steps: inout Int) -> Bool {
     let text = Array(text.unicodeScalars)
     var (position, index) = (0, 0)

@@ -48,7 +48,7 @@ extension EndpointServer {
   }
 
   func refuse(_ refusal: EndpointRefusal, _ connection: EndpointConnection) {
-    receiver.refused(refusal)
+    receiver.refused(refusal, of: connection.peer)
     switch refusal {
     case .tooManyConnections: limitHits[.endpointConnections, default: 0] += 1
     case .headTooSlow: limitHits[.endpointTime, default: 0] += 1

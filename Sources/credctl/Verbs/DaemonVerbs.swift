@@ -140,7 +140,9 @@ struct Check: Verb {
     }
     let failed = CheckReport.failedSteps(answer.reply)
     guard failed.isEmpty else {
-      throw Failure(.unavailable, "what failed: \(failed.joined(separator: ", "))")
+      // A session alone fails where its user must sign in.
+      let status: Sysexit = failed == ["session"] ? .notPermitted : .unavailable
+      throw Failure(status, "what failed: \(failed.joined(separator: ", "))")
     }
   }
 }

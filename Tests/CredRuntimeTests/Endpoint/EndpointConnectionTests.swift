@@ -17,7 +17,7 @@ struct EndpointConnectionTests {
     func receive(
       _ request: EndpointRequest, from client: Client, arrived: Instant, now: Instant
     ) {}
-    func refused(_ refusal: EndpointRefusal) {}
+    func refused(_ refusal: EndpointRefusal, of peer: Peer) {}
     func left(_ client: Client) {}
   }
 

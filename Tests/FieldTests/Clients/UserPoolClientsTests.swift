@@ -91,8 +91,8 @@ struct UserPoolClientsTests {
     expect(key.hasPrefix("ASIA"))
   }
 
-  /// The commands of docs/user-pools.md: moto stands in for AWS where it knows the operation; elsewhere the AWS CLI checks what it would
-  /// send.
+  /// The commands of docs/user-pools.md: moto stands in for AWS where it knows the operation;
+  /// elsewhere the AWS CLI checks what it would send.
   @Test func theAWSCLIMakesThePools() throws {
     let clients = try PythonClients()
     let moto = try clients.moto()

@@ -47,9 +47,12 @@ final class Descriptor {
   /// Waits until there is something to read, or an end.
   static func ready(_ descriptors: [Descriptor]) throws -> [Descriptor] {
     var entries = descriptors.map { pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0) }
-    while unsafe poll(&entries, nfds_t(entries.count), -1) < 0 {
-      guard errno == EINTR else { throw CallFailed("poll") }
-    }
+    let limit = Int32(HangLimit.duration / .milliseconds(1))
+    var count: Int32
+    repeat {
+      count = unsafe poll(&entries, nfds_t(entries.count), limit)
+    } while count < 0 && errno == EINTR
+    guard count > 0 else { throw CallFailed("poll", count < 0 ? errno : ETIMEDOUT) }
     return zip(descriptors, entries).compactMap { $1.revents == 0 ? nil : $0 }
   }
 

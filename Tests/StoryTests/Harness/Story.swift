@@ -166,8 +166,9 @@ final class Story {
   // MARK: Metrics
 
   private func sample() {
-    guard let metrics = try? Self.metrics(observer) else { return }
-    alerts.add(metrics)
+    do { alerts.add(try Self.metrics(observer)) } catch {
+      Issue.record("the metrics at \(time): \(error)")
+    }
     sampler?.arm(at: clock.now + .seconds(60))
   }
 

@@ -5,7 +5,6 @@ import Testing
 @testable import ServiceTesting
 
 /// A program that asks for credentials all the time, as SDKs do that read `credential_process`.
-///
 final class StoryProgram {
   private let name: String
   private let person: Person

@@ -15,7 +15,7 @@ final class Machine: Sendable {
 
   /// Why there can be no machine here; nil where there can.
   static let obstacle: String? = {
-    if geteuid() != 0 { return "needs root: run 'sudo make test'" }
+    if geteuid() != 0 { return "needs root: run 'sudo make test-all ONLY=machines'" }
     for program in ["systemd-nspawn", "nsenter", "unshare"] where !isInstalled(program) {
       return "needs \(program): run 'make deps'"
     }
