@@ -29,7 +29,7 @@ internal import Logging
   private(set) var connections: [UInt64: EndpointConnection] = [:]
   private var lastToken: UInt64 = 0
   /// Connections of each user; those without an attested peer under nil.
-  private var counts: [UInt32?: Int] = [:]
+  private var counts: [Account?: Int] = [:]
   private var turns = TurnQueue<UInt32?, EndpointConnection>()
   /// The connection whose turn it is. What it is given is written at the end of its turn.
   private var current: EndpointConnection?
@@ -94,7 +94,7 @@ internal import Logging
       return close(connection)
     }
     guard connections.count <= Limits.Endpoint.connections,
-      counts[connection.owner, default: 0] <= Limits.Endpoint.connectionsPerUser
+      counts[connection.account, default: 0] <= Self.share(of: connection.account)
     else { return refuse(.tooManyConnections, connection) }
     if connection.attested != nil {
       connection.client = receiver.connectedToEndpoint(connection, connection)
@@ -107,7 +107,15 @@ internal import Logging
   private func insert(_ connection: EndpointConnection, _ now: Instant) {
     if connections.isEmpty { timer?.arm(at: now + Self.check) }
     connections[connection.token] = connection
-    counts[connection.owner, default: 0] += 1
+    connection.account = connection.owner.map { receiver.account(of: $0) ?? .ownerless }
+    counts[connection.account, default: 0] += 1
+  }
+
+  /// Of one account; nil are those of whom the kernel did not say whose they are.
+  private static func share(of account: Account?) -> Int {
+    account == .ownerless
+      ? Limits.Endpoint.connections / Limits.Client.ownerlessPart
+      : Limits.Endpoint.connectionsPerUser
   }
 
   /// Logged once a minute: any process may make connections that close at once.
@@ -246,8 +254,8 @@ internal import Logging
     _ = unsafe credd_read(connection.descriptor, input.baseAddress, input.count)
     unsafe credd_wipe(input.baseAddress, input.count)
     connections[connection.token] = nil
-    let left = counts[connection.owner, default: 1] - 1
-    counts[connection.owner] = left > 0 ? left : nil
+    let left = counts[connection.account, default: 1] - 1
+    counts[connection.account] = left > 0 ? left : nil
     if connections.isEmpty {
       emptySince = loop.now
       timer?.arm(at: nil)
