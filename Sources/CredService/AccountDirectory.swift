@@ -142,7 +142,7 @@ final class AccountDirectory {
     defer { self.problem = problem }
     guard let problem, problem != self.problem else { return }
     log.notice(
-      "uids without a name may count for nobody: /etc/subuid: \(problem)",
-      metadata: ["path": "/etc/subuid"])
+      "/etc/subuid cannot be used whole: some uids without a name count for nobody",
+      metadata: ["reason": "\(problem)"])
   }
 }

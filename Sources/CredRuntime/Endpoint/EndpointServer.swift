@@ -29,7 +29,9 @@ internal import Logging
   private(set) var connections: [UInt64: EndpointConnection] = [:]
   private var lastToken: UInt64 = 0
   /// Connections of each user; those without an attested peer under nil.
-  private var counts: [Account?: Int] = [:]
+  private var counts: [UInt32?: Int] = [:]
+  /// The same by account.
+  private var shares: [Account?: Int] = [:]
   private var turns = TurnQueue<UInt32?, EndpointConnection>()
   /// The connection whose turn it is. What it is given is written at the end of its turn.
   private var current: EndpointConnection?
@@ -94,7 +96,8 @@ internal import Logging
       return close(connection)
     }
     guard connections.count <= Limits.Endpoint.connections,
-      counts[connection.account, default: 0] <= Self.share(of: connection.account)
+      counts[connection.owner, default: 0] <= Limits.Endpoint.connectionsPerUser,
+      shares[connection.account, default: 0] <= Self.share(of: connection.account)
     else { return refuse(.tooManyConnections, connection) }
     if connection.attested != nil {
       connection.client = receiver.connectedToEndpoint(connection, connection)
@@ -108,7 +111,8 @@ internal import Logging
     if connections.isEmpty { timer?.arm(at: now + Self.check) }
     connections[connection.token] = connection
     connection.account = connection.owner.map { receiver.account(of: $0) ?? .ownerless }
-    counts[connection.account, default: 0] += 1
+    counts[connection.owner, default: 0] += 1
+    shares[connection.account, default: 0] += 1
   }
 
   /// Of one account; nil are those of whom the kernel did not say whose they are.
@@ -254,8 +258,10 @@ internal import Logging
     _ = unsafe credd_read(connection.descriptor, input.baseAddress, input.count)
     unsafe credd_wipe(input.baseAddress, input.count)
     connections[connection.token] = nil
-    let left = counts[connection.account, default: 1] - 1
-    counts[connection.account] = left > 0 ? left : nil
+    let left = counts[connection.owner, default: 1] - 1
+    counts[connection.owner] = left > 0 ? left : nil
+    let rest = shares[connection.account, default: 1] - 1
+    shares[connection.account] = rest > 0 ? rest : nil
     if connections.isEmpty {
       emptySince = loop.now
       timer?.arm(at: nil)
