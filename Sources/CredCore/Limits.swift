@@ -45,6 +45,14 @@ public enum Limits {
     /// Open connections of one user, unless `max_connections_per_user` says otherwise: one user
     /// must not take them all.
     public static let connectionsPerUser = 64
+    /// Connections of root and of credd's own user beyond `max_connections`: whoever has taken all
+    /// others, an administrator can look.
+    public static let reservedConnections = 8
+    /// The part of `max_connections` and of `max_sessions` that uids without a name and an owner have
+    /// together: a half.
+    public static let ownerlessPart = 2
+    /// The same of connections whose users are being looked up, beside the former: a quarter.
+    public static let unknownPart = 4
     /// Unread reply bytes of one connection, some 900 credentials. The daemon closes a connection
     /// that has more.
     public static let backlogBytes = 1 << 20
@@ -103,6 +111,9 @@ public enum Limits {
     /// Bytes of the logins that one user's sessions keep: eight sessions with as many logins as a
     /// line holds, or thousands with logins of ordinary size.
     public static let loginBytesPerUser = 8 * Line.bytes
+    /// The most that uids of one owner in /etc/subuid have together, if the profiles are no more: as many
+    /// containers as a user may connect at once.
+    public static let ofOwner = Client.connectionsPerUser
     /// Characters of a user name, Cognito's limit for a developer user identifier.
     public static let usernameLength = Upstream.userIdentifierLength
     /// Devices that user pools remember for one uid: one for each pool and person, and room to
@@ -383,6 +394,8 @@ public enum Limits {
     public static let environmentVariables = 256
     /// Bytes of a user's or group's name (`LOGIN_NAME_MAX`).
     public static let accountNameBytes = 256
+    /// Bytes of /etc/subuid: a line of some 30 for each user of the host.
+    public static let subordinateFileBytes = 1 << 20
   }
 
   /// What outlives a restart (the descriptor store) and a reboot (the file of IdentityIds).

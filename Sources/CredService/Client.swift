@@ -104,9 +104,12 @@ final class ClientUser {
   var cachedAnswer: CachedAnswer?
   /// The sessions in which this user's requests wait, each with their number.
   var waitingSessions: [ObjectIdentifier: Int] = [:]
+  /// In whose share these count.
+  var account: Account
 
-  init(uid: UInt32) {
+  init(uid: UInt32, account: Account) {
     self.uid = uid
+    self.account = account
   }
 }
 
@@ -230,7 +233,10 @@ extension SessionService {
   func wait(_ client: Client, for waiting: WaitingRequest) {
     client.setWaiting(waiting)
     guard let session = waiting.session else { return }
-    client.user.waitingSessions[ObjectIdentifier(session), default: 0] += 1
+    settleAccount(of: client.user)
+    let place = ObjectIdentifier(session)
+    if client.user.waitingSessions[place] == nil { countWaiting(1, in: client.user.account) }
+    client.user.waitingSessions[place, default: 0] += 1
   }
 
   /// Ends the wait of a client that gets its answer or has disconnected. Returns nil if it does not
@@ -243,6 +249,7 @@ extension SessionService {
     let place = ObjectIdentifier(session)
     let left = (client.user.waitingSessions[place] ?? 0) - 1
     client.user.waitingSessions[place] = left > 0 ? left : nil
+    if left <= 0 { countWaiting(-1, in: client.user.account) }
     return waiting
   }
 }

@@ -3,6 +3,8 @@ package import CredCore
 /// The service, as the endpoint's server sees it. One authority decides for the socket and the
 /// endpoint: a request to the endpoint becomes a `get`, with the same rules, sessions and refreshes.
 package protocol EndpointReceiving: AnyObject {
+  /// In whose share a user's connections count; nil while the user is looked up.
+  func account(of uid: UInt32) -> Account?
   /// - Parameter facts: of a connection that the kernel has attested. It has no pid.
   func connectedToEndpoint(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client
   /// Answers a request through the client's sink, at once or later. The server has made sure of its

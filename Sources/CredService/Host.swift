@@ -200,6 +200,9 @@ package protocol ReplySink: AnyObject {
 
 /// The service, as its servers see it.
 package protocol LineReceiving: AnyObject {
+  /// In whose share a user's connections count; nil while the user is looked up. Then the server's
+  /// `accountKnown` follows.
+  func account(of uid: UInt32) -> Account?
   /// Makes a client for a new connection.
   func connected(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client
   /// Answers a line through the client's sink, at once or later.

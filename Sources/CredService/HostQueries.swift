@@ -12,6 +12,8 @@ package protocol HostQueries: Sendable {
   func digest(of file: ProgramFile, runBy pid: Int32) -> DigestAnswer
   /// - Throws: an error that names `path`, under the configuration's `key`.
   func file(_ path: String, key: String) throws(InvalidInput) -> Secret
+  /// /etc/subuid, unless it is still the file that was read before.
+  func subordinateRanges(unless known: ProgramFile?) -> SubordinateAnswer
   /// Never blocks.
   func environment(_ name: String) -> String?
 }
@@ -121,6 +123,17 @@ package enum DigestAnswer: Equatable, Sendable {
   case digest(String)
   /// With the reason, for the operator.
   case unknown(String)
+}
+
+/// What /etc/subuid says.
+package enum SubordinateAnswer: Equatable, Sendable {
+  case ranges(SubordinateRanges, ProgramFile)
+  /// It is the same file as before.
+  case unchanged
+  /// There is no such file: nobody has a range.
+  case missing
+  /// With the reason, for the operator.
+  case unreadable(String)
 }
 
 /// What is known of a client's program.

@@ -25,9 +25,11 @@ final class CachedAnswer {
 
 /// Lines in, replies out.
 extension SessionService: LineReceiving {
+  package func account(of uid: UInt32) -> Account? { accounts.account(of: uid) }
+
   package func connected(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client {
     let uid = facts.peer.uid
-    let user = users[uid] ?? ClientUser(uid: uid)
+    let user = users[uid] ?? ClientUser(uid: uid, account: accounts.known(uid))
     users[uid] = user
     user.clientCount += 1
     lastClient += 1
@@ -103,7 +105,7 @@ extension SessionService: LineReceiving {
     guard let waiting = endWait(client) else { return }
     abandonCheck(waiting)
     guard let session = waiting.session else { return }
-    if let attempt = waiting.request.passwordAttempt(in: session) {
+    if let attempt = passwordAttempt(waiting.request, in: session) {
       passwordEnded(attempt, .signInFailed)
     }
     session.checks[client.id] = nil
@@ -186,11 +188,11 @@ extension GetRequest {
 extension Request {
   /// The password that the request tries, so that a failure counts; nil for other requests, and at a
   /// user pool, where more than a password may be wrong.
-  func passwordAttempt(in session: Session) -> PasswordLimiter.Attempt? {
+  func passwordAttempt(in session: Session, account: UInt32) -> PasswordLimiter.Attempt? {
     guard case .login(let login) = operation, case .password(let username, _) = login.signIn,
       session.profile.plan.backend.issuer == nil, session.profile.poolProfile == nil
     else { return nil }
     return PasswordLimiter.Attempt(
-      uid: session.key.uid, profile: session.key.profile, username: username)
+      uid: session.key.uid, account: account, profile: session.key.profile, username: username)
   }
 }

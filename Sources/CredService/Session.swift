@@ -50,6 +50,10 @@ package final class Session {
   var unattendedFrom = Instant(nanoseconds: 0)
   /// Whether its user is being looked up for that.
   var isBeingDecided = false
+  /// In whose share it counts, while it is in the table.
+  var share: Account?
+  /// Whether it is among those that ``SessionShares`` looks at for one that holds nothing.
+  var isQueuedAsEmpty = false
   /// The session's place in the ``WakeQueue``; nil while it need not be woken.
   var wakePlace: Int?
 

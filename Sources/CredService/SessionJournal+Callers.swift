@@ -35,8 +35,9 @@ extension SessionService {
     // Units of users' own managers are left out: users choose their names.
     let systemUnit = unit?.prefix { $0 != "/" } ?? ""
     let subject = NoticeLimiter.Subject(
-      event: message.description, profile: session.key.profile, uid: session.key.uid,
-      detail: "\(client.peer.uid) \(systemUnit)")
+      event: message.description, profile: session.key.profile,
+      uid: accountNumber(of: session.key.uid),
+      detail: "\(accountNumber(of: client.peer.uid)) \(systemUnit)")
     guard let repeats = auditLimiter.admit(subject, now: now) else { return }
     var metadata = callerMetadata(session.key.profile, client, unit, repeats)
     if session.key.uid == client.peer.uid {
@@ -59,7 +60,8 @@ extension SessionService {
     _ now: Instant
   ) {
     let subject = NoticeLimiter.Subject(
-      event: JournalEvent.accessRefused.rawValue, profile: profile, uid: caller.uid)
+      event: JournalEvent.accessRefused.rawValue, profile: profile,
+      uid: accountNumber(of: caller.uid))
     guard let repeats = refusalLimiter.admit(subject, now: now) else { return }
     var metadata = callerMetadata(profile, client, client.unit(), repeats)
     if let name = caller.userName { metadata["user"] = "\(name)" }
@@ -86,7 +88,8 @@ extension SessionService {
       case nil: "there is no token of credd's"
       }
     let subject = NoticeLimiter.Subject(
-      event: JournalEvent.accessRefused.rawValue, profile: "", uid: client.peer.uid,
+      event: JournalEvent.accessRefused.rawValue, profile: "",
+      uid: accountNumber(of: client.peer.uid),
       detail: "\(client.unit() ?? "") \(reason)")
     guard let repeats = refusalLimiter.admit(subject, now: now) else { return }
     var metadata: Logger.Metadata = ["uid": "\(client.peer.uid)", "transport": "endpoint"]
@@ -101,10 +104,10 @@ extension SessionService {
       "refused a request at the endpoint: \(reason)", metadata)
   }
 
-  /// Says whose requests or connections a limit refuses, once a minute for each user and unit.
+  /// Says whose requests or connections a limit refuses, once a minute for each account and unit.
   package func recordLimit(_ error: ProtocolError, of peer: Peer, unit: String? = nil) {
     let subject = NoticeLimiter.Subject(
-      event: JournalEvent.limitHit.rawValue, profile: "", uid: peer.uid,
+      event: JournalEvent.limitHit.rawValue, profile: "", uid: accountNumber(of: peer.uid),
       detail: "\(unit ?? "") \(error.message)")
     guard let repeats = refusalLimiter.admit(subject, now: host.clock.now) else { return }
     var metadata: Logger.Metadata = [:]

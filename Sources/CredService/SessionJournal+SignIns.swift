@@ -69,7 +69,7 @@ extension SessionService {
     guard error?.code.refusesSignIn ?? true else { return }
     let event: JournalEvent = error == nil ? .signedIn : .signInRefused
     let subject = NoticeLimiter.Subject(
-      event: event.rawValue, profile: key.profile, uid: key.uid)
+      event: event.rawValue, profile: key.profile, uid: accountNumber(of: key.uid))
     guard let repeats = auditLimiter.admit(subject, now: host.clock.now) else { return }
     var metadata = asker.metadata.merging(sessionMetadata(session, repeats)) { $1 }
     metadata["means"] = "\(asker.means)"
@@ -85,7 +85,8 @@ extension SessionService {
   /// Call before the session drops what it holds.
   func recordSignOut(_ session: Session, _ client: Client, global: Bool) {
     let subject = NoticeLimiter.Subject(
-      event: JournalEvent.signedOut.rawValue, profile: session.key.profile, uid: session.key.uid)
+      event: JournalEvent.signedOut.rawValue, profile: session.key.profile,
+      uid: accountNumber(of: session.key.uid))
     guard let repeats = auditLimiter.admit(subject, now: host.clock.now) else { return }
     var metadata = sessionMetadata(session, client, repeats)
     metadata["means"] = session.machine.state.means.map { "\($0)" }
@@ -137,8 +138,8 @@ extension SessionService {
     _ action: AccountAction, _ key: SessionKey, isDone: Bool, _ metadata: Logger.Metadata
   ) {
     let subject = NoticeLimiter.Subject(
-      event: JournalEvent.accountAction.rawValue, profile: key.profile, uid: key.uid,
-      detail: isDone ? action.rawValue : "refused")
+      event: JournalEvent.accountAction.rawValue, profile: key.profile,
+      uid: accountNumber(of: key.uid), detail: isDone ? action.rawValue : "refused")
     guard let repeats = auditLimiter.admit(subject, now: host.clock.now) else { return }
     var metadata = metadata
     if repeats > 0 { metadata["repeats"] = "\(repeats)" }

@@ -14,15 +14,19 @@ extension SessionService {
     case .state(let state):
       logState(state, session, log)
     case .identityChanged(let previous?, let current?):
-      log.log(
-        .identityChanged, .notice, "identity changed",
-        processMetadata(requester(of: session))
-          .merging(["previous": "\(previous)", "identity": "\(current)"]) { $1 })
+      guard let repeats = admit(.identityChanged, session) else { return }
+      var metadata = processMetadata(requester(of: session))
+      if repeats > 0 { metadata["repeats"] = "\(repeats)" }
+      metadata["previous"] = "\(previous)"
+      metadata["identity"] = "\(current)"
+      log.log(.identityChanged, .notice, "identity changed", metadata)
     case .identityChanged:
       break
     case .refreshed(let expiration):
       counters.refreshed(session.key.profile)
+      guard let repeats = admit(.credentialsRefreshed, session) else { return }
       var metadata: Logger.Metadata = ["expiration": "\(expiration.iso8601)"]
+      if repeats > 0 { metadata["repeats"] = "\(repeats)" }
       if let key = session.machine.credentials?.credentials.accessKeyID {
         metadata["access_key_id"] = "\(key)"
       }
@@ -49,10 +53,22 @@ extension SessionService {
     guard session.signInAskers.isEmpty, !session.isBeingSignedOut else {
       return log.debug(message)
     }
+    guard let repeats = admit(state.journalEvent, session) else { return }
     var metadata = processMetadata(client)
+    if repeats > 0 { metadata["repeats"] = "\(repeats)" }
     metadata["means"] = state.means.map { "\($0)" }
     if let identity = session.machine.identityID { metadata["identity"] = "\(identity)" }
     log.log(state.journalEvent, .info, message, metadata)
+  }
+
+  /// How many equal entries of an account were left out since the last one; nil if this one is left
+  /// out: the journal has no limit of its own for credd.
+  private func admit(_ event: JournalEvent, _ session: Session) -> Int? {
+    eventLimiter.admit(
+      NoticeLimiter.Subject(
+        event: event.rawValue, profile: session.key.profile, uid: accountNumber(of: session.key.uid)
+      ),
+      now: host.clock.now)
   }
 
   /// The first client whose request caused what happens to a session; nil if none did.
@@ -95,7 +111,7 @@ extension SessionService {
     }
     // A call that was withheld says when the next one is made: another time in each message.
     let subject = NoticeLimiter.Subject(
-      event: event.rawValue, profile: session.key.profile, uid: session.key.uid,
+      event: event.rawValue, profile: session.key.profile, uid: accountNumber(of: session.key.uid),
       detail: failure.isWithheld ? "withheld" : failure.message)
     guard let repeats = failureLimiter.admit(subject, now: host.clock.now) else { return }
     var metadata = more

@@ -23,9 +23,9 @@ extension SessionService {
   /// - Parameter other: another user, whose session is used if the caller may act for that user.
   func withSession(
     _ profile: String, inNameOf other: String? = nil, _ request: Request, _ client: Client,
-    _ now: Instant, _ body: (Session) -> Void
+    _ now: Instant, _ need: SessionNeed = .session, _ body: (Session) -> Void
   ) {
-    switch resolve(profile, inNameOf: other, client, now, since: client.nameSince) {
+    switch resolve(profile, inNameOf: other, client, now, since: client.nameSince, need) {
     case .session(let session):
       // A session that begins anew refuses its clients, and a write that fails ends one.
       guard clients[client.id] != nil else { return }
@@ -46,10 +46,10 @@ extension SessionService {
   ///     kept name is enough.
   func resolve(
     _ name: String, inNameOf other: String? = nil, _ client: Client, _ now: Instant,
-    since: Instant? = nil
+    since: Instant? = nil, _ need: SessionNeed = .session
   ) -> Resolution {
     switch decideAccess(to: name, inNameOf: other, client, now, since: since) {
-    case .admitted(let profile, let user): resolve(profile, for: user, now)
+    case .admitted(let profile, let user): resolve(profile, for: user, now, need)
     case .refused(let error): .refused(error)
     case .pending: .pending
     }
@@ -90,11 +90,13 @@ extension SessionService {
   }
 
   /// The session of an admitted user.
-  private func resolve(_ profile: Profile, for user: Caller, _ now: Instant) -> Resolution {
+  private func resolve(
+    _ profile: Profile, for user: Caller, _ now: Instant, _ need: SessionNeed
+  ) -> Resolution {
     if profile.needsUserName, user.userName == nil {
       return .refused(Self.nameless(user.uid, "profile '\(profile.settings.name)' needs one"))
     }
-    return session(of: profile, for: user, now)
+    return session(of: profile, for: user, now, need)
   }
 
   /// Only a caller that may act for others learns which profiles and users exist.
@@ -189,8 +191,11 @@ extension SessionService {
 
   // MARK: Sessions
 
-  /// The session of an admitted caller, created if there is none.
-  func session(of profile: Profile, for caller: Caller, _ now: Instant) -> Resolution {
+  /// The session of an admitted caller, created if there is none. One that an answer alone needs is not
+  /// in the table.
+  func session(
+    of profile: Profile, for caller: Caller, _ now: Instant, _ need: SessionNeed = .session
+  ) -> Resolution {
     let name = profile.settings.name
     let key = SessionKey(uid: caller.uid, profile: name)
     let owner = SessionOwner(name: caller.userName)
@@ -201,15 +206,14 @@ extension SessionService {
     if (sessions[key]?.owner ?? stored?.owner)?.successor(owner) == .nameless {
       return .refused(Self.nameless(caller.uid, "its session in profile '\(name)' belongs to one"))
     }
-    guard sessions.count < configuration.daemon.maxSessions else {
-      counters.hit(.sessions)
-      return .refused(
-        ProtocolError(.tooManyRequests, "the daemon holds as many sessions as max_sessions allows"))
-    }
     if stored?.owner.successor(owner) == .anotherPerson { host.store?.setIdentity(nil, for: key) }
     let session = Session(
       key: key, profile: profile, owner: owner,
       machine: newMachine(stored, profile, owner, now))
+    if need == .answer || need == .change && !session.machine.snapshot.isWorthKeeping {
+      return .session(session)
+    }
+    if let error = makeRoom(for: session) { return .refused(error) }
     insert(session)
     return .session(session)
   }

@@ -20,7 +20,7 @@ extension SessionService {
     if let error = accountLimitError(account.input.username ?? "", session, now) {
       return refuse(account.input, error, session, request, client)
     }
-    callAllowance.spent(by: uid, now: now)
+    callAllowance.spent(by: accountNumber(of: uid), now: now)
     startAccountCall(account.input, nil, session, request, client)
   }
 
@@ -39,7 +39,7 @@ extension SessionService {
   ) -> ProtocolError? {
     guard let backend = session.profile.backend else { return nil }
     let pause = accountLimiter.attempt(
-      by: session.key.uid, username: username, at: backend.name, now: now)
+      by: accountNumber(of: session.key.uid), username: username, at: backend.name, now: now)
     return pause.map {
       counters.hit(.accounts)
       return ProtocolError(
@@ -67,7 +67,7 @@ extension SessionService {
       ?? guessRefusal(input, pool, session, now)
       ?? (input.sendsMessage ? accountLimitError(pool.username, session, now) : nil)
     if let error { return refuse(.own(input), error, session, request, client) }
-    callAllowance.spent(by: session.key.uid, now: now)
+    callAllowance.spent(by: accountNumber(of: session.key.uid), now: now)
     askForAccessToken(isNew: false, of: owner, session, request, client, now)
   }
 
@@ -116,7 +116,9 @@ extension SessionService {
     _ pool: PoolSession, _ session: Session
   ) -> PasswordLimiter.Attempt {
     PasswordLimiter.Attempt(
-      uid: session.key.uid, profile: session.key.profile, username: pool.username)
+      uid: session.key.uid, account: accountNumber(of: session.key.uid),
+      profile: session.key.profile,
+      username: pool.username)
   }
 
   /// - Parameter isNew: whether the held one was refused.
@@ -218,7 +220,8 @@ extension SessionService {
     let profile = call.profile.settings.name
     passwordsUnderWay.remove(SessionKey(uid: call.user.uid, profile: profile))
     let attempt = PasswordLimiter.Attempt(
-      uid: call.user.uid, profile: profile, username: call.signedIn?.session.username ?? "")
+      uid: call.user.uid, account: accountNumber(of: call.user.uid), profile: profile,
+      username: call.signedIn?.session.username ?? "")
     switch result {
     case .success: passwordLimiter.succeeded(attempt)
     // A new password that the pool's policy refuses is no guess.

@@ -8,7 +8,9 @@ extension SessionService {
     cancelCall(of: session)
     let isInPerson = session.machine.isAwaited
     session.call = (id, isInPerson)
-    if isInPerson { callAllowance.spent(by: session.key.uid, now: host.clock.now) }
+    if isInPerson {
+      callAllowance.spent(by: accountNumber(of: session.key.uid), now: host.clock.now)
+    }
     let (begun, labels) = (host.clock.now, call.labels(in: session.profile))
     let profile = session.profile
     if case .renewPoolTokens(let tokens, let way) = call {
@@ -158,7 +160,7 @@ extension SessionService {
     guard let client = clients[waiter], let waiting = client.waiting, waiting.session === session
     else { return }
     let request = waiting.request
-    if let attempt = request.passwordAttempt(in: session) { passwordEnded(attempt, nil) }
+    if let attempt = passwordAttempt(request, in: session) { passwordEnded(attempt, nil) }
     // The sign-in has happened, and is not made again.
     if asksAnew(waiter, in: session, for: .identity(profile: session.key.profile)) { return }
     endWait(client)
@@ -167,7 +169,7 @@ extension SessionService {
 
   func refuse(_ waiter: UInt64, _ error: ProtocolError, _ session: Session) {
     guard let (client, request) = endWait(waiter, in: session) else { return }
-    if let attempt = request.passwordAttempt(in: session) {
+    if let attempt = passwordAttempt(request, in: session) {
       passwordEnded(attempt, error.code)
     }
     if giveCheck(of: session, request, client, error) { return }

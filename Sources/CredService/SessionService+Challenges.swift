@@ -35,7 +35,9 @@ extension SessionService {
       return refuse(error, id: request.id, client)
     }
     let attempt = PasswordLimiter.Attempt(
-      uid: session.key.uid, profile: session.key.profile, username: username)
+      uid: session.key.uid, account: accountNumber(of: session.key.uid),
+      profile: session.key.profile,
+      username: username)
     let isCustom = plan.flow == .custom
     if let error = passwordRefusal(attempt, now)
       ?? codeLimitError(attempt, at: isCustom ? nil : plan.backend, now)

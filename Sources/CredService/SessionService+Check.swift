@@ -76,7 +76,7 @@ extension SessionService {
     let isAdmin = isAdmin(client, now) ?? false
     let time = name.isEmpty ? Limits.Check.timeOfAll : Limits.Check.time
     wait(client, for: WaitingRequest(request, for: .call(run.call)))
-    callAllowance.spent(by: key.uid, now: now)
+    callAllowance.spent(by: accountNumber(of: key.uid), now: now)
     host.upstream.probe(ProbeRequest(id: run.call, profiles: profiles, until: now + time)) {
       [unowned self] outcomes in
       run.steps += outcomes.map { CheckStep($0, forAdmin: isAdmin) }
@@ -92,7 +92,7 @@ extension SessionService {
   private func countQuestions(of key: CheckKey, _ count: Int) {
     guard !key.profile.isEmpty, count > 1 else { return }
     let now = host.clock.now
-    for _ in 1..<count { callAllowance.spent(by: key.uid, now: now) }
+    for _ in 1..<count { callAllowance.spent(by: accountNumber(of: key.uid), now: now) }
   }
 
   /// Stops the questions of a client that waits no longer.

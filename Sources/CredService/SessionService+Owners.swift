@@ -11,6 +11,9 @@ extension SessionService {
     case .samePerson: return true
     case .firstSeen:
       session.owner = owner
+      shares.remove(session)
+      shares.insert(session, of: share(of: session))
+      noteEmpty(session)
       save(session)
       return true
     case .anotherPerson:

@@ -14,7 +14,9 @@ extension SessionService {
     _ now: Instant
   ) {
     let attempt = PasswordLimiter.Attempt(
-      uid: session.key.uid, profile: session.key.profile, username: "")
+      uid: session.key.uid, account: accountNumber(of: session.key.uid),
+      profile: session.key.profile,
+      username: "")
     if let error = passwordRefusal(attempt, now) {
       recordRefusal(of: request, session, client, error)
       return refuse(error, id: request.id, client)
@@ -116,7 +118,7 @@ extension SessionService {
   }
 
   private func send(_ request: ProviderConversation.Request, _ signIn: OpenSignIn) {
-    callAllowance.spent(by: signIn.key.uid, now: host.clock.now)
+    callAllowance.spent(by: accountNumber(of: signIn.key.uid), now: host.clock.now)
     backendCalls += 1
     let id = beginCall(of: signIn)
     let call = ProviderCall(id: id, profile: signIn.place, user: signIn.user, request: request)

@@ -101,7 +101,7 @@ extension SessionService {
       guard let session = client.waiting?.session, profiles.contains(session.key.profile),
         let waiting = endWait(client)
       else { continue }
-      if let attempt = waiting.request.passwordAttempt(in: session) {
+      if let attempt = passwordAttempt(waiting.request, in: session) {
         passwordEnded(attempt, .signInFailed)
       }
       refuse(Self.removed(session.key.profile), id: waiting.request.id, client)

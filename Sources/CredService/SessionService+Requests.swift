@@ -14,7 +14,7 @@ extension SessionService {
         giveToken(token, $0, request, client, now)
       }
     case .identity(let profile):
-      withSession(profile, request, client, now) { giveState(of: $0, request, client) }
+      withSession(profile, request, client, now, .answer) { giveState(of: $0, request, client) }
     case .status(let status): giveStatus(status, request, client, now)
     case .ping:
       give(.ping(version: Version.current, pid: host.process.pid), request, client)
@@ -26,11 +26,13 @@ extension SessionService {
         self.account(account, $0, request, client, now)
       }
     case .logout(let profile, let global, let revoke):
-      withSession(profile, request, client, now) {
+      let need = needOfSignOut(from: profile, client, global: global)
+      withSession(profile, request, client, now, need) {
         signOut(global: global, revoke: revoke, $0, request, client, now)
       }
     case .clear(let profile, let scope):
-      withSession(profile, request, client, now) { clear(scope, $0, request, client, now) }
+      let need: SessionNeed = devices[client.peer.uid] == nil ? .change : .session
+      withSession(profile, request, client, now, need) { clear(scope, $0, request, client, now) }
     case .release(let profile):
       withSession(profile, request, client, now) { release($0, request, client, now) }
     case .watch(let profile): watch(profile, request, client, now)

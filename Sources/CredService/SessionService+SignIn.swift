@@ -26,7 +26,7 @@ extension SessionService {
         login, user.name, user.password, at: place, session, request, client, now)
     }
     endSignIn(of: session.key, Self.replaced)
-    if let attempt = request.passwordAttempt(in: session) {
+    if let attempt = passwordAttempt(request, in: session) {
       if let error = passwordRefusal(attempt, now) {
         recordRefusal(of: request, session, client, error)
         return refuse(error, id: request.id, client)
@@ -53,7 +53,7 @@ extension SessionService {
   func passwordRefusal(
     _ attempt: PasswordLimiter.Attempt, _ now: Instant
   ) -> ProtocolError? {
-    if passwordsUnderWay.contains(SessionKey(of: attempt)) {
+    if isPasswordUnderWay(attempt) {
       counters.hit(.signIns)
       return ProtocolError(
         .tooManyRequests, "another sign-in of yours to this profile is under way",
@@ -83,6 +83,7 @@ extension SessionService {
     if let error = callLimitError(session.key.uid, now) {
       return refuse(error, id: request.id, client)
     }
+    guard isInTable(session) else { return giveState(of: session, request, client) }
     if scope == .identity { endSignIn(of: session.key, Self.signedOutMeanwhile) }
     let poolUser = poolUser(of: session)
     session.requester = client
@@ -107,6 +108,10 @@ extension SessionService {
     global: Bool, revoke: Bool, _ session: Session, _ request: Request, _ client: Client,
     _ now: Instant
   ) {
+    guard isInTable(session) else {
+      recordSignOut(session, client, global: global)
+      return giveState(of: session, request, client)
+    }
     let profile = session.profile
     let tokens = session.machine.poolSessions
     let own = tokens.first { $0.issuer == profile.plan.backend.issuer }
@@ -141,7 +146,7 @@ extension SessionService {
     if let error = callLimitError(session.key.uid, now) {
       return refuse(Self.notToldBackend(error), id: request.id, client)
     }
-    callAllowance.spent(by: session.key.uid, now: now)
+    callAllowance.spent(by: accountNumber(of: session.key.uid), now: now)
     wait(client, for: WaitingRequest(request, for: .call(signOut.id)))
     afterRenewal(renewal, signOut) { [unowned self, id = client.id] signOut in
       host.upstream.signOut(signOut) { [unowned self] failure in

@@ -9,7 +9,7 @@ extension SessionService {
     _ attempt: PasswordLimiter.Attempt, at backend: String?, _ now: Instant
   ) -> ProtocolError? {
     let pause = codeLimiter.pause(
-      of: attempt.uid, username: attempt.username, at: backend, now: now)
+      of: attempt.account, username: attempt.username, at: backend, now: now)
     return pause.map {
       counters.hit(.signIns)
       return ProtocolError(
@@ -22,7 +22,7 @@ extension SessionService {
     guard !signIn.isMessageCounted else { return }
     signIn.isMessageCounted = true
     codeLimiter.count(
-      by: signIn.attempt.uid, username: signIn.attempt.username,
+      by: signIn.attempt.account, username: signIn.attempt.username,
       at: signIn.place.backend?.name, now: now)
   }
 
@@ -32,7 +32,7 @@ extension SessionService {
     guard !signIn.isCustomCounted || signIn.hasManyCustomQuestions else { return }
     signIn.isCustomCounted = true
     codeLimiter.count(
-      by: signIn.attempt.uid, username: signIn.attempt.username, at: nil, now: now)
+      by: signIn.attempt.account, username: signIn.attempt.username, at: nil, now: now)
   }
 
   /// Counts what the pool has sent before it asked.

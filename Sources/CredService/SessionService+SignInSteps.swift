@@ -65,7 +65,7 @@ extension SessionService {
 
   func send(_ request: PoolRequest, _ signIn: OpenSignIn, _ now: Instant) {
     signIn.maySendMessage = request.maySendMessage
-    callAllowance.spent(by: signIn.key.uid, now: now)
+    callAllowance.spent(by: accountNumber(of: signIn.key.uid), now: now)
     backendCalls += 1
     perform(.send(request), signIn)
   }

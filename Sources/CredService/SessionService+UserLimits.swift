@@ -4,7 +4,7 @@ import CredCore
 extension SessionService {
   /// The refusal of a request that forces an upstream call, if its user has caused too many.
   func callLimitError(_ uid: UInt32, _ now: Instant) -> ProtocolError? {
-    callAllowance.pause(of: uid, now: now).map {
+    callAllowance.pause(of: accountNumber(of: uid), now: now).map {
       counters.hit(.upstreamCalls)
       return ProtocolError(
         .tooManyRequests, "this user causes too many upstream calls: more than 2 a second",
@@ -31,8 +31,9 @@ extension SessionService {
   /// Refuses a request whose user waits in too many other sessions. Further requests in the same
   /// session are free.
   func waitLimitError(_ session: Session, _ client: Client) -> ProtocolError? {
+    settleAccount(of: client.user)
     guard session.machine.waiterCount == 0,
-      client.user.waitingSessions.count >= Limits.Client.waitingSessions
+      waitingSessions[client.user.account, default: 0] >= Limits.Client.waitingSessions
     else { return nil }
     counters.hit(.waitingSessions)
     return ProtocolError(

@@ -9,7 +9,7 @@ extension SessionService {
     _ profile: String?, _ request: Request, _ client: Client, _ now: Instant
   ) {
     guard let profile else { return watchAll(request, client, now) }
-    withSession(profile, request, client, now) { session in
+    withSession(profile, request, client, now, .answer) { session in
       subscribe(client, Watch(.profile(profile), of: session.owner, id: request.id))
       recordAccess(ofWatching: client)
       sendPresentState(of: session, client)

@@ -33,6 +33,10 @@ package final class SessionService {
   var removedSessions: [SessionKey: SessionOwner] = [:]
   /// The devices that user pools remember, by uid.
   var devices: [UInt32: RememberedDevices] = [:]
+  /// Who has how many of them, and which hold nothing.
+  var shares = SessionShares()
+  /// Sessions in which requests wait, by the account of their users.
+  var waitingSessions: [Account: Int] = [:]
   /// Sessions whose last refresh failed.
   package private(set) var degraded = 0
 
@@ -48,6 +52,9 @@ package final class SessionService {
   var parsedRequests: ParsedRequestCache
   let directory: UserDirectory
   let executables: ExecutableDirectory
+  let accounts: AccountDirectory
+  /// Told when it is known in whose share a uid's connections count.
+  package var accountKnown: (_ uid: UInt32) -> Void = { _ in }
   private var groups: GroupDirectory?
   /// When access is decided again for clients that wait or watch: see ``recheckAccess(_:)``.
   var accessTimer: (any Timer)?
@@ -77,6 +84,8 @@ package final class SessionService {
   var auditLimiter = NoticeLimiter(burst: 20)
   var refusalLimiter = NoticeLimiter(burst: 1)
   var failureLimiter = NoticeLimiter(burst: 1)
+  /// Of what happens to sessions: a refresh a second is the most that one user can demand.
+  var eventLimiter = NoticeLimiter(burst: 60)
   /// Backends that refuse this host: that is logged once for all users.
   var hostRefusals: Set<String> = []
 
@@ -116,6 +125,9 @@ package final class SessionService {
     directory = UserDirectory(clock: clock, background: host.background, queries: host.queries)
     executables = ExecutableDirectory(
       clock: clock, background: host.background, queries: host.queries)
+    accounts = AccountDirectory(
+      clock: clock, background: host.background, queries: host.queries, directory: directory,
+      log: host.log)
     parsedRequests = ParsedRequestCache(seed: self.host.random.next())
     started = clock.now
     configured = clock.wallTime
@@ -128,6 +140,8 @@ package final class SessionService {
     groups = GroupDirectory(
       clock: clock, background: host.background, queries: host.queries
     ) { [unowned self] in self.groupsFound($0) }
+    accounts.found = { [unowned self] in accountKnown($0) }
+    accounts.rangesChanged = { [unowned self] in divideAgain() }
     directory.ownerChanged = { [unowned self] in self.forgetCachedAnswers(of: $0) }
     groups?.lookUpLater(configuration.unansweredGroups)
     host.upstream.requestEnded = { [weak self] in self?.counters.ended($0) }
@@ -172,6 +186,7 @@ package final class SessionService {
     updateCall(of: session)
     reschedule(session)
     countDegraded(session)
+    noteEmpty(session)
     delegate?.sessionsChanged()
   }
 
@@ -184,6 +199,8 @@ package final class SessionService {
   func insert(_ session: Session) {
     sessions[session.key] = session
     sessionOrder.insert(session)
+    shares.insert(session, of: share(of: session))
+    noteEmpty(session)
     armForgetting()
     reschedule(session)
     countDegraded(session)
@@ -197,6 +214,7 @@ package final class SessionService {
     endSignIn(of: session.key, error)
     sessions[session.key] = nil
     sessionOrder.remove(session)
+    shares.remove(session)
     host.store?.remove(session.key)
     wakeQueue.remove(session)
     if session.isDegraded { degraded -= 1 }

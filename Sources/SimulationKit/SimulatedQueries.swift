@@ -38,6 +38,8 @@ final class SimulatedQueries: HostQueries {
 
   func group(_ name: String) -> GroupAnswer { .noSuchGroup }
 
+  func subordinateRanges(unless known: ProgramFile?) -> SubordinateAnswer { .missing }
+
   func program(of pid: Int32) -> ProgramAnswer {
     .program(
       path: "/usr/bin/app", ProgramFile(device: 1, inode: 1, size: 1, modified: 1, changed: 1))

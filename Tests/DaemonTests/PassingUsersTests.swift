@@ -46,7 +46,7 @@ struct PassingUsersTests {
     }
     let socket = try host.connect()
     for name in names {
-      try socket.send(#"{"op":"identity","profile":"\#(name)"}"# + "\n")
+      try socket.send(#"{"op":"release","profile":"\#(name)"}"# + "\n")
       _ = try socket.reply(.usual)
     }
     let page = try host.ask(#"{"op":"status","limit":2,"after":"\#(geteuid())/p200"}"#)

@@ -29,6 +29,13 @@ final class FakeQueries: HostQueries, @unchecked Sendable {
   var files: [String: String] = [:]
   var variables: [String: String] = [:]
   private(set) var asked: [UserQuery] = []
+  /// The content of /etc/subuid; nil without one. It is another file each time that it is set.
+  var subordinates: String? {
+    didSet { subordinateFile += 1 }
+  }
+  private var subordinateFile: UInt64 = 0
+  var areSubordinatesUnreadable = false
+  private(set) var subordinateReads = 0
 
   /// Sets the groups that the database lists for a user.
   func setGroups(_ groups: [UInt32], of uid: UInt32) {
@@ -54,6 +61,15 @@ final class FakeQueries: HostQueries, @unchecked Sendable {
     askedGroups.append(name)
     if unavailableGroups.contains(name) { return .unavailable }
     return groups[name].map { .group($0) } ?? .noSuchGroup
+  }
+
+  func subordinateRanges(unless known: ProgramFile?) -> SubordinateAnswer {
+    if areSubordinatesUnreadable { return .unreadable("cannot read /etc/subuid") }
+    guard let subordinates else { return .missing }
+    let file = ProgramFile(device: 1, inode: subordinateFile, size: 1, modified: 1, changed: 1)
+    guard file != known else { return .unchanged }
+    subordinateReads += 1
+    return .ranges(SubordinateRanges(Array(subordinates.utf8)), file)
   }
 
   func program(of pid: Int32) -> ProgramAnswer {

@@ -1,9 +1,9 @@
 /// Slows down the guessing of passwords: after a few failures, a user has to wait before each further
 /// attempt, longer each time.
 ///
-/// Failures count for each uid, profile and user name; an accepted password ends that count. They
-/// also count in all for the uid: this count has more free failures, and no success ends it, so that
-/// a login of one's own between the guesses changes nothing.
+/// Failures count for each ``Account``, profile and user name; an accepted password ends that count.
+/// They also count in all for the account: this count has more free failures, and no success ends it,
+/// so that a login of one's own between the guesses changes nothing.
 ///
 /// Second factors count once more for the user at the pool, over all uids: somebody with many uids
 /// would else guess with each. Only refusals after a right password count there, so that nobody
@@ -12,13 +12,22 @@ public struct PasswordLimiter: Sendable {
   /// Whose password was tried, and by whom.
   public struct Attempt: Hashable, Sendable {
     public let uid: UInt32
+    /// In whose share the uid counts: ``Account/number``.
+    public let account: UInt32
     public let profile: String
     public let username: String
 
-    public init(uid: UInt32, profile: String, username: String) {
+    /// - Parameter account: nil for the uid's own.
+    public init(uid: UInt32, account: UInt32? = nil, profile: String, username: String) {
       self.uid = uid
+      self.account = account ?? uid
       self.profile = profile
       self.username = username
+    }
+
+    /// The failures of all uids of an account count together.
+    fileprivate var ofAccount: Self {
+      Self(uid: account, account: account, profile: profile, username: username)
     }
   }
 
@@ -94,14 +103,14 @@ public struct PasswordLimiter: Sendable {
 
   /// How long a user has to wait before an attempt; nil for now.
   public func pause(before attempt: Attempt, now: Instant) -> Duration? {
-    let pauses = [attempts.pause(attempt, now), users.pause(attempt.uid, now)]
+    let pauses = [attempts.pause(attempt.ofAccount, now), users.pause(attempt.account, now)]
     return pauses.compactMap(\.self).max()
   }
 
   /// Counts a refused password.
   public mutating func failed(_ attempt: Attempt, now: Instant) {
-    attempts.failed(attempt, now)
-    users.failed(attempt.uid, now)
+    attempts.failed(attempt.ofAccount, now)
+    users.failed(attempt.account, now)
   }
 
   /// How long everybody has to wait before trying this user's second factor; nil for now.
@@ -112,7 +121,7 @@ public struct PasswordLimiter: Sendable {
 
   /// Forgets the failures with this user name after its password was accepted.
   public mutating func succeeded(_ attempt: Attempt) {
-    attempts.forget(attempt)
+    attempts.forget(attempt.ofAccount)
   }
 }
 

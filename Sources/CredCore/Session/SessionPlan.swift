@@ -27,6 +27,8 @@ public struct SessionPlan: Sendable, Equatable {
   public var flow: ProfileSettings.Flow
   /// Unauthenticated identities are allowed.
   public var allowsGuests: Bool
+  /// Whether the first `get` signs in by itself, unless the user has signed out.
+  public var signsInUnattended: Bool { backend == .host || tokenFileProvider != nil }
   /// Whether a user pool's access token is kept, to be handed out.
   public var keepsAccessToken: Bool
 

@@ -52,6 +52,8 @@ final class EndpointConnection {
 
   /// Whom it counts for. Connections that the kernel did not attest count together.
   var owner: UInt32? { attested?.uid }
+  /// In whose share it counts.
+  var account: Account?
 
   /// Whether a request is being answered, so that no other one may begin.
   var isBusy: Bool { heldRequest != nil || client?.isWaiting ?? false || hasOutput }

@@ -30,6 +30,8 @@ internal import Logging
   private var lastToken: UInt64 = 0
   /// Connections of each user; those without an attested peer under nil.
   private var counts: [UInt32?: Int] = [:]
+  /// The same by account.
+  private var shares: [Account?: Int] = [:]
   private var turns = TurnQueue<UInt32?, EndpointConnection>()
   /// The connection whose turn it is. What it is given is written at the end of its turn.
   private var current: EndpointConnection?
@@ -94,7 +96,8 @@ internal import Logging
       return close(connection)
     }
     guard connections.count <= Limits.Endpoint.connections,
-      counts[connection.owner, default: 0] <= Limits.Endpoint.connectionsPerUser
+      counts[connection.owner, default: 0] <= Limits.Endpoint.connectionsPerUser,
+      shares[connection.account, default: 0] <= Self.share(of: connection.account)
     else { return refuse(.tooManyConnections, connection) }
     if connection.attested != nil {
       connection.client = receiver.connectedToEndpoint(connection, connection)
@@ -107,7 +110,16 @@ internal import Logging
   private func insert(_ connection: EndpointConnection, _ now: Instant) {
     if connections.isEmpty { timer?.arm(at: now + Self.check) }
     connections[connection.token] = connection
+    connection.account = connection.owner.map { receiver.account(of: $0) ?? .ownerless }
     counts[connection.owner, default: 0] += 1
+    shares[connection.account, default: 0] += 1
+  }
+
+  /// Of one account; nil are those of whom the kernel did not say whose they are.
+  private static func share(of account: Account?) -> Int {
+    account == .ownerless
+      ? Limits.Endpoint.connections / Limits.Client.ownerlessPart
+      : Limits.Endpoint.connectionsPerUser
   }
 
   /// Logged once a minute: any process may make connections that close at once.
@@ -248,6 +260,8 @@ internal import Logging
     connections[connection.token] = nil
     let left = counts[connection.owner, default: 1] - 1
     counts[connection.owner] = left > 0 ? left : nil
+    let rest = shares[connection.account, default: 1] - 1
+    shares[connection.account] = rest > 0 ? rest : nil
     if connections.isEmpty {
       emptySince = loop.now
       timer?.arm(at: nil)

@@ -46,6 +46,10 @@ final class SystemQueries: HostQueries {
     try SecretFile.read(path, as: key)
   }
 
+  func subordinateRanges(unless known: ProgramFile?) -> SubordinateAnswer {
+    SubordinateFile.read(SubordinateFile.path, unless: known)
+  }
+
   func environment(_ name: String) -> String? {
     unsafe getenv(name).map { unsafe String(cString: $0) }
   }

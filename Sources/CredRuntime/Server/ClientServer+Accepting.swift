@@ -68,19 +68,9 @@ extension ClientServer {
       return credd_close_client(descriptor, true)
     }
     if namesSenders { _ = credd_refuse_senders(descriptor) }
-    let connection = table.insert(descriptor, peer, self, now)
-    guard table.count <= limits.connections,
-      connection.user.connections <= limits.connectionsPerUser
-    else {
-      let (whose, limit) =
-        table.count > limits.connections
-        ? ("daemon", limits.connections) : ("user", limits.connectionsPerUser)
-      limitHits[.connections, default: 0] += 1
-      let error = ProtocolError(
-        .tooManyRequests, "this \(whose) has too many connections: more than \(limit)")
-      limitWasHit(error, peer)
-      return refuse(connection, error)
-    }
+    let account = receiver.account(of: peer.uid)
+    let connection = table.insert(descriptor, peer, in: account, self, now)
+    if let error = excess(connection) { return refuseExcess(connection, error) }
     guard loop.add(descriptor, Self.interest, connection.token) == 0 else {
       return close(connection)
     }

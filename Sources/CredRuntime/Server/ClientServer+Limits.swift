@@ -1,5 +1,52 @@
 internal import CredCore
 internal import CredService
+internal import Glibc
+
+/// Limits the number of connections, of all users and of one.
+extension ClientServer {
+  /// The limit that a connection is beyond, with all that were there before; nil if there is none.
+  func excess(_ connection: Connection) -> ProtocolError? {
+    let user = connection.user
+    let isReserved = limits.reservedUsers.contains(user.uid)
+    let most = limits.connections + (isReserved ? Limits.Client.reservedConnections : 0)
+    guard table.count <= most else {
+      return Self.tooMany("daemon", limits.connections, "max_connections")
+    }
+    // Their own limit keeps root's programs from taking the last ones.
+    guard user.connections <= limits.connectionsPerUser else {
+      return Self.tooMany("user", limits.connectionsPerUser, "max_connections_per_user")
+    }
+    guard !isReserved else { return nil }
+    let (whose, limit) = limits.share(of: user.account)
+    guard table.count(of: user.account) <= limit else {
+      let key = limit == limits.connectionsPerUser ? "max_connections_per_user" : "max_connections"
+      return Self.tooMany(whose, limit, key)
+    }
+    return nil
+  }
+
+  private static func tooMany(_ whose: String, _ limit: Int, _ key: String) -> ProtocolError {
+    ProtocolError(
+      .tooManyRequests, "this \(whose) has too many connections: more than \(limit) (\(key))")
+  }
+
+  func refuseExcess(_ connection: Connection, _ error: ProtocolError) {
+    limitHits[.connections, default: 0] += 1
+    limitWasHit(error, connection.peer)
+    refuse(connection, error)
+  }
+
+  /// It is known in whose share a uid's connections count. Those that have no room there end.
+  func accountKnown(_ uid: UInt32) {
+    let account = receiver.account(of: uid)
+    guard table.move(uid, to: account), table.count(of: account) > limits.share(of: account).limit
+    else { return }
+    for connection in connections where connection.peer.uid == uid {
+      guard let error = excess(connection) else { return }
+      refuseExcess(connection, error)
+    }
+  }
+}
 
 /// Limits the time and memory that one user's connections take.
 extension ClientServer {
@@ -75,6 +122,8 @@ public struct ServerLimits: Sendable, Equatable {
   /// Open connections in all, and for one user.
   public var connections: Int
   public var connectionsPerUser: Int
+  /// Users who have some connections beyond `connections`: root and the daemon's own.
+  var reservedUsers: Set<UInt32> = []
 
   /// A client must end a line within this time, or it is disconnected.
   var partialLine: Duration = Limits.Line.time
@@ -95,6 +144,23 @@ public struct ServerLimits: Sendable, Equatable {
   init(_ settings: DaemonSettings) {
     self.init(
       connections: settings.maxConnections, connectionsPerUser: settings.maxConnectionsPerUser)
+    reservedUsers = [0, geteuid()]
+  }
+
+  /// The most connections of an account, and what the account is.
+  func share(of account: Account?) -> (whose: String, limit: Int) {
+    // Never less than what one user has.
+    let least = min(connections, connectionsPerUser)
+    return switch account {
+    case .user, .range: ("user", connectionsPerUser)
+    case .ownerless:
+      ("group of uids without a name", max(connections / Limits.Client.ownerlessPart, least))
+    case nil:
+      (
+        "group of users that are being looked up",
+        max(connections / Limits.Client.unknownPart, least)
+      )
+    }
   }
 
   /// Bytes of one read: enough for 400 pipelined requests. They are answered ``turnLines`` at a

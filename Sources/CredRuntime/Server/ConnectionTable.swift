@@ -9,6 +9,8 @@ final class ConnectionTable {
   /// belong to the endpoint.
   private var generation: UInt32 = 0
   private var users: [UInt32: UserQueue] = [:]
+  /// Open connections by account; of users who are being looked up, under nil.
+  private var shares: [Account?: Int] = [:]
   private(set) var count = 0
 
   /// The connection of that token; nil if it is closed, even if another one has its slot.
@@ -21,7 +23,7 @@ final class ConnectionTable {
   }
 
   func insert(
-    _ descriptor: Int32, _ peer: Peer, _ server: ClientServer, _ now: Instant
+    _ descriptor: Int32, _ peer: Peer, in account: Account?, _ server: ClientServer, _ now: Instant
   ) -> Connection {
     generation = max((generation &+ 1) & 0x7FFF_FFFF, 1)
     let index: Int
@@ -34,11 +36,13 @@ final class ConnectionTable {
     let token = UInt64(generation) << 32 | UInt64(index)
     let user = users[peer.uid] ?? UserQueue(uid: peer.uid)
     users[peer.uid] = user
+    move(user, to: account)
     let connection = Connection(
       descriptor: descriptor, peer: peer, user: user, token: token, accepted: now, server: server)
     slots[index] = connection
     count += 1
     user.connections += 1
+    addShare(1, to: account)
     return connection
   }
 
@@ -48,7 +52,30 @@ final class ConnectionTable {
     free.append(index)
     count -= 1
     connection.user.connections -= 1
+    addShare(-1, to: connection.user.account)
     if connection.user.connections == 0 { users[connection.peer.uid] = nil }
+  }
+
+  /// Open connections of all uids of an account.
+  func count(of account: Account?) -> Int { shares[account, default: 0] }
+
+  /// - Returns: whether the uid has connections.
+  func move(_ uid: UInt32, to account: Account?) -> Bool {
+    guard let user = users[uid] else { return false }
+    move(user, to: account)
+    return true
+  }
+
+  private func move(_ user: UserQueue, to account: Account?) {
+    guard user.account != account else { return }
+    addShare(-user.connections, to: user.account)
+    user.account = account
+    addShare(user.connections, to: account)
+  }
+
+  private func addShare(_ difference: Int, to account: Account?) {
+    let left = count(of: account) + difference
+    shares[account] = left > 0 ? left : nil
   }
 
   /// All open connections, in no order.
@@ -58,6 +85,8 @@ final class ConnectionTable {
 /// One Unix user's share of the server, for all the user's connections.
 final class UserQueue {
   let uid: UInt32
+  /// In whose share the connections count; nil while the user is being looked up.
+  var account: Account?
   /// Open connections.
   var connections = 0
   /// Bytes of unfinished lines, and of lines after a waiting request.

@@ -307,6 +307,8 @@ final class HistoryDatabase: HostQueries {
     }
   }
 
+  func subordinateRanges(unless known: ProgramFile?) -> SubordinateAnswer { .missing }
+
   func program(of pid: Int32) -> ProgramAnswer {
     guard let program = state.withLock({ $0.programs[pid] }) else { return .unknown("no process") }
     return .program(

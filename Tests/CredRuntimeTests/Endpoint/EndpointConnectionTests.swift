@@ -11,6 +11,7 @@ import Testing
 /// How long a client may leave its answer unread.
 struct EndpointConnectionTests {
   private final class NoReceiver: EndpointReceiving {
+    func account(of uid: UInt32) -> Account? { .user(uid) }
     func connectedToEndpoint(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client {
       preconditionFailure("nobody connects")
     }

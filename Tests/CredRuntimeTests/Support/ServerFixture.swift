@@ -21,10 +21,16 @@ final class ScriptedReceiver: LineReceiving {
   let departures = DispatchSemaphore(value: 0)
   private var lastClient: UInt64 = 0
 
+  /// What is known of users, where a test says so.
+  var account: (UInt32) -> Account? = { .user($0) }
+
+  func account(of uid: UInt32) -> Account? { account(uid) }
+
   func connected(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client {
     lastClient += 1
     return Client(
-      id: lastClient, user: ClientUser(uid: facts.peer.uid), facts: facts, sink: sink)
+      id: lastClient, user: ClientUser(uid: facts.peer.uid, account: .user(facts.peer.uid)),
+      facts: facts, sink: sink)
   }
 
   func receive(

@@ -11,7 +11,7 @@ final class ChallengeStepTests: ChallengeTesting {
   @Test func aStepHasADeadlineOfItsOwn() throws {
     let (fixture, pool) = try fixture(
       Configured.scriptedPool().replacing("timeout = 2s", with: "timeout = 10s"))
-    _ = try fixture.ask(#"{"op":"identity"}"#)
+    _ = try fixture.ask(#"{"op":"release"}"#)
     let session = try #require(fixture.service.sessions.values.first)
     fixture.service.keepDevice(
       DeviceSecret(key: "us-east-1_0f", groupKey: "group", password: Secret("device-password")),

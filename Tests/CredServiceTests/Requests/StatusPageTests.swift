@@ -15,7 +15,7 @@ struct StatusPageTests {
       Configured.http() + names.map { Configured.profile($0) }.joined())
     for uid in 1...users {
       for name in names {
-        _ = try fixture.ask(#"{"op":"identity","profile":"\#(name)"}"#, uid: uid)
+        _ = try fixture.ask(#"{"op":"release","profile":"\#(name)"}"#, uid: uid)
       }
     }
     return fixture
@@ -74,7 +74,7 @@ struct StatusPageTests {
     let found = try pages(fixture, uid: 0, #""all":true,"limit":5"#) { page in
       // The session that the next page begins behind is gone.
       if page == 2 { try fixture.reload(Configured.http() + Configured.profile("p0")) }
-      if page == 3 { _ = try fixture.ask(#"{"op":"identity","profile":"p0"}"#, uid: 99) }
+      if page == 3 { _ = try fixture.ask(#"{"op":"release","profile":"p0"}"#, uid: 99) }
     }
     let flat = found.flatMap(\.self)
     expect(Set(flat).count, equals: flat.count)

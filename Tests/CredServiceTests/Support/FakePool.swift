@@ -205,7 +205,7 @@ extension ServiceFixture {
     serverTime: WallTime? = nil
   ) throws {
     // The session begins.
-    _ = try ask(#"{"op":"identity"}"#, uid: uid)
+    _ = try ask(#"{"op":"release"}"#, uid: uid)
     guard let session = service.sessions[SessionKey(uid: uid, profile: "default")],
       let client = try session.profile.userPoolClient(secret: nil)
     else { throw InvalidInput(field: "the profile", reason: "has no session or no user pool") }

@@ -13,7 +13,7 @@ struct RememberedDeviceTests {
   private func session(
     _ fixture: ServiceFixture, uid: UInt32 = 1000, profile: String = "default"
   ) throws -> Session {
-    _ = try fixture.ask(#"{"op":"identity","profile":"\#(profile)"}"#, uid: uid)
+    _ = try fixture.ask(#"{"op":"release","profile":"\#(profile)"}"#, uid: uid)
     return try #require(fixture.service.sessions[SessionKey(uid: uid, profile: profile)])
   }
 

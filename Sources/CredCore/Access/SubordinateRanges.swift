@@ -1,0 +1,107 @@
+/// The uids that users have beside their own: the ranges of /etc/subuid (subuid(5)).
+///
+/// Containers run with them. No uid of a range has a name as a rule, and its owner can act with each.
+public struct SubordinateRanges: Sendable, Equatable {
+  /// As the file writes it.
+  public enum Owner: Hashable, Sendable {
+    case name(String)
+    case uid(UInt32)
+  }
+
+  /// Who has a uid, and the first uid of all that this owner has: it stands for the owner.
+  public struct Ownership: Equatable, Sendable {
+    public let owner: Owner
+    public let first: UInt32
+  }
+
+  private struct Range: Equatable {
+    let first: UInt32
+    let last: UInt32
+    let owner: Owner
+    /// The greatest `last` of this range and those before it.
+    var reach: UInt32
+  }
+
+  /// By their first uids.
+  private var ranges: [Range] = []
+  private var firsts: [Owner: UInt32] = [:]
+  /// Lines that are no range, counted from 1. They are left out.
+  public private(set) var wrongLines: [Int] = []
+
+  public init() {}
+
+  /// Reads the content of the file: lines of `NAME:FIRST:COUNT` or `UID:FIRST:COUNT`.
+  public init(_ bytes: [UInt8]) {
+    var number = 0
+    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      number += 1
+      guard !line.isEmpty, line.first != UInt8(ascii: "#") else { continue }
+      guard let range = Self.range(line) else {
+        wrongLines.append(number)
+        continue
+      }
+      ranges.append(range)
+    }
+    ranges.sort { $0.first < $1.first }
+    var reach: UInt32 = 0
+    for index in ranges.indices {
+      reach = max(reach, ranges[index].last)
+      ranges[index].reach = reach
+      if firsts[ranges[index].owner] == nil { firsts[ranges[index].owner] = ranges[index].first }
+    }
+  }
+
+  private static func range(_ line: ArraySlice<UInt8>) -> Range? {
+    let fields = line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+    guard fields.count == 3, let name = String(validating: fields[0], as: UTF8.self),
+      !name.isEmpty, name.utf8.count <= Limits.Configuration.accountNameBytes,
+      let first = number(fields[1]), let count = number(fields[2]), count > 0
+    else { return nil }
+    // The kernel gives nobody the uid 2^32 - 1.
+    let last = UInt64(first) + UInt64(count) - 1
+    guard last < UInt64(UInt32.max) else { return nil }
+    let owner = number(fields[0]).map(Owner.uid) ?? .name(name)
+    return Range(first: first, last: UInt32(last), owner: owner, reach: 0)
+  }
+
+  private static func number(_ field: ArraySlice<UInt8>) -> UInt32? {
+    guard !field.isEmpty, field.count <= 10,
+      field.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+    else { return nil }
+    return UInt32(String(decoding: field, as: UTF8.self))
+  }
+
+  /// Who has a uid; nil if nobody has. Of ranges that overlap, the one that begins last counts.
+  public func ownership(of uid: UInt32) -> Ownership? {
+    var (low, high) = (0, ranges.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if ranges[middle].first <= uid { low = middle + 1 } else { high = middle }
+    }
+    while low > 0, ranges[low - 1].reach >= uid {
+      low -= 1
+      guard ranges[low].last >= uid else { continue }
+      let owner = ranges[low].owner
+      return Ownership(owner: owner, first: firsts[owner] ?? ranges[low].first)
+    }
+    return nil
+  }
+}
+
+/// In whose share a uid counts, where a limit is for one user. Who sees what goes by the uid alone.
+public enum Account: Hashable, Sendable {
+  /// A user with a name, and the owner of a range whom the host knows.
+  case user(UInt32)
+  /// The owner of a range whom the host does not know, by the first uid of its ranges.
+  case range(UInt32)
+  /// All uids together that have no name and are in no range.
+  case ownerless
+
+  /// For what counts by numbers of users. No user has the last number.
+  public var number: UInt32 {
+    switch self {
+    case .user(let uid), .range(let uid): uid
+    case .ownerless: .max
+    }
+  }
+}

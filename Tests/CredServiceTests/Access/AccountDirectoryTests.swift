@@ -1,0 +1,90 @@
+import CredCore
+import TestSupport
+import Testing
+
+@testable import CredService
+@testable import ServiceTesting
+
+/// In whose share a uid counts.
+struct AccountDirectoryTests {
+  private func account(_ uid: UInt32, _ fixture: ServiceFixture) -> Account? {
+    _ = fixture.service.account(of: uid)
+    fixture.host.settle()
+    _ = fixture.service.account(of: uid)
+    fixture.host.settle()
+    _ = fixture.service.account(of: uid)
+    fixture.host.settle()
+    return fixture.service.account(of: uid)
+  }
+
+  @Test func `a uid counts for itself, for the owner of its range, or for nobody`() throws {
+    let fixture = try ServiceFixture()
+    fixture.host.queries.subordinates = "alice:100000:10\ncontainers:200000:10\n1001:300000:10\n"
+    expect(account(1000, fixture), equals: .user(1000))
+    expect(account(100_003, fixture), equals: .user(1000))
+    expect(account(200_003, fixture), equals: .range(200_000))
+    expect(account(300_003, fixture), equals: .user(1001))
+    expect(account(400_000, fixture), equals: .ownerless)
+    expect(fixture.service.accountNumber(of: 100_003), equals: 1000)
+  }
+
+  @Test func `until a uid is looked up it has no account, and counts for nobody`() throws {
+    let fixture = try ServiceFixture()
+    fixture.host.queries.subordinates = "alice:100000:10"
+    var found: [UInt32] = []
+    fixture.service.accountKnown = { found.append($0) }
+    expect(fixture.service.account(of: 100_000) == nil)
+    expect(fixture.service.accountNumber(of: 100_000), equals: Account.ownerless.number)
+    fixture.host.settle()
+    expect(found.contains(100_000))
+    expect(account(100_000, fixture), equals: .user(1000))
+  }
+
+  @Test func `a host without the file has no owners`() throws {
+    let fixture = try ServiceFixture()
+    expect(account(100_000, fixture), equals: .ownerless)
+  }
+
+  @Test func `the file is read once, and again when it is another one`() throws {
+    let fixture = try ServiceFixture()
+    let queries = fixture.host.queries
+    queries.subordinates = "alice:100000:10"
+    for uid in UInt32(100_000)..<100_010 { expect(account(uid, fixture), equals: .user(1000)) }
+    expect(queries.subordinateReads, equals: 1)
+    fixture.advance(by: .seconds(20))
+    expect(account(100_000, fixture), equals: .user(1000))
+    expect(queries.subordinateReads, equals: 1)
+    queries.subordinates = "bob:100000:10"
+    fixture.advance(by: .seconds(20))
+    expect(account(100_000, fixture), equals: .user(1001))
+    expect(queries.subordinateReads, equals: 2)
+  }
+
+  @Test func `a file that cannot be read, or a wrong line, is said once`() throws {
+    let fixture = try ServiceFixture()
+    let queries = fixture.host.queries
+    let entries = {
+      fixture.host.log.entries.filter { $0.message.hasPrefix("/etc/subuid") }
+    }
+    queries.subordinates = "nonsense\nalice:100000:10"
+    expect(account(100_000, fixture), equals: .user(1000))
+    expect(entries().count, equals: 1)
+    expect(entries().first?["reason"]?.contains("line 1") == true)
+    queries.areSubordinatesUnreadable = true
+    for _ in 0..<3 {
+      fixture.advance(by: .seconds(20))
+      // What was read before goes on counting.
+      expect(account(100_000, fixture), equals: .user(1000))
+    }
+    expect(entries().count, equals: 2)
+  }
+
+  @Test func `a file that hangs holds nobody up`() throws {
+    let fixture = try ServiceFixture()
+    fixture.host.background.time[.configuration] = .some(nil)
+    fixture.host.queries.subordinates = "alice:100000:10"
+    expect(try fixture.ask(uid: 100_000).accessKeyID != nil)
+    fixture.advance(by: .seconds(3))
+    expect(account(100_000, fixture), equals: .ownerless)
+  }
+}
