@@ -16,6 +16,7 @@ extension SessionMachine {
     if refresh.renewsLink || refresh.isForLink {
       return linkRenewalEnded(outcome, refresh, &context)
     }
+    let outcome = judged(outcome, context.now)
     switch outcome {
     case .credentials(_, _, let lifetime) where lifetime <= .zero:
       outcomeReceived(call, .failed(.credentialsExpired), &context)
