@@ -12,6 +12,15 @@ extension Daemon {
   private struct Reading: Sendable {
     let diagnostics: [Diagnostic]
     let configuration: ResolvedConfiguration?
+
+    /// Also opens what systemd shows to this process alone, which no check before it could see.
+    init(_ reading: ConfigurationReading, log: Logger) {
+      let files = ConfigurationInspection.ofCredentials(reading)
+      diagnostics = (reading.diagnostics + files).inReadingOrder
+      let isUsable = !files.contains { $0.severity == .error }
+      configuration =
+        isUsable ? reading.configuration.map { ResolvedConfiguration($0, log: log) } : nil
+    }
   }
 
   func startReload() {
@@ -22,11 +31,7 @@ extension Daemon {
       "RELOADING=1\nMONOTONIC_USEC=\(loop.monotonicMicroseconds)\nSTATUS=reading the configuration")
     let (read, log) = (options.readConfiguration, log)
     background.runOnce(.configuration, deadline: loop.now + Self.reloadTime) {
-      read().map { reading in
-        Reading(
-          diagnostics: reading.diagnostics,
-          configuration: reading.configuration.map { ResolvedConfiguration($0, log: log) })
-      }
+      read().map { Reading($0, log: log) }
     } completion: { [unowned self] result in
       finishReload(generation, result ?? .failure(.readingTookTooLong))
     }

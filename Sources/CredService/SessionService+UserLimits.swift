@@ -12,8 +12,8 @@ extension SessionService {
     }
   }
 
-  /// Refuses logins if a user's sessions would then store too much. A backend may ignore logins:
-  /// then everything that a client sent is stored.
+  /// Refuses logins if a user's sessions would then store too much: all that a client sent while it
+  /// signs in, and what it signed in with.
   func loginLimitError(_ login: LoginRequest, _ session: Session) -> ProtocolError? {
     guard case .logins(let added, _, _) = login.signIn else { return nil }
     let uid = session.key.uid

@@ -91,9 +91,13 @@ struct Credd {
       diagnostics = (diagnostics + inspection.diagnostics).inReadingOrder
       unchecked = inspection.unchecked
     }
-    for diagnostic in diagnostics { Self.complain("\(diagnostic)") }
-    for check in unchecked { Self.complain("not checked: \(check)") }
     let errors = diagnostics.filter { $0.severity == .error }
+    for diagnostic in diagnostics where diagnostic.severity == .warning {
+      Self.complain("\(diagnostic)")
+    }
+    for check in unchecked { Self.complain("not checked: \(check)") }
+    // What decides is said last: systemctl shows the end alone.
+    for error in errors { Self.complain("\(error)") }
     if let configuration = reading.configuration, errors.isEmpty { return configuration }
     throw unconfigured(errors.map(\.description))
   }

@@ -158,8 +158,36 @@ struct ConfigurationCheckTests {
     let lines = complaints(process).compactMap { line in
       line.hasPrefix("\(path):") ? Int(line.dropFirst(path.count + 1).prefix { $0 != ":" }) : nil
     }
-    expect(lines, equals: [4, 8, 9, 14, 15], "\(process.errors)")
+    // The warning comes first: what decides is said last.
+    expect(lines, equals: [14, 4, 8, 9, 15], "\(process.errors)")
     expect(process.errors.contains("9: ca_file: cannot open '/nonexistent/one.pem'"))
+  }
+
+  /// systemd shows the credentials of a unit with a mount namespace to `ExecStart=` alone, and a check in
+  /// `ExecReload=` finds no folder.
+  @Test(arguments: [false, true])
+  func whatOnlyTheDaemonSeesIsNotCheckedInAReload(_ isVisible: Bool) throws {
+    let folder = try Stage.current().newFile("credentials")
+    if isVisible {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+    let sandbox = try Sandbox()
+    let text = Configuration.usual(
+      sandbox, backend: "bearer_token_file = ${CREDENTIALS_DIRECTORY}/corp-token")
+    let path = try file("credd.conf", text)
+    let process = try ChildProcess(
+      [
+        "/bin/sh", "-c", "SYSTEMD_EXEC_PID=$$ exec \"$@\"", "sh", Programs.credd, "--config", path,
+        "--check-config",
+      ], environment: ["CREDENTIALS_DIRECTORY": folder])
+    try process.wait()
+    let token = "\(folder)/corp-token"
+    let place = "not checked: backend corp: bearer_token_file: \(token) systemd shows it to"
+    expect(process.errors.contains(place), equals: !isVisible, "\(process.errors)")
+    expect(process.status, equals: isVisible ? EX_CONFIG : 0)
+    // A credential that the unit does not load is an error, and said last.
+    let last = process.errors.split(separator: "\n").last ?? ""
+    expect(last.contains("cannot open '\(token)'"), equals: isVisible, "\(process.errors)")
   }
 
   /// A file system whose server never answers, for the program that follows.

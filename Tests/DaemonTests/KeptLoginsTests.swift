@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -9,16 +10,24 @@ struct KeptLoginsTests {
   @Test func aUsersLoginsTakeBoundedMemory() throws {
     let limit = 8
     let host = try TestHost { sandbox in
-      Configuration.http(url: sandbox.url + "/token")
-        + (0...limit).map { Configuration.profile("p\($0)", endpoint: sandbox.url) }.joined()
+      (0...limit).map { Configuration.direct(sandbox, "p\($0)") }.joined()
     }
-    let token = try host.ask(#"{"op":"token","profile":"p0"}"#)
-    let identity = try #require(token["IdentityId"]?.text)
-    let bearer = try #require(token["Token"]?.text)
-    // A backend that does not look at logins.
+    // A Cognito that takes all logins. They are the sign-in, so the sessions keep them.
+    let end = try #require(
+      ISO8601DateFormatter().date(from: try signedIn(host)["Expiration"]?.text ?? ""))
+    let body: [String: Any] = [
+      "IdentityId": "us-east-1:00000000-1111-2222-3333-444444444444",
+      "Credentials": [
+        "AccessKeyId": "ASIAEXAMPLEEXAMPLE00", "SecretKey": "secret", "SessionToken": "session",
+        "Expiration": Int(end.timeIntervalSince1970),
+      ],
+    ]
+    let text = String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self)
+    let plan: [String: Any] = [
+      "Service": "cognito", "Kind": "malformed", "Count": -1, "Body": text,
+    ]
     try host.sandbox.plan(
-      #"{"Service":"backend","Kind":"malformed","Count":-1,"Body":"{\"IdentityId\":\"\#(identity)\","#
-        + #"\"Token\":\"\#(bearer)\"}"}"#)
+      String(decoding: try JSONSerialization.data(withJSONObject: plan), as: UTF8.self))
     let logins = (0..<10).map {
       #""login\#($0).example.com":"\#(String(repeating: "t", count: 50_000))""#
     }
@@ -37,5 +46,12 @@ struct KeptLoginsTests {
     expect(try logIn(limit)["State"]?.text, equals: "signedIn")
     // Again in the same session, which replaces its own.
     expect(try logIn(limit)["State"]?.text, equals: "signedIn")
+  }
+
+  /// What a real login gets.
+  private func signedIn(_ host: TestHost) throws -> JSON {
+    let token = try host.sandbox.token(of: LoginsTests.google, "g1")
+    _ = try host.logIn([LoginsTests.google: token], profile: "p0")
+    return try host.ask(#"{"profile":"p0"}"#)
   }
 }

@@ -81,6 +81,26 @@ struct ReloadTests {
     expect(try host.ask(), equals: before)
   }
 
+  /// No check before the reload sees what systemd gave to the service alone.
+  @Test
+  func aCredentialThatTheServiceCannotOpenIsSaidAndTheOldConfigurationStays() throws {
+    let folder = try Stage.current().newFile("credentials")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let token = "bearer_token_file = ${CREDENTIALS_DIRECTORY}/corp-token"
+    let host = try TestHost(environment: ["CREDENTIALS_DIRECTORY": folder]) {
+      Configuration.usual($0)
+    }
+    let before = try host.ask()
+    let next = Configuration.usual(host.sandbox, backend: token) + profile("more", host.sandbox)
+    try reload(host, next, until: "the new configuration is not used")
+    expect(host.log.contains("bearer_token_file: cannot open '\(folder)/corp-token'"))
+    expect(try host.ask(#"{"profile":"more"}"#).errorCode, equals: "UnknownProfile")
+    expect(try host.ask(), equals: before)
+    try Data("of-this-host\n".utf8).write(to: URL(filePath: folder + "/corp-token"))
+    try reload(host, next)
+    expect(try host.ask(#"{"op":"identity","profile":"more"}"#).errorCode == nil)
+  }
+
   @Test
   func aMissingFileChangesNothing() throws {
     let host = try TestHost()

@@ -44,6 +44,37 @@ extension SystemTests {
       _ = try machine.accessKey(of: "alice")
     }
 
+    /// `ExecReload=` does not see the credentials of a unit with a mount namespace.
+    @Test
+    func reloadWithACredential() throws {
+      try configure()
+      try machine.sh("install -m 600 /dev/stdin /root/token", input: "of-this-host\n")
+      try machine.dropIn(
+        "credd.service", "[Service]\nLoadCredential=corp-token:/root/token\n")
+      let key = try machine.accessKey(of: "alice")
+      let more = "/etc/credd/credd.conf.d/more.conf"
+      try machine.sh("mkdir -p /etc/credd/credd.conf.d")
+      defer { _ = try? machine.run("rm -r /etc/credd/credd.conf.d") }
+      try machine.write(more, Machine.profile("more"))
+      try machine.sh("systemctl reload credd.service && credctl identity --profile more")
+      expect(try machine.accessKey(of: "alice"), equals: key)
+      // The daemon finds one that the unit does not load, and changes nothing.
+      let other = """
+        [backend other]
+        type = http
+        url = http://127.0.0.1:4602/token
+        bearer_token_file = ${CREDENTIALS_DIRECTORY}/none
+
+        """
+      try machine.write(more, other + Machine.profile("third", backend: "other"))
+      _ = try machine.attempt("systemctl reload credd.service")
+      expect(try machine.attempt("credctl identity --profile third").status != 0)
+      expect(
+        try machine.journalText().contains("cannot open '/run/credentials/credd.service/none'"))
+      expect(try machine.property("StatusText").contains("configuration not reloaded"))
+      expect(try machine.accessKey(of: "alice"), equals: key)
+    }
+
     @Test
     func encryptedToken() throws {
       try configure()

@@ -72,7 +72,7 @@ extension HTTPBackend {
   public func token(
     from reply: HTTPReply, to query: TokenQuery
   ) throws(UpstreamFailure) -> TokenReply {
-    guard reply.isSuccess, !reply.looksLikeHTML else {
+    guard reply.isSuccess, !reply.isWebPage else {
       let sent = query.logins.logins.map(\.token) + tokens
       // Nobody could do what the usual meaning asks for: the operator has to act.
       let row =
@@ -106,7 +106,7 @@ extension HTTPBackend {
 
   /// Reads `{"SessionToken","DeveloperUserIdentifier"?}`, each also with a lower-case first letter.
   public func session(from reply: HTTPReply) throws(UpstreamFailure) -> BackendSession {
-    guard reply.isSuccess, !reply.looksLikeHTML else { throw .signIn(reply, from: upstream) }
+    guard reply.isSuccess, !reply.isWebPage else { throw .signIn(reply, from: upstream) }
     let object = try JSONReply.object(
       reply.body, limit: Limits.Upstream.backendReplyBytes, from: upstream)
     return try checked(upstream) { () throws(InvalidInput) in
@@ -156,7 +156,7 @@ extension HTTPBackend {
   public func signUpResult(
     from reply: HTTPReply, to signUp: SignUp
   ) throws(UpstreamFailure) -> SignUpResult {
-    guard reply.isSuccess, !reply.looksLikeHTML else {
+    guard reply.isSuccess, !reply.isWebPage else {
       let sent = signUp.secrets + tokens
       throw .signUp(reply, from: upstream, said: reply.explanation(hiding: sent))
     }
@@ -191,14 +191,11 @@ extension HTTPBackend {
     return try request(url, json: named.json)
   }
 
-  /// Accepts any success, and the statuses of a session that the backend does not know.
+  /// Accepts any success, and the statuses of a session that the backend does not know. A web page
+  /// says neither.
   public func checkSignOut(_ reply: HTTPReply) throws(UpstreamFailure) {
-    switch reply.status {
-    case 401, 404, 410:
-      guard reply.refusesHost else { return }
-      fallthrough
-    default:
-      if reply.isSuccess && !reply.looksLikeHTML { return }
+    let isUnknown = [401, 404, 410].contains(reply.status) && !reply.refusesHost
+    guard reply.isSuccess || isUnknown, !reply.isWebPage else {
       throw .backend(reply, from: upstream, said: reply.explanation(hiding: tokens))
     }
   }
@@ -228,7 +225,7 @@ extension HTTPRequest {
 extension HTTPReply {
   /// Whether a 401 or 403 is about this host and not about the user.
   var refusesHost: Bool {
-    (status == 401 || status == 403) && !looksLikeHTML && errorCode == "HostNotAuthorized"
+    (status == 401 || status == 403) && !isWebPage && errorCode == "HostNotAuthorized"
   }
 
   /// The backend's own name of an error: the `Code` of a JSON body.
@@ -241,7 +238,7 @@ extension HTTPReply {
   /// The backend's own explanation of an error: the `message` of a JSON body, or the first line of
   /// a plain one. Nil for a web page, and where the text repeats a secret that was sent.
   func explanation(hiding secrets: [Secret]) -> String? {
-    guard !looksLikeHTML, body.count <= Limits.Upstream.backendReplyBytes else { return nil }
+    guard !isWebPage, body.count <= Limits.Upstream.backendReplyBytes else { return nil }
     let object = try? JSONValue.parse(body.bytes)
     let fields = ["message", "Message", "error_description", "error", "Error"]
     let said = fields.lazy.compactMap { object?[$0]?.secret }.first

@@ -105,7 +105,7 @@ extension SampleServer {
     from reply: HTTPReply, of signIn: SignIn, cipher: some BlockCipher
   ) throws(UpstreamFailure) -> SampleSession {
     let upstream = Upstream.backend(backend)
-    guard reply.isSuccess, !reply.looksLikeHTML else { throw .signIn(reply, from: upstream) }
+    guard reply.isSuccess, !reply.isWebPage else { throw .signIn(reply, from: upstream) }
     let key = Secret(Array(signIn.salted.bytes.prefix(32)))
     let plain = try open(reply, key: key, cipher: cipher)
     let object = try JSONReply.object(
@@ -139,7 +139,7 @@ extension SampleServer {
   public func signUpResult(
     from reply: HTTPReply, to signUp: SignUp
   ) throws(UpstreamFailure) -> SignUpResult {
-    guard reply.isSuccess, !reply.looksLikeHTML else {
+    guard reply.isSuccess, !reply.isWebPage else {
       throw .signUp(
         reply, from: .backend(backend), said: reply.explanation(hiding: [signUp.password]))
     }
@@ -179,7 +179,7 @@ extension SampleServer {
     _ reply: HTTPReply, to query: TokenQuery, session: SampleSession, cipher: some BlockCipher
   ) throws(UpstreamFailure) -> TokenReply {
     let upstream = Upstream.backend(backend)
-    guard reply.isSuccess, !reply.looksLikeHTML else {
+    guard reply.isSuccess, !reply.isWebPage else {
       let sent = query.logins.logins.map(\.token) + [session.key]
       throw .backend(reply, from: upstream, said: reply.explanation(hiding: sent))
     }

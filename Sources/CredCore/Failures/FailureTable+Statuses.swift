@@ -87,6 +87,22 @@ extension FailureTable {
 
   // MARK: A backend's statuses
 
+  /// What a web page means from a backend, which speaks JSON; nil for another reply, and for a status
+  /// that speaks of the way itself. Its status is that of a gateway, a proxy or a captive portal.
+  static func webPage(_ reply: HTTPReply) -> Row? {
+    guard reply.isWebPage else { return nil }
+    switch reply.status {
+    case 300..<400, 407, 429, 500...: return nil
+    case 401: return unauthorizedPage
+    default: return html
+    }
+  }
+
+  /// Plain frameworks send it for a session that has ended, and gateways for anything: a later try
+  /// decides.
+  private static let unauthorizedPage = unavailable(
+    " answered with a web page, which a gateway may have sent in its place; it is tried again")
+
   /// The meaning of a token callback's status (contract, "Token callback").
   static func backend(status: Int) -> Row {
     switch status {

@@ -47,6 +47,8 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   public internal(set) var remedy: PoolRemedy?
   /// Whether a secret that a user gave was wrong.
   public internal(set) var judgesSecret = false
+  /// What a 401 in a web page means if a later try gets it too; nil for other failures.
+  @Boxed public internal(set) var ifRepeated: UpstreamFailure? = nil
   /// The upstream's own name of the error, `[A-Za-z]{1,64}`.
   public internal(set) var reason: String?
   /// What was asked of whom, what came back and how long it took, for operators: without a query,
@@ -265,32 +267,37 @@ extension UpstreamFailure {
   static func backend(
     _ reply: HTTPReply, from upstream: Upstream, _ row: FailureTable.Row? = nil, said: String?
   ) -> Self {
-    let row =
-      reply.refusesHost
-      ? FailureTable.hostNotAuthorized
-      : reply.looksLikeHTML && reply.isSuccess
-        ? FailureTable.html : row ?? FailureTable.backend(status: reply.status)
-    var failure = Self(
-      upstream, row, retryAfter: reply.retryAfter, fact: "status \(reply.status)", said: said)
-    failure.refusesHost = reply.refusesHost || row.message == FailureTable.hostRefused.message
+    let meaning = row ?? FailureTable.backend(status: reply.status)
+    var failure = backend(reply, meaning, from: upstream, said: said)
     // 401 is about the host's or the user's authentication.
     failure.findsRequestWrong =
-      row.failureClass == .permanentConfiguration && reply.status != 401 && !failure.refusesHost
+      failure.failureClass == .permanentConfiguration && reply.status != 401
+      && !failure.refusesHost
     failure.reason = reason(of: reply)
     return failure
   }
 
   /// An unsuccessful reply to a sign-in. Its text is left out, because it may repeat the password.
   static func signIn(_ reply: HTTPReply, from upstream: Upstream) -> Self {
-    let row =
-      reply.refusesHost
-      ? FailureTable.hostNotAuthorized
-      : reply.looksLikeHTML && reply.isSuccess
-        ? FailureTable.html : FailureTable.signIn(status: reply.status)
-    var failure = Self(
-      upstream, row, retryAfter: reply.retryAfter, fact: "status \(reply.status)")
-    failure.refusesHost = reply.refusesHost
-    return failure
+    backend(reply, FailureTable.signIn(status: reply.status), from: upstream, said: nil)
+  }
+
+  /// - Parameter meaning: what the reply's status means if it is the backend's own.
+  private static func backend(
+    _ reply: HTTPReply, _ meaning: FailureTable.Row, from upstream: Upstream, said: String?
+  ) -> Self {
+    func failure(_ row: FailureTable.Row) -> Self {
+      var failure = Self(
+        upstream, row, retryAfter: reply.retryAfter, fact: "status \(reply.status)", said: said)
+      failure.refusesHost =
+        reply.refusesHost || row.message == FailureTable.hostRefused.message
+      return failure
+    }
+    guard !reply.refusesHost else { return failure(FailureTable.hostNotAuthorized) }
+    guard let page = FailureTable.webPage(reply) else { return failure(meaning) }
+    var unsure = failure(page)
+    if reply.status == 401 { unsure.ifRepeated = failure(meaning) }
+    return unsure
   }
 
   private static func reason(of reply: HTTPReply) -> String? {
@@ -306,14 +313,8 @@ extension UpstreamFailure {
 
   /// An unsuccessful reply to a sign-up.
   static func signUp(_ reply: HTTPReply, from upstream: Upstream, said: String?) -> Self {
-    let row =
-      reply.refusesHost
-      ? FailureTable.hostNotAuthorized
-      : reply.looksLikeHTML && reply.isSuccess
-        ? FailureTable.html : FailureTable.signUp(status: reply.status)
-    var failure = Self(
-      upstream, row, retryAfter: reply.retryAfter, fact: "status \(reply.status)", said: said)
-    failure.refusesHost = reply.refusesHost
+    let row = FailureTable.signUp(status: reply.status)
+    var failure = backend(reply, row, from: upstream, said: said)
     failure.reason = reason(of: reply)
     return failure
   }

@@ -98,6 +98,14 @@ public struct HTTPReply: Sendable, Equatable {
     let text = String(decoding: start, as: UTF8.self).lowercased()
     return text.hasPrefix("<!doctype html") || text.hasPrefix("<html") || text.hasPrefix("<head")
   }
+
+  /// The same where no reply is XML: then markup that calls itself HTML is a web page, too.
+  var isWebPage: Bool {
+    if looksLikeHTML { return true }
+    let type = header("Content-Type")?.lowercased() ?? ""
+    guard type.hasPrefix("text/html") || type.hasPrefix("application/xhtml") else { return false }
+    return body.bytes.first { !$0.isWhiteSpace } == UInt8(ascii: "<")
+  }
 }
 
 extension HTTPReply {

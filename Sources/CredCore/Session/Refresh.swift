@@ -33,6 +33,8 @@ struct Refresh: Sendable, Equatable {
   var hasTriedLink = false
   /// The call brings the backend the linked sign-in.
   var bringsLink = false
+  /// The call brings the backend logins of a client, to be linked.
+  var bringsLogins = false
 
   /// A backend that keeps its tokens must not give the refused one again.
   var wasTokenRefused: Bool {

@@ -206,10 +206,10 @@ extension ProtocolError {
 }
 
 extension UpstreamFailure {
-  /// Whether a backend has refused a request for what it brings. Other failures are about the user,
-  /// this host or the way, or about what the backend gave.
-  fileprivate var mayRefuseLogins: Bool {
+  /// Whether a backend, or Cognito in its place, has refused a request for what it brings. Other failures
+  /// are about the user, this host or the way, or about what the backend gave.
+  var mayRefuseLogins: Bool {
     guard !refusesHost, failureClass != .unknownUser else { return false }
-    return code == .backendRejected || code == .identityConflict
+    return [.backendRejected, .identityConflict, .tokenRejected].contains(code)
   }
 }

@@ -16,6 +16,8 @@ extension SessionMachine {
     if refresh.renewsLink || refresh.isForLink {
       return linkRenewalEnded(outcome, refresh, &context)
     }
+    let outcome = judged(outcome, context.now)
+    if case .token = outcome, isBackendAsked { loginsTaken(&refresh) }
     switch outcome {
     case .credentials(_, _, let lifetime) where lifetime <= .zero:
       outcomeReceived(call, .failed(.credentialsExpired), &context)
@@ -96,7 +98,7 @@ extension SessionMachine {
   // MARK: Remedies
 
   /// Whether the refresh asks a backend for its token. Without one, a token is GetOpenIdToken's.
-  private var isBackendAsked: Bool {
+  var isBackendAsked: Bool {
     if case .backend = tokenSource { true } else { false }
   }
 
@@ -110,6 +112,7 @@ extension SessionMachine {
     if isPoolAsked { return remedyOfPool(refresh, failure, &context) }
     // Only a backend can give another token.
     guard isBackendAsked else { return remedyWithoutBackend(refresh, failure, &context) }
+    if let withoutLogins = remedyOfLogins(refresh, failure) { return withoutLogins }
     if let withoutLink = remedyOfLink(refresh, failure) { return withoutLink }
     var refresh = refresh
     switch failure.failureClass {

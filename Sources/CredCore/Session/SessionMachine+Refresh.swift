@@ -158,6 +158,7 @@ extension SessionMachine {
     refresh.call = id
     refresh.renewsLink = false
     refresh.bringsLink = bringsLink(call)
+    refresh.bringsLogins = bringsLogins(call)
     if case .renewPoolTokens(let session, _) = call {
       refresh.renewsLink = session.issuer == plan.link
       renewal = PoolRenewal(call: id, token: session.refreshToken, started: context.now)

@@ -246,9 +246,7 @@ extension SessionMachine {
     // An unavailable upstream did not refuse the user's own tokens: they are tried again. What a
     // client brought is not accepted on trust, nor is a link that the backend has not seen.
     if failure.failureClass.isTransient, case .signedIn = held.state,
-      ended.isAccepted
-        || !(awaitsPassword || ended.kind == .userPool
-          || refresh.method.map(isProvenByCognito) ?? false)
+      ended.isAccepted || !isUndecided(refresh)
     {
       signInSucceeded(&context)
       return false
@@ -259,6 +257,12 @@ extension SessionMachine {
     rollBack(ended, &context)
     // The session's own next refresh would try the same: the failure counts for it.
     return ended.kind != .host || tokenSource?.method != refresh.method
+  }
+
+  /// Whether the call that has failed is the one that decides the sign-in.
+  private func isUndecided(_ refresh: Refresh) -> Bool {
+    awaitsPassword || signIn?.kind == .userPool || isLinkingLogins && refresh.bringsLogins
+      || refresh.method.map(isProvenByCognito) ?? false
   }
 
   /// Whether only Cognito can say that a sign-in is good: the client brought its tokens.

@@ -16,6 +16,7 @@ extension SessionMachine {
     held.customRoleARN = nil
     // Its message may be about this user.
     lastFailure = nil
+    unauthorizedPages = nil
     forgetIdentity(&context)
     setState(.signedOut(byUser: true), &context)
   }
@@ -199,6 +200,7 @@ extension SessionMachine {
     case nil, .host, .tokens: break
     }
     if case .refreshing = work { stopRefresh() }
+    unauthorizedPages = nil
     let tokens = poolSessions
     signIn?.before.leaveBackend()
     held.leaveBackend()

@@ -33,6 +33,8 @@ public struct SessionMachine: Sendable {
   @Boxed var renewal: PoolRenewal? = nil
   /// Nil unless the last renewal of the linked sign-in failed.
   @Boxed var linkTrouble: LinkTrouble? = nil
+  /// Nil unless a backend answers with 401 in a web page.
+  @Boxed var unauthorizedPages: UnauthorizedPages? = nil
   var waiters: [Waiter] = []
 
   /// - Parameter identityID: known from an earlier session.

@@ -3,14 +3,16 @@ public import CredCore
 internal import Glibc
 
 /// Opens what a configuration names, for `--check-config`: as the user that the daemon runs as, where
-/// this process may become that user.
+/// this process may become that user. At a reload the daemon itself opens what no other process sees.
 public struct ConfigurationInspection {
   /// The user of credd.service.
   private static let serviceUser = "credd"
 
   private let reading: ConfigurationReading
-  /// Credentials of the service that systemd has not made now; nil within the service.
+  /// The service's credentials, where this process does not see them; nil where it does.
   private let credentials: String?
+  /// The folder whose files alone are opened; nil where all are.
+  private let scope: String?
   private let startedAsRoot = geteuid() == 0
   /// Whether files are opened as the daemon opens them.
   private var isDaemonsUser = true
@@ -25,12 +27,31 @@ public struct ConfigurationInspection {
   public init(_ reading: ConfigurationReading, credentials: String?) {
     self.reading = reading
     self.credentials = credentials
+    scope = nil
+  }
+
+  private init(_ reading: ConfigurationReading, within folder: String) {
+    self.reading = reading
+    credentials = nil
+    scope = folder
+  }
+
+  /// What is wrong with the files that systemd gave to the service, for the daemon's own reload.
+  static func ofCredentials(_ reading: ConfigurationReading) -> [Diagnostic] {
+    guard let folder = ServiceDirectory.credentials else { return [] }
+    var inspection = ConfigurationInspection(reading, within: folder)
+    inspection.checkSections(reading.understood)
+    return inspection.diagnostics
   }
 
   public mutating func run() {
     let configuration = reading.understood
     becomeServiceUser()
     checkNames(configuration)
+    checkSections(configuration)
+  }
+
+  private mutating func checkSections(_ configuration: Configuration) {
     for (_, backend) in configuration.backends.sorted(by: { $0.key < $1.key }) { check(backend) }
     for (_, profile) in configuration.profiles.sorted(by: { $0.key < $1.key }) { check(profile) }
   }
@@ -89,6 +110,10 @@ public struct ConfigurationInspection {
     check(profile.policyFile, .text, &place, "policy_file")
     check(profile.webIdentityTokenFile, .secret, &place, "web_identity_token_file")
     check(profile.caFile, .pem("CERTIFICATE"), &place, "ca_file")
+    if scope == nil { checkAccess(profile, &place) }
+  }
+
+  private mutating func checkAccess(_ profile: ProfileSettings, _ place: inout Place) {
     place.key = "allow_executables"
     for path in profile.allowExecutables
     where path.hasPrefix("/") && !path.contains(where: "*?[".contains) {
@@ -123,7 +148,7 @@ public struct ConfigurationInspection {
   private mutating func check(
     _ path: String?, _ content: FileContent, _ place: inout Place, _ key: String
   ) {
-    guard let path else { return }
+    guard let path, isWanted(path) else { return }
     place.key = key
     guard let facts = look(at: path, place, { FileFacts(opening: path, content) }) else { return }
     guard facts.failure == 0 else { return unreadable(path, facts.failure, place) }
@@ -146,6 +171,8 @@ public struct ConfigurationInspection {
     }
   }
 
+  private func isWanted(_ path: String) -> Bool { scope.map { path.hasPrefix($0 + "/") } ?? true }
+
   /// What a look at a file found; nil if it hangs, which is said.
   private mutating func look<Value: Sendable>(
     at path: String, _ place: Place, _ body: @escaping @Sendable () -> Value
@@ -162,8 +189,11 @@ public struct ConfigurationInspection {
   private mutating func unreadable(_ path: String, _ number: Int32, _ place: Place) {
     let reason = SystemError("", number: number).reason
     if let credentials, path.hasPrefix(credentials + "/"), number == ENOENT || number == EACCES {
-      let text = "\(place.section): \(place.key): \(path) is there while credd.service runs alone"
-      return unchecked.append(text)
+      let reason =
+        ServiceDirectory.isService
+        ? "systemd shows it to the daemon alone, which opens it at the reload"
+        : "is there while credd.service runs alone"
+      return unchecked.append("\(place.section): \(place.key): \(path) \(reason)")
     }
     if number == EACCES, !isDaemonsUser || isStranger {
       return unchecked.append("\(place.section): \(place.key): \(path): \(reason) for this user")
@@ -172,13 +202,10 @@ public struct ConfigurationInspection {
   }
 
   /// Whether this is a person's own process: what it may not open, the daemon may.
-  private var isStranger: Bool {
-    let isService = unsafe getenv("SYSTEMD_EXEC_PID").map { unsafe atoi($0) } == getpid()
-    return !isService && !startedAsRoot
-  }
+  private var isStranger: Bool { !ServiceDirectory.isService && !startedAsRoot }
 
   private mutating func checkCommand(_ command: [String]?, _ place: inout Place, _ key: String) {
-    guard let path = command?.first else { return }
+    guard let path = command?.first, isWanted(path) else { return }
     place.key = key
     guard let facts = look(at: path, place, { FileFacts(running: path) }) else { return }
     if facts.failure != 0 { return unreadable(path, facts.failure, place) }
@@ -190,7 +217,7 @@ public struct ConfigurationInspection {
   }
 
   private mutating func checkSocket(_ path: String?, _ place: inout Place) {
-    guard let path else { return }
+    guard let path, isWanted(path) else { return }
     place.key = "unix_socket"
     guard let facts = look(at: path, place, { FileFacts(path) }) else { return }
     guard facts.failure == 0 else {

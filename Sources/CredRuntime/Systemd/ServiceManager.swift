@@ -42,13 +42,21 @@ public enum ServiceDirectory {
       .flatMap { $0.hasPrefix("/") ? $0 : nil }
   }
 
+  /// Whether systemd started this process for a unit, by `ExecStart=` or by `ExecReload=`.
+  static var isService: Bool {
+    unsafe getenv("SYSTEMD_EXEC_PID").map { unsafe atoi($0) } == getpid()
+  }
+
   /// Sets `${CREDENTIALS_DIRECTORY}` to the service's directory, for --check-config outside the
   /// service. Within a service a missing `LoadCredential=` stays an error.
   ///
-  /// - Returns: the directory; nil within the service.
+  /// - Returns: the directory, unless this process sees what is in it. systemd shows it to
+  ///   `ExecStart=` alone where the unit has a mount namespace (systemd issue 35227).
   public static func assumeCredentials() -> String? {
-    let isService = unsafe getenv("SYSTEMD_EXEC_PID").map { unsafe atoi($0) } == getpid()
-    guard !isService else { return nil }
+    if isService {
+      guard let folder = credentials, unsafe access(folder, X_OK) != 0 else { return nil }
+      return folder
+    }
     unsafe setenv("CREDENTIALS_DIRECTORY", "/run/credentials/credd.service", 0)
     return unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
   }

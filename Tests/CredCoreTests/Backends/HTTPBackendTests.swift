@@ -227,6 +227,61 @@ struct TokenCallbackTests {
     expect(failure?.failureClass, equals: .transient(retryAfter: nil))
   }
 
+  /// A gateway's status is not the backend's.
+  @Test(arguments: [200, 400, 403, 404, 405, 408, 409, 410, 418, 422])
+  func aWebPageIsTheWays(_ status: Int) {
+    let markup = "<h1>Blocked</h1>"
+    for reply in [
+      Samples.reply(status, "<!DOCTYPE html>" + markup),
+      Samples.reply(status, markup, ["content-type": "text/html; charset=utf-8"]),
+    ] {
+      let found = failure(reply)
+      expect(found?.failureClass, equals: .transient(retryAfter: nil))
+      expect(found?.code, equals: .backendUnavailable)
+      expect(found?.findsRequestWrong, equals: false)
+      expect(found?.ifRepeated == nil)
+      expect(found?.message.contains("web page") == true)
+      expect(found?.message.hasSuffix("(status \(status))") == true)
+    }
+  }
+
+  /// These statuses say themselves what is wrong on the way.
+  @Test func aWebPageLeavesTheStatusesOfTheWay() {
+    for (status, words) in [
+      (302, "redirect"), (407, "proxy wants"), (429, "too often"), (500, "has a fault"),
+      (503, "not available"), (511, "web page"),
+    ] {
+      let found = failure(Samples.reply(status, "<html>"))
+      expect(found?.failureClass.isTransient == true)
+      expect(found?.message.contains(words) == true, "\(status)")
+    }
+  }
+
+  /// Frameworks name their own texts HTML, and emulators JSON.
+  @Test func whatIsOnlyCalledHTMLIsTheBackendsWord() {
+    for body in [#"{"message":"blocked"}"#, "blocked", ""] {
+      let found = failure(Samples.reply(403, body, ["Content-Type": "text/html"]))
+      expect(found?.code, equals: .backendRejected)
+    }
+  }
+
+  @Test func anUnauthorizedPageMeansWhatItSaysIfItIsRepeated() throws {
+    let query = try Samples.query
+    let page = Samples.reply(401, "<html>Sign in")
+    let users = failure(page)
+    expect(users?.failureClass, equals: .transient(retryAfter: nil))
+    expect(users?.code, equals: .backendUnavailable)
+    expect(users?.ifRepeated?.failureClass, equals: .signInRequired)
+    let http = HTTPBackend(name: "corp", hostToken: Secret("t"), takesSignIns: false)
+    let hosts = CredCoreTests.failure { () throws(UpstreamFailure) in
+      _ = try http.token(from: page, to: query)
+    }
+    expect(hosts?.code, equals: .backendUnavailable)
+    expect(hosts?.refusesHost, equals: false)
+    expect(hosts?.ifRepeated?.code, equals: .backendRejected)
+    expect(hosts?.ifRepeated?.refusesHost, equals: true)
+  }
+
   @Test func neverRepeatsTheBearerToken() {
     let backend = HTTPBackend(name: "corp", hostToken: Secret("short-one"))
     let failure = CredCoreTests.failure { () throws(UpstreamFailure) in
@@ -302,6 +357,16 @@ struct PasswordSignInTests {
     expect(failure?.failureClass, equals: failureClass)
     expect(failure?.code, equals: code)
     expect(failure?.message.contains("hunter2") == false)
+  }
+
+  @Test(arguments: [400, 401, 403, 404, 422])
+  func aWebPageIsNoWrongPassword(_ status: Int) {
+    let failure = failure { () throws(UpstreamFailure) in
+      _ = try backend.session(from: Samples.reply(status, "<html>Blocked"))
+    }
+    expect(failure?.failureClass, equals: .transient(retryAfter: nil))
+    expect(failure?.code, equals: .backendUnavailable)
+    expect(failure?.ifRepeated?.code, equals: status == 401 ? .signInFailed : nil)
   }
 
   @Test func neverTrapsOnMutations() {

@@ -119,6 +119,28 @@ struct SampleServerTests {
     expect(failure?.message.hasSuffix("(status \(status): Error matching signature)") == true)
   }
 
+  @Test(arguments: [400, 401, 403, 406])
+  func aWebPageIsTheWays(status: Int) throws {
+    let (server, query, session) = (try server(), try Samples.query, try session())
+    let (signIn, page) = (try signIn(), Samples.reply(status, "<html>Blocked"))
+    let signUp = SignUp(username: "bob", password: Secret("secret123"))
+    let failures = [
+      failure { () throws(UpstreamFailure) in
+        _ = try server.reply(page, to: query, session: session, cipher: crypto)
+      },
+      failure { () throws(UpstreamFailure) in
+        _ = try server.session(from: page, of: signIn, cipher: crypto)
+      },
+      failure { () throws(UpstreamFailure) in
+        _ = try server.signUpResult(from: page, to: signUp)
+      },
+    ]
+    for failure in failures {
+      expect(failure?.code, equals: .backendUnavailable)
+      expect(failure?.failureClass.isTransient == true)
+    }
+  }
+
   @Test func aRefusedLoginIsAFailedSignIn() throws {
     let (server, signIn) = (try server(), try signIn())
     let failure = failure { () throws(UpstreamFailure) in

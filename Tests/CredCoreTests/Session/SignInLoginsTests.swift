@@ -1,6 +1,7 @@
-import CredCore
 import TestSupport
 import Testing
+
+@testable import CredCore
 
 /// Logins of social, OIDC and SAML providers that speak for themselves.
 struct SignInLoginsTests {
@@ -201,11 +202,92 @@ struct LinkedLoginsTests {
     let before = session.ask()
     expect(session.answer(to: before), equals: .credentials)
     session.finish(fixtures.unavailable)
-    // The user is signed in as before; the link is tried again.
-    expect(session.answer(to: login), equals: .state)
+    // The user is signed in as before, and nobody has said that the login is linked.
+    expect(session.answer(to: login), equals: .refused(.backendUnavailable))
     let after = session.ask()
     expect(session.answer(to: after), equals: .credentials)
+    expect(session.machine.logins.isEmpty)
+  }
+
+  @Test func aLinkThatIsRefusedAfterAnOutageEndsNoCredentials() {
+    var session = SessionDriver()
+    session.signIn()
+    session.login(fixtures.logins(Fixtures.facebook))
+    session.finish(fixtures.unavailable)
+    session.advance(by: 60)
+    let again = session.login(fixtures.logins(Fixtures.facebook))
+    session.finish(fixtures.failed(.retryWithoutIdentity, .identityConflict))
+    session.finish(fixtures.failed(.retryWithoutIdentity, .identityConflict))
+    expect(session.answer(to: again), equals: .refused(.identityConflict))
+    session.advance(by: 60)
+    session.ask(refresh: true)
+    expect(session.calls.last, equals: fixtures.callback(fixtures.identity, forced: true))
+  }
+
+  @Test func aLinkIsMadeOnce() {
+    var session = SessionDriver()
+    session.signIn()
+    session.login(fixtures.logins(Fixtures.facebook), loginsExpire: [Fixtures.facebook: 600])
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials(7200))
+    expect(session.machine.logins.isEmpty)
+    session.advance(by: 400)
+    session.ask(refresh: true)
+    expect(session.calls.last, equals: fixtures.callback(fixtures.identity, forced: true))
+    // Nobody has to renew what was passed on.
+    expect(
+      session.announcements.contains { if case .expiring = $0 { true } else { false } } == false)
+  }
+
+  /// The second callback of a `login` replaces the first one's token. The link is made.
+  @Test func aTokenThatCognitoRefusesIsReplacedWithoutTheLogins() {
+    var session = SessionDriver()
+    let login = session.login(fixtures.logins(Fixtures.facebook))
+    session.finish(fixtures.token())
+    session.finish(fixtures.refusedToken)
+    expect(session.calls.last, equals: fixtures.callback(fixtures.identity, forced: true))
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    expect(session.answer(to: login), equals: .state)
+  }
+
+  /// Earlier versions sent them for ever, and may have stored them.
+  @Test(
+    arguments: [
+      (.permanentConfiguration, .backendRejected), (.retryWithoutIdentity, .identityConflict),
+      (.newTokenOnce, .tokenRejected),
+    ] as [(FailureClass, ProtocolErrorCode)])
+  func aStoredLoginThatIsRefusedIsDropped(_ refusal: FailureClass, _ code: ProtocolErrorCode) {
+    var session = withStoredLogin()
+    let get = session.ask()
+    let stored = fixtures.callback(fixtures.identity, logins: facebook, session: nil)
+    expect(session.calls, equals: [stored])
+    session.finish(fixtures.failed(refusal, code))
+    expect(session.calls.last, equals: fixtures.callback(fixtures.identity))
+    session.finish(fixtures.token())
+    session.finish(fixtures.credentials())
+    expect(session.answer(to: get), equals: .credentials)
+    expect(session.machine.logins.isEmpty)
+  }
+
+  @Test func aStoredLoginStaysDuringAnOutage() {
+    var session = withStoredLogin()
+    session.ask()
+    session.finish(fixtures.unavailable)
     expect(session.machine.logins, equals: facebook)
+    expect(session.machine.state, equals: .signedIn(.host))
+  }
+
+  private func withStoredLogin() -> SessionDriver {
+    var held = Held()
+    held.state = .signedIn(.host)
+    held.identityID = fixtures.identity
+    held.logins = facebook
+    let driver = SessionDriver()
+    let snapshot = SessionSnapshot(held: held, lastAsked: driver.now)
+    return SessionDriver(
+      machine: SessionMachine(
+        plan: driver.machine.plan, snapshot: snapshot, now: driver.now, jitter: 0))
   }
 
   @Test func aRefusedLinkChangesNothing() {
@@ -221,18 +303,6 @@ struct LinkedLoginsTests {
     expect(session.machine.failures, equals: 0)
     let get = session.ask()
     expect(session.answer(to: get), equals: .credentials)
-  }
-
-  @Test func anExpiredLinkedLoginIsNotSent() {
-    var session = SessionDriver()
-    session.signIn(lifetime: 7200)
-    session.login(
-      fixtures.logins(Fixtures.facebook), loginsExpire: [Fixtures.facebook: 600])
-    session.finish(fixtures.token())
-    session.finish(fixtures.credentials(7200))
-    session.advance(by: 1000)
-    session.ask(refresh: true)
-    expect(session.calls.last, equals: fixtures.callback(fixtures.identity, forced: true))
   }
 
   @Test func withoutAPasswordLoginsSignInByThemselves() {

@@ -41,13 +41,28 @@ struct ReleasedFormatTests {
   /// What the file holds, in its order, with the user names.
   private static func stored() throws -> [(user: String?, snapshot: SessionSnapshot)] {
     var stored: [(user: String?, snapshot: SessionSnapshot)] = SnapshotStory.allCases.map {
-      ($0.rawValue, $0.session.machine.snapshot)
+      ($0.rawValue, released($0))
     }
     stored += states.map { ("standing", SessionSnapshot(held: $0, lastAsked: .seconds(77))) }
     stored += failures().map { ("failure", $0) }
     stored.append((nil, try full()))
     stored.append(("sparse", sparse()))
     return stored
+  }
+
+  /// The first release kept the logins that a backend had linked.
+  private static func released(_ story: SnapshotStory) -> SessionSnapshot {
+    var snapshot = story.session.machine.snapshot
+    guard story == .byHost, let received = snapshot.held.credentials?.received else {
+      return snapshot
+    }
+    snapshot.held.logins = Fixtures().map([Fixtures.facebook])
+    // It is told of the login's end 0.2 s before.
+    let end = received + .milliseconds(4_999_800)
+    snapshot.held.loginExpirations = LoginExpirations([
+      Fixtures.facebook: .init(time: end, isAnnounced: false)
+    ])
+    return snapshot
   }
 
   @Test func everySessionIsReadAsItWas() throws {

@@ -175,9 +175,16 @@ struct UserLimitTests {
 
   @Test(.disabled(if: TestRounds.isShort, "left out by CREDD_TEST_ROUNDS=short"))
   func `logins of one user's sessions are bounded together`() throws {
-    // Without a backend that sees them, sessions keep what they were sent.
-    let profiles = (0..<10).map { Configured.profile("p\($0)") }.joined()
-    let fixture = try ServiceFixture(Configured.http() + profiles)
+    // Without a backend they are the sign-in, and sessions keep what they were sent.
+    let profiles = (0..<10).map {
+      """
+      [profile p\($0)]
+      identity_pool_id = \(FakeUpstreams.pool)
+      cognito_endpoint = http://127.0.0.1:4599
+
+      """
+    }
+    let fixture = try ServiceFixture(profiles.joined())
     let token = String(repeating: "x", count: 50_000)
     let logins = (0..<10).map { #""login\#($0).example":"\#(token)""# }.joined(separator: ",")
     var refused: Reply?
