@@ -4,21 +4,34 @@ import Logging
 import TestSupport
 
 @testable import CredRuntime
+@testable import CredService
 
 /// An HTTP client on a loop.
 final class ClientFixture: Sendable {
   let thread: LoopThread
   private let client: OnLoop<HTTPClient>
 
-  init(connections: Int = 10) throws {
+  /// What the client has of its host.
+  typealias Parts = (clock: any Clock, background: any Background)
+
+  /// - Parameter change: puts something else in place of a part.
+  init(
+    connections: Int = 10,
+    _ change: @escaping @Sendable (EventLoop, Parts) -> Parts = { $1 }
+  ) throws {
     thread = try LoopThread()
     client = try thread.run { loop in
       let log = Logger(label: "test")
+      let parts = change(
+        loop,
+        (
+          try SystemClock(loop: loop, log: log),
+          try ThreadBackground(loop: loop, log: Heard().logger)
+        ))
       return OnLoop(
         value: HTTPClient(
-          loop: loop, clock: try SystemClock(loop: loop, log: log),
-          background: try ThreadBackground(loop: loop, log: Heard().logger),
-          connections: connections, log: log))
+          loop: loop, clock: parts.clock, background: parts.background, connections: connections,
+          log: log))
     }
   }
 
