@@ -21,6 +21,11 @@ internal import Glibc
   /// Transfers under way, by their easy handle.
   private var transfers: [UnsafeMutableRawPointer: HTTPTransfer] = unsafe [:]
   private var tick: ConnectTick?
+  /// Called after transfers have ended.
+  var transfersEnded: (() -> Void)?
+
+  /// Transfers under way, those that queue for a connection included.
+  var transferCount: Int { unsafe transfers.count + failed.count }
 
   /// - Parameter connections: how many may be open at once; further requests queue.
   init(loop: EventLoop, clock: any Clock, connections: Int) throws(SystemError) {
@@ -36,6 +41,7 @@ internal import Glibc
       let due = failed
       failed = []
       for report in due { report() }
+      transfersEnded?()
     }
     tick = ConnectTick(clock) { [unowned self] in actOnAll() }
     setCallbacks()
@@ -164,6 +170,7 @@ internal import Glibc
     unsafe credd_curl_multi_remove(multi, handle)
     let report = transfer.finish(result)
     unsafe credd_curl_easy_end(handle)
+    transfersEnded?()
     // Last: the completion may begin another transfer.
     report()
   }

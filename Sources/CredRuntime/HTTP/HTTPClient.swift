@@ -11,8 +11,12 @@ final class HTTPClient: HTTPSending {
   private let clock: any Clock
   private let log: Logger
   private let library: Library
+  private var files: TLSFiles?
   private var connections: Int
   private var multi: CurlMulti?
+  /// With transfers that began before ``renewConnections()``. No other request uses their connections.
+  private var retired: [CurlMulti] = []
+  private var sweep: (any Timer)?
 
   /// - Parameter connections: how many may be open at once; further requests queue.
   init(
@@ -23,19 +27,49 @@ final class HTTPClient: HTTPSending {
     self.log = log
     self.connections = connections
     library = Library(.curl, clock: clock, background: background, log: log)
+    files = TLSFiles(clock: clock, background: background) { [unowned self] in
+      renewConnections()
+    }
+    sweep = clock.makeTimer { [unowned self] in
+      retired.removeAll { $0.transferCount == 0 }
+    }
   }
 
   /// How many connections may be open at once from now on; further requests queue.
   func limitConnections(to count: Int) {
     connections = count
-    multi?.limitConnections(to: count)
+    shareConnections()
+  }
+
+  /// A new configuration counts: files may have other meanings, and the system's authorities may be
+  /// others.
+  func configurationChanged() {
+    files?.forget()
+    renewConnections()
   }
 
   /// Sends a request and takes the whole reply; always ends within the settings' timeout, which
-  /// begins when libcurl is there.
+  /// begins when libcurl is there and the files that TLS takes have answered.
   func send(
     _ request: HTTPRequest, _ settings: HTTPSettings,
     completion: @escaping (Result<HTTPReply, TransportFailure>) -> Void
+  ) {
+    let paths = settings.tlsFiles
+    guard !paths.isEmpty, let files else { return sendNow(request, settings, completion) }
+    files.look(at: paths[...]) { [unowned self] silent in
+      if let silent {
+        var failure = TransportFailure.fileOverdue
+        // Of the configuration, and so no remote text.
+        failure.reason = "\(silent) does not answer"
+        return completion(.failure(failure))
+      }
+      sendNow(request, settings, completion)
+    }
+  }
+
+  private func sendNow(
+    _ request: HTTPRequest, _ settings: HTTPSettings,
+    _ completion: @escaping (Result<HTTPReply, TransportFailure>) -> Void
   ) {
     if let multi { return multi.send(request, settings, completion) }
     library.load { [unowned self] isLoaded in
@@ -48,9 +82,34 @@ final class HTTPClient: HTTPSending {
     if let multi { return multi }
     do throws(SystemError) {
       multi = try CurlMulti(loop: loop, clock: clock, connections: connections)
+      shareConnections()
     } catch {
       log.error("libcurl cannot be used", metadata: ["reason": "\(error)"])
     }
     return multi
+  }
+
+  // MARK: Connections of the past
+
+  /// Later requests use no authority, TLS session or connection that libcurl knows. Requests under way
+  /// go on.
+  private func renewConnections() {
+    guard let old = multi else { return }
+    multi = nil
+    retired.append(old)
+    old.transfersEnded = { [unowned self] in retiredTransfersEnded() }
+    retiredTransfersEnded()
+  }
+
+  private func retiredTransfersEnded() {
+    shareConnections()
+    // Later: this may be a call from one of them.
+    if retired.contains(where: { $0.transferCount == 0 }) { sweep?.arm(at: clock.now) }
+  }
+
+  /// Requests of the past count too. At least one connection is left for new ones.
+  private func shareConnections() {
+    let taken = retired.reduce(0) { $0 + $1.transferCount }
+    multi?.limitConnections(to: max(connections - taken, 1))
   }
 }

@@ -51,6 +51,10 @@ final class ClientFixture: Sendable {
     }
   }
 
+  func configurationChanged() throws {
+    try thread.run { [client] _ in client.value.configurationChanged() }
+  }
+
   /// Sends a request whose reply nobody waits for.
   func begin(_ request: HTTPRequest, timeout: Duration) throws {
     try thread.run { [client] _ in
@@ -58,9 +62,10 @@ final class ClientFixture: Sendable {
     }
   }
 
-  /// Sends all of them at once.
+  /// Sends all of them at once, and then does something on the loop.
   func sendTogether(
-    _ requests: [(HTTPRequest, timeout: Duration)]
+    _ requests: [(HTTPRequest, timeout: Duration)],
+    _ then: @escaping @Sendable (HTTPClient) -> Void = { _ in }
   ) throws -> [Result<HTTPReply, TransportFailure>] {
     let results: [Int: Result<HTTPReply, TransportFailure>] = try thread.wait {
       [client] _, done in
@@ -71,6 +76,7 @@ final class ClientFixture: Sendable {
           if results.count == requests.count { done(results) }
         }
       }
+      then(client.value)
       return nil
     }
     return requests.indices.compactMap { results[$0] }
