@@ -1,3 +1,7 @@
+// libcurl calls curl_multi_socket_all() deprecated, since it takes long where there are many transfers.
+// Nothing else lets a transfer go on that waits for neither a time nor a socket:
+// credd_curl_multi_act_on_all().
+#define CURL_DISABLE_DEPRECATION
 #include "CCurl.h"
 
 #include "CLoad.h"
@@ -7,7 +11,7 @@
   X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo)                                     \
   X(slist_append) X(slist_free_all)                                                               \
   X(multi_init) X(multi_cleanup) X(multi_setopt) X(multi_add_handle) X(multi_remove_handle)       \
-  X(multi_socket_action) X(multi_info_read)                                                       \
+  X(multi_socket_action) X(multi_socket_all) X(multi_info_read)                                   \
   X(share_init) X(share_setopt) X(share_cleanup)
 
 #define SONAME "libcurl.so.4"
@@ -79,6 +83,14 @@ CURLcode credd_curl_set_narrator(CURL *easy, curl_debug_callback callback, void 
   return result != CURLE_OK ? result : curl.easy_setopt(easy, CURLOPT_VERBOSE, 1L);
 }
 
+CURLcode credd_curl_set_connect_callbacks(CURL *easy, curl_sockopt_callback begins,
+                                          curl_prereq_callback ends, void *context) {
+  CURLcode result = curl.easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, begins);
+  if (result == CURLE_OK) result = curl.easy_setopt(easy, CURLOPT_SOCKOPTDATA, context);
+  if (result == CURLE_OK) result = curl.easy_setopt(easy, CURLOPT_PREREQFUNCTION, ends);
+  return result != CURLE_OK ? result : curl.easy_setopt(easy, CURLOPT_PREREQDATA, context);
+}
+
 int credd_curl_os_error(CURL *easy) {
   long number = 0;
   return curl.easy_getinfo(easy, CURLINFO_OS_ERRNO, &number) == CURLE_OK ? (int)number : 0;
@@ -107,6 +119,11 @@ void credd_curl_multi_remove(CURLM *multi, CURL *easy) { curl.multi_remove_handl
 void credd_curl_multi_act(CURLM *multi, curl_socket_t socket, int action) {
   int running;
   curl.multi_socket_action(multi, socket, action, &running);
+}
+
+void credd_curl_multi_act_on_all(CURLM *multi) {
+  int running;
+  curl.multi_socket_all(multi, &running);
 }
 
 CURLMcode credd_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {

@@ -106,6 +106,13 @@ int credd_file_facts(int descriptor, struct credd_file_facts *facts) {
   return 0;
 }
 
+int credd_file_facts_at(const char *path, struct credd_file_facts *facts) {
+  struct stat status;
+  if (stat(path, &status) < 0) return -errno;
+  read_facts(&status, facts);
+  return 0;
+}
+
 int credd_process_executable(pid_t pid, bool content, char *path, size_t capacity,
                              struct credd_file_facts *facts) {
   char link[64];

@@ -67,6 +67,7 @@ extension Daemon {
     options.logThreshold?.current = Logger.Level(daemon.logLevel)
     server.limits = ServerLimits(daemon)
     http.limitConnections(to: daemon.upstreamConnections)
+    http.configurationChanged()
     upstream.apply(daemon)
     service.apply(configuration)
     limitIdleTime()

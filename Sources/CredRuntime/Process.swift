@@ -3,7 +3,17 @@ internal import Glibc
 
 /// The first steps of a process that holds secrets.
 public enum ProcessHardening {
-  /// Opens missing standard streams, forbids core dumps and tracing, and keeps every page of this
+  /// By which libraries write files: the secrets of TLS (libcurl, GnuTLS, OpenSSL from 3.5), HTTP/3
+  /// (libcurl, OpenSSL), every allocation (OpenSSL), Kerberos (libkrb5, of libcurl).
+  ///
+  /// Those that name code and rules stay, OPENSSL_CONF, OPENSSL_MODULES and OPENSSL_ENGINES: by them an
+  /// administrator sets what a host's TLS may do, and whoever sets a program's environment decides
+  /// what code it runs in any case.
+  private static let writingVariables = [
+    "SSLKEYLOGFILE", "QLOGDIR", "OPENSSL_MALLOC_FD", "KRB5_TRACE",
+  ]
+
+  /// Removes variables by which libraries would write files, opens missing standard streams, forbids core dumps and tracing, and keeps every page of this
   /// process out of swap, including pages of libraries and stacks. Call it before anything is read
   /// that may be secret.
   ///
@@ -12,6 +22,7 @@ public enum ProcessHardening {
   /// - Throws: where the kernel refuses the rest; a program that cannot protect its secrets reads
   ///   none.
   public static func apply() throws(SystemError) -> SystemError? {
+    for name in writingVariables { _ = unsafe unsetenv(name) }
     try SystemError.check(credd_open_standard_streams(), "open /dev/null")
     try SystemError.check(credd_harden(), "forbid core dumps")
     let locked = credd_lock_memory()

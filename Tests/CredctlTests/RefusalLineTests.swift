@@ -186,7 +186,7 @@ struct RefusalLineTests {
   @Test func transport() {
     let failures: [TransportFailure] = [
       .nameResolution, .connect, .tls, .certificate, .timeout, .reset, .tooLarge, .malformed,
-      .noLibrary,
+      .noLibrary, .fileOverdue,
     ]
     let rows =
       failures.map(FailureTable.transport) + [
@@ -205,6 +205,7 @@ struct RefusalLineTests {
         BackendUnavailable 75 backend 'corp' sent more than its limit; the answer was dropped
         BackendUnavailable 75 backend 'corp' did not answer in HTTP; check the URL
         BackendUnavailable 75 backend 'corp' cannot be called: a library cannot be loaded on this host; check credd's journal and the packages of libcurl and OpenSSL
+        BackendUnavailable 75 backend 'corp' was not called, because a file that it needs could not be read in time; it is tried again: check the disk or file server
         BackendUnavailable 75 backend 'corp' answered with a web page; check for a captive portal or a proxy
         BackendUnavailable 75 backend 'corp' wants to redirect, which credd does not follow; check the URL, or for a captive portal
         BackendUnavailable 75 backend 'corp' sent a reply that cannot be used

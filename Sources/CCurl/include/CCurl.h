@@ -28,6 +28,10 @@ CURLcode credd_curl_status(CURL *easy, long *status);
 int credd_curl_peer(CURL *easy, const char **address, long *port);
 // Has libcurl tell what it does, headers and bodies included: the callback must drop these.
 CURLcode credd_curl_set_narrator(CURL *easy, curl_debug_callback callback, void *context);
+// `begins` is called for each socket that is to be connected, `ends` when the connection is there, TLS
+// included, or a kept one is used.
+CURLcode credd_curl_set_connect_callbacks(CURL *easy, curl_sockopt_callback begins,
+                                          curl_prereq_callback ends, void *context);
 // The errno of the last failed connect; 0 if there is none.
 int credd_curl_os_error(CURL *easy);
 // Where libcurl writes what failed: CURL_ERROR_SIZE bytes that outlive the handle.
@@ -41,6 +45,10 @@ void credd_curl_multi_end(CURLM *multi);
 CURLMcode credd_curl_multi_add(CURLM *multi, CURL *easy);
 void credd_curl_multi_remove(CURLM *multi, CURL *easy);
 void credd_curl_multi_act(CURLM *multi, curl_socket_t socket, int action);
+// Lets all transfers go on, whatever they wait for. A transfer that has given up an address opens the
+// next one's socket only when it is called once more, and asks for no such call before its deadline
+// (https://github.com/curl/curl/issues/11920): curl_multi_socket_action() passes it over.
+void credd_curl_multi_act_on_all(CURLM *multi);
 CURLMcode credd_curl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 CURLMcode credd_curl_multi_set_sockets(CURLM *multi, credd_curl_socket_callback callback,
                                        void *context);

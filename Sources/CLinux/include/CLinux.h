@@ -266,6 +266,8 @@ struct credd_file_facts {
 int credd_process_executable(pid_t pid, bool content, char *path, size_t capacity,
                              struct credd_file_facts *facts);
 int credd_file_facts(int descriptor, struct credd_file_facts *facts);
+// The same of the file at a path. May block.
+int credd_file_facts_at(const char *path, struct credd_file_facts *facts);
 // Whether the process of a pidfd is still alive: 1, 0 or -errno.
 int credd_pidfd_alive(int pidfd);
 int credd_set_nonblocking(int descriptor);

@@ -63,6 +63,7 @@ extension FailureTable {
       unavailable(
         " cannot be called: a library cannot be loaded on this host; check credd's journal and the "
           + "packages of libcurl and OpenSSL", .operatorMustAct, evidence: .certain)
+    case .fileOverdue: fileOverdue
     }
   }
 

@@ -21,6 +21,7 @@ public struct TransportFailure: Error, Sendable, Hashable, CaseIterable {
   public static let tooLarge = Self(.tooLarge)
   public static let malformed = Self(.malformed)
   public static let noLibrary = Self(.noLibrary)
+  public static let fileOverdue = Self(.fileOverdue)
 
   public static var allCases: [TransportFailure] { Kind.allCases.map { Self($0) } }
 
@@ -49,5 +50,7 @@ extension TransportFailure {
     case malformed
     /// The library for HTTP and TLS cannot be loaded on this host.
     case noLibrary
+    /// Nothing was sent: a file for TLS did not answer in time.
+    case fileOverdue
   }
 }

@@ -170,4 +170,7 @@ public struct HTTPSettings: Sendable, Equatable {
     self.timeout = timeout
     self.replyLimit = replyLimit
   }
+
+  /// The files that TLS takes. Each may be replaced at any time.
+  public var tlsFiles: [String] { [caFile, clientCertificate, clientKey].compactMap(\.self) }
 }

@@ -1,9 +1,5 @@
-internal import CCurl
-internal import CLinux
-internal import CSystemd
 internal import CredCore
 internal import CredService
-internal import Glibc
 internal import Logging
 
 /// Sends requests from the event loop by libcurl, which is loaded for the first request.
@@ -12,32 +8,68 @@ internal import Logging
 /// switched off: there is no setting for it.
 final class HTTPClient: HTTPSending {
   private let loop: EventLoop
+  private let clock: any Clock
   private let log: Logger
   private let library: Library
+  private var files: TLSFiles?
   private var connections: Int
   private var multi: CurlMulti?
+  /// With transfers that began before ``renewConnections()``. No other request uses their connections.
+  private var retired: [CurlMulti] = []
+  private var sweep: (any Timer)?
 
   /// - Parameter connections: how many may be open at once; further requests queue.
   init(
     loop: EventLoop, clock: any Clock, background: any Background, connections: Int, log: Logger
   ) {
     self.loop = loop
+    self.clock = clock
     self.log = log
     self.connections = connections
     library = Library(.curl, clock: clock, background: background, log: log)
+    files = TLSFiles(clock: clock, background: background) { [unowned self] in
+      renewConnections()
+    }
+    sweep = clock.makeTimer { [unowned self] in
+      retired.removeAll { $0.transferCount == 0 }
+    }
   }
 
   /// How many connections may be open at once from now on; further requests queue.
   func limitConnections(to count: Int) {
     connections = count
-    multi?.limitConnections(to: count)
+    shareConnections()
+  }
+
+  /// A new configuration counts: files may have other meanings, and the system's authorities may be
+  /// others.
+  func configurationChanged() {
+    files?.forget()
+    renewConnections()
   }
 
   /// Sends a request and takes the whole reply; always ends within the settings' timeout, which
-  /// begins when libcurl is there.
+  /// begins when libcurl is there and the files that TLS takes have answered.
   func send(
     _ request: HTTPRequest, _ settings: HTTPSettings,
     completion: @escaping (Result<HTTPReply, TransportFailure>) -> Void
+  ) {
+    let paths = settings.tlsFiles
+    guard !paths.isEmpty, let files else { return sendNow(request, settings, completion) }
+    files.look(at: paths[...]) { [unowned self] silent in
+      if let silent {
+        var failure = TransportFailure.fileOverdue
+        // Of the configuration, and so no remote text.
+        failure.reason = "\(silent) does not answer"
+        return completion(.failure(failure))
+      }
+      sendNow(request, settings, completion)
+    }
+  }
+
+  private func sendNow(
+    _ request: HTTPRequest, _ settings: HTTPSettings,
+    _ completion: @escaping (Result<HTTPReply, TransportFailure>) -> Void
   ) {
     if let multi { return multi.send(request, settings, completion) }
     library.load { [unowned self] isLoaded in
@@ -49,154 +81,35 @@ final class HTTPClient: HTTPSending {
   private func usableMulti() -> CurlMulti? {
     if let multi { return multi }
     do throws(SystemError) {
-      multi = try CurlMulti(loop: loop, connections: connections)
+      multi = try CurlMulti(loop: loop, clock: clock, connections: connections)
+      shareConnections()
     } catch {
       log.error("libcurl cannot be used", metadata: ["reason": "\(error)"])
     }
     return multi
   }
-}
 
-/// libcurl's multi interface on the event loop: connections and TLS sessions are reused, nothing
-/// blocks, no thread is made (but for libcurl's own resolver, while it resolves).
-///
-/// libcurl is loaded before the first of them is made (``Library``).
-@safe final class CurlMulti {
-  private let loop: EventLoop
-  private let multi: UnsafeMutableRawPointer
-  private let tlsSessions: UnsafeMutableRawPointer
-  private var timer: EventSource?
-  private var sockets: [Int32: EventSource] = [:]
-  /// Transfers that could not begin; they fail in the next iteration.
-  private var failed: [() -> Void] = []
-  private var failureTimer: EventSource?
-  /// Transfers under way, by their easy handle.
-  private var transfers: [UnsafeMutableRawPointer: HTTPTransfer] = unsafe [:]
+  // MARK: Connections of the past
 
-  /// - Parameter connections: how many may be open at once; further requests queue.
-  init(loop: EventLoop, connections: Int) throws(SystemError) {
-    guard let multi = unsafe credd_curl_multi(), let share = unsafe credd_curl_share_tls_sessions()
-    else { throw SystemError("set up libcurl", number: ENOMEM) }
-    self.loop = loop
-    unsafe self.multi = multi
-    unsafe self.tlsSessions = share
-    timer = try loop.timer { [unowned self] _ in
-      self.act(on: CURL_SOCKET_TIMEOUT, 0)
-    }
-    failureTimer = try loop.timer { [unowned self] _ in
-      let due = failed
-      failed = []
-      for report in due { report() }
-    }
-    let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-    unsafe credd_curl_multi_set_sockets(
-      multi,
-      { _, socket, what, context, _ in
-        unsafe CurlMulti.from(context)?.watch(socket, what)
-        return 0
-      }, context)
-    unsafe credd_curl_multi_set_timer(
-      multi,
-      { _, milliseconds, context in
-        unsafe CurlMulti.from(context)?.arm(milliseconds)
-        return 0
-      }, context)
-    limitConnections(to: connections)
+  /// Later requests use no authority, TLS session or connection that libcurl knows. Requests under way
+  /// go on.
+  private func renewConnections() {
+    guard let old = multi else { return }
+    multi = nil
+    retired.append(old)
+    old.transfersEnded = { [unowned self] in retiredTransfersEnded() }
+    retiredTransfersEnded()
   }
 
-  /// How many connections may be open at once from now on; further requests queue.
-  func limitConnections(to count: Int) {
-    unsafe credd_curl_multi_set_long(multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, count)
+  private func retiredTransfersEnded() {
+    shareConnections()
+    // Later: this may be a call from one of them.
+    if retired.contains(where: { $0.transferCount == 0 }) { sweep?.arm(at: clock.now) }
   }
 
-  deinit {
-    unsafe credd_curl_multi_set_sockets(multi, nil, nil)
-    unsafe credd_curl_multi_set_timer(multi, nil, nil)
-    sockets = [:]
-    timer = nil
-    unsafe transfers.keys.forEach { handle in
-      unsafe credd_curl_multi_remove(multi, handle)
-      unsafe credd_curl_easy_end(handle)
-    }
-    unsafe credd_curl_multi_end(multi)
-    unsafe credd_curl_share_end(tlsSessions)
-  }
-
-  /// Sends a request and takes the whole reply; always ends within the settings' timeout.
-  func send(
-    _ request: HTTPRequest, _ settings: HTTPSettings,
-    _ completion: @escaping (Result<HTTPReply, TransportFailure>) -> Void
-  ) {
-    // A new handle each time: a kept one would keep the last reply in its buffer. Connections, TLS
-    // sessions and names live in `multi` and `tlsSessions`.
-    guard let handle = unsafe credd_curl_easy() else {
-      return failLater { completion(.failure(.connect)) }
-    }
-    let transfer = unsafe HTTPTransfer(handle, limit: settings.replyLimit, done: completion)
-    unsafe transfers[handle] = transfer
-    unsafe credd_curl_set_pointer(handle, CURLOPT_SHARE, UnsafeRawPointer(tlsSessions))
-    let result = transfer.prepare(request, settings)
-    guard result == CURLE_OK, unsafe credd_curl_multi_add(multi, handle) == CURLM_OK else {
-      let failure = result == CURLE_OK ? CURLE_FAILED_INIT : result
-      return failLater { [unowned self] in unsafe finish(handle, failure) }
-    }
-    // libcurl's own timeout does not run while a transfer queues for a connection.
-    transfer.deadline = try? loop.timer { [unowned self] _ in
-      unsafe self.finish(handle, CURLE_OPERATION_TIMEDOUT)
-    }
-    transfer.deadline?.arm(at: loop.now + settings.timeout)
-  }
-
-  private func failLater(_ report: @escaping () -> Void) {
-    failed.append(report)
-    failureTimer?.arm(at: loop.now)
-  }
-
-  // MARK: libcurl asks
-
-  private static func from(_ context: UnsafeMutableRawPointer?) -> CurlMulti? {
-    guard let context = unsafe context else { return nil }
-    return unsafe Unmanaged<CurlMulti>.fromOpaque(context).takeUnretainedValue()
-  }
-
-  private func arm(_ milliseconds: Int) {
-    timer?.arm(at: milliseconds < 0 ? nil : loop.now + .milliseconds(milliseconds))
-  }
-
-  private func watch(_ socket: Int32, _ what: Int32) {
-    guard what != CURL_POLL_REMOVE else {
-      sockets.removeValue(forKey: socket)?.remove()
-      return
-    }
-    var events: UInt32 = 0
-    if what & CURL_POLL_IN != 0 { events |= CREDD_EPOLL_IN }
-    if what & CURL_POLL_OUT != 0 { events |= CREDD_EPOLL_OUT }
-    if let known = sockets[socket], known.setEvents(events) { return }
-    // Removes the old source first: later, that would take the new one's descriptor out of epoll.
-    sockets.removeValue(forKey: socket)?.remove()
-    sockets[socket] = try? loop.watch(socket, for: events) { [unowned self] ready in
-      var action: Int32 = 0
-      if ready & CREDD_EPOLL_IN != 0 { action |= CURL_CSELECT_IN }
-      if ready & CREDD_EPOLL_OUT != 0 { action |= CURL_CSELECT_OUT }
-      if ready & CREDD_EPOLL_ERR != 0 { action |= CURL_CSELECT_ERR }
-      self.act(on: socket, action)
-    }
-  }
-
-  private func act(on socket: Int32, _ action: Int32) {
-    unsafe credd_curl_multi_act(multi, socket, action)
-    var result = CURLE_OK
-    while let handle = unsafe credd_curl_multi_done(multi, &result) {
-      unsafe finish(handle, result)
-    }
-  }
-
-  private func finish(_ handle: UnsafeMutableRawPointer, _ result: CURLcode) {
-    guard let transfer = unsafe transfers.removeValue(forKey: handle) else { return }
-    unsafe credd_curl_multi_remove(multi, handle)
-    let report = transfer.finish(result)
-    unsafe credd_curl_easy_end(handle)
-    // Last: the completion may begin another transfer.
-    report()
+  /// Requests of the past count too. At least one connection is left for new ones.
+  private func shareConnections() {
+    let taken = retired.reduce(0) { $0 + $1.transferCount }
+    multi?.limitConnections(to: max(connections - taken, 1))
   }
 }

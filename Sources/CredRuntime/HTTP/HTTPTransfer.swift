@@ -21,6 +21,8 @@ internal import Glibc
   private var connection: HTTPConnection?
   /// Ends the transfer; set by its owner.
   var deadline: EventSource?
+  /// Called whenever it begins to connect, with true, and when it has a connection; set by its owner.
+  var connects: ((Bool) -> Void)?
   /// Bytes of all headers, interim replies and proxies included; a real reply has some 1,000.
   private static let headerLimit = 64 << 10
 
@@ -74,6 +76,7 @@ internal import Glibc
     setHeaders(request.headers)
     if request.method == .post { setBody(request.body.bytes) }
     let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+    unsafe watchConnecting(context)
     unsafe credd_curl_set_writer(
       handle,
       { data, size, count, context in unsafe HTTPTransfer.took(data, size * count, context) },
@@ -139,6 +142,20 @@ internal import Glibc
     unsafe bytes.withUnsafeBytes {
       record(unsafe credd_curl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, $0.baseAddress))
     }
+  }
+
+  private func watchConnecting(_ context: UnsafeMutableRawPointer) {
+    record(
+      unsafe credd_curl_set_connect_callbacks(
+        handle,
+        { context, _, _ in
+          unsafe HTTPTransfer.from(context)?.connects?(true)
+          return CURL_SOCKOPT_OK
+        },
+        { context, _, _, _, _ in
+          unsafe HTTPTransfer.from(context)?.connects?(false)
+          return CURL_PREREQFUNC_OK
+        }, context))
   }
 
   // MARK: Meanwhile

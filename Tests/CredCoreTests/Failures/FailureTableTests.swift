@@ -208,7 +208,7 @@ struct FailureTableTests {
       (.nameResolution, .expected), (.connect, .expected), (.tls, .operatorMustAct),
       (.certificate, .operatorMustAct), (.timeout, .expected), (.reset, .expected),
       (.tooLarge, .operatorMustAct), (.malformed, .operatorMustAct),
-      (.noLibrary, .operatorMustAct),
+      (.noLibrary, .operatorMustAct), (.fileOverdue, .operatorMustAct),
     ] as [(TransportFailure, UpstreamFailure.Severity)])
   func transport(failure: TransportFailure, severity: UpstreamFailure.Severity) {
     let upstreams: [(Upstream, ProtocolErrorCode)] = [

@@ -40,6 +40,7 @@ final class Certificates: Sendable {
       signed wrong DNS:elsewhere.example 20491231000000Z
       signed expired DNS:localhost,IP:127.0.0.1 20200201000000Z
       signed client DNS:client 20491231000000Z
+      signed renewed DNS:client 20491231000000Z
       key self; openssl req -x509 -new -key self-key.pem -subj /CN=localhost -days 2 \
         -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -out self.pem
       openssl ec -in client-key.pem -aes128 -passout pass:word -out locked-key.pem

@@ -4,21 +4,34 @@ import Logging
 import TestSupport
 
 @testable import CredRuntime
+@testable import CredService
 
 /// An HTTP client on a loop.
 final class ClientFixture: Sendable {
   let thread: LoopThread
   private let client: OnLoop<HTTPClient>
 
-  init(connections: Int = 10) throws {
+  /// What the client has of its host.
+  typealias Parts = (clock: any Clock, background: any Background)
+
+  /// - Parameter change: puts something else in place of a part.
+  init(
+    connections: Int = 10,
+    _ change: @escaping @Sendable (EventLoop, Parts) -> Parts = { $1 }
+  ) throws {
     thread = try LoopThread()
     client = try thread.run { loop in
       let log = Logger(label: "test")
+      let parts = change(
+        loop,
+        (
+          try SystemClock(loop: loop, log: log),
+          try ThreadBackground(loop: loop, log: Heard().logger)
+        ))
       return OnLoop(
         value: HTTPClient(
-          loop: loop, clock: try SystemClock(loop: loop, log: log),
-          background: try ThreadBackground(loop: loop, log: Heard().logger),
-          connections: connections, log: log))
+          loop: loop, clock: parts.clock, background: parts.background, connections: connections,
+          log: log))
     }
   }
 
@@ -38,6 +51,10 @@ final class ClientFixture: Sendable {
     }
   }
 
+  func configurationChanged() throws {
+    try thread.run { [client] _ in client.value.configurationChanged() }
+  }
+
   /// Sends a request whose reply nobody waits for.
   func begin(_ request: HTTPRequest, timeout: Duration) throws {
     try thread.run { [client] _ in
@@ -45,9 +62,10 @@ final class ClientFixture: Sendable {
     }
   }
 
-  /// Sends all of them at once.
+  /// Sends all of them at once, and then does something on the loop.
   func sendTogether(
-    _ requests: [(HTTPRequest, timeout: Duration)]
+    _ requests: [(HTTPRequest, timeout: Duration)],
+    _ then: @escaping @Sendable (HTTPClient) -> Void = { _ in }
   ) throws -> [Result<HTTPReply, TransportFailure>] {
     let results: [Int: Result<HTTPReply, TransportFailure>] = try thread.wait {
       [client] _, done in
@@ -58,6 +76,7 @@ final class ClientFixture: Sendable {
           if results.count == requests.count { done(results) }
         }
       }
+      then(client.value)
       return nil
     }
     return requests.indices.compactMap { results[$0] }

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// An HTTPS server of the world outside, in Python. It closes each connection after its reply and
-/// says in it what it knows of the client.
+/// An HTTPS server of the world outside, in Python. It says in its reply what it knows of the client,
+/// and closes each connection after it unless it keeps them.
 final class TLSFake: Sendable {
   let port: Int
   private let process: Process
@@ -13,16 +13,18 @@ final class TLSFake: Sendable {
   ///   - certificate: the name of one of the certificates.
   ///   - asksForClient: whether a client certificate is required.
   ///   - version: the highest version it speaks.
+  ///   - keepsConnections: whether a connection takes more than one request. The reply then has the
+  ///     number of the request, from 1.
   init(
     _ certificates: Certificates, _ certificate: String, asksForClient: Bool = false,
-    version: String = "TLSv1_3"
+    version: String = "TLSv1_3", keepsConnections: Bool = false
   ) throws {
     process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
     process.arguments = [
       "-W", "ignore", "-c", Self.script, certificates.path(certificate),
       certificates.path("\(certificate)-key"), asksForClient ? certificates.path("ca") : "",
-      version,
+      version, keepsConnections ? "keep-alive" : "close",
     ]
     let (input, output) = (Pipe(), Pipe())
     process.standardInput = input
@@ -45,7 +47,7 @@ final class TLSFake: Sendable {
   }
 
   private static let script = """
-    import socket, ssl, sys
+    import socket, ssl, sys, threading
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.set_ciphers("DEFAULT@SECLEVEL=0")
     context.minimum_version = ssl.TLSVersion.TLSv1
@@ -56,18 +58,25 @@ final class TLSFake: Sendable {
         context.load_verify_locations(sys.argv[3])
     listener = socket.create_server(("127.0.0.1", 0))
     print(listener.getsockname()[1], flush=True)
-    while True:
-        client, _ = listener.accept()
+    def serve(client):
         try:
             client = context.wrap_socket(client, server_side=True)
-            client.recv(65536)
-            name = client.getpeercert()["subject"][0][0][1] if sys.argv[3] else "nobody"
-            text = f"{client.version()} {name} {'again' if client.session_reused else 'new'}"
-            client.sendall(b"HTTP/1.1 200 OK\\r\\nConnection: close\\r\\nContent-Length: %d\\r\\n\\r\\n%s"
-                           % (len(text), text.encode()))
-            client.unwrap()
+            number = 0
+            while client.recv(65536):
+                number += 1
+                name = client.getpeercert()["subject"][0][0][1] if sys.argv[3] else "nobody"
+                text = f"{client.version()} {name} {'again' if client.session_reused else 'new'}"
+                if sys.argv[5] != "close":
+                    text += f" {number}"
+                client.sendall(b"HTTP/1.1 200 OK\\r\\nConnection: %s\\r\\nContent-Length: %d\\r\\n\\r\\n%s"
+                               % (sys.argv[5].encode(), len(text), text.encode()))
+                if sys.argv[5] == "close":
+                    client.unwrap()
+                    break
         except OSError:
             pass
         client.close()
+    while True:
+        threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
     """
 }

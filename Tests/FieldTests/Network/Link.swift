@@ -82,9 +82,9 @@ struct Link {
   }
 
   private func configure() throws {
-    try onNearSide("ip", "addr", "add", "10.77.0.1/30", "dev", "near")
+    try onNearSide("ip", "addr", "add", "10.77.0.1/29", "dev", "near")
     try onNearSide("ip", "link", "set", "near", "up")
-    try onFarSide("ip", "addr", "add", "10.77.0.2/30", "dev", "far")
+    try onFarSide("ip", "addr", "add", "10.77.0.2/29", "dev", "far")
     try onFarSide("ip", "link", "set", "far", "up")
   }
 
@@ -95,11 +95,23 @@ struct Link {
     }
   }
 
-  func nameIsKnown(_ isKnown: Bool) throws {
+  func nameIsKnown(_ isKnown: Bool) throws { try nameHas(isKnown ? ["10.77.0.2"] : []) }
+
+  /// Puts an address before the one that works, which drops each request for a connection.
+  func nameHasADeadAddress() throws {
+    let dead = "10.77.0.3"
+    try onFarSide("ip", "addr", "add", "\(dead)/29", "dev", "far")
+    try onFarSide("nft", "add table ip dead")
+    try onFarSide("nft", "add chain ip dead in { type filter hook input priority 0 ; }")
+    try onFarSide("nft", "add rule ip dead in ip daddr \(dead) tcp flags syn drop")
+    try nameHas([dead, "10.77.0.2"])
+  }
+
+  private func nameHas(_ addresses: [String]) throws {
     // The same file: it is mounted.
     let file = try FileHandle(forWritingTo: URL(filePath: hosts))
     try file.truncate(atOffset: 0)
-    if isKnown { try file.write(contentsOf: Data("10.77.0.2 upstream.test\n".utf8)) }
+    try file.write(contentsOf: Data(addresses.map { "\($0) upstream.test\n" }.joined().utf8))
     try file.close()
   }
 

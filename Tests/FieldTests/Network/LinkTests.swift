@@ -15,7 +15,8 @@ struct LinkTests {
 
   /// - Parameter url: how credd calls what is behind the link.
   private func host(
-    _ url: String = Link.url, managed: Bool = false, isDisorderly: Bool = false
+    _ url: String = Link.url, managed: Bool = false, isDisorderly: Bool = false,
+    timeout: String = "2s"
   ) throws -> (TestHost, Link) {
     let path = try Stage.current().newFile("sandbox")
     let link = try Link(to: path, isDisorderly: isDisorderly)
@@ -24,7 +25,7 @@ struct LinkTests {
     ) {
       _ in
       OutageStory.configuration(
-        backend: url + "/token", endpoint: url, timeout: "2s", backend: "allow_plain_http = yes",
+        backend: url + "/token", endpoint: url, timeout: timeout, backend: "allow_plain_http = yes",
         profile: "allow_plain_http = yes")
     }
     return (host, link)
@@ -64,6 +65,19 @@ struct LinkTests {
         == true)
     try link.nameIsKnown(true)
     try recover(story)
+  }
+
+  /// The next address of a name is taken within the first call.
+  @Test
+  func aDeadFirstAddressIsPassedOver() throws {
+    let (host, link) = try host(Link.namedURL, managed: true, timeout: "10s")
+    try link.nameHasADeadAddress()
+    _ = try host.credentials("cold0")
+    // The next daemon has no connection.
+    try host.restart()
+    _ = try host.credentials("cold1")
+    expect(!host.log.contains("calls fail"), "\(host.log)")
+    expect(try host.sandbox.callbacks <= 3)
   }
 
   /// A link that works badly.

@@ -13,6 +13,10 @@ enum Main {
     _ = umask(0o077)
     // The configuration alone says where the database is: its checks know nothing of these.
     for name in ["PGHOST", "PGHOSTADDR", "PGSERVICE"] { _ = unsafe unsetenv(name) }
+    // By these, the libraries of libpq write files: the secrets of TLS, and what Kerberos does.
+    for name in ["SSLKEYLOGFILE", "KRB5_TRACE", "QLOGDIR", "OPENSSL_MALLOC_FD"] {
+      _ = unsafe unsetenv(name)
+    }
     _ = Common.administrator
     // Dispatch would tell the system's log for each thread that it may not raise its priority.
     _ = unsafe setenv("LIBDISPATCH_LOG", "NO", 1)
