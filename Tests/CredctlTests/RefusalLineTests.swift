@@ -59,7 +59,7 @@ struct RefusalLineTests {
         PoolMisconfigured 69 Cognito refuses the role: check role_arn, or the role that the login named, and the role's trust; tell the administrator of this host
         TokenRejected 77 Cognito says the token does not belong to this identity: credd asks for the identity anew; try again
         PoolMisconfigured 69 Cognito says the logins are not those of this identity: check developer_provider and the pool; tell the administrator of this host
-        PoolMisconfigured 69 Cognito says the token was issued by another provider than its key in logins names: correct the key; tell the administrator of this host
+        PoolMisconfigured 69 Cognito says the token was issued by another provider than its key in logins names: correct the key, which is provider_name in the section of a user-pool or oidc backend; tell the administrator of this host
         PoolMisconfigured 69 Cognito has guests switched off in this pool: enable them there or set guest = no; tell the administrator of this host
         SignInFailed 77 Cognito finds several roles for this login and none chosen: sign in with custom_role_arn, as in credctl login --custom-role-arn
         TokenRejected 77 Cognito does not accept the token: sign in again; if the backend gave it, tell those who run it

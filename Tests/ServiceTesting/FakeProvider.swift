@@ -41,6 +41,11 @@ final class FakeProvider {
   var lostReplies = 0
   /// What the next questions for a device code are answered, until one is left out.
   var deviceErrors: [String] = []
+  /// `iss` of its tokens, and the issuer of its discovery document.
+  var tokenIssuer = FakeProvider.issuer
+  var documentIssuer = FakeProvider.issuer
+  /// `aud`.
+  var audience = "client-1"
   /// Members of the discovery document that differ.
   var tokenEndpoint = "https://login.example.com/token"
   /// The forms that the token endpoint got, in order.
@@ -65,7 +70,10 @@ final class FakeProvider {
     http = fixture.host.http
     let upstreams = fixture.host.upstreams
     fixture.host.http.answer = { [self] request in
-      request.url.hasPrefix("https://login.example.com/") || request.url.hasPrefix("https://moved.")
+      let isOwn = ["https://login.example.com/", "https://moved."].contains(
+        where: request.url.hasPrefix)
+      // A user pool is one too.
+      return isOwn || request.url.contains("cognito-idp.")
         ? answer(request) : upstreams.answer(request)
     }
   }
@@ -104,7 +112,7 @@ final class FakeProvider {
   }
 
   private var document: String {
-    #"{"issuer":"\#(Self.issuer)","authorization_endpoint":"https://login.example.com/authorize","#
+    #"{"issuer":"\#(documentIssuer)","authorization_endpoint":"https://login.example.com/authorize","#
       + #""token_endpoint":"\#(tokenEndpoint)","#
       + #""jwks_uri":"https://login.example.com/keys","#
       + #""device_authorization_endpoint":"https://login.example.com/device","#
@@ -160,7 +168,7 @@ final class FakeProvider {
   private func idToken(_ nonce: String?, _ user: String) -> String {
     let now = clock.wallTime.milliseconds / 1000
     var claims =
-      #"{"iss":"\#(Self.issuer)","aud":"client-1","sub":"s-\#(user)","iat":\#(now),"#
+      #"{"iss":"\#(tokenIssuer)","aud":"\#(audience)","sub":"s-\#(user)","iat":\#(now),"#
       + #""exp":\#(now + 3600),"auth_time":\#(now),"preferred_username":"\#(user)","#
       + #""email":"\#(user)@example.com","n":\#(issued)\#(moreClaims)"#
     if let emailVerified { claims += #","email_verified":\#(emailVerified)"# }
@@ -175,14 +183,16 @@ final class FakeProvider {
 
   /// The number of an ID token; nil for another token.
   static func number(of token: String) -> Int? {
+    (claims(of: token)?["n"]?.integer).map { Int($0) }
+  }
+
+  /// Nil for a token that is no JWT.
+  static func claims(of token: String) -> JSONValue? {
     let parts = token.split(separator: ".")
     guard parts.count == 3 else { return nil }
     let text = parts[1].replacing("-", with: "+").replacing("_", with: "/")
     let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-    guard let claims = Data(base64Encoded: text + padding),
-      let value = try? JSONValue.parse(Array(claims))["n"]?.integer
-    else { return nil }
-    return Int(value)
+    return Data(base64Encoded: text + padding).flatMap { try? JSONValue.parse(Array($0)) }
   }
 
   static func form(_ request: HTTPRequest) -> [String: String] {

@@ -112,6 +112,7 @@ extension ConfigurationSchema {
       of: [.userPool]),
     .init(
       "client_metadata", \.userPool.takesClientMetadata, .yesNo, standard: "no", of: [.userPool]),
+    .init("provider_name", \.userPool.providerName, .loginsKey, of: [.userPool]),
     .init("user_pool_endpoint", \.userPool.endpoint, .endpoint, of: [.userPool]),
     .init("ca_file", \.userPool.caFile, .path, of: [.userPool]),
     .init("allow_plain_http", \.userPool.allowPlainHTTP, .yesNo, standard: "no", of: [.userPool]),

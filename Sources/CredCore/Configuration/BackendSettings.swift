@@ -36,6 +36,15 @@ public struct BackendSettings: Sendable, Equatable {
     }
   }
 
+  /// The key of its tokens in the logins map, where the configuration has one.
+  public var providerName: String? {
+    switch kind {
+    case .userPool(let pool): pool.providerName
+    case .oidc(let oidc): oidc.providerName
+    default: nil
+    }
+  }
+
   /// Whether callbacks carry the developer user identifier. Without it, the URL names the user.
   public var sendsUserIdentifier: Bool {
     switch kind {

@@ -37,6 +37,8 @@ public struct UserPoolSettings: Sendable, Equatable {
   ]
   /// Whether clients may send `client_metadata` and `validation_data`, which the pool's triggers get.
   public var takesClientMetadata = false
+  /// The key in the logins map, in place of the documented one.
+  public var providerName: String?
   /// In place of AWS's own.
   public var endpoint: HTTPURL?
   /// Of the pool's Hosted UI; nil where users sign in without a browser.

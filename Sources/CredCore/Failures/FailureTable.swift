@@ -30,6 +30,8 @@ enum FailureTable {
     var withholdsText = false
     /// Whether a secret that a user gave was wrong: those who guess meet it.
     var judgesSecret = false
+    /// Whether a token and its key in the logins map do not fit: another key may.
+    var isOfLoginsKey = false
 
     init(
       _ name: String, saying: String = "", _ failureClass: FailureClass,
@@ -74,12 +76,20 @@ enum FailureTable {
       return row
     }
 
+    /// The same row about the key in the logins map.
+    fileprivate var ofLoginsKey: Row {
+      var row = self
+      row.isOfLoginsKey = true
+      return row
+    }
+
     /// The same row for another error, which nobody can tell from this one.
     func alike(_ name: String, saying: String = "", reason: String) -> Row {
       var row = Row(name, saying: saying, failureClass, code, severity, message)
       row.evidence = evidence
       row.remedy = remedy
       row.reason = reason
+      row.isOfLoginsKey = isOfLoginsKey
       row.withholdsText = true
       return row
     }
@@ -133,8 +143,9 @@ enum FailureTable {
     Row(
       "NotAuthorizedException", saying: "Issuer doesn't match providerName",
       .permanentConfiguration, .poolMisconfigured, .operatorMustAct,
-      " says the token was issued by another provider than its key in logins names: correct the key"
-    ),
+      " says the token was issued by another provider than its key in logins names: correct the key, "
+        + "which is provider_name in the section of a user-pool or oidc backend"
+    ).ofLoginsKey,
     Row(
       "NotAuthorizedException", saying: "Unauthenticated access is not supported",
       .permanentConfiguration, .poolMisconfigured, .operatorMustAct,

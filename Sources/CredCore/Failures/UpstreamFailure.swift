@@ -40,6 +40,8 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   public internal(set) var isWithheld = false
   /// True if AWS refused the developer credentials of a `type = cognito` backend.
   public internal(set) var isOfDeveloperKeys = false
+  /// True if Cognito says that a token is from another issuer than its key in the logins map names.
+  public internal(set) var isOfLoginsKey = false
   public internal(set) var evidence = Evidence.none
   /// Whether the request may have been carried out although no reply came.
   public internal(set) var isReplyLost = false
@@ -85,6 +87,7 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
     evidence = row.evidence
     remedy = row.remedy
     judgesSecret = row.judgesSecret
+    isOfLoginsKey = row.isOfLoginsKey
   }
 }
 

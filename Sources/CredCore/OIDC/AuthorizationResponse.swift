@@ -42,7 +42,7 @@ public enum AuthorizationResponse: Sendable, Equatable {
       }
       return
     }
-    guard issuer.elementsEqual(provider.issuer.description.utf8) else {
+    guard String(validating: issuer, as: UTF8.self).map(provider.issuer.isEqual) ?? false else {
       let shown = RemoteText.plain(issuer) ?? ""
       throw unusable(
         "is from issuer \(shown.quoted), not from \(provider.issuer.description.quoted)", upstream)

@@ -1,5 +1,6 @@
 /// A provider's issuer: the URL that its tokens name in `iss`, and under which its discovery document
-/// is (OpenID Connect Discovery 1.0, 4). It is compared byte for byte, its last slash included.
+/// is (OpenID Connect Discovery 1.0, 4). It is compared byte for byte, its last slash included; the two
+/// of a user pool are one (``PoolIssuers``).
 public struct OIDCIssuer: Sendable, Hashable, CustomStringConvertible {
   public let description: String
 
@@ -41,6 +42,17 @@ public struct OIDCIssuer: Sendable, Hashable, CustomStringConvertible {
     description.hasSuffix("/") ? description.dropLast() : description[...]
   }
 
-  /// Whether a token's or a document's issuer is this one.
-  func isEqual(to text: String) -> Bool { description.utf8.elementsEqual(text.utf8) }
+  /// Whether a token's or a document's issuer is this one: to the byte, or the other issuer of the same
+  /// user pool.
+  func isEqual(to text: String) -> Bool { PoolIssuers.areSame(description, text) }
+
+  /// The original issuer of the pool, where this is the updated one; else nil. Its discovery document is
+  /// there whatever the pool is set to, and the host of the updated one answers 403 for a pool that has
+  /// the original issuer.
+  public var originalOfPool: OIDCIssuer? {
+    guard let pools = PoolIssuers(description), pools.form(of: description) == .updated else {
+      return nil
+    }
+    return try? OIDCIssuer(pools.issuer(.original))
+  }
 }

@@ -25,12 +25,16 @@ public final class PoolSession: Sendable, Equatable {
   public let accessToken: HeldPoolToken?
   /// Where a provider gave the refresh token: it goes to no other place. Nil for a user pool.
   public let tokenEndpoint: String?
+  /// Whether the identity pool took the ID token under the key of the pool's updated issuer, and not
+  /// under the documented one.
+  let usesUpdatedKey: Bool
 
   init(
     issuer: PoolIssuer, username: String, subject: String?, deviceKey: String?,
     signedInAt: WallTime?, provedAt: Instant? = nil, refreshToken: Secret, idToken: HeldPoolToken?,
-    accessToken: HeldPoolToken?, tokenEndpoint: String? = nil
+    accessToken: HeldPoolToken?, tokenEndpoint: String? = nil, usesUpdatedKey: Bool = false
   ) {
+    self.usesUpdatedKey = usesUpdatedKey
     self.provedAt = provedAt
     self.tokenEndpoint = tokenEndpoint
     self.issuer = issuer
@@ -50,7 +54,7 @@ public final class PoolSession: Sendable, Equatable {
       && one.signedInAt == other.signedInAt && one.provedAt == other.provedAt
       && one.refreshToken == other.refreshToken
       && one.idToken == other.idToken && one.accessToken == other.accessToken
-      && one.tokenEndpoint == other.tokenEndpoint
+      && one.tokenEndpoint == other.tokenEndpoint && one.usesUpdatedKey == other.usesUpdatedKey
   }
 
   /// Whether both are sign-ins of the same user at the same place.
@@ -127,7 +131,7 @@ extension PoolSession {
     PoolSession(
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken, idToken: idToken,
-      accessToken: accessToken, tokenEndpoint: tokenEndpoint)
+      accessToken: accessToken, tokenEndpoint: tokenEndpoint, usesUpdatedKey: usesUpdatedKey)
   }
 
   /// With new tokens. The pool may have given another refresh token, and then the former one is
@@ -141,7 +145,7 @@ extension PoolSession {
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: tokens.refresh ?? refreshToken,
       idToken: tokens.heldID(serverTime, received),
       accessToken: keepsAccessToken ? tokens.heldAccess(serverTime, received) : nil,
-      tokenEndpoint: tokenEndpoint)
+      tokenEndpoint: tokenEndpoint, usesUpdatedKey: usesUpdatedKey)
   }
 
   /// Whether renewed tokens are this user's.
@@ -158,7 +162,15 @@ extension PoolSession {
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken,
       idToken: id ? idToken : nil, accessToken: access ? accessToken : nil,
-      tokenEndpoint: tokenEndpoint)
+      tokenEndpoint: tokenEndpoint, usesUpdatedKey: usesUpdatedKey)
+  }
+
+  /// With the key under which its ID token goes into a logins map.
+  func using(_ key: PoolIssuers.Form) -> PoolSession {
+    PoolSession(
+      issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
+      signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken, idToken: idToken,
+      accessToken: accessToken, tokenEndpoint: tokenEndpoint, usesUpdatedKey: key == .updated)
   }
 
   /// What stays of it when only a new sign-in helps: who it was.

@@ -84,9 +84,9 @@ extension Profile {
             + "'\(settings.name)': only its backend vouches for users there")
       }
       // What a client brings was not asked for by credd, nor confirmed.
-      let issuer = plan.backend.issuer ?? plan.link
-      if provider.lowercased() == issuer?.loginsKey.lowercased() {
-        let source = issuer?.pool == nil ? "OpenID Connect provider" : "user pool"
+      if ownLoginsKeys.contains(where: { $0.lowercased() == provider.lowercased() }) {
+        let isPool = (plan.backend.issuer ?? plan.link)?.pool != nil
+        let source = isPool ? "user pool" : "OpenID Connect provider"
         return ProtocolError(
           .invalidRequest,
           "provider \(provider.quoted) in \"logins\" is the \(source) of profile "
@@ -100,6 +100,15 @@ extension Profile {
       }
     }
     return nil
+  }
+
+  /// The keys under which the tokens of its own or linked provider may go into a logins map.
+  private var ownLoginsKeys: [String] {
+    guard let issuer = plan.backend.issuer ?? plan.link else { return [] }
+    let pools = issuer.poolIssuers
+    return [issuer.loginsKey]
+      + [plan.providerName, pools?.loginsKey(.original), pools?.loginsKey(.updated)]
+      .compactMap(\.self)
   }
 
   private func refusal(of identityID: IdentityID) -> ProtocolError? {

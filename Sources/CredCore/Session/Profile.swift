@@ -44,9 +44,11 @@ public final class Profile: Sendable, Equatable {
       developerLoginKey: settings.loginsKey ?? AWSPartition.loginsKey(region: pool.region),
       keepsAccessToken: settings.vendTokens.contains { $0 != .id })
     plan.link = link?.plan.backend.issuer
+    plan.providerName = (link?.backend ?? backend)?.providerName
     self.plan = plan
     identityFingerprint = Fingerprint(identityOf: settings, backend, plan)
-    credentialsFingerprint = Fingerprint(credentialsOf: settings, of: identityFingerprint)
+    credentialsFingerprint = Fingerprint(
+      credentialsOf: settings, backend, of: identityFingerprint)
     backendFingerprint = Fingerprint(placeOf: backend, plan.backend.issuer)
   }
 

@@ -9,6 +9,7 @@ struct Refresh: Sendable, Equatable {
     static let newIdentity = Remedies(rawValue: 8)
     static let olderRenewal = Remedies(rawValue: 16)
     static let withoutLink = Remedies(rawValue: 32)
+    static let otherKey = Remedies(rawValue: 64)
   }
 
   /// The call that is awaited; nil before the first. The outcome of another call is stale.
@@ -35,6 +36,12 @@ struct Refresh: Sendable, Equatable {
   var bringsLink = false
   /// The call brings the backend logins of a client, to be linked.
   var bringsLogins = false
+  /// The other key of a user pool, which this refresh tries; nil once it has worked.
+  var triedKey: PoolIssuers.Form?
+  /// Why it tries that.
+  var keyFailure: UpstreamFailure?
+  /// The identity of the session's user as the refresh began.
+  var knownIdentity: IdentityID?
 
   /// A backend that keeps its tokens must not give the refused one again.
   var wasTokenRefused: Bool {

@@ -65,7 +65,7 @@ extension SessionMachine {
       token.isUsable(now)
     else { return held.logins }
     var logins = LoginsMap()
-    try? logins.set(link.issuer.loginsKey, token: token.token)
+    try? logins.set(loginsKey(of: link, refresh), token: token.token)
     for login in held.logins.logins { try? logins.set(login.provider, token: login.token) }
     return logins
   }
@@ -75,12 +75,17 @@ extension SessionMachine {
     guard case .tokenCallback(_, let logins, _, _) = call, let link = held.link,
       let token = link.idToken
     else { return false }
-    return logins[link.issuer.loginsKey] == token.token
+    return logins.logins.contains { $0.token == token.token }
   }
 
   /// A link that the backend took once and refuses now would refuse its user everything: it is asked
   /// once more without. A new link or login that it refuses is a sign-in that has failed.
   func remedyOfLink(_ refresh: Refresh, _ failure: UpstreamFailure) -> Refresh? {
+    if refresh.bringsLink, let link = held.link,
+      let underOtherKey = remedyOfKey(of: link, refresh, failure)
+    {
+      return underOtherKey
+    }
     guard refresh.bringsLink, failure.mayRefuseLogins,
       signIn.map({ $0.isAccepted || $0.kind == .host }) ?? true
     else { return nil }
@@ -192,7 +197,7 @@ extension SessionMachine {
   }
 
   /// The former refresh token may be dead, so a refused login goes back to this one.
-  private mutating func replaceLink(_ next: PoolSession) {
+  mutating func replaceLink(_ next: PoolSession) {
     if let before = signIn?.before.link, before.refreshToken == held.link?.refreshToken {
       signIn?.before.link = next
     }

@@ -30,6 +30,8 @@ extension SessionMachine {
     case .fileToken(let token):
       tokenFileRead(token, refresh, &context)
     case .token(let identityID, let token, _) where !isBackendAsked:
+      if refusesIdentity(identityID, refresh, &context) { return }
+      keepTriedKey(&refresh, &context)
       setIdentity(identityID, &context)
       refresh.openIDToken = token.token
       startNextCall(refresh, &context)
@@ -40,10 +42,13 @@ extension SessionMachine {
       held.token = HeldToken(
         token, lifetime: lifetime, received: context.now, isAnew: refresh.isForced)
       refresh.hasNewToken = true
+      keepTriedKey(&refresh, &context)
       endRefusedLink(refresh, &context)
       if let method = refresh.method { setState(.signedIn(method), &context) }
       if refresh.goal == .token { succeed(&context) } else { startNextCall(refresh, &context) }
     case .identity(let identityID):
+      if refusesIdentity(identityID, refresh, &context) { return }
+      keepTriedKey(&refresh, &context)
       setIdentity(identityID, &context)
       startNextCall(refresh, &context)
     case .credentials(let credentials, let identityID, let lifetime):
@@ -52,7 +57,7 @@ extension SessionMachine {
       if !awaitsPassword, let next = remedy(refresh, failure, &context) {
         return startNextCall(next, &context)
       }
-      fail(refresh, failure, &context)
+      failWithKey(refresh, failure, &context)
     }
   }
 
@@ -60,6 +65,9 @@ extension SessionMachine {
     _ credentials: Credentials, of identityID: IdentityID, _ lifetime: Duration,
     _ refresh: Refresh, _ context: inout EventContext
   ) {
+    if refusesIdentity(identityID, refresh, &context) { return }
+    var refresh = refresh
+    keepTriedKey(&refresh, &context)
     // With a token that a client brought, the identity is that token's, not the backend's word.
     let isClients = refresh.method == .developerToken || signIn?.claimedIdentity != nil
     // A renewal changes nothing about where the identity came from.

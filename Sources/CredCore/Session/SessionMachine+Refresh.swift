@@ -115,6 +115,7 @@ extension SessionMachine {
   mutating func startRefresh(_ context: inout EventContext) {
     guard let tokenSource else { return }
     var refresh = Refresh(goal: nextGoal(context.now), method: tokenSource.method)
+    refresh.knownIdentity = identityOfUser
     if !refresh.isForLink { held.pause = held.pause?.ended(context.now) }
     // A token of the user pool that is held is not what its waiter asks for.
     refresh.isForced = waiters.contains {

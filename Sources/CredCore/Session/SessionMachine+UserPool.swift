@@ -12,10 +12,11 @@ extension SessionMachine {
       return ProtocolError(.signInFailed, "the profile's configuration changed in between")
     }
     guard
-      let session = PoolSession(poolSignIn, keepsAccessToken: plan.keepsAccessToken)
+      let new = PoolSession(poolSignIn, keepsAccessToken: plan.keepsAccessToken)
     else {
       return .noRefreshToken
     }
+    let session = new.usingKey(of: held.state.poolSession)
     // Another user's identity and logins must not become this one's. A guest's identity does.
     if !(held.state.poolSession?.isOfSameUser(as: session) ?? false) {
       if held.state != .guest { setIdentity(nil, &context) }
@@ -46,15 +47,17 @@ extension SessionMachine {
     // A new token is tried however short it lasts: no refresh renews twice for that.
     if let token = session.idToken, refresh.hasNewToken || !refresh.isForced && token.isUsable(now)
     {
-      return directCall(poolLogins(token, of: session), refresh)
+      return directCall(poolLogins(token, of: session, refresh), refresh)
     }
     return .renewPoolTokens(session, way: refresh.remedies.renewalWay)
   }
 
   /// The pool's own login, and those of other providers that a client added.
-  private func poolLogins(_ token: HeldPoolToken, of session: PoolSession) -> LoginsMap {
+  private func poolLogins(
+    _ token: HeldPoolToken, of session: PoolSession, _ refresh: Refresh
+  ) -> LoginsMap {
     var logins = LoginsMap()
-    try? logins.set(session.issuer.loginsKey, token: token.token)
+    try? logins.set(loginsKey(of: session, refresh), token: token.token)
     for login in held.logins.logins { try? logins.set(login.provider, token: login.token) }
     return logins
   }
@@ -129,6 +132,12 @@ extension SessionMachine {
       else { return nil }
       return refresh
     }
+    if case .userPool(let session) = refresh.method,
+      let next = remedyOfKey(of: session, refresh, failure)
+    {
+      return next
+    }
+    if isUnknownUnderTriedKey(refresh, failure) { return nil }
     switch failure.failureClass {
     // STS refuses Cognito's token.
     case .newTokenOnce where refresh.openIDToken != nil:
@@ -143,6 +152,8 @@ extension SessionMachine {
       if let signIn, signIn.claimedIdentity != nil, !signIn.isAccepted { return nil }
       guard refresh.remedies.insert(.newIdentity).inserted else { return nil }
       refresh.openIDToken = nil
+      // Cognito does not have it any more.
+      if failure.failureClass == .newIdentity { refresh.knownIdentity = nil }
       setIdentity(nil, &context)
     default: return nil
     }

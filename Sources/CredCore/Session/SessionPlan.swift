@@ -17,8 +17,7 @@ public struct SessionPlan: Sendable, Equatable {
   }
 
   public var backend: BackendTrust
-  /// The provider of the token in the profile's token file, which signs in unattended.
-  @Boxed public var tokenFileProvider: String?
+  @Boxed private var ownKeys: OwnKeys?
   /// The key of a developer token in `Logins`; it depends on the partition.
   public var developerLoginKey: String
   /// Whose sign-ins are linked to the user of the backend; nil without such a provider.
@@ -40,11 +39,39 @@ public struct SessionPlan: Sendable, Equatable {
     tokenFileProvider: String? = nil,
     developerLoginKey: String = "cognito-identity.amazonaws.com", keepsAccessToken: Bool = false
   ) {
+    _ownKeys = Boxed(wrappedValue: nil)
     self.backend = backend
     self.flow = flow
     self.allowsGuests = allowsGuests
-    self.tokenFileProvider = tokenFileProvider
     self.developerLoginKey = developerLoginKey
     self.keepsAccessToken = keepsAccessToken
+    self.tokenFileProvider = tokenFileProvider
+  }
+}
+
+/// The keys of a logins map that the configuration names. Few profiles have one: a word for both.
+extension SessionPlan {
+  private struct OwnKeys: Sendable, Equatable {
+    var tokenFileProvider: String?
+    var providerName: String?
+  }
+
+  /// The provider of the token in the profile's token file, which signs in unattended.
+  public var tokenFileProvider: String? {
+    get { ownKeys?.tokenFileProvider }
+    set { change { $0.tokenFileProvider = newValue } }
+  }
+
+  /// Under which key, and no other, the tokens of the profile's provider go into a logins map, be it the
+  /// backend or the linked one; nil for the documented key.
+  public internal(set) var providerName: String? {
+    get { ownKeys?.providerName }
+    set { change { $0.providerName = newValue } }
+  }
+
+  private mutating func change(_ body: (inout OwnKeys) -> Void) {
+    var keys = ownKeys ?? OwnKeys()
+    body(&keys)
+    ownKeys = keys == OwnKeys() ? nil : keys
   }
 }

@@ -58,15 +58,25 @@ public struct PoolIssuer: Sendable, Hashable {
   /// Nil for a provider.
   public var pool: UserPoolID? { if case .userPool(let pool) = source { pool } else { nil } }
 
-  /// Its key in the logins map of an identity pool.
+  /// The issuers of its user pool, also where the provider is one; nil for another provider.
+  public var poolIssuers: PoolIssuers? {
+    switch source {
+    case .userPool(let pool): PoolIssuers(pool)
+    case .provider(let issuer, _): PoolIssuers(issuer.description)
+    }
+  }
+
+  /// Its key in the logins map of an identity pool; of a user pool, the documented one.
   public var loginsKey: String {
     switch source {
     case .userPool(let pool): pool.loginsKey
+    case .provider(let issuer, let key) where key == issuer.loginsKey:
+      poolIssuers?.loginsKey(.original) ?? key
     case .provider(_, let key): key
     }
   }
 
-  /// `iss` of its tokens.
+  /// `iss` of its tokens; of a user pool, one of the two.
   public var issuer: String {
     switch source {
     case .userPool(let pool): pool.issuer

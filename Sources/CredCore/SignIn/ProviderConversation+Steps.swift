@@ -158,7 +158,8 @@ extension ProviderConversation {
   private func confirmation(of signIn: ProviderSignIn, _ present: Present) -> SignInStep? {
     let (issuer, token) = (signIn.provider.issuer.description, signIn.tokens.id)
     let isReplacing = present.user.map { user in
-      user.issuer != issuer || user.subject != token.subject
+      user.issuer.map { !PoolIssuers.areSame($0, issuer) } ?? true
+        || user.subject != token.subject
     }
     // Who is linked already needs no word to be linked again.
     guard isReplacing ?? (present.linksTo != nil) else { return nil }

@@ -15,6 +15,8 @@ extension PoolSession {
     static let loginsKey: UInt8 = 12
     static let tokenEndpoint: UInt8 = 13
     static let provedAt: UInt8 = 14
+    /// There, and 1, where the identity pool wants the key of the updated issuer.
+    static let usesUpdatedKey: UInt8 = 15
   }
 
   func write(to writer: inout SnapshotWriter) {
@@ -35,6 +37,7 @@ extension PoolSession {
     if let idToken { writer.group(Tag.idToken) { idToken.write(to: &$0) } }
     if let accessToken { writer.group(Tag.accessToken) { accessToken.write(to: &$0) } }
     writer.field(Tag.tokenEndpoint, tokenEndpoint)
+    if usesUpdatedKey { writer.field(Tag.usesUpdatedKey, 1 as UInt8) }
   }
 
   convenience init(reading reader: SnapshotReader) throws(SnapshotError) {
@@ -46,6 +49,7 @@ extension PoolSession {
     var refreshToken: Secret?
     var (idToken, accessToken): (HeldPoolToken?, HeldPoolToken?)
     var (provider, loginsKey, tokenEndpoint): (OIDCIssuer?, String?, String?)
+    var usesUpdatedKey = false
     while let field = try fields.next() {
       switch field.tag {
       case Tag.pool:
@@ -67,6 +71,7 @@ extension PoolSession {
         guard provider != nil else { throw .invalid("provider") }
       case Tag.loginsKey: loginsKey = try field.text("key in the logins map")
       case Tag.tokenEndpoint: tokenEndpoint = try field.text("token endpoint")
+      case Tag.usesUpdatedKey: usesUpdatedKey = try field.byte("key in the logins map") != 0
       default: break
       }
     }
@@ -85,7 +90,7 @@ extension PoolSession {
     self.init(
       issuer: issuer, username: username, subject: subject, deviceKey: deviceKey,
       signedInAt: signedInAt, provedAt: provedAt, refreshToken: refreshToken, idToken: idToken,
-      accessToken: accessToken, tokenEndpoint: tokenEndpoint)
+      accessToken: accessToken, tokenEndpoint: tokenEndpoint, usesUpdatedKey: usesUpdatedKey)
   }
 }
 

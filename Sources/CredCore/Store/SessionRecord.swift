@@ -179,7 +179,9 @@ extension Fingerprint {
 
   /// Covers those and the settings that decide which credentials an identity gets. Endpoints are not
   /// among them.
-  init(credentialsOf settings: ProfileSettings, of identity: Fingerprint) {
+  init(
+    credentialsOf settings: ProfileSettings, _ backend: BackendSettings?, of identity: Fingerprint
+  ) {
     self = identity
     add(settings.flow.storedWord)
     add(settings.roleARN)
@@ -187,6 +189,8 @@ extension Fingerprint {
     add("\(settings.duration.wholeNanoseconds)")
     add(settings.policyFile)
     for policy in settings.policyARNs { add(policy) }
+    // Without it, the value is that of earlier versions.
+    if case .userPool(let pool)? = backend?.kind, let name = pool.providerName { add(name) }
   }
 
   /// Covers where a backend is and which authorities vouch for it. What it gave goes to no other

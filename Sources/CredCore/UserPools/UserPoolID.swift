@@ -20,13 +20,13 @@ public struct UserPoolID: Sendable, Hashable, CustomStringConvertible {
     name = String(parts[1])
   }
 
-  /// The pool's key in the logins map of an identity pool: the issuer of its tokens without
+  /// The pool's documented key in the logins map of an identity pool: its original issuer without
   /// `https://`.
   public var loginsKey: String {
     "cognito-idp.\(region).\(AWSPartition(region: region).dnsSuffix)/\(description)"
   }
 
-  /// `iss` of its tokens.
+  /// `iss` of its tokens, unless the pool has the updated issuer (``PoolIssuers``).
   public var issuer: String { "https://\(loginsKey)" }
 }
 

@@ -29,7 +29,7 @@ extension UpstreamClient {
     let key = ProviderKey(issuer: issuerURL, backend: backend.name, caFile: backend.caFile)
     let known = providers[key]
     if let known, known.until > services.clock.now { return done(.success(known.metadata)) }
-    discover(issuerURL, endpoints, backend) { [unowned self] result in
+    discoverPool(issuerURL, endpoints, backend) { [unowned self] result in
       switch result {
       case .success(let found):
         providers[key] = found
@@ -58,13 +58,27 @@ extension UpstreamClient {
       as: isPool ? "logout_uri" : "post_logout_redirect_uri", browser.logout)
   }
 
-  private func discover(
+  /// Asks where the issuer says. The pool may have turned back to its original issuer meanwhile.
+  private func discoverPool(
     _ issuer: OIDCIssuer, _ endpoints: ProviderEndpoints, _ backend: BackendSettings,
     _ done: @escaping Completion<KnownProvider>
   ) {
+    discover(issuer, at: issuer, endpoints, backend) { [unowned self] result in
+      guard case .failure(let failure) = result, !failure.failureClass.isTransient,
+        let original = issuer.originalOfPool
+      else { return done(result) }
+      discover(issuer, at: original, endpoints, backend, done)
+    }
+  }
+
+  /// - Parameter place: the issuer under which the document is.
+  private func discover(
+    _ issuer: OIDCIssuer, at place: OIDCIssuer, _ endpoints: ProviderEndpoints,
+    _ backend: BackendSettings, _ done: @escaping Completion<KnownProvider>
+  ) {
     let clock = services.clock
     let exchange = Exchange(
-      request: issuer.discoveryRequest, settings: backend.providerHTTP(timeout: backend.timeout),
+      request: place.discoveryRequest, settings: backend.providerHTTP(timeout: backend.timeout),
       upstream: .backend(backend.name), operation: "discovery"
     ) { reply throws(UpstreamFailure) in
       KnownProvider(

@@ -145,6 +145,9 @@ enum BackendRows {
       Shown.list(["get", "change-password", "devices", "remember-device", "forget-device"])
     ) { Shown.list($0.accountActions.map(\.rawValue)) },
     userPool("client_metadata", .yesNo, "false") { "\($0.takesClientMetadata)" },
+    userPool("provider_name", .text(["issuer-cognito-idp.a/b_c"], SecondRules.isLoginsKey)) {
+      $0.providerName
+    },
     userPool("user_pool_endpoint", .endpoint) { $0.endpoint?.text },
     userPool("ca_file", .path(4095)) { $0.caFile },
     userPool("allow_plain_http", .yesNo, "false") { "\($0.allowPlainHTTP)" },

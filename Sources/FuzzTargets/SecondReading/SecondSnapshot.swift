@@ -175,6 +175,8 @@ struct SecondSnapshot: Equatable {
       case 8: parts[field.tag] = try secret(field.value, most: 50_000)
       case 9, 10: parts[field.tag] = try poolToken(field.value)
       case 11, 12, 13: parts[field.tag] = try text(field.value)
+      // Left out, it is 0.
+      case 15: parts[field.tag] = try byte(field.value) != 0 ? "1" : nil
       default: break
       }
       if field.tag == 1, !SecondRules.isUserPoolID(parts[1] ?? "") { throw Unreadable() }

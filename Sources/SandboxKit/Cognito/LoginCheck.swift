@@ -68,11 +68,11 @@ struct LoginCheck {
     guard name != pool.developerProvider, name.contains(".") || name.hasPrefix("arn:") else {
       throw ServiceError("InvalidParameterException", "Please provide a valid public provider")
     }
-    guard let provider = pool.providers[name] else {
+    guard let provider = pool.provider(name) else {
       throw LoginCheck.notAuthorized(
         "Token is not from a supported provider of this identity pool.")
     }
-    if provider.kind == .openID { return try openIDLogin(token, provider) }
+    if provider.kind == .openID { return try openIDLogin(token, provider, as: name) }
     guard let entry = state.providerTokens[token] else {
       throw LoginCheck.notAuthorized("Invalid login token.")
     }
@@ -85,14 +85,24 @@ struct LoginCheck {
     return entry
   }
 
+  /// Whether a token's issuer is the one that its key in the logins map names.
+  private func fits(_ issuer: String?, _ provider: LoginProvider, as key: String) -> Bool {
+    guard let userPool = state.userPool(provider) else { return provider.isIssuer(issuer) }
+    switch pool.userPoolKeys {
+    case .documented: return userPool.naming.isIssuer(issuer)
+    case .issuer, .separate: return issuer == "https://" + key
+    }
+  }
+
+  /// - Parameter key: in the logins map.
   private func openIDLogin(
-    _ token: String, _ provider: LoginProvider
+    _ token: String, _ provider: LoginProvider, as key: String
   ) throws(ServiceError) -> ProviderTokens.Entry {
     let claims: JSON
     do {
       // The issuer comes first, as its keys are what the signature is checked with.
       let claimed = try TokenIssuer.claims(in: token)
-      guard provider.isIssuer(claimed["iss"]?.text) else {
+      guard fits(claimed["iss"]?.text, provider, as: key) else {
         throw LoginCheck.invalid("Issuer doesn't match providerName")
       }
       if let pool = state.userPool(provider) {
@@ -122,7 +132,8 @@ struct LoginCheck {
     guard now.epochSeconds < expiry else { throw LoginCheck.expired(now.epochSeconds, expiry) }
     if let pool = state.userPool(provider) { try check(claims, of: pool, provider) }
     return ProviderTokens.Entry(
-      login: Login(provider: provider.name, subject: subject),
+      login: Login(
+        provider: pool.userPoolKeys == .separate ? key : provider.name, subject: subject),
       expiration: Date(timeIntervalSince1970: Double(expiry)))
   }
 

@@ -201,6 +201,7 @@ extension SandboxState {
     }
     let allowsGuests = try fields.bool("Unauthenticated")
     let allowsClassicFlow = try fields.bool("ClassicFlow")
+    let userPoolKeys: IdentityPool.UserPoolKeys? = try fields.choice("UserPoolKeys")
     let provider = try fields.optionalText("DeveloperProvider")
     let authenticatedRole = try fields.optionalText("AuthenticatedRole")
     let guestRole = try fields.optionalText("UnauthenticatedRole")
@@ -211,6 +212,7 @@ extension SandboxState {
       if removesRoles { (pool.authenticatedRole, pool.guestRole) = (nil, nil) }
       pool.allowsGuests = allowsGuests ?? pool.allowsGuests
       pool.allowsClassicFlow = allowsClassicFlow ?? pool.allowsClassicFlow
+      pool.userPoolKeys = userPoolKeys ?? pool.userPoolKeys
       pool.developerProvider = provider ?? pool.developerProvider
       pool.authenticatedRole = authenticatedRole ?? pool.authenticatedRole
       pool.guestRole = guestRole ?? pool.guestRole

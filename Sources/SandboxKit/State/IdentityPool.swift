@@ -14,6 +14,18 @@ struct IdentityPool: Sendable {
   var authenticatedRole: String?
   var guestRole: String?
   var providers: [String: LoginProvider] = [:]
+  var userPoolKeys = UserPoolKeys.documented
+
+  /// Under which key it takes the tokens of a user pool with the updated issuer. AWS does not say: a
+  /// client must get on with each.
+  enum UserPoolKeys: String, Sendable, CaseIterable {
+    /// The one of the original issuer, whatever a token names.
+    case documented
+    /// The one of the token's own issuer; the user is the same.
+    case issuer
+    /// The same, and another key is another login, with another identity.
+    case separate
+  }
 
   private var identities: [String: Identity] = [:]
   private var owners: [Login: String] = [:]
@@ -28,6 +40,13 @@ struct IdentityPool: Sendable {
   var identityCount: Int { identities.count }
 
   func identity(_ id: String) -> Identity? { identities[id] }
+
+  /// The provider that a key of a logins map means.
+  func provider(_ key: String) -> LoginProvider? {
+    if let provider = providers[key] { return provider }
+    guard userPoolKeys != .documented, key.hasPrefix("issuer-cognito-idp.") else { return nil }
+    return providers[String(key.dropFirst("issuer-".count))]
+  }
 
   /// The identity that this login belongs to.
   func owner(of login: Login) -> String? { owners[login] }

@@ -65,6 +65,7 @@ struct PoolSettings: Sendable {
   /// nil: one shape after the other.
   var proofShape: SRPExchange.Shape?
   var errorSpelling = ErrorSpelling.plain
+  var issuerType = UserPoolName.IssuerType.original
 
   /// What a person may type for the user name.
   var signInAttributes: [String] { usernameAttributes + aliasAttributes }
@@ -93,6 +94,10 @@ extension PoolSettings {
     if var policy = try fields.object("PasswordPolicy") {
       try passwordPolicy.apply(&policy)
       try policy.finish()
+    }
+    if var issuer = try fields.object("IssuerConfiguration") {
+      issuerType = try issuer.choice("Type") ?? issuerType
+      try issuer.finish()
     }
     passwordHistory = try fields.integer("PasswordHistorySize", in: 0...24) ?? passwordHistory
     temporaryPasswordDays =

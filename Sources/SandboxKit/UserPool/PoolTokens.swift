@@ -132,7 +132,7 @@ extension UserPool {
     guard
       let claims = try? PoolKeys.shared.issuer(id, .access)
         .verifiedClaims(in: token, algorithm: .rs256),
-      claims["iss"]?.text == issuer, claims["token_use"]?.text == "access",
+      naming.isIssuer(claims["iss"]?.text), claims["token_use"]?.text == "access",
       let expiry = claims["exp"]?.integer, let name = claims["username"]?.text,
       let origin = claims["origin_jti"]?.text
     else { throw .invalidAccessToken }

@@ -32,7 +32,7 @@ struct UserPool: Sendable {
     pepper = self.random.bytes(32)
   }
 
-  private var naming: UserPoolName { UserPoolName(id: id) }
+  var naming: UserPoolName { UserPoolName(id: id) }
 
   var name: String { naming.name }
 
@@ -40,7 +40,8 @@ struct UserPool: Sendable {
 
   var provider: String { naming.provider }
 
-  var issuer: String { naming.issuer }
+  /// `iss` of the tokens that it gives now.
+  var issuer: String { naming.issuer(settings.issuerType) }
 }
 
 /// The users.

@@ -59,7 +59,7 @@ extension SandboxState {
   /// The pool that an access token claims to be of.
   private func userPool(ofToken token: String) throws(ServiceError) -> String {
     guard let claims = try? TokenIssuer.claims(in: token), let issuer = claims["iss"]?.text,
-      let pool = userPools.values.first(where: { $0.issuer == issuer })
+      let pool = userPools.values.first(where: { $0.naming.isIssuer(issuer) })
     else { throw .invalidAccessToken }
     return pool.id
   }

@@ -67,7 +67,7 @@ extension SandboxState {
     userPools[id]?.settings = settings
     let name = UserPoolName(id: id)
     return [
-      "UserPool": .string(id), "Issuer": .string(name.issuer),
+      "UserPool": .string(id), "Issuer": .string(name.issuer(settings.issuerType)),
       "Provider": .string(name.provider),
     ]
   }

@@ -18,7 +18,25 @@ struct UserPoolName: Hashable, Sendable {
     return "cognito-idp.\(region).\(suffix)/\(id)"
   }
 
-  var issuer: String { "https://" + provider }
+  /// How a pool names itself in its tokens (IssuerConfiguration).
+  enum IssuerType: String, Sendable, CaseIterable {
+    case original = "ORIGINAL", updated = "UPDATED"
+  }
+
+  /// Host and path of the issuer that AWS recommends.
+  var updatedProvider: String { "issuer-" + provider }
+
+  func issuer(_ type: IssuerType) -> String {
+    switch type {
+    case .original: "https://" + provider
+    case .updated: "https://" + updatedProvider
+    }
+  }
+
+  /// Whether a token of the pool may name this issuer: it may be older than the last switch.
+  func isIssuer(_ text: String?) -> Bool {
+    IssuerType.allCases.contains { issuer($0) == text }
+  }
 
   /// Whether the id has the form `[\w-]+_[0-9a-zA-Z]+`.
   var isValid: Bool {

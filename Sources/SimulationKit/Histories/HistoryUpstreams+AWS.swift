@@ -13,6 +13,10 @@ extension HistoryUpstreams {
         return .cognito("Invalid login token. Not a valid OpenId Connect identity token.")
       }
       pools.judgeUse(of: number)
+      // Identity pools want the key of a token's own issuer: nothing less helps a client.
+      if let issuer = pools.issuers[number], issuer != "https://\(first.key)" {
+        return .cognito("Invalid login token. Issuer doesn't match providerName")
+      }
       guard found.ends > world.now else {
         return .cognito("Invalid login token. Token expired: 1 >= 0")
       }

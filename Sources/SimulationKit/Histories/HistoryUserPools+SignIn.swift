@@ -38,7 +38,7 @@ extension HistoryUserPools {
   }
 
   /// The client names the pool, whose name is part of proofs: see ``HistoryConfiguration/Backend``.
-  private static func name(of body: JSONValue?) -> String {
+  static func name(of body: JSONValue?) -> String {
     String((body?["ClientId"]?.text ?? "").dropFirst(client.utf8.count))
   }
 
@@ -78,7 +78,7 @@ extension HistoryUserPools {
     signIns[signIn.session] = nil
     guard let question = signIn.questions.first else {
       latest[signIn.user] = nil
-      return newSession(signIn.user, on: signIn.device)
+      return newSession(signIn.user, at: signIn.pool, on: signIn.device)
     }
     signIn.session = add(.session, signIn.user, 0, lifetime: 180)
     signIn.ends = world.now + Self.answerTime

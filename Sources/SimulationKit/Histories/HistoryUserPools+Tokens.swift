@@ -2,11 +2,13 @@ import CredCore
 
 /// Tokens, what becomes of refresh tokens, and what an access token is for.
 extension HistoryUserPools {
-  /// - Parameter device: the one that the sign-in named.
-  func newSession(_ user: User, on device: Int?) -> HTTPReply {
+  /// - Parameters:
+  ///   - pool: its name.
+  ///   - device: the one that the sign-in named.
+  func newSession(_ user: User, at pool: String, on device: Int?) -> HTTPReply {
     let (family, refresh) = begin(user)
     let more = self.device(ofFamily: family, user, named: device)
-    return .plain(200, result(user, family, refresh: refresh, more))
+    return .plain(200, result(user, family, pool, refresh: refresh, more))
   }
 
   /// The family of a sign-in, with its first refresh token.
@@ -26,8 +28,9 @@ extension HistoryUserPools {
 
   /// - Parameter more: further members, after a comma.
   private func result(
-    _ user: User, _ family: Int, refresh: Int?, _ more: String = ""
+    _ user: User, _ family: Int, _ pool: String, refresh: Int?, _ more: String = ""
   ) -> String {
+    let issuer = issuer(of: pool)
     let lifetime = world.random.pick([300.0, 3600])
     let now = world.trueTime.milliseconds / 1000
     func token(_ kind: Given.Kind, _ claims: String) -> String {
@@ -37,9 +40,12 @@ extension HistoryUserPools {
           persons: [user.person], identity: kind == .id ? "\(user.server) \(user.name)" : "",
           pool: "", server: kind == .id ? nil : user.server, ends: world.later(lifetime)),
         as: number)
+      issuers[number] = issuer
       return HistorySecret.token(
         number, expires: world.trueTime + .seconds(1) * lifetime,
-        claims: #","iat":\#(now),"auth_time":\#(now),"sub":"sub-\#(user.person)",\#(claims)"#)
+        claims:
+          #","iss":"\#(issuer)","iat":\#(now),"auth_time":\#(now),"sub":"sub-\#(user.person)",\#(claims)"#
+      )
     }
     let id = token(.id, #""token_use":"id","cognito:username":"\#(user.name)""#)
     let access = token(
@@ -49,6 +55,13 @@ extension HistoryUserPools {
     let more = more + (refresh.map { #","RefreshToken":"\#(HistorySecret.text($0))""# } ?? "")
     return #"{"AuthenticationResult":{"IdToken":"\#(id)","AccessToken":"\#(access)","#
       + #""ExpiresIn":\#(Int(lifetime)),"TokenType":"Bearer"\#(more)}}"#
+  }
+
+  /// `iss` now. Each hour an administrator switches all pools to their other issuer.
+  private func issuer(of pool: String) -> String {
+    let isOriginal = (world.trueTime.milliseconds / 3_600_000).isMultiple(of: 2)
+    let host = "\(isOriginal ? "" : "issuer-")cognito-idp.us-east-1.amazonaws.com"
+    return "https://\(host)/us-east-1_\(pool)"
   }
 
   func renew(
@@ -93,7 +106,8 @@ extension HistoryUserPools {
     _ given: Given, _ refresh: Int?, _ body: JSONValue?, _ isProvider: Bool
   ) -> HTTPReply {
     guard isProvider else {
-      return .plain(200, result(given.user, given.family, refresh: refresh))
+      return .plain(
+        200, result(given.user, given.family, Self.name(of: body), refresh: refresh))
     }
     return tokens(
       given.user, given.family, refresh: refresh, client: body?["ClientId"]?.text ?? "")

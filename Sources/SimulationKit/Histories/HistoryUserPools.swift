@@ -61,6 +61,8 @@ final class HistoryUserPools {
   unowned let upstreams: HistoryUpstreams
   private(set) var given: [Int: Given] = [:]
   var families: [Int: (user: User, tokens: RefreshTokens<Int>)] = [:]
+  /// `iss` of the tokens of user pools.
+  var issuers: [Int: String] = [:]
   /// Of providers' browsers.
   var codes: [Int: Code] = [:]
   var devices: [Int: Device] = [:]

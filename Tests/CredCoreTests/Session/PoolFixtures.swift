@@ -18,14 +18,16 @@ extension Fixtures {
   /// - Parameters:
   ///   - lifetime: of the ID token, in seconds.
   ///   - number: tells the ID tokens of different renewals apart.
+  ///   - form: which of its issuers the pool has then; nil for tokens that name none.
   func poolTokens(
     _ username: String = "alice", lifetime: Double = 3600, number: Int = 1,
-    refresh: String? = nil
+    refresh: String? = nil, form: PoolIssuers.Form? = nil
   ) -> PoolTokens {
+    let issuer = form.map { #","iss":"\#(PoolIssuers(Self.userPool).issuer($0))""# } ?? ""
     let times =
       #""sub":"s-1","iat":1767323045,"auth_time":1767320000,"exp":\#(1_767_323_045 + Int(lifetime))"#
     let id = Samples.jwt(
-      #"{\#(times),"token_use":"id","cognito:username":"\#(username)","n":\#(number)}"#)
+      #"{\#(times),"token_use":"id","cognito:username":"\#(username)","n":\#(number)\#(issuer)}"#)
     let access = Samples.jwt(#"{\#(times),"token_use":"access","username":"\#(username)"}"#)
     var text = #"{"IdToken":"\#(id)","AccessToken":"\#(access)","ExpiresIn":3600"#
     if let refresh { text += #","RefreshToken":"\#(refresh)""# }
@@ -41,11 +43,13 @@ extension Fixtures {
   func poolSignIn(
     _ username: String = "alice", at now: Instant = .seconds(1000),
     of issuer: PoolIssuer = Fixtures.issuer,
-    lifetime: Double = 3600, refresh: String? = "refresh-1", device: String? = nil
+    lifetime: Double = 3600, refresh: String? = "refresh-1", device: String? = nil,
+    form: PoolIssuers.Form? = nil
   ) -> SignInInput {
     .poolTokens(
       PoolSignIn(
-        tokens: poolTokens(username, lifetime: lifetime, refresh: refresh), username: username,
+        tokens: poolTokens(username, lifetime: lifetime, refresh: refresh, form: form),
+        username: username,
         deviceKey: device, issuer: issuer, serverTime: nil, received: now))
   }
 
@@ -80,4 +84,38 @@ extension SessionDriver {
   }
 
   var poolSession: PoolSession? { machine.state.poolSession }
+}
+
+extension Fixtures {
+  /// What Cognito answers to a token under the key of another issuer.
+  static let wrongKey = cognitoRefusal("Invalid login token. Issuer doesn't match providerName")
+
+  /// NotAuthorizedException in Cognito's own words.
+  static func cognitoRefusal(_ message: String) -> UpstreamOutcome {
+    let reply = Samples.reply(
+      400, #"{"__type":"NotAuthorizedException","message":"\#(message)"}"#)
+    return .failed(
+      .aws(
+        reply, RemoteError(json: reply, limit: 10_000), from: .cognitoIdentity,
+        table: FailureTable.cognito))
+  }
+}
+
+extension UpstreamCall {
+  /// Under which key of its two the pool's token is in the call, and whether that is the wrong one by the
+  /// token's issuer; nil for a call without it.
+  var poolKey: (form: PoolIssuers.Form, isWrong: Bool)? {
+    let logins: LoginsMap
+    switch self {
+    case .getID(let map), .getOpenIDToken(_, let map), .getCredentials(_, let map, _): logins = map
+    default: return nil
+    }
+    let issuers = PoolIssuers(Fixtures.userPool)
+    for form in [PoolIssuers.Form.original, .updated] {
+      guard let token = logins[issuers.loginsKey(form)] else { continue }
+      let issuer = JWT.claims(of: token)?["iss"]?.text
+      return (form, issuer.map { $0 != issuers.issuer(form) } ?? false)
+    }
+    return nil
+  }
 }

@@ -95,7 +95,10 @@ struct SessionWalk {
     case .host: ways.append(.host)
     case .password: ways += [fixtures.password("alice"), fixtures.password("bob")]
     case .userPool(let issuer):
-      ways += ["alice", "bob"].map { fixtures.poolSignIn($0, at: session.now, of: issuer) }
+      let form = pick([nil, PoolIssuers.Form.original, .updated])
+      ways += ["alice", "bob"].map {
+        fixtures.poolSignIn($0, at: session.now, of: issuer, form: form)
+      }
     case .none: break
     }
     let wait = pick([0.5, 30])
@@ -190,8 +193,13 @@ struct SessionWalk {
     if Int.random(in: 0..<10, using: &generator) < 4 {
       return fixtures.failed(pick(Self.failures))
     }
-    let identity =
+    let key = call.poolKey
+    // An identity pool that wants the key of a token's own issuer.
+    if let key, key.isWrong, Bool.random(using: &generator) { return Fixtures.wrongKey }
+    var identity =
       Int.random(in: 0..<8, using: &generator) == 0 ? fixtures.other : fixtures.identity
+    // Another one under the key that is tried is refused: `LoginsKeyTests`.
+    if key?.form == .updated { identity = session.machine.identityID ?? identity }
     let lifetime: Double = pick([-5, 0, 1, 30, 90, 900, 1700, 3600, 43_200])
     switch call {
     case .signIn:
@@ -201,7 +209,8 @@ struct SessionWalk {
       let rotated = Int.random(in: 0..<3, using: &generator) == 0
       return .poolTokens(
         fixtures.poolTokens(
-          session.username, lifetime: lifetime, refresh: rotated ? "r\(lastCall)" : nil),
+          session.username, lifetime: lifetime, refresh: rotated ? "r\(lastCall)" : nil,
+          form: pick([nil, .original, .updated])),
         serverTime: nil)
     case .tokenCallback, .getOpenIDToken:
       let isSilent = Int.random(in: 0..<4, using: &generator) == 0

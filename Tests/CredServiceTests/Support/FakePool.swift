@@ -18,6 +18,8 @@ final class FakePool {
   private(set) var bodies: [JSONValue] = []
   /// Answered in place of the usual reply, once each, by operation.
   var faults: [String: [FakeHTTP.Answer]] = [:]
+  /// `iss` of the tokens; nil for none.
+  var issuer: String?
   /// Further claims of access tokens, after a comma.
   var moreAccessClaims = ""
   /// Replies that are lost after the pool has done its work.
@@ -119,12 +121,13 @@ final class FakePool {
   }
 
   private func result(of username: String) -> String {
+    let named = issuer.map { #","iss":"\#($0)""# } ?? ""
     let id = Self.jwt(
-      "id", #""aud":"\#(Self.client)","cognito:username":"\#(username)","n":\#(issued)"#)
+      "id", #""aud":"\#(Self.client)","cognito:username":"\#(username)","n":\#(issued)\#(named)"#)
     let access = Self.jwt(
       "access",
-      #""client_id":"\#(Self.client)","username":"\#(username)","n":\#(issued)\#(moreAccessClaims)"#
-    )
+      #""client_id":"\#(Self.client)","username":"\#(username)","n":\#(issued)\#(named)"#
+        + moreAccessClaims)
     return #""IdToken":"\#(id)","AccessToken":"\#(access)","ExpiresIn":3600"#
   }
 

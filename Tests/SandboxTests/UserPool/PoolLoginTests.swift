@@ -89,6 +89,58 @@ struct PoolLoginTests {
     expect(pool.test.cognito("GetId", SocialLoginTests.getID(login)).status, equals: 200)
   }
 
+  // MARK: The updated issuer
+
+  private func login(_ pool: inout TestPool, _ key: String, _ token: String) -> HTTPReply {
+    pool.test.cognito("GetId", SocialLoginTests.getID([key: token]))
+  }
+
+  private func update(_ pool: inout TestPool, _ type: String, _ keys: String) throws {
+    try pool.control("", ["IssuerConfiguration": ["Type": .string(type)]])
+    let body: JSON = ["UserPoolKeys": .string(keys)]
+    expect(pool.test.send("POST", "/control/pool", body).status, equals: 200)
+  }
+
+  @Test func aPoolSwitchesItsIssuerAndKnowsItsOlderTokens() throws {
+    var pool = try TestPool()
+    let before = try pool.tokens()
+    try update(&pool, "UPDATED", "documented")
+    let after = try pool.tokens()
+    for token in [after.id, after.access] {
+      expect(
+        try TokenIssuer.claims(in: token)["iss"]?.text,
+        equals: "https://issuer-" + TestPool.provider)
+    }
+    for token in [before.access, after.access] {
+      expect(pool.call("GetUser", token: token).status, equals: 200)
+    }
+    // Both are taken under the documented key, and the other one is unknown.
+    for token in [before.id, after.id] { expect(id(&pool, token).status, equals: 200) }
+    expect(
+      login(&pool, "issuer-" + TestPool.provider, after.id).cognitoError,
+      equals:
+        "NotAuthorizedException: Token is not from a supported provider of this identity pool.")
+    let page = pool.test.send("GET", "/\(TestPool.id)/.well-known/openid-configuration", .null)
+    expect(page.json?["issuer"]?.text, equals: "https://issuer-" + TestPool.provider)
+  }
+
+  @Test(arguments: ["issuer", "separate"])
+  func anIdentityPoolMayWantTheKeyOfTheIssuer(_ keys: String) throws {
+    var pool = try TestPool()
+    let before = try pool.tokens().id
+    try update(&pool, "UPDATED", keys)
+    let after = try pool.tokens().id
+    let other = "issuer-" + TestPool.provider
+    let wrong = "NotAuthorizedException: Invalid login token. Issuer doesn't match providerName"
+    expect(id(&pool, after).cognitoError, equals: wrong)
+    expect(login(&pool, other, before).cognitoError, equals: wrong)
+    let identity = try #require(id(&pool, before).json?["IdentityId"]?.text)
+    let found = try #require(login(&pool, other, after).json?["IdentityId"]?.text)
+    expect(found == identity, equals: keys == "issuer")
+    expect(
+      pool.test.credentials(identity, other, after).status, equals: keys == "issuer" ? 200 : 400)
+  }
+
   @Test(arguments: [false, true])
   func signOutCountsOnlyWhereThePoolIsAsked(_ isAsked: Bool) throws {
     var pool = try TestPool()

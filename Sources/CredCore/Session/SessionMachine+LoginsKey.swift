@@ -1,0 +1,109 @@
+/// Under which key the ID token of a user pool goes into a logins map.
+///
+/// It is that of the configuration, else the documented one. Cognito does not say which one an identity
+/// pool wants of a user pool with the updated issuer. So where Cognito answers that issuer and key do not
+/// fit, and the token is from the pool's other issuer, that one's key is tried once in a refresh; what
+/// worked is kept with the sign-in. The user's identity stays the same one under both.
+extension SessionMachine {
+  func loginsKey(of session: PoolSession, _ refresh: Refresh) -> String {
+    if let name = plan.providerName { return name }
+    guard let issuers = session.issuer.poolIssuers,
+      let form = refresh.triedKey ?? (session.usesUpdatedKey ? .updated : nil)
+    else { return session.issuer.loginsKey }
+    return issuers.loginsKey(form)
+  }
+
+  /// Prepares a call under the pool's other key; nil where there is none to try.
+  func remedyOfKey(
+    of session: PoolSession, _ refresh: Refresh, _ failure: UpstreamFailure
+  ) -> Refresh? {
+    guard failure.isOfLoginsKey, plan.providerName == nil, let issuers = session.issuer.poolIssuers,
+      let issuer = session.idToken?.issuer, let form = issuers.form(of: issuer),
+      form != (session.usesUpdatedKey ? .updated : .original)
+    else { return nil }
+    var refresh = refresh
+    guard refresh.remedies.insert(.otherKey).inserted else { return nil }
+    refresh.triedKey = form
+    refresh.keyFailure = failure
+    return refresh
+  }
+
+  /// The identity that must stay the user's. That of a guest becomes whichever the sign-in has.
+  var identityOfUser: IdentityID? {
+    signIn?.before.state == .guest ? nil : held.identityID
+  }
+
+  /// Whether Cognito has told, under a key that is being tried, that the known identity is another
+  /// user's. Then another one is not asked for.
+  func isUnknownUnderTriedKey(_ refresh: Refresh, _ failure: UpstreamFailure) -> Bool {
+    guard refresh.triedKey != nil, refresh.knownIdentity != nil else { return false }
+    return [.dropIdentityThenNewToken, .conflict].contains(failure.failureClass)
+  }
+
+  /// Keeps a key that has worked.
+  mutating func keepTriedKey(_ refresh: inout Refresh, _ context: inout EventContext) {
+    guard let form = refresh.triedKey else { return }
+    refresh.triedKey = nil
+    refresh.keyFailure = nil
+    if let link = held.link { return replaceLink(link.using(form)) }
+    guard case .userPool(let session) = refresh.method else { return }
+    let kept = session.using(form)
+    if let before = signIn?.before.state.poolSession, before.refreshToken == session.refreshToken {
+      signIn?.before.state = .signedIn(.userPool(kept))
+    }
+    refresh.method = .userPool(kept)
+    setState(.signedIn(.userPool(kept)), &context)
+  }
+
+  /// Ends a refresh to which Cognito gave another identity than the known one, under a key that was tried;
+  /// that one stays.
+  ///
+  /// - Returns: whether it did.
+  mutating func refusesIdentity(
+    _ identityID: IdentityID, _ refresh: Refresh, _ context: inout EventContext
+  ) -> Bool {
+    guard refresh.triedKey != nil, let known = refresh.knownIdentity, known != identityID else {
+      return false
+    }
+    setIdentity(known, &context)
+    fail(refresh, .anotherIdentityUnderKey, &context)
+    return true
+  }
+
+  /// What people are told: the key is at fault where the other one has not helped either.
+  mutating func failWithKey(
+    _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
+  ) {
+    if refresh.triedKey != nil, held.identityID == nil, let known = refresh.knownIdentity {
+      setIdentity(known, &context)
+    }
+    if isUnknownUnderTriedKey(refresh, failure) {
+      return fail(refresh, .anotherIdentityUnderKey, &context)
+    }
+    let isAboutToken = [.newTokenOnce, .permanentConfiguration].contains(failure.failureClass)
+    fail(refresh, isAboutToken ? refresh.keyFailure ?? failure : failure, &context)
+  }
+}
+
+extension PoolSession {
+  /// With the key that worked for the sign-in before, whoever's it was.
+  func usingKey(of before: PoolSession?) -> PoolSession {
+    guard let before, before.usesUpdatedKey, before.issuer == issuer else { return self }
+    return using(.updated)
+  }
+}
+
+extension HeldPoolToken {
+  /// `iss`; nil for a token that is no JWT.
+  fileprivate var issuer: String? { JWT.claims(of: token)?["iss"]?.text }
+}
+
+extension UpstreamFailure {
+  /// Cognito takes the tokens of a pool under its other key, but as another user's.
+  static let anotherIdentityUnderKey = UpstreamFailure(
+    upstream: .cognitoIdentity, failureClass: .permanentConfiguration, code: .identityConflict,
+    message: "Cognito has another identity for this user under the key of the user pool's other "
+      + "issuer, and the known one is kept: set provider_name in the backend's section to the key under "
+      + "which the users are to be known",
+    severity: .operatorMustAct)
+}
