@@ -75,7 +75,8 @@ extension SessionService {
     metadata["means"] = "\(asker.means)"
     if let error {
       metadata["code"] = "\(error.code.rawValue)"
-      metadata["reason"] = "\(error.message)"
+      // What an operator must mend has an entry of its own.
+      if error.kind != .permanent { metadata["reason"] = "\(error.message)" }
       log.log(event, .notice, "sign-in refused", metadata)
     } else {
       log.log(event, .info, "signed in", metadata)
