@@ -35,6 +35,9 @@ final class Stage: Sendable {
     return stage
   }
 
+  /// Other users read what the tests write for them, whatever mask the shell has.
+  private static let openedMask = umask(0o022)
+
   @concurrent
   static func run(
     _ test: Test, _ testCase: Test.Case?,
@@ -44,6 +47,7 @@ final class Stage: Sendable {
     let result = await withTaskExecutorPreference(TestThread()) {
       () async -> Result<Void, any Error> in
       do {
+        _ = openedMask
         let stage = try Stage()
         defer { stage.clear(after: test) }
         return .success(try await stage.perform(test, testCase, body))
