@@ -152,15 +152,13 @@ struct SecrecyTests {
   func whatAReloadRefusesIsSaidWithoutTheSecretsInIt() throws {
     let host = try TestHost(managed: true)
     let secret = newSecret()
-    let usual = Configuration.usual(host.sandbox)
     for line in [
       "header.Authorization = Bearer \(secret)\u{1}", "header.Bad Name = \(secret)",
       "headers.Authorization = \(secret)", "header.A = \(secret)\nheader.A = \(secret)",
       "bearer_token = \(secret)", "password = \(secret)", "environment.KEY = \(secret)",
       "header.A =\n\(secret)",
     ] {
-      try host.configure { _ in usual.replacing("timeout = 10s\n", with: "timeout = 10s\n\(line)\n")
-      }
+      try host.configure { Configuration.usual($0, backend: line) }
       let before = host.log.components(separatedBy: "the new configuration is not used").count
       host.daemon.send(SIGHUP)
       try Deadline.usual.wait(for: "the refusal of '\(line)'") {
