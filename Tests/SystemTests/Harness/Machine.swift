@@ -53,6 +53,8 @@ final class Machine: Sendable {
   let installation: Command.Outcome
 
   private init() throws {
+    // Services of the machine read what the tests write, whatever mask the shell has.
+    _ = umask(0o022)
     var (input, output): ([Int32], [Int32]) = ([0, 0], [0, 0])
     guard unsafe pipe(&input) == 0, unsafe pipe(&output) == 0 else { throw CallFailed("pipe") }
     // The other end stays open as long as this process lives, and no other process has it.
