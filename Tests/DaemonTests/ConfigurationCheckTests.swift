@@ -163,13 +163,22 @@ struct ConfigurationCheckTests {
     expect(process.errors.contains("9: ca_file: cannot open '/nonexistent/one.pem'"))
   }
 
-  /// systemd shows the credentials of a unit with a mount namespace to `ExecStart=` alone, and a check in
-  /// `ExecReload=` finds no folder.
-  @Test(arguments: [false, true])
-  func whatOnlyTheDaemonSeesIsNotCheckedInAReload(_ isVisible: Bool) throws {
-    let folder = try Stage.current().newFile("credentials")
+  /// What a process of the unit knows of the unit's credentials.
+  enum Credentials: String, CaseIterable {
+    case visible
+    /// In `ExecReload=` of a unit with a mount namespace, by systemd 252.
+    case closed
+    /// There, by systemd 257.
+    case unnamed
+  }
+
+  /// systemd shows the credentials to `ExecStart=` alone.
+  @Test(arguments: Credentials.allCases)
+  func whatOnlyTheDaemonSeesIsNotCheckedInAReload(_ credentials: Credentials) throws {
+    let isVisible = credentials == .visible
+    let given = try Stage.current().newFile("credentials")
     if isVisible {
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try FileManager.default.createDirectory(atPath: given, withIntermediateDirectories: true)
     }
     let sandbox = try Sandbox()
     let text = Configuration.usual(
@@ -179,8 +188,9 @@ struct ConfigurationCheckTests {
       [
         "/bin/sh", "-c", "SYSTEMD_EXEC_PID=$$ exec \"$@\"", "sh", Programs.credd, "--config", path,
         "--check-config",
-      ], environment: ["CREDENTIALS_DIRECTORY": folder])
+      ], environment: credentials == .unnamed ? [:] : ["CREDENTIALS_DIRECTORY": given])
     try process.wait()
+    let folder = credentials == .unnamed ? "/run/credentials/credd.service" : given
     let token = "\(folder)/corp-token"
     let place = "not checked: backend corp: bearer_token_file: \(token) systemd shows it to"
     expect(process.errors.contains(place), equals: !isVisible, "\(process.errors)")

@@ -47,16 +47,14 @@ public enum ServiceDirectory {
     unsafe getenv("SYSTEMD_EXEC_PID").map { unsafe atoi($0) } == getpid()
   }
 
-  /// Sets `${CREDENTIALS_DIRECTORY}` to the service's directory, for --check-config outside the
-  /// service. Within a service a missing `LoadCredential=` stays an error.
+  /// Sets `${CREDENTIALS_DIRECTORY}` to the service's directory, for --check-config where it is not
+  /// set. systemd shows the credentials to `ExecStart=` alone: to `ExecReload=`, version 252 names the
+  /// directory and closes it where the unit has a mount namespace (systemd issue 35227), and version
+  /// 257 does not name it.
   ///
-  /// - Returns: the directory, unless this process sees what is in it. systemd shows it to
-  ///   `ExecStart=` alone where the unit has a mount namespace (systemd issue 35227).
+  /// - Returns: the directory, unless this process sees what is in it. The daemon looks itself.
   public static func assumeCredentials() -> String? {
-    if isService {
-      guard let folder = credentials, unsafe access(folder, X_OK) != 0 else { return nil }
-      return folder
-    }
+    if isService, let folder = credentials, unsafe access(folder, X_OK) == 0 { return nil }
     unsafe setenv("CREDENTIALS_DIRECTORY", "/run/credentials/credd.service", 0)
     return unsafe getenv("CREDENTIALS_DIRECTORY").map { unsafe String(cString: $0) }
   }
