@@ -132,6 +132,8 @@ class Benchmark:
         for program in (programs.credd, programs.sandbox):
             if not program.exists():
                 raise workbench.BenchmarkError(f"missing: {program} (make release)")
+        if self.has("sessions", "users", "sign-in"):
+            many_sessions.own_users(bench.folder, max(options.sessions, options.sign_ins))
         self.measure_all()
 
     def measure_all(self):

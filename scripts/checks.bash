@@ -6,8 +6,10 @@
 # Where the debug build of the tests lies, and its tests.
 DEBUG=build/debug/debug
 
-# begin_checks: an empty folder for logs, and nothing counted.
+# begin_checks: an empty folder for logs, and nothing counted. Other users and machines of the tests
+# read what is built, whatever mask the shell has.
 begin_checks() {
+  umask 022
   rm -rf "$output"
   mkdir -p "$output"
   : >"$output/counts"

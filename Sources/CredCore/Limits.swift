@@ -45,8 +45,8 @@ public enum Limits {
     /// Open connections of one user, unless `max_connections_per_user` says otherwise: one user
     /// must not take them all.
     public static let connectionsPerUser = 64
-    /// Connections of root and of credd's own user beyond `max_connections`: whoever has taken all
-    /// others, an administrator can look.
+    /// Connections of root and of credd's own user beyond `max_connections`: an
+    /// administrator can look while all others are taken.
     public static let reservedConnections = 8
     /// The part of `max_connections` and of `max_sessions` that uids without a name and an owner have
     /// together: a half.
@@ -394,8 +394,8 @@ public enum Limits {
     public static let environmentVariables = 256
     /// Bytes of a user's or group's name (`LOGIN_NAME_MAX`).
     public static let accountNameBytes = 256
-    /// Bytes of /etc/subuid: a line of some 30 for each user of the host.
-    public static let subordinateFileBytes = 1 << 20
+    /// Bytes of /etc/subuid: a line of some 30 for each of 100,000 users of the host.
+    public static let subordinateFileBytes = 4 << 20
   }
 
   /// What outlives a restart (the descriptor store) and a reboot (the file of IdentityIds).

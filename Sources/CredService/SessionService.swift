@@ -33,7 +33,7 @@ package final class SessionService {
   var removedSessions: [SessionKey: SessionOwner] = [:]
   /// The devices that user pools remember, by uid.
   var devices: [UInt32: RememberedDevices] = [:]
-  /// Who has how many of them, and which hold nothing.
+  /// How many sessions each account has, and which sessions hold nothing.
   var shares = SessionShares()
   /// Sessions in which requests wait, by the account of their users.
   var waitingSessions: [Account: Int] = [:]

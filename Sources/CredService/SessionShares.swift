@@ -1,6 +1,6 @@
 import CredCore
 
-/// What a request needs a session for.
+/// The use that a request makes of a session.
 enum SessionNeed {
   /// The answer alone: a session that is not there is not made.
   case answer
@@ -171,7 +171,7 @@ extension SessionService {
 
 /// Requests that wait in sessions, by account.
 extension SessionService {
-  /// What waits follows the user when its account is known.
+  /// Counts the waiting requests for the user's account, once that is known.
   func settleAccount(of user: ClientUser) {
     let account = accounts.known(user.uid)
     guard account != user.account else { return }

@@ -192,7 +192,7 @@ struct ConfigurationCheckTests {
     try process.wait()
     let folder = credentials == .unnamed ? "/run/credentials/credd.service" : given
     let token = "\(folder)/corp-token"
-    let place = "not checked: backend corp: bearer_token_file: \(token) systemd shows it to"
+    let place = "not checked: backend corp: bearer_token_file: \(token): systemd shows it to"
     expect(process.errors.contains(place), equals: !isVisible, "\(process.errors)")
     expect(process.status, equals: isVisible ? EX_CONFIG : 0)
     // A credential that the unit does not load is an error, and said last.

@@ -8,7 +8,7 @@ public struct SubordinateRanges: Sendable, Equatable {
     case uid(UInt32)
   }
 
-  /// Who has a uid, and the first uid of all that this owner has: it stands for the owner.
+  /// The owner of a uid, and the lowest uid of that owner's ranges, which stands for the owner.
   public struct Ownership: Equatable, Sendable {
     public let owner: Owner
     public let first: UInt32
@@ -71,7 +71,7 @@ public struct SubordinateRanges: Sendable, Equatable {
     return UInt32(String(decoding: field, as: UTF8.self))
   }
 
-  /// Who has a uid; nil if nobody has. Of ranges that overlap, the one that begins last counts.
+  /// The owner of a uid; nil if no range holds it. Of ranges that overlap, the one that begins last counts.
   public func ownership(of uid: UInt32) -> Ownership? {
     var (low, high) = (0, ranges.count)
     while low < high {

@@ -88,7 +88,7 @@ extension FailureTable {
 
   // MARK: A backend's statuses
 
-  /// What a web page means from a backend, which speaks JSON; nil for another reply, and for a status
+  /// The row for a web page from a backend, which speaks JSON; nil for another reply, and for a status
   /// that speaks of the way itself. Its status is that of a gateway, a proxy or a captive portal.
   static func webPage(_ reply: HTTPReply) -> Row? {
     guard reply.isWebPage else { return nil }

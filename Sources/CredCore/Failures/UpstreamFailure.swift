@@ -49,7 +49,7 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   public internal(set) var remedy: PoolRemedy?
   /// Whether a secret that a user gave was wrong.
   public internal(set) var judgesSecret = false
-  /// What a 401 in a web page means if a later try gets it too; nil for other failures.
+  /// The meaning of a 401 in a web page if a later try gets it too; nil for other failures.
   @Boxed public internal(set) var ifRepeated: UpstreamFailure? = nil
   /// The upstream's own name of the error, `[A-Za-z]{1,64}`.
   public internal(set) var reason: String?

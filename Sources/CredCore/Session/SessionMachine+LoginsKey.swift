@@ -70,7 +70,7 @@ extension SessionMachine {
     return true
   }
 
-  /// What people are told: the key is at fault where the other one has not helped either.
+  /// Fails with the refusal of the first key, if the other key has not helped either.
   mutating func failWithKey(
     _ refresh: Refresh, _ failure: UpstreamFailure, _ context: inout EventContext
   ) {
@@ -86,7 +86,7 @@ extension SessionMachine {
 }
 
 extension PoolSession {
-  /// With the key that worked for the sign-in before, whoever's it was.
+  /// This sign-in, with the key that worked for the former one, of whichever user.
   func usingKey(of before: PoolSession?) -> PoolSession {
     guard let before, before.usesUpdatedKey, before.issuer == issuer else { return self }
     return using(.updated)

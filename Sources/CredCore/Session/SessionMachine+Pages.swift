@@ -35,7 +35,7 @@ extension SessionMachine {
 }
 
 extension UpstreamFailure {
-  /// What it means if it is repeated; nil for a failure that means the same each time.
+  /// Its meaning if it is repeated; nil for a failure that means the same each time.
   fileprivate var word: UpstreamFailure? {
     guard var word = ifRepeated else { return nil }
     word.detail = detail

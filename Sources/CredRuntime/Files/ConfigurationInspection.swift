@@ -36,7 +36,7 @@ public struct ConfigurationInspection {
     scope = folder
   }
 
-  /// What is wrong with the files that systemd gave to the service, for the daemon's own reload.
+  /// The errors in the files that systemd gave to the service, for the daemon's own reload.
   static func ofCredentials(_ reading: ConfigurationReading) -> [Diagnostic] {
     guard let folder = ServiceDirectory.credentials else { return [] }
     var inspection = ConfigurationInspection(reading, within: folder)
@@ -191,9 +191,9 @@ public struct ConfigurationInspection {
     if let credentials, path.hasPrefix(credentials + "/"), number == ENOENT || number == EACCES {
       let reason =
         ServiceDirectory.isService
-        ? "systemd shows it to the daemon alone, which opens it at the reload"
-        : "is there while credd.service runs alone"
-      return unchecked.append("\(place.section): \(place.key): \(path) \(reason)")
+        ? ": systemd shows it to the daemon alone, which opens it at the reload"
+        : " is there while credd.service runs alone"
+      return unchecked.append("\(place.section): \(place.key): \(path)\(reason)")
     }
     if number == EACCES, !isDaemonsUser || isStranger {
       return unchecked.append("\(place.section): \(place.key): \(path): \(reason) for this user")

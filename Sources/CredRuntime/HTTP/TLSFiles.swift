@@ -11,7 +11,7 @@ final class TLSFiles {
   /// A look takes this long only if the disk or the file server hangs.
   private static let timeout: Duration = .seconds(5)
 
-  /// What tells a file and its content from another. No process can set the time of the last status
+  /// Identifies a file and its content. No process can set the time of the last status
   /// change.
   private enum Version: Equatable, Sendable {
     case file(device: UInt64, inode: UInt64, size: Int64, changed: Int64)
