@@ -6,9 +6,8 @@ public enum ProcessHardening {
   /// By which libraries write files: the secrets of TLS (libcurl, GnuTLS, OpenSSL from 3.5), HTTP/3
   /// (libcurl, OpenSSL), every allocation (OpenSSL), Kerberos (libkrb5, of libcurl).
   ///
-  /// Those that name code and rules stay, OPENSSL_CONF, OPENSSL_MODULES and OPENSSL_ENGINES: by them an
-  /// administrator sets what a host's TLS may do, and whoever sets a program's environment decides
-  /// what code it runs in any case.
+  /// OPENSSL_CONF, OPENSSL_MODULES and OPENSSL_ENGINES stay. An administrator sets the host's rules for
+  /// TLS by them. They load code, but the person who sets a service's environment chooses its code anyway.
   private static let writingVariables = [
     "SSLKEYLOGFILE", "QLOGDIR", "OPENSSL_MALLOC_FD", "KRB5_TRACE",
   ]

@@ -127,7 +127,7 @@ final class AccountDirectory {
       (ranges, self.file) = (read, file)
       report(read.wrongLines.first.map { "line \($0) is no range" })
     case .unreadable(let reason):
-      // What was read before goes on counting.
+      // The ranges that were read before stay in force.
       if ranges == nil { ranges = SubordinateRanges() }
       report(reason)
     }

@@ -15,7 +15,7 @@ extension SessionMachine {
   mutating func loginsTaken(_ refresh: inout Refresh) {
     if refresh.bringsLogins { dropLoginsOfClients() }
     refresh.bringsLogins = false
-    // What follows is about the token.
+    // A later refusal in this refresh is about the token, not about the link.
     refresh.bringsLink = false
     work = .refreshing(refresh)
   }
