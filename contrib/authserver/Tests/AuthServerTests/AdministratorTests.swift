@@ -29,6 +29,22 @@ struct AdministratorTests {
     return try #require(try json(text)["token"])
   }
 
+  /// libpq would look for Kerberos' tickets before it speaks to a server by TCP.
+  @Test func librariesWriteNoFilesThatTheEnvironmentNames() throws {
+    let sandbox = try Programs(.sqlite)
+    defer { sandbox.stop() }
+    let port = try #require(URL(string: sandbox.sandbox)?.port)
+    let programs = try Programs(
+      .postgres(url: "postgresql://postgres@127.0.0.1:\(port)/test"), sandbox: sandbox)
+    let file = programs.folder.path + "/trace"
+    let names = ["KRB5_TRACE", "SSLKEYLOGFILE", "OPENSSL_MALLOC_FD"]
+    let files = Dictionary(uniqueKeysWithValues: names.map { ($0, file) })
+    #expect {
+      try programs.admin("host", "list", environment: files)
+    } throws: { "\($0)".contains("127.0.0.1") }
+    #expect(!FileManager.default.fileExists(atPath: file))
+  }
+
   @Test func aDatabaseThatACommandMakesIsForNobodyElse() throws {
     let programs = try Programs(.sqlite)
     defer { programs.stop() }

