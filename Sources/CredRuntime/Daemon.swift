@@ -89,7 +89,7 @@ public final class Daemon {
     for listener in listeners { try server.listen(on: listener) }
     server.limitWasHit = { [unowned service] in service.recordLimit($0, of: $1) }
     service.accountKnown = { [unowned server] in server.accountKnown($0) }
-    service.connectionLimitHits = { [weak self] in
+    service.setConnectionLimitHits { [weak self] in
       guard let self else { return [:] }
       return server.limitHits.merging(endpoint?.limitHits ?? [:], uniquingKeysWith: +)
     }

@@ -54,7 +54,7 @@ final class ServiceFixture {
 
   /// Another configuration, as a reload brings it.
   @discardableResult
-  func reload(_ text: String) throws -> SessionService.ReloadOutcome {
+  func reload(_ text: String) throws -> ReloadOutcome {
     let configuration = try Self.resolved(text, host.queries)
     upstream.apply(configuration.daemon)
     defer { host.settle() }

@@ -98,13 +98,13 @@ final class Endpoint {
       }
     }
     self.server = server
-    service.attestationFailures = { [weak server] in server?.failures ?? [:] }
+    service.setAttestationFailures { [weak server] in server?.failures ?? [:] }
     let place = sockets.listeners.first.map {
       EndpointLock.Place(
         address: $0.address, networkNamespace: Self.namespace(of: $0.descriptor))
     }
     // Requests that come before get 503.
-    service.isEndpointStarting = true
+    service.endpointStarts()
     crypto.load { [weak service] crypto in
       let lock = crypto.flatMap { crypto in
         TokenKey(key, crypto).map { EndpointLock(key: $0, digests: crypto, place: place) }

@@ -30,7 +30,7 @@ final class ScriptedReceiver: LineReceiving {
     lastClient += 1
     return Client(
       id: lastClient, user: ClientUser(uid: facts.peer.uid, account: .user(facts.peer.uid)),
-      facts: facts, sink: sink)
+      transport: .line, facts: facts, sink: sink)
   }
 
   func receive(
@@ -41,7 +41,7 @@ final class ScriptedReceiver: LineReceiving {
     if let server { linesLeft.append(server.linesLeft) }
     let text = String(decoding: line.copied, as: UTF8.self)
     if text == "wait", let request = try? Request.parse(Array("{}".utf8)) {
-      client.setWaiting(WaitingRequest(request, for: .caller))
+      client.setWaiting(WaitingRequest(request, for: .caller, asked: "get", nameSince: nil))
       waiting.append(client)
     } else if text.hasPrefix("big "), let size = Int(text.dropFirst(4)) {
       client.sink.send([UInt8](repeating: UInt8(ascii: "x"), count: size) + [0x0A])

@@ -25,7 +25,7 @@ struct AccountDirectoryTests {
     expect(account(200_003, fixture), equals: .range(200_000))
     expect(account(300_003, fixture), equals: .user(1001))
     expect(account(400_000, fixture), equals: .ownerless)
-    expect(fixture.service.accountNumber(of: 100_003), equals: 1000)
+    expect(fixture.service.base.accounts.number(of: 100_003), equals: 1000)
   }
 
   @Test func `until a uid is looked up it has no account, and counts for nobody`() throws {
@@ -34,7 +34,7 @@ struct AccountDirectoryTests {
     var found: [UInt32] = []
     fixture.service.accountKnown = { found.append($0) }
     expect(fixture.service.account(of: 100_000) == nil)
-    expect(fixture.service.accountNumber(of: 100_000), equals: Account.ownerless.number)
+    expect(fixture.service.base.accounts.number(of: 100_000), equals: Account.ownerless.number)
     fixture.host.settle()
     expect(found.contains(100_000))
     expect(account(100_000, fixture), equals: .user(1000))

@@ -36,7 +36,7 @@ struct GrantTests {
     // Withdrawn, and nothing was looked up yet.
     fixture.host.queries.setGroups([], of: 1000)
     fixture.advance(by: .seconds(59))
-    expect(fixture.service.nextAccessCheck, equals: start + .seconds(60))
+    expect(fixture.service.owners.grants.nextCheck, equals: start + .seconds(60))
     expect(waiter.hasReadAll && watcher.hasReadAll)
     fixture.advance(by: .seconds(1))
     for (client, id) in [(watcher, 7), (waiter, 8)] {
@@ -46,8 +46,8 @@ struct GrantTests {
     // The next request of the same connection is refused too.
     expect(try waiter.next().errorCode, equals: "AccessDenied")
     expect(fixture.service.sessions.values.map(\.machine.waiterCount), equals: [0])
-    expect(fixture.service.watchers.isEmpty)
-    expect(fixture.service.nextAccessCheck, equals: .distantFuture)
+    expect(fixture.service.owners.watches.byUser.isEmpty)
+    expect(fixture.service.owners.grants.nextCheck, equals: .distantFuture)
   }
 
   @Test func `a member goes on, and is checked a minute later`() throws {
@@ -60,7 +60,7 @@ struct GrantTests {
     try lookUp(fixture)
     let renewed = fixture.now
     fixture.advance(by: .seconds(11))
-    expect(fixture.service.nextAccessCheck, equals: renewed + .seconds(55))
+    expect(fixture.service.owners.grants.nextCheck, equals: renewed + .seconds(55))
     fixture.host.queries.setGroups([], of: 1000)
     fixture.advance(by: .seconds(48))
     expect(watcher.hasReadAll)
@@ -76,11 +76,11 @@ struct GrantTests {
     expect(try watcher.ask(#"{"op":"watch","profile":"default"}"#)["Event"]?.text, equals: "state")
     fixture.host.background.time[.users] = .seconds(1)
     fixture.advance(by: .seconds(55))
-    expect(fixture.service.nextAccessCheck, equals: .distantFuture)
+    expect(fixture.service.owners.grants.nextCheck, equals: .distantFuture)
     expect(fixture.host.background.running(.users), equals: 1)
     fixture.advance(by: .seconds(1))
-    expect(fixture.service.nextAccessCheck < .distantFuture)
-    expect(fixture.service.watchers.count, equals: 1)
+    expect(fixture.service.owners.grants.nextCheck < .distantFuture)
+    expect(fixture.service.owners.watches.byUser.count, equals: 1)
     // For an hour, with the database asked once a minute.
     let asked = fixture.host.queries.asked.count
     fixture.advance(by: .seconds(3600))
@@ -100,7 +100,7 @@ struct GrantTests {
     fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
     fixture.advance(by: .seconds(61))
     expect(try watcher.next().errorCode, equals: "AccessDenied")
-    expect(fixture.service.watchers.isEmpty)
+    expect(fixture.service.owners.watches.byUser.isEmpty)
     expect(fixture.service.sessions.values.allSatisfy { $0.userName == "carol" })
   }
 
@@ -115,7 +115,7 @@ struct GrantTests {
     fixture.host.queries.users[1000] = UserEntry(uid: 1000, name: "carol")
     fixture.advance(by: .seconds(61))
     expect(try watcher.next().errorCode, equals: "AccessDenied")
-    expect(fixture.service.watchers.isEmpty && fixture.service.sessions.isEmpty)
+    expect(fixture.service.owners.watches.byUser.isEmpty && fixture.service.sessions.isEmpty)
   }
 
   @Test func `a watcher that missed many events hears how things are`() throws {
@@ -126,10 +126,10 @@ struct GrantTests {
     let session = try #require(fixture.service.sessions.values.first)
     watcher.client?.watch?.allowedUntil = fixture.now
     for _ in 0..<200 {
-      fixture.service.sendEvent(.state(session.machine.state), session)
+      fixture.service.owners.watches.announce(.state(session.machine.state), session)
       expect((watcher.client?.watch?.held.count ?? 0) <= Limits.Client.heldEvents)
     }
-    fixture.service.handle(.loggedOut, session, fixture.now)
+    fixture.service.sessionTable.handle(.loggedOut, session, fixture.now)
     fixture.advance(by: .seconds(1))
     expect(watcher.replies.count == 2 && watcher.replies.last?.state == "signedOut")
   }
@@ -206,7 +206,7 @@ struct GrantTests {
     watcher.send(#"{"op":"watch"}"#)
     fixture.advance(by: .seconds(60))
     expect(try watcher.next().state, equals: "signedOut")
-    expect(fixture.service.nextAccessCheck > fixture.now)
+    expect(fixture.service.owners.grants.nextCheck > fixture.now)
   }
 
   @Test func `a wait in an open profile ends a minute after the uid has changed hands`() throws {

@@ -126,7 +126,7 @@ struct OwnerTests {
       expect(last.errorCode, equals: "AccessDenied", "\(last)")
       expect(last.errorMessage, equals: "this uid belongs to another user now")
     }
-    expect(fixture.service.watchers.isEmpty)
+    expect(fixture.service.owners.watches.byUser.isEmpty)
   }
 
   @Test func `status and watch show nothing of the former person`() throws {

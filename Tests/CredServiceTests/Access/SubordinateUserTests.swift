@@ -22,7 +22,7 @@ struct SubordinateUserTests {
   }
 
   private func hits(_ fixture: ServiceFixture, _ limit: HitLimit) -> Int {
-    fixture.service.counters.limitHits[limit] ?? 0
+    fixture.service.figures.limitHits[limit] ?? 0
   }
 
   // MARK: Sessions

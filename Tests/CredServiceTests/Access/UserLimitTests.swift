@@ -84,9 +84,9 @@ struct UserLimitTests {
     fixture.advance(by: .seconds(1))
     expect(client.replies.count, equals: 3)
     expect(client.client?.user.waitingSessions.isEmpty == true)
-    expect(fixture.service.users.count, equals: 1)
+    expect(fixture.service.clients.users.count, equals: 1)
     client.leave()
-    expect(fixture.service.users.isEmpty && fixture.service.clients.isEmpty)
+    expect(fixture.service.clients.users.isEmpty && fixture.service.clients.count == 0)
   }
 
   @Test func `one password of a user is checked at a time`() throws {
@@ -121,7 +121,7 @@ struct UserLimitTests {
       client.leave()
     }
     expect(refused?.errorMessage, equals: "too many sign-ins failed")
-    expect(fixture.service.passwordsUnderWay.isEmpty)
+    expect(fixture.service.owners.guesses.underWay.isEmpty)
   }
 
   @Test func `wrong passwords are slowed down, and a right one ends that`() throws {

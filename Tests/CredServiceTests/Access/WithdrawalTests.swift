@@ -170,7 +170,7 @@ struct WithdrawalTests {
     expect(events.allSatisfy { $0["Profile"]?.text == "other" }, "\(events)")
     expect(try fixture.ask(#"{"profile":"other"}"#).accessKeyID != nil)
     expect(watcher.replies.dropFirst(2).contains { $0["Event"]?.text == "refreshed" })
-    expect(fixture.service.watchers.count, equals: 1)
+    expect(fixture.service.owners.watches.byUser.count, equals: 1)
   }
 
   @Test func `a watch of one profile hears nothing after its withdrawal`() throws {
@@ -207,7 +207,7 @@ struct WithdrawalTests {
     expect(try profiles(client.ask(#"{"op":"status"}"#)), equals: [])
     let session = try #require(
       fixture.service.sessions[SessionKey(uid: 1000, profile: "default")])
-    fixture.service.handle(.loggedOut, session, fixture.now)
+    fixture.service.sessionTable.handle(.loggedOut, session, fixture.now)
     expect(watcher.replies.count, equals: 2)
     expect(watcher.client?.watch?.visible, equals: ["other"])
   }

@@ -199,7 +199,7 @@ private final class LinkHistory {
       fixture.advance(by: .seconds(300))
       try expectAnswersInTime()
     }
-    expect(waiting.isEmpty && fixture.service.renewals.isEmpty, "\(description)")
+    expect(waiting.isEmpty && !fixture.service.owners.tokens.isAnyUnderWay, "\(description)")
     let orphans = provider.live.subtracting(held).subtracting(lost)
       .subtracting(provider.graced.map { [$0] } ?? [])
     expect(orphans.isEmpty, "\(description)")

@@ -13,7 +13,7 @@ final class ChallengeStepTests: ChallengeTesting {
       Configured.scriptedPool().replacing("timeout = 2s", with: "timeout = 10s"))
     _ = try fixture.ask(#"{"op":"release"}"#)
     let session = try #require(fixture.service.sessions.values.first)
-    fixture.service.keepDevice(
+    fixture.service.owners.devices.keep(
       DeviceSecret(key: "us-east-1_0f", groupKey: "group", password: Secret("device-password")),
       of: session, username: "alice")
     pool.answers = Array(
@@ -23,7 +23,7 @@ final class ChallengeStepTests: ChallengeTesting {
     let took = fixture.now - start
     expect(reply.errorCode == "Timeout" && took <= .seconds(31), "\(reply)")
     expect(pool.requests.count, equals: 4)
-    expect(fixture.service.openSignIns == 0 && fixture.service.passwordsUnderWay.isEmpty)
+    expect(fixture.service.openSignIns == 0 && fixture.service.owners.guesses.underWay.isEmpty)
   }
 
   @Test func aDeviceThatIsThrottledIsConfirmedLater() throws {

@@ -158,8 +158,9 @@ struct CheckLimitTests {
     let ids = CallIDs()
     func remember(_ number: Int, of uid: UInt32) {
       var ids = ids
-      fixture.service.checks[SessionKey(uid: uid, profile: "past\(number)")] = CheckRun(
-        began: fixture.now, client: .max, call: ids.next())
+      fixture.service.owners.checks.remembered[SessionKey(uid: uid, profile: "past\(number)")] =
+        CheckRun(
+          began: fixture.now, client: .max, call: ids.next())
     }
     for number in 0..<Limits.Check.rememberedOfUser { remember(number, of: 1000) }
     let own = try fixture.ask(Self.check(0))
@@ -171,7 +172,7 @@ struct CheckLimitTests {
     expect(refused["Error"]?["RetryAfter"] != nil, "\(refused.text)")
     fixture.advance(by: .seconds(61))
     expect(try fixture.ask(Self.check(0))["Ok"] != nil)
-    expect(fixture.service.checks.count, equals: 1)
+    expect(fixture.service.owners.checks.remembered.count, equals: 1)
   }
 
   /// A check that lasts longer than its pause is remembered until it ends.

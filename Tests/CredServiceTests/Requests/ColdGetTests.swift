@@ -46,7 +46,7 @@ struct ColdGetTests {
     walk.step(1, "`ClientServer` reads bytes and cuts a line")
     let (client, other) = (fixture.connect(pid: 42), fixture.connect(pid: 43))
     client.sendOnly("{}")
-    expect(service.requests, equals: 1)
+    expect(service.figures.requests, equals: 1)
     expect(service.parsedRequests.request(for: Array("{}".utf8).span) != nil)
 
     walk.step(2, "`SessionService.route` finds the operation")

@@ -80,7 +80,7 @@ struct DismissalTests {
       expect(reply["IdentityId"]?.text, equals: identities[index], comment)
     }
     expect(fixture.service.sessions.values.allSatisfy { $0.machine.waiterCount == 0 }, comment)
-    expect(fixture.service.users.values.allSatisfy { $0.waitingSessions.isEmpty }, comment)
+    expect(fixture.service.clients.users.values.allSatisfy { $0.waitingSessions.isEmpty }, comment)
   }
 
   /// The sign-in goes on, and its outcome is kept; its answer goes to nobody else.

@@ -205,7 +205,7 @@ struct EndpointTests {
   @Test(arguments: [true, false])
   func aClientThatAsksBeforeTheLockIsMadeWaits(isMade: Bool) throws {
     let fixture = try ServiceFixture(Configured.usual())
-    fixture.service.isEndpointStarting = true
+    fixture.service.endpointStarts()
     let client = fixture.connect()
     client.sendOnly(#"{"op":"endpoint"}"#)
     fixture.advance(by: .seconds(1))

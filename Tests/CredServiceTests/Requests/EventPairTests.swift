@@ -194,7 +194,7 @@ private final class EventPairWorld {
     judgeWatcher(comment)
     expect(misdirected.isEmpty, comment)
     expect(fixture.service.sessions.values.allSatisfy { $0.machine.waiterCount == 0 }, comment)
-    expect(fixture.service.users.values.allSatisfy { $0.waitingSessions.isEmpty }, comment)
+    expect(fixture.service.clients.users.values.allSatisfy { $0.waitingSessions.isEmpty }, comment)
     if let repliesBeforeLogout {
       let given = later(than: repliesBeforeLogout).filter { $0.accessKeyID != nil }
       expect(given.isEmpty || start == .login, comment)

@@ -27,7 +27,7 @@ struct LineProtocolTests {
     expect(bad.errorCode == "UnknownOperation" && bad["Id"]?.text == "a")
     expect(try client.ask("no JSON").errorCode, equals: "InvalidRequest")
     expect(try client.ask(#"{"op":"ping"}"#)["Daemon"]?["Pid"]?.integer, equals: 7)
-    expect(fixture.service.requests, equals: 3)
+    expect(fixture.service.figures.requests, equals: 3)
   }
 
   @Test func `ping says what the daemon offers`() throws {
@@ -98,7 +98,7 @@ struct LineProtocolTests {
     let third = try client.ask("{}")
     expect(first == second && second == third)
     expect(fixture.host.http.requests.count, equals: 2)
-    expect(fixture.service.requests, equals: 3)
+    expect(fixture.service.figures.requests, equals: 3)
   }
 
   @Test func `another client of the user may have the cached answer, another user may not`() throws

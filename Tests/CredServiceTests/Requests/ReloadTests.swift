@@ -39,7 +39,7 @@ struct ReloadTests {
     }
     expect(waiter.replies.last?["Id"]?.integer, equals: 3)
     expect(try fixture.ask(#"{"profile":"gone"}"#).errorCode, equals: "UnknownProfile")
-    expect(fixture.service.sessions.isEmpty && fixture.service.watchers.isEmpty)
+    expect(fixture.service.sessions.isEmpty && fixture.service.owners.watches.byUser.isEmpty)
     // The call that was under way ends with no client left to tell.
     fixture.advance(by: .seconds(2))
     expect(fixture.upstream.callCount, equals: 0)

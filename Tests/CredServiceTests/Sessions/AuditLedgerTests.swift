@@ -19,8 +19,11 @@ struct AuditLedgerTests {
     expect(isNew(1) == true)
     expect(isNew(1) == false)
     expect(isNew(2) == true)
-    ledger.begin()
+    ledger.begin("AKIA1", received: Instant(nanoseconds: 0))
     expect(isNew(1) == true)
+    // A refused sign-in gives them back.
+    ledger.begin("AKIA1", received: Instant(nanoseconds: 0))
+    expect(isNew(1) == false)
   }
 
   @Test mutating func `a pid that was given anew is another process`() {

@@ -151,7 +151,7 @@ struct AuditTests {
     expect(entry["uid"] == "1000" && entry["pid"] == "70" && entry["unit"] == "billing.service")
     expect((entry["identity"] != nil), equals: isRight)
     expect(entry["code"], equals: (isRight ? nil : "SignInFailed"))
-    expect(fixture.service.sessions.values.allSatisfy { $0.signInAskers.isEmpty })
+    expect(fixture.service.sessions.values.allSatisfy { $0.asking.signIns.isEmpty })
   }
 
   /// Its client has been told that it takes too long, and asks something else meanwhile.

@@ -28,9 +28,9 @@ struct ForgettingTests {
     expect(fixture.service.sessions.count, equals: 1)
     advance(fixture, days: 3)
     expect(fixture.service.sessions.isEmpty)
-    expect(fixture.service.sessionOrder.count, equals: 0)
+    expect(fixture.service.sessionTable.count, equals: 0)
     expect(fixture.host.store.records.isEmpty)
-    expect(fixture.service.nextDue == nil)
+    expect(fixture.service.sessionTable.nextDue == nil)
     expect(watcher.replies.last?.state, equals: "signedOut")
     expect(fixture.host.log.messages.contains("session forgotten: nobody used it"))
     // The IdentityId on disk stays, and the backend gets it with the next callback.
@@ -110,7 +110,7 @@ struct ForgettingTests {
     fixture.advance(by: .seconds(6000))
     expect(fixture.service.sessions.isEmpty && fixture.host.store.records.count == 1)
     try fixture.reload(Self.text("1h"))
-    expect(fixture.host.store.records.isEmpty && fixture.service.forgetting.signedOut.isEmpty)
+    expect(fixture.host.store.records.isEmpty && fixture.service.owners.records.signedOut.isEmpty)
     try fixture.reload(Self.text("1h") + second)
     expect(try fixture.ask(#"{"profile":"second"}"#).accessKeyID != nil)
   }
@@ -167,7 +167,7 @@ struct ForgettingTests {
     let calls = fixture.host.upstreams.calls("token")
     fixture.advance(by: .seconds(60))
     expect(fixture.host.upstreams.calls("token"), equals: calls)
-    expect(fixture.service.sessions.isEmpty && fixture.service.nextDue == nil)
+    expect(fixture.service.sessions.isEmpty && fixture.service.sessionTable.nextDue == nil)
   }
 
   @Test func anOutcomeThatComesAfterItsSessionIsDropped() throws {
@@ -183,7 +183,7 @@ struct ForgettingTests {
     fixture.host.settle()
     expect(service.sessions.isEmpty && client.replies.last?.errorCode == "UnknownProfile")
     for complete in calls.completions { complete(.fileToken(Secret("late"))) }
-    expect(service.sessions.isEmpty && service.nextDue == nil)
+    expect(service.sessions.isEmpty && service.sessionTable.nextDue == nil)
   }
 
   // MARK: Restarts and reloads

@@ -136,7 +136,7 @@ struct RefreshTests {
       return (name, try #require(session.machine.credentials?.refreshAt))
     }.sorted { $0.1 < $1.1 }
     let wakes = fixture.service.sessions.values.map(\.machine.nextWake)
-    expect(fixture.service.nextDue?.machine.nextWake, equals: wakes.min())
+    expect(fixture.service.sessionTable.nextDue?.machine.nextWake, equals: wakes.min())
     for (name, time) in due {
       fixture.host.clock.advance(to: time - .milliseconds(1))
       expect(refreshes(fixture, name), equals: 1)

@@ -15,7 +15,7 @@ struct SignInRecordTests: ChallengeTesting {
     .replacing("timeout = 2s", with: "timeout = 50s")
 
   private func records(_ fixture: ServiceFixture) -> [LogBook.Entry] {
-    expect(fixture.service.sessions.values.allSatisfy { $0.signInAskers.isEmpty })
+    expect(fixture.service.sessions.values.allSatisfy { $0.asking.signIns.isEmpty })
     let messages = ["signed in", "sign-in refused"]
     return fixture.host.log.entries.filter { messages.contains($0.message) }
   }
@@ -34,7 +34,7 @@ struct SignInRecordTests: ChallengeTesting {
     // Nothing is said of the credentials, which the program had before.
     expect(fixture.host.log.entries[before...].map(\.message), equals: ["sign-in refused"])
     expect(try fixture.status()?["LastError"]?["Code"] == nil)
-    expect(fixture.service.counters.refreshes.count, equals: 1)
+    expect(fixture.service.figures.refreshes.count, equals: 1)
   }
 
   /// Nobody was judged, and the audit has no entry.
@@ -46,7 +46,7 @@ struct SignInRecordTests: ChallengeTesting {
     let entry = fixture.host.log.entries.first { $0.message.hasPrefix("a sign-in failed") }
     expect(entry?.level, equals: status == 503 ? .info : .warning)
     expect(entry?["message_id"] == JournalEvent.signInFailed.rawValue)
-    expect(fixture.service.counters.refreshes.isEmpty)
+    expect(fixture.service.figures.refreshes.isEmpty)
   }
 
   // MARK: Who asked

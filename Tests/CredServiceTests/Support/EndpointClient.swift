@@ -19,7 +19,7 @@ final class EndpointClient: PeerFacts, ReplySink {
     service = fixture.service
     clock = fixture.host.clock
     systemdUnit = unit
-    if service.endpointLock == nil { service.endpointLock = EndpointLock.test }
+    if service.owners.door.lock == nil { service.endpointStarted(EndpointLock.test) }
     client = service.connectedToEndpoint(self, self)
   }
 

@@ -223,7 +223,7 @@ extension ServiceFixture {
     let signIn = PoolSignIn(
       tokens: tokens, username: username, issuer: client.issuer,
       serverTime: serverTime ?? host.clock.wallTime, received: now)
-    service.handle(
+    service.sessionTable.handle(
       .signInRequested(
         SignInRequest(
           id: 1 << 40, input: .poolTokens(signIn), deadline: now + .seconds(30))),

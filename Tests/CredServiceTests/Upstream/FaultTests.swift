@@ -73,7 +73,7 @@ struct FaultTests {
     fixture.advance(by: .seconds(15))
     expect(try fixture.ask(#"{"wait":2}"#).accessKeyID != nil)
     expect(try fixture.status()?["Failures"]?.integer, equals: 0)
-    expect(fixture.service.degraded, equals: 0)
+    expect(fixture.service.sessionTable.degraded, equals: 0)
   }
 
   @Test func `a short fault is over before the client notices`() throws {
@@ -124,13 +124,13 @@ struct FaultTests {
     let status = try fixture.status()
     expect(status?["State"]?.text, equals: "signedIn")
     expect(status?["LastError"]?["Code"]?.text, equals: "BackendUnavailable")
-    expect(fixture.service.degraded, equals: 1)
+    expect(fixture.service.sessionTable.degraded, equals: 1)
     expect(fixture.service.summary.text.contains("1 degraded"))
     fixture.host.upstreams.faults = [:]
     fixture.advance(by: .seconds(15))
     let refreshed = try fixture.ask(#"{"refresh":true}"#)
     expect(refreshed.accessKeyID != nil && refreshed != credentials)
-    expect(fixture.service.degraded, equals: 0)
+    expect(fixture.service.sessionTable.degraded, equals: 0)
   }
 
   @Test func `a changed identity is taken over`() throws {

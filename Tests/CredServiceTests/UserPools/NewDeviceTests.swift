@@ -94,7 +94,7 @@ final class NewDeviceTests {
     _ = try fixture.ask(Self.login)
     let session = try #require(
       fixture.service.sessions[SessionKey(uid: 1000, profile: "default")])
-    fixture.service.forgetDevice(of: session, username: "alice")
+    fixture.service.owners.devices.forget(of: session, username: "alice")
     let count = pool.requests.count
     let reply = try remember(fixture, pool, true)
     expect(reply.errorCode, equals: "InvalidRequest")

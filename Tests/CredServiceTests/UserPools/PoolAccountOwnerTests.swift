@@ -128,7 +128,7 @@ struct PoolAccountOwnerTests: PoolAccountTesting {
     let (fixture, pool) = try fixture()
     try fixture.signInAtPool(signedIn: fixture.host.clock.wallTime)
     let session = try #require(fixture.service.sessions.values.first)
-    fixture.service.keepDevice(
+    fixture.service.owners.devices.keep(
       DeviceSecret(key: "us-east-1_0f", groupKey: "group", password: Secret("device-password")),
       of: session, username: "alice")
     pool.faults["InitiateAuth"] = [.silence]

@@ -19,7 +19,7 @@ struct RememberedDeviceTests {
 
   private func fixtureWithDevice() throws -> ServiceFixture {
     let (fixture, _) = try ServiceFixture.ofUserPool()
-    fixture.service.keepDevice(device, of: try session(fixture), username: "alice")
+    fixture.service.owners.devices.keep(device, of: try session(fixture), username: "alice")
     return fixture
   }
 
@@ -29,7 +29,7 @@ struct RememberedDeviceTests {
   ) throws -> DeviceSecret? {
     let session = try session(fixture, uid: uid)
     let issuer = try #require(session.profile.poolProfile?.plan.backend.issuer)
-    return fixture.service.devices[uid]?.devices(of: session.owner, at: issuer)
+    return fixture.service.owners.devices[uid]?.devices(of: session.owner, at: issuer)
       .last { $0.username == username }?.device
   }
 
@@ -59,7 +59,7 @@ struct RememberedDeviceTests {
   ])
   func devicesOfOtherUsersOfThePoolStay(_ line: String) throws {
     let fixture = try fixtureWithDevice()
-    fixture.service.keepDevice(device, of: try session(fixture), username: "bob")
+    fixture.service.owners.devices.keep(device, of: try session(fixture), username: "bob")
     try fixture.signInAtPool()
     _ = try fixture.ask(line)
     expect(try found(fixture) == nil)
@@ -74,7 +74,7 @@ struct RememberedDeviceTests {
 
   @Test func aForgottenDeviceIsGone() throws {
     let fixture = try fixtureWithDevice()
-    fixture.service.forgetDevice(of: try session(fixture), username: "alice")
+    fixture.service.owners.devices.forget(of: try session(fixture), username: "alice")
     expect(try found(fixture) == nil)
     expect(fixture.host.store.devices.isEmpty)
   }
@@ -93,7 +93,7 @@ struct RememberedDeviceTests {
     let fixture = try fixtureWithDevice()
     let session = try session(fixture)
     for number in 0..<Limits.Session.devicesPerUser {
-      fixture.service.keepDevice(device, of: session, username: "user\(number)")
+      fixture.service.owners.devices.keep(device, of: session, username: "user\(number)")
     }
     expect(try found(fixture) == nil)
     expect(try found(fixture, username: "user0"), equals: device)
@@ -101,13 +101,14 @@ struct RememberedDeviceTests {
 
   @Test func aDeviceThatIsNotUsedOutlivesARestartUnused() throws {
     let (fixture, _) = try ServiceFixture.ofUserPool()
-    fixture.service.keepDevice(
+    fixture.service.owners.devices.keep(
       device, of: try session(fixture), username: "alice", isUsed: false)
     try fixture.restart(Configured.userPool())
     expect(try found(fixture) == nil)
     expect(
-      fixture.service.knownDevice(of: try session(fixture), username: "alice"), equals: device)
-    fixture.service.useDevice(true, of: try session(fixture), username: "alice")
+      fixture.service.owners.devices.known(of: try session(fixture), username: "alice"),
+      equals: device)
+    fixture.service.owners.devices.use(true, of: try session(fixture), username: "alice")
     try fixture.restart(Configured.userPool())
     expect(try found(fixture), equals: device)
   }
@@ -116,7 +117,7 @@ struct RememberedDeviceTests {
     let fixture = try fixtureWithDevice()
     let session = try session(fixture)
     for number in 0..<(2 * Limits.Session.devicesPerUser) {
-      fixture.service.keepDevice(
+      fixture.service.owners.devices.keep(
         device, of: session, username: "user\(number)", isUsed: false)
     }
     expect(try found(fixture), equals: device)

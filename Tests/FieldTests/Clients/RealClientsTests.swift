@@ -177,12 +177,16 @@ struct RealClientsTests {
     let pool = making.output.trimmingCharacters(in: .whitespacesAndNewlines)
     try #require(making.status == 0, "\(making.errors)")
     let script = try Stage.current().newFile("backend.py")
+    // The words of a command are separated by blanks, and this repository may lie below one.
+    let environment = try Stage.current().newFile("venv")
+    try FileManager.default.createSymbolicLink(
+      atPath: environment, withDestinationPath: clients.folder)
     try Data(Self.backend.utf8).write(to: URL(filePath: script))
     let host = try TestHost { _ in
       """
       [backend corp]
       type = exec
-      command = \(clients.folder)/bin/python \(script) \(moto)
+      command = \(environment)/bin/python \(script) \(moto)
       timeout = 30s
 
       """

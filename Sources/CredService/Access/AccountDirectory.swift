@@ -1,0 +1,151 @@
+import CredCore
+import Logging
+
+/// In whose share each uid counts: its own if it has a name, else that of the owner of its range in
+/// /etc/subuid.
+///
+/// The file is read in the background and kept. It is read again where a uid without a name asks, some
+/// time after the last reading.
+final class AccountDirectory {
+  /// From one look at the file to the next.
+  static let lookPause: Duration = .seconds(10)
+  /// A file that takes longer is tried again after ``lookPause``.
+  static let timeout: Duration = .seconds(2)
+
+  private let clock: any Clock
+  private let background: any Background
+  private let queries: any HostQueries
+  private let directory: UserDirectory
+  private let log: Logger
+  /// Nil until the file was read, or is known to be missing.
+  private var ranges: SubordinateRanges?
+  private var file: ProgramFile?
+  private var nextLook = Instant(nanoseconds: .min)
+  private var isLooking = false
+  private var problem: String?
+  /// Uids that were asked about before the file was read.
+  private var waiting: Set<UInt32> = []
+  /// Told of a uid that was asked about, when more is known.
+  var found: (_ uid: UInt32) -> Void = { _ in }
+  /// Told when the file says something else.
+  var rangesChanged: () -> Void = {}
+
+  init(
+    clock: any Clock, background: any Background, queries: any HostQueries,
+    directory: UserDirectory, log: Logger
+  ) {
+    self.clock = clock
+    self.background = background
+    self.queries = queries
+    self.directory = directory
+    self.log = log
+  }
+
+  /// Nil while the user is looked up; ``found`` follows.
+  func account(of uid: UInt32) -> Account? {
+    switch answer(to: .uid(uid), about: uid) {
+    case nil: return nil
+    case .user, .unreadableName: return .user(uid)
+    // Nobody says that it has a name.
+    case .unavailable: return .ownerless
+    case .nobody: break
+    }
+    guard isRead(for: uid) else { return nil }
+    guard let ownership = ranges?.ownership(of: uid) else { return .ownerless }
+    switch ownership.owner {
+    case .uid(let owner): return .user(owner)
+    case .name(let name):
+      switch answer(to: .name(name), about: uid) {
+      case nil: return nil
+      case .user(let owner): return .user(owner.uid)
+      case .nobody, .unavailable, .unreadableName: return .range(ownership.first)
+      }
+    }
+  }
+
+  /// By what is known already; `.ownerless` where nothing is.
+  func known(_ uid: UInt32) -> Account {
+    switch knownAnswer(to: .uid(uid)) {
+    case .user, .unreadableName: return .user(uid)
+    case .nobody: break
+    case .unavailable, nil: return .ownerless
+    }
+    guard isRead(for: uid), let ownership = ranges?.ownership(of: uid) else { return .ownerless }
+    switch ownership.owner {
+    case .uid(let owner): return .user(owner)
+    case .name(let name):
+      if case .user(let owner)? = knownAnswer(to: .name(name)) { return .user(owner.uid) }
+      return .range(ownership.first)
+    }
+  }
+
+  /// In whose share limits for one user count: see ``Account/number``.
+  func number(of uid: UInt32) -> UInt32 { known(uid).number }
+
+  /// Whose range a uid without a name is in, whether or not the host knows the owner.
+  func range(of uid: UInt32) -> Account {
+    guard isRead(for: uid), let ownership = ranges?.ownership(of: uid) else { return .ownerless }
+    return .range(ownership.first)
+  }
+
+  private func knownAnswer(to key: UserQuery.Key) -> UserAnswer? {
+    directory.known(UserQuery(key)) ?? directory.known(UserQuery(key, withGroups: true))
+  }
+
+  /// An old answer counts until there is a new one.
+  private func answer(to key: UserQuery.Key, about uid: UInt32) -> UserAnswer? {
+    let fresh = directory.answer(to: UserQuery(key), now: clock.now) { [weak self] in
+      self?.found(uid)
+    }
+    return fresh ?? knownAnswer(to: key)
+  }
+
+  // MARK: The file
+
+  private func isRead(for uid: UInt32) -> Bool {
+    look()
+    if ranges == nil { waiting.insert(uid) }
+    return ranges != nil
+  }
+
+  private func look() {
+    let now = clock.now
+    guard !isLooking, now >= nextLook else { return }
+    isLooking = true
+    nextLook = now + Self.lookPause
+    background.runOnce(.configuration, deadline: now + Self.timeout) { [queries, file] in
+      queries.subordinateRanges(unless: file)
+    } completion: { [weak self] answer in
+      self?.take(answer ?? .unreadable("it could not be read in time"))
+    }
+  }
+
+  private func take(_ answer: SubordinateAnswer) {
+    isLooking = false
+    let before = ranges
+    switch answer {
+    case .unchanged: break
+    case .missing: (ranges, file) = (SubordinateRanges(), nil)
+    case .ranges(let read, let file):
+      (ranges, self.file) = (read, file)
+      report(read.wrongLines.first.map { "line \($0) is no range" })
+    case .unreadable(let reason):
+      // The ranges that were read before stay in force.
+      if ranges == nil { ranges = SubordinateRanges() }
+      report(reason)
+    }
+    let uids = waiting.sorted()
+    waiting = []
+    if before != ranges { rangesChanged() }
+    for uid in uids { found(uid) }
+  }
+
+  /// Once, until it is another problem.
+  private func report(_ problem: String?) {
+    defer { self.problem = problem }
+    guard let problem, problem != self.problem else { return }
+    log.notice(
+      "/etc/subuid cannot be used whole: some uids without a name count for nobody",
+      metadata: ["reason": "\(problem)"])
+  }
+}

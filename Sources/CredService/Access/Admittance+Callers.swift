@@ -1,0 +1,141 @@
+import CredCore
+
+/// Looks up a client before access to a profile is decided: name, groups, unit, program.
+extension Admittance {
+  /// The result of looking up a client.
+  enum CallerAnswer {
+    case known(Caller)
+    /// Something is being looked up; ``callerFound`` runs afterwards.
+    case pending
+    /// The user database did not say who it is, for now or with this name.
+    case unknown(ProtocolError)
+  }
+
+  /// For an unknown profile, the needs of all profiles: the time of the answer must not show which
+  /// exist.
+  func needs(of profile: Profile?, forOthers: Bool) -> CallerNeeds {
+    if let profile { return CallerNeeds(profile, forOthers: forOthers) }
+    return forOthers ? configuration.current.needs.others : configuration.current.needs.own
+  }
+
+  private func query(_ needs: CallerNeeds, about client: Client) -> UserQuery {
+    // The kernel says no groups of a TCP connection: the user database's are all there are.
+    let mayBeMember =
+      !client.hasProcess || client.groups().contains(where: needs.groups.contains)
+    return UserQuery(.uid(client.peer.uid), withGroups: !needs.groups.isEmpty && mayBeMember)
+  }
+
+  /// The name is always looked up: it says whether the uid is still the same person's.
+  ///
+  /// - Parameter since: see ``UserDirectory/answer(to:now:since:then:)``.
+  func caller(
+    _ client: Client, _ needs: CallerNeeds, _ now: Instant, since: Instant? = nil
+  ) -> CallerAnswer {
+    let uid = client.peer.uid
+    var caller = Caller(
+      uid: uid,
+      groups: needs.groups.isEmpty || !client.hasProcess ? [] : client.groups(),
+      isUnmapped: uid == host.process.overflowUID)
+    var until = now + UserDirectory.keptFor
+    let query = query(needs, about: client)
+    let user = directory.answer(to: query, now: now, since: since) {
+      [unowned self, id = client.id] in callerFound(id)
+    }
+    switch user {
+    case nil: return .pending
+    case .unreadableName: return .unknown(Self.unreadable("uid \(uid)"))
+    case .unavailable: return .unknown(Self.unidentified("who uid \(uid) is"))
+    case .nobody:
+      caller.groups.removeAll(where: directory.withdrawn(from: uid).contains)
+    case .user(let user):
+      caller.userName = user.name
+      if !client.hasProcess { caller.groups = needs.groups.isEmpty ? [] : user.groups }
+      // Processes keep the groups of their start.
+      caller.groups.removeAll(where: user.withdrawn.contains)
+    }
+    until = min(until, directory.freshUntil(query) ?? until)
+    if needs.executable {
+      guard let answer = executable(of: client, withDigest: needs.digest, now) else {
+        return .pending
+      }
+      until = min(until, client.program.known?.until ?? until)
+      if case .executable(let executable) = answer { caller.executable = executable }
+    }
+    if needs.unit { caller.unit = client.presentUnit() }
+    client.decision = (until, needs.groups.isEmpty && !needs.unit && !needs.executable)
+    return .known(caller)
+  }
+
+  static func unidentified(_ question: String) -> ProtocolError {
+    ProtocolError(
+      .timeout, "the host's user database did not say \(question)",
+      retryAfter: UserDirectory.failureKeptFor)
+  }
+
+  /// Such a user is neither taken for another one nor for one without a name.
+  static func unreadable(_ user: String) -> ProtocolError {
+    ProtocolError(
+      .accessDenied,
+      "the name of \(user) on this host is not UTF-8, so credd cannot tell whose it is; "
+        + "ask the administrator to give the user another name")
+  }
+
+  /// Nil while the program is being inspected.
+  private func executable(
+    of client: Client, withDigest: Bool, _ now: Instant
+  ) -> ExecutableAnswer? {
+    if let known = client.program.known, now < known.until, known.hasDigest || !withDigest {
+      return known.answer
+    }
+    guard !client.program.isInspected else { return nil }
+    // Only the kernel's pidfd of the peer (Linux 6.5) makes its pid certain.
+    let answer: ExecutableAnswer?
+    if client.facts.isAlive() {
+      answer = inspect(client, withDigest: withDigest, now)
+    } else {
+      answer = .unknown("it has ended, or the kernel is older than Linux 6.5")
+    }
+    if let answer { client.program.known = (answer, true, until: now) }
+    return answer
+  }
+
+  /// Nil if the answer comes later.
+  private func inspect(
+    _ client: Client, withDigest: Bool, _ now: Instant
+  ) -> ExecutableAnswer? {
+    let paths = withDigest ? configuration.current.digestPaths : []
+    let answer = executables.ask(
+      client.id, uid: client.peer.uid, pid: client.peer.pid, digestPaths: paths, now: now
+    ) { [unowned self, id = client.id] answer in
+      guard let client = clients[id] else { return }
+      client.program.isInspected = false
+      let isCertain = client.facts.isAlive()
+      // A reload may have named other files meanwhile.
+      let hasDigest = !isCertain || withDigest && paths == configuration.current.digestPaths
+      client.program.known = (
+        isCertain ? answer : .unknown("it ended meanwhile"), hasDigest,
+        host.clock.now
+          + (answer == .overdue ? UserDirectory.failureKeptFor : ExecutableDirectory.keptFor)
+      )
+      callerFound(id)
+    }
+    client.program.isInspected = answer == nil
+    return answer
+  }
+
+  /// Whether a caller may see all sessions; nil while the caller is being looked up.
+  func isAdmin(_ client: Client, _ now: Instant) -> Bool? {
+    guard client.peer.uid != 0 else { return true }
+    guard let group = configuration.current.adminGroup, client.groups().contains(group) else {
+      return false
+    }
+    var needs = CallerNeeds()
+    needs.groups = [group]
+    switch caller(client, needs, now) {
+    case .known(let caller): return caller.groups.contains(group)
+    case .pending: return nil
+    // The kernel says so, and the database has withdrawn nothing.
+    case .unknown(let error): return !error.endsAccess
+    }
+  }
+}

@@ -1,0 +1,312 @@
+import CredCore
+import Logging
+
+/// Decides who a caller is and which profiles it may use, by the kernel's facts and the host's user
+/// database, never by the request.
+final class Admittance {
+  /// The result of deciding whether a caller may use a profile.
+  enum Decision {
+    /// For this user: the caller, or another one for whom it may ask.
+    case admitted(Profile, Caller)
+    case refused(ProtocolError)
+    /// The caller is being looked up; ``callerFound`` follows.
+    case pending
+  }
+
+  /// The result of looking for the session of an admitted caller.
+  enum Resolution {
+    case session(Session)
+    case refused(ProtocolError)
+    case pending
+  }
+
+  /// For each session whose profile a reload removed: its owner, who is told at the next request.
+  private var removedSessions: [SessionKey: SessionOwner] = [:]
+  let host: Host
+  let configuration: ConfigurationInForce
+  let directory: UserDirectory
+  let executables: ExecutableDirectory
+  let sessions: SessionTable
+  let records: Records
+  let devices: Devices
+  let clients: Clients
+  let journal: Journal
+  /// Told when a client was looked up, successfully or not.
+  var callerFound: (_ client: UInt64) -> Void = { _ in }
+
+  init(
+    host: Host, configuration: ConfigurationInForce, directory: UserDirectory,
+    sessions: SessionTable, records: Records, devices: Devices, clients: Clients, journal: Journal
+  ) {
+    self.host = host
+    self.configuration = configuration
+    self.directory = directory
+    self.sessions = sessions
+    self.records = records
+    self.devices = devices
+    self.clients = clients
+    self.journal = journal
+    executables = ExecutableDirectory(
+      clock: host.clock, background: host.background, queries: host.queries)
+    directory.ownerChanged = { [unowned clients] in clients.forgetAnswers(of: $0) }
+  }
+
+  // MARK: Profiles
+
+  /// Decides without a session, and makes none.
+  ///
+  /// - Parameters:
+  ///   - other: the user for whom the caller asks; nil for the caller.
+  ///   - since: when the user database must have been asked at the earliest who the caller is; nil if a
+  ///     kept name is enough.
+  func decide(
+    _ name: String, inNameOf other: String? = nil, for requester: Requester, _ now: Instant,
+    since: Instant? = nil
+  ) -> Decision {
+    let client = requester.client
+    let profile = configuration[name]
+    let needs = self.needs(of: profile, forOthers: other != nil)
+    let caller: Caller
+    switch self.caller(client, needs, now, since: since) {
+    case .known(let known): caller = known
+    case .pending: return .pending
+    case .unknown(let error): return .refused(error)
+    }
+    if needs.executable, let error = client.program.known?.answer.error { return .refused(error) }
+    if let other {
+      return decide(profile, name, inNameOf: other, caller, requester, now)
+    }
+    guard let profile else { return .refused(unknown(name, caller)) }
+    guard profile.access.allows(caller) else {
+      journal.accessRefused(caller, to: name, requester)
+      // Who had a session knows that the profile exists. Another program or unit of the same user has
+      // lost nothing.
+      let isOfUser = !profile.access.needsExecutable && !profile.access.needsUnit
+      let session = sessions[SessionKey(uid: caller.uid, profile: name)]
+      let hadIt = session?.owner == SessionOwner(name: caller.userName)
+      return .refused(hadIt && isOfUser ? Self.noLongerForYou(name) : Self.notForYou(name))
+    }
+    if isClosed(profile, to: caller, client) {
+      journal.accessRefused(caller, to: name, requester)
+      return .refused(Self.notForYou(name))
+    }
+    return .admitted(profile, caller)
+  }
+
+  /// Only a caller that may act for others learns which profiles and users exist.
+  private func decide(
+    _ profile: Profile?, _ name: String, inNameOf other: String, _ caller: Caller,
+    _ requester: Requester, _ now: Instant
+  ) -> Decision {
+    guard let profile, profile.access.allowsImpersonation(by: caller) else {
+      if profile != nil {
+        journal.accessRefused(caller, to: name, inNameOf: other, requester)
+      }
+      return .refused(
+        ProtocolError(.accessDenied, "you may not act for others in profile '\(name)'"))
+    }
+    let user: Caller
+    switch self.user(other, withGroups: profile.access.needsGroups, requester.client, now) {
+    case .known(let known): user = known
+    case .pending: return .pending
+    case .refused(let error): return .refused(error)
+    }
+    guard profile.access.allows(caller, for: user) else {
+      journal.accessRefused(caller, to: name, inNameOf: other, requester)
+      return .refused(
+        ProtocolError(
+          .accessDenied, "profile '\(name)' is not available to \(other.quoted)"))
+    }
+    return .admitted(profile, user)
+  }
+
+  /// Whether a profile that admits the caller on the socket is not served to it at the endpoint.
+  ///
+  /// Forwarders often run as root, and lend its uid to all behind them. So root counts where a list
+  /// names it, or where its unit's token says that it is no forwarder. The kernel names no program
+  /// for a TCP connection.
+  private func isClosed(_ profile: Profile, to caller: Caller, _ client: Client) -> Bool {
+    guard let http = client.http else { return false }
+    if profile.access.needsExecutable { return true }
+    return caller.uid == 0 && !http.hasUnitToken && !profile.access.names(caller)
+  }
+
+  /// The user in whose name a caller asks, by name or number.
+  private func user(
+    _ text: String, withGroups: Bool, _ client: Client, _ now: Instant
+  ) -> OtherUser {
+    func answer(to key: UserQuery.Key) -> UserAnswer? {
+      directory.answer(to: UserQuery(key, withGroups: withGroups), now: now) {
+        [unowned self, id = client.id] in callerFound(id)
+      }
+    }
+    let number = text.utf8.allSatisfy(\.isDigit) ? UInt32(text) : nil
+    var asked: UserEntry?
+    if number == nil {
+      switch answer(to: .name(text)) {
+      case nil: return .pending
+      case .user(let entry): asked = entry
+      case .nobody:
+        return .refused(
+          ProtocolError(.accessDenied, "the host knows no user \(text.quoted)"))
+      case .unavailable: return .refused(Self.unidentified("who \(text.quoted) is"))
+      case .unreadableName: return .refused(Self.unreadable(text.quoted))
+      }
+    }
+    // A session belongs to the name that the host has for the uid, whatever the uid was asked by.
+    guard let uid = number ?? asked?.uid else { return .pending }
+    var user = Caller(uid: uid, isUnmapped: uid == host.process.overflowUID)
+    switch answer(to: .uid(uid)) {
+    case nil: return .pending
+    case .unavailable: return .refused(Self.unidentified("who uid \(uid) is"))
+    case .unreadableName: return .refused(Self.unreadable("uid \(uid)"))
+    case .nobody: break
+    case .user(let entry):
+      user.userName = entry.name
+      user.groups = entry.groups
+    }
+    guard asked.map({ SessionOwner(name: $0.name) == SessionOwner(name: user.userName) }) ?? true
+    else {
+      return .refused(
+        ProtocolError(
+          .accessDenied, "the host has another name than \(text.quoted) for uid \(uid)"))
+    }
+    return .known(user)
+  }
+
+  private enum OtherUser {
+    case known(Caller)
+    case pending
+    case refused(ProtocolError)
+  }
+
+  /// The refusal of another user's session because a person signed in to it.
+  func impersonationRefusal(_ session: Session, _ requester: Requester) -> ProtocolError? {
+    guard session.machine.state.isPersonal, !session.profile.settings.impersonateSignedIn else {
+      return nil
+    }
+    let name = session.key.profile
+    journal.accessRefused(Caller(uid: requester.client.peer.uid), to: name, requester)
+    let user = session.userName ?? "uid \(session.key.uid)"
+    return ProtocolError(
+      .accessDenied,
+      "\(user) signed in to profile '\(name)' in person; to act for such users takes "
+        + "impersonate_signed_in = yes")
+  }
+
+  // MARK: Sessions
+
+  /// Runs `body` with the caller's session, at once or when the caller is known; or refuses.
+  ///
+  /// - Parameter other: another user, whose session is used if the caller may act for that user.
+  func withSession(
+    _ profile: String, inNameOf other: String? = nil, _ turn: Turn,
+    _ need: SessionNeed = .session, _ body: (Session) -> Void
+  ) {
+    let resolution = resolve(
+      profile, inNameOf: other, for: turn.requester, turn.now, since: turn.nameSince, need)
+    switch resolution {
+    case .session(let session):
+      // A session that begins anew refuses its clients, and a write that fails ends one.
+      guard turn.isOpen else { return }
+      if other != nil, let error = impersonationRefusal(session, turn.requester) {
+        return turn.refuse(error)
+      }
+      body(session)
+    case .refused(let error): turn.refuse(error)
+    case .pending: turn.waitForCaller()
+    }
+  }
+
+  /// - Parameters: as of ``decide(_:inNameOf:for:_:since:)``.
+  func resolve(
+    _ name: String, inNameOf other: String? = nil, for requester: Requester, _ now: Instant,
+    since: Instant? = nil, _ need: SessionNeed = .session
+  ) -> Resolution {
+    switch decide(name, inNameOf: other, for: requester, now, since: since) {
+    case .admitted(let profile, let user):
+      guard user.userName != nil || !profile.needsUserName else {
+        return .refused(Self.nameless(user.uid, "profile '\(name)' needs one"))
+      }
+      return session(of: profile, for: user, now, need)
+    case .refused(let error): return .refused(error)
+    case .pending: return .pending
+    }
+  }
+
+  /// The session of an admitted caller, created if there is none. One that an answer alone needs is not
+  /// in the table.
+  func session(
+    of profile: Profile, for caller: Caller, _ now: Instant, _ need: SessionNeed = .session
+  ) -> Resolution {
+    let name = profile.settings.name
+    let key = SessionKey(uid: caller.uid, profile: name)
+    let owner = SessionOwner(name: caller.userName)
+    if sessions[key] == nil { records.recall(key) }
+    if let session = sessions[key], claim(session, for: owner, now) { return .session(session) }
+    // What is there belongs to a user with a name, who may be known again in a moment.
+    let stored = sessions[key] == nil ? host.store?.identity(for: key) : nil
+    if (sessions[key]?.owner ?? stored?.owner)?.successor(owner) == .nameless {
+      return .refused(Self.nameless(caller.uid, "its session in profile '\(name)' belongs to one"))
+    }
+    if stored?.owner.successor(owner) == .anotherPerson { host.store?.setIdentity(nil, for: key) }
+    let session = Session(
+      key: key, profile: profile, owner: owner,
+      machine: records.newMachine(stored, profile, owner, now))
+    if need == .answer || need == .change && !session.machine.snapshot.isWorthKeeping {
+      return .session(session)
+    }
+    if let error = sessions.makeRoom(for: session) { return .refused(error) }
+    sessions.insert(session)
+    return .session(session)
+  }
+
+  /// The profile of a session was removed, and the session has ended.
+  func noteRemoved(_ session: Session) {
+    if removedSessions.count >= Limits.Session.most { removedSessions = [:] }
+    removedSessions[session.key] = session.owner
+  }
+
+  // MARK: Refusals
+
+  /// A caller that may not use every profile does not learn which ones exist.
+  private func unknown(_ name: String, _ caller: Caller) -> ProtocolError {
+    let key = SessionKey(uid: caller.uid, profile: name)
+    if removedSessions[key] == SessionOwner(name: caller.userName) { return Self.removed(name) }
+    guard !caller.isUnmapped,
+      configuration.current.restricted.allSatisfy({ $0.access.allows(caller) })
+    else { return Self.notForYou(name) }
+    let known = configuration.profileNames
+    let message =
+      known.isEmpty
+      ? "no profile is configured on this host: ask its administrator to add one to credd.conf"
+      : "there is no profile '\(name)'"
+        + NearestName.suggestion(
+          name, in: known, otherwise: "; known are \(known.prefix(10).joined(separator: ", "))")
+    return ProtocolError(.unknownProfile, message)
+  }
+
+  private static func notForYou(_ name: String) -> ProtocolError {
+    ProtocolError(.accessDenied, "profile '\(name)' is not available to you")
+  }
+
+  static func noLongerForYou(_ name: String) -> ProtocolError {
+    ProtocolError(
+      .accessDenied,
+      "profile '\(name)' is no longer available to you: your groups, or who may use it, have changed"
+    )
+  }
+
+  private static func nameless(_ uid: UInt32, _ reason: String) -> ProtocolError {
+    ProtocolError(.accessDenied, "uid \(uid) has no user name on this host, and \(reason)")
+  }
+
+  static func removed(_ profile: String) -> ProtocolError {
+    ProtocolError(.unknownProfile, "profile '\(profile)' was removed from the configuration")
+  }
+}
+
+extension ProtocolError {
+  /// Whether the error denies access; other errors are failures.
+  var endsAccess: Bool { code == .accessDenied || code == .unknownProfile }
+}

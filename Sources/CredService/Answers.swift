@@ -1,0 +1,171 @@
+import CredCore
+
+/// `get` and `token`: what a client asks of a session, and how it is answered, at once or later.
+final class Answers {
+  private let clients: Clients
+  private let sessions: SessionTable
+  private let admittance: Admittance
+  private let grants: Grants
+  private let signIns: SignIns
+  private let checks: Checks
+  private let limits: UserLimits
+  private let journal: Journal
+
+  init(
+    clients: Clients, sessions: SessionTable, admittance: Admittance, grants: Grants,
+    signIns: SignIns, checks: Checks, limits: UserLimits, journal: Journal
+  ) {
+    self.clients = clients
+    self.sessions = sessions
+    self.admittance = admittance
+    self.grants = grants
+    self.signIns = signIns
+    self.checks = checks
+    self.limits = limits
+    self.journal = journal
+  }
+
+  // MARK: Requests
+
+  func get(_ get: GetRequest, _ session: Session, _ turn: Turn) {
+    let (client, now) = (turn.client, turn.now)
+    if get.isPlain, now < session.quietUntil, session.reply != nil {
+      if session.usedCredentials != session.credentialsNumber { sessions.markUsed(session, now) }
+      if turn.request.id == nil { remember(session, turn) }
+      if client.auditedCredentials != session.credentialsNumber {
+        journal.credentialsGiven(session, to: turn.requester, now)
+      }
+      return clients.giveCredentials(of: session, turn)
+    }
+    if get.refresh || get.minTTL.map({ !session.lasts($0, now) }) ?? false,
+      let error = limits.refusalOfCall(by: session.key.uid)
+    {
+      return turn.refuse(error)
+    }
+    grants.ask(
+      Waiter(
+        id: client.id, want: .credentials, minimumLife: get.minTTL, mustRefresh: get.refresh,
+        arrived: now, wait: client.http.map { max(.zero, $0.until - now) } ?? get.wait),
+      in: session, turn)
+  }
+
+  func token(_ token: TokenRequest, _ session: Session, _ turn: Turn) {
+    if token.refresh, let error = limits.refusalOfCall(by: session.key.uid) {
+      return turn.refuse(error)
+    }
+    let kind: TokenKind
+    do throws(ProtocolError) {
+      kind = try session.profile.tokenKind(
+        token.kind, holdsToken: session.machine.state.method == .developerToken)
+    } catch {
+      return turn.refuse(error)
+    }
+    grants.ask(
+      Waiter(
+        id: turn.client.id, want: kind.want, minimumLife: token.minTTL,
+        mustRefresh: token.refresh, arrived: turn.now, wait: token.wait),
+      in: session, turn)
+  }
+
+  func release(_ session: Session, _ turn: Turn) {
+    let before = session.machine.waiterCount
+    sessions.handle(.released, session, turn.now)
+    let released = before - session.machine.waiterCount
+    turn.give(.released(profile: session.key.profile, waiters: released))
+  }
+
+  /// The next such request takes the hot path.
+  private func remember(_ session: Session, _ turn: Turn) {
+    let client = turn.client
+    if let http = client.http {
+      guard let request = http.request, !request.closes else { return }
+      http.answered = (request, session, client.decision.until)
+      return
+    }
+    let cached = CachedAnswer(
+      line: turn.line, session: session, purpose: turn.request.purpose,
+      until: client.decision.until)
+    client.cachedAnswer = cached
+    if client.decision.isOfUser { client.user.cachedAnswer = cached }
+  }
+
+  // MARK: Clients that wait
+
+  func giveCredentials(of session: Session, to waiter: UInt64) {
+    if grants.askAnew(waiter, in: session) { return }
+    guard let turn = clients.endWait(waiter, in: session) else { return }
+    if checks.give(session, turn) { return }
+    guard session.reply != nil else { return turn.refuse(.nothingHeld) }
+    // The user may have signed in while the client waited.
+    if case .get(let get) = turn.request.operation, get.user != nil,
+      let error = admittance.impersonationRefusal(session, turn.requester)
+    {
+      return turn.refuse(error)
+    }
+    journal.credentialsGiven(session, to: turn.requester, turn.now)
+    clients.giveCredentials(of: session, turn)
+  }
+
+  func giveToken(of session: Session, to waiter: UInt64) {
+    if grants.askAnew(waiter, in: session) { return }
+    guard let turn = clients.endWait(waiter, in: session) else { return }
+    if case .token(let token) = turn.request.operation {
+      do throws(ProtocolError) {
+        let kind = try session.profile.tokenKind(token.kind, holdsToken: true)
+        if kind != .developer { return givePoolToken(kind, of: session, turn) }
+      } catch {
+        return turn.refuse(error)
+      }
+    }
+    guard let held = session.machine.token, let identity = session.machine.identityID else {
+      return turn.refuse(.nothingHeld)
+    }
+    journal.tokenGiven("developer", held.token.expiration, session, to: turn.requester)
+    turn.give(.token(held.token, of: identity))
+  }
+
+  private func givePoolToken(_ kind: TokenKind, of session: Session, _ turn: Turn) {
+    let pool = session.machine.vendedSession
+    guard let token = kind == .id ? pool?.idToken : pool?.accessToken else {
+      return turn.refuse(.nothingHeld)
+    }
+    if kind == .access, let error = session.profile.refusal(ofVending: token) {
+      return turn.refuse(error)
+    }
+    journal.tokenGiven(kind.rawValue, token.expiration, session, to: turn.requester)
+    turn.give(.token(token, of: session.machine.identityID))
+  }
+
+  func giveState(of session: Session, to waiter: UInt64) {
+    guard let waiting = clients[waiter]?.waiting, waiting.session === session else { return }
+    signIns.waitEnded(waiting.request, in: session, nil)
+    // The sign-in has happened, and is not made again.
+    let again = Operation.identity(profile: session.key.profile)
+    if grants.askAnew(waiter, in: session, for: again) { return }
+    clients.endWait(waiter, in: session)?.giveState(of: session)
+  }
+
+  func refuse(_ waiter: UInt64, _ error: ProtocolError, _ session: Session) {
+    guard let turn = clients.endWait(waiter, in: session) else { return }
+    signIns.waitEnded(turn.request, in: session, error.code)
+    if checks.give(session, turn, error) { return }
+    // An upstream's words about the user are for that user alone.
+    let isOwner = turn.client.peer.uid == session.key.uid
+    turn.refuse(isOwner ? error : error.forOthers)
+  }
+}
+
+extension GetRequest {
+  /// Whether any fresh credentials of the caller are an answer.
+  var isPlain: Bool { minTTL == nil && !refresh && user == nil }
+}
+
+extension TokenKind {
+  fileprivate var want: Waiter.Want {
+    switch self {
+    case .developer: .token
+    case .id: .idToken
+    case .access: .accessToken
+    }
+  }
+}

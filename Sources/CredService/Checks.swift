@@ -1,0 +1,288 @@
+import CredCore
+
+/// What `check` found so far, for a user and a profile.
+final class CheckRun {
+  let began: Instant
+  let client: UInt64
+  /// By which its questions to servers are cancelled.
+  let call: CallID
+  /// Whether its client may know what upstreams said, and where.
+  let isForAdmin: Bool
+  var steps: [CheckStep] = []
+  /// Whether nothing of it was told: it is made anew.
+  private(set) var isForgotten = false
+
+  init(began: Instant, client: UInt64, call: CallID, isForAdmin: Bool = false) {
+    self.began = began
+    self.client = client
+    self.call = call
+    self.isForAdmin = isForAdmin
+  }
+
+  func forget() { isForgotten = true }
+
+  /// A call of the session that is being checked has ended.
+  func note(_ name: String, _ failure: UpstreamFailure?, in time: Duration) {
+    // A renewal is tried again while the check waits for it: what came last counts.
+    steps.removeAll { $0.name == name && !$0.isOK }
+    steps.append(
+      CheckStep(
+        name, isOK: failure == nil, duration: time,
+        detail: failure.map { CheckStep.text(of: $0, forAdmin: isForAdmin) } ?? "answered"))
+  }
+}
+
+/// The operation `check`: whether the servers of a profile answer, and whether its session can be
+/// renewed. It signs nobody in.
+final class Checks {
+  /// Whose check, of which profile; the empty name stands for all profiles.
+  typealias Key = SessionKey
+
+  private static let renewalTime: Duration = .seconds(60)
+
+  /// The last `check` of each user and profile.
+  private var runs: [Key: CheckRun] = [:]
+  private let host: Host
+  private let configuration: ConfigurationInForce
+  private let clients: Clients
+  private let sessions: SessionTable
+  private let admittance: Admittance
+  private let grants: Grants
+  private let endpoint: EndpointDoor
+  private let limits: UserLimits
+  private let figures: Figures
+
+  init(
+    host: Host, configuration: ConfigurationInForce, clients: Clients, sessions: SessionTable,
+    admittance: Admittance, grants: Grants, endpoint: EndpointDoor, limits: UserLimits,
+    figures: Figures
+  ) {
+    self.host = host
+    self.configuration = configuration
+    self.clients = clients
+    self.sessions = sessions
+    self.admittance = admittance
+    self.grants = grants
+    self.endpoint = endpoint
+    self.limits = limits
+    self.figures = figures
+  }
+
+  // MARK: Requests
+
+  func check(_ name: String, _ turn: Turn) {
+    switch admittance.decide(name, for: turn.requester, turn.now) {
+    case .refused(let error): turn.refuse(error)
+    case .pending: turn.waitForCaller()
+    case .admitted(let profile, let caller):
+      guard let isAdmin = admittance.isAdmin(turn.client, turn.now) else {
+        return turn.waitForCaller()
+      }
+      begin([profile], name, turn, forAdmin: isAdmin) { [unowned self] turn, run in
+        renew(name, caller, turn, run)
+      }
+    }
+  }
+
+  func checkAll(_ turn: Turn) {
+    switch admittance.isAdmin(turn.client, turn.now) {
+    case nil: turn.waitForCaller()
+    case false?:
+      turn.refuse(
+        ProtocolError(
+          .accessDenied, "only root and members of admin_group may check all profiles"))
+    case true?:
+      let profiles = configuration.profileNames.compactMap { configuration[$0] }
+      begin(profiles, "", turn, forAdmin: true) { turn, run in turn.give(.check(run.steps)) }
+    }
+  }
+
+  /// Asks the servers, and goes on if the client still waits then.
+  private func begin(
+    _ profiles: [Profile], _ name: String, _ turn: Turn, forAdmin isAdmin: Bool,
+    then: @escaping (Turn, CheckRun) -> Void
+  ) {
+    let (client, now) = (turn.client, turn.now)
+    let key = Key(uid: client.peer.uid, profile: name)
+    forgetOld(now)
+    if let error = checkError(key, now) ?? limits.refusalOfCall(by: key.uid) {
+      return turn.refuse(error)
+    }
+    let run = CheckRun(
+      began: now, client: client.id, call: sessions.nextCallID(), isForAdmin: isAdmin)
+    runs[key] = run
+    if let step = endpoint.checkStep { run.steps.append(step) }
+    let time = name.isEmpty ? Limits.Check.timeOfAll : Limits.Check.time
+    turn.wait(for: run.call)
+    limits.callSpent(by: key.uid)
+    host.upstream.probe(ProbeRequest(id: run.call, profiles: profiles, until: now + time)) {
+      [unowned self] outcomes in
+      run.steps += outcomes.map { CheckStep($0, forAdmin: isAdmin) }
+      countQuestions(of: key, outcomes.count)
+      guard isRunning(run), let turn = clients.endWait(run.client, for: run.call) else { return }
+      then(turn, run)
+    }
+  }
+
+  private func forgetOld(_ now: Instant) {
+    runs = runs.filter { _, run in
+      !run.isForgotten && (isRunning(run) || now - run.began < Limits.Check.pause)
+    }
+  }
+
+  /// What a check asks counts for its user as any other calls do; a check of all profiles, which only
+  /// administrators make, counts once.
+  private func countQuestions(of key: Key, _ count: Int) {
+    guard !key.profile.isEmpty, count > 1 else { return }
+    for _ in 1..<count { limits.callSpent(by: key.uid) }
+  }
+
+  /// Stops the questions of a client that waits no longer.
+  func abandon(_ waiting: WaitingRequest) {
+    guard case .check = waiting.request.operation, case .call(let id) = waiting.subject else {
+      return
+    }
+    host.upstream.cancel(id)
+  }
+
+  /// Whether its client still waits for it.
+  private func isRunning(_ run: CheckRun) -> Bool {
+    switch clients[run.client]?.waiting?.subject {
+    case .call(let id)?: id == run.call
+    case .session(let session)?: session.asking.checks[run.client] === run
+    case .caller?, nil: false
+    }
+  }
+
+  // MARK: Limits
+
+  /// For tests: checks that are remembered.
+  var remembered: [Key: CheckRun] {
+    get { runs }
+    set { runs = newValue }
+  }
+
+  private func checkError(_ key: Key, _ now: Instant) -> ProtocolError? {
+    guard let (reason, pause) = checkRefusal(key, now) else { return nil }
+    figures.hit(.checks)
+    return ProtocolError(.tooManyRequests, reason, retryAfter: max(.seconds(1), pause))
+  }
+
+  private func checkRefusal(_ key: Key, _ now: Instant) -> (String, Duration)? {
+    if let last = runs[key] {
+      return (
+        isRunning(last)
+          ? "a check of this profile is under way"
+          : "this profile was checked less than a minute ago",
+        last.began + Limits.Check.pause - now
+      )
+    }
+    let own = runs.filter { $0.key.uid == key.uid }
+    if own.values.count(where: isRunning) >= Limits.Check.underWayOfUser {
+      return ("\(Limits.Check.underWayOfUser) checks of this user are under way", .seconds(1))
+    }
+    if own.count >= Limits.Check.rememberedOfUser {
+      return (
+        "this user has checked \(Limits.Check.rememberedOfUser) profiles within a minute",
+        checkPause(own, now)
+      )
+    }
+    if runs.values.count(where: isRunning) >= Limits.Check.underWay {
+      return ("\(Limits.Check.underWay) checks are under way on this host", .seconds(1))
+    }
+    if runs.count >= Limits.Check.remembered {
+      return (
+        "\(Limits.Check.remembered) profiles were checked on this host within a minute",
+        checkPause(runs, now)
+      )
+    }
+    return nil
+  }
+
+  /// Until the oldest of these checks is forgotten.
+  private func checkPause(_ checks: [Key: CheckRun], _ now: Instant) -> Duration {
+    (runs.values.map(\.began).min() ?? now) + Limits.Check.pause - now
+  }
+
+  // MARK: The renewal
+
+  private func renew(_ name: String, _ caller: Caller, _ turn: Turn, _ run: CheckRun) {
+    let key = SessionKey(uid: caller.uid, profile: name)
+    let owner = SessionOwner(name: caller.userName)
+    let session = sessions[key].flatMap {
+      admittance.claim($0, for: owner, turn.now) && !$0.hasEnded ? $0 : nil
+    }
+    guard let session,
+      session.machine.unattendedStart(signingIn: false) != nil || session.machine.isBusy
+    else {
+      run.steps.append(CheckStep(unrenewable: session, in: name))
+      return turn.give(.check(run.steps))
+    }
+    session.asking.checks[turn.client.id] = run
+    grants.ask(
+      Waiter(
+        id: turn.client.id, want: .credentials, minimumLife: nil, mustRefresh: true,
+        arrived: turn.now, wait: Self.renewalTime),
+      in: session, turn)
+  }
+
+  /// Answers a `check` whose renewal has ended.
+  ///
+  /// - Returns: false for another request.
+  func give(_ session: Session, _ turn: Turn, _ error: ProtocolError? = nil) -> Bool {
+    guard case .check = turn.request.operation,
+      let run = session.asking.checks.removeValue(forKey: turn.client.id)
+    else { return false }
+    let expiration = session.machine.credentials?.credentials.expiration.iso8601
+    run.steps.append(
+      CheckStep(
+        "credentials", isOK: error == nil,
+        detail: error?.message ?? expiration.map { "valid until \($0)" } ?? "none"))
+    turn.give(.check(run.steps))
+    return true
+  }
+}
+
+extension CheckStep {
+  /// Of a session that nothing can renew; nil where there is none.
+  fileprivate init(unrenewable session: Session?, in profile: String) {
+    let login = "credctl login --profile \(profile)"
+    if case .tokensInvalid? = session?.machine.state {
+      self.init("session", isOK: false, detail: "the sign-in is no longer accepted: \(login)")
+    } else {
+      self.init(
+        "session", isOK: true,
+        detail: "nobody is signed in here, so nothing was renewed: \(login)")
+    }
+  }
+
+  fileprivate init(_ outcome: ProbeOutcome, forAdmin isAdmin: Bool) {
+    switch outcome.result {
+    case .failure(let failure):
+      self.init(
+        outcome.name, isOK: false, duration: outcome.duration,
+        detail: Self.text(of: failure, forAdmin: isAdmin))
+    case .success(let answer):
+      var parts = ["answered (HTTP \(answer.status))"]
+      if let tls = answer.connection?.tls { parts.append(tls) }
+      if let difference = answer.clockDifference {
+        // HTTP says whole seconds.
+        let seconds = difference.components.seconds
+        parts.append(
+          abs(seconds) <= 2 ? "its clock agrees" : "its clock differs by \(seconds) s: set the time"
+        )
+      }
+      if isAdmin, let connection = answer.connection {
+        parts += [connection.address, connection.certificate].compactMap(\.self)
+      }
+      self.init(
+        outcome.name, isOK: true, duration: outcome.duration, detail: parts.joined(separator: "; "))
+    }
+  }
+
+  /// What an upstream said, and where, is for administrators.
+  fileprivate static func text(of failure: UpstreamFailure, forAdmin isAdmin: Bool) -> String {
+    guard isAdmin else { return failure.summary }
+    return [failure.message, failure.detail].compactMap(\.self).joined(separator: "; ")
+  }
+}

@@ -1,0 +1,212 @@
+import CredCore
+
+/// The connected clients: which of them wait, and how they are answered.
+final class Clients {
+  private var byID: [UInt64: Client] = [:]
+  private var lastID: UInt64 = 0
+  /// Users with a client.
+  private(set) var users: [UInt32: ClientUser] = [:]
+  /// Sessions in which requests wait, by the account of their users.
+  private var waitingSessions: [Account: Int] = [:]
+  private let clock: any Clock
+  private let accounts: AccountDirectory
+  private let journal: Journal
+  private let figures: Figures
+
+  init(clock: any Clock, accounts: AccountDirectory, journal: Journal, figures: Figures) {
+    self.clock = clock
+    self.accounts = accounts
+    self.journal = journal
+    self.figures = figures
+  }
+
+  // MARK: Connections
+
+  func connect(_ facts: any PeerFacts, _ sink: any ReplySink, by transport: Transport) -> Client {
+    let uid = facts.peer.uid
+    let user = users[uid] ?? ClientUser(uid: uid, account: accounts.known(uid))
+    users[uid] = user
+    user.clientCount += 1
+    lastID += 1
+    let client = Client(id: lastID, user: user, transport: transport, facts: facts, sink: sink)
+    byID[client.id] = client
+    return client
+  }
+
+  /// Call it when the client waits and watches no more.
+  func remove(_ client: Client) {
+    byID[client.id] = nil
+    client.user.clientCount -= 1
+    if client.user.clientCount == 0 { users[client.user.uid] = nil }
+  }
+
+  subscript(_ id: UInt64) -> Client? { byID[id] }
+
+  var count: Int { byID.count }
+
+  var now: Instant { clock.now }
+
+  var httpCount: Int { byID.values.count { $0.http != nil } }
+
+  /// In the order in which they connected, so that work for many has the same order in every process.
+  var inOrder: [Client] { byID.values.sorted { $0.id < $1.id } }
+
+  /// The first client that waits in a session.
+  func first(waitingIn session: Session) -> Client? {
+    byID.values.filter { $0.waiting?.session === session }.min { $0.id < $1.id }
+  }
+
+  /// The next request of the uid is decided about anew.
+  func forgetAnswers(of uid: UInt32) {
+    users[uid]?.cachedAnswer = nil
+    for client in byID.values where client.peer.uid == uid { client.forgetAnswers() }
+  }
+
+  /// Other programs may have to be hashed.
+  func forgetExecutables() {
+    for client in byID.values { client.program.known = nil }
+  }
+
+  // MARK: Waits
+
+  /// Makes a client wait for the answer to a request.
+  func wait(_ client: Client, for waiting: WaitingRequest) {
+    client.setWaiting(waiting)
+    guard let session = waiting.session else { return }
+    settleAccount(of: client.user)
+    let place = ObjectIdentifier(session)
+    if client.user.waitingSessions[place] == nil { countWaiting(1, in: client.user.account) }
+    client.user.waitingSessions[place, default: 0] += 1
+  }
+
+  /// Ends the wait of a client that gets its answer or has disconnected. Returns nil if it does not
+  /// wait.
+  @discardableResult
+  func endWait(_ client: Client) -> WaitingRequest? {
+    guard let waiting = client.waiting else { return nil }
+    client.setWaiting(nil)
+    guard let session = waiting.session else { return waiting }
+    let place = ObjectIdentifier(session)
+    let left = (client.user.waitingSessions[place] ?? 0) - 1
+    client.user.waitingSessions[place] = left > 0 ? left : nil
+    if left <= 0 { countWaiting(-1, in: client.user.account) }
+    return waiting
+  }
+
+  /// Ends a wait in a session. Nil if the client does not wait there: an answer never goes to another
+  /// request.
+  func endWait(_ id: UInt64, in session: Session) -> Turn? {
+    guard let client = byID[id], let waiting = client.waiting, waiting.session === session
+    else { return nil }
+    endWait(client)
+    return turn(waiting, client)
+  }
+
+  /// Ends a wait for a call that is no session's.
+  func endWait(_ id: UInt64, for call: CallID) -> Turn? {
+    guard let client = byID[id], let waiting = client.waiting, waiting.isFor(call)
+    else { return nil }
+    endWait(client)
+    return turn(waiting, client)
+  }
+
+  /// A request that goes on after a wait.
+  func turn(_ waiting: WaitingRequest, _ client: Client) -> Turn {
+    Turn(waiting, of: client, at: clock.now, in: self)
+  }
+
+  /// Refuses a request whose user waits in too many other sessions. Further requests in the same
+  /// session are free.
+  func refusalOfWait(in session: Session, _ client: Client) -> ProtocolError? {
+    settleAccount(of: client.user)
+    guard session.machine.waiterCount == 0,
+      waitingSessions[client.user.account, default: 0] >= Limits.Client.waitingSessions
+    else { return nil }
+    figures.hit(.waitingSessions)
+    return ProtocolError(
+      .tooManyRequests,
+      "requests of this user wait in \(Limits.Client.waitingSessions) other profiles already",
+      retryAfter: .seconds(1))
+  }
+
+  /// Counts the waiting requests for the user's account, once that is known.
+  private func settleAccount(of user: ClientUser) {
+    let account = accounts.known(user.uid)
+    guard account != user.account else { return }
+    countWaiting(-user.waitingSessions.count, in: user.account)
+    user.account = account
+    countWaiting(user.waitingSessions.count, in: account)
+  }
+
+  private func countWaiting(_ difference: Int, in account: Account) {
+    let count = waitingSessions[account, default: 0] + difference
+    waitingSessions[account] = count > 0 ? count : nil
+  }
+
+  // MARK: Answers
+
+  /// Who is signed in, and how.
+  func signedIn(to session: Session) -> SignedIn? {
+    let (now, wall) = (clock.now, clock.wallTime)
+    return session.machine.signedIn(hostName: session.userName) { wall + ($0 - now) }
+  }
+
+  func give(_ reply: RenderedReply, _ turn: Turn) {
+    countAnswer(turn)
+    guard let id = turn.request.id else { return turn.client.sink.send(reply.bytes) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(reply.bytes.count + id.json.count + 8)
+    reply.append(to: &bytes, id: id)
+    turn.client.sink.send(bytes)
+  }
+
+  /// Gives a session's credentials in the form that the client's transport has.
+  func giveCredentials(of session: Session, _ turn: Turn) {
+    guard let http = turn.client.http else {
+      guard let reply = session.reply else { return turn.refuse(.nothingHeld) }
+      return give(reply, turn)
+    }
+    guard let credentials = session.machine.credentials?.credentials,
+      let reply = http.closes
+        ? EndpointReply.credentials(credentials, closes: true) : session.endpointReply
+    else { return Self.send(.error(.nothingHeld), to: turn.client, closes: true) }
+    countAnswer(turn)
+    Self.send(reply, to: turn.client, closes: http.closes)
+  }
+
+  func giveMetrics(_ text: [UInt8], _ turn: Turn) {
+    guard let http = turn.client.http else { return give(.metrics(text), turn) }
+    countAnswer(turn)
+    Self.send(.metrics(text, closes: http.closes), to: turn.client, closes: http.closes)
+  }
+
+  /// - Parameter asked: by which it is counted.
+  func refuse(_ error: ProtocolError, id: RequestID?, asked: String, _ client: Client) {
+    figures.answered(asked, isHTTP: client.http != nil, error.code.rawValue)
+    // Refused sign-ins and actions of accounts have entries of their own.
+    if error.code == .tooManyRequests, !["login", "respond", "account"].contains(asked) {
+      journal.limitHit(error, of: client.peer, unit: client.unit())
+    }
+    guard client.http == nil else {
+      return Self.send(.error(error), to: client, closes: true)
+    }
+    var bytes: [UInt8] = []
+    RenderedReply.error(error).append(to: &bytes, id: id)
+    client.sink.send(bytes)
+  }
+
+  /// Refuses what is no request to a session.
+  func refuse(_ refusal: EndpointRefusal, asked: String, _ client: Client) {
+    figures.answered(asked, isHTTP: true, refusal.rawValue)
+    Self.send(.refusal(refusal), to: client, closes: true)
+  }
+
+  private static func send(_ reply: EndpointReply, to client: Client, closes: Bool) {
+    client.sink.send(reply.bytes)
+    if closes { client.sink.finish() }
+  }
+
+  private func countAnswer(_ turn: Turn) {
+    figures.answered(turn.request.operation.name, isHTTP: turn.client.http != nil)
+  }
+}

@@ -1,0 +1,228 @@
+import CredCore
+
+/// The state of a client of the endpoint. A class, so that clients of the socket need no room for it.
+final class HTTPState {
+  /// Whether the token of the last request was given to its unit.
+  var hasUnitToken = false
+  /// Whether the connection is closed after the next answer.
+  var closes = false
+  /// The last request that got credentials, with the session and how long access is decided.
+  var answered: (request: EndpointRequest, session: Session, until: Instant)?
+  /// The request that is being answered.
+  var request: EndpointRequest?
+  /// When it is answered at the latest.
+  var until = Instant.distantFuture
+}
+
+/// Requests at the endpoint, and the operation `endpoint`: where a caller of the socket finds it, and
+/// its token.
+final class HTTPClients {
+  /// A request that waits until its caller is known.
+  private struct Wait {
+    let client: UInt64
+    let until: Instant
+  }
+
+  /// In the order of their ends.
+  private var waits: ArraySlice<Wait> = []
+  private var timer: (any Timer)?
+  private var host: Host
+  private let door: EndpointDoor
+  private let clients: Clients
+  private let sessions: SessionTable
+  private let admittance: Admittance
+  private let grants: Grants
+  private let journal: Journal
+  private let figures: Figures
+
+  init(
+    host: Host, door: EndpointDoor, clients: Clients, sessions: SessionTable,
+    admittance: Admittance, grants: Grants, journal: Journal, figures: Figures
+  ) {
+    self.host = host
+    self.door = door
+    self.clients = clients
+    self.sessions = sessions
+    self.admittance = admittance
+    self.grants = grants
+    self.journal = journal
+    self.figures = figures
+    timer = host.clock.makeTimer { [unowned self] in stopWaiting() }
+  }
+
+  // MARK: Requests
+
+  /// - Parameter route: carries out the request that this one stands for.
+  func receive(
+    _ request: EndpointRequest, from client: Client, arrived: Instant, now: Instant,
+    route: (Turn) -> Void
+  ) {
+    figures.requestCame()
+    guard let state = client.http else { return }
+    state.closes = request.closes
+    if giveAgain(request, client, state, now) { return }
+    state.until = arrived + Limits.Endpoint.wait
+    state.answered = nil
+    switch request.path {
+    case .credentialsOf(let profile):
+      figures.httpDecided()
+      state.request = request
+      guard isOpened(by: request, for: profile, client, state) else { return }
+      let get = GetRequest(profile: profile, wait: Limits.Endpoint.wait)
+      route(Turn(Request(operation: .get(get)), of: client, at: now, in: clients))
+    case .metrics:
+      figures.httpDecided()
+      route(Turn(Request(operation: .metrics), of: client, at: now, in: clients))
+    case nil: clients.refuse(.unknownPath, asked: "get", client)
+    }
+    limitWait(client)
+  }
+
+  /// Answers the same request as the last one, while its session and its access stay as they are.
+  private func giveAgain(
+    _ request: EndpointRequest, _ client: Client, _ state: HTTPState, _ now: Instant
+  ) -> Bool {
+    guard let last = state.answered, now < last.session.quietUntil, now < last.until,
+      last.request == request, let reply = last.session.endpointReply
+    else { return false }
+    if last.session.usedCredentials != last.session.credentialsNumber {
+      sessions.markUsed(last.session, now)
+    }
+    if client.auditedCredentials != last.session.credentialsNumber {
+      journal.credentialsGiven(
+        last.session, to: Requester(client: client, purpose: nil), now)
+    }
+    figures.httpAnsweredAgain()
+    client.sink.send(reply.bytes)
+    return true
+  }
+
+  /// Checks the token of a request; refuses one that does not open.
+  private func isOpened(
+    by request: EndpointRequest, for profile: String, _ client: Client, _ state: HTTPState
+  ) -> Bool {
+    guard let lock = door.lock else {
+      let error = ProtocolError(
+        .timeout, "the endpoint is still being opened; try again", retryAfter: .seconds(1))
+      clients.refuse(error, id: nil, asked: "get", client)
+      return false
+    }
+    let token = request.token.flatMap { EndpointToken($0) }
+    let verdict = token.map {
+      lock.key.check(
+        $0, ofUser: client.peer.uid, unit: client.unit(), for: profile, lock.digests)
+    }
+    guard let token, verdict == .opens else {
+      journal.tokenRefused(verdict, for: profile, client)
+      clients.refuse(.token, asked: "get", client)
+      return false
+    }
+    state.hasUnitToken = token.kind == .unit
+    return true
+  }
+
+  // MARK: Waits
+
+  /// A session limits the wait for its answer. The user database has a limit of its own, for which no
+  /// SDK waits.
+  private func limitWait(_ client: Client) {
+    guard client.waiting?.isForCaller ?? false, let until = client.http?.until else { return }
+    // Younger requests come first where this one's unit took long to find.
+    let earlier = waits.lastIndex { $0.until <= until }
+    waits.insert(
+      Wait(client: client.id, until: until),
+      at: earlier.map { $0 + 1 } ?? waits.startIndex)
+    if earlier == nil { timer?.arm(at: until) }
+  }
+
+  private func stopWaiting() {
+    let now = host.clock.now
+    while let first = waits.first, first.until <= now {
+      waits.removeFirst()
+      guard let client = clients[first.client], client.waiting?.isForCaller ?? false,
+        client.http?.until == first.until, let waiting = clients.endWait(client)
+      else { continue }
+      clients.turn(waiting, client).refuse(
+        Admittance.unidentified("who uid \(client.peer.uid) is"))
+    }
+    timer?.arm(at: waits.first?.until)
+  }
+
+  /// Counts a request that the server has refused by itself, and says whose it was where it hit a limit.
+  func refused(_ refusal: EndpointRefusal, of peer: Peer) {
+    figures.answered("none", isHTTP: true, refusal.rawValue)
+    guard [.tooManyConnections, .headTooSlow].contains(refusal) else { return }
+    journal.limitHit(ProtocolError(.tooManyRequests, refusal.message), of: peer)
+  }
+
+  // MARK: The operation `endpoint`
+
+  func giveEndpoint(of name: String, _ turn: Turn) {
+    switch admittance.decide(name, for: turn.requester, turn.now) {
+    case .admitted where door.isStarting: turn.waitForCaller()
+    case .admitted(let profile, let caller):
+      switch endpointAccess(to: profile, caller) {
+      case .success(let place): give(place, of: name, caller, turn)
+      case .failure(let error): turn.refuse(error)
+      }
+    case .refused(let error): turn.refuse(error)
+    case .pending: turn.waitForCaller()
+    }
+  }
+
+  /// Answers the clients that asked before the endpoint had its lock. Such a request may have started
+  /// the daemon.
+  ///
+  /// - Parameter lock: nil if it cannot be made.
+  func started(_ lock: EndpointLock?) {
+    door.started(lock)
+    for client in clients.inOrder {
+      if let waiting = client.waiting, waiting.isForCaller,
+        case .endpoint = waiting.request.operation
+      {
+        grants.routeAgain(waiting, client)
+      }
+    }
+  }
+
+  /// Where the endpoint is, if the caller could use it with its own token.
+  private func endpointAccess(
+    to profile: Profile, _ caller: Caller
+  ) -> Result<EndpointLock.Place, ProtocolError> {
+    guard let place = door.lock?.place else {
+      return .failure(
+        ProtocolError(
+          .endpointOff,
+          "this credd serves no HTTP clients: enable credd-endpoint.socket, then stop credd.service "
+            + "and start its sockets"))
+    }
+    let name = profile.settings.name
+    if profile.access.needsExecutable {
+      return .failure(
+        ProtocolError(
+          .accessDenied,
+          "profile '\(name)' is not served to HTTP clients: allow_executables needs a program, and "
+            + "the kernel names none for a TCP connection"))
+    }
+    if caller.uid == 0, !profile.access.names(caller) {
+      return .failure(
+        ProtocolError(
+          .accessDenied,
+          "profile '\(name)' is not served to root's HTTP clients: forwarders run as root; name root "
+            + "in allow_users, or use the token of a unit"))
+    }
+    return .success(place)
+  }
+
+  private func give(
+    _ place: EndpointLock.Place, of name: String, _ caller: Caller, _ turn: Turn
+  ) {
+    guard let lock = door.lock else { return turn.refuse(.nothingHeld) }
+    let token = lock.token(
+      of: .user(caller.uid), for: name, at: host.clock.wallTime, &host.random)
+    turn.give(
+      .endpoint(
+        url: place.address.url(ofProfile: name), token: token.text,
+        networkNamespace: place.networkNamespace))
+  }
+}

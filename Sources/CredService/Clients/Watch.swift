@@ -1,0 +1,62 @@
+import CredCore
+
+/// The events that a client watches.
+struct Watch {
+  enum Scope {
+    case all
+    case profile(String)
+  }
+
+  let scope: Scope
+  /// The person who watches. It hears nothing of another person who gets the uid later.
+  let owner: SessionOwner
+  /// The profiles of which it hears, with the scope `all`: those that the caller may use.
+  var visible: Set<String> = []
+  /// The server repeats it in every line.
+  let id: RequestID?
+  /// How long the decision to let it watch is valid.
+  var allowedUntil = Instant.distantFuture
+  /// Who may use the profile was changed since, as ``WaitingRequest/isUndecided``.
+  var isUndecided = false
+  /// Events that came after ``allowedUntil``. The client gets them if it may watch on.
+  private(set) var held: [(profile: String, event: SessionEvent)] = []
+  /// Profiles with more events than are held: their present state takes the place of all of them.
+  private(set) var missed: Set<String> = []
+
+  init(_ scope: Scope, of owner: SessionOwner, id: RequestID?) {
+    self.scope = scope
+    self.owner = owner
+    self.id = id
+  }
+
+  func covers(_ name: String) -> Bool {
+    switch scope {
+    case .all: visible.contains(name)
+    case .profile(let profile): profile == name
+    }
+  }
+
+  var holdsAny: Bool { !held.isEmpty || !missed.isEmpty }
+
+  mutating func hold(_ event: SessionEvent, _ profile: String) {
+    if held.count < Limits.Client.heldEvents, !missed.contains(profile) {
+      held.append((profile, event))
+    } else {
+      missed.insert(profile)
+      held.removeAll { $0.profile == profile }
+    }
+  }
+
+  mutating func dropHeld() {
+    held = []
+    missed = []
+  }
+
+  /// Whether the watcher is the session's owner. A uid that lost its name is not.
+  func isOf(_ owner: SessionOwner) -> Bool {
+    switch owner.successor(self.owner) {
+    case .samePerson, .firstSeen: true
+    case .anotherPerson, .nameless: false
+    }
+  }
+}

@@ -1,0 +1,263 @@
+package import CredCore
+package import Logging
+
+/// All that the session service needs from outside: clock, threads, user database, upstreams,
+/// files. Tests and simulations have their own.
+package struct Host {
+  /// The time, and timers.
+  package let clock: any Clock
+  /// Threads for work that may block.
+  package let background: any Background
+  /// The user database, files and processes.
+  package let queries: any HostQueries
+  /// Makes the calls of sessions.
+  package let upstream: any UpstreamPerforming
+  /// Nil if nothing is kept for the next process.
+  package let store: (any SessionStoring)?
+  /// For handles, jitter and the private values of proofs.
+  package var random: any RandomNumberGenerator
+  /// Which process this is.
+  package let process: ProcessFacts
+  /// The journal, or stderr.
+  package let log: Logger
+
+  package init(
+    clock: any Clock, background: any Background, queries: any HostQueries,
+    upstream: any UpstreamPerforming, store: (any SessionStoring)?,
+    random: any RandomNumberGenerator, process: ProcessFacts, log: Logger
+  ) {
+    self.clock = clock
+    self.background = background
+    self.queries = queries
+    self.upstream = upstream
+    self.store = store
+    self.random = random
+    self.process = process
+    self.log = log
+  }
+}
+
+/// What stays the same while the process lives.
+package struct ProcessFacts: Sendable {
+  /// For `ping` and `status`.
+  package let pid: Int32
+  /// The kernel's uid for a user without a number in this user namespace (user_namespaces(7)).
+  package let overflowUID: UInt32
+  /// This host's name, for `{host}` in templates.
+  package let hostName: String
+
+  package init(pid: Int32, overflowUID: UInt32, hostName: String = "localhost") {
+    self.pid = pid
+    self.overflowUID = overflowUID
+    self.hostName = hostName
+  }
+}
+
+// MARK: Time
+
+/// Both clocks, and timers on the first.
+package protocol Clock: AnyObject {
+  /// On CLOCK_BOOTTIME: all deadlines.
+  var now: Instant { get }
+  /// On CLOCK_REALTIME: for people and AWS.
+  var wallTime: WallTime { get }
+  /// How far the wall clock is behind AWS's; nil if small.
+  var skew: Duration? { get }
+
+  /// A timer, not armed yet. Dropping it disarms it.
+  func makeTimer(_ fire: @escaping () -> Void) -> any Timer
+  /// Takes the time that a server of AWS reported.
+  func recordServerTime(_ time: WallTime)
+}
+
+/// Made by ``Clock/makeTimer(_:)``.
+package protocol Timer: AnyObject {
+  /// Fires once at `deadline`, or never.
+  func arm(at deadline: Instant?)
+}
+
+// MARK: Work that may block
+
+/// A kind of work with its own threads: work that hangs in one lane does not delay another.
+package enum BackgroundLane: Int, CaseIterable, Sendable {
+  /// The user database, which may ask a network directory.
+  case users
+  /// Programs of callers, which may be large and on slow disks.
+  case programs
+  /// Files that the configuration names.
+  case files
+  /// The start of a backend's command, whose file may be on a dead file server.
+  case commands
+  /// The state directory.
+  case state
+  /// Shared libraries.
+  case libraries
+  /// The configuration, at a reload.
+  case configuration
+  /// Proofs of passwords: some milliseconds of arithmetic, for which no client may wait.
+  case proofs
+  /// The control groups, to find callers' units.
+  case units
+
+  /// What its work does, for people.
+  package var purpose: String {
+    switch self {
+    case .users: "looking up users"
+    case .programs: "looking at callers' programs"
+    case .files: "reading files of the configuration"
+    case .commands: "starting commands of backends"
+    case .state: "writing the state directory"
+    case .libraries: "loading libraries"
+    case .configuration: "reading the configuration"
+    case .proofs: "proving passwords"
+    case .units: "finding callers' units"
+    }
+  }
+
+  /// The most threads at once, including those that hang.
+  package var width: Int {
+    switch self {
+    case .users: 16
+    case .programs, .files, .commands, .configuration: 4
+    case .state: 1
+    case .libraries, .proofs, .units: 2
+    }
+  }
+}
+
+/// How work on a thread ended.
+package enum BackgroundOutcome<Value> {
+  /// In time, or after ``overdue(isRunning:)`` all the same.
+  case finished(Value)
+  /// The work missed its deadline, or could not begin because every thread of the lane hangs. If
+  /// running work finishes later, `finished` follows.
+  case overdue(isRunning: Bool)
+}
+
+/// Runs blocking work on threads. Completions run on the loop's thread, never within `run`.
+package protocol Background: AnyObject {
+  /// Runs `work` on a thread of its lane, behind what waits there.
+  func run<Value: Sendable>(
+    _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
+    completion: @escaping (BackgroundOutcome<Value>) -> Void)
+}
+
+extension Background {
+  /// Like ``run(_:deadline:_:completion:)``, with one completion: nil if the work is overdue. A
+  /// later result is dropped.
+  package func runOnce<Value: Sendable>(
+    _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
+    completion: @escaping (Value?) -> Void
+  ) {
+    // Dropped once it was called: a thread that hangs keeps nothing of the call.
+    var waiting: ((Value?) -> Void)? = completion
+    run(lane, deadline: deadline, work) { outcome in
+      let completion = waiting.take()
+      if case .finished(let value) = outcome { completion?(value) } else { completion?(nil) }
+    }
+  }
+}
+
+// MARK: Clients
+
+/// The other end of a connection, as the kernel recorded it at `connect`.
+package struct Peer: Sendable {
+  /// Whose session it uses.
+  package let uid: UInt32
+  /// The primary group.
+  package let gid: UInt32
+  /// 0 outside this daemon's pid namespace.
+  package let pid: Int32
+
+  package init(uid: UInt32, gid: UInt32, pid: Int32) {
+    self.uid = uid
+    self.gid = gid
+    self.pid = pid
+  }
+}
+
+/// The kernel's facts about a client.
+package protocol PeerFacts: AnyObject {
+  /// Who connected.
+  var peer: Peer { get }
+  /// Primary and supplementary groups at `connect`.
+  func groups() -> [UInt32]
+  /// The peer's present systemd unit; nil if there is none or it is uncertain.
+  func unit() -> String?
+  /// Whether the process that connected still lives.
+  func isAlive() -> Bool
+  /// When the present process of the peer's pid began; nil if it belongs to another user.
+  func startTime() -> Instant?
+}
+
+/// Takes the replies to one client.
+package protocol ReplySink: AnyObject {
+  /// Takes a whole reply, with its newline.
+  func send(_ reply: [UInt8])
+  /// Takes no further line of the client, and disconnects it when it has its replies.
+  func finish()
+}
+
+/// The service, as its servers see it.
+package protocol LineReceiving: AnyObject {
+  /// In whose share a user's connections count; nil while the user is looked up. Then the server's
+  /// `accountKnown` follows.
+  func account(of uid: UInt32) -> Account?
+  /// Makes a client for a new connection.
+  func connected(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client
+  /// Answers a line through the client's sink, at once or later.
+  ///
+  /// - Returns: the time that it took beyond that of a cached answer.
+  func receive(_ line: borrowing Span<UInt8>, from client: Client, now: Instant) -> Duration
+  /// Removes a client that has disconnected.
+  func left(_ client: Client)
+}
+
+// MARK: State
+
+/// The user and the profile of a session.
+package struct SessionKey: Hashable, Comparable, Sendable {
+  /// Whose session it is.
+  package let uid: UInt32
+  /// The profile's name.
+  package let profile: String
+
+  package init(uid: UInt32, profile: String) {
+    self.uid = uid
+    self.profile = profile
+  }
+
+  package static func < (one: SessionKey, other: SessionKey) -> Bool {
+    (one.uid, one.profile) < (other.uid, other.profile)
+  }
+}
+
+/// Keeps whole sessions over a restart, and their IdentityIds over a reboot. No function blocks or
+/// fails; `problem` reports what cannot be stored.
+package protocol SessionStoring: AnyObject {
+  /// The state of the former process. Read once, before anything is saved.
+  func load() -> [SessionKey: SessionRecord]
+  /// Keeps a session in place of its former record.
+  func save(_ record: SessionRecord, for key: SessionKey)
+  /// Drops a session's record. Its IdentityId stays.
+  func remove(_ key: SessionKey)
+  /// The remembered devices of the former process, by uid. Read once, before anything is saved.
+  func loadDevices() -> [UInt32: RememberedDevices]
+  /// Keeps a uid's devices in place of the former ones.
+  func saveDevices(_ devices: RememberedDevices, of uid: UInt32)
+  /// The IdentityId that is kept for a session; nil if there is none.
+  func identity(for key: SessionKey) -> KnownIdentity?
+  /// Keeps an IdentityId; nil drops it.
+  func setIdentity(_ identity: KnownIdentity?, for key: SessionKey)
+  /// Why IdentityIds are only in memory; nil if they are on disk.
+  var problem: String? { get }
+}
+
+/// One generator for all owners.
+final class SharedRandom: RandomNumberGenerator {
+  private var generator: any RandomNumberGenerator
+
+  init(_ generator: any RandomNumberGenerator) { self.generator = generator }
+
+  func next() -> UInt64 { generator.next() }
+}

@@ -1,0 +1,147 @@
+import CredCore
+import Logging
+
+/// The changes of profiles by a reload.
+package struct ReloadOutcome {
+  package var added = 0
+  package var changed = 0
+  package var removed = 0
+}
+
+/// Another configuration while the daemon runs.
+final class Reloads {
+  private var groups: GroupDirectory?
+  private let host: Host
+  private let configuration: ConfigurationInForce
+  private let clients: Clients
+  private let sessions: SessionTable
+  private let admittance: Admittance
+  private let grants: Grants
+  private let tokens: Tokens
+  private let records: Records
+  private let forgetting: Forgetting
+  private let kept: KeptSessions
+  private let signIns: SignIns
+  private let journal: Journal
+
+  init(
+    host: Host, configuration: ConfigurationInForce, clients: Clients, sessions: SessionTable,
+    admittance: Admittance, grants: Grants, tokens: Tokens, records: Records,
+    forgetting: Forgetting, kept: KeptSessions, signIns: SignIns, journal: Journal
+  ) {
+    self.host = host
+    self.configuration = configuration
+    self.clients = clients
+    self.sessions = sessions
+    self.admittance = admittance
+    self.grants = grants
+    self.tokens = tokens
+    self.records = records
+    self.forgetting = forgetting
+    self.kept = kept
+    self.signIns = signIns
+    self.journal = journal
+    groups = GroupDirectory(
+      clock: host.clock, background: host.background, queries: host.queries
+    ) { [unowned self] in groupsFound($0) }
+    groups?.lookUpLater(configuration.current.unansweredGroups)
+  }
+
+  /// Applies a configuration. Sessions of unchanged profiles are not affected.
+  func apply(_ next: ResolvedConfiguration) -> ReloadOutcome {
+    configuration.loaded(at: host.clock.wallTime)
+    journal.forgetHostRefusals()
+    let outcome = change(to: next.keepingGroups(of: configuration.current))
+    host.log.log(
+      .configurationLoaded, .notice, "configuration loaded",
+      [
+        "profiles": "\(next.profiles.count)", "added": "\(outcome.added)",
+        "changed": "\(outcome.changed)", "removed": "\(outcome.removed)",
+      ])
+    return outcome
+  }
+
+  /// Keeps the configuration that is in force: a newer one has errors.
+  func refuse(_ problems: [String]) {
+    for problem in problems {
+      host.log.log(.configurationRefused, .error, "the new configuration is not used: \(problem)")
+    }
+    let more = problems.count > 1 ? " and \(problems.count - 1) more" : ""
+    configuration.refused(problems.first.map { $0 + more })
+  }
+
+  /// The user database answered for groups for which it did not when the configuration was read.
+  private func groupsFound(_ answers: [String: GroupAnswer]) {
+    for (name, answer) in answers.sorted(by: { $0.key < $1.key }) {
+      GroupDirectory.report(answer, to: name, host.log)
+    }
+    _ = change(to: configuration.current.with(answers))
+  }
+
+  private func change(to next: ResolvedConfiguration) -> ReloadOutcome {
+    let previous = configuration.current.profiles
+    if next.digestPaths != configuration.current.digestPaths { clients.forgetExecutables() }
+    configuration.replace(by: next)
+    groups?.lookUpLater(next.unansweredGroups)
+    let changed = next.profiles.filter { name, profile in
+      previous[name].map { $0 != profile } ?? false
+    }
+    let removed = Set(previous.keys).subtracting(next.profiles.keys)
+    let now = host.clock.now
+    dismissCallers(of: removed)
+    signIns.end(changedFrom: previous, to: next.profiles)
+    let continuing = changeProfiles(changed, removed: removed)
+    records.dropMarks(of: removed)
+    forgetting.armAnew()
+    // Before the sessions change: a user who lost a right hears nothing more.
+    let withdrawn = changed.filter { previous[$0.key]?.access != $0.value.access }.keys
+    grants.decideAnew(
+      Set(changed.keys).union(removed), withdrawn: removed.union(withdrawn), now)
+    for (session, former) in continuing where sessions.contains(session) {
+      sessions.handle(
+        .profileChanged(session.profile.plan, former.change(to: session.profile)), session, now,
+        .reload(from: former))
+    }
+    kept.makeNamedAnew()
+    return ReloadOutcome(
+      added: next.profiles.keys.count { previous[$0] == nil }, changed: changed.count,
+      removed: removed.count)
+  }
+
+  /// Gives sessions their changed profiles, and ends those of removed ones.
+  ///
+  /// - Returns: the sessions that go on, with their former profiles.
+  private func changeProfiles(
+    _ changed: [String: Profile], removed: Set<String>
+  ) -> [(Session, Profile)] {
+    let affected = sessions.byKey.values.filter {
+      changed[$0.key.profile] != nil || removed.contains($0.key.profile)
+    }
+    var continuing: [(Session, Profile)] = []
+    for session in affected.sorted(by: { $0.key < $1.key }) {
+      if let profile = changed[session.key.profile] {
+        continuing.append((session, session.profile))
+        session.profile = profile
+        // The stored state belongs to the old profile.
+        session.saved = nil
+      } else {
+        tokens.revokeAll(of: session)
+        sessions.end(session)
+        admittance.noteRemoved(session)
+      }
+    }
+    return continuing
+  }
+
+  /// Once for all sessions: there may be 100,000, and 4096 clients.
+  private func dismissCallers(of profiles: Set<String>) {
+    guard !profiles.isEmpty else { return }
+    for client in clients.inOrder {
+      guard let session = client.waiting?.session, profiles.contains(session.key.profile),
+        let turn = clients.endWait(client.id, in: session)
+      else { continue }
+      signIns.waitEnded(turn.request, in: session, .signInFailed)
+      turn.refuse(Admittance.removed(session.key.profile))
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import CredCore
+import Logging
+
+/// The audit: which callers got credentials, and which were refused.
+extension Journal {
+  /// Once for each process and each refresh.
+  func credentialsGiven(_ session: Session, to requester: Requester, _ now: Instant) {
+    let client = requester.client
+    client.auditedCredentials = session.credentialsNumber
+    let peer = client.peer
+    guard session.audited.isNew(peer.pid, now: now, started: client.facts.startTime) else {
+      return
+    }
+    session.audited.record(.init(pid: peer.pid, unit: client.unit()))
+    guard let credentials = session.machine.credentials else { return }
+    given("credentials given", session, requester) {
+      $0["expiration"] = "\(credentials.credentials.expiration.iso8601)"
+      $0["access_key_id"] = "\(credentials.credentials.accessKeyID)"
+    }
+  }
+
+  /// The same for a token, which gives the same access.
+  func tokenGiven(
+    _ kind: String, _ expiration: WallTime?, _ session: Session, to requester: Requester
+  ) {
+    given("\(kind) token given", session, requester) {
+      if let expiration { $0["expiration"] = "\(expiration.iso8601)" }
+    }
+  }
+
+  private func given(
+    _ message: Logger.Message, _ session: Session, _ requester: Requester,
+    _ add: (inout Logger.Metadata) -> Void
+  ) {
+    let client = requester.client
+    let unit = client.unit()
+    // Units of users' own managers are left out: users choose their names.
+    let systemUnit = unit?.prefix { $0 != "/" } ?? ""
+    guard
+      let repeats = admit(
+        .audit, message.description, session.key.profile, uid: session.key.uid,
+        detail: "\(accountNumber(of: client.peer.uid)) \(systemUnit)")
+    else { return }
+    var metadata = callerMetadata(session.key.profile, requester, unit, repeats)
+    if session.key.uid == client.peer.uid {
+      if let name = session.userName { metadata["user"] = "\(name)" }
+    } else {
+      // `uid` is the caller; the credentials belong to this user.
+      metadata["for_uid"] = "\(session.key.uid)"
+      if let name = session.userName { metadata["for_user"] = "\(name)" }
+    }
+    if let identity = session.machine.identityID { metadata["identity"] = "\(identity)" }
+    add(&metadata)
+    log.log(
+      session.key.uid == client.peer.uid ? .credentialsGiven : .impersonated, .info, message,
+      metadata)
+  }
+
+  /// - Parameter other: the user for whom the caller asked, as it named that user.
+  func accessRefused(
+    _ caller: Caller, to profile: String, inNameOf other: String? = nil, _ requester: Requester
+  ) {
+    guard
+      let repeats = admit(
+        .refusal, JournalEvent.accessRefused.rawValue, profile, uid: caller.uid)
+    else { return }
+    let client = requester.client
+    var metadata = callerMetadata(profile, requester, client.unit(), repeats)
+    if let name = caller.userName { metadata["user"] = "\(name)" }
+    metadata["code"] = "\(ProtocolErrorCode.accessDenied.rawValue)"
+    if let other { metadata["for_user"] = "\(other)" }
+    if caller.isUnmapped { metadata["reason"] = "the kernel has no uid for it on this host" }
+    switch client.program.known?.answer {
+    case .executable(let executable): metadata["executable"] = "\(executable.path)"
+    case .unknown(let reason): metadata["executable"] = "unknown: \(reason)"
+    case .overdue, .crowded, nil: break
+    }
+    log.log(
+      .accessRefused, .notice, "refused a caller that the profile does not allow", metadata)
+  }
+
+  /// A token that was given to another user or unit may have been stolen.
+  ///
+  /// - Parameters:
+  ///   - verdict: nil if there was no token of credd's.
+  ///   - profile: that the request names.
+  func tokenRefused(_ verdict: TokenKey.Verdict?, for profile: String, _ client: Client) {
+    let reason =
+      switch verdict {
+      case .notTheirs, .opens: "the token was given to another user or unit, or for another profile"
+      case .ofAnotherKey: "the token is of another boot, or the token key was removed since"
+      case nil: "there is no token of credd's"
+      }
+    guard
+      let repeats = admit(
+        .refusal, JournalEvent.accessRefused.rawValue, "", uid: client.peer.uid,
+        detail: "\(client.unit() ?? "") \(reason)")
+    else { return }
+    var metadata: Logger.Metadata = [
+      "uid": "\(client.peer.uid)", "transport": "endpoint", "profile": "\(profile)",
+    ]
+    if let unit = client.unit() { metadata["unit"] = "\(unit)" }
+    if repeats > 0 { metadata["repeats"] = "\(repeats)" }
+    metadata["reason"] = "\(reason)"
+    log.log(
+      .accessRefused, verdict == .notTheirs ? .warning : .notice,
+      "refused a request at the endpoint: \(reason)", metadata)
+  }
+
+  /// Says whose requests or connections a limit refuses, once a minute for each account and unit.
+  func limitHit(_ error: ProtocolError, of peer: Peer, unit: String? = nil) {
+    guard
+      let repeats = admit(
+        .refusal, JournalEvent.limitHit.rawValue, "", uid: peer.uid,
+        detail: "\(unit ?? "") \(error.message)")
+    else { return }
+    var metadata: Logger.Metadata = [:]
+    // The kernel may not have said who made a connection to the endpoint.
+    if peer.uid != .max { metadata["uid"] = "\(peer.uid)" }
+    if peer.pid > 0 { metadata["pid"] = "\(peer.pid)" }
+    if let unit { metadata["unit"] = "\(unit)" }
+    if repeats > 0 { metadata["repeats"] = "\(repeats)" }
+    log.log(.limitHit, .notice, "a limit was hit: \(error.message)", metadata)
+  }
+
+  func callerMetadata(
+    _ profile: String, _ requester: Requester, _ unit: String?, _ repeats: Int
+  ) -> Logger.Metadata {
+    let client = requester.client
+    var metadata: Logger.Metadata = [
+      "profile": "\(profile)", "uid": "\(client.peer.uid)",
+    ]
+    if client.hasProcess {
+      metadata["pid"] = "\(client.peer.pid)"
+    } else {
+      metadata["transport"] = "endpoint"
+    }
+    if let unit { metadata["unit"] = "\(unit)" }
+    if let purpose = requester.purpose { metadata["purpose"] = "\(purpose)" }
+    // The number of suppressed entries of this kind.
+    if repeats > 0 { metadata["repeats"] = "\(repeats)" }
+    return metadata
+  }
+}

@@ -1,0 +1,194 @@
+import CredCore
+import Logging
+
+/// The audit of sign-ins, sign-outs and accounts: who asked, by which means, as whom.
+extension Journal {
+  // MARK: Who asks
+
+  /// Known when a client asks: it may have ended before the sign-in does.
+  func asker(
+    _ requester: Requester, _ session: Session, by means: String, as username: String = ""
+  ) -> SignInAsker {
+    let metadata = callerMetadata(session.key.profile, requester, requester.client.unit(), 0)
+    return SignInAsker(means: means, metadata: metadata).named(username)
+  }
+
+  /// The same for a `login` without questions, or one that does not begin.
+  func asker(
+    _ requester: Requester, _ session: Session, of login: LoginRequest
+  ) -> SignInAsker {
+    var asker = asker(requester, session, by: login.means(in: session.profile))
+    asker.metadata.merge(login.metadata) { $1 }
+    return asker
+  }
+
+  // MARK: How it ends
+
+  /// Records how a sign-in has ended, if it was judged.
+  ///
+  /// - Parameter error: nil if its user is signed in.
+  func signInEnded(_ asker: SignInAsker, _ session: Session, _ error: ProtocolError?) {
+    guard error?.code.refusesSignIn ?? true else { return }
+    let event: JournalEvent = error == nil ? .signedIn : .signInRefused
+    guard
+      let repeats = admit(
+        .audit, event.rawValue, session.key.profile, uid: session.key.uid)
+    else { return }
+    var metadata = asker.metadata.merging(sessionMetadata(session, repeats)) { $1 }
+    metadata["means"] = "\(asker.means)"
+    if let error {
+      metadata["code"] = "\(error.code.rawValue)"
+      // What an operator must mend has an entry of its own.
+      if error.kind != .permanent { metadata["reason"] = "\(error.message)" }
+      log.log(event, .notice, "sign-in refused", metadata)
+    } else {
+      log.log(event, .info, "signed in", metadata)
+    }
+  }
+
+  /// Call before the session drops what it holds.
+  func signedOut(_ session: Session, _ requester: Requester, global: Bool) {
+    guard
+      let repeats = admit(
+        .audit, JournalEvent.signedOut.rawValue, session.key.profile, uid: session.key.uid)
+    else { return }
+    var metadata = sessionMetadata(session, requester, repeats)
+    metadata["means"] = session.machine.state.means.map { "\($0)" }
+    if global { metadata["global"] = "yes" }
+    log.log(.signedOut, .info, "signed out", metadata)
+  }
+
+  /// Who asks for which account.
+  func accountMetadata(
+    _ action: AccountAction, _ username: String, _ session: Session, _ requester: Requester
+  ) -> Logger.Metadata {
+    var metadata = sessionMetadata(session, requester, 0)
+    metadata["identity"] = nil
+    metadata["action"] = "\(action.rawValue)"
+    metadata["username"] = "\(username)"
+    return metadata
+  }
+
+  /// Records how an action of `account` ended at the backend.
+  ///
+  /// - Parameter asker: who asked; the client may have left meanwhile.
+  func accountActionEnded(
+    _ call: AccountCall, _ asker: Logger.Metadata,
+    _ result: Result<AccountResult, UpstreamFailure>
+  ) {
+    var metadata = asker
+    if case .failure(let failure) = result {
+      metadata["code"] = "\(failure.code.rawValue)"
+      if let reason = failure.reason { metadata["reason"] = "\(reason)" }
+    }
+    logAction(call.input.action, call.sessionKey, isDone: (try? result.get()) != nil, metadata)
+  }
+
+  /// Records an action of `account` that was not allowed: not listed, too late or too often.
+  func accountActionRefused(
+    _ input: AccountInput, _ error: ProtocolError, _ session: Session, _ requester: Requester
+  ) {
+    guard error.code.refusesSignIn else { return }
+    let username = input.username ?? session.machine.state.poolSession?.username ?? ""
+    var metadata = accountMetadata(input.action, username, session, requester)
+    metadata["code"] = "\(error.code.rawValue)"
+    if let reason = error.reason { metadata["reason"] = "\(reason)" }
+    logAction(input.action, session.key, isDone: false, metadata)
+  }
+
+  private func logAction(
+    _ action: AccountAction, _ key: SessionKey, isDone: Bool, _ metadata: Logger.Metadata
+  ) {
+    guard
+      let repeats = admit(
+        .audit, JournalEvent.accountAction.rawValue, key.profile, uid: key.uid,
+        detail: isDone ? action.rawValue : "refused")
+    else { return }
+    var metadata = metadata
+    if repeats > 0 { metadata["repeats"] = "\(repeats)" }
+    let message: Logger.Message =
+      switch (action, isDone) {
+      case (.signUp, true): "an account was made"
+      case (.signUp, false): "an account was refused"
+      case (_, true): "an account action was done"
+      case (_, false): "an account action was refused"
+      }
+    log.log(.accountAction, .notice, message, metadata)
+  }
+
+  private func sessionMetadata(
+    _ session: Session, _ requester: Requester, _ repeats: Int
+  ) -> Logger.Metadata {
+    let caller = callerMetadata(
+      session.key.profile, requester, requester.client.unit(), repeats)
+    return caller.merging(sessionMetadata(session, 0)) { caller, _ in caller }
+  }
+
+  private func sessionMetadata(_ session: Session, _ repeats: Int) -> Logger.Metadata {
+    var metadata: Logger.Metadata = [
+      "profile": "\(session.key.profile)", "uid": "\(session.key.uid)",
+    ]
+    if repeats > 0 { metadata["repeats"] = "\(repeats)" }
+    if let name = session.userName { metadata["user"] = "\(name)" }
+    if let identity = session.machine.identityID { metadata["identity"] = "\(identity)" }
+    return metadata
+  }
+}
+
+extension AccountCall {
+  /// The session from whose profile and user it was made.
+  var sessionKey: SessionKey { SessionKey(uid: user.uid, profile: profile.settings.name) }
+}
+
+/// Who asks for a sign-in, by which means, and as whom.
+struct SignInAsker {
+  var means = ""
+  var metadata: Logger.Metadata = [:]
+
+  /// - Parameter username: at the backend or the provider; empty where it is not known yet.
+  func named(_ username: String) -> Self {
+    guard !username.isEmpty else { return self }
+    var named = self
+    named.metadata["username"] = "\(username)"
+    return named
+  }
+}
+
+extension LoginRequest {
+  /// By which means. A name, with or without a password, is a user pool's where the profile has one.
+  fileprivate func means(in profile: Profile) -> String {
+    switch signIn {
+    case .host: "host"
+    case .poolTokens(let signIn): signIn.issuer.pool == nil ? "oidc" : "userPool"
+    case .browser: "browser"
+    case .device: "device"
+    case .username, .password: profile.poolProfile == nil ? "password" : "userPool"
+    case .developerToken: "token"
+    case .logins: "logins"
+    }
+  }
+
+  /// As whom.
+  fileprivate var metadata: Logger.Metadata {
+    switch signIn {
+    case .host, .browser, .device: [:]
+    case .poolTokens(let signIn): ["username": "\(signIn.username)"]
+    case .username(let username), .password(let username, _): ["username": "\(username)"]
+    case .developerToken(let identity, _): ["claimed": "\(identity)"]
+    case .logins(let map, _, _):
+      ["providers": "\(map.logins.map(\.provider).joined(separator: " "))"]
+    }
+  }
+}
+
+extension ProtocolErrorCode {
+  /// Whether a sign-in that ends so was judged and refused. Others were not judged.
+  fileprivate var refusesSignIn: Bool {
+    switch self {
+    case .signInFailed, .signInRequired, .backendRejected, .tokenRejected, .identityConflict,
+      .accessDenied, .tooManyRequests:
+      true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,209 @@
+import CredCore
+import Logging
+
+/// What happens, told to the journal. Each kind of entry has its limit: users cause most of them.
+final class Journal {
+  let log: Logger
+  let clock: any Clock
+  private let accounts: AccountDirectory
+  // Limits of entries in a minute.
+  private var auditLimiter = NoticeLimiter(burst: 20)
+  private var refusalLimiter = NoticeLimiter(burst: 1)
+  private var failureLimiter = NoticeLimiter(burst: 1)
+  /// Of what happens to sessions: a refresh a second is the most that one user can demand.
+  private var eventLimiter = NoticeLimiter(burst: 60)
+  /// Backends that refuse this host: that is logged once for all users.
+  private var hostRefusals: Set<String> = []
+
+  init(log: Logger, clock: any Clock, accounts: AccountDirectory) {
+    self.log = log
+    self.clock = clock
+    self.accounts = accounts
+  }
+
+  // MARK: Limits
+
+  /// A kind of entry, by the limit that holds for it.
+  enum Kind {
+    case audit
+    case refusal
+    case failure
+    case event
+  }
+
+  /// How many equal entries of an account were left out since the last one; nil if this one is left
+  /// out: the journal has no limit of its own for credd.
+  func admit(
+    _ kind: Kind, _ event: String, _ profile: String, uid: UInt32, detail: String = ""
+  ) -> Int? {
+    let subject = NoticeLimiter.Subject(
+      event: event, profile: profile, uid: accounts.number(of: uid), detail: detail)
+    let now = clock.now
+    return switch kind {
+    case .audit: auditLimiter.admit(subject, now: now)
+    case .refusal: refusalLimiter.admit(subject, now: now)
+    case .failure: failureLimiter.admit(subject, now: now)
+    case .event: eventLimiter.admit(subject, now: now)
+    }
+  }
+
+  /// In whose share a uid counts, as a detail of a subject.
+  func accountNumber(of uid: UInt32) -> UInt32 { accounts.number(of: uid) }
+
+  // MARK: Sessions
+
+  /// Reports an event of a session.
+  ///
+  /// - Parameter requester: the client whose request caused it; nil if none did.
+  func announce(
+    _ announcement: Announcement, _ session: Session, _ cause: Cause,
+    by requester: () -> Client?
+  ) {
+    var log = log
+    log[metadataKey: "profile"] = "\(session.key.profile)"
+    log[metadataKey: "uid"] = "\(session.key.uid)"
+    if let name = session.userName { log[metadataKey: "user"] = "\(name)" }
+    switch announcement {
+    case .state(let state): logState(state, session, cause, log, by: requester)
+    case .identityChanged(let previous?, let current?):
+      guard let repeats = admit(.identityChanged, session) else { return }
+      var metadata = processMetadata(requester())
+      if repeats > 0 { metadata["repeats"] = "\(repeats)" }
+      metadata["previous"] = "\(previous)"
+      metadata["identity"] = "\(current)"
+      log.log(.identityChanged, .notice, "identity changed", metadata)
+    case .identityChanged: break
+    case .refreshed(let expiration): logRefresh(expiration, session, log)
+    case .expiring(let error): log.info("\(error.message)")
+    case .degraded(let failure):
+      logRefreshFailure(
+        "refresh failed; the credentials at hand go on serving", failure, session, log)
+    case .failed(let failure): logRefreshFailure("no credentials", failure, session, log)
+    case .signInFailed(let failure): logSignInFailure(failure, session, log)
+    }
+  }
+
+  private func logRefresh(_ expiration: WallTime, _ session: Session, _ log: Logger) {
+    guard let repeats = admit(.credentialsRefreshed, session) else { return }
+    var metadata: Logger.Metadata = ["expiration": "\(expiration.iso8601)"]
+    if repeats > 0 { metadata["repeats"] = "\(repeats)" }
+    if let key = session.machine.credentials?.credentials.accessKeyID {
+      metadata["access_key_id"] = "\(key)"
+    }
+    if let identity = session.machine.identityID { metadata["identity"] = "\(identity)" }
+    log.log(.credentialsRefreshed, .info, "credentials refreshed", metadata)
+  }
+
+  /// What a client asks for has an entry of its own, by its request.
+  private func logState(
+    _ state: SignInState, _ session: Session, _ cause: Cause, _ log: Logger,
+    by requester: () -> Client?
+  ) {
+    let message: Logger.Message = "session is now \(state.reported)"
+    guard session.asking.signIns.isEmpty, !cause.isSignOut else { return log.debug(message) }
+    guard let repeats = admit(state.journalEvent, session) else { return }
+    var metadata = processMetadata(requester())
+    if repeats > 0 { metadata["repeats"] = "\(repeats)" }
+    metadata["means"] = state.means.map { "\($0)" }
+    if let identity = session.machine.identityID { metadata["identity"] = "\(identity)" }
+    log.log(state.journalEvent, .info, message, metadata)
+  }
+
+  private func admit(_ event: JournalEvent, _ session: Session) -> Int? {
+    admit(.event, event.rawValue, session.key.profile, uid: session.key.uid)
+  }
+
+  private func processMetadata(_ client: Client?) -> Logger.Metadata {
+    guard let client else { return [:] }
+    var metadata: Logger.Metadata =
+      client.hasProcess ? ["pid": "\(client.peer.pid)"] : ["transport": "endpoint"]
+    if let unit = client.unit() { metadata["unit"] = "\(unit)" }
+    return metadata
+  }
+
+  private func logRefreshFailure(
+    _ what: String, _ failure: UpstreamFailure, _ session: Session, _ log: Logger
+  ) {
+    let (next, why) = session.nextRefresh
+    let time = next.map { (clock.wallTime + ($0 - clock.now)).iso8601 }
+    logFailure(.refreshFailed, what, failure, session, log, ["next": "\(time ?? why)"])
+  }
+
+  /// A sign-in that was judged and refused has its entry in the audit. One that was not judged, or that
+  /// only an operator can help, has this one.
+  private func logSignInFailure(_ failure: UpstreamFailure, _ session: Session, _ log: Logger) {
+    guard failure.severity == .operatorMustAct || failure.failureClass.isTransient else { return }
+    logFailure(
+      .signInFailed, "a sign-in failed; the session is as it was", failure, session, log, [:])
+  }
+
+  private func logFailure(
+    _ event: JournalEvent, _ what: String, _ failure: UpstreamFailure, _ session: Session,
+    _ log: Logger, _ more: Logger.Metadata
+  ) {
+    if failure.refusesHost, case .backend(let name) = failure.upstream {
+      guard hostRefusals.insert(name).inserted else { return }
+    }
+    // A call that was withheld says when the next one is made: another time in each message.
+    let detail = failure.isWithheld ? "withheld" : failure.message
+    guard
+      let repeats = admit(
+        .failure, event.rawValue, session.key.profile, uid: session.key.uid, detail: detail)
+    else { return }
+    var metadata = more
+    metadata["code"] = "\(failure.code.rawValue)"
+    if repeats > 0 { metadata["repeats"] = "\(repeats)" }
+    if let detail = failure.detail { metadata["detail"] = "\(detail)" }
+    if let reason = failure.reason { metadata["reason"] = "\(reason)" }
+    // A warning is for a problem that only a person can correct.
+    log.log(
+      event, failure.severity == .operatorMustAct ? .warning : .info,
+      "\(what): \(failure.message)", metadata)
+  }
+
+  /// A uid belongs to another user now.
+  func uidPassedOn(_ session: Session, to owner: SessionOwner) {
+    var metadata: Logger.Metadata = [
+      "profile": "\(session.key.profile)", "uid": "\(session.key.uid)",
+      "user": "\(owner.name ?? "")",
+    ]
+    if let name = session.userName { metadata["former_user"] = "\(name)" }
+    log.log(
+      .uidPassedOn, .notice,
+      "a uid belongs to another user now: everything of the former one was dropped", metadata)
+  }
+
+  /// A backend that answers accepts this host again.
+  func hostAccepted(by backend: String) { hostRefusals.remove(backend) }
+
+  /// Whoever renewed a host's token wrongly is told again.
+  func forgetHostRefusals() { hostRefusals = [] }
+
+  var isAnyHostRefused: Bool { !hostRefusals.isEmpty }
+}
+
+extension SignInState {
+  fileprivate var journalEvent: JournalEvent {
+    switch self {
+    case .signedIn, .guest: .signedIn
+    case .tokensInvalid: .signInNeeded
+    case .signedOut: .signedOut
+    }
+  }
+
+  /// What vouches for the user.
+  var means: String? {
+    switch self {
+    case .signedOut: nil
+    case .guest: "guest"
+    case .signedIn(let method), .tokensInvalid(let method):
+      switch method {
+      case .host: "host"
+      case .password: "password"
+      case .developerToken: "token"
+      case .logins, .tokenFile: "logins"
+      case .userPool(let session): session.issuer.pool == nil ? "oidc" : "userPool"
+      }
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import CredCore
+
+/// The daemon's status in one line, for `systemctl status`.
+package struct ServiceStatus: Equatable {
+  var sessions = 0
+  /// Sessions whose last refresh failed.
+  var degraded = 0
+  /// A time, not a duration: a duration would need regular updates.
+  var nextRefresh: WallTime?
+  /// The most important problem for an operator: a refused reload, or a state directory that fails.
+  var trouble: String?
+
+  package var text: String {
+    var parts = [sessions == 1 ? "1 session" : "\(sessions) sessions"]
+    if let nextRefresh { parts.append("next refresh at \(nextRefresh.iso8601)") }
+    if degraded > 0 { parts.append("\(degraded) degraded") }
+    if let trouble { parts.append(trouble) }
+    return parts.joined(separator: ", ")
+  }
+}

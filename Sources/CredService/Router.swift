@@ -1,0 +1,80 @@
+import CredCore
+
+/// Where each operation goes.
+final class Router: RequestCarrying {
+  private let clients: Clients
+  private let sessions: SessionTable
+  private let configuration: ConfigurationInForce
+  private let admittance: Admittance
+  private let grants: Grants
+  private let answers: Answers
+  private let signIns: SignIns
+  private let signOuts: SignOuts
+  private let accountActions: AccountActions
+  private let checks: Checks
+  private let reports: Reports
+  private let http: HTTPClients
+  private let process: ProcessFacts
+
+  init(_ base: ServiceBase, _ owners: ServiceOwners) {
+    clients = base.clients
+    sessions = base.sessions
+    configuration = base.configuration
+    process = base.host.process
+    admittance = owners.admittance
+    grants = owners.grants
+    answers = owners.answers
+    signIns = owners.signIns
+    signOuts = owners.signOuts
+    accountActions = owners.accountActions
+    checks = owners.checks
+    reports = owners.reports
+    http = owners.http
+  }
+
+  /// Carries a request out, perhaps for the second time: once the caller is known.
+  func route(_ turn: Turn) {
+    switch turn.request.operation {
+    case .get(let get):
+      admittance.withSession(get.profile, inNameOf: get.user, turn) { answers.get(get, $0, turn) }
+    case .token(let token):
+      admittance.withSession(token.profile, turn) { answers.token(token, $0, turn) }
+    case .identity(let profile):
+      admittance.withSession(profile, turn, .answer) { turn.giveState(of: $0) }
+    case .status(let status): reports.giveStatus(status, turn)
+    case .ping: turn.give(.ping(version: Version.current, pid: process.pid))
+    case .login(let login):
+      admittance.withSession(login.profile, turn) { signIns.login(login, to: $0, turn) }
+    case .respond(let respond): signIns.respond(respond, turn)
+    case .account(let account):
+      admittance.withSession(account.profile, turn) { accountActions.act(account, in: $0, turn) }
+    case .logout(let profile, let global, let revoke):
+      let need = signOuts.need(
+        of: configuration[profile], by: turn.client.peer.uid, global: global)
+      admittance.withSession(profile, turn, need) {
+        signOuts.signOut(global: global, revoke: revoke, $0, turn)
+      }
+    case .clear(let profile, let scope):
+      let need = signOuts.needOfClear(by: turn.client.peer.uid)
+      admittance.withSession(profile, turn, need) { signOuts.clear(scope, $0, turn) }
+    case .release(let profile):
+      admittance.withSession(profile, turn) { answers.release($0, turn) }
+    case .watch(let profile): grants.watch(profile, turn)
+    case .metrics: reports.giveMetrics(turn)
+    case .check(let profile?): checks.check(profile, turn)
+    case .check(nil): checks.checkAll(turn)
+    case .endpoint(let profile): http.giveEndpoint(of: profile, turn)
+    }
+  }
+
+  /// Ends the wait of a client that has disconnected or may not wait any longer.
+  func abandonWait(of client: Client) {
+    guard let waiting = clients.endWait(client) else { return }
+    checks.abandon(waiting)
+    guard let session = waiting.session else { return }
+    signIns.waitEnded(waiting.request, in: session, .signInFailed)
+    session.asking.checks[client.id] = nil
+    signIns.clientLeft(client.id, session.key)
+    sessions.handle(.waiterLeft(client.id), session, clients.now)
+  }
+}

@@ -1,0 +1,263 @@
+package import CredCore
+
+/// The status for systemd depends on sessions: the daemon is notified when they change.
+package protocol SessionServiceDelegate: AnyObject {
+  func sessionsChanged()
+}
+
+/// Answers requests. Here are the hot path and the beginning and end of the daemon; its parts own
+/// everything else: see ``ServiceOwners``.
+///
+/// Complete after `init`, and used on one thread. `Host` is its only access to the outside.
+package final class SessionService {
+  package weak var delegate: (any SessionServiceDelegate)?
+  let clients: Clients
+  let sessionTable: SessionTable
+  let figures: Figures
+  let journal: Journal
+  let owners: ServiceOwners
+  let base: ServiceBase
+  private let router: Router
+  private let actions: SessionActions
+  var parsedRequests: ParsedRequestCache
+  private let clock: any Clock
+  /// Told when it is known in whose share a uid's connections count.
+  package var accountKnown: (_ uid: UInt32) -> Void = { _ in }
+
+  package init(host: Host, configuration: ResolvedConfiguration) {
+    var host = host
+    let random = SharedRandom(host.random)
+    host.random = random
+    base = ServiceBase(host, configuration)
+    clock = host.clock
+    clients = base.clients
+    sessionTable = base.sessions
+    figures = base.figures
+    journal = base.journal
+    owners = ServiceOwners(base)
+    router = Router(base, owners)
+    actions = SessionActions(base, owners)
+    parsedRequests = ParsedRequestCache(seed: random.next())
+    sessionTable.setActing(actions)
+    owners.grants.setCarrying(router)
+    actions.changed = { [unowned self] in delegate?.sessionsChanged() }
+    base.accounts.found = { [unowned self] in accountKnown($0) }
+    base.accounts.rangesChanged = { [sessionTable] in sessionTable.divideAgain() }
+    host.upstream.requestEnded = { [weak figures] in figures?.ended($0) }
+    owners.records.restore()
+    owners.kept.makeNamedAnew()
+  }
+}
+
+/// The answer to a line that the same user sent before. This is the hot path: it needs no parsing,
+/// look-up or decision.
+final class CachedAnswer {
+  private let line: [UInt8]
+  let session: Session
+  /// The line's `purpose`.
+  let purpose: String?
+  /// After this time access is decided again.
+  private let until: Instant
+
+  init(line: [UInt8], session: Session, purpose: String?, until: Instant) {
+    self.line = line
+    self.session = session
+    self.purpose = purpose
+    self.until = until
+  }
+
+  /// Whether the session's reply answers this line now.
+  func fits(_ line: borrowing Span<UInt8>, _ now: Instant) -> Bool {
+    now < session.quietUntil && now < until && self.line.isEqual(to: line)
+  }
+}
+
+// MARK: - Lines
+
+extension SessionService: LineReceiving {
+  package func account(of uid: UInt32) -> Account? { base.accounts.account(of: uid) }
+
+  package func connected(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client {
+    clients.connect(facts, sink, by: .line)
+  }
+
+  package func receive(
+    _ line: borrowing Span<UInt8>, from client: Client, now: Instant
+  ) -> Duration {
+    figures.requestCame()
+    if let cached = client.cachedAnswer ?? client.user.cachedAnswer, cached.fits(line, now),
+      let reply = cached.session.reply
+    {
+      let session = cached.session
+      if session.usedCredentials != session.credentialsNumber {
+        sessionTable.markUsed(session, now)
+      }
+      if client.auditedCredentials != session.credentialsNumber {
+        let requester = Requester(client: client, purpose: cached.purpose)
+        journal.credentialsGiven(session, to: requester, now)
+      }
+      client.sink.send(reply.bytes)
+      return .zero
+    }
+    let begun = clock.now
+    parse(line, client, now)
+    return clock.now - begun
+  }
+
+  package func left(_ client: Client) {
+    owners.watches.stop(client)
+    owners.admittance.executables.forget(client.id)
+    router.abandonWait(of: client)
+    clients.remove(client)
+  }
+
+  private func parse(_ line: borrowing Span<UInt8>, _ client: Client, _ now: Instant) {
+    figures.lineParsed()
+    let isFirst = client.isNew
+    client.isNew = false
+    if let known = parsedRequests.request(for: line) {
+      return begin(known, line, client, now)
+    }
+    do throws(RequestError) {
+      let request = try Request.parse(line.copied)
+      parsedRequests.remember(request, for: line)
+      begin(request, line, client, now)
+    } catch {
+      clients.refuse(error.error, id: error.id, asked: error.operation ?? "invalid", client)
+      // No request: perhaps a browser's, or one of a server that was tricked into sending it.
+      if isFirst, !line.beginsObject { client.sink.finish() }
+    }
+  }
+
+  private func begin(
+    _ request: Request, _ line: borrowing Span<UInt8>, _ client: Client, _ now: Instant
+  ) {
+    client.cachedAnswer = nil
+    var turn = Turn(request, of: client, at: now, in: clients)
+    if case .get(let get) = request.operation, get.isPlain, request.id == nil {
+      turn.line = line.copied
+    }
+    router.route(turn)
+  }
+}
+
+extension Span<UInt8> {
+  /// Whether the first byte after JSON's white space (RFC 8259 §2) begins an object.
+  fileprivate var beginsObject: Bool {
+    for index in indices {
+      switch self[index] {
+      case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"): continue
+      case let byte: return byte == UInt8(ascii: "{")
+      }
+    }
+    return false
+  }
+}
+
+// MARK: - HTTP
+
+extension SessionService: EndpointReceiving {
+  package func connectedToEndpoint(_ facts: any PeerFacts, _ sink: any ReplySink) -> Client {
+    clients.connect(facts, sink, by: .http(HTTPState()))
+  }
+
+  package func receive(
+    _ request: EndpointRequest, from client: Client, arrived: Instant, now: Instant
+  ) {
+    owners.http.receive(request, from: client, arrived: arrived, now: now, route: router.route)
+  }
+
+  package func refused(_ refusal: EndpointRefusal, of peer: Peer) {
+    owners.http.refused(refusal, of: peer)
+  }
+
+  /// The endpoint's lock is being made. A request for the endpoint waits for it.
+  package func endpointStarts() { owners.door.start() }
+
+  /// - Parameter lock: nil if it cannot be made.
+  package func endpointStarted(_ lock: EndpointLock?) { owners.http.started(lock) }
+
+  /// What is wrong with the endpoint's port; nil if nothing is.
+  package var endpointProblem: String? {
+    get { owners.door.problem }
+    set { owners.door.problem = newValue }
+  }
+}
+
+// MARK: - The daemon
+
+extension SessionService {
+  package var sessions: [SessionKey: Session] { sessionTable.byKey }
+
+  package var configuration: ResolvedConfiguration { base.configuration.current }
+
+  /// Applies another configuration. Sessions of unchanged profiles are not affected.
+  @discardableResult
+  package func apply(_ next: ResolvedConfiguration) -> ReloadOutcome { owners.reloads.apply(next) }
+
+  /// Keeps the configuration that is in force: a newer one has errors.
+  package func refuseConfiguration(_ problems: [String]) { owners.reloads.refuse(problems) }
+
+  /// The status for systemd.
+  package var summary: ServiceStatus { owners.reports.summary }
+
+  /// The open sign-ins. While there is one, the daemon is in use.
+  package var openSignIns: Int { owners.signIns.book.count }
+
+  /// Where clients connect.
+  package var listeners: [ListenerReport] {
+    get { owners.reports.listeners }
+    set { owners.reports.listeners = newValue }
+  }
+
+  /// How often the kernel's word about an HTTP client was missing.
+  package func setAttestationFailures(_ count: @escaping () -> [AttestationFailure: Int]) {
+    owners.reports.attestationFailures = count
+  }
+
+  /// How often the limits of connections were hit.
+  package func setConnectionLimitHits(_ count: @escaping () -> [HitLimit: Int]) {
+    owners.reports.connectionLimitHits = count
+  }
+
+  /// Says whose connections a limit refuses, once a minute for each account.
+  package func recordLimit(_ error: ProtocolError, of peer: Peer) {
+    journal.limitHit(error, of: peer)
+  }
+
+  /// From now on no session begins a call.
+  package func stop() { owners.tokens.stop() }
+
+  /// Calls `body` once: when the renewals that were sent have ended and their tokens are stored, or
+  /// after `limit`.
+  package func afterRenewals(atMost limit: Duration, _ body: @escaping () -> Void) {
+    owners.tokens.afterRenewals(atMost: limit, body)
+  }
+
+  /// Refuses every waiting client at the end of the daemon.
+  ///
+  /// Sessions forget their waiters before a client gets its answer: an outcome that comes later
+  /// answers only who asked after this.
+  package func dismissWaiters() {
+    let waits = clients.inOrder.compactMap { client in
+      clients.endWait(client).map { (client, $0) }
+    }
+    var dismissed: Set<SessionKey> = []
+    let now = clock.now
+    for (_, waiting) in waits {
+      guard let session = waiting.session, dismissed.insert(session.key).inserted else { continue }
+      sessionTable.handle(.waitersDismissed, session, now)
+    }
+    owners.signIns.recordAccepted()
+    owners.signIns.endAll()
+    for (client, waiting) in waits { dismiss(client, waiting) }
+  }
+
+  private func dismiss(_ client: Client, _ waiting: WaitingRequest) {
+    owners.checks.abandon(waiting)
+    let turn = clients.turn(waiting, client)
+    // A sign-in that has happened is not to be made again.
+    if let session = waiting.signedInTo, !session.hasEnded { return turn.giveState(of: session) }
+    turn.refuse(ProtocolError(.shuttingDown, "the daemon is stopping; try again"))
+  }
+}

@@ -1,0 +1,98 @@
+import CredCore
+import Logging
+
+/// Forgets sessions that nobody uses.
+///
+/// A timer goes through all sessions, a few at a time. A cached answer records its use only once for
+/// each refresh, because it must cost nothing, so each look makes the next use be recorded. Hence a
+/// session is forgotten when two looks and `forget_after` have passed since the last recorded use: not
+/// before `forget_after` without a use, and at most a quarter later.
+final class Forgetting {
+  /// How often a session is looked at within the shortest `forget_after`.
+  static let looks = 8
+  /// Sessions looked at in a turn.
+  static let batch = 64
+  /// The longest time for which credentials are used without a record: a restart cannot tell.
+  static let longestUnrecorded = Duration.seconds(Limits.Line.longestLifetimeSeconds)
+
+  /// The last session that was looked at; nil where a round begins.
+  private var last: SessionKey?
+  private var isArmed = false
+  private var timer: (any Timer)?
+  private let clock: any Clock
+  private let log: Logger
+  private let configuration: ConfigurationInForce
+  private let sessions: SessionTable
+  private let tokens: Tokens
+  private let records: Records
+
+  init(
+    clock: any Clock, log: Logger, configuration: ConfigurationInForce, sessions: SessionTable,
+    tokens: Tokens, records: Records
+  ) {
+    self.clock = clock
+    self.log = log
+    self.configuration = configuration
+    self.sessions = sessions
+    self.tokens = tokens
+    self.records = records
+    timer = clock.makeTimer { [unowned self] in forgetUnused() }
+  }
+
+  /// The time of one round through all sessions.
+  private var roundTime: Duration {
+    configuration.current.shortestForgetAfter * (1 / Double(Self.looks))
+  }
+
+  /// Plans the next look, unless one is planned.
+  func arm() {
+    guard !isArmed, sessions.count > 0 else { return }
+    isArmed = true
+    let share = Double(Self.batch) / Double(max(sessions.count, Self.batch))
+    timer?.arm(at: clock.now + roundTime * share)
+  }
+
+  /// After a reload the time of a round may be another.
+  func armAnew() {
+    isArmed = false
+    arm()
+  }
+
+  /// Looks at the next few sessions, and forgets those that nobody uses.
+  private func forgetUnused() {
+    let now = clock.now
+    var looked: [Session] = []
+    sessions.order.walk(after: last) { session in
+      looked.append(session)
+      return looked.count < Self.batch
+    }
+    last = looked.count < Self.batch ? nil : looked.last?.key
+    for session in looked { look(at: session, now) }
+    armAnew()
+  }
+
+  private func look(at session: Session, _ now: Instant) {
+    let unused = now - session.machine.lastAsked
+    guard session.place.wasLookedAt, !session.machine.isBusy, !sessions.isSigningIn(session.key),
+      unused >= session.profile.settings.forgetAfter + roundTime
+    else {
+      session.place.wasLookedAt = true
+      session.usedCredentials = 0
+      return
+    }
+    forget(session)
+  }
+
+  /// Its end is a logout: tokens, logins and credentials are gone, and a refresh token is revoked. The
+  /// IdentityId stays known.
+  private func forget(_ session: Session) {
+    let key = session.key
+    guard records.keepMark(of: session) else { return }
+    log.info(
+      "session forgotten: nobody used it",
+      metadata: ["profile": "\(key.profile)", "uid": "\(key.uid)"])
+    tokens.revokeAll(of: session)
+    sessions.end(session)
+    records.storeMark(of: key)
+  }
+}

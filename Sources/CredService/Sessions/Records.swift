@@ -1,0 +1,159 @@
+import CredCore
+import Logging
+
+/// What is kept of sessions for the next process, and of users who signed out and were forgotten.
+final class Records {
+  /// Sessions that were forgotten while their user was signed out by a logout. It still holds: without
+  /// this mark the next request would sign the user in where a backend trusts the host.
+  private(set) var signedOut: [SessionKey: SessionRecord] = [:]
+  private var host: Host
+  private let configuration: ConfigurationInForce
+  private let sessions: SessionTable
+  private let tokens: Tokens
+
+  init(
+    host: Host, configuration: ConfigurationInForce, sessions: SessionTable, tokens: Tokens
+  ) {
+    self.host = host
+    self.configuration = configuration
+    self.sessions = sessions
+    self.tokens = tokens
+  }
+
+  // MARK: The next process
+
+  /// Restores the sessions of the former process.
+  func restore() {
+    guard let records = host.store?.load(), !records.isEmpty else { return }
+    var restored = 0
+    for (key, record) in records.sorted(by: { $0.key < $1.key }) {
+      if isUnused(record, in: key.profile) {
+        tokens.revokeDropped(of: key, record, keeping: nil)
+        // Of a user who signed out the mark is kept.
+        if record.snapshot.isSignedOutByUser {
+          signedOut[key] = record
+        } else {
+          host.store?.remove(key)
+        }
+      } else if restore(key, record) {
+        restored += 1
+      } else {
+        host.store?.remove(key)
+      }
+    }
+    host.log.log(
+      .sessionsRestored, .info, "sessions restored",
+      ["sessions": "\(restored)", "dropped": "\(records.count - restored)"])
+  }
+
+  /// Whether a stored session was not used for so long that it would have been forgotten.
+  private func isUnused(_ record: SessionRecord, in profile: String) -> Bool {
+    guard let settings = configuration[profile]?.settings else { return false }
+    let unused = host.clock.now - record.snapshot.lastUse
+    return unused >= settings.forgetAfter + Forgetting.longestUnrecorded
+  }
+
+  /// Makes a session from its record. False if nothing of it is valid any more.
+  private func restore(_ key: SessionKey, _ record: SessionRecord) -> Bool {
+    let now = host.clock.now
+    guard let profile = configuration[key.profile] else {
+      tokens.revokeDropped(of: key, record, keeping: nil)
+      return false
+    }
+    guard sessions.count < configuration.daemon.maxSessions else { return false }
+    let kept: SessionSnapshot?
+    do throws(SnapshotError) {
+      kept = try record.snapshot(for: profile, now: now)
+    } catch {
+      logUnusable(record, in: profile, error)
+      return false
+    }
+    tokens.revokeDropped(of: key, record, keeping: kept)
+    guard let snapshot = kept else { return false }
+    insert(key, record, snapshot, profile, now)
+    return true
+  }
+
+  private func insert(
+    _ key: SessionKey, _ record: SessionRecord, _ snapshot: SessionSnapshot, _ profile: Profile,
+    _ now: Instant
+  ) {
+    let machine = SessionMachine(
+      plan: profile.plan, snapshot: snapshot, now: now,
+      jitter: Double.random(in: 0..<1, using: &host.random))
+    let session = Session(key: key, profile: profile, owner: record.owner, machine: machine)
+    session.saved = Session.Saved(snapshot: record.snapshot, owner: record.owner)
+    sessions.credentialsChanged(session)
+    sessions.insert(session)
+    // The former process may have been killed before it wrote the file.
+    host.store?.setIdentity(
+      KnownIdentity(uid: key.uid, owner: record.owner, profile: profile, snapshot: snapshot),
+      for: key)
+    // Removes stored state that is no longer valid.
+    if snapshot != record.snapshot { sessions.save(session) }
+  }
+
+  /// The record cannot be of this profile. That costs one session.
+  private func logUnusable(_ record: SessionRecord, in profile: Profile, _ error: SnapshotError) {
+    host.log.log(
+      .sessionsDropped, .warning, "a stored session cannot be used and begins anew: \(error)",
+      ["profile": "\(profile.settings.name)", "uid": "\(record.uid)"])
+  }
+
+  /// A machine for a session that begins, with the IdentityId that it had before a reboot.
+  func newMachine(
+    _ known: KnownIdentity?, _ profile: Profile, _ owner: SessionOwner, _ now: Instant
+  ) -> SessionMachine {
+    guard let known, known.belongs(to: owner, in: profile) else {
+      return SessionMachine(plan: profile.plan, now: now)
+    }
+    return SessionMachine(
+      plan: profile.plan, identityID: known.identityID, isGuests: known.isGuests, now: now)
+  }
+
+  // MARK: Marks
+
+  /// Keeps a mark of a session that is to be forgotten, if its user has signed out.
+  ///
+  /// - Returns: false if there is no room for another mark: then the session stays.
+  func keepMark(of session: Session) -> Bool {
+    guard session.machine.state == .signedOut(byUser: true) else { return true }
+    guard signedOut.count < Limits.Session.most else { return false }
+    signedOut[session.key] = SessionRecord(
+      uid: session.key.uid, owner: session.owner, profile: session.profile,
+      snapshot: session.machine.snapshot)
+    return true
+  }
+
+  /// Call it when the session has left the table, which removes its record.
+  func storeMark(of key: SessionKey) {
+    if let mark = signedOut[key] { host.store?.save(mark, for: key) }
+  }
+
+  /// Makes a session again of a user who signed out, if it was forgotten.
+  func recall(_ key: SessionKey) {
+    guard sessions.count < configuration.daemon.maxSessions,
+      let record = signedOut.removeValue(forKey: key)
+    else { return }
+    if !restore(key, record) { host.store?.remove(key) }
+  }
+
+  /// The marks of removed profiles go, as their sessions do.
+  func dropMarks(of profiles: Set<String>) {
+    guard !profiles.isEmpty else { return }
+    for key in signedOut.keys where profiles.contains(key.profile) { dropMark(of: key) }
+  }
+
+  /// Nothing of a former owner of the uid stays: neither the mark nor the IdentityId.
+  func dropFormer(_ key: SessionKey, than owner: SessionOwner) {
+    if host.store?.identity(for: key)?.owner.successor(owner) == .anotherPerson {
+      host.store?.setIdentity(nil, for: key)
+    }
+    if signedOut[key]?.owner.successor(owner) == .anotherPerson { dropMark(of: key) }
+  }
+
+  private func dropMark(of key: SessionKey) {
+    signedOut[key] = nil
+    host.store?.remove(key)
+  }
+}

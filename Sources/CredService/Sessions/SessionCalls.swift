@@ -1,0 +1,113 @@
+import CredCore
+
+/// The upstream calls of sessions.
+final class SessionCalls {
+  private let host: Host
+  private let clients: Clients
+  private let sessions: SessionTable
+  private let tokens: Tokens
+  private let directory: UserDirectory
+  private let limits: UserLimits
+  private let journal: Journal
+  private let figures: Figures
+
+  init(
+    host: Host, clients: Clients, sessions: SessionTable, tokens: Tokens,
+    directory: UserDirectory, limits: UserLimits, journal: Journal, figures: Figures
+  ) {
+    self.host = host
+    self.clients = clients
+    self.sessions = sessions
+    self.tokens = tokens
+    self.directory = directory
+    self.limits = limits
+    self.journal = journal
+    self.figures = figures
+  }
+
+  func start(_ call: UpstreamCall, _ id: CallID, _ session: Session) {
+    guard !tokens.isStopping else { return }
+    figures.began(call)
+    cancel(of: session)
+    let isInPerson = session.machine.isAwaited
+    session.call = (id, isInPerson)
+    if isInPerson { limits.callSpent(by: session.key.uid) }
+    let (begun, labels) = (host.clock.now, call.labels(in: session.profile))
+    let profile = session.profile
+    if case .renewPoolTokens(let held, let way) = call { tokens.began(id, held, way, profile) }
+    host.upstream.start(
+      CallRequest(
+        id: id, call: call, profile: profile,
+        user: UnixUser(uid: session.key.uid, name: session.userName), isInPerson: isInPerson,
+        isRetry: session.machine.failures > 0, caller: callerNote(session, isInPerson))
+    ) { [unowned self] outcome in
+      if let labels { count(labels, outcome, session, in: host.clock.now - begun) }
+      let renewal = tokens.takeRenewal(id)
+      // It may have been removed meanwhile. A weak reference would make each of its retains slower.
+      if !session.hasEnded {
+        hostAccepted(outcome, session)
+        sessions.handle(.callFinished(id, outcome), session, host.clock.now)
+      }
+      if let renewal { tokens.ended(renewal, outcome, session) }
+    }
+  }
+
+  private func count(
+    _ labels: (upstream: String, operation: String), _ outcome: UpstreamOutcome,
+    _ session: Session, in time: Duration
+  ) {
+    var failure: UpstreamFailure?
+    if case .failed(let reason) = outcome { failure = reason }
+    figures.called(labels.upstream, labels.operation, failure, in: time)
+    for run in session.asking.checks.values { run.note(labels.operation, failure, in: time) }
+  }
+
+  /// Who asks, for a backend that wants to know.
+  private func callerNote(_ session: Session, _ isInPerson: Bool) -> CallerNote? {
+    guard session.profile.backend?.sendsCaller ?? false else { return nil }
+    guard isInPerson, let client = clients[session.asking.client] else {
+      return CallerNote(user: session.userName, uid: session.key.uid)
+    }
+    let uid = client.peer.uid
+    var name = session.userName
+    if uid != session.key.uid {
+      if case .user(let user)? = directory.known(UserQuery(.uid(uid))) {
+        name = user.name
+      } else {
+        name = nil
+      }
+    }
+    return CallerNote(
+      user: name, uid: uid, unit: client.unit(), purpose: client.waiting?.request.purpose)
+  }
+
+  /// A backend that answers accepts this host again.
+  private func hostAccepted(_ outcome: UpstreamOutcome, _ session: Session) {
+    guard journal.isAnyHostRefused, let backend = session.profile.backend else { return }
+    switch outcome {
+    case .token, .signedIn, .poolTokens, .refreshTokenReplaced:
+      journal.hostAccepted(by: backend.name)
+    default: break
+    }
+  }
+
+  /// Prioritises a session's call when a caller waits for it; cancels a call that is no longer
+  /// needed.
+  func update(of session: Session) {
+    guard let call = session.call else { return }
+    if session.machine.awaitedCall == nil {
+      cancel(of: session)
+    } else if !call.isInPerson, session.machine.isAwaited {
+      session.call?.isInPerson = true
+      host.upstream.prioritise(call.id)
+    }
+  }
+
+  /// Drops the outcome of a session's call, but not that of a renewal: it may have the only refresh
+  /// token.
+  func cancel(of session: Session) {
+    guard let call = session.call else { return }
+    session.call = nil
+    if !tokens.isUnderWay(call.id) { host.upstream.cancel(call.id) }
+  }
+}

@@ -1,0 +1,67 @@
+import CredCore
+
+/// How `max_sessions` is divided.
+extension SessionTable {
+  /// In whose share a session counts.
+  func share(of session: Session) -> Account {
+    session.owner.name == nil ? accounts.range(of: session.key.uid) : .user(session.key.uid)
+  }
+
+  /// Whether nothing is lost if the session is made again later.
+  private func holdsNothing(_ session: Session) -> Bool {
+    let machine = session.machine
+    return !machine.isBusy && !session.unattended.isBeingDecided && session.asking.checks.isEmpty
+      && !isSigningIn(session.key) && session.unattendedRenewal == nil
+      && !machine.snapshot.isWorthKeeping
+  }
+
+  /// Remembers that a session holds nothing, so that it goes first.
+  func noteEmpty(_ session: Session) {
+    guard !session.place.isQueuedAsEmpty, !session.hasEnded, contains(session) else { return }
+    if !session.machine.snapshot.isWorthKeeping { shares.queue(session) }
+  }
+
+  /// Ends sessions that hold nothing, until there is room for another one.
+  ///
+  /// - Returns: the refusal of the other one, if there is none.
+  func makeRoom(for session: Session) -> ProtocolError? {
+    let (account, most) = (share(of: session), configuration.daemon.maxSessions)
+    if let limit = limit(of: account), shares.count(of: account) >= limit, !dropEmpty(of: account) {
+      figures.hit(.sessions)
+      return ProtocolError(
+        .tooManyRequests,
+        "uids without a name have as many sessions as max_sessions leaves them: \(limit) "
+          + (account == .ownerless ? "together" : "for each owner in /etc/subuid"))
+    }
+    guard count >= most else { return nil }
+    for account in shares.accountsWithEmpty where dropEmpty(of: account) { return nil }
+    figures.hit(.sessions)
+    return ProtocolError(
+      .tooManyRequests, "the daemon holds as many sessions as max_sessions allows")
+  }
+
+  /// The most sessions of an account; nil for a user with a name.
+  private func limit(of account: Account) -> Int? {
+    let part = max(1, configuration.daemon.maxSessions / Limits.Client.ownerlessPart)
+    return switch account {
+    case .user: nil
+    case .range: min(part, max(configuration.profileNames.count, Limits.Session.ofOwner))
+    case .ownerless: part
+    }
+  }
+
+  private func dropEmpty(of account: Account) -> Bool {
+    guard let session = shares.nextEmpty(of: account, where: holdsNothing) else { return false }
+    remove(session)
+    return true
+  }
+
+  /// /etc/subuid says something else: sessions of uids without a name count for others.
+  func divideAgain() {
+    for session in byKey.values where session.owner.name == nil {
+      shares.remove(session)
+      shares.insert(session, of: share(of: session))
+      noteEmpty(session)
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import CredCore
+
+/// Passwords and codes: which are being checked, how many were wrong, and how many messages were sent for
+/// them. A user without a name counts for its account.
+final class Guesses {
+  /// Sessions for which a password or a code is being checked.
+  private(set) var underWay: Set<SessionKey> = []
+  private var passwords = PasswordLimiter()
+  private var codes = AccountLimiter.ofCodes
+  private let clock: any Clock
+  private let accounts: AccountDirectory
+  private let figures: Figures
+
+  init(clock: any Clock, accounts: AccountDirectory, figures: Figures) {
+    self.clock = clock
+    self.accounts = accounts
+    self.figures = figures
+  }
+
+  func attempt(
+    of key: SessionKey, as username: String
+  ) -> PasswordLimiter.Attempt {
+    PasswordLimiter.Attempt(
+      uid: key.uid, account: accounts.number(of: key.uid), profile: key.profile,
+      username: username)
+  }
+
+  // MARK: Passwords
+
+  /// In each session one password at a time, with a pause after failures: otherwise a program could
+  /// try many passwords at once.
+  func refusal(of attempt: PasswordLimiter.Attempt) -> ProtocolError? {
+    if isUnderWay(attempt) {
+      figures.hit(.signIns)
+      return ProtocolError(
+        .tooManyRequests, "another sign-in of yours to this profile is under way",
+        retryAfter: .seconds(1))
+    }
+    return passwords.pause(before: attempt, now: clock.now).map {
+      figures.hit(.signIns)
+      return ProtocolError(.tooManyRequests, "too many sign-ins failed", retryAfter: $0)
+    }
+  }
+
+  /// Whether a password of the account is checked for the profile at this moment.
+  private func isUnderWay(_ attempt: PasswordLimiter.Attempt) -> Bool {
+    if underWay.contains(SessionKey(of: attempt)) { return true }
+    // Of a user with a name each profile has one session.
+    return underWay.contains {
+      $0.profile == attempt.profile && accounts.number(of: $0.uid) == attempt.account
+    }
+  }
+
+  func began(in key: SessionKey) { underWay.insert(key) }
+
+  func ended(in key: SessionKey) { underWay.remove(key) }
+
+  /// The daemon stops: nobody waits for an answer any more.
+  func endAll() { underWay = [] }
+
+  /// Records whether a password was accepted. If its client disconnected before the answer, that
+  /// counts as a failure.
+  func ended(_ attempt: PasswordLimiter.Attempt, _ result: ProtocolErrorCode?) {
+    ended(in: SessionKey(of: attempt))
+    switch result {
+    case nil: succeeded(attempt)
+    case .signInFailed: failed(attempt)
+    default: break
+    }
+  }
+
+  func succeeded(_ attempt: PasswordLimiter.Attempt) { passwords.succeeded(attempt) }
+
+  func failed(_ attempt: PasswordLimiter.Attempt) { passwords.failed(attempt, now: clock.now) }
+
+  // MARK: Second factors
+
+  func failed(_ factor: PasswordLimiter.Factor) { passwords.failed(factor, now: clock.now) }
+
+  func pause(before factor: PasswordLimiter.Factor) -> Duration? {
+    passwords.pause(before: factor, now: clock.now)
+  }
+
+  // MARK: Messages
+
+  /// A pool sends messages at somebody's cost, in every flow, and perhaps to whomever a client names.
+  ///
+  /// - Parameter backend: nil where nobody knows whether there will be a message.
+  func refusalOfMessage(
+    _ attempt: PasswordLimiter.Attempt, at backend: String?
+  ) -> ProtocolError? {
+    let pause = codes.pause(
+      of: attempt.account, username: attempt.username, at: backend, now: clock.now)
+    return pause.map {
+      figures.hit(.signIns)
+      return ProtocolError(
+        .tooManyRequests, "too many codes were asked for; try again later", retryAfter: $0)
+    }
+  }
+
+  func countMessage(_ attempt: PasswordLimiter.Attempt, at backend: String?) {
+    codes.count(by: attempt.account, username: attempt.username, at: backend, now: clock.now)
+  }
+}
+
+extension SessionKey {
+  fileprivate init(of attempt: PasswordLimiter.Attempt) {
+    self.init(uid: attempt.uid, profile: attempt.profile)
+  }
+}

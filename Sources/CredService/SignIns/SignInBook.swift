@@ -1,0 +1,64 @@
+import CredCore
+
+/// The sign-ins at user pools and providers that are open: one for each session at most. They are not stored.
+struct SignInBook {
+  private var bySession: [SessionKey: OpenSignIn] = [:]
+  private var byHandle: [ChallengeHandle: OpenSignIn] = [:]
+  private var countOfUser: [UInt32: Int] = [:]
+  private var lastNumber: UInt64 = 0
+
+  var count: Int { bySession.count }
+  /// In the order of their beginning.
+  var all: [OpenSignIn] { bySession.values.sorted { $0.number < $1.number } }
+  /// When something has to be done about one of them.
+  var nextWake: Instant {
+    bySession.values.reduce(Instant.distantFuture) { min($0, $1.nextWake) }
+  }
+
+  subscript(_ key: SessionKey) -> OpenSignIn? { bySession[key] }
+  subscript(_ handle: ChallengeHandle) -> OpenSignIn? { byHandle[handle] }
+
+  mutating func nextNumber() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  /// Which sign-in has to end before another one of this user begins: the oldest of the user, or of
+  /// the users that have the most. A user who is one of these makes room for the own one.
+  func victim(of uid: UInt32) -> OpenSignIn? {
+    let own = countOfUser[uid, default: 0]
+    if own >= Limits.Challenge.openPerUser { return oldest { $0 == uid } }
+    guard bySession.count >= Limits.Challenge.open else { return nil }
+    let most = countOfUser.values.max() ?? 0
+    return own == most ? oldest { $0 == uid } : oldest { countOfUser[$0] == most }
+  }
+
+  private func oldest(where isOfUser: (UInt32) -> Bool) -> OpenSignIn? {
+    bySession.values.filter { isOfUser($0.key.uid) }.min { $0.number < $1.number }
+  }
+
+  /// Whether another sign-in tries the same second factor at this moment.
+  func isTried(_ factor: PasswordLimiter.Factor, besides signIn: OpenSignIn) -> Bool {
+    bySession.values.contains { $0 !== signIn && $0.factor == factor }
+  }
+
+  mutating func insert(_ signIn: OpenSignIn) {
+    bySession[signIn.key] = signIn
+    countOfUser[signIn.key.uid, default: 0] += 1
+  }
+
+  mutating func remove(_ signIn: OpenSignIn) {
+    guard bySession[signIn.key] === signIn else { return }
+    bySession[signIn.key] = nil
+    let left = countOfUser[signIn.key.uid, default: 1] - 1
+    countOfUser[signIn.key.uid] = left > 0 ? left : nil
+    setHandle(nil, of: signIn)
+  }
+
+  /// A former handle names nothing any more.
+  mutating func setHandle(_ handle: ChallengeHandle?, of signIn: OpenSignIn) {
+    if let former = signIn.handle { byHandle[former] = nil }
+    signIn.handle = handle
+    if let handle { byHandle[handle] = signIn }
+  }
+}

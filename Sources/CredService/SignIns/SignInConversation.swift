@@ -1,0 +1,55 @@
+import CredCore
+
+/// Whom a sign-in talks to, and how far it is.
+enum SignInConversation {
+  /// A user pool that asks back.
+  case pool(PoolConversation)
+  /// A browser, or a code that is typed elsewhere.
+  case provider(ProviderConversation)
+
+  /// By which means its user signs in, for the audit and for metrics.
+  var means: String {
+    switch self {
+    case .pool: "userPool"
+    case .provider(let conversation): conversation.isByDevice ? "device" : "browser"
+    }
+  }
+
+  /// The question that waits for its user; nil if there is none.
+  var challenge: SignInChallenge? {
+    switch self {
+    case .pool(let conversation): conversation.challenge
+    case .provider(let conversation): conversation.challenge
+    }
+  }
+
+  /// See ``PoolConversation/unjudgedAnswers``.
+  var unjudgedAnswers: Int {
+    if case .pool(let conversation) = self { conversation.unjudgedAnswers } else { 0 }
+  }
+
+  /// See ``PoolConversation/withoutConfirmation()``.
+  mutating func withoutConfirmation() -> PoolConversation.Action? {
+    guard case .pool(var conversation) = self else { return nil }
+    let action = conversation.withoutConfirmation()
+    self = .pool(conversation)
+    return action
+  }
+
+  var deadline: Instant? {
+    switch self {
+    case .pool(let conversation): conversation.deadline
+    case .provider(let conversation): conversation.deadline
+    }
+  }
+
+  /// When a provider may be asked for the tokens of a device code; nil where there is none to ask for.
+  var nextPoll: Instant? {
+    if case .provider(let conversation) = self { conversation.nextPoll } else { nil }
+  }
+
+  /// Whether the user has nothing to answer, and acts elsewhere.
+  var isElsewhere: Bool {
+    if case .device = challenge?.step { true } else { false }
+  }
+}

@@ -1,0 +1,169 @@
+import CredCore
+
+/// The steps of a sign-in, whoever it talks to: calls, questions, judgements.
+extension SignIns {
+  /// How long a session's calls may take after the pool has accepted the user.
+  private static let acceptanceTime: Duration = .seconds(30)
+
+  // MARK: Calls
+
+  /// A step's outcome belongs to its own call alone.
+  func beginCall(of signIn: OpenSignIn) -> CallID {
+    let id = sessions.nextCallID()
+    signIn.step = .call(id)
+    return id
+  }
+
+  /// Hands the outcome of a call to the sign-in that waits for it. If that has ended before, the user is
+  /// signed in and nobody has the tokens: they are revoked.
+  ///
+  /// - Parameter late: the tokens that the outcome brings; nil for none.
+  func callEnded(
+    _ id: CallID, of signIn: OpenSignIn, _ take: (OpenSignIn) -> Void, late: () -> PoolSession?
+  ) {
+    // One that has ended is not in the book any more.
+    if let open = book[signIn.key], open.call == id {
+      open.step = .none
+      return take(open)
+    }
+    guard !tokens.isStopping, let late = late() else { return }
+    tokens.revokeLate(late, of: signIn)
+  }
+
+  // MARK: Questions
+
+  func ask(
+    _ challenge: SignInChallenge, _ isRefusal: Bool, _ signIn: OpenSignIn, _ now: Instant
+  ) {
+    recordJudgement(signIn, isRefusal: isRefusal)
+    countMessage(before: challenge, signIn)
+    // Nobody gets a new handle where nobody waits: the former one leads to the new question.
+    let known = signIn.waiter == nil ? signIn.handle : nil
+    let handle = known ?? ChallengeHandle(using: &host.random)
+    book.setHandle(handle, of: signIn)
+    guard let session = sessions[signIn.key], let deadline = signIn.deadline else {
+      preconditionFailure("an open sign-in has a session, and a question its time")
+    }
+    watches.send(.challenge(challenge, remaining: deadline - now), of: session)
+    let again = Operation.respond(RespondRequest(handle, .wait(.zero)))
+    guard let waiter = signIn.waiter.take()?.client,
+      !grants.askAnew(waiter, in: session, for: again),
+      let turn = clients.endWait(waiter, in: session)
+    else { return }
+    giveQuestion(of: signIn, session, turn)
+  }
+
+  /// - Parameter isOpen: whether the same challenge may be answered again.
+  func answer(_ signIn: OpenSignIn, withRefusal error: ProtocolError, isOpen: Bool) {
+    var error = error
+    error.handle = isOpen ? signIn.handle : nil
+    guard let waiter = signIn.waiter.take(), let session = sessions[signIn.key] else { return }
+    recordRefusal(of: signIn, error)
+    refuse(waiter.client, error, session)
+  }
+
+  /// Refuses a client that waits in a session.
+  private func refuse(_ waiter: UInt64, _ error: ProtocolError, _ session: Session) {
+    guard let turn = clients.endWait(waiter, in: session) else { return }
+    waitEnded(turn.request, in: session, error.code)
+    turn.refuse(error)
+  }
+
+  // MARK: Judgements
+
+  /// Records whether the pool took a password or an answer.
+  func recordJudgement(_ signIn: OpenSignIn, isRefusal: Bool) {
+    if isRefusal {
+      guesses.failed(signIn.attempt)
+      if let factor = signIn.factor { guesses.failed(factor) }
+    }
+    stepEnded(signIn)
+  }
+
+  /// Another step may begin.
+  func stepEnded(_ signIn: OpenSignIn) {
+    guesses.ended(in: signIn.key)
+    signIn.factor = nil
+  }
+
+  /// Answers of which the pool did not say whether they were right, in a sign-in that has come to
+  /// nothing: some of them were wrong.
+  func countUnjudged(_ signIn: OpenSignIn) {
+    for _ in 0..<signIn.conversation.unjudgedAnswers { guesses.failed(signIn.attempt) }
+  }
+
+  // MARK: The end
+
+  /// The user is known, and has confirmed what was to be confirmed.
+  func accept(_ signIn: OpenSignIn) {
+    book.remove(signIn)
+    guesses.ended(in: signIn.key)
+    guesses.succeeded(signIn.attempt)
+  }
+
+  /// The session goes on with the tokens of a sign-in.
+  func use(_ tokens: PoolSignIn, of signIn: OpenSignIn, _ session: Session, _ now: Instant) {
+    // Of a device code nobody may wait any more: then nobody is answered.
+    guard signIn.waiter != nil || signIn.pollsUntil != nil else {
+      if let unclaimed = PoolSession(tokens, keepsAccessToken: false) {
+        self.tokens.revoke(unclaimed, of: session, givenBy: signIn.profile)
+      }
+      return
+    }
+    let onlookers = signIn.onlookers
+    signIn.onlookers = []
+    session.asking.signIns[signIn.number] = signIn.asker.named(tokens.username)
+    sessions.handle(
+      .signInRequested(
+        SignInRequest(
+          id: signIn.waiter?.client, number: signIn.number, input: .poolTokens(tokens),
+          customRoleARN: signIn.origin.customRoleARN, deadline: now + Self.acceptanceTime,
+          onlookers: onlookers)),
+      session, now)
+  }
+
+  func fail(_ signIn: OpenSignIn, _ failure: UpstreamFailure, isRefusal: Bool) {
+    book.remove(signIn)
+    recordJudgement(signIn, isRefusal: isRefusal)
+    countUnjudged(signIn)
+    revokeUnclaimed(of: signIn)
+    if isRefusal, signIn.waiter == nil { recordRefusal(of: signIn, failure.signInRefusal) }
+    answer(signIn, withRefusal: failure.signInRefusal, isOpen: false)
+    // What concerns the provider and not its user is for the operator too.
+    if failure.severity == .operatorMustAct || failure.failureClass.isTransient,
+      let session = sessions[signIn.key]
+    {
+      sessions.announce(.signInFailed(failure), session)
+    }
+  }
+
+  /// Revokes what came of a sign-in that has come to nothing: the user was signed in at the pool or the
+  /// provider, and nobody has the tokens.
+  func revokeUnclaimed(of signIn: OpenSignIn) {
+    guard let session = sessions[signIn.key] else { return }
+    let unclaimed: PoolSession?
+    switch signIn.conversation {
+    case .pool(let conversation): unclaimed = conversation.unclaimedTokens
+    case .provider(let conversation):
+      unclaimed = conversation.unclaimed.flatMap { signIn.place.poolSession(of: $0) }
+    }
+    if let unclaimed { tokens.revoke(unclaimed, of: session, givenBy: signIn.profile) }
+  }
+}
+
+extension UpstreamFailure {
+  /// The error for a `login` or a `respond`. `SignInRequired` would be wrong, unless a password is
+  /// missing: to clients it means just that.
+  var signInRefusal: ProtocolError {
+    var error = protocolError
+    if error.code == .signInRequired, failureClass == .signInRequired { error.code = .signInFailed }
+    return error
+  }
+}
+
+extension Profile {
+  /// What a sign-in that comes to nothing has, to revoke it.
+  func poolSession(of tokens: UnclaimedTokens) -> PoolSession? {
+    plan.backend.issuer.map { PoolSession(tokens, of: $0) }
+  }
+}

@@ -1,0 +1,215 @@
+import CredCore
+
+/// `login` and `respond`: sign-ins at once, and those that ask back or go on elsewhere.
+final class SignIns {
+  var host: Host
+  var book = SignInBook()
+  private var timer: (any Timer)?
+  let guesses: Guesses
+  let limits: UserLimits
+  let clients: Clients
+  let watches: Watches
+  let sessions: SessionTable
+  let admittance: Admittance
+  let grants: Grants
+  let tokens: Tokens
+  let devices: Devices
+  let journal: Journal
+  let figures: Figures
+
+  init(
+    host: Host, guesses: Guesses, limits: UserLimits, clients: Clients, watches: Watches,
+    sessions: SessionTable, admittance: Admittance, grants: Grants, tokens: Tokens,
+    devices: Devices, journal: Journal, figures: Figures
+  ) {
+    self.host = host
+    self.guesses = guesses
+    self.limits = limits
+    self.clients = clients
+    self.watches = watches
+    self.sessions = sessions
+    self.admittance = admittance
+    self.grants = grants
+    self.tokens = tokens
+    self.devices = devices
+    self.journal = journal
+    self.figures = figures
+    timer = host.clock.makeTimer { [unowned self] in expire() }
+  }
+
+  func armTimer() {
+    let next = book.nextWake
+    timer?.arm(at: next == .distantFuture ? nil : next)
+  }
+
+  /// Whether a sign-in of the session is open, or a password of it is being checked.
+  func isSigningIn(_ key: SessionKey) -> Bool {
+    book[key] != nil || guesses.underWay.contains(key)
+  }
+
+  // MARK: login
+
+  /// How long a `login` may take in all; a person waits for it.
+  private static let loginTime: Duration = .seconds(30)
+
+  func login(_ login: LoginRequest, to session: Session, _ turn: Turn) {
+    if let error = session.profile.refusal(of: login) { return turn.refuse(error) }
+    if let error = limits.refusalOfCall(by: session.key.uid) ?? refusalOfLogins(login, session) {
+      return refuse(login, session, turn, error)
+    }
+    switch login.signIn {
+    case .browser, .device: return beginElsewhere(login, session, turn)
+    default: break
+    }
+    if let place = session.profile.poolProfile, let user = login.signIn.poolUser {
+      return beginAtPool(login, user.name, user.password, at: place, session, turn)
+    }
+    end(of: session.key, Self.replaced)
+    if let attempt = passwordAttempt(turn.request, in: session) {
+      if let error = guesses.refusal(of: attempt) { return refuse(login, session, turn, error) }
+      guesses.began(in: session.key)
+    }
+    turn.wait(for: session)
+    session.asking.client = turn.client.id
+    let (now, wall, number) = (turn.now, host.clock.wallTime, book.nextNumber())
+    session.asking.signIns[number] = journal.asker(turn.requester, session, of: login)
+    sessions.handle(
+      .signInRequested(
+        SignInRequest(
+          id: turn.client.id, number: number, input: login.signIn,
+          customRoleARN: login.customRoleARN,
+          expires: login.signIn.tokenExpiration.map { now + ($0 - wall) },
+          loginsExpire: login.signIn.loginExpirations.mapValues { now + ($0 - wall) },
+          deadline: now + Self.loginTime)),
+      session, now)
+    grants.grantWait(of: turn.client, in: session)
+  }
+
+  /// Refuses a `login` that does not begin.
+  func refuse(
+    _ login: LoginRequest, _ session: Session, _ turn: Turn, _ error: ProtocolError
+  ) {
+    record(journal.asker(turn.requester, session, of: login), session, error)
+    turn.refuse(error)
+  }
+
+  /// Refuses logins if a user's sessions would then store too much: all that a client sent while it
+  /// signs in, and what it signed in with.
+  private func refusalOfLogins(_ login: LoginRequest, _ session: Session) -> ProtocolError? {
+    guard case .logins(let added, _, _) = login.signIn else { return nil }
+    let kept = sessions.sessions(of: session.key.uid).reduce(0) { sum, other in
+      other === session ? sum : sum + other.machine.logins.byteCount
+    }
+    guard kept + added.byteCount > Limits.Session.loginBytesPerUser else { return nil }
+    figures.hit(.logins)
+    return ProtocolError(
+      .tooManyRequests,
+      "this user's sessions keep more than \(Limits.Session.loginBytesPerUser) bytes of logins; "
+        + "sign out of other profiles")
+  }
+
+  // MARK: Passwords without questions
+
+  /// The password that a request tries, so that a failure counts; nil for other requests, and at a
+  /// user pool, where more than a password may be wrong.
+  private func passwordAttempt(
+    _ request: Request, in session: Session
+  ) -> PasswordLimiter.Attempt? {
+    guard case .login(let login) = request.operation,
+      case .password(let username, _) = login.signIn, session.profile.plan.backend.issuer == nil,
+      session.profile.poolProfile == nil
+    else { return nil }
+    return guesses.attempt(of: session.key, as: username)
+  }
+
+  /// A request that waited in a session is answered, or not waited for any more: if it tried a password,
+  /// that is judged.
+  ///
+  /// - Parameter error: nil if its user is signed in.
+  func waitEnded(
+    _ request: Request, in session: Session, _ error: ProtocolErrorCode?
+  ) {
+    guard let attempt = passwordAttempt(request, in: session) else { return }
+    guesses.ended(attempt, error)
+  }
+
+  // MARK: Sign-ins that ask back
+
+  /// Enters a sign-in, in place of what the session or its user has too many of.
+  func enter(
+    _ login: LoginRequest, _ conversation: SignInConversation,
+    _ attempt: PasswordLimiter.Attempt, _ session: Session, _ turn: Turn
+  ) -> OpenSignIn {
+    let origin = OpenSignIn.Origin(
+      number: book.nextNumber(), key: session.key, owner: session.owner,
+      caller: caller(turn.client, of: session), profile: session.profile, attempt: attempt,
+      customRoleARN: login.customRoleARN, begun: turn.now)
+    let signIn = OpenSignIn(origin, conversation)
+    end(of: signIn.key, Self.replaced)
+    if let victim = book.victim(of: signIn.key.uid) { end(victim, Self.crowdedOut) }
+    book.insert(signIn)
+    return signIn
+  }
+
+  /// What is known of a client, for a rule that a reload may bring.
+  private func caller(_ client: Client, of session: Session) -> Caller {
+    var caller = Caller(
+      uid: session.key.uid, groups: client.groups(), userName: session.userName,
+      unit: client.unit(), isUnmapped: session.key.uid == host.process.overflowUID)
+    if case .executable(let program) = client.program.known?.answer { caller.executable = program }
+    return caller
+  }
+
+  static let replaced = ProtocolError(
+    .signInFailed, "another sign-in to the same profile took its place")
+  private static let crowdedOut = ProtocolError(
+    .tooManyRequests, "too many sign-ins are open: this one made room for another")
+
+  /// Lets a client wait for the next question, or for the end.
+  func begin(_ signIn: OpenSignIn, _ session: Session, _ turn: Turn, _ event: () -> Void) {
+    guesses.began(in: signIn.key)
+    setAsker(of: signIn, session, turn)
+    signIn.waiter = OpenSignIn.Waiter(
+      client: turn.client.id, answerDue: host.clock.now + Self.stepTime(signIn))
+    turn.wait(for: session)
+    session.asking.client = turn.client.id
+    event()
+    grants.grantWait(of: turn.client, in: session)
+  }
+
+  func setAsker(of signIn: OpenSignIn, _ session: Session, _ turn: Turn) {
+    signIn.asker = journal.asker(
+      turn.requester, session, by: signIn.conversation.means, as: signIn.attempt.username)
+  }
+
+  /// How long a step may take in all, with the requests that follow of themselves: a person waits for
+  /// it.
+  private static func stepTime(_ signIn: OpenSignIn) -> Duration {
+    max(.seconds(30), (signIn.place.backend?.timeout ?? .zero) * 2)
+  }
+}
+
+extension SignInInput {
+  /// What a user pool asks for first; nil for other sign-ins.
+  fileprivate var poolUser: (name: String, password: Secret?)? {
+    switch self {
+    case .username(let name): (name, nil)
+    case .password(let name, let password): (name, password)
+    case .host, .developerToken, .logins, .poolTokens, .browser, .device: nil
+    }
+  }
+
+  /// When a developer token expires, if the token says.
+  fileprivate var tokenExpiration: WallTime? {
+    if case .developerToken(_, let token) = self { token.expiration } else { nil }
+  }
+
+  /// When logins expire, if they are JWTs that say.
+  fileprivate var loginExpirations: [String: WallTime] {
+    guard case .logins(let map, _, _) = self else { return [:] }
+    let ends = map.logins.compactMap { login in
+      (try? DeveloperToken(login.token))?.expiration.map { (login.provider, $0) }
+    }
+    return Dictionary(ends) { first, _ in first }
+  }
+}

@@ -1,0 +1,231 @@
+import CredCore
+import Logging
+
+/// Tokens of providers and user pools while they are renewed, and once nobody is to have them.
+///
+/// A pool that rotates refresh tokens has perhaps used the old one up when a renewal was sent, and the
+/// outcome alone has the next: it is never dropped.
+final class Tokens {
+  /// A renewal that has begun and not ended.
+  struct Renewal {
+    /// What was sent.
+    let tokens: PoolSession
+    /// Whose backend got it.
+    let profile: Profile
+    /// Whether the outcome may have another refresh token.
+    let mayReplaceToken: Bool
+    /// Whether a logout wants the tokens to live.
+    var isLeftAlone = false
+    /// A global sign-out that waits for the tokens.
+    var next: ((UpstreamOutcome) -> Void)?
+  }
+
+  private var renewals: [CallID: Renewal] = [:]
+  /// The daemon ends: nothing begins any more.
+  private(set) var isStopping = false
+  /// Waits for the end of all renewals.
+  private var whenEnded: (() -> Void)?
+  private var timer: (any Timer)?
+  private let host: Host
+  private let configuration: ConfigurationInForce
+  private let sessions: SessionTable
+
+  init(host: Host, configuration: ConfigurationInForce, sessions: SessionTable) {
+    self.host = host
+    self.configuration = configuration
+    self.sessions = sessions
+    timer = host.clock.makeTimer { [unowned self] in stopWaiting() }
+  }
+
+  // MARK: Renewals
+
+  func began(_ call: CallID, _ tokens: PoolSession, _ way: PoolRenewalWay, _ profile: Profile) {
+    let isLink = tokens.issuer == profile.plan.link
+    renewals[call] = Renewal(
+      tokens: tokens, profile: isLink ? profile.link ?? profile : profile,
+      mayReplaceToken: tokens.issuer.pool == nil || way.mayReplaceToken)
+  }
+
+  var isAnyUnderWay: Bool { !renewals.isEmpty }
+
+  func isUnderWay(_ call: CallID) -> Bool { renewals[call] != nil }
+
+  /// Takes a renewal whose call has ended. Nil for another call.
+  func takeRenewal(_ call: CallID) -> Renewal? {
+    renewals.isEmpty ? nil : renewals.removeValue(forKey: call)
+  }
+
+  /// Call it after the session has taken the outcome, if it still has the tokens.
+  func ended(_ renewal: Renewal, _ outcome: UpstreamOutcome, _ session: Session) {
+    if isStopping {
+      if renewals.isEmpty { stopWaiting() }
+      return
+    }
+    if let next = renewal.next { return next(outcome) }
+    guard !renewal.isLeftAlone,
+      let tokens = renewal.tokens.shown(by: outcome, at: host.clock.now),
+      session.hasEnded || !session.machine.holds(tokens.refreshToken)
+    else { return }
+    revoke(tokens, of: session, givenBy: renewal.profile)
+  }
+
+  /// A logout wants the tokens that the renewal brings to live.
+  func leaveAlone(_ call: CallID) { renewals[call]?.isLeftAlone = true }
+
+  /// Signs out with a session's tokens as they are once the renewal under way has ended. One that was
+  /// not sent is taken back.
+  func afterRenewal(
+    _ call: CallID?, _ signOut: BackendSignOut, _ then: @escaping (BackendSignOut) -> Void
+  ) {
+    // Another sign-in of the session may be the one that is being renewed.
+    guard let call, let renewal = renewals[call],
+      renewal.tokens.refreshToken == signOut.poolSession?.refreshToken
+    else { return then(signOut) }
+    if host.upstream.withdraw(call) {
+      renewals[call] = nil
+      return then(signOut)
+    }
+    renewals[call]?.next = { [unowned self] outcome in
+      then(signOut.continued(by: outcome, at: host.clock.now))
+    }
+  }
+
+  // MARK: Revocation
+
+  /// Revokes what a session holds, before it ends otherwise than by a logout.
+  func revokeAll(of session: Session) {
+    for tokens in session.machine.poolSessions { revoke(tokens, of: session) }
+  }
+
+  /// Revokes tokens that no session has any more, in the background.
+  ///
+  /// - Parameters:
+  ///   - profile: whose backend gave them; nil for the session's own.
+  ///   - former: during a reload, the profile that the session had before it: another authority may
+  ///     vouch for the new one's addresses.
+  func revoke(
+    _ tokens: PoolSession, of session: Session, givenBy profile: Profile? = nil,
+    former: Profile? = nil
+  ) {
+    guard !isStopping, !tokens.refreshToken.isEmpty, !goesOn(tokens, of: session.key.uid)
+    else { return }
+    let own = former ?? session.profile
+    let giver = [profile, own].lazy.compactMap { $0?.giving(tokens) }
+      .first { $0.plan.backend.issuer == tokens.issuer }
+    revoke(
+      BackendSignOut(
+        sessions.nextCallID(), session, isGlobal: false, tokens: tokens,
+        of: giver ?? profile ?? own))
+  }
+
+  /// Revokes tokens that came after the end of their sign-in: nobody has them.
+  func revokeLate(_ tokens: PoolSession, of signIn: OpenSignIn) {
+    guard !isStopping, !goesOn(tokens, of: signIn.key.uid) else { return }
+    revoke(
+      BackendSignOut(sessions.nextCallID(), signIn.key, signIn.place, signIn.user, of: tokens))
+  }
+
+  /// Revokes what a stored session holds and the restored one does not, where the configuration still
+  /// says how: the former process could not know that it would be dropped.
+  ///
+  /// - Parameter kept: nil where nothing of it is restored.
+  func revokeDropped(of key: SessionKey, _ record: SessionRecord, keeping kept: SessionSnapshot?) {
+    let held = kept?.poolSessions ?? []
+    for tokens in record.snapshot.poolSessions
+    where !tokens.refreshToken.isEmpty
+      && !held.contains(where: { $0.refreshToken == tokens.refreshToken })
+    {
+      guard let giver = configuration.current.giver(of: tokens, for: key.profile),
+        record.has(tokens, from: giver)
+      else { continue }
+      let user = UnixUser(uid: key.uid, name: record.owner.name)
+      revoke(BackendSignOut(sessions.nextCallID(), key, giver, user, of: tokens))
+    }
+  }
+
+  /// Revokes a refresh token in the background. A failure leaves a token that nobody has.
+  func revoke(_ signOut: BackendSignOut) {
+    let metadata: Logger.Metadata = [
+      "profile": "\(signOut.key.profile)", "uid": "\(signOut.key.uid)",
+    ]
+    host.upstream.signOut(signOut) { [log = host.log] failure in
+      guard let failure else { return }
+      var metadata = metadata
+      metadata["code"] = "\(failure.code.rawValue)"
+      log.log(
+        .tokensNotRevoked, failure.severity == .operatorMustAct ? .warning : .info,
+        "a refresh token was dropped but not revoked: \(failure.summary)", metadata)
+    }
+  }
+
+  /// Whether the Unix user goes on with other tokens of the same person at the same provider. A
+  /// provider may end all of them with one (RFC 7009, 2.1; Auth0, where revocation deletes the grant),
+  /// so that one is left to run out. Tokens of which nobody knows whose they are may be that person's. A
+  /// user pool ends the tokens of one sign-in alone.
+  private func goesOn(_ tokens: PoolSession, of uid: UInt32) -> Bool {
+    guard tokens.issuer.pool == nil else { return false }
+    return configuration.profileNames.contains { name in
+      sessions[SessionKey(uid: uid, profile: name)]?.machine.poolSessions.contains {
+        ($0.isOfSameUser(as: tokens) || tokens.subject == nil && $0.issuer == tokens.issuer)
+          && !$0.refreshToken.isEmpty
+          && $0.refreshToken != tokens.refreshToken
+      } ?? false
+    }
+  }
+
+  // MARK: The end of the daemon
+
+  /// From now on no session begins a call. Renewals that were not sent are taken back, and those
+  /// that bring no other refresh token are not waited for: the next daemon makes them again.
+  func stop() {
+    isStopping = true
+    for call in renewals.keys.sorted() {
+      let isTakenBack = host.upstream.withdraw(call)
+      if isTakenBack || renewals[call]?.mayReplaceToken == false { renewals[call] = nil }
+    }
+  }
+
+  /// Calls `body` once: when the renewals that were sent have ended and their tokens are stored, or
+  /// after `limit`.
+  func afterRenewals(atMost limit: Duration, _ body: @escaping () -> Void) {
+    guard !renewals.isEmpty else { return body() }
+    host.log.info(
+      """
+      waiting up to \(limit.components.seconds) s for new tokens that user pools or providers were \
+      asked for: \(renewals.count)
+      """)
+    whenEnded = body
+    timer?.arm(at: host.clock.now + limit)
+  }
+
+  private func stopWaiting() {
+    guard let end = whenEnded.take() else { return }
+    if !renewals.isEmpty {
+      host.log.warning(
+        """
+        new tokens did not arrive in time: \(renewals.count) users may have to sign in again, \
+        if the user pool or provider replaces refresh tokens
+        """)
+    }
+    end()
+  }
+}
+
+extension ResolvedConfiguration {
+  /// A profile that signs in where these tokens come from, as it is configured now: the named one, or
+  /// another. Nil where there is none.
+  fileprivate func giver(of tokens: PoolSession, for name: String) -> Profile? {
+    let others = profileNames.filter { $0 != name }
+    for profile in ([name] + others).lazy.compactMap({ profiles[$0] }) {
+      let giver = profile.giving(tokens)
+      if giver.plan.backend.issuer == tokens.issuer { return giver }
+    }
+    // No profile uses the backend any more.
+    guard let profile = profiles[name] ?? profileNames.first.flatMap({ profiles[$0] }) else {
+      return nil
+    }
+    return configuration.backends.keys.sorted().lazy
+      .compactMap { profile.signingIn(at: $0, in: configuration) }
+      .first { $0.plan.backend.issuer == tokens.issuer }
+  }
+}
