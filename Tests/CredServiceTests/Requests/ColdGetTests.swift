@@ -10,11 +10,11 @@ import Testing
 struct ColdGetTests {
   static let steps = [
     "`ClientServer` reads bytes and cuts a line",
-    "`SessionService.route` finds the operation",
-    "`resolve` asks for the caller",
+    "`Router.route` finds the operation",
+    "`Admittance.decide` asks for the caller",
     "The session comes from the table",
     "`SessionMachine.handle(.asked)` takes the caller as a waiter",
-    "`perform` saves the session, and only then starts the call",
+    "`SessionTable.handle` saves the session, and only then starts the call",
     "`UpstreamClient` waits for its turn in the `CallQueue` of the endpoint",
     "The reply is read into an outcome",
     "The reply is rendered once, the audit is written",
@@ -49,10 +49,10 @@ struct ColdGetTests {
     expect(service.figures.requests, equals: 1)
     expect(service.parsedRequests.request(for: Array("{}".utf8).span) != nil)
 
-    walk.step(2, "`SessionService.route` finds the operation")
+    walk.step(2, "`Router.route` finds the operation")
     expect(client.isWaiting && client.replies.isEmpty)
 
-    walk.step(3, "`resolve` asks for the caller")
+    walk.step(3, "`Admittance.decide` asks for the caller")
     expect(client.client?.waiting?.isForCaller == true)
     expect(host.background.asked, equals: [.users: 1])
     expect(service.sessions.isEmpty && host.trace.lines.isEmpty)
@@ -69,7 +69,7 @@ struct ColdGetTests {
     let call = try #require(session.machine.awaitedCall)
     expect(client.client?.waiting?.session === session)
 
-    walk.step(6, "`perform` saves the session, and only then starts the call")
+    walk.step(6, "`SessionTable.handle` saves the session, and only then starts the call")
     expect(Array(host.trace.lines.dropFirst()), equals: ["remove default", "send token"])
     expect(session.call?.id, equals: call)
 
