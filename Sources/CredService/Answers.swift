@@ -138,7 +138,7 @@ final class Answers {
 
   func giveState(of session: Session, to waiter: UInt64) {
     guard let waiting = clients[waiter]?.waiting, waiting.session === session else { return }
-    signIns.waitEnded(waiting.request, in: session, nil)
+    signIns.waitEnded(waiting.request, in: session, .accepted)
     // The sign-in has happened, and is not made again.
     let again = Operation.identity(profile: session.key.profile)
     if grants.askAnew(waiter, in: session, for: again) { return }
@@ -147,7 +147,7 @@ final class Answers {
 
   func refuse(_ waiter: UInt64, _ error: ProtocolError, _ session: Session) {
     guard let turn = clients.endWait(waiter, in: session) else { return }
-    signIns.waitEnded(turn.request, in: session, error.code)
+    signIns.waitEnded(turn.request, in: session, Guesses.Judgement(error))
     if checks.give(session, turn, error) { return }
     // An upstream's words about the user are for that user alone.
     let isOwner = turn.client.peer.uid == session.key.uid

@@ -201,7 +201,7 @@ final class Checks {
 
   /// Until the oldest of these checks is forgotten.
   private func checkPause(_ checks: [Key: CheckRun], _ now: Instant) -> Duration {
-    (runs.values.map(\.began).min() ?? now) + Limits.Check.pause - now
+    (checks.values.map(\.began).min() ?? now) + Limits.Check.pause - now
   }
 
   // MARK: The renewal

@@ -140,7 +140,7 @@ final class Reloads {
       guard let session = client.waiting?.session, profiles.contains(session.key.profile),
         let turn = clients.endWait(client.id, in: session)
       else { continue }
-      signIns.waitEnded(turn.request, in: session, .signInFailed)
+      signIns.waitEnded(turn.request, in: session, .refused)
       turn.refuse(Admittance.removed(session.key.profile))
     }
   }

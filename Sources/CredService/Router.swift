@@ -72,7 +72,7 @@ final class Router: RequestCarrying {
     guard let waiting = clients.endWait(client) else { return }
     checks.abandon(waiting)
     guard let session = waiting.session else { return }
-    signIns.waitEnded(waiting.request, in: session, .signInFailed)
+    signIns.waitEnded(waiting.request, in: session, .refused)
     session.asking.checks[client.id] = nil
     signIns.clientLeft(client.id, session.key)
     sessions.handle(.waiterLeft(client.id), session, clients.now)

@@ -42,7 +42,7 @@ package final class SessionService {
     owners.grants.setCarrying(router)
     actions.changed = { [unowned self] in delegate?.sessionsChanged() }
     base.accounts.found = { [unowned self] in accountKnown($0) }
-    base.accounts.rangesChanged = { [sessionTable] in sessionTable.divideAgain() }
+    base.accounts.rangesChanged = { [unowned sessionTable] in sessionTable.divideAgain() }
     host.upstream.requestEnded = { [weak figures] in figures?.ended($0) }
     owners.records.restore()
     owners.kept.makeNamedAnew()

@@ -67,9 +67,10 @@ extension FailureTable {
     }
   }
 
-  static let html = unavailable(
-    " answered with a web page; check for a captive portal or a proxy", .operatorMustAct,
-    evidence: .likely)
+  static let html = unavailable(webPageMessage, .operatorMustAct, evidence: .likely)
+  private static let refusalPage = unavailable(webPageMessage, .operatorMustAct)
+  private static let webPageMessage =
+    " answered with a web page; check for a captive portal or a proxy"
   /// 407, which only a proxy sends (RFC 9110 §15.5.8).
   static let proxyRefuses = unavailable(
     " cannot be reached: the proxy wants a user name and password; check the proxy",
@@ -95,6 +96,8 @@ extension FailureTable {
     switch reply.status {
     case 300..<400, 407, 429, 500...: return nil
     case 401: return unauthorizedPage
+    // A plain framework says so of this one user.
+    case 400..<500: return refusalPage
     default: return html
     }
   }

@@ -49,6 +49,8 @@ public struct UpstreamFailure: Error, Sendable, Equatable {
   public internal(set) var remedy: PoolRemedy?
   /// Whether a secret that a user gave was wrong.
   public internal(set) var judgesSecret = false
+  /// Whether a secret that a user gave was perhaps wrong: a web page came in place of the backend's word.
+  public internal(set) var mayJudgeSecret = false
   /// The meaning of a 401 in a web page if a later try gets it too; nil for other failures.
   @Boxed public internal(set) var ifRepeated: UpstreamFailure? = nil
   /// The upstream's own name of the error, `[A-Za-z]{1,64}`.
@@ -122,6 +124,7 @@ extension UpstreamFailure {
     var error = ProtocolError(code, message, retryAfter: failureClass.isTransient ? pause : nil)
     if summary != message { error.messageForOthers = summary }
     error.reason = reason
+    error.mayJudgeSecret = mayJudgeSecret
     // Such codes are temporary, or speak of the user, as a rule; here an operator must act first.
     let isPermanent = [.permanentConfiguration, .poolMisconfigured].contains(failureClass)
     switch error.kind {
@@ -282,7 +285,10 @@ extension UpstreamFailure {
 
   /// An unsuccessful reply to a sign-in. Its text is left out, because it may repeat the password.
   static func signIn(_ reply: HTTPReply, from upstream: Upstream) -> Self {
-    backend(reply, FailureTable.signIn(status: reply.status), from: upstream, said: nil)
+    let meaning = FailureTable.signIn(status: reply.status)
+    var failure = backend(reply, meaning, from: upstream, said: nil)
+    failure.mayJudgeSecret = reply.isWebPage && meaning.code == .signInFailed
+    return failure
   }
 
   /// - Parameter meaning: what the reply's status means if it is the backend's own.

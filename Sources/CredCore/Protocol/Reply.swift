@@ -141,6 +141,8 @@ public struct ProtocolError: Error, Equatable, Sendable {
   public var reason: String?
   /// The challenge that may be answered again.
   public var handle: ChallengeHandle?
+  /// Whether a password was perhaps refused, which counts as a wrong one. Clients are not told.
+  public var mayJudgeSecret = false
   /// The message for a client that is not the user whom it is about; nil: the same.
   public var messageForOthers: String?
 

@@ -17,6 +17,8 @@ public enum RefreshPolicy {
   public static let linkGrace: Duration = .seconds(3)
   /// After this time a backend's 401 in a web page is believed, if no try in between got another answer.
   static let pageDoubt: Duration = .seconds(60)
+  /// For this time a first such page counts.
+  static let pageMemory: Duration = .seconds(900)
   /// Credentials with less than this left are not handed out: they would expire in use.
   static let lastCall: Duration = .seconds(60)
   /// The same for a token, which must still be valid when Cognito reads it.

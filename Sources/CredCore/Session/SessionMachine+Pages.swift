@@ -1,6 +1,6 @@
 /// A backend's 401 in a web page. A gateway before the backend may have sent it, and a plain framework
-/// may mean it: it is believed if it comes again a minute after the first one, and nothing else came in
-/// between.
+/// may mean it: it is believed if it comes again a minute after the first one, within a quarter of an hour,
+/// and nothing else came in between.
 extension SessionMachine {
   /// Since when a backend answers so. A restart forgets it, which costs a minute.
   struct UnauthorizedPages: Sendable, Equatable {
@@ -18,7 +18,10 @@ extension SessionMachine {
     case .failed(let failure):
       if let word = failure.word {
         var pages = unauthorizedPages ?? UnauthorizedPages()
-        let first = pages[keyPath: path] ?? now
+        let known = pages[keyPath: path].flatMap {
+          now - $0 < RefreshPolicy.pageMemory ? $0 : nil
+        }
+        let first = known ?? now
         pages[keyPath: path] = first
         unauthorizedPages = pages
         return now < first + RefreshPolicy.pageDoubt ? outcome : .failed(word)

@@ -197,6 +197,9 @@ extension SessionMachine {
   private mutating func leaveBackend(_ context: inout EventContext) {
     switch signIn?.kind {
     case .password, .userPool: cancelSignIn(Self.configurationChanged, &context)
+    // The logins were meant for the former backend.
+    case .tokens where isLinkingLogins && held.state.method == .host:
+      cancelSignIn(Self.configurationChanged, &context)
     case nil, .host, .tokens: break
     }
     if case .refreshing = work { stopRefresh() }

@@ -9,6 +9,8 @@ import Logging
 final class AccountDirectory {
   /// From one look at the file to the next.
   static let lookPause: Duration = .seconds(10)
+  /// With more look-ups of users under way, connections start none.
+  static let lookUpsHeld = UserDirectory.lookupsHeld / 4
   /// A file that takes longer is tried again after ``lookPause``.
   static let timeout: Duration = .seconds(2)
 
@@ -45,6 +47,7 @@ final class AccountDirectory {
   func account(of uid: UInt32) -> Account? {
     switch answer(to: .uid(uid), about: uid) {
     case nil: return nil
+    case .user(let user) where SyntheticName.isOne(user.name): break
     case .user, .unreadableName: return .user(uid)
     // Nobody says that it has a name.
     case .unavailable: return .ownerless
@@ -53,11 +56,11 @@ final class AccountDirectory {
     guard isRead(for: uid) else { return nil }
     guard let ownership = ranges?.ownership(of: uid) else { return .ownerless }
     switch ownership.owner {
-    case .uid(let owner): return .user(owner)
+    case .uid(let owner): return account(of: owner, ownership)
     case .name(let name):
       switch answer(to: .name(name), about: uid) {
       case nil: return nil
-      case .user(let owner): return .user(owner.uid)
+      case .user(let owner): return account(of: owner.uid, ownership)
       case .nobody, .unavailable, .unreadableName: return .range(ownership.first)
       }
     }
@@ -66,17 +69,27 @@ final class AccountDirectory {
   /// By what is known already; `.ownerless` where nothing is.
   func known(_ uid: UInt32) -> Account {
     switch knownAnswer(to: .uid(uid)) {
+    case .user(let user) where SyntheticName.isOne(user.name): break
     case .user, .unreadableName: return .user(uid)
     case .nobody: break
     case .unavailable, nil: return .ownerless
     }
     guard isRead(for: uid), let ownership = ranges?.ownership(of: uid) else { return .ownerless }
     switch ownership.owner {
-    case .uid(let owner): return .user(owner)
+    case .uid(let owner): return account(of: owner, ownership)
     case .name(let name):
-      if case .user(let owner)? = knownAnswer(to: .name(name)) { return .user(owner.uid) }
+      if case .user(let owner)? = knownAnswer(to: .name(name)) {
+        return account(of: owner.uid, ownership)
+      }
       return .range(ownership.first)
     }
+  }
+
+  /// Root's ranges are for containers, in which anybody may be: they do not count for root itself.
+  private func account(
+    of owner: UInt32, _ ownership: SubordinateRanges.Ownership
+  ) -> Account {
+    owner == 0 ? .range(ownership.first) : .user(owner)
   }
 
   /// In whose share limits for one user count: see ``Account/number``.
@@ -94,6 +107,8 @@ final class AccountDirectory {
 
   /// An old answer counts until there is a new one.
   private func answer(to key: UserQuery.Key, about uid: UInt32) -> UserAnswer? {
+    // Requests need look-ups too. Nobody is told in whose share this uid counts.
+    guard directory.lookUpsUnderWay < Self.lookUpsHeld else { return knownAnswer(to: key) }
     let fresh = directory.answer(to: UserQuery(key), now: clock.now) { [weak self] in
       self?.found(uid)
     }

@@ -254,6 +254,7 @@ final class Grants {
       request, for: .caller, asked: waiting.asked,
       nameSince: request.operation.joinsAccount ? now : nil)
     if case .identity? = operation, !waiting.isUndecided { again.signedInTo = session }
+    if operation == nil { again.line = waiting.line }
     again.account = waiting.account
     again.allowedUntil = now
     clients.wait(client, for: again)

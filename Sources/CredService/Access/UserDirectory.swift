@@ -204,7 +204,7 @@ final class UserDirectory {
     let (answer, lifetime) = withWithdrawals(found, query, now)
     reportOwner(answer, query)
     dropOtherName(than: answer, query)
-    if entries.count >= Self.entriesKept { entries.removeAll() }
+    makeRoom()
     // An unavailable database does not change known users.
     if answer == .unavailable, let known = entries[query], known.answer != .unavailable {
       entries[query] = Entry(
@@ -219,6 +219,18 @@ final class UserDirectory {
         answer: answer, since: now, confirmed: asked, asked: asked, lifetime: lifetime)
     }
   }
+
+  /// Names of people are kept where the table is full: a user may have many uids without one.
+  private func makeRoom() {
+    guard entries.count >= Self.entriesKept else { return }
+    entries = entries.filter { _, entry in
+      if case .user(let user) = entry.answer { !SyntheticName.isOne(user.name) } else { false }
+    }
+    if entries.count >= Self.entriesKept { entries.removeAll() }
+  }
+
+  /// Look-ups under way and waiting.
+  var lookUpsUnderWay: Int { lookups.count }
 
   /// A look-up that missed its deadline lets the former answer count for another minute. What it
   /// finds afterwards ends that minute.
@@ -265,6 +277,12 @@ final class UserDirectory {
     return (answer, doubted.isEmpty ? Self.keptFor - Self.missingFor : Self.missingFor)
   }
 
+  /// What was withdrawn stays withdrawn: processes have their groups from the kernel still.
+  private func makeRoomForListing() {
+    listed = listed.filter { $0.value.groups.values.contains(where: \.isWithdrawn) }
+    if listed.count >= Self.entriesKept { listed.removeAll() }
+  }
+
   /// Remembers the groups that the database lists for a uid.
   ///
   /// - Parameter owner: whose groups they are; nil if nobody has the uid any more.
@@ -272,7 +290,7 @@ final class UserDirectory {
   private func list(
     _ groups: [UInt32], of uid: UInt32, _ owner: SessionOwner?, _ now: Instant
   ) -> Set<UInt32> {
-    if listed.count >= Self.entriesKept, listed[uid] == nil { listed.removeAll() }
+    if listed.count >= Self.entriesKept, listed[uid] == nil { makeRoomForListing() }
     guard var listings = listed[uid] ?? owner.map({ Listings(owner: $0) }) else { return [] }
     if let owner, listings.owner != owner { listings.passOn(to: owner, now) }
     for group in groups { listings.groups[group] = Listing() }

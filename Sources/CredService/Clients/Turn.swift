@@ -64,7 +64,6 @@ struct Turn {
   /// Lets the request wait for its caller to be looked up: it then starts again.
   func waitForCaller() {
     let waiting = waiting(for: .caller)
-    waiting.line = line
     waiting.signedInTo = signedInTo
     waiting.account = account
     clients.wait(client, for: waiting)
@@ -80,7 +79,9 @@ struct Turn {
   func wait(for call: CallID) { clients.wait(client, for: waiting(for: .call(call))) }
 
   private func waiting(for subject: WaitingRequest.Subject) -> WaitingRequest {
-    WaitingRequest(request, for: subject, asked: asked, nameSince: nameSince)
+    let waiting = WaitingRequest(request, for: subject, asked: asked, nameSince: nameSince)
+    waiting.line = line
+    return waiting
   }
 }
 

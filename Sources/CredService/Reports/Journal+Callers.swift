@@ -34,12 +34,10 @@ extension Journal {
   ) {
     let client = requester.client
     let unit = client.unit()
-    // Units of users' own managers are left out: users choose their names.
-    let systemUnit = unit?.prefix { $0 != "/" } ?? ""
     guard
       let repeats = admit(
         .audit, message.description, session.key.profile, uid: session.key.uid,
-        detail: "\(accountNumber(of: client.peer.uid)) \(systemUnit)")
+        detail: "\(accountNumber(of: client.peer.uid)) \(Self.systemUnit(unit))")
     else { return }
     var metadata = callerMetadata(session.key.profile, requester, unit, repeats)
     if session.key.uid == client.peer.uid {
@@ -94,7 +92,7 @@ extension Journal {
     guard
       let repeats = admit(
         .refusal, JournalEvent.accessRefused.rawValue, "", uid: client.peer.uid,
-        detail: "\(client.unit() ?? "") \(reason)")
+        detail: "\(Self.systemUnit(client.unit())) \(reason)")
     else { return }
     var metadata: Logger.Metadata = [
       "uid": "\(client.peer.uid)", "transport": "endpoint", "profile": "\(profile)",
@@ -112,7 +110,7 @@ extension Journal {
     guard
       let repeats = admit(
         .refusal, JournalEvent.limitHit.rawValue, "", uid: peer.uid,
-        detail: "\(unit ?? "") \(error.message)")
+        detail: "\(Self.systemUnit(unit)) \(error.message)")
     else { return }
     var metadata: Logger.Metadata = [:]
     // The kernel may not have said who made a connection to the endpoint.
@@ -121,6 +119,12 @@ extension Journal {
     if let unit { metadata["unit"] = "\(unit)" }
     if repeats > 0 { metadata["repeats"] = "\(repeats)" }
     log.log(.limitHit, .notice, "a limit was hit: \(error.message)", metadata)
+  }
+
+  /// Without the units of a user's own manager, whose names the user chooses: each would have entries of
+  /// its own.
+  private static func systemUnit(_ unit: String?) -> String {
+    unit.map { String($0.prefix { $0 != "/" }) } ?? ""
   }
 
   func callerMetadata(

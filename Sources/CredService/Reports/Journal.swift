@@ -74,7 +74,10 @@ final class Journal {
       log.log(.identityChanged, .notice, "identity changed", metadata)
     case .identityChanged: break
     case .refreshed(let expiration): logRefresh(expiration, session, log)
-    case .expiring(let error): log.info("\(error.message)")
+    case .expiring(let error):
+      guard admit(.event, "expiring", session.key.profile, uid: session.key.uid) != nil
+      else { return }
+      log.info("\(error.message)")
     case .degraded(let failure):
       logRefreshFailure(
         "refresh failed; the credentials at hand go on serving", failure, session, log)
@@ -144,8 +147,9 @@ final class Journal {
     if failure.refusesHost, case .backend(let name) = failure.upstream {
       guard hostRefusals.insert(name).inserted else { return }
     }
-    // A call that was withheld says when the next one is made: another time in each message.
-    let detail = failure.isWithheld ? "withheld" : failure.message
+    // A call that was withheld says when the next one is made: another time in each message. So may an
+    // upstream's own words.
+    let detail = failure.isWithheld ? "withheld" : failure.summary
     guard
       let repeats = admit(
         .failure, event.rawValue, session.key.profile, uid: session.key.uid, detail: detail)

@@ -4,7 +4,12 @@ import CredCore
 extension SessionTable {
   /// In whose share a session counts.
   func share(of session: Session) -> Account {
-    session.owner.name == nil ? accounts.range(of: session.key.uid) : .user(session.key.uid)
+    isOfPerson(session) ? .user(session.key.uid) : accounts.range(of: session.key.uid)
+  }
+
+  /// Whether its uid has a name that the administrator gave.
+  private func isOfPerson(_ session: Session) -> Bool {
+    session.owner.name.map { !SyntheticName.isOne($0) } ?? false
   }
 
   /// Whether nothing is lost if the session is made again later.
@@ -58,7 +63,7 @@ extension SessionTable {
 
   /// /etc/subuid says something else: sessions of uids without a name count for others.
   func divideAgain() {
-    for session in byKey.values where session.owner.name == nil {
+    for session in byKey.values where !isOfPerson(session) {
       shares.remove(session)
       shares.insert(session, of: share(of: session))
       noteEmpty(session)

@@ -58,14 +58,24 @@ final class Guesses {
   /// The daemon stops: nobody waits for an answer any more.
   func endAll() { underWay = [] }
 
-  /// Records whether a password was accepted. If its client disconnected before the answer, that
-  /// counts as a failure.
-  func ended(_ attempt: PasswordLimiter.Attempt, _ result: ProtocolErrorCode?) {
+  /// How the check of a password ended.
+  enum Judgement {
+    case accepted
+    /// Also where its client disconnected before the answer.
+    case refused
+    case none
+
+    init(_ error: ProtocolError) {
+      self = error.code == .signInFailed || error.mayJudgeSecret ? .refused : .none
+    }
+  }
+
+  func ended(_ attempt: PasswordLimiter.Attempt, _ judgement: Judgement) {
     ended(in: SessionKey(of: attempt))
-    switch result {
-    case nil: succeeded(attempt)
-    case .signInFailed: failed(attempt)
-    default: break
+    switch judgement {
+    case .accepted: succeeded(attempt)
+    case .refused: failed(attempt)
+    case .none: break
     }
   }
 

@@ -65,7 +65,7 @@ extension SignIns {
   /// Refuses a client that waits in a session.
   private func refuse(_ waiter: UInt64, _ error: ProtocolError, _ session: Session) {
     guard let turn = clients.endWait(waiter, in: session) else { return }
-    waitEnded(turn.request, in: session, error.code)
+    waitEnded(turn.request, in: session, Guesses.Judgement(error))
     turn.refuse(error)
   }
 

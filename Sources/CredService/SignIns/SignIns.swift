@@ -124,13 +124,9 @@ final class SignIns {
 
   /// A request that waited in a session is answered, or not waited for any more: if it tried a password,
   /// that is judged.
-  ///
-  /// - Parameter error: nil if its user is signed in.
-  func waitEnded(
-    _ request: Request, in session: Session, _ error: ProtocolErrorCode?
-  ) {
+  func waitEnded(_ request: Request, in session: Session, _ judgement: Guesses.Judgement) {
     guard let attempt = passwordAttempt(request, in: session) else { return }
-    guesses.ended(attempt, error)
+    guesses.ended(attempt, judgement)
   }
 
   // MARK: Sign-ins that ask back

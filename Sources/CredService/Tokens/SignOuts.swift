@@ -72,10 +72,12 @@ final class SignOuts {
     let renewal = session.machine.renewalCall
     if let renewal, !revoke { tokens.leaveAlone(renewal) }
     dropAll(of: session, turn, global: global)
-    for other in others { tokens.afterRenewal(renewal, other) { [tokens] in tokens.revoke($0) } }
+    for other in others {
+      tokens.afterRenewal(renewal, other) { [unowned tokens] in tokens.revoke($0) }
+    }
     guard let signOut else { return turn.giveState(of: session, logoutURL: page) }
     guard global else {
-      tokens.afterRenewal(renewal, signOut) { [tokens] in tokens.revoke($0) }
+      tokens.afterRenewal(renewal, signOut) { [unowned tokens] in tokens.revoke($0) }
       return turn.giveState(of: session, logoutURL: page)
     }
     if let error = refusalOfGlobal(profile, session) { return turn.refuse(error) }

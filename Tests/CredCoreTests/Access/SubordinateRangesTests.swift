@@ -27,9 +27,10 @@ struct SubordinateRangesTests {
     expect(ranges.ownership(of: 300_000)?.first, equals: 300_000)
   }
 
-  @Test func ofRangesThatOverlapTheOneThatBeginsLastCounts() {
+  /// Else one owner could use up the share of another.
+  @Test func aUidInTheRangesOfSeveralOwnersIsNobodys() {
     let ranges = ranges("containers:100000:1000000\nalice:200000:10\nbob:300000:10\n")
-    expect(owner(ranges, 200_009), equals: .name("alice"))
+    expect(owner(ranges, 200_009) == nil && owner(ranges, 300_000) == nil)
     expect(owner(ranges, 200_010), equals: .name("containers"))
     expect(owner(ranges, 300_010), equals: .name("containers"))
     expect(owner(ranges, 1_100_000) == nil)
@@ -68,4 +69,15 @@ struct SubordinateRangesTests {
     expect(Account.range(100_000).number, equals: 100_000)
     expect(Account.ownerless.number, equals: .max)
   }
+
+  @Test func rangesOfOneOwnerMayOverlap() {
+    let ranges = ranges("alice:200000:100\nalice:200050:100\n")
+    expect(owner(ranges, 200_060), equals: .name("alice"))
+  }
+
+  @Test(arguments: ["ns-build-0", "ns-a-b-65535", "vu-web-33"])
+  func namesThatTheSystemGivesAreKnown(_ name: String) { expect(SyntheticName.isOne(name)) }
+
+  @Test(arguments: ["alice", "ns", "ns-1", "ns--1", "ns-a-", "ns-a-1b", "vuln-web-33", "xns-a-1"])
+  func namesOfPeopleAreNot(_ name: String) { expect(!SyntheticName.isOne(name)) }
 }

@@ -28,6 +28,36 @@ struct AccountDirectoryTests {
     expect(fixture.service.base.accounts.number(of: 100_003), equals: 1000)
   }
 
+  @Test func `a uid that the system has named counts as one without a name`() throws {
+    let fixture = try ServiceFixture()
+    fixture.host.queries.subordinates = "alice:100000:10\n"
+    for (uid, name) in [(UInt32(100_003), "vu-web-33"), (600_000, "ns-build-0")] {
+      fixture.host.queries.users[uid] = UserEntry(uid: uid, name: name)
+    }
+    expect(account(100_003, fixture), equals: .user(1000))
+    expect(account(600_000, fixture), equals: .ownerless)
+    expect(fixture.service.base.accounts.number(of: 600_000), equals: Account.ownerless.number)
+    // Nor does its session count as a person's.
+    _ = try fixture.ask("{}", uid: 600_000)
+    let session = fixture.service.sessions[SessionKey(uid: 600_000, profile: "default")]
+    expect(session?.place.share, equals: .ownerless)
+  }
+
+  @Test func `uids of root's ranges do not count for root`() throws {
+    let fixture = try ServiceFixture()
+    fixture.host.queries.users[0] = UserEntry(uid: 0, name: "root")
+    fixture.host.queries.subordinates = "root:1000000:1000\n0:2000000:1000\n"
+    expect(account(1_000_003, fixture), equals: .range(1_000_000))
+    expect(account(2_000_003, fixture), equals: .range(2_000_000))
+  }
+
+  @Test func `connections start no more look-ups than a part of all`() throws {
+    let fixture = try ServiceFixture()
+    for uid in UInt32(100_000)..<105_000 { _ = fixture.service.account(of: uid) }
+    expect(fixture.service.base.directory.lookUpsUnderWay, equals: AccountDirectory.lookUpsHeld)
+    expect(try fixture.ask().accessKeyID != nil)
+  }
+
   @Test func `until a uid is looked up it has no account, and counts for nobody`() throws {
     let fixture = try ServiceFixture()
     fixture.host.queries.subordinates = "alice:100000:10"

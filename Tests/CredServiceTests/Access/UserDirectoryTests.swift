@@ -51,6 +51,20 @@ struct UserDirectoryTests {
     expect(queries.asked.count, equals: 1)
   }
 
+  /// A user with a range of uids may ask with each.
+  @Test func `people stay known when many uids without a name have asked`() {
+    _ = ask()
+    clock.settle()
+    for uid in UInt32(100_000)..<200_010 {
+      _ = ask(uid)
+      if uid.isMultiple(of: 4000) { clock.settle() }
+    }
+    clock.settle()
+    expect(ask(), equals: alice)
+    queries.isUnavailable = true
+    expect(directory.known(UserQuery(.uid(1000))), equals: alice)
+  }
+
   @Test func `more look-ups than threads wait for their turn`() {
     let count = 20 * BackgroundLane.users.width
     background.time[.users] = .milliseconds(10)

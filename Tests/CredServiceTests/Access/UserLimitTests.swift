@@ -44,6 +44,21 @@ struct UserLimitTests {
     expect(entries().count, equals: 1)
   }
 
+  /// A user names the units of the own manager.
+  @Test func unitsOfAUsersOwnManagerAreNamedTogether() throws {
+    let fixture = try ServiceFixture()
+    for _ in 0..<60 { _ = try fixture.ask(#"{"op":"login"}"#) }
+    for number in 0..<5 {
+      let client = fixture.connect()
+      client.systemdUnit = "user@1000.service/x\(number).scope"
+      let refused = try client.ask(#"{"op":"clear","what":"credentials"}"#)
+      expect(refused.errorCode, equals: "TooManyRequests")
+    }
+    let entries = fixture.host.log.entries.filter { $0.message.hasPrefix("a limit was hit") }
+    expect(entries.count, equals: 1)
+    expect(entries.first?["unit"], equals: "user@1000.service/x0.scope")
+  }
+
   @Test func `requests of one user wait in so many sessions and no more`() throws {
     let limit = Limits.Client.waitingSessions
     let profiles = (0...limit).map { Configured.profile("p\($0)") }.joined()

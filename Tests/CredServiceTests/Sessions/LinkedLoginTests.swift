@@ -59,4 +59,23 @@ struct LinkedLoginTests {
     expect(try fixture.ask(Self.renew).accessKeyID != nil)
     expect(try fixture.ask(#"{"op":"identity"}"#).state, equals: "signedIn")
   }
+
+  /// They were meant for the backend that was configured when they came.
+  @Test func loginsThatAreBeingLinkedGoToNoOtherBackend() throws {
+    let fixture = try ServiceFixture()
+    expect(try fixture.ask().accessKeyID != nil)
+    let client = fixture.connect()
+    fixture.host.upstreams.faults["token"] = .hang
+    client.send(Self.login)
+    expect(client.isWaiting)
+    fixture.host.upstreams.faults = [:]
+    let before = fixture.host.http.requests.count
+    try fixture.reload(
+      Configured.http(url: "http://127.0.0.1/other") + Configured.profile("default"))
+    expect(try client.next().errorCode, equals: "SignInFailed")
+    fixture.advance(by: .seconds(600))
+    _ = try fixture.ask(Self.renew)
+    let later = fixture.host.http.requests.dropFirst(before)
+    expect(!later.contains { $0.json?["Logins"] != nil }, "\(later.map(\.url))")
+  }
 }

@@ -78,8 +78,58 @@ struct WebPageTests {
     for status in [400, 403, 404, 422] {
       fixture.host.upstreams.faults["login"] = .status(status, Self.page)
       expect(try fixture.ask(Self.login).errorCode, equals: "BackendUnavailable", "\(status)")
+      fixture.advance(by: .seconds(600))
     }
     expect(try state(fixture), equals: "signedOut")
+  }
+
+  /// Who guesses sees a right password all the same.
+  @Test(arguments: [400, 401, 403, 404, 422])
+  func aPageInPlaceOfARefusalCountsAsAWrongPassword(_ status: Int) throws {
+    let fixture = try ServiceFixture(Self.configuration)
+    fixture.host.upstreams.faults["login"] = .status(status, Self.page)
+    for _ in 0..<3 {
+      expect(try fixture.ask(Self.login).errorCode, equals: "BackendUnavailable")
+      // A logout forgets the page, not the guess.
+      _ = try fixture.ask(#"{"op":"logout"}"#)
+    }
+    expect(try fixture.ask(Self.login).errorCode, equals: "TooManyRequests")
+  }
+
+  @Test func aServersOwnTroubleIsNoWrongPassword() throws {
+    let fixture = try ServiceFixture(Self.configuration)
+    fixture.host.upstreams.faults["login"] = .status(502, Self.page)
+    for _ in 0..<6 {
+      expect(try fixture.ask(Self.login).errorCode, equals: "BackendUnavailable")
+    }
+  }
+
+  /// Two users whom a plain framework does not know.
+  @Test(arguments: [400, 403, 404, 409])
+  func pagesAboutOneUserAreNoOutage(_ status: Int) throws {
+    let fixture = try ServiceFixture()
+    expect(try fixture.ask().accessKeyID != nil)
+    fixture.host.upstreams.faults["token"] = .status(status, Self.page)
+    for _ in 0..<6 {
+      for uid in UInt32(1001)...1002 { _ = try fixture.ask(#"{"wait":1}"#, uid: uid) }
+      fixture.advance(by: .seconds(20))
+    }
+    let calls = fixture.host.upstreams.calls("token")
+    _ = try fixture.ask(#"{"wait":1,"refresh":true}"#)
+    expect(fixture.host.upstreams.calls("token") > calls)
+    expect(!fixture.host.log.messages.contains { $0.contains("does not work") })
+  }
+
+  @Test func aPageOfLongAgoCountsNoMore() throws {
+    let fixture = try signedIn()
+    fixture.host.upstreams.faults["token"] = .status(401, Self.page)
+    expect(try fixture.ask(Self.renew).errorCode, equals: "BackendUnavailable")
+    fixture.host.upstreams.faults = [:]
+    // Nobody asks for a day.
+    fixture.advance(by: .seconds(86_400))
+    fixture.host.upstreams.faults["token"] = .status(401, Self.page)
+    expect(try fixture.ask(Self.renew).errorCode, equals: "BackendUnavailable")
+    expect(try state(fixture), equals: "signedIn")
   }
 
   @Test func aFrameworksPageIsAWrongPasswordWhenItComesAgain() throws {
@@ -91,6 +141,7 @@ struct WebPageTests {
     fixture.advance(by: .seconds(31))
     expect(try fixture.ask(Self.login).errorCode, equals: "SignInFailed")
     fixture.host.upstreams.faults = [:]
+    fixture.advance(by: .seconds(600))
     expect(try fixture.ask(Self.login).state, equals: "signedIn")
   }
 
