@@ -83,4 +83,58 @@ struct ScriptTests {
       }
     }
   }
+
+  /// Braces in comments and strings, properties that only look stored, extensions and nested types.
+  @Test func houseCountsTypesFromTheText() throws {
+    let tree = try Stage.current().newFile("tree")
+    let folder = "\(tree)/Sources/CredService"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    for (name, text) in Self.tree {
+      try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name).swift"))
+    }
+    let script = Repository.root.appending(path: "scripts/house").path
+    let process = try ChildProcess(["/usr/bin/python3", script, tree])
+    expect(try process.wait(), equals: 0, "\(process.errors)")
+    let lines = process.output.split(separator: "\n").map { line in
+      line.split(separator: " ").joined(separator: " ")
+    }
+    expect(lines.contains("Keeper CredService 24 2 6"), "\(lines)")
+    expect(lines.contains("Keeper.Row CredService 1 1 1"), "\(lines)")
+    expect(lines.contains("files of Keeper: 2 in a circle, such as Keeper → Notes → Keeper"))
+    expect(lines.dropLast().last?.contains("Keeper, 24 lines in 2 files, 6 stored") == true)
+    expect(lines.last?.hasSuffix(": 2 in a circle, such as Guest → Keeper → Guest") == true)
+  }
+
+  private static let tree = [
+    "Keeper": #"""
+    /// A class { in a comment. /* struct No { /* nested */ } */
+    final class Keeper {
+      private let first, second: Int
+      lazy var table: [String: (Int, Int)] = { [:] }()
+      @Wrapped(by: { 1 }) var watched = 0 { didSet { note() } }
+      var told: (_ name: String) -> Void = { _ in let local = 1 }
+      weak var guest: Guest?
+      static let shared = Keeper()
+      class var other: Int { 1 }
+      var computed: String {
+        let local = "} \(text(of: "{")) {"
+        return local + #"" }"#
+      }
+      struct Row { let x = "}"; var y: Int { 1 } }
+      func text(of text: String) -> String { text }
+    }
+    """#,
+    "Notes": #"""
+    extension Keeper {
+      /* { */
+      func note() {
+        let pattern = /\{"/
+        _ = text(of: """
+          } " {
+          """)
+      }
+    }
+    final class Guest { unowned let host: Keeper }
+    """#,
+  ]
 }
