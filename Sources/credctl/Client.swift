@@ -42,6 +42,13 @@ struct Client {
     }
   }
 
+  /// Asks for credentials.
+  func credentials(_ options: GetOptions) throws(Failure) -> Answer {
+    try askAcrossRestart(
+      options.request, for: .credentials, profile: options.profile,
+      seconds: options.waiting.timeout)
+  }
+
   /// Asks for credentials and then for the identity, in one exchange.
   ///
   /// - Returns: nil for an identity that did not come: the credentials are good without it.

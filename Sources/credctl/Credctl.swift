@@ -14,8 +14,8 @@ import Glibc
     let arguments = CommandLine.arguments.dropFirst()
     do {
       let profile = DefaultProfile.name(environment: Environment.value(of:))
-      if let command = try FastCommand(arguments, profile: profile) {
-        try run(command)
+      if let options = try GetArguments.read(arguments, profile: profile) {
+        try get(options)
         // Not after the `if`: to destroy the optional there, Swift would make metadata at run time.
         exit(Sysexit.success.code)
       }
@@ -30,50 +30,9 @@ import Glibc
     }
   }
 
-  /// Runs a verb that programs and shells run often. It touches neither ArgumentParser nor
-  /// Foundation.
-  static func run(_ command: FastCommand) throws(Failure) {
-    switch command {
-    case .get(let options):
-      try credentials(options).print()
-    case .env(let options, let format):
-      var text = try format.text(of: variables(options))
-      defer { text.wipe() }
-      try StandardStream.output.write(text[...])
-    case .exec(let options, command: let command, renews: true):
-      throw try Renewal(options: options).failure(becoming: command)
-    case .exec(let options, command: let command, renews: false):
-      let environment = try variables(options).merged(into: Environment.entries)
-      throw Replacement.failure(becoming: command, environment: environment)
-    case .ping(let socket, let json, let timeout):
-      let client = Client(socketArgument: socket)
-      let answer = try client.ask(
-        RequestLine(operation: "ping").finished(), for: .daemon, seconds: timeout)
-      if json { try answer.print() } else { try StandardStream.output.write(answer.daemon + "\n") }
-    }
-  }
-
-  private static func variables(_ options: GetOptions) throws(Failure) -> CredentialVariables {
-    let environment = Environment.value(of:)
-    do {
-      guard !CredentialVariables.hasRegion(environment) else {
-        return try CredentialVariables(credentials(options).reply, environment: environment)
-      }
-      let (credentials, identity) = try Client(socketArgument: options.socket).askForBoth(
-        options.request,
-        and: RequestLine(operation: "identity", profile: options.profile).finished(),
-        profile: options.profile, seconds: options.waiting.timeout)
-      return try CredentialVariables(
-        credentials, region: identity.flatMap(CredentialVariables.region(ofIdentity:)))
-    } catch {
-      throw error.advisingShorterLifetime
-    }
-  }
-
-  private static func credentials(_ options: GetOptions) throws(Failure) -> Answer {
-    try Client(socketArgument: options.socket).askAcrossRestart(
-      options.request, for: .credentials, profile: options.profile,
-      seconds: options.waiting.timeout)
+  /// Runs `get`, without ArgumentParser and Foundation.
+  static func get(_ options: GetOptions) throws(Failure) {
+    try Client(socketArgument: options.socket).credentials(options).print()
   }
 }
 

@@ -13,16 +13,6 @@ extension Verb {
   var client: Client { Client(socketArgument: socket) }
 }
 
-/// A verb that ``FastCommand`` reads too. ArgumentParser explains it, and reads the arguments that
-/// ``FastCommand`` leaves to it; both run the same code.
-protocol FastVerb: Verb {
-  func fastCommand() throws(Failure) -> FastCommand
-}
-
-extension FastVerb {
-  func run() throws { try Program.run(fastCommand()) }
-}
-
 /// A verb that replies with a session's state: one line for people, or the daemon's.
 protocol SessionVerb: Verb {
   var profile: String { get }
@@ -46,7 +36,7 @@ extension SessionVerb {
 }
 
 /// A verb that puts credentials into an environment, where a program keeps them until they expire.
-protocol EnvironmentVerb: FastVerb {
+protocol EnvironmentVerb: Verb {
   var selection: ProfileOption { get }
   var lifetime: EnvironmentOptions { get }
 }
@@ -57,6 +47,24 @@ extension EnvironmentVerb {
       forEnvironment: selection.name, socket: socket,
       waiting: try Waiting(minimumLifetime: lifetime.minTtl, wait: lifetime.wait),
       refresh: lifetime.refresh)
+  }
+
+  /// The credentials, and the pool's region where the environment has none.
+  func variables(_ options: GetOptions) throws(Failure) -> CredentialVariables {
+    let environment = Environment.value(of:)
+    do {
+      guard !CredentialVariables.hasRegion(environment) else {
+        return try CredentialVariables(client.credentials(options).reply, environment: environment)
+      }
+      let (credentials, identity) = try client.askForBoth(
+        options.request,
+        and: RequestLine(operation: "identity", profile: options.profile).finished(),
+        profile: options.profile, seconds: options.waiting.timeout)
+      return try CredentialVariables(
+        credentials, region: identity.flatMap(CredentialVariables.region(ofIdentity:)))
+    } catch {
+      throw error.advisingShorterLifetime
+    }
   }
 }
 

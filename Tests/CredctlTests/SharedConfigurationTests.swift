@@ -35,16 +35,4 @@ struct SharedConfigurationTests {
       expect(variables.variables.contains { $0.name == "AWS_CONFIG_FILE" }, equals: isHidden)
     }
   }
-
-  @Test func itGoesWithRenewAlone() throws {
-    expect(try FastCommand(["exec", "--no-config", "--", "true"]) == nil)
-    guard
-      case .exec(let options, command: ["true"], renews: true)? = try FastCommand(
-        ["exec", "--renew", "--no-config", "--", "true"])
-    else {
-      Issue.record("it is a command")
-      return
-    }
-    expect(options.leavesOutConfig)
-  }
 }

@@ -3,12 +3,10 @@ import Testing
 
 @testable import DaemonHarness
 
-/// credctl reads some verbs without ArgumentParser. Its users see no difference.
+/// What command lines of credctl mean, and what wrong ones are answered.
 @Suite(.onStage)
 struct CommandLineTests {
-  /// Arguments that FastCommand reads, and arguments of the same meaning that it leaves to
-  /// ArgumentParser. ArgumentParser alone ignores a wrong value before a right one, and a '--' at the
-  /// end.
+  /// A wrong value before a right one is ignored, and a '--' at the end.
   @Test(arguments: [
     (["ping"], ["ping", "--"]), (["ping", "--json"], ["ping", "--json", "--"]),
     (["env"], ["env", "--"]), (["env", "--format", "fish"], ["env", "--format=fish", "--"]),
@@ -24,9 +22,9 @@ struct CommandLineTests {
       ["exec", "--wait=x", "--wait=5", "--", "/nonexistent", "--help"]
     ),
   ])
-  func bothParsersLeadToTheSame(_ fast: [String], _ other: [String]) throws {
+  func otherSpellingsMeanTheSame(_ usual: [String], _ other: [String]) throws {
     let host = try TestHost()
-    let outcome = try host.credctl(fast)
+    let outcome = try host.credctl(usual)
     expect(!outcome.output.isEmpty || outcome.status != 0)
     expect(try host.credctl(other), equals: outcome)
   }
@@ -46,7 +44,6 @@ struct CommandLineTests {
     expect(outcome.errors.isEmpty)
   }
 
-  /// The verbs keep the messages of ArgumentParser.
   @Test(arguments: [
     (["ping", "work"], "unexpected argument 'work': see 'credctl help'"),
     (["ping", "--jsno"], "unknown option '--jsno'; did you mean '--json'?"),

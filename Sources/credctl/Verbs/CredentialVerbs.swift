@@ -2,7 +2,8 @@ public import ArgumentParser
 import CredCore
 public import CredctlKit
 
-struct Get: FastVerb {
+/// ``GetArguments`` reads this verb too. ArgumentParser explains it, and both run the same code.
+struct Get: Verb {
   static let refreshHelp: ArgumentHelp =
     "Fetch new credentials even where the present ones are good."
 
@@ -23,13 +24,15 @@ struct Get: FastVerb {
   @Option(help: "Ask in the name of another user; the profile must allow it (impersonate).")
   var user: String?
 
-  func fastCommand() throws(Failure) -> FastCommand {
+  func run() throws { try Program.get(options()) }
+
+  func options() throws(Failure) -> GetOptions {
     var options = GetOptions(profile: selection.name)
     options.socket = socket
     options.waiting = try waiting.read()
     options.refresh = refresh
     options.user = user
-    return .get(options)
+    return options
   }
 }
 
@@ -93,7 +96,11 @@ struct Env: EnvironmentVerb {
   @Option(help: ArgumentHelp("sh, fish, dotenv or json.", valueName: "format"))
   var format = VariableFormat.sh
 
-  func fastCommand() throws(Failure) -> FastCommand { .env(try getOptions(), format) }
+  func run() throws {
+    var text = try format.text(of: variables(getOptions()))
+    defer { text.wipe() }
+    try StandardStream.output.write(text[...])
+  }
 }
 
 extension VariableFormat: ExpressibleByArgument {}
@@ -211,9 +218,11 @@ struct Exec: EnvironmentVerb {
     }
   }
 
-  func fastCommand() throws(Failure) -> FastCommand {
+  func run() throws {
     var options = try getOptions()
     options.leavesOutConfig = noConfig
-    return .exec(options, command: command, renews: renew)
+    if renew { throw try Renewal(options: options).failure(becoming: command) }
+    let environment = try variables(options).merged(into: Environment.entries)
+    throw Replacement.failure(becoming: command, environment: environment)
   }
 }

@@ -147,7 +147,7 @@ struct Check: Verb {
   }
 }
 
-struct Ping: FastVerb {
+struct Ping: Verb {
   static let configuration = CommandConfiguration(
     abstract: "Check that credd answers; print its version and process.")
 
@@ -160,8 +160,11 @@ struct Ping: FastVerb {
       "Give up after this many seconds. (default: \(WaitLimits.ping))", valueName: "seconds"))
   var timeout: String?
 
-  func fastCommand() throws(Failure) -> FastCommand {
-    let timeout = try timeout.map(WaitLimits.pingTimeout) ?? WaitLimits.ping
-    return .ping(socket: socket, json: format.json, timeout: timeout)
+  func run() throws {
+    let answer = try client.ask(
+      RequestLine(operation: "ping").finished(), for: .daemon,
+      seconds: timeout.map(WaitLimits.pingTimeout) ?? WaitLimits.ping)
+    guard !format.json else { return try answer.print() }
+    try StandardStream.output.write(answer.daemon + "\n")
   }
 }

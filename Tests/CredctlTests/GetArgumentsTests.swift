@@ -3,28 +3,24 @@ import CredctlKit
 import TestSupport
 import Testing
 
-struct FastCommandTests {
+struct GetArgumentsTests {
   private func options(_ arguments: String...) throws -> GetOptions? {
-    guard case .get(let options) = try FastCommand(arguments[...]) else { return nil }
-    return options
+    try GetArguments.read(arguments[...])
   }
 
   private func request(_ arguments: String...) throws -> String? {
-    guard case .get(let options) = try FastCommand(arguments[...]) else { return nil }
-    return String(decoding: options.request, as: UTF8.self)
+    try GetArguments.read(arguments[...]).map { String(decoding: $0.request, as: UTF8.self) }
   }
 
   private func complaint(_ arguments: [String]) -> String? {
     do throws(Failure) {
-      _ = try FastCommand(arguments[...])
+      _ = try GetArguments.read(arguments[...])
       return nil
     } catch {
       expect(error.status, equals: .usage)
       return error.message
     }
   }
-
-  // MARK: get
 
   @Test func rendersTheRequest() throws {
     expect(try request("get"), equals: "{\"op\":\"get\",\"profile\":\"default\"}\n")
@@ -38,14 +34,6 @@ struct FastCommandTests {
     expect(
       try options("--socket", "/a", "get", "--refresh", "work", "--wait", "1")?.profile,
       equals: "work")
-    guard case .env(let env, .fish) = try FastCommand(["env", "work", "--format=fish"]),
-      case .exec(let exec, command: ["true", "home"], renews: false) = try FastCommand(
-        ["exec", "work", "--", "true", "home"])
-    else {
-      Issue.record("not read")
-      return
-    }
-    expect(env.profile == "work" && exec.profile == "work")
   }
 
   @Test func takesTheProfileFromTheEnvironmentIfTheCommandLineNamesNone() throws {
@@ -55,11 +43,7 @@ struct FastCommandTests {
     for (arguments, expected) in [
       (["get"], "home"), (["get", "work"], "work"), (["get", "-p", "work"], "work"),
     ] {
-      guard case .get(let options) = try FastCommand(arguments[...], profile: profile) else {
-        Issue.record("not read")
-        return
-      }
-      expect(options.profile, equals: expected)
+      expect(try GetArguments.read(arguments[...], profile: profile)?.profile, equals: expected)
     }
     expect(
       DefaultProfile.name { ["CREDD_PROFILE": "", "AWS_PROFILE": "other"][$0] }, equals: "default")
@@ -157,56 +141,12 @@ struct FastCommandTests {
     expect(complaint(arguments), equals: reason)
   }
 
-  // MARK: env, exec, ping
-
-  @Test func environmentGetsCredentialsThatLast() throws {
-    guard case .env(let options, .json) = try FastCommand(["env", "--format", "json"]) else {
-      Issue.record("not read")
-      return
-    }
-    expect(
-      String(decoding: options.request, as: UTF8.self),
-      equals: "{\"op\":\"get\",\"profile\":\"default\",\"min_ttl\":900}\n")
-  }
-
-  @Test func commandStartsAfterTheTerminator() throws {
-    let command = ["get", "--socket", "/x", "--", "-h"]
-    guard
-      case .exec(let options, command: command, renews: false) = try FastCommand(
-        (["--socket=/a", "exec", "-p", "work", "--min-ttl=60", "--"] + command)[...])
-    else {
-      Issue.record("not read")
-      return
-    }
-    expect(options.socket, equals: "/a")
-    expect(options.profile, equals: "work")
-    expect(options.waiting.minimumLifetime, equals: Seconds(milliseconds: 60_000))
-  }
-
-  @Test func readsPing() throws {
-    expect(try FastCommand(["ping"]), equals: .ping(socket: nil, json: false, timeout: 5))
-    expect(
-      try FastCommand(["--socket", "/a", "ping", "--json", "--socket=/b"]),
-      equals: .ping(socket: "/b", json: true, timeout: 5))
-    expect(
-      try FastCommand(["ping", "--timeout", "1"]),
-      equals: .ping(socket: nil, json: false, timeout: 1))
-  }
-
   @Test(arguments: [
     [], ["status"], ["--help"], ["--version"], ["help", "get"], ["get", "--help"],
-    ["get", "--profile", "x", "-h"], ["--socket", "/a", "status"], ["getx"],
-    ["ping", "-h"], ["ping", "x"], ["ping", "--"], ["ping", "--profile", "x"],
-    ["ping", "--json=1"],
-    ["ping", "--js"], ["ping", "--socket"],
-    ["env", "--help"], ["env", "--format", "csh"], ["env", "--format"], ["env", "--wait", "301"],
-    ["env", "--refresh=1"], ["env", "--user", "x"], ["env", "--prof", "x"], ["env", "x", "y"],
-    ["env", "x", "-p", "x"], ["ping", "--timeout", "0"], ["ping", "--timeout", "1.5"],
-    ["ping", "--timeout", "301"],
-    ["exec"], ["exec", "--"], ["exec", "true"], ["exec", "true", "x", "--", "true"],
-    ["exec", "--=x", "true"], ["exec", "-h", "--", "true"], ["exec", "--format=sh", "--", "true"],
+    ["get", "--profile", "x", "-h"], ["--socket", "/a", "status"], ["getx"], ["env"], ["exec"],
+    ["ping", "--timeout", "1"],
   ])
   func leavesTheRestToArgumentParser(_ arguments: [String]) throws {
-    expect(try FastCommand(arguments[...]) == nil)
+    expect(try GetArguments.read(arguments[...]) == nil)
   }
 }
