@@ -265,10 +265,11 @@ install: $(BINARIES) $(MANUALS) ## install programs, units, manuals under DESTDI
 	  install -D --mode=644 --target-directory="$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}" \
 	    "$$page"; \
 	done
-	install -D --mode=644 contrib/completions/credctl.bash "$(DESTDIR)$(BASH_COMPLETIONS)/credctl"
+	scripts/completions build/bin/credctl build/completions
+	install -D --mode=644 build/completions/credctl.bash "$(DESTDIR)$(BASH_COMPLETIONS)/credctl"
 	ln -sf credctl "$(DESTDIR)$(BASH_COMPLETIONS)/credd"
-	install -D --mode=644 contrib/completions/_credctl "$(DESTDIR)$(ZSH_COMPLETIONS)/_credctl"
-	install -D --mode=644 contrib/completions/credctl.fish "$(DESTDIR)$(FISH_COMPLETIONS)/credctl.fish"
+	install -D --mode=644 build/completions/credctl.zsh "$(DESTDIR)$(ZSH_COMPLETIONS)/_credctl"
+	install -D --mode=644 build/completions/credctl.fish "$(DESTDIR)$(FISH_COMPLETIONS)/credctl.fish"
 	ln -sf credctl.fish "$(DESTDIR)$(FISH_COMPLETIONS)/credd.fish"
 	install -D --mode=644 --target-directory="$(DOCUMENTS)" README.md SECURITY.md \
 	  $(filter-out docs/sandbox.md,$(wildcard docs/*.md))

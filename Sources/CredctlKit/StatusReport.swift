@@ -153,6 +153,14 @@ public enum ProfileList {
     return table.rendered(on: display)
   }
 
+  /// The profiles' names.
+  ///
+  /// - Parameter reply: checked against ``ReplyShape/profiles``.
+  public static func names(_ reply: JSONValue) -> [String] {
+    guard case .array(let profiles) = reply["Profiles"] else { return [] }
+    return profiles.compactMap { $0["Profile"]?.text }
+  }
+
   private static func means(_ signIn: JSONValue?) -> String? {
     guard case .array(let means) = signIn?["Means"] else { return nil }
     return means.compactMap(\.text).joined(separator: ", ")

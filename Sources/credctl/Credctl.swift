@@ -61,7 +61,7 @@ struct Credctl: ParsableCommand {
       EndpointVerb.self, Serve.self, Metrics.self, Check.self, Import.self, Ping.self,
     ])
 
-  @Option(help: SocketOption.help)
+  @Option(help: SocketOption.help, completion: .file())
   var socket: String?
 
   func run() throws {

@@ -105,7 +105,7 @@ struct SocketOption: ParsableArguments {
     "The daemon's socket; else $CREDD_SOCKET, else the user's or the system's credd.",
     valueName: "path")
 
-  @Option(help: Self.help)
+  @Option(help: Self.help, completion: .file())
   var socket: String?
 }
 
@@ -114,10 +114,13 @@ struct ProfileOption: ParsableArguments {
   static let help: ArgumentHelp = "The profile of credd's configuration."
 
   @Argument(
-    help: "The profile of credd's configuration; else $CREDD_PROFILE, else default.")
+    help: "The profile of credd's configuration; else $CREDD_PROFILE, else default.",
+    completion: Completion.profile)
   var profile: String?
 
-  @Option(name: [.customShort("p"), .customLong("profile")], help: "The same as an option.")
+  @Option(
+    name: [.customShort("p"), .customLong("profile")], help: "The same as an option.",
+    completion: Completion.profileOption)
   var option: String?
 
   func validate() throws {

@@ -7,28 +7,39 @@ import Testing
 /// What the shells complete is what the programs' parsers know.
 @Suite(.onStage)
 struct CompletionTests {
-  static let files = ["credctl.bash", "_credctl", "credctl.fish"]
+  private let bashFile: String
 
-  private static func text(_ file: String) throws -> String {
-    try Repository.text("contrib/completions/\(file)")
+  init() throws { bashFile = try Self.file("bash") }
+
+  static let shells = ["bash", "zsh", "fish"]
+
+  /// The completions as the package installs them.
+  private static func file(_ shell: String) throws -> String {
+    let folder = try Stage.current().newFile("completions")
+    let script = Repository.root.appending(path: "scripts/completions").path
+    let process = try ChildProcess(["/bin/bash", script, Programs.credctl, folder])
+    try #require(try process.wait() == 0, "\(process.errors)")
+    return "\(folder)/credctl.\(shell)"
   }
 
   /// Completes the last word in a real bash, with the completions and nothing else of it.
   private func complete(_ words: [String], _ socket: String = "/nowhere") throws -> Set<String> {
-    let path = Repository.root.appending(path: "contrib/completions/credctl.bash").path
     let script = """
-      source "$0" && COMP_WORDS=("$@") && COMP_CWORD=$(($# - 1)) && "_$1" || exit
+      source "$0" && COMP_WORDS=("$@") && COMP_CWORD=$(($# - 1)) || exit
+      COMP_LINE=$* COMP_POINT=${#COMP_LINE}
+      name=$(complete -p "$1") && name=${name##*-F } || exit
+      ${name% *} "$1" "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}" || exit
       printf '%s\\n' "${COMPREPLY[@]}"
       """
     let bash = try ChildProcess(
-      ["/bin/bash", "--norc", "-c", script, path] + words,
+      ["/bin/bash", "--norc", "-c", script, bashFile] + words,
       environment: ["PATH": "\(Programs.folder):/usr/bin:/bin", "CREDD_SOCKET": socket])
     expect(try bash.wait(), equals: 0, "\(words): \(bash.errors)")
     expect(bash.errors.isEmpty)
     return Set(bash.output.split(separator: "\n").map(String.init))
   }
 
-  /// The shell gives credctl half a second to name the profiles, and a busy machine may need more.
+  /// credctl gives the daemon a second to name the profiles, and a busy machine may need more.
   private func expectOffered(
     _ names: Set<String>, _ words: [String], _ socket: String = "/nowhere"
   ) throws {
@@ -60,7 +71,9 @@ struct CompletionTests {
       try complete(["credctl", "env", "--format", ""]), equals: ["sh", "fish", "dotenv", "json"])
     expect(try complete(["credctl", "env", "--format", "=", "j"]), equals: ["json"])
     expect(try complete(["credctl", "clear", "c"]), equals: ["credentials"])
-    expect(try complete(["credctl", "-p", "get", "l"]), equals: ["login", "logout"])
+    expect(try complete(["credctl", "--socket", "get", "l"]), equals: ["login", "logout"])
+    expect(try complete(["credctl", "help", "l"]), equals: ["login", "logout"])
+    expect(try complete(["credctl", "exec", "-p", "x", ""]), equals: ["--"])
     let daemon = try CommandTree(of: Programs.credd)
     expect(
       try complete(["credd", "-"]), equals: Set(daemon.root.options.filter { $0.hasPrefix("--") }))
@@ -96,16 +109,17 @@ struct CompletionTests {
     expect(try complete(["credctl", "exec", "--", "ls", "/etc/passw"]).contains("/etc/passwd"))
   }
 
-  @Test(arguments: files)
-  func eachFileHasEveryVerbOptionAndChoice(_ file: String) throws {
-    let text = try Self.text(file)
-    let isFish = file.hasSuffix(".fish")
+  @Test(arguments: shells)
+  func eachFileHasEveryVerbOptionAndChoice(_ shell: String) throws {
+    let text = try String(contentsOfFile: Self.file(shell), encoding: .utf8)
+    let isFish = shell == "fish"
     for program in [Programs.credctl, Programs.credd] {
       let tree = try CommandTree(of: program)
       for command in tree.commands.map(\.command) + [tree.root] {
         for option in command.options where option.hasPrefix("--") {
-          let written = isFish ? "-l \(option.dropFirst(2)) " : option
-          expect(text.contains(written), "\(command.commandName) \(option)")
+          let name = option.dropFirst(2)
+          let written = isFish ? "-l '?\(name)'? " : "--\(name)\\b"
+          expect(text.contains(try Regex(written)), "\(command.commandName) \(option)")
         }
         for word in command.choices + tree.commands.flatMap(\.words) {
           expect(text.contains(try Regex(#"\b\#(word)\b"#)), "\(word)")
@@ -118,7 +132,7 @@ struct CompletionTests {
   func fishCompletesEveryOption() throws {
     let host = try TestHost()
     try host.ask()
-    let path = Repository.root.appending(path: "contrib/completions/credctl.fish").path
+    let path = try Self.file("fish")
     func complete(_ line: String) throws -> Set<String> {
       let fish = try ChildProcess(
         [
@@ -143,12 +157,16 @@ struct CompletionTests {
       try complete("credctl get --profile ") == ["default"]
     }
     expect(try complete("credctl exec -- printen"), equals: ["printenv"])
+    expect(try complete("credctl account work mfa --e"), equals: ["--enabled"])
+    try Deadline.usual.wait(for: "the profile beside the actions") {
+      try complete("credctl account ").isSuperset(of: ["default", "sign-up"])
+    }
   }
 
   @Test(.enabled(if: Programs.installed("zsh") != nil, "takes zsh(1)"))
   func zshReadsItsFile() throws {
-    let path = Repository.root.appending(path: "contrib/completions/_credctl").path
-    let zsh = try ChildProcess([try #require(Programs.installed("zsh")), "-f", "-n", path])
+    let zsh = try ChildProcess(
+      [try #require(Programs.installed("zsh")), "-f", "-n", Self.file("zsh")])
     expect(try zsh.wait(), equals: 0)
     expect(zsh.errors.isEmpty)
   }

@@ -21,7 +21,9 @@ struct Get: Verb {
   @Flag(help: Self.refreshHelp)
   var refresh = false
 
-  @Option(help: "Ask in the name of another user; the profile must allow it (impersonate).")
+  @Option(
+    help: "Ask in the name of another user; the profile must allow it (impersonate).",
+    completion: Completion.user)
   var user: String?
 
   func run() throws { try Program.get(options()) }
@@ -120,7 +122,9 @@ struct Serve: Verb {
   @OptionGroup var connection: SocketOption
   @OptionGroup var selection: ProfileOption
 
-  @Option(help: ArgumentHelp("A literal loopback address.", valueName: "address:port"))
+  @Option(
+    help: ArgumentHelp("A literal loopback address.", valueName: "address:port"),
+    completion: .list(["127.0.0.1:0"]))
   var listen = "127.0.0.1:0"
 
   @Flag(help: "Trust the token alone, where the kernel cannot say who connects.")
@@ -131,7 +135,8 @@ struct Serve: Verb {
 
   @Argument(
     parsing: .postTerminator,
-    help: "The command and its arguments, after '--'; without one, credctl serves by itself.")
+    help: "The command and its arguments, after '--'; without one, credctl serves by itself.",
+    completion: Completion.command)
   var command: [String] = []
 
   func run() throws {
@@ -203,7 +208,9 @@ struct Exec: EnvironmentVerb {
   @OptionGroup var selection: ProfileOption
   @OptionGroup var lifetime: EnvironmentOptions
 
-  @Argument(parsing: .postTerminator, help: "The command and its arguments, after '--'.")
+  @Argument(
+    parsing: .postTerminator, help: "The command and its arguments, after '--'.",
+    completion: Completion.command)
   var command: [String]
 
   @Flag(help: "Give the command an endpoint that renews, not keys that end.")

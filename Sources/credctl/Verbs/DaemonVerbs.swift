@@ -52,10 +52,14 @@ struct Profiles: Verb {
   @OptionGroup var connection: SocketOption
   @OptionGroup var format: JSONFlag
 
-  func run() throws {
+  static var request: RequestLine {
     var request = RequestLine(operation: "status")
     request.add("profiles", true)
-    let answer = try client.ask(request.finished(), for: .profiles)
+    return request
+  }
+
+  func run() throws {
+    let answer = try client.ask(Self.request.finished(), for: .profiles)
     guard !format.json else { return try answer.print() }
     try StandardStream.output.write(
       ProfileList.rendered(answer.reply, on: StandardStream.output.display))

@@ -19,7 +19,7 @@ struct Import: ParsableCommand {
     help: "The name of the profile. (default: default; further pools bring their own)")
   var profile: String?
 
-  @Argument(help: "The file; - reads standard input.")
+  @Argument(help: "The file; - reads standard input.", completion: .file())
   var file: String
 
   func run() throws {

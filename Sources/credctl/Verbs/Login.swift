@@ -325,7 +325,8 @@ struct ElsewhereOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "What opens the browser, '%s' for the link; else $BROWSER, else the desktop's.",
-      valueName: "command"))
+      valueName: "command"),
+    completion: Completion.program)
   var browserCommand: String?
 
   var isGiven: Bool { browser || paste || device || hasWishes }

@@ -74,14 +74,17 @@ struct Clear: SessionVerb {
   @OptionGroup var connection: SocketOption
   @OptionGroup var format: JSONFlag
 
-  @Option(name: [.customShort("p"), .customLong("profile")], help: ProfileOption.help)
+  @Option(
+    name: [.customShort("p"), .customLong("profile")], help: ProfileOption.help,
+    completion: Completion.profileOption)
   var option: String?
 
   // Two arguments, of which the first may be left out, are one list to ArgumentParser.
   @Argument(
     help: ArgumentHelp(
       "The profile; and credentials (keeps the identity) or identity (forgets both).",
-      valueName: "words"))
+      valueName: "words"),
+    completion: Completion.cleared)
   var words: [String]
 
   private var named: String? { words.count > 1 ? words.first : nil }

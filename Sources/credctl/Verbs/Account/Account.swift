@@ -37,7 +37,9 @@ protocol AccountVerb: Verb {
 
 /// The options of every action.
 struct AccountOptions: ParsableArguments {
-  @Option(name: [.customShort("p"), .customLong("profile")], help: ProfileOption.help)
+  @Option(
+    name: [.customShort("p"), .customLong("profile")], help: ProfileOption.help,
+    completion: Completion.profileOption)
   var option: String?
 
   @Flag(help: "Print the daemon's line of JSON.")

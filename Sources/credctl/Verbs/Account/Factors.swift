@@ -19,10 +19,13 @@ struct MFAAction: AccountVerb {
 
   @Option(
     help: ArgumentHelp(
-      "All factors that are used from now on, with commas; or none.", valueName: "factors"))
+      "All factors that are used from now on, with commas; or none.", valueName: "factors"),
+    completion: Completion.factor)
   var enabled: String?
 
-  @Option(help: ArgumentHelp("The factor that is asked for first; or none.", valueName: "factor"))
+  @Option(
+    help: ArgumentHelp("The factor that is asked for first; or none.", valueName: "factor"),
+    completion: Completion.factor)
   var preferred: String?
 
   func validate() throws {

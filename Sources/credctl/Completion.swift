@@ -1,0 +1,74 @@
+import ArgumentParser
+import CredctlKit
+
+/// What shells complete that credctl has to say while a line is typed; ArgumentParser makes the rest.
+/// The shell runs credctl with the words of the line: see `CompletionKind.custom`.
+enum Completion {
+  /// The profile as a word, which is named once.
+  static let profile = CompletionKind.custom { words, index, _ in
+    let line = TypedLine(words, before: index)
+    guard !line.isOfCommand else { return [] }
+    return (line.takesCommand ? ["--"] : []) + (line.namesProfile ? [] : profiles(line))
+  }
+
+  /// The profile as an option's value.
+  static let profileOption = CompletionKind.custom { words, index, _ in
+    profiles(TypedLine(words, before: index))
+  }
+
+  /// The words of `clear`: what to clear, and before it the profile.
+  static let cleared = CompletionKind.custom { words, index, _ in
+    let line = TypedLine(words, before: index)
+    let parts = Clear.Part.allCases.map(\.rawValue)
+    return line.words.count > 1 || line.namesProfile ? parts : parts + profiles(line)
+  }
+
+  /// What stands before a command.
+  static let command = CompletionKind.custom { words, index, _ in
+    TypedLine(words, before: index).isOfCommand ? [] : ["--"]
+  }
+
+  static let factor = CompletionKind.list(["SMS_MFA", "EMAIL_OTP", "SOFTWARE_TOKEN_MFA", "none"])
+  static let user = CompletionKind.shellCommand("getent passwd | cut -d: -f1")
+  static let program = CompletionKind.shellCommand("bash -c 'compgen -c'")
+
+  /// The profiles that are open to the caller, if credd answers at once.
+  private static func profiles(_ line: TypedLine) -> [String] {
+    let answer = try? Client(socketArgument: line.socket).ask(
+      Profiles.request.finished(), for: .profiles, seconds: 1)
+    return answer.map { ProfileList.names($0.reply) } ?? []
+  }
+}
+
+/// The line that is being completed, up to its last word.
+private struct TypedLine {
+  private(set) var socket: String?
+  /// Whether an option names the profile.
+  private(set) var namesProfile = false
+  /// Whether the last word stands behind the `--` of `exec` and `serve`.
+  private(set) var isOfCommand = false
+  /// The verb, and the words after it that are no options and none of the values known here.
+  private(set) var words: [String] = []
+
+  /// - Parameter words: with the program's name.
+  init(_ words: [String], before index: Int) {
+    var rest = words.prefix(max(0, index)).dropFirst()
+    while let word = rest.popFirst() {
+      switch word {
+      case "--":
+        isOfCommand = true
+        return
+      case "--socket": socket = rest.popFirst()
+      case "-p", "--profile":
+        namesProfile = true
+        _ = rest.popFirst()
+      case _ where word.hasPrefix("--socket="): socket = String(word.dropFirst("--socket=".count))
+      case _ where word.hasPrefix("--profile="): namesProfile = true
+      case _ where word.hasPrefix("-"): break
+      default: self.words.append(word)
+      }
+    }
+  }
+
+  var takesCommand: Bool { words.first == "exec" || words.first == "serve" }
+}
