@@ -57,11 +57,14 @@ let package = Package(
     .target(name: "CredCore", swiftSettings: strict + plain),
     .target(
       name: "CredService", dependencies: ["CredCore", logging], swiftSettings: strict + plain),
+    // Beside CredRuntime, since credctl has listeners too.
+    .target(
+      name: "CredLoopback", dependencies: ["CredCore", "CLinux"], swiftSettings: strict + plain),
     .target(
       name: "CredRuntime",
       dependencies: [
-        "CredCore", "CredService", "CLinux", "CLoad", "CSystemd", "CCurl", "CCrypto", "CWipingFree",
-        logging,
+        "CredCore", "CredLoopback", "CredService", "CLinux", "CLoad", "CSystemd", "CCurl",
+        "CCrypto", "CWipingFree", logging,
       ],
       swiftSettings: strict + plain),
     .executableTarget(
@@ -76,7 +79,8 @@ let package = Package(
     .executableTarget(
       name: "credctl",
       dependencies: [
-        "CredCore", "CredctlKit", "CLinux", "CQRCode", "CWipingFree", argumentParser,
+        "CredCore", "CredLoopback", "CredctlKit", "CLinux", "CQRCode", "CWipingFree",
+        argumentParser,
       ],
       swiftSettings: strict,
       // A static program, so that `get` starts without a dynamic linker. The three libraries are what
@@ -134,7 +138,7 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "CredRuntimeTests",
-      dependencies: ["CredCore", "CredService", "CredRuntime", "TestSupport"],
+      dependencies: ["CredCore", "CredLoopback", "CredService", "CredRuntime", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "CredctlTests",

@@ -1,5 +1,6 @@
 import CLinux
 import CredCore
+import CredLoopback
 import CredctlKit
 import Glibc
 
@@ -33,8 +34,7 @@ final class LocalEndpoint {
   private let profile: String
   private let client: Client
   /// Nil where the kernel is not asked (`--token-only`).
-  private let netlink: Int32?
-  private var sequence: UInt32 = 0
+  private let connections: LoopbackConnections?
   private var callers: [Caller] = []
 
   /// Listens, and makes sure that the kernel answers.
@@ -53,27 +53,33 @@ final class LocalEndpoint {
     let token = (0..<Self.tokenBytes).map { _ in UInt8.random(in: 0...255, using: &random) }
     door = Door(
       listener: listener, address: EndpointAddress(name), token: Secret(Hex.encode(token)))
-    netlink = tokenOnly ? nil : credd_diag_socket()
-    if let netlink, case let result = Self.test(netlink, name), result < 0 {
-      throw Failure(
-        .unavailable,
-        "cannot ask the kernel who connects: \(Self.reason(result)); where that is not "
-          + "possible, 'credctl serve --token-only' trusts the token alone")
-    }
+    connections = tokenOnly ? nil : try Self.connections(testedAt: name)
   }
 
-  /// Asks about a connection of its own. Where the kernel has no module for such questions, it knows no
-  /// connection.
-  ///
+  /// The kernel's table of connections, which has answered a question about one of our own.
+  private static func connections(
+    testedAt name: credd_tcp_name
+  ) throws(Failure) -> LoopbackConnections {
+    let descriptor = credd_diag_socket()
+    var result = descriptor
+    if descriptor >= 0 {
+      let connections = LoopbackConnections(descriptor)
+      result = test(connections, name)
+      if result == 0 { return connections }
+    }
+    throw Failure(
+      .unavailable,
+      "cannot ask the kernel who connects: \(reason(result)); where that is not "
+        + "possible, 'credctl serve --token-only' trusts the token alone")
+  }
+
   /// - Returns: 0 or -errno.
-  private static func test(_ netlink: Int32, _ name: credd_tcp_name) -> Int32 {
-    guard netlink >= 0 else { return netlink }
+  private static func test(_ connections: LoopbackConnections, _ name: credd_tcp_name) -> Int32 {
     var name = name
     let connection = unsafe credd_connect_loopback(&name)
     guard connection >= 0 else { return connection }
     defer { credd_close(connection) }
-    var found = credd_socket_report()
-    return unsafe credd_ask_other_end(netlink, 0, connection, &found)
+    return connections.answer(about: connection)
   }
 
   /// Why the kernel did not answer, and what to do. Without its modules for such questions it says
@@ -87,7 +93,7 @@ final class LocalEndpoint {
   }
 
   /// Closes what the process of this endpoint has inherited and does not need.
-  func closeAllElse() { credd_close_all_but(door.listener, netlink ?? -1) }
+  func closeAllElse() { credd_close_all_but(door.listener, connections?.descriptor ?? -1) }
 
   /// Serves until the process is ended.
   func serve() -> Never {
@@ -130,18 +136,8 @@ final class LocalEndpoint {
 
   /// Whether the kernel says that this user made the connection.
   private func isOwn(_ connection: Int32) -> Bool {
-    guard let netlink else { return true }
-    sequence &+= 1
-    var found = credd_socket_report()
-    guard unsafe credd_ask_other_end(netlink, sequence, connection, &found) == 0 else {
-      return false
-    }
-    let report = SocketReport(
-      isOfOtherEnd: found.is_of_other_end, state: found.state, uid: found.uid, inode: found.inode,
-      controlGroup: nil)
-    let state = UInt8(exactly: credd_tcp_state(connection))
-    let peer = try? AttestedPeer(report, ownState: state)
-    return peer?.uid == geteuid()
+    guard let connections else { return true }
+    return (try? connections.maker(of: connection).get())?.uid == geteuid()
   }
 
   private func close(_ index: Int) {

@@ -104,24 +104,6 @@ struct Renewal {
   }
 }
 
-extension EndpointAddress {
-  init(_ name: credd_tcp_name) {
-    self.init(
-      name.is_ipv6 ? .ipv6 : .ipv4(name.ipv4.1, name.ipv4.2, name.ipv4.3), port: name.port)
-  }
-}
-
-extension credd_tcp_name {
-  init(_ address: EndpointAddress) {
-    self.init()
-    port = address.port
-    switch address.host {
-    case .ipv4(let b, let c, let d): ipv4 = (127, b, c, d)
-    case .ipv6: is_ipv6 = true
-    }
-  }
-}
-
 /// A file of a user, read whole if it is a small one.
 enum SmallFile {
   private static let most = 256 << 10

@@ -1,5 +1,6 @@
 internal import CLinux
 public import CredCore
+internal import CredLoopback
 internal import CredService
 internal import Glibc
 internal import Logging
@@ -31,25 +32,6 @@ public struct EndpointSockets: Sendable {
     let listener = unsafe try SystemError.check(
       credd_listen_loopback(&name, 4096), "listen on \(address)")
     listeners.append(Listener(descriptor: listener, address: EndpointAddress(name)))
-  }
-}
-
-extension EndpointAddress {
-  init(_ name: credd_tcp_name) {
-    let host: Host =
-      name.is_ipv6 ? .ipv6 : .ipv4(name.ipv4.1, name.ipv4.2, name.ipv4.3)
-    self.init(host, port: name.port)
-  }
-}
-
-extension credd_tcp_name {
-  fileprivate init(_ address: EndpointAddress) {
-    self.init()
-    port = address.port
-    switch address.host {
-    case .ipv4(let b, let c, let d): ipv4 = (127, b, c, d)
-    case .ipv6: is_ipv6 = true
-    }
   }
 }
 

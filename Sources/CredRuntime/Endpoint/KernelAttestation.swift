@@ -1,5 +1,6 @@
 internal import CLinux
 internal import CredCore
+internal import CredLoopback
 internal import CredService
 internal import Glibc
 
@@ -8,15 +9,14 @@ protocol ConnectionAttesting: AnyObject {
   func attest(_ connection: Int32) -> Result<AttestedPeer, AttestationFailure>
 }
 
-/// Asks the kernel's table of sockets, by one netlink socket that stays open.
+/// Asks the kernel's table of connections, by one netlink socket that stays open.
 final class KernelAttestation: ConnectionAttesting {
-  private let netlink: Int32
-  private var sequence: UInt32 = 0
+  private let connections: LoopbackConnections
 
   /// - Parameter netlink: a socket of inet-diag, which this object closes. systemd's own sees the
   ///   network namespace of the service manager.
   init(_ netlink: Int32) throws(SystemError) {
-    self.netlink = netlink
+    connections = LoopbackConnections(netlink)
     try SystemError.check(credd_set_nonblocking(netlink), "prepare the netlink socket")
     try SystemError.check(credd_empty_diag_socket(netlink), "empty the netlink socket")
   }
@@ -26,25 +26,8 @@ final class KernelAttestation: ConnectionAttesting {
     try self.init(try SystemError.check(credd_diag_socket(), "open a netlink socket"))
   }
 
-  deinit { credd_close(netlink) }
-
   func attest(_ connection: Int32) -> Result<AttestedPeer, AttestationFailure> {
-    sequence &+= 1
-    var found = credd_socket_report()
-    switch unsafe credd_ask_other_end(netlink, sequence, connection, &found) {
-    case 0: break
-    case -ENOENT, -ECONNREFUSED: return .failure(.unknown)
-    case -ENOTCONN: return .failure(.ownEndClosed)
-    default: return .failure(.noAnswer)
-    }
-    let report = SocketReport(
-      isOfOtherEnd: found.is_of_other_end, state: found.state, uid: found.uid, inode: found.inode,
-      controlGroup: found.has_control_group ? found.control_group : nil)
-    // Only now: see ``AttestedPeer``.
-    let state = UInt8(exactly: credd_tcp_state(connection))
-    return Result { () throws(AttestationFailure) in
-      try AttestedPeer(report, ownState: state)
-    }
+    connections.maker(of: connection)
   }
 
   /// Asks about a connection of this process to itself. The kernel's answer to a question about TCP

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import CSystemd
 internal import CredCore
+internal import CredLoopback
 internal import Glibc
 public import Logging
 

@@ -1,5 +1,6 @@
 import CLinux
 import CredCore
+import CredLoopback
 import CredctlKit
 import Glibc
 
@@ -30,8 +31,7 @@ final class BrowserListener {
   let port: UInt16
   private let uri: LoopbackURI
   private let listeners: [CInt]
-  private let netlink: CInt
-  private var sequence: UInt32 = 0
+  private let connections: LoopbackConnections
   private var visitors: [Visitor] = []
   private var sign: Sign?
   private var hasWarned: Set<UInt32> = []
@@ -49,16 +49,18 @@ final class BrowserListener {
   private static let headTime: Int64 = 5_000_000_000
   private static let backlog: CInt = 64
 
-  private init(_ uri: LoopbackURI, _ port: UInt16, _ listeners: [CInt], _ netlink: CInt) {
+  private init(
+    _ uri: LoopbackURI, _ port: UInt16, _ listeners: [CInt], _ connections: LoopbackConnections
+  ) {
     self.uri = uri
     self.port = port
     self.listeners = listeners
-    self.netlink = netlink
+    self.connections = connections
     redirectURI = uri.text(port: port)
   }
 
   deinit {
-    for descriptor in listeners + visitors.map(\.descriptor) + [netlink] { credd_close(descriptor) }
+    for descriptor in descriptors { credd_close(descriptor) }
   }
 
   /// The descriptors to wait for.
@@ -122,7 +124,7 @@ final class BrowserListener {
   private func accept(_ listener: CInt) -> Event?? {
     let descriptor = credd_accept(listener)
     guard descriptor >= 0 else { return nil }
-    let uid = Self.uid(netlink, &sequence, of: descriptor)
+    let uid = uid(of: descriptor)
     guard uid == geteuid() || uid == 0 else {
       Self.answer(descriptor, .stranger)
       // One warning for each: others must not fill the terminal.
@@ -178,18 +180,8 @@ final class BrowserListener {
   // MARK: The kernel
 
   /// Who made a connection; nil where the kernel does not say, or the other end is gone.
-  private static func uid(
-    _ netlink: CInt, _ sequence: inout UInt32, of connection: CInt
-  ) -> UInt32? {
-    sequence &+= 1
-    var found = credd_socket_report()
-    guard unsafe credd_ask_other_end(netlink, sequence, connection, &found) == 0 else {
-      return nil
-    }
-    let report = SocketReport(
-      isOfOtherEnd: found.is_of_other_end, state: found.state, uid: found.uid, inode: found.inode,
-      controlGroup: nil)
-    return (try? AttestedPeer(report, ownState: UInt8(exactly: credd_tcp_state(connection))))?.uid
+  private func uid(of connection: CInt) -> UInt32? {
+    (try? connections.maker(of: connection).get())?.uid
   }
 }
 
@@ -214,21 +206,20 @@ extension BrowserListener {
     guard !uris.isEmpty else { throw .noLoopbackURI }
     let netlink = credd_diag_socket()
     guard netlink >= 0 else { throw .noKernel(ErrorText.of(-netlink)) }
+    let connections = LoopbackConnections(netlink)
     var taken: [(uri: String, uid: UInt32?)] = []
     for uri in uris {
       switch listen(uri) {
       case .success(let (port, listeners)):
-        let listener = BrowserListener(uri, port, listeners, netlink)
+        let listener = BrowserListener(uri, port, listeners, connections)
         try listener.checkKernel()
         return listener
       case .failure(let error) where error.number == EADDRINUSE:
         taken.append((uri.text(port: uri.port ?? 0), uri.port.flatMap(holder)))
       case .failure(let error):
-        credd_close(netlink)
         throw .system("cannot listen for \(uri.text(port: uri.port ?? 0)): \(error.text)")
       }
     }
-    credd_close(netlink)
     throw .taken(taken)
   }
 
@@ -318,8 +309,7 @@ extension BrowserListener {
       guard unsafe poll(&entry, 1, 1000) > 0 else { break }
       let accepted = credd_accept(listener)
       guard accepted >= 0 else { continue }
-      let uid = Self.uid(netlink, &sequence, of: accepted)
-      if uid == geteuid() {
+      if uid(of: accepted) == geteuid() {
         credd_close(accepted)
         return
       }

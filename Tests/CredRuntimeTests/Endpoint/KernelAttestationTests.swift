@@ -1,5 +1,6 @@
 import CLinux
 import CredCore
+import CredLoopback
 import CredService
 import Foundation
 import Glibc
