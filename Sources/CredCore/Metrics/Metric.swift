@@ -1,84 +1,86 @@
-/// The metrics of credd: names, kinds, labels and explanations, as Prometheus and its users know them.
+/// A metric of credd: its name, kind, labels and explanation, as Prometheus and its users know them.
 ///
 /// Labels are names of the configuration or of closed lists, never a user, a unit or an identity: their
-/// number must not grow with the users of a host.
-public enum Metric: String, Sendable, CaseIterable {
-  case buildInfo = "build_info"
-  case sessions
-  case sessionsDegraded = "sessions_degraded"
-  case credentialsExpiration = "credentials_expiration_timestamp_seconds"
-  case refreshes = "refreshes_total"
-  case upstreamRequests = "upstream_requests_total"
-  case upstreamRequestDuration = "upstream_request_duration_seconds"
-  case upstreamUp = "upstream_up"
-  case requests = "requests_total"
-  case signIns = "sign_ins_total"
-  case attestationFailures = "attestation_failures_total"
-  case limitHits = "limit_hits_total"
-  case connections
-  case waiters
-  case clockSkew = "clock_skew_seconds"
-  case configurationValid = "configuration_valid"
-  case configurationTime = "configuration_timestamp_seconds"
+/// number must not grow with the users of a host. The table of docs/metrics.md is made from the rows.
+public enum Metric: Sendable, CaseIterable {
+  case buildInfo, sessions, sessionsDegraded, credentialsExpiration, refreshes
+  case upstreamRequests, upstreamRequestDuration, upstreamUp, requests, signIns
+  case attestationFailures, limitHits, connections, waiters, clockSkew
+  case configurationValid, configurationTime
 
   public enum Kind: String, Sendable {
     case counter, gauge, histogram
   }
 
-  public var name: String { "credd_\(rawValue)" }
-
-  public var kind: Kind {
+  private var row: (name: String, kind: Kind, labels: [String], help: String) {
     switch self {
-    case .refreshes, .upstreamRequests, .requests, .signIns, .attestationFailures, .limitHits:
-      .counter
-    case .upstreamRequestDuration: .histogram
-    case .buildInfo, .sessions, .sessionsDegraded, .credentialsExpiration, .upstreamUp,
-      .connections, .waiters, .clockSkew, .configurationValid, .configurationTime:
-      .gauge
+    case .buildInfo:
+      ("build_info", .gauge, ["version"], "The version of credd; always 1.")
+    case .sessions:
+      ("sessions", .gauge, ["profile", "state"], "Sessions by their state.")
+    case .sessionsDegraded:
+      ("sessions_degraded", .gauge, ["profile"], "Sessions whose last refresh failed.")
+    case .credentialsExpiration:
+      (
+        "credentials_expiration_timestamp_seconds", .gauge, ["profile"],
+        "When the first of the credentials in use expires."
+      )
+    case .refreshes:
+      ("refreshes_total", .counter, ["profile", "result"], "Refreshes that ended.")
+    case .upstreamRequests:
+      (
+        "upstream_requests_total", .counter, ["upstream", "operation", "result"],
+        "Calls of backends, Cognito and STS."
+      )
+    case .upstreamRequestDuration:
+      (
+        "upstream_request_duration_seconds", .histogram, ["upstream", "operation"],
+        "How long such calls took."
+      )
+    case .upstreamUp:
+      (
+        "upstream_up", .gauge, ["upstream"],
+        "Whether an upstream works: 0 after failures that are its own."
+      )
+    case .requests:
+      (
+        "requests_total", .counter, ["op", "transport", "code"],
+        "Requests by operation, transport and error code."
+      )
+    case .signIns:
+      (
+        "sign_ins_total", .counter, ["profile", "means", "result"],
+        "Sign-ins that people asked for."
+      )
+    case .attestationFailures:
+      (
+        "attestation_failures_total", .counter, ["reason"],
+        "HTTP connections whose maker the kernel did not say."
+      )
+    case .limitHits:
+      ("limit_hits_total", .counter, ["limit"], "Requests and connections that a limit refused.")
+    case .connections:
+      ("connections", .gauge, ["transport"], "Open connections of clients.")
+    case .waiters:
+      ("waiters", .gauge, [], "Requests that wait for a refresh or a sign-in.")
+    case .clockSkew:
+      ("clock_skew_seconds", .gauge, [], "How far the clock of this host is behind that of AWS.")
+    case .configurationValid:
+      (
+        "configuration_valid", .gauge, [],
+        "Whether the last configuration that was read is in force."
+      )
+    case .configurationTime:
+      ("configuration_timestamp_seconds", .gauge, [], "Since when the configuration is in force.")
     }
   }
 
+  public var name: String { "credd_\(row.name)" }
+  public var kind: Kind { row.kind }
   /// In the order in which samples give their values.
-  public var labels: [String] {
-    switch self {
-    case .buildInfo: ["version"]
-    case .sessions: ["profile", "state"]
-    case .sessionsDegraded, .credentialsExpiration: ["profile"]
-    case .refreshes: ["profile", "result"]
-    case .upstreamRequests: ["upstream", "operation", "result"]
-    case .upstreamRequestDuration: ["upstream", "operation"]
-    case .upstreamUp: ["upstream"]
-    case .requests: ["op", "transport", "code"]
-    case .signIns: ["profile", "means", "result"]
-    case .attestationFailures: ["reason"]
-    case .limitHits: ["limit"]
-    case .connections: ["transport"]
-    case .waiters, .clockSkew, .configurationValid, .configurationTime: []
-    }
-  }
-
+  public var labels: [String] { row.labels }
   /// One line.
-  public var help: String {
-    switch self {
-    case .buildInfo: "The version of credd; always 1."
-    case .sessions: "Sessions by their state."
-    case .sessionsDegraded: "Sessions whose last refresh failed."
-    case .credentialsExpiration: "When the first of the credentials in use expires."
-    case .refreshes: "Refreshes that ended."
-    case .upstreamRequests: "Calls of backends, Cognito and STS."
-    case .upstreamRequestDuration: "How long such calls took."
-    case .upstreamUp: "Whether an upstream works: 0 after failures that are its own."
-    case .requests: "Requests by operation, transport and error code."
-    case .signIns: "Sign-ins that people asked for."
-    case .attestationFailures: "HTTP connections whose maker the kernel did not say."
-    case .limitHits: "Requests and connections that a limit refused."
-    case .connections: "Open connections of clients."
-    case .waiters: "Requests that wait for a refresh or a sign-in."
-    case .clockSkew: "How far the clock of this host is behind that of AWS."
-    case .configurationValid: "Whether the last configuration that was read is in force."
-    case .configurationTime: "Since when the configuration is in force."
-    }
-  }
+  public var help: String { row.help }
 
   /// Whether samples name profiles. `credctl metrics --no-profiles` leaves these out, for files that
   /// all users may read.
