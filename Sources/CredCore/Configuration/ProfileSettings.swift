@@ -1,0 +1,131 @@
+/// A `[profile NAME]` section: an identity pool, its users and its flow.
+///
+/// On reload, sessions of a profile with equal settings continue unchanged.
+public struct ProfileSettings: Sendable, Equatable {
+  /// How a token is exchanged for credentials.
+  public enum Flow: String, Sendable, CaseIterable {
+    /// GetCredentialsForIdentity.
+    case enhanced
+    /// AssumeRoleWithWebIdentity.
+    case basic
+  }
+
+  public let name: String
+  /// `REGION:UUID`.
+  public var identityPoolID: String
+  /// Never nil where `backend` is set, user pools excepted.
+  public var developerProvider: String?
+  /// The name of an existing backend; nil if users sign in with tokens of their own.
+  public var backend: String?
+  /// The name of a backend whose sign-ins are linked to the user of ``backend``, which is set then.
+  public var linkBackend: String?
+  /// Expanded, at most ``Limits/Upstream/userIdentifierLength`` characters.
+  public var userIdentifier = Template.user
+  public var flow = Flow.enhanced
+  /// Never nil in the basic flow; a custom role in the enhanced one.
+  public var roleARN: String?
+  /// Basic flow: expanded, `[\w+=,.@-]{2,64}`.
+  public var roleSessionName = Template.user
+  /// Basic flow: the requested lifetime, 15 min to 12 h.
+  public var duration: Duration = .seconds(3600)
+  /// Basic flow: file with a session policy.
+  public var policyFile: String?
+  /// Basic flow: managed session policies.
+  public var policyARNs: [String] = []
+  /// Whether users without a sign-in get an unauthenticated identity.
+  public var guest = false
+  /// The pool's AWS account, for GetId.
+  public var accountID: String?
+  /// A file with a token that is a login; set together with `webIdentityProvider`.
+  public var webIdentityTokenFile: String?
+  /// The key of that login in the logins map.
+  public var webIdentityProvider: String?
+  /// Every user may use the profile if this list and the next three are empty.
+  public var allowUsers: [String] = []
+  public var allowGroups: [String] = []
+  /// systemd units, with `*`, `?` and `[…]` as in file names.
+  public var allowUnits: [String] = []
+  /// Absolute paths with `*`, `?` and `[…]`, each followed by its `sha256:` digests.
+  public var allowExecutables: [String] = []
+  /// A session that nobody used for this time is forgotten.
+  public var forgetAfter = ProfileSettings.standardForgetAfter
+  public static let standardForgetAfter = Duration.seconds(30 * 86_400)
+  /// Whose sessions are renewed though nobody asks.
+  public var keepWarm = KeepWarm.nobody
+  /// What `token` may hand out of a user pool's tokens; the first is what it gives by itself.
+  public var vendTokens: [VendedToken] = []
+  /// Names or uids of the users that may ask in the name of others.
+  public var impersonate: [String] = []
+  /// Whether they also get sessions that a person signed in to.
+  public var impersonateSignedIn = false
+  /// In place of AWS's own; without a slash at its end.
+  public var cognitoEndpoint: HTTPURL?
+  /// In place of AWS's own; without a slash at its end.
+  public var stsEndpoint: HTTPURL?
+  /// Whether an http:// endpoint may be on another host.
+  public var allowPlainHTTP = false
+  public var fips = false
+  public var dualstack = false
+  /// PEM file of certificate authorities for the endpoints, in place of the system's.
+  public var caFile: String?
+  /// The developer token's key in the logins map; nil for the key of the region's partition.
+  public var loginsKey: String?
+
+  public init(name: String, identityPoolID: String) {
+    self.name = name
+    self.identityPoolID = identityPoolID
+  }
+
+  /// The AWS region in the pool's id.
+  public var region: String { String(identityPoolID.prefix { $0 != ":" }) }
+}
+
+extension ConfigurationSchema {
+  static let profile: [ConfigurationKey<ProfileSettings>] = [
+    .init("identity_pool_id", \.identityPoolID, .identityPoolID, required: true),
+    .init("developer_provider", \.developerProvider, .developerProvider),
+    .init("backend", \.backend, .sectionName),
+    .init("link_backend", \.linkBackend, .sectionName),
+    .init(
+      "user_identifier", \.userIdentifier,
+      .template(length: Limits.Upstream.userIdentifierLength), standard: "{user}"),
+    .init("flow", \.flow, .choice, standard: "enhanced"),
+    .init("role_arn", \.roleARN, .roleARN),
+    .init(
+      "role_session_name", \.roleSessionName,
+      .template(
+        length: Limits.Upstream.roleSessionNameLength.upperBound, where: \.isRoleSessionText),
+      standard: "{user}"),
+    .init("duration", \.duration, .seconds(Limits.Upstream.roleSeconds), standard: "1h"),
+    .init("policy_file", \.policyFile, .path),
+    .init(
+      "policy_arns", \.policyARNs,
+      .list(of: "a policy's ARN", most: Limits.Upstream.policyARNs) { $0.isARN(of: "policy/") }),
+    .init("guest", \.guest, .yesNo, standard: "no"),
+    .init("account_id", \.accountID, .accountID),
+    .init("web_identity_token_file", \.webIdentityTokenFile, .path),
+    .init("web_identity_provider", \.webIdentityProvider, .loginsKey),
+    .init("allow_users", \.allowUsers, .list(of: "a user's name", where: \.isAccountName)),
+    .init("allow_groups", \.allowGroups, .list(of: "a group's name", where: \.isAccountName)),
+    .init(
+      "allow_units", \.allowUnits,
+      .list(
+        of: "a systemd unit such as billing.service, billing-* or user@1000.service/app.service",
+        where: \.isUnitPattern)),
+    .init("allow_executables", \.allowExecutables, .executables),
+    .init(
+      "forget_after", \.forgetAfter, .duration(.seconds(1) ... .seconds(3650 * 86_400)),
+      standard: "30d"),
+    .init("keep_warm", \.keepWarm, .keepWarm, standard: "no"),
+    .init("vend_tokens", \.vendTokens, .words(), standard: "none"),
+    .init("impersonate", \.impersonate, .list(of: "a user's name", where: \.isAccountName)),
+    .init("impersonate_signed_in", \.impersonateSignedIn, .yesNo, standard: "no"),
+    .init("cognito_endpoint", \.cognitoEndpoint, .endpoint),
+    .init("sts_endpoint", \.stsEndpoint, .endpoint),
+    .init("allow_plain_http", \.allowPlainHTTP, .yesNo, standard: "no"),
+    .init("fips", \.fips, .yesNo, standard: "no"),
+    .init("dualstack", \.dualstack, .yesNo, standard: "no"),
+    .init("ca_file", \.caFile, .path),
+    .init("logins_key", \.loginsKey, .loginsKey),
+  ]
+}
