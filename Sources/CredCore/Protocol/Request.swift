@@ -88,68 +88,6 @@ public struct RequestID: Sendable, Hashable {
   }
 }
 
-/// A request's operation (the `op` of a line).
-public enum Operation: Sendable, Equatable {
-  /// Credentials, in the credential_process format.
-  case get(GetRequest)
-  /// The developer token itself.
-  case token(TokenRequest)
-  /// State and IdentityId, without any upstream call.
-  case identity(profile: String)
-  case login(LoginRequest)
-  /// An answer to a question of a sign-in.
-  case respond(RespondRequest)
-  /// The user's account at the backend.
-  case account(AccountRequest)
-  /// - Parameters:
-  ///   - global: whether the backend's `logout_url` is called too.
-  ///   - revoke: whether refresh tokens are revoked at their issuer.
-  case logout(profile: String, global: Bool, revoke: Bool)
-  case clear(profile: String, ClearScope)
-  /// Requests that wait for a sign-in fail at once.
-  case release(profile: String)
-  case status(StatusRequest)
-  /// - Parameter profile: nil for all profiles of the caller.
-  case watch(profile: String?)
-  /// The place of the HTTP endpoint, and a token for it.
-  case endpoint(profile: String)
-  case metrics
-  /// - Parameter profile: nil for all profiles.
-  case check(profile: String?)
-  case ping
-
-  /// The value of `op`.
-  public var name: String {
-    let name: OperationName =
-      switch self {
-      case .get: .get
-      case .token: .token
-      case .identity: .identity
-      case .login: .login
-      case .respond: .respond
-      case .account: .account
-      case .logout: .logout
-      case .clear: .clear
-      case .release: .release
-      case .status: .status
-      case .watch: .watch
-      case .endpoint: .endpoint
-      case .metrics: .metrics
-      case .check: .check
-      case .ping: .ping
-      }
-    return name.rawValue
-  }
-
-  /// Whether the request's line held no secret and so may be cached.
-  public var isFreeOfSecrets: Bool {
-    switch self {
-    case .login, .respond, .account: false
-    default: true
-    }
-  }
-}
-
 /// `get`.
 public struct GetRequest: Sendable, Equatable {
   public var profile: String

@@ -52,11 +52,11 @@ struct RequestObject {
   }
 
   private func checkKeys(of name: OperationName) throws(ProtocolError) {
-    let keys = name.keys + OperationName.keysOfEvery
+    let keys = name.row.keys + OperationName.keysOfEvery
     guard let stray = members.first(where: { member in !keys.contains { member.isNamed($0) } })
     else { return }
     let place = "\(stray.key.quoted) at byte \(stray.keyOffset)"
-    if OperationName.allCases.contains(where: { $0.keys.contains(stray.key) }) {
+    if OperationName.allCases.contains(where: { $0.row.keys.contains(stray.key) }) {
       throw .invalid(#"key \#(place) does not belong to "\#(name.rawValue)""#)
     }
     throw .invalid("unknown key \(place)" + suggestion(for: stray.key, among: keys))
@@ -126,39 +126,8 @@ extension ProtocolError {
   }
 }
 
-extension Operation {
-  init(_ object: RequestObject) throws(ProtocolError) {
-    switch try object.operation() {
-    case .get: self = .get(try GetRequest(object))
-    case .token: self = .token(try TokenRequest(object))
-    case .identity: self = .identity(profile: try object.profile())
-    case .login: self = .login(try LoginRequest(object))
-    case .respond: self = .respond(try RespondRequest(object))
-    case .account: self = .account(try AccountRequest(object))
-    case .logout:
-      self = .logout(
-        profile: try object.profile(), global: try object.flag("global"),
-        revoke: try object.flag("revoke", standard: true))
-    case .clear: self = .clear(profile: try object.profile(), try ClearScope(object))
-    case .release: self = .release(profile: try object.profile())
-    case .status: self = .status(try StatusRequest(object))
-    case .watch: self = .watch(profile: object["profile"] == nil ? nil : try object.profile())
-    case .endpoint: self = .endpoint(profile: try object.profile())
-    case .metrics: self = .metrics
-    case .check:
-      let name = try object.profile()
-      let isForAll = try object.flag("all")
-      guard !isForAll || object["profile"] == nil else {
-        throw .invalid(#""all" and "profile" exclude each other"#)
-      }
-      self = .check(profile: isForAll ? nil : name)
-    case .ping: self = .ping
-    }
-  }
-}
-
 extension GetRequest {
-  fileprivate init(_ object: RequestObject) throws(ProtocolError) {
+  init(_ object: RequestObject) throws(ProtocolError) {
     self.init(
       profile: try object.profile(),
       minTTL: try object.seconds("min_ttl", upTo: Limits.Line.longestLifetimeSeconds),
@@ -170,7 +139,7 @@ extension GetRequest {
 }
 
 extension TokenRequest {
-  fileprivate init(_ object: RequestObject) throws(ProtocolError) {
+  init(_ object: RequestObject) throws(ProtocolError) {
     self.init(
       profile: try object.profile(),
       minTTL: try object.seconds("min_ttl", upTo: Limits.Line.longestLifetimeSeconds),
@@ -192,7 +161,7 @@ extension RequestObject {
 }
 
 extension StatusRequest {
-  fileprivate init(_ object: RequestObject) throws(ProtocolError) {
+  init(_ object: RequestObject) throws(ProtocolError) {
     self.init(all: try object.flag("all"), profiles: try object.flag("profiles"))
     let range = 1...Limits.Line.longestStatusPage
     if let value = object["limit"] {
@@ -211,41 +180,10 @@ extension StatusRequest {
 }
 
 extension ClearScope {
-  fileprivate init(_ object: RequestObject) throws(ProtocolError) {
+  init(_ object: RequestObject) throws(ProtocolError) {
     guard let scope = ClearScope(rawValue: try object.text("what") ?? "") else {
       throw .invalid(#""what" must be "credentials" or "identity""#)
     }
     self = scope
   }
-}
-
-/// The values of `op`, and the keys of each besides those of every operation.
-enum OperationName: String, CaseIterable {
-  case get, token, identity, login, respond, account, logout, clear, release, status, watch
-  case endpoint, metrics, check, ping
-
-  var keys: [String] {
-    switch self {
-    case .get: ["profile", "min_ttl", "refresh", "wait", "user"]
-    case .token: ["profile", "min_ttl", "refresh", "wait", "kind"]
-    case .identity, .release, .watch, .endpoint: ["profile"]
-    case .login:
-      [
-        "profile", "username", "password", "identity_id", "token", "logins", "alone",
-        "custom_role_arn", "client_metadata", "validation_data", "browser", "device",
-      ]
-    case .respond: ["handle", "answers", "wait", "cancel", "client_metadata"]
-    case .account: ["profile", "action"] + Self.keysOfActions
-    case .logout: ["profile", "global", "revoke"]
-    case .clear: ["profile", "what"]
-    case .status: ["all", "profiles", "limit", "after"]
-    case .check: ["profile", "all"]
-    case .metrics, .ping: []
-    }
-  }
-
-  /// Which of them an action takes is checked with the action.
-  private static let keysOfActions = Set(AccountAction.allCases.flatMap(\.keys)).sorted()
-
-  static let keysOfEvery = ["op", "id", "purpose"]
 }

@@ -24,7 +24,7 @@ struct ProtocolManualTests {
     let page = try Self.page()
     let section = try #require(page.components(separatedBy: "\n.Ss \(operation.rawValue)\n").last)
       .components(separatedBy: "\n.Ss ")[0].components(separatedBy: "\n.Sh ")[0]
-    for key in operation.keys {
+    for key in operation.row.keys {
       expect(
         section.contains(try Regex(#"Li (.*\b)?\#(key)\b|\\\(dq\#(key)\\\(dq"#)), "\(key)")
     }
