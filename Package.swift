@@ -108,12 +108,14 @@ let package = Package(
     // Not shipped: the service in a simulated world.
     .target(
       name: "SimulationKit", dependencies: ["CredCore", "CredService", logging],
-      swiftSettings: strict),
+      path: "Tests/SimulationKit", swiftSettings: strict),
     .executableTarget(
       name: "credd-simulate", dependencies: ["SimulationKit", argumentParser],
-      swiftSettings: strict),
+      path: "Tests/credd-simulate", swiftSettings: strict),
     // Not shipped: what reads other people's bytes, to be fuzzed by scripts/fuzz.
-    .target(name: "FuzzTargets", dependencies: ["CredCore"], swiftSettings: strict),
+    .target(
+      name: "FuzzTargets", dependencies: ["CredCore"], path: "Tests/FuzzTargets",
+      swiftSettings: strict),
     .testTarget(
       name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], swiftSettings: strict),
     .testTarget(

@@ -9,7 +9,7 @@ import Testing
 /// A failure names the command that repeats it.
 struct CorpusTests {
   private static let folder = URL(filePath: #filePath)
-    .appending(path: "../../Fuzz/corpus").standardizedFileURL
+    .appending(path: "../../Data/Fuzz/corpus").standardizedFileURL
 
   private static func corpus(_ target: FuzzTarget) throws -> [(name: String, bytes: [UInt8])] {
     let folder = folder.appending(path: target.rawValue)
@@ -37,7 +37,7 @@ struct CorpusTests {
     expect(!inputs.isEmpty)
     for (name, bytes) in inputs {
       let fault = target.judge(bytes).fault
-      expect(fault == nil, "Tests/Fuzz/corpus/\(target)/\(name)")
+      expect(fault == nil, "Tests/Data/Fuzz/corpus/\(target)/\(name)")
     }
   }
 

@@ -2,8 +2,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What people are told: each story is told as its golden file in Tests/Golden/stories says, which a
-/// person has read.
+/// What people are told: each story is told as its golden file in Tests/Data/Golden/stories says,
+/// which a person has read.
 struct StoryTests {
   @Test func theFirstGet() throws { try expect(.firstGet) }
   @Test func aWrongPasswordLeavesTheSession() throws { try expect(.wrongPassword) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Known answers of SRP and its companions in Cognito user pools: Tests/UserPools/vectors.json.
+/// Known answers of SRP and its companions in Cognito user pools: Tests/Data/UserPools/vectors.json.
 ///
 /// They were made by Python's own integers and checked with pycognito, warrant-lite, amplify-js and
 /// aws-sdk-android. Numbers are lower-case digits without zeros in front.
@@ -69,7 +69,7 @@ package struct UserPoolVectors: Decodable, Sendable {
   }
 
   package static func read() throws -> UserPoolVectors {
-    let file = URL(filePath: #filePath).appending(path: "../../UserPools/vectors.json")
+    let file = URL(filePath: #filePath).appending(path: "../../Data/UserPools/vectors.json")
     return try JSONDecoder().decode(
       UserPoolVectors.self, from: Data(contentsOf: file.standardizedFileURL))
   }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import CredCore
 
-/// Files that the released daemon wrote, in format 1 of both. Tests/Golden holds them; they are
+/// Files that the released daemon wrote, in format 1 of both. Tests/Data/Golden holds them; they are
 /// never written anew. They have each tag and each value that such a file can have.
 struct ReleasedFormatTests {
   private static let golden = URL(filePath: #filePath)
-    .appending(path: "../../../Golden").standardizedFileURL
+    .appending(path: "../../../Data/Golden").standardizedFileURL
 
   private static func file(_ name: String) throws -> [UInt8] {
     Array(try Data(contentsOf: golden.appending(path: name)))

@@ -4,10 +4,10 @@ import Testing
 
 @testable import CredCore
 
-/// The words and numbers that are stored. They are those of Tests/Golden, whatever the cases of the
-/// code are called.
+/// The words and numbers that are stored. They are those of Tests/Data/Golden, whatever the cases of
+/// the code are called.
 struct StoredWordsTests {
-  /// The profiles of Tests/Golden/fingerprints-1. The values were computed outside this code.
+  /// The profiles of Tests/Data/Golden/fingerprints-1. The values were computed outside this code.
   private static let profiles: [String: (keys: String, backend: String)] = {
     let with = "backend = corp\ndeveloper_provider = login.example.app\n"
     let http = "type = http\nurl = https://auth.example.com/token\n"
@@ -31,7 +31,7 @@ struct StoredWordsTests {
   }()
 
   @Test func fingerprintsAreThoseOfTheFirstRelease() throws {
-    let file = URL(filePath: #filePath).appending(path: "../../../Golden/fingerprints-1")
+    let file = URL(filePath: #filePath).appending(path: "../../../Data/Golden/fingerprints-1")
     let lines = try String(contentsOf: file.standardizedFileURL, encoding: .utf8)
       .split(separator: "\n").filter { !$0.hasPrefix("#") }
     expect(lines.count, equals: Self.profiles.count)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import DaemonHarness
 
-/// What Tests/Array/columns.txt says: the columns of the array, and what cannot be.
+/// What Tests/Data/Array/columns.txt says: the columns of the array, and what cannot be.
 struct ArrayColumns {
   /// A combination of values, and why it cannot be, or is refused.
   struct Rule {
@@ -22,7 +22,7 @@ struct ArrayColumns {
   private(set) var refused: [Rule] = []
 
   init() throws {
-    for line in try Repository.text("Tests/Array/columns.txt").split(separator: "\n") {
+    for line in try Repository.text("Tests/Data/Array/columns.txt").split(separator: "\n") {
       guard !line.hasPrefix("#"), let space = line.firstIndex(of: " ") else { continue }
       let rest = line[space...].dropFirst()
       switch line[..<space] {
@@ -58,7 +58,7 @@ struct ArrayColumns {
   }
 }
 
-/// One row of Tests/Array/array.tsv.
+/// One row of Tests/Data/Array/array.tsv.
 struct ArrayRow: Sendable, CustomTestStringConvertible {
   enum Backend: String {
     case http, exec, cognito, sample = "aws-sample", userPool = "user-pool", none
@@ -110,7 +110,7 @@ struct ArrayRow: Sendable, CustomTestStringConvertible {
 
   /// All rows of the file.
   static func all() throws -> [ArrayRow] {
-    let lines = try Repository.text("Tests/Array/array.tsv").split(separator: "\n")
+    let lines = try Repository.text("Tests/Data/Array/array.tsv").split(separator: "\n")
     let columns = lines[0].split(separator: "\t").map(String.init)
     return try lines.dropFirst().map { line in
       try #require(ArrayRow(line, columns: columns), "\(line)")

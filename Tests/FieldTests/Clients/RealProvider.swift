@@ -69,7 +69,7 @@ final class RealProvider {
   }
 
   private static func script(_ name: String) -> String {
-    Repository.root.appending(path: "Tests/Providers/\(name).py").path
+    Repository.root.appending(path: "Tests/Data/Providers/\(name).py").path
   }
 
   /// The key in the logins map.
@@ -127,7 +127,7 @@ final class Relay {
 
   init(to origin: String) throws {
     path = try Stage.current().newFile("relay")
-    let script = Repository.root.appending(path: "Tests/Providers/relay.py").path
+    let script = Repository.root.appending(path: "Tests/Data/Providers/relay.py").path
     let process = try ChildProcess([
       try #require(Programs.installed("python3")), script, origin, path,
     ])

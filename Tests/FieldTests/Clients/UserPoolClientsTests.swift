@@ -14,10 +14,10 @@ struct UserPoolClientsTests {
     ("2sandboxclient234567890abc", "sandboxclientsecret012345678901234567890abcdefghijk"),
   ]
 
-  /// Runs a script of Tests/UserPools; its output.
+  /// Runs a script of Tests/Data/UserPools; its output.
   private func run(_ script: String, _ arguments: [String]) throws -> String {
     let python = try PythonClients().folder + "/bin/python"
-    let path = Repository.root.appending(path: "Tests/UserPools/" + script).path
+    let path = Repository.root.appending(path: "Tests/Data/UserPools/" + script).path
     let process = try ChildProcess(
       [python, path] + arguments,
       environment: [
@@ -31,7 +31,7 @@ struct UserPoolClientsTests {
   }
 
   @Test func theVectorsAreThoseOfTheReference() throws {
-    let file = Repository.root.appending(path: "Tests/UserPools/vectors.json").path
+    let file = Repository.root.appending(path: "Tests/Data/UserPools/vectors.json").path
     expect(try run("srp.py", ["--check", file]), equals: "all vectors hold\n")
   }
 

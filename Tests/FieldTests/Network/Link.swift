@@ -72,7 +72,7 @@ struct Link {
     _ near: ChildProcess, _ far: ChildProcess
   ) throws -> ChildProcess {
     let python = try #require(Programs.installed("python3"))
-    let script = Repository.root.appending(path: "Tests/Lines/disorder.py").path
+    let script = Repository.root.appending(path: "Tests/Data/Lines/disorder.py").path
     let cable = try ChildProcess([python, script, String(near.pid), String(far.pid)])
     try Deadline.usual.wait(for: "the cable") {
       if let status = cable.status { throw Overdue("the cable, which ended with \(status)") }

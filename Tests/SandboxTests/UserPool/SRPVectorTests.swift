@@ -4,11 +4,11 @@ import Testing
 
 @testable import SandboxKit
 
-/// Tests/UserPools/vectors.json, which several public clients agree with.
+/// Tests/Data/UserPools/vectors.json, which several public clients agree with.
 struct SRPVectorTests {
   private static let vectors = Result {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()
-    let file = folder.appending(path: "../../UserPools/vectors.json").standardizedFileURL
+    let file = folder.appending(path: "../../Data/UserPools/vectors.json").standardizedFileURL
     return try #require(JSON(parsing: Array(try Data(contentsOf: file))))
   }
 

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A text that a person has read and found good, under Tests/Golden/stories.
+/// A text that a person has read and found good, under Tests/Data/Golden/stories.
 struct GoldenFile {
   static let folder = URL(filePath: #filePath)
-    .appending(path: "../../../Golden/stories").standardizedFileURL
+    .appending(path: "../../../Data/Golden/stories").standardizedFileURL
   private static let update = "UPDATE_GOLDEN=1 scripts/check StoryTests"
   static let isUpdating = ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] == "1"
 
@@ -70,7 +70,7 @@ struct GoldenFile {
       let (old, new) = (folder.appending(path: "old"), folder.appending(path: "new"))
       try Data(golden.utf8).write(to: old)
       try Data(text.utf8).write(to: new)
-      let labels = ["--label", "Tests/Golden/stories/\(name).txt", "--label", "now"]
+      let labels = ["--label", "Tests/Data/Golden/stories/\(name).txt", "--label", "now"]
       return try Tool.output(of: "/usr/bin/diff", ["-u"] + labels + [old.path, new.path])
     }
   }
