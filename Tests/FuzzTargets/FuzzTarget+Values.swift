@@ -62,9 +62,18 @@ extension FuzzTarget {
       [
         .of("URL", url.map { "\($0.isEncrypted) \($0.host)" }, Self.shown(text)),
         .of(
-          "URL with placeholders", template.map { Shown.template($0.template) },
+          "URL with placeholders", template.map { Self.shown($0.template) },
           SecondRules.urlTemplate(text)),
       ] + (url.map { [judge($0)] } ?? []) + (template.map { judgeExpansions($0, text) } ?? []))
+  }
+
+  private static func shown(_ template: Template) -> String {
+    template.parts.map { part in
+      switch part {
+      case .literal(let text): "'\(text)'"
+      case .placeholder(let placeholder): "{\(placeholder.rawValue)}"
+      }
+    }.joined()
   }
 
   private static func shown(_ text: String) -> String? {

@@ -47,100 +47,13 @@ enum SecondRules {
   }
 }
 
-// MARK: Configuration
+// MARK: Issuers
 
 extension SecondRules {
-  @Sendable static func isAccountName(_ text: String) -> Bool {
-    (1...256).contains(text.utf8.count) && !text.utf8.contains(UInt8(ascii: ":"))
-  }
-
-  @Sendable static func isProvider(_ text: String) -> Bool {
-    isMade(text, of: letters + digits + "._-", 1...128)
-  }
-
-  @Sendable static func isSessionName(_ text: String) -> Bool {
-    isMade(text, of: letters + digits + "_+=,.@-", 0...Int.max)
-  }
-
-  /// `arn:aws…:iam::ACCOUNT:role/NAME`.
-  static func isARN(_ text: String, of resource: String) -> Bool {
-    let parts = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
-    guard (20...2048).contains(text.utf8.count), parts.count == 6 else { return false }
-    let isAccount =
-      isMade(parts[4], of: digits, 12...12) || parts[4] == "aws" && resource == "policy/"
-    return parts[0] == "arn" && parts[1].hasPrefix("aws")
-      && isMade(parts[1], of: lower + "-", 3...Int.max) && parts[2] == "iam" && parts[3].isEmpty
-      && isAccount && parts[5].hasPrefix(resource) && parts[5].utf8.count > resource.utf8.count
-      && isMade(parts[5], of: letters + digits + "+=,.@_/-", 1...Int.max)
-  }
-
-  /// A unit's name, or two with a slash between them.
-  @Sendable static func isUnit(_ text: String) -> Bool {
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-    let types = ["service", "scope", "slice", "socket", "mount", "swap"]
-    return parts.count <= 2
-      && parts.allSatisfy { part in
-        let isPattern = ["*", "?", "]"].contains { part.hasSuffix($0) }
-        let isTyped = types.contains { part.hasSuffix(".\($0)") && part != ".\($0)" }
-        return isMade(part, of: letters + digits + #":_.\@-*?[]!"#, 1...255)
-          && (isPattern || isTyped)
-      }
-  }
-}
-
-// MARK: Sign-in by browser
-
-extension SecondRules {
-  @Sendable static func isShortName(_ text: String) -> Bool {
-    (1...128).contains(text.unicodeScalars.count)
-      && !text.unicodeScalars.contains {
-        $0.properties.generalCategory == .control || $0.properties.isWhitespace
-      }
-  }
-
-  /// Whether a parameter may be added to the URL of a sign-in or a sign-out.
-  static func isParameter(_ name: String, _ value: String, _ isLogout: Bool) -> Bool {
-    let hasControl = value.unicodeScalars.contains { $0.properties.generalCategory == .control }
-    guard value.utf8.count <= 1024, !hasControl else { return false }
-    guard !isLogout else { return name != "id_token_hint" && name != "client_id" }
-    return !ownParameters.contains(name)
-      && (name != "prompt" || ["login", "select_account", "consent"].contains(value))
-  }
-
-  private static let ownParameters = [
-    "response_type", "response_mode", "client_id", "redirect_uri", "scope", "state", "nonce",
-    "code_challenge", "code_challenge_method", "request", "request_uri", "id_token_hint",
-  ]
-
   /// https anywhere, http on this host.
-  static func isSafe(_ text: String) -> Bool {
-    url(text).map { $0.isEncrypted || isLoopback($0.host) } ?? false
-  }
-
-  @Sendable static func isLoginsKey(_ text: String) -> Bool { isVisible(text, 1...128) }
-
-  @Sendable static func isIssuer(_ text: String) -> Bool {
-    isSafe(text) && !text.contains("?") && text.utf8.count <= 512
-  }
-
-  @Sendable static func isRedirectURI(_ text: String) -> Bool {
-    isSafe(text) && !text.contains("?")
-  }
-
-  @Sendable static func isLogoutURI(_ text: String) -> Bool {
-    isSafe(text) && text.utf8.count <= 1024
-  }
-
-  @Sendable static func isScope(_ text: String) -> Bool {
-    isVisible(text, 1...256) && !text.contains("\"") && !text.contains("\\")
-  }
-
-  /// A URL of a provider's: its query has nothing that credd sends.
-  @Sendable static func isProviderURL(_ text: String) -> Bool {
-    let query = text.drop { $0 != "?" }.dropFirst()
-    let names = query.split(separator: "&").map { $0.prefix { $0 != "=" } }
-    return isSafe(text) && text.utf8.count <= 8192
-      && !names.contains { ownParameters.contains(String($0)) }
+  static func isIssuer(_ text: String) -> Bool {
+    let isSafe = url(text).map { $0.isEncrypted || isLoopback($0.host) } ?? false
+    return isSafe && !text.contains("?") && text.utf8.count <= 512
   }
 }
 
