@@ -207,15 +207,13 @@ sanitize: ## the tests under Address- and ThreadSanitizer, credd under valgrind;
 	scripts/sanitize
 
 SEEDS ?= 1000
-HOURS ?= 24
-SESSIONS ?= 40
 .PHONY: simulate
-simulate: ## check the promises in SEEDS simulated worlds of HOURS hours; FIRST= or REPLAY= a seed; HISTORIES=1 in short histories
+simulate: ## check the promises in SEEDS histories of a simulated host; FIRST= or REPLAY= a seed
 	$(need_swift)
 	# Linked as the programs are: otherwise all modules are compiled again, and then for them.
 	$(BUILD_RELEASE) --static-swift-stdlib --product credd-simulate
-	$(RELEASE)/release/credd-simulate --seeds $(SEEDS) --hours $(HOURS) --sessions $(SESSIONS) \
-	  $(if $(FIRST),--first $(FIRST)) $(if $(REPLAY),--replay $(REPLAY)) $(if $(HISTORIES),--histories)
+	$(RELEASE)/release/credd-simulate --seeds $(SEEDS) $(if $(FIRST),--first $(FIRST)) \
+	  $(if $(REPLAY),--replay $(REPLAY))
 
 .PHONY: mutate
 mutate: ## break each promise in a copy, and expect its tests to fail; takes an hour; ONLY= names of mutations

@@ -32,7 +32,7 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 
 /// The programs are dependencies so that they are built beside the tests that run them.
 let daemonTests: [Target.Dependency] = [
-  "credd", "credctl", "credd-sandbox", "DaemonHarness", "TestSupport", "CCallers",
+  "credd", "credctl", "credd-sandbox", "DaemonHarness", "SeededRandom", "TestSupport", "CCallers",
 ]
 
 let package = Package(
@@ -100,21 +100,24 @@ let package = Package(
     .target(
       name: "CSandboxHTTP", cSettings: warnings,
       linkerSettings: [.linkedLibrary("microhttpd"), .linkedLibrary("gnutls")]),
-    .target(name: "SandboxKit", dependencies: ["CSandboxCrypto"], swiftSettings: strict),
+    // For the sandbox and for tests: nothing that the daemon draws.
+    .target(name: "SeededRandom", swiftSettings: strict),
+    .target(
+      name: "SandboxKit", dependencies: ["CSandboxCrypto", "SeededRandom"], swiftSettings: strict),
     .executableTarget(
       name: "credd-sandbox", dependencies: ["SandboxKit", "CSandboxHTTP", argumentParser],
       swiftSettings: strict),
     .target(name: "Programs", dependencies: ["credd", "credctl", "credd-sandbox"]),
     // Not shipped: the service in a simulated world.
     .target(
-      name: "SimulationKit", dependencies: ["CredCore", "CredService", logging],
+      name: "SimulationKit", dependencies: ["CredCore", "CredService", "SeededRandom", logging],
       path: "Tests/SimulationKit", swiftSettings: strict),
     .executableTarget(
       name: "credd-simulate", dependencies: ["SimulationKit", argumentParser],
       path: "Tests/credd-simulate", swiftSettings: strict),
     // Not shipped: what reads other people's bytes, to be fuzzed by scripts/fuzz.
     .target(
-      name: "FuzzTargets", dependencies: ["CredCore"], path: "Tests/FuzzTargets",
+      name: "FuzzTargets", dependencies: ["CredCore", "SeededRandom"], path: "Tests/FuzzTargets",
       swiftSettings: strict),
     .testTarget(
       name: "FuzzTests", dependencies: ["FuzzTargets", "TestSupport"], swiftSettings: strict),
@@ -124,11 +127,13 @@ let package = Package(
     .testTarget(
       // The sandbox's cryptography checks the daemon's.
       name: "CredCoreTests",
-      dependencies: ["CredCore", "SandboxKit", "SimulationKit", "TestSupport"],
+      dependencies: ["CredCore", "SandboxKit", "SeededRandom", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
       name: "CredServiceTests",
-      dependencies: ["CredCore", "CredService", "ServiceTesting", "SimulationKit", "TestSupport"],
+      dependencies: [
+        "CredCore", "CredService", "SeededRandom", "ServiceTesting", "SimulationKit", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "StoryTests",
@@ -147,7 +152,8 @@ let package = Package(
       dependencies: ["CredCore", "CredctlKit", "credctl", "TestSupport", argumentParser],
       swiftSettings: strict),
     .testTarget(
-      name: "SandboxTests", dependencies: ["SandboxKit", "TestSupport"], swiftSettings: strict),
+      name: "SandboxTests", dependencies: ["SandboxKit", "SeededRandom", "TestSupport"],
+      swiftSettings: strict),
     // The programs from outside: what every change passes, and what takes foreign programs, another
     // machine, the stripped programs or a clock.
     .testTarget(name: "DaemonTests", dependencies: daemonTests, swiftSettings: strict),
@@ -162,7 +168,9 @@ let package = Package(
     // The service on a host of fakes, in virtual time. Only for tests: it sees what is internal.
     .target(
       name: "ServiceTesting",
-      dependencies: ["CredCore", "CredService", "SimulationKit", "TestSupport", logging],
+      dependencies: [
+        "CredCore", "CredService", "SeededRandom", "SimulationKit", "TestSupport", logging,
+      ],
       path: "Tests/ServiceTesting", swiftSettings: strict),
   ]
 )

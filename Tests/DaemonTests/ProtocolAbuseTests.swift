@@ -1,6 +1,7 @@
 import Glibc
-import Testing
+import SeededRandom
 import TestSupport
+import Testing
 
 @testable import DaemonHarness
 

@@ -1,20 +1,9 @@
-/// The choices of a grammar and of damage: the same ones for the same seed, everywhere (SplitMix64;
-/// Steele, Lea and Flood, 2014).
-public struct Dice: RandomNumberGenerator, Sendable {
-  private var state: UInt64
+public import SeededRandom
 
-  public init(seed: UInt64) {
-    state = seed
-  }
+/// The choices of a grammar and of damage: the same ones for the same seed, everywhere.
+public typealias Dice = SeededGenerator
 
-  public mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
+extension Dice {
   /// Uniform in `0..<limit`; 0 where the limit is none.
   public mutating func number(_ limit: Int) -> Int {
     Int(next() >> 1) % max(limit, 1)

@@ -1,4 +1,5 @@
 import CredCore
+import SeededRandom
 
 extension FuzzTarget {
   func judgeSnapshot(_ bytes: [UInt8]) -> Verdict {

@@ -1,4 +1,5 @@
 import CredCore
+import SeededRandom
 
 /// Replies of a user pool: each reader of them, and a sign-in at a pool that answers nothing else.
 extension FuzzTarget {

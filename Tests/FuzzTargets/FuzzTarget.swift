@@ -1,3 +1,5 @@
+public import SeededRandom
+
 /// The readers of bytes from outside, one target each. For any bytes they must not trap, must keep
 /// what the documents promise, and must come to the same answer as a second, simpler reading.
 public enum FuzzTarget: String, Sendable, CaseIterable {

@@ -1,5 +1,6 @@
 import Foundation
 import FuzzTargets
+import SeededRandom
 import TestSupport
 import Testing
 

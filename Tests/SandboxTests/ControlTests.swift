@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SeededRandom
 import TestSupport
 import Testing
 
@@ -112,7 +113,7 @@ struct ControlTests {
 
   @Test func remembersTheLatestGrantsAlone() {
     var mint = CredentialMint()
-    var random = SplitMix64(seed: 1)
+    var random = SeededGenerator(seed: 1)
     mint.sessionTokenLength = 32
     let keys = (0...CredentialMint.maximumGrants).map { _ in
       mint.credentials(

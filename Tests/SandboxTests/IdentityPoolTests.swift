@@ -1,3 +1,4 @@
+import SeededRandom
 import TestSupport
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 /// Linking, merging and unlinking.
 struct IdentityPoolTests {
   var pool: IdentityPool
-  var random = SplitMix64(seed: 1)
+  var random = SeededGenerator(seed: 1)
   let alice = Login(provider: "dev", subject: "alice")
   let bob = Login(provider: "dev", subject: "bob")
   let google = Login(provider: "google.example", subject: "1")

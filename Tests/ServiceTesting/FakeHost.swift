@@ -1,7 +1,7 @@
 import CredCore
 import CredService
 import Logging
-import struct SimulationKit.SeededGenerator
+import SeededRandom
 import Synchronization
 
 /// Everything that a service knows of the world, in virtual time and without threads: the real

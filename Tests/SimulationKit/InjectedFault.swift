@@ -15,7 +15,7 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   case claimedIdentities
   /// `SessionStoring`: a restart finds records under the keys of others, with their names in them.
   case mixedRecords
-  /// `LineReceiving`: after a failed call the session's credentials are cleared without a request.
+  /// `LineReceiving`: after a failed request the credentials of its user are cleared.
   case dropOnFailure
   /// `SessionStoring`: a restart finds only every other record.
   case lostRecords
@@ -29,7 +29,7 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   case fastClock
   /// `HTTPSending`: a request that fails is sent again every second, outside of all queues.
   case eagerRetries
-  /// `HTTPSending`: after one failure every further request of the first session fails.
+  /// `HTTPSending`: after one failure every further request for the first user fails.
   case poison
   /// `Background`: the completion of reading a file never comes.
   case lostFiles
@@ -37,21 +37,16 @@ public enum InjectedFault: String, Sendable, CaseIterable {
   case forgottenKey
   /// `Clock`: the service gets a time that is a second old.
   case slowClock
-  /// In histories, `SessionService.apply`: reloads never reach the service.
+  /// `SessionService.apply`: reloads never reach the service.
   case lostReloads
-  /// In histories, `HTTPSending`: what a user's session sends reaches another server.
+  /// `HTTPSending`: what a user's session sends reaches another server.
   case wrongServers
-  /// In histories, `Logger`: an entry holds what a backend was sent.
+  /// `Logger`: an entry holds what a backend was sent.
   case loggedSecrets
-  /// In histories, `HTTPSending`: a renewal reaches the user pool twice.
+  /// `HTTPSending`: a renewal reaches the user pool twice.
   case repeatedRenewals
-  /// In histories, `HTTPSending`: the upstream fails for another user than the one it should.
+  /// `HTTPSending`: the upstream fails for another user than the one it should.
   case mixedTroubles
-
-  /// Whether it happens in a ``History``, not in a ``Simulation``.
-  public var isOfHistories: Bool {
-    [.lostReloads, .wrongServers, .loggedSecrets, .mixedTroubles, .repeatedRenewals].contains(self)
-  }
 
   /// What must catch it.
   public var caughtBy: [Invariant] {

@@ -15,13 +15,14 @@ public enum Invariant: String, Sendable, CaseIterable {
   case singleFlight
   /// Every request is answered once, and by its deadline.
   case answeredInTime
-  /// No endpoint gets more calls than its rate allows, nor more at once than its width.
+  /// No backend gets more calls than its rate allows, nor more at once than its width.
   case withinRate
-  /// A session makes no more calls than its refreshes, requests and back-off explain.
+  /// The daemon makes no more calls than refreshes, requests and back-off explain.
   case boundedCalls
-  /// Some time after all faults ended, every session gets credentials.
+  /// Some time after all faults ended, every session that needs no sign-in gets credentials.
   case healthyAgain
-  /// In the calm, the first caller of a session with `keep_warm` does not wait.
+  /// After an hour without requests, the first caller of a session with `keep_warm` does not
+  /// wait.
   case keptWarm
   /// No timer is set again and again for a time in the past.
   case noSpin
@@ -42,12 +43,9 @@ public enum Invariant: String, Sendable, CaseIterable {
 public struct Violation: Sendable, CustomStringConvertible {
   public let invariant: Invariant
   public let at: Instant
-  /// Nil if the violation concerns an endpoint.
-  public let session: Int?
   public let detail: String
 
   public var description: String {
-    let whose = session.map { " session \($0)" } ?? ""
-    return "\(at.sinceBeginning)\(whose): \(invariant.rawValue) is violated: \(detail)"
+    "\(at.sinceBeginning): \(invariant.rawValue) is violated: \(detail)"
   }
 }

@@ -28,7 +28,6 @@ public struct SimulationReport: Sendable {
   public internal(set) var refusals = 0
   /// Requests that upstreams got.
   public internal(set) var calls = 0
-  public internal(set) var failedCalls = 0
   public internal(set) var restarts = 0
   public internal(set) var violation: Violation?
   /// The steps, if they were traced.
@@ -44,17 +43,7 @@ public struct SimulationReport: Sendable {
     answers += other.answers
     refusals += other.refusals
     calls += other.calls
-    failedCalls += other.failedCalls
     restarts += other.restarts
-  }
-
-  /// The last traced steps that concern the violation's session, or any session if it names none.
-  public var story: [String] {
-    guard let session = violation?.session else { return Array(trace.suffix(60)) }
-    let own = trace.filter { line in
-      line.contains(" session \(session):") || !line.contains(" session ")
-    }
-    return Array(own.suffix(60))
   }
 }
 

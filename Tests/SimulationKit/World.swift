@@ -1,4 +1,5 @@
 import CredCore
+import SeededRandom
 
 /// The shared state of a simulation: time, random numbers, the schedule and the trace.
 final class World {
@@ -7,7 +8,9 @@ final class World {
   /// The true time then; lifetimes that servers give are counted from it.
   static let epoch = WallTime(milliseconds: 1_800_000_000_000)
 
-  let scenario: Scenario
+  /// Everything follows from it.
+  let seed: UInt64
+  let fault: InjectedFault?
   let trace: Trace
   var random: SeededGenerator
   var schedule = Schedule()
@@ -25,13 +28,14 @@ final class World {
   /// The number of the present process.
   var process = 0
 
-  init(_ scenario: Scenario) {
-    self.scenario = scenario
-    random = SeededGenerator(seed: scenario.seed)
-    trace = Trace(isKept: scenario.isTraced)
+  /// - Parameter isTraced: whether every step is traced.
+  init(seed: UInt64, fault: InjectedFault?, isTraced: Bool) {
+    self.seed = seed
+    self.fault = fault
+    random = SeededGenerator(seed: seed)
+    trace = Trace(isKept: isTraced)
   }
 
-  var fault: InjectedFault? { scenario.fault }
   /// The time of a correct clock.
   var trueTime: WallTime { Self.epoch + (now - Self.beginning) }
 
@@ -65,12 +69,12 @@ final class World {
     awakeSince = now
   }
 
-  func violate(_ invariant: Invariant, session: Int?, _ detail: @autoclosure () -> String) {
-    trace.record(Violation(invariant: invariant, at: now, session: session, detail: detail()))
+  func violate(_ invariant: Invariant, _ detail: @autoclosure () -> String) {
+    trace.record(Violation(invariant: invariant, at: now, detail: detail()))
   }
 
-  func trace(session: Int? = nil, _ words: @autoclosure () -> String) {
+  func trace(_ words: @autoclosure () -> String) {
     guard trace.isKept else { return }
-    trace.write("\(now.sinceBeginning) \(session.map { "session \($0): " } ?? "")\(words())")
+    trace.write("\(now.sinceBeginning) \(words())")
   }
 }

@@ -2,7 +2,7 @@ import SimulationKit
 import TestSupport
 import Testing
 
-/// Short histories of a host: uids that change hands, reloads, restarts, lies and outages.
+/// Histories of a host: uids that change hands, reloads, restarts, lies and outages.
 struct HistoryTests {
   /// Fifty seeds.
   enum Seeds: Sendable {
@@ -27,7 +27,7 @@ struct HistoryTests {
   func promisesHoldInKnownHistories(_ seeds: Seeds) {
     for seed in seeds.numbers {
       let report = History(seed: seed).run()
-      expect(report.violation?.description == nil, "make simulate HISTORIES=1 REPLAY=\(seed)")
+      expect(report.violation?.description == nil, "make simulate REPLAY=\(seed)")
     }
   }
 

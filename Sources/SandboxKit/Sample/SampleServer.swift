@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SeededRandom
 
 /// The authentication server of Amazon's developer-authentication sample, under `/sample/`.
 enum SampleServer {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SeededRandom
 
 /// Temporary credentials, as AWS hands them out.
 struct TemporaryCredentials: Sendable, Equatable {
@@ -39,7 +40,7 @@ struct CredentialMint: Sendable {
   func secrets(of accessKeyID: String) -> [String]? { secrets[accessKeyID] }
 
   mutating func credentials(
-    for grant: Grant, random: inout SplitMix64
+    for grant: Grant, random: inout SeededGenerator
   ) -> TemporaryCredentials {
     let base32 = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
     let base64 = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)

@@ -1,3 +1,5 @@
+import SeededRandom
+
 /// One identity pool: its settings and its identities.
 ///
 /// The rules of linking are those of the Cognito API reference: a login belongs to one identity at
@@ -61,7 +63,7 @@ struct IdentityPool: Sendable {
   }
 
   mutating func makeIdentity(
-    with logins: Set<Login>, random: inout SplitMix64
+    with logins: Set<Login>, random: inout SeededGenerator
   ) throws(ServiceError) -> String {
     guard identities.count < IdentityPool.maximumIdentities else {
       throw ServiceError("LimitExceededException", "Maximum identities of the sandbox reached.")
@@ -74,7 +76,7 @@ struct IdentityPool: Sendable {
 
   /// The identity that any of these logins belongs to, with the others linked to it; else a new one.
   mutating func identity(
-    with logins: Set<Login>, random: inout SplitMix64
+    with logins: Set<Login>, random: inout SeededGenerator
   ) throws(ServiceError) -> String {
     let owners = owners(of: logins)
     guard owners.count <= 1 else { throw IdentityPool.conflict }
@@ -145,7 +147,7 @@ extension IdentityPool {
   ///   - others: public logins to link besides.
   ///   - asked: the IdentityId that the developer passed, if any.
   mutating func register(
-    _ login: Login, others: Set<Login>, as asked: String?, random: inout SplitMix64
+    _ login: Login, others: Set<Login>, as asked: String?, random: inout SeededGenerator
   ) throws(ServiceError) -> String {
     let all = others.union([login])
     guard let asked else { return try identity(with: all, random: &random) }

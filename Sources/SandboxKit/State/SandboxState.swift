@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SeededRandom
 
 /// The whole state of the sandbox. A value: it gets the time as a parameter and does no I/O.
 struct SandboxState: Sendable {
@@ -26,12 +27,12 @@ struct SandboxState: Sendable {
   var publishedKeys = PublishedKeys()
   var revocations = Revocations()
   var mint = CredentialMint()
-  var random: SplitMix64
+  var random: SeededGenerator
   let issuer: TokenIssuer
 
   init(issuer: TokenIssuer, seed: UInt64) {
     self.issuer = issuer
-    self.random = SplitMix64(seed: seed)
+    self.random = SeededGenerator(seed: seed)
   }
 
   func pool(_ id: String) throws(ServiceError) -> IdentityPool {
@@ -47,7 +48,7 @@ struct SandboxState: Sendable {
   /// very many identities.
   mutating func withPool<Result>(
     _ id: String,
-    _ body: (inout IdentityPool, inout SplitMix64) throws(ServiceError) -> Result
+    _ body: (inout IdentityPool, inout SeededGenerator) throws(ServiceError) -> Result
   ) throws(ServiceError) -> Result {
     guard var pool = pools.removeValue(forKey: id) else { throw SandboxState.poolNotFound(id) }
     defer { pools[id] = pool }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SeededRandom
 
 /// Signs JSON Web Tokens with one RSA key and verifies what it signed.
 ///
@@ -142,23 +143,7 @@ func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
   return String(decoding: text, as: UTF8.self)
 }
 
-/// A fast generator for values that need only be different. Seeded, so that a test can repeat a
-/// run.
-public struct SplitMix64: RandomNumberGenerator, Sendable {
-  private var state: UInt64
-
-  public init(seed: UInt64) {
-    state = seed
-  }
-
-  public mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
-  }
-
+extension SeededGenerator {
   /// A text of so many characters of an alphabet.
   mutating func text(_ count: Int, of alphabet: [UInt8]) -> String {
     var bytes: [UInt8] = []

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SeededRandom
 
 /// What one sign-in left: its refresh token, and all tokens that came from it.
 struct PoolSession: Sendable {
@@ -46,7 +47,7 @@ struct PoolSessions: Sendable {
   }
 
   /// A new refresh token: opaque, in the form and length of Cognito's.
-  mutating func newToken(for session: String, random: inout SplitMix64) -> String {
+  mutating func newToken(for session: String, random: inout SeededGenerator) -> String {
     func part(_ count: Int) -> String { random.text(count, of: PoolSessions.alphabet) }
     let header = base64URL(Array(#"{"cty":"JWT","enc":"A256GCM","alg":"RSA-OAEP"}"#.utf8))
     let token = [header, part(342), part(16), part(1340), part(22)].joined(separator: ".")

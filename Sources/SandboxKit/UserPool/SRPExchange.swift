@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SeededRandom
 
 /// What the server keeps of a password.
 struct SRPVerifier: Sendable, Equatable {
@@ -51,7 +52,7 @@ struct SRPExchange: Sendable {
   /// - Returns: nil where A is 0 modulo N.
   init?(
     domain: String, name: String, verifier: SRPVerifier, clientValue: Natural, shape: Shape,
-    random: inout SplitMix64
+    random: inout SeededGenerator
   ) {
     guard !SRPGroup.reduced(clientValue).isZero else { return nil }
     self.domain = domain

@@ -1,4 +1,5 @@
 import CSandboxCrypto
+import SeededRandom
 
 /// A number of any size that is not negative: big-endian, without leading zeros.
 struct Natural: Hashable, Sendable {
@@ -89,7 +90,7 @@ enum SRPGroup {
   ].map { Natural(hexadecimal: $0)?.bytes ?? [] }
 }
 
-extension SplitMix64 {
+extension SeededGenerator {
   /// So many random bytes.
   mutating func bytes(_ count: Int) -> [UInt8] {
     (0..<count).map { _ in UInt8(truncatingIfNeeded: next() >> 32) }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SeededRandom
 
 /// A sign-in under way: who, by what client, and what it waits for.
 struct SignIn: Sendable {
@@ -77,7 +78,8 @@ struct SignInTable: Sendable {
 
   /// - Parameter handle: nil draws one.
   mutating func open(
-    _ signIn: SignIn, as handle: String? = nil, until expiration: Date, random: inout SplitMix64
+    _ signIn: SignIn, as handle: String? = nil, until expiration: Date,
+    random: inout SeededGenerator
   ) -> String {
     if order.count >= SignInTable.maximumSignIns {
       let old = order.prefix(SignInTable.maximumSignIns / 4)

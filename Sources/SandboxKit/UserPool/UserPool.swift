@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SeededRandom
 
 /// One Cognito user pool: its settings, users, app clients, and everything under way in it.
 struct UserPool: Sendable {
@@ -14,7 +15,7 @@ struct UserPool: Sendable {
   var sessions = PoolSessions()
   var messages = PoolMessages()
   var hosted = HostedState()
-  var random: SplitMix64
+  var random: SeededGenerator
   /// The time of the call under way.
   var now = Date(timeIntervalSince1970: 0)
   /// Sign-ins by SRP so far: the shape of the server's number goes by it.
@@ -26,7 +27,7 @@ struct UserPool: Sendable {
   /// User names by the name that a person types: in lower case, where case does not count.
   private var names: [String: String] = [:]
 
-  init(id: String, random: SplitMix64) {
+  init(id: String, random: SeededGenerator) {
     self.id = id
     self.random = random
     pepper = self.random.bytes(32)
@@ -104,8 +105,9 @@ extension UserPool {
 /// Passwords.
 extension UserPool {
   /// Sets a password: of it only salt and verifier are kept.
-  func verifier(of password: String, for username: String, random: inout SplitMix64) -> SRPVerifier
-  {
+  func verifier(
+    of password: String, for username: String, random: inout SeededGenerator
+  ) -> SRPVerifier {
     let bits = random.bytes(16)
     let salt =
       switch settings.saltShape {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SeededRandom
 
 /// The control path of user pools: what an administrator does, and what users get by mail and SMS.
 enum UserPoolControl {
@@ -62,7 +63,7 @@ extension SandboxState {
     try settings.apply(&fields)
     try fields.finish()
     if userPools[id] == nil {
-      userPools[id] = UserPool(id: id, random: SplitMix64(seed: random.next()))
+      userPools[id] = UserPool(id: id, random: SeededGenerator(seed: random.next()))
     }
     userPools[id]?.settings = settings
     let name = UserPoolName(id: id)

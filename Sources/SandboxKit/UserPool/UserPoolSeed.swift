@@ -1,4 +1,5 @@
 import FoundationEssentials
+import SeededRandom
 
 extension SandboxSeed {
   /// One user pool.
@@ -64,7 +65,7 @@ extension SandboxSeed.UserPool {
     try settings.apply(&fields)
     try fields.finish()
     // A trial, so that a user that does not fit is reported with the seed.
-    var pool = UserPool(id: id, random: SplitMix64(seed: 0))
+    var pool = UserPool(id: id, random: SeededGenerator(seed: 0))
     pool.settings = settings
     for user in users { try pool.set(user) }
   }
@@ -105,8 +106,8 @@ struct PoolUserSeed: Sendable {
 }
 
 extension UserPool {
-  init(_ seed: SandboxSeed.UserPool, random: inout SplitMix64) {
-    self.init(id: seed.id, random: SplitMix64(seed: random.next()))
+  init(_ seed: SandboxSeed.UserPool, random: inout SeededGenerator) {
+    self.init(id: seed.id, random: SeededGenerator(seed: random.next()))
     settings = seed.settings
     for client in seed.clients { clients[client.id] = client }
     // Whether they fit was tried when the seed was read.

@@ -1,5 +1,5 @@
 import CredCore
-import struct SimulationKit.SeededGenerator
+import SeededRandom
 import TestSupport
 import Testing
 

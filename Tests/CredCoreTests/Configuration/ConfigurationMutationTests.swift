@@ -1,5 +1,5 @@
 import Foundation
-import struct SimulationKit.SeededGenerator
+import SeededRandom
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import struct SimulationKit.SeededGenerator
+import SeededRandom
 
 @testable public import CredCore
 

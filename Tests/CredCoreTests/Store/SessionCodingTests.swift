@@ -1,4 +1,4 @@
-import struct SimulationKit.SeededGenerator
+import SeededRandom
 import TestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import CredCore
-import struct SimulationKit.SeededGenerator
+import SeededRandom
 
 extension SeededGenerator {
   /// A text in which one to four places were changed: a byte replaced, removed or inserted, the end

@@ -1,4 +1,5 @@
 import CredCore
+import SeededRandom
 import SimulationKit
 import TestSupport
 import Testing

@@ -1,8 +1,7 @@
 import CredCore
+import SeededRandom
 import TestSupport
 import Testing
-
-import struct SimulationKit.SeededGenerator
 
 @testable import CredService
 @testable import ServiceTesting

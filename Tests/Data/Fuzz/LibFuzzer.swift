@@ -1,5 +1,6 @@
 import FuzzTargets
 import Glibc
+import SeededRandom
 
 /// libFuzzer calls this with each input. `scripts/fuzz` builds it, not SwiftPM.
 private let target: FuzzTarget = {

@@ -1,4 +1,5 @@
 import CredCore
+import SeededRandom
 
 /// Half an hour of a host with three uids, as data: what operators, people, programs and upstreams
 /// do, and when. A seed makes one; events can be taken out of it.

@@ -1,5 +1,6 @@
 import CredCore
 import CredService
+import SeededRandom
 
 /// The configuration of a short history, as the simulation knows it beside its text.
 struct HistoryConfiguration: Sendable {
@@ -20,6 +21,11 @@ struct HistoryConfiguration: Sendable {
     var remembers: UserPoolSettings.DeviceMemory
     /// The name of a user pool; it may stay when the pool is asked at another endpoint.
     var poolName: String
+
+    /// Some backends take few calls at once. It follows from the rest, so that seeds mean what they
+    /// meant.
+    var rate: Int { takesAccounts ? 2 : 50 }
+    var width: Int { takesAccounts ? 2 : 16 }
 
     var url: String { "https://\(server).example.com" }
     var command: String { "/usr/lib/\(server)/token" }
@@ -75,6 +81,7 @@ struct HistoryConfiguration: Sendable {
   var profiles: [Profile] = []
 
   static let provider = "login.example.app"
+  static let publicProvider = "accounts.example.com"
   static let keysFile = "/etc/credd/keys"
   static let tokenFile = "/etc/credd/host-token"
   static let groups: [UInt32] = [500, 501]
@@ -201,7 +208,10 @@ struct HistoryConfiguration: Sendable {
   /// The groups that it has by their names.
   var namedGroups: Set<String> { Set(profiles.flatMap(\.rule.groupNames)) }
 
-  func resolved(_ database: HistoryDatabase) -> ResolvedConfiguration {
+  func resolved(
+    _ database: HistoryDatabase, _ fault: InjectedFault?
+  ) -> ResolvedConfiguration {
+    let text = fault == .forgottenKey ? text.replacing("keep_warm = yes\n", with: "") : text
     let source = ConfigurationSource(name: "credd.conf", bytes: Array(text.utf8))
     let reading = Configuration.read([source]) { _ in nil }
     guard let configuration = reading.configuration else {
@@ -216,6 +226,7 @@ struct HistoryConfiguration: Sendable {
 
   private func section(of backend: Backend) -> String {
     var text = "[backend \(backend.name)]\n"
+    text += "rate_limit = \(backend.rate)/s\nmax_parallel = \(backend.width)\n"
     switch backend.kind {
     case .post, .password:
       text += "type = http\nurl = \(backend.url)/token\nbearer_token_file = \(Self.tokenFile)\n"

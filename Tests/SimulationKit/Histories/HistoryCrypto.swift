@@ -1,4 +1,5 @@
 import CredCore
+import SeededRandom
 
 /// Cryptography of a history: quick, and nobody in it breaks it. The service and the user pools
 /// compute with the same functions, so a proof of another password, user or challenge does not fit.

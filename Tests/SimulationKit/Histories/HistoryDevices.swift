@@ -118,7 +118,7 @@ extension HistoryUserPools {
     let name = Self.userCode(number)
     if let last = device.lastAsked, world.now < last + .seconds(1) * (device.interval - 0.5) {
       world.violate(
-        .withinRate, session: nil,
+        .withinRate,
         "\(name) is asked for \(world.now - last) after the last time, and not \(device.interval) s"
       )
     }
@@ -126,13 +126,13 @@ extension HistoryUserPools {
     let late = max(world.now - Self.slack, world.awakeSince)
     guard world.now > world.awakeSince + Self.slack else { return }
     if device.isAnswered {
-      world.violate(.usedOnce, session: nil, "\(name) is asked for after its end")
+      world.violate(.usedOnce, "\(name) is asked for after its end")
     } else if device.ends + Self.longestReply < late {
-      world.violate(.boundedCalls, session: nil, "\(name) is asked for after it ran out")
+      world.violate(.boundedCalls, "\(name) is asked for after it ran out")
     } else if device.askedUntil < late {
-      world.violate(.boundedCalls, session: nil, "\(name) is asked for and nobody waits")
+      world.violate(.boundedCalls, "\(name) is asked for and nobody waits")
     } else if let end = device.abandoned, end < late {
-      world.violate(.boundedCalls, session: nil, "\(name) is asked for after its sign-in ended")
+      world.violate(.boundedCalls, "\(name) is asked for after its sign-in ended")
     }
   }
 
@@ -140,7 +140,7 @@ extension HistoryUserPools {
   func judgeUse(of number: Int) {
     guard let given = given[number], unwanted.contains(given.family) else { return }
     world.violate(
-      .neverForeign, session: nil,
+      .neverForeign,
       "a token of \(given.user.name) is used whose sign-in had ended before it came")
   }
 }

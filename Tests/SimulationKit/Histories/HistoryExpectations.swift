@@ -116,6 +116,9 @@ struct HistoryExpectations {
     for place in credentials.keys where place.user == user { credentials[place] = nil }
   }
 
+  /// Upstream refused something of somebody.
+  mutating func refused() { credentials = [:] }
+
   /// - Parameter isKept: whether sessions of a profile live on.
   mutating func reloaded(unless isKept: (String) -> Bool) {
     devices = [:]

@@ -66,7 +66,7 @@ extension HistoryUserPools {
     }
     if let device = factors.devices[number], device.user != user {
       world.violate(
-        device.user.server == user.server ? .neverForeign : .staysWithIssuer, session: nil,
+        device.user.server == user.server ? .neverForeign : .staysWithIssuer,
         "the device of \(device.user) is named in a sign-in of \(user)")
     }
     if mayForget, world.random.happens(0.2) { forgetDevice(number) }
@@ -112,7 +112,7 @@ extension HistoryUserPools {
       verifier: verifier, timestamp: answers?["TIMESTAMP"]?.text ?? "")
     let isRight = answers?["PASSWORD_CLAIM_SIGNATURE"]?.text == expected
     if !isRight {
-      world.violate(.neverDropped, session: nil, "the password of device \(number) is wrong")
+      world.violate(.neverDropped, "the password of device \(number) is wrong")
     }
     return isRight
   }
@@ -123,7 +123,7 @@ extension HistoryUserPools {
       factors.devices[number]?.verifier != nil, HistoryFactors.device(withKey: key) != number
     else { return true }
     world.violate(
-      .neverDropped, session: nil,
+      .neverDropped,
       "the tokens of \(given.user) are to be renewed without device \(number), which ends them")
     return false
   }
@@ -199,7 +199,7 @@ extension HistoryUserPools {
   func setUpApp(_ operation: String, _ body: JSONValue?) -> HTTPReply {
     if let number = body?["Session"].flatMap(number), factors.replacedSessions.contains(number) {
       world.violate(
-        .usedOnce, session: nil, "the Session \(number) is used again after it was replaced")
+        .usedOnce, "the Session \(number) is used again after it was replaced")
     }
     guard let number = body?["Session"].flatMap(number), var signIn = signIns[number],
       case .appSetup(let app, _)? = signIn.questions.first, signIn.ends > world.now
@@ -233,7 +233,7 @@ extension HistoryUserPools {
   /// The user says that the app is set up.
   func appIsSetUp(_ user: User, isVerified: Bool) -> HTTPReply? {
     guard isVerified else {
-      world.violate(.neverForeign, session: nil, "an app of \(user) is set up without its code")
+      world.violate(.neverForeign, "an app of \(user) is set up without its code")
       return .userPool("NotAuthorizedException", "Invalid session for the user.")
     }
     factors.usersWithApp.insert(user)

@@ -1,6 +1,7 @@
 import CredCore
 import CredService
 import Logging
+import SeededRandom
 import Synchronization
 
 /// The service of a history, one process at a time, on simulated seams.
@@ -10,7 +11,7 @@ final class HistoryHost {
   let upstreams: HistoryUpstreams
   let log = HistoryLog()
   private(set) var configuration: HistoryConfiguration
-  private let store = HistoryStore()
+  private let store: HistoryStore
   private let background: HistoryBackground
   private var upstreamClient: UpstreamClient?
   private(set) var service: SessionService?
@@ -25,6 +26,7 @@ final class HistoryHost {
     self.upstreams = upstreams
     self.configuration = configuration
     background = HistoryBackground(world, people)
+    store = HistoryStore(world.fault)
     upstreams.log = log.logger
     clock = SimulatedClock(world, nil)
   }
@@ -32,17 +34,24 @@ final class HistoryHost {
   func start() {
     world.process += 1
     people.database.forgetTold()
-    clock = SimulatedClock(world, nil)
-    let resolved = configuration.resolved(people.database)
+    upstreams.network.begin(world.process)
+    upstreams.network.configure(configuration)
+    // The clock of the rate limits, if it is a separate one.
+    let isFast = world.fault == .fastClock
+    clock = SimulatedClock(world, isFast ? nil : world.fault)
+    let resolved = configuration.resolved(people.database, world.fault)
     let client = UpstreamClient(
       UpstreamClient.Services(
-        clock: clock, background: background, queries: people.database, http: upstreams,
+        clock: isFast ? SimulatedClock(world, .fastClock) : clock, background: background,
+        queries: people.database, http: upstreams,
         commands: upstreams, crypto: upstreams, hostName: "simulated", log: log.logger),
       settings: resolved.daemon, random: world.random.fork())
     upstreamClient = client
+    let calls = HistoryCalls(world, client)
+    upstreams.givenUp = { [weak calls] in calls?.lastGivenUp ?? World.beginning }
     service = SessionService(
       host: Host(
-        clock: clock, background: background, queries: people.database, upstream: client,
+        clock: clock, background: background, queries: people.database, upstream: calls,
         store: store, random: world.random.fork(),
         process: ProcessFacts(pid: 1, overflowUID: 65_534), log: log.logger),
       configuration: resolved)
@@ -52,7 +61,8 @@ final class HistoryHost {
     people.database.forgetIDs(but: configuration.namedGroups)
     configuration = next
     if world.fault == .lostReloads { return }
-    let resolved = next.resolved(people.database)
+    upstreams.network.configure(next)
+    let resolved = next.resolved(people.database, world.fault)
     upstreamClient?.apply(resolved.daemon)
     _ = service?.apply(resolved)
   }
@@ -80,6 +90,7 @@ final class HistoryHost {
 
 /// Records as bytes, and IdentityIds.
 private final class HistoryStore: SessionStoring {
+  private let fault: InjectedFault?
   private var records: [SessionKey: [UInt8]] = [:]
   private var identities: [SessionKey: KnownIdentity] = [:]
   private var devices: [UInt32: RememberedDevices] = [:]
@@ -89,6 +100,10 @@ private final class HistoryStore: SessionStoring {
   var isFull = false {
     // The file is written anew.
     didSet { if !isFull { onDisk = identities } }
+  }
+
+  init(_ fault: InjectedFault?) {
+    self.fault = fault
   }
 
   var problem: String? { isFull ? "cannot write: no space left on device" : nil }
@@ -112,7 +127,23 @@ private final class HistoryStore: SessionStoring {
 
   func load() -> [SessionKey: SessionRecord] {
     hasLost = false
-    return records.compactMapValues { try? SessionRecord(reading: $0[...]) }
+    if fault == .lostRecords { records = records.filter { $0.key.uid % 2 == 0 } }
+    let read = records.compactMapValues { try? SessionRecord(reading: $0[...]) }
+    return fault == .mixedRecords ? exchanged(read) : read
+  }
+
+  /// Users get each other's sessions, with their own names in them.
+  private func exchanged(_ records: [SessionKey: SessionRecord]) -> [SessionKey: SessionRecord] {
+    var exchanged = records
+    for (key, record) in records {
+      let next = key.uid + 1
+      let partner = SessionKey(
+        uid: HistoryPeople.user(next) == nil ? HistoryPeople.firstUID : next, profile: key.profile)
+      guard var other = records[partner] else { continue }
+      other.owner = record.owner
+      exchanged[key] = other
+    }
+    return exchanged
   }
 
   /// A record that does not fit is lost, and the one before is out of date.
@@ -151,6 +182,11 @@ private final class HistoryBackground: Background {
     _ lane: BackgroundLane, deadline: Instant, _ work: @escaping @Sendable () -> Value,
     completion: @escaping (BackgroundOutcome<Value>) -> Void
   ) {
+    switch world.fault {
+    case .lostLookups where lane == .users && world.random.happens(0.1): return
+    case .lostFiles where lane == .files && world.random.happens(0.1): return
+    default: break
+    }
     let usual = 0.02 * world.random.fraction()
     let finish = { [world, people] in
       people.database.setTime(world.now)

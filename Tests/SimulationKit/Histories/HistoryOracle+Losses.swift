@@ -12,7 +12,7 @@ extension HistoryRun {
     guard case .get(_, let members) = line.request else { return }
     if code == "SignInRequired", signIns.isSignedIn(client.user, profile, since: line.start) {
       world.violate(
-        .neverDropped, session: nil,
+        .neverDropped,
         "\(client.name) is signed in to \(profile), nothing has ended that, and got \(code)")
     }
     guard Self.codesOfOutages.contains(code), !members.contains("refresh"),
@@ -21,7 +21,7 @@ extension HistoryRun {
       held.keys.ends > world.now + Self.leastTimeLeft, !upstreams.haveReplaced(held)
     else { return }
     world.violate(
-      .neverDropped, session: nil,
+      .neverDropped,
       "\(client.name) was given keys \(held.number) of \(profile), which are valid, and got \(code)"
     )
   }
@@ -66,7 +66,7 @@ extension HistoryRun {
     // A device code whose tokens were lost on their way is another matter.
     if message.contains("device"), !message.contains("device code") {
       world.violate(
-        .neverDropped, session: nil,
+        .neverDropped,
         "line \(line.number): a sign-in failed because the pool has forgotten its device")
     }
     let reason = error?["Reason"]?.text
@@ -75,13 +75,13 @@ extension HistoryRun {
     wrongCodes[handle.text, default: 0] += 1
     if error?["Handle"] == nil, wrongCodes[handle.text, default: 0] < Self.leastTries {
       world.violate(
-        .neverDropped, session: nil, "line \(line.number): a wrong code has ended the sign-in")
+        .neverDropped, "line \(line.number): a wrong code has ended the sign-in")
     }
     if reason == Self.wrongAppCode, handle.app != nil, handle.claim != .others,
       case .respond(_, .answers, isGood: true) = line.request
     {
       world.violate(
-        .neverDropped, session: nil,
+        .neverDropped,
         "line \(line.number): the code of the app that was shown does not fit")
     }
   }
@@ -119,7 +119,7 @@ extension HistoryRun {
       upstreams.wasWell(since: since)
     else { return }
     world.violate(
-      .neverDropped, session: nil, "\(user) signs in without the device that the daemon has")
+      .neverDropped, "\(user) signs in without the device that the daemon has")
   }
 
   /// How long it may take from a request to its last call upstream, and more.

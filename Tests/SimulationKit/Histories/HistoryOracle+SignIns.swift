@@ -15,7 +15,7 @@ extension HistoryRun {
     }
     if let open = json["Error"]?["Handle"]?.text, line.handle?.text != open {
       world.violate(
-        .neverForeign, session: nil, "line \(line.number) names a handle that it did not ask about")
+        .neverForeign, "line \(line.number) names a handle that it did not ask about")
     }
     if code == nil { noteEndOfDevices(line, client.user) }
     noteHandle(json["Challenge"], line, client)
@@ -49,12 +49,12 @@ extension HistoryRun {
     guard let handle = line.handle, handle.user == client.user else {
       if code == "UnknownChallenge" { return }
       return world.violate(
-        .neverForeign, session: nil,
+        .neverForeign,
         "\(client.name) named a handle of another user and got \(code ?? "an answer")")
     }
     guard code == nil, handle.persons.isDisjoint(with: users) else { return }
     world.violate(
-      .neverForeign, session: nil,
+      .neverForeign,
       "the handle of \(handle.persons.sorted()) worked for \(users.sorted())")
   }
 
@@ -66,7 +66,7 @@ extension HistoryRun {
     let owners = believed(line.target, line)
     guard !owners.contains(person) else { return }
     world.violate(
-      .neverForeign, session: nil, "\(owners.sorted()) acted on the account of \(person)")
+      .neverForeign, "\(owners.sorted()) acted on the account of \(person)")
   }
 
   /// No token of a user pool is handed out that the profile does not name.
@@ -82,7 +82,7 @@ extension HistoryRun {
       case .refresh, .session: false
       }
     guard !isAllowed else { return }
-    world.violate(.admitted, session: nil, "line \(line.number) got a token of kind \(given.kind)")
+    world.violate(.admitted, "line \(line.number) got a token of kind \(given.kind)")
   }
 
   private func noteHandle(
@@ -91,7 +91,7 @@ extension HistoryRun {
     guard let text = challenge?["Handle"]?.text, let profile = line.profile else { return }
     if handles.contains(where: { $0.text == text && $0.user != client.user }) {
       return world.violate(
-        .neverForeign, session: nil, "\(client.name) was told a handle of another user")
+        .neverForeign, "\(client.name) was told a handle of another user")
     }
     guard !handles.contains(where: { $0.text == text }) else { return }
     var (person, claim) = (line.handle?.person, line.handle?.claim ?? .own)
@@ -131,6 +131,6 @@ extension HistoryRun {
   func judgeChallengeEvent(_ json: JSONValue, _ client: HistoryClient) {
     guard json["Event"]?.text == "challenge", json["Handle"] != nil || json["Challenge"] != nil
     else { return }
-    world.violate(.secretsStay, session: nil, "\(client.name) watches and was told a handle")
+    world.violate(.secretsStay, "\(client.name) watches and was told a handle")
   }
 }

@@ -7,12 +7,12 @@ extension HistoryRun {
   func received(_ reply: [UInt8], _ client: HistoryClient) {
     world.trace("\(client.name) < \(String(decoding: reply.dropLast(), as: UTF8.self))")
     guard let json = try? JSONValue.parse(reply) else {
-      return world.violate(.answeredInTime, session: nil, "an answer is no JSON")
+      return world.violate(.answeredInTime, "an answer is no JSON")
     }
     if client.current == nil, client.watches { return judgeEvent(json, client) }
     guard let line = client.current else {
       return world.violate(
-        .answeredInTime, session: nil, "\(client.name) is answered and asked nothing")
+        .answeredInTime, "\(client.name) is answered and asked nothing")
     }
     client.current = nil
     world.report.answers += 1
@@ -20,14 +20,14 @@ extension HistoryRun {
       world.inProcess(after: 0) { [self] in
         guard !client.isFinished else { return }
         world.violate(
-          .admitted, session: nil, "\(client.name) does not speak the protocol and is served")
+          .admitted, "\(client.name) does not speak the protocol and is served")
       }
     }
     if world.now > line.deadline, world.now > world.awakeSince {
-      world.violate(.answeredInTime, session: nil, "line \(line.number) is answered late")
+      world.violate(.answeredInTime, "line \(line.number) is answered late")
     }
     if line.number % 2 == 1, line.request.hasID, json["Id"]?.integer != Int64(line.number) {
-      world.violate(.answeredInTime, session: nil, "line \(line.number) got another's answer")
+      world.violate(.answeredInTime, "line \(line.number) got another's answer")
     }
     let code = json["Event"] == nil ? json["Error"]?["Code"]?.text : nil
     judgeSecrets(reply, line, client, isError: code != nil)
@@ -65,7 +65,7 @@ extension HistoryRun {
       let isKnown = number.map { upstreams.keys[$0] != nil || upstreams.tokens[$0] != nil } ?? false
       guard isError || !isKnown || persons?.isDisjoint(with: owners) ?? false else { continue }
       world.violate(
-        isError || !isKnown ? .secretsStay : .neverForeign, session: nil,
+        isError || !isKnown ? .secretsStay : .neverForeign,
         "line \(line.number) of \(owners.sorted()) got a secret of "
           + "\(persons?.sorted().description ?? "nobody's")")
     }
@@ -73,7 +73,7 @@ extension HistoryRun {
       let user = number.flatMap { upstreams.pools.factors.apps[$0]?.user }
       guard let user, isError || !owners.contains(user.person) else { continue }
       world.violate(
-        .secretsStay, session: nil,
+        .secretsStay,
         "line \(line.number) of \(owners.sorted()) got the secret of \(user)'s app")
     }
     let readers = owners.union(believed(client.user, line))
@@ -81,7 +81,7 @@ extension HistoryRun {
       guard let persons = number.flatMap({ upstreams.notes[$0] }), persons.isDisjoint(with: readers)
       else { continue }
       world.violate(
-        .secretsStay, session: nil,
+        .secretsStay,
         "words about \(persons.sorted()) reached \(readers.sorted())")
     }
   }
@@ -91,7 +91,7 @@ extension HistoryRun {
     if identity.isGuest { upstreams.showGuest(text, to: owners) }
     guard let persons = identity.persons, persons.isDisjoint(with: owners) else { return }
     world.violate(
-      .neverForeign, session: nil,
+      .neverForeign,
       "the identity of \(persons.sorted()) was shown to \(owners.sorted())")
   }
 
@@ -111,7 +111,7 @@ extension HistoryRun {
     default: break
     }
     world.violate(
-      .admitted, session: nil, "line \(line.number): \(client.name) may not use \(name)")
+      .admitted, "line \(line.number): \(client.name) may not use \(name)")
   }
 
   private func judgeCredentials(
@@ -119,18 +119,19 @@ extension HistoryRun {
   ) {
     guard let number = HistoryUpstreams.number(ofKey: text), let keys = upstreams.keys[number]
     else {
-      return world.violate(.neverForeign, session: nil, "nobody gave \(text)")
+      return world.violate(.neverForeign, "nobody gave \(text)")
     }
     if keys.ends <= world.now {
-      world.violate(.neverExpired, session: nil, "\(text) ended \(world.now - keys.ends) ago")
+      world.violate(.neverExpired, "\(text) ended \(world.now - keys.ends) ago")
     }
     judgeIdentity(keys.identity, believed(line.target, line))
     noteCredentials(number, keys, line, client)
+    noteKept(line, client)
     guard let profile = line.profile.flatMap(host.configuration.profile), !keys.pool.isEmpty,
       keys.pool != profile.pool, !people.hasChosen(keys.identity)
     else { return }
     world.violate(
-      .neverForeign, session: nil, "\(text) is of pool \(keys.pool), not of \(profile.pool)")
+      .neverForeign, "\(text) is of pool \(keys.pool), not of \(profile.pool)")
   }
 
   private func judgeStatus(
@@ -139,10 +140,10 @@ extension HistoryRun {
     for report in reports { judgeReport(report, line, client) }
     guard case .status(let members) = line.request else { return }
     if members.contains("all") {
-      world.violate(.admitted, session: nil, "\(client.name) sees everyone's sessions")
+      world.violate(.admitted, "\(client.name) sees everyone's sessions")
     }
     if members.contains("limit"), reports.count > 1 {
-      world.violate(.answeredInTime, session: nil, "a page of one has \(reports.count) sessions")
+      world.violate(.answeredInTime, "a page of one has \(reports.count) sessions")
     }
   }
 
@@ -152,10 +153,10 @@ extension HistoryRun {
     judgeIdentity(report["IdentityId"]?.text, believed(client.user, line))
     let profile = report["Profile"]?.text ?? ""
     if report["Uid"]?.integer != Int64(client.peer.uid) {
-      world.violate(.neverForeign, session: nil, "status shows another's session")
+      world.violate(.neverForeign, "status shows another's session")
     }
     if !mayUse(profile, line, client) {
-      world.violate(.admitted, session: nil, "status shows \(profile) to \(client.name)")
+      world.violate(.admitted, "status shows \(profile) to \(client.name)")
     }
   }
 
@@ -170,7 +171,7 @@ extension HistoryRun {
     // Who watched a session learns that a reload ended it, or that it was another person's.
     let isEnd = lastReload == world.now || json["IdentityId"] == nil
     if json["State"]?.text == "signedOut", isEnd { return }
-    world.violate(.admitted, session: nil, "an event of \(profile) reached \(client.name)")
+    world.violate(.admitted, "an event of \(profile) reached \(client.name)")
   }
 
   // MARK: Rights
@@ -204,7 +205,7 @@ extension HistoryRun {
   }
 
   /// Whether credd must admit the caller.
-  private func mustAdmit(
+  func mustAdmit(
     _ profile: HistoryConfiguration.Profile, _ line: HistoryClient.Line, _ client: HistoryClient
   ) -> Bool {
     let callers = people.possible(client.user, from: line.start)
@@ -231,7 +232,7 @@ extension HistoryRun {
     _ code: String, _ line: HistoryClient.Line, _ client: HistoryClient
   ) {
     if code == "Internal" {
-      world.violate(.neverDropped, session: nil, "line \(line.number) is refused with Internal")
+      world.violate(.neverDropped, "line \(line.number) is refused with Internal")
     }
     // A uid without a name has a trouble of its own where the backend needs one.
     if isTroubleOfOne, line.target != 0, client.user != 0, !line.namesOthers,
@@ -239,7 +240,7 @@ extension HistoryRun {
       people.possible(client.user, from: line.start).allSatisfy(\.isNamed)
     {
       world.violate(
-        .ownTrouble, session: nil, "\(client.name) got \(code), and only user 0 has troubles")
+        .ownTrouble, "\(client.name) got \(code), and only user 0 has troubles")
     }
     guard case .impersonate = line.request else {
       judgeWatchers(code, line)
@@ -262,7 +263,7 @@ extension HistoryRun {
         !client.heardOfFailures.contains(name)
       else { continue }
       world.violate(
-        .answeredInTime, session: nil,
+        .answeredInTime,
         "\(client.name) watches \(name) and heard nothing of \(code)")
     }
   }
@@ -275,7 +276,7 @@ extension HistoryRun {
     else { return }
     if code == "AccessDenied" && !line.request.mayBeForbidden || code == "UnknownProfile" {
       world.violate(
-        .admitted, session: nil,
+        .admitted,
         "line \(line.number): \(client.name) may use \(profile.name) and got \(code)")
     }
     // Where the file of a program cannot be read, the program may not have what there is.
@@ -288,7 +289,7 @@ extension HistoryRun {
       isUnattended: profile.worksUnattended(host.configuration.backends))
     if isExpected {
       world.violate(
-        .healthyAgain, session: nil,
+        .healthyAgain,
         "\(client.name) got \(code) for \(profile.name), long after all troubles")
     }
   }

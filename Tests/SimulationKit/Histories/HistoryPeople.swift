@@ -28,7 +28,7 @@ final class HistoryPeople {
   static let firstUID: UInt32 = 1000
 
   private let world: World
-  let database = HistoryDatabase()
+  let database: HistoryDatabase
   private var persons: [Person] = []
   private var groupLists: [Int: [(since: Instant, groups: [UInt32])]] = [:]
   private var troubles: [(since: Instant, trouble: DirectoryTrouble)] = []
@@ -38,6 +38,7 @@ final class HistoryPeople {
 
   init(_ world: World) {
     self.world = world
+    database = HistoryDatabase(world.fault)
     for user in 0..<History.users {
       // One uid of some hosts has never had a name.
       add(user, isNamed: user < 2 || world.random.happens(0.7))
@@ -214,9 +215,19 @@ final class HistoryDatabase: HostQueries {
     }
   }
 
+  private let fault: InjectedFault?
   private let state = Mutex(State())
 
-  func setName(_ name: String?, of uid: UInt32) { state.withLock { $0.names[uid] = name } }
+  init(_ fault: InjectedFault?) {
+    self.fault = fault
+  }
+
+  func setName(_ name: String?, of uid: UInt32) {
+    state.withLock { state in
+      let isKept = fault == .formerUsers && state.names[uid] != nil
+      if !isKept { state.names[uid] = name }
+    }
+  }
 
   func setGroups(_ groups: [UInt32], of uid: UInt32) { state.withLock { $0.groups[uid] = groups } }
 
@@ -290,10 +301,11 @@ final class HistoryDatabase: HostQueries {
         return .nobody
       }
       if isByUID { state.tell(name, of: uid) }
-      guard query.withGroups else { return .user(UserEntry(uid: uid, name: name)) }
+      let other = fault == .mixedUsers ? state.names[uid == 1000 ? 1001 : 1000] : nil
+      guard query.withGroups else { return .user(UserEntry(uid: uid, name: other ?? name)) }
       let groups = state.trouble == .withoutGroups ? [] : state.groups[uid] ?? []
       state.list(groups, of: uid)
-      return .user(UserEntry(uid: uid, name: name, groups: [100] + groups))
+      return .user(UserEntry(uid: uid, name: other ?? name, groups: [100] + groups))
     }
   }
 

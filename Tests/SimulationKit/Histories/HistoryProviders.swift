@@ -57,7 +57,7 @@ extension HistoryUserPools {
     else { return .refusedGrant }
     if let family = code.family {
       world.violate(
-        .usedOnce, session: nil, "the code \(number) of \(code.user.name) is used twice")
+        .usedOnce, "the code \(number) of \(code.user.name) is used twice")
       end(family)
       return .refusedGrant
     }

@@ -103,7 +103,7 @@ extension HistoryRun {
       connect(
         client.number, client.user, client.unit().flatMap(HistoryConfiguration.units.firstIndex))
     }
-    if History.isOfPools(world.scenario.seed), world.random.happens(0.5) { signInAgain(before) }
+    if History.isOfPools(world.seed), world.random.happens(0.5) { signInAgain(before) }
   }
 
   /// Somebody signs in once the daemon runs again.
@@ -149,16 +149,34 @@ extension HistoryRun {
       }
       world.after(120) { [self] in
         checkLateness()
+        rest()
+      }
+    }
+  }
+
+  /// Longer than credentials last. Nobody asks for anything.
+  private static let rest = 4500.0
+
+  /// Then the first caller of a session that is kept must not wait.
+  private func rest() {
+    world.trace("· rest")
+    world.after(Self.rest) { [self] in
+      isRested = true
+      for place in keptWarm.sorted() { askFinally(place.user, place.profile) }
+      world.after(30) { [self] in
+        checkLateness()
         world.isOver = true
       }
     }
   }
 
   private func askFinally(_ user: Int) {
-    for profile in 0..<3 {
-      let number = 100 + user * 3 + profile
-      connect(number, user, nil)
-      send(.get(profile: profile, members: #","wait":15"#), clients[number])
-    }
+    for profile in 0..<3 { askFinally(user, profile) }
+  }
+
+  private func askFinally(_ user: Int, _ profile: Int) {
+    let number = 100 + user * 3 + profile
+    connect(number, user, nil)
+    send(.get(profile: profile, members: #","wait":15"#), clients[number])
   }
 }

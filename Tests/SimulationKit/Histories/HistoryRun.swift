@@ -19,6 +19,12 @@ final class HistoryRun {
   private(set) var lastForeignLogin = World.beginning
   /// The questions of sign-ins that clients were asked, the oldest first.
   var handles: [HistoryHandle] = []
+  /// The sessions of the calm that are renewed though nobody asks.
+  var keptWarm: Set<Place> = []
+  /// Whether nobody has asked for an hour.
+  var isRested = false
+  /// The service does not keep its clients.
+  var intruders: [HistoryIntruder] = []
   var lastReload = World.beginning
   var lastRestart = World.beginning
   private var lastLine = 0
@@ -28,9 +34,7 @@ final class HistoryRun {
   let isTroubleOfOne: Bool
 
   init(_ history: History, isTraced: Bool, fault: InjectedFault?) {
-    var scenario = Scenario(seed: history.seed, fault: fault)
-    scenario.isTraced = isTraced
-    world = World(scenario)
+    world = World(seed: history.seed, fault: fault, isTraced: isTraced)
     people = HistoryPeople(world)
     upstreams = HistoryUpstreams(world, people)
     let isOfPools = History.isOfPools(history.seed)
@@ -47,6 +51,11 @@ final class HistoryRun {
     host = HistoryHost(world, people, upstreams, list[0])
     events = history.events
     isTroubleOfOne = history.seed.isMultiple(of: 5) || fault == .mixedTroubles
+    upstreams.clear = { [unowned self] in intrude($0) }
+    upstreams.refused = { [unowned self] in
+      signIns.forgetSignedIn()
+      expectations.refused()
+    }
     upstreams.pools.tokensAreOnTheirWay = { [unowned self] in giveUp($0) }
     upstreams.pools.signedOut = { [unowned self] in signedOut($0) }
     upstreams.pools.deviceForgotten = { [unowned self] in expectations.deviceForgotten($0) }
@@ -65,6 +74,7 @@ final class HistoryRun {
     }
     let end = (events.map(\.at).max() ?? 0) / 1000 + 1
     world.after(Double(end)) { [self] in calmBegins() }
+    countCalls()
     world.run()
     checkLog()
     var report = world.report
@@ -72,6 +82,8 @@ final class HistoryRun {
     report.violation = world.trace.violation
     report.trace = world.trace.lines
     clients = [:]
+    upstreams.clear = nil
+    upstreams.refused = nil
     host.end()
     return report
   }
@@ -177,6 +189,7 @@ final class HistoryRun {
         let identities = upstreams.identities.keys.filter { $0 != own.identity }.sorted()
         own.identity = identities.randomElement(using: &world.random) ?? own.identity
       }
+      upstreams.claimed = own.identity
       return #","identity_id":"\#(own.identity)","token":"\#(own.token)""#
     case .account(_, let claim, let isKnown):
       let other = others.randomElement(using: &world.random) ?? 0
@@ -281,7 +294,7 @@ final class HistoryRun {
     switch provider {
     case .publicOne:
       let token = upstreams.publicToken(of: person.number, pool: pool, isAlone: isAlone)
-      return (SimulatedConfiguration.provider, token)
+      return (HistoryConfiguration.publicProvider, token)
     case .developers: return (HistoryConfiguration.provider, name)
     case .developersLoudly: return (HistoryConfiguration.provider.uppercased(), name)
     }
@@ -294,7 +307,7 @@ final class HistoryRun {
       guard let line = client.current, world.now > line.deadline, world.now > world.awakeSince
       else { continue }
       world.violate(
-        .answeredInTime, session: nil,
+        .answeredInTime,
         "line \(line.number) had to be answered \(world.now - line.deadline) ago")
     }
   }
@@ -302,7 +315,7 @@ final class HistoryRun {
   func checkLog() {
     checkLateness()
     guard let leak = host.log.leak else { return }
-    world.violate(.secretsStay, session: nil, "a secret was logged: \(leak)")
+    world.violate(.secretsStay, "a secret was logged: \(leak)")
   }
 
 }

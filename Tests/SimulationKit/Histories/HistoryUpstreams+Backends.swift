@@ -6,7 +6,7 @@ extension HistoryUpstreams {
   func staysWithIssuer(_ bearer: (number: Int, token: Token)?, _ server: String) {
     guard let token = bearer?.token, token.server != server else { return }
     world.violate(
-      .staysWithIssuer, session: nil,
+      .staysWithIssuer,
       "what \(token.server ?? "Cognito") gave was sent to \(server)")
   }
 
@@ -44,7 +44,8 @@ extension HistoryUpstreams {
     let persons = login.flatMap(persons) ?? bearer?.token.persons ?? persons(named: name)
     if let fault = fault(for: persons) { return fault }
     aloneStays(body?["Logins"])
-    claimsStay(body?["IdentityId"]?.text, persons, known: "\(pool(body)) \(server) \(name)")
+    let shown = world.fault == .claimedIdentities ? claimed : body?["IdentityId"]?.text
+    claimsStay(shown, persons, known: "\(pool(body)) \(server) \(name)")
     if trouble == .refusingSome, let persons, persons.min()?.isMultiple(of: 2) ?? false {
       return .plain(403, #"{"message":"\#(note(about: persons)) is blocked"}"#)
     }
@@ -70,14 +71,14 @@ extension HistoryUpstreams {
     for number in members.compactMap({ $0.value.text.flatMap(sent)?.number })
     where alone.contains(number) {
       world.violate(
-        .neverClaimed, session: nil, "token \(number), which stands alone, was sent to a backend")
+        .neverClaimed, "token \(number), which stands alone, was sent to a backend")
     }
   }
 
   /// An IdentityId that only a client claimed is never shown to a backend.
   func claimsStay(_ text: String?, _ persons: Set<Int>?, known key: String) {
     if let text, identities[text]?.isOfApp ?? false {
-      world.violate(.neverClaimed, session: nil, "an app's identity was sent to a backend")
+      world.violate(.neverClaimed, "an app's identity was sent to a backend")
     }
     // What the backend itself gave for the name is no claim.
     guard let text, let identity = identities[text], let owners = identity.persons,
@@ -87,7 +88,7 @@ extension HistoryUpstreams {
     // A guest's identity is Cognito's own word, and becomes the one that all users share.
     if persons == nil, identity.isGuest { return }
     world.violate(
-      .neverClaimed, session: nil,
+      .neverClaimed,
       "the identity of persons \(owners.sorted()) was sent for \((persons ?? []).sorted())")
   }
 

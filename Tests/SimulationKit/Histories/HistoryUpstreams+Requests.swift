@@ -3,12 +3,17 @@ import CredService
 import Logging
 
 /// How requests and commands arrive, and what becomes of them while there is trouble.
-extension HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
-  func send(
+extension HistoryUpstreams {
+  /// A request on its way: it is answered once.
+  func carry(
     _ request: HTTPRequest, _ settings: HTTPSettings,
     completion: @escaping (Result<HTTPReply, TransportFailure>) -> Void
   ) {
-    world.report.calls += 1
+    let flight = begin(request)
+    let completion = { [self] (result: Result<HTTPReply, TransportFailure>) in
+      network.end(flight)
+      completion(result)
+    }
     if world.fault == .loggedSecrets { log?.info("\(request.header("Authorization") ?? "")") }
     world.trace("→ \(request.url) \(request.body.exposedText() ?? "")")
     let (usual, timeout) = (0.01 + 0.3 * world.random.fraction(), settings.timeout.inSeconds)
@@ -48,7 +53,7 @@ extension HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     _ completion: @escaping (Result<HTTPReply, TransportFailure>) -> Void
   ) {
     let process = world.process
-    let server = request.url.split(separator: "/").dropFirst().first?.split(separator: ".").first
+    let server = request.server
     let arrives = trouble != .hanging || world.random.happens(0.5)
     let sent = world.now
     world.after(usual / 2) { [self] in
@@ -63,9 +68,9 @@ extension HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
       // A provider that answers 4xx without an OAuth error has ended the session, on the second time.
       let result = result(of: request, errorStatus: call.isProvider ? 500 : 400) {
         guard arrives, let server else { return .plain(404, "") }
-        let (reply, token) = poolReply(call, String(server), process)
+        let (reply, token) = poolReply(call, server, process)
         if world.fault == .repeatedRenewals, call.operation == "GetTokensFromRefreshToken" {
-          _ = poolReply(call, String(server), process)
+          _ = poolReply(call, server, process)
         }
         replaced = token
         return call.isProvider ? reply.ofProvider : reply
@@ -102,8 +107,13 @@ extension HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     return pools.reply(call.operation, body, server, process, isProvider: call.isProvider)
   }
 
-  func run(_ command: Command, completion: @escaping (ExecOutcome) -> Void) {
-    world.report.calls += 1
+  /// A command that runs: it ends once.
+  func carry(_ command: Command, completion: @escaping (ExecOutcome) -> Void) {
+    let flight = begin(command)
+    let completion = { [self] (outcome: ExecOutcome) in
+      network.end(flight)
+      completion(outcome)
+    }
     world.trace("→ \(command.arguments) \(command.input.exposedText() ?? "")")
     let sent = world.now
     world.inProcess(after: 0.01 + 0.3 * world.random.fraction()) { [self] in
@@ -114,9 +124,9 @@ extension HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
       case .unreachable, .failing, .echoing, .garbage, .losingReplies:
         return completion(failure(of: command))
       }
-      let server = command.arguments[0].split(separator: "/").dropLast().last.map(String.init)
       let body = try? JSONValue.parse(command.input.bytes)
-      let reply = callback(body, body?["DeveloperUserIdentifier"]?.text, nil, server ?? "")
+      let reply = callback(
+        body, body?["DeveloperUserIdentifier"]?.text, nil, command.server ?? "")
       completion(
         ExecOutcome(ending: .exited(reply.exitStatus), standardOutput: reply.body))
     }
@@ -151,8 +161,6 @@ extension HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
     ])
   }
 
-  func load(completion: @escaping ((any Crypto)?) -> Void) { completion(HistoryCrypto()) }
-
   /// What becomes of a request.
   ///
   /// - Parameters:
@@ -163,6 +171,9 @@ extension HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   ) -> Result<HTTPReply, TransportFailure> {
     switch trouble {
     case .unreachable: return .failure(.connect)
+    case .failing where failsInAnyWay:
+      refused?()
+      return .success(HistoryFailures.reply(to: request, &world.random))
     case .failing: return .success(.plain(503, words(about: request)))
     case .throttled:
       var reply = HTTPReply.plain(429, "slowly")
@@ -205,8 +216,7 @@ extension HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
       return role(request.body.exposedText() ?? "")
     }
     let parts = request.url.split(separator: "/")
-    guard parts.count >= 3, let server = parts[1].split(separator: ".").first.map(String.init)
-    else { return .plain(404, "") }
+    guard parts.count >= 3, let server = request.server else { return .plain(404, "") }
     let bearer = request.header("Authorization").flatMap(sent)
     staysWithIssuer(bearer, world.fault == .wrongServers ? "another" : server)
     switch parts[2] {
@@ -220,7 +230,17 @@ extension HistoryUpstreams: HTTPSending, CommandRunning, CryptoLoading {
   }
 }
 
+extension Command {
+  /// The server of the backend that runs it.
+  var server: String? { arguments[0].split(separator: "/").dropLast().last.map(String.init) }
+}
+
 extension HTTPRequest {
+  /// The first name of the host.
+  var server: String? {
+    url.split(separator: "/").dropFirst().first?.split(separator: ".").first.map(String.init)
+  }
+
   /// The operation of a request to a user pool; nil for others.
   fileprivate var poolOperation: String? {
     guard let target = header("X-Amz-Target"),
@@ -229,7 +249,7 @@ extension HTTPRequest {
     return target.split(separator: ".").last.map(String.init)
   }
 
-  fileprivate func header(_ name: String) -> String? {
+  func header(_ name: String) -> String? {
     headers.first { $0.name == name }?.value.exposedText()
   }
 }
@@ -254,7 +274,23 @@ extension HTTPReply {
     plain(400, #"{"__type":"\#(type)","message":"\#(message)"}"#)
   }
 
-  static func sts(_ code: String) -> HTTPReply {
-    plain(400, "<ErrorResponse><Error><Code>\(code)</Code></Error></ErrorResponse>")
+  static func sts(_ code: String, _ message: String = "") -> HTTPReply {
+    let error = "<Code>\(code)</Code><Message>\(message)</Message>"
+    return plain(400, "<ErrorResponse><Error>\(error)</Error></ErrorResponse>")
+  }
+}
+
+extension HTTPReply.Header {
+  private static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
+
+  /// `Date`, as RFC 9110 §5.6.7 writes it. credd reads any day's name, so it is always the same.
+  static func date(_ time: WallTime) -> Self {
+    let text = Array(time.iso8601.utf8)
+    func part(_ range: Range<Int>) -> String { String(decoding: text[range], as: UTF8.self) }
+    let month = months[(Int(part(5..<7)) ?? 1) - 1]
+    return Self(
+      name: "Date", value: "Mon, \(part(8..<10)) \(month) \(part(0..<4)) \(part(11..<19)) GMT")
   }
 }

@@ -49,6 +49,21 @@ final class HistoryUpstreams {
   var sentAt = World.beginning
   /// For the fault ``InjectedFault/loggedSecrets``.
   var log: Logger?
+  /// Whether an upstream that fails does so in any way, not by its status alone.
+  let failsInAnyWay: Bool
+  /// Upstream said something that may end a sign-in.
+  var refused: (() -> Void)?
+  var network = HistoryNetwork()
+  /// When the daemon last gave a call up.
+  var givenUp: () -> Instant = { World.beginning }
+  /// Clears the sessions of a user, for the fault ``InjectedFault/dropOnFailure``.
+  var clear: ((Int) -> Void)?
+  /// The identity that a client claimed last, for the fault ``InjectedFault/claimedIdentities``.
+  var claimed: String?
+  /// The last success of each kind of request, for the fault ``InjectedFault/mixedReplies``.
+  var lastReplies: [String: HTTPReply] = [:]
+  /// Whether a request for the first user has failed, for the fault ``InjectedFault/poison``.
+  var isPoisoned = false
   private(set) var tokens: [Int: Token] = [:]
   private(set) var keys: [Int: Keys] = [:]
   private(set) var identities: [String: Identity] = [:]
@@ -67,6 +82,7 @@ final class HistoryUpstreams {
   init(_ world: World, _ people: HistoryPeople) {
     self.world = world
     self.people = people
+    failsInAnyWay = world.seed % 4 == 2
   }
 
   /// Whether there is trouble now, and was none for long before it: the first failure of a session is
@@ -190,7 +206,9 @@ final class HistoryUpstreams {
 
   func newKeys(_ identity: String, _ pool: String, _ persons: Set<Int>?) -> (Int, WallTime) {
     lastNumber += 1
-    let lifetime = world.random.pick([900.0, 3600])
+    // For a renewal of short-lived credentials a caller may wait a moment.
+    let some = world.random.pick([900.0, 3600])
+    let lifetime = world.isCalm ? 3600 : some
     keys[lastNumber] = Keys(
       persons: persons, identity: identity, pool: pool, ends: world.later(lifetime))
     return (lastNumber, world.trueTime + .seconds(1) * lifetime)

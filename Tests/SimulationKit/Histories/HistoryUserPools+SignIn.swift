@@ -129,7 +129,7 @@ extension HistoryUserPools {
     }
     guard answers?["USERNAME"]?.text == signIn.user.name else {
       world.violate(
-        .neverForeign, session: nil, "an answer to \(signIn.user.name)'s question is another's")
+        .neverForeign, "an answer to \(signIn.user.name)'s question is another's")
       return .wrongPassword
     }
     if let refusal = refusal(ofDeviceIn: answers, for: signIn.user) { return refusal }

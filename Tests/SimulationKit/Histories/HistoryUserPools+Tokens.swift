@@ -74,12 +74,12 @@ extension HistoryUserPools {
     // A process that was killed has sent its request; it may arrive after one of the next process.
     if replaced.contains(number), process == world.process {
       world.violate(
-        .usedOnce, session: nil,
+        .usedOnce,
         "refresh token \(number) of \(given.user.name) is used again after it was replaced")
     }
     if inUse[number] == process, family.tokens.rotates {
       world.violate(
-        .usedOnce, session: nil,
+        .usedOnce,
         "refresh token \(number) of \(given.user.name) is used twice at once")
     }
     guard mayRenew(given, with: body?["DeviceKey"]) else {

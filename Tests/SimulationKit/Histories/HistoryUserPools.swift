@@ -147,14 +147,14 @@ final class HistoryUserPools {
       device.server != server
     {
       world.violate(
-        .staysWithIssuer, session: nil, "the device code of \(device.server) was sent to \(server)")
+        .staysWithIssuer, "the device code of \(device.server) was sent to \(server)")
     }
     for token in tokens {
       guard let given = number(token).flatMap({ given[$0] }), given.user.server != server else {
         continue
       }
       world.violate(
-        .staysWithIssuer, session: nil,
+        .staysWithIssuer,
         "what the user pool \(given.user.server) gave was sent to \(server)")
     }
   }

@@ -1,19 +1,7 @@
-/// A small generator whose sequence is the same everywhere (SplitMix64; Steele, Lea and Flood, 2014).
-public struct SeededGenerator: RandomNumberGenerator, Sendable {
-  private var state: UInt64
+import SeededRandom
 
-  public init(seed: UInt64) {
-    state = seed
-  }
-
-  public mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
+/// Choices of a simulation.
+extension SeededGenerator {
   /// A separate generator: its use does not change the sequence of this one.
   mutating func fork() -> SeededGenerator { SeededGenerator(seed: next()) }
 
