@@ -61,29 +61,6 @@ struct AuditTests {
   }
 
   @Test
-  func eachAccountThatIsAskedForSaysByWhomAndForWhom() throws {
-    let host = try TestHost(arguments: []) {
-      Configuration.password($0, backend: "register_url = \($0.url)/register")
-    }
-    let line = #"{"op":"account","action":"sign-up","username":"carol","password":"secret123"}"#
-    expect(try host.ask(line)["Confirmed"], equals: .bool(true))
-    expect(try host.ask(line).errorCode, equals: "AccountRefused")
-    for (message, code) in [
-      ("an account was made", ""), ("an account was refused", "AccountRefused"),
-    ] {
-      let found = entries(host, message)
-      expect(found.count, equals: 1)
-      let expected = [
-        "pid=\(getpid())", "profile=default", "uid=\(getuid())", "username=carol",
-        "action=sign-up", code,
-      ]
-      for words in expected where !words.isEmpty {
-        expect(found.first?.contains(words) == true, "\(words): \(found)")
-      }
-    }
-  }
-
-  @Test
   func eachSignInAndSignOutSaysWhoAndHow() throws {
     let host = try TestHost(arguments: []) { Configuration.password($0) }
     let who = "pid=\(getpid()) profile=default"
@@ -128,16 +105,6 @@ struct AuditTests {
     let entry = host.log.split(separator: "\n").filter { $0.contains("developer token given") }
     expect(entry.count, equals: 1)
     expect(entry.first?.contains("pid=\(getpid())") ?? false)
-  }
-
-  @Test
-  func aLoopOfCallersDoesNotFillTheLog() throws {
-    let host = try TestHost()
-    for _ in 0..<40 { expect(try host.get().status, equals: 0) }
-    expect((1...20).contains(given(host).count))
-    // `status` knows the last one all the same.
-    let last = try host.ask(#"{"op":"status"}"#)["Sessions"]?[0]?["LastCaller"]?["Pid"]?.number
-    expect(last != nil && last != Double(getpid()))
   }
 
   @Test

@@ -97,22 +97,4 @@ struct CallerTests {
     expect(refused.status, equals: 77)
     expect(refused.errors.contains("available to you"))
   }
-
-  @Test
-  func uidWithoutANameUsesOnlyWhatNeedsNone() throws {
-    let host = try TestHost(sandbox: ["--any-user"]) { sandbox in
-      Configuration.http(url: sandbox.url + "/token")
-        + Configuration.profile("named", endpoint: sandbox.url, identifier: "{user}")
-        + Configuration.profile("numbered", endpoint: sandbox.url, identifier: "u{uid}")
-    }
-    let credctl = try Stage.current().executable(Programs.credctl)
-    let stranger = OtherUser(user: "54321", groups: ["54321"])
-    let refused = try host.credctl(credctl, as: stranger, "get", "--profile", "named")
-    expect(refused.status, equals: 77)
-    expect(refused.errors.contains("uid 54321 has no user name"))
-    expect(
-      try host.credctl(credctl, as: stranger, "get", "--profile", "numbered").status, equals: 0)
-    let body = try #require(try host.sandbox.lastRequest("token")["Body"]?.text)
-    expect(try JSON(body)["DeveloperUserIdentifier"]?.text, equals: "u54321")
-  }
 }

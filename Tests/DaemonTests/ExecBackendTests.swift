@@ -71,23 +71,6 @@ struct ExecBackendTests {
     expect(outcome.errors.split(separator: "\n").count, equals: 1)
   }
 
-  @Test
-  func lateCommandIsKilledWithAllItStarted() throws {
-    let seen = try Stage.current().newFile("pids")
-    let host = try host("sleep 300 & echo $$ $! >\(seen); wait", "timeout = 5s")
-    expect(try host.refusal(#"{"wait":1}"#).errorCode, equals: "BackendUnavailable")
-    let pids = try String(contentsOfFile: seen, encoding: .utf8).split(
-      whereSeparator: \.isWhitespace)
-    expect(pids.count, equals: 2)
-    try Deadline.usual.wait(for: "the end of what it started") {
-      pids.allSatisfy { pid in
-        // A zombie that is not reaped yet has ended too.
-        let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
-        return status.map { $0.contains(") Z ") } ?? true
-      }
-    }
-  }
-
   /// As credd.service has them with the example for allow_executables.
   @Test(.enabled(if: OtherUser.canBe, "takes root, which can give capabilities"))
   func aCommandHasNoCapabilityOfTheDaemonsAndGainsNone() throws {

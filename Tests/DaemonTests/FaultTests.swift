@@ -3,7 +3,7 @@ import Testing
 
 @testable import DaemonHarness
 
-/// Upstream goes wrong in every way there is: a clear error, no loop, and all is well afterwards.
+/// Faults of upstream for which the strict sandbox is needed; others are those of the service.
 @Suite(.onStage)
 struct FaultTests {
   /// A fault that lasts, and what a caller without credentials is told about it.
@@ -40,79 +40,6 @@ struct FaultTests {
     Trouble("cognito", "wrongPool", "PoolMisconfigured", "identity_pool_id"),
     Trouble("cognito", "expiredToken", "TokenRejected", "expired"),
   ]
-
-  @Test(arguments: troubles)
-  func troubleIsNamedAndPasses(_ trouble: Trouble) throws {
-    let timeout = trouble.fault.contains("hang") ? "500ms" : "60s"
-    let host = try TestHost { Configuration.usual($0, timeout: timeout) }
-    try host.sandbox.plan(trouble.fault)
-    let refused = try host.refusal(#"{"wait":1}"#)
-    expect(refused.errorCode, equals: trouble.code)
-    expect(refused.errorMessage?.contains(trouble.words) == true, "\(refused)")
-    expect(refused["AccessKeyId"] == nil)
-    // One attempt, with one correction at most.
-    expect(try host.sandbox.callbacks <= 2)
-    expect(try host.sandbox.exchanges <= 2)
-    let status = try host.ask(#"{"op":"status"}"#)
-    expect(status["Sessions"]?[0]?["LastError"]?["Code"]?.text, equals: trouble.code)
-    try host.sandbox.clearFaults()
-    try Deadline.usual.wait(for: "the recovery") {
-      try host.ask(#"{"wait":2}"#)["AccessKeyId"] != nil
-    }
-    let healed = try host.ask(#"{"op":"status"}"#)
-    expect(healed["Sessions"]?[0]?["Failures"]?.number, equals: 0)
-  }
-
-  @Test
-  func transientFaultIsOverBeforeTheCallerNotices() throws {
-    let host = try TestHost()
-    try host.sandbox.plan(#"{"Service":"cognito","Kind":"status","Status":503}"#)
-    expect(try host.ask(#"{"wait":120}"#)["AccessKeyId"] != nil)
-    expect(try host.sandbox.exchanges, equals: 2)
-  }
-
-  @Test(arguments: ["backend", "cognito"])
-  func retryAfterIsKept(_ service: String) throws {
-    let host = try TestHost()
-    try host.sandbox.plan(
-      #"{"Service":"\#(service)","Kind":"throttle","Count":-1,"RetryAfter":120}"#)
-    let refused = try host.ask()
-    expect(refused.errorCode, equals: "Throttled")
-    let pause = try #require(refused["Error"]?["RetryAfter"]?.number)
-    expect((30...120).contains(pause))
-    let calls = (try host.sandbox.callbacks, try host.sandbox.exchanges)
-    // What the server asked for binds callers too.
-    expect(try host.ask().errorCode, equals: "Throttled")
-    expect(try (host.sandbox.callbacks, host.sandbox.exchanges) == calls)
-    let outcome = try host.get()
-    expect(outcome.status, equals: 75)
-    expect(outcome.errors.contains(/ask again in \d{2,3} s/))
-  }
-
-  @Test
-  func hangingCognitoIsADeadlineForTheCaller() throws {
-    let host = try TestHost()
-    try host.sandbox.plan(#"{"Service":"cognito","Kind":"hang"}"#)
-    // It is not Cognito's own deadline that ends the wait.
-    expect(try host.ask(#"{"wait":0.5}"#).errorCode, equals: "Timeout")
-  }
-
-  @Test
-  func expiredTokenIsReplacedOnce() throws {
-    let host = try TestHost()
-    try host.sandbox.plan(#"{"Service":"cognito","Kind":"expiredToken"}"#)
-    expect(try host.ask()["AccessKeyId"] != nil)
-    expect(try host.sandbox.callbacks, equals: 2)
-    expect(try host.sandbox.exchanges, equals: 2)
-  }
-
-  @Test
-  func expiredTokenOfTheBackendIsReplacedOnce() throws {
-    let host = try TestHost()
-    try host.sandbox.plan(#"{"Service":"backend","Kind":"expiredToken"}"#)
-    expect(try host.ask()["AccessKeyId"] != nil)
-    expect(try host.sandbox.callbacks, equals: 2)
-  }
 
   @Test
   func changedIdentityIsAdopted() throws {
@@ -151,39 +78,6 @@ struct FaultTests {
     let refreshed = try host.ask(#"{"refresh":true}"#)
     expect(refreshed["AccessKeyId"] != nil, "\(refreshed)")
     expect(try host.ask(#"{"op":"identity"}"#)["IdentityId"]?.text != before)
-  }
-
-  @Test
-  func redirectIsNotFollowed() throws {
-    let host = try TestHost()
-    let target = try Sandbox()
-    try host.sandbox.plan(
-      #"{"Service":"backend","Kind":"redirect","Status":307,"Location":"\#(target.url)/token"}"#)
-    expect(try host.refusal(#"{"wait":1}"#).errorCode, equals: "BackendUnavailable")
-    expect(try target.callbacks, equals: 0)
-  }
-
-  @Test(arguments: [
-    (#""cognito","Kind":"status","Status":500"#, "CognitoUnavailable"),
-    (#""backend","Kind":"reset""#, "BackendUnavailable"),
-  ])
-  func credentialsAtHandServeWhileUpstreamFails(fault: String, code: String) throws {
-    let host = try TestHost()
-    let credentials = try host.ask()
-    expect(credentials["AccessKeyId"] != nil)
-    try host.sandbox.plan(#"{"Service":"# + fault + #","Count":-1}"#)
-    let forced = try host.refusal(#"{"refresh":true,"wait":2}"#)
-    expect(forced.errorCode, equals: code)
-    expect(try host.ask(), equals: credentials)
-    expect(try host.get().status, equals: 0)
-    let status = try host.ask(#"{"op":"status"}"#)
-    expect(status["Sessions"]?[0]?["State"]?.text, equals: "signedIn")
-    expect(status["Sessions"]?[0]?["LastError"]?["Code"]?.text, equals: code)
-    try host.sandbox.clearFaults()
-    try Deadline.usual.wait(for: "a refresh") {
-      let refreshed = try host.ask(#"{"refresh":true}"#)
-      return refreshed["AccessKeyId"] != nil && refreshed != credentials
-    }
   }
 
   @Test

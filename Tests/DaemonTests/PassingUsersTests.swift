@@ -5,39 +5,9 @@ import Testing
 
 @testable import DaemonHarness
 
-/// A host with many sessions: those that nobody uses go, and `status` shows the others in pages.
+/// A host with many sessions, which `status` shows in pages.
 @Suite(.onStage)
 struct PassingUsersTests {
-  @Test func aSessionThatNobodyUsesIsForgottenAndItsIdentityStays() throws {
-    let folder = try Stage.current().newFile("state")
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    let host = try TestHost(environment: ["STATE_DIRECTORY": folder]) {
-      Configuration.usual($0, profile: "forget_after = 1s")
-    }
-    let first = try host.credentials()
-    let identity = try host.issued(first)["IdentityId"]
-    try Deadline.usual.wait(for: "the session's end") {
-      try host.ask(#"{"op":"status"}"#)["Sessions"]?.count == 0
-    }
-    expect(host.log.contains("session forgotten: nobody used it"))
-    let second = try host.credentials()
-    expect(second != first)
-    expect(try host.issued(second)["IdentityId"], equals: identity)
-    // The backend got the IdentityId that was kept.
-    expect(try host.sandbox.callbacks, equals: 2)
-  }
-
-  @Test func whoSignedOutIsNotSignedInAgainByTime() throws {
-    let host = try TestHost { Configuration.usual($0, profile: "forget_after = 1s") }
-    _ = try host.credentials()
-    _ = try host.ask(#"{"op":"logout"}"#)
-    try Deadline.usual.wait(for: "the session's end") {
-      try host.ask(#"{"op":"status"}"#)["Sessions"]?.count == 0
-    }
-    expect(try host.ask(#"{"wait":0}"#).errorCode, equals: "SignInRequired")
-    expect(try host.sandbox.callbacks, equals: 1)
-  }
-
   @Test func credctlShowsTheSessionsOfAllPages() throws {
     let names = (100..<400).map { "p\($0)" }
     let host = try TestHost { sandbox in

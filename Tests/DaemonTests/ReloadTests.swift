@@ -20,44 +20,6 @@ struct ReloadTests {
     Configuration.profile(name, endpoint: sandbox.url, keys)
   }
 
-  /// The same server under another name: credd cannot know that it is the same.
-  @Test
-  func sessionTokenGoesToNoOtherBackend() throws {
-    let host = try TestHost(sandbox: ["--require-session"]) { Configuration.password($0) }
-    expect(try host.logIn("alice")["State"]?.text, equals: "signedIn")
-    let credentials = try host.credentials()
-    let calls = try host.sandbox.allCalls
-    try reload(
-      host, Configuration.password(host.sandbox).replacing("127.0.0.1", with: "localhost"))
-    expect(try host.state(), equals: "tokensInvalid")
-    expect(try host.credentials(), equals: credentials)
-    expect(try host.ask(#"{"refresh":true,"wait":0}"#).errorCode, equals: "SignInRequired")
-    expect(try host.sandbox.allCalls, equals: calls)
-    expect(try host.logIn("alice")["State"]?.text, equals: "signedIn")
-  }
-
-  @Test
-  func whatDidNotChangeGoesOnUntouched() throws {
-    let host = try TestHost()
-    let before = try host.ask()
-    // The second answer of this connection comes the shortest way.
-    let socket = try host.connect()
-    for _ in 0..<2 {
-      try socket.send("{}\n")
-      expect(try socket.reply(), equals: before)
-    }
-    try reload(
-      host,
-      Configuration.usual(host.sandbox, daemon: "max_connections = 100")
-        + profile("second", host.sandbox))
-    try socket.send("{}\n")
-    expect(try socket.reply(), equals: before)
-    expect(try host.ask(), equals: before)
-    expect(try host.sandbox.callbacks, equals: 1)
-    expect(try host.ask(#"{"profile":"second"}"#)["AccessKeyId"] != nil)
-    expect(host.log.contains("added=1 changed=0 profiles=2 removed=0"))
-  }
-
   @Test
   func aBadConfigurationIsSaidAndTheOldOneStays() throws {
     let host = try TestHost()
@@ -111,73 +73,6 @@ struct ReloadTests {
       host.log.contains("is not used: cannot read \(host.configurationPath)")
     }
     expect(try host.ask(), equals: before)
-  }
-
-  @Test
-  func aRemovedProfileEndsWithItsWaitersAndWatchers() throws {
-    let host = try TestHost { Configuration.usual($0) + profile("gone", $0) }
-    expect(try host.ask(#"{"profile":"gone"}"#)["AccessKeyId"] != nil)
-    let watcher = try host.connect()
-    try watcher.send(#"{"op":"watch","profile":"gone"}"# + "\n")
-    expect(try watcher.reply()["Event"]?.text, equals: "state")
-    try host.ask(#"{"op":"logout","profile":"gone"}"#)
-    expect(try watcher.reply()["State"]?.text, equals: "signedOut")
-    let waiter = try host.connect()
-    try waiter.send(#"{"profile":"gone","wait":60}"# + "\n")
-    try Deadline.usual.wait(for: "the waiter") {
-      let sessions = try host.ask(#"{"op":"status"}"#)["Sessions"]
-      return sessions?[0]?["Waiters"]?.number == 1
-    }
-    try reload(host, Configuration.usual(host.sandbox))
-    expect(try waiter.reply().errorCode, equals: "UnknownProfile")
-    expect(try watcher.reply().errorCode, equals: "UnknownProfile")
-    expect(try host.ask(#"{"profile":"gone"}"#).errorCode, equals: "UnknownProfile")
-    expect(try host.ask(#"{"op":"status"}"#)["Sessions"]?[0] == nil)
-  }
-
-  @Test(.enabled(if: geteuid() == 0, "takes root"))
-  func aUserThatIsNoLongerAllowedIsRefusedAtOnce() throws {
-    let host = try TestHost()
-    let socket = try host.connect()
-    for _ in 0..<2 {
-      try socket.send("{}\n")
-      expect(try socket.reply()["AccessKeyId"] != nil)
-    }
-    let watcher = try host.connect()
-    try watcher.send(#"{"op":"watch","profile":"default"}"# + "\n")
-    expect(try watcher.reply()["Event"]?.text, equals: "state")
-    try reload(host, Configuration.usual(host.sandbox, profile: "allow_users = 65533"))
-    try socket.send("{}\n")
-    expect(try socket.reply().errorCode, equals: "AccessDenied")
-    expect(try watcher.reply().errorCode, equals: "AccessDenied")
-    // Allowed again, the session is still there.
-    try reload(host, Configuration.usual(host.sandbox))
-    try socket.send("{}\n")
-    expect(try socket.reply()["AccessKeyId"] != nil)
-    expect(try host.sandbox.callbacks, equals: 1)
-  }
-
-  @Test
-  func aBackendThatIsMendedIsUsedAtOnce() throws {
-    let host = try TestHost { sandbox in
-      Configuration.http(url: sandbox.url + "/nothing-here")
-        + Configuration.profile("default", endpoint: sandbox.url)
-    }
-    expect(try host.refusal(#"{"wait":3}"#).errorCode != nil)
-    try reload(host, Configuration.usual(host.sandbox))
-    expect(try host.ask(#"{"wait":3}"#)["AccessKeyId"] != nil)
-  }
-
-  @Test
-  func aRefreshUnderWayAcrossAReloadServesItsCallers() throws {
-    let host = try TestHost()
-    try host.sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":1}"#)
-    let caller = try host.connect()
-    try caller.send(#"{"wait":30}"# + "\n")
-    try Deadline.usual.wait(for: "the callback") { try host.sandbox.callbacks == 1 }
-    try reload(host, Configuration.usual(host.sandbox) + profile("second", host.sandbox))
-    expect(try caller.reply()["AccessKeyId"] != nil)
-    expect(try host.sandbox.callbacks, equals: 1)
   }
 
   @Test

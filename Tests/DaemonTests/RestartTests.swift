@@ -209,57 +209,6 @@ struct RestartTests {
 
   // MARK: Stores that are not as they should be
 
-  /// Overwrites bytes of the one store.
-  private func spoil(_ host: TestHost, at offset: Int64, _ bytes: [UInt8]) throws {
-    let manager = try #require(host.manager)
-    let stored = try #require(manager.stored.first)
-    let count = unsafe bytes.withUnsafeBytes {
-      unsafe pwrite(stored.descriptor, $0.baseAddress, $0.count, Int(offset))
-    }
-    expect(count, equals: bytes.count)
-  }
-
-  private func warnings(_ host: TestHost) -> [Substring] {
-    host.log.split(separator: "\n").filter { $0.contains("warning") }
-  }
-
-  @Test(arguments: [(0 as Int64, 0x58 as UInt8), (8, 99), (40, 0)])
-  func unusableStoreIsReplacedWithOneWarning(_ offset: Int64, _ byte: UInt8) throws {
-    let host = try TestHost(managed: true)
-    let manager = try #require(host.manager)
-    let credentials = try host.credentials()
-    let name = try #require(manager.stored.first?.name)
-    try host.restart(by: SIGKILL) { try spoil(host, at: offset, [byte, 1, 1, 1]) }
-    let fresh = try host.credentials()
-    expect(fresh != credentials)
-    expect(warnings(host).count, equals: 1, "\(host.log)")
-    expect(warnings(host).first?.contains("stored sessions cannot be used") == true)
-    try Deadline.usual.wait(for: "the new store") {
-      manager.stored.count == 1 && manager.stored.first?.name != name
-    }
-    try host.restart(by: SIGKILL)
-    expect(try host.credentials(), equals: fresh)
-    expect(warnings(host).isEmpty)
-  }
-
-  @Test func tornRecordCostsNothingElse() throws {
-    let host = try TestHost(managed: true)
-    let credentials = try host.credentials()
-    let calls = try host.sandbox.allCalls
-    try host.restart(by: SIGKILL) {
-      let manager = try #require(host.manager)
-      let size = Int64(try manager.content().count)
-      try spoil(host, at: size, Array("half a record".utf8))
-    }
-    expect(try host.credentials(), equals: credentials)
-    expect(try host.sandbox.allCalls, equals: calls)
-    expect(warnings(host).count, equals: 1)
-    expect(warnings(host).first?.contains("records=1") == true)
-    try host.restart()
-    expect(try host.credentials(), equals: credentials)
-    expect(warnings(host).isEmpty)
-  }
-
   @Test func ofTwoStoresOneStays() throws {
     let host = try TestHost(managed: true)
     let manager = try #require(host.manager)
@@ -296,24 +245,6 @@ struct RestartTests {
   }
 
   // MARK: Another configuration
-
-  @Test func otherRoleGetsOtherCredentialsForTheSameIdentity() throws {
-    let host = try TestHost(managed: true)
-    let first = try #require(try host.credentials()["SecretAccessKey"]?.text)
-    let identity = try host.identity()
-    let keys = "role_arn = \(Configuration.role("custom"))"
-    try host.sandbox.control("POST", "reset-stats")
-    try host.restart {
-      try host.configure { Configuration.usual($0, profile: keys) }
-    }
-    expect(host.manager?.stored.count, equals: 1)
-    expect(try host.manager?.holds(first) == false)
-    expect(try host.identity(), equals: identity)
-    expect(try host.state(), equals: "signedIn")
-    _ = try host.ask()
-    expect(try host.sandbox.callbacks, equals: 1)
-    expect(try host.sandbox.lastBody("token")["IdentityId"]?.text, equals: identity)
-  }
 
   @Test func sessionsOfAProfileThatIsGoneAreWiped() throws {
     let host = try TestHost(managed: true)

@@ -126,19 +126,6 @@ struct StateDirectoryTests {
     expect(status.st_mode & 0o7777, equals: 0o600)
   }
 
-  @Test func damagedFileIsKeptAside() throws {
-    let folder = try folder()
-    try Data("what is this\n".utf8).write(to: URL(filePath: folder + "/identities"))
-    let host = try host(folder)
-    _ = try host.credentials()
-    expect(host.log.contains("the file of IdentityIds is damaged"))
-    expect(
-      try String(contentsOfFile: folder + "/identities.damaged", encoding: .utf8),
-      equals: "what is this\n")
-    expect(try host.stopDaemon(), equals: 0)
-    expect(try text(folder).hasPrefix("credd-identities 1\n"))
-  }
-
   @Test(.enabled(if: OtherUser.isRoot, "takes root, to whom credd says more"))
   func folderThatCannotBeWrittenIsSaidAndChangesNothing() throws {
     let folder = try folder()

@@ -73,20 +73,6 @@ struct BadInputTests {
   }
 
   @Test
-  func loginAtTheDeveloperProviderIsRefusedByName() throws {
-    let basic = "flow = basic\nrole_arn = arn:aws:iam::123456789012:role/app"
-    for flow in ["", basic] {
-      let host = try TestHost { Configuration.usual($0, profile: flow) }
-      for alone in ["", #","alone":true"#] {
-        let refused = try host.ask(#"{"op":"login","logins":{"login.example.app":"bob"}\#(alone)}"#)
-        expect(refused.errorCode, equals: "InvalidRequest")
-        expect(refused.errorMessage?.contains("login.example.app") == true, "\(refused)")
-      }
-      expect(try host.sandbox.allCalls, equals: 0)
-    }
-  }
-
-  @Test
   func credctlTakesNoSecretFromTheCommandLine() throws {
     let host = try TestHost { Configuration.direct($0) }
     let refused = try host.credctl("login", "--login", "accounts.google.com=the-token")

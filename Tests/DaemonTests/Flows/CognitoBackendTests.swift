@@ -74,25 +74,6 @@ struct CognitoBackendTests {
   }
 
   @Test
-  func aLinkedTokenThatEndsIsNotSentToCognitoAgain() throws {
-    let host = try host("credentials_file = \(try credentialsFile(Self.secret))")
-    let facebook = LoginsTests.facebook
-    let token = try host.sandbox.token(of: facebook, "f1")
-    expect(try host.logIn([facebook: token])["State"]?.text, equals: "signedIn")
-    expect(
-      try host.sandbox.lastBody(Self.operation)["Logins"],
-      equals: .object(["login.example.app": .string("alice"), facebook: .string(token)]))
-    try host.sandbox.control("POST", "revoke", #"{"Token":"\#(token)"}"#)
-    _ = try host.credentials(refresh: true)
-    expect(
-      try host.sandbox.lastBody(Self.operation)["Logins"],
-      equals: .object(["login.example.app": .string("alice")]))
-    // A token that has ended before links nothing, and the session goes on.
-    expect(try host.logIn([facebook: token]).errorCode, equals: "TokenRejected")
-    _ = try host.credentials(refresh: true)
-  }
-
-  @Test
   func keysOfTheEnvironmentSignTheCall() throws {
     try expectSigned(
       host("", environment: ["AWS_ACCESS_KEY_ID": Self.key, "AWS_SECRET_ACCESS_KEY": Self.secret]))

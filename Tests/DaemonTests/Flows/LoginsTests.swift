@@ -306,23 +306,6 @@ struct LoginsTests {
       try host.logIn([Self.google: token], profile: "social")["IdentityId"]?.text, equals: identity)
   }
 
-  /// As an opaque token ends; what it has linked stays linked.
-  @Test
-  func aLinkedTokenThatEndsTakesNoCredentialsWithIt() throws {
-    let host = try TestHost { Configuration.usual($0) }
-    let token = try host.sandbox.token(of: Self.facebook, "f1")
-    let file = try Stage.current().newFile("facebook")
-    try Data(token.utf8).write(to: URL(filePath: file))
-    let login = try host.credctl("login", "--login", "facebook=@\(file)")
-    expect(login.status, equals: 0, "\(login)")
-    let identity = try host.identity()
-    try host.sandbox.control("POST", "revoke", #"{"Token":"\#(token)"}"#)
-    let credentials = try host.credentials(refresh: true)
-    expect(try host.issued(credentials)["IdentityId"]?.text, equals: identity)
-    expect(try host.sandbox.lastBody("token")["Logins"] == nil)
-    expect(try host.state(), equals: "signedIn")
-  }
-
   @Test
   func identityThatResultsFromLinkingIsAdopted() throws {
     let host = try TestHost {

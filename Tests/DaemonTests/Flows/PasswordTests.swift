@@ -67,23 +67,6 @@ struct PasswordTests {
   }
 
   @Test
-  func aPasswordOfOnesOwnGivesNoFurtherGuesses() throws {
-    let host = try host()
-    for _ in 1...3 {
-      expect(try host.logIn("alice", password: "no").errorCode, equals: "SignInFailed")
-      expect(try host.logIn("bob")["State"]?.text, equals: "signedIn")
-    }
-    expect(try host.logIn("alice", password: "no").errorCode, equals: "TooManyRequests")
-    expect(try host.sandbox.calls("backend.login"), equals: 6)
-    // The tenth failure in all, each of the last with another name.
-    for number in 4...10 {
-      expect(try host.logIn("user\(number)", password: "no").errorCode, equals: "SignInFailed")
-    }
-    expect(try host.logIn("bob").errorCode, equals: "TooManyRequests")
-    expect(try host.sandbox.calls("backend.login"), equals: 13)
-  }
-
-  @Test
   func refusedPasswordLeavesTheSessionAsItWas() throws {
     let host = try host()
     _ = try host.logIn("alice")
@@ -142,14 +125,6 @@ struct PasswordTests {
     let second = try host.credentials()
     expect(second["AccessKeyId"] != first["AccessKeyId"])
     expect(try host.issued(second)["IdentityId"], equals: bob)
-  }
-
-  @Test
-  func sameUserKeepsTheIdentity() throws {
-    let host = try host()
-    let identity = try host.logIn("alice")["IdentityId"]
-    expect(try host.logIn("alice")["IdentityId"], equals: identity)
-    expect(try host.sandbox.lastBody("token")["IdentityId"], equals: identity)
   }
 
   @Test

@@ -57,20 +57,6 @@ struct ProviderAttackTests {
     expect(try host.host.sandbox.calls("cognito.GetId"), equals: 0)
   }
 
-  @Test func anotherPersonTakesTheSessionOnlyAfterAWord() throws {
-    let host = try ProviderHost()
-    expect(try host.signIn().state, equals: "signedIn")
-    let key = try host.ask("{}")["AccessKeyId"]?.text
-    try host.provider(#""SignedInAs":"bob""#)
-    let asked = try host.signIn()
-    expect(asked["Challenge"]?["Step"]?.text, equals: "confirm", "\(asked)")
-    expect(asked["Challenge"]?["Parameters"]?["Replaces"]?.text, equals: "alice")
-    expect(try host.ask("{}")["AccessKeyId"]?.text, equals: key)
-    let handle = try #require(asked.handle)
-    _ = try host.ask(#"{"op":"respond","handle":"\#(handle)","cancel":true}"#)
-    expect(try host.ask(#"{"op":"identity"}"#)["Username"]?.text, equals: "alice")
-  }
-
   /// What a provider says is shown, and commands nothing.
   @Test func anErrorOfTheProviderHasNoControlCharacters() throws {
     let host = try ProviderHost()
@@ -80,19 +66,6 @@ struct ProviderAttackTests {
     let message = try #require(reply["Error"]?["Message"]?.text)
     expect(message.contains("The user said no"))
     expect(message.unicodeScalars.allSatisfy { $0.value >= 0x20 })
-  }
-
-  /// A provider's refresh token is shown to nobody twice, however many ask at once.
-  @Test func manyCallersBurnOneRotation() throws {
-    let host = try ProviderHost()
-    expect(try host.signIn().state, equals: "signedIn")
-    let clients = try (0..<20).map { _ in try host.host.connect() }
-    for client in clients { try client.send(#"{"refresh":true,"wait":20}"# + "\n") }
-    for client in clients {
-      expect(try client.reply()["AccessKeyId"]?.text != nil)
-    }
-    expect(try host.misuses?["ReusedRefreshTokens"] == nil)
-    expect(try host.misuses?["RenewalsInGrace"] == nil)
   }
 
   /// A reply that is lost after the provider has done its work is asked for once more.

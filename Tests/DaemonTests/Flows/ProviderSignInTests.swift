@@ -119,28 +119,6 @@ struct ProviderSignInTests {
     expect(late.status == 77 && late.output.isEmpty, "\(late)")
   }
 
-  @Test func credctlIsToldThatADeviceCodeWasRefused() throws {
-    let host = try ProviderHost()
-    try host.provider(#""DeviceInterval":1"#)
-    let asked = try host.ask(#"{"op":"login","device":true}"#)
-    let code = try #require(asked["Challenge"]?["Parameters"]?["UserCode"]?.text)
-    try host.host.sandbox.control("POST", "oidc/device", #"{"UserCode":"\#(code)"}"#)
-    let refused = try host.host.credctl(
-      "respond", asked.handle ?? "", "--wait", "60")
-    expect(refused.status == 77 && refused.output.isEmpty, "\(refused)")
-    expect(try host.ask(#"{"op":"identity"}"#).state, equals: "signedOut")
-  }
-
-  @Test func aSessionOutlivesARestartAndRenewsOnce() throws {
-    let host = try ProviderHost(managed: true)
-    _ = try host.signIn()
-    try host.host.restart(by: SIGKILL)
-    let reply = try host.ask(#"{"refresh":true,"wait":60}"#)
-    expect(reply["AccessKeyId"] != nil, "\(reply)")
-    for _ in 0..<3 { _ = try host.ask(#"{"refresh":true,"wait":20}"#) }
-    expect(try host.misuses?["ReusedRefreshTokens"] == nil)
-  }
-
   @Test func aLogoutEndsTheSessionAtTheProvider() throws {
     let host = try ProviderHost()
     _ = try host.signIn()

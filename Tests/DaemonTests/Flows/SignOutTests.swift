@@ -96,23 +96,6 @@ struct SignOutTests {
   }
 
   @Test
-  func answerThatComesAfterTheSignOutIsDropped() throws {
-    let host = try TestHost()
-    try host.sandbox.plan(#"{"Service":"backend","Kind":"delay","Seconds":0.5}"#)
-    let waiting = try host.beginToAsk(#"{"wait":2}"#)
-    expect(try host.ask(#"{"op":"logout"}"#)["State"]?.text, equals: "signedOut")
-    expect(try waiting.reply().errorCode, equals: "SignInRequired")
-    try Deadline.usual.wait(for: "the answer") {
-      try host.sandbox.control("GET", "stats")["InFlight"]?.number == 0
-    }
-    // What comes of it comes before the daemon answers these.
-    expect(try host.identity() == nil)
-    expect(try host.state(), equals: "signedOut")
-    expect(try host.sandbox.callbacks, equals: 1)
-    expect(try host.sandbox.exchanges, equals: 0)
-  }
-
-  @Test
   func clearedCredentialsAreFetchedAnewForTheSameIdentity() throws {
     let host = try TestHost()
     let before = try host.credentials()

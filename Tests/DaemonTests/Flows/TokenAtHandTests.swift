@@ -90,24 +90,6 @@ struct TokenAtHandTests {
     expect(try host.credentials(), equals: before)
   }
 
-  /// Another user's identity, claimed while Cognito is away: a backend that got it would link the
-  /// caller with it.
-  @Test
-  func identityThatCognitoCannotCheckIsRefusedAndReachesNoBackend() throws {
-    let host = try TestHost()
-    let victim = "us-east-1:00000000-0000-4000-8000-000000000000"
-    try host.sandbox.plan(
-      #"{"Service":"cognito","Kind":"status","Status":503,"Error":"InternalErrorException","Message":"away","Count":1}"#
-    )
-    let refused = try logIn(host, victim, "a-token-of-somebody")
-    expect(refused.errorCode, equals: "CognitoUnavailable", "\(refused)")
-    expect(try host.identity() == nil)
-    expect(try host.state(), equals: "signedOut")
-    expect(try host.ask(#"{"wait":120}"#)["AccessKeyId"] != nil)
-    expect(try host.sandbox.lastBody("token")["IdentityId"] == nil)
-    expect(try host.identity() != victim)
-  }
-
   // MARK: From one kind of sign-in to another
 
   @Test

@@ -43,22 +43,6 @@ struct UserPoolSessionTests {
     _ = try host.host.credentials()
   }
 
-  @Test func aPoolThatIsAwaySignsNobodyOut() throws {
-    let host = try UserPoolHost()
-    try host.signIn()
-    let before = try host.host.credentials()
-    try host.host.sandbox.plan(
-      #"{"Service":"cognito-idp","Kind":"status","Status":500,"Count":-1}"#)
-    expect(
-      try host.host.refusal(#"{"refresh":true,"wait":1}"#).errorCode, equals: "BackendUnavailable")
-    expect(try host.host.state(), equals: "signedIn")
-    expect(try host.host.credentials()["AccessKeyId"], equals: before["AccessKeyId"])
-    try host.host.sandbox.clearFaults()
-    try Deadline.usual.wait(for: "the pool") {
-      try host.ask(#"{"refresh":true,"wait":5}"#)["AccessKeyId"] != nil
-    }
-  }
-
   @Test func aLostReplyToARotationCostsNoSession() throws {
     let host = try UserPoolHost()
     try host.client(Self.rotation + #","RetryGracePeriodSeconds":60"#)
@@ -94,30 +78,6 @@ struct UserPoolSessionTests {
   }
 
   // MARK: The end
-
-  @Test func aLogoutRevokesTheRefreshToken() throws {
-    let host = try UserPoolHost()
-    try host.signIn()
-    expect(try host.ask(#"{"op":"logout"}"#).state, equals: "signedOut")
-    try Deadline.usual.wait(for: "RevokeToken") { try host.calls("RevokeToken") == 1 }
-    expect(try host.ask(#"{"wait":0}"#).errorCode, equals: "SignInRequired")
-    try host.signIn()
-    try host.ask(#"{"op":"logout","revoke":false}"#)
-    expect(try host.ask(#"{"op":"ping"}"#)["Daemon"] != nil)
-    expect(try host.calls("RevokeToken"), equals: 1)
-  }
-
-  @Test func aGlobalLogoutEndsTheUsersOtherSessions() throws {
-    let here = try UserPoolHost()
-    try here.signIn()
-    let there = try TestHost { _ in
-      UserPoolHost.configuration(here.host.sandbox, "", "")
-    }
-    expect(try there.logIn("alice", password: "Sandbox-1").state, equals: "signedIn")
-    expect(try here.ask(#"{"op":"logout","global":true}"#).state, equals: "signedOut")
-    expect(try here.calls("GlobalSignOut"), equals: 1)
-    expect(try there.ask(#"{"refresh":true,"wait":5}"#).errorCode, equals: "SignInRequired")
-  }
 
   @Test func credctlSignsOutOnAllHosts() throws {
     let here = try UserPoolHost()
@@ -164,34 +124,7 @@ struct UserPoolSessionTests {
     expect(try host.sandbox.calls("sts.AssumeRoleWithWebIdentity") >= 2)
   }
 
-  @Test func anotherProvidersLoginStandsBesideThePools() throws {
-    let host = try UserPoolHost()
-    try host.signIn()
-    _ = try host.host.credentials()
-    let token = try host.host.sandbox.token(of: "accounts.google.com", "alice-at-google")
-    let reply = try host.host.logIn(["accounts.google.com": token])
-    expect(reply["SignedInBy"]?.text, equals: "userPool", "\(reply)")
-    let issued = try host.host.issued(try host.host.credentials())
-    expect(issued["Logins"]?.keys.count, equals: 2, "\(issued)")
-    let own = try host.host.logIn(["cognito-idp.us-east-1.amazonaws.com/us-east-1_Sandbox": token])
-    expect(own.errorCode, equals: "InvalidRequest")
-  }
-
   // MARK: Tokens
-
-  @Test func tokensAreHandedOutByKind() throws {
-    let host = try UserPoolHost(profile: "vend_tokens = id access account")
-    try host.signIn()
-    let id = try host.ask(#"{"op":"token"}"#)
-    let access = try host.ask(#"{"op":"token","kind":"access"}"#)
-    expect(try claims(id)["token_use"]?.text, equals: "id")
-    expect(try claims(access)["token_use"]?.text, equals: "access")
-    expect(id["IdentityId"] == nil || id["IdentityId"]?.text?.isEmpty == false)
-    expect(try host.ask(#"{"op":"token","kind":"developer"}"#).errorCode, equals: "InvalidRequest")
-    let calls = try host.calls("GetTokensFromRefreshToken")
-    for _ in 0..<20 { try host.ask(#"{"op":"token","kind":"access"}"#) }
-    expect(try host.calls("GetTokensFromRefreshToken"), equals: calls)
-  }
 
   @Test func credctlGetsTokensByTheirKind() throws {
     let host = try UserPoolHost(profile: "vend_tokens = id access account")

@@ -76,32 +76,6 @@ struct UserPoolWeatherTests {
     try Deadline.usual.wait(for: "a sign-in") { try host.logIn().state == "signedIn" }
   }
 
-  @Test func whatHasNotReachedThePoolMayBeAnsweredAgain() throws {
-    let host = try UserPoolHost()
-    try host.user("alice", Self.phone)
-    let asked = try host.logIn()
-    let code = try host.code()
-    try host.host.sandbox.plan(
-      #"{"Service":"cognito-idp","Operation":"RespondToAuthChallenge","Kind":"throttle"}"#)
-    let throttled = try host.answer(asked, #""code":"\#(code)""#)
-    expect(throttled.errorCode == "Throttled" && throttled.handle == asked.handle, "\(throttled)")
-    try Deadline.usual.wait(for: "the pool") {
-      let reply = try host.answer(asked, #""code":"\#(code)""#)
-      return reply.state == "signedIn"
-    }
-  }
-
-  @Test func aLostAnswerEndsTheSignInAndSaysSo() throws {
-    let host = try UserPoolHost()
-    try host.user("alice", Self.phone)
-    let asked = try host.logIn()
-    try host.host.sandbox.plan(
-      #"{"Service":"cognito-idp","Operation":"RespondToAuthChallenge","Kind":"truncate"}"#)
-    let lost = try host.answer(asked, #""code":"\#(try host.code())""#)
-    expect(lost["Error"]?["Reason"]?.text == "OutcomeUnknown" && lost.handle == nil, "\(lost)")
-    expect(try host.answer(asked, #""code":"1""#).errorCode, equals: "UnknownChallenge")
-  }
-
   @Test func aSessionThatThePoolEndedEndsTheSignIn() throws {
     let host = try UserPoolHost()
     try host.user("alice", Self.phone)
@@ -119,21 +93,6 @@ struct UserPoolWeatherTests {
     try host.client(#""AuthSessionValidity":900"#)
     let again = try host.logIn()
     expect(try host.answer(again, #""code":"\#(try host.code())""#).state, equals: "signedIn")
-  }
-
-  @Test func twoSignInsAtOnceLeaveOne() throws {
-    let host = try UserPoolHost()
-    let sockets = try (0..<4).map { _ in try host.host.connect() }
-    for socket in sockets {
-      try socket.send(#"{"op":"login","username":"alice","password":"Sandbox-1"}"# + "\n")
-    }
-    let replies = try sockets.map { try $0.reply() }
-    expect(replies.contains { $0.state == "signedIn" }, "\(replies)")
-    expect(
-      replies.allSatisfy {
-        $0.state == "signedIn" || ["TooManyRequests", "SignInFailed"].contains($0.errorCode)
-      }, "\(replies)")
-    expect(try host.host.state(), equals: "signedIn")
   }
 
   @Test(.enabled(if: OtherUser.canBe && PythonScript.canRun, "takes root, and python3"))
