@@ -1,5 +1,4 @@
 import CredCore
-import SeededRandom
 import TestSupport
 import Testing
 
@@ -291,17 +290,6 @@ struct TokenCallbackTests {
     }
     expect(failure?.message.hasSuffix("(status 403)") == true)
   }
-
-  @Test func neverTrapsOnMutations() throws {
-    var mutations = SeededGenerator(seed: 4)
-    let query = try Samples.query
-    for _ in 0..<3000 {
-      let reply = HTTPReply(
-        status: Bool.random(using: &mutations) ? 200 : 403, body: mutations.mutate(Self.body))
-      let token = try? Self.backend.token(from: reply, to: query)
-      expect(token?.token.token.isEmpty != true)
-    }
-  }
 }
 
 struct PasswordSignInTests {
@@ -367,15 +355,6 @@ struct PasswordSignInTests {
     expect(failure?.failureClass, equals: .transient(retryAfter: nil))
     expect(failure?.code, equals: .backendUnavailable)
     expect(failure?.ifRepeated?.code, equals: status == 401 ? .signInFailed : nil)
-  }
-
-  @Test func neverTrapsOnMutations() {
-    var mutations = SeededGenerator(seed: 5)
-    let body = #"{"SessionToken":"s","DeveloperUserIdentifier":"u1"}"#
-    for _ in 0..<2000 {
-      let session = try? backend.session(from: HTTPReply(status: 200, body: mutations.mutate(body)))
-      expect(session?.token.isEmpty != true)
-    }
   }
 }
 
